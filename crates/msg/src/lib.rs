@@ -17,10 +17,19 @@ extern crate self as crossdock_msg;
 #[allow(unsafe_code, reason = "reads and writes shared memory; see its head for the protocol")]
 pub mod block;
 pub mod cdr;
+pub mod definition;
 mod hash;
+mod json;
+pub mod layout;
 mod message;
+pub mod resolve;
+pub mod rihs;
+mod schema;
+mod walk;
 
 pub use block::{Block, BlockMut, BuildError, Extra, FlatBuffer, FlatError, Sequence};
 pub use cdr::{CdrBuffer, CdrError, CdrSlices};
 pub use hash::{LayoutHash, ParseHashError, TypeHash};
+pub use json::JsonOptions;
 pub use message::Message;
+pub use schema::{Schema, SchemaError};

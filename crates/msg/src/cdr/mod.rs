@@ -7,11 +7,15 @@
 //! Wide text is a count of UTF-16 units followed by 4 bytes per unit, as XCDR1 writers do; texts
 //! carry a NUL byte that their length counts.
 
+mod dynamic;
+mod plan;
 mod reader;
 mod writer;
 
+pub(crate) use dynamic::{check_length, decode, encode, flat_bytes};
+pub(crate) use plan::{Op, Plan};
 pub use reader::{CdrReader, FlatSize, WideText};
-pub use writer::{CdrBuffer, CdrSink, CdrSlices};
+pub use writer::{CdrBuffer, CdrSink, CdrSize, CdrSlices};
 
 use crate::block::BuildError;
 
