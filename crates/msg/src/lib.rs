@@ -18,6 +18,7 @@ extern crate self as crossdock_msg;
 pub mod block;
 pub mod cdr;
 pub mod definition;
+pub mod generate;
 mod hash;
 mod json;
 pub mod layout;
@@ -25,6 +26,7 @@ mod message;
 pub mod resolve;
 pub mod rihs;
 mod schema;
+pub mod types;
 mod walk;
 
 pub use block::{Block, BlockMut, BuildError, Extra, FlatBuffer, FlatError, Sequence};

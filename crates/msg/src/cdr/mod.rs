@@ -13,7 +13,7 @@ mod reader;
 mod writer;
 
 pub(crate) use dynamic::{check_length, decode, encode, flat_bytes};
-pub(crate) use plan::{Op, Plan};
+pub(crate) use plan::{Op, Plan, Target};
 pub use reader::{CdrReader, FlatSize, WideText};
 pub use writer::{CdrBuffer, CdrSink, CdrSize, CdrSlices};
 

@@ -13,6 +13,7 @@ mod value;
 
 pub use merged::parse_merged;
 pub use parser::parse_message;
+pub(crate) use text::type_text;
 pub use text::{merged_text, message_text};
 
 use std::fmt;
