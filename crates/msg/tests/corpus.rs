@@ -1,5 +1,7 @@
 //! The corpus of standard interfaces, hashes and encoded messages: does the crate agree with others?
 
+#![allow(clippy::unwrap_used, reason = "tests")]
+
 mod common;
 
 use common::{bytes_of_hex, files, library, shared, type_name};

@@ -1,7 +1,7 @@
 //! Message definitions as data: what a `.msg` file says, without resolving the types it names.
 //!
-//! `parser` reads one file, `merged` the text that recordings carry, `text` writes both back without
-//! comments. Nothing here knows hashes, layouts or encodings.
+//! `parser` reads one file, `merged` the text that recordings carry, `text` writes both back
+//! without comments. Nothing here knows hashes, layouts or encodings.
 
 #![forbid(unsafe_code)]
 

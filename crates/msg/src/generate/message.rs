@@ -38,13 +38,34 @@ impl Subject<'_> {
     pub(super) fn path(&self, struct_index: usize) -> String {
         let used = &self.resolved.definitions[struct_index].type_name;
         let (package, name) = (used.package(), used.name());
-        if !self.generator.writes(used) {
-            return format!("::crossdock_msg::types::{package}::{name}");
+        if self.is_sibling(used) {
+            return format!("super::{name}");
         }
-        match package == self.resolved.root().type_name.package() {
-            true => format!("super::{name}"),
-            false => format!("super::super::{package}::{name}"),
+        format!("{}::{name}", package_module(package))
+    }
+
+    /// Whether a used type is generated into the same module.
+    fn is_sibling(&self, used: &TypeName) -> bool {
+        self.generator.writes(used) && used.package() == self.resolved.root().type_name.package()
+    }
+
+    /// The packages whose types are named in the text, as imports.
+    fn imports(&self, body: &str) -> BTreeSet<String> {
+        let mut imports = BTreeSet::new();
+        for definition in &self.resolved.definitions[1..] {
+            let used = &definition.type_name;
+            let module = package_module(used.package());
+            if self.is_sibling(used) || !body.contains(&format!("{module}::")) {
+                continue;
+            }
+            let parent = match self.generator.writes(used) {
+                true => "super::super",
+                false => "::crossdock_msg::types",
+            };
+            let renamed = if module == used.package() { "" } else { &format!(" as {module}") };
+            imports.insert(format!("use {parent}::{}{renamed};", used.package()));
         }
+        imports
     }
 
     pub(super) fn text(&self) -> Result<String, GenerateError> {
@@ -55,6 +76,7 @@ impl Subject<'_> {
                 out.line(format!("use ::crossdock_msg::{module};"));
             }
         }
+        self.imports(&body).iter().for_each(|import| out.line(import));
         out.line("");
         out.raw(&body);
         Ok(out.into_string())
@@ -464,12 +486,25 @@ impl<'a> Methods<'a> {
     }
 }
 
+/// Name of a package's module in the text, beside the two modules that the text imports anyway.
+fn package_module(package: &str) -> String {
+    if matches!(package, "block" | "cdr") { format!("{package}_package") } else { package.into() }
+}
+
 fn doc(out: &mut Text, field: &Field, note: &str) {
     out.line(format!("/// `{} {}`{note}.", type_text(&field.field_type), field.name));
 }
 
 fn conversion(out: &mut Text, from: &str, to: &str, expression: &str) {
-    out.open(format!("impl<'a> From<{from}> for {to} {{"));
+    let line = format!("impl<'a> From<{from}> for {to} {{");
+    if line.len() > LINE_MAX {
+        out.open(format!("impl<'a> From<{from}>"));
+        out.line(format!("for {to}"));
+        out.close("{");
+        out.open_only();
+    } else {
+        out.open(line);
+    }
     out.line("#[inline]");
     out.open(format!("fn from(from: {from}) -> Self {{"));
     out.line(expression);

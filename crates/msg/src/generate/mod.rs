@@ -174,7 +174,7 @@ impl Generator {
     pub fn package_files(&self) -> Result<Vec<GeneratedFile>, GenerateError> {
         let mut files = Vec::new();
         for (package, names) in &self.packages {
-            let mut text = format!("// {GENERATED} Messages of `{package}`.\n");
+            let mut text = format!("// {GENERATED}\n// Messages of `{package}`.\n");
             for name in names {
                 let part = self.part(package, name)?;
                 text.push_str(&format!(
@@ -199,12 +199,14 @@ impl Generator {
     /// As [`Generator::package_files`].
     pub fn tree_files(&self) -> Result<Vec<GeneratedFile>, GenerateError> {
         let mut files = Vec::new();
-        let mut modules = format!("//! {GENERATED} The shipped message types, by package.\n\n");
+        let mut modules =
+            format!("//! {GENERATED}\n//! The shipped message types, by package.\n\n");
         let mut table = String::new();
         for (package, names) in &self.packages {
             modules.push_str(&format!("pub mod {package};\n"));
-            let mut declared =
-                format!("//! {GENERATED} Messages of `{package}`.\n\n#![forbid(unsafe_code)]\n");
+            let mut declared = format!(
+                "//! {GENERATED}\n//! Messages of `{package}`.\n\n#![forbid(unsafe_code)]\n"
+            );
             for name in names {
                 let part = self.part(package, name)?;
                 declared.push_str(&format!(
@@ -260,7 +262,10 @@ impl Generator {
         Ok(Part {
             module: name::module(name),
             text: subject.text()?,
-            reexport: format!("{{{name}, {name}Builder, {name}View}}"),
+            reexport: match name.len() > 16 {
+                true => format!("{{\n    {name}, {name}Builder, {name}View,\n}}"),
+                false => format!("{{{name}, {name}Builder, {name}View}}"),
+            },
         })
     }
 

@@ -120,7 +120,9 @@ pub struct AccelWithCovarianceBuilder<'a> {
     record: block::RecordMut<'a, AccelWithCovariance>,
 }
 
-impl<'a> From<block::RecordMut<'a, AccelWithCovariance>> for AccelWithCovarianceBuilder<'a> {
+impl<'a> From<block::RecordMut<'a, AccelWithCovariance>>
+    for AccelWithCovarianceBuilder<'a>
+{
     #[inline]
     fn from(from: block::RecordMut<'a, AccelWithCovariance>) -> Self {
         Self { record: from }

@@ -2,6 +2,7 @@
 
 use ::crossdock_msg::block;
 use ::crossdock_msg::cdr;
+use super::super::std_msgs;
 
 /// `geometry_msgs/msg/AccelWithCovarianceStamped`. Names the type; has no values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -113,14 +114,18 @@ pub struct AccelWithCovarianceStampedView<'a> {
     record: block::Record<'a, AccelWithCovarianceStamped>,
 }
 
-impl<'a> From<block::Record<'a, AccelWithCovarianceStamped>> for AccelWithCovarianceStampedView<'a> {
+impl<'a> From<block::Record<'a, AccelWithCovarianceStamped>>
+    for AccelWithCovarianceStampedView<'a>
+{
     #[inline]
     fn from(from: block::Record<'a, AccelWithCovarianceStamped>) -> Self {
         Self { record: from }
     }
 }
 
-impl<'a> From<AccelWithCovarianceStampedView<'a>> for block::Record<'a, AccelWithCovarianceStamped> {
+impl<'a> From<AccelWithCovarianceStampedView<'a>>
+    for block::Record<'a, AccelWithCovarianceStamped>
+{
     #[inline]
     fn from(from: AccelWithCovarianceStampedView<'a>) -> Self {
         from.record
@@ -130,8 +135,8 @@ impl<'a> From<AccelWithCovarianceStampedView<'a>> for block::Record<'a, AccelWit
 impl<'a> AccelWithCovarianceStampedView<'a> {
     /// `std_msgs/Header header`.
     #[inline]
-    pub fn header(self) -> super::super::std_msgs::HeaderView<'a> {
-        self.record.nested::<super::super::std_msgs::Header, 0>().into()
+    pub fn header(self) -> std_msgs::HeaderView<'a> {
+        self.record.nested::<std_msgs::Header, 0>().into()
     }
 
     /// `geometry_msgs/AccelWithCovariance accel`.
@@ -147,7 +152,9 @@ pub struct AccelWithCovarianceStampedBuilder<'a> {
     record: block::RecordMut<'a, AccelWithCovarianceStamped>,
 }
 
-impl<'a> From<block::RecordMut<'a, AccelWithCovarianceStamped>> for AccelWithCovarianceStampedBuilder<'a> {
+impl<'a> From<block::RecordMut<'a, AccelWithCovarianceStamped>>
+    for AccelWithCovarianceStampedBuilder<'a>
+{
     #[inline]
     fn from(from: block::RecordMut<'a, AccelWithCovarianceStamped>) -> Self {
         Self { record: from }
@@ -157,8 +164,8 @@ impl<'a> From<block::RecordMut<'a, AccelWithCovarianceStamped>> for AccelWithCov
 impl AccelWithCovarianceStampedBuilder<'_> {
     /// `std_msgs/Header header`.
     #[inline]
-    pub fn header(&mut self) -> super::super::std_msgs::HeaderBuilder<'_> {
-        self.record.nested::<super::super::std_msgs::Header, 0>().into()
+    pub fn header(&mut self) -> std_msgs::HeaderBuilder<'_> {
+        self.record.nested::<std_msgs::Header, 0>().into()
     }
 
     /// `geometry_msgs/AccelWithCovariance accel`.

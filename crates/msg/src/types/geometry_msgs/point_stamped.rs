@@ -2,6 +2,7 @@
 
 use ::crossdock_msg::block;
 use ::crossdock_msg::cdr;
+use super::super::std_msgs;
 
 /// `geometry_msgs/msg/PointStamped`. Names the type; has no values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -122,8 +123,8 @@ impl<'a> From<PointStampedView<'a>> for block::Record<'a, PointStamped> {
 impl<'a> PointStampedView<'a> {
     /// `std_msgs/Header header`.
     #[inline]
-    pub fn header(self) -> super::super::std_msgs::HeaderView<'a> {
-        self.record.nested::<super::super::std_msgs::Header, 0>().into()
+    pub fn header(self) -> std_msgs::HeaderView<'a> {
+        self.record.nested::<std_msgs::Header, 0>().into()
     }
 
     /// `geometry_msgs/Point point`.
@@ -149,8 +150,8 @@ impl<'a> From<block::RecordMut<'a, PointStamped>> for PointStampedBuilder<'a> {
 impl PointStampedBuilder<'_> {
     /// `std_msgs/Header header`.
     #[inline]
-    pub fn header(&mut self) -> super::super::std_msgs::HeaderBuilder<'_> {
-        self.record.nested::<super::super::std_msgs::Header, 0>().into()
+    pub fn header(&mut self) -> std_msgs::HeaderBuilder<'_> {
+        self.record.nested::<std_msgs::Header, 0>().into()
     }
 
     /// `geometry_msgs/Point point`.

@@ -2,6 +2,7 @@
 
 use ::crossdock_msg::block;
 use ::crossdock_msg::cdr;
+use super::super::std_msgs;
 
 /// `geometry_msgs/msg/PolygonInstanceStamped`. Names the type; has no values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -131,14 +132,18 @@ pub struct PolygonInstanceStampedView<'a> {
     record: block::Record<'a, PolygonInstanceStamped>,
 }
 
-impl<'a> From<block::Record<'a, PolygonInstanceStamped>> for PolygonInstanceStampedView<'a> {
+impl<'a> From<block::Record<'a, PolygonInstanceStamped>>
+    for PolygonInstanceStampedView<'a>
+{
     #[inline]
     fn from(from: block::Record<'a, PolygonInstanceStamped>) -> Self {
         Self { record: from }
     }
 }
 
-impl<'a> From<PolygonInstanceStampedView<'a>> for block::Record<'a, PolygonInstanceStamped> {
+impl<'a> From<PolygonInstanceStampedView<'a>>
+    for block::Record<'a, PolygonInstanceStamped>
+{
     #[inline]
     fn from(from: PolygonInstanceStampedView<'a>) -> Self {
         from.record
@@ -148,8 +153,8 @@ impl<'a> From<PolygonInstanceStampedView<'a>> for block::Record<'a, PolygonInsta
 impl<'a> PolygonInstanceStampedView<'a> {
     /// `std_msgs/Header header`.
     #[inline]
-    pub fn header(self) -> super::super::std_msgs::HeaderView<'a> {
-        self.record.nested::<super::super::std_msgs::Header, 0>().into()
+    pub fn header(self) -> std_msgs::HeaderView<'a> {
+        self.record.nested::<std_msgs::Header, 0>().into()
     }
 
     /// `geometry_msgs/PolygonInstance polygon`.
@@ -165,7 +170,9 @@ pub struct PolygonInstanceStampedBuilder<'a> {
     record: block::RecordMut<'a, PolygonInstanceStamped>,
 }
 
-impl<'a> From<block::RecordMut<'a, PolygonInstanceStamped>> for PolygonInstanceStampedBuilder<'a> {
+impl<'a> From<block::RecordMut<'a, PolygonInstanceStamped>>
+    for PolygonInstanceStampedBuilder<'a>
+{
     #[inline]
     fn from(from: block::RecordMut<'a, PolygonInstanceStamped>) -> Self {
         Self { record: from }
@@ -175,8 +182,8 @@ impl<'a> From<block::RecordMut<'a, PolygonInstanceStamped>> for PolygonInstanceS
 impl PolygonInstanceStampedBuilder<'_> {
     /// `std_msgs/Header header`.
     #[inline]
-    pub fn header(&mut self) -> super::super::std_msgs::HeaderBuilder<'_> {
-        self.record.nested::<super::super::std_msgs::Header, 0>().into()
+    pub fn header(&mut self) -> std_msgs::HeaderBuilder<'_> {
+        self.record.nested::<std_msgs::Header, 0>().into()
     }
 
     /// `geometry_msgs/PolygonInstance polygon`.

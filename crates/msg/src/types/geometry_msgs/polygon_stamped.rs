@@ -2,6 +2,7 @@
 
 use ::crossdock_msg::block;
 use ::crossdock_msg::cdr;
+use super::super::std_msgs;
 
 /// `geometry_msgs/msg/PolygonStamped`. Names the type; has no values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -137,8 +138,8 @@ impl<'a> From<PolygonStampedView<'a>> for block::Record<'a, PolygonStamped> {
 impl<'a> PolygonStampedView<'a> {
     /// `std_msgs/Header header`.
     #[inline]
-    pub fn header(self) -> super::super::std_msgs::HeaderView<'a> {
-        self.record.nested::<super::super::std_msgs::Header, 0>().into()
+    pub fn header(self) -> std_msgs::HeaderView<'a> {
+        self.record.nested::<std_msgs::Header, 0>().into()
     }
 
     /// `geometry_msgs/Polygon polygon`.
@@ -164,8 +165,8 @@ impl<'a> From<block::RecordMut<'a, PolygonStamped>> for PolygonStampedBuilder<'a
 impl PolygonStampedBuilder<'_> {
     /// `std_msgs/Header header`.
     #[inline]
-    pub fn header(&mut self) -> super::super::std_msgs::HeaderBuilder<'_> {
-        self.record.nested::<super::super::std_msgs::Header, 0>().into()
+    pub fn header(&mut self) -> std_msgs::HeaderBuilder<'_> {
+        self.record.nested::<std_msgs::Header, 0>().into()
     }
 
     /// `geometry_msgs/Polygon polygon`.

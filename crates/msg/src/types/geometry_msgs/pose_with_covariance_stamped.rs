@@ -2,6 +2,7 @@
 
 use ::crossdock_msg::block;
 use ::crossdock_msg::cdr;
+use super::super::std_msgs;
 
 /// `geometry_msgs/msg/PoseWithCovarianceStamped`. Names the type; has no values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -119,14 +120,18 @@ pub struct PoseWithCovarianceStampedView<'a> {
     record: block::Record<'a, PoseWithCovarianceStamped>,
 }
 
-impl<'a> From<block::Record<'a, PoseWithCovarianceStamped>> for PoseWithCovarianceStampedView<'a> {
+impl<'a> From<block::Record<'a, PoseWithCovarianceStamped>>
+    for PoseWithCovarianceStampedView<'a>
+{
     #[inline]
     fn from(from: block::Record<'a, PoseWithCovarianceStamped>) -> Self {
         Self { record: from }
     }
 }
 
-impl<'a> From<PoseWithCovarianceStampedView<'a>> for block::Record<'a, PoseWithCovarianceStamped> {
+impl<'a> From<PoseWithCovarianceStampedView<'a>>
+    for block::Record<'a, PoseWithCovarianceStamped>
+{
     #[inline]
     fn from(from: PoseWithCovarianceStampedView<'a>) -> Self {
         from.record
@@ -136,8 +141,8 @@ impl<'a> From<PoseWithCovarianceStampedView<'a>> for block::Record<'a, PoseWithC
 impl<'a> PoseWithCovarianceStampedView<'a> {
     /// `std_msgs/Header header`.
     #[inline]
-    pub fn header(self) -> super::super::std_msgs::HeaderView<'a> {
-        self.record.nested::<super::super::std_msgs::Header, 0>().into()
+    pub fn header(self) -> std_msgs::HeaderView<'a> {
+        self.record.nested::<std_msgs::Header, 0>().into()
     }
 
     /// `geometry_msgs/PoseWithCovariance pose`.
@@ -153,7 +158,9 @@ pub struct PoseWithCovarianceStampedBuilder<'a> {
     record: block::RecordMut<'a, PoseWithCovarianceStamped>,
 }
 
-impl<'a> From<block::RecordMut<'a, PoseWithCovarianceStamped>> for PoseWithCovarianceStampedBuilder<'a> {
+impl<'a> From<block::RecordMut<'a, PoseWithCovarianceStamped>>
+    for PoseWithCovarianceStampedBuilder<'a>
+{
     #[inline]
     fn from(from: block::RecordMut<'a, PoseWithCovarianceStamped>) -> Self {
         Self { record: from }
@@ -163,8 +170,8 @@ impl<'a> From<block::RecordMut<'a, PoseWithCovarianceStamped>> for PoseWithCovar
 impl PoseWithCovarianceStampedBuilder<'_> {
     /// `std_msgs/Header header`.
     #[inline]
-    pub fn header(&mut self) -> super::super::std_msgs::HeaderBuilder<'_> {
-        self.record.nested::<super::super::std_msgs::Header, 0>().into()
+    pub fn header(&mut self) -> std_msgs::HeaderBuilder<'_> {
+        self.record.nested::<std_msgs::Header, 0>().into()
     }
 
     /// `geometry_msgs/PoseWithCovariance pose`.

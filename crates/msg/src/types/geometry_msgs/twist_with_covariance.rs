@@ -120,7 +120,9 @@ pub struct TwistWithCovarianceBuilder<'a> {
     record: block::RecordMut<'a, TwistWithCovariance>,
 }
 
-impl<'a> From<block::RecordMut<'a, TwistWithCovariance>> for TwistWithCovarianceBuilder<'a> {
+impl<'a> From<block::RecordMut<'a, TwistWithCovariance>>
+    for TwistWithCovarianceBuilder<'a>
+{
     #[inline]
     fn from(from: block::RecordMut<'a, TwistWithCovariance>) -> Self {
         Self { record: from }

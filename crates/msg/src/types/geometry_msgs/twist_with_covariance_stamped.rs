@@ -2,6 +2,7 @@
 
 use ::crossdock_msg::block;
 use ::crossdock_msg::cdr;
+use super::super::std_msgs;
 
 /// `geometry_msgs/msg/TwistWithCovarianceStamped`. Names the type; has no values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -113,14 +114,18 @@ pub struct TwistWithCovarianceStampedView<'a> {
     record: block::Record<'a, TwistWithCovarianceStamped>,
 }
 
-impl<'a> From<block::Record<'a, TwistWithCovarianceStamped>> for TwistWithCovarianceStampedView<'a> {
+impl<'a> From<block::Record<'a, TwistWithCovarianceStamped>>
+    for TwistWithCovarianceStampedView<'a>
+{
     #[inline]
     fn from(from: block::Record<'a, TwistWithCovarianceStamped>) -> Self {
         Self { record: from }
     }
 }
 
-impl<'a> From<TwistWithCovarianceStampedView<'a>> for block::Record<'a, TwistWithCovarianceStamped> {
+impl<'a> From<TwistWithCovarianceStampedView<'a>>
+    for block::Record<'a, TwistWithCovarianceStamped>
+{
     #[inline]
     fn from(from: TwistWithCovarianceStampedView<'a>) -> Self {
         from.record
@@ -130,8 +135,8 @@ impl<'a> From<TwistWithCovarianceStampedView<'a>> for block::Record<'a, TwistWit
 impl<'a> TwistWithCovarianceStampedView<'a> {
     /// `std_msgs/Header header`.
     #[inline]
-    pub fn header(self) -> super::super::std_msgs::HeaderView<'a> {
-        self.record.nested::<super::super::std_msgs::Header, 0>().into()
+    pub fn header(self) -> std_msgs::HeaderView<'a> {
+        self.record.nested::<std_msgs::Header, 0>().into()
     }
 
     /// `geometry_msgs/TwistWithCovariance twist`.
@@ -147,7 +152,9 @@ pub struct TwistWithCovarianceStampedBuilder<'a> {
     record: block::RecordMut<'a, TwistWithCovarianceStamped>,
 }
 
-impl<'a> From<block::RecordMut<'a, TwistWithCovarianceStamped>> for TwistWithCovarianceStampedBuilder<'a> {
+impl<'a> From<block::RecordMut<'a, TwistWithCovarianceStamped>>
+    for TwistWithCovarianceStampedBuilder<'a>
+{
     #[inline]
     fn from(from: block::RecordMut<'a, TwistWithCovarianceStamped>) -> Self {
         Self { record: from }
@@ -157,8 +164,8 @@ impl<'a> From<block::RecordMut<'a, TwistWithCovarianceStamped>> for TwistWithCov
 impl TwistWithCovarianceStampedBuilder<'_> {
     /// `std_msgs/Header header`.
     #[inline]
-    pub fn header(&mut self) -> super::super::std_msgs::HeaderBuilder<'_> {
-        self.record.nested::<super::super::std_msgs::Header, 0>().into()
+    pub fn header(&mut self) -> std_msgs::HeaderBuilder<'_> {
+        self.record.nested::<std_msgs::Header, 0>().into()
     }
 
     /// `geometry_msgs/TwistWithCovariance twist`.

@@ -2,6 +2,8 @@
 
 use ::crossdock_msg::block;
 use ::crossdock_msg::cdr;
+use super::super::geometry_msgs;
+use super::super::std_msgs;
 
 /// `nav_msgs/msg/GridCells`. Names the type; has no values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,7 +72,7 @@ string frame_id\n\
         // cell_width .. cell_height
         out.run(view.record.bytes::<24, 8>(), 4);
         // cells
-        let elements = view.record.sequence::<super::super::geometry_msgs::Point, 32>()?;
+        let elements = view.record.sequence::<geometry_msgs::Point, 32>()?;
         out.sequence(elements.len(), 24)?;
         if !elements.is_empty() {
             out.run(elements.bytes(), 8);
@@ -93,7 +95,7 @@ string frame_id\n\
         message.record.bytes_mut::<24, 8>().copy_from_slice(run);
         // cells
         let count = input.length(24)?;
-        let mut elements = message.record.sequence::<super::super::geometry_msgs::Point, 32>(count)?;
+        let mut elements = message.record.sequence::<geometry_msgs::Point, 32>(count)?;
         if count > 0 {
             let run = input.run(count * 24, 8)?;
             elements.bytes_mut().copy_from_slice(run);
@@ -145,8 +147,8 @@ impl<'a> From<GridCellsView<'a>> for block::Record<'a, GridCells> {
 impl<'a> GridCellsView<'a> {
     /// `std_msgs/Header header`.
     #[inline]
-    pub fn header(self) -> super::super::std_msgs::HeaderView<'a> {
-        self.record.nested::<super::super::std_msgs::Header, 0>().into()
+    pub fn header(self) -> std_msgs::HeaderView<'a> {
+        self.record.nested::<std_msgs::Header, 0>().into()
     }
 
     /// `float32 cell_width`.
@@ -163,10 +165,8 @@ impl<'a> GridCellsView<'a> {
 
     /// `geometry_msgs/Point[] cells`.
     #[inline]
-    pub fn cells(
-        self,
-    ) -> Result<block::Sequence<'a, super::super::geometry_msgs::Point>, block::FlatError> {
-        self.record.sequence::<super::super::geometry_msgs::Point, 32>()
+    pub fn cells(self) -> Result<block::Sequence<'a, geometry_msgs::Point>, block::FlatError> {
+        self.record.sequence::<geometry_msgs::Point, 32>()
     }
 }
 
@@ -186,8 +186,8 @@ impl<'a> From<block::RecordMut<'a, GridCells>> for GridCellsBuilder<'a> {
 impl GridCellsBuilder<'_> {
     /// `std_msgs/Header header`.
     #[inline]
-    pub fn header(&mut self) -> super::super::std_msgs::HeaderBuilder<'_> {
-        self.record.nested::<super::super::std_msgs::Header, 0>().into()
+    pub fn header(&mut self) -> std_msgs::HeaderBuilder<'_> {
+        self.record.nested::<std_msgs::Header, 0>().into()
     }
 
     /// `float32 cell_width`.
@@ -206,8 +206,8 @@ impl GridCellsBuilder<'_> {
     #[inline]
     pub fn cells(
         &mut self, count: usize,
-    ) -> Result<block::SequenceBuilder<'_, super::super::geometry_msgs::Point>, block::BuildError> {
-        self.record.sequence::<super::super::geometry_msgs::Point, 32>(count)
+    ) -> Result<block::SequenceBuilder<'_, geometry_msgs::Point>, block::BuildError> {
+        self.record.sequence::<geometry_msgs::Point, 32>(count)
     }
 
     /// Bytes of the whole message in use so far: what will be published.

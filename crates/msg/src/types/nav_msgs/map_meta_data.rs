@@ -2,6 +2,8 @@
 
 use ::crossdock_msg::block;
 use ::crossdock_msg::cdr;
+use super::super::builtin_interfaces;
+use super::super::geometry_msgs;
 
 /// `nav_msgs/msg/MapMetaData`. Names the type; has no values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -126,8 +128,8 @@ impl<'a> From<MapMetaDataView<'a>> for block::Record<'a, MapMetaData> {
 impl<'a> MapMetaDataView<'a> {
     /// `builtin_interfaces/Time map_load_time`.
     #[inline]
-    pub fn map_load_time(self) -> super::super::builtin_interfaces::TimeView<'a> {
-        self.record.nested::<super::super::builtin_interfaces::Time, 0>().into()
+    pub fn map_load_time(self) -> builtin_interfaces::TimeView<'a> {
+        self.record.nested::<builtin_interfaces::Time, 0>().into()
     }
 
     /// `float32 resolution`.
@@ -150,8 +152,8 @@ impl<'a> MapMetaDataView<'a> {
 
     /// `geometry_msgs/Pose origin`.
     #[inline]
-    pub fn origin(self) -> super::super::geometry_msgs::PoseView<'a> {
-        self.record.nested::<super::super::geometry_msgs::Pose, 24>().into()
+    pub fn origin(self) -> geometry_msgs::PoseView<'a> {
+        self.record.nested::<geometry_msgs::Pose, 24>().into()
     }
 }
 
@@ -171,8 +173,8 @@ impl<'a> From<block::RecordMut<'a, MapMetaData>> for MapMetaDataBuilder<'a> {
 impl MapMetaDataBuilder<'_> {
     /// `builtin_interfaces/Time map_load_time`.
     #[inline]
-    pub fn map_load_time(&mut self) -> super::super::builtin_interfaces::TimeBuilder<'_> {
-        self.record.nested::<super::super::builtin_interfaces::Time, 0>().into()
+    pub fn map_load_time(&mut self) -> builtin_interfaces::TimeBuilder<'_> {
+        self.record.nested::<builtin_interfaces::Time, 0>().into()
     }
 
     /// `float32 resolution`.
@@ -195,8 +197,8 @@ impl MapMetaDataBuilder<'_> {
 
     /// `geometry_msgs/Pose origin`.
     #[inline]
-    pub fn origin(&mut self) -> super::super::geometry_msgs::PoseBuilder<'_> {
-        self.record.nested::<super::super::geometry_msgs::Pose, 24>().into()
+    pub fn origin(&mut self) -> geometry_msgs::PoseBuilder<'_> {
+        self.record.nested::<geometry_msgs::Pose, 24>().into()
     }
 
     /// Bytes of the whole message in use so far: what will be published.

@@ -2,6 +2,7 @@
 
 use ::crossdock_msg::block;
 use ::crossdock_msg::cdr;
+use super::super::std_msgs;
 
 /// `nav_msgs/msg/OccupancyGrid`. Names the type; has no values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -156,8 +157,8 @@ impl<'a> From<OccupancyGridView<'a>> for block::Record<'a, OccupancyGrid> {
 impl<'a> OccupancyGridView<'a> {
     /// `std_msgs/Header header`.
     #[inline]
-    pub fn header(self) -> super::super::std_msgs::HeaderView<'a> {
-        self.record.nested::<super::super::std_msgs::Header, 0>().into()
+    pub fn header(self) -> std_msgs::HeaderView<'a> {
+        self.record.nested::<std_msgs::Header, 0>().into()
     }
 
     /// `nav_msgs/MapMetaData info`.
@@ -189,8 +190,8 @@ impl<'a> From<block::RecordMut<'a, OccupancyGrid>> for OccupancyGridBuilder<'a> 
 impl OccupancyGridBuilder<'_> {
     /// `std_msgs/Header header`.
     #[inline]
-    pub fn header(&mut self) -> super::super::std_msgs::HeaderBuilder<'_> {
-        self.record.nested::<super::super::std_msgs::Header, 0>().into()
+    pub fn header(&mut self) -> std_msgs::HeaderBuilder<'_> {
+        self.record.nested::<std_msgs::Header, 0>().into()
     }
 
     /// `nav_msgs/MapMetaData info`.

@@ -2,6 +2,8 @@
 
 use ::crossdock_msg::block;
 use ::crossdock_msg::cdr;
+use super::super::geometry_msgs;
+use super::super::std_msgs;
 
 /// `nav_msgs/msg/Odometry`. Names the type; has no values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -161,8 +163,8 @@ impl<'a> From<OdometryView<'a>> for block::Record<'a, Odometry> {
 impl<'a> OdometryView<'a> {
     /// `std_msgs/Header header`.
     #[inline]
-    pub fn header(self) -> super::super::std_msgs::HeaderView<'a> {
-        self.record.nested::<super::super::std_msgs::Header, 0>().into()
+    pub fn header(self) -> std_msgs::HeaderView<'a> {
+        self.record.nested::<std_msgs::Header, 0>().into()
     }
 
     /// `string child_frame_id`.
@@ -179,14 +181,14 @@ impl<'a> OdometryView<'a> {
 
     /// `geometry_msgs/PoseWithCovariance pose`.
     #[inline]
-    pub fn pose(self) -> super::super::geometry_msgs::PoseWithCovarianceView<'a> {
-        self.record.nested::<super::super::geometry_msgs::PoseWithCovariance, 40>().into()
+    pub fn pose(self) -> geometry_msgs::PoseWithCovarianceView<'a> {
+        self.record.nested::<geometry_msgs::PoseWithCovariance, 40>().into()
     }
 
     /// `geometry_msgs/TwistWithCovariance twist`.
     #[inline]
-    pub fn twist(self) -> super::super::geometry_msgs::TwistWithCovarianceView<'a> {
-        self.record.nested::<super::super::geometry_msgs::TwistWithCovariance, 384>().into()
+    pub fn twist(self) -> geometry_msgs::TwistWithCovarianceView<'a> {
+        self.record.nested::<geometry_msgs::TwistWithCovariance, 384>().into()
     }
 }
 
@@ -206,8 +208,8 @@ impl<'a> From<block::RecordMut<'a, Odometry>> for OdometryBuilder<'a> {
 impl OdometryBuilder<'_> {
     /// `std_msgs/Header header`.
     #[inline]
-    pub fn header(&mut self) -> super::super::std_msgs::HeaderBuilder<'_> {
-        self.record.nested::<super::super::std_msgs::Header, 0>().into()
+    pub fn header(&mut self) -> std_msgs::HeaderBuilder<'_> {
+        self.record.nested::<std_msgs::Header, 0>().into()
     }
 
     /// `string child_frame_id`.
@@ -224,14 +226,14 @@ impl OdometryBuilder<'_> {
 
     /// `geometry_msgs/PoseWithCovariance pose`.
     #[inline]
-    pub fn pose(&mut self) -> super::super::geometry_msgs::PoseWithCovarianceBuilder<'_> {
-        self.record.nested::<super::super::geometry_msgs::PoseWithCovariance, 40>().into()
+    pub fn pose(&mut self) -> geometry_msgs::PoseWithCovarianceBuilder<'_> {
+        self.record.nested::<geometry_msgs::PoseWithCovariance, 40>().into()
     }
 
     /// `geometry_msgs/TwistWithCovariance twist`.
     #[inline]
-    pub fn twist(&mut self) -> super::super::geometry_msgs::TwistWithCovarianceBuilder<'_> {
-        self.record.nested::<super::super::geometry_msgs::TwistWithCovariance, 384>().into()
+    pub fn twist(&mut self) -> geometry_msgs::TwistWithCovarianceBuilder<'_> {
+        self.record.nested::<geometry_msgs::TwistWithCovariance, 384>().into()
     }
 
     /// Bytes of the whole message in use so far: what will be published.

@@ -2,6 +2,8 @@
 
 use ::crossdock_msg::block;
 use ::crossdock_msg::cdr;
+use super::super::geometry_msgs;
+use super::super::std_msgs;
 
 /// `nav_msgs/msg/Path`. Names the type; has no values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,10 +80,10 @@ string frame_id\n\
         // header.frame_id
         out.text(view.record.slice::<u8, 8>()?)?;
         // poses
-        let elements = view.record.sequence::<super::super::geometry_msgs::PoseStamped, 24>()?;
+        let elements = view.record.sequence::<geometry_msgs::PoseStamped, 24>()?;
         out.sequence(elements.len(), 80)?;
         for element in elements.iter() {
-            super::super::geometry_msgs::PoseStamped::write_cdr(element, out)?;
+            geometry_msgs::PoseStamped::write_cdr(element, out)?;
         }
         Ok(())
     }
@@ -98,9 +100,9 @@ string frame_id\n\
         message.record.set_text::<8>(text)?;
         // poses
         let count = input.length(68)?;
-        let mut elements = message.record.sequence::<super::super::geometry_msgs::PoseStamped, 24>(count)?;
+        let mut elements = message.record.sequence::<geometry_msgs::PoseStamped, 24>(count)?;
         for index in 0..count {
-            super::super::geometry_msgs::PoseStamped::read_cdr(input, &mut elements.at(index))?;
+            geometry_msgs::PoseStamped::read_cdr(input, &mut elements.at(index))?;
         }
         Ok(())
     }
@@ -118,7 +120,7 @@ string frame_id\n\
         let count = input.length(68)?;
         size.records(count, 80);
         for _ in 0..count {
-            super::super::geometry_msgs::PoseStamped::scan_cdr(input, size)?;
+            geometry_msgs::PoseStamped::scan_cdr(input, size)?;
         }
         Ok(())
     }
@@ -147,16 +149,16 @@ impl<'a> From<PathView<'a>> for block::Record<'a, Path> {
 impl<'a> PathView<'a> {
     /// `std_msgs/Header header`.
     #[inline]
-    pub fn header(self) -> super::super::std_msgs::HeaderView<'a> {
-        self.record.nested::<super::super::std_msgs::Header, 0>().into()
+    pub fn header(self) -> std_msgs::HeaderView<'a> {
+        self.record.nested::<std_msgs::Header, 0>().into()
     }
 
     /// `geometry_msgs/PoseStamped[] poses`.
     #[inline]
     pub fn poses(
         self,
-    ) -> Result<block::Sequence<'a, super::super::geometry_msgs::PoseStamped>, block::FlatError> {
-        self.record.sequence::<super::super::geometry_msgs::PoseStamped, 24>()
+    ) -> Result<block::Sequence<'a, geometry_msgs::PoseStamped>, block::FlatError> {
+        self.record.sequence::<geometry_msgs::PoseStamped, 24>()
     }
 }
 
@@ -176,16 +178,16 @@ impl<'a> From<block::RecordMut<'a, Path>> for PathBuilder<'a> {
 impl PathBuilder<'_> {
     /// `std_msgs/Header header`.
     #[inline]
-    pub fn header(&mut self) -> super::super::std_msgs::HeaderBuilder<'_> {
-        self.record.nested::<super::super::std_msgs::Header, 0>().into()
+    pub fn header(&mut self) -> std_msgs::HeaderBuilder<'_> {
+        self.record.nested::<std_msgs::Header, 0>().into()
     }
 
     /// `geometry_msgs/PoseStamped[] poses`: reserves `count` elements.
     #[inline]
     pub fn poses(
         &mut self, count: usize,
-    ) -> Result<block::SequenceBuilder<'_, super::super::geometry_msgs::PoseStamped>, block::BuildError> {
-        self.record.sequence::<super::super::geometry_msgs::PoseStamped, 24>(count)
+    ) -> Result<block::SequenceBuilder<'_, geometry_msgs::PoseStamped>, block::BuildError> {
+        self.record.sequence::<geometry_msgs::PoseStamped, 24>(count)
     }
 
     /// Bytes of the whole message in use so far: what will be published.

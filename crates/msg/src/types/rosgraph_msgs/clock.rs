@@ -2,6 +2,7 @@
 
 use ::crossdock_msg::block;
 use ::crossdock_msg::cdr;
+use super::super::builtin_interfaces;
 
 /// `rosgraph_msgs/msg/Clock`. Names the type; has no values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -96,8 +97,8 @@ impl<'a> From<ClockView<'a>> for block::Record<'a, Clock> {
 impl<'a> ClockView<'a> {
     /// `builtin_interfaces/Time clock`.
     #[inline]
-    pub fn clock(self) -> super::super::builtin_interfaces::TimeView<'a> {
-        self.record.nested::<super::super::builtin_interfaces::Time, 0>().into()
+    pub fn clock(self) -> builtin_interfaces::TimeView<'a> {
+        self.record.nested::<builtin_interfaces::Time, 0>().into()
     }
 }
 
@@ -117,8 +118,8 @@ impl<'a> From<block::RecordMut<'a, Clock>> for ClockBuilder<'a> {
 impl ClockBuilder<'_> {
     /// `builtin_interfaces/Time clock`.
     #[inline]
-    pub fn clock(&mut self) -> super::super::builtin_interfaces::TimeBuilder<'_> {
-        self.record.nested::<super::super::builtin_interfaces::Time, 0>().into()
+    pub fn clock(&mut self) -> builtin_interfaces::TimeBuilder<'_> {
+        self.record.nested::<builtin_interfaces::Time, 0>().into()
     }
 
     /// Bytes of the whole message in use so far: what will be published.

@@ -2,6 +2,7 @@
 
 use ::crossdock_msg::block;
 use ::crossdock_msg::cdr;
+use super::super::std_msgs;
 
 /// `sensor_msgs/msg/CameraInfo`. Names the type; has no values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -165,8 +166,8 @@ impl<'a> From<CameraInfoView<'a>> for block::Record<'a, CameraInfo> {
 impl<'a> CameraInfoView<'a> {
     /// `std_msgs/Header header`.
     #[inline]
-    pub fn header(self) -> super::super::std_msgs::HeaderView<'a> {
-        self.record.nested::<super::super::std_msgs::Header, 0>().into()
+    pub fn header(self) -> std_msgs::HeaderView<'a> {
+        self.record.nested::<std_msgs::Header, 0>().into()
     }
 
     /// `uint32 height`.
@@ -252,8 +253,8 @@ impl<'a> From<block::RecordMut<'a, CameraInfo>> for CameraInfoBuilder<'a> {
 impl CameraInfoBuilder<'_> {
     /// `std_msgs/Header header`.
     #[inline]
-    pub fn header(&mut self) -> super::super::std_msgs::HeaderBuilder<'_> {
-        self.record.nested::<super::super::std_msgs::Header, 0>().into()
+    pub fn header(&mut self) -> std_msgs::HeaderBuilder<'_> {
+        self.record.nested::<std_msgs::Header, 0>().into()
     }
 
     /// `uint32 height`.

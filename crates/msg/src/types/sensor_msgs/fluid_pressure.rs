@@ -2,6 +2,7 @@
 
 use ::crossdock_msg::block;
 use ::crossdock_msg::cdr;
+use super::super::std_msgs;
 
 /// `sensor_msgs/msg/FluidPressure`. Names the type; has no values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -119,8 +120,8 @@ impl<'a> From<FluidPressureView<'a>> for block::Record<'a, FluidPressure> {
 impl<'a> FluidPressureView<'a> {
     /// `std_msgs/Header header`.
     #[inline]
-    pub fn header(self) -> super::super::std_msgs::HeaderView<'a> {
-        self.record.nested::<super::super::std_msgs::Header, 0>().into()
+    pub fn header(self) -> std_msgs::HeaderView<'a> {
+        self.record.nested::<std_msgs::Header, 0>().into()
     }
 
     /// `float64 fluid_pressure`.
@@ -152,8 +153,8 @@ impl<'a> From<block::RecordMut<'a, FluidPressure>> for FluidPressureBuilder<'a> 
 impl FluidPressureBuilder<'_> {
     /// `std_msgs/Header header`.
     #[inline]
-    pub fn header(&mut self) -> super::super::std_msgs::HeaderBuilder<'_> {
-        self.record.nested::<super::super::std_msgs::Header, 0>().into()
+    pub fn header(&mut self) -> std_msgs::HeaderBuilder<'_> {
+        self.record.nested::<std_msgs::Header, 0>().into()
     }
 
     /// `float64 fluid_pressure`.

@@ -2,6 +2,7 @@
 
 use ::crossdock_msg::block;
 use ::crossdock_msg::cdr;
+use super::super::std_msgs;
 
 /// `sensor_msgs/msg/Image`. Names the type; has no values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -157,8 +158,8 @@ impl<'a> From<ImageView<'a>> for block::Record<'a, Image> {
 impl<'a> ImageView<'a> {
     /// `std_msgs/Header header`.
     #[inline]
-    pub fn header(self) -> super::super::std_msgs::HeaderView<'a> {
-        self.record.nested::<super::super::std_msgs::Header, 0>().into()
+    pub fn header(self) -> std_msgs::HeaderView<'a> {
+        self.record.nested::<std_msgs::Header, 0>().into()
     }
 
     /// `uint32 height`.
@@ -220,8 +221,8 @@ impl<'a> From<block::RecordMut<'a, Image>> for ImageBuilder<'a> {
 impl ImageBuilder<'_> {
     /// `std_msgs/Header header`.
     #[inline]
-    pub fn header(&mut self) -> super::super::std_msgs::HeaderBuilder<'_> {
-        self.record.nested::<super::super::std_msgs::Header, 0>().into()
+    pub fn header(&mut self) -> std_msgs::HeaderBuilder<'_> {
+        self.record.nested::<std_msgs::Header, 0>().into()
     }
 
     /// `uint32 height`.

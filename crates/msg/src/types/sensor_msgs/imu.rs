@@ -2,6 +2,8 @@
 
 use ::crossdock_msg::block;
 use ::crossdock_msg::cdr;
+use super::super::geometry_msgs;
+use super::super::std_msgs;
 
 /// `sensor_msgs/msg/Imu`. Names the type; has no values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -138,14 +140,14 @@ impl<'a> From<ImuView<'a>> for block::Record<'a, Imu> {
 impl<'a> ImuView<'a> {
     /// `std_msgs/Header header`.
     #[inline]
-    pub fn header(self) -> super::super::std_msgs::HeaderView<'a> {
-        self.record.nested::<super::super::std_msgs::Header, 0>().into()
+    pub fn header(self) -> std_msgs::HeaderView<'a> {
+        self.record.nested::<std_msgs::Header, 0>().into()
     }
 
     /// `geometry_msgs/Quaternion orientation`.
     #[inline]
-    pub fn orientation(self) -> super::super::geometry_msgs::QuaternionView<'a> {
-        self.record.nested::<super::super::geometry_msgs::Quaternion, 24>().into()
+    pub fn orientation(self) -> geometry_msgs::QuaternionView<'a> {
+        self.record.nested::<geometry_msgs::Quaternion, 24>().into()
     }
 
     /// `float64[9] orientation_covariance`.
@@ -156,8 +158,8 @@ impl<'a> ImuView<'a> {
 
     /// `geometry_msgs/Vector3 angular_velocity`.
     #[inline]
-    pub fn angular_velocity(self) -> super::super::geometry_msgs::Vector3View<'a> {
-        self.record.nested::<super::super::geometry_msgs::Vector3, 128>().into()
+    pub fn angular_velocity(self) -> geometry_msgs::Vector3View<'a> {
+        self.record.nested::<geometry_msgs::Vector3, 128>().into()
     }
 
     /// `float64[9] angular_velocity_covariance`.
@@ -168,8 +170,8 @@ impl<'a> ImuView<'a> {
 
     /// `geometry_msgs/Vector3 linear_acceleration`.
     #[inline]
-    pub fn linear_acceleration(self) -> super::super::geometry_msgs::Vector3View<'a> {
-        self.record.nested::<super::super::geometry_msgs::Vector3, 224>().into()
+    pub fn linear_acceleration(self) -> geometry_msgs::Vector3View<'a> {
+        self.record.nested::<geometry_msgs::Vector3, 224>().into()
     }
 
     /// `float64[9] linear_acceleration_covariance`.
@@ -195,14 +197,14 @@ impl<'a> From<block::RecordMut<'a, Imu>> for ImuBuilder<'a> {
 impl ImuBuilder<'_> {
     /// `std_msgs/Header header`.
     #[inline]
-    pub fn header(&mut self) -> super::super::std_msgs::HeaderBuilder<'_> {
-        self.record.nested::<super::super::std_msgs::Header, 0>().into()
+    pub fn header(&mut self) -> std_msgs::HeaderBuilder<'_> {
+        self.record.nested::<std_msgs::Header, 0>().into()
     }
 
     /// `geometry_msgs/Quaternion orientation`.
     #[inline]
-    pub fn orientation(&mut self) -> super::super::geometry_msgs::QuaternionBuilder<'_> {
-        self.record.nested::<super::super::geometry_msgs::Quaternion, 24>().into()
+    pub fn orientation(&mut self) -> geometry_msgs::QuaternionBuilder<'_> {
+        self.record.nested::<geometry_msgs::Quaternion, 24>().into()
     }
 
     /// `float64[9] orientation_covariance`.
@@ -219,8 +221,8 @@ impl ImuBuilder<'_> {
 
     /// `geometry_msgs/Vector3 angular_velocity`.
     #[inline]
-    pub fn angular_velocity(&mut self) -> super::super::geometry_msgs::Vector3Builder<'_> {
-        self.record.nested::<super::super::geometry_msgs::Vector3, 128>().into()
+    pub fn angular_velocity(&mut self) -> geometry_msgs::Vector3Builder<'_> {
+        self.record.nested::<geometry_msgs::Vector3, 128>().into()
     }
 
     /// `float64[9] angular_velocity_covariance`.
@@ -237,8 +239,8 @@ impl ImuBuilder<'_> {
 
     /// `geometry_msgs/Vector3 linear_acceleration`.
     #[inline]
-    pub fn linear_acceleration(&mut self) -> super::super::geometry_msgs::Vector3Builder<'_> {
-        self.record.nested::<super::super::geometry_msgs::Vector3, 224>().into()
+    pub fn linear_acceleration(&mut self) -> geometry_msgs::Vector3Builder<'_> {
+        self.record.nested::<geometry_msgs::Vector3, 224>().into()
     }
 
     /// `float64[9] linear_acceleration_covariance`.

@@ -2,6 +2,8 @@
 
 use ::crossdock_msg::block;
 use ::crossdock_msg::cdr;
+use super::super::geometry_msgs;
+use super::super::std_msgs;
 
 /// `sensor_msgs/msg/MagneticField`. Names the type; has no values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -124,14 +126,14 @@ impl<'a> From<MagneticFieldView<'a>> for block::Record<'a, MagneticField> {
 impl<'a> MagneticFieldView<'a> {
     /// `std_msgs/Header header`.
     #[inline]
-    pub fn header(self) -> super::super::std_msgs::HeaderView<'a> {
-        self.record.nested::<super::super::std_msgs::Header, 0>().into()
+    pub fn header(self) -> std_msgs::HeaderView<'a> {
+        self.record.nested::<std_msgs::Header, 0>().into()
     }
 
     /// `geometry_msgs/Vector3 magnetic_field`.
     #[inline]
-    pub fn magnetic_field(self) -> super::super::geometry_msgs::Vector3View<'a> {
-        self.record.nested::<super::super::geometry_msgs::Vector3, 24>().into()
+    pub fn magnetic_field(self) -> geometry_msgs::Vector3View<'a> {
+        self.record.nested::<geometry_msgs::Vector3, 24>().into()
     }
 
     /// `float64[9] magnetic_field_covariance`.
@@ -157,14 +159,14 @@ impl<'a> From<block::RecordMut<'a, MagneticField>> for MagneticFieldBuilder<'a> 
 impl MagneticFieldBuilder<'_> {
     /// `std_msgs/Header header`.
     #[inline]
-    pub fn header(&mut self) -> super::super::std_msgs::HeaderBuilder<'_> {
-        self.record.nested::<super::super::std_msgs::Header, 0>().into()
+    pub fn header(&mut self) -> std_msgs::HeaderBuilder<'_> {
+        self.record.nested::<std_msgs::Header, 0>().into()
     }
 
     /// `geometry_msgs/Vector3 magnetic_field`.
     #[inline]
-    pub fn magnetic_field(&mut self) -> super::super::geometry_msgs::Vector3Builder<'_> {
-        self.record.nested::<super::super::geometry_msgs::Vector3, 24>().into()
+    pub fn magnetic_field(&mut self) -> geometry_msgs::Vector3Builder<'_> {
+        self.record.nested::<geometry_msgs::Vector3, 24>().into()
     }
 
     /// `float64[9] magnetic_field_covariance`.

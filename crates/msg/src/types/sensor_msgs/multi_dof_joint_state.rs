@@ -2,6 +2,8 @@
 
 use ::crossdock_msg::block;
 use ::crossdock_msg::cdr;
+use super::super::geometry_msgs;
+use super::super::std_msgs;
 
 /// `sensor_msgs/msg/MultiDOFJointState`. Names the type; has no values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,19 +97,19 @@ string frame_id\n\
             out.text(element)?;
         }
         // transforms
-        let elements = view.record.sequence::<super::super::geometry_msgs::Transform, 40>()?;
+        let elements = view.record.sequence::<geometry_msgs::Transform, 40>()?;
         out.sequence(elements.len(), 56)?;
         if !elements.is_empty() {
             out.run(elements.bytes(), 8);
         }
         // twist
-        let elements = view.record.sequence::<super::super::geometry_msgs::Twist, 56>()?;
+        let elements = view.record.sequence::<geometry_msgs::Twist, 56>()?;
         out.sequence(elements.len(), 48)?;
         if !elements.is_empty() {
             out.run(elements.bytes(), 8);
         }
         // wrench
-        let elements = view.record.sequence::<super::super::geometry_msgs::Wrench, 72>()?;
+        let elements = view.record.sequence::<geometry_msgs::Wrench, 72>()?;
         out.sequence(elements.len(), 48)?;
         if !elements.is_empty() {
             out.run(elements.bytes(), 8);
@@ -134,21 +136,21 @@ string frame_id\n\
         }
         // transforms
         let count = input.length(56)?;
-        let mut elements = message.record.sequence::<super::super::geometry_msgs::Transform, 40>(count)?;
+        let mut elements = message.record.sequence::<geometry_msgs::Transform, 40>(count)?;
         if count > 0 {
             let run = input.run(count * 56, 8)?;
             elements.bytes_mut().copy_from_slice(run);
         }
         // twist
         let count = input.length(48)?;
-        let mut elements = message.record.sequence::<super::super::geometry_msgs::Twist, 56>(count)?;
+        let mut elements = message.record.sequence::<geometry_msgs::Twist, 56>(count)?;
         if count > 0 {
             let run = input.run(count * 48, 8)?;
             elements.bytes_mut().copy_from_slice(run);
         }
         // wrench
         let count = input.length(48)?;
-        let mut elements = message.record.sequence::<super::super::geometry_msgs::Wrench, 72>(count)?;
+        let mut elements = message.record.sequence::<geometry_msgs::Wrench, 72>(count)?;
         if count > 0 {
             let run = input.run(count * 48, 8)?;
             elements.bytes_mut().copy_from_slice(run);
@@ -217,8 +219,8 @@ impl<'a> From<MultiDOFJointStateView<'a>> for block::Record<'a, MultiDOFJointSta
 impl<'a> MultiDOFJointStateView<'a> {
     /// `std_msgs/Header header`.
     #[inline]
-    pub fn header(self) -> super::super::std_msgs::HeaderView<'a> {
-        self.record.nested::<super::super::std_msgs::Header, 0>().into()
+    pub fn header(self) -> std_msgs::HeaderView<'a> {
+        self.record.nested::<std_msgs::Header, 0>().into()
     }
 
     /// `string[] joint_names`.
@@ -231,24 +233,22 @@ impl<'a> MultiDOFJointStateView<'a> {
     #[inline]
     pub fn transforms(
         self,
-    ) -> Result<block::Sequence<'a, super::super::geometry_msgs::Transform>, block::FlatError> {
-        self.record.sequence::<super::super::geometry_msgs::Transform, 40>()
+    ) -> Result<block::Sequence<'a, geometry_msgs::Transform>, block::FlatError> {
+        self.record.sequence::<geometry_msgs::Transform, 40>()
     }
 
     /// `geometry_msgs/Twist[] twist`.
     #[inline]
-    pub fn twist(
-        self,
-    ) -> Result<block::Sequence<'a, super::super::geometry_msgs::Twist>, block::FlatError> {
-        self.record.sequence::<super::super::geometry_msgs::Twist, 56>()
+    pub fn twist(self) -> Result<block::Sequence<'a, geometry_msgs::Twist>, block::FlatError> {
+        self.record.sequence::<geometry_msgs::Twist, 56>()
     }
 
     /// `geometry_msgs/Wrench[] wrench`.
     #[inline]
     pub fn wrench(
         self,
-    ) -> Result<block::Sequence<'a, super::super::geometry_msgs::Wrench>, block::FlatError> {
-        self.record.sequence::<super::super::geometry_msgs::Wrench, 72>()
+    ) -> Result<block::Sequence<'a, geometry_msgs::Wrench>, block::FlatError> {
+        self.record.sequence::<geometry_msgs::Wrench, 72>()
     }
 }
 
@@ -268,8 +268,8 @@ impl<'a> From<block::RecordMut<'a, MultiDOFJointState>> for MultiDOFJointStateBu
 impl MultiDOFJointStateBuilder<'_> {
     /// `std_msgs/Header header`.
     #[inline]
-    pub fn header(&mut self) -> super::super::std_msgs::HeaderBuilder<'_> {
-        self.record.nested::<super::super::std_msgs::Header, 0>().into()
+    pub fn header(&mut self) -> std_msgs::HeaderBuilder<'_> {
+        self.record.nested::<std_msgs::Header, 0>().into()
     }
 
     /// `string[] joint_names`: reserves `count` elements.
@@ -284,24 +284,24 @@ impl MultiDOFJointStateBuilder<'_> {
     #[inline]
     pub fn transforms(
         &mut self, count: usize,
-    ) -> Result<block::SequenceBuilder<'_, super::super::geometry_msgs::Transform>, block::BuildError> {
-        self.record.sequence::<super::super::geometry_msgs::Transform, 40>(count)
+    ) -> Result<block::SequenceBuilder<'_, geometry_msgs::Transform>, block::BuildError> {
+        self.record.sequence::<geometry_msgs::Transform, 40>(count)
     }
 
     /// `geometry_msgs/Twist[] twist`: reserves `count` elements.
     #[inline]
     pub fn twist(
         &mut self, count: usize,
-    ) -> Result<block::SequenceBuilder<'_, super::super::geometry_msgs::Twist>, block::BuildError> {
-        self.record.sequence::<super::super::geometry_msgs::Twist, 56>(count)
+    ) -> Result<block::SequenceBuilder<'_, geometry_msgs::Twist>, block::BuildError> {
+        self.record.sequence::<geometry_msgs::Twist, 56>(count)
     }
 
     /// `geometry_msgs/Wrench[] wrench`: reserves `count` elements.
     #[inline]
     pub fn wrench(
         &mut self, count: usize,
-    ) -> Result<block::SequenceBuilder<'_, super::super::geometry_msgs::Wrench>, block::BuildError> {
-        self.record.sequence::<super::super::geometry_msgs::Wrench, 72>(count)
+    ) -> Result<block::SequenceBuilder<'_, geometry_msgs::Wrench>, block::BuildError> {
+        self.record.sequence::<geometry_msgs::Wrench, 72>(count)
     }
 
     /// Bytes of the whole message in use so far: what will be published.

@@ -2,6 +2,8 @@
 
 use ::crossdock_msg::block;
 use ::crossdock_msg::cdr;
+use super::super::geometry_msgs;
+use super::super::std_msgs;
 
 /// `sensor_msgs/msg/PointCloud`. Names the type; has no values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,7 +72,7 @@ string frame_id\n\
         // header.frame_id
         out.text(view.record.slice::<u8, 8>()?)?;
         // points
-        let elements = view.record.sequence::<super::super::geometry_msgs::Point32, 24>()?;
+        let elements = view.record.sequence::<geometry_msgs::Point32, 24>()?;
         out.sequence(elements.len(), 12)?;
         if !elements.is_empty() {
             out.run(elements.bytes(), 4);
@@ -96,7 +98,7 @@ string frame_id\n\
         message.record.set_text::<8>(text)?;
         // points
         let count = input.length(12)?;
-        let mut elements = message.record.sequence::<super::super::geometry_msgs::Point32, 24>(count)?;
+        let mut elements = message.record.sequence::<geometry_msgs::Point32, 24>(count)?;
         if count > 0 {
             let run = input.run(count * 12, 4)?;
             elements.bytes_mut().copy_from_slice(run);
@@ -158,16 +160,16 @@ impl<'a> From<PointCloudView<'a>> for block::Record<'a, PointCloud> {
 impl<'a> PointCloudView<'a> {
     /// `std_msgs/Header header`.
     #[inline]
-    pub fn header(self) -> super::super::std_msgs::HeaderView<'a> {
-        self.record.nested::<super::super::std_msgs::Header, 0>().into()
+    pub fn header(self) -> std_msgs::HeaderView<'a> {
+        self.record.nested::<std_msgs::Header, 0>().into()
     }
 
     /// `geometry_msgs/Point32[] points`.
     #[inline]
     pub fn points(
         self,
-    ) -> Result<block::Sequence<'a, super::super::geometry_msgs::Point32>, block::FlatError> {
-        self.record.sequence::<super::super::geometry_msgs::Point32, 24>()
+    ) -> Result<block::Sequence<'a, geometry_msgs::Point32>, block::FlatError> {
+        self.record.sequence::<geometry_msgs::Point32, 24>()
     }
 
     /// `sensor_msgs/ChannelFloat32[] channels`.
@@ -195,16 +197,16 @@ impl<'a> From<block::RecordMut<'a, PointCloud>> for PointCloudBuilder<'a> {
 impl PointCloudBuilder<'_> {
     /// `std_msgs/Header header`.
     #[inline]
-    pub fn header(&mut self) -> super::super::std_msgs::HeaderBuilder<'_> {
-        self.record.nested::<super::super::std_msgs::Header, 0>().into()
+    pub fn header(&mut self) -> std_msgs::HeaderBuilder<'_> {
+        self.record.nested::<std_msgs::Header, 0>().into()
     }
 
     /// `geometry_msgs/Point32[] points`: reserves `count` elements.
     #[inline]
     pub fn points(
         &mut self, count: usize,
-    ) -> Result<block::SequenceBuilder<'_, super::super::geometry_msgs::Point32>, block::BuildError> {
-        self.record.sequence::<super::super::geometry_msgs::Point32, 24>(count)
+    ) -> Result<block::SequenceBuilder<'_, geometry_msgs::Point32>, block::BuildError> {
+        self.record.sequence::<geometry_msgs::Point32, 24>(count)
     }
 
     /// `sensor_msgs/ChannelFloat32[] channels`: reserves `count` elements.

@@ -2,6 +2,8 @@
 
 use ::crossdock_msg::block;
 use ::crossdock_msg::cdr;
+use super::super::builtin_interfaces;
+use super::super::std_msgs;
 
 /// `sensor_msgs/msg/TimeReference`. Names the type; has no values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -127,14 +129,14 @@ impl<'a> From<TimeReferenceView<'a>> for block::Record<'a, TimeReference> {
 impl<'a> TimeReferenceView<'a> {
     /// `std_msgs/Header header`.
     #[inline]
-    pub fn header(self) -> super::super::std_msgs::HeaderView<'a> {
-        self.record.nested::<super::super::std_msgs::Header, 0>().into()
+    pub fn header(self) -> std_msgs::HeaderView<'a> {
+        self.record.nested::<std_msgs::Header, 0>().into()
     }
 
     /// `builtin_interfaces/Time time_ref`.
     #[inline]
-    pub fn time_ref(self) -> super::super::builtin_interfaces::TimeView<'a> {
-        self.record.nested::<super::super::builtin_interfaces::Time, 24>().into()
+    pub fn time_ref(self) -> builtin_interfaces::TimeView<'a> {
+        self.record.nested::<builtin_interfaces::Time, 24>().into()
     }
 
     /// `string source`.
@@ -166,14 +168,14 @@ impl<'a> From<block::RecordMut<'a, TimeReference>> for TimeReferenceBuilder<'a> 
 impl TimeReferenceBuilder<'_> {
     /// `std_msgs/Header header`.
     #[inline]
-    pub fn header(&mut self) -> super::super::std_msgs::HeaderBuilder<'_> {
-        self.record.nested::<super::super::std_msgs::Header, 0>().into()
+    pub fn header(&mut self) -> std_msgs::HeaderBuilder<'_> {
+        self.record.nested::<std_msgs::Header, 0>().into()
     }
 
     /// `builtin_interfaces/Time time_ref`.
     #[inline]
-    pub fn time_ref(&mut self) -> super::super::builtin_interfaces::TimeBuilder<'_> {
-        self.record.nested::<super::super::builtin_interfaces::Time, 24>().into()
+    pub fn time_ref(&mut self) -> builtin_interfaces::TimeBuilder<'_> {
+        self.record.nested::<builtin_interfaces::Time, 24>().into()
     }
 
     /// `string source`.

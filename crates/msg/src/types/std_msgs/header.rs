@@ -2,6 +2,7 @@
 
 use ::crossdock_msg::block;
 use ::crossdock_msg::cdr;
+use super::super::builtin_interfaces;
 
 /// `std_msgs/msg/Header`. Names the type; has no values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -106,8 +107,8 @@ impl<'a> From<HeaderView<'a>> for block::Record<'a, Header> {
 impl<'a> HeaderView<'a> {
     /// `builtin_interfaces/Time stamp`.
     #[inline]
-    pub fn stamp(self) -> super::super::builtin_interfaces::TimeView<'a> {
-        self.record.nested::<super::super::builtin_interfaces::Time, 0>().into()
+    pub fn stamp(self) -> builtin_interfaces::TimeView<'a> {
+        self.record.nested::<builtin_interfaces::Time, 0>().into()
     }
 
     /// `string frame_id`.
@@ -139,8 +140,8 @@ impl<'a> From<block::RecordMut<'a, Header>> for HeaderBuilder<'a> {
 impl HeaderBuilder<'_> {
     /// `builtin_interfaces/Time stamp`.
     #[inline]
-    pub fn stamp(&mut self) -> super::super::builtin_interfaces::TimeBuilder<'_> {
-        self.record.nested::<super::super::builtin_interfaces::Time, 0>().into()
+    pub fn stamp(&mut self) -> builtin_interfaces::TimeBuilder<'_> {
+        self.record.nested::<builtin_interfaces::Time, 0>().into()
     }
 
     /// `string frame_id`.

@@ -133,7 +133,9 @@ pub struct MultiArrayDimensionBuilder<'a> {
     record: block::RecordMut<'a, MultiArrayDimension>,
 }
 
-impl<'a> From<block::RecordMut<'a, MultiArrayDimension>> for MultiArrayDimensionBuilder<'a> {
+impl<'a> From<block::RecordMut<'a, MultiArrayDimension>>
+    for MultiArrayDimensionBuilder<'a>
+{
     #[inline]
     fn from(from: block::RecordMut<'a, MultiArrayDimension>) -> Self {
         Self { record: from }
