@@ -1,0 +1,52 @@
+//! The two clocks of an executor: real time, read from the system, and simulated time, set by
+//! messages. It must not know timers or nodes.
+
+use std::time::Duration;
+
+use crossdock_graph::Time;
+use rustix::time::{ClockId, clock_gettime};
+
+/// What `now` means to the nodes and timers of an executor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Clock {
+    /// The computer's clock.
+    Wall,
+    /// The time of the last message on `/clock`, 0 before the first.
+    Simulated {
+        /// Nanoseconds.
+        now_ns: u64,
+    },
+}
+
+impl Clock {
+    /// The clock of a run, simulated time at 0.
+    pub(crate) fn new(time: Time) -> Self {
+        match time {
+            Time::Wall => Self::Wall,
+            _ => Self::Simulated { now_ns: 0 },
+        }
+    }
+
+    /// Nanoseconds since 1970, or simulated ones. One clock read for the wall clock.
+    pub(crate) fn now_ns(&self) -> u64 {
+        match self {
+            Self::Wall => real_ns(),
+            Self::Simulated { now_ns } => *now_ns,
+        }
+    }
+}
+
+/// Nanoseconds since 1970.
+fn real_ns() -> u64 {
+    nanoseconds(ClockId::Realtime)
+}
+
+/// Nanoseconds on the clock that never jumps: for durations and for timers of real time.
+pub(crate) fn monotonic_ns() -> u64 {
+    nanoseconds(ClockId::Monotonic)
+}
+
+fn nanoseconds(clock: ClockId) -> u64 {
+    let time = clock_gettime(clock);
+    Duration::new(time.tv_sec.max(0) as u64, time.tv_nsec as u32).as_nanos() as u64
+}
