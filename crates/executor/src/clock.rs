@@ -3,7 +3,11 @@
 
 use std::time::Duration;
 
+use crossdock_comm::{
+    Doorbell, Participant, PortError, PortGroup, Qos, Subscriber, SubscriberOptions, TakeError,
+};
 use crossdock_graph::Time;
+use crossdock_msg::types::rosgraph_msgs;
 use rustix::time::{ClockId, clock_gettime};
 
 /// What `now` means to the nodes and timers of an executor.
@@ -33,6 +37,48 @@ impl Clock {
             Self::Wall => real_ns(),
             Self::Simulated { now_ns } => *now_ns,
         }
+    }
+}
+
+/// The topic of simulated time, as in ROS 2.
+const CLOCK_TOPIC: &str = "/clock";
+
+/// Clock messages that may wait; only the newest counts.
+const CLOCK_DEPTH: usize = 16;
+
+/// The executor's own subscriber to `/clock`.
+#[derive(Debug)]
+pub(crate) struct ClockInput {
+    subscriber: Subscriber<rosgraph_msgs::Clock>,
+}
+
+impl ClockInput {
+    pub(crate) fn open(
+        participant: &Participant,
+        executor: &str,
+        doorbell: &Doorbell,
+        group: &PortGroup,
+    ) -> Result<Self, PortError> {
+        let subscriber = participant.subscriber(SubscriberOptions {
+            node: executor.to_owned(),
+            topic: CLOCK_TOPIC.to_owned(),
+            qos: Qos::best_effort(CLOCK_DEPTH),
+            doorbell: Some(doorbell),
+            group: Some(group),
+        })?;
+        Ok(Self { subscriber })
+    }
+
+    /// The time of the newest message, if one has come since the last call, ns.
+    #[inline]
+    pub(crate) fn latest_ns(&self) -> Result<Option<u64>, TakeError> {
+        if !self.subscriber.is_ready() {
+            return Ok(None);
+        }
+        let Some(sample) = self.subscriber.latest()? else { return Ok(None) };
+        let clock = sample.message().clock();
+        let seconds = u64::try_from(clock.sec()).unwrap_or(0);
+        Ok(Some(seconds * 1_000_000_000 + u64::from(clock.nanosec())))
     }
 }
 

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use crate::clock::Clock;
+use crate::finish::Finish;
 
 /// What released a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,7 +35,7 @@ pub struct Context<'a> {
     pub(crate) node: &'a str,
     pub(crate) trigger: Trigger<'a>,
     pub(crate) clock: &'a Clock,
-    pub(crate) finish: &'a mut Option<String>,
+    pub(crate) finish: &'a mut Finish,
 }
 
 impl<'a> Context<'a> {
@@ -70,8 +71,6 @@ impl<'a> Context<'a> {
     /// Asks for the end of the run. What is in flight in this executor is still done; its timers
     /// fire no more. The first reason given counts. Allocates.
     pub fn finish(&mut self, reason: impl Into<String>) {
-        if self.finish.is_none() {
-            *self.finish = Some(reason.into());
-        }
+        self.finish.ask(reason.into());
     }
 }

@@ -6,6 +6,7 @@
 
 use std::collections::VecDeque;
 use std::os::fd::{AsFd, OwnedFd};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -19,8 +20,9 @@ use crate::control::{
     CONTROL_VALUE, CONTROL_VARIABLE, ControlError, ControlSocket, Received, Report, Request,
     readable,
 };
-use crate::executor::{Executor, ExecutorOptions, Remote, RunEnd, RunError, Statistics};
+use crate::executor::{Executor, ExecutorOptions, Remote, RunEnd, RunError, panic_text};
 use crate::package::{Package, PackageError};
+use crate::record::Statistics;
 
 /// How long nodes may take to return when the run is to stop.
 const STOP_TIMEOUT: Duration = Duration::from_secs(10);
@@ -77,6 +79,7 @@ struct Process {
     members: Vec<Member>,
     /// Executors that are not connected yet.
     unready: usize,
+    launcher_gone: bool,
     /// Until when the nodes have to return, once the run is to stop.
     stop_by: Option<Instant>,
 }
@@ -96,6 +99,7 @@ impl Process {
             notices: Arc::new(Notices::new()?),
             members: Vec::new(),
             unready: plan.executors.len(),
+            launcher_gone: false,
             stop_by: None,
         };
         if let Err(error) = process.spawn_executors(package, plan) {
@@ -134,14 +138,18 @@ impl Process {
     /// Serves launcher and executors until all executors have ended.
     fn run(mut self) -> Result<(), PackageError> {
         while !self.members.iter().all(|member| member.ended) {
-            let fds = [self.socket.as_fd(), self.notices.as_fd()];
+            // The end of the control socket would wake us for ever.
+            let socket = (!self.launcher_gone).then(|| self.socket.as_fd());
+            let fds: Vec<_> = socket.into_iter().chain([self.notices.as_fd()]).collect();
             if !readable(&fds, self.stop_by)? {
                 return Err(self.stuck());
             }
             while let Some((index, notice)) = self.notices.take() {
                 self.notice(index, notice)?;
             }
-            self.request()?;
+            if !self.launcher_gone {
+                self.request()?;
+            }
         }
         answer(&self.socket, &Report::Stopped)
     }
@@ -170,7 +178,11 @@ impl Process {
                     let _ = start.send(());
                 }
             }
-            Ok(Received::Frame(Request::Stop) | Received::Closed) => self.stop(),
+            Ok(Received::Frame(Request::Stop)) => self.stop(),
+            Ok(Received::Closed) => {
+                self.launcher_gone = true;
+                self.stop();
+            }
             Ok(Received::Frame(_)) => return Err(ControlError::Packet.into()),
             Err(error) => return Err(error.into()),
         }
@@ -215,7 +227,17 @@ struct Thread {
 
 impl Thread {
     fn main(self) {
-        if let Err(RunError { node, error }) = self.execute() {
+        // Nodes' panics while they are made or run are caught where they happen; what is caught
+        // here are panics while nodes are dropped.
+        let ended = catch_unwind(AssertUnwindSafe(|| self.execute())).unwrap_or_else(|panic| {
+            let error = format!(
+                "a node of executor `{}` panicked while it was dropped: {}",
+                self.plan().name,
+                panic_text(&*panic)
+            );
+            Err(RunError { node: String::new(), error })
+        });
+        if let Err(RunError { node, error }) = ended {
             self.notices.give(self.index, Notice::Failed { node, error });
         }
         self.notices.give(self.index, Notice::Ended);
@@ -283,7 +305,8 @@ impl Notices {
         let notice = queue.pop_front();
         if queue.is_empty() {
             // Nothing to read means that the bell is quiet already.
-            let _ = rustix::io::read(&self.bell, &mut [0; 8]);
+            let mut count = [0; 8];
+            let _ = rustix::io::read(&self.bell, &mut count);
         }
         notice
     }

@@ -13,6 +13,13 @@ impl NumberSet {
         Self { words: vec![0; capacity.div_ceil(64).max(1)].into_boxed_slice() }
     }
 
+    /// The set of all numbers below `capacity`.
+    pub(crate) fn full(capacity: usize) -> Self {
+        let mut set = Self::new(capacity);
+        (0..capacity).for_each(|number| set.insert(number));
+        set
+    }
+
     /// Adds a number.
     ///
     /// # Panics

@@ -29,7 +29,6 @@ pub(crate) enum Late {
 struct Timer {
     period_ns: u64,
     due_ns: u64,
-    skipped: u64,
 }
 
 /// A timer that fires.
@@ -39,6 +38,8 @@ pub(crate) struct Due {
     pub(crate) index: usize,
     /// When it was due, ns.
     pub(crate) due_ns: u64,
+    /// How often it was due after that and is skipped because it is too late.
+    pub(crate) skipped: u64,
 }
 
 impl From<Time> for Late {
@@ -53,7 +54,6 @@ impl Timers {
         let timers = periods_ns.into_iter().map(|period_ns| Timer {
             period_ns: period_ns.max(1),
             due_ns: u64::MAX,
-            skipped: 0,
         });
         Self { timers: timers.collect(), late, next_ns: u64::MAX }
     }
@@ -87,22 +87,16 @@ impl Timers {
         }
         let (index, timer) =
             self.timers.iter_mut().enumerate().min_by_key(|(_, timer)| timer.due_ns)?;
-        let due = Due { index, due_ns: timer.due_ns };
         let behind = (now_ns - timer.due_ns) / timer.period_ns;
         let skipped = match self.late {
             Late::Skip => behind,
             Late::CatchUp if behind > CATCH_UP_MAX => behind,
             Late::CatchUp => 0,
         };
-        timer.skipped += skipped;
+        let due = Due { index, due_ns: timer.due_ns, skipped };
         timer.due_ns = timer.due_ns.saturating_add((skipped + 1).saturating_mul(timer.period_ns));
         self.find_next();
         Some(due)
-    }
-
-    /// How often a timer was skipped because it was too late.
-    pub(crate) fn skipped(&self, index: usize) -> u64 {
-        self.timers.get(index).map_or(0, |timer| timer.skipped)
     }
 
     fn find_next(&mut self) {
@@ -134,9 +128,9 @@ mod tests {
     fn a_late_timer_of_the_wall_clock_fires_once_and_keeps_its_grid() {
         let mut timers = Timers::new([10], Late::Skip);
         timers.start(0);
-        assert_eq!(fired(&mut timers, 37), [(0, 10)]);
+        assert_eq!(timers.take_due(37), Some(Due { index: 0, due_ns: 10, skipped: 2 }));
+        assert_eq!(timers.take_due(37), None);
         assert_eq!(timers.next_ns(), Some(40));
-        assert_eq!(timers.skipped(0), 2);
     }
 
     #[test]
