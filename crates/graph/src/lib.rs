@@ -8,14 +8,29 @@
 
 #![forbid(unsafe_code)]
 
+mod check;
+mod graph_file;
+mod import;
+mod input;
 mod interface;
+pub mod limits;
 mod mapping;
+mod mapping_file;
 mod model;
+mod names;
+mod parameters;
 mod plan;
+mod read;
+mod scalar;
 mod source;
 mod value;
 mod violation;
+mod write;
+mod yaml;
 
+pub use check::{RunOptions, check};
+pub use import::Imported;
+pub use input::InputTopic;
 pub use interface::{
     BinaryInterface, InputInterface, Interfaces, NodeInterface, OutputInterface, PackageInterface,
     ParameterInterface, TimerInterface,
@@ -25,6 +40,7 @@ pub use model::{
     Argument, Chain, Condition, Copies, Durability, Graph, GraphInput, GraphNode, GraphOutput,
     GraphTimer, GraphTopic, Lockstep, Period, Qos, QosRequest, Reliability, Same,
 };
+pub use parameters::ParameterOverrides;
 pub use plan::{
     ExecutorPlan, ExpectedConnections, InputPlan, NodePlan, OutputPlan, Pacing, Plan,
     PortReference, ProcessPlan, Route, Routes, Time, TimerPlan, TopicPlan,

@@ -6,6 +6,7 @@
 use crate::mapping::ExecutorMode;
 use crate::model::{Chain, Condition, Copies, Lockstep, Qos};
 use crate::value::ParameterValue;
+use crate::violation::Violation;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -23,6 +24,8 @@ pub struct Plan {
     pub launcher: Vec<ExpectedConnections>,
     /// Spans to be measured.
     pub chains: Vec<Chain>,
+    /// What is allowed but probably not meant, such as a non-triggering input without publisher.
+    pub warnings: Vec<Violation>,
 }
 
 /// What one process runs.

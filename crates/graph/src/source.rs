@@ -14,11 +14,12 @@ pub struct Place {
     pub column: u32,
 }
 
-/// A file and the positions of the parts that were read from it.
+/// A file and the positions of the parts that were read from it. Parts that another file changed,
+/// such as overridden parameters, point there.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Source {
     file: String,
-    places: BTreeMap<Vec<String>, Place>,
+    places: BTreeMap<Vec<String>, (Option<String>, Place)>,
 }
 
 impl Source {
@@ -36,18 +37,30 @@ impl Source {
 
     /// Notes where the part at this path of keys was written.
     pub fn set(&mut self, path: &[&str], place: Place) {
-        self.places.insert(path.iter().map(|key| (*key).to_owned()).collect(), place);
+        self.places.insert(owned(path), (None, place));
     }
 
-    /// Where the part at this path of keys was written, or else the nearest part around it.
+    /// Notes that the part at this path of keys now comes from another file.
+    pub fn set_elsewhere(&mut self, path: &[&str], file: &str, place: Option<Place>) {
+        let place = place.unwrap_or(Place { line: 1, column: 1 });
+        self.places.insert(owned(path), (Some(file.to_owned()), place));
+    }
+
+    /// File and position of the part at this path of keys, or else of the nearest part around it.
     #[must_use]
-    pub fn place(&self, path: &[&str]) -> Option<Place> {
-        let mut path: Vec<String> = path.iter().map(|key| (*key).to_owned()).collect();
+    pub fn find(&self, path: &[&str]) -> (&str, Option<Place>) {
+        let mut path = owned(path);
         loop {
-            if let Some(place) = self.places.get(&path) {
-                return Some(*place);
+            if let Some((file, place)) = self.places.get(&path) {
+                return (file.as_deref().unwrap_or(&self.file), Some(*place));
             }
-            path.pop()?;
+            if path.pop().is_none() {
+                return (&self.file, None);
+            }
         }
     }
+}
+
+fn owned(path: &[&str]) -> Vec<String> {
+    path.iter().map(|key| (*key).to_owned()).collect()
 }

@@ -132,7 +132,8 @@ impl ParameterValue {
     }
 }
 
-fn exact_double(value: i64) -> Option<f64> {
+/// The double that is exactly this integer.
+pub(crate) fn exact_double(value: i64) -> Option<f64> {
     /// Every integer up to 2^53 has an exact double.
     const EXACT_MAX: u64 = 1 << 53;
     (value.unsigned_abs() <= EXACT_MAX).then_some(value as f64)

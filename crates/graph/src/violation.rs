@@ -101,10 +101,30 @@ impl Violation {
         message: impl Into<String>,
         advice: impl Into<String>,
     ) -> Self {
+        let (file, place) = source.find(path);
         Self {
             kind,
-            file: source.file().to_owned(),
-            place: source.place(path),
+            file: file.to_owned(),
+            place,
+            node: None,
+            topic: None,
+            message: message.into(),
+            advice: advice.into(),
+        }
+    }
+
+    /// A violation at a position of a file that has no parts yet.
+    pub(crate) fn placed(
+        kind: ViolationKind,
+        file: &str,
+        place: Option<Place>,
+        message: impl Into<String>,
+        advice: impl Into<String>,
+    ) -> Self {
+        Self {
+            kind,
+            file: file.to_owned(),
+            place,
             node: None,
             topic: None,
             message: message.into(),
