@@ -23,7 +23,7 @@ pub struct WideText<'a> {
     units: &'a [u8],
 }
 
-impl WideText<'_> {
+impl<'a> WideText<'a> {
     /// Number of UTF-16 units.
     #[inline]
     #[allow(clippy::len_without_is_empty, reason = "only copied, never asked")]
@@ -39,9 +39,15 @@ impl WideText<'_> {
     #[inline]
     pub fn copy_to(self, units: &mut [u16]) {
         assert_eq!(units.len(), self.len());
-        for (unit, bytes) in units.iter_mut().zip(self.units.chunks_exact(4)) {
-            *unit = u16::from_le_bytes([bytes[0], bytes[1]]);
+        for (place, unit) in units.iter_mut().zip(self.units()) {
+            *place = unit;
         }
+    }
+
+    /// The units in order.
+    #[inline]
+    pub fn units(self) -> impl Iterator<Item = u16> + use<'a> {
+        self.units.chunks_exact(4).map(|bytes| u16::from_le_bytes([bytes[0], bytes[1]]))
     }
 }
 

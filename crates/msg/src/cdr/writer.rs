@@ -1,8 +1,8 @@
 //! Steps of encoding, into one contiguous buffer or into a head with large arrays left in place.
 //!
 //! The input may be shared memory that another process damages while it is read, so the sum of all
-//! referenced bytes is bounded by the block's length: references that overlap cannot make the output
-//! larger than the input by more than a constant.
+//! referenced bytes is bounded by the block's length: references that overlap cannot make the
+//! output larger than the input by more than a constant.
 
 #![forbid(unsafe_code)]
 
@@ -143,6 +143,69 @@ impl Head {
     fn sequence(&mut self, count: usize, stride: usize) -> Result<(), FlatError> {
         self.spend(count.saturating_mul(stride))?;
         self.count(count)
+    }
+}
+
+/// Counts the bytes that a message takes as CDR, writing nothing.
+#[derive(Debug, Default)]
+pub struct CdrSize {
+    position: usize,
+    left: usize,
+    block_bytes: usize,
+}
+
+impl CdrSize {
+    /// Starts a message, of a block of `block_bytes` bytes.
+    pub fn start(block_bytes: usize) -> Self {
+        Self { position: 0, left: block_bytes, block_bytes }
+    }
+
+    /// Length of the whole encoding in bytes, header included.
+    pub fn total_bytes(&self) -> usize {
+        self.position + HEADER_BYTES
+    }
+
+    #[inline]
+    fn add(&mut self, spent: usize, bytes: usize) -> Result<(), FlatError> {
+        let Some(left) = self.left.checked_sub(spent) else {
+            return Err(FlatError::Overlap { block_bytes: self.block_bytes });
+        };
+        self.left = left;
+        self.position = self.position.next_multiple_of(4) + 4 + bytes;
+        Ok(())
+    }
+}
+
+impl private::Sealed for CdrSize {}
+
+impl<'a> CdrSink<'a> for CdrSize {
+    #[inline]
+    fn run(&mut self, bytes: &'a [u8], alignment: usize) {
+        self.position = self.position.next_multiple_of(alignment) + bytes.len();
+    }
+
+    #[inline]
+    fn text(&mut self, text: &'a [u8]) -> Result<(), FlatError> {
+        self.add(text.len(), text.len() + 1)
+    }
+
+    #[inline]
+    fn wide_text(&mut self, units: &'a [u16]) -> Result<(), FlatError> {
+        self.add(size_of_val(units), 4 * units.len())
+    }
+
+    #[inline]
+    fn array<V: Plain>(&mut self, values: &'a [V]) -> Result<(), FlatError> {
+        self.add(size_of_val(values), 0)?;
+        if !values.is_empty() {
+            self.run(as_bytes(values), size_of::<V>());
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn sequence(&mut self, count: usize, stride: usize) -> Result<(), FlatError> {
+        self.add(count.saturating_mul(stride), 0)
     }
 }
 
