@@ -41,13 +41,14 @@ impl Connections {
         inputs: &[InputHandle],
         outputs: &[OutputHandle],
     ) {
-        let expected = |port: &str, topic: &str, routes: crossdock_graph::Routes, handle| Expected {
-            node: plan.name.clone(),
-            port: port.to_owned(),
-            topic: topic.to_owned(),
-            handle,
-            count: routes.in_thread as usize + routes.ring as usize,
-        };
+        let expected =
+            |port: &str, topic: &str, routes: crossdock_graph::Routes, handle| Expected {
+                node: plan.name.clone(),
+                port: port.to_owned(),
+                topic: topic.to_owned(),
+                handle,
+                count: routes.in_thread as usize + routes.ring as usize,
+            };
         for (input, handle) in plan.inputs.iter().zip(inputs) {
             let handle = Handle::Input(handle.clone());
             self.expected.push(expected(&input.port, &input.topic, input.routes, handle));

@@ -206,14 +206,14 @@ impl ControlSocket {
         loop {
             let mut packet = [0; PACKET_BYTES_MAX];
             let flags = RecvFlags::DONTWAIT | RecvFlags::TRUNC;
-            let length =
-                match rustix::io::retry_on_intr(|| recv(&self.fd, &mut packet[..], flags)) {
-                    Ok((_, length)) => length,
-                    Err(Errno::AGAIN) if readable(&[self.fd.as_fd()], deadline)? => continue,
-                    Err(Errno::AGAIN) => return Ok(Received::Nothing),
-                    Err(Errno::CONNRESET) => return Ok(Received::Closed),
-                    Err(other) => return Err(other.into()),
-                };
+            let length = match rustix::io::retry_on_intr(|| recv(&self.fd, &mut packet[..], flags))
+            {
+                Ok((_, length)) => length,
+                Err(Errno::AGAIN) if readable(&[self.fd.as_fd()], deadline)? => continue,
+                Err(Errno::AGAIN) => return Ok(Received::Nothing),
+                Err(Errno::CONNRESET) => return Ok(Received::Closed),
+                Err(other) => return Err(other.into()),
+            };
             let Some((&kind, bytes)) = packet.get(..length).and_then(<[u8]>::split_first) else {
                 return if length == 0 { Ok(Received::Closed) } else { Err(ControlError::Packet) };
             };

@@ -14,8 +14,8 @@ use crossdock_graph::{Chain, ExecutorMode, ExecutorPlan, Time};
 use crate::clock::{Clock, ClockInput};
 use crate::connections::Connections;
 use crate::context::{Context, Trigger};
-use crate::lockstep::{Lockstep, LockstepState};
 use crate::finish::Finish;
+use crate::lockstep::{Lockstep, LockstepState};
 use crate::origin::{self, NO_ORIGIN, Origin};
 use crate::package::Package;
 use crate::ready::NumberSet;
@@ -306,7 +306,9 @@ impl Executor {
     #[inline]
     fn clock_of(&mut self, step: Step) -> Clock {
         match (step.cause, self.clock) {
-            (Cause::Timer(_), Clock::Simulated { .. }) => Clock::Simulated { now_ns: step.stamp_ns },
+            (Cause::Timer(_), Clock::Simulated { .. }) => {
+                Clock::Simulated { now_ns: step.stamp_ns }
+            }
             (Cause::Lockstep(_), Clock::Simulated { .. }) => {
                 self.clock = Clock::Simulated { now_ns: step.stamp_ns };
                 self.clock
@@ -341,7 +343,11 @@ impl Executor {
         for &input in &slot.successors {
             let successor = &self.inputs[input];
             if successor.handle.is_ready() {
-                released.insert(if self.mode == ExecutorMode::Event { input } else { successor.node });
+                released.insert(if self.mode == ExecutorMode::Event {
+                    input
+                } else {
+                    successor.node
+                });
             }
         }
         for end in &mut slot.ends {

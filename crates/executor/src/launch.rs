@@ -173,8 +173,7 @@ impl LaunchedProcess {
         };
         let deadline = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
         loop {
-            let rest =
-                deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+            let rest = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
             return match socket.receive::<Report>(rest) {
                 Ok(Received::Frame(Report::Ready)) => Ok(Some(ProcessEvent::Ready)),
                 Ok(Received::Frame(Report::Finished { reason })) => {
@@ -207,8 +206,7 @@ impl LaunchedProcess {
             // An error means that it ended in this moment.
             let _ = self.child.kill();
         }
-        let status =
-            self.child.wait().map_err(|error| self.error(LaunchErrorKind::Wait(error)))?;
+        let status = self.child.wait().map_err(|error| self.error(LaunchErrorKind::Wait(error)))?;
         self.exit = Some(status);
         Ok(status)
     }

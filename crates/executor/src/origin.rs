@@ -127,8 +127,7 @@ mod tests {
         let chains = [chain("/a", "/z"), chain("/b", "/z")];
         let a = Beginning::of("/a", &chains).expect("begins a span");
         let b = Beginning::of("/b", &chains).expect("begins a span");
-        let joined =
-            join([begin(NO_ORIGIN, a, 1), begin(NO_ORIGIN, a, 5), begin(NO_ORIGIN, b, 3)]);
+        let joined = join([begin(NO_ORIGIN, a, 1), begin(NO_ORIGIN, a, 5), begin(NO_ORIGIN, b, 3)]);
         assert_eq!(latency_ns(joined, a, 10), Some(9));
         assert_eq!(latency_ns(joined, b, 10), Some(7));
     }

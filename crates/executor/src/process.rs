@@ -93,7 +93,11 @@ struct Member {
 }
 
 impl Process {
-    fn new(package: Package, plan: ProcessPlan, socket: ControlSocket) -> Result<Self, PackageError> {
+    fn new(
+        package: Package,
+        plan: ProcessPlan,
+        socket: ControlSocket,
+    ) -> Result<Self, PackageError> {
         let mut process = Self {
             socket,
             notices: Arc::new(Notices::new()?),
@@ -109,8 +113,9 @@ impl Process {
     }
 
     fn spawn_executors(&mut self, package: Package, plan: ProcessPlan) -> Result<(), String> {
-        let participant = Participant::open(ParticipantOptions::of_process(plan.domain_id, &plan.name))
-            .map_err(|error| error.to_string())?;
+        let participant =
+            Participant::open(ParticipantOptions::of_process(plan.domain_id, &plan.name))
+                .map_err(|error| error.to_string())?;
         let shared = Arc::new(Shared { package, plan, participant });
         for index in 0..shared.plan.executors.len() {
             let (start, started) = channel();

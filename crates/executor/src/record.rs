@@ -90,7 +90,10 @@ pub(crate) struct ChainRecord {
 }
 
 impl ChainRecord {
-    pub(crate) fn new(board: &Board, chain: &crossdock_graph::Chain) -> Result<Self, AddEntityError> {
+    pub(crate) fn new(
+        board: &Board,
+        chain: &crossdock_graph::Chain,
+    ) -> Result<Self, AddEntityError> {
         let entity = board.add(EntityDescription {
             kind: kind::CHAIN,
             name: &chain.name,

@@ -142,12 +142,17 @@ impl<'a> Setup<'a> {
         let outputs = self.plan.outputs.iter().zip(&self.outputs);
         let unopened = inputs
             .filter_map(|(plan, handle)| handle.is_none().then_some(plan.port.as_str()))
-            .chain(outputs.filter_map(|(plan, handle)| handle.is_none().then_some(plan.port.as_str())))
+            .chain(
+                outputs.filter_map(|(plan, handle)| handle.is_none().then_some(plan.port.as_str())),
+            )
             .next();
         if let Some(port) = unopened {
             return Err(self.error(port, SetupErrorKind::NotOpened));
         }
-        Ok((self.inputs.into_iter().flatten().collect(), self.outputs.into_iter().flatten().collect()))
+        Ok((
+            self.inputs.into_iter().flatten().collect(),
+            self.outputs.into_iter().flatten().collect(),
+        ))
     }
 
     fn check<T: Message>(&self, port: &str, planned: &str, open: bool) -> Result<(), SetupError> {

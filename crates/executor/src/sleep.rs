@@ -38,7 +38,8 @@ impl Executor {
 
     /// Starts the timers of real time. Those of simulated time start with its first message.
     pub(crate) fn start_timers(&mut self) {
-        if self.clock == Clock::Wall && self.timers.next_ns().is_none() && !self.finish.has_begun() {
+        if self.clock == Clock::Wall && self.timers.next_ns().is_none() && !self.finish.has_begun()
+        {
             self.timers.start(monotonic_ns());
         }
     }

@@ -121,7 +121,8 @@ impl End {
         let messages = published - self.published;
         if messages > 0 {
             self.published = published;
-            let latency_ns = origin::latency_ns(origin, self.beginning, self.handle.last_stamp_ns());
+            let latency_ns =
+                origin::latency_ns(origin, self.beginning, self.handle.last_stamp_ns());
             self.record.published(messages, latency_ns);
         }
     }

@@ -51,10 +51,9 @@ impl From<Time> for Late {
 impl Timers {
     /// Timers that are not running yet.
     pub(crate) fn new(periods_ns: impl IntoIterator<Item = u64>, late: Late) -> Self {
-        let timers = periods_ns.into_iter().map(|period_ns| Timer {
-            period_ns: period_ns.max(1),
-            due_ns: u64::MAX,
-        });
+        let timers = periods_ns
+            .into_iter()
+            .map(|period_ns| Timer { period_ns: period_ns.max(1), due_ns: u64::MAX });
         Self { timers: timers.collect(), late, next_ns: u64::MAX }
     }
 
@@ -119,7 +118,10 @@ mod tests {
         timers.start(100);
         assert_eq!(timers.next_ns(), Some(110));
         assert_eq!(fired(&mut timers, 109), []);
-        assert_eq!(fired(&mut timers, 140), [(1, 110), (0, 120), (1, 120), (1, 130), (0, 140), (1, 140)]);
+        assert_eq!(
+            fired(&mut timers, 140),
+            [(1, 110), (0, 120), (1, 120), (1, 130), (0, 140), (1, 140)]
+        );
         timers.stop();
         assert_eq!(timers.next_ns(), None);
     }

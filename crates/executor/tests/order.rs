@@ -19,8 +19,7 @@ fn a_chain_runs_each_node_once_for_each_message() {
         "chain",
         WALL,
     );
-    let expected =
-        ["first:1", "second:1", "first:2", "second:2", "first:3", "second:3"];
+    let expected = ["first:1", "second:1", "first:2", "second:2", "first:3", "second:3"];
     assert_eq!(log.expect("a good end"), expected);
 }
 
@@ -54,7 +53,10 @@ fn fan_out_runs_the_successors_in_graph_order() {
         "chain",
         WALL,
     );
-    assert_eq!(log.expect("a good end"), ["one:1", "two:1", "three:1", "one:2", "two:2", "three:2"]);
+    assert_eq!(
+        log.expect("a good end"),
+        ["one:1", "two:1", "three:1", "one:2", "two:2", "three:2"]
+    );
 }
 
 #[test]
@@ -99,7 +101,8 @@ topics: { /a: { qos: { depth: 16 } }, /b: { qos: { depth: 16 } } }
             mode,
             WALL,
         );
-        let expected = ["join:Some(1.0)+Some(1.0)", "join:Some(5.0)+Some(5.0)", "join:Some(7.0)+Some(7.0)"];
+        let expected =
+            ["join:Some(1.0)+Some(1.0)", "join:Some(5.0)+Some(5.0)", "join:Some(7.0)+Some(7.0)"];
         assert_eq!(log.expect("a good end"), expected, "{mode}");
     }
 }

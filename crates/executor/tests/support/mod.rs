@@ -1,20 +1,20 @@
 //! What the tests of the executor share: a package of small nodes, and how to run a graph of them
 //! in the test's own process. Everything that happens is written to a log of the test's thread.
 
-#![allow(dead_code, reason = "every test file uses a part of it")]
+#![allow(dead_code, unreachable_pub, reason = "every test file uses a part of it")]
 
 pub mod nodes;
 
 use std::cell::RefCell;
+use std::fs::File;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crossdock_comm::{
     Participant, ParticipantOptions, Publisher, PublisherOptions, Qos, Rendezvous,
 };
-use crossdock_executor::{
-    Executor, ExecutorOptions, Remote, RunEnd, RunError, Statistics,
-};
+use crossdock_executor::{Executor, ExecutorOptions, Remote, RunEnd, RunError, Statistics};
 use crossdock_graph::{
     Graph, Interfaces, Mapping, Pacing, Plan, ProcessPlan, RunOptions, Time, check,
 };
@@ -30,9 +30,17 @@ thread_local! {
     static LOG: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Writes a line to this thread's log.
+/// Notes what a node does: in a launched process in the node's file in the test's folder, else in
+/// this thread's log.
 pub fn log(line: String) {
-    LOG.with_borrow_mut(|log| log.push(line));
+    if std::env::var_os("CROSSDOCK_CONTROL").is_none() {
+        return LOG.with_borrow_mut(|log| log.push(line));
+    }
+    let folder = PathBuf::from(std::env::var_os("XDG_RUNTIME_DIR").expect("a folder"));
+    let node = line.split(':').next().expect("a node");
+    let path = folder.join(node).with_extension("log");
+    let mut file = File::options().create(true).append(true).open(path).expect("a log file");
+    writeln!(file, "{line}").expect("written");
 }
 
 /// Everything logged on this thread since the last call.
@@ -53,6 +61,11 @@ impl Folder {
     pub fn path(&self) -> &Path {
         &self.0
     }
+
+    /// What a node of a launched process logged.
+    pub fn read(&self, node: &str) -> String {
+        std::fs::read_to_string(self.0.join(node).with_extension("log")).expect("a log file")
+    }
 }
 
 impl Drop for Folder {
@@ -62,15 +75,10 @@ impl Drop for Folder {
 }
 
 /// The checked plan of a graph of test nodes.
-pub fn plan(graph: &str, mapping: Option<&str>, time: Time) -> Plan {
-    let graph = Graph::from_yaml("test.graph.yaml", graph.as_bytes()).expect("a graph");
-    let mapping = match mapping {
-        Some(text) => Mapping::from_yaml("test.mapping.yaml", text.as_bytes()).expect("a mapping"),
-        None => Mapping::one_chain_per_package(&graph),
-    };
+pub fn checked(graph: &Graph, mapping: &Mapping, time: Time) -> Plan {
     let interfaces = Interfaces { binaries: vec![nodes::package().description()] };
     let options = RunOptions { time, ..RunOptions::PLAIN };
-    check(&graph, &mapping, &interfaces, &options).expect("a plan")
+    check(graph, mapping, &interfaces, &options).expect("a plan")
 }
 
 /// A process's plan, with what it needs to run here.
@@ -124,13 +132,15 @@ impl Prepared {
     pub fn new(test: &str, graph: &str, mode: &str, time: Time) -> Self {
         take_log();
         let graph = format!("crossdock: 1\nname: {test}\n{graph}");
-        let parsed = Graph::from_yaml("test.graph.yaml", graph.as_bytes()).expect("a graph");
-        let names: Vec<&str> = parsed.nodes.iter().map(|node| node.name.as_str()).collect();
+        let graph = Graph::from_yaml("test.graph.yaml", graph.as_bytes()).expect("a graph");
+        let names: Vec<&str> = graph.nodes.iter().map(|node| node.name.as_str()).collect();
         let nodes = names.join(", ");
         let executor = format!("{{ mode: {mode}, nodes: [{nodes}] }}");
         let mapping =
             format!("crossdock: 1\nprocesses: {{ main: {{ executors: [ {executor} ] }} }}\n");
-        Self { process: Process::new(test, plan(&graph, Some(&mapping), time)) }
+        let mapping = Mapping::from_yaml("test.mapping.yaml", mapping.as_bytes());
+        let plan = checked(&graph, &mapping.expect("a mapping"), time);
+        Self { process: Process::new(test, plan) }
     }
 
     /// A publisher outside the executor.

@@ -3,12 +3,10 @@
 use std::time::Duration;
 
 use crossdock_comm::{Publisher, Subscriber};
-use crossdock_executor::{
-    Context, Interface, Node, NodeError, NodeType, Package, Setup, Trigger,
-};
+use crossdock_executor::{Context, Interface, Node, NodeError, NodeType, Package, Setup, Trigger};
+use crossdock_msg::Extra;
 use crossdock_msg::types::geometry_msgs::PointStamped;
 use crossdock_msg::types::rosgraph_msgs::Clock;
-use crossdock_msg::Extra;
 
 use super::log;
 
@@ -23,6 +21,7 @@ pub fn package() -> Package {
         .node::<Simulator>()
         .node::<Ticker>()
         .node::<Clockwork>()
+        .node::<Witness>()
 }
 
 /// Publishes `x` with the stamp of `x` seconds.
@@ -180,17 +179,26 @@ impl Node for Side {
 pub struct Join {
     a: Subscriber<PointStamped>,
     b: Subscriber<PointStamped>,
+    finish_at: f64,
 }
 
 impl NodeType for Join {
     const NAME: &'static str = "join";
 
     fn interface() -> Interface {
-        Interface::new().input::<PointStamped>("a").input::<PointStamped>("b")
+        Interface::new().input::<PointStamped>("a").input::<PointStamped>("b").parameter(
+            "finish_at",
+            0.0,
+            "x of `a` at which the run is to end; 0: none",
+        )
     }
 
     fn create(setup: &mut Setup<'_>) -> Result<Self, NodeError> {
-        Ok(Self { a: setup.subscriber("a")?, b: setup.subscriber("b")? })
+        Ok(Self {
+            a: setup.subscriber("a")?,
+            b: setup.subscriber("b")?,
+            finish_at: setup.parameter("finish_at")?,
+        })
     }
 }
 
@@ -199,6 +207,9 @@ impl Node for Join {
         assert_eq!(context.trigger(), Trigger::Condition);
         let (a, b) = (take(&self.a)?, take(&self.b)?);
         log(format!("{}:{a:?}+{b:?}", context.node()));
+        if a == Some(self.finish_at) {
+            context.finish(format!("{} has come", self.finish_at));
+        }
         Ok(())
     }
 }
@@ -296,10 +307,11 @@ impl NodeType for Clockwork {
     const NAME: &'static str = "clockwork";
 
     fn interface() -> Interface {
-        Interface::new()
-            .input::<PointStamped>("in")
-            .output::<Clock>("clock")
-            .parameter("finish_at", 0.0, "x at which the run is to end; 0: none")
+        Interface::new().input::<PointStamped>("in").output::<Clock>("clock").parameter(
+            "finish_at",
+            0.0,
+            "x at which the run is to end; 0: none",
+        )
     }
 
     fn create(setup: &mut Setup<'_>) -> Result<Self, NodeError> {
@@ -345,7 +357,41 @@ impl NodeType for Ticker {
 
 impl Node for Ticker {
     fn execute(&mut self, context: &mut Context<'_>) -> Result<(), NodeError> {
-        log(format!("{}:{} at {} ms", context.node(), context.trigger(), context.now_ns() / 1_000_000));
+        log(format!(
+            "{}:{} at {} ms",
+            context.node(),
+            context.trigger(),
+            context.now_ns() / 1_000_000
+        ));
         Ok(())
+    }
+}
+
+/// Tells that it has been dropped.
+pub struct Witness {
+    name: String,
+}
+
+impl NodeType for Witness {
+    const NAME: &'static str = "witness";
+
+    fn interface() -> Interface {
+        Interface::new().timer("step", Duration::from_millis(1))
+    }
+
+    fn create(setup: &mut Setup<'_>) -> Result<Self, NodeError> {
+        Ok(Self { name: setup.node().to_owned() })
+    }
+}
+
+impl Node for Witness {
+    fn execute(&mut self, _: &mut Context<'_>) -> Result<(), NodeError> {
+        Ok(())
+    }
+}
+
+impl Drop for Witness {
+    fn drop(&mut self) {
+        log(format!("{}:dropped", self.name));
     }
 }
