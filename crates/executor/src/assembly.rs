@@ -49,6 +49,13 @@ struct Assembly<'a> {
     connections: Connections,
 }
 
+/// A node with the handles of its ports, in the order of its plan.
+struct Created {
+    node: Box<dyn Node>,
+    inputs: Vec<InputHandle>,
+    outputs: Vec<OutputHandle>,
+}
+
 impl<'a> Assembly<'a> {
     fn new(options: &'a ExecutorOptions<'a>) -> Result<Self, RunError> {
         let doorbell = options.participant.doorbell().map_err(|error| general(options, &error))?;
@@ -66,7 +73,7 @@ impl<'a> Assembly<'a> {
 
     /// Makes a node. Its successors are not known yet.
     fn add(&mut self, plan: &NodePlan) -> Result<(), String> {
-        let (node, inputs, outputs) = self.create(plan)?;
+        let Created { node, inputs, outputs } = self.create(plan)?;
         self.connections.add(plan, &inputs, &outputs);
         let index = self.nodes.len();
         let start = self.inputs.len();
@@ -101,10 +108,7 @@ impl<'a> Assembly<'a> {
     }
 
     /// Has the node type make the node, and takes stock of the ports that it opened.
-    fn create(
-        &self,
-        plan: &NodePlan,
-    ) -> Result<(Box<dyn Node>, Vec<InputHandle>, Vec<OutputHandle>), String> {
+    fn create(&self, plan: &NodePlan) -> Result<Created, String> {
         let registration = self.options.package.find(&plan.package, &plan.node_type);
         let registration = registration.ok_or_else(|| {
             format!(
@@ -120,7 +124,7 @@ impl<'a> Assembly<'a> {
         });
         let node = created.map_err(|error| error.to_string())?;
         let (inputs, outputs) = setup.finish().map_err(|error| error.to_string())?;
-        Ok((node, inputs, outputs))
+        Ok(Created { node, inputs, outputs })
     }
 
     fn add_inputs(
