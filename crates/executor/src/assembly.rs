@@ -180,13 +180,17 @@ impl<'a> Assembly<'a> {
         }
     }
 
-    fn build(self) -> Result<Executor, RunError> {
+    fn build(mut self) -> Result<Executor, RunError> {
         let ExecutorOptions { participant, plan, time, .. } = *self.options;
         let clock_input = match Clock::new(time) {
             Clock::Wall => None,
             Clock::Simulated { .. } => {
-                let input = ClockInput::open(participant, &plan.name, &self.doorbell, &self.group);
-                Some(input.map_err(|error| general(self.options, &error))?)
+                let input = ClockInput::open(participant, &plan.name, &self.doorbell, &self.group)
+                    .map_err(|error| general(self.options, &error))?;
+                if !self.timers.is_empty() {
+                    self.connections.add_clock(&plan.name, input.handle());
+                }
+                Some(input)
             }
         };
         let remote = self.options.remote.clone();

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use crossdock_comm::{
-    Doorbell, Participant, PortError, PortGroup, Qos, Subscriber, SubscriberOptions, TakeError,
+    Doorbell, InputHandle, Participant, PortError, PortGroup, Qos, Subscriber, SubscriberOptions, TakeError,
 };
 use crossdock_graph::Time;
 use crossdock_msg::types::rosgraph_msgs;
@@ -41,7 +41,7 @@ impl Clock {
 }
 
 /// The topic of simulated time, as in ROS 2.
-const CLOCK_TOPIC: &str = "/clock";
+pub(crate) const CLOCK_TOPIC: &str = "/clock";
 
 /// Clock messages that may wait; only the newest counts.
 const CLOCK_DEPTH: usize = 16;
@@ -50,6 +50,7 @@ const CLOCK_DEPTH: usize = 16;
 #[derive(Debug)]
 pub(crate) struct ClockInput {
     subscriber: Subscriber<rosgraph_msgs::Clock>,
+    handle: InputHandle,
 }
 
 impl ClockInput {
@@ -66,7 +67,18 @@ impl ClockInput {
             doorbell: Some(doorbell),
             group: Some(group),
         })?;
-        Ok(Self { subscriber })
+        let handle = subscriber.handle();
+        Ok(Self { subscriber, handle })
+    }
+
+    /// Has the publisher ring again; true when a message is there already.
+    pub(crate) fn arm(&self) -> bool {
+        self.handle.arm()
+    }
+
+    /// What connections are counted by.
+    pub(crate) fn handle(&self) -> &InputHandle {
+        &self.handle
     }
 
     /// The time of the newest message, if one has come since the last call, ns.

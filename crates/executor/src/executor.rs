@@ -204,7 +204,7 @@ impl Executor {
     ///
     /// They do not within `timeout`; the error names what is missing.
     pub fn connect(&mut self, timeout: Duration) -> Result<(), RunError> {
-        self.connections.wait(timeout, &self.remote)
+        self.connections.wait(&self.participant, timeout, &self.remote)
     }
 
     /// Runs the nodes until the run is stopped or finished. Sleeps on the doorbell's one futex

@@ -14,7 +14,7 @@ use std::time::Duration;
 use crossdock_comm::{
     Participant, ParticipantOptions, Publisher, PublisherOptions, Qos, Rendezvous,
 };
-use crossdock_executor::{Executor, ExecutorOptions, Remote, RunEnd, RunError, Statistics};
+use crossdock_executor::{Executor, ExecutorOptions, Package, Remote, RunEnd, RunError, Statistics};
 use crossdock_graph::{
     Graph, Interfaces, Mapping, Pacing, Plan, ProcessPlan, RunOptions, Time, check,
 };
@@ -76,7 +76,12 @@ impl Drop for Folder {
 
 /// The checked plan of a graph of test nodes.
 pub fn checked(graph: &Graph, mapping: &Mapping, time: Time) -> Plan {
-    let interfaces = Interfaces { binaries: vec![nodes::package().description()] };
+    checked_with(&nodes::package(), graph, mapping, time)
+}
+
+/// The checked plan of a graph of nodes of a package.
+pub fn checked_with(package: &Package, graph: &Graph, mapping: &Mapping, time: Time) -> Plan {
+    let interfaces = Interfaces { binaries: vec![package.description()] };
     let options = RunOptions { time, ..RunOptions::PLAIN };
     check(graph, mapping, &interfaces, &options).expect("a plan")
 }
@@ -86,11 +91,16 @@ pub struct Process {
     pub folder: Folder,
     pub participant: Participant,
     pub plan: ProcessPlan,
+    pub package: Package,
     pub statistics: Statistics,
 }
 
 impl Process {
     pub fn new(test: &str, plan: Plan) -> Self {
+        Self::with_package(test, plan, nodes::package())
+    }
+
+    pub fn with_package(test: &str, plan: Plan, package: Package) -> Self {
         let folder = Folder::new(test);
         let options = ParticipantOptions {
             rendezvous: Rendezvous::Folder(folder.path().to_owned()),
@@ -98,14 +108,14 @@ impl Process {
         };
         let participant = Participant::open(options).expect("a participant");
         let plan = plan.processes.into_iter().next().expect("a process");
-        Self { folder, participant, plan, statistics: Statistics::On }
+        Self { folder, participant, plan, package, statistics: Statistics::On }
     }
 
     /// The executor of this index, made on this thread, connected.
     pub fn executor(&self, index: usize, remote: &Remote) -> Result<Executor, RunError> {
         let mut executor = Executor::new(ExecutorOptions {
             participant: &self.participant,
-            package: &nodes::package(),
+            package: &self.package,
             plan: &self.plan.executors[index],
             time: self.plan.time,
             chains: &self.plan.chains,
