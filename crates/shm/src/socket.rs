@@ -21,7 +21,7 @@ use rustix::net::{
 pub const FRAME_BYTES_MAX: usize = 32 * 1024;
 
 /// The most file descriptors that travel with one frame.
-pub const FRAME_FDS_MAX: usize = 8;
+pub const FRAME_FDS_MAX: usize = 16;
 
 /// The most supplementary groups of a peer that are looked at (the kernel's own limit is 65 536;
 /// real accounts have a few dozen).
