@@ -78,7 +78,6 @@ fn every_kind_of_field_is_set_and_read_back() {
     let error = message.set_short_text("123456").unwrap_err();
     assert!(matches!(error, BuildError::OverBound { length: 6, bound: 5, .. }));
     assert!(message.things(3).is_err());
-    drop(message);
     let block = Block::new(&memory.as_slice()[..top]);
     Schema::of::<Everything>().unwrap().validate(block).unwrap();
     let view = Everything::view(block).unwrap();
