@@ -3,7 +3,6 @@
 //! It must not exist in the product: without `--cfg loom` the question "is it weakened?" is `false` at
 //! compile time. A control that no model catches is either an ordering nobody needs or a blind model.
 
-#[cfg(not(loom))]
 use crate::sync::{Ordering, fence};
 
 /// The spots that a model run can weaken, numbered for the table in `tests/model.rs`.
@@ -80,9 +79,6 @@ pub fn is(spot: u32) -> bool {
 pub const fn is(_spot: u32) -> bool {
     false
 }
-
-#[cfg(loom)]
-use loom::sync::atomic::{Ordering, fence};
 
 /// `fence(order)`, unless the model leaves `spot` out.
 #[inline(always)]

@@ -355,8 +355,9 @@ impl RingPublisher {
         if state.open {
             // Rule P6. The count above stands before this fence too: rule P1 leans on it.
             self.ring().before_doors();
-            state.doors.ring(&mut state.counters);
+            // First who came: its bit may have been armed before this fence.
             self.absorb(state);
+            state.doors.ring(&mut state.counters);
         }
         for lane in &state.links {
             lane.push(seq, &descriptor);

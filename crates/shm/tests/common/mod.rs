@@ -75,7 +75,9 @@ pub fn connect(
     join: Join,
 ) -> (RingSubscriber, u32) {
     let conn = side.conns.allocate().unwrap();
-    let armed = join.doorbell.as_ref().map(|_| side.pair.allocate_armed(7).unwrap());
+    // One number per publisher of the peer.
+    let key = std::ptr::from_ref(control).addr() as u64;
+    let armed = join.doorbell.as_ref().map(|_| side.pair.allocate_armed(key).unwrap());
     let wake = join.doorbell.as_ref().map(|(doorbell, input)| {
         let joined = doorbell.join(&side.pair).unwrap();
         let (armed_line, armed_bit) = armed.as_ref().unwrap().place();
