@@ -3,6 +3,7 @@
 //! Lives on the subscriber's thread once it was taken out of the mailbox. This file must not know
 //! topics, types or other connections.
 
+use std::rc::Rc;
 use std::sync::{Arc, Weak};
 
 use crossdock_msg::Schema;
@@ -11,6 +12,7 @@ use crossdock_shm::{LocalLink, Losses, Meta, RawSample, RingSubscriber, TakeErro
 
 use crate::core::Core;
 use crate::entities::CONNECTION_POSITION;
+use crate::output::OutputCore;
 
 /// Tells the control thread that a connection is not used any more. Dropped last.
 pub(crate) struct LetGo {
@@ -26,10 +28,38 @@ impl Drop for LetGo {
     }
 }
 
+/// A connection through a ring on its way from the control thread to the subscriber's. Dropping it
+/// lets the pair go.
+pub(crate) struct RingConnection {
+    // Order matters: `let_go` goes after the ring.
+    pub(crate) ring: RingSubscriber,
+    /// The publisher's type, where the subscriber takes any.
+    pub(crate) schema: Option<Arc<Schema>>,
+    /// Its record on our board.
+    pub(crate) record: Option<Entity>,
+    /// The publisher's depth.
+    pub(crate) depth: u64,
+    pub(crate) let_go: LetGo,
+}
+
+impl RingConnection {
+    /// Number of the pair.
+    pub(crate) fn pair(&self) -> u32 {
+        self.let_go.pair
+    }
+}
+
 enum Lane {
-    Ring { ring: RingSubscriber, let_go: LetGo },
+    Ring {
+        ring: RingSubscriber,
+        let_go: LetGo,
+    },
     /// `handled`: messages published before the link, taken or passed over; not those it lost.
-    Local { link: LocalLink, handled: u64 },
+    Local {
+        link: LocalLink,
+        handled: u64,
+        publisher: std::rc::Weak<OutputCore>,
+    },
 }
 
 /// See the head of this file.
@@ -59,27 +89,22 @@ pub(crate) struct NewLosses {
 }
 
 impl Connection {
-    pub(crate) fn ring(
-        ring: RingSubscriber,
-        let_go: LetGo,
-        record: Option<Entity>,
-        schema: Option<Arc<Schema>>,
-        depth: u64,
-    ) -> Connection {
-        let lane = Lane::Ring { ring, let_go };
-        Connection::new(lane, record, schema, depth)
+    /// What the control thread has made.
+    pub(crate) fn ring(made: RingConnection) -> Connection {
+        let RingConnection { ring, let_go, record, schema, depth } = made;
+        Connection::new(Lane::Ring { ring, let_go }, record, schema, depth)
     }
 
-    /// `published`: how many messages the publisher had published before the link joined it.
+    /// A link that has just joined `publisher`.
     pub(crate) fn local(
         link: LocalLink,
-        published: u64,
+        publisher: &Rc<OutputCore>,
         record: Option<Entity>,
-        schema: Option<Arc<Schema>>,
         depth: u64,
     ) -> Connection {
-        let lane = Lane::Local { link, handled: published };
-        Connection::new(lane, record, schema, depth)
+        let handled = publisher.published();
+        let lane = Lane::Local { link, handled, publisher: Rc::downgrade(publisher) };
+        Connection::new(lane, record, None, depth)
     }
 
     fn new(
@@ -107,13 +132,17 @@ impl Connection {
         self.schema.as_ref()
     }
 
-    /// The publisher is gone.
+    /// The publisher of a ring is gone.
     pub(crate) fn set_gone(&mut self) {
         self.gone = true;
     }
 
+    /// Nothing new comes.
     pub(crate) fn is_gone(&self) -> bool {
-        self.gone
+        match &self.lane {
+            Lane::Ring { .. } => self.gone,
+            Lane::Local { publisher, .. } => publisher.strong_count() == 0,
+        }
     }
 
     #[inline]
@@ -220,7 +249,7 @@ impl Connection {
     fn show_position(&self) {
         let position = match &self.lane {
             Lane::Ring { ring, .. } => ring.next() - 1,
-            Lane::Local { link, handled } => handled + link.lost(),
+            Lane::Local { link, handled, .. } => handled + link.lost(),
         };
         if let Some(record) = &self.record {
             record.set(CONNECTION_POSITION, position);

@@ -256,7 +256,7 @@ fn broken_or_done(peer: &mut Peer) -> Option<(u64, Broken)> {
 }
 
 fn remove_peer(core: &Core, state: &mut State, token: u64, why: Broken) -> Option<Peer> {
-    let peer = state.peers.remove(&token)?;
+    let mut peer = state.peers.remove(&token)?;
     let _ = epoll::delete(&*core.epoll, &*peer.link.socket);
     if let Some(pidfd) = &peer.link.pidfd {
         let _ = epoll::delete(&*core.epoll, pidfd);
@@ -269,7 +269,7 @@ fn remove_peer(core: &Core, state: &mut State, token: u64, why: Broken) -> Optio
         }
     }
     let live = peer.link.stage == Stage::Live;
-    matching::peer_gone(core, state, token);
+    matching::peer_gone(state, token, &mut peer);
     match why {
         Broken::Violation(reason) => state.cut_off(peer.link.peer(), reason),
         Broken::Closed if live => state.events.push(Event::PeerLeft(peer.link.peer())),

@@ -45,6 +45,10 @@ pub(crate) struct State {
     pub(crate) incoming: BTreeMap<u32, Incoming>,
     /// Pairs in which we publish.
     pub(crate) outgoing: BTreeMap<OutgoingKey, Outgoing>,
+    /// What this process shares with itself, for pairs inside it.
+    pub(crate) own: PeerTables,
+    /// Pairs that the subscriber has let go while samples are left.
+    pub(crate) let_go: Vec<u32>,
     pub(crate) schemas: Schemas,
     pub(crate) events: Events,
     /// Counts everything that may change who is connected.
@@ -64,6 +68,8 @@ impl State {
             subscribers: BTreeMap::new(),
             incoming: BTreeMap::new(),
             outgoing: BTreeMap::new(),
+            own: PeerTables::default(),
+            let_go: Vec::new(),
             schemas: Schemas::default(),
             events: Events::default(),
             changes: 0,
@@ -160,6 +166,8 @@ pub(crate) struct Core {
     /// Pairs whose connection the subscriber has let go.
     let_go: Mutex<Vec<u32>>,
     pub(crate) stop: AtomicBool,
+    /// A publisher of ours has made a segment that its peers need.
+    pub(crate) new_segments: AtomicBool,
     /// Is there a watcher that wants to know when we have nothing to do?
     watched: AtomicBool,
     watchers: Mutex<Vec<(u64, Arc<ControlSocket>)>>,
@@ -195,6 +203,7 @@ impl Core {
             changed: Condvar::new(),
             let_go: Mutex::new(Vec::new()),
             stop: AtomicBool::new(false),
+            new_segments: AtomicBool::new(false),
             watched: AtomicBool::new(false),
             watchers: Mutex::new(Vec::new()),
         }

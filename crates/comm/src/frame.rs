@@ -131,14 +131,14 @@ pub(crate) enum Frame {
     },
     /// A new segment of a publisher's memory, as a file descriptor.
     Segment {
-        publisher: u64,
-        segment: u16,
+        pair: u32,
+        segment: u32,
         bytes: u64,
     },
     /// The segment can be named in descriptors now.
     SegmentMapped {
-        publisher: u64,
-        segment: u16,
+        pair: u32,
+        segment: u32,
     },
     /// Asks for the definition of a publisher's type.
     AskDefinition {
@@ -282,10 +282,9 @@ impl Frame {
                 segment: input.u32("segment")?,
                 bytes: input.u64("bytes")?,
             },
-            kind::SEGMENT_MAPPED => Frame::SegmentMapped {
-                pair: input.u32("pair")?,
-                segment: input.u32("segment")?,
-            },
+            kind::SEGMENT_MAPPED => {
+                Frame::SegmentMapped { pair: input.u32("pair")?, segment: input.u32("segment")? }
+            }
             kind::ASK_DEFINITION => Frame::AskDefinition { port: input.u64("port")? },
             kind::DEFINITION => input.definition()?,
             kind::RING => Frame::Ring {

@@ -7,13 +7,14 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 
 use crossdock_shm::rendezvous::PeerName;
+use crossdock_shm::{Attached, RingControl};
 
 use crate::control;
 use crate::core::{Core, State};
 use crate::event::Event;
 use crate::frame::{Frame, PIECE_BYTES_MAX, PortInfo, Purpose, VERSION};
 use crate::link::Stage;
-use crate::matching;
+use crate::matching::{self, RingParts};
 
 /// Publishers that one process may advertise.
 const PUBLISHERS_OF_PEER_MAX: usize = 8192;
@@ -151,17 +152,17 @@ fn live(
             if let Some(peer) = state.peers.get_mut(&token) {
                 peer.publishers.remove(&port);
             }
-            matching::publisher_gone(core, state, token, port);
+            matching::publisher_gone(state, token, port);
             Ok(())
         }
         Frame::Memory => matching::received_memory(state, token, &fds),
         Frame::Subscribe { pair, publisher, subscriber, geometry } => {
-            matching::subscribe_requested(core, state, token, pair, publisher, &subscriber, &geometry)
+            matching::subscribe_requested(state, token, pair, publisher, &subscriber, &geometry)
         }
         Frame::Accept { pair, geometry } => {
-            matching::accepted(core, state, token, pair, &geometry, fds)
+            matching::accepted(core, state, token, pair, &geometry, &fds)
         }
-        Frame::Refuse { pair, reason } => matching::refused(state, token, pair, reason),
+        Frame::Refuse { pair, reason } => matching::refused(core, state, token, pair, reason),
         Frame::Mismatch { publisher, subscriber, reason } => {
             let process = state.peers.get(&token).map(|peer| peer.link.process.clone());
             let publisher = state.publishers.get(&publisher).map(|known| known.info.clone());
@@ -233,7 +234,7 @@ fn send_definition(state: &mut State, token: u64, port: u64) {
 fn send_ring(state: &mut State, token: u64, port: u64) {
     let control = state.publishers.get(&port).map(|known| Arc::clone(&known.control));
     let Some(peer) = state.peers.get_mut(&token) else { return };
-    let parts = match control.map(|control| matching::ring_parts(&control, u32::MAX)) {
+    let parts = match control.map(|control| observed_parts(&control)) {
         Some(Ok(parts)) => parts,
         other => {
             let why = match other {
@@ -245,5 +246,12 @@ fn send_ring(state: &mut State, token: u64, port: u64) {
         }
     };
     let fds: Vec<_> = parts.fds.iter().map(AsFd::as_fd).collect();
-    peer.link.send(&Frame::Ring { port, geometry: parts.geometry }, &fds);
+    peer.link.send(&Frame::Ring { port, geometry: parts.shape.encode() }, &fds);
+}
+
+/// An observer looks at what there is; nobody waits for it.
+fn observed_parts(control: &RingControl) -> std::io::Result<RingParts> {
+    let next = control.published() + 1;
+    let attached = Attached { peer: 0, start: next, joined: next, segments: u32::MAX };
+    matching::ring_parts(control, attached)
 }

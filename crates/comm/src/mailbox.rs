@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::connection::Connection;
+use crate::connection::RingConnection;
 
 /// Connections of dead publishers that a subscriber which never looks keeps for a later look;
 /// older ones go with all their messages, which are counted as lost.
@@ -16,7 +16,7 @@ const GONE_MAX: usize = 64;
 /// News for a subscriber.
 pub(crate) enum Note {
     /// A publisher is connected.
-    Connected(Box<Connection>),
+    Connected(Box<RingConnection>),
     /// The publisher of this pair is gone: drain what it left, then let go.
     Gone(u32),
 }
@@ -42,7 +42,10 @@ impl Mailbox {
     }
 
     /// Control thread: leaves a new connection. It comes back when the subscriber is gone.
-    pub(crate) fn connected(&self, connection: Box<Connection>) -> Result<(), Box<Connection>> {
+    pub(crate) fn connected(
+        &self,
+        connection: Box<RingConnection>,
+    ) -> Result<(), Box<RingConnection>> {
         let mut notes = self.lock();
         if notes.closed {
             return Err(connection);
@@ -56,7 +59,7 @@ impl Mailbox {
 
     /// Control thread: the publisher of `pair` is gone. Returns what has to be dropped outside
     /// all locks.
-    pub(crate) fn gone(&self, pair: u32) -> Option<Box<Connection>> {
+    pub(crate) fn gone(&self, pair: u32) -> Option<Box<RingConnection>> {
         let mut notes = self.lock();
         if notes.closed {
             return None;
@@ -73,7 +76,7 @@ impl Mailbox {
             Note::Connected(_) => None,
         })?;
         let of_oldest = |note: &Note| match note {
-            Note::Connected(connection) => connection.pair() == Some(oldest),
+            Note::Connected(connection) => connection.pair() == oldest,
             Note::Gone(_) => false,
         };
         // Not found: the subscriber has it already and will see that it is gone.

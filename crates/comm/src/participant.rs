@@ -14,12 +14,14 @@ use std::time::Duration;
 use crossdock_shm::board::{Board, BoardConfig, OpenBoardError};
 use crossdock_shm::rendezvous::{Location, PeerName, RendezvousConfig, RendezvousError};
 use crossdock_shm::socket::{Access, SocketError};
-use crossdock_shm::{BellMemory, ConnTable, CreateMemoryError};
+use crossdock_shm::{BellMemory, ConnTable, CreateMemoryError, DoorbellOptions};
 use rustix::event::{EventfdFlags, epoll};
 use rustix::io::Errno;
 
 use crate::control::{self, TOKEN_ARRIVALS, TOKEN_LISTENER, TOKEN_WAKE};
 use crate::core::{Core, CoreParts};
+use crate::doorbell::Doorbell;
+use crate::error::PortError;
 use crate::event::Event;
 use crate::names::{NameError, NameKind, check_name};
 
@@ -243,6 +245,14 @@ impl Participant {
     pub fn topic_connections(&self, topic: &str) -> TopicConnections {
         let state = self.handle.core.lock();
         crate::matching::topic_connections(&state, topic)
+    }
+
+    /// Creates the doorbell of one executor, on the thread that will sleep on it.
+    ///
+    /// # Errors
+    /// [`PortError::Doorbell`] when the process has 512 of them already.
+    pub fn doorbell(&self, options: DoorbellOptions) -> Result<Doorbell, PortError> {
+        Doorbell::create(&self.handle.core.bells, options)
     }
 
     /// An executor calls this before it sleeps, so that somebody who waits for the graph to drain
