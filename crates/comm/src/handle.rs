@@ -1,0 +1,189 @@
+//! Ports without their message type, for executors that own nodes of many types.
+//!
+//! A handle shares its port with the typed one and keeps it alive. This file must not know when
+//! nodes run.
+
+use std::rc::Rc;
+
+use crate::error::TakeError;
+use crate::input::InputCore;
+use crate::output::OutputCore;
+use crate::publisher::PublisherCounters;
+use crate::subscriber::SubscriberCounters;
+
+/// A subscriber without its type.
+///
+/// Neither `Send` nor `Sync`; cloning gives another handle. No call blocks.
+#[derive(Clone)]
+pub struct InputHandle {
+    core: Rc<InputCore>,
+    stamp_offset: Option<usize>,
+}
+
+impl std::fmt::Debug for InputHandle {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("InputHandle").field(self.core.info()).finish()
+    }
+}
+
+impl InputHandle {
+    pub(crate) fn new(core: Rc<InputCore>, stamp_offset: Option<usize>) -> InputHandle {
+        InputHandle { core, stamp_offset }
+    }
+
+    /// The topic.
+    pub fn topic(&self) -> &str {
+        self.core.topic()
+    }
+
+    /// Is a message there (or a loss to be counted)?
+    #[inline]
+    pub fn is_ready(&self) -> bool {
+        self.core.is_ready()
+    }
+
+    /// Stamp in ns and origin of the next message, which stays the next one and does not count as
+    /// taken. `None`: there is no message. Does not allocate, except when a publisher came, went or
+    /// was cut off.
+    #[inline]
+    pub fn peek(&self) -> Option<NextMessage> {
+        self.core.peek().map(|meta| NextMessage { stamp_ns: meta.stamp_ns, origin: meta.origin })
+    }
+
+    /// Messages that have left the input: taken by the node, or passed over on request.
+    #[inline]
+    pub fn passed(&self) -> u64 {
+        self.core.passed()
+    }
+
+    /// `header.stamp` (seconds, nanoseconds) of the next message, which stays the next one. `None`:
+    /// there is no message, or its type has no header.
+    ///
+    /// The message counts as taken from now on, and uses one of the samples that may be held.
+    ///
+    /// # Errors
+    /// As [`crate::Subscriber::take`].
+    pub fn peek_header_stamp(&self) -> Result<Option<(i32, u32)>, TakeError> {
+        self.core.peek_header_stamp(self.stamp_offset)
+    }
+
+    /// Passes over the next message; false when there is none. It counts as skipped and processed.
+    ///
+    /// # Errors
+    /// As [`crate::Subscriber::take`].
+    pub fn skip(&self) -> Result<bool, TakeError> {
+        self.core.skip()
+    }
+
+    /// To be called before sleeping: asks all publishers to ring. True: a message is there already,
+    /// do not sleep.
+    #[inline]
+    pub fn arm(&self) -> bool {
+        self.core.arm()
+    }
+
+    /// What [`crate::Doorbell::drain`] calls this input; `None` when it is not triggering.
+    pub fn doorbell_index(&self) -> Option<u16> {
+        self.core.doorbell_index()
+    }
+
+    /// Does a message release the node?
+    pub fn is_triggering(&self) -> bool {
+        self.core.is_triggering()
+    }
+
+    /// Publishers that it is connected to.
+    pub fn matched(&self) -> usize {
+        self.core.matched()
+    }
+
+    /// The node has finished with everything that it has taken.
+    #[inline]
+    pub fn mark_processed(&self) {
+        self.core.mark_processed();
+    }
+
+    /// Messages lost so far, whatever the cause.
+    pub fn lost(&self) -> u64 {
+        self.core.lost()
+    }
+
+    /// What happened so far.
+    pub fn counters(&self) -> SubscriberCounters {
+        SubscriberCounters::read(&self.core)
+    }
+}
+
+/// What is known of a message before it is taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NextMessage {
+    /// The stamp that its publisher gave it, in ns.
+    pub stamp_ns: u64,
+    /// Which trigger it goes back to.
+    pub origin: [u64; 2],
+}
+
+/// A publisher without its type.
+///
+/// Neither `Send` nor `Sync`; cloning gives another handle. No call blocks.
+#[derive(Clone)]
+pub struct OutputHandle {
+    core: Rc<OutputCore>,
+}
+
+impl std::fmt::Debug for OutputHandle {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("OutputHandle").field(self.core.info()).finish()
+    }
+}
+
+impl OutputHandle {
+    pub(crate) fn new(core: Rc<OutputCore>) -> OutputHandle {
+        OutputHandle { core }
+    }
+
+    /// The topic.
+    pub fn topic(&self) -> &str {
+        self.core.topic()
+    }
+
+    /// Messages published so far.
+    #[inline]
+    pub fn published(&self) -> u64 {
+        self.core.published()
+    }
+
+    /// Stamp of the last message, in ns; 0 before the first.
+    #[inline]
+    pub fn last_stamp_ns(&self) -> u64 {
+        self.core.last().0
+    }
+
+    /// `header.stamp` (seconds, nanoseconds) of the last message; `None`: there was none, or its
+    /// type has no header.
+    #[inline]
+    pub fn last_header_stamp(&self) -> Option<(i32, u32)> {
+        self.core.last().1
+    }
+
+    /// Subscribers that the next message reaches, inside and outside the group.
+    pub fn matched(&self) -> usize {
+        self.core.matched()
+    }
+
+    /// Subscribers outside the group.
+    pub fn peers(&self) -> usize {
+        self.core.peers()
+    }
+
+    /// Lets go of subscribers that have gone; publishing does the same. For publishers that are
+    /// idle for long.
+    pub fn settle(&self) {
+        self.core.settle();
+    }
+
+    /// What happened so far.
+    pub fn counters(&self) -> PublisherCounters {
+        PublisherCounters::read(&self.core)
+    }
+}
