@@ -34,14 +34,15 @@ impl Reserve {
         if end <= self.end {
             return Ok(());
         }
-        // Beyond the process's file size limit a write would end the process with a signal.
-        if getrlimit(Resource::Fsize).current.is_some_and(|limit| end > limit) {
+        // Going beyond the process's file size limit would end the process with a signal.
+        let limit = getrlimit(Resource::Fsize).current.unwrap_or(u64::MAX);
+        if end > limit {
             return Err(io::Error::from(Errno::FBIG));
         }
         if !self.supported {
             return Ok(());
         }
-        let generous = end.saturating_add(STEP_BYTES);
+        let generous = end.saturating_add(STEP_BYTES).min(limit);
         match self.take(file, generous).or_else(|_| self.take(file, end)) {
             Ok(()) => Ok(()),
             Err(Errno::NOSPC | Errno::DQUOT | Errno::FBIG) => Err(io::Error::from(Errno::NOSPC)),
