@@ -2,6 +2,8 @@
 //!
 //! One test in a process of its own: the file size limit counts for the whole process.
 
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test fails by panicking")]
+
 mod common;
 
 use common::{Scratch, check_strings, contents, options, string_cdr, string_topic, text};

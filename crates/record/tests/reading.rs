@@ -1,5 +1,7 @@
 //! Reading bags: recordings of other tools, folders, foreign and unusual files.
 
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test fails by panicking")]
+
 mod common;
 
 use common::{Scratch, contents, options, shared, string_cdr, write_strings};

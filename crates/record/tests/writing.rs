@@ -1,5 +1,7 @@
 //! Writing bags: round trips, folders, what must not be overwritten, killed writers.
 
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test fails by panicking")]
+
 mod common;
 
 use common::{
