@@ -266,9 +266,10 @@ impl BagReader {
         let mut bag =
             Bag { files: Vec::new(), topics: Vec::new(), damages: Damages::default(), options };
         let mut missing = None;
+        let mut known = KnownTopics::default();
         for path in paths {
             if let Some(index) = index_file(&path, &options)? {
-                bag.add_file(index, &mut remarks);
+                bag.add_file(index, &mut known, &mut remarks);
             } else {
                 let damage = Damage { path, offset: 0, kind: DamageKind::MissingFile };
                 bag.damages.add(damage.clone());
@@ -333,45 +334,61 @@ fn index_file(path: &Path, options: &ReaderOptions) -> Result<Option<FileIndex>,
 
 impl Bag {
     /// Adds a file and gives its channels their topics.
-    fn add_file(&mut self, index: FileIndex, remarks: &mut Vec<String>) {
+    fn add_file(&mut self, index: FileIndex, known: &mut KnownTopics, remarks: &mut Vec<String>) {
         self.damages.merge(&index.damages);
         let mut topics = BTreeMap::new();
         for (id, channel) in &index.channels {
             let topic = topic_of(channel, index.schemas.get(&channel.schema), remarks);
-            topics.insert(*id, self.add_topic(topic));
+            topics.insert(*id, self.add_topic(topic, known));
         }
         self.files.push(BagFile { index, topics });
     }
 
     /// Finds the topic among the known ones or adds it.
-    fn add_topic(&mut self, mut topic: BagTopic) -> usize {
-        let same = |known: &BagTopic| {
-            known.name == topic.name
-                && known.type_name == topic.type_name
-                && known.definition == topic.definition
-                && known.is_delivered() == topic.is_delivered()
-        };
-        if let Some(place) = self.topics.iter().position(same) {
-            let known = &mut self.topics[place];
+    fn add_topic(&mut self, mut topic: BagTopic, known: &mut KnownTopics) -> usize {
+        let key = (topic.name.clone(), topic.type_name.clone());
+        let entries = known.by_type.entry(key).or_default();
+        let same = entries.iter().copied().find(|place| {
+            let entry = &self.topics[*place];
+            entry.definition == topic.definition
+                && !matches!(entry.problems.first(), Some(TopicProblem::MessageEncoding(_)))
+                && topic.is_delivered()
+        });
+        if let Some(place) = same {
+            let entry = &mut self.topics[place];
             for qos in topic.qos {
-                if !known.qos.contains(&qos) {
-                    known.qos.push(qos);
+                if !entry.qos.contains(&qos) && entry.qos.len() < PROFILES_MAX {
+                    entry.qos.push(qos);
                 }
             }
             return place;
         }
-        let first =
-            self.topics.iter().find(|known| known.name == topic.name && known.is_delivered());
-        if let (Some(first), true) = (first, topic.is_delivered()) {
-            topic.problems.push(TopicProblem::Conflict {
-                first: first.type_name.clone(),
-                found: topic.type_name.clone(),
-            });
+        let place = self.topics.len();
+        entries.push(place);
+        if topic.is_delivered() {
+            let first = *known.delivered.entry(topic.name.clone()).or_insert(place);
+            if first != place {
+                topic.problems.push(TopicProblem::Conflict {
+                    first: self.topics[first].type_name.clone(),
+                    found: topic.type_name.clone(),
+                });
+            }
         }
         self.topics.push(topic);
-        self.topics.len() - 1
+        place
     }
 }
+
+/// Finds topics by name and type while a bag is opened.
+#[derive(Default)]
+struct KnownTopics {
+    by_type: BTreeMap<(String, String), Vec<usize>>,
+    /// The topic that counts for each name.
+    delivered: BTreeMap<String, usize>,
+}
+
+/// Profiles kept of one topic: one for each publisher that a sound recording has seen.
+const PROFILES_MAX: usize = 256;
 
 /// Describes the topic of one channel.
 fn topic_of(

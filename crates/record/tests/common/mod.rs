@@ -1,6 +1,7 @@
 //! What the tests of this crate share: the data beside the repository, folders, small bags.
 
 #![allow(dead_code, reason = "each test file uses a part of it")]
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test fails by panicking")]
 
 use crossdock_record::{
     BagReader, BagWriter, Compression, Durability, History, OfferedQos, ReadError, Reliability,
