@@ -7,6 +7,7 @@ use crate::file_index::{ChannelRecord, FileIndex, SchemaRecord};
 use crate::folder::{self, BagFiles};
 use crate::messages::Messages;
 use crate::qos::{OfferedQos, parse_profiles};
+use crossdock_msg::{Schema, SchemaError};
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -193,7 +194,66 @@ pub struct BagTopic {
     pub problems: Vec<TopicProblem>,
 }
 
+/// Why a topic's messages cannot be understood.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum TopicSchemaError {
+    /// Its messages are not delivered at all.
+    #[error("topic {topic} cannot be used: {problem}")]
+    NotDelivered {
+        /// The topic.
+        topic: String,
+        /// Why not.
+        problem: TopicProblem,
+    },
+    /// Its type cannot be made from the definition in the bag.
+    #[error("topic {topic} cannot be used: its type {type_name} is not understood: {source}")]
+    Definition {
+        /// The topic.
+        topic: String,
+        /// The type.
+        type_name: String,
+        /// What is wrong.
+        source: SchemaError,
+    },
+    /// The bag holds no usable definition, and the type is not known either.
+    #[error("topic {topic} cannot be used: {problem}; {source}")]
+    NotKnown {
+        /// The topic.
+        topic: String,
+        /// What is wrong with the definition.
+        problem: TopicProblem,
+        /// Why the type is not known.
+        source: SchemaError,
+    },
+}
+
 impl BagTopic {
+    /// Makes the type of the topic's messages: from the definition in the bag, or, where the bag
+    /// holds none, from the definitions that are shipped with this system.
+    ///
+    /// Allocates.
+    ///
+    /// # Errors
+    /// When the messages are not delivered, or their type cannot be understood.
+    pub fn schema(&self) -> Result<Schema, TopicSchemaError> {
+        let topic = || self.name.clone();
+        if let (false, Some(problem)) = (self.is_delivered(), self.problems.first()) {
+            let problem = problem.clone();
+            return Err(TopicSchemaError::NotDelivered { topic: topic(), problem });
+        }
+        match &self.definition {
+            Some(text) => Schema::parse(&self.type_name, text).map_err(|source| {
+                let type_name = self.type_name.clone();
+                TopicSchemaError::Definition { topic: topic(), type_name, source }
+            }),
+            None => Schema::shipped(&self.type_name).map_err(|source| {
+                let problem = self.problems.first().cloned().unwrap_or(TopicProblem::NoDefinition);
+                TopicSchemaError::NotKnown { topic: topic(), problem, source }
+            }),
+        }
+    }
+
     /// Whether the topic's messages are delivered as CDR bytes.
     pub fn is_delivered(&self) -> bool {
         !self.problems.iter().any(|problem| {

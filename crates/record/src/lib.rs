@@ -19,7 +19,9 @@ mod reserve;
 mod writer;
 mod yaml;
 
-pub use bag::{BagReader, BagTopic, OpenBagError, ReadError, ReaderOptions, TopicProblem};
+pub use bag::{
+    BagReader, BagTopic, OpenBagError, ReadError, ReaderOptions, TopicProblem, TopicSchemaError,
+};
 pub use damage::{Damage, DamageKind};
 pub use messages::{BagMessage, Messages};
 pub use qos::{Durability, History, OfferedQos, Reliability};
