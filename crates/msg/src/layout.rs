@@ -1,4 +1,4 @@
-//! Flat layout v1: where each field of a message lies. docs/formats/flat-layout.md says it in prose.
+//! Flat layout v1: where each field of a message lies; docs/formats/flat-layout.md in prose.
 //!
 //! Pure arithmetic over resolved definitions; memory itself is `block`'s.
 

@@ -2,8 +2,8 @@
 //!
 //! * [`definition`] reads `.msg` files and the merged text of recordings.
 //! * [`Schema`] resolves a type: its RIHS01 hash, its flat layout, its codec, JSON for people.
-//! * [`Message`] is implemented by the types in [`types`] and by those that [`generate`] writes in a
-//!   user's build script.
+//! * [`Message`] is implemented by the types in [`types`] and by those that [`generate`] writes in
+//!   a user's build script.
 //! * [`block`] reads and builds messages in place, safely even when another process still writes.
 //!
 //! The crate is pure: it opens no device, no socket and no shared memory, and knows no topic. Only
@@ -18,6 +18,7 @@ extern crate self as crossdock_msg;
 pub mod block;
 pub mod cdr;
 pub mod definition;
+pub mod generate;
 mod hash;
 mod json;
 pub mod layout;
@@ -25,6 +26,7 @@ mod message;
 pub mod resolve;
 pub mod rihs;
 mod schema;
+pub mod types;
 mod walk;
 
 pub use block::{Block, BlockMut, BuildError, Extra, FlatBuffer, FlatError, Sequence};

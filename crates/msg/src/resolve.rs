@@ -24,9 +24,9 @@ pub enum ResolveError {
     #[error("the type {type_name} is not known: add the package `{package}` to the definitions")]
     UnknownRoot {
         /// The type.
-        type_name: String,
+        type_name: Box<str>,
         /// Its package.
-        package: String,
+        package: Box<str>,
     },
     /// A field's type is not in the library.
     #[error(
@@ -35,35 +35,35 @@ pub enum ResolveError {
     )]
     Unknown {
         /// File of the field.
-        file: String,
+        file: Box<str>,
         /// Line of the field.
         line: u32,
         /// Column of its type.
         column: u32,
         /// Name of the field.
-        field: String,
+        field: Box<str>,
         /// Type that has the field.
-        owner: String,
+        owner: Box<str>,
         /// Type that is not known.
-        type_name: String,
+        type_name: Box<str>,
         /// Its package.
-        package: String,
+        package: Box<str>,
     },
     /// A type contains itself.
     #[error("{file}:{line}: {path}: a message type cannot contain itself; remove the field")]
     Cycle {
         /// File of the field that closes the cycle.
-        file: String,
+        file: Box<str>,
         /// Line of that field.
         line: u32,
         /// The types on the cycle, with ` -> ` between them.
-        path: String,
+        path: Box<str>,
     },
     /// Types are nested too deeply.
     #[error("{type_name} nests message types more than {limit} deep: flatten it")]
     TooDeep {
         /// The outermost type.
-        type_name: String,
+        type_name: Box<str>,
         /// Deepest nesting.
         limit: usize,
     },
@@ -104,7 +104,7 @@ impl Library {
     /// A type is not in the library, contains itself, or is nested too deeply.
     pub fn resolve(&self, root: &TypeName) -> Result<Resolved, ResolveError> {
         let Some(definition) = self.get(root) else {
-            let (type_name, package) = (root.to_string(), root.package().to_owned());
+            let (type_name, package) = (root.to_string().into(), root.package().into());
             return Err(ResolveError::UnknownRoot { type_name, package });
         };
         let mut used = BTreeSet::new();
@@ -121,29 +121,29 @@ impl Library {
         used: &mut BTreeSet<&'a TypeName>,
     ) -> Result<(), ResolveError> {
         if path.len() > DEPTH_MAX {
-            let type_name = path[0].to_string();
+            let type_name = path[0].to_string().into();
             return Err(ResolveError::TooDeep { type_name, limit: DEPTH_MAX });
         }
         for field in &owner.fields {
             let Element::Message(name) = &field.field_type.element else { continue };
             if let Some(start) = path.iter().position(|known| *known == name) {
                 let names = path[start..].iter().copied().chain([name]).map(TypeName::to_string);
-                let path = names.collect::<Vec<_>>().join(" -> ");
+                let path = names.collect::<Vec<_>>().join(" -> ").into();
                 return Err(ResolveError::Cycle {
-                    file: owner.file.clone(),
+                    file: owner.file.as_str().into(),
                     line: field.line,
                     path,
                 });
             }
             let Some(definition) = self.get(name) else {
                 return Err(ResolveError::Unknown {
-                    file: owner.file.clone(),
+                    file: owner.file.as_str().into(),
                     line: field.line,
                     column: field.column,
-                    field: field.name.clone(),
-                    owner: owner.type_name.to_string(),
-                    type_name: name.to_string(),
-                    package: name.package().to_owned(),
+                    field: field.name.as_str().into(),
+                    owner: owner.type_name.to_string().into(),
+                    type_name: name.to_string().into(),
+                    package: name.package().into(),
                 });
             };
             if !used.contains(name) {

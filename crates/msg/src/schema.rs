@@ -81,6 +81,19 @@ impl Schema {
         Self::with_text(&resolved, text)
     }
 
+    /// Makes a shipped type from its name: for recordings that carry no definitions.
+    ///
+    /// # Errors
+    ///
+    /// The type is not shipped.
+    pub fn shipped(type_name: &str) -> Result<Self, SchemaError> {
+        let name = parse_name(type_name)?.to_string();
+        match crate::types::ALL.iter().find(|(shipped, _)| *shipped == name) {
+            Some((_, text)) => Self::parse(&name, text),
+            None => Err(SchemaError::NotShipped { type_name: name }),
+        }
+    }
+
     /// The run-time form of a generated type.
     ///
     /// # Errors
@@ -224,10 +237,6 @@ impl Schema {
         options: JsonOptions,
     ) -> Result<serde_json::Value, FlatError> {
         to_json(&self.layout, block, options)
-    }
-
-    pub(crate) fn plan(&self) -> &Plan {
-        &self.plan
     }
 }
 

@@ -1,5 +1,7 @@
 //! The corpus of standard interfaces, hashes and encoded messages: does the crate agree with others?
 
+#![allow(clippy::unwrap_used, reason = "tests")]
+
 mod common;
 
 use common::{bytes_of_hex, files, library, shared, type_name};
@@ -10,8 +12,7 @@ use std::collections::BTreeMap;
 
 #[test]
 fn every_msg_file_of_the_corpus_parses_and_reads_back_what_it_writes() {
-    let Some(data) =
-        shared("every_msg_file_of_the_corpus_parses_and_reads_back_what_it_writes")
+    let Some(data) = shared("every_msg_file_of_the_corpus_parses_and_reads_back_what_it_writes")
     else {
         return;
     };
@@ -23,9 +24,10 @@ fn every_msg_file_of_the_corpus_parses_and_reads_back_what_it_writes() {
         let definition = parse_message(&name, "", &text).unwrap();
         let again = parse_message(&name, "", &message_text(&definition)).unwrap();
         let fields = |one: &crossdock_msg::definition::MessageDefinition| {
-            let parts = one.fields.iter().map(|field| {
-                (field.name.clone(), field.field_type.clone(), field.default.clone())
-            });
+            let parts = one
+                .fields
+                .iter()
+                .map(|field| (field.name.clone(), field.field_type.clone(), field.default.clone()));
             parts.collect::<Vec<_>>()
         };
         assert_eq!(fields(&again), fields(&definition), "{}", file.display());
@@ -89,9 +91,9 @@ fn same(found: &Value, wanted: &Value) -> bool {
             let empty = other.is_empty() && one.len() == 1;
             empty
                 || one.len() == other.len()
-                    && one.iter().all(|(key, value)| {
-                        other.get(key).is_some_and(|other| same(value, other))
-                    })
+                    && one
+                        .iter()
+                        .all(|(key, value)| other.get(key).is_some_and(|other| same(value, other)))
         }
         (Value::Array(one), Value::Array(other)) => {
             one.len() == other.len() && one.iter().zip(other).all(|(a, b)| same(a, b))
@@ -106,8 +108,7 @@ fn same(found: &Value, wanted: &Value) -> bool {
 
 #[test]
 fn all_golden_vectors_decode_to_their_values_and_encode_to_their_bytes() {
-    let Some(data) =
-        shared("all_golden_vectors_decode_to_their_values_and_encode_to_their_bytes")
+    let Some(data) = shared("all_golden_vectors_decode_to_their_values_and_encode_to_their_bytes")
     else {
         return;
     };

@@ -355,6 +355,22 @@ impl<'a, M: Message> RecordMut<'a, M> {
         Ok(())
     }
 
+    /// Copies the bytes of numbers to the tail; what does not make up a whole number is left out.
+    ///
+    /// # Errors
+    ///
+    /// The block has no room left.
+    #[inline]
+    pub fn set_slice_bytes<V: Plain, const AT: usize>(
+        &mut self,
+        bytes: &[u8],
+    ) -> Result<(), BuildError> {
+        let values = self.slice_uninit::<V, AT>(bytes.len() / size_of::<V>())?;
+        let place = super::as_bytes_mut(values);
+        place.copy_from_slice(&bytes[..place.len()]);
+        Ok(())
+    }
+
     /// Room for `count` structs in the tail, all zero.
     ///
     /// # Errors

@@ -380,3 +380,22 @@ pub fn as_bytes_mut<V: Plain>(values: &mut [V]) -> &mut [u8] {
     // SAFETY: as in `as_bytes`; any bytes are a V.
     unsafe { std::slice::from_raw_parts_mut(values.as_mut_ptr().cast(), bytes) }
 }
+
+/// Text as a copy of its own, checked to be UTF-8 after it was copied: bytes in shared memory may
+/// change between a check and a use.
+///
+/// # Errors
+///
+/// The bytes are not UTF-8.
+pub fn string_of(text: &[u8]) -> Result<String, FlatError> {
+    String::from_utf8(text.to_vec()).map_err(|error| FlatError::NotUtf8 {
+        bytes: error.as_bytes().len(),
+        valid: error.utf8_error().valid_up_to(),
+    })
+}
+
+/// Refuses a length above a bound; `at` is for the error text.
+#[inline]
+pub(crate) fn check_bound(at: usize, length: usize, bound: usize) -> Result<(), FlatError> {
+    if length > bound { Err(FlatError::OverBound { at, length, bound }) } else { Ok(()) }
+}

@@ -180,6 +180,20 @@ impl<'a, M: Message> Record<'a, M> {
         Slices::of(self.block, self.reference::<AT>(), self.at + AT)
     }
 
+    /// Refuses a length above the bound of the field at byte `AT`.
+    ///
+    /// # Errors
+    ///
+    /// The length is above the bound.
+    #[inline]
+    pub fn check_bound<const AT: usize>(
+        self,
+        length: usize,
+        bound: usize,
+    ) -> Result<(), FlatError> {
+        super::check_bound(self.at + AT, length, bound)
+    }
+
     /// A fixed array of structs at byte `AT`.
     #[inline]
     pub fn nested_array<N: Message, const AT: usize, const COUNT: usize>(self) -> Sequence<'a, N> {

@@ -151,6 +151,16 @@ impl<'a, V: Plain> Slices<'a, V> {
         (index < self.count).then(|| self.block.slice(self.at + index * REFERENCE_BYTES))
     }
 
+    /// Refuses an element's length above the bound of its type.
+    ///
+    /// # Errors
+    ///
+    /// The length is above the bound.
+    #[inline]
+    pub fn check_bound(self, length: usize, bound: usize) -> Result<(), FlatError> {
+        super::check_bound(self.at, length, bound)
+    }
+
     /// All elements in order, each checked when it is reached.
     #[inline]
     pub fn iter(self) -> impl ExactSizeIterator<Item = Result<&'a [V], FlatError>> + Clone {

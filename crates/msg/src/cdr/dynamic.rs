@@ -304,10 +304,5 @@ fn slice<V: crate::block::Plain>(
 }
 
 pub(crate) fn check_length(at: usize, length: usize, bound: Option<u32>) -> Result<(), FlatError> {
-    match bound {
-        Some(bound) if length > bound as usize => {
-            Err(FlatError::OverBound { at, length, bound: bound as usize })
-        }
-        _ => Ok(()),
-    }
+    bound.map_or(Ok(()), |bound| crate::block::check_bound(at, length, bound as usize))
 }

@@ -1,8 +1,8 @@
 //! CDR, the wire and recording encoding: XCDR1, little endian, behind a 4-byte header.
 //!
-//! `reader` and `writer` hold the primitive steps that generated code strings together; `plan` works
-//! out those steps for a type, and `dynamic` carries them out for types known only at run time. They
-//! share no state with the rest of the crate: bytes in, flat layout out, and back.
+//! `reader` and `writer` hold the primitive steps that generated code strings together; `plan`
+//! works out those steps for a type, and `dynamic` carries them out for types known only at run
+//! time. They share no state with the rest of the crate: bytes in, flat layout out, and back.
 //!
 //! Wide text is a count of UTF-16 units followed by 4 bytes per unit, as XCDR1 writers do; texts
 //! carry a NUL byte that their length counts.
@@ -13,7 +13,7 @@ mod reader;
 mod writer;
 
 pub(crate) use dynamic::{check_length, decode, encode, flat_bytes};
-pub(crate) use plan::{Op, Plan};
+pub(crate) use plan::{Op, Plan, Target};
 pub use reader::{CdrReader, FlatSize, WideText};
 pub use writer::{CdrBuffer, CdrSink, CdrSize, CdrSlices};
 

@@ -22,8 +22,9 @@ pub(crate) struct Plan {
 }
 
 /// Steps for one struct.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct Program {
+    pub(crate) target: Target,
     pub(crate) ops: Vec<Op>,
     /// Size of the struct in the flat layout.
     pub(crate) stride: usize,
@@ -51,15 +52,16 @@ pub(crate) enum Op {
 }
 
 /// What a program converts.
-#[derive(Clone, Copy, PartialEq)]
-enum Target {
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Target {
+    /// A struct: its position in the layout.
     Struct(usize),
+    /// A text or wide text.
     Element(ElementLayout),
 }
 
 struct Planner<'a> {
     layout: &'a Layout,
-    targets: Vec<Target>,
     programs: Vec<Program>,
     ops: usize,
 }
@@ -71,7 +73,7 @@ impl Plan {
     ///
     /// The type takes too many steps.
     pub(crate) fn of(layout: &Layout) -> Result<Self, LayoutError> {
-        let mut planner = Planner { layout, targets: Vec::new(), programs: Vec::new(), ops: 0 };
+        let mut planner = Planner { layout, programs: Vec::new(), ops: 0 };
         planner.program(Target::Struct(0))?;
         Ok(Self { programs: planner.programs })
     }
@@ -85,12 +87,12 @@ impl Planner<'_> {
     /// Position of the program for `target`, made when there is none yet. Nesting is bounded by
     /// `resolve`.
     fn program(&mut self, target: Target) -> Result<usize, LayoutError> {
-        if let Some(known) = self.targets.iter().position(|known| *known == target) {
+        if let Some(known) = self.programs.iter().position(|known| known.target == target) {
             return Ok(known);
         }
-        let index = self.targets.len();
-        self.targets.push(target);
-        self.programs.push(Program::default());
+        let index = self.programs.len();
+        let unfinished = Program { target, ops: Vec::new(), stride: 0, bytes_min: 1, whole: None };
+        self.programs.push(unfinished);
         let mut ops = Vec::new();
         let (stride, alignment) = match target {
             Target::Struct(one) => {
@@ -105,6 +107,7 @@ impl Planner<'_> {
         let whole = Op::Run { at: 0, bytes: stride, alignment };
         let bytes_min = ops.iter().fold(0usize, |sum, op| sum.saturating_add(self.bytes_min(op)));
         self.programs[index] = Program {
+            target,
             whole: (ops == [whole]).then_some(alignment),
             ops,
             stride: stride as usize,

@@ -1,8 +1,8 @@
 //! Steps of encoding, into one contiguous buffer or into a head with large arrays left in place.
 //!
 //! The input may be shared memory that another process damages while it is read, so the sum of all
-//! referenced bytes is bounded by the block's length: references that overlap cannot make the output
-//! larger than the input by more than a constant.
+//! referenced bytes is bounded by the block's length: references that overlap cannot make the
+//! output larger than the input by more than a constant.
 
 #![forbid(unsafe_code)]
 

@@ -10,8 +10,8 @@ const SEPARATOR_MIN: usize = 3;
 
 /// Reads a merged text. The first definition is `root`'s; pure; allocates the result.
 ///
-/// Type names may be written with and without `/msg/`. A bare `Header` that the own package lacks is
-/// `std_msgs/msg/Header`, as in texts converted from ROS 1.
+/// Type names may be written with and without `/msg/`. A bare `Header` that the own package lacks
+/// is `std_msgs/msg/Header`, as in texts converted from ROS 1.
 ///
 /// # Errors
 ///

@@ -1,7 +1,7 @@
 //! Message definitions as data: what a `.msg` file says, without resolving the types it names.
 //!
-//! `parser` reads one file, `merged` the text that recordings carry, `text` writes both back without
-//! comments. Nothing here knows hashes, layouts or encodings.
+//! `parser` reads one file, `merged` the text that recordings carry, `text` writes both back
+//! without comments. Nothing here knows hashes, layouts or encodings.
 
 #![forbid(unsafe_code)]
 
@@ -13,6 +13,7 @@ mod value;
 
 pub use merged::parse_merged;
 pub use parser::parse_message;
+pub(crate) use text::type_text;
 pub use text::{merged_text, message_text};
 
 use std::fmt;

@@ -1,4 +1,5 @@
 //! What several test files share: the corpus beside the repository.
+#![allow(clippy::unwrap_used, reason = "tests")]
 #![allow(dead_code, reason = "each test file uses a part")]
 
 use crossdock_msg::definition::{TypeName, parse_message};
