@@ -214,7 +214,7 @@ pub enum TopicSchemaError {
         /// The type.
         type_name: String,
         /// What is wrong.
-        source: SchemaError,
+        source: Box<SchemaError>,
     },
     /// The bag holds no usable definition, and the type is not known either.
     #[error("topic {topic} cannot be used: {problem}; {source}")]
@@ -224,7 +224,7 @@ pub enum TopicSchemaError {
         /// What is wrong with the definition.
         problem: TopicProblem,
         /// Why the type is not known.
-        source: SchemaError,
+        source: Box<SchemaError>,
     },
 }
 
@@ -244,12 +244,12 @@ impl BagTopic {
         }
         match &self.definition {
             Some(text) => Schema::parse(&self.type_name, text).map_err(|source| {
-                let type_name = self.type_name.clone();
+                let (type_name, source) = (self.type_name.clone(), Box::new(source));
                 TopicSchemaError::Definition { topic: topic(), type_name, source }
             }),
             None => Schema::shipped(&self.type_name).map_err(|source| {
                 let problem = self.problems.first().cloned().unwrap_or(TopicProblem::NoDefinition);
-                TopicSchemaError::NotKnown { topic: topic(), problem, source }
+                TopicSchemaError::NotKnown { topic: topic(), problem, source: Box::new(source) }
             }),
         }
     }
