@@ -277,8 +277,9 @@ fn conditions_locksteps_chains_and_arguments_are_checked() {
 #[test]
 fn nodes_are_mapped_once_and_only_those_of_the_graph() {
     let graph = course();
-    let text = b"crossdock: 1\nprocesses:\n  one:\n    executors:\n      - { mode: chain, nodes: [simulator, blur, blurr, simulator] }\n";
-    let mapping = Mapping::from_yaml("m.yaml", text).unwrap();
+    let text = "crossdock: 1\nprocesses:\n  one:\n    executors:\n      \
+                - { mode: chain, nodes: [simulator, blur, blurr, simulator] }\n";
+    let mapping = Mapping::from_yaml("m.yaml", text.as_bytes()).unwrap();
     let violations = check(&graph, &mapping, &interfaces(), &RunOptions::PLAIN).unwrap_err();
     let v = only(&violations, ViolationKind::UnknownNode);
     assert_eq!((v.file.as_str(), v.place.unwrap().line), ("m.yaml", 5));
@@ -375,9 +376,9 @@ fn parameter_files_and_arguments_override_and_are_pointed_at() {
 
     let graph = course().with_argument(&interfaces(), "laps", "5").unwrap();
     assert_eq!(graph.node("simulator").unwrap().parameters["laps"], ParameterValue::Integer(5));
-    let v = course().with_argument(&interfaces(), "laps", "many").unwrap_err();
+    let v = &course().with_argument(&interfaces(), "laps", "many").unwrap_err()[0];
     assert!(v.message.contains("must be of type integer, not `many`"), "{v}");
-    let v = course().with_argument(&interfaces(), "lap", "5").unwrap_err();
+    let v = &course().with_argument(&interfaces(), "lap", "5").unwrap_err()[0];
     assert!(v.advice.contains("did you mean `laps`?"), "{v}");
 }
 

@@ -198,7 +198,8 @@ proptest! {
 
     #[test]
     fn any_graph_is_checked_and_drawn_without_panic(graph in graph()) {
-        for mapping in [Mapping::one_chain_per_package(&graph), Mapping::one_process_per_node(&graph)] {
+        let chain = Mapping::one_chain_per_package(&graph);
+        for mapping in [chain, Mapping::one_process_per_node(&graph)] {
             let violations = check(&graph, &mapping, &Interfaces::default(), &RunOptions::PLAIN);
             prop_assert!(violations.is_err(), "no package is known");
             let picture = Picture { graph: &graph, mapping: Some(&mapping), interfaces: None };
