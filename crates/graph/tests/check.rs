@@ -1,11 +1,13 @@
 //! The rules between graph, mapping and descriptions, each broken once.
 
+#![allow(clippy::unwrap_used)]
+
 mod support;
 
 use crossdock_graph::{
     BinaryInterface, ExecutorMode, Graph, InputTopic, Interfaces, MappedExecutor, MappedProcess,
-    Mapping, Pacing, PackageInterface, ParameterOverrides, ParameterValue, Plan, Route, RunOptions,
-    Source, Time, Violation, ViolationKind, check,
+    Mapping, Pacing, PackageInterface, ParameterOverrides, ParameterValue, Picture, Plan, Route,
+    RunOptions, Source, Time, Violation, ViolationKind, check,
 };
 use support::*;
 
@@ -434,4 +436,41 @@ fn nodes_run_in_the_order_of_the_mapping_where_triggers_allow() {
         "control",
     ];
     assert_eq!(names, wanted);
+}
+
+#[test]
+fn a_description_that_cannot_be_is_refused() {
+    let mut wrong = interfaces();
+    let simulator = &mut wrong.binaries[0].packages[0].nodes[0];
+    simulator.timers[0].period_ns = Some(0);
+    simulator.outputs[0].qos.depth = Some(0);
+    simulator.parameters[0].default = ParameterValue::Double(f64::INFINITY);
+    let graph = course();
+    let mapping = Mapping::one_chain_per_package(&graph);
+    let violations = check(&graph, &mapping, &wrong, &RunOptions::PLAIN).unwrap_err();
+    assert!(only(&violations, ViolationKind::Timer).advice.contains("package `autorace`"));
+    assert_eq!(violations.iter().filter(|v| v.kind == ViolationKind::OutOfRange).count(), 2);
+}
+
+#[test]
+fn a_graph_as_large_as_allowed_is_checked_and_drawn() {
+    // Two hubs with as many ports as a graph may have: work that grew with pairs of ports would
+    // not end within the patience of a test run.
+    let nodes: String = (0..2000)
+        .map(|n| {
+            let reads: String = (0..4).map(|t| format!("i{t}: /hub_{}, ", (n + t) % 40)).collect();
+            format!(
+                "  n{n}:\n    package: p\n    type: t\n    inputs: {{ {reads} a: /a }}\n    \
+                 outputs: {{ b: /b, o: /hub_{} }}\n",
+                n % 37
+            )
+        })
+        .collect();
+    let text = format!("crossdock: 1\nname: hubs\nnodes:\n{nodes}");
+    let graph = Graph::from_yaml("hubs", text.as_bytes()).unwrap();
+    let mapping = Mapping::one_process_per_node(&graph);
+    let violations = check(&graph, &mapping, &Interfaces::default(), &RunOptions::PLAIN);
+    assert!(!violations.unwrap_err().is_empty());
+    let picture = Picture { graph: &graph, mapping: Some(&mapping), interfaces: None };
+    assert!(picture.to_svg().len() > 100_000);
 }

@@ -462,8 +462,8 @@ impl Placing<'_> {
         let foot = y + height - BOX_FOOT;
         let steps = ((width - name - 20.0).max(0.0) / STEP) as usize;
         let mut best = usize::MAX;
-        for (band_y, band) in [(y, BOX_HEAD), (foot, BOX_FOOT)] {
-            let area = Area { x, y: band_y, width, height: band };
+        for (band_y, base) in [(y, NAME_BASE), (foot, NAME_BASE - 2.0)] {
+            let area = Area { x, y: band_y, width, height: BOX_HEAD };
             let edges = ways.iter().take(EDGES_MAX);
             let crossings: Vec<f64> = edges.flat_map(|way| crossings(way, &area)).collect();
             for name_x in (0..=steps).map(|step| x + 10.0 + STEP * step as f64) {
@@ -471,7 +471,7 @@ impl Placing<'_> {
                 let hits = crossings.iter().filter(near).count();
                 if hits < best {
                     best = hits;
-                    drawn.name = (name_x, band_y + NAME_BASE);
+                    drawn.name = (name_x, band_y + base);
                 }
             }
         }
