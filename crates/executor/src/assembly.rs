@@ -3,13 +3,14 @@
 
 use std::fmt::Display;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::Duration;
 
-use crossdock_comm::{Doorbell, InputHandle, OutputHandle, PortGroup};
+use crossdock_comm::{Doorbell, DoorbellOptions, InputHandle, OutputHandle, PortGroup};
 use crossdock_graph::NodePlan;
 
 use crate::clock::{Clock, ClockInput};
 use crate::connections::Connections;
-use crate::executor::{Executor, ExecutorOptions, RunError, panic_text};
+use crate::executor::{BELLS, Executor, ExecutorOptions, RunError, panic_text};
 use crate::finish::Finish;
 use crate::lockstep::Lockstep;
 use crate::node::{Node, NodeError};
@@ -58,7 +59,11 @@ struct Created {
 
 impl<'a> Assembly<'a> {
     fn new(options: &'a ExecutorOptions<'a>) -> Result<Self, RunError> {
-        let doorbell = options.participant.doorbell().map_err(|error| general(options, &error))?;
+        let spin = Duration::from_micros(options.plan.spin_us.into());
+        let doorbell = options
+            .participant
+            .doorbell(DoorbellOptions { spin })
+            .map_err(|error| general(options, &error))?;
         Ok(Self {
             options,
             group: PortGroup::new(),
@@ -98,6 +103,7 @@ impl<'a> Assembly<'a> {
         self.nodes.push(NodeSlot {
             name: plan.name.clone(),
             node,
+            inputs: inputs.into_boxed_slice(),
             triggers,
             has_condition: plan.condition.is_some(),
             successors: Box::default(),
@@ -195,16 +201,15 @@ impl<'a> Assembly<'a> {
         };
         let remote = self.options.remote.clone();
         let names = plan.nodes.iter().map(|node| node.name.clone()).collect();
-        remote.attach(self.doorbell.waker(), names);
-        let mut bells = vec![Vec::new(); self.doorbell.indices()];
+        remote.attach(self.doorbell.control(), names);
+        let mut bells = vec![Vec::new(); BELLS.into()];
         for (index, input) in self.inputs.iter().enumerate() {
             if let Some(bell) = input.handle.doorbell_index() {
-                bells[bell].push(index);
+                bells[usize::from(bell)].push(index);
             }
         }
         Ok(Executor {
             mode: plan.mode,
-            spin_ns: u64::from(plan.spin_us) * 1000,
             pending: NumberSet::new(self.nodes.len()),
             arrived: NumberSet::new(self.inputs.len()),
             unarmed: NumberSet::full(self.inputs.len()),
@@ -220,6 +225,7 @@ impl<'a> Assembly<'a> {
             served: 0,
             finish: Finish::default(),
             current: None,
+            fault: None,
             untraced: self.options.chains.is_empty(),
             connections: self.connections,
             remote,

@@ -4,7 +4,8 @@
 use std::time::Duration;
 
 use crossdock_comm::{
-    Doorbell, InputHandle, Participant, PortError, PortGroup, Qos, Subscriber, SubscriberOptions, TakeError,
+    Doorbell, InputHandle, Participant, PortError, PortGroup, Qos, Subscriber, SubscriberOptions,
+    TakeError,
 };
 use crossdock_graph::Time;
 use crossdock_msg::types::rosgraph_msgs;
@@ -61,8 +62,8 @@ impl ClockInput {
         group: &PortGroup,
     ) -> Result<Self, PortError> {
         let subscriber = participant.subscriber(SubscriberOptions {
-            node: executor.to_owned(),
-            topic: CLOCK_TOPIC.to_owned(),
+            node: executor,
+            topic: CLOCK_TOPIC,
             qos: Qos::best_effort(CLOCK_DEPTH),
             doorbell: Some(doorbell),
             group: Some(group),
@@ -87,7 +88,9 @@ impl ClockInput {
         if !self.subscriber.is_ready() {
             return Ok(None);
         }
-        let Some(sample) = self.subscriber.latest()? else { return Ok(None) };
+        let sample = self.subscriber.latest()?;
+        self.handle.mark_processed();
+        let Some(sample) = sample else { return Ok(None) };
         let clock = sample.message().clock();
         let seconds = u64::try_from(clock.sec()).unwrap_or(0);
         Ok(Some(seconds * 1_000_000_000 + u64::from(clock.nanosec())))

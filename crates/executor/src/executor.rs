@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use crossdock_comm::{Doorbell, Participant, PortGroup, Waker};
+use crossdock_comm::{Doorbell, DoorbellControl, InputHandle, Participant, PortGroup, TakeError};
 use crossdock_graph::{Chain, ExecutorMode, ExecutorPlan, Time};
 
 use crate::clock::{Clock, ClockInput};
@@ -76,6 +76,13 @@ impl fmt::Display for RunError {
 
 impl std::error::Error for RunError {}
 
+/// The doorbell's index that rings for a stop: the last, which inputs use only when there are more
+/// of them than indices. A mere wake-up could come between the look at the flag and the sleep.
+const STOP_BELL: u16 = BELLS - 1;
+
+/// Indices of a doorbell.
+pub(crate) const BELLS: u16 = 512;
+
 /// Stops an executor from another thread.
 #[derive(Clone, Debug, Default)]
 pub struct Remote {
@@ -88,7 +95,7 @@ struct RemoteState {
     /// Index of the node that executes, from 1; 0: none.
     executing: AtomicUsize,
     /// Known once the executor is made.
-    made: OnceLock<(Waker, Vec<String>)>,
+    made: OnceLock<(DoorbellControl, Vec<String>)>,
 }
 
 impl Remote {
@@ -103,8 +110,8 @@ impl Remote {
     pub fn stop(&self) {
         // SeqCst: the flag is seen by whoever is woken by the bell rung after it.
         self.shared.stopped.store(true, Ordering::SeqCst);
-        if let Some((waker, _)) = self.shared.made.get() {
-            waker.wake();
+        if let Some((doorbell, _)) = self.shared.made.get() {
+            doorbell.ring(STOP_BELL);
         }
     }
 
@@ -120,10 +127,10 @@ impl Remote {
     }
 
     /// Called once by the executor; a stop that came before is seen by its first look at the flag.
-    pub(crate) fn attach(&self, waker: Waker, nodes: Vec<String>) {
+    pub(crate) fn attach(&self, doorbell: DoorbellControl, nodes: Vec<String>) {
         // A second executor on the same handle would be a mistake of the caller without harm: the
         // handle goes on belonging to the first.
-        let _ = self.shared.made.set((waker, nodes));
+        let _ = self.shared.made.set((doorbell, nodes));
     }
 
     #[inline]
@@ -144,7 +151,6 @@ impl Remote {
 #[derive(Debug)]
 pub struct Executor {
     pub(crate) mode: ExecutorMode,
-    pub(crate) spin_ns: u64,
     pub(crate) nodes: Vec<NodeSlot>,
     /// Every input that can release a node, in graph order.
     pub(crate) inputs: Vec<Input>,
@@ -166,6 +172,8 @@ pub struct Executor {
     pub(crate) bells: Vec<Vec<usize>>,
     pub(crate) finish: Finish,
     pub(crate) current: Option<Step>,
+    /// Why the run cannot go on, found while looking for the next step.
+    pub(crate) fault: Option<RunError>,
     /// No span is measured, so that no message needs an origin.
     pub(crate) untraced: bool,
     pub(crate) connections: Connections,
@@ -221,7 +229,14 @@ impl Executor {
         self.remote.set_idle();
         match ended {
             Ok(ended) => ended,
-            Err(panic) => Err(self.failure(&format!("panicked: {}", panic_text(&*panic)))),
+            Err(panic) => {
+                let text = panic_text(&*panic);
+                let Some(step) = self.current else {
+                    let error = format!("the executor panicked: {text}");
+                    return Err(RunError { node: String::new(), error });
+                };
+                Err(self.failure(step, &format!("panicked: {text}")))
+            }
         }
     }
 
@@ -230,6 +245,9 @@ impl Executor {
             if let Some(step) = self.next() {
                 self.execute(step)?;
                 continue;
+            }
+            if let Some(fault) = self.fault.take() {
+                return Err(fault);
             }
             if let Some(reason) = self.finish.report() {
                 return Ok(RunEnd::Finished { reason });
@@ -263,9 +281,11 @@ impl Executor {
         let result = slot.node.execute(&mut context);
         slot.record.executed(start_ns);
         if let Err(error) = result {
-            return Err(self.failure(&format!("failed: {error}")));
+            return Err(self.failure(step, &format!("failed: {error}")));
         }
-        self.settle(step, origin);
+        self.settle(step, origin).map_err(|error| {
+            self.failure(step, &format!("left its message, which cannot be skipped: {error}"))
+        })?;
         if self.finish.is_new() {
             self.begin_finish();
         }
@@ -320,12 +340,16 @@ impl Executor {
     /// After an execution: what it was released for is done, and what it published releases
     /// others.
     #[inline]
-    fn settle(&mut self, step: Step, origin: Origin) {
+    fn settle(&mut self, step: Step, origin: Origin) -> Result<(), TakeError> {
         let slot = &mut self.nodes[step.node];
         let left = match step.cause {
-            Cause::Input(input) => self.inputs[input].settle(),
+            Cause::Input(input) => self.inputs[input].settle()?,
             Cause::Condition => {
-                self.inputs[slot.triggers.clone()].iter_mut().map(Input::settle).sum()
+                let mut left = 0;
+                for input in &mut self.inputs[slot.triggers.clone()] {
+                    left += input.settle()?;
+                }
+                left
             }
             Cause::Timer(_) => 0,
             Cause::Lockstep(lockstep) => {
@@ -336,6 +360,7 @@ impl Executor {
         if left > 0 {
             slot.record.count(node_counter::NOT_TAKEN, left);
         }
+        slot.inputs.iter().for_each(InputHandle::mark_processed);
         let released = match self.mode {
             ExecutorMode::Event => &mut self.arrived,
             _ => &mut self.pending,
@@ -353,6 +378,7 @@ impl Executor {
         for end in &mut slot.ends {
             end.settle(origin);
         }
+        Ok(())
     }
 
     /// The run is to end: timers fire no more, and from outside only those messages are taken that
@@ -365,11 +391,8 @@ impl Executor {
         self.finish.begin(self.inputs.iter().map(|input| input.depth).sum());
     }
 
-    /// The report of what went wrong in the current step.
-    fn failure(&self, what: &str) -> RunError {
-        let Some(step) = self.current else {
-            return RunError { node: String::new(), error: format!("the executor {what}") };
-        };
+    /// The report of what went wrong in a step.
+    pub(crate) fn failure(&self, step: Step, what: &str) -> RunError {
         let cause = match step.cause {
             Cause::Input(input) => format!(
                 "by the message on input `{}` that was published at {} s",

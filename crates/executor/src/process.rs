@@ -113,9 +113,8 @@ impl Process {
     }
 
     fn spawn_executors(&mut self, package: Package, plan: ProcessPlan) -> Result<(), String> {
-        let participant =
-            Participant::open(ParticipantOptions::of_process(plan.domain_id, &plan.name))
-                .map_err(|error| error.to_string())?;
+        let participant = Participant::open(ParticipantOptions::new(plan.domain_id, &plan.name))
+            .map_err(|error| error.to_string())?;
         let shared = Arc::new(Shared { package, plan, participant });
         for index in 0..shared.plan.executors.len() {
             let (start, started) = channel();

@@ -1,8 +1,8 @@
 //! What an executor tells of its nodes and spans on the board, where observers read it.
 //! It must not know who reads it or how it is shown.
 
-use crossdock_comm::board::{AddEntityError, Board, Entity, EntityDescription, WithHistogram};
 use crossdock_comm::entities::kind;
+use crossdock_comm::{Board, Entity, EntityDescription, PortError, WithHistogram};
 use crossdock_graph::NodePlan;
 
 use crate::clock::monotonic_ns;
@@ -51,7 +51,7 @@ impl NodeRecord {
         board: &Board,
         plan: &NodePlan,
         statistics: Statistics,
-    ) -> Result<Self, AddEntityError> {
+    ) -> Result<Self, PortError> {
         let entity = board.add(EntityDescription {
             kind: kind::NODE,
             name: &plan.name,
@@ -90,10 +90,7 @@ pub(crate) struct ChainRecord {
 }
 
 impl ChainRecord {
-    pub(crate) fn new(
-        board: &Board,
-        chain: &crossdock_graph::Chain,
-    ) -> Result<Self, AddEntityError> {
+    pub(crate) fn new(board: &Board, chain: &crossdock_graph::Chain) -> Result<Self, PortError> {
         let entity = board.add(EntityDescription {
             kind: kind::CHAIN,
             name: &chain.name,

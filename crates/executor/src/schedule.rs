@@ -12,10 +12,12 @@
 //! In both modes simulated time is followed before anything else, and the timers that it makes
 //! due fire before messages from outside.
 
+use crossdock_comm::TakeError;
 use crossdock_graph::ExecutorMode;
 
 use crate::executor::{Cause, Executor, Step};
 use crate::record::node_counter;
+use crate::slots::Input;
 use crate::timers::Due;
 
 impl Executor {
@@ -116,31 +118,19 @@ impl Executor {
     /// counterpart and never will: stamps only rise on a topic. The step's stamp is that of the
     /// message that completed the set.
     fn satisfy(&mut self, node: usize) -> Option<Step> {
-        let range = self.nodes[node].triggers.clone();
-        let inputs = &self.inputs[range];
-        // Every round but the last skips a message, and no more can wait than the depths allow;
-        // those that a publisher adds meanwhile ring and bring us back.
-        let rounds: usize = inputs.iter().map(|input| input.depth).sum();
-        for _ in 0..=rounds {
-            let mut newest = (i32::MIN, 0);
-            let mut stamp_ns = 0;
-            for input in inputs {
-                newest = newest.max(input.handle.peek_header_stamp()?);
-                stamp_ns = stamp_ns.max(input.handle.peek()?.stamp_ns);
+        let slot = &self.nodes[node];
+        let inputs = &self.inputs[slot.triggers.clone()];
+        match matched(inputs) {
+            Ok((stamp_ns, skipped)) => {
+                slot.record.count(node_counter::UNMATCHED, skipped);
+                stamp_ns.map(|stamp_ns| Step { node, cause: Cause::Condition, stamp_ns })
             }
-            let mut same = true;
-            for input in inputs {
-                if input.handle.peek_header_stamp()? < newest {
-                    input.handle.skip();
-                    self.nodes[node].record.count(node_counter::UNMATCHED, 1);
-                    same = false;
-                }
-            }
-            if same {
-                return Some(Step { node, cause: Cause::Condition, stamp_ns });
+            Err(error) => {
+                let step = Step { node, cause: Cause::Condition, stamp_ns: 0 };
+                self.fault = Some(self.failure(step, &format!("cannot go on: {error}")));
+                None
             }
         }
-        None
     }
 
     /// The timer or lockstep that is due.
@@ -158,4 +148,35 @@ impl Executor {
         self.nodes[node].record.count(node_counter::TIMER_SKIPPED, skipped);
         Some(Step { node, cause: Cause::Timer(index), stamp_ns: due_ns })
     }
+}
+
+/// Brings inputs to messages of one stamp. Gives when the last of them was published, if all are
+/// there, and how many messages were skipped.
+fn matched(inputs: &[Input]) -> Result<(Option<u64>, u64), TakeError> {
+    let mut skipped = 0;
+    // Every round but the last skips a message, and no more can wait than the depths allow. Should
+    // a publisher add some meanwhile, `sleep` finds that there is work left.
+    let rounds: usize = inputs.iter().map(|input| input.depth).sum();
+    for _ in 0..=rounds {
+        let mut newest = None;
+        let mut stamp_ns = 0;
+        for input in inputs {
+            let stamp = input.handle.peek_header_stamp()?;
+            let Some(message) = input.handle.peek().filter(|_| stamp.is_some()) else {
+                return Ok((None, skipped));
+            };
+            newest = newest.max(stamp);
+            stamp_ns = stamp_ns.max(message.stamp_ns);
+        }
+        let before = skipped;
+        for input in inputs {
+            if input.handle.peek_header_stamp()? < newest {
+                skipped += u64::from(input.handle.skip()?);
+            }
+        }
+        if skipped == before {
+            return Ok((Some(stamp_ns), skipped));
+        }
+    }
+    Ok((None, skipped))
 }

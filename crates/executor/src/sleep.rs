@@ -55,13 +55,16 @@ impl Executor {
     /// The lockstep whose command has arrived.
     pub(crate) fn next_lockstep(&mut self) -> Option<Step> {
         for (index, lockstep) in self.locksteps.iter_mut().enumerate() {
-            if lockstep.is_due() {
-                // Only one release per answer; the node's execution says what it waits for next.
-                return Some(Step {
-                    node: lockstep.node,
-                    cause: Cause::Lockstep(index),
-                    stamp_ns: lockstep.due_ns,
-                });
+            let (node, cause) = (lockstep.node, Cause::Lockstep(index));
+            let step = Step { node, cause, stamp_ns: lockstep.due_ns };
+            match lockstep.is_due() {
+                // One release per answer: the execution says what the lockstep waits for next.
+                Ok(true) => return Some(step),
+                Ok(false) => {}
+                Err(error) => {
+                    self.fault = Some(self.failure(step, &format!("cannot go on: {error}")));
+                    return None;
+                }
             }
         }
         None

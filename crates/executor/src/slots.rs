@@ -4,7 +4,7 @@
 use std::fmt;
 use std::ops::Range;
 
-use crossdock_comm::{InputHandle, OutputHandle};
+use crossdock_comm::{InputHandle, OutputHandle, TakeError};
 use crossdock_graph::{InputPlan, NodePlan, TimerPlan};
 
 use crate::node::Node;
@@ -15,6 +15,8 @@ use crate::record::{ChainRecord, NodeRecord};
 pub(crate) struct NodeSlot {
     pub(crate) name: String,
     pub(crate) node: Box<dyn Node>,
+    /// All its inputs: what it has taken from them is processed when it returns.
+    pub(crate) inputs: Box<[InputHandle]>,
     /// Its releasing inputs, as a range of the executor's inputs.
     pub(crate) triggers: Range<usize>,
     /// Whether it runs only when all of these hold messages of one stamp.
@@ -53,19 +55,17 @@ impl Input {
     /// Before an execution that this input releases.
     #[inline]
     pub(crate) fn release(&mut self) {
-        self.position = self.handle.position();
+        self.position = self.handle.passed();
     }
 
     /// After an execution that this input released: the message is done with, even if the node
     /// did not take it. Gives the number of messages that it left, 0 or 1.
     #[inline]
-    pub(crate) fn settle(&mut self) -> u64 {
-        let left = self.handle.position() == self.position;
-        if left {
-            self.handle.skip();
+    pub(crate) fn settle(&mut self) -> Result<u64, TakeError> {
+        if self.handle.passed() != self.position {
+            return Ok(0);
         }
-        self.handle.mark_processed();
-        left.into()
+        self.handle.skip().map(u64::from)
     }
 
     /// The origin that what follows from its next message inherits.
