@@ -1,0 +1,317 @@
+//! `crossdock run`: launches the processes of a plan, plays and records, and closes with a table.
+//!
+//! The launcher's main thread sleeps in one poll until something happens: a process reports, the
+//! player or recorder ends, a signal comes, the time is over. It must not know how nodes run.
+
+mod figures;
+mod fleet;
+mod progress;
+mod wake;
+
+use crate::arguments::{Rate, RunArguments};
+use crate::load::{Loaded, Wishes, load};
+use crate::summary::{ProcessRow, Summary};
+use anyhow::{Context, Result, bail};
+use crossdock_comm::{Participant, ParticipantOptions, Qos, Quiescence, Reliability};
+use crossdock_graph::{OutputPlan, Pacing, Plan, Time};
+use crossdock_record::{
+    BagWriter, LogTime, PlayTopics, Player, PlayerOptions, Recorder, RecorderOptions, TopicToPlay,
+    TopicToRecord, WriterOptions,
+};
+use figures::Figures;
+use fleet::{End, Fleet};
+use progress::Progress;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+use wake::{Wake, Woken};
+
+/// Name of the launcher's nodes and process.
+const LAUNCHER: &str = "crossdock_run";
+
+/// How long processes may take to come up: a package's `create` may load models or maps.
+const START_TIMEOUT: Duration = Duration::from_secs(70);
+
+/// How long a process may take to end: longer than it gives its own nodes.
+const STOP_TIMEOUT: Duration = Duration::from_secs(20);
+
+/// How long the graph may take for what is in flight at the end of a simulated run, and for one
+/// message of a recording played at maximum rate.
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// Distance of the messages on `/clock` in recorded time, between those at each message.
+const CLOCK_TICK: Duration = Duration::from_millis(10);
+
+/// Runs a graph to its end and prints the closing table.
+pub(crate) fn run(arguments: &RunArguments, graph_arguments: &[(String, String)]) -> Result<ExitCode> {
+    let wishes = Wishes {
+        domain_id: arguments.domain_id,
+        input: arguments.input.as_deref(),
+        rate: arguments.rate,
+        duration_s: arguments.duration,
+        record: arguments.record.is_some(),
+        topics: &arguments.topics,
+        arguments: graph_arguments,
+    };
+    let loaded = load(&arguments.files, &wishes)?;
+    for warning in &loaded.plan.warnings {
+        eprintln!("warning: {warning}");
+    }
+    let mut session = Session::open(loaded, arguments)?;
+    let end = session.carry_out(arguments)?;
+    let summary = session.close(end)?;
+    let json = serde_json::to_string_pretty(&summary)?;
+    if let Some(path) = &arguments.summary {
+        std::fs::write(path, &json)
+            .with_context(|| format!("--summary {} cannot be written", path.display()))?;
+    }
+    let text = if arguments.json { json + "\n" } else { summary.text() };
+    crate::output::print(&text)?;
+    Ok(if summary.ok { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Everything that is open during a run.
+struct Session {
+    plan: Plan,
+    wake: Wake,
+    fleet: Fleet,
+    figures: Figures,
+    player: Option<Player>,
+    recorder: Option<Recorder>,
+    participant: Participant,
+    started: Instant,
+    notes: Vec<String>,
+}
+
+impl Session {
+    /// Opens the launcher's own ports, then starts the processes.
+    fn open(loaded: Loaded, arguments: &RunArguments) -> Result<Self> {
+        let Loaded { plan, packages, bag, options, .. } = loaded;
+        let wake = Wake::new()?;
+        // The bag first: nothing is started for a recording that cannot be written.
+        let writer = match &arguments.record {
+            Some(path) => Some(BagWriter::create(path, WriterOptions::default())?),
+            None => None,
+        };
+        let participant = Participant::open(ParticipantOptions::new(options.domain_id, LAUNCHER))?;
+        let recorder = match writer {
+            Some(writer) => Some(Recorder::start(&participant, writer, recorder_options(&plan))?),
+            None => None,
+        };
+        let player = match bag {
+            Some(bag) => {
+                let options = player_options(&plan, arguments);
+                Some(Player::start(&participant, bag, options)?)
+            }
+            None => None,
+        };
+        if let Some(recorder) = &recorder {
+            recorder.when_finished(wake.caller());
+        }
+        if let Some(player) = &player {
+            player.when_finished(wake.caller());
+        }
+        let fleet = Fleet::launch(&plan, &packages)?;
+        let figures = Figures::new(&participant);
+        let notes = Vec::new();
+        let started = Instant::now();
+        Ok(Self { plan, wake, fleet, figures, player, recorder, participant, started, notes })
+    }
+
+    /// From the barrier to the reason for the end.
+    fn carry_out(&mut self, arguments: &RunArguments) -> Result<End> {
+        if let Some(end) = self.wait_barrier()? {
+            return Ok(end);
+        }
+        self.figures.attach()?;
+        self.started = Instant::now();
+        self.fleet.start()?;
+        if let Some(player) = &self.player {
+            player.play();
+        }
+        // The nodes themselves end a run of simulated time; the wall clock is the launcher's.
+        let duration = arguments.duration.filter(|_| self.plan_time() == Time::Wall);
+        let deadline = duration.map(|seconds| self.started + Duration::from_secs_f64(seconds));
+        let end = self.wait_end(deadline)?;
+        if matches!((&end, self.plan_time()), (End::Finished(_), Time::Simulated { .. })) {
+            self.drain();
+        }
+        Ok(end)
+    }
+
+    /// Waits until all nodes and all expected connections stand.
+    fn wait_barrier(&mut self) -> Result<Option<End>> {
+        let deadline = Instant::now() + START_TIMEOUT;
+        loop {
+            if let Some(end) = self.fleet.events()? {
+                return Ok(Some(end));
+            }
+            if self.fleet.is_ready() {
+                break;
+            }
+            match self.wake.wait(self.fleet.descriptors(), Some(deadline))? {
+                Woken::Signal => return Ok(Some(End::Finished("interrupted".to_owned()))),
+                Woken::Deadline => bail!(
+                    "processes {} did not get ready within {} s; {}",
+                    self.fleet.starting().join(", "),
+                    START_TIMEOUT.as_secs(),
+                    self.trouble()
+                ),
+                Woken::Called | Woken::Process => {}
+            }
+        }
+        let participant = self.participant.clone();
+        let stands = participant.wait_until(START_TIMEOUT, || {
+            self.plan.launcher.iter().all(|expected| {
+                let found = participant.topic_connections(&expected.topic);
+                expected.is_met_by(found.publishers as u32, found.subscribers as u32)
+            })
+        });
+        if !stands {
+            bail!("the player or the recorder is not connected to the graph; {}", self.trouble());
+        }
+        Ok(None)
+    }
+
+    /// What the participant heard of: mismatches, peers that were cut off.
+    fn trouble(&self) -> String {
+        let (events, _) = self.participant.take_events();
+        let told = events.iter().filter(|event| event.is_trouble()).map(ToString::to_string);
+        let told: Vec<String> = told.collect();
+        match told.is_empty() {
+            true => "nothing else was reported".to_owned(),
+            false => told.join("; "),
+        }
+    }
+
+    /// Sleeps until the run is to end.
+    fn wait_end(&mut self, deadline: Option<Instant>) -> Result<End> {
+        let mut progress = Progress::new(self.started);
+        let end = loop {
+            if let Some(end) = self.fleet.events()? {
+                break end;
+            }
+            if self.player.as_ref().is_some_and(Player::is_finished) {
+                break End::Finished("the recording has been played".to_owned());
+            }
+            if self.recorder.as_ref().is_some_and(Recorder::is_finished) {
+                break End::Failed("the recording has stopped".to_owned());
+            }
+            let tick = progress.next(self.player.as_ref(), &self.figures);
+            let until = [deadline, tick].into_iter().flatten().min();
+            match self.wake.wait(self.fleet.descriptors(), until)? {
+                Woken::Signal => break End::Finished("interrupted".to_owned()),
+                Woken::Deadline if deadline.is_some_and(|it| it <= Instant::now()) => {
+                    break End::Finished("the time is over".to_owned());
+                }
+                Woken::Deadline | Woken::Called | Woken::Process => {}
+            }
+        };
+        progress.end();
+        Ok(end)
+    }
+
+    /// Lets the graph work off what is in flight, so that a recording holds all of it.
+    fn drain(&mut self) {
+        let drained = Quiescence::new(&self.participant)
+            .map_err(|error| error.to_string())
+            .and_then(|mut it| it.wait(DRAIN_TIMEOUT).map_err(|error| error.to_string()));
+        if let Err(error) = drained {
+            self.notes.push(format!("the graph did not drain at the end: {error}"));
+        }
+    }
+
+    /// Stops everything and collects the figures.
+    fn close(mut self, end: End) -> Result<Summary> {
+        let real_s = self.started.elapsed().as_secs_f64();
+        let mut failures = Vec::new();
+        if let Some(player) = self.player.take() {
+            player.stop();
+            match player.wait() {
+                Ok(report) => self.notes.extend(figures::play_notes(&report)),
+                Err(error) => failures.push(error.to_string()),
+            }
+        }
+        // Boards are read before their owners take their records down.
+        let read = self.figures.read(&self.plan);
+        self.fleet.stop()?;
+        failures.extend(self.fleet.wait(STOP_TIMEOUT)?);
+        if let Some(recorder) = self.recorder.take() {
+            match recorder.stop() {
+                Ok(report) => self.notes.extend(figures::record_notes(&report)),
+                Err(error) => failures.push(error.to_string()),
+            }
+        }
+        let (end, mut ok) = match end {
+            End::Finished(reason) => (reason, true),
+            End::Failed(reason) => (reason, false),
+        };
+        ok &= failures.is_empty();
+        failures.retain(|failure| *failure != end);
+        self.notes.splice(0..0, failures);
+        let processes = self.fleet.ends().into_iter();
+        let processes = processes.map(|(name, pid, end)| ProcessRow { name, pid, end });
+        Ok(Summary {
+            graph: self.plan.graph.clone(),
+            end,
+            ok,
+            real_s,
+            simulated_s: read.simulated_s,
+            processes: processes.collect(),
+            nodes: read.nodes,
+            topics: read.topics,
+            chains: read.chains,
+            notes: self.notes,
+        })
+    }
+
+    fn plan_time(&self) -> Time {
+        self.plan.processes.first().map_or(Time::Wall, |process| process.time)
+    }
+}
+
+/// The launcher records with the quality of service that publishers offer, so that a reliable topic
+/// is recorded whole and a best-effort one is never held up.
+fn recorder_options(plan: &Plan) -> RecorderOptions {
+    let recorded = plan.topics.iter().filter(|topic| topic.recorded);
+    let topics = recorded.map(|topic| TopicToRecord {
+        name: topic.name.clone(),
+        qos: offered(plan, &topic.name),
+    });
+    let simulated = plan.processes.iter().any(|process| process.time != Time::Wall);
+    RecorderOptions {
+        node: "recorder".to_owned(),
+        topics: topics.collect(),
+        log_time: if simulated { LogTime::Simulated } else { LogTime::Wall },
+    }
+}
+
+/// The weakest quality of service that any publisher of the topic in the graph offers.
+fn offered(plan: &Plan, topic: &str) -> Qos {
+    let outputs = plan.processes.iter().flat_map(|process| &process.executors);
+    let outputs = outputs.flat_map(|executor| &executor.nodes).flat_map(|node| &node.outputs);
+    let offers = outputs.filter(|output| output.topic == topic).map(OutputPlan::comm_qos);
+    let weakest = offers.min_by_key(|qos| matches!(qos.reliability, Reliability::Reliable { .. }));
+    weakest.unwrap_or(Qos::best_effort(16))
+}
+
+fn player_options(plan: &Plan, arguments: &RunArguments) -> PlayerOptions {
+    let played = plan.topics.iter().filter(|topic| topic.played);
+    let topics = played.map(|topic| TopicToPlay {
+        name: topic.name.clone(),
+        qos: None,
+        max_bytes: topic.max_bytes.map(|bytes| bytes as usize),
+    });
+    let rate = match arguments.rate {
+        Some(Rate::Max) => crossdock_record::Rate::Max,
+        Some(Rate::Factor(rate)) => crossdock_record::Rate::Factor(rate),
+        None => crossdock_record::Rate::Factor(1.0),
+    };
+    let simulated = plan.processes.iter().any(|process| process.time != Time::Wall);
+    PlayerOptions {
+        node: "player".to_owned(),
+        topics: PlayTopics::Only(topics.collect()),
+        rate,
+        clock: simulated.then_some(CLOCK_TICK),
+        drain_timeout: DRAIN_TIMEOUT,
+    }
+}
