@@ -199,9 +199,11 @@ fn a_dropped_publisher_can_be_drained_and_a_new_one_is_connected() {
         drop(output);
         assert_eq!(drain(&input), [round]);
     }
-    assert!(participant.wait_until(LIMIT, || {
-        participant.topic_connections("/image") == Default::default()
-    }));
+    assert!(
+        participant.wait_until(LIMIT, || {
+            participant.topic_connections("/image") == Default::default()
+        })
+    );
 }
 
 #[test]

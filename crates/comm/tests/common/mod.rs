@@ -3,6 +3,8 @@
 
 #![allow(dead_code, reason = "each test binary uses a part of it")]
 
+pub mod child;
+
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -37,6 +39,21 @@ impl Place {
 
     pub fn open(&self, name: &str) -> Participant {
         Participant::open(self.options(name)).unwrap()
+    }
+
+    /// For a child: its parent's place (empty: abstract names).
+    pub fn of_parent(place: &str, name: &str) -> Participant {
+        let rendezvous = match place {
+            "" => Rendezvous::Abstract,
+            place => Rendezvous::Folder(place.into()),
+        };
+        let domain_id = if place.is_empty() { std::os::unix::process::parent_id() } else { 0 };
+        let options = ParticipantOptions::new(domain_id, name);
+        Participant::open(ParticipantOptions { rendezvous, ..options }).unwrap()
+    }
+
+    pub fn path(&self) -> &str {
+        self.0.to_str().unwrap()
     }
 
     /// Files in the domain's folder.
@@ -95,6 +112,19 @@ pub fn check(sample: &Sample<Image>) -> u32 {
     assert!(data.iter().all(|byte| *byte == number as u8), "message {number} is torn");
     assert_eq!(sample.origin(), [u64::from(number), !u64::from(number)]);
     number
+}
+
+/// A participant that meets its children under abstract names.
+pub fn open_abstract(name: &str) -> Participant {
+    let options = ParticipantOptions::new(std::process::id(), name);
+    Participant::open(ParticipantOptions { rendezvous: Rendezvous::Abstract, ..options }).unwrap()
+}
+
+/// Mappings of memory objects of ours, and open descriptors, of this process.
+pub fn resources() -> (usize, usize) {
+    let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
+    let maps = maps.lines().filter(|line| line.contains("memfd:crossdock")).count();
+    (maps, std::fs::read_dir("/proc/self/fd").unwrap().count())
 }
 
 /// All messages that are there.
