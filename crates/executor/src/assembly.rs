@@ -218,6 +218,7 @@ impl<'a> Assembly<'a> {
             timers: Timers::new(self.timers.iter().map(|timer| timer.period_ns), time.into()),
             timer_slots: self.timers,
             locksteps: self.locksteps,
+            duration_ns: self.options.duration_ns,
             clock: Clock::new(time),
             clock_input,
             bells,

@@ -58,6 +58,11 @@ impl Executor {
             let (node, cause) = (lockstep.node, Cause::Lockstep(index));
             let step = Step { node, cause, stamp_ns: lockstep.due_ns };
             match lockstep.is_due() {
+                Ok(true) if self.duration_ns.is_some_and(|end_ns| step.stamp_ns > end_ns) => {
+                    self.finish.ask("the time is over".to_owned());
+                    self.begin_finish();
+                    return None;
+                }
                 // One release per answer: the execution says what the lockstep waits for next.
                 Ok(true) => return Some(step),
                 Ok(false) => {}
