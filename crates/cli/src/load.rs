@@ -43,12 +43,6 @@ impl From<Vec<Violation>> for Violations {
     }
 }
 
-impl From<Violation> for Violations {
-    fn from(violation: Violation) -> Self {
-        vec![violation].into()
-    }
-}
-
 /// What a run adds to the files.
 #[derive(Debug, Default)]
 pub(crate) struct Wishes<'a> {
@@ -100,7 +94,7 @@ pub(crate) fn load(files: &GraphFiles, wishes: &Wishes<'_>) -> Result<Loaded> {
     let packages = Packages::find(&files.package_path)?;
     for (name, text) in wishes.arguments {
         let set = graph.with_argument(&packages.interfaces, name, text);
-        graph = set.map_err(|violation| remarked(violation.into(), &packages))?;
+        graph = set.map_err(|violations| remarked(violations.into(), &packages))?;
     }
     let bag = wishes.input.map(open_bag).transpose()?;
     let mut played = Vec::new();

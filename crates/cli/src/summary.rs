@@ -34,7 +34,6 @@ pub(crate) struct Summary {
 pub(crate) struct ProcessRow {
     pub(crate) name: String,
     pub(crate) pid: u32,
-    pub(crate) cpu_s: f64,
     pub(crate) end: String,
 }
 
@@ -43,6 +42,8 @@ pub(crate) struct NodeRow {
     pub(crate) node: String,
     pub(crate) process: String,
     pub(crate) executions: u64,
+    /// Messages passed over because a join found no partner of the same stamp.
+    pub(crate) unmatched: u64,
     #[serde(flatten)]
     pub(crate) execute: Percentiles,
 }
@@ -63,6 +64,8 @@ pub(crate) struct TopicRow {
     pub(crate) messages: u64,
     pub(crate) bytes: u64,
     pub(crate) copies: u64,
+    /// Messages published while nobody was connected.
+    pub(crate) unheard: u64,
     pub(crate) losses: Losses,
 }
 
@@ -75,15 +78,13 @@ pub(crate) struct Losses {
     pub(crate) keep_last: u64,
     /// A reliable publisher gave up waiting.
     pub(crate) timed_out: u64,
-    /// A join found no partner of the same stamp.
-    pub(crate) unmatched: u64,
     /// What a corrupt publisher had announced.
     pub(crate) corrupt: u64,
 }
 
 impl Losses {
     pub(crate) fn total(&self) -> u64 {
-        self.lapped + self.keep_last + self.timed_out + self.unmatched + self.corrupt
+        self.lapped + self.keep_last + self.timed_out + self.corrupt
     }
 
     fn causes(&self) -> String {
@@ -91,7 +92,6 @@ impl Losses {
             ("lapped", self.lapped),
             ("keep last", self.keep_last),
             ("timed out", self.timed_out),
-            ("unmatched", self.unmatched),
             ("corrupt", self.corrupt),
         ];
         let some = causes.iter().filter(|(_, count)| *count > 0);
@@ -144,6 +144,7 @@ impl Summary {
             ("node", Align::Left),
             ("process", Align::Left),
             ("executions", Align::Right),
+            ("unmatched", Align::Right),
             ("p50", Align::Right),
             ("p99", Align::Right),
             ("max", Align::Right),
@@ -151,7 +152,9 @@ impl Summary {
         for row in &self.nodes {
             let [p50, p99, max] = row.execute.texts();
             let executions = row.executions.to_string();
-            table.row([row.node.clone(), row.process.clone(), executions, p50, p99, max]);
+            let unmatched = row.unmatched.to_string();
+            let (node, process) = (row.node.clone(), row.process.clone());
+            table.row([node, process, executions, unmatched, p50, p99, max]);
         }
         table.text()
     }
@@ -249,8 +252,8 @@ mod tests {
 
     #[test]
     fn losses_name_only_the_causes_that_occurred() {
-        let losses = Losses { keep_last: 2, unmatched: 1, ..Losses::default() };
-        assert_eq!(losses.causes(), "keep last 2, unmatched 1");
+        let losses = Losses { keep_last: 2, corrupt: 1, ..Losses::default() };
+        assert_eq!(losses.causes(), "keep last 2, corrupt 1");
         assert_eq!(losses.total(), 3);
     }
 }

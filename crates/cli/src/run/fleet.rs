@@ -40,11 +40,7 @@ pub(crate) struct Fleet {
 
 impl Fleet {
     /// Starts one process per part of the plan and sends each its part.
-    pub(crate) fn launch(
-        plan: &Plan,
-        packages: &Packages,
-        environment: &[(std::ffi::OsString, std::ffi::OsString)],
-    ) -> Result<Self> {
+    pub(crate) fn launch(plan: &Plan, packages: &Packages) -> Result<Self> {
         let mut fleet = Self { members: Vec::new() };
         for part in &plan.processes {
             let program = packages.program(&part.binary);
@@ -54,7 +50,7 @@ impl Fleet {
             let options = SpawnOptions {
                 program: program.to_owned(),
                 arguments: Vec::new(),
-                environment: environment.to_vec(),
+                environment: Vec::new(),
             };
             let mut process = LaunchedProcess::spawn(&options)?;
             process.launch(part)?;

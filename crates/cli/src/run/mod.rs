@@ -12,8 +12,11 @@ use crate::arguments::{Rate, RunArguments};
 use crate::load::{Loaded, Wishes, load};
 use crate::summary::{ProcessRow, Summary};
 use anyhow::{Context, Result, bail};
-use crossdock_comm::{Participant, ParticipantOptions, Qos, Quiescence, Reliability};
-use crossdock_graph::{OutputPlan, Pacing, Plan, Time};
+use crossdock_comm::event::Event;
+use crossdock_comm::{
+    Durability, Participant, ParticipantOptions, Qos, Quiescence, Reliability,
+};
+use crossdock_graph::{OutputPlan, Plan, Time};
 use crossdock_record::{
     BagWriter, LogTime, PlayTopics, Player, PlayerOptions, Recorder, RecorderOptions, TopicToPlay,
     TopicToRecord, WriterOptions,
@@ -74,7 +77,8 @@ struct Session {
     plan: Plan,
     wake: Wake,
     fleet: Fleet,
-    figures: Figures,
+    /// Attached once the processes stand.
+    figures: Option<Figures>,
     player: Option<Player>,
     recorder: Option<Recorder>,
     participant: Participant,
@@ -111,9 +115,9 @@ impl Session {
             player.when_finished(wake.caller());
         }
         let fleet = Fleet::launch(&plan, &packages)?;
-        let figures = Figures::new(&participant);
         let notes = Vec::new();
         let started = Instant::now();
+        let figures = None;
         Ok(Self { plan, wake, fleet, figures, player, recorder, participant, started, notes })
     }
 
@@ -122,7 +126,10 @@ impl Session {
         if let Some(end) = self.wait_barrier()? {
             return Ok(end);
         }
-        self.figures.attach()?;
+        let pids = self.fleet.ends().into_iter().map(|(_, pid, _)| pid);
+        let pids = pids.chain([std::process::id()]).collect();
+        let domain_id = self.participant.domain_id();
+        self.figures = Some(Figures::attach(domain_id, LAUNCHER, pids)?);
         self.started = Instant::now();
         self.fleet.start()?;
         if let Some(player) = &self.player {
@@ -163,7 +170,9 @@ impl Session {
         let stands = participant.wait_until(START_TIMEOUT, || {
             self.plan.launcher.iter().all(|expected| {
                 let found = participant.topic_connections(&expected.topic);
-                expected.is_met_by(found.publishers as u32, found.subscribers as u32)
+                let incoming = expected.subscribers_here * expected.publishers;
+                let outgoing = expected.publishers_here * expected.subscribers;
+                found.incoming >= incoming as usize && found.outgoing >= outgoing as usize
             })
         });
         if !stands {
@@ -175,8 +184,9 @@ impl Session {
     /// What the participant heard of: mismatches, peers that were cut off.
     fn trouble(&self) -> String {
         let (events, _) = self.participant.take_events();
-        let told = events.iter().filter(|event| event.is_trouble()).map(ToString::to_string);
-        let told: Vec<String> = told.collect();
+        let is_trouble =
+            |event: &&Event| !matches!(event, Event::PeerJoined(_) | Event::PeerLeft(_));
+        let told: Vec<String> = events.iter().filter(is_trouble).map(Event::to_string).collect();
         match told.is_empty() {
             true => "nothing else was reported".to_owned(),
             false => told.join("; "),
@@ -196,7 +206,8 @@ impl Session {
             if self.recorder.as_ref().is_some_and(Recorder::is_finished) {
                 break End::Failed("the recording has stopped".to_owned());
             }
-            let tick = progress.next(self.player.as_ref(), &self.figures);
+            let figures = self.figures.as_mut();
+            let tick = figures.and_then(|figures| progress.next(self.player.as_ref(), figures));
             let until = [deadline, tick].into_iter().flatten().min();
             match self.wake.wait(self.fleet.descriptors(), until)? {
                 Woken::Signal => break End::Finished("interrupted".to_owned()),
@@ -212,12 +223,13 @@ impl Session {
 
     /// Lets the graph work off what is in flight, so that a recording holds all of it.
     fn drain(&mut self) {
-        let drained = Quiescence::new(&self.participant)
-            .map_err(|error| error.to_string())
-            .and_then(|mut it| it.wait(DRAIN_TIMEOUT).map_err(|error| error.to_string()));
-        if let Err(error) = drained {
-            self.notes.push(format!("the graph did not drain at the end: {error}"));
-        }
+        let options = figures::observer_options(self.participant.domain_id(), LAUNCHER);
+        let note = match Quiescence::open(options).map(|mut it| it.wait(DRAIN_TIMEOUT)) {
+            Ok(true) => return,
+            Ok(false) => format!("the graph was still busy {} s after", DRAIN_TIMEOUT.as_secs()),
+            Err(error) => format!("whether the graph has drained is not known: {error}, at"),
+        };
+        self.notes.push(format!("{note} the end of the run; a recording may lack its last messages"));
     }
 
     /// Stops everything and collects the figures.
@@ -232,7 +244,7 @@ impl Session {
             }
         }
         // Boards are read before their owners take their records down.
-        let read = self.figures.read(&self.plan);
+        let read = self.figures.as_mut().map(|figures| figures.read(&self.plan)).transpose()?;
         self.fleet.stop()?;
         failures.extend(self.fleet.wait(STOP_TIMEOUT)?);
         if let Some(recorder) = self.recorder.take() {
@@ -247,6 +259,13 @@ impl Session {
         };
         ok &= failures.is_empty();
         failures.retain(|failure| *failure != end);
+        let (simulated_s, nodes, topics, chains) = match read {
+            Some(read) => {
+                self.notes.extend(read.unreachable);
+                (read.simulated_s, read.nodes, read.topics, read.chains)
+            }
+            None => (None, Vec::new(), Vec::new(), Vec::new()),
+        };
         self.notes.splice(0..0, failures);
         let processes = self.fleet.ends().into_iter();
         let processes = processes.map(|(name, pid, end)| ProcessRow { name, pid, end });
@@ -255,11 +274,11 @@ impl Session {
             end,
             ok,
             real_s,
-            simulated_s: read.simulated_s,
+            simulated_s,
             processes: processes.collect(),
-            nodes: read.nodes,
-            topics: read.topics,
-            chains: read.chains,
+            nodes,
+            topics,
+            chains,
             notes: self.notes,
         })
     }
@@ -289,9 +308,26 @@ fn recorder_options(plan: &Plan) -> RecorderOptions {
 fn offered(plan: &Plan, topic: &str) -> Qos {
     let outputs = plan.processes.iter().flat_map(|process| &process.executors);
     let outputs = outputs.flat_map(|executor| &executor.nodes).flat_map(|node| &node.outputs);
-    let offers = outputs.filter(|output| output.topic == topic).map(OutputPlan::comm_qos);
+    let offers = outputs.filter(|output| output.topic == topic).map(comm_qos);
     let weakest = offers.min_by_key(|qos| matches!(qos.reliability, Reliability::Reliable { .. }));
     weakest.unwrap_or(Qos::best_effort(16))
+}
+
+fn comm_qos(output: &OutputPlan) -> Qos {
+    let qos = &output.qos;
+    Qos {
+        reliability: match qos.reliability {
+            crossdock_graph::Reliability::Reliable => {
+                Reliability::Reliable { timeout: Duration::from_millis(qos.timeout_ms.into()) }
+            }
+            crossdock_graph::Reliability::BestEffort => Reliability::BestEffort,
+        },
+        depth: qos.depth as usize,
+        durability: match qos.durability {
+            crossdock_graph::Durability::Volatile => Durability::Volatile,
+            crossdock_graph::Durability::TransientLocal => Durability::TransientLocal,
+        },
+    }
 }
 
 fn player_options(plan: &Plan, arguments: &RunArguments) -> PlayerOptions {
