@@ -163,7 +163,8 @@ fn simulated_s(plan: &Plan, rows: &[NodeRow]) -> Option<f64> {
     let executors = plan.processes.iter().flat_map(|process| &process.executors);
     let mut nodes = executors.flat_map(|executor| &executor.nodes);
     nodes.find_map(|node| {
-        let timer = node.timers.iter().find(|it| it.name == node.lockstep.as_ref()?.timer)?;
+        let lockstep = node.lockstep.as_ref()?;
+        let timer = node.timers.iter().find(|timer| timer.name == lockstep.timer)?;
         let row = rows.iter().find(|row| row.node == node.name)?;
         Some(row.executions as f64 * timer.period_ns as f64 / 1e9)
     })

@@ -21,6 +21,7 @@ use crossdock_record::{
     BagWriter, LogTime, PlayTopics, Player, PlayerOptions, Recorder, RecorderOptions, TopicToPlay,
     TopicToRecord, WriterOptions,
 };
+pub(crate) use figures::observer_options;
 use figures::Figures;
 use fleet::{End, Fleet};
 use progress::Progress;
