@@ -92,6 +92,15 @@ impl Lane {
         &self.options.label
     }
 
+    #[cold]
+    fn refusal(&self, forked: bool) -> Box<TakeError> {
+        let (subscriber, holds) = (self.label().to_owned(), self.options.holds);
+        Box::new(match forked {
+            true => TakeError::Forked { subscriber },
+            false => TakeError::AllHoldsInUse { subscriber, holds },
+        })
+    }
+
     pub(crate) fn depth(&self) -> usize {
         self.options.depth
     }
@@ -195,22 +204,26 @@ impl LocalLink {
 
     /// The oldest message that was not taken.
     #[inline]
-    pub fn take(&self) -> Result<Option<RawSample>, TakeError> {
+    pub fn take(&self) -> Result<Option<RawSample>, Box<TakeError>> {
         let lane = &*self.lane;
         if lane.home.in_child() {
-            return Err(TakeError::Forked { subscriber: lane.label().to_owned() });
+            return Err(lane.refusal(true));
         }
         lane.queue(|queue| {
             let Some((seq, descriptor)) = queue.entries.front() else { return Ok(None) };
-            let Some(hold) = lane.home.conn().free_hold(lane.options.holds) else {
-                let (subscriber, holds) = (lane.label().to_owned(), lane.options.holds);
-                return Err(TakeError::AllHoldsInUse { subscriber, holds });
+            let Some((index, hold)) = lane.home.conn().free_hold(lane.options.holds) else {
+                return Err(lane.refusal(false));
             };
-            hold.store(*seq, crate::sync::Ordering::Release);
-            let sample = RawSample::new(&lane.home, hold, *seq, descriptor);
-            debug_assert!(sample.is_some(), "the publisher's own chunks lie inside its segments");
+            let (seq, meta) = (*seq, descriptor.meta);
+            let Some(payload) = lane.home.payload(descriptor.chunk, meta.len) else {
+                debug_assert!(false, "the publisher's own chunks lie inside its segments");
+                return Ok(None);
+            };
+            hold.store(seq, crate::sync::Ordering::Release);
+            // SAFETY: the word was 0 and is the sample's now; the payload was just found in the home.
+            let sample = unsafe { RawSample::new(&lane.home, index, seq, payload, meta) };
             queue.entries.pop_front();
-            Ok(sample)
+            Ok(Some(sample))
         })
     }
 

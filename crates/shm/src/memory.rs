@@ -166,6 +166,14 @@ impl Mapping {
         Some(unsafe { self.start.add(offset as usize) })
     }
 
+    /// Address of an offset that the caller knows to lie inside: its own pool made it.
+    #[inline(always)]
+    pub(crate) fn own(&self, offset: u64) -> NonNull<u8> {
+        debug_assert!(offset < self.bytes as u64);
+        // SAFETY: the pool cuts its chunks out of this very mapping.
+        unsafe { self.start.add(offset as usize) }
+    }
+
     /// Makes the pages of a range present now instead of at first touch. Only for the maker of the memory,
     /// before anybody else uses the range.
     pub(crate) fn prefault(&self, offset: u64, bytes: u64) {

@@ -167,6 +167,14 @@ impl Pool {
         self.loaned
     }
 
+    /// A chunk of the class at `place` that was used before and is free.
+    #[inline(always)]
+    pub fn take_free(&mut self, place: usize) -> Option<Chunk> {
+        let chunk = self.classes[place].take_free();
+        self.loaned += usize::from(chunk.is_some());
+        chunk
+    }
+
     /// A chunk of the class at `place`. `scanned`: `reclaim` was just called.
     #[inline]
     pub fn take(&mut self, place: usize, peers: usize, scanned: bool) -> Taken {

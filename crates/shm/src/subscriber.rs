@@ -13,6 +13,7 @@ use crate::publisher::{HEAD_AT, SLOTS_AT, SLOTS_MAX};
 use crate::sample::RawSample;
 use crate::tables::{ArmedLease, ConnLease, Kind, Preamble};
 use rustix::fd::BorrowedFd;
+use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -308,22 +309,28 @@ impl RingSubscriber {
     }
 
     #[cold]
-    fn cut_off(&mut self, fault: Corruption) -> TakeError {
+    fn cut_off(&mut self, fault: Corruption) -> Box<TakeError> {
         self.fault = Some(fault);
         self.losses.corrupt = 1;
-        TakeError::Corrupt {
+        Box::new(TakeError::Corrupt {
             subscriber: self.label.clone(),
             publisher: self.shared.publisher.clone(),
             seq: self.next,
             fault,
-        }
+        })
     }
 
     #[cold]
-    fn refusal(&mut self) -> TakeError {
+    fn all_holds_in_use(&self) -> Box<TakeError> {
+        let (subscriber, holds) = (self.label.clone(), self.holds);
+        Box::new(TakeError::AllHoldsInUse { subscriber, holds })
+    }
+
+    #[cold]
+    fn refusal(&mut self) -> Box<TakeError> {
         match self.fault {
             Some(fault) => self.cut_off(fault),
-            None => TakeError::Forked { subscriber: self.label.clone() },
+            None => Box::new(TakeError::Forked { subscriber: self.label.clone() }),
         }
     }
 
@@ -337,7 +344,7 @@ impl RingSubscriber {
 
     /// Rule S2: `next` is gone.
     #[cold]
-    fn lapped(&mut self) -> Result<(), TakeError> {
+    fn lapped(&mut self) -> Result<(), Box<TakeError>> {
         match self.ring().oldest(self.next) {
             Ok(oldest) => {
                 self.losses.lapped += self.entitled(oldest);
@@ -351,7 +358,7 @@ impl RingSubscriber {
 
     /// Keep last: true if messages were passed over.
     #[inline]
-    fn keep_last(&mut self) -> Result<bool, TakeError> {
+    fn keep_last(&mut self) -> Result<bool, Box<TakeError>> {
         if self.depth >= self.slots.len() as u64 {
             return Ok(false);
         }
@@ -371,7 +378,7 @@ impl RingSubscriber {
 
     /// Moves on to a message that is there. False: there is none.
     #[inline]
-    fn find(&mut self) -> Result<bool, TakeError> {
+    fn find(&mut self) -> Result<bool, Box<TakeError>> {
         if self.fault.is_some() || self.shared.home.in_child() {
             return Err(self.refusal());
         }
@@ -392,23 +399,24 @@ impl RingSubscriber {
 
     /// The oldest message that was not taken, held until the sample is dropped. `None`: there is none.
     #[inline]
-    pub fn take(&mut self) -> Result<Option<RawSample>, TakeError> {
+    pub fn take(&mut self) -> Result<Option<RawSample>, Box<TakeError>> {
         for _ in 0..LOOKS_MAX {
             if !self.find()? {
                 return Ok(None);
             }
-            let Some(hold) = self.conn.free_hold(self.holds) else {
-                let (subscriber, holds) = (self.label.clone(), self.holds);
-                return Err(TakeError::AllHoldsInUse { subscriber, holds });
+            let Some((index, hold)) = self.conn.free_hold(self.holds) else {
+                return Err(self.all_holds_in_use());
             };
             let seq = self.next;
             let Some(words) = self.ring().take(seq, hold) else {
                 self.lapped()?;
                 continue;
             };
-            let sample = self.believe(hold, seq, &words);
-            return match sample {
-                Ok(sample) => {
+            return match self.believe(seq, &words) {
+                Ok((payload, meta)) => {
+                    // SAFETY: the word was 0 and is the sample's now; the payload was just found in the home.
+                    let sample =
+                        unsafe { RawSample::new(&self.shared.home, index, seq, payload, meta) };
                     self.next = seq + 1;
                     self.move_cursor();
                     Ok(Some(sample))
@@ -423,20 +431,16 @@ impl RingSubscriber {
     }
 
     #[inline(always)]
-    fn believe(
-        &self,
-        hold: &AtomicU64,
-        seq: u64,
-        words: &[u64; FIELDS],
-    ) -> Result<RawSample, Corruption> {
-        let descriptor = Descriptor::from_words(seq, words).ok_or(Corruption::BadCheck)?;
-        let sample = RawSample::new(&self.shared.home, hold, seq, &descriptor);
-        sample.ok_or(Corruption::OutsideMemory)
+    fn believe(&self, seq: u64, words: &[u64; FIELDS]) -> Result<(NonNull<u8>, Meta), Corruption> {
+        let Descriptor { chunk, meta } =
+            Descriptor::from_words(seq, words).ok_or(Corruption::BadCheck)?;
+        let payload = self.shared.home.payload(chunk, meta.len).ok_or(Corruption::OutsideMemory)?;
+        Ok((payload, meta))
     }
 
     /// What travels with the message that `take` would give, without taking it.
     #[inline]
-    pub fn peek(&mut self) -> Result<Option<Meta>, TakeError> {
+    pub fn peek(&mut self) -> Result<Option<Meta>, Box<TakeError>> {
         for _ in 0..LOOKS_MAX {
             if !self.find()? {
                 return Ok(None);
@@ -461,7 +465,7 @@ impl RingSubscriber {
 
     /// Passes over the oldest message that was not taken; true if there was one.
     #[inline]
-    pub fn skip(&mut self) -> Result<bool, TakeError> {
+    pub fn skip(&mut self) -> Result<bool, Box<TakeError>> {
         if !self.find()? {
             return Ok(false);
         }
@@ -472,7 +476,7 @@ impl RingSubscriber {
     }
 
     /// Passes over everything but the newest message; answers how many were passed over.
-    pub fn skip_to_newest(&mut self) -> Result<u64, TakeError> {
+    pub fn skip_to_newest(&mut self) -> Result<u64, Box<TakeError>> {
         if !self.find()? {
             return Ok(0);
         }

@@ -24,7 +24,7 @@ pub(crate) const CONNS_MAX: usize = 16_384;
 /// Executors of one process.
 pub(crate) const BELLS_MAX: usize = 512;
 /// Executors of one process that one other process triggers.
-pub(crate) const READY_LINES_MAX: usize = 64;
+pub(crate) const READY_LINES_MAX: usize = BELLS_MAX;
 /// Lines of armed bits in one pair memory: at least one per publisher of the peer.
 pub(crate) const ARMED_LINES_MAX: usize = 4096;
 

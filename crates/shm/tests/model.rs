@@ -189,7 +189,7 @@ impl<'w> Subscriber<'w> {
             }
             Peek::Ready => {}
         }
-        let hold = self.conn.free_hold(1)?;
+        let (_, hold) = self.conn.free_hold(1)?;
         let Some(words) = self.world.ring().take(self.next, hold) else {
             self.lapped();
             return None;

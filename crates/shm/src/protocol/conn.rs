@@ -30,13 +30,13 @@ impl Default for Conn {
 }
 
 impl Conn {
-    /// Subscriber: a hold word that no sample uses (rule S3), among the first `agreed`.
+    /// Subscriber: place and address of a hold word that no sample uses (rule S3), among the first `agreed`.
     #[inline]
-    pub fn free_hold(&self, agreed: usize) -> Option<&AtomicU64> {
+    pub fn free_hold(&self, agreed: usize) -> Option<(usize, &AtomicU64)> {
         // Acquire pairs with the Release of `drop_hold`: a sample may have been dropped on another
         // thread, and its last reads of the payload must be over before the word is used again.
         let order = order_unless(spot::SEARCH_ACQUIRE, Ordering::Acquire);
-        self.hold.iter().take(agreed).find(|hold| hold.load(order) == 0)
+        self.hold.iter().take(agreed).enumerate().find(|(_, hold)| hold.load(order) == 0)
     }
 
     /// Subscriber: the sample that used `hold` is gone (rule S5).

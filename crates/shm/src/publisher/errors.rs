@@ -196,7 +196,7 @@ pub enum PublishError {
 pub struct PublishRefused<L: std::fmt::Debug> {
     /// The loan, unchanged.
     pub loan: L,
-    /// Why.
+    /// Why. Boxed, as all errors of the data path: its results stay in registers.
     #[source]
-    pub reason: PublishError,
+    pub reason: Box<PublishError>,
 }

@@ -212,11 +212,13 @@ impl RingPublisher {
     /// Evicts nothing that a reader could still want; an abandoned loan changes nothing. Blocks only while memory
     /// grows (`growth_timeout`).
     #[inline]
-    pub fn loan(&self, bytes: usize) -> Result<RawLoan<'_>, LoanError> {
+    pub fn loan(&self, bytes: usize) -> Result<RawLoan<'_>, Box<LoanError>> {
         if self.fork.in_child() {
-            return Err(LoanError::Forked { label: self.label.to_string() });
+            return Err(self.forked_loan());
         }
-        let (chunk, start) = self.take_chunk(&mut self.state.borrow_mut(), bytes)?;
+        let state = &mut *self.state.borrow_mut();
+        let chunk = self.take_chunk(state, bytes)?;
+        let start = state.start(chunk);
         Ok(RawLoan { publisher: self, chunk, start, bytes })
     }
 
