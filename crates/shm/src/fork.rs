@@ -1,8 +1,8 @@
 //! Whether this process is a forked child of the one that made the mappings.
 //!
-//! Every mapping of this crate stays behind in the parent (`MADV_DONTFORK`), so a child that used a port or a
-//! sample would fault. One private page tells: the kernel wipes it in a child, whichever call made the child.
-//! It must not know ports.
+//! Every mapping of this crate stays behind in the parent (`MADV_DONTFORK`), so a child that used a
+//! port or a sample would fault. One private page tells: the kernel wipes it in a child, whichever
+//! call made the child. It must not know ports.
 
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous};
 use std::ptr;
@@ -15,7 +15,8 @@ const PAGE_BYTES: usize = 4096;
 static MARK: OnceLock<Option<&'static AtomicU32>> = OnceLock::new();
 
 fn make_mark() -> Option<&'static AtomicU32> {
-    // SAFETY: a new private mapping at an address of the kernel's choice touches nothing that exists.
+    // SAFETY: a new private mapping at an address of the kernel's choice touches nothing that
+    // exists.
     let page = unsafe {
         mmap_anonymous(
             ptr::null_mut(),
@@ -25,7 +26,8 @@ fn make_mark() -> Option<&'static AtomicU32> {
         )
     }
     .ok()?;
-    // SAFETY: the page was just mapped and holds nothing yet. (Linux >= 4.14; the mapping is never undone.)
+    // SAFETY: the page was just mapped and holds nothing yet. (Linux >= 4.14; the mapping is never
+    // undone.)
     unsafe { madvise(page, PAGE_BYTES, Advice::LinuxWipeOnFork) }.ok()?;
     // SAFETY: page-aligned, zeroed, mapped for the life of the process, only used as this atomic.
     let mark = unsafe { &*page.cast::<AtomicU32>() };

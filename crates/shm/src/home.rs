@@ -1,17 +1,20 @@
 //! What the samples of one subscriber stand on: its hold words and the mappings of the payload.
 //!
-//! A sample must outlive its subscriber and its publisher, yet taking one must cost no reference count (two
-//! read-modify-writes per message). So the hold word itself is the reference:
-//! 1. While a hold word is not 0, somebody owns the home: the subscriber, or after it the `LEFT_BEHIND` list.
-//! 2. A subscriber that goes while samples exist puts its home on that list first, then sets `closed`.
-//! 3. Dropping a sample clears its hold word as its last access to the home. If it saw `closed` before,
-//!    it clears the word under the list's lock and gives the home back if it was the last sample.
-//! 4. If `closed` was set between that look and the store, the home stays on the list until the next sweep:
-//!    whenever a subscriber comes or goes, or when `sweep` is called.
+//! A sample must outlive its subscriber and its publisher, yet taking one must cost no reference
+//! count (two read-modify-writes per message). So the hold word itself is the reference:
+//! 1. While a hold word is not 0, somebody owns the home: the subscriber, or after it the
+//!    `LEFT_BEHIND` list.
+//! 2. A subscriber that goes while samples exist puts its home on that list first, then sets
+//!    `closed`.
+//! 3. Dropping a sample clears its hold word as its last access to the home. If it saw `closed`
+//!    before, it clears the word under the list's lock and gives the home back if it was the last
+//!    sample.
+//! 4. If `closed` was set between that look and the store, the home stays on the list until the
+//!    next sweep: whenever a subscriber comes or goes, or when `sweep` is called.
 //!
-//! 5. What a sample says of its message lies beside its hold word in private memory (`Entry`), so that a sample is
-//!    one pointer. An entry is written by the subscriber's thread while its hold word is 0 or its own, and
-//!    read by the sample's owner while it is not 0.
+//! 5. What a sample says of its message lies beside its hold word in private memory (`Entry`), so
+//!    that a sample is one pointer. An entry is written by the subscriber's thread while its hold
+//!    word is 0 or its own, and read by the sample's owner while it is not 0.
 //!
 //! It must not know rings.
 
@@ -40,7 +43,8 @@ enum Holds {
     Local(Box<Conn>),
 }
 
-/// What one sample says of its message. Two cache lines: samples of one subscriber may live on several threads.
+/// What one sample says of its message. Two cache lines: samples of one subscriber may live on
+/// several threads.
 #[repr(align(128))]
 #[derive(Debug)]
 pub(crate) struct Entry {
@@ -70,8 +74,8 @@ static LEFT_BEHIND: Mutex<Vec<Arc<Home>>> = Mutex::new(Vec::new());
 
 /// Gives back the memory of subscribers that are gone and whose last sample is gone too.
 ///
-/// Happens by itself whenever a subscriber comes or goes; a control thread may call it after it was woken.
-/// Any thread; takes a lock.
+/// Happens by itself whenever a subscriber comes or goes; a control thread may call it after it was
+/// woken. Any thread; takes a lock.
 pub fn sweep() {
     let mut left = lock(&LEFT_BEHIND);
     let mut free: Vec<Arc<Home>> = Vec::new();
@@ -100,7 +104,8 @@ impl Home {
 
     fn new(holds: Holds) -> Arc<Self> {
         Arc::new_cyclic(|home: &std::sync::Weak<Home>| {
-            // The address is the home's own, which does not move; nobody looks through it before it is made.
+            // The address is the home's own, which does not move; nobody looks through it before it
+            // is made.
             let home = NonNull::new(home.as_ptr().cast_mut()).unwrap_or(NonNull::dangling());
             let conn: &Conn = match &holds {
                 Holds::Ring(lease) => lease.conn(),
@@ -180,7 +185,8 @@ impl Home {
     /// The home of an entry whose hold word is not 0.
     ///
     /// # Safety
-    /// The entry's hold word is not 0 and belongs to the caller alone, for as long as the answer is used.
+    /// The entry's hold word is not 0 and belongs to the caller alone, for as long as the answer is
+    /// used.
     #[inline(always)]
     pub(crate) unsafe fn of<'a>(entry: NonNull<Entry>) -> &'a Home {
         // SAFETY: rule 1: the hold word is not 0, so the home and its entries are alive.
@@ -192,7 +198,8 @@ impl Home {
     /// Rule 3: the sample of `entry` goes.
     ///
     /// # Safety
-    /// The entry's hold word is not 0 and belongs to the caller alone, who does not use either any more.
+    /// The entry's hold word is not 0 and belongs to the caller alone, who does not use either any
+    /// more.
     #[inline]
     pub(crate) unsafe fn release(entry: NonNull<Entry>) {
         // SAFETY: as the caller promises.

@@ -8,18 +8,21 @@ use std::ptr::NonNull;
 
 /// A message in shared memory, read-only, held until this is dropped.
 ///
-/// Blocking/allocation/threads: `Send`; dropping is one store on any thread (a lock, if the subscriber is gone).
-/// It may outlive its subscriber and its publisher. In a forked child it is inert and empty.
+/// Blocking/allocation/threads: `Send`; dropping is one store on any thread (a lock, if the
+/// subscriber is gone). It may outlive its subscriber and its publisher. In a forked child it is
+/// inert and empty.
 ///
-/// Memory visibility: everything that the publisher wrote before it published is visible. While this lives, a
-/// publisher that keeps the protocol does not write to the payload; one that does not keep it can change
-/// bytes at any time, so whatever is read from here more than once must be checked once.
+/// Memory visibility: everything that the publisher wrote before it published is visible. While
+/// this lives, a publisher that keeps the protocol does not write to the payload; one that does not
+/// keep it can change bytes at any time, so whatever is read from here more than once must be
+/// checked once.
 #[derive(Debug)]
 pub struct RawSample {
     entry: NonNull<Entry>,
 }
 
-// SAFETY: the entry belongs to the sample (home rule 5), the home is Sync, and the payload is only read.
+// SAFETY: the entry belongs to the sample (home rule 5), the home is Sync, and the payload is only
+// read.
 unsafe impl Send for RawSample {}
 // SAFETY: `&RawSample` only reads.
 unsafe impl Sync for RawSample {}
@@ -28,8 +31,8 @@ impl RawSample {
     /// The message `seq`, held by the home's hold word `index`.
     ///
     /// # Safety
-    /// That word is `seq`, was 0 before, and is the sample's from now on; `payload` is an address of `meta.len` bytes in
-    /// a segment of the home.
+    /// That word is `seq`, was 0 before, and is the sample's from now on; `payload` is an address
+    /// of `meta.len` bytes in a segment of the home.
     #[inline(always)]
     pub(crate) unsafe fn new(
         home: &Home,
@@ -59,8 +62,9 @@ impl RawSample {
     #[inline]
     pub fn bytes(&self) -> &[u8] {
         let (start, len) = self.raw_parts();
-        // SAFETY: inside a mapping that the hold keeps alive (home rule 1), readable, any byte is valid;
-        // that nobody writes is what a publisher promises and seals cannot enforce (see above).
+        // SAFETY: inside a mapping that the hold keeps alive (home rule 1), readable, any byte is
+        // valid; that nobody writes is what a publisher promises and seals cannot enforce (see
+        // above).
         unsafe { std::slice::from_raw_parts(start, len) }
     }
 

@@ -1,7 +1,8 @@
 //! A subscriber's data path: peek, take, skip, arm.
 //!
-//! The protocol's subscriber rules (S1..S6 in `protocol`). Everything read from the ring is another process's word:
-//! it is checked, and a publisher that is caught lying is cut off. It must not know sockets, topics or types.
+//! The protocol's subscriber rules (S1..S6 in `protocol`). Everything read from the ring is another
+//! process's word: it is checked, and a publisher that is caught lying is cut off. It must not know
+//! sockets, topics or types.
 
 use crate::control::{Attached, RingGeometry};
 use crate::descriptor::{Descriptor, Meta};
@@ -31,7 +32,8 @@ pub struct SubscriberConfig {
     pub conn: ConnLease,
     /// Its armed bit, if it is triggering; the peer was told its place.
     pub armed: Option<ArmedLease>,
-    /// Keep last: messages further behind the newest one are skipped and counted. `u64::MAX`: keep all.
+    /// Keep last: messages further behind the newest one are skipped and counted. `u64::MAX`: keep
+    /// all.
     pub depth: u64,
     /// Does the publisher wait for it? The same as the peer was told.
     pub reliable: bool,
@@ -68,7 +70,8 @@ pub enum ConnectError {
 pub enum AddSegmentError {
     /// A number that does not exist or is in use.
     #[error(
-        "publisher `{publisher}` sent segment {index}, expected is a new one from 1 to {limit}; it is at fault"
+        "publisher `{publisher}` sent segment {index}, expected is a new one from 1 to {limit}; \
+         it is at fault"
     )]
     BadIndex {
         /// The publisher's label.
@@ -89,7 +92,8 @@ pub enum AddSegmentError {
 pub enum TakeError {
     /// The subscriber keeps as many samples as agreed.
     #[error(
-        "subscriber `{subscriber}` already keeps all {holds} samples it may; drop one, or agree on more holds"
+        "subscriber `{subscriber}` already keeps all {holds} samples it may; drop one, or agree \
+         on more holds"
     )]
     AllHoldsInUse {
         /// The subscriber's label.
@@ -99,7 +103,8 @@ pub enum TakeError {
     },
     /// The publisher broke the protocol; the connection is cut off for good.
     #[error(
-        "publisher `{publisher}` is corrupt ({fault:?} at message {seq}); subscriber `{subscriber}` has cut it off"
+        "publisher `{publisher}` is corrupt ({fault:?} at message {seq}); subscriber \
+         `{subscriber}` has cut it off"
     )]
     Corrupt {
         /// The subscriber's label.
@@ -164,7 +169,8 @@ impl SubscriberControl {
         if index == 0 || index as usize >= SEGMENTS_MAX {
             return Err(bad());
         }
-        // Address space of all segments together; one limit each, since each may hold the whole limit.
+        // Address space of all segments together; one limit each, since each may hold the whole
+        // limit.
         let limit = shared.memory_limit_bytes;
         let mapping = map_received(&shared.publisher, fd, bytes, limit, Access::Read)?;
         Preamble::check(&shared.publisher, &mapping, Kind::Segment)?;
@@ -177,8 +183,8 @@ impl SubscriberControl {
         self.0.alive.store(false, Ordering::Release);
     }
 
-    /// The subscriber was dropped and none of its samples is left: now, not earlier, the publisher may be told
-    /// to detach it.
+    /// The subscriber was dropped and none of its samples is left: now, not earlier, the publisher
+    /// may be told to detach it.
     pub fn is_released(&self) -> bool {
         let home = &self.0.home;
         home.in_child() || home.is_closed() && home.conn().holds_nothing()
@@ -187,8 +193,8 @@ impl SubscriberControl {
 
 /// Reads the messages of one publisher.
 ///
-/// `Send`, not `Sync`. No call blocks, locks or allocates; the only system call is the wake-up of a publisher that
-/// waits for this very subscriber.
+/// `Send`, not `Sync`. No call blocks, locks or allocates; the only system call is the wake-up of a
+/// publisher that waits for this very subscriber.
 #[derive(Debug)]
 pub struct RingSubscriber {
     label: String,
@@ -397,7 +403,8 @@ impl RingSubscriber {
         Ok(false)
     }
 
-    /// The oldest message that was not taken, held until the sample is dropped. `None`: there is none.
+    /// The oldest message that was not taken, held until the sample is dropped. `None`: there is
+    /// none.
     #[inline]
     pub fn take(&mut self) -> Result<Option<RawSample>, Box<TakeError>> {
         for _ in 0..LOOKS_MAX {
@@ -414,7 +421,8 @@ impl RingSubscriber {
             };
             return match self.believe(seq, &words) {
                 Ok((payload, meta)) => {
-                    // SAFETY: the word was 0 and is the sample's now; the payload was just found in the home.
+                    // SAFETY: the word was 0 and is the sample's now; the payload was just found in
+                    // the home.
                     let sample =
                         unsafe { RawSample::new(&self.shared.home, index, seq, payload, meta) };
                     self.next = seq + 1;

@@ -1,12 +1,13 @@
-//! Model checking of the protocol: every interleaving up to a preemption bound, under the C11 memory model.
+//! Model checking of the protocol: every interleaving up to a preemption bound, under the C11
+//! memory model.
 //!
-//! Payloads are loom cells, so a publisher that writes a chunk which somebody still reads is a reported data
-//! race. The kernel's futex queue is a mutex and a flag per sleeper, so a lost wake-up is a model without end.
-//! Each ordering has a negative control: a run without it, which must fail. A run that reaches its time limit
-//! fails too: it has proved nothing.
+//! Payloads are loom cells, so a publisher that writes a chunk which somebody still reads is a
+//! reported data race. The kernel's futex queue is a mutex and a flag per sleeper, so a lost
+//! wake-up is a model without end. Each ordering has a negative control: a run without it, which
+//! must fail. A run that reaches its time limit fails too: it has proved nothing.
 //!
-//! Quick: `RUSTFLAGS="--cfg loom" cargo test --release -p crossdock-shm --test model --target-dir target/loom`.
-//! Full: the same with `-- --include-ignored`.
+//! Quick: `RUSTFLAGS="--cfg loom" cargo test --release -p crossdock-shm --test model --target-dir
+//! target/loom`. Full: the same with `-- --include-ignored`.
 #![cfg(loom)]
 
 use crossdock_shm::pool::{Chunk, Class, Pool, Taken};
@@ -210,8 +211,8 @@ impl<'w> Subscriber<'w> {
     }
 }
 
-/// The kernel's side of futex words: sleepers in a queue, comparison and queueing in one step. A sleeper that nobody
-/// wakes looks for ever, which exceeds the branches of a model.
+/// The kernel's side of futex words: sleepers in a queue, comparison and queueing in one step. A
+/// sleeper that nobody wakes looks for ever, which exceeds the branches of a model.
 struct Kernel {
     queue: Mutex<Vec<bool>>,
     woken: Vec<AtomicU64>,
@@ -269,7 +270,8 @@ fn explore(name: &str, preemptions: usize, limit_s: u64, model: impl Fn() + Send
     println!("{name}, {preemptions} preemptions: {runs} executions in {took:.1?}");
 }
 
-// ---- models --------------------------------------------------------------------------------------
+// ---- models
+// --------------------------------------------------------------------------------------
 
 #[derive(Clone, Copy)]
 struct Size {
@@ -283,7 +285,8 @@ struct Size {
 
 const ONE: Size = Size { slots: 2, depth: 1, chunks: 3, subscribers: 1, messages: 4, looks: 2 };
 
-/// Publisher and subscribers at full speed: no torn descriptor, no overwritten payload, exact counts.
+/// Publisher and subscribers at full speed: no torn descriptor, no overwritten payload, exact
+/// counts.
 fn holding(size: Size) {
     let world = World::new(size.slots, size.chunks, size.subscribers);
     let threads: Vec<_> = (0..size.subscribers)
@@ -332,7 +335,8 @@ fn trimming() {
     thread.join().unwrap();
 }
 
-/// A subscriber without holds (a device) moves its cursor after use; a reliable publisher waits for it.
+/// A subscriber without holds (a device) moves its cursor after use; a reliable publisher waits for
+/// it.
 fn credits() {
     let world = World::new(4, 2, 1);
     let other = world.clone();
@@ -359,8 +363,8 @@ fn credits() {
     thread.join().unwrap();
 }
 
-/// Several loans are open, one is abandoned, and they are published in another order than taken. Depth 1: from the
-/// first message on, a reader of the latest value always finds one.
+/// Several loans are open, one is abandoned, and they are published in another order than taken.
+/// Depth 1: from the first message on, a reader of the latest value always finds one.
 fn several_loans() {
     let world = World::new(2, 4, 2);
     let mut publisher = Publisher::new(&world, 1, vec![0, 1]);
@@ -390,8 +394,8 @@ fn several_loans() {
     thread.join().unwrap();
 }
 
-/// A subscriber comes while the publisher runs: the very next scan counts its holds, and it finds the last message
-/// although a loan is open.
+/// A subscriber comes while the publisher runs: the very next scan counts its holds, and it finds
+/// the last message although a loan is open.
 fn late_joiner() {
     let world = World::new(2, 3, 1);
     let other = world.clone();
@@ -472,7 +476,8 @@ fn dropped_elsewhere() {
     reader.join().unwrap();
 }
 
-/// A reliable subscriber comes while the publisher runs: from the number that it is told on, nothing is lost.
+/// A reliable subscriber comes while the publisher runs: from the number that it is told on,
+/// nothing is lost.
 fn reliable_joiner() {
     let world = World::new(2, 4, 1);
     let other = world.clone();
@@ -532,7 +537,8 @@ fn doorbell() {
     executor.join().unwrap();
 }
 
-/// The bell alone: a ring between the last look and the sleep. The input must be seen, whoever sleeps.
+/// The bell alone: a ring between the last look and the sleep. The input must be seen, whoever
+/// sleeps.
 fn bell_alone() {
     let bell = Arc::new((Bell::default(), ReadyLine::default()));
     let kernel = Kernel::new(1);
@@ -560,7 +566,8 @@ fn bell_alone() {
     executor.join().unwrap();
 }
 
-/// A triggered subscriber comes while a message is published: it sees the message or is woken by it.
+/// A triggered subscriber comes while a message is published: it sees the message or is woken by
+/// it.
 fn doorbell_late_joiner() {
     let world = World::new(2, 2, 1);
     let bell = Arc::new((Bell::default(), ReadyLine::default()));
@@ -658,7 +665,7 @@ fn wake_relay() {
         .collect();
     let asleep: Vec<u16> =
         (0..2).filter(|i| bells[usize::from(*i)].ring_for(&lines.0, *i)).collect();
-    let ask = || asleep.iter().for_each(|index| lines.1.ask(*index));
+    let ask = || lines.1.ask(&asleep);
     if !weaken::is(spot::RELAY_ORDER) {
         ask();
     }
@@ -675,7 +682,8 @@ fn wake_relay() {
     }
 }
 
-// ---- the protocol as it is -----------------------------------------------------------------------
+// ---- the protocol as it is
+// -----------------------------------------------------------------------
 
 #[test]
 fn one_subscriber_reads_what_was_written() {
@@ -750,7 +758,8 @@ fn relayed_sleepers_are_woken() {
     explore("wake relay", 3, 150, wake_relay);
 }
 
-// ---- the same, larger ----------------------------------------------------------------------------
+// ---- the same, larger
+// ----------------------------------------------------------------------------
 
 #[test]
 #[ignore = "long: part of make test-long"]
@@ -773,7 +782,8 @@ fn long_late_joiner_and_dropped_elsewhere() {
     explore("dropped elsewhere, long", 3, 1800, dropped_elsewhere);
 }
 
-// ---- negative controls ---------------------------------------------------------------------------
+// ---- negative controls
+// ---------------------------------------------------------------------------
 
 /// Runs `model` without one ordering; it must fail, and not by its time limit.
 fn caught(spot: u32, name: &str, preemptions: usize, model: fn()) {

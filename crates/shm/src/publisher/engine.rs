@@ -20,8 +20,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-/// Longest single sleep of a blocked publisher: a peer that dies is noticed by then even if the control
-/// thread's wake-up fell between the look and the sleep.
+/// Longest single sleep of a blocked publisher: a peer that dies is noticed by then even if the
+/// control thread's wake-up fell between the look and the sleep.
 const BLOCKED_SLICE: Duration = Duration::from_millis(100);
 
 /// The publisher's private memory.
@@ -196,7 +196,8 @@ impl RingPublisher {
     /// Rule P7: frees what has left the ring and nobody holds.
     fn scan(&self, state: &mut State) {
         state.counters.scans += 1;
-        // Local links run on this thread; holds of a link's samples are cleared with Release on any thread.
+        // Local links run on this thread; holds of a link's samples are cleared with Release on any
+        // thread.
         if state.open {
             self.ring().begin_scan();
             // A peer that this look does not find sees every GONE mark from before the fence.
@@ -278,7 +279,8 @@ impl RingPublisher {
         Box::new(LoanError::Forked { label: self.label.to_string() })
     }
 
-    /// Finds or makes the segment for messages larger than the contract's, and waits until every peer has it.
+    /// Finds or makes the segment for messages larger than the contract's, and waits until every
+    /// peer has it.
     #[cold]
     fn grow(&self, state: &mut State, bytes: u64) -> Result<usize, Box<LoanError>> {
         let place = match state.pool.class_for(bytes) {
@@ -322,7 +324,8 @@ impl RingPublisher {
             let label = self.label.to_string();
             return Err(Box::new(LoanError::TooManySegments { label, bytes, segments }));
         }
-        // Address space for as many as the limit allows; pages exist only where a message was written.
+        // Address space for as many as the limit allows; pages exist only where a message was
+        // written.
         let total = limit_bytes / chunk;
         let size = (PAGE_BYTES as u64).saturating_add(total.saturating_mul(chunk));
         let memory = OwnMemory::create(&self.label, size, Writers::Maker)
@@ -469,8 +472,8 @@ impl RingPublisher {
                     waited,
                 }));
             };
-            // The peer's cursor is the word to sleep on: only it changes it, and it wakes this thread when it
-            // sees what `announce_wait` wrote.
+            // The peer's cursor is the word to sleep on: only it changes it, and it wakes this
+            // thread when it sees what `announce_wait` wrote.
             let word = futex::low_half(&peer.conn.cursor);
             futex::wait(word, seen as u32, Some(left.min(BLOCKED_SLICE)));
         }
