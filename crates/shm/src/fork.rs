@@ -12,7 +12,10 @@ use std::sync::atomic::{AtomicU32, Ordering};
 /// Smallest page that Linux maps.
 const PAGE_BYTES: usize = 4096;
 
-static MARK: OnceLock<Option<&'static AtomicU32>> = OnceLock::new();
+static MARK: OnceLock<&'static AtomicU32> = OnceLock::new();
+
+/// Where the page cannot be had (Linux < 4.14), nobody is taken for a child.
+static NEVER_A_CHILD: AtomicU32 = AtomicU32::new(1);
 
 fn make_mark() -> Option<&'static AtomicU32> {
     // SAFETY: a new private mapping at an address of the kernel's choice touches nothing that
@@ -37,18 +40,18 @@ fn make_mark() -> Option<&'static AtomicU32> {
 
 /// Remembers the process that a port was made in: one load tells whether it still is the same.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct ForkMark(Option<&'static AtomicU32>);
+pub(crate) struct ForkMark(&'static AtomicU32);
 
 impl ForkMark {
     /// The mark of this process.
     pub(crate) fn new() -> Self {
-        ForkMark(*MARK.get_or_init(make_mark))
+        ForkMark(MARK.get_or_init(|| make_mark().unwrap_or(&NEVER_A_CHILD)))
     }
 
     /// True in a child that was forked after the mark was made.
     #[inline(always)]
     pub(crate) fn in_child(self) -> bool {
         // Relaxed: only the kernel changes the word, before the child's first instruction.
-        self.0.is_some_and(|mark| mark.load(Ordering::Relaxed) == 0)
+        self.0.load(Ordering::Relaxed) == 0
     }
 }

@@ -155,6 +155,11 @@ impl Home {
         self.segments.get(index).is_some_and(|place| place.set(mapping).is_ok())
     }
 
+    /// Is this segment mapped?
+    pub(crate) fn has_segment(&self, index: usize) -> bool {
+        self.segments.get(index).is_some_and(|place| place.get().is_some())
+    }
+
     /// Address of a payload, if it lies inside a known segment and is aligned.
     #[inline]
     pub(crate) fn payload(&self, chunk: Chunk, len: usize) -> Option<NonNull<u8>> {

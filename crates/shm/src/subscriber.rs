@@ -153,7 +153,8 @@ struct Shared {
 pub struct SubscriberControl(Arc<Shared>);
 
 impl SubscriberControl {
-    /// Maps a further segment of the publisher; acknowledge it to the publisher afterwards.
+    /// Maps a further segment of the publisher; acknowledge it to the publisher afterwards. One that
+    /// is mapped already stays as it is.
     pub fn add_segment(
         &self,
         index: u32,
@@ -168,6 +169,9 @@ impl SubscriberControl {
         };
         if index == 0 || index as usize >= SEGMENTS_MAX {
             return Err(bad());
+        }
+        if shared.home.has_segment(index as usize) {
+            return Ok(());
         }
         // Address space of all segments together; one limit each, since each may hold the whole
         // limit.

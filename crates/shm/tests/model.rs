@@ -687,75 +687,75 @@ fn wake_relay() {
 
 #[test]
 fn one_subscriber_reads_what_was_written() {
-    explore("one subscriber", 3, 150, || holding(ONE));
+    explore("one subscriber", 3, 240, || holding(ONE));
 }
 
 #[test]
 fn two_subscribers_read_what_was_written() {
     let size = Size { subscribers: 2, messages: 4, looks: 1, ..ONE };
-    explore("two subscribers", 2, 150, move || holding(size));
+    explore("two subscribers", 2, 240, move || holding(size));
 }
 
 #[test]
 fn a_deeper_ring_reads_what_was_written() {
     let size = Size { slots: 4, depth: 2, chunks: 4, messages: 5, ..ONE };
-    explore("depth two", 2, 150, move || holding(size));
+    explore("depth two", 2, 240, move || holding(size));
 }
 
 #[test]
 fn trimmed_chunks_are_not_reused_while_held() {
-    explore("trim", 3, 150, trimming);
+    explore("trim", 3, 240, trimming);
 }
 
 #[test]
 fn credits_protect_what_is_not_held() {
-    explore("credits", 3, 150, credits);
+    explore("credits", 3, 240, credits);
 }
 
 #[test]
 fn several_open_loans_and_an_abandoned_one_change_nothing() {
-    explore("several loans", 3, 150, several_loans);
+    explore("several loans", 3, 240, several_loans);
 }
 
 #[test]
 fn a_late_joiner_is_seen_by_the_very_next_scan() {
-    explore("late joiner", 3, 150, late_joiner);
+    explore("late joiner", 3, 240, late_joiner);
 }
 
 #[test]
 fn a_reliable_late_joiner_loses_nothing() {
-    explore("reliable joiner", 3, 150, reliable_joiner);
+    explore("reliable joiner", 3, 240, reliable_joiner);
 }
 
 #[test]
 fn a_closed_ring_opens_for_its_first_subscriber() {
-    explore("opening", 3, 150, opening);
+    explore("opening", 3, 240, opening);
 }
 
 #[test]
 fn a_sample_dropped_on_another_thread_frees_its_hold() {
-    explore("dropped elsewhere", 3, 150, dropped_elsewhere);
+    explore("dropped elsewhere", 3, 240, dropped_elsewhere);
 }
 
 #[test]
 fn no_wake_up_is_lost() {
-    explore("doorbell", 4, 150, doorbell);
-    explore("bell alone", 4, 150, bell_alone);
+    explore("doorbell", 4, 240, doorbell);
+    explore("bell alone", 4, 240, bell_alone);
 }
 
 #[test]
 fn a_new_triggered_subscriber_sees_the_message_or_is_woken() {
-    explore("doorbell, late joiner", 3, 150, doorbell_late_joiner);
+    explore("doorbell, late joiner", 3, 240, doorbell_late_joiner);
 }
 
 #[test]
 fn a_blocked_publisher_is_woken() {
-    explore("back-pressure", 4, 150, back_pressure);
+    explore("back-pressure", 4, 240, back_pressure);
 }
 
 #[test]
 fn relayed_sleepers_are_woken() {
-    explore("wake relay", 3, 150, wake_relay);
+    explore("wake relay", 3, 240, wake_relay);
 }
 
 // ---- the same, larger
@@ -799,7 +799,7 @@ fn caught(spot: u32, name: &str, preemptions: usize, model: fn()) {
     });
     weaken::set(spot);
     let name_of = name.to_owned();
-    let outcome = std::panic::catch_unwind(move || explore(&name_of, preemptions, 150, model));
+    let outcome = std::panic::catch_unwind(move || explore(&name_of, preemptions, 240, model));
     weaken::set(0);
     let Err(reason) = outcome else { panic!("not caught: {name}") };
     let reason = reason

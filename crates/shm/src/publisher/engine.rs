@@ -408,32 +408,32 @@ impl RingPublisher {
         seq: u64,
         descriptor: &Descriptor,
     ) -> Result<(), Box<PublishError>> {
-        let last = seq.saturating_sub(state.depth);
+        let mut last = seq.saturating_sub(state.depth);
         if state.reliable > 0 && last >= state.min_wanted && last > 0 {
             state.look_at_cursors();
             if last >= state.min_wanted {
-                self.wait_for_room(state, last)?;
+                last = self.wait_for_room(state)?;
             }
         }
-        let last = seq.saturating_sub(state.depth);
         self.evict_up_to(state, last);
         self.ring().publish(seq, &descriptor.to_words(seq));
         state.pool.publish_live(descriptor.chunk);
         Ok(())
     }
 
-    /// Rule P8: waits until every reliable peer wants something newer than `last`.
+    /// Rule P8: waits until every reliable peer wants something newer than what the next message
+    /// pushes out of the ring, and answers the last number of that.
     #[cold]
     #[inline(never)]
-    fn wait_for_room(&self, state: &mut State, last: u64) -> Result<(), Box<PublishError>> {
+    fn wait_for_room(&self, state: &mut State) -> Result<u64, Box<PublishError>> {
         state.counters.would_block += 1;
         let timeout = match self.config.reliability {
             Reliability::Reliable { timeout } => timeout,
-            Reliability::BestEffort => return Ok(()),
+            Reliability::BestEffort => Duration::ZERO,
         };
         let started = Instant::now();
         self.control.blocked.store(true, Ordering::SeqCst);
-        let outcome = self.wait_until(state, last, started, timeout);
+        let outcome = self.wait_until(state, started, timeout);
         self.ring().end_wait();
         self.control.blocked.store(false, Ordering::SeqCst);
         if outcome.is_err() {
@@ -445,14 +445,15 @@ impl RingPublisher {
     fn wait_until(
         &self,
         state: &mut State,
-        last: u64,
         started: Instant,
         timeout: Duration,
-    ) -> Result<(), Box<PublishError>> {
+    ) -> Result<u64, Box<PublishError>> {
         // Bounded by the contract's timeout.
         loop {
-            self.ring().announce_wait(last);
+            // Peers that come and go meanwhile change the depth in force.
             self.absorb(state);
+            let last = (state.seq + 1).saturating_sub(state.depth);
+            self.ring().announce_wait(last);
             let slow = state.peers.iter().flatten().find_map(|peer| {
                 let seen = peer.conn.cursor.load(Ordering::Acquire);
                 let wanted = peer.conn.wanted(peer.joined);
@@ -460,7 +461,7 @@ impl RingPublisher {
             });
             let Some((peer, seen, wanted)) = slow else {
                 state.look_at_cursors();
-                return Ok(());
+                return Ok(last);
             };
             let waited = started.elapsed();
             let Some(left) = timeout.checked_sub(waited).filter(|left| !left.is_zero()) else {
