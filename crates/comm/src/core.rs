@@ -5,7 +5,7 @@
 //! connecting (`matching`) nor the order of frames (`handshake`).
 
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, Ordering, fence};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -257,11 +257,6 @@ impl Core {
         let _ = rustix::io::write(&self.wake, &1u64.to_ne_bytes());
     }
 
-    /// What the control thread waits on.
-    pub(crate) fn wake_fd(&self) -> std::os::fd::BorrowedFd<'_> {
-        self.wake.as_fd()
-    }
-
     /// Takes back all calls of [`Core::wake`].
     pub(crate) fn woken(&self) {
         let mut count = [0u8; 8];
@@ -301,13 +296,20 @@ impl Core {
         }
     }
 
-    /// Adds a watcher.
-    pub(crate) fn add_watcher(&self, token: u64, socket: Arc<ControlSocket>) {
+    /// Adds a watcher. `welcome` tells it so: after that nobody falls asleep unannounced, and no
+    /// announcement comes before.
+    pub(crate) fn add_watcher(
+        &self,
+        token: u64,
+        socket: Arc<ControlSocket>,
+        welcome: impl FnOnce(),
+    ) {
         let mut watchers = self.watchers.lock().unwrap_or_else(PoisonError::into_inner);
         watchers.push((token, socket));
         self.watched.store(true, Ordering::Relaxed);
         // Pairs with the fence in `announce_idle`.
         fence(Ordering::SeqCst);
+        welcome();
     }
 
     /// Removes a watcher.
