@@ -296,13 +296,20 @@ impl Core {
         }
     }
 
-    /// Adds a watcher.
-    pub(crate) fn add_watcher(&self, token: u64, socket: Arc<ControlSocket>) {
+    /// Adds a watcher. `welcome` tells it so: after that nobody falls asleep unannounced, and no
+    /// announcement comes before.
+    pub(crate) fn add_watcher(
+        &self,
+        token: u64,
+        socket: Arc<ControlSocket>,
+        welcome: impl FnOnce(),
+    ) {
         let mut watchers = self.watchers.lock().unwrap_or_else(PoisonError::into_inner);
         watchers.push((token, socket));
         self.watched.store(true, Ordering::Relaxed);
         // Pairs with the fence in `announce_idle`.
         fence(Ordering::SeqCst);
+        welcome();
     }
 
     /// Removes a watcher.
