@@ -3,6 +3,7 @@
 //! The messages are published by a thread of their own (`player_thread`); this module is its
 //! handle, and what goes in and comes out. It must not know how messages are decoded or paced.
 
+use crate::ending::Ending;
 use crate::bag::{BagReader, BagTopic, ReadError, TopicSchemaError};
 use crate::pace::Rate;
 use crate::player_thread::{self, Begin, Command};
@@ -45,6 +46,8 @@ pub struct PlayerOptions {
     pub topics: PlayTopics,
     /// How fast.
     pub rate: Rate,
+    /// Recorded time to play, from the first message on; `None`: all of it.
+    pub duration: Option<Duration>,
     /// Publish `/clock` for simulated time: at each message, and between messages at this distance
     /// in recorded time. `None`: no clock; a `/clock` in the bag is played like other topics.
     pub clock: Option<Duration>,
@@ -221,6 +224,7 @@ pub(crate) const CLOCK_TOPIC: &str = "/clock";
 pub struct Player {
     commands: Sender<Command>,
     thread: Option<JoinHandle<Result<PlayReport, PlayError>>>,
+    ending: Ending,
     progress: Arc<Progress>,
     total: u64,
     played: Vec<String>,
@@ -263,12 +267,17 @@ impl Player {
             inbox,
             ready,
         };
+        let ending = Ending::default();
+        let guard = ending.guard();
         let thread = std::thread::Builder::new()
             .name("crossdock-play".to_owned())
-            .spawn(move || player_thread::run(begin))
+            .spawn(move || {
+                let _guard = guard;
+                player_thread::run(begin)
+            })
             .map_err(|source| StartPlayerError::Thread { source })?;
         let thread = Some(thread);
-        let player = Player { commands, thread, progress, total, played, unplayable };
+        let player = Player { commands, thread, ending, progress, total, played, unplayable };
         match is_ready.recv() {
             Ok(result) => result.map(|()| player),
             // Only a panic ends the thread without a word; its hook has reported it.
@@ -308,7 +317,13 @@ impl Player {
 
     /// Whether the end was reached, or playing failed or was stopped. Does not block.
     pub fn is_finished(&self) -> bool {
-        self.thread.as_ref().is_none_or(JoinHandle::is_finished)
+        self.ending.has_come()
+    }
+
+    /// Calls `listener` on the player's thread when [`Player::is_finished`] has become true, or at
+    /// once when it is already. Of several listeners the last one counts. Allocates.
+    pub fn when_finished(&self, listener: impl FnOnce() + Send + 'static) {
+        self.ending.listen(Box::new(listener));
     }
 
     /// Blocks until playing ends, and gives what was played.

@@ -72,6 +72,9 @@ struct Playing {
     channels: Vec<Option<Channel>>,
     clock: Option<SimulatedClock>,
     timing: Timing,
+    /// Recorded time to play, and the recorded time at which that is over.
+    duration: Option<Duration>,
+    end_ns: Option<u64>,
     progress: Arc<Progress>,
 }
 
@@ -129,7 +132,8 @@ impl Playing {
                 ))
             }
         };
-        Ok(Playing { inbox, channels, clock, timing, progress })
+        let duration = options.duration;
+        Ok(Playing { inbox, channels, clock, timing, duration, end_ns: None, progress })
     }
 
     fn play(&mut self, messages: &mut Messages) -> Result<PlayReport, PlayError> {
@@ -146,11 +150,21 @@ impl Playing {
                     break;
                 }
             };
+            if self.is_over(message.log_time_ns) {
+                break;
+            }
             if self.play_one(&message)? == Flow::Stop {
                 return Ok(self.report(None, Flow::Stop));
             }
         }
         Ok(self.report(damage, Flow::GoOn))
+    }
+
+    /// Whether the time to play has passed before a message of this recorded time.
+    fn is_over(&mut self, time_ns: u64) -> bool {
+        let Some(duration) = self.duration else { return false };
+        let duration_ns = u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX);
+        time_ns > *self.end_ns.get_or_insert(time_ns.saturating_add(duration_ns))
     }
 
     fn play_one(&mut self, message: &BagMessage<'_>) -> Result<Flow, PlayError> {

@@ -56,7 +56,7 @@ impl Domain {
 }
 
 fn player_options(topics: PlayTopics, rate: Rate) -> PlayerOptions {
-    PlayerOptions { node: "player".to_owned(), topics, rate, clock: None }
+    PlayerOptions { node: "player".to_owned(), topics, rate, duration: None, clock: None }
 }
 
 fn record(

@@ -18,7 +18,7 @@ use crossdock_comm::{
 };
 use crossdock_graph::{OutputPlan, Plan, Time};
 use crossdock_record::{
-    BagWriter, LogTime, PlayTopics, Player, PlayerOptions, Recorder, RecorderOptions, TopicToPlay,
+    BagWriter, Compression, LogTime, PlayTopics, Player, PlayerOptions, Recorder, RecorderOptions, TopicToPlay,
     TopicToRecord, WriterOptions,
 };
 pub(crate) use figures::observer_options;
@@ -94,7 +94,7 @@ impl Session {
         let wake = Wake::new()?;
         // The bag first: nothing is started for a recording that cannot be written.
         let writer = match &arguments.record {
-            Some(path) => Some(BagWriter::create(path, WriterOptions::default())?),
+            Some(path) => Some(BagWriter::create(path, WriterOptions::new(Compression::Zstd))?),
             None => None,
         };
         let participant = Participant::open(ParticipantOptions::new(options.domain_id, LAUNCHER))?;
@@ -339,7 +339,10 @@ fn player_options(plan: &Plan, arguments: &RunArguments) -> PlayerOptions {
         max_bytes: topic.max_bytes.map(|bytes| bytes as usize),
     });
     let rate = match arguments.rate {
-        Some(Rate::Max) => crossdock_record::Rate::Max,
+        Some(Rate::Max) => {
+            let observer = observer_options(arguments.domain_id, LAUNCHER);
+            crossdock_record::Rate::Max { observer, drain_timeout: DRAIN_TIMEOUT }
+        }
         Some(Rate::Factor(rate)) => crossdock_record::Rate::Factor(rate),
         None => crossdock_record::Rate::Factor(1.0),
     };
@@ -348,7 +351,7 @@ fn player_options(plan: &Plan, arguments: &RunArguments) -> PlayerOptions {
         node: "player".to_owned(),
         topics: PlayTopics::Only(topics.collect()),
         rate,
+        duration: arguments.duration.filter(|_| simulated).map(Duration::from_secs_f64),
         clock: simulated.then_some(CLOCK_TICK),
-        drain_timeout: DRAIN_TIMEOUT,
     }
 }
