@@ -58,6 +58,7 @@ pub(crate) fn run(core: &Arc<Core>) {
         }
         sweep(core);
     }
+    matching::leave_open(&core.lock());
 }
 
 fn dispatch(core: &Arc<Core>, token: u64, flags: epoll::EventFlags, buffer: &mut [u8]) {

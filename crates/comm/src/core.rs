@@ -5,7 +5,7 @@
 //! connecting (`matching`) nor the order of frames (`handshake`).
 
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, Ordering, fence};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -255,11 +255,6 @@ impl Core {
     pub(crate) fn wake(&self) {
         // The counter overflows after 2^64 wake-ups that nobody reads; a full one wakes as well.
         let _ = rustix::io::write(&self.wake, &1u64.to_ne_bytes());
-    }
-
-    /// What the control thread waits on.
-    pub(crate) fn wake_fd(&self) -> std::os::fd::BorrowedFd<'_> {
-        self.wake.as_fd()
     }
 
     /// Takes back all calls of [`Core::wake`].
