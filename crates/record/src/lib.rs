@@ -11,6 +11,7 @@
 mod bag;
 mod chunk;
 mod damage;
+mod drain;
 mod fields;
 mod file_index;
 mod folder;

@@ -2,16 +2,22 @@
 //!
 //! This module must not know messages, topics or how somebody waits.
 
+use crossdock_comm::ObserverOptions;
 use std::time::{Duration, Instant};
 
 /// How fast a bag is played.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone)]
 pub enum Rate {
     /// With the recorded timing, this many times as fast; above zero and finite.
     Factor(f64),
     /// As fast as the graph takes it: each message goes out when the graph has worked off the one
     /// before, so that nothing is lost whatever the QoS.
-    Max,
+    Max {
+        /// Where the processes of the graph are found, to see when they have nothing left to do.
+        observer: ObserverOptions,
+        /// How long the graph may take for one message.
+        drain_timeout: Duration,
+    },
 }
 
 /// Longest distance between two messages that is waited for: a bag with a wild time in it must not

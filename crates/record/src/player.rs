@@ -8,7 +8,7 @@ use crate::pace::Rate;
 use crate::player_thread::{self, Begin, Command};
 use crate::qos::{Durability, History, OfferedQos, Reliability};
 use crossdock_comm::qos::DEPTH_MAX;
-use crossdock_comm::{Participant, PortError, Qos};
+use crossdock_comm::{ObserveError, Participant, PortError, Qos};
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -48,8 +48,6 @@ pub struct PlayerOptions {
     /// Publish `/clock` for simulated time: at each message, and between messages at this distance
     /// in recorded time. `None`: no clock; a `/clock` in the bag is played like other topics.
     pub clock: Option<Duration>,
-    /// With [`Rate::Max`]: how long the graph may take for one message.
-    pub drain_timeout: Duration,
 }
 
 /// Why playing could not be started.
@@ -95,6 +93,12 @@ pub enum StartPlayerError {
         /// What the communication layer says.
         source: PortError,
     },
+    /// The processes of the graph cannot be observed, which [`Rate::Max`] needs.
+    #[error("the graph cannot be watched, which playing at maximum rate needs: {source}")]
+    Observe {
+        /// What the communication layer says.
+        source: Box<ObserveError>,
+    },
     /// The thread could not be started.
     #[error("the player's thread cannot be started: {source}; close other programs")]
     Thread {
@@ -123,8 +127,7 @@ pub enum PlayError {
     /// With [`Rate::Max`]: the graph did not work off a message.
     #[error(
         "message {number} of topic {topic} (recorded at {time_ns} ns) was not worked off within \
-         {timeout:?}{}; see what that node waits for, or play with a rate instead of `max`",
-        waiting.as_ref().map_or(String::new(), |who| format!(": {who}"))
+         {timeout:?}: {waiting}; see what it waits for, or play with a rate instead of `max`"
     )]
     NotDrained {
         /// The topic.
@@ -136,7 +139,13 @@ pub enum PlayError {
         /// How long was waited.
         timeout: Duration,
         /// Who still had messages.
-        waiting: Option<String>,
+        waiting: String,
+    },
+    /// The processes of the graph could not be observed.
+    #[error("the graph cannot be watched, which playing at maximum rate needs: {source}")]
+    Observe {
+        /// What the communication layer says.
+        source: Box<ObserveError>,
     },
     /// The player's thread panicked, which is a defect of this program.
     #[error("the player stopped because of a defect in it; please report this with the bag")]
@@ -230,10 +239,11 @@ impl Player {
         reader: BagReader,
         options: PlayerOptions,
     ) -> Result<Player, StartPlayerError> {
-        if let Rate::Factor(rate) = options.rate
-            && !(rate > 0.0 && rate.is_finite())
-        {
-            return Err(StartPlayerError::Rate { rate });
+        match options.rate {
+            Rate::Factor(rate) if !(rate > 0.0 && rate.is_finite()) => {
+                return Err(StartPlayerError::Rate { rate });
+            }
+            _ => {}
         }
         if let Some(tick) = options.clock.filter(|tick| *tick < TICK_MIN) {
             return Err(StartPlayerError::Clock { tick, least: TICK_MIN });

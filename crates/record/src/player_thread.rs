@@ -4,6 +4,7 @@
 //! know where the bag's files are.
 
 use crate::bag::{BagReader, ReadError};
+use crate::drain::Drain;
 use crate::messages::{BagMessage, Messages};
 use crate::pace::{GAP_MAX, Pace, Rate};
 use crate::player::{
@@ -17,7 +18,7 @@ use crossdock_msg::types::rosgraph_msgs::Clock;
 use crossdock_msg::{Extra, Message};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, TryRecvError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// What the handle tells the thread.
@@ -59,13 +60,18 @@ struct Place {
     time_ns: u64,
 }
 
+/// What decides when the next message goes out.
+enum Timing {
+    Recorded(Pace),
+    Drained(Box<Drain>),
+}
+
 struct Playing {
     inbox: Receiver<Command>,
-    options: PlayerOptions,
     /// By index into the bag's topics.
     channels: Vec<Option<Channel>>,
     clock: Option<SimulatedClock>,
-    pace: Pace,
+    timing: Timing,
     progress: Arc<Progress>,
 }
 
@@ -114,16 +120,24 @@ impl Playing {
             Some(tick) => Some(SimulatedClock::open(participant, &options.node, tick)?),
             None => None,
         };
-        let factor = match options.rate {
-            Rate::Factor(factor) => factor,
-            Rate::Max => 1.0,
+        let timing = match options.rate {
+            Rate::Factor(factor) => Timing::Recorded(Pace::new(factor)),
+            Rate::Max { observer, drain_timeout } => {
+                let drain = Drain::open(observer, drain_timeout);
+                Timing::Drained(Box::new(
+                    drain.map_err(|source| StartPlayerError::Observe { source })?,
+                ))
+            }
         };
-        let pace = Pace::new(factor);
-        Ok(Playing { inbox, options, channels, clock, pace, progress })
+        Ok(Playing { inbox, channels, clock, timing, progress })
     }
 
     fn play(&mut self, messages: &mut Messages) -> Result<PlayReport, PlayError> {
         let mut damage = None;
+        if let Timing::Drained(drain) = &mut self.timing {
+            // The graph's processes have come since the player was started.
+            drain.refresh().map_err(|source| PlayError::Observe { source })?;
+        }
         while let Some(message) = messages.next_message() {
             let message = match message {
                 Ok(message) => message,
@@ -152,7 +166,7 @@ impl Playing {
         }
         let Some(channel) = &mut self.channels[message.topic] else { return Ok(Flow::GoOn) };
         channel.publish(message);
-        Ok(Flow::GoOn)
+        self.drain(place)
     }
 
     /// Publishes the clock up to the time of the next message.
@@ -166,6 +180,10 @@ impl Playing {
                 break;
             }
             clock.publish(tick_ns);
+            flow = self.drain(place)?;
+            if flow == Flow::Stop {
+                break;
+            }
         }
         self.clock = Some(clock);
         Ok(flow)
@@ -173,13 +191,11 @@ impl Playing {
 
     /// Sleeps until a message of this time is due, or a command comes.
     fn wait_due(&mut self, time_ns: u64) -> Flow {
-        if self.options.rate == Rate::Max {
-            return match self.inbox.try_recv() {
-                Ok(Command::Stop) => Flow::Stop,
-                _ => Flow::GoOn,
-            };
-        }
-        let due = self.pace.due(time_ns, Instant::now());
+        let now = Instant::now();
+        let due = match &mut self.timing {
+            Timing::Recorded(pace) => pace.due(time_ns, now),
+            Timing::Drained(_) => now,
+        };
         // Bounded by the commands that were sent.
         loop {
             match self.inbox.recv_timeout(due.saturating_duration_since(Instant::now())) {
@@ -188,6 +204,29 @@ impl Playing {
                 Ok(Command::Stop) | Err(RecvTimeoutError::Disconnected) => return Flow::Stop,
             }
         }
+    }
+
+    /// At maximum rate: waits until the graph has worked off what was published.
+    fn drain(&mut self, place: Place) -> Result<Flow, PlayError> {
+        let Timing::Drained(drain) = &mut self.timing else { return Ok(Flow::GoOn) };
+        let deadline = Instant::now() + drain.timeout;
+        // Each turn waits for a slice of the time-out, which bounds their number.
+        while !drain.wait_slice() {
+            if let Ok(Command::Stop) | Err(TryRecvError::Disconnected) = self.inbox.try_recv() {
+                return Ok(Flow::Stop);
+            }
+            if Instant::now() >= deadline {
+                let topic = self.channels[place.topic].as_ref();
+                return Err(PlayError::NotDrained {
+                    topic: topic.map_or(String::new(), |channel| channel.played.name.clone()),
+                    number: place.number,
+                    time_ns: place.time_ns,
+                    timeout: drain.timeout,
+                    waiting: drain.who_waits(),
+                });
+            }
+        }
+        Ok(Flow::GoOn)
     }
 }
 

@@ -52,7 +52,6 @@ fn an_idle_recorder_and_a_waiting_player_never_wake_up() {
             topics: PlayTopics::All,
             rate: Rate::Factor(1.0),
             clock: None,
-            drain_timeout: Duration::from_secs(60),
         },
     )
     .unwrap();

@@ -5,11 +5,13 @@
 mod common;
 
 use common::{Scratch, contents, options, shared, string_cdr, string_topic, text, write_strings};
-use crossdock_comm::{Access, Participant, ParticipantOptions, Qos, Rendezvous};
+use crossdock_comm::{
+    Access, ObserverOptions, Participant, ParticipantOptions, Qos, Rendezvous, SubscriberOptions,
+};
 use crossdock_record::{
-    BagReader, BagWriter, Compression, LogTime, PlayReport, PlayTopics, Player, PlayerOptions,
-    Rate, RecordReport, Recorder, RecorderOptions, StartPlayerError, StartRecorderError,
-    TopicToPlay, TopicToRecord, WriterOptions,
+    BagReader, BagWriter, Compression, LogTime, PlayError, PlayReport, PlayTopics, Player,
+    PlayerOptions, Rate, RecordReport, Recorder, RecorderOptions, StartPlayerError,
+    StartRecorderError, TopicToPlay, TopicToRecord, WriterOptions,
 };
 use std::io::IoSlice;
 use std::path::Path;
@@ -28,6 +30,20 @@ impl Domain {
         Self { scratch: Scratch::new(test) }
     }
 
+    fn observer(&self) -> ObserverOptions {
+        ObserverOptions {
+            domain_id: 0,
+            name: "watcher".to_owned(),
+            rendezvous: Rendezvous::Folder(self.scratch.path("meet")),
+            access: Access::SameUser,
+        }
+    }
+
+    /// As fast as the graph takes it.
+    fn max(&self, drain_timeout: Duration) -> Rate {
+        Rate::Max { observer: self.observer(), drain_timeout }
+    }
+
     fn participant(&self, name: &str) -> Participant {
         Participant::open(ParticipantOptions {
             domain_id: 0,
@@ -40,7 +56,7 @@ impl Domain {
 }
 
 fn player_options(topics: PlayTopics, rate: Rate) -> PlayerOptions {
-    PlayerOptions { node: "player".to_owned(), topics, rate, clock: None, drain_timeout: PATIENCE }
+    PlayerOptions { node: "player".to_owned(), topics, rate, clock: None }
 }
 
 fn record(
@@ -259,4 +275,96 @@ fn a_recorder_that_cannot_start_leaves_no_bag_behind() {
         assert!(error.to_string().contains("not a topic"), "{error}");
         assert!(!path.exists());
     }
+}
+
+/// Records `/a` and `/b` with the least that a subscriber can ask for.
+fn record_lossy(participant: &Participant, path: &Path) -> Recorder {
+    let writer = BagWriter::create(path, WriterOptions::new(Compression::None)).unwrap();
+    let qos = Qos::best_effort(1);
+    let topics = ["/a", "/b"].map(|name| TopicToRecord { name: name.to_owned(), qos }).to_vec();
+    let node = "lossy".to_owned();
+    let options = RecorderOptions { node, topics, log_time: LogTime::Wall };
+    Recorder::start(participant, writer, options).unwrap()
+}
+
+#[test]
+fn at_maximum_rate_nothing_is_lost_even_with_best_effort_and_depth_one() {
+    let domain = Domain::new("max");
+    let bag = domain.scratch.path("b.mcap");
+    let count = 500;
+    write_strings(&bag, options(Compression::Lz4, 4000), count);
+    let (playing, recording) = (domain.participant("playing"), domain.participant("recording"));
+    let lossy = |name: &str| TopicToPlay {
+        name: name.to_owned(),
+        qos: Some(Qos::best_effort(1)),
+        max_bytes: Some(4096),
+    };
+    let topics = PlayTopics::Only(vec![lossy("/a"), lossy("/b")]);
+    let mut options = player_options(topics, domain.max(PATIENCE));
+    // A clock that ticks between messages must not get in the way.
+    options.clock = Some(Duration::from_micros(300));
+    let player = Player::start(&playing, BagReader::open(&bag).unwrap(), options).unwrap();
+    let out = domain.scratch.path("out");
+    let recorder = record_lossy(&recording, &out);
+    wait_connected(&recording, &["/a", "/b"]);
+    player.play();
+    let played = player.wait().unwrap();
+    assert!(played.completed);
+    let report = recorder.stop().unwrap();
+    assert_eq!(report.saved.messages, count);
+    assert!(report.topics.iter().all(|topic| topic.lost == 0), "{report:?}");
+    assert_eq!(payloads(&out), payloads(&bag));
+}
+
+#[test]
+fn at_maximum_rate_a_node_that_takes_nothing_is_named() {
+    let domain = Domain::new("stuck");
+    let bag = domain.scratch.path("b.mcap");
+    write_strings(&bag, options(Compression::None, 4000), 10);
+    let (playing, stuck) = (domain.participant("playing"), domain.participant("stuck_process"));
+    let options = player_options(PlayTopics::All, domain.max(Duration::from_millis(300)));
+    let player = Player::start(&playing, BagReader::open(&bag).unwrap(), options).unwrap();
+    let doorbell = stuck.doorbell(Default::default()).unwrap();
+    let _subscriber = stuck
+        .any_subscriber(SubscriberOptions {
+            node: "sleeper",
+            topic: "/a",
+            qos: RELIABLE,
+            doorbell: Some(&doorbell),
+            group: None,
+        })
+        .unwrap();
+    wait_connected(&stuck, &["/a"]);
+    player.play();
+    let error = player.wait().unwrap_err();
+    assert!(matches!(error, PlayError::NotDrained { .. }));
+    let text = error.to_string();
+    for part in ["message 1 of topic /a", "`sleeper`", "`stuck_process`", "/a"] {
+        assert!(text.contains(part), "{part} in {text}");
+    }
+}
+
+#[test]
+fn a_player_that_waits_for_the_graph_can_be_stopped() {
+    let domain = Domain::new("stopmax");
+    let bag = domain.scratch.path("b.mcap");
+    write_strings(&bag, options(Compression::None, 4000), 10);
+    let (playing, stuck) = (domain.participant("playing"), domain.participant("stuck"));
+    let options = player_options(PlayTopics::All, domain.max(PATIENCE));
+    let player = Player::start(&playing, BagReader::open(&bag).unwrap(), options).unwrap();
+    let doorbell = stuck.doorbell(Default::default()).unwrap();
+    let subscriber = stuck
+        .any_subscriber(SubscriberOptions {
+            node: "sleeper",
+            topic: "/a",
+            qos: RELIABLE,
+            doorbell: Some(&doorbell),
+            group: None,
+        })
+        .unwrap();
+    wait_connected(&stuck, &["/a"]);
+    player.play();
+    player.stop();
+    assert!(!player.wait().unwrap().completed);
+    drop(subscriber);
 }
