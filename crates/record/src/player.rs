@@ -71,6 +71,12 @@ pub enum StartPlayerError {
         /// The limit.
         least: Duration,
     },
+    /// `/clock` is asked for twice.
+    #[error(
+        "topic {CLOCK_TOPIC} would be published by the bag and by the player's own clock; leave \
+         one of them out"
+    )]
+    TwoClocks,
     /// The bag lacks a topic that is to be played.
     #[error("the bag has no topic {topic}; it has: {}", known.join(", "))]
     UnknownTopic {
@@ -355,6 +361,10 @@ fn prepare(
 ) -> Result<(Vec<Prepared>, Vec<Unplayable>), StartPlayerError> {
     match &options.topics {
         PlayTopics::Only(topics) => {
+            let is_clock = |topic: &TopicToPlay| absolute(&topic.name) == CLOCK_TOPIC;
+            if options.clock.is_some() && topics.iter().any(is_clock) {
+                return Err(StartPlayerError::TwoClocks);
+            }
             let prepared = topics.iter().map(|topic| prepare_one(reader, topic));
             Ok((prepared.collect::<Result<_, _>>()?, Vec::new()))
         }

@@ -47,7 +47,7 @@ enum Flow {
 }
 
 /// A topic that is played, and its counts.
-struct Channel {
+struct PlayingTopic {
     publisher: AnyPublisher,
     played: PlayedTopic,
 }
@@ -69,7 +69,7 @@ enum Timing {
 struct Playing {
     inbox: Receiver<Command>,
     /// By index into the bag's topics.
-    channels: Vec<Option<Channel>>,
+    topics: Vec<Option<PlayingTopic>>,
     clock: Option<SimulatedClock>,
     timing: Timing,
     /// Recorded time to play, and the recorded time at which that is over.
@@ -107,8 +107,8 @@ impl Playing {
         progress: Arc<Progress>,
         inbox: Receiver<Command>,
     ) -> Result<Playing, StartPlayerError> {
-        let mut channels: Vec<Option<Channel>> = Vec::new();
-        channels.resize_with(topic_count, || None);
+        let mut topics: Vec<Option<PlayingTopic>> = Vec::new();
+        topics.resize_with(topic_count, || None);
         for Prepared { index, name, qos, max_bytes, schema } in prepared {
             let (node, topic) = (options.node.as_str(), name.as_str());
             let port = PublisherOptions { node, topic, qos, max_bytes, group: None };
@@ -117,7 +117,7 @@ impl Playing {
                 Err(source) => return Err(StartPlayerError::Port { topic: name, source }),
             };
             let played = PlayedTopic::new(name);
-            channels[index] = Some(Channel { publisher, played });
+            topics[index] = Some(PlayingTopic { publisher, played });
         }
         let clock = match options.clock {
             Some(tick) => Some(SimulatedClock::open(participant, &options.node, tick)?),
@@ -133,7 +133,7 @@ impl Playing {
             }
         };
         let duration = options.duration;
-        Ok(Playing { inbox, channels, clock, timing, duration, end_ns: None, progress })
+        Ok(Playing { inbox, topics, clock, timing, duration, end_ns: None, progress })
     }
 
     fn play(&mut self, messages: &mut Messages) -> Result<PlayReport, PlayError> {
@@ -172,14 +172,14 @@ impl Playing {
         let place = Place { topic, number: message.number, time_ns };
         self.progress.messages.fetch_add(1, Ordering::Relaxed);
         self.progress.time_ns.store(time_ns, Ordering::Relaxed);
-        if self.channels[message.topic].is_none() {
+        if self.topics[message.topic].is_none() {
             return Ok(Flow::GoOn);
         }
         if self.advance_clock(place)? == Flow::Stop || self.wait_due(time_ns) == Flow::Stop {
             return Ok(Flow::Stop);
         }
-        let Some(channel) = &mut self.channels[message.topic] else { return Ok(Flow::GoOn) };
-        channel.publish(message);
+        let Some(topic) = &mut self.topics[message.topic] else { return Ok(Flow::GoOn) };
+        topic.publish(message);
         self.drain(place)
     }
 
@@ -230,9 +230,9 @@ impl Playing {
                 return Ok(Flow::Stop);
             }
             if Instant::now() >= deadline {
-                let topic = self.channels[place.topic].as_ref();
+                let topic = self.topics[place.topic].as_ref();
                 return Err(PlayError::NotDrained {
-                    topic: topic.map_or(String::new(), |channel| channel.played.name.clone()),
+                    topic: topic.map_or(String::new(), |topic| topic.played.name.clone()),
                     number: place.number,
                     time_ns: place.time_ns,
                     timeout: drain.timeout,
@@ -245,9 +245,9 @@ impl Playing {
 }
 
 impl Playing {
-    fn report(&mut self, damage: Option<ReadError>, flow: Flow) -> PlayReport {
-        let channels = self.channels.iter_mut().flatten();
-        let topics = channels.map(|channel| channel.played.clone()).collect();
+    fn report(&self, damage: Option<ReadError>, flow: Flow) -> PlayReport {
+        let topics = self.topics.iter().flatten();
+        let topics = topics.map(|topic| topic.played.clone()).collect();
         PlayReport { topics, damage, completed: flow == Flow::GoOn }
     }
 }
@@ -258,7 +258,7 @@ impl PlayedTopic {
     }
 }
 
-impl Channel {
+impl PlayingTopic {
     /// Publishes a message; errors are counted, the first one is kept as a sentence.
     fn publish(&mut self, message: &BagMessage<'_>) {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();

@@ -235,6 +235,10 @@ fn what_cannot_be_played_is_refused_with_what_there_is() {
     let unknown = start(PlayTopics::Only(vec![wanted("/none")]), Rate::Factor(1.0));
     assert!(matches!(unknown, StartPlayerError::UnknownTopic { .. }));
     assert!(unknown.to_string().contains("/a, /b"), "{unknown}");
+    let mut options = player_options(PlayTopics::Only(vec![wanted("/clock")]), Rate::Factor(1.0));
+    options.clock = Some(Duration::from_secs(1));
+    let two = Player::start(&participant, BagReader::open(&bag).unwrap(), options).unwrap_err();
+    assert!(matches!(two, StartPlayerError::TwoClocks));
     for rate in [0.0, -1.0, f64::NAN, f64::INFINITY] {
         let error = start(PlayTopics::All, Rate::Factor(rate));
         assert!(matches!(error, StartPlayerError::Rate { .. }));
