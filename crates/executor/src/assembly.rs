@@ -10,15 +10,16 @@ use crossdock_graph::NodePlan;
 
 use crate::clock::{Clock, ClockInput};
 use crate::connections::Connections;
-use crate::executor::{BELLS, Executor, ExecutorOptions, RunError, panic_text};
+use crate::executor::{Executor, ExecutorOptions, RunError, panic_text};
 use crate::finish::Finish;
 use crate::lockstep::Lockstep;
 use crate::node::{Node, NodeError};
 use crate::origin::Beginning;
 use crate::ready::NumberSet;
 use crate::record::{ChainRecord, NodeRecord};
+use crate::remote::BELLS;
 use crate::setup::Setup;
-use crate::slots::{End, Input, NodeSlot, Purpose, TimerSlot};
+use crate::slots::{End, Input, NodeSlot, Output, Purpose, Successor, TimerSlot};
 use crate::timers::Timers;
 
 impl Executor {
@@ -104,9 +105,18 @@ impl<'a> Assembly<'a> {
             name: plan.name.clone(),
             node,
             inputs: inputs.into_boxed_slice(),
+            only_trigger: (triggers.len() == 1 && plan.condition.is_none())
+                .then_some(triggers.start),
             triggers,
             has_condition: plan.condition.is_some(),
-            successors: Box::default(),
+            outputs: outputs
+                .iter()
+                .map(|handle| Output {
+                    handle: handle.clone(),
+                    published: 0,
+                    successors: Box::default(),
+                })
+                .collect(),
             ends: self.ends(plan, &outputs)?,
             record: record.map_err(|error| error.to_string())?,
         });
@@ -151,7 +161,8 @@ impl<'a> Assembly<'a> {
                     purpose,
                     beginning: Beginning::of(&input.topic, chains),
                     depth: input.qos.depth as usize,
-                    position: 0,
+                    inside: false,
+                    released: 0,
                 });
             }
         }
@@ -172,16 +183,24 @@ impl<'a> Assembly<'a> {
         Ok(ends.into_boxed_slice())
     }
 
-    /// Finds for each node the inputs inside this executor that its outputs lead to.
+    /// Finds for each output the nodes of this executor that it leads to.
     fn link(&mut self) {
-        for (slot, plan) in self.nodes.iter_mut().zip(&self.options.plan.nodes) {
-            let topics: Vec<&str> =
-                plan.outputs.iter().map(|output| output.topic.as_str()).collect();
-            let inputs = self.inputs.iter().enumerate();
-            slot.successors = inputs
-                .filter(|(_, input)| input.purpose != Purpose::Command)
-                .filter(|(_, input)| topics.contains(&input.topic.as_str()))
-                .map(|(index, _)| index)
+        for slot in &mut self.nodes {
+            for output in &mut slot.outputs {
+                let inputs = self.inputs.iter_mut().enumerate();
+                let on_topic = inputs.filter(|(_, input)| input.topic == output.handle.topic());
+                let mut successors = Vec::new();
+                for (index, input) in on_topic {
+                    input.inside = true;
+                    if input.purpose != Purpose::Command {
+                        successors.push(Successor { input: index, node: input.node });
+                    }
+                }
+                output.successors = successors.into_boxed_slice();
+            }
+            slot.outputs = std::mem::take(&mut slot.outputs)
+                .into_iter()
+                .filter(|output| !output.successors.is_empty())
                 .collect();
         }
     }
@@ -210,7 +229,10 @@ impl<'a> Assembly<'a> {
         }
         Ok(Executor {
             mode: plan.mode,
-            pending: NumberSet::new(self.nodes.len()),
+            released: NumberSet::new(self.nodes.len()),
+            executed: NumberSet::new(self.nodes.len()),
+            next_node: 0,
+            next_input: 0,
             arrived: NumberSet::new(self.inputs.len()),
             unarmed: NumberSet::full(self.inputs.len()),
             nodes: self.nodes,
@@ -222,8 +244,6 @@ impl<'a> Assembly<'a> {
             clock: Clock::new(time),
             clock_input,
             bells,
-            position: 0,
-            served: 0,
             finish: Finish::default(),
             current: None,
             fault: None,

@@ -8,7 +8,8 @@ use crossdock_comm::{InputHandle, OutputHandle, Participant};
 use crossdock_graph::NodePlan;
 
 use crate::clock::CLOCK_TOPIC;
-use crate::executor::{Remote, RunError};
+use crate::executor::RunError;
+use crate::remote::Remote;
 
 /// Longest wait for a change of the connections until the next look at whether the executor is to
 /// stop.

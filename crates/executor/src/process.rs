@@ -20,9 +20,10 @@ use crate::control::{
     CONTROL_VALUE, CONTROL_VARIABLE, ControlError, ControlSocket, Received, Report, Request,
     readable,
 };
-use crate::executor::{Executor, ExecutorOptions, Remote, RunEnd, RunError, panic_text};
+use crate::executor::{Executor, ExecutorOptions, RunEnd, RunError, panic_text};
 use crate::package::{Package, PackageError};
 use crate::record::Statistics;
+use crate::remote::Remote;
 
 /// How long nodes may take to return when the run is to stop.
 const STOP_TIMEOUT: Duration = Duration::from_secs(10);

@@ -44,6 +44,7 @@ pub enum Statistics {
 pub(crate) struct NodeRecord {
     entity: Entity,
     statistics: Statistics,
+    executions: u64,
 }
 
 impl NodeRecord {
@@ -58,7 +59,7 @@ impl NodeRecord {
             detail: format!("{}/{}", plan.package, plan.node_type).as_bytes(),
             histogram: WithHistogram::Yes,
         })?;
-        Ok(Self { entity, statistics })
+        Ok(Self { entity, statistics, executions: 0 })
     }
 
     /// When the execution starts, if that is measured.
@@ -67,13 +68,20 @@ impl NodeRecord {
         (self.statistics == Statistics::On).then(monotonic_ns)
     }
 
-    /// Counts an execution, and its time if its start was measured.
+    /// Counts an execution, and its time if its start was measured. The count is on the board
+    /// after the next [`show`](Self::show).
     #[inline]
-    pub(crate) fn executed(&self, start_ns: Option<u64>) {
-        self.entity.add(node_counter::EXECUTIONS, 1);
+    pub(crate) fn executed(&mut self, start_ns: Option<u64>) {
+        self.executions += 1;
         if let Some(start_ns) = start_ns {
             self.entity.record_ns(monotonic_ns().saturating_sub(start_ns));
         }
+    }
+
+    /// Shows what has been counted, and counts messages that the node did not take.
+    pub(crate) fn show(&self, not_taken: u64) {
+        self.entity.set(node_counter::EXECUTIONS, self.executions);
+        self.entity.add(node_counter::NOT_TAKEN, not_taken);
     }
 
     /// Counts something else.

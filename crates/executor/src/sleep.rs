@@ -1,10 +1,10 @@
 //! What wakes an executor and what lets it sleep: its doorbell, simulated time, the next timer.
-//! It must not know in which order woken nodes run.
+//! It must not know in which order nodes run.
 
 use std::time::Duration;
 
 use crate::clock::{Clock, ClockInput, monotonic_ns};
-use crate::executor::{Cause, Executor, Step};
+use crate::executor::Executor;
 use crate::slots::{Input, Purpose};
 
 impl Executor {
@@ -50,29 +50,6 @@ impl Executor {
             Clock::Wall => monotonic_ns(),
             Clock::Simulated { now_ns } => now_ns,
         }
-    }
-
-    /// The lockstep whose command has arrived.
-    pub(crate) fn next_lockstep(&mut self) -> Option<Step> {
-        for (index, lockstep) in self.locksteps.iter_mut().enumerate() {
-            let (node, cause) = (lockstep.node, Cause::Lockstep(index));
-            let step = Step { node, cause, stamp_ns: lockstep.due_ns };
-            match lockstep.is_due() {
-                Ok(true) if self.duration_ns.is_some_and(|end_ns| step.stamp_ns > end_ns) => {
-                    self.finish.ask("the time is over".to_owned());
-                    self.begin_finish();
-                    return None;
-                }
-                // One release per answer: the execution says what the lockstep waits for next.
-                Ok(true) => return Some(step),
-                Ok(false) => {}
-                Err(error) => {
-                    self.fault = Some(self.failure(step, &format!("cannot go on: {error}")));
-                    return None;
-                }
-            }
-        }
-        None
     }
 
     /// Sleeps until something arrives, a timer is due, or the executor is stopped; returns at once
