@@ -1,5 +1,7 @@
 //! After start-up the data path allocates nothing.
 
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "helpers of tests")]
+
 mod common;
 
 use std::alloc::{GlobalAlloc, Layout, System};

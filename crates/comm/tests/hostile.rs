@@ -2,6 +2,8 @@
 //!
 //! The seed is printed; CROSSDOCK_SEED=<seed> repeats a run.
 
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "helpers of tests")]
+
 mod common;
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};

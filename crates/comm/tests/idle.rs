@@ -1,5 +1,7 @@
 //! An idle process does nothing at all.
 
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "helpers of tests")]
+
 mod common;
 
 use std::time::Duration;

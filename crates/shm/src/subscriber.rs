@@ -511,7 +511,7 @@ impl RingSubscriber {
     /// `None`: there is none, or it was overtaken or has another length than `into`; look again. What is in
     /// `into` is then unspecified. Rule S3's second look comes after the copy: a chunk is written again only
     /// behind the fence of a scan, and that only after the message left its slot.
-    pub fn copy(&mut self, into: &mut [u8]) -> Result<Option<(u64, Meta)>, TakeError> {
+    pub fn copy(&mut self, into: &mut [u8]) -> Result<Option<(u64, Meta)>, Box<TakeError>> {
         if !self.find()? {
             return Ok(None);
         }
