@@ -56,6 +56,11 @@ impl InputHandle {
         self.core.passed()
     }
 
+    /// Stamp of the last message that has left the input, in ns; 0 before the first.
+    pub fn last_stamp_ns(&self) -> u64 {
+        self.core.last_stamp_ns()
+    }
+
     /// `header.stamp` (seconds, nanoseconds) of the next message, which stays the next one. `None`:
     /// there is no message, or its type has no header.
     ///

@@ -54,8 +54,9 @@ pub(crate) struct InputCore {
     entity: Entity,
     mailbox: Arc<Mailbox>,
     bell: Option<(Doorbell, u16)>,
-    /// Messages handed out or passed over on request.
+    /// Messages handed out or passed over on request, and the stamp of the last of them.
     passed: Cell<u64>,
+    last_stamp_ns: Cell<u64>,
     state: RefCell<InputState>,
 }
 
@@ -101,6 +102,7 @@ impl InputCore {
             mailbox: Arc::default(),
             bell,
             passed: Cell::new(0),
+            last_stamp_ns: Cell::new(0),
             state: RefCell::default(),
         });
         input.register(plan.takes, plan.group)?;
@@ -231,15 +233,21 @@ impl InputCore {
             Some(taken) => Some(taken),
             None => self.take_next(&mut state)?,
         };
-        if taken.is_some() {
-            self.pass();
+        if let Some(taken) = &taken {
+            self.pass(taken);
         }
         Ok(taken)
     }
 
     #[inline]
-    fn pass(&self) {
+    fn pass(&self, taken: &Taken) {
         self.passed.set(self.passed.get() + 1);
+        self.last_stamp_ns.set(taken.raw.meta().stamp_ns);
+    }
+
+    /// Stamp of the last message handed out or passed over.
+    pub(crate) fn last_stamp_ns(&self) -> u64 {
+        self.last_stamp_ns.get()
     }
 
     /// Messages handed out or passed over on request.
@@ -386,8 +394,8 @@ impl InputCore {
             }
             place += 1;
         }
-        if newest.is_some() || looked_at.is_some() {
-            self.pass();
+        if let Some(looked_at) = &looked_at {
+            self.pass(looked_at);
         }
         let Some((_, newest)) = newest else { return Ok(looked_at) };
         if looked_at.is_some() {
@@ -413,7 +421,9 @@ impl InputCore {
                 let schema = connection.schema().map(Arc::clone);
                 self.entity.add(counter::MESSAGES, 1);
                 self.entity.add(counter::BYTES, raw.meta().len as u64);
-                Ok(Some(Taken { raw, schema }))
+                let taken = Taken { raw, schema };
+                self.pass(&taken);
+                Ok(Some(taken))
             }
             // Overtaken between the two looks.
             Ok(None) => Ok(None),

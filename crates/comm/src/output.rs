@@ -65,6 +65,8 @@ pub(crate) struct OutputCore {
     ring: RingPublisher,
     entity: Entity,
     group: Option<PortGroup>,
+    /// Messages published.
+    published: Cell<u64>,
     /// Stamp and header stamp of the last message.
     last: Cell<(u64, Option<(i32, u32)>)>,
     /// Subscribers of the same group.
@@ -163,8 +165,9 @@ impl OutputCore {
         let links = RefCell::default();
         let handle = Arc::clone(&participant.handle);
         let group = plan.group.cloned();
-        let last = Cell::new((0, None));
-        let output = Rc::new(OutputCore { handle, info, ring, entity, group, last, links });
+        let (published, last) = (Cell::new(0), Cell::new((0, None)));
+        let output =
+            Rc::new(OutputCore { handle, info, ring, entity, group, published, last, links });
         output.join_group(plan.group)?;
         output.register(LocalPublisher {
             info: output.info.clone(),
@@ -273,6 +276,7 @@ impl OutputCore {
     ) -> Result<(), PublishError<RawLoan<'a>>> {
         match loan.publish(meta) {
             Ok(seq) => {
+                self.published.set(seq);
                 self.entity.set(counter::MESSAGES, seq);
                 self.entity.add(counter::BYTES, meta.len as u64);
                 let counters = self.ring.counters();
@@ -311,8 +315,9 @@ impl OutputCore {
         self.ring.peers()
     }
 
+    #[inline]
     pub(crate) fn published(&self) -> u64 {
-        self.ring.published()
+        self.published.get()
     }
 
     pub(crate) fn settle(&self) {
