@@ -59,6 +59,7 @@ pub(crate) fn handle(
                 return Err("its welcome is of another version or another process".to_string());
             }
             peer.link.process = process;
+            state.unwelcome.remove(&name);
             become_live(core, state, token);
         }
         (Stage::Live, frame) => live(core, state, token, frame, fds)?,

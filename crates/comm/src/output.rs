@@ -17,7 +17,7 @@ use crossdock_shm::{
 use crate::connection::Connection;
 use crate::core::connection_record;
 use crate::entities::{Carrier, ConnectionDetail, Triggering, counter, kind};
-use crate::error::{PortError, PublishError};
+use crate::error::{LoanError, PortError, PublishError};
 use crate::event::{Mismatch, Side, conflict};
 use crate::frame::{DEFINITION_BYTES_MAX, PortInfo, encode_port};
 use crate::group::PortGroup;
@@ -245,8 +245,26 @@ impl OutputCore {
     }
 
     #[inline]
-    pub(crate) fn loan(&self, bytes: usize) -> Result<RawLoan<'_>, crossdock_shm::LoanError> {
-        self.ring.loan(bytes)
+    pub(crate) fn loan(&self, bytes: usize) -> Result<RawLoan<'_>, LoanError> {
+        Ok(self.ring.loan(bytes)?)
+    }
+
+    /// The origin that the group's messages have now.
+    #[inline]
+    pub(crate) fn origin(&self) -> [u64; 2] {
+        self.group.as_ref().map_or([0; 2], PortGroup::origin)
+    }
+
+    /// Notes the stamps of a message that was published.
+    #[inline]
+    pub(crate) fn set_last(&self, stamp_ns: u64, header_stamp: Option<(i32, u32)>) {
+        self.last.set((stamp_ns, header_stamp));
+    }
+
+    /// Stamp in ns and header stamp of the last message.
+    #[inline]
+    pub(crate) fn last(&self) -> (u64, Option<(i32, u32)>) {
+        self.last.get()
     }
 
     /// The origin that the group's messages have now.

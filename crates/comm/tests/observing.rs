@@ -1,5 +1,7 @@
 //! Looking at a graph from outside, and waiting until it has nothing left to do.
 
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "helpers of tests")]
+
 mod common;
 
 use std::time::Duration;
