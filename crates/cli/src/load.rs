@@ -59,7 +59,6 @@ pub(crate) struct Wishes<'a> {
 
 /// A run that is checked and can be started.
 pub(crate) struct Loaded {
-    pub(crate) graph: Graph,
     pub(crate) plan: Plan,
     pub(crate) packages: Packages,
     pub(crate) bag: Option<BagReader>,
@@ -108,7 +107,7 @@ pub(crate) fn load(files: &GraphFiles, wishes: &Wishes<'_>) -> Result<Loaded> {
     let options = RunOptions { domain_id, time, played, recorded, duration_ns };
     let plan = check(&graph, &mapping, &packages.interfaces, &options);
     let plan = plan.map_err(|violations| remarked(violations.into(), &packages))?;
-    Ok(Loaded { graph, plan, packages, bag, options })
+    Ok(Loaded { plan, packages, bag, options })
 }
 
 /// What packages offer, for a command that draws a graph without running it.

@@ -267,24 +267,6 @@ impl OutputCore {
         self.last.get()
     }
 
-    /// The origin that the group's messages have now.
-    #[inline]
-    pub(crate) fn origin(&self) -> [u64; 2] {
-        self.group.as_ref().map_or([0; 2], PortGroup::origin)
-    }
-
-    /// Notes the stamps of a message that was published.
-    #[inline]
-    pub(crate) fn set_last(&self, stamp_ns: u64, header_stamp: Option<(i32, u32)>) {
-        self.last.set((stamp_ns, header_stamp));
-    }
-
-    /// Stamp in ns and header stamp of the last message.
-    #[inline]
-    pub(crate) fn last(&self) -> (u64, Option<(i32, u32)>) {
-        self.last.get()
-    }
-
     /// Publishes and counts.
     #[inline]
     pub(crate) fn publish<'a>(
