@@ -106,6 +106,7 @@ mod schedule;
 mod setup;
 mod sleep;
 mod slots;
+mod step;
 mod timers;
 
 pub use context::{Context, Trigger};
