@@ -8,10 +8,12 @@
 pub mod blur;
 pub mod camera;
 pub mod compensation;
+pub mod hand_over;
 pub mod hsv;
 pub mod image;
 pub mod jpeg;
 pub mod lane;
 pub mod lane_fit;
 pub mod lane_view;
+pub mod light;
 pub mod rectify;

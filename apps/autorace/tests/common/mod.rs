@@ -1,5 +1,5 @@
 //! Reading of the recordings and truth files beside the repository, for this package's tests.
-#![allow(dead_code, reason = "each test binary uses its own part")]
+#![allow(dead_code, unreachable_pub, reason = "each test binary uses its own part")]
 
 use crossdock_autorace::jpeg::Jpeg;
 use std::path::{Path, PathBuf};
@@ -32,12 +32,18 @@ pub fn frames(bag: &Path, mut each: impl FnMut(Frame)) {
             continue;
         }
         let (stamp_ns, jpeg) = compressed_image(&message.data);
-        let picture = Jpeg::open(jpeg).expect("image is JPEG");
-        let (width, height) = (picture.width(), picture.height());
-        let mut rgb = vec![0; width * height * 3];
-        picture.decode(&mut rgb).expect("image decodes");
+        let (width, height, rgb) = decode(jpeg);
         each(Frame { stamp_ns, width, height, rgb });
     }
+}
+
+/// Width, height and rgb8 bytes of a JPEG.
+pub fn decode(jpeg: &[u8]) -> (usize, usize, Vec<u8>) {
+    let picture = Jpeg::open(jpeg).expect("image is JPEG");
+    let (width, height) = (picture.width(), picture.height());
+    let mut rgb = vec![0; width * height * 3];
+    picture.decode(&mut rgb).expect("image decodes");
+    (width, height, rgb)
 }
 
 /// Stamp and data of a CDR sensor_msgs/CompressedImage.
