@@ -8,6 +8,7 @@
 pub mod blur;
 pub mod camera;
 pub mod compensation;
+pub mod control;
 pub mod hand_over;
 pub mod hsv;
 pub mod image;
@@ -17,3 +18,5 @@ pub mod lane_fit;
 pub mod lane_view;
 pub mod light;
 pub mod rectify;
+pub mod simulator;
+pub mod trig;
