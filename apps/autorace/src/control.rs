@@ -72,7 +72,8 @@ impl LaneControl {
             self.stopped = false;
         }
         let t = (p.look_ahead_m - p.near_m) / (p.far_m - p.near_m);
-        match lane.centre_at(t) {
+        let stretch = (p.far_m - p.near_m) / p.metres_per_column;
+        match lane.centre_at(t, stretch) {
             Some(column) => {
                 let y = (VIEW_WIDTH as f64 / 2.0 - column) * p.metres_per_column;
                 self.curvature = 2.0 * y / (p.look_ahead_m * p.look_ahead_m + y * y);

@@ -15,6 +15,11 @@ impl Line {
         let [a, b, c] = self.0;
         (a * t + b) * t + c
     }
+
+    /// Columns per unit of `t` at `t`.
+    pub fn slope_at(&self, t: f64) -> f64 {
+        2.0 * self.0[0] * t + self.0[1]
+    }
 }
 
 /// `t` of view row `y`.
@@ -38,12 +43,19 @@ pub struct Lane {
 
 impl Lane {
     /// Column of the lane's middle at `t`; from one line and the lane's nominal width if need be.
-    pub fn centre_at(&self, t: f64) -> Option<f64> {
-        let half = f64::from(LANE_WIDTH) / 2.0;
+    ///
+    /// `stretch` is the view's rows per unit of `t` in columns: the view's length over its lane
+    /// width, in the same unit of the ground, times the columns of a lane. With it the half width
+    /// is taken across the line, not along the row.
+    pub fn centre_at(&self, t: f64, stretch: f64) -> Option<f64> {
+        let half = |line: &Line| {
+            let slope = line.slope_at(t) / stretch;
+            f64::from(LANE_WIDTH) / 2.0 * (1.0 + slope * slope).sqrt()
+        };
         match (self.left, self.right) {
             (Some(left), Some(right)) => Some((left.at(t) + right.at(t)) / 2.0),
-            (Some(left), None) => Some(left.at(t) + half),
-            (None, Some(right)) => Some(right.at(t) - half),
+            (Some(left), None) => Some(left.at(t) + half(&left)),
+            (None, Some(right)) => Some(right.at(t) - half(&right)),
             (None, None) => None,
         }
     }

@@ -109,12 +109,12 @@ const LIGHT_OFFSET_M: f64 = 0.215;
 /// Boxes: west, south, size east, size north, height (m) and texture.
 const BOXES: [(f64, f64, f64, f64, f64, usize); 8] = [
     (0.35, 0.85, 0.30, 0.25, 0.35, 1),
-    (1.45, 0.75, 0.35, 0.35, 0.45, 2),
-    (2.15, 1.05, 0.25, 0.40, 0.30, 3),
+    (1.45, 0.95, 0.35, 0.35, 0.45, 2),
+    (2.15, 1.35, 0.25, 0.40, 0.30, 3),
     (1.05, -0.62, 0.30, 0.20, 0.40, 2),
     (3.35, 0.85, 0.25, 0.35, 0.50, 1),
-    (2.75, 2.35, 0.30, 0.25, 0.35, 3),
-    (0.95, 2.45, 0.35, 0.20, 0.45, 1),
+    (2.75, 2.78, 0.30, 0.25, 0.35, 3),
+    (0.95, 2.85, 0.35, 0.20, 0.45, 1),
     (-1.25, 0.55, 0.25, 0.30, 0.40, 3),
 ];
 
@@ -296,3 +296,49 @@ fn light_front(course: &Course, s_m: f64) -> Upright {
 }
 
 const _: () = assert!(WALL_TEXELS.is_power_of_two(), "textures repeat by masking");
+
+#[cfg(test)]
+mod tests {
+    use super::{BOXES, Mount, Renderer};
+    use crate::simulator::course::{Course, LANE_WIDTH_M};
+    use crate::simulator::lights::Lights;
+
+    #[test]
+    fn no_box_stands_on_the_lane() {
+        let course = Course::new();
+        for (west, south, dx, dy, ..) in BOXES {
+            for step in 0..=20 {
+                let part = f64::from(step) / 20.0;
+                for (x, y) in [(west + part * dx, south), (west + part * dx, south + dy)]
+                    .into_iter()
+                    .chain([(west, south + part * dy), (west + dx, south + part * dy)])
+                {
+                    assert_eq!(course.nearest(x, y, LANE_WIDTH_M), None, "box at {west} {south}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_view_puts_the_lines_of_a_straight_at_their_columns_and_the_picture_repeats() {
+        let course = Course::new();
+        let mut renderer = Renderer::new(&course, Mount::SHIPPED, 3);
+        let lights = Lights::new(&course, 3);
+        let [mut first, mut second] = [0, 0].map(|_| vec![0; 640 * 480 * 3]);
+        renderer.render(course.pose(0.4), &lights, 0, &mut first);
+        renderer.render(course.pose(0.4), &lights, 0, &mut second);
+        assert_eq!(first, second);
+        let front = Mount::SHIPPED.view(0.22, 0.70).unwrap().inverse();
+        for y in [100.0, 400.0] {
+            let colour = |x: f64| {
+                let (u, v) = front.apply(x, y);
+                let at = (v.round() as usize * 640 + u.round() as usize) * 3;
+                [first[at], first[at + 1], first[at + 2]]
+            };
+            let [r, g, b] = colour(160.0);
+            assert!(r > 200 && g > 180 && b < 100, "yellow at row {y}: {r} {g} {b}");
+            assert!(colour(480.0).iter().all(|v| *v > 200), "white at row {y}");
+            assert!(colour(320.0).iter().all(|v| *v < 100), "asphalt at row {y}");
+        }
+    }
+}
