@@ -114,8 +114,7 @@ struct Track {
 impl LaneFit {
     /// Allocates room for the points of one view.
     pub fn new(parameters: FitParameters) -> Self {
-        let parameters =
-            FitParameters { gate: parameters.gate.clamp(BIN, GATE_MAX), ..parameters };
+        let parameters = FitParameters { gate: parameters.gate.clamp(BIN, GATE_MAX), ..parameters };
         let room = || Vec::with_capacity(VIEW_HEIGHT * RUNS_PER_ROW);
         Self { parameters, points: [room(), room()], track: None }
     }
@@ -241,8 +240,7 @@ impl LaneFit {
                 valid[usize::from(support[1].points <= support[0].points)] = false;
             }
         }
-        let lane =
-            Lane { left: valid[0].then_some(lines[0]), right: valid[1].then_some(lines[1]) };
+        let lane = Lane { left: valid[0].then_some(lines[0]), right: valid[1].then_some(lines[1]) };
         Fit { lane, left: support[0], right: support[1] }
     }
 
@@ -342,11 +340,7 @@ impl Sums {
                 let b = det([[n[4], x[2], n[2]], [n[3], x[1], n[1]], [n[2], x[0], n[0]]]);
                 let c = det([[n[4], n[3], x[2]], [n[3], n[2], x[1]], [n[2], n[1], x[0]]]);
                 let by = 2.0 * d as f64;
-                return Line([
-                    a as f64 / by * (rows * rows),
-                    b as f64 / by * rows,
-                    c as f64 / by,
-                ]);
+                return Line([a as f64 / by * (rows * rows), b as f64 / by * rows, c as f64 / by]);
             }
         }
         // Take the known curvature off: x2 - 2 c0 s^2 / 960^2, times 256 * 960^2 to stay whole.

@@ -171,14 +171,14 @@ impl LaneView {
             let n = to.saturating_sub(from) as u32;
             n == 0 || v * n >= self.sums[to] - self.sums[from] + contrast * n
         };
-        for x in 0..width {
+        for (x, class) in classes.iter_mut().enumerate() {
             if !self.white[x] {
                 continue;
             }
             let v = u32::from(self.values[x]);
             let left = exceeds(v, x.saturating_sub(outer), (x + 1).saturating_sub(inner));
             if left && exceeds(v, (x + inner).min(width), (x + outer + 1).min(width)) {
-                classes[x] |= WHITE;
+                *class |= WHITE;
             }
         }
     }

@@ -9,6 +9,7 @@ pub mod blur;
 pub mod camera;
 pub mod compensation;
 pub mod control;
+pub mod features;
 pub mod hand_over;
 pub mod hsv;
 pub mod image;

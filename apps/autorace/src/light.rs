@@ -285,7 +285,8 @@ mod tests {
 
     #[test]
     fn a_patch_on_a_bright_wall_is_no_lamp() {
-        let (width, height, mut data) = picture(&["......", ".####.", ".####.", ".####.", "......"]);
+        let (width, height, mut data) =
+            picture(&["......", ".####.", ".####.", ".####.", "......"]);
         let found = |data: &[u8]| search().find(Rgb::new(width, height, data).unwrap());
         assert_eq!(found(&data).map(|l| l.bounds), Some([1, 1, 4, 3]));
         data.iter_mut().filter(|v| **v == 40).for_each(|v| *v = 140);

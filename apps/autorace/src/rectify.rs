@@ -167,7 +167,8 @@ mod tests {
     #[test]
     fn half_a_pixel_beyond_the_border_fades_to_black() {
         // cx moves by half a pixel: raw = rectified + distortion(p2 = 0) + nothing; use k1 instead.
-        let camera = Camera { intrinsics: [4.0, 4.0, 0.0, 0.0], distortion: [1.0, 0.0, 0.0, 0.0, 0.0] };
+        let camera =
+            Camera { intrinsics: [4.0, 4.0, 0.0, 0.0], distortion: [1.0, 0.0, 0.0, 0.0, 0.0] };
         let data = [200; 4 * 4 * 3];
         let mut out = [9; 4 * 4 * 3];
         Rectifier::new(&camera, 4, 4).rectify_rows(Rgb::new(4, 4, &data).unwrap(), 0..4, &mut out);

@@ -4,18 +4,9 @@
 
 const HALF_PI_HIGH: f64 = 1.570_796_326_734_125_6;
 const HALF_PI_LOW: f64 = 6.077_100_506_506_192e-11;
-const TWO_BY_PI: f64 = 0.636_619_772_367_581_4;
 /// Signed factorials of the Taylor series, last term first.
-const SINE: [f64; 8] = [
-    -1_307_674_368_000.0,
-    6_227_020_800.0,
-    -39_916_800.0,
-    362_880.0,
-    -5_040.0,
-    120.0,
-    -6.0,
-    1.0,
-];
+const SINE: [f64; 8] =
+    [-1_307_674_368_000.0, 6_227_020_800.0, -39_916_800.0, 362_880.0, -5_040.0, 120.0, -6.0, 1.0];
 const COSINE: [f64; 8] = [
     20_922_789_888_000.0,
     -87_178_291_200.0,
@@ -29,7 +20,7 @@ const COSINE: [f64; 8] = [
 
 /// Sine and cosine of `x` in radians. Does not allocate or block.
 pub fn sin_cos(x: f64) -> (f64, f64) {
-    let quarter = (x * TWO_BY_PI).round();
+    let quarter = (x * std::f64::consts::FRAC_2_PI).round();
     let r = (x - quarter * HALF_PI_HIGH) - quarter * HALF_PI_LOW;
     let r2 = r * r;
     // Taylor series: on |r| <= pi / 4 the next terms are below 1e-16.

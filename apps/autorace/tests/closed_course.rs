@@ -171,7 +171,12 @@ fn save(step: i64, raw: &[u8], mask: &[u8]) {
             row[(640 + x) * 3..(641 + x) * 3].fill(mask[y * 640 + x] * 60);
         }
     }
-    common::save_png(&std::path::Path::new(&out).join(format!("drive_{step:04}.png")), 1280, 960, &picture);
+    common::save_png(
+        &std::path::Path::new(&out).join(format!("drive_{step:04}.png")),
+        1280,
+        960,
+        &picture,
+    );
 }
 
 #[test]

@@ -172,7 +172,8 @@ impl Piece {
         // In a frame where every arc turns left: centre at (0, radius), angle from the bottom.
         let radius = 1.0 / self.curvature.abs();
         let left = if self.curvature > 0.0 { left } else { -left };
-        let (up, distance) = (radius - left, (ahead * ahead + (radius - left) * (radius - left)).sqrt());
+        let (up, distance) =
+            (radius - left, (ahead * ahead + (radius - left) * (radius - left)).sqrt());
         // Arcs are at most a quarter turn: both ends are tested by signs of cross products.
         let (end_sin, end_cos) = sin_cos(self.length_m / radius);
         let before_end = ahead * end_cos - up * end_sin <= 0.0;

@@ -71,7 +71,7 @@ impl Lights {
                         signal.red_until_ns = now_ns + tenths as i64 * 100_000_000;
                     }
                 }
-                Some(_) if ahead < -PASSED_M || ahead > APPROACH_M + PASSED_M => {
+                Some(_) if !(-PASSED_M..=APPROACH_M + PASSED_M).contains(&ahead) => {
                     signal.approach = None;
                 }
                 _ => {}

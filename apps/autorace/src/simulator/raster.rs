@@ -96,7 +96,13 @@ impl Canvas<'_> {
                 }
             }
             if first <= last {
-                self.draw_span(y, first.ceil() as usize..last.floor() as usize + 1, [u, v, w], panel, texture);
+                self.draw_span(
+                    y,
+                    first.ceil() as usize..last.floor() as usize + 1,
+                    [u, v, w],
+                    panel,
+                    texture,
+                );
             }
         }
     }
@@ -135,7 +141,8 @@ impl Canvas<'_> {
             }
             self.nearness[at] = nearness as f32;
             let depth = 1.0 / nearness;
-            let (tu, tv) = ((u.at(x) * depth * scale_u) as usize, (v.at(x) * depth * scale_v) as usize);
+            let (tu, tv) =
+                ((u.at(x) * depth * scale_u) as usize, (v.at(x) * depth * scale_v) as usize);
             let texel = texture.texels[(tv & mask_v) * texture.width + (tu & mask_u)];
             self.rgb[at * 3..at * 3 + 3].copy_from_slice(&texel);
         }
@@ -151,8 +158,7 @@ mod tests {
     fn a_panel_covers_the_pixels_of_its_projection_and_hides_what_is_behind() {
         let texture = |colour| Texture { width: 1, height: 1, texels: vec![colour] };
         let (mut rgb, mut nearness) = (vec![0; 40 * 30 * 3], vec![0.0; 40 * 30]);
-        let mut canvas =
-            Canvas { width: 40, height: 30, rgb: &mut rgb, nearness: &mut nearness };
+        let mut canvas = Canvas { width: 40, height: 30, rgb: &mut rgb, nearness: &mut nearness };
         let lens = Lens { focal: 20.0, centre: (20.0, 15.0) };
         let panel = |z: f64, half: f64| Panel {
             corner: [-half, -half, z],

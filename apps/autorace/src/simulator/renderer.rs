@@ -157,12 +157,8 @@ impl Renderer {
         self.nearness.fill(0.0);
         draw_floor(&self.floor, &eye, out);
         let mut nearness = std::mem::take(&mut self.nearness);
-        let mut canvas = Canvas {
-            width: mount.width,
-            height: mount.height,
-            rgb: out,
-            nearness: &mut nearness,
-        };
+        let mut canvas =
+            Canvas { width: mount.width, height: mount.height, rgb: out, nearness: &mut nearness };
         let lens = mount.lens();
         for surface in &self.surfaces {
             let panel = eye.panel(&surface.upright, surface.repeat);
@@ -270,7 +266,11 @@ fn walls((west, south, east, north): (f64, f64, f64, f64)) -> Vec<Surface> {
 }
 
 /// The four outer sides of a box.
-fn faces((west, south, east, north): (f64, f64, f64, f64), height: f64, texture: usize) -> [Surface; 4] {
+fn faces(
+    (west, south, east, north): (f64, f64, f64, f64),
+    height: f64,
+    texture: usize,
+) -> [Surface; 4] {
     let corners = [(west, south), (east, south), (east, north), (west, north)];
     std::array::from_fn(|i| {
         let (left, right) = (corners[i], corners[(i + 1) % 4]);

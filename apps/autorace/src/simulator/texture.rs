@@ -11,7 +11,8 @@ pub const FLOOR_MARGIN_M: f64 = 0.7;
 
 /// A mixing function: seeded, no two neighbours alike.
 pub fn scatter(seed: u64, x: u64, y: u64) -> u64 {
-    let mut v = seed ^ x.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ y.wrapping_mul(0xc2b2_ae3d_27d4_eb4f);
+    let mut v =
+        seed ^ x.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ y.wrapping_mul(0xc2b2_ae3d_27d4_eb4f);
     v = (v ^ (v >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     v = (v ^ (v >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     v ^ (v >> 31)
@@ -148,8 +149,7 @@ impl Texture {
                 _ => [18, 18, 20],
             }
         };
-        let texels =
-            (0..width * height).map(|i| colour(i % width, i / width)).collect();
+        let texels = (0..width * height).map(|i| colour(i % width, i / width)).collect();
         Self { width: width as usize, height: height as usize, texels }
     }
 }

@@ -49,9 +49,8 @@ impl Vehicle {
         let steps = (seconds / STEP_MAX).ceil().max(1.0);
         let dt = seconds / steps;
         for _ in 0..steps as u32 {
-            let toward = |now: f64, goal: f64, rate: f64| {
-                now + (goal - now).clamp(-rate * dt, rate * dt)
-            };
+            let toward =
+                |now: f64, goal: f64, rate: f64| now + (goal - now).clamp(-rate * dt, rate * dt);
             self.motion.linear = toward(self.motion.linear, linear, LINEAR_RATE_MAX);
             self.motion.angular = toward(self.motion.angular, angular, ANGULAR_RATE_MAX);
             let turn = self.motion.angular * dt;
