@@ -19,5 +19,6 @@ pub mod lane_fit;
 pub mod lane_view;
 pub mod light;
 pub mod rectify;
+pub mod score;
 pub mod simulator;
 pub mod trig;

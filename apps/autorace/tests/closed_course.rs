@@ -132,7 +132,6 @@ fn drive(seed: u64, laps: f64) -> Drive {
         let command = control.step(&found.lane, e, f);
         if control.is_stopped() && !was_stopped {
             done.red_stops += 1;
-            println!("stop at {:.3} m, {now} ns: {e:?}", along.s_m);
         }
         // Delay from the light's change to motion.
         if control.is_stopped() || was_stopped {
@@ -145,7 +144,6 @@ fn drive(seed: u64, laps: f64) -> Drive {
         }
         if let (Some(since), true) = (green_since, command.linear > 0.0) {
             done.start_delays.push((now - since) as f64 * 1e-9);
-            println!("start at {:.3} m, {now} ns: {f:?}", along.s_m);
             green_since = None;
         }
         done.images += 1;

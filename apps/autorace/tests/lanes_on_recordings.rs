@@ -1,5 +1,7 @@
 //! Lanes on real highway recordings against their truth, by the algorithms alone.
 
+#![allow(clippy::print_stdout, reason = "measured errors are printed")]
+
 mod common;
 
 use crossdock_autorace::blur::Blur;
@@ -29,7 +31,16 @@ fn homography(truth: &Value) -> Homography {
     Homography::new(h).expect("it has an inverse")
 }
 
-fn lanes(folder: &Path, name: &str, camera: Option<Camera>, truth: &Value) -> Vec<(usize, Fit)> {
+/// How a picture is changed before it is used.
+type Change = fn(&mut [u8]);
+
+fn lanes(
+    folder: &Path,
+    name: &str,
+    camera: Option<Camera>,
+    truth: &Value,
+    change: Change,
+) -> Vec<(usize, Fit)> {
     let range = |low: [u8; 3], high: [u8; 3]| HsvRange {
         low: Hsv { h: low[0], s: low[1], v: low[2] },
         high: Hsv { h: high[0], s: high[1], v: high[2] },
@@ -57,7 +68,8 @@ fn lanes(folder: &Path, name: &str, camera: Option<Camera>, truth: &Value) -> Ve
     let rate = truth["rate_hz"].as_f64().expect("a rate");
     let mut first = None;
     let mut found = Vec::new();
-    common::frames(&folder.join(name).join(format!("{name}.mcap")), |frame| {
+    common::frames(&folder.join(name).join(format!("{name}.mcap")), |mut frame| {
+        change(&mut frame.rgb);
         let start = *first.get_or_insert(frame.stamp_ns);
         let index = ((frame.stamp_ns - start) as f64 * 1e-9 * rate).round() as usize;
         let raw = Rgb::new(frame.width, frame.height, &frame.rgb).expect("whole picture");
@@ -131,11 +143,11 @@ fn errors(found: &[(usize, Fit)], truth: &Value) -> Errors {
     Errors { median: at(0.5), p95: at(0.95), missing }
 }
 
-fn highway(test: &str, name: &str) {
+fn highway(test: &str, name: &str, change: Change) {
     let Some(shared) = common::shared(test) else { return };
     let folder = shared.join("driving");
     let truth = common::json(&folder.join(name).join("lane_truth.json"));
-    let found = lanes(&folder, name, Some(HIGHWAY_CAMERA), &truth);
+    let found = lanes(&folder, name, Some(HIGHWAY_CAMERA), &truth, change);
     assert_eq!(found.len() as u64, truth["frames"].as_u64().expect("count"));
     let errors = errors(&found, &truth);
     println!(
@@ -148,12 +160,36 @@ fn highway(test: &str, name: &str) {
 
 #[test]
 fn the_curving_highway_gives_a_lane_on_every_frame() {
-    highway("the_curving_highway_gives_a_lane_on_every_frame", "highway_a_25hz");
+    highway("the_curving_highway_gives_a_lane_on_every_frame", "highway_a_25hz", |_| ());
 }
 
 #[test]
 fn the_highway_at_one_image_per_second_gives_a_lane_on_every_frame() {
-    highway("the_highway_at_one_image_per_second_gives_a_lane_on_every_frame", "highway_drive_1hz");
+    let test = "the_highway_at_one_image_per_second_gives_a_lane_on_every_frame";
+    highway(test, "highway_drive_1hz", |_| ());
+}
+
+#[test]
+fn lanes_are_found_in_dark_bright_tinted_and_noisy_pictures() {
+    let changes: [(&str, Change); 6] = [
+        ("dark", |rgb| rgb.iter_mut().for_each(|v| *v = (u16::from(*v) * 2 / 5) as u8)),
+        ("bright", |rgb| rgb.iter_mut().for_each(|v| *v = v.saturating_add(70))),
+        ("glare", |rgb| rgb.iter_mut().for_each(|v| *v = 130 + (*v / 2 - *v / 8))),
+        ("warm", |rgb| rgb.chunks_exact_mut(3).for_each(|p| p[2] = p[2] / 8 * 7)),
+        ("cold", |rgb| rgb.chunks_exact_mut(3).for_each(|p| p[0] = p[0] / 8 * 7)),
+        ("noisy", |rgb| {
+            let mut state = 1_u32;
+            for v in rgb {
+                state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+                *v = (i32::from(*v) + (state >> 26) as i32 - 32).clamp(0, 255) as u8;
+            }
+        }),
+    ];
+    for (name, change) in changes {
+        println!("{name}");
+        let test = "lanes_are_found_in_dark_bright_tinted_and_noisy_pictures";
+        highway(test, "highway_drive_1hz", change);
+    }
 }
 
 #[test]
@@ -161,7 +197,7 @@ fn white_lines_alone_never_make_a_left_line() {
     let Some(shared) = common::shared("white_lines_alone_never_make_a_left_line") else { return };
     let folder = shared.join("driving");
     let truth = common::json(&folder.join("white_lanes_25hz/lane_truth.json"));
-    let found = lanes(&folder, "white_lanes_25hz", None, &truth);
+    let found = lanes(&folder, "white_lanes_25hz", None, &truth, |_| ());
     assert_eq!(found.len(), 100);
     let (mut yellow, mut right) = (0, 0);
     for (index, fit) in &found {

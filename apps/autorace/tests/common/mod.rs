@@ -1,5 +1,6 @@
 //! Reading of the recordings and truth files beside the repository, for this package's tests.
 #![allow(dead_code, unreachable_pub, reason = "each test binary uses its own part")]
+#![allow(clippy::print_stdout, reason = "skips are printed")]
 
 use crossdock_autorace::jpeg::Jpeg;
 use std::path::{Path, PathBuf};
