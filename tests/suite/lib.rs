@@ -1,0 +1,1 @@
+//! Holds no code: the tests of the whole are the files under `tests/`.
