@@ -124,7 +124,7 @@ fn score_lanes(truth: &Value, readings: &Readings) -> Result<Value, ScoreError> 
         ok += usize::from(is_ok);
         found += usize::from(lane.is_some());
         left_false += usize::from(lane.is_some_and(|lane| lane.left.is_none()));
-        let Some(Lane { left: Some(left), right: Some(right) }) = lane else {
+        let Some(Lane { left: Some(left), right: Some(right) }) = *lane else {
             if is_ok {
                 unseen.push(index);
             }
@@ -135,7 +135,7 @@ fn score_lanes(truth: &Value, readings: &Readings) -> Result<Value, ScoreError> 
         let centres = centres.ok_or_else(|| missing("per_frame[].centre_at_rows"))?;
         for (row, centre) in rows.iter().zip(centres).filter(|_| is_ok) {
             let centre = centre.as_f64().ok_or_else(|| missing("per_frame[].centre_at_rows"))?;
-            let columns = [left, right].map(|line| column_at_front_row(&line, &front, *row));
+            let columns = [&left, &right].map(|line| column_at_front_row(line, &front, *row));
             if let [Some(left), Some(right)] = columns {
                 errors.push(((left + right) / 2.0 - centre).abs());
             }

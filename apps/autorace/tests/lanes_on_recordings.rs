@@ -50,8 +50,8 @@ fn lanes(
             camera,
             homography: homography(truth),
             yellow: range([15, 75, 100], [36, 255, 255]),
-            white: range([0, 0, 150], [179, 60, 255]),
-            contrast_min: 25,
+            white: range([0, 0, 110], [179, 70, 255]),
+            contrast_min: 12,
         },
         640,
         480,
@@ -171,12 +171,37 @@ fn the_highway_at_one_image_per_second_gives_a_lane_on_every_frame() {
 
 #[test]
 fn lanes_are_found_in_dark_bright_tinted_and_noisy_pictures() {
-    let changes: [(&str, Change); 6] = [
+    let changes: [(&str, Change); 9] = [
         ("dark", |rgb| rgb.iter_mut().for_each(|v| *v = (u16::from(*v) * 2 / 5) as u8)),
         ("bright", |rgb| rgb.iter_mut().for_each(|v| *v = v.saturating_add(70))),
         ("glare", |rgb| rgb.iter_mut().for_each(|v| *v = 130 + (*v / 2 - *v / 8))),
         ("warm", |rgb| rgb.chunks_exact_mut(3).for_each(|p| p[2] = p[2] / 8 * 7)),
         ("cold", |rgb| rgb.chunks_exact_mut(3).for_each(|p| p[0] = p[0] / 8 * 7)),
+        ("shadows", |rgb| {
+            for (i, p) in rgb.chunks_exact_mut(3).enumerate() {
+                let (x, y) = (i % 640, i / 640);
+                // Slanted bands, narrower in the distance.
+                if y > 290 && (x + 2 * y) / (10 + (y - 290) / 2) % 3 == 0 {
+                    p.iter_mut().for_each(|v| *v = (u16::from(*v) * 2 / 5) as u8);
+                }
+            }
+        }),
+        ("light road", |rgb| {
+            for p in rgb[640 * 290 * 3..].chunks_exact_mut(3) {
+                let (most, least) = (p[0].max(p[1]).max(p[2]), p[0].min(p[1]).min(p[2]));
+                if most - least < 40 {
+                    p.iter_mut().for_each(|v| *v = 255 - (255 - *v) / 4);
+                }
+            }
+        }),
+        ("half a light road", |rgb| {
+            for p in rgb[640 * 340 * 3..].chunks_exact_mut(3) {
+                let (most, least) = (p[0].max(p[1]).max(p[2]), p[0].min(p[1]).min(p[2]));
+                if most - least < 40 {
+                    p.iter_mut().for_each(|v| *v = 255 - (255 - *v) / 4);
+                }
+            }
+        }),
         ("noisy", |rgb| {
             let mut state = 1_u32;
             for v in rgb {
