@@ -26,6 +26,7 @@ mod message;
 pub mod resolve;
 pub mod rihs;
 mod schema;
+#[rustfmt::skip]
 pub mod types;
 mod walk;
 

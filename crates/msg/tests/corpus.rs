@@ -1,4 +1,4 @@
-//! The corpus of standard interfaces, hashes and encoded messages: does the crate agree with others?
+//! Standard interfaces, hashes and encoded messages of others: does the crate agree with them?
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 

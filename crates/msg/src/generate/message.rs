@@ -213,13 +213,7 @@ impl Subject<'_> {
     ) -> Result<(), GenerateError> {
         let (at, shape) = (layout.offset, layout.shape);
         let access = self.view_access(layout);
-        let bound = match (shape, layout.element) {
-            (Shape::Sequence { bound }, _) => bound,
-            (Shape::One, ElementLayout::Text { bound } | ElementLayout::WideText { bound }) => {
-                bound
-            }
-            _ => None,
-        };
+        let bound = bound_of(layout);
         doc(out, field, "");
         let returned = match access.checked {
             true => format!("{}<{}, block::FlatError>", self.result(), access.rust_type),
@@ -319,121 +313,145 @@ impl Subject<'_> {
         layout: &FieldLayout,
         methods: &mut Methods<'_>,
     ) -> Result<(), GenerateError> {
-        let at = layout.offset;
-        let mut method =
-            |out: &mut Text, note: &str, name: &str, signature: &str, lines: &[String]| {
-                doc(out, field, note);
-                methods.open(out, &field.name, name, signature)?;
-                lines.iter().for_each(|line| out.line(line));
-                out.close("}");
-                out.line("");
-                Ok::<(), GenerateError>(())
-            };
-        let (name, set) = (&field.name, format!("set_{}", field.name));
-        let result = |value: &str| format!("{}<{value}, block::BuildError>", self.result());
-        let check = |length: &str| {
-            let bound = match (layout.shape, layout.element) {
-                (Shape::Sequence { bound }, _) => bound,
-                (_, ElementLayout::Text { bound } | ElementLayout::WideText { bound }) => bound,
-                _ => None,
-            };
-            bound.map(|bound| format!("self.record.check_bound::<{at}>({length}, {bound})?;"))
-        };
-        let with_check = |length: &str, line: String| -> Vec<String> {
-            check(length).into_iter().chain([line]).collect()
-        };
+        let result = self.result();
+        let setter = Setter { out, field, layout, methods, result };
         match (layout.shape, layout.element) {
-            (Shape::One, ElementLayout::Primitive(Primitive::Bool)) => {
-                let line = format!("self.record.set_flag::<{at}>(value);");
-                method(out, "", &set, "(&mut self, value: bool)", &[line])
-            }
-            (Shape::One, ElementLayout::Primitive(primitive)) => {
-                let rust = rust_type(primitive);
-                let line = format!("self.record.set::<{rust}, {at}>(value);");
-                method(out, "", &set, &format!("(&mut self, value: {rust})"), &[line])
-            }
+            (Shape::One, ElementLayout::Primitive(primitive)) => setter.number(primitive),
             (Shape::Array(count), ElementLayout::Primitive(primitive)) => {
-                let rust = rust_type(primitive);
-                let array = format!("self.record.array_mut::<{rust}, {at}, {count}>()");
-                let signature = format!("(&mut self, values: &[{rust}; {count}])");
-                method(out, "", &set, &signature, &[format!("*{array} = *values;")])?;
-                let signature = format!("(&mut self) -> &mut [{rust}; {count}]");
-                method(out, ", in place", &format!("{name}_mut"), &signature, &[array])
+                setter.number_array(rust_type(primitive), count)
             }
-            (Shape::One, ElementLayout::Struct(index)) => {
-                let path = self.path(index);
-                let line = format!("self.record.nested::<{path}, {at}>().into()");
-                method(out, "", name, &format!("(&mut self) -> {path}Builder<'_>"), &[line])
+            (Shape::Sequence { .. }, ElementLayout::Primitive(primitive)) => {
+                setter.numbers(rust_type(primitive))
             }
-            (Shape::Array(count), ElementLayout::Struct(index)) => {
-                let path = self.path(index);
-                let line = format!("self.record.nested_array::<{path}, {at}, {count}>()");
-                let signature = format!("(&mut self) -> block::SequenceBuilder<'_, {path}>");
-                method(out, "", name, &signature, &[line])
-            }
-            (Shape::Sequence { .. }, ElementLayout::Struct(index)) => {
-                let path = self.path(index);
-                let line = format!("self.record.sequence::<{path}, {at}>(count)");
-                let returned = result(&format!("block::SequenceBuilder<'_, {path}>"));
-                let signature = format!("(&mut self, count: usize) -> {returned}");
-                method(
-                    out,
-                    ": reserves `count` elements",
-                    name,
-                    &signature,
-                    &with_check("count", line),
-                )
-            }
-            (Shape::One, ElementLayout::Text { .. }) => {
-                let line = format!("self.{set}_bytes(text.as_bytes())");
-                let signature = format!("(&mut self, text: &str) -> {}", result("()"));
-                method(out, "", &set, &signature, &[line])?;
-                let line = format!("self.record.set_text::<{at}>(text)");
-                let signature = format!("(&mut self, text: &[u8]) -> {}", result("()"));
-                let lines = with_check("text.len()", line);
-                method(out, ", as bytes", &format!("{set}_bytes"), &signature, &lines)
-            }
-            (Shape::Array(count), ElementLayout::Text { .. } | ElementLayout::WideText { .. }) => {
-                let unit = text_unit(layout.element);
-                let line = format!("self.record.slices_array::<{unit}, {at}, {count}>()");
-                let signature = format!("(&mut self) -> block::SlicesBuilder<'_, {unit}>");
-                method(out, "", name, &signature, &[line])
-            }
-            (
-                Shape::Sequence { .. },
-                ElementLayout::Text { .. } | ElementLayout::WideText { .. },
-            ) => {
-                let unit = text_unit(layout.element);
-                let line = format!("self.record.slices::<{unit}, {at}>(count)");
-                let returned = result(&format!("block::SlicesBuilder<'_, {unit}>"));
-                let signature = format!("(&mut self, count: usize) -> {returned}");
-                method(
-                    out,
-                    ": reserves `count` elements",
-                    name,
-                    &signature,
-                    &with_check("count", line),
-                )
-            }
-            (_, element) => {
-                let rust = match element {
-                    ElementLayout::Primitive(primitive) => rust_type(primitive),
-                    _ => "u16",
-                };
-                let line = format!("self.record.set_slice::<{rust}, {at}>(values)");
-                let signature = format!("(&mut self, values: &[{rust}]) -> {}", result("()"));
-                method(out, "", &set, &signature, &with_check("values.len()", line))?;
-                let line = format!("self.record.slice_uninit::<{rust}, {at}>(count)");
-                let returned = result(&format!("&mut [{rust}]"));
-                let signature = format!("(&mut self, count: usize) -> {returned}");
-                let note = ": reserves `count` elements, contents unspecified";
-                let lines = with_check("count", line);
-                method(out, note, &format!("{name}_uninit"), &signature, &lines)?;
-                let line = format!("self.record.slice_mut::<{rust}, {at}>()");
-                let signature = format!("(&mut self) -> &mut [{rust}]");
-                method(out, " as set or reserved last", &format!("{name}_mut"), &signature, &[line])
-            }
+            (_, ElementLayout::Struct(index)) => setter.message(&self.path(index)),
+            (Shape::One, ElementLayout::Text { .. }) => setter.text(),
+            (Shape::One, ElementLayout::WideText { .. }) => setter.numbers("u16"),
+            (_, text) => setter.texts(text_unit(text)),
         }
+    }
+}
+
+/// Writes the builder's methods for one field.
+struct Setter<'a, 'b> {
+    out: &'a mut Text,
+    field: &'a Field,
+    layout: &'a FieldLayout,
+    methods: &'a mut Methods<'b>,
+    result: &'static str,
+}
+
+impl Setter<'_, '_> {
+    fn number(mut self, primitive: Primitive) -> Result<(), GenerateError> {
+        let (at, rust) = (self.layout.offset, rust_type(primitive));
+        let (value, line) = match primitive {
+            Primitive::Bool => ("bool", format!("self.record.set_flag::<{at}>(value);")),
+            _ => (rust, format!("self.record.set::<{rust}, {at}>(value);")),
+        };
+        let name = self.set_name();
+        self.push("", &name, &format!("(&mut self, value: {value})"), vec![line])
+    }
+
+    fn number_array(mut self, rust: &str, count: u32) -> Result<(), GenerateError> {
+        let array = format!("self.record.array_mut::<{rust}, {}, {count}>()", self.layout.offset);
+        let signature = format!("(&mut self, values: &[{rust}; {count}])");
+        let name = self.set_name();
+        self.push("", &name, &signature, vec![format!("*{array} = *values;")])?;
+        let signature = format!("(&mut self) -> &mut [{rust}; {count}]");
+        let name = format!("{}_mut", self.field.name);
+        self.push(", in place", &name, &signature, vec![array])
+    }
+
+    fn numbers(mut self, rust: &str) -> Result<(), GenerateError> {
+        let (at, name, set) = (self.layout.offset, &self.field.name, self.set_name());
+        let line = format!("self.record.set_slice::<{rust}, {at}>(values)");
+        let signature = format!("(&mut self, values: &[{rust}]) -> {}", self.returned("()"));
+        self.push("", &set, &signature, self.checked("values.len()", line))?;
+        let line = format!("self.record.slice_uninit::<{rust}, {at}>(count)");
+        let returned = self.returned(&format!("&mut [{rust}]"));
+        let signature = format!("(&mut self, count: usize) -> {returned}");
+        let note = ": reserves `count` elements, contents unspecified";
+        self.push(note, &format!("{name}_uninit"), &signature, self.checked("count", line))?;
+        let line = format!("self.record.slice_mut::<{rust}, {at}>()");
+        let signature = format!("(&mut self) -> &mut [{rust}]");
+        self.push(" as set or reserved last", &format!("{name}_mut"), &signature, vec![line])
+    }
+
+    fn text(mut self) -> Result<(), GenerateError> {
+        let set = self.set_name();
+        let line = format!("self.{set}_bytes(text.as_bytes())");
+        let signature = format!("(&mut self, text: &str) -> {}", self.returned("()"));
+        self.push("", &set, &signature, vec![line])?;
+        let line = format!("self.record.set_text::<{}>(text)", self.layout.offset);
+        let signature = format!("(&mut self, text: &[u8]) -> {}", self.returned("()"));
+        let lines = self.checked("text.len()", line);
+        self.push(", as bytes", &format!("{set}_bytes"), &signature, lines)
+    }
+
+    fn texts(self, unit: &str) -> Result<(), GenerateError> {
+        self.several("slices", unit, &format!("block::SlicesBuilder<'_, {unit}>"))
+    }
+
+    fn message(mut self, path: &str) -> Result<(), GenerateError> {
+        if self.layout.shape != Shape::One {
+            return self.several("nested", path, &format!("block::SequenceBuilder<'_, {path}>"));
+        }
+        let line = format!("self.record.nested::<{path}, {}>().into()", self.layout.offset);
+        let signature = format!("(&mut self) -> {path}Builder<'_>");
+        self.push("", &self.field.name.clone(), &signature, vec![line])
+    }
+
+    /// Structs or texts: an array is there, a sequence is reserved.
+    fn several(mut self, kind: &str, of: &str, rust: &str) -> Result<(), GenerateError> {
+        let (at, name) = (self.layout.offset, &self.field.name);
+        if let Shape::Array(count) = self.layout.shape {
+            let line = format!("self.record.{kind}_array::<{of}, {at}, {count}>()");
+            return self.push("", name, &format!("(&mut self) -> {rust}"), vec![line]);
+        }
+        let method = if kind == "nested" { "sequence" } else { kind };
+        let line = format!("self.record.{method}::<{of}, {at}>(count)");
+        let signature = format!("(&mut self, count: usize) -> {}", self.returned(rust));
+        let lines = self.checked("count", line);
+        self.push(": reserves `count` elements", name, &signature, lines)
+    }
+
+    fn set_name(&self) -> String {
+        format!("set_{}", self.field.name)
+    }
+
+    fn returned(&self, value: &str) -> String {
+        format!("{}<{value}, block::BuildError>", self.result)
+    }
+
+    /// The line, behind a check of the field's bound when it has one.
+    fn checked(&self, length: &str, line: String) -> Vec<String> {
+        let check = bound_of(self.layout).map(|bound| {
+            format!("self.record.check_bound::<{}>({length}, {bound})?;", self.layout.offset)
+        });
+        check.into_iter().chain([line]).collect()
+    }
+
+    fn push(
+        &mut self,
+        note: &str,
+        name: &str,
+        signature: &str,
+        lines: Vec<String>,
+    ) -> Result<(), GenerateError> {
+        doc(self.out, self.field, note);
+        self.methods.open(self.out, &self.field.name, name, signature)?;
+        lines.iter().for_each(|line| self.out.line(line));
+        self.out.close("}");
+        self.out.line("");
+        Ok(())
+    }
+}
+
+/// Most elements of a sequence, or most units of a single text.
+fn bound_of(layout: &FieldLayout) -> Option<u32> {
+    match (layout.shape, layout.element) {
+        (Shape::Sequence { bound }, _) => bound,
+        (Shape::One, ElementLayout::Text { bound } | ElementLayout::WideText { bound }) => bound,
+        _ => None,
     }
 }
 

@@ -1,6 +1,8 @@
 //! What several test files share: the corpus beside the repository.
-#![allow(clippy::unwrap_used, reason = "tests")]
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "tests")]
 #![allow(dead_code, reason = "each test file uses a part")]
+
+pub(crate) mod random;
 
 use crossdock_msg::definition::{TypeName, parse_message};
 use crossdock_msg::resolve::Library;

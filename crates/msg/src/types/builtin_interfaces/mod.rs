@@ -3,12 +3,10 @@
 
 #![forbid(unsafe_code)]
 
-#[allow(clippy::all, reason = "generated")]
-#[rustfmt::skip]
+#[allow(clippy::all, dead_code, unreachable_pub, reason = "generated")]
 mod duration;
 pub use duration::{Duration, DurationBuilder, DurationView};
 
-#[allow(clippy::all, reason = "generated")]
-#[rustfmt::skip]
+#[allow(clippy::all, dead_code, unreachable_pub, reason = "generated")]
 mod time;
 pub use time::{Time, TimeBuilder, TimeView};

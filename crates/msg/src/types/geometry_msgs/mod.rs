@@ -3,176 +3,146 @@
 
 #![forbid(unsafe_code)]
 
-#[allow(clippy::all, reason = "generated")]
-#[rustfmt::skip]
+#[allow(clippy::all, dead_code, unreachable_pub, reason = "generated")]
 mod accel;
 pub use accel::{Accel, AccelBuilder, AccelView};
 
-#[allow(clippy::all, reason = "generated")]
-#[rustfmt::skip]
+#[allow(clippy::all, dead_code, unreachable_pub, reason = "generated")]
 mod accel_stamped;
 pub use accel_stamped::{AccelStamped, AccelStampedBuilder, AccelStampedView};
 
-#[allow(clippy::all, reason = "generated")]
-#[rustfmt::skip]
+#[allow(clippy::all, dead_code, unreachable_pub, reason = "generated")]
 mod accel_with_covariance;
 pub use accel_with_covariance::{
     AccelWithCovariance, AccelWithCovarianceBuilder, AccelWithCovarianceView,
 };
 
-#[allow(clippy::all, reason = "generated")]
-#[rustfmt::skip]
+#[allow(clippy::all, dead_code, unreachable_pub, reason = "generated")]
 mod accel_with_covariance_stamped;
 pub use accel_with_covariance_stamped::{
     AccelWithCovarianceStamped, AccelWithCovarianceStampedBuilder, AccelWithCovarianceStampedView,
 };
 
-#[allow(clippy::all, reason = "generated")]
-#[rustfmt::skip]
+#[allow(clippy::all, dead_code, unreachable_pub, reason = "generated")]
 mod inertia;
 pub use inertia::{Inertia, InertiaBuilder, InertiaView};
 
-#[allow(clippy::all, reason = "generated")]
-#[rustfmt::skip]
+#[allow(clippy::all, dead_code, unreachable_pub, reason = "generated")]
 mod inertia_stamped;
 pub use inertia_stamped::{InertiaStamped, InertiaStampedBuilder, InertiaStampedView};
 
-#[allow(clippy::all, reason = "generated")]
-#[rustfmt::skip]
+#[allow(clippy::all, dead_code, unreachable_pub, reason = "generated")]
 mod point;
 pub use point::{Point, PointBuilder, PointView};
 
-#[allow(clippy::all, reason = "generated")]
-#[rustfmt::skip]
+#[allow(clippy::all, dead_code, unreachable_pub, reason = "generated")]
 mod point32;
 pub use point32::{Point32, Point32Builder, Point32View};
 
-#[allow(clippy::all, reason = "generated")]
-#[rustfmt::skip]
+#[allow(clippy::all, dead_code, unreachable_pub, reason = "generated")]
 mod point_stamped;
 pub use point_stamped::{PointStamped, PointStampedBuilder, PointStampedView};
 
-#[allow(clippy::all, reason = "generated")]
-#[rustfmt::skip]
+#[allow(clippy::all, dead_code, unreachable_pub, reason = "generated")]
 mod polygon;
 pub use polygon::{Polygon, PolygonBuilder, PolygonView};
 
-#[allow(clippy::all, reason = "generated")]
-#[rustfmt::skip]
+#[allow(clippy::all, dead_code, unreachable_pub, reason = "generated")]
 mod polygon_instance;
 pub use polygon_instance::{PolygonInstance, PolygonInstanceBuilder, PolygonInstanceView};
 
-#[allow(clippy::all, reason = "generated")]
-#[rustfmt::skip]
+#[allow(clippy::all, dead_code, unreachable_pub, reason = "generated")]
 mod polygon_instance_stamped;
 pub use polygon_instance_stamped::{
     PolygonInstanceStamped, PolygonInstanceStampedBuilder, PolygonInstanceStampedView,
 };
 
-#[allow(clippy::all, reason = "generated")]
-#[rustfmt::skip]
+#[allow(clippy::all, dead_code, unreachable_pub, reason = "generated")]
 mod polygon_stamped;
 pub use polygon_stamped::{PolygonStamped, PolygonStampedBuilder, PolygonStampedView};
 
-#[allow(clippy::all, reason = "generated")]
-#[rustfmt::skip]
+#[allow(clippy::all, dead_code, unreachable_pub, reason = "generated")]
 mod pose;
 pub use pose::{Pose, PoseBuilder, PoseView};
 
-#[allow(clippy::all, reason = "generated")]
-#[rustfmt::skip]
+#[allow(clippy::all, dead_code, unreachable_pub, reason = "generated")]
 mod pose2_d;
 pub use pose2_d::{Pose2D, Pose2DBuilder, Pose2DView};
 
-#[allow(clippy::all, reason = "generated")]
-#[rustfmt::skip]
+#[allow(clippy::all, dead_code, unreachable_pub, reason = "generated")]
 mod pose_array;
 pub use pose_array::{PoseArray, PoseArrayBuilder, PoseArrayView};
 
-#[allow(clippy::all, reason = "generated")]
-#[rustfmt::skip]
+#[allow(clippy::all, dead_code, unreachable_pub, reason = "generated")]
 mod pose_stamped;
 pub use pose_stamped::{PoseStamped, PoseStampedBuilder, PoseStampedView};
 
-#[allow(clippy::all, reason = "generated")]
-#[rustfmt::skip]
+#[allow(clippy::all, dead_code, unreachable_pub, reason = "generated")]
 mod pose_with_covariance;
 pub use pose_with_covariance::{
     PoseWithCovariance, PoseWithCovarianceBuilder, PoseWithCovarianceView,
 };
 
-#[allow(clippy::all, reason = "generated")]
-#[rustfmt::skip]
+#[allow(clippy::all, dead_code, unreachable_pub, reason = "generated")]
 mod pose_with_covariance_stamped;
 pub use pose_with_covariance_stamped::{
     PoseWithCovarianceStamped, PoseWithCovarianceStampedBuilder, PoseWithCovarianceStampedView,
 };
 
-#[allow(clippy::all, reason = "generated")]
-#[rustfmt::skip]
+#[allow(clippy::all, dead_code, unreachable_pub, reason = "generated")]
 mod quaternion;
 pub use quaternion::{Quaternion, QuaternionBuilder, QuaternionView};
 
-#[allow(clippy::all, reason = "generated")]
-#[rustfmt::skip]
+#[allow(clippy::all, dead_code, unreachable_pub, reason = "generated")]
 mod quaternion_stamped;
-pub use quaternion_stamped::{QuaternionStamped, QuaternionStampedBuilder, QuaternionStampedView};
+pub use quaternion_stamped::{
+    QuaternionStamped, QuaternionStampedBuilder, QuaternionStampedView,
+};
 
-#[allow(clippy::all, reason = "generated")]
-#[rustfmt::skip]
+#[allow(clippy::all, dead_code, unreachable_pub, reason = "generated")]
 mod transform;
 pub use transform::{Transform, TransformBuilder, TransformView};
 
-#[allow(clippy::all, reason = "generated")]
-#[rustfmt::skip]
+#[allow(clippy::all, dead_code, unreachable_pub, reason = "generated")]
 mod transform_stamped;
 pub use transform_stamped::{TransformStamped, TransformStampedBuilder, TransformStampedView};
 
-#[allow(clippy::all, reason = "generated")]
-#[rustfmt::skip]
+#[allow(clippy::all, dead_code, unreachable_pub, reason = "generated")]
 mod twist;
 pub use twist::{Twist, TwistBuilder, TwistView};
 
-#[allow(clippy::all, reason = "generated")]
-#[rustfmt::skip]
+#[allow(clippy::all, dead_code, unreachable_pub, reason = "generated")]
 mod twist_stamped;
 pub use twist_stamped::{TwistStamped, TwistStampedBuilder, TwistStampedView};
 
-#[allow(clippy::all, reason = "generated")]
-#[rustfmt::skip]
+#[allow(clippy::all, dead_code, unreachable_pub, reason = "generated")]
 mod twist_with_covariance;
 pub use twist_with_covariance::{
     TwistWithCovariance, TwistWithCovarianceBuilder, TwistWithCovarianceView,
 };
 
-#[allow(clippy::all, reason = "generated")]
-#[rustfmt::skip]
+#[allow(clippy::all, dead_code, unreachable_pub, reason = "generated")]
 mod twist_with_covariance_stamped;
 pub use twist_with_covariance_stamped::{
     TwistWithCovarianceStamped, TwistWithCovarianceStampedBuilder, TwistWithCovarianceStampedView,
 };
 
-#[allow(clippy::all, reason = "generated")]
-#[rustfmt::skip]
+#[allow(clippy::all, dead_code, unreachable_pub, reason = "generated")]
 mod vector3;
 pub use vector3::{Vector3, Vector3Builder, Vector3View};
 
-#[allow(clippy::all, reason = "generated")]
-#[rustfmt::skip]
+#[allow(clippy::all, dead_code, unreachable_pub, reason = "generated")]
 mod vector3_stamped;
 pub use vector3_stamped::{Vector3Stamped, Vector3StampedBuilder, Vector3StampedView};
 
-#[allow(clippy::all, reason = "generated")]
-#[rustfmt::skip]
+#[allow(clippy::all, dead_code, unreachable_pub, reason = "generated")]
 mod velocity_stamped;
 pub use velocity_stamped::{VelocityStamped, VelocityStampedBuilder, VelocityStampedView};
 
-#[allow(clippy::all, reason = "generated")]
-#[rustfmt::skip]
+#[allow(clippy::all, dead_code, unreachable_pub, reason = "generated")]
 mod wrench;
 pub use wrench::{Wrench, WrenchBuilder, WrenchView};
 
-#[allow(clippy::all, reason = "generated")]
-#[rustfmt::skip]
+#[allow(clippy::all, dead_code, unreachable_pub, reason = "generated")]
 mod wrench_stamped;
 pub use wrench_stamped::{WrenchStamped, WrenchStampedBuilder, WrenchStampedView};

@@ -3,27 +3,22 @@
 
 #![forbid(unsafe_code)]
 
-#[allow(clippy::all, reason = "generated")]
-#[rustfmt::skip]
+#[allow(clippy::all, dead_code, unreachable_pub, reason = "generated")]
 mod grid_cells;
 pub use grid_cells::{GridCells, GridCellsBuilder, GridCellsView};
 
-#[allow(clippy::all, reason = "generated")]
-#[rustfmt::skip]
+#[allow(clippy::all, dead_code, unreachable_pub, reason = "generated")]
 mod map_meta_data;
 pub use map_meta_data::{MapMetaData, MapMetaDataBuilder, MapMetaDataView};
 
-#[allow(clippy::all, reason = "generated")]
-#[rustfmt::skip]
+#[allow(clippy::all, dead_code, unreachable_pub, reason = "generated")]
 mod occupancy_grid;
 pub use occupancy_grid::{OccupancyGrid, OccupancyGridBuilder, OccupancyGridView};
 
-#[allow(clippy::all, reason = "generated")]
-#[rustfmt::skip]
+#[allow(clippy::all, dead_code, unreachable_pub, reason = "generated")]
 mod odometry;
 pub use odometry::{Odometry, OdometryBuilder, OdometryView};
 
-#[allow(clippy::all, reason = "generated")]
-#[rustfmt::skip]
+#[allow(clippy::all, dead_code, unreachable_pub, reason = "generated")]
 mod path;
 pub use path::{Path, PathBuilder, PathView};

@@ -3,7 +3,6 @@
 
 #![forbid(unsafe_code)]
 
-#[allow(clippy::all, reason = "generated")]
-#[rustfmt::skip]
+#[allow(clippy::all, dead_code, unreachable_pub, reason = "generated")]
 mod clock;
 pub use clock::{Clock, ClockBuilder, ClockView};

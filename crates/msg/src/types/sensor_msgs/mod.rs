@@ -3,141 +3,114 @@
 
 #![forbid(unsafe_code)]
 
-#[allow(clippy::all, reason = "generated")]
-#[rustfmt::skip]
+#[allow(clippy::all, dead_code, unreachable_pub, reason = "generated")]
 mod battery_state;
 pub use battery_state::{BatteryState, BatteryStateBuilder, BatteryStateView};
 
-#[allow(clippy::all, reason = "generated")]
-#[rustfmt::skip]
+#[allow(clippy::all, dead_code, unreachable_pub, reason = "generated")]
 mod camera_info;
 pub use camera_info::{CameraInfo, CameraInfoBuilder, CameraInfoView};
 
-#[allow(clippy::all, reason = "generated")]
-#[rustfmt::skip]
+#[allow(clippy::all, dead_code, unreachable_pub, reason = "generated")]
 mod channel_float32;
 pub use channel_float32::{ChannelFloat32, ChannelFloat32Builder, ChannelFloat32View};
 
-#[allow(clippy::all, reason = "generated")]
-#[rustfmt::skip]
+#[allow(clippy::all, dead_code, unreachable_pub, reason = "generated")]
 mod compressed_image;
 pub use compressed_image::{CompressedImage, CompressedImageBuilder, CompressedImageView};
 
-#[allow(clippy::all, reason = "generated")]
-#[rustfmt::skip]
+#[allow(clippy::all, dead_code, unreachable_pub, reason = "generated")]
 mod fluid_pressure;
 pub use fluid_pressure::{FluidPressure, FluidPressureBuilder, FluidPressureView};
 
-#[allow(clippy::all, reason = "generated")]
-#[rustfmt::skip]
+#[allow(clippy::all, dead_code, unreachable_pub, reason = "generated")]
 mod illuminance;
 pub use illuminance::{Illuminance, IlluminanceBuilder, IlluminanceView};
 
-#[allow(clippy::all, reason = "generated")]
-#[rustfmt::skip]
+#[allow(clippy::all, dead_code, unreachable_pub, reason = "generated")]
 mod image;
 pub use image::{Image, ImageBuilder, ImageView};
 
-#[allow(clippy::all, reason = "generated")]
-#[rustfmt::skip]
+#[allow(clippy::all, dead_code, unreachable_pub, reason = "generated")]
 mod imu;
 pub use imu::{Imu, ImuBuilder, ImuView};
 
-#[allow(clippy::all, reason = "generated")]
-#[rustfmt::skip]
+#[allow(clippy::all, dead_code, unreachable_pub, reason = "generated")]
 mod joint_state;
 pub use joint_state::{JointState, JointStateBuilder, JointStateView};
 
-#[allow(clippy::all, reason = "generated")]
-#[rustfmt::skip]
+#[allow(clippy::all, dead_code, unreachable_pub, reason = "generated")]
 mod joy;
 pub use joy::{Joy, JoyBuilder, JoyView};
 
-#[allow(clippy::all, reason = "generated")]
-#[rustfmt::skip]
+#[allow(clippy::all, dead_code, unreachable_pub, reason = "generated")]
 mod joy_feedback;
 pub use joy_feedback::{JoyFeedback, JoyFeedbackBuilder, JoyFeedbackView};
 
-#[allow(clippy::all, reason = "generated")]
-#[rustfmt::skip]
+#[allow(clippy::all, dead_code, unreachable_pub, reason = "generated")]
 mod joy_feedback_array;
 pub use joy_feedback_array::{JoyFeedbackArray, JoyFeedbackArrayBuilder, JoyFeedbackArrayView};
 
-#[allow(clippy::all, reason = "generated")]
-#[rustfmt::skip]
+#[allow(clippy::all, dead_code, unreachable_pub, reason = "generated")]
 mod laser_echo;
 pub use laser_echo::{LaserEcho, LaserEchoBuilder, LaserEchoView};
 
-#[allow(clippy::all, reason = "generated")]
-#[rustfmt::skip]
+#[allow(clippy::all, dead_code, unreachable_pub, reason = "generated")]
 mod laser_scan;
 pub use laser_scan::{LaserScan, LaserScanBuilder, LaserScanView};
 
-#[allow(clippy::all, reason = "generated")]
-#[rustfmt::skip]
+#[allow(clippy::all, dead_code, unreachable_pub, reason = "generated")]
 mod magnetic_field;
 pub use magnetic_field::{MagneticField, MagneticFieldBuilder, MagneticFieldView};
 
-#[allow(clippy::all, reason = "generated")]
-#[rustfmt::skip]
+#[allow(clippy::all, dead_code, unreachable_pub, reason = "generated")]
 mod multi_dof_joint_state;
 pub use multi_dof_joint_state::{
     MultiDOFJointState, MultiDOFJointStateBuilder, MultiDOFJointStateView,
 };
 
-#[allow(clippy::all, reason = "generated")]
-#[rustfmt::skip]
+#[allow(clippy::all, dead_code, unreachable_pub, reason = "generated")]
 mod multi_echo_laser_scan;
 pub use multi_echo_laser_scan::{
     MultiEchoLaserScan, MultiEchoLaserScanBuilder, MultiEchoLaserScanView,
 };
 
-#[allow(clippy::all, reason = "generated")]
-#[rustfmt::skip]
+#[allow(clippy::all, dead_code, unreachable_pub, reason = "generated")]
 mod nav_sat_fix;
 pub use nav_sat_fix::{NavSatFix, NavSatFixBuilder, NavSatFixView};
 
-#[allow(clippy::all, reason = "generated")]
-#[rustfmt::skip]
+#[allow(clippy::all, dead_code, unreachable_pub, reason = "generated")]
 mod nav_sat_status;
 pub use nav_sat_status::{NavSatStatus, NavSatStatusBuilder, NavSatStatusView};
 
-#[allow(clippy::all, reason = "generated")]
-#[rustfmt::skip]
+#[allow(clippy::all, dead_code, unreachable_pub, reason = "generated")]
 mod point_cloud;
 pub use point_cloud::{PointCloud, PointCloudBuilder, PointCloudView};
 
-#[allow(clippy::all, reason = "generated")]
-#[rustfmt::skip]
+#[allow(clippy::all, dead_code, unreachable_pub, reason = "generated")]
 mod point_cloud2;
 pub use point_cloud2::{PointCloud2, PointCloud2Builder, PointCloud2View};
 
-#[allow(clippy::all, reason = "generated")]
-#[rustfmt::skip]
+#[allow(clippy::all, dead_code, unreachable_pub, reason = "generated")]
 mod point_field;
 pub use point_field::{PointField, PointFieldBuilder, PointFieldView};
 
-#[allow(clippy::all, reason = "generated")]
-#[rustfmt::skip]
+#[allow(clippy::all, dead_code, unreachable_pub, reason = "generated")]
 mod range;
 pub use range::{Range, RangeBuilder, RangeView};
 
-#[allow(clippy::all, reason = "generated")]
-#[rustfmt::skip]
+#[allow(clippy::all, dead_code, unreachable_pub, reason = "generated")]
 mod region_of_interest;
 pub use region_of_interest::{RegionOfInterest, RegionOfInterestBuilder, RegionOfInterestView};
 
-#[allow(clippy::all, reason = "generated")]
-#[rustfmt::skip]
+#[allow(clippy::all, dead_code, unreachable_pub, reason = "generated")]
 mod relative_humidity;
 pub use relative_humidity::{RelativeHumidity, RelativeHumidityBuilder, RelativeHumidityView};
 
-#[allow(clippy::all, reason = "generated")]
-#[rustfmt::skip]
+#[allow(clippy::all, dead_code, unreachable_pub, reason = "generated")]
 mod temperature;
 pub use temperature::{Temperature, TemperatureBuilder, TemperatureView};
 
-#[allow(clippy::all, reason = "generated")]
-#[rustfmt::skip]
+#[allow(clippy::all, dead_code, unreachable_pub, reason = "generated")]
 mod time_reference;
 pub use time_reference::{TimeReference, TimeReferenceBuilder, TimeReferenceView};

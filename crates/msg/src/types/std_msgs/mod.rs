@@ -3,154 +3,128 @@
 
 #![forbid(unsafe_code)]
 
-#[allow(clippy::all, reason = "generated")]
-#[rustfmt::skip]
+#[allow(clippy::all, dead_code, unreachable_pub, reason = "generated")]
 mod bool_message;
 pub use bool_message::{Bool, BoolBuilder, BoolView};
 
-#[allow(clippy::all, reason = "generated")]
-#[rustfmt::skip]
+#[allow(clippy::all, dead_code, unreachable_pub, reason = "generated")]
 mod byte;
 pub use byte::{Byte, ByteBuilder, ByteView};
 
-#[allow(clippy::all, reason = "generated")]
-#[rustfmt::skip]
+#[allow(clippy::all, dead_code, unreachable_pub, reason = "generated")]
 mod byte_multi_array;
 pub use byte_multi_array::{ByteMultiArray, ByteMultiArrayBuilder, ByteMultiArrayView};
 
-#[allow(clippy::all, reason = "generated")]
-#[rustfmt::skip]
+#[allow(clippy::all, dead_code, unreachable_pub, reason = "generated")]
 mod char_message;
 pub use char_message::{Char, CharBuilder, CharView};
 
-#[allow(clippy::all, reason = "generated")]
-#[rustfmt::skip]
+#[allow(clippy::all, dead_code, unreachable_pub, reason = "generated")]
 mod color_rgba;
 pub use color_rgba::{ColorRGBA, ColorRGBABuilder, ColorRGBAView};
 
-#[allow(clippy::all, reason = "generated")]
-#[rustfmt::skip]
+#[allow(clippy::all, dead_code, unreachable_pub, reason = "generated")]
 mod empty;
 pub use empty::{Empty, EmptyBuilder, EmptyView};
 
-#[allow(clippy::all, reason = "generated")]
-#[rustfmt::skip]
+#[allow(clippy::all, dead_code, unreachable_pub, reason = "generated")]
 mod float32;
 pub use float32::{Float32, Float32Builder, Float32View};
 
-#[allow(clippy::all, reason = "generated")]
-#[rustfmt::skip]
+#[allow(clippy::all, dead_code, unreachable_pub, reason = "generated")]
 mod float32_multi_array;
-pub use float32_multi_array::{Float32MultiArray, Float32MultiArrayBuilder, Float32MultiArrayView};
+pub use float32_multi_array::{
+    Float32MultiArray, Float32MultiArrayBuilder, Float32MultiArrayView,
+};
 
-#[allow(clippy::all, reason = "generated")]
-#[rustfmt::skip]
+#[allow(clippy::all, dead_code, unreachable_pub, reason = "generated")]
 mod float64;
 pub use float64::{Float64, Float64Builder, Float64View};
 
-#[allow(clippy::all, reason = "generated")]
-#[rustfmt::skip]
+#[allow(clippy::all, dead_code, unreachable_pub, reason = "generated")]
 mod float64_multi_array;
-pub use float64_multi_array::{Float64MultiArray, Float64MultiArrayBuilder, Float64MultiArrayView};
+pub use float64_multi_array::{
+    Float64MultiArray, Float64MultiArrayBuilder, Float64MultiArrayView,
+};
 
-#[allow(clippy::all, reason = "generated")]
-#[rustfmt::skip]
+#[allow(clippy::all, dead_code, unreachable_pub, reason = "generated")]
 mod header;
 pub use header::{Header, HeaderBuilder, HeaderView};
 
-#[allow(clippy::all, reason = "generated")]
-#[rustfmt::skip]
+#[allow(clippy::all, dead_code, unreachable_pub, reason = "generated")]
 mod int16;
 pub use int16::{Int16, Int16Builder, Int16View};
 
-#[allow(clippy::all, reason = "generated")]
-#[rustfmt::skip]
+#[allow(clippy::all, dead_code, unreachable_pub, reason = "generated")]
 mod int16_multi_array;
 pub use int16_multi_array::{Int16MultiArray, Int16MultiArrayBuilder, Int16MultiArrayView};
 
-#[allow(clippy::all, reason = "generated")]
-#[rustfmt::skip]
+#[allow(clippy::all, dead_code, unreachable_pub, reason = "generated")]
 mod int32;
 pub use int32::{Int32, Int32Builder, Int32View};
 
-#[allow(clippy::all, reason = "generated")]
-#[rustfmt::skip]
+#[allow(clippy::all, dead_code, unreachable_pub, reason = "generated")]
 mod int32_multi_array;
 pub use int32_multi_array::{Int32MultiArray, Int32MultiArrayBuilder, Int32MultiArrayView};
 
-#[allow(clippy::all, reason = "generated")]
-#[rustfmt::skip]
+#[allow(clippy::all, dead_code, unreachable_pub, reason = "generated")]
 mod int64;
 pub use int64::{Int64, Int64Builder, Int64View};
 
-#[allow(clippy::all, reason = "generated")]
-#[rustfmt::skip]
+#[allow(clippy::all, dead_code, unreachable_pub, reason = "generated")]
 mod int64_multi_array;
 pub use int64_multi_array::{Int64MultiArray, Int64MultiArrayBuilder, Int64MultiArrayView};
 
-#[allow(clippy::all, reason = "generated")]
-#[rustfmt::skip]
+#[allow(clippy::all, dead_code, unreachable_pub, reason = "generated")]
 mod int8;
 pub use int8::{Int8, Int8Builder, Int8View};
 
-#[allow(clippy::all, reason = "generated")]
-#[rustfmt::skip]
+#[allow(clippy::all, dead_code, unreachable_pub, reason = "generated")]
 mod int8_multi_array;
 pub use int8_multi_array::{Int8MultiArray, Int8MultiArrayBuilder, Int8MultiArrayView};
 
-#[allow(clippy::all, reason = "generated")]
-#[rustfmt::skip]
+#[allow(clippy::all, dead_code, unreachable_pub, reason = "generated")]
 mod multi_array_dimension;
 pub use multi_array_dimension::{
     MultiArrayDimension, MultiArrayDimensionBuilder, MultiArrayDimensionView,
 };
 
-#[allow(clippy::all, reason = "generated")]
-#[rustfmt::skip]
+#[allow(clippy::all, dead_code, unreachable_pub, reason = "generated")]
 mod multi_array_layout;
 pub use multi_array_layout::{MultiArrayLayout, MultiArrayLayoutBuilder, MultiArrayLayoutView};
 
-#[allow(clippy::all, reason = "generated")]
-#[rustfmt::skip]
+#[allow(clippy::all, dead_code, unreachable_pub, reason = "generated")]
 mod string;
 pub use string::{String, StringBuilder, StringView};
 
-#[allow(clippy::all, reason = "generated")]
-#[rustfmt::skip]
+#[allow(clippy::all, dead_code, unreachable_pub, reason = "generated")]
 mod u_int16;
 pub use u_int16::{UInt16, UInt16Builder, UInt16View};
 
-#[allow(clippy::all, reason = "generated")]
-#[rustfmt::skip]
+#[allow(clippy::all, dead_code, unreachable_pub, reason = "generated")]
 mod u_int16_multi_array;
 pub use u_int16_multi_array::{UInt16MultiArray, UInt16MultiArrayBuilder, UInt16MultiArrayView};
 
-#[allow(clippy::all, reason = "generated")]
-#[rustfmt::skip]
+#[allow(clippy::all, dead_code, unreachable_pub, reason = "generated")]
 mod u_int32;
 pub use u_int32::{UInt32, UInt32Builder, UInt32View};
 
-#[allow(clippy::all, reason = "generated")]
-#[rustfmt::skip]
+#[allow(clippy::all, dead_code, unreachable_pub, reason = "generated")]
 mod u_int32_multi_array;
 pub use u_int32_multi_array::{UInt32MultiArray, UInt32MultiArrayBuilder, UInt32MultiArrayView};
 
-#[allow(clippy::all, reason = "generated")]
-#[rustfmt::skip]
+#[allow(clippy::all, dead_code, unreachable_pub, reason = "generated")]
 mod u_int64;
 pub use u_int64::{UInt64, UInt64Builder, UInt64View};
 
-#[allow(clippy::all, reason = "generated")]
-#[rustfmt::skip]
+#[allow(clippy::all, dead_code, unreachable_pub, reason = "generated")]
 mod u_int64_multi_array;
 pub use u_int64_multi_array::{UInt64MultiArray, UInt64MultiArrayBuilder, UInt64MultiArrayView};
 
-#[allow(clippy::all, reason = "generated")]
-#[rustfmt::skip]
+#[allow(clippy::all, dead_code, unreachable_pub, reason = "generated")]
 mod u_int8;
 pub use u_int8::{UInt8, UInt8Builder, UInt8View};
 
-#[allow(clippy::all, reason = "generated")]
-#[rustfmt::skip]
+#[allow(clippy::all, dead_code, unreachable_pub, reason = "generated")]
 mod u_int8_multi_array;
 pub use u_int8_multi_array::{UInt8MultiArray, UInt8MultiArrayBuilder, UInt8MultiArrayView};
