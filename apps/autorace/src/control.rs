@@ -8,6 +8,7 @@
 use crate::lane::Lane;
 use crate::lane_view::VIEW_WIDTH;
 use crate::light::Lamp;
+use thiserror::Error;
 
 /// What lane control is told.
 #[derive(Clone, Debug)]
@@ -32,6 +33,19 @@ pub struct ControlParameters {
     pub blind_images: u32,
 }
 
+/// The view's geometry cannot be used.
+#[derive(Debug, Error)]
+#[error(
+    "near_m {near_m}, far_m {far_m}, look_ahead_m {look_ahead_m} and metres_per_column \
+     {metres_per_column} do not describe a view: far_m must exceed near_m, the others be above 0"
+)]
+pub struct ControlError {
+    near_m: f64,
+    far_m: f64,
+    look_ahead_m: f64,
+    metres_per_column: f64,
+}
+
 /// One drive command.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Command {
@@ -52,8 +66,16 @@ pub struct LaneControl {
 
 impl LaneControl {
     /// Starts in motion, straight ahead.
-    pub fn new(parameters: ControlParameters) -> Self {
-        Self { parameters, stopped: false, curvature: 0.0, blind: 0 }
+    ///
+    /// # Errors
+    /// [`ControlError`] when the distances are not ones of a view ahead of the vehicle.
+    pub fn new(parameters: ControlParameters) -> Result<Self, ControlError> {
+        let ControlParameters { near_m, far_m, look_ahead_m, metres_per_column, .. } = parameters;
+        let usable = far_m > near_m && look_ahead_m > 0.0 && metres_per_column > 0.0;
+        if !usable {
+            return Err(ControlError { near_m, far_m, look_ahead_m, metres_per_column });
+        }
+        Ok(Self { parameters, stopped: false, curvature: 0.0, blind: 0 })
     }
 
     /// Whether the vehicle waits for green.
@@ -108,6 +130,7 @@ mod tests {
             stop_area: 500,
             blind_images: 2,
         })
+        .unwrap()
     }
 
     fn lane(left: f64, right: f64) -> Lane {

@@ -18,6 +18,8 @@ pub mod lane;
 pub mod lane_fit;
 pub mod lane_view;
 pub mod light;
+pub mod messages;
+pub mod nodes;
 pub mod rectify;
 pub mod score;
 pub mod simulator;

@@ -5,6 +5,7 @@
 //! bits on every machine. Knows no message type and no clock.
 
 pub mod course;
+pub mod drive;
 pub mod lights;
 pub mod raster;
 pub mod renderer;
