@@ -12,8 +12,14 @@ use crossdock_autorace::image::Rgb;
 use crossdock_autorace::lane::{Lane, column_at_front_row};
 use crossdock_autorace::lane_fit::{Fit, FitParameters, LaneFit};
 use crossdock_autorace::lane_view::{LaneView, VIEW_HEIGHT, VIEW_WIDTH, ViewParameters};
+use crossdock_autorace::messages::autorace_msgs::Lane as LaneMessage;
+use crossdock_autorace::report::{self, ReportOptions};
+use crossdock_autorace::{recording, score};
+use crossdock_msg::{Block, BlockMut, CdrBuffer, FlatBuffer, Message};
+use crossdock_record::{BagWriter, Compression, TopicDescription, WriterOptions};
 use serde_json::Value;
-use std::path::Path;
+use std::io::IoSlice;
+use std::path::{Path, PathBuf};
 
 const HIGHWAY_CAMERA: Camera = Camera {
     intrinsics: [770.971083097094, 767.5108207881973, 340.71246400047005, 259.3112101808657],
@@ -232,4 +238,84 @@ fn white_lines_alone_never_make_a_left_line() {
     }
     println!("white lanes: {yellow} yellow points, right line on {right} of 100 frames");
     assert!(right >= 95, "the solid white line is seen on {right} of 100 frames");
+}
+
+/// A folder of this test's own, removed when dropped.
+struct Folder(PathBuf);
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Records what was found, as the graph's topics would carry it.
+fn record(path: &Path, rate_hz: f64, first_ns: i64, found: &[(usize, Fit)]) {
+    let options = WriterOptions::new(Compression::Zstd);
+    let mut writer = BagWriter::create(path, options).expect("a bag");
+    let topic = |name: &str, type_name: &str, definition: &str, hash: String| TopicDescription {
+        name: name.to_owned(),
+        type_name: type_name.to_owned(),
+        definition: definition.to_owned(),
+        type_hash: hash,
+        qos: Vec::new(),
+    };
+    let hash = LaneMessage::TYPE_HASH.to_string();
+    let lane = topic("/lane", LaneMessage::TYPE_NAME, LaneMessage::DEFINITION, hash);
+    let lane = writer.add_topic(lane).expect("a topic");
+    let mut cdr = CdrBuffer::new();
+    for (index, fit) in found {
+        let stamp_ns = first_ns + (*index as f64 / rate_hz * 1e9).round() as i64;
+        let mut memory = FlatBuffer::with_bytes(LaneMessage::ROOT_BYTES + 64);
+        let mut top = 0;
+        let mut message = LaneMessage::builder(BlockMut::new(memory.as_mut_slice(), &mut top));
+        message.header().stamp().set_sec((stamp_ns / 1_000_000_000) as i32);
+        message.header().stamp().set_nanosec((stamp_ns % 1_000_000_000) as u32);
+        message.set_left_valid(fit.lane.left.is_some());
+        message.set_right_valid(fit.lane.right.is_some());
+        message.set_left(&fit.lane.left.map_or([0.0; 3], |line| line.0));
+        message.set_right(&fit.lane.right.map_or([0.0; 3], |line| line.0));
+        let view = LaneMessage::view(Block::new(memory.as_slice())).expect("a message");
+        LaneMessage::encode_cdr(view, &mut cdr).expect("it encodes");
+        let slices = [IoSlice::new(cdr.as_bytes())];
+        writer.write(lane, stamp_ns as u64, stamp_ns as u64, &slices).expect("written");
+    }
+    writer.finish().expect("finished");
+}
+
+#[test]
+fn a_recorded_drive_is_scored_and_drawn() {
+    let Some(shared) = common::shared("a_recorded_drive_is_scored_and_drawn") else { return };
+    let folder = shared.join("driving");
+    let name = "highway_drive_1hz";
+    let truth = folder.join(name).join("lane_truth.json");
+    let found = lanes(&folder, name, Some(HIGHWAY_CAMERA), &common::json(&truth), |_| ());
+    let out = std::env::temp_dir().join(format!("crossdock-report-{}", std::process::id()));
+    std::fs::create_dir_all(&out).expect("a folder");
+    let keep = std::env::var_os("SAVE_PICTURES").map(PathBuf::from);
+    let out = Folder(out);
+    let bag = out.0.join("lanes.mcap");
+    let input = folder.join(name).join(format!("{name}.mcap"));
+    let first_ns = recording::read(&input).expect("readable").first_stamp_ns.expect("images");
+    record(&bag, 1.0, first_ns, &found);
+
+    let recorded = recording::read(&bag).expect("a recording");
+    let text = std::fs::read_to_string(&truth).expect("a truth");
+    let score = score::score(&text, &recorded.readings()).expect("a score");
+    assert_eq!(score["frames"], 19, "{score:#}");
+    assert_eq!(score["ok_frames_with_lane"], 19, "{score:#}");
+    assert!(score["centre_error_px"]["median"].as_f64().expect("measured") <= 6.0, "{score:#}");
+
+    let page = keep.unwrap_or(out.0.join("report"));
+    let report = report::write(&ReportOptions {
+        recordings: vec![input, bag],
+        output: page.clone(),
+        graph: Some(Path::new(env!("CARGO_MANIFEST_DIR")).join("highway.graph.yaml")),
+        ..ReportOptions::default()
+    })
+    .expect("a report");
+    assert_eq!(report.pictures, 19);
+    let text = std::fs::read_to_string(report.page).expect("a page");
+    assert_eq!(text.matches("both lines</figcaption>").count(), 19);
+    assert!(page.join("image_18.png").is_file());
 }

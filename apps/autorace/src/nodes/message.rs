@@ -65,8 +65,11 @@ fn packed<'a>(
     Ok((width as usize, image.height() as usize, image.data()?))
 }
 
-/// The picture of an rgb8 message.
-pub(crate) fn rgb_of(image: ImageView<'_>) -> Result<Rgb<'_>, PictureError> {
+/// The picture of an rgb8 message, without copying it.
+///
+/// # Errors
+/// [`PictureError`]: another encoding, padded rows, a damaged message.
+pub fn rgb_of(image: ImageView<'_>) -> Result<Rgb<'_>, PictureError> {
     let (width, height, data) = packed(image, "rgb8", 3)?;
     Ok(Rgb::new(width, height, data)?)
 }

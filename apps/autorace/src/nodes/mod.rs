@@ -13,6 +13,7 @@ mod light;
 mod message;
 mod polyfit;
 mod simulator;
+mod snapshot;
 mod traffic_light;
 
 pub use compensation::ImageCompensation;
@@ -22,9 +23,10 @@ pub use gaussian_blur::GaussianBlurNode;
 pub use lane_control::LaneControlNode;
 pub use lane_planner::LanePlanner;
 pub use light::{GreenLight, RedLight};
-pub use message::{PictureError, lane_of, shown_of, stamp_ns};
+pub use message::{PictureError, lane_of, rgb_of, shown_of, stamp_ns};
 pub use polyfit::Polyfit;
 pub use simulator::Simulator;
+pub use snapshot::Snapshot;
 pub use traffic_light::TrafficLightNode;
 
 use crossdock_executor::Package;
@@ -42,5 +44,6 @@ pub fn package() -> Package {
         .node::<GreenLight>()
         .node::<TrafficLightNode>()
         .node::<Features>()
+        .node::<Snapshot>()
         .node::<Simulator>()
 }
