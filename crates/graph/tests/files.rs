@@ -1,5 +1,7 @@
 //! Graph, mapping and parameter files: what is refused, with which words.
 
+#![allow(clippy::unwrap_used)]
+
 mod support;
 
 use crossdock_graph::{Graph, Mapping, ParameterOverrides, Violation, ViolationKind};

@@ -1,5 +1,7 @@
 //! Random graphs survive writing and reading; random damage to a file is refused without panic.
 
+#![allow(clippy::unwrap_used)]
+
 mod support;
 
 use crossdock_graph::{
@@ -10,6 +12,7 @@ use crossdock_graph::{
 use proptest::collection::{btree_map, vec};
 use proptest::option;
 use proptest::prelude::*;
+use serde_json::json;
 use support::*;
 
 fn token() -> impl Strategy<Value = String> {
@@ -136,6 +139,13 @@ fn graph() -> impl Strategy<Value = Graph> {
     })
 }
 
+/// Published topics, subscribed topics and the kind of a node in JSON.
+type Described = (Vec<String>, Vec<String>, u32);
+
+fn described() -> impl Strategy<Value = Described> {
+    (vec(any_text(), 0..4), vec(any_text(), 0..4), 0..6_u32)
+}
+
 /// A small edit somewhere in the text.
 fn damage(text: &str, edits: &[(u16, u8, u8)]) -> Vec<u8> {
     let mut bytes = text.as_bytes().to_vec();
@@ -197,8 +207,35 @@ proptest! {
     }
 
     #[test]
+    fn any_published_graph_reads_back_after_import(
+        nodes in btree_map(any_text(), described(), 1..8),
+        long in 0..400_usize,
+    ) {
+        let node = |(name, (publishes, subscribes, kind)): (String, Described)| {
+            let name = format!("{name}{}", "x".repeat(long));
+            let lengthen = |topic: String| format!("{topic}{}", "y".repeat(long));
+            let publishes: Vec<String> = publishes.into_iter().map(lengthen).collect();
+            match kind {
+                0 => json!({"name": name, "pub": publishes, "sub": subscribes, "env": true}),
+                1 => json!({"name": name, "pub": publishes, "sub": subscribes, "period_ms": 7}),
+                _ => json!({"name": name, "pub": publishes, "sub": subscribes, "note": name}),
+            }
+        };
+        let mut list: Vec<_> = nodes.into_iter().map(node).collect();
+        list.push(json!({"name": "inside"}));
+        let text = json!({"nodes": list, "note": "# a: b\n c"}).to_string();
+        let imported = Graph::import_json("random.json", text.as_bytes());
+        prop_assert!(imported.is_ok(), "{:?}", imported.err());
+        let imported = imported.unwrap();
+        let read = Graph::from_yaml("g", imported.text.as_bytes());
+        prop_assert!(read.is_ok(), "{:#?}\n{}", read.err(), imported.text);
+        prop_assert_eq!(read.unwrap().without_source(), imported.graph);
+    }
+
+    #[test]
     fn any_graph_is_checked_and_drawn_without_panic(graph in graph()) {
-        for mapping in [Mapping::one_chain_per_package(&graph), Mapping::one_process_per_node(&graph)] {
+        let chain = Mapping::one_chain_per_package(&graph);
+        for mapping in [chain, Mapping::one_process_per_node(&graph)] {
             let violations = check(&graph, &mapping, &Interfaces::default(), &RunOptions::PLAIN);
             prop_assert!(violations.is_err(), "no package is known");
             let picture = Picture { graph: &graph, mapping: Some(&mapping), interfaces: None };

@@ -9,6 +9,8 @@ mod layers;
 mod order;
 mod place;
 mod svg;
+#[cfg(test)]
+mod tests;
 
 use crate::interface::Interfaces;
 use crate::mapping::Mapping;

@@ -27,6 +27,8 @@ pub(super) struct Order {
 
 /// Slots of long edges in one picture; beyond that, edges are drawn straight.
 const PASSAGES_MAX: usize = 50_000;
+/// Pairs of edges that are compared for an exchange; hubs stay where the sorting put them.
+const PAIRS_MAX: usize = 2_000;
 /// Rounds of sorting; more change nothing that one can see.
 const ROUNDS: usize = 24;
 /// Above this number of slots a few rounds must do.
@@ -163,6 +165,10 @@ impl Order {
                     continue;
                 }
                 let (a, b) = (&self.slots[left], &self.slots[right]);
+                let pairs = a.above.len() * b.above.len() + a.below.len() * b.below.len();
+                if pairs > PAIRS_MAX {
+                    continue;
+                }
                 let now = pair_crossings(&a.above, &b.above, position)
                     + pair_crossings(&a.below, &b.below, position);
                 let then = pair_crossings(&b.above, &a.above, position)

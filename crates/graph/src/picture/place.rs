@@ -16,13 +16,16 @@ const SLOT_GAP: f64 = 22.0;
 const PASSAGE_GAP: f64 = 12.0;
 const BOX_PAD: f64 = 12.0;
 const BOX_HEAD: f64 = 18.0;
+const BOX_FOOT: f64 = 18.0;
+/// Base line of a process name below the top of its box.
+const NAME_BASE: f64 = 14.0;
 const LANE_GAP: f64 = 20.0;
 const MARGIN: f64 = 20.0;
 /// Font sizes.
 pub(super) const NAME_SIZE: f64 = 13.0;
 pub(super) const DETAIL_SIZE: f64 = 10.5;
 /// Sweeps over all layers; the picture stands still long before.
-const SWEEPS: usize = 160;
+const SWEEPS: usize = 240;
 const SWEEPS_OF_LARGE: usize = 8;
 const SLOTS_OF_LARGE: usize = 4_000;
 
@@ -41,6 +44,15 @@ impl Area {
     }
 }
 
+/// The dashed box of a process.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ProcessBox {
+    pub(super) process: usize,
+    pub(super) area: Area,
+    /// Left end and base line of the name, in the box's head or foot.
+    pub(super) name: (f64, f64),
+}
+
 /// Where everything is.
 pub(super) struct Layout {
     /// By vertex.
@@ -50,7 +62,7 @@ pub(super) struct Layout {
     /// Whether an edge points up.
     pub(super) up: Vec<bool>,
     /// Box of each process that has something in it.
-    pub(super) boxes: Vec<(usize, Area)>,
+    pub(super) boxes: Vec<ProcessBox>,
     pub(super) width: f64,
     pub(super) height: f64,
 }
@@ -331,7 +343,7 @@ impl Placing<'_> {
     /// Where a slot wants to be, and how much. Long edges want to be straight most of all.
     fn wanted(&self, slot: usize, sweep: Sweep) -> (f64, f64) {
         /// Distance in pixels below which a bend is not worth drawing.
-        const STRAIGHT: f64 = 2.0;
+        const STRAIGHT: f64 = 0.7;
         let Sweep { look_up, look_down, straighten } = sweep;
         let is_passage = |slot: usize| self.order.slots[slot].vertex.is_none();
         let (mut weight, mut sum) = (0.0, 0.0);
@@ -365,6 +377,11 @@ impl Placing<'_> {
         let mut bands = Vec::new();
         let mut y = MARGIN + BOX_HEAD + BOX_PAD;
         for layer in &self.order.layers {
+            if layer.is_empty() {
+                // Topics from outside may leave the first layer empty.
+                bands.push((y, y));
+                continue;
+            }
             let height = layer.iter().map(|slot| self.heights[*slot]).fold(0.0, f64::max);
             bands.push((y, y + height));
             y += height + LAYER_GAP;
@@ -376,8 +393,11 @@ impl Placing<'_> {
             Area { x: self.x[slot] + shift - width / 2.0, y, width, height }
         };
         let cells: Vec<Area> = (0..self.drawing.vertices.len()).map(area).collect();
-        let (vertices, boxes) = self.boxes(&cells);
+        let (vertices, mut boxes) = self.boxes(&cells);
         let ways = self.ways(&vertices, &bands, shift);
+        for drawn in &mut boxes {
+            self.place_name(drawn, &ways);
+        }
         let bottom = bands.last().map_or(MARGIN, |band| band.1);
         Layout {
             vertices,
@@ -385,12 +405,12 @@ impl Placing<'_> {
             up: layers.up.clone(),
             boxes,
             width,
-            height: bottom + BOX_PAD + MARGIN,
+            height: bottom + BOX_FOOT + MARGIN,
         }
     }
 
     /// Boxes of processes around their members; members alone in a process shrink to make room.
-    fn boxes(&self, cells: &[Area]) -> (Vec<Area>, Vec<(usize, Area)>) {
+    fn boxes(&self, cells: &[Area]) -> (Vec<Area>, Vec<ProcessBox>) {
         let mut vertices = cells.to_vec();
         let mut boxes = Vec::new();
         for process in 0..self.drawing.processes.len() {
@@ -398,7 +418,11 @@ impl Placing<'_> {
             let members: Vec<usize> = (0..cells.len()).filter(of_process).collect();
             if let ([only], true) = (members.as_slice(), self.alone[process]) {
                 let cell = cells[*only];
-                boxes.push((process, cell));
+                boxes.push(ProcessBox {
+                    process,
+                    area: cell,
+                    name: (cell.x + 10.0, cell.y + NAME_BASE),
+                });
                 vertices[*only] = Area {
                     x: cell.x + BOX_PAD,
                     y: cell.y + BOX_PAD + 8.0,
@@ -418,9 +442,39 @@ impl Placing<'_> {
             let (right, bottom) = (most(|a| a.x + a.width), most(|a| a.y + a.height));
             let head = text_width(&shown(&self.drawing.processes[process]), DETAIL_SIZE) + 16.0;
             let width = (right + BOX_PAD - x).max(head);
-            boxes.push((process, Area { x, y, width, height: bottom + BOX_PAD - y }));
+            let area = Area { x, y, width, height: bottom + BOX_FOOT - y };
+            boxes.push(ProcessBox { process, area, name: (x + 10.0, y + NAME_BASE) });
         }
         (vertices, boxes)
+    }
+
+    /// Moves the name of a process to where the fewest edges pass: along the head of its box, else
+    /// along the foot.
+    fn place_name(&self, drawn: &mut ProcessBox, ways: &[Vec<(f64, f64)>]) {
+        /// Edges that are looked at; beyond that there is no free place anyway.
+        const EDGES_MAX: usize = 2_000;
+        const STEP: f64 = 8.0;
+        if self.alone[drawn.process] {
+            return;
+        }
+        let name = text_width(&shown(&self.drawing.processes[drawn.process]), DETAIL_SIZE);
+        let Area { x, y, width, height } = drawn.area;
+        let foot = y + height - BOX_FOOT;
+        let steps = ((width - name - 20.0).max(0.0) / STEP) as usize;
+        let mut best = usize::MAX;
+        for (band_y, base) in [(y, NAME_BASE), (foot, NAME_BASE - 2.0)] {
+            let area = Area { x, y: band_y, width, height: BOX_HEAD };
+            let edges = ways.iter().take(EDGES_MAX);
+            let crossings: Vec<f64> = edges.flat_map(|way| crossings(way, &area)).collect();
+            for name_x in (0..=steps).map(|step| x + 10.0 + STEP * step as f64) {
+                let near = |at: &&f64| **at > name_x - 6.0 && **at < name_x + name + 6.0;
+                let hits = crossings.iter().filter(near).count();
+                if hits < best {
+                    best = hits;
+                    drawn.name = (name_x, band_y + base);
+                }
+            }
+        }
     }
 
     /// Points of all edges. Ends on one side of a vertex are spread in the order of where they go.
@@ -465,4 +519,28 @@ impl Placing<'_> {
         }
         ways
     }
+}
+
+/// Points of a drawn edge inside an area, by their x.
+fn crossings(way: &[(f64, f64)], area: &Area) -> Vec<f64> {
+    const SAMPLES: usize = 24;
+    let mut found = Vec::new();
+    for pair in way.windows(2) {
+        let ((x0, y0), (x1, y1)) = (pair[0], pair[1]);
+        if y0.max(y1) < area.y || y0.min(y1) > area.y + area.height {
+            continue;
+        }
+        for sample in 0..=SAMPLES {
+            let t = sample as f64 / SAMPLES as f64;
+            let u = 1.0 - t;
+            // The curve that is drawn: control points straight below and above the ends.
+            let x = x0 + (x1 - x0) * t * t * (3.0 - 2.0 * t);
+            let half = f64::midpoint(y0, y1);
+            let y = u * u * u * y0 + 3.0 * u * t * half + t * t * t * y1;
+            if (area.y..=area.y + area.height).contains(&y) {
+                found.push(x);
+            }
+        }
+    }
+    found
 }

@@ -46,9 +46,9 @@ pub(super) fn write(drawing: &Drawing, layout: &Layout) -> String {
         );
     }
     let _ = writeln!(out, "<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>");
-    for (process, area) in &layout.boxes {
-        let _ = writeln!(out, "<g><title>{}</title>", escaped(&drawing.processes[*process]));
-        rectangle(&mut out, area, "box", 10.0);
+    for drawn in &layout.boxes {
+        let _ = writeln!(out, "<g><title>{}</title>", escaped(&drawing.processes[drawn.process]));
+        rectangle(&mut out, &drawn.area, "box", 10.0);
         out.push_str("</g>\n");
     }
     // Measured edges last, so that they lie on top.
@@ -59,9 +59,10 @@ pub(super) fn write(drawing: &Drawing, layout: &Layout) -> String {
             }
         }
     }
-    for (process, area) in &layout.boxes {
-        let name = &drawing.processes[*process];
-        text(&mut out, "process", area.x + 10.0, area.y + 14.0, "start", &shown(name));
+    for drawn in &layout.boxes {
+        let name = shown(&drawing.processes[drawn.process]);
+        let (x, y) = drawn.name;
+        text(&mut out, "process", x, y, "start", &name);
     }
     for (index, area) in layout.vertices.iter().enumerate() {
         vertex(&mut out, drawing, index, area);
