@@ -4,6 +4,7 @@
 //! from version 9 on. Both are read; words are written. This module must not know files.
 
 use crate::yaml::{Yaml, YamlError};
+use crossdock_comm::Qos;
 use std::fmt::Write as _;
 
 /// How many messages a publisher kept.
@@ -66,6 +67,23 @@ pub struct OfferedQos {
     pub reliability: Reliability,
     /// Whether late subscribers got old messages.
     pub durability: Durability,
+}
+
+impl From<Qos> for OfferedQos {
+    fn from(qos: Qos) -> Self {
+        OfferedQos {
+            history: History::KeepLast,
+            depth: qos.depth as u64,
+            reliability: match qos.is_reliable() {
+                true => Reliability::Reliable,
+                false => Reliability::BestEffort,
+            },
+            durability: match qos.is_transient_local() {
+                true => Durability::TransientLocal,
+                false => Durability::Volatile,
+            },
+        }
+    }
 }
 
 const HISTORY: [(&str, History); 4] = [

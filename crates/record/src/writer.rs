@@ -456,6 +456,19 @@ impl BagWriter {
         self.close()
     }
 
+    /// Removes the bag if no message was given to it; otherwise finishes it. Hides errors.
+    pub(crate) fn discard_empty(mut self) {
+        if self.topics.iter().all(|topic| topic.messages == 0) {
+            self.sink.closed.store(true, Ordering::Relaxed);
+            self.mcap = None;
+            // What cannot be removed stays as an empty bag, which harms nothing.
+            let _ = fs::remove_file(&self.path);
+            if let Some(folder) = &self.folder {
+                let _ = fs::remove_dir(folder);
+            }
+        }
+    }
+
     fn close(&mut self) -> Result<Saved, WriteError> {
         self.flush()?;
         let Some(mut mcap) = self.mcap.take() else {

@@ -7,11 +7,18 @@
 mod common;
 
 use common::{Scratch, check_strings, contents, options, string_cdr, string_topic, text};
-use crossdock_record::{BagReader, BagWriter, Compression, WriteError};
+use crossdock_comm::{Access, Participant, ParticipantOptions, PublisherOptions, Qos, Rendezvous};
+use crossdock_msg::Schema;
+use crossdock_record::{
+    BagReader, BagWriter, Compression, LogTime, RecordError, Recorder, RecorderOptions,
+    TopicToRecord, WriteError,
+};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::io::IoSlice;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Arc;
+use std::time::Duration;
 
 /// Bytes of the small disk.
 const DISK_BYTES: u64 = 2 << 20;
@@ -68,6 +75,42 @@ fn fill(path: &Path, compression: Compression, expected: &str) {
     assert_eq!(check_strings(&found) as u64, accepted);
 }
 
+/// Records a topic until the disk is full; checks what the recorder says and leaves.
+fn record_until_full(scratch: &Scratch, out: &Path) {
+    let participant = Participant::open(ParticipantOptions {
+        domain_id: 0,
+        name: "full".to_owned(),
+        rendezvous: Rendezvous::Folder(scratch.path("meet")),
+        access: Access::SameUser,
+    })
+    .unwrap();
+    let qos = Qos::reliable(10, Duration::from_secs(60));
+    let schema = Arc::new(Schema::shipped("std_msgs/msg/String").unwrap());
+    let port = PublisherOptions { node: "n", topic: "/a", qos, max_bytes: None, group: None };
+    let publisher = participant.any_publisher(schema, port).unwrap();
+    let writer = BagWriter::create(out, options(Compression::None, 100_000)).unwrap();
+    let topics = vec![TopicToRecord { name: "/a".to_owned(), qos }];
+    let record = RecorderOptions { node: "r".to_owned(), topics, log_time: LogTime::Wall };
+    let recorder = Recorder::start(&participant, writer, record).unwrap();
+    assert!(participant.wait_until(Duration::from_secs(60), || publisher.matched() == 1));
+    let mut number = 0;
+    while !recorder.is_finished() {
+        publisher.publish_cdr(&string_cdr(&text(number)), number, [0; 2]).unwrap();
+        number += 1;
+        assert!(number < 1_000_000, "the disk never filled");
+    }
+    let RecordError::Write { source, report } = recorder.stop().unwrap_err() else { panic!() };
+    assert!(source.to_string().contains("are safe"), "{source}");
+    let reader = BagReader::open(out).unwrap();
+    assert!(reader.damage().is_none() && reader.remarks().is_empty());
+    let found = contents(&reader);
+    assert_eq!(found.messages.len() as u64, report.saved.messages);
+    assert_eq!(report.topics[0].recorded, report.saved.messages);
+    for (number, (_, _, data)) in (0u64..).zip(&found.messages) {
+        assert_eq!(*data, string_cdr(&text(number)));
+    }
+}
+
 #[test]
 fn a_full_disk_refuses_the_next_message_and_loses_none_that_was_accepted() {
     let scratch = Scratch::new("full");
@@ -83,6 +126,7 @@ fn a_full_disk_refuses_the_next_message_and_loses_none_that_was_accepted() {
             let _ = std::fs::remove_file(disk.0.join(name));
             let _ = std::fs::remove_dir_all(disk.0.join(name));
         }
+        record_until_full(&scratch, &disk.0.join("recorded"));
     } else {
         println!("no small disk can be mounted here; only the file size limit is tested");
     }

@@ -4,6 +4,8 @@
 //! and its rules are in [`protocol`].
 
 #[cfg(not(loom))]
+pub mod board;
+#[cfg(not(loom))]
 mod control;
 #[cfg(not(loom))]
 mod descriptor;
@@ -13,6 +15,8 @@ mod doorbell;
 mod fork;
 #[cfg(not(loom))]
 mod futex;
+#[cfg(not(loom))]
+pub mod histogram;
 #[cfg(not(loom))]
 mod home;
 #[cfg(not(loom))]
@@ -24,7 +28,11 @@ pub mod protocol;
 #[cfg(not(loom))]
 mod publisher;
 #[cfg(not(loom))]
+pub mod rendezvous;
+#[cfg(not(loom))]
 mod sample;
+#[cfg(not(loom))]
+pub mod socket;
 #[cfg(not(loom))]
 mod subscriber;
 mod sync;

@@ -1,7 +1,7 @@
 //! Model checking of the protocol: every interleaving up to a preemption bound, under the C11 memory model.
 //!
 //! Payloads are loom cells, so a publisher that writes a chunk which somebody still reads is a reported data
-//! race. The kernel's futex queue is a mutex and a condition variable, so a lost wake-up is a reported dead lock.
+//! race. The kernel's futex queue is a mutex and a flag per sleeper, so a lost wake-up is a model without end.
 //! Each ordering has a negative control: a run without it, which must fail. A run that reaches its time limit
 //! fails too: it has proved nothing.
 //!
@@ -14,7 +14,7 @@ use crossdock_shm::protocol::weaken::{self, spot};
 use crossdock_shm::protocol::*;
 use loom::cell::UnsafeCell;
 use loom::sync::atomic::{AtomicU64, Ordering::*};
-use loom::sync::{Arc, Condvar, Mutex};
+use loom::sync::{Arc, Mutex};
 use loom::thread;
 use std::time::{Duration, Instant};
 
@@ -210,37 +210,38 @@ impl<'w> Subscriber<'w> {
     }
 }
 
-/// The kernel's side of futex words: sleepers in a queue, comparison and queueing in one step.
+/// The kernel's side of futex words: sleepers in a queue, comparison and queueing in one step. A sleeper that nobody
+/// wakes looks for ever, which exceeds the branches of a model.
 struct Kernel {
-    state: Mutex<(Vec<bool>, Vec<bool>)>,
-    changed: Condvar,
+    queue: Mutex<Vec<bool>>,
+    woken: Vec<AtomicU64>,
 }
 
 impl Kernel {
     fn new(sleepers: usize) -> Arc<Kernel> {
-        let state = Mutex::new((vec![false; sleepers], vec![false; sleepers]));
-        Arc::new(Kernel { state, changed: Condvar::new() })
+        let woken = (0..sleepers).map(|_| AtomicU64::new(0)).collect();
+        Arc::new(Kernel { queue: Mutex::new(vec![false; sleepers]), woken })
     }
 
     fn wait(&self, sleeper: usize, unchanged: impl FnOnce() -> bool) {
-        let mut state = self.state.lock().unwrap();
-        if !unchanged() {
-            return;
+        {
+            let mut queue = self.queue.lock().unwrap();
+            if !unchanged() {
+                return;
+            }
+            queue[sleeper] = true;
         }
-        state.0[sleeper] = true;
-        while !state.1[sleeper] {
-            state = self.changed.wait(state).unwrap();
+        while self.woken[sleeper].load(Acquire) == 0 {
+            thread::yield_now();
         }
-        state.0[sleeper] = false;
-        state.1[sleeper] = false;
+        self.woken[sleeper].store(0, Relaxed);
     }
 
     fn wake(&self, sleeper: usize) -> bool {
-        let mut state = self.state.lock().unwrap();
-        let sleeps = state.0[sleeper] && !state.1[sleeper];
+        let mut queue = self.queue.lock().unwrap();
+        let sleeps = std::mem::take(&mut queue[sleeper]);
         if sleeps {
-            state.1[sleeper] = true;
-            self.changed.notify_all();
+            self.woken[sleeper].store(1, Release);
         }
         sleeps
     }
@@ -249,7 +250,7 @@ impl Kernel {
 fn explore(name: &str, preemptions: usize, limit_s: u64, model: impl Fn() + Send + Sync + 'static) {
     let mut builder = loom::model::Builder::new();
     builder.preemption_bound = Some(preemptions);
-    builder.max_branches = 50_000;
+    builder.max_branches = 5_000;
     let limit = Duration::from_secs(limit_s);
     builder.max_duration = Some(limit);
     let runs = std::sync::Arc::new(std::sync::atomic::AtomicU64::new(0));
@@ -361,14 +362,17 @@ fn credits() {
 /// Several loans are open, one is abandoned, and they are published in another order than taken. Depth 1: from the
 /// first message on, a reader of the latest value always finds one.
 fn several_loans() {
-    let world = World::new(2, 4, 1);
+    let world = World::new(2, 4, 2);
+    let mut publisher = Publisher::new(&world, 1, vec![0, 1]);
+    assert!(publisher.message());
+    let first = publisher.loan().expect("a chunk");
+    let second = publisher.loan().expect("a chunk");
+    let mut latest = Subscriber::new(&world, 1, world.ring().newest());
+    latest.look();
+    assert_eq!(latest.got, 1, "the latest value is not there while loans are open");
     let other = world.clone();
     let thread = thread::spawn(move || {
-        let newest = other.ring().newest();
-        if newest == 0 {
-            return;
-        }
-        let mut subscriber = Subscriber::new(&other, 0, newest);
+        let mut subscriber = Subscriber::new(&other, 0, other.ring().newest());
         // Each look that finds the message gone has moved on to one that was there then.
         for _ in 0..3 {
             subscriber.look();
@@ -378,10 +382,6 @@ fn several_loans() {
             assert!(subscriber.lost > 0, "depth 1, and yet there is nothing to read");
         }
     });
-    let mut publisher = Publisher::new(&world, 1, vec![0]);
-    assert!(publisher.message());
-    let first = publisher.loan().expect("a chunk");
-    let second = publisher.loan().expect("a chunk");
     world.write(first, 77);
     world.write(second, 2);
     publisher.publish(second);
@@ -452,24 +452,51 @@ fn opening() {
 /// A sample is dropped on another thread and its hold word is used again at once.
 fn dropped_elsewhere() {
     let world = World::new(2, 3, 1);
-    let other = world.clone();
-    let thread = thread::spawn(move || {
-        let mut subscriber = Subscriber::new(&other, 0, 1);
-        let seq = subscriber.next;
-        let Some((offset, _)) = subscriber.take() else { return };
-        let third = other.clone();
-        let dropper = thread::spawn(move || {
-            third.check(offset, seq);
-            Conn::drop_hold(&third.conns[0].hold[0]);
-        });
-        subscriber.look();
-        dropper.join().unwrap();
-    });
     let mut publisher = Publisher::new(&world, 1, vec![0]);
-    for _ in 0..4 {
+    assert!(publisher.message());
+    let mut before = Subscriber::new(&world, 0, 1);
+    let (offset, _) = before.take().expect("message 1");
+    assert!(publisher.message());
+    let (third, other) = (world.clone(), world.clone());
+    let dropper = thread::spawn(move || {
+        third.check(offset, 1);
+        Conn::drop_hold(&third.conns[0].hold[0]);
+    });
+    let reader = thread::spawn(move || Subscriber::new(&other, 0, 2).look());
+    for _ in 0..2 {
         if !publisher.message() {
             break;
         }
+    }
+    dropper.join().unwrap();
+    reader.join().unwrap();
+}
+
+/// A reliable subscriber comes while the publisher runs: from the number that it is told on, nothing is lost.
+fn reliable_joiner() {
+    let world = World::new(2, 4, 1);
+    let other = world.clone();
+    let thread = thread::spawn(move || {
+        other.inbox.push(0);
+        other.inbox.attached();
+        let joined = other.published.load(Acquire) + 1;
+        other.conns[0].cursor.store(joined, Relaxed);
+        let mut subscriber = Subscriber::new(&other, 0, joined);
+        subscriber.look();
+        assert_eq!(subscriber.lost, 0, "a reliable late joiner lost a message");
+    });
+    let mut publisher = Publisher::new(&world, 1, vec![]);
+    for _ in 0..3 {
+        let last = (publisher.seq + 1).saturating_sub(publisher.depth);
+        // 0 as the number joined at: the model's publisher stops for a peer that has not started.
+        if publisher.peers.iter().any(|peer| world.conns[*peer].wanted(0) <= last) {
+            break;
+        }
+        if !publisher.message() {
+            break;
+        }
+        world.ring().before_doors();
+        publisher.absorb();
     }
     thread.join().unwrap();
 }
@@ -688,13 +715,18 @@ fn a_late_joiner_is_seen_by_the_very_next_scan() {
 }
 
 #[test]
+fn a_reliable_late_joiner_loses_nothing() {
+    explore("reliable joiner", 3, 150, reliable_joiner);
+}
+
+#[test]
 fn a_closed_ring_opens_for_its_first_subscriber() {
     explore("opening", 3, 150, opening);
 }
 
 #[test]
 fn a_sample_dropped_on_another_thread_frees_its_hold() {
-    explore("dropped elsewhere", 2, 150, dropped_elsewhere);
+    explore("dropped elsewhere", 3, 150, dropped_elsewhere);
 }
 
 #[test]
@@ -791,17 +823,14 @@ negative_controls! {
     caught_head_and_seq_relaxed: HEAD_RELEASE, 3, || holding(ONE);
     caught_hold_relaxed: HOLD_RELEASE, 3, || holding(Size { messages: 5, ..ONE });
     caught_hold_searched_relaxed: SEARCH_ACQUIRE, 3, dropped_elsewhere;
-    caught_attach_without_fence: ATTACH_FENCE, 3, late_joiner;
+    caught_attach_without_fence: ATTACH_FENCE, 3, reliable_joiner;
     caught_scan_without_inbox: SCAN_INBOX, 3, late_joiner;
     caught_doors_without_inbox: DOOR_INBOX, 3, doorbell_late_joiner;
-    caught_doors_attach_without_fence: ATTACH_FENCE, 3, doorbell_late_joiner;
     caught_cursor_without_fence: CURSOR_FENCE, 4, back_pressure;
     caught_waiting_without_fence: WAITING_FENCE, 4, back_pressure;
     caught_evict_relaxed: EVICT_RELEASE, 3, || holding(ONE);
     caught_bell_before_ready: BELL_ORDER, 4, bell_alone;
-    caught_cursor_read_relaxed: CURSOR_ACQUIRE, 3, credits;
     caught_cursor_stored_relaxed: CURSOR_RELEASE, 3, credits;
     caught_eviction_in_loan: EVICT_IN_LOAN, 3, several_loans;
-    caught_eviction_in_loan_by_late_joiner: EVICT_IN_LOAN, 3, late_joiner;
     caught_relay_after_wake: RELAY_ORDER, 3, wake_relay;
 }

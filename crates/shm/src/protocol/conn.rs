@@ -54,8 +54,8 @@ impl Conn {
     pub fn move_cursor(&self, next: u64, reliable: Option<&AtomicU64>) -> bool {
         let waiting = match reliable {
             None => {
-                // Release pairs with the Acquire of `wanted`: the hold of a message is visible to
-                // whoever sees that the cursor has passed it.
+                // Release pairs with the fence of `begin_scan` behind `wanted`: a subscriber without holds (a
+                // device) has read what the cursor passes.
                 self.cursor.store(next, order_unless(spot::CURSOR_RELEASE, Ordering::Release));
                 return false;
             }
@@ -73,8 +73,9 @@ impl Conn {
     /// Publisher: what this subscriber wants next; `joined` until it has started (rule P3).
     #[inline]
     pub fn wanted(&self, joined: u64) -> u64 {
-        // Acquire pairs with the Release of `move_cursor`.
-        match self.cursor.load(order_unless(spot::CURSOR_ACQUIRE, Ordering::Acquire)) {
+        // Relaxed: what is evicted because of it is reused behind the fence of `begin_scan` only, and that
+        // fence makes this load acquire the Release of `move_cursor`.
+        match self.cursor.load(Ordering::Relaxed) {
             0 => joined,
             cursor => cursor & !GONE,
         }

@@ -45,14 +45,12 @@ pub mod spot {
     pub const EVICT_RELEASE: u32 = 18;
     /// bell: `ready` set after the word instead of before it.
     pub const BELL_ORDER: u32 = 19;
-    /// publisher: cursors read Relaxed before it evicts.
-    pub const CURSOR_ACQUIRE: u32 = 20;
     /// take: cursor stored Relaxed.
-    pub const CURSOR_RELEASE: u32 = 21;
-    /// loan: evicts what falls out of the ring with the next message, as the prototype did.
-    pub const EVICT_IN_LOAN: u32 = 22;
+    pub const CURSOR_RELEASE: u32 = 20;
+    /// loan: evicts what falls out of the ring with the next message.
+    pub const EVICT_IN_LOAN: u32 = 21;
     /// wake relay: bits set after the first futex wake instead of before it.
-    pub const RELAY_ORDER: u32 = 23;
+    pub const RELAY_ORDER: u32 = 22;
 }
 
 #[cfg(loom)]
