@@ -65,7 +65,7 @@ pub use doorbell::Doorbell;
 pub use error::{PortError, PublishCdrError, PublishError, TakeError};
 pub use event::{Event, Mismatch, PeerProcess, Side};
 pub use group::PortGroup;
-pub use handle::{InputHandle, OutputHandle};
+pub use handle::{InputHandle, NextMessage, OutputHandle};
 pub use observer::{
     ConnectionSnapshot, Echo, Echoed, GraphSnapshot, ObserveError, Observer, ObserverOptions,
     PortSnapshot, ProcessSnapshot,

@@ -3,8 +3,9 @@
 
 use std::fmt::Display;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::Duration;
 
-use crossdock_comm::{Doorbell, InputHandle, OutputHandle, PortGroup};
+use crossdock_comm::{Doorbell, DoorbellOptions, InputHandle, OutputHandle, PortGroup};
 use crossdock_graph::NodePlan;
 
 use crate::clock::{Clock, ClockInput};
@@ -16,8 +17,9 @@ use crate::node::{Node, NodeError};
 use crate::origin::Beginning;
 use crate::ready::NumberSet;
 use crate::record::{ChainRecord, NodeRecord};
+use crate::remote::BELLS;
 use crate::setup::Setup;
-use crate::slots::{End, Input, NodeSlot, Purpose, TimerSlot};
+use crate::slots::{End, Input, NodeSlot, Output, Purpose, Successor, TimerSlot};
 use crate::timers::Timers;
 
 impl Executor {
@@ -58,7 +60,11 @@ struct Created {
 
 impl<'a> Assembly<'a> {
     fn new(options: &'a ExecutorOptions<'a>) -> Result<Self, RunError> {
-        let doorbell = options.participant.doorbell().map_err(|error| general(options, &error))?;
+        let spin = Duration::from_micros(options.plan.spin_us.into());
+        let doorbell = options
+            .participant
+            .doorbell(DoorbellOptions { spin })
+            .map_err(|error| general(options, &error))?;
         Ok(Self {
             options,
             group: PortGroup::new(),
@@ -98,9 +104,19 @@ impl<'a> Assembly<'a> {
         self.nodes.push(NodeSlot {
             name: plan.name.clone(),
             node,
+            inputs: inputs.into_boxed_slice(),
+            only_trigger: (triggers.len() == 1 && plan.condition.is_none())
+                .then_some(triggers.start),
             triggers,
             has_condition: plan.condition.is_some(),
-            successors: Box::default(),
+            outputs: outputs
+                .iter()
+                .map(|handle| Output {
+                    handle: handle.clone(),
+                    published: 0,
+                    successors: Box::default(),
+                })
+                .collect(),
             ends: self.ends(plan, &outputs)?,
             record: record.map_err(|error| error.to_string())?,
         });
@@ -145,7 +161,8 @@ impl<'a> Assembly<'a> {
                     purpose,
                     beginning: Beginning::of(&input.topic, chains),
                     depth: input.qos.depth as usize,
-                    position: 0,
+                    inside: false,
+                    released: 0,
                 });
             }
         }
@@ -166,42 +183,56 @@ impl<'a> Assembly<'a> {
         Ok(ends.into_boxed_slice())
     }
 
-    /// Finds for each node the inputs inside this executor that its outputs lead to.
+    /// Finds for each output the nodes of this executor that it leads to.
     fn link(&mut self) {
-        for (slot, plan) in self.nodes.iter_mut().zip(&self.options.plan.nodes) {
-            let topics: Vec<&str> =
-                plan.outputs.iter().map(|output| output.topic.as_str()).collect();
-            let inputs = self.inputs.iter().enumerate();
-            slot.successors = inputs
-                .filter(|(_, input)| input.purpose != Purpose::Command)
-                .filter(|(_, input)| topics.contains(&input.topic.as_str()))
-                .map(|(index, _)| index)
+        for slot in &mut self.nodes {
+            for output in &mut slot.outputs {
+                let inputs = self.inputs.iter_mut().enumerate();
+                let on_topic = inputs.filter(|(_, input)| input.topic == output.handle.topic());
+                let mut successors = Vec::new();
+                for (index, input) in on_topic {
+                    input.inside = true;
+                    if input.purpose != Purpose::Command {
+                        successors.push(Successor { input: index, node: input.node });
+                    }
+                }
+                output.successors = successors.into_boxed_slice();
+            }
+            slot.outputs = std::mem::take(&mut slot.outputs)
+                .into_iter()
+                .filter(|output| !output.successors.is_empty())
                 .collect();
         }
     }
 
-    fn build(self) -> Result<Executor, RunError> {
+    fn build(mut self) -> Result<Executor, RunError> {
         let ExecutorOptions { participant, plan, time, .. } = *self.options;
         let clock_input = match Clock::new(time) {
             Clock::Wall => None,
             Clock::Simulated { .. } => {
-                let input = ClockInput::open(participant, &plan.name, &self.doorbell, &self.group);
-                Some(input.map_err(|error| general(self.options, &error))?)
+                let input = ClockInput::open(participant, &plan.name, &self.doorbell, &self.group)
+                    .map_err(|error| general(self.options, &error))?;
+                if !self.timers.is_empty() {
+                    self.connections.add_clock(&plan.name, input.handle());
+                }
+                Some(input)
             }
         };
         let remote = self.options.remote.clone();
         let names = plan.nodes.iter().map(|node| node.name.clone()).collect();
-        remote.attach(self.doorbell.waker(), names);
-        let mut bells = vec![Vec::new(); self.doorbell.indices()];
+        remote.attach(self.doorbell.control(), names);
+        let mut bells = vec![Vec::new(); BELLS.into()];
         for (index, input) in self.inputs.iter().enumerate() {
             if let Some(bell) = input.handle.doorbell_index() {
-                bells[bell].push(index);
+                bells[usize::from(bell)].push(index);
             }
         }
         Ok(Executor {
             mode: plan.mode,
-            spin_ns: u64::from(plan.spin_us) * 1000,
-            pending: NumberSet::new(self.nodes.len()),
+            released: NumberSet::new(self.nodes.len()),
+            executed: NumberSet::new(self.nodes.len()),
+            next_node: 0,
+            next_input: 0,
             arrived: NumberSet::new(self.inputs.len()),
             unarmed: NumberSet::full(self.inputs.len()),
             nodes: self.nodes,
@@ -212,10 +243,9 @@ impl<'a> Assembly<'a> {
             clock: Clock::new(time),
             clock_input,
             bells,
-            position: 0,
-            served: 0,
             finish: Finish::default(),
             current: None,
+            fault: None,
             untraced: self.options.chains.is_empty(),
             connections: self.connections,
             remote,

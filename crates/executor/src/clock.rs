@@ -4,7 +4,8 @@
 use std::time::Duration;
 
 use crossdock_comm::{
-    Doorbell, Participant, PortError, PortGroup, Qos, Subscriber, SubscriberOptions, TakeError,
+    Doorbell, InputHandle, Participant, PortError, PortGroup, Qos, Subscriber, SubscriberOptions,
+    TakeError,
 };
 use crossdock_graph::Time;
 use crossdock_msg::types::rosgraph_msgs;
@@ -41,7 +42,7 @@ impl Clock {
 }
 
 /// The topic of simulated time, as in ROS 2.
-const CLOCK_TOPIC: &str = "/clock";
+pub(crate) const CLOCK_TOPIC: &str = "/clock";
 
 /// Clock messages that may wait; only the newest counts.
 const CLOCK_DEPTH: usize = 16;
@@ -50,6 +51,7 @@ const CLOCK_DEPTH: usize = 16;
 #[derive(Debug)]
 pub(crate) struct ClockInput {
     subscriber: Subscriber<rosgraph_msgs::Clock>,
+    handle: InputHandle,
 }
 
 impl ClockInput {
@@ -60,13 +62,24 @@ impl ClockInput {
         group: &PortGroup,
     ) -> Result<Self, PortError> {
         let subscriber = participant.subscriber(SubscriberOptions {
-            node: executor.to_owned(),
-            topic: CLOCK_TOPIC.to_owned(),
+            node: executor,
+            topic: CLOCK_TOPIC,
             qos: Qos::best_effort(CLOCK_DEPTH),
             doorbell: Some(doorbell),
             group: Some(group),
         })?;
-        Ok(Self { subscriber })
+        let handle = subscriber.handle();
+        Ok(Self { subscriber, handle })
+    }
+
+    /// Has the publisher ring again; true when a message is there already.
+    pub(crate) fn arm(&self) -> bool {
+        self.handle.arm()
+    }
+
+    /// What connections are counted by.
+    pub(crate) fn handle(&self) -> &InputHandle {
+        &self.handle
     }
 
     /// The time of the newest message, if one has come since the last call, ns.
@@ -75,7 +88,9 @@ impl ClockInput {
         if !self.subscriber.is_ready() {
             return Ok(None);
         }
-        let Some(sample) = self.subscriber.latest()? else { return Ok(None) };
+        let sample = self.subscriber.latest()?;
+        self.handle.mark_processed();
+        let Some(sample) = sample else { return Ok(None) };
         let clock = sample.message().clock();
         let seconds = u64::try_from(clock.sec()).unwrap_or(0);
         Ok(Some(seconds * 1_000_000_000 + u64::from(clock.nanosec())))

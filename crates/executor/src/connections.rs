@@ -1,16 +1,19 @@
 //! The barrier before the start: every connection that the plan expects of an executor's ports.
 //! It must not know how connections are made.
 
-use std::thread;
 use std::time::{Duration, Instant};
 
-use crossdock_comm::{InputHandle, OutputHandle};
+use crossdock_comm::event::Event;
+use crossdock_comm::{InputHandle, OutputHandle, Participant};
 use crossdock_graph::NodePlan;
 
-use crate::executor::{Remote, RunError};
+use crate::clock::CLOCK_TOPIC;
+use crate::executor::RunError;
+use crate::remote::Remote;
 
-/// Time between two looks at the connections. Only before the start.
-const LOOK_INTERVAL: Duration = Duration::from_millis(2);
+/// Longest wait for a change of the connections until the next look at whether the executor is to
+/// stop.
+const STOP_INTERVAL: Duration = Duration::from_millis(100);
 
 /// What the ports of an executor are to be connected to.
 #[derive(Debug, Default)]
@@ -31,6 +34,8 @@ struct Expected {
 enum Handle {
     Input(InputHandle),
     Output(OutputHandle),
+    /// Of the executor itself, for simulated time.
+    Clock(InputHandle),
 }
 
 impl Connections {
@@ -59,28 +64,63 @@ impl Connections {
         }
     }
 
+    /// Adds the one publisher of simulated time that timers need.
+    pub(crate) fn add_clock(&mut self, executor: &str, handle: &InputHandle) {
+        self.expected.push(Expected {
+            node: String::new(),
+            port: executor.to_owned(),
+            topic: CLOCK_TOPIC.to_owned(),
+            handle: Handle::Clock(handle.clone()),
+            count: 1,
+        });
+    }
+
     /// Waits until all stand, at most `timeout`, or until the executor is stopped.
-    pub(crate) fn wait(&self, timeout: Duration, remote: &Remote) -> Result<(), RunError> {
+    pub(crate) fn wait(
+        &self,
+        participant: &Participant,
+        timeout: Duration,
+        remote: &Remote,
+    ) -> Result<(), RunError> {
         let deadline = Instant::now() + timeout;
         loop {
+            let seen = participant.changes();
             let Some(missing) = self.expected.iter().find(|expected| !expected.stands()) else {
                 return Ok(());
             };
             if remote.is_stopped() {
                 return Ok(());
             }
-            if Instant::now() >= deadline {
+            if let Some(error) = mismatch(participant) {
+                return Err(error);
+            }
+            let rest = deadline.saturating_duration_since(Instant::now());
+            if rest.is_zero() {
                 return Err(missing.error(timeout));
             }
-            thread::sleep(LOOK_INTERVAL);
+            participant.wait_change(seen, rest.min(STOP_INTERVAL));
         }
     }
+}
+
+/// The first of the connections that cannot be made because the two sides do not fit.
+fn mismatch(participant: &Participant) -> Option<RunError> {
+    let (events, _) = participant.take_events();
+    let mismatch = events.into_iter().find_map(|event| match event {
+        Event::Mismatch(mismatch) => Some(mismatch),
+        _ => None,
+    })?;
+    let ours = [&mismatch.publisher, &mismatch.subscriber]
+        .into_iter()
+        .find(|side| side.process == participant.process());
+    let node = ours.map(|side| side.node.clone()).unwrap_or_default();
+    Some(RunError { node, error: mismatch.to_string() })
 }
 
 impl Expected {
     fn matched(&self) -> usize {
         match &self.handle {
-            Handle::Input(input) => input.matched(),
+            Handle::Input(input) | Handle::Clock(input) => input.matched(),
             Handle::Output(output) => output.matched(),
         }
     }
@@ -90,17 +130,23 @@ impl Expected {
     }
 
     fn error(&self, timeout: Duration) -> RunError {
-        let (kind, others) = match self.handle {
-            Handle::Input(_) => ("input", "publishers"),
-            Handle::Output(_) => ("output", "subscribers"),
-        };
         let Self { node, port, topic, count, .. } = self;
-        let error = format!(
-            "{kind} `{port}` on topic {topic} has {} of its {count} {others} after {} s; look at \
-             what the processes that hold the others report",
-            self.matched(),
-            timeout.as_secs()
-        );
+        let (matched, waited_s) = (self.matched(), timeout.as_secs());
+        let advice = "look at what the processes that hold the others report";
+        let error = match self.handle {
+            Handle::Input(_) => format!(
+                "input `{port}` on topic {topic} has {matched} of its {count} publishers after \
+                 {waited_s} s; {advice}"
+            ),
+            Handle::Output(_) => format!(
+                "output `{port}` on topic {topic} has {matched} of its {count} subscribers after \
+                 {waited_s} s; {advice}"
+            ),
+            Handle::Clock(_) => format!(
+                "the timers of executor `{port}` go by simulated time, but nobody publishes on \
+                 {topic} after {waited_s} s; play a recording, or add a node that publishes it"
+            ),
+        };
         RunError { node: node.clone(), error }
     }
 }

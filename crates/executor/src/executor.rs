@@ -1,14 +1,12 @@
 //! The executor: one thread that owns nodes and runs each when its trigger fires. This file holds
-//! what its owner sees and the loop; `schedule` decides who is next, `assembly` builds the whole.
-//! It must not know processes, launchers or files.
+//! what its owner sees and the execution of a node; `schedule` decides who is next, `sleep` what
+//! wakes it, `assembly` builds the whole. It must not know processes, launchers or files.
 
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use crossdock_comm::{Doorbell, Participant, PortGroup, Waker};
+use crossdock_comm::{Doorbell, Participant, PortGroup};
 use crossdock_graph::{Chain, ExecutorMode, ExecutorPlan, Time};
 
 use crate::clock::{Clock, ClockInput};
@@ -19,7 +17,8 @@ use crate::lockstep::{Lockstep, LockstepState};
 use crate::origin::{self, NO_ORIGIN, Origin};
 use crate::package::Package;
 use crate::ready::NumberSet;
-use crate::record::{Statistics, node_counter};
+use crate::record::Statistics;
+use crate::remote::Remote;
 use crate::slots::{Input, NodeSlot, TimerSlot};
 use crate::timers::Timers;
 
@@ -76,66 +75,6 @@ impl fmt::Display for RunError {
 
 impl std::error::Error for RunError {}
 
-/// Stops an executor from another thread.
-#[derive(Clone, Debug, Default)]
-pub struct Remote {
-    shared: Arc<RemoteState>,
-}
-
-#[derive(Debug, Default)]
-struct RemoteState {
-    stopped: AtomicBool,
-    /// Index of the node that executes, from 1; 0: none.
-    executing: AtomicUsize,
-    /// Known once the executor is made.
-    made: OnceLock<(Waker, Vec<String>)>,
-}
-
-impl Remote {
-    /// A handle for an executor that is still to be made.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Lets the executor return from [`Executor::run`] when the execution under way has, or
-    /// immediately when it sleeps or is still to run. Does not block.
-    pub fn stop(&self) {
-        // SeqCst: the flag is seen by whoever is woken by the bell rung after it.
-        self.shared.stopped.store(true, Ordering::SeqCst);
-        if let Some((waker, _)) = self.shared.made.get() {
-            waker.wake();
-        }
-    }
-
-    /// The name of the node that executes right now, if any.
-    #[must_use]
-    pub fn node(&self) -> Option<String> {
-        let executing = self.shared.executing.load(Ordering::Relaxed).checked_sub(1)?;
-        self.shared.made.get()?.1.get(executing).cloned()
-    }
-
-    pub(crate) fn is_stopped(&self) -> bool {
-        self.shared.stopped.load(Ordering::Relaxed)
-    }
-
-    /// Called once by the executor; a stop that came before is seen by its first look at the flag.
-    pub(crate) fn attach(&self, waker: Waker, nodes: Vec<String>) {
-        // A second executor on the same handle would be a mistake of the caller without harm: the
-        // handle goes on belonging to the first.
-        let _ = self.shared.made.set((waker, nodes));
-    }
-
-    #[inline]
-    fn set_executing(&self, node: usize) {
-        self.shared.executing.store(node + 1, Ordering::Relaxed);
-    }
-
-    fn set_idle(&self) {
-        self.shared.executing.store(0, Ordering::Relaxed);
-    }
-}
-
 /// One thread's nodes and the loop that runs them.
 ///
 /// Made on the thread on which it runs, which it never leaves. After [`connect`](Self::connect)
@@ -144,7 +83,6 @@ impl Remote {
 #[derive(Debug)]
 pub struct Executor {
     pub(crate) mode: ExecutorMode,
-    pub(crate) spin_ns: u64,
     pub(crate) nodes: Vec<NodeSlot>,
     /// Every input that can release a node, in graph order.
     pub(crate) inputs: Vec<Input>,
@@ -154,18 +92,22 @@ pub struct Executor {
     pub(crate) clock: Clock,
     pub(crate) clock_input: Option<ClockInput>,
     /// Chain mode: nodes that messages from inside have released.
-    pub(crate) pending: NumberSet,
+    pub(crate) released: NumberSet,
+    /// Chain mode: nodes that have executed in this round and may have more to do in the next.
+    pub(crate) executed: NumberSet,
+    /// Chain mode: where the round is, and which input from outside has its turn next.
+    pub(crate) next_node: usize,
+    pub(crate) next_input: usize,
     /// Inputs at which there may be a message: in chain mode those from outside, in event mode all.
     pub(crate) arrived: NumberSet,
     /// Inputs whose publishers have to be asked to ring again before the executor sleeps.
     pub(crate) unarmed: NumberSet,
-    /// Where the chain is: the last node executed, and the last input served from outside.
-    pub(crate) position: usize,
-    pub(crate) served: usize,
     /// Inputs by the index under which the doorbell rings for them.
     pub(crate) bells: Vec<Vec<usize>>,
     pub(crate) finish: Finish,
     pub(crate) current: Option<Step>,
+    /// Why the run cannot go on, found while looking for the next step.
+    pub(crate) fault: Option<RunError>,
     /// No span is measured, so that no message needs an origin.
     pub(crate) untraced: bool,
     pub(crate) connections: Connections,
@@ -180,20 +122,18 @@ pub struct Executor {
 pub(crate) struct Step {
     pub(crate) node: usize,
     pub(crate) cause: Cause,
-    /// When the message that released it was published, or the timer was due.
-    pub(crate) stamp_ns: u64,
 }
 
 /// Why a node is next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Cause {
-    /// Index of the input.
+    /// The message on the input of this index.
     Input(usize),
     /// The node's condition holds.
     Condition,
-    /// Index of the timer.
-    Timer(usize),
-    /// Index of the lockstep.
+    /// The timer of this index was due at this time.
+    Timer { index: usize, due_ns: u64 },
+    /// The lockstep of this index is released.
     Lockstep(usize),
 }
 
@@ -202,9 +142,9 @@ impl Executor {
     ///
     /// # Errors
     ///
-    /// They do not within `timeout`; the error names what is missing.
+    /// They do not within `timeout`, or two sides do not fit; the error names them.
     pub fn connect(&mut self, timeout: Duration) -> Result<(), RunError> {
-        self.connections.wait(timeout, &self.remote)
+        self.connections.wait(&self.participant, timeout, &self.remote)
     }
 
     /// Runs the nodes until the run is stopped or finished. Sleeps on the doorbell's one futex
@@ -219,10 +159,16 @@ impl Executor {
         // it costs nothing per execution.
         let ended = catch_unwind(AssertUnwindSafe(|| self.serve()));
         self.remote.set_idle();
-        match ended {
-            Ok(ended) => ended,
-            Err(panic) => Err(self.failure(&format!("panicked: {}", panic_text(&*panic)))),
-        }
+        ended.unwrap_or_else(|panic| {
+            let text = panic_text(&*panic);
+            match self.current {
+                Some(step) => Err(self.failure(step, &format!("panicked: {text}"))),
+                None => Err(RunError {
+                    node: String::new(),
+                    error: format!("the executor panicked: {text}"),
+                }),
+            }
+        })
     }
 
     fn serve(&mut self) -> Result<RunEnd, RunError> {
@@ -230,6 +176,9 @@ impl Executor {
             if let Some(step) = self.next() {
                 self.execute(step)?;
                 continue;
+            }
+            if let Some(fault) = self.fault.take() {
+                return Err(fault);
             }
             if let Some(reason) = self.finish.report() {
                 return Ok(RunEnd::Finished { reason });
@@ -244,114 +193,72 @@ impl Executor {
     #[inline]
     fn execute(&mut self, step: Step) -> Result<(), RunError> {
         self.current = Some(step);
-        self.position = step.node;
         self.remote.set_executing(step.node);
-        let origin = self.origin(step);
-        self.group.set_origin(origin);
-        self.release(step);
+        let origin = if self.untraced { NO_ORIGIN } else { self.begin_origin(step) };
         let clock = self.clock_of(step);
         let slot = &mut self.nodes[step.node];
         let trigger = match step.cause {
-            Cause::Input(input) => Trigger::Input(&self.inputs[input].port),
-            Cause::Condition => Trigger::Condition,
-            Cause::Timer(timer) => Trigger::Timer(&self.timer_slots[timer].name),
-            Cause::Lockstep(lockstep) => Trigger::Timer(&self.locksteps[lockstep].timer),
+            Cause::Input(input) => {
+                self.inputs[input].released += 1;
+                Trigger::Input(&self.inputs[input].port)
+            }
+            Cause::Condition => {
+                let inputs = &mut self.inputs[slot.triggers.clone()];
+                inputs.iter_mut().for_each(|input| input.released += 1);
+                Trigger::Condition
+            }
+            Cause::Timer { index, .. } => Trigger::Timer(&self.timer_slots[index].name),
+            Cause::Lockstep(index) => Trigger::Timer(&self.locksteps[index].timer),
         };
-        let mut context =
-            Context { node: &slot.name, trigger, clock: &clock, finish: &mut self.finish };
+        let finish = &mut self.finish;
+        let mut context = Context { node: &slot.name, trigger, clock: &clock, finish };
         let start_ns = slot.record.start_ns();
         let result = slot.node.execute(&mut context);
         slot.record.executed(start_ns);
         if let Err(error) = result {
-            return Err(self.failure(&format!("failed: {error}")));
+            return Err(self.failure(step, &format!("failed: {error}")));
         }
-        self.settle(step, origin);
+        if let Cause::Lockstep(index) = step.cause {
+            self.locksteps[index].settle();
+        }
+        for end in &mut slot.ends {
+            end.settle(origin);
+        }
         if self.finish.is_new() {
             self.begin_finish();
         }
+        self.release_successors(step.node);
         Ok(())
     }
 
-    /// What messages published by this step will say of their cause.
-    #[inline]
-    fn origin(&self, step: Step) -> Origin {
-        if self.untraced {
-            return NO_ORIGIN;
-        }
-        match step.cause {
+    /// What the messages that this step publishes will say of their cause.
+    fn begin_origin(&mut self, step: Step) -> Origin {
+        let origin = match step.cause {
             Cause::Input(input) => self.inputs[input].origin(),
             Cause::Condition => {
                 let inputs = &self.inputs[self.nodes[step.node].triggers.clone()];
                 origin::join(inputs.iter().map(Input::origin))
             }
-            Cause::Timer(_) | Cause::Lockstep(_) => NO_ORIGIN,
-        }
-    }
-
-    /// Notes where the inputs stand, to see afterwards what the node has taken.
-    #[inline]
-    fn release(&mut self, step: Step) {
-        match step.cause {
-            Cause::Input(input) => self.inputs[input].release(),
-            Cause::Condition => {
-                let triggers = self.nodes[step.node].triggers.clone();
-                self.inputs[triggers].iter_mut().for_each(Input::release);
-            }
-            Cause::Timer(_) | Cause::Lockstep(_) => {}
-        }
+            Cause::Timer { .. } | Cause::Lockstep(_) => NO_ORIGIN,
+        };
+        self.group.set_origin(origin);
+        origin
     }
 
     /// The clock that a node sees in this step. Timers of simulated time see the time at which
-    /// they were due, so that it does not matter in which jumps that time advances.
+    /// they were due, so that it does not matter in which jumps that time advances; a lockstep
+    /// makes the time.
     #[inline]
     fn clock_of(&mut self, step: Step) -> Clock {
         match (step.cause, self.clock) {
-            (Cause::Timer(_), Clock::Simulated { .. }) => {
-                Clock::Simulated { now_ns: step.stamp_ns }
+            (Cause::Timer { due_ns, .. }, Clock::Simulated { .. }) => {
+                Clock::Simulated { now_ns: due_ns }
             }
-            (Cause::Lockstep(_), Clock::Simulated { .. }) => {
-                self.clock = Clock::Simulated { now_ns: step.stamp_ns };
+            (Cause::Lockstep(index), Clock::Simulated { .. }) => {
+                self.clock = Clock::Simulated { now_ns: self.locksteps[index].due_ns };
                 self.clock
             }
             (_, clock) => clock,
-        }
-    }
-
-    /// After an execution: what it was released for is done, and what it published releases
-    /// others.
-    #[inline]
-    fn settle(&mut self, step: Step, origin: Origin) {
-        let slot = &mut self.nodes[step.node];
-        let left = match step.cause {
-            Cause::Input(input) => self.inputs[input].settle(),
-            Cause::Condition => {
-                self.inputs[slot.triggers.clone()].iter_mut().map(Input::settle).sum()
-            }
-            Cause::Timer(_) => 0,
-            Cause::Lockstep(lockstep) => {
-                self.locksteps[lockstep].settle();
-                0
-            }
-        };
-        if left > 0 {
-            slot.record.count(node_counter::NOT_TAKEN, left);
-        }
-        let released = match self.mode {
-            ExecutorMode::Event => &mut self.arrived,
-            _ => &mut self.pending,
-        };
-        for &input in &slot.successors {
-            let successor = &self.inputs[input];
-            if successor.handle.is_ready() {
-                released.insert(if self.mode == ExecutorMode::Event {
-                    input
-                } else {
-                    successor.node
-                });
-            }
-        }
-        for end in &mut slot.ends {
-            end.settle(origin);
         }
     }
 
@@ -365,34 +272,31 @@ impl Executor {
         self.finish.begin(self.inputs.iter().map(|input| input.depth).sum());
     }
 
-    /// The report of what went wrong in the current step.
-    fn failure(&self, what: &str) -> RunError {
-        let Some(step) = self.current else {
-            return RunError { node: String::new(), error: format!("the executor {what}") };
-        };
+    /// The report of what went wrong in a step.
+    #[cold]
+    pub(crate) fn failure(&self, step: Step, what: &str) -> RunError {
         let cause = match step.cause {
-            Cause::Input(input) => format!(
-                "by the message on input `{}` that was published at {} s",
-                self.inputs[input].port,
-                seconds(step.stamp_ns)
-            ),
-            Cause::Condition => format!(
-                "by the messages of its condition, the last published at {} s",
-                seconds(step.stamp_ns)
-            ),
-            Cause::Timer(timer) => format!(
-                "by timer `{}` due at {} s",
-                self.timer_slots[timer].name,
-                seconds(step.stamp_ns)
-            ),
-            Cause::Lockstep(lockstep) => format!(
-                "by timer `{}` due at {} s",
-                self.locksteps[lockstep].timer,
-                seconds(step.stamp_ns)
-            ),
+            Cause::Input(input) => {
+                let Input { port, handle, .. } = &self.inputs[input];
+                let published = seconds(handle.last_stamp_ns());
+                format!("message on input `{port}` that was published at {published} s")
+            }
+            Cause::Condition => {
+                let inputs = self.inputs[self.nodes[step.node].triggers.clone()].iter();
+                let last_ns = inputs.map(|input| input.handle.last_stamp_ns()).max();
+                let published = seconds(last_ns.unwrap_or(0));
+                format!("messages of its condition, the last published at {published} s")
+            }
+            Cause::Timer { index, due_ns } => {
+                format!("timer `{}` due at {} s", self.timer_slots[index].name, seconds(due_ns))
+            }
+            Cause::Lockstep(index) => {
+                let Lockstep { timer, due_ns, .. } = &self.locksteps[index];
+                format!("timer `{timer}` due at {} s", seconds(*due_ns))
+            }
         };
         let node = self.nodes[step.node].name.clone();
-        RunError { node, error: format!("released {cause}, it {what}") }
+        RunError { node, error: format!("released by the {cause}, it {what}") }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Lockstep: without real-time pacing, a timer that fires when the graph has answered what its
 //! node published last. It must not know executors.
 
-use crossdock_comm::{InputHandle, OutputHandle};
+use crossdock_comm::{InputHandle, OutputHandle, TakeError};
 use crossdock_graph::{InputPlan, TimerPlan};
 
 /// A `header.stamp`: seconds and nanoseconds.
@@ -58,22 +58,26 @@ impl Lockstep {
 
     /// Whether the timer is due. Older commands answer nothing that is still open; they are
     /// skipped.
+    ///
+    /// # Errors
+    ///
+    /// The command cannot be looked at: the node holds too many samples, or it is damaged.
     #[inline]
-    pub(crate) fn is_due(&mut self) -> bool {
+    pub(crate) fn is_due(&mut self) -> Result<bool, TakeError> {
         let LockstepState::Command(wanted) = self.state else {
-            return self.state == LockstepState::Due;
+            return Ok(self.state == LockstepState::Due);
         };
         for _ in 0..=self.depth {
-            match self.command.peek_header_stamp() {
-                Some(stamp) if stamp < wanted => self.command.skip(),
+            match self.command.peek_header_stamp()? {
+                Some(stamp) if stamp < wanted => self.command.skip()?,
                 Some(_) => {
                     self.state = LockstepState::Due;
-                    return true;
+                    return Ok(true);
                 }
-                None => return false,
-            }
+                None => return Ok(false),
+            };
         }
-        false
+        Ok(false)
     }
 
     /// Whether there is something that [`is_due`](Self::is_due) has to look at.

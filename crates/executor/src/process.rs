@@ -20,9 +20,10 @@ use crate::control::{
     CONTROL_VALUE, CONTROL_VARIABLE, ControlError, ControlSocket, Received, Report, Request,
     readable,
 };
-use crate::executor::{Executor, ExecutorOptions, Remote, RunEnd, RunError, panic_text};
+use crate::executor::{Executor, ExecutorOptions, RunEnd, RunError, panic_text};
 use crate::package::{Package, PackageError};
 use crate::record::Statistics;
+use crate::remote::Remote;
 
 /// How long nodes may take to return when the run is to stop.
 const STOP_TIMEOUT: Duration = Duration::from_secs(10);
@@ -113,9 +114,8 @@ impl Process {
     }
 
     fn spawn_executors(&mut self, package: Package, plan: ProcessPlan) -> Result<(), String> {
-        let participant =
-            Participant::open(ParticipantOptions::of_process(plan.domain_id, &plan.name))
-                .map_err(|error| error.to_string())?;
+        let participant = Participant::open(ParticipantOptions::new(plan.domain_id, &plan.name))
+            .map_err(|error| error.to_string())?;
         let shared = Arc::new(Shared { package, plan, participant });
         for index in 0..shared.plan.executors.len() {
             let (start, started) = channel();

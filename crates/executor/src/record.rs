@@ -1,8 +1,8 @@
 //! What an executor tells of its nodes and spans on the board, where observers read it.
 //! It must not know who reads it or how it is shown.
 
-use crossdock_comm::board::{AddEntityError, Board, Entity, EntityDescription, WithHistogram};
 use crossdock_comm::entities::kind;
+use crossdock_comm::{Board, Entity, EntityDescription, PortError, WithHistogram};
 use crossdock_graph::NodePlan;
 
 use crate::clock::monotonic_ns;
@@ -44,6 +44,7 @@ pub enum Statistics {
 pub(crate) struct NodeRecord {
     entity: Entity,
     statistics: Statistics,
+    executions: u64,
 }
 
 impl NodeRecord {
@@ -51,14 +52,14 @@ impl NodeRecord {
         board: &Board,
         plan: &NodePlan,
         statistics: Statistics,
-    ) -> Result<Self, AddEntityError> {
+    ) -> Result<Self, PortError> {
         let entity = board.add(EntityDescription {
             kind: kind::NODE,
             name: &plan.name,
             detail: format!("{}/{}", plan.package, plan.node_type).as_bytes(),
             histogram: WithHistogram::Yes,
         })?;
-        Ok(Self { entity, statistics })
+        Ok(Self { entity, statistics, executions: 0 })
     }
 
     /// When the execution starts, if that is measured.
@@ -67,13 +68,20 @@ impl NodeRecord {
         (self.statistics == Statistics::On).then(monotonic_ns)
     }
 
-    /// Counts an execution, and its time if its start was measured.
+    /// Counts an execution, and its time if its start was measured. The count is on the board
+    /// after the next [`show`](Self::show).
     #[inline]
-    pub(crate) fn executed(&self, start_ns: Option<u64>) {
-        self.entity.add(node_counter::EXECUTIONS, 1);
+    pub(crate) fn executed(&mut self, start_ns: Option<u64>) {
+        self.executions += 1;
         if let Some(start_ns) = start_ns {
             self.entity.record_ns(monotonic_ns().saturating_sub(start_ns));
         }
+    }
+
+    /// Shows what has been counted, and counts messages that the node did not take.
+    pub(crate) fn show(&self, not_taken: u64) {
+        self.entity.set(node_counter::EXECUTIONS, self.executions);
+        self.entity.add(node_counter::NOT_TAKEN, not_taken);
     }
 
     /// Counts something else.
@@ -90,10 +98,7 @@ pub(crate) struct ChainRecord {
 }
 
 impl ChainRecord {
-    pub(crate) fn new(
-        board: &Board,
-        chain: &crossdock_graph::Chain,
-    ) -> Result<Self, AddEntityError> {
+    pub(crate) fn new(board: &Board, chain: &crossdock_graph::Chain) -> Result<Self, PortError> {
         let entity = board.add(EntityDescription {
             kind: kind::CHAIN,
             name: &chain.name,

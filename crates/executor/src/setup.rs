@@ -56,8 +56,8 @@ impl<'a> Setup<'a> {
         let input = &self.plan.inputs[index];
         self.check::<T>(port, &input.message_type, self.inputs[index].is_some())?;
         let options = SubscriberOptions {
-            node: self.plan.name.clone(),
-            topic: input.topic.clone(),
+            node: &self.plan.name,
+            topic: &input.topic,
             qos: qos(&input.qos),
             doorbell: Purpose::of(self.plan, input).map(|_| self.doorbell),
             group: Some(self.group),
@@ -82,8 +82,8 @@ impl<'a> Setup<'a> {
         let output = &self.plan.outputs[index];
         self.check::<T>(port, &output.message_type, self.outputs[index].is_some())?;
         let options = PublisherOptions {
-            node: self.plan.name.clone(),
-            topic: output.topic.clone(),
+            node: &self.plan.name,
+            topic: &output.topic,
             qos: qos(&output.qos),
             max_bytes: max_bytes(output),
             group: Some(self.group),

@@ -1,10 +1,10 @@
 //! What wakes an executor and what lets it sleep: its doorbell, simulated time, the next timer.
-//! It must not know in which order woken nodes run.
+//! It must not know in which order nodes run.
 
 use std::time::Duration;
 
-use crate::clock::{Clock, monotonic_ns};
-use crate::executor::{Cause, Executor, Step};
+use crate::clock::{Clock, ClockInput, monotonic_ns};
+use crate::executor::Executor;
 use crate::slots::{Input, Purpose};
 
 impl Executor {
@@ -13,7 +13,7 @@ impl Executor {
     pub(crate) fn drain_doorbell(&mut self) {
         let Self { doorbell, bells, inputs, arrived, unarmed, .. } = self;
         doorbell.drain(|bell| {
-            for &input in bells.get(bell).into_iter().flatten() {
+            for &input in bells.get(usize::from(bell)).into_iter().flatten() {
                 unarmed.insert(input);
                 if inputs[input].purpose != Purpose::Command {
                     arrived.insert(input);
@@ -52,63 +52,24 @@ impl Executor {
         }
     }
 
-    /// The lockstep whose command has arrived.
-    pub(crate) fn next_lockstep(&mut self) -> Option<Step> {
-        for (index, lockstep) in self.locksteps.iter_mut().enumerate() {
-            if lockstep.is_due() {
-                // Only one release per answer; the node's execution says what it waits for next.
-                return Some(Step {
-                    node: lockstep.node,
-                    cause: Cause::Lockstep(index),
-                    stamp_ns: lockstep.due_ns,
-                });
-            }
-        }
-        None
-    }
-
     /// Sleeps until something arrives, a timer is due, or the executor is stopped; returns at once
-    /// when something arrived meanwhile. Spurious returns are allowed.
+    /// when something arrived meanwhile. May return without a reason.
     pub(crate) fn sleep(&mut self) {
-        if self.spin_ns > 0 && self.spin() {
-            return;
-        }
-        if self.arm() || self.remote.is_stopped() {
-            return;
-        }
         self.participant.announce_idle();
         let timeout = match (self.clock, self.timers.next_ns()) {
             (Clock::Wall, Some(next_ns)) => {
-                let rest_ns = next_ns.saturating_sub(monotonic_ns());
-                Some(Duration::from_nanos(rest_ns))
+                Some(Duration::from_nanos(next_ns.saturating_sub(monotonic_ns())))
             }
             _ => None,
         };
-        self.doorbell.sleep(timeout);
-    }
-
-    /// Polls for at most the spin time; true when something has arrived.
-    fn spin(&mut self) -> bool {
-        let end_ns = monotonic_ns().saturating_add(self.spin_ns);
-        loop {
-            let arrived = self.unarmed.iter().find(|&input| self.is_work(input));
-            if let Some(input) = arrived {
-                self.note(input);
-            }
-            if arrived.is_some() || self.doorbell.has_rung() {
-                return true;
-            }
-            if monotonic_ns() >= end_ns || self.remote.is_stopped() {
-                return false;
-            }
-            std::hint::spin_loop();
-        }
+        let doorbell = self.doorbell.clone();
+        doorbell.sleep(timeout, || self.arm() || self.remote.is_stopped());
     }
 
     /// Asks the publishers of all inputs that have been served to ring again. True when a message
     /// has come meanwhile: nobody will ring for it.
     fn arm(&mut self) -> bool {
-        let mut work = false;
+        let mut work = self.clock_input.as_ref().is_some_and(ClockInput::arm);
         let mut from = 0;
         while let Some(input) = self.unarmed.next(from) {
             from = input + 1;

@@ -4,7 +4,7 @@
 use std::fmt;
 use std::ops::Range;
 
-use crossdock_comm::{InputHandle, OutputHandle};
+use crossdock_comm::{InputHandle, OutputHandle, TakeError};
 use crossdock_graph::{InputPlan, NodePlan, TimerPlan};
 
 use crate::node::Node;
@@ -15,12 +15,16 @@ use crate::record::{ChainRecord, NodeRecord};
 pub(crate) struct NodeSlot {
     pub(crate) name: String,
     pub(crate) node: Box<dyn Node>,
+    /// All its inputs: what it has taken from them is processed when it returns.
+    pub(crate) inputs: Box<[InputHandle]>,
     /// Its releasing inputs, as a range of the executor's inputs.
     pub(crate) triggers: Range<usize>,
+    /// The only one of them, if it needs no other.
+    pub(crate) only_trigger: Option<usize>,
     /// Whether it runs only when all of these hold messages of one stamp.
     pub(crate) has_condition: bool,
-    /// Inputs of this executor that its outputs lead to, in graph order.
-    pub(crate) successors: Box<[usize]>,
+    /// Its outputs that lead to nodes of this executor.
+    pub(crate) outputs: Box<[Output]>,
     /// Its outputs on which measured spans end.
     pub(crate) ends: Box<[End]>,
     pub(crate) record: NodeRecord,
@@ -30,6 +34,23 @@ impl fmt::Debug for NodeSlot {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("NodeSlot").field("name", &self.name).finish_non_exhaustive()
     }
+}
+
+/// An output that leads to nodes of the same executor.
+#[derive(Debug)]
+pub(crate) struct Output {
+    pub(crate) handle: OutputHandle,
+    /// Messages published up to the last look.
+    pub(crate) published: u64,
+    /// Where they lead, in graph order.
+    pub(crate) successors: Box<[Successor]>,
+}
+
+/// An input that an output of the same executor leads to, and its node.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Successor {
+    pub(crate) input: usize,
+    pub(crate) node: usize,
 }
 
 /// An input that can release a node.
@@ -45,27 +66,24 @@ pub(crate) struct Input {
     pub(crate) beginning: Option<Beginning>,
     /// Messages that can wait in it.
     pub(crate) depth: usize,
-    /// Messages that it had been through when the node was released last.
-    pub(crate) position: u64,
+    /// Whether this executor's own nodes publish on its topic.
+    pub(crate) inside: bool,
+    /// Messages that have left the input, or will have when the node has been settled.
+    pub(crate) released: u64,
 }
 
 impl Input {
-    /// Before an execution that this input releases.
+    /// After executions that this input released: their messages are done with, even if the node
+    /// did not take them. Gives the number of messages that it left.
     #[inline]
-    pub(crate) fn release(&mut self) {
-        self.position = self.handle.position();
-    }
-
-    /// After an execution that this input released: the message is done with, even if the node
-    /// did not take it. Gives the number of messages that it left, 0 or 1.
-    #[inline]
-    pub(crate) fn settle(&mut self) -> u64 {
-        let left = self.handle.position() == self.position;
-        if left {
-            self.handle.skip();
+    pub(crate) fn settle(&mut self) -> Result<u64, TakeError> {
+        let mut left = 0;
+        // At most as many rounds as there were executions since the last time.
+        while self.handle.passed() < self.released && self.handle.skip()? {
+            left += 1;
         }
-        self.handle.mark_processed();
-        left.into()
+        self.released = self.handle.passed();
+        Ok(left)
     }
 
     /// The origin that what follows from its next message inherits.

@@ -167,7 +167,7 @@ topics: { /seconds: { external: true } }
     for mode in ["chain", "event"] {
         let run = Prepared::new(&format!("ticks_{mode}"), graph, mode, SIMULATED);
         let seconds = run.publisher("/seconds");
-        let log = run.finish_after(|| {
+        let log = run.finish_after(&[&seconds], || {
             for x in [10.0, 12.5, 13.0] {
                 support::nodes::publish(&seconds, x).expect("published");
             }

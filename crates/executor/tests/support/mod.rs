@@ -6,15 +6,18 @@
 pub mod nodes;
 
 use std::cell::RefCell;
-use std::fs::File;
+use std::fs::{DirBuilder, File};
 use std::io::Write;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crossdock_comm::{
     Participant, ParticipantOptions, Publisher, PublisherOptions, Qos, Rendezvous,
 };
-use crossdock_executor::{Executor, ExecutorOptions, Remote, RunEnd, RunError, Statistics};
+use crossdock_executor::{
+    Executor, ExecutorOptions, Package, Remote, RunEnd, RunError, Statistics,
+};
 use crossdock_graph::{
     Graph, Interfaces, Mapping, Pacing, Plan, ProcessPlan, RunOptions, Time, check,
 };
@@ -54,7 +57,7 @@ pub struct Folder(PathBuf);
 impl Folder {
     pub fn new(test: &str) -> Self {
         let path = std::env::temp_dir().join(format!("xd-{test}-{}", std::process::id()));
-        std::fs::create_dir_all(&path).expect("a folder");
+        DirBuilder::new().mode(0o700).recursive(true).create(&path).expect("a folder");
         Self(path)
     }
 
@@ -76,7 +79,12 @@ impl Drop for Folder {
 
 /// The checked plan of a graph of test nodes.
 pub fn checked(graph: &Graph, mapping: &Mapping, time: Time) -> Plan {
-    let interfaces = Interfaces { binaries: vec![nodes::package().description()] };
+    checked_with(&nodes::package(), graph, mapping, time)
+}
+
+/// The checked plan of a graph of nodes of a package.
+pub fn checked_with(package: &Package, graph: &Graph, mapping: &Mapping, time: Time) -> Plan {
+    let interfaces = Interfaces { binaries: vec![package.description()] };
     let options = RunOptions { time, ..RunOptions::PLAIN };
     check(graph, mapping, &interfaces, &options).expect("a plan")
 }
@@ -86,26 +94,29 @@ pub struct Process {
     pub folder: Folder,
     pub participant: Participant,
     pub plan: ProcessPlan,
+    pub package: Package,
     pub statistics: Statistics,
 }
 
 impl Process {
     pub fn new(test: &str, plan: Plan) -> Self {
+        Self::with_package(test, plan, nodes::package())
+    }
+
+    pub fn with_package(test: &str, plan: Plan, package: Package) -> Self {
         let folder = Folder::new(test);
-        let options = ParticipantOptions {
-            rendezvous: Rendezvous::Folder(folder.path().to_owned()),
-            ..ParticipantOptions::new(0, test)
-        };
+        let mut options = ParticipantOptions::new(0, test);
+        options.rendezvous = Rendezvous::Folder(folder.path().to_owned());
         let participant = Participant::open(options).expect("a participant");
         let plan = plan.processes.into_iter().next().expect("a process");
-        Self { folder, participant, plan, statistics: Statistics::On }
+        Self { folder, participant, plan, package, statistics: Statistics::On }
     }
 
     /// The executor of this index, made on this thread, connected.
     pub fn executor(&self, index: usize, remote: &Remote) -> Result<Executor, RunError> {
         let mut executor = Executor::new(ExecutorOptions {
             participant: &self.participant,
-            package: &nodes::package(),
+            package: &self.package,
             plan: &self.plan.executors[index],
             time: self.plan.time,
             chains: &self.plan.chains,
@@ -120,7 +131,7 @@ impl Process {
 /// Runs a graph on this thread until one of its nodes asks for the end or fails, and gives what
 /// its nodes logged.
 pub fn run(test: &str, graph: &str, mode: &str, time: Time) -> Result<Vec<String>, RunError> {
-    Prepared::new(test, graph, mode, time).finish_after(|| ())
+    Prepared::new(test, graph, mode, time).finish_after(&[], || ())
 }
 
 /// All nodes of a graph in one executor, which is to run on this thread.
@@ -146,8 +157,8 @@ impl Prepared {
     /// A publisher outside the executor.
     pub fn publisher(&self, topic: &str) -> Publisher<PointStamped> {
         let options = PublisherOptions {
-            node: "outside".to_owned(),
-            topic: topic.to_owned(),
+            node: "outside",
+            topic,
             qos: Qos::reliable(16, CONNECT_TIMEOUT),
             max_bytes: None,
             group: None,
@@ -155,10 +166,16 @@ impl Prepared {
         self.process.participant.publisher(options).expect("a publisher")
     }
 
-    /// Connects, does what is to be done before, and runs until the end.
-    pub fn finish_after(self, before: impl FnOnce()) -> Result<Vec<String>, RunError> {
+    /// Connects, waits until these publishers have a subscriber, publishes, and runs until the end.
+    pub fn finish_after(
+        self,
+        publishers: &[&Publisher<PointStamped>],
+        publish: impl FnOnce(),
+    ) -> Result<Vec<String>, RunError> {
         let mut executor = self.process.executor(0, &Remote::new())?;
-        before();
+        let connected = || publishers.iter().all(|publisher| publisher.matched() > 0);
+        assert!(self.process.participant.wait_until(CONNECT_TIMEOUT, connected));
+        publish();
         match executor.run()? {
             RunEnd::Finished { .. } => Ok(take_log()),
             RunEnd::Stopped => panic!("nobody stopped this executor"),
