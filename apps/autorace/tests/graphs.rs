@@ -8,6 +8,7 @@ use crossdock_graph::{
     Graph, Interfaces, Mapping, Pacing, ParameterOverrides, ParameterValue, Plan, RunOptions, Time,
     check,
 };
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -92,7 +93,8 @@ fn one_lap_in_one_chain_keeps_to_the_lane_and_to_the_lights() {
     let plan = plan(&graph, &mapping("course.chain.mapping.yaml"), time);
     let process = &plan.processes[0];
     let folder = std::env::temp_dir().join(format!("crossdock-course-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).expect("a folder");
+    // Where processes meet is private to its user.
+    std::fs::DirBuilder::new().mode(0o700).create(&folder).expect("a folder");
     let folder = Folder(folder);
     let participant = Participant::open(ParticipantOptions {
         rendezvous: Rendezvous::Folder(folder.0.clone()),
