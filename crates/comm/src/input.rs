@@ -327,8 +327,8 @@ impl InputCore {
 
     /// A corrupt publisher is cut off and reported; everything else may pass.
     #[cold]
-    fn failed(&self, state: &mut InputState, place: usize, error: RingTakeError) -> TakeError {
-        if matches!(error, RingTakeError::Corrupt { .. }) {
+    fn failed(&self, state: &mut InputState, place: usize, error: Box<RingTakeError>) -> TakeError {
+        if matches!(*error, RingTakeError::Corrupt { .. }) {
             drop(state.connections.swap_remove(place));
             let mut shared = self.handle.core.lock();
             shared.trouble(error.to_string());
