@@ -244,6 +244,17 @@ impl Connection {
         }
     }
 
+    /// Shows observers that everything published so far has been looked at.
+    pub(crate) fn show_waiting(&self) {
+        let position = match &self.lane {
+            Lane::Ring { ring, .. } => ring.last(),
+            Lane::Local { link, handled, .. } => handled + link.lost() + link.len() as u64,
+        };
+        if let Some(record) = &self.record {
+            record.set(CONNECTION_POSITION, position);
+        }
+    }
+
     /// Shows observers how far this connection has got.
     #[inline]
     fn show_position(&self) {

@@ -473,6 +473,12 @@ impl InputCore {
         self.entity.set(counter::PROCESSED, self.entity.value(counter::MESSAGES) - looked_at);
     }
 
+    /// What is here waits for messages on other inputs.
+    pub(crate) fn mark_waiting(&self) {
+        self.entity.set(counter::PROCESSED, self.entity.value(counter::MESSAGES));
+        self.state.borrow().connections.iter().for_each(Connection::show_waiting);
+    }
+
     /// A message whose payload is damaged was passed over.
     pub(crate) fn count_corrupt(&self) {
         self.entity.add(counter::LOST_CORRUPT, 1);
