@@ -241,7 +241,7 @@ impl Executor {
         for (index, lockstep) in self.locksteps.iter_mut().enumerate() {
             let step = Step::lockstep(lockstep.node, index);
             match lockstep.is_due() {
-                Ok(true) if self.duration_ns.is_some_and(|end_ns| lockstep.due_ns > end_ns) => {
+                Ok(true) if self.duration_ns.is_some_and(|end_ns| lockstep.is_after(end_ns)) => {
                     self.finish.ask("the time is over".to_owned());
                     self.begin_finish();
                     return None;
