@@ -204,9 +204,9 @@ impl FromStr for Rate {
     fn from_str(text: &str) -> Result<Self, String> {
         match text {
             "max" => Ok(Self::Max),
-            factor => positive(factor).map(Self::Factor).map_err(|error| {
-                format!("{error}, or `max` for as fast as the graph can")
-            }),
+            factor => positive(factor)
+                .map(Self::Factor)
+                .map_err(|error| format!("{error}, or `max` for as fast as the graph can")),
         }
     }
 }

@@ -31,11 +31,8 @@ fn draw_picture(arguments: &DrawArguments) -> Result<()> {
     // Which inputs trigger is the packages' to say where the graph does not; a graph whose packages
     // are not built can still be drawn.
     let interfaces = interfaces(&arguments.files)?;
-    let picture = Picture {
-        graph: &graph,
-        mapping: mapping.as_ref(),
-        interfaces: Some(&interfaces),
-    };
+    let picture =
+        Picture { graph: &graph, mapping: mapping.as_ref(), interfaces: Some(&interfaces) };
     let by_ending = match output.and_then(|path| path.extension()?.to_str()) {
         Some("svg") => PictureFormat::Svg,
         _ => PictureFormat::Dot,
@@ -49,8 +46,7 @@ fn draw_picture(arguments: &DrawArguments) -> Result<()> {
 
 fn import_json(arguments: &ImportArguments) -> Result<()> {
     let path = arguments.file.display();
-    let bytes =
-        std::fs::read(&arguments.file).with_context(|| format!("{path} cannot be read"))?;
+    let bytes = std::fs::read(&arguments.file).with_context(|| format!("{path} cannot be read"))?;
     let imported = Graph::import_json(&path.to_string(), &bytes).map_err(Violations::from)?;
     output::write(arguments.output.as_deref(), &imported.text)
 }

@@ -126,10 +126,7 @@ fn open_bag(path: &Path) -> Result<BagReader> {
 fn with_recording(graph: &Graph, bag: &BagReader, path: &Path) -> Result<(Graph, Vec<String>)> {
     let delivered = bag.topics().iter().filter(|topic| topic.is_delivered());
     let topics: Vec<InputTopic> = delivered
-        .map(|topic| InputTopic {
-            name: topic.name.clone(),
-            message_type: topic.type_name.clone(),
-        })
+        .map(|topic| InputTopic { name: topic.name.clone(), message_type: topic.type_name.clone() })
         .collect();
     let name = path.display().to_string();
     let (graph, played) = graph.with_input(&name, &topics).map_err(Violations::from)?;

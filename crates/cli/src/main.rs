@@ -41,9 +41,7 @@ fn main() -> ExitCode {
     };
     let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     let done = match &cli.command {
-        Command::Run(arguments) => {
-            run::run(arguments, &set_arguments(&matches, graph_arguments))
-        }
+        Command::Run(arguments) => run::run(arguments, &set_arguments(&matches, graph_arguments)),
         Command::Check(arguments) => check::check(arguments),
         Command::Graph(arguments) => graph::graph(arguments),
         Command::Topic(command) => topic::topic(command),

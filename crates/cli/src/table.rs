@@ -36,12 +36,13 @@ impl<const N: usize> Table<N> {
         let widths: [usize; N] = std::array::from_fn(width);
         let mut text = String::new();
         for row in std::iter::once(&head).chain(&self.rows) {
-            let cells = (row.iter().zip(widths).zip(self.columns)).map(|((cell, width), (_, align))| {
-                match align {
-                    Align::Left => format!("{cell:<width$}"),
-                    Align::Right => format!("{cell:>width$}"),
-                }
-            });
+            let cells =
+                (row.iter().zip(widths).zip(self.columns)).map(|((cell, width), (_, align))| {
+                    match align {
+                        Align::Left => format!("{cell:<width$}"),
+                        Align::Right => format!("{cell:>width$}"),
+                    }
+                });
             text.push_str(cells.collect::<Vec<_>>().join("  ").trim_end());
             text.push('\n');
         }

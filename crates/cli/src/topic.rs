@@ -56,9 +56,10 @@ fn publishers<'a>(
 
 /// Fails when nobody has a port on the topic.
 fn must_exist(snapshot: &GraphSnapshot, topic: &str, domain_id: u32) -> Result<()> {
-    let mut ports = snapshot.processes.iter().flat_map(|process| {
-        process.publishers.iter().chain(&process.subscribers)
-    });
+    let mut ports = snapshot
+        .processes
+        .iter()
+        .flat_map(|process| process.publishers.iter().chain(&process.subscribers));
     if !ports.any(|port| port.topic == topic) {
         bail!(
             "no running graph in domain {domain_id} has the topic {topic}; `crossdock topic list` \

@@ -3,8 +3,8 @@
 //! The messages are published by a thread of their own (`player_thread`); this module is its
 //! handle, and what goes in and comes out. It must not know how messages are decoded or paced.
 
-use crate::ending::Ending;
 use crate::bag::{BagReader, BagTopic, ReadError, TopicSchemaError};
+use crate::ending::Ending;
 use crate::pace::Rate;
 use crate::player_thread::{self, Begin, Command};
 use crate::qos::{Durability, History, OfferedQos, Reliability};
@@ -277,10 +277,7 @@ impl Player {
         let guard = ending.guard();
         let thread = std::thread::Builder::new()
             .name("crossdock-play".to_owned())
-            .spawn(move || {
-                let _guard = guard;
-                player_thread::run(begin)
-            })
+            .spawn(move || player_thread::run(begin, guard))
             .map_err(|source| StartPlayerError::Thread { source })?;
         let thread = Some(thread);
         let player = Player { commands, thread, ending, progress, total, played, unplayable };
@@ -337,6 +334,8 @@ impl Player {
     /// # Errors
     /// When playing failed.
     pub fn wait(mut self) -> Result<PlayReport, PlayError> {
+        // A thread that is gone has its report ready.
+        let _ = self.commands.send(Command::Release);
         match self.thread.take().map(JoinHandle::join) {
             Some(Ok(result)) => result,
             _ => Err(PlayError::Defect),

@@ -5,6 +5,7 @@
 
 use crate::bag::{BagReader, ReadError};
 use crate::drain::Drain;
+use crate::ending::EndGuard;
 use crate::messages::{BagMessage, Messages};
 use crate::pace::{GAP_MAX, Pace, Rate};
 use crate::player::{
@@ -26,6 +27,8 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 pub(crate) enum Command {
     Play,
     Stop,
+    /// The publishers are not needed any longer once the end is reached.
+    Release,
 }
 
 /// What the thread starts with.
@@ -72,6 +75,8 @@ struct Playing {
     topics: Vec<Option<PlayingTopic>>,
     clock: Option<SimulatedClock>,
     timing: Timing,
+    /// Nobody looks at the publishers' counters after the end.
+    released: bool,
     /// Recorded time to play, and the recorded time at which that is over.
     duration: Option<Duration>,
     end_ns: Option<u64>,
@@ -79,7 +84,10 @@ struct Playing {
 }
 
 /// The main function of the thread.
-pub(crate) fn run(begin: Begin) -> Result<PlayReport, PlayError> {
+///
+/// `guard` says that playing has ended; the publishers live on until they are released, so that
+/// observers can still read what they counted.
+pub(crate) fn run(begin: Begin, guard: EndGuard) -> Result<PlayReport, PlayError> {
     let Begin { participant, reader, options, prepared, progress, inbox, ready } = begin;
     let topic_count = reader.topics().len();
     let opened = Playing::open(&participant, options, prepared, topic_count, progress, inbox);
@@ -95,7 +103,16 @@ pub(crate) fn run(begin: Begin) -> Result<PlayReport, PlayError> {
     if ready.send(Ok(())).is_err() || !matches!(playing.inbox.recv(), Ok(Command::Play)) {
         return Ok(playing.report(None, Flow::Stop));
     }
-    playing.play(&mut messages)
+    let report = playing.play(&mut messages);
+    drop(guard);
+    // Whoever stops a player does not wait for it to be read. Bounded by the commands sent.
+    while !playing.released && report.as_ref().is_ok_and(|report| report.completed) {
+        match playing.inbox.recv() {
+            Ok(Command::Play) => {}
+            Ok(Command::Stop | Command::Release) | Err(_) => break,
+        }
+    }
+    report
 }
 
 impl Playing {
@@ -133,7 +150,16 @@ impl Playing {
             }
         };
         let duration = options.duration;
-        Ok(Playing { inbox, topics, clock, timing, duration, end_ns: None, progress })
+        Ok(Playing {
+            inbox,
+            topics,
+            clock,
+            timing,
+            duration,
+            end_ns: None,
+            released: false,
+            progress,
+        })
     }
 
     fn play(&mut self, messages: &mut Messages) -> Result<PlayReport, PlayError> {
@@ -214,6 +240,7 @@ impl Playing {
         loop {
             match self.inbox.recv_timeout(due.saturating_duration_since(Instant::now())) {
                 Ok(Command::Play) => {}
+                Ok(Command::Release) => self.released = true,
                 Err(RecvTimeoutError::Timeout) => return Flow::GoOn,
                 Ok(Command::Stop) | Err(RecvTimeoutError::Disconnected) => return Flow::Stop,
             }
@@ -226,8 +253,10 @@ impl Playing {
         let deadline = Instant::now() + drain.timeout;
         // Each turn waits for a slice of the time-out, which bounds their number.
         while !drain.wait_slice() {
-            if let Ok(Command::Stop) | Err(TryRecvError::Disconnected) = self.inbox.try_recv() {
-                return Ok(Flow::Stop);
+            match self.inbox.try_recv() {
+                Ok(Command::Stop) | Err(TryRecvError::Disconnected) => return Ok(Flow::Stop),
+                Ok(Command::Release) => self.released = true,
+                Ok(Command::Play) | Err(TryRecvError::Empty) => {}
             }
             if Instant::now() >= deadline {
                 let topic = self.topics[place.topic].as_ref();

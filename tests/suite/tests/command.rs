@@ -157,7 +157,8 @@ fn wrong_files_are_refused_with_place_and_advice() {
     refused("key.yaml", &wrong_key, &["key.yaml:", "inptus", "inputs"]);
     let no_publisher = graph.replace("external: true, ", "");
     refused("publisher.yaml", &no_publisher, &["/camera/image_raw/compressed", "decode"]);
-    let unknown = graph.replace("package: autorace\n    type: decode", "package: nobody\n    type: decode");
+    let unknown =
+        graph.replace("package: autorace\n    type: decode", "package: nobody\n    type: decode");
     refused("package.yaml", &unknown, &["nobody", "CROSSDOCK_PACKAGE_PATH"]);
     refused("text.yaml", "just: [text", &["text.yaml:"]);
     let output = run.output(&["run", HIGHWAY, "--input", "README.md", "--rate", "max"]);

@@ -67,7 +67,8 @@ impl Figures {
             for node in process.executors.iter().flat_map(|executor| &executor.nodes) {
                 let record = seen.and_then(|seen| {
                     let mut records = seen.others.iter();
-                    let record = records.find(|it| it.kind == kind::NODE && it.name == node.name)?;
+                    let record =
+                        records.find(|it| it.kind == kind::NODE && it.name == node.name)?;
                     Some((record, self.observer.histogram(seen.name, record)))
                 });
                 let count = |index: usize| record.as_ref().map_or(0, |(it, _)| it.counters[index]);
@@ -139,9 +140,10 @@ fn topic_row(topic: &TopicPlan, snapshot: &GraphSnapshot) -> TopicRow {
     let subscribers = ports(|process| &process.subscribers);
     let published = |index: usize| publishers.iter().map(|port| port.counters[index]).sum::<u64>();
     let taken = |index: usize| subscribers.iter().map(|port| port.counters[index]).sum::<u64>();
-    let message_type = topic.message_type.clone().or_else(|| {
-        publishers.first().map(|port| port.type_name.clone())
-    });
+    let message_type = topic
+        .message_type
+        .clone()
+        .or_else(|| publishers.first().map(|port| port.type_name.clone()));
     TopicRow {
         topic: topic.name.clone(),
         message_type: message_type.unwrap_or_default(),

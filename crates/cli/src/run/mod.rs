@@ -13,16 +13,14 @@ use crate::load::{Loaded, Wishes, load};
 use crate::summary::{ProcessRow, Summary};
 use anyhow::{Context, Result, bail};
 use crossdock_comm::event::Event;
-use crossdock_comm::{
-    Durability, Participant, ParticipantOptions, Qos, Quiescence, Reliability,
-};
+use crossdock_comm::{Durability, Participant, ParticipantOptions, Qos, Quiescence, Reliability};
 use crossdock_graph::{OutputPlan, Plan, Time};
 use crossdock_record::{
-    BagWriter, Compression, LogTime, PlayTopics, Player, PlayerOptions, Recorder, RecorderOptions, TopicToPlay,
-    TopicToRecord, WriterOptions,
+    BagWriter, Compression, LogTime, PlayTopics, Player, PlayerOptions, Recorder, RecorderOptions,
+    TopicToPlay, TopicToRecord, WriterOptions,
 };
-pub(crate) use figures::observer_options;
 use figures::Figures;
+pub(crate) use figures::observer_options;
 use fleet::{End, Fleet};
 use progress::Progress;
 use std::process::ExitCode;
@@ -46,7 +44,10 @@ const DRAIN_TIMEOUT: Duration = Duration::from_secs(30);
 const CLOCK_TICK: Duration = Duration::from_millis(10);
 
 /// Runs a graph to its end and prints the closing table.
-pub(crate) fn run(arguments: &RunArguments, graph_arguments: &[(String, String)]) -> Result<ExitCode> {
+pub(crate) fn run(
+    arguments: &RunArguments,
+    graph_arguments: &[(String, String)],
+) -> Result<ExitCode> {
     let wishes = Wishes {
         domain_id: arguments.domain_id,
         input: arguments.input.as_deref(),
@@ -230,12 +231,15 @@ impl Session {
             Ok(false) => format!("the graph was still busy {} s after", DRAIN_TIMEOUT.as_secs()),
             Err(error) => format!("whether the graph has drained is not known: {error}, at"),
         };
-        self.notes.push(format!("{note} the end of the run; a recording may lack its last messages"));
+        self.notes
+            .push(format!("{note} the end of the run; a recording may lack its last messages"));
     }
 
     /// Stops everything and collects the figures.
     fn close(mut self, end: End) -> Result<Summary> {
         let real_s = self.started.elapsed().as_secs_f64();
+        // Boards are read before their owners take their records down.
+        let read = self.figures.as_mut().map(|figures| figures.read(&self.plan)).transpose()?;
         let mut failures = Vec::new();
         if let Some(player) = self.player.take() {
             player.stop();
@@ -244,8 +248,6 @@ impl Session {
                 Err(error) => failures.push(error.to_string()),
             }
         }
-        // Boards are read before their owners take their records down.
-        let read = self.figures.as_mut().map(|figures| figures.read(&self.plan)).transpose()?;
         self.fleet.stop()?;
         failures.extend(self.fleet.wait(STOP_TIMEOUT)?);
         if let Some(recorder) = self.recorder.take() {
@@ -293,10 +295,8 @@ impl Session {
 /// is recorded whole and a best-effort one is never held up.
 fn recorder_options(plan: &Plan) -> RecorderOptions {
     let recorded = plan.topics.iter().filter(|topic| topic.recorded);
-    let topics = recorded.map(|topic| TopicToRecord {
-        name: topic.name.clone(),
-        qos: offered(plan, &topic.name),
-    });
+    let topics = recorded
+        .map(|topic| TopicToRecord { name: topic.name.clone(), qos: offered(plan, &topic.name) });
     let simulated = plan.processes.iter().any(|process| process.time != Time::Wall);
     RecorderOptions {
         node: "recorder".to_owned(),

@@ -26,7 +26,11 @@ impl Progress {
     }
 
     /// Shows the line if it is due. When the next one is, `None` while the graph is idle.
-    pub(crate) fn next(&mut self, player: Option<&Player>, figures: &mut Figures) -> Option<Instant> {
+    pub(crate) fn next(
+        &mut self,
+        player: Option<&Player>,
+        figures: &mut Figures,
+    ) -> Option<Instant> {
         let now = Instant::now();
         if self.due? > now {
             return self.due;

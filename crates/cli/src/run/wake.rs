@@ -57,8 +57,10 @@ impl Wake {
         processes: impl Iterator<Item = BorrowedFd<'a>>,
         deadline: Option<Instant>,
     ) -> Result<Woken> {
-        let mut polled =
-            vec![PollFd::new(&self.signals, PollFlags::IN), PollFd::new(&self.calls, PollFlags::IN)];
+        let mut polled = vec![
+            PollFd::new(&self.signals, PollFlags::IN),
+            PollFd::new(&self.calls, PollFlags::IN),
+        ];
         polled.extend(processes.map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)));
         loop {
             let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));

@@ -140,7 +140,10 @@ fn subscribing(wishes: &Wishes<'_>, watch: &WatchArguments) -> Result<()> {
             None => wait(&subscriber, &doorbell),
         }
         if subscriber.lost() > lost {
-            eprintln!("note: {} messages came faster than they were shown", subscriber.lost() - lost);
+            eprintln!(
+                "note: {} messages came faster than they were shown",
+                subscriber.lost() - lost
+            );
             lost = subscriber.lost();
         }
     }

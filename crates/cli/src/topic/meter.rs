@@ -24,9 +24,8 @@ pub(super) fn meter(arguments: &MeterArguments, unit: Unit) -> Result<()> {
     let mut read = || -> Result<(Instant, [u64; 2])> {
         let snapshot = look(&mut observer)?;
         must_exist(&snapshot, topic, watch.domain_id)?;
-        let sum = |index: usize| {
-            publishers(&snapshot, topic).map(|(_, port)| port.counters[index]).sum()
-        };
+        let sum =
+            |index: usize| publishers(&snapshot, topic).map(|(_, port)| port.counters[index]).sum();
         Ok((Instant::now(), [sum(counter::MESSAGES), sum(counter::BYTES)]))
     };
     let mut before = read()?;
