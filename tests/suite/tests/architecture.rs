@@ -16,7 +16,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("executor", &["msg", "graph", "comm"]),
     ("record", &["msg", "comm", "executor"]),
     ("cli", &["msg", "graph", "comm", "executor", "record"]),
-    ("autorace", &["msg", "graph", "executor", "record"]),
+    ("autorace", &["msg", "graph", "comm", "executor", "record"]),
     ("test-support", &[]),
     ("suite", &["test-support"]),
 ];
@@ -64,6 +64,7 @@ fn rust_files(folder: &Path) -> Vec<PathBuf> {
             false => vec![path],
         })
         .filter(|path| path.extension().is_some_and(|extension| extension == "rs"))
+        .filter(|path| path.file_name().is_none_or(|name| name != "tests.rs"))
         .collect()
 }
 

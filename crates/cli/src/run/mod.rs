@@ -128,10 +128,7 @@ impl Session {
         if let Some(end) = self.wait_barrier()? {
             return Ok(end);
         }
-        let pids = self.fleet.ends().into_iter().map(|(_, pid, _)| pid);
-        let pids = pids.chain([std::process::id()]).collect();
-        let domain_id = self.participant.domain_id();
-        self.figures = Some(Figures::attach(domain_id, LAUNCHER, pids)?);
+        self.observe()?;
         self.started = Instant::now();
         self.fleet.start()?;
         if let Some(player) = &self.player {
@@ -145,6 +142,14 @@ impl Session {
             self.drain();
         }
         Ok(end)
+    }
+
+    /// Attaches to the boards of the processes.
+    fn observe(&mut self) -> Result<()> {
+        let pids = self.fleet.ends().into_iter().map(|(_, pid, _)| pid);
+        let pids = pids.chain([std::process::id()]).collect();
+        self.figures = Some(Figures::attach(self.participant.domain_id(), LAUNCHER, pids)?);
+        Ok(())
     }
 
     /// Waits until all nodes and all expected connections stand.
@@ -238,6 +243,10 @@ impl Session {
     /// Stops everything and collects the figures.
     fn close(mut self, end: End) -> Result<Summary> {
         let real_s = self.started.elapsed().as_secs_f64();
+        if self.figures.is_none() {
+            // The end came before the start: the table says how far each part got.
+            self.observe()?;
+        }
         // Boards are read before their owners take their records down.
         let read = self.figures.as_mut().map(|figures| figures.read(&self.plan)).transpose()?;
         let mut failures = Vec::new();
