@@ -20,6 +20,8 @@ mod home;
 mod local;
 #[cfg(not(loom))]
 mod memory;
+#[cfg(not(loom))]
+mod observer;
 pub mod pool;
 pub mod protocol;
 #[cfg(not(loom))]
@@ -46,6 +48,8 @@ pub use home::sweep;
 pub use local::{LinkError, LocalLink, LocalOptions};
 #[cfg(not(loom))]
 pub use memory::{CreateMemoryError, OpenMemoryError};
+#[cfg(not(loom))]
+pub use observer::{CopyError, RingObserver};
 #[cfg(not(loom))]
 pub use publisher::{
     CreateRingError, Holder, LoanError, PublishError, PublishRefused, PublisherCounters, RawLoan,
