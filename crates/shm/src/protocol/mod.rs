@@ -2,7 +2,7 @@
 //! executors.
 //!
 //! Everything here is plain atomics: no system call, no shared memory of its own, no topic. The
-//! very same source runs under the model checker (`tests/model.rs`), which also proves that each
+//! very same source runs under the model checker (`tests/model`), which also proves that each
 //! ordering is needed: `weaken` lists the spots that a run can leave out.
 //!
 //! # State and who writes it
