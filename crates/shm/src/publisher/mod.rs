@@ -1,6 +1,6 @@
 //! A publisher's data path: loan, write in place, publish, wake.
 //!
-//! The protocol's publisher rules (P1..P9 in `protocol`) in the order in which they happen; chunks
+//! The protocol's publisher rules (P1..P8 in `protocol`) in the order in which they happen; chunks
 //! are `pool`'s business, peers come from `control`. It must not know sockets, topics or types.
 
 mod doors;
