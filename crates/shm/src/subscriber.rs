@@ -153,8 +153,8 @@ struct Shared {
 pub struct SubscriberControl(Arc<Shared>);
 
 impl SubscriberControl {
-    /// Maps a further segment of the publisher; acknowledge it to the publisher afterwards. One that
-    /// is mapped already stays as it is.
+    /// Maps a further segment of the publisher; acknowledge it to the publisher afterwards. One
+    /// that is mapped already stays as it is.
     pub fn add_segment(
         &self,
         index: u32,
