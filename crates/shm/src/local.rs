@@ -261,6 +261,7 @@ impl LocalLink {
     }
 
     /// Messages forgotten because the queue was full.
+    #[inline]
     pub fn lost(&self) -> u64 {
         self.lane.queue(|queue| queue.keep_last_lost)
     }

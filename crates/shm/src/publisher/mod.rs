@@ -222,16 +222,19 @@ impl RingPublisher {
     }
 
     /// Peers connected from outside this thread's local links.
+    #[inline]
     pub fn peers(&self) -> usize {
         self.core().control.peers()
     }
 
     /// What happened so far.
+    #[inline]
     pub fn counters(&self) -> PublisherCounters {
         self.core().state.borrow().counters
     }
 
     /// Number of the last published message; 0 before the first.
+    #[inline]
     pub fn published(&self) -> u64 {
         self.core().state.borrow().seq
     }
