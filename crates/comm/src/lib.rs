@@ -60,7 +60,7 @@ pub use crossdock_shm::board::{Board, Entity, EntityDescription, WithHistogram};
 pub use crossdock_shm::histogram::HistogramSnapshot;
 pub use crossdock_shm::rendezvous::PeerName;
 pub use crossdock_shm::socket::Access;
-pub use crossdock_shm::{DoorbellControl, DoorbellOptions, Woken};
+pub use crossdock_shm::{CopyError, DoorbellControl, DoorbellOptions, Woken};
 pub use doorbell::Doorbell;
 pub use error::{DamagedPayload, LoanError, PortError, PublishCdrError, PublishError, TakeError};
 pub use event::{Event, Mismatch, PeerProcess, Side};

@@ -268,6 +268,7 @@ impl RingControl {
     }
 
     /// Attached peers.
+    #[inline]
     pub fn peers(&self) -> usize {
         self.attached.load(Ordering::Relaxed) as usize
     }
