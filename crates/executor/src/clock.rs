@@ -97,7 +97,6 @@ impl ClockInput {
             return Ok(None);
         }
         let sample = self.subscriber.latest()?;
-        self.handle.mark_processed();
         let Some(sample) = sample else { return Ok(None) };
         let clock = sample.message().clock();
         let seconds = u64::try_from(clock.sec()).unwrap_or(0);
