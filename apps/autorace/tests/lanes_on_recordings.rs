@@ -149,8 +149,8 @@ fn errors(found: &[(usize, Fit)], truth: &Value) -> Errors {
     Errors { median: at(0.5), p95: at(0.95), missing }
 }
 
-fn highway(test: &str, name: &str, change: Change) {
-    let Some(shared) = common::shared(test) else { return };
+fn highway(name: &str, change: Change) {
+    let Some(shared) = crossdock_test_support::data() else { return };
     let folder = shared.join("driving");
     let truth = common::json(&folder.join(name).join("lane_truth.json"));
     let found = lanes(&folder, name, Some(HIGHWAY_CAMERA), &truth, change);
@@ -166,7 +166,7 @@ fn highway(test: &str, name: &str, change: Change) {
 
 #[test]
 fn the_curving_highway_gives_a_lane_on_every_frame() {
-    highway("the_curving_highway_gives_a_lane_on_every_frame", "highway_a_25hz", |_| ());
+    highway("highway_a_25hz", |_| ());
 }
 
 #[test]
@@ -225,7 +225,7 @@ fn lanes_are_found_in_dark_bright_tinted_and_noisy_pictures() {
 
 #[test]
 fn white_lines_alone_never_make_a_left_line() {
-    let Some(shared) = common::shared("white_lines_alone_never_make_a_left_line") else { return };
+    let Some(shared) = crossdock_test_support::data() else { return };
     let folder = shared.join("driving");
     let truth = common::json(&folder.join("white_lanes_25hz/lane_truth.json"));
     let found = lanes(&folder, "white_lanes_25hz", None, &truth, |_| ());
@@ -285,7 +285,7 @@ fn record(path: &Path, rate_hz: f64, first_ns: i64, found: &[(usize, Fit)]) {
 
 #[test]
 fn a_recorded_drive_is_scored_and_drawn() {
-    let Some(shared) = common::shared("a_recorded_drive_is_scored_and_drawn") else { return };
+    let Some(shared) = crossdock_test_support::data() else { return };
     let folder = shared.join("driving");
     let name = "highway_drive_1hz";
     let truth = folder.join(name).join("lane_truth.json");

@@ -306,7 +306,10 @@ impl Connection {
     pub(crate) fn show_waiting(&self) {
         let position = match &self.lane {
             Lane::Ring { ring, .. } => ring.last(),
-            Lane::Local { link, handled, .. } => handled + link.lost() + link.len() as u64,
+            Lane::Local { link, .. } => {
+                let lost = link.lost().wrapping_sub(self.counted.keep_last);
+                self.position + lost + link.len() as u64
+            }
         };
         if let Some(record) = &self.record {
             record.set(CONNECTION_POSITION, position);

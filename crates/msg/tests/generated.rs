@@ -205,7 +205,7 @@ fn every_shipped_type_is_listed_and_its_offsets_are_the_layouts() {
 #[test]
 fn generated_codecs_agree_with_the_dynamic_one_on_the_golden_vectors() {
     let test = "generated_codecs_agree_with_the_dynamic_one_on_the_golden_vectors";
-    let Some(data) = shared(test) else { return };
+    let Some(data) = crossdock_test_support::data() else { return };
     let codecs = codecs();
     let text = std::fs::read_to_string(data.join("cdr_vectors.jsonl")).unwrap();
     let mut count = 0;

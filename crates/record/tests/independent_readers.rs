@@ -30,7 +30,7 @@ fn python(test: &str) -> Option<PathBuf> {
         Err(why)
     });
     if let Err(why) = made {
-        println!("SKIPPED: {test}: {why}");
+        crossdock_test_support::skip(why);
     }
     made.clone().ok()
 }
@@ -81,7 +81,7 @@ fn independent_readers_decode_what_is_written() {
 #[test]
 fn independent_readers_see_copies_of_real_recordings_unchanged() {
     let test = "independent_readers_see_copies_of_real_recordings_unchanged";
-    let (Some(data), Some(python)) = (shared(test), python(test)) else { return };
+    let (Some(data), Some(python)) = (crossdock_test_support::data(), python(test)) else { return };
     let scratch = Scratch::new("copies");
     for name in ["driving/highway_drive_1hz", "bags/lidar_car_cloud_mcap"] {
         let reader = BagReader::open(data.join(name)).unwrap();

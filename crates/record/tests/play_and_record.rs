@@ -116,7 +116,7 @@ fn payloads(path: &Path) -> Vec<(String, Vec<Vec<u8>>)> {
 #[test]
 fn a_played_bag_is_recorded_again_without_a_change() {
     let test = "a_played_bag_is_recorded_again_without_a_change";
-    let Some(data) = shared(test) else { return };
+    let Some(data) = crossdock_test_support::data() else { return };
     for name in ["driving/highway_a_25hz", "bags/jackal_imu_odom_mcap"] {
         let domain = Domain::new("again");
         let (bag, out) = (data.join(name), domain.scratch.path("out"));

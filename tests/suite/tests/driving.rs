@@ -44,7 +44,7 @@ fn score(test: &str, bag: &str, params: &str, truth: &str) -> Option<Value> {
         .expect("score runs");
     assert!(score.status.success(), "{}", String::from_utf8_lossy(&score.stderr));
     let score: Value = serde_json::from_slice(&score.stdout).expect("JSON");
-    println!("{test}: {score:#}");
+
     Some(score)
 }
 
