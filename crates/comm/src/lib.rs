@@ -53,6 +53,7 @@ mod publisher;
 pub mod qos;
 mod quiescence;
 mod schemas;
+mod serving;
 mod subscriber;
 
 pub use any::{AnyLoan, AnyPublisher, AnySample, AnySubscriber};

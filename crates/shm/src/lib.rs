@@ -131,8 +131,8 @@ pub use publisher::{
 pub use sample::RawSample;
 #[cfg(not(loom))]
 pub use subscriber::{
-    AddSegmentError, ConnectError, Losses, RingSubscriber, SubscriberConfig, SubscriberControl,
-    TakeError,
+    AddSegmentError, ConnectError, Losses, RingMemory, RingSubscriber, SubscriberConfig,
+    SubscriberControl, TakeError, WeakRingMemory,
 };
 #[cfg(not(loom))]
 pub use tables::{

@@ -8,15 +8,15 @@ use crate::control::{Attached, RingGeometry};
 use crate::descriptor::{Descriptor, Meta};
 use crate::futex;
 use crate::home::{Home, SEGMENTS_MAX};
-use crate::memory::{Access, MapRef, MapSlice, OpenMemoryError, map_received};
+use crate::memory::{Access, MapRef, MapSlice, Mapping, OpenMemoryError, map_received};
 use crate::protocol::{Conn, Corruption, FIELDS, GONE, HOLDS_MAX, Head, Peek, Ring, Slot};
 use crate::publisher::{HEAD_AT, SLOTS_AT, SLOTS_MAX};
 use crate::sample::RawSample;
 use crate::tables::{ArmedLease, ConnLease, Kind, Preamble};
 use rustix::fd::BorrowedFd;
 use std::ptr::NonNull;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Weak};
 
 /// Looks at the ring that one call makes at most while a fast publisher laps it; each one moves on.
 const LOOKS_MAX: usize = 64;
@@ -217,12 +217,69 @@ pub struct RingSubscriber {
     not_sync: std::marker::PhantomData<std::cell::Cell<()>>,
 }
 
+/// A publisher's ring in this process's address space, shared by all subscribers to it.
+///
+/// `Send + Sync`; cloning shares the mapping, which goes with the last subscriber, sample and clone.
+#[derive(Clone, Debug)]
+pub struct RingMemory {
+    mapping: Arc<Mapping>,
+    geometry: RingGeometry,
+}
+
+/// Tells whether a ring is still mapped, without keeping it so.
+#[derive(Clone, Debug)]
+pub struct WeakRingMemory {
+    mapping: Weak<Mapping>,
+    geometry: RingGeometry,
+}
+
+impl RingMemory {
+    /// Checks and maps what a publisher's process sent, read-only. Allocates, maps, makes system
+    /// calls.
+    pub fn open(
+        publisher: &str,
+        ring: BorrowedFd<'_>,
+        geometry: RingGeometry,
+        memory_limit_bytes: u64,
+    ) -> Result<Self, ConnectError> {
+        check_geometry(publisher, &geometry)?;
+        let bytes = geometry.ring_bytes;
+        let mapping = map_received(publisher, ring, bytes, memory_limit_bytes, Access::Read)?;
+        Preamble::check(publisher, &mapping, Kind::Ring)?;
+        Ok(RingMemory { mapping, geometry })
+    }
+
+    /// The ring of a publisher of this very process.
+    pub(crate) fn of_publisher(mapping: Arc<Mapping>, geometry: RingGeometry) -> Self {
+        RingMemory { mapping, geometry }
+    }
+
+    /// The shape that the publisher told.
+    pub fn geometry(&self) -> RingGeometry {
+        self.geometry
+    }
+
+    /// For a table of rings that must not keep them mapped.
+    pub fn downgrade(&self) -> WeakRingMemory {
+        WeakRingMemory { mapping: Arc::downgrade(&self.mapping), geometry: self.geometry }
+    }
+}
+
+impl WeakRingMemory {
+    /// The ring, if it is still mapped.
+    pub fn upgrade(&self) -> Option<RingMemory> {
+        let mapping = self.mapping.upgrade()?;
+        Some(RingMemory { mapping, geometry: self.geometry })
+    }
+}
+
+/// Slots and holds of a legal ring.
 fn check_geometry(
-    config: &SubscriberConfig,
+    publisher: &str,
     geometry: &RingGeometry,
 ) -> Result<(usize, usize), ConnectError> {
     let bad = |what: &'static str, value: u64, allowed: String| ConnectError::BadGeometry {
-        publisher: config.publisher.clone(),
+        publisher: publisher.to_owned(),
         what,
         value,
         allowed,
@@ -241,7 +298,7 @@ fn check_geometry(
     if holds == 0 || holds > HOLDS_MAX {
         return Err(bad("holds", u64::from(geometry.holds), format!("1 to {HOLDS_MAX}")));
     }
-    Ok((slots, holds.min(config.holds.max(1))))
+    Ok((slots, holds))
 }
 
 impl RingSubscriber {
@@ -252,11 +309,22 @@ impl RingSubscriber {
         geometry: RingGeometry,
         attached: Attached,
     ) -> Result<Self, ConnectError> {
-        let (slots, holds) = check_geometry(&config, &geometry)?;
+        let limit = config.memory_limit_bytes;
+        let ring = RingMemory::open(&config.publisher, ring, geometry, limit)?;
+        Self::connect_mapped(config, &ring, attached)
+    }
+
+    /// Starts in a ring that is mapped already. Allocates.
+    pub fn connect_mapped(
+        config: SubscriberConfig,
+        ring: &RingMemory,
+        attached: Attached,
+    ) -> Result<Self, ConnectError> {
+        let RingMemory { mapping, geometry } = ring.clone();
+        let (slots, holds) = check_geometry(&config.publisher, &geometry)?;
+        let holds = holds.min(config.holds.max(1));
         let bytes = geometry.ring_bytes;
         let limit = config.memory_limit_bytes;
-        let mapping = map_received(&config.publisher, ring, bytes, limit, Access::Read)?;
-        Preamble::check(&config.publisher, &mapping, Kind::Ring)?;
         let small = || OpenMemoryError::TooSmall {
             label: config.publisher.clone(),
             bytes,
