@@ -171,8 +171,7 @@ fn the_curving_highway_gives_a_lane_on_every_frame() {
 
 #[test]
 fn the_highway_at_one_image_per_second_gives_a_lane_on_every_frame() {
-    let test = "the_highway_at_one_image_per_second_gives_a_lane_on_every_frame";
-    highway(test, "highway_drive_1hz", |_| ());
+    highway("highway_drive_1hz", |_| ());
 }
 
 #[test]
@@ -219,7 +218,7 @@ fn lanes_are_found_in_dark_bright_tinted_and_noisy_pictures() {
     for (name, change) in changes {
         println!("{name}");
         let test = "lanes_are_found_in_dark_bright_tinted_and_noisy_pictures";
-        highway(test, "highway_drive_1hz", change);
+        highway("highway_drive_1hz", change);
     }
 }
 

@@ -5,7 +5,7 @@
 mod support;
 
 use crossdock_graph::{Graph, ViolationKind};
-use support::{only, shared};
+use support::only;
 
 const GRAPHS: [(&str, usize, usize); 7] = [
     ("autodrive_fpgadds", 7, 8),

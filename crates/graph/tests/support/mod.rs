@@ -7,7 +7,6 @@ use crossdock_graph::{
     PackageInterface, ParameterInterface, ParameterValue, QosRequest, TimerInterface, Violation,
     ViolationKind,
 };
-use std::path::PathBuf;
 
 pub(crate) const IMAGE: &str = "sensor_msgs/msg/Image";
 pub(crate) const LANE: &str = "autorace_msgs/msg/Lane";
