@@ -217,7 +217,6 @@ fn lanes_are_found_in_dark_bright_tinted_and_noisy_pictures() {
     ];
     for (name, change) in changes {
         println!("{name}");
-        let test = "lanes_are_found_in_dark_bright_tinted_and_noisy_pictures";
         highway("highway_drive_1hz", change);
     }
 }

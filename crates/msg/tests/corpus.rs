@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::{bytes_of_hex, files, library, shared, type_name};
+use common::{bytes_of_hex, files, library, type_name};
 use crossdock_msg::definition::{merged_text, message_text, parse_message};
 use crossdock_msg::{Block, FlatBuffer, Schema, TypeHash};
 use serde_json::Value;

@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::{Random, Scratch, check_strings, contents, long, options, shared, write_strings};
+use common::{Random, Scratch, check_strings, contents, options, write_strings};
 use crossdock_record::{BagReader, BagTopic, Compression, OpenBagError, ReadError, ReaderOptions};
 use std::fs;
 use std::path::Path;

@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::{Scratch, contents, options, shared, string_cdr, string_topic, text, write_strings};
+use common::{Scratch, contents, options, string_cdr, string_topic, text, write_strings};
 use crossdock_comm::{
     Access, ObserverOptions, Participant, ParticipantOptions, Qos, Rendezvous, SubscriberOptions,
 };
@@ -115,7 +115,6 @@ fn payloads(path: &Path) -> Vec<(String, Vec<Vec<u8>>)> {
 
 #[test]
 fn a_played_bag_is_recorded_again_without_a_change() {
-    let test = "a_played_bag_is_recorded_again_without_a_change";
     let Some(data) = crossdock_test_support::data() else { return };
     for name in ["driving/highway_a_25hz", "bags/jackal_imu_odom_mcap"] {
         let domain = Domain::new("again");

@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::{Scratch, contents, options, shared, string_cdr, write_strings};
+use common::{Scratch, contents, options, string_cdr, write_strings};
 use crossdock_record::{
     BagReader, Compression, Durability, History, OpenBagError, Reliability, TopicProblem,
 };

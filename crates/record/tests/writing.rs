@@ -5,8 +5,8 @@
 mod common;
 
 use common::{
-    RELIABLE, Scratch, check_strings, contents, long, options, shared, string_cdr, string_topic,
-    text, write_strings,
+    RELIABLE, Scratch, check_strings, contents, options, string_cdr, string_topic, text,
+    write_strings,
 };
 use crossdock_record::{
     BagReader, BagWriter, Compression, CreateBagError, Durability, History, OfferedQos,
