@@ -1,6 +1,9 @@
 //! What a run found, and how it is written: `transport.json` for programs, `transport.html` for
 //! people. Measures nothing.
 
+mod page;
+pub mod plot;
+
 use crate::Failure;
 use crate::coordinator::Row;
 use crate::failure::While;
@@ -100,5 +103,7 @@ fn commit() -> String {
 /// Writes both files into `folder`.
 pub fn write(report: &Report, folder: &Path) -> Result<(), Failure> {
     let json = serde_json::to_vec_pretty(report).during("writing the report as JSON")?;
-    std::fs::write(folder.join("transport.json"), json).during("writing transport.json")
+    std::fs::write(folder.join("transport.json"), json).during("writing transport.json")?;
+    let html = page::page(report);
+    std::fs::write(folder.join("transport.html"), html).during("writing transport.html")
 }
