@@ -53,10 +53,10 @@ impl Use for Publishing<'_> {
             for _ in 0..warm_up {
                 round()?;
             }
-            let before = Usage::now()?;
             let rounds: Result<Vec<(u64, u64)>, Failure> = (0..count).map(|_| round()).collect();
-            let (samples_ns, seconds_ns) = rounds?.into_iter().unzip();
-            let usage = Usage::now()?.since(before);
+            let (samples_ns, seconds_ns): (Vec<u64>, Vec<u64>) = rounds?.into_iter().unzip();
+            // Only the publish calls count: the waiting between them belongs to the benchmark.
+            let usage = Usage { cpu_ns: samples_ns.iter().sum(), context_switches: 0 };
             control.reply(&Reply::Block { samples_ns, seconds_ns, usage })?;
         }
         // The sleepers have been told to end, and see that when they wake.
@@ -78,10 +78,12 @@ pub fn sleep(plan: &ChildPlan, control: &mut Control) -> Result<(), Failure> {
             }
         })?;
         control.reply(&Reply::Ready)?;
-        while let Some(Command::Run { .. }) = control.await_command()? {
-            // The publisher's block says when the sleepers are done; their share of the processor
-            // is counted over their whole life.
-            control.reply(&block(vec![], Usage::now()?))?;
+        let mut before = Usage::now()?;
+        while let Some(command) = control.await_command()? {
+            match command {
+                Command::Run { .. } => before = Usage::now()?,
+                Command::Report => control.reply(&block(vec![], Usage::now()?.since(before)))?,
+            }
         }
         ending.store(true, Ordering::Release);
         let mut ends = threads.into_iter().map(|thread| thread.join());

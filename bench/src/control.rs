@@ -104,6 +104,8 @@ pub enum Command {
         /// Counted samples.
         count: u32,
     },
+    /// The block is over: say what it took. For sides that cannot know that themselves.
+    Report,
 }
 
 /// From a child to the coordinator.

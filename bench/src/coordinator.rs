@@ -2,7 +2,7 @@
 //! block by block, and makes rows of what they report. Sleeps while a block runs.
 
 use crate::Failure;
-use crate::control::{ChildPlan, Command, Mode, Reply, System};
+use crate::control::{ChildPlan, Command, Mode, Reply, Role, System};
 use crate::failure::While;
 use crate::machine::{Cores, Machine};
 use crate::plan::{Case, Operation, SPIN_US, Schedule};
@@ -134,6 +134,8 @@ struct Contender {
     system: System,
     measuring: Process,
     beside: Option<Process>,
+    /// The side beside does not know when a block is over, and must not be busy before one.
+    sleepers: bool,
     samples_per_block: u32,
     samples_ns: Vec<u64>,
     seconds_ns: Vec<u64>,
@@ -164,6 +166,7 @@ impl Contender {
             system,
             measuring: Process::start(&plan(role, first))?,
             beside,
+            sleepers: other == Some(Role::Sleepers),
             samples_per_block: 0,
             samples_ns: vec![],
             seconds_ns: vec![],
@@ -178,18 +181,21 @@ impl Contender {
 
     fn block(&mut self, warm_up: u32, count: u32) -> Result<(Vec<u64>, Vec<u64>, Usage), Failure> {
         let command = Command::Run { warm_up, count };
-        let mut total = Usage::default();
-        let mut found = (vec![], vec![]);
+        let (mut total, mut found) = (Usage::default(), (vec![], vec![]));
         for process in self.beside.iter_mut() {
             process.order(command)?;
         }
         self.measuring.order(command)?;
-        for process in [&mut self.measuring].into_iter().chain(self.beside.iter_mut()) {
-            if let Reply::Block { samples_ns, seconds_ns, usage } = process.answer()? {
+        if let Reply::Block { samples_ns, seconds_ns, usage } = self.measuring.answer()? {
+            total = total.plus(usage);
+            found = (samples_ns, seconds_ns);
+        }
+        if let Some(beside) = &mut self.beside {
+            if self.sleepers {
+                beside.order(Command::Report)?;
+            }
+            if let Reply::Block { usage, .. } = beside.answer()? {
                 total = total.plus(usage);
-                if !samples_ns.is_empty() {
-                    found = (samples_ns, seconds_ns);
-                }
             }
         }
         Ok((found.0, found.1, total))
@@ -208,7 +214,8 @@ impl Contender {
 
     fn measure(&mut self, operations: f64) -> Result<(), Failure> {
         let count = self.samples_per_block;
-        let (mut samples, seconds, usage) = self.block((count / 20).max(4), count)?;
+        let warm_up = if self.sleepers { 0 } else { (count / 20).max(4) };
+        let (mut samples, seconds, usage) = self.block(warm_up, count)?;
         let block = percentiles(&mut samples, operations).during("measuring")?;
         self.block_p50_ns.push(block.p50_ns);
         self.samples_ns.extend(samples);
