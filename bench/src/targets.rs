@@ -140,3 +140,51 @@ pub fn judge(rows: &[Row]) -> Vec<Verdict> {
     };
     all().into_iter().map(verdict).collect()
 }
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use crate::samples::Percentiles;
+
+    pub(crate) fn row(find: (Operation, System, Mode, Cores), p50_ns: f64) -> Row {
+        let (operation, system, mode, cores) = find;
+        Row {
+            operation,
+            system,
+            mode,
+            cores,
+            payload_bytes: 64,
+            subscribers: 1,
+            touched: false,
+            percentiles: Percentiles { p50_ns, p99_ns: p50_ns, p999_ns: p50_ns, max_ns: p50_ns },
+            cpu_ns_per_msg: Some(p50_ns),
+            context_switches_per_msg: None,
+            samples: 1,
+            operations_per_sample: 1.0,
+            block_p50_ns: vec![p50_ns],
+        }
+    }
+
+    pub(crate) fn hand_over(system: System, p50_ns: f64) -> Row {
+        row((Operation::HandOver, system, Mode::Poll, Cores::Same), p50_ns)
+    }
+
+    #[test]
+    fn a_target_is_judged_by_the_quotient_of_two_rows_of_the_run() {
+        for (ours, reached) in [(20.0, true), (21.0, false)] {
+            let rows = [hand_over(System::Crossdock, ours), hand_over(System::Iceoryx2, 100.0)];
+            let found = judge(&rows);
+            let judged: Vec<&Verdict> =
+                found.iter().filter(|verdict| verdict.reached.is_some()).collect();
+            assert_eq!(judged.len(), 1);
+            assert_eq!(judged[0].reached, Some(reached));
+            assert_eq!(judged[0].ratio_of_paired_blocks, Some(ours / 100.0));
+        }
+    }
+
+    #[test]
+    fn a_target_without_rows_is_kept_and_not_judged() {
+        assert!(judge(&[]).iter().all(|verdict| verdict.ratio.is_none()));
+        assert_eq!(judge(&[]).len(), all().len());
+    }
+}

@@ -239,3 +239,28 @@ fn class(system: System) -> &'static str {
         System::FloorWord => "floor other",
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::machine::Machine;
+    use crate::plan::Extent;
+    use crate::report::Unavailable;
+    use crate::targets::tests::{hand_over, row};
+
+    #[test]
+    fn the_page_names_what_is_missing_and_holds_every_row() {
+        let mut report = Report::new(Extent::Quick, Machine::read().expect("/proc"));
+        let why = "no two <threads>".to_owned();
+        report.unavailable.push(Unavailable { cores: Cores::Siblings, why });
+        report.failures.push("it broke".to_owned());
+        let one_way = (Operation::OneWay, System::Floor, Mode::Wake, Cores::Same);
+        report.rows = vec![hand_over(System::Crossdock, 17.0), row(one_way, 2430.0)];
+        report.finish();
+        let page = page(&report);
+        for part in ["cores Siblings: no two &lt;threads&gt;", "Failed: it broke", "17 ns"] {
+            assert!(page.contains(part), "{part}");
+        }
+        assert!(page.contains("2.43 µs") && page.contains("<polyline") && !page.contains("http"));
+    }
+}
