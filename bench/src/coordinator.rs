@@ -13,7 +13,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, ChildStdin, Stdio};
 use std::sync::mpsc::{Receiver, channel};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Longest time for a child to answer: its own patience and then some.
 const ANSWER_WITHIN: Duration = Duration::from_secs(30);
@@ -204,9 +204,14 @@ impl Contender {
     /// Warms everything up and finds out how many samples fill a block.
     fn calibrate(&mut self, schedule: &Schedule) -> Result<(), Failure> {
         let count = schedule.samples_per_block_min;
+        let start = Instant::now();
         let (mut samples, ..) = self.block(count, count)?;
-        let typical = percentiles(&mut samples, 1.0).during("calibrating")?;
-        let fitting = schedule.block_ms as f64 * 1e6 / typical.p50_ns.max(1.0);
+        let each_ns = match self.sleepers {
+            // Most of the time goes by between the samples.
+            true => start.elapsed().as_nanos() as f64 / f64::from(2 * count),
+            false => percentiles(&mut samples, 1.0).during("calibrating")?.p50_ns,
+        };
+        let fitting = schedule.block_ms as f64 * 1e6 / each_ns.max(1.0);
         let (fewest, most) = (schedule.samples_per_block_min, schedule.samples_per_block_max);
         self.samples_per_block = (fitting as u32).clamp(fewest, most);
         Ok(())

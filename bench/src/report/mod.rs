@@ -3,6 +3,9 @@
 
 mod page;
 pub mod plot;
+mod provenance;
+
+pub use provenance::Provenance;
 
 use crate::Failure;
 use crate::coordinator::Row;
@@ -12,8 +15,7 @@ use crate::plan::{Extent, Schedule};
 use crate::targets::{Verdict, judge};
 use serde::Serialize;
 use std::path::Path;
-use std::process::Command;
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::Instant;
 
 /// A placement that this machine does not have.
 #[derive(Debug, Clone, Serialize)]
@@ -27,14 +29,11 @@ pub struct Unavailable {
 /// Everything that a run found.
 #[derive(Debug, Serialize)]
 pub struct Report {
-    /// As given.
-    pub command: String,
-    /// Of the sources, with a mark where they are changed.
-    pub commit: String,
+    /// Of what, by what command.
+    #[serde(flatten)]
+    pub provenance: Provenance,
     /// Of the peer.
     pub peer: &'static str,
-    /// Seconds since 1970 at the start.
-    pub started_s: u64,
     /// Of the whole run.
     pub duration_s: f64,
     /// How much was measured.
@@ -60,12 +59,9 @@ pub struct Report {
 impl Report {
     /// A report without rows.
     pub fn new(extent: Extent, machine: Machine) -> Self {
-        let started = SystemTime::now().duration_since(UNIX_EPOCH);
         Self {
-            command: std::env::args().collect::<Vec<_>>().join(" "),
-            commit: commit(),
+            provenance: Provenance::read(),
             peer: "iceoryx2 0.10.0",
-            started_s: started.map_or(0, |time| time.as_secs()),
             duration_s: 0.0,
             extent,
             schedule: extent.schedule(),
@@ -84,19 +80,6 @@ impl Report {
         self.duration_s = self.start.elapsed().as_secs_f64();
         self.samples = self.rows.iter().map(|row| row.samples).sum();
         self.targets = judge(&self.rows);
-    }
-}
-
-/// Of the sources in the current folder; "unknown" outside a repository.
-fn commit() -> String {
-    let git = |arguments: &[&str]| {
-        let output = Command::new("git").args(arguments).output().ok()?;
-        output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())
-    };
-    let Some(commit) = git(&["rev-parse", "HEAD"]) else { return "unknown".to_owned() };
-    match git(&["status", "--porcelain"]) {
-        Some(changes) if changes.is_empty() => commit,
-        _ => format!("{commit} with local changes"),
     }
 }
 

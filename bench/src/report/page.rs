@@ -33,8 +33,8 @@ fn provenance(report: &Report) -> String {
     let kind = if machine.virtual_machine { "virtual machine" } else { "no hypervisor" };
     let processors = machine.allowed.len();
     let lines = [
-        ("Command", report.command.clone()),
-        ("Commit", report.commit.clone()),
+        ("Command", report.provenance.command.clone()),
+        ("Commit", report.provenance.commit.clone()),
         ("Peer", report.peer.to_owned()),
         (
             "Machine",
