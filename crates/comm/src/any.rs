@@ -1,0 +1,312 @@
+//! Ports whose message type is known at run time only: for players, recorders and tools.
+//!
+//! This file must not know files or terminals.
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use crossdock_msg::{Block, Schema};
+use crossdock_shm::{LoanError, Meta, RawLoan, RawSample};
+
+use crate::error::{PortError, PublishCdrError, PublishError, TakeError};
+use crate::handle::{InputHandle, OutputHandle};
+use crate::input::{InputCore, InputPlan};
+use crate::matching::Takes;
+use crate::output::{OutputCore, OutputPlan};
+use crate::participant::Participant;
+use crate::publisher::{PublisherCounters, PublisherOptions, now_ns};
+use crate::subscriber::{SubscriberCounters, SubscriberOptions};
+
+impl Participant {
+    /// Creates a publisher of a type that is known at run time only.
+    ///
+    /// Allocates, maps memory, takes the participant's lock.
+    ///
+    /// # Errors
+    /// As [`Participant::publisher`].
+    pub fn any_publisher(
+        &self,
+        schema: Arc<Schema>,
+        options: PublisherOptions<'_>,
+    ) -> Result<AnyPublisher, PortError> {
+        let core = OutputCore::create(
+            self,
+            OutputPlan {
+                node: options.node,
+                topic: options.topic,
+                qos: options.qos,
+                max_bytes: options.max_bytes,
+                group: options.group,
+                type_name: schema.type_name(),
+                type_hash: schema.type_hash().0,
+                layout_hash: schema.layout_hash().0,
+                definition: schema.definition(),
+                root_bytes: schema.root_bytes(),
+            },
+        )?;
+        Ok(AnyPublisher { core, schema })
+    }
+
+    /// Creates a subscriber that takes the type of the first publisher that it meets: the
+    /// definition travels in the handshake and is checked against the advertised hashes.
+    ///
+    /// Always connected through the publisher's ring, also to publishers of its own group.
+    /// Allocates, maps memory, takes the participant's lock.
+    ///
+    /// # Errors
+    /// As [`Participant::subscriber`].
+    pub fn any_subscriber(
+        &self,
+        options: SubscriberOptions<'_>,
+    ) -> Result<AnySubscriber, PortError> {
+        let core = InputCore::create(
+            self,
+            InputPlan {
+                node: options.node,
+                topic: options.topic,
+                qos: options.qos,
+                doorbell: options.doorbell,
+                group: None,
+                takes: Takes::Any,
+                type_name: "",
+                type_hash: [0; 32],
+                layout_hash: [0; 32],
+            },
+        )?;
+        Ok(AnySubscriber { core })
+    }
+}
+
+/// Publishes messages of a type that is known at run time only.
+///
+/// Neither `Send` nor `Sync`. Blocking, allocation and system calls as [`crate::Publisher`].
+pub struct AnyPublisher {
+    core: Rc<OutputCore>,
+    schema: Arc<Schema>,
+}
+
+impl std::fmt::Debug for AnyPublisher {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("AnyPublisher").field(self.core.info()).finish()
+    }
+}
+
+impl AnyPublisher {
+    /// The type.
+    pub fn schema(&self) -> &Arc<Schema> {
+        &self.schema
+    }
+
+    /// Memory for one message of at most `bytes` bytes in the flat layout.
+    ///
+    /// # Errors
+    /// As [`crate::Publisher::loan`].
+    pub fn loan(&self, bytes: usize) -> Result<AnyLoan<'_>, LoanError> {
+        let raw = self.core.loan(bytes.max(self.schema.root_bytes()))?;
+        let len = raw.len();
+        Ok(AnyLoan { raw, core: &self.core, len, stamp_ns: None, origin: [0; 2] })
+    }
+
+    /// Decodes a CDR message into a loan and publishes it. Counts as one copy.
+    ///
+    /// Blocks as [`crate::Loan::publish`]; does not allocate.
+    ///
+    /// # Errors
+    /// [`PublishCdrError`]; nothing was published then.
+    pub fn publish_cdr(
+        &self,
+        cdr: &[u8],
+        stamp_ns: u64,
+        origin: [u64; 2],
+    ) -> Result<(), PublishCdrError> {
+        let wrong = |source| PublishCdrError::Cdr { topic: self.core.topic().to_string(), source };
+        let bytes = self.schema.flat_bytes_of_cdr(cdr).map_err(wrong)?;
+        let mut loan = self.loan(bytes)?;
+        let len = self.schema.decode_cdr(cdr, loan.bytes_mut()).map_err(wrong)?;
+        loan.set_len(len);
+        loan.set_stamp_ns(stamp_ns);
+        loan.set_origin(origin);
+        loan.publish().map_err(|refused| refused.reason)?;
+        self.core.count_copy();
+        Ok(())
+    }
+
+    /// Subscribers outside this thread's group that the next message reaches.
+    pub fn peers(&self) -> usize {
+        self.core.peers()
+    }
+
+    /// All subscribers that the next message reaches.
+    pub fn matched(&self) -> usize {
+        self.core.matched()
+    }
+
+    /// What happened so far.
+    pub fn counters(&self) -> PublisherCounters {
+        PublisherCounters::read(&self.core)
+    }
+
+    /// The topic.
+    pub fn topic(&self) -> &str {
+        self.core.topic()
+    }
+
+    /// The part that executors need.
+    pub fn handle(&self) -> OutputHandle {
+        OutputHandle::new(Rc::clone(&self.core))
+    }
+}
+
+/// A message of a type that is known at run time only, under construction in the flat layout.
+///
+/// Memory visibility: as [`crate::Loan`].
+pub struct AnyLoan<'a> {
+    raw: RawLoan<'a>,
+    core: &'a OutputCore,
+    len: usize,
+    stamp_ns: Option<u64>,
+    origin: [u64; 2],
+}
+
+impl std::fmt::Debug for AnyLoan<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("AnyLoan").field("topic", &self.core.topic()).finish_non_exhaustive()
+    }
+}
+
+impl<'a> AnyLoan<'a> {
+    /// The memory; its contents are unspecified at first.
+    pub fn bytes_mut(&mut self) -> &mut [u8] {
+        self.raw.bytes_mut()
+    }
+
+    /// How many of the bytes are the message; all of them unless this is called.
+    pub fn set_len(&mut self, len: usize) {
+        self.len = len;
+    }
+
+    /// As [`crate::Loan::set_stamp_ns`].
+    pub fn set_stamp_ns(&mut self, stamp_ns: u64) {
+        self.stamp_ns = Some(stamp_ns);
+    }
+
+    /// As [`crate::Loan::set_origin`].
+    pub fn set_origin(&mut self, origin: [u64; 2]) {
+        self.origin = origin;
+    }
+
+    /// As [`crate::Loan::publish`]. That the bytes are a message of the type is the caller's word;
+    /// subscribers check.
+    ///
+    /// # Errors
+    /// [`PublishError`] gives the message back.
+    pub fn publish(self) -> Result<(), PublishError<AnyLoan<'a>>> {
+        let AnyLoan { raw, core, len, stamp_ns, origin } = self;
+        let stamp = stamp_ns.unwrap_or_else(now_ns);
+        let meta = Meta { len, stamp_ns: stamp, origin, flags: 0 };
+        core.publish(raw, meta).map_err(|refused| PublishError {
+            loan: AnyLoan { raw: refused.loan, core, len, stamp_ns, origin },
+            reason: refused.reason,
+        })
+    }
+}
+
+/// Takes messages of whatever type the topic's first publisher has.
+///
+/// Neither `Send` nor `Sync`. Blocking, allocation and system calls as [`crate::Subscriber`].
+pub struct AnySubscriber {
+    core: Rc<InputCore>,
+}
+
+impl std::fmt::Debug for AnySubscriber {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("AnySubscriber").field(self.core.info()).finish()
+    }
+}
+
+impl AnySubscriber {
+    /// The next message. Whether its payload is whole can be asked with [`Schema::validate`].
+    ///
+    /// # Errors
+    /// As [`crate::Subscriber::take`].
+    pub fn take(&self) -> Result<Option<AnySample>, TakeError> {
+        // Connections of an untyped subscriber always carry the type.
+        let taken = self.core.take()?;
+        Ok(taken.and_then(|taken| Some(AnySample { raw: taken.raw, schema: taken.schema? })))
+    }
+
+    /// The newest message, as [`crate::Subscriber::latest`].
+    ///
+    /// # Errors
+    /// As [`crate::Subscriber::take`].
+    pub fn latest(&self) -> Result<Option<AnySample>, TakeError> {
+        let taken = self.core.latest()?;
+        Ok(taken.and_then(|taken| Some(AnySample { raw: taken.raw, schema: taken.schema? })))
+    }
+
+    /// Is a message there (or a loss to be counted)?
+    pub fn is_ready(&self) -> bool {
+        self.core.is_ready()
+    }
+
+    /// Publishers that it is connected to.
+    pub fn matched(&self) -> usize {
+        self.core.matched()
+    }
+
+    /// Messages lost so far, whatever the cause.
+    pub fn lost(&self) -> u64 {
+        self.core.lost()
+    }
+
+    /// What happened so far.
+    pub fn counters(&self) -> SubscriberCounters {
+        SubscriberCounters::read(&self.core)
+    }
+
+    /// The topic.
+    pub fn topic(&self) -> &str {
+        self.core.topic()
+    }
+
+    /// The part that executors need; header stamps cannot be looked at.
+    pub fn handle(&self) -> InputHandle {
+        InputHandle::new(Rc::clone(&self.core), None)
+    }
+}
+
+/// A message and its type.
+///
+/// `Send`; otherwise as [`crate::Sample`].
+#[derive(Debug)]
+pub struct AnySample {
+    raw: RawSample,
+    schema: Arc<Schema>,
+}
+
+impl AnySample {
+    /// The type.
+    pub fn schema(&self) -> &Arc<Schema> {
+        &self.schema
+    }
+
+    /// The payload in the flat layout.
+    pub fn block(&self) -> Block<'_> {
+        Block::new(self.raw.bytes())
+    }
+
+    /// The stamp that its publisher gave it, in ns.
+    pub fn stamp_ns(&self) -> u64 {
+        self.raw.meta().stamp_ns
+    }
+
+    /// Which trigger it goes back to.
+    pub fn origin(&self) -> [u64; 2] {
+        self.raw.meta().origin
+    }
+
+    /// Its number at its publisher.
+    pub fn seq(&self) -> u64 {
+        self.raw.seq()
+    }
+}

@@ -1,0 +1,258 @@
+//! A subscriber's side of one connection: where the next message comes from and what was missed.
+//!
+//! Lives on the subscriber's thread once it was taken out of the mailbox. This file must not know
+//! topics, types or other connections.
+
+use std::rc::Rc;
+use std::sync::{Arc, Weak};
+
+use crossdock_msg::Schema;
+use crossdock_shm::board::Entity;
+use crossdock_shm::{LocalLink, Losses, Meta, RawSample, RingSubscriber, TakeError};
+
+use crate::core::Core;
+use crate::entities::CONNECTION_POSITION;
+use crate::output::OutputCore;
+
+/// Tells the control thread that a connection is not used any more. Dropped last.
+pub(crate) struct LetGo {
+    pub(crate) core: Weak<Core>,
+    pub(crate) pair: u32,
+}
+
+impl Drop for LetGo {
+    fn drop(&mut self) {
+        if let Some(core) = self.core.upgrade() {
+            core.let_go(self.pair);
+        }
+    }
+}
+
+/// A connection through a ring on its way from the control thread to the subscriber's. Dropping it
+/// lets the pair go.
+pub(crate) struct RingConnection {
+    // Order matters: `let_go` goes after the ring.
+    pub(crate) ring: RingSubscriber,
+    /// The publisher's type, where the subscriber takes any.
+    pub(crate) schema: Option<Arc<Schema>>,
+    /// Its record on our board.
+    pub(crate) record: Option<Entity>,
+    /// The publisher's depth.
+    pub(crate) depth: u64,
+    pub(crate) let_go: LetGo,
+}
+
+impl RingConnection {
+    /// Number of the pair.
+    pub(crate) fn pair(&self) -> u32 {
+        self.let_go.pair
+    }
+}
+
+enum Lane {
+    Ring {
+        ring: RingSubscriber,
+        let_go: LetGo,
+    },
+    /// `handled`: messages published before the link, taken or passed over; not those it lost.
+    Local {
+        link: LocalLink,
+        handled: u64,
+        publisher: std::rc::Weak<OutputCore>,
+    },
+}
+
+/// See the head of this file.
+pub(crate) struct Connection {
+    // Order matters: the lane's `LetGo` goes after its ring.
+    lane: Lane,
+    /// Its record on our board.
+    record: Option<Entity>,
+    /// The publisher's type, where the subscriber takes any.
+    schema: Option<Arc<Schema>>,
+    /// What is behind the ring's losses that were counted.
+    counted: Losses,
+    /// The publisher is gone: nothing new comes.
+    gone: bool,
+    /// How often others were preferred while this one had a message.
+    passed_over: u64,
+    /// How often that may happen: the publisher's depth.
+    depth: u64,
+}
+
+/// What a subscriber lost on one connection since the last look.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct NewLosses {
+    pub(crate) lapped: u64,
+    pub(crate) keep_last: u64,
+    pub(crate) corrupt: u64,
+}
+
+impl Connection {
+    /// What the control thread has made.
+    pub(crate) fn ring(made: RingConnection) -> Connection {
+        let RingConnection { ring, let_go, record, schema, depth } = made;
+        Connection::new(Lane::Ring { ring, let_go }, record, schema, depth)
+    }
+
+    /// A link that has just joined `publisher`.
+    pub(crate) fn local(
+        link: LocalLink,
+        publisher: &Rc<OutputCore>,
+        record: Option<Entity>,
+        depth: u64,
+    ) -> Connection {
+        let handled = publisher.published();
+        let lane = Lane::Local { link, handled, publisher: Rc::downgrade(publisher) };
+        Connection::new(lane, record, None, depth)
+    }
+
+    fn new(
+        lane: Lane,
+        record: Option<Entity>,
+        schema: Option<Arc<Schema>>,
+        depth: u64,
+    ) -> Connection {
+        let counted = Losses::default();
+        let connection =
+            Connection { lane, record, schema, counted, gone: false, passed_over: 0, depth };
+        connection.show_position();
+        connection
+    }
+
+    /// Number of the pair; `None` inside a thread.
+    pub(crate) fn pair(&self) -> Option<u32> {
+        match &self.lane {
+            Lane::Ring { let_go, .. } => Some(let_go.pair),
+            Lane::Local { .. } => None,
+        }
+    }
+
+    pub(crate) fn schema(&self) -> Option<&Arc<Schema>> {
+        self.schema.as_ref()
+    }
+
+    /// The publisher of a ring is gone.
+    pub(crate) fn set_gone(&mut self) {
+        self.gone = true;
+    }
+
+    /// Nothing new comes.
+    pub(crate) fn is_gone(&self) -> bool {
+        match &self.lane {
+            Lane::Ring { .. } => self.gone,
+            Lane::Local { publisher, .. } => publisher.strong_count() == 0,
+        }
+    }
+
+    #[inline]
+    pub(crate) fn peek(&mut self) -> Result<Option<Meta>, TakeError> {
+        match &mut self.lane {
+            Lane::Ring { ring, .. } => ring.peek(),
+            Lane::Local { link, .. } => Ok(link.peek()),
+        }
+    }
+
+    /// Is there a message, or a loss to count?
+    #[inline]
+    pub(crate) fn is_ready(&self) -> bool {
+        match &self.lane {
+            Lane::Ring { ring, .. } => ring.is_ready(),
+            Lane::Local { link, .. } => link.is_ready(),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn take(&mut self) -> Result<Option<RawSample>, TakeError> {
+        let taken = match &mut self.lane {
+            Lane::Ring { ring, .. } => ring.take()?,
+            Lane::Local { link, handled, .. } => {
+                let taken = link.take()?;
+                *handled += u64::from(taken.is_some());
+                taken
+            }
+        };
+        self.passed_over = 0;
+        self.show_position();
+        Ok(taken)
+    }
+
+    /// Passes over the oldest message; false when there is none.
+    pub(crate) fn skip(&mut self) -> Result<bool, TakeError> {
+        let skipped = match &mut self.lane {
+            Lane::Ring { ring, .. } => ring.skip()?,
+            Lane::Local { link, handled, .. } => {
+                let skipped = link.skip();
+                *handled += u64::from(skipped);
+                skipped
+            }
+        };
+        self.show_position();
+        Ok(skipped)
+    }
+
+    /// Passes over all messages but the newest; returns how many.
+    pub(crate) fn skip_to_newest(&mut self) -> Result<u64, TakeError> {
+        let skipped = match &mut self.lane {
+            Lane::Ring { ring, .. } => ring.skip_to_newest()?,
+            Lane::Local { link, handled, .. } => {
+                // Bounded by the depth of the link.
+                let older = link.len().saturating_sub(1);
+                (0..older).for_each(|_| _ = link.skip());
+                *handled += older as u64;
+                older as u64
+            }
+        };
+        self.show_position();
+        Ok(skipped)
+    }
+
+    /// Arms the publisher's doorbell for a triggering subscriber; true when a message is there,
+    /// so that the executor must not sleep.
+    pub(crate) fn arm(&self) -> bool {
+        match &self.lane {
+            Lane::Ring { ring, .. } => ring.arm(),
+            Lane::Local { link, .. } => link.is_ready(),
+        }
+    }
+
+    /// Another connection was preferred although this one had a message.
+    pub(crate) fn pass_over(&mut self) {
+        self.passed_over += 1;
+    }
+
+    /// Must this one be preferred now, whatever its stamp? No ring waits for more than its depth.
+    pub(crate) fn has_waited(&self) -> bool {
+        self.passed_over >= self.depth
+    }
+
+    /// What was lost since the last call.
+    #[inline]
+    pub(crate) fn new_losses(&mut self) -> NewLosses {
+        let now = match &self.lane {
+            Lane::Ring { ring, .. } => ring.losses(),
+            Lane::Local { link, .. } => Losses { keep_last: link.lost(), ..Losses::default() },
+        };
+        if now == self.counted {
+            return NewLosses::default();
+        }
+        let before = std::mem::replace(&mut self.counted, now);
+        NewLosses {
+            lapped: now.lapped.wrapping_sub(before.lapped),
+            keep_last: now.keep_last.wrapping_sub(before.keep_last),
+            corrupt: now.corrupt.wrapping_sub(before.corrupt),
+        }
+    }
+
+    /// Shows observers how far this connection has got.
+    #[inline]
+    fn show_position(&self) {
+        let position = match &self.lane {
+            Lane::Ring { ring, .. } => ring.next() - 1,
+            Lane::Local { link, handled, .. } => handled + link.lost(),
+        };
+        if let Some(record) = &self.record {
+            record.set(CONNECTION_POSITION, position);
+        }
+    }
+}

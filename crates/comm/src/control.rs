@@ -1,0 +1,290 @@
+//! The control thread: sleeps in epoll without a time-out and carries what sockets and the
+//! rendezvous report to the state.
+//!
+//! It is never on the data path: publishing and taking go on while it sleeps, and an idle
+//! participant makes no context switch at all. This file must not know what frames mean
+//! (`handshake`) nor when ports match (`matching`).
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use crossdock_shm::rendezvous::PeerName;
+use crossdock_shm::socket::{ControlSocket, FRAME_BYTES_MAX, Received};
+use rustix::event::epoll;
+use rustix::io::Errno;
+
+use crate::core::{Core, Peer, State};
+use crate::event::{Event, PeerProcess};
+use crate::frame::{Frame, Purpose, VERSION};
+use crate::handshake;
+use crate::link::{Broken, Link, Stage};
+use crate::matching;
+
+/// Epoll tokens of our own descriptors; tokens of peers are larger.
+pub(crate) const TOKEN_WAKE: u64 = 1;
+pub(crate) const TOKEN_LISTENER: u64 = 2;
+pub(crate) const TOKEN_ARRIVALS: u64 = 3;
+/// A peer's pidfd has the peer's token with this bit.
+const TOKEN_PIDFD: u64 = 1 << 63;
+
+/// Events of one epoll wait.
+const EVENTS: usize = 64;
+/// Frames that one peer may have handled before the others get their turn.
+const FRAMES_PER_TURN: usize = 64;
+/// Connections whose peers have not said hello yet; more are refused until those have.
+const STRANGERS_MAX: usize = 64;
+/// Processes that a participant is connected to.
+const PEERS_MAX: usize = 4096;
+/// Names of processes that were cut off and are not connected to again.
+const BANNED_MAX: usize = 4096;
+
+/// Runs until [`Core::stop`] is set.
+pub(crate) fn run(core: &Arc<Core>) {
+    greet_everybody(core);
+    let mut buffer = vec![0u8; FRAME_BYTES_MAX];
+    let mut events = Vec::with_capacity(EVENTS);
+    while !core.stop.load(Ordering::Acquire) {
+        events.clear();
+        match epoll::wait(&*core.epoll, rustix::buffer::spare_capacity(&mut events), None) {
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(errno) => {
+                // Not to be expected of a valid epoll descriptor; without it nobody is heard.
+                core.lock().trouble(format!("the control thread cannot wait: {errno}; it ends"));
+                return;
+            }
+        }
+        for event in &events {
+            dispatch(core, event.data.u64(), event.flags, &mut buffer);
+        }
+        sweep(core);
+    }
+}
+
+fn dispatch(core: &Arc<Core>, token: u64, flags: epoll::EventFlags, buffer: &mut [u8]) {
+    match token {
+        TOKEN_WAKE => core.woken(),
+        TOKEN_LISTENER => accept(core),
+        TOKEN_ARRIVALS => match core.rendezvous.read_arrivals() {
+            Ok(names) => names.into_iter().for_each(|name| greet(core, name)),
+            Err(error) => core.lock().trouble(error.to_string()),
+        },
+        token if token & TOKEN_PIDFD != 0 => {
+            // Everything that the dead process still said comes before its end.
+            let token = token & !TOKEN_PIDFD;
+            receive(core, token, buffer);
+            let mut state = core.lock();
+            if let Some(peer) = state.peers.get_mut(&token) {
+                peer.link.breaks(Broken::Closed);
+            }
+        }
+        token => {
+            if flags.contains(epoll::EventFlags::OUT)
+                && let Some(peer) = core.lock().peers.get_mut(&token)
+            {
+                peer.link.flush();
+            }
+            receive(core, token, buffer);
+        }
+    }
+}
+
+/// Says hello to everybody who is there. Runs once: later arrivals are announced.
+fn greet_everybody(core: &Arc<Core>) {
+    match core.rendezvous.visit().list() {
+        Ok(names) => names.into_iter().for_each(|name| greet(core, name)),
+        Err(error) => core.lock().trouble(error.to_string()),
+    }
+}
+
+/// Connects to a process: of two, the one with the lower name opens the control socket of the
+/// pair, so that two that meet at the same moment open one and not two. The other one knocks.
+pub(crate) fn greet(core: &Arc<Core>, name: PeerName) {
+    if name == core.name {
+        return;
+    }
+    {
+        let state = core.lock();
+        if state.tokens_by_name.contains_key(&name) || state.banned.contains(&name) {
+            return;
+        }
+    }
+    let socket = match core.rendezvous.visit().connect(name) {
+        Ok(Some(socket)) => socket,
+        Ok(None) => return,
+        Err(error) => return core.lock().trouble(error.to_string()),
+    };
+    let purpose = if core.name < name { Purpose::Peer } else { Purpose::Knock };
+    let process = core.process.clone();
+    let hello = Frame::Hello { version: VERSION, name: core.name, process, purpose };
+    if purpose == Purpose::Knock {
+        // One frame fits in an empty socket; the connection ends with this scope.
+        let _ = socket.send(&hello.encode(), &[]);
+        return;
+    }
+    if let Some(token) = add_peer(core, socket, Stage::AwaitWelcome) {
+        let mut state = core.lock();
+        state.tokens_by_name.insert(name, token);
+        if let Some(peer) = state.peers.get_mut(&token) {
+            peer.link.name = Some(name);
+            peer.link.send(&hello, &[]);
+        }
+    }
+}
+
+/// Registers a connected socket, if its owner is allowed.
+fn add_peer(core: &Arc<Core>, socket: ControlSocket, stage: Stage) -> Option<u64> {
+    let identity = match socket.peer() {
+        Ok(identity) => identity,
+        Err(error) => {
+            core.lock().trouble(error.to_string());
+            return None;
+        }
+    };
+    let mut state = core.lock();
+    let stranger = PeerProcess { name: String::new(), pid: identity.pid, uid: identity.uid };
+    if let Err(error) = core.access.check(&identity) {
+        state.cut_off(stranger, error.to_string());
+        return None;
+    }
+    let strangers = state.peers.values().filter(|peer| peer.link.stage == Stage::AwaitHello);
+    if state.peers.len() >= PEERS_MAX || strangers.count() >= STRANGERS_MAX {
+        let why = format!("{PEERS_MAX} processes or {STRANGERS_MAX} without a hello are connected");
+        state.cut_off(stranger, why);
+        return None;
+    }
+    let token = state.token();
+    let link = Link::new(token, socket, identity, stage, Arc::clone(&core.epoll));
+    let data = epoll::EventData::new_u64(token);
+    if let Err(errno) = epoll::add(&*core.epoll, &*link.socket, data, epoll::EventFlags::IN) {
+        state.trouble(format!("a peer's socket cannot be watched ({errno}); it was refused"));
+        return None;
+    }
+    let peer = Peer { link, publishers: Default::default(), tables: Default::default() };
+    state.peers.insert(token, peer);
+    Some(token)
+}
+
+fn accept(core: &Arc<Core>) {
+    // Bounded: who connects faster than this gets its turn after the others.
+    for _ in 0..FRAMES_PER_TURN {
+        match core.rendezvous.accept() {
+            Ok(Some(socket)) => _ = add_peer(core, socket, Stage::AwaitHello),
+            Ok(None) => return,
+            Err(error) => {
+                // No descriptor is free. Who waits would wake us again and again: listen anew
+                // when a peer has gone.
+                pause_listener(core, error.to_string());
+                return;
+            }
+        }
+    }
+}
+
+fn pause_listener(core: &Core, why: String) {
+    let data = epoll::EventData::new_u64(TOKEN_LISTENER);
+    let none = epoll::EventFlags::empty();
+    let _ = epoll::modify(&*core.epoll, core.rendezvous.listener(), data, none);
+    core.lock().trouble(format!("{why}; no new peers until one has gone"));
+}
+
+/// Also after a pause.
+fn resume_listener(core: &Core) {
+    let data = epoll::EventData::new_u64(TOKEN_LISTENER);
+    let flags = epoll::EventFlags::IN;
+    let _ = epoll::modify(&*core.epoll, core.rendezvous.listener(), data, flags);
+}
+
+/// Reads what one peer has sent.
+fn receive(core: &Arc<Core>, token: u64, buffer: &mut [u8]) {
+    for _ in 0..FRAMES_PER_TURN {
+        let Some(socket) = socket_of(core, token) else { return };
+        let broken = match socket.receive(buffer) {
+            Ok(Received::Empty) => return,
+            Ok(Received::Closed) => Broken::Closed,
+            Err(error) => Broken::Violation(error.to_string()),
+            Ok(Received::Frame { len, fds }) => match Frame::decode(&buffer[..len]) {
+                Err(error) => Broken::Violation(error.to_string()),
+                Ok(frame) => match handshake::handle(core, token, frame, fds) {
+                    Ok(()) => continue,
+                    Err(violation) => Broken::Violation(violation),
+                },
+            },
+        };
+        if let Some(peer) = core.lock().peers.get_mut(&token) {
+            peer.link.breaks(broken);
+        }
+        return;
+    }
+}
+
+/// The socket of a peer that may still say something.
+fn socket_of(core: &Core, token: u64) -> Option<Arc<ControlSocket>> {
+    let state = core.lock();
+    let peer = state.peers.get(&token).filter(|peer| peer.link.broken.is_none())?;
+    Some(Arc::clone(&peer.link.socket))
+}
+
+/// At the end of each turn: connections that nobody uses, segments to be sent, links that broke.
+fn sweep(core: &Arc<Core>) {
+    crossdock_shm::sweep();
+    let mut state = core.lock();
+    let before = state.changes;
+    matching::release_unused(core, &mut state);
+    matching::send_segments(core, &mut state);
+    let done: Vec<_> = state.peers.values_mut().filter_map(broken_or_done).collect();
+    let removed: Vec<_> = done
+        .into_iter()
+        .filter_map(|(token, why)| remove_peer(core, &mut state, token, why))
+        .collect();
+    if !removed.is_empty() {
+        state.changes += 1;
+    }
+    core.publish_turn(state, before);
+    // Sockets and mappings are closed outside the lock.
+    if !removed.is_empty() {
+        drop(removed);
+        resume_listener(core);
+    }
+}
+
+fn broken_or_done(peer: &mut Peer) -> Option<(u64, Broken)> {
+    let link = &mut peer.link;
+    if link.stage == Stage::Closing && link.is_flushed() {
+        link.breaks(Broken::Done);
+    }
+    Some((link.token, link.broken.clone()?))
+}
+
+fn remove_peer(core: &Core, state: &mut State, token: u64, why: Broken) -> Option<Peer> {
+    let mut peer = state.peers.remove(&token)?;
+    let _ = epoll::delete(&*core.epoll, &*peer.link.socket);
+    if let Some(pidfd) = &peer.link.pidfd {
+        let _ = epoll::delete(&*core.epoll, pidfd);
+    }
+    core.remove_watcher(token);
+    if let Some(name) = peer.link.name {
+        state.tokens_by_name.remove(&name);
+        if matches!(why, Broken::Violation(_)) && state.banned.len() < BANNED_MAX {
+            state.banned.insert(name);
+        }
+    }
+    let live = peer.link.stage == Stage::Live;
+    matching::peer_gone(state, token, &mut peer);
+    match why {
+        Broken::Violation(reason) => state.cut_off(peer.link.peer(), reason),
+        Broken::Closed if live => state.events.push(Event::PeerLeft(peer.link.peer())),
+        Broken::Closed | Broken::Done => {}
+    }
+    Some(peer)
+}
+
+/// Watches the process of a peer that has just become live.
+pub(crate) fn watch_process(core: &Core, state: &mut State, token: u64) {
+    let Some(peer) = state.peers.get_mut(&token) else { return };
+    // None: end of file alone tells of its death.
+    let Some(pidfd) = peer.link.socket.peer_pidfd() else { return };
+    let data = epoll::EventData::new_u64(token | TOKEN_PIDFD);
+    if epoll::add(&*core.epoll, &pidfd, data, epoll::EventFlags::IN).is_ok() {
+        peer.link.pidfd = Some(pidfd);
+    }
+}

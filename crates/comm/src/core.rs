@@ -1,0 +1,341 @@
+//! What a participant's ports and its control thread share: one locked state and what wakes it.
+//!
+//! Ports change the state when they are created and dropped, the control thread when a socket
+//! says something. The lock is never taken on the data path. This file must not know the rules of
+//! connecting (`matching`) nor the order of frames (`handshake`).
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::atomic::{AtomicBool, Ordering, fence};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use crossdock_shm::board::{Board, Entity};
+use crossdock_shm::rendezvous::{PeerName, Rendezvous};
+use crossdock_shm::socket::{Access, ControlSocket};
+use crossdock_shm::{BellMemory, ConnTable};
+
+use crate::event::{Event, Events, Mismatch, PeerProcess, Side};
+use crate::frame::{Frame, PortInfo};
+use crate::link::Link;
+use crate::matching::{Incoming, LocalPublisher, LocalSubscriber, Outgoing, PeerTables};
+use crate::schemas::Schemas;
+
+/// A peer process and what connects us to it.
+pub(crate) struct Peer {
+    pub(crate) link: Link,
+    /// Publishers of that process.
+    pub(crate) publishers: BTreeMap<u64, PortInfo>,
+    /// Memory of that process and of the pair of processes.
+    pub(crate) tables: PeerTables,
+}
+
+/// Key of a pair in which we publish: the peer's token (0: this process) and the pair's number.
+pub(crate) type OutgoingKey = (u64, u32);
+
+/// Everything that the lock protects.
+pub(crate) struct State {
+    pub(crate) peers: BTreeMap<u64, Peer>,
+    pub(crate) tokens_by_name: HashMap<PeerName, u64>,
+    /// Processes that broke a rule: not connected to again.
+    pub(crate) banned: HashSet<PeerName>,
+    pub(crate) publishers: BTreeMap<u64, LocalPublisher>,
+    pub(crate) subscribers: BTreeMap<u64, LocalSubscriber>,
+    /// Pairs in which we subscribe, by number.
+    pub(crate) incoming: BTreeMap<u32, Incoming>,
+    /// Pairs in which we publish.
+    pub(crate) outgoing: BTreeMap<OutgoingKey, Outgoing>,
+    /// What this process shares with itself, for pairs inside it.
+    pub(crate) own: PeerTables,
+    /// Pairs that the subscriber has let go while samples are left.
+    pub(crate) let_go: Vec<u32>,
+    pub(crate) schemas: Schemas,
+    pub(crate) events: Events,
+    /// Counts everything that may change who is connected.
+    pub(crate) changes: u64,
+    next_token: u64,
+    next_port: u64,
+    next_pair: u32,
+}
+
+impl State {
+    pub(crate) fn new() -> State {
+        State {
+            peers: BTreeMap::new(),
+            tokens_by_name: HashMap::new(),
+            banned: HashSet::new(),
+            publishers: BTreeMap::new(),
+            subscribers: BTreeMap::new(),
+            incoming: BTreeMap::new(),
+            outgoing: BTreeMap::new(),
+            own: PeerTables::default(),
+            let_go: Vec::new(),
+            schemas: Schemas::default(),
+            events: Events::default(),
+            changes: 0,
+            // Smaller tokens are the control thread's own descriptors.
+            next_token: 16,
+            next_port: 1,
+            next_pair: 1,
+        }
+    }
+
+    /// A new token for a descriptor in epoll; never used twice.
+    pub(crate) fn token(&mut self) -> u64 {
+        self.next_token += 1;
+        self.next_token
+    }
+
+    /// A new port number; never used twice.
+    pub(crate) fn port(&mut self) -> u64 {
+        self.next_port += 1;
+        self.next_port
+    }
+
+    /// A pair number that no pair of ours uses.
+    pub(crate) fn pair(&mut self) -> u32 {
+        // Bounded by the number of pairs, which is far below 2^32.
+        loop {
+            self.next_pair = self.next_pair.wrapping_add(1).max(1);
+            if !self.incoming.contains_key(&self.next_pair) {
+                return self.next_pair;
+            }
+        }
+    }
+
+    pub(crate) fn mismatch(
+        &mut self,
+        publisher: (&PortInfo, &str),
+        subscriber: (&PortInfo, &str),
+        reason: String,
+    ) {
+        let mismatch = Mismatch {
+            topic: publisher.0.topic.clone(),
+            publisher: Side::new(publisher.0, publisher.1),
+            subscriber: Side::new(subscriber.0, subscriber.1),
+            reason,
+        };
+        self.events.push(Event::Mismatch(Box::new(mismatch)));
+        self.changes += 1;
+    }
+
+    pub(crate) fn trouble(&mut self, text: String) {
+        self.events.push(Event::Trouble(text));
+        self.changes += 1;
+    }
+
+    pub(crate) fn cut_off(&mut self, peer: PeerProcess, reason: String) {
+        self.events.push(Event::PeerCutOff { peer, reason });
+        self.changes += 1;
+    }
+
+    /// Sends a frame without descriptors to a live peer.
+    pub(crate) fn send(&mut self, token: u64, frame: &Frame) {
+        if let Some(peer) = self.peers.get_mut(&token) {
+            peer.link.send(frame, &[]);
+        }
+    }
+
+    /// Sends a frame to all live peers.
+    pub(crate) fn broadcast(&mut self, frame: &Frame) {
+        for peer in self.peers.values_mut() {
+            if peer.link.stage == crate::link::Stage::Live {
+                peer.link.send(frame, &[]);
+            }
+        }
+    }
+}
+
+/// See the head of this file.
+pub(crate) struct Core {
+    pub(crate) name: PeerName,
+    pub(crate) process: String,
+    pub(crate) domain_id: u32,
+    pub(crate) access: Access,
+    pub(crate) rendezvous: Rendezvous,
+    pub(crate) epoll: Arc<OwnedFd>,
+    /// An eventfd that wakes the control thread.
+    wake: OwnedFd,
+    pub(crate) board: Board,
+    /// What our subscribers write and publishers of other processes read.
+    pub(crate) conns: ConnTable,
+    /// What our executors sleep on.
+    pub(crate) bells: BellMemory,
+    state: Mutex<State>,
+    changed: Condvar,
+    /// Pairs whose connection the subscriber has let go.
+    let_go: Mutex<Vec<u32>>,
+    pub(crate) stop: AtomicBool,
+    /// A publisher of ours has made a segment that its peers need.
+    pub(crate) new_segments: AtomicBool,
+    /// Is there a watcher that wants to know when we have nothing to do?
+    watched: AtomicBool,
+    watchers: Mutex<Vec<(u64, Arc<ControlSocket>)>>,
+}
+
+/// What a participant makes before it makes its core.
+pub(crate) struct CoreParts {
+    pub(crate) process: String,
+    pub(crate) domain_id: u32,
+    pub(crate) access: Access,
+    pub(crate) rendezvous: Rendezvous,
+    pub(crate) epoll: OwnedFd,
+    pub(crate) wake: OwnedFd,
+    pub(crate) board: Board,
+    pub(crate) conns: ConnTable,
+    pub(crate) bells: BellMemory,
+}
+
+impl Core {
+    pub(crate) fn new(parts: CoreParts) -> Core {
+        Core {
+            name: parts.rendezvous.name(),
+            process: parts.process,
+            domain_id: parts.domain_id,
+            access: parts.access,
+            rendezvous: parts.rendezvous,
+            epoll: Arc::new(parts.epoll),
+            wake: parts.wake,
+            board: parts.board,
+            conns: parts.conns,
+            bells: parts.bells,
+            state: Mutex::new(State::new()),
+            changed: Condvar::new(),
+            let_go: Mutex::new(Vec::new()),
+            stop: AtomicBool::new(false),
+            new_segments: AtomicBool::new(false),
+            watched: AtomicBool::new(false),
+            watchers: Mutex::new(Vec::new()),
+        }
+    }
+
+    /// Locks the state. A thread that panicked under the lock does not take the others with it.
+    pub(crate) fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Unlocks the state after a change, so that threads in [`Core::wait_change`] look again, and
+    /// has the control thread remove links that broke meanwhile.
+    pub(crate) fn publish(&self, mut state: MutexGuard<'_, State>) {
+        state.changes += 1;
+        let broken = state.peers.values().any(|peer| peer.link.broken.is_some());
+        drop(state);
+        self.changed.notify_all();
+        if broken {
+            self.wake();
+        }
+    }
+
+    /// Unlocks the state at the end of a control thread's turn: wakes waiting threads only when
+    /// something changed since `before`.
+    pub(crate) fn publish_turn(&self, state: MutexGuard<'_, State>, before: u64) {
+        let changed = state.changes != before;
+        drop(state);
+        if changed {
+            self.changed.notify_all();
+        }
+    }
+
+    /// Blocks until something changed since `seen`, or the time is over; returns the new count.
+    pub(crate) fn wait_change(&self, seen: u64, timeout: Duration) -> u64 {
+        let end = Instant::now() + timeout;
+        let mut state = self.lock();
+        while state.changes == seen {
+            let left = end.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                break;
+            }
+            let waited = self.changed.wait_timeout(state, left);
+            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+        state.changes
+    }
+
+    /// Wakes the control thread. Any thread; one system call.
+    pub(crate) fn wake(&self) {
+        // The counter overflows after 2^64 wake-ups that nobody reads; a full one wakes as well.
+        let _ = rustix::io::write(&self.wake, &1u64.to_ne_bytes());
+    }
+
+    /// What the control thread waits on.
+    pub(crate) fn wake_fd(&self) -> std::os::fd::BorrowedFd<'_> {
+        self.wake.as_fd()
+    }
+
+    /// Takes back all calls of [`Core::wake`].
+    pub(crate) fn woken(&self) {
+        let mut count = [0u8; 8];
+        let _ = rustix::io::read(&self.wake, &mut count);
+    }
+
+    /// A connection of ours is not used any more: the control thread tells the publisher.
+    pub(crate) fn let_go(&self, pair: u32) {
+        self.let_go.lock().unwrap_or_else(PoisonError::into_inner).push(pair);
+        self.wake();
+    }
+
+    /// All pairs of [`Core::let_go`] since the last call.
+    pub(crate) fn take_let_go(&self) -> Vec<u32> {
+        std::mem::take(&mut *self.let_go.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// An executor is about to sleep: one fence and one load when nobody watches, else one
+    /// system call for each watcher.
+    pub(crate) fn announce_idle(&self) {
+        // What the executor counted before the flag; pairs with the fence in `set_watcher`: either
+        // we see the watcher here, or its first look at the board sees the counts.
+        fence(Ordering::SeqCst);
+        if self.watched.load(Ordering::Relaxed) {
+            self.ring_watchers();
+        }
+    }
+
+    #[cold]
+    fn ring_watchers(&self) {
+        let frame = Frame::Idle.encode();
+        let watchers = self.watchers.lock().unwrap_or_else(PoisonError::into_inner);
+        for (_, socket) in watchers.iter() {
+            // A full socket has unread frames, which wake the watcher as well; a closed one is
+            // removed by the control thread.
+            let _ = socket.send(&frame, &[]);
+        }
+    }
+
+    /// Adds a watcher.
+    pub(crate) fn add_watcher(&self, token: u64, socket: Arc<ControlSocket>) {
+        let mut watchers = self.watchers.lock().unwrap_or_else(PoisonError::into_inner);
+        watchers.push((token, socket));
+        self.watched.store(true, Ordering::Relaxed);
+        // Pairs with the fence in `announce_idle`.
+        fence(Ordering::SeqCst);
+    }
+
+    /// Removes a watcher.
+    pub(crate) fn remove_watcher(&self, token: u64) {
+        let mut watchers = self.watchers.lock().unwrap_or_else(PoisonError::into_inner);
+        watchers.retain(|(known, _)| *known != token);
+        self.watched.store(!watchers.is_empty(), Ordering::Relaxed);
+    }
+}
+
+/// A record on the board, or `None` and an event when the board is full: a port works without.
+pub(crate) fn connection_record(
+    core: &Core,
+    state: &mut State,
+    topic: &str,
+    detail: &crate::entities::ConnectionDetail,
+) -> Option<Entity> {
+    let description = crossdock_shm::board::EntityDescription {
+        kind: crate::entities::kind::CONNECTION,
+        name: topic,
+        detail: &detail.encode(),
+        histogram: crossdock_shm::board::WithHistogram::No,
+    };
+    match core.board.add(description) {
+        Ok(entity) => Some(entity),
+        Err(error) => {
+            state.trouble(format!("a connection of `{topic}` is not shown to observers: {error}"));
+            None
+        }
+    }
+}

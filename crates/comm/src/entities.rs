@@ -1,0 +1,132 @@
+//! What the records on a board mean: kinds, counters, and the bytes of their details.
+//!
+//! This is the common language of processes and observers. It must not know how records are kept.
+
+use crossdock_shm::rendezvous::PeerName;
+
+/// Kinds of records.
+pub mod kind {
+    /// A publisher; the detail is its port description.
+    pub const PUBLISHER: u32 = 1;
+    /// A subscriber; the detail is its port description.
+    pub const SUBSCRIBER: u32 = 2;
+    /// A subscriber's connection to one publisher.
+    pub const CONNECTION: u32 = 3;
+    /// A node; counters and detail belong to the executor.
+    pub const NODE: u32 = 4;
+    /// A chain; counters and detail belong to the executor.
+    pub const CHAIN: u32 = 5;
+}
+
+/// Counters of publishers and subscribers. Each counts from the creation of the port.
+pub mod counter {
+    /// Publisher: messages published. Subscriber: messages taken.
+    pub const MESSAGES: usize = 0;
+    /// Payload bytes of these messages.
+    pub const BYTES: usize = 1;
+    /// Times that a payload was copied by Crossdock.
+    pub const COPIES: usize = 2;
+    /// Subscriber: lost because a best-effort publisher overtook it.
+    pub const LOST_LAPPED: usize = 3;
+    /// Subscriber: lost because more than `depth` messages waited (keep last).
+    pub const LOST_KEEP_LAST: usize = 4;
+    /// Publisher: refused because a reliable subscriber did not take in time.
+    pub const LOST_TIMEOUT: usize = 5;
+    /// Publisher: published while nobody was connected.
+    pub const LOST_UNMATCHED: usize = 6;
+    /// Subscriber: refused because the publisher's descriptor or payload is damaged.
+    pub const LOST_CORRUPT: usize = 7;
+    /// Subscriber: passed over by `latest` or `skip`.
+    pub const SKIPPED: usize = 8;
+    /// Subscriber: messages that its node has finished with.
+    pub const PROCESSED: usize = 9;
+    /// Publisher: sleeping executors woken.
+    pub const WAKES: usize = 10;
+    /// Publisher: times that it looked for chunks that nobody holds.
+    pub const SCANS: usize = 11;
+    /// Publisher: times that a publish had to wait for a reliable subscriber.
+    pub const WAITS: usize = 12;
+}
+
+/// Counter of a connection: the last message number that was taken, lost or skipped.
+pub const CONNECTION_POSITION: usize = 0;
+
+/// How a connection carries messages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Carrier {
+    /// Through the publisher's ring in shared memory.
+    Ring,
+    /// By hand-over inside one thread.
+    Thread,
+}
+
+/// Whether messages on a connection release the subscriber's node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Triggering {
+    /// Each message wakes the executor.
+    Yes,
+    /// The node looks when it wants to.
+    No,
+}
+
+/// The detail of a connection's record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ConnectionDetail {
+    /// Port of the subscriber, in the process whose board this is.
+    pub subscriber: u64,
+    /// Process of the publisher.
+    pub publisher_process: PeerName,
+    /// Port of the publisher, in its process.
+    pub publisher: u64,
+    /// How messages are carried.
+    pub carrier: Carrier,
+    /// Whether they release the node.
+    pub triggering: Triggering,
+}
+
+const CONNECTION_DETAIL_BYTES: usize = 8 + 16 + 8 + 2;
+
+impl ConnectionDetail {
+    pub(crate) fn encode(&self) -> [u8; CONNECTION_DETAIL_BYTES] {
+        let mut bytes = [0; CONNECTION_DETAIL_BYTES];
+        bytes[..8].copy_from_slice(&self.subscriber.to_le_bytes());
+        bytes[8..24].copy_from_slice(&self.publisher_process.to_bytes());
+        bytes[24..32].copy_from_slice(&self.publisher.to_le_bytes());
+        bytes[32] = u8::from(self.carrier == Carrier::Thread);
+        bytes[33] = u8::from(self.triggering == Triggering::Yes);
+        bytes
+    }
+
+    /// `None` when the bytes of a foreign board are no such detail.
+    pub(crate) fn decode(bytes: &[u8]) -> Option<ConnectionDetail> {
+        let bytes: &[u8; CONNECTION_DETAIL_BYTES] = bytes.try_into().ok()?;
+        let word = |at: usize| -> Option<u64> {
+            Some(u64::from_le_bytes(bytes.get(at..at + 8)?.try_into().ok()?))
+        };
+        Some(ConnectionDetail {
+            subscriber: word(0)?,
+            publisher_process: PeerName::from_bytes(bytes[8..24].try_into().ok()?),
+            publisher: word(24)?,
+            carrier: if bytes[32] == 0 { Carrier::Ring } else { Carrier::Thread },
+            triggering: if bytes[33] == 0 { Triggering::No } else { Triggering::Yes },
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_connections_detail_survives_the_board() {
+        let detail = ConnectionDetail {
+            subscriber: 3,
+            publisher_process: PeerName::from_bytes([9; 16]),
+            publisher: 1 << 40,
+            carrier: Carrier::Thread,
+            triggering: Triggering::Yes,
+        };
+        assert_eq!(ConnectionDetail::decode(&detail.encode()), Some(detail));
+        assert_eq!(ConnectionDetail::decode(&detail.encode()[1..]), None);
+    }
+}

@@ -1,0 +1,120 @@
+//! What can go wrong with ports: one error for each operation.
+
+use std::fmt;
+
+use crossdock_msg::{CdrError, FlatError};
+use crossdock_shm::board::AddEntityError;
+use crossdock_shm::{AllocateError, CreateRingError, LinkError};
+
+use crate::event::Mismatch;
+use crate::names::NameError;
+
+/// A port could not be created.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum PortError {
+    /// The name of the topic or of the node is not legal.
+    #[error(transparent)]
+    Name(#[from] NameError),
+    /// A port of this process on the same topic has another type or quality of service. What
+    /// other processes have is reported as an event.
+    #[error(transparent)]
+    Mismatch(#[from] Box<Mismatch>),
+    /// The depth is not legal.
+    #[error("topic `{topic}`: depth {depth} of node `{node}` is not 1 to {limit}")]
+    Depth {
+        /// The topic.
+        topic: String,
+        /// The node.
+        node: String,
+        /// The depth asked for.
+        depth: usize,
+        /// The deepest legal one.
+        limit: usize,
+    },
+    /// The definition of the type is longer than a handshake carries.
+    #[error("the definition of `{type_name}` has {bytes} bytes, the limit is {limit}; split it")]
+    Definition {
+        /// The type.
+        type_name: String,
+        /// Length in bytes.
+        bytes: usize,
+        /// The limit in bytes.
+        limit: usize,
+    },
+    /// The publisher's memory could not be made.
+    #[error(transparent)]
+    Ring(#[from] CreateRingError),
+    /// Two ports of one group could not be joined.
+    #[error(transparent)]
+    Link(#[from] LinkError),
+    /// The board has no room for the port.
+    #[error(transparent)]
+    Board(#[from] AddEntityError),
+    /// The process has all doorbells that it can have.
+    #[error(transparent)]
+    Doorbell(#[from] AllocateError),
+}
+
+/// A message was not published; it comes back in `loan`, to be published again or dropped.
+///
+/// Blocking, threads: as the loan.
+pub struct PublishError<L> {
+    /// The message, unchanged.
+    pub loan: L,
+    /// Why it was not published.
+    pub reason: crossdock_shm::PublishError,
+}
+
+impl<L> fmt::Debug for PublishError<L> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PublishError").field("reason", &self.reason).finish_non_exhaustive()
+    }
+}
+
+impl<L> fmt::Display for PublishError<L> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.reason, f)
+    }
+}
+
+impl<L> std::error::Error for PublishError<L> {}
+
+/// Nothing could be taken, although a message may be there.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum TakeError {
+    /// All samples that may be held are held, or the publisher broke the protocol.
+    #[error(transparent)]
+    Ring(#[from] crossdock_shm::TakeError),
+    /// The payload is no message of the topic's type; it was passed over and counted.
+    #[error("topic `{topic}`: message {seq} is damaged: {source}; it was passed over")]
+    Payload {
+        /// The topic.
+        topic: String,
+        /// Number of the message.
+        seq: u64,
+        /// What is wrong.
+        source: FlatError,
+    },
+}
+
+/// An encoded message was not published.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum PublishCdrError {
+    /// The bytes are no message of the publisher's type.
+    #[error("topic `{topic}`: {source}")]
+    Cdr {
+        /// The topic.
+        topic: String,
+        /// What is wrong.
+        source: CdrError,
+    },
+    /// There is no memory for it.
+    #[error(transparent)]
+    Loan(#[from] crossdock_shm::LoanError),
+    /// A reliable subscriber did not make room in time.
+    #[error(transparent)]
+    Publish(#[from] crossdock_shm::PublishError),
+}

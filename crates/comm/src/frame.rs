@@ -1,0 +1,666 @@
+//! The frames that two processes exchange on their control socket, as bytes.
+//!
+//! One kind byte, then the fields in order, little endian; texts and byte strings carry a `u16`
+//! length. Every length has a limit, names are checked, and a frame must end where its last field
+//! ends: whatever a hostile peer sends is either one of these frames or a [`FrameError`]. This
+//! file must not know what a frame makes its receiver do.
+
+use std::time::Duration;
+
+use crossdock_shm::rendezvous::PeerName;
+use crossdock_shm::socket::FRAME_BYTES_MAX;
+
+use crate::names::{NameError, NameKind, check_name};
+use crate::qos::{DEPTH_MAX, Durability, Qos, Reliability};
+
+/// Changes whenever a frame changes; processes of different versions do not talk.
+pub(crate) const VERSION: u32 = 1;
+/// The longest reason or mismatch text in bytes.
+const TEXT_BYTES_MAX: usize = 2048;
+/// The longest opaque part: what the data plane of both sides agrees on.
+const GEOMETRY_BYTES_MAX: usize = 4096;
+/// The longest piece of a definition in one frame, in bytes.
+pub(crate) const PIECE_BYTES_MAX: usize = 24 * 1024;
+/// The longest definition in bytes (the longest known one, with comments, has about 60 KiB).
+pub(crate) const DEFINITION_BYTES_MAX: usize = 1 << 20;
+
+const _: () = assert!(PIECE_BYTES_MAX + 64 < FRAME_BYTES_MAX);
+
+/// A received frame breaks a rule.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub(crate) enum FrameError {
+    #[error("a frame of kind {kind} ends inside its field `{field}`")]
+    Short { kind: u8, field: &'static str },
+    #[error("a frame of kind {kind} has {bytes} bytes behind its last field")]
+    Long { kind: u8, bytes: usize },
+    #[error("there is no frame of kind {0}")]
+    Kind(u8),
+    #[error("field `{field}` of a frame of kind {kind} is {value}, which is out of range")]
+    Range { kind: u8, field: &'static str, value: u64 },
+    #[error("field `{field}` of a frame of kind {kind} is not UTF-8")]
+    Text { kind: u8, field: &'static str },
+    #[error(transparent)]
+    Name(#[from] NameError),
+}
+
+/// Why a process connects.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// To exchange messages: this becomes the control socket of the pair.
+    Peer,
+    /// To announce itself to a process that opens the control socket of the pair.
+    Knock,
+    /// To read the board.
+    Board,
+    /// To read the definition of a publisher's type.
+    Definition { port: u64 },
+    /// To read a publisher's ring.
+    Ring { port: u64 },
+    /// To be rung when the process has nothing to do.
+    Watch,
+}
+
+/// What a process says of one of its ports.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct PortInfo {
+    /// Number of the port in its process, never used twice.
+    pub(crate) port: u64,
+    pub(crate) node: String,
+    pub(crate) topic: String,
+    /// Empty of a subscriber that takes whatever type the publisher has.
+    pub(crate) type_name: String,
+    pub(crate) type_hash: [u8; 32],
+    pub(crate) layout_hash: [u8; 32],
+    pub(crate) qos: Qos,
+}
+
+/// One frame.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Frame {
+    Hello {
+        version: u32,
+        name: PeerName,
+        process: String,
+        purpose: Purpose,
+    },
+    Welcome {
+        version: u32,
+        name: PeerName,
+        process: String,
+    },
+    /// A publisher is there.
+    Advertise(PortInfo),
+    /// A publisher is gone.
+    Withdraw {
+        port: u64,
+    },
+    /// What the sender shares as a subscribing process, once before its first `Subscribe`: three
+    /// descriptors (connections, bells, the memory of this pair of processes).
+    Memory,
+    /// A subscriber wants a publisher's messages; carries its share of the data plane.
+    Subscribe {
+        pair: u32,
+        publisher: u64,
+        subscriber: PortInfo,
+        geometry: Vec<u8>,
+    },
+    /// The publisher has connected the pair; carries its share of the data plane.
+    Accept {
+        pair: u32,
+        geometry: Vec<u8>,
+    },
+    /// The publisher refuses the pair.
+    Refuse {
+        pair: u32,
+        reason: String,
+    },
+    /// The subscriber's side saw why the two cannot be connected.
+    Mismatch {
+        publisher: u64,
+        subscriber: PortInfo,
+        reason: String,
+    },
+    /// The subscriber uses nothing of the publisher's any more.
+    Release {
+        pair: u32,
+    },
+    /// The publisher uses nothing of the subscriber's any more.
+    Released {
+        pair: u32,
+    },
+    /// A new segment of a publisher's memory, as a file descriptor.
+    Segment {
+        pair: u32,
+        segment: u32,
+        bytes: u64,
+    },
+    /// The segment can be named in descriptors now.
+    SegmentMapped {
+        pair: u32,
+        segment: u32,
+    },
+    /// Asks for the definition of a publisher's type.
+    AskDefinition {
+        port: u64,
+    },
+    /// A piece of it.
+    Definition {
+        port: u64,
+        offset: u32,
+        total: u32,
+        piece: Vec<u8>,
+    },
+    /// A publisher's ring for reading only; carries its share of the data plane.
+    Ring {
+        port: u64,
+        geometry: Vec<u8>,
+    },
+    /// To a watcher: an executor of this process has nothing to do.
+    Idle,
+    /// What was asked for is not there.
+    Nothing {
+        reason: String,
+    },
+}
+
+/// Discriminants of purposes and frames on the wire.
+mod kind {
+    pub(super) const HELLO: u8 = 1;
+    pub(super) const WELCOME: u8 = 2;
+    pub(super) const ADVERTISE: u8 = 3;
+    pub(super) const WITHDRAW: u8 = 4;
+    pub(super) const SUBSCRIBE: u8 = 5;
+    pub(super) const ACCEPT: u8 = 6;
+    pub(super) const REFUSE: u8 = 7;
+    pub(super) const MISMATCH: u8 = 8;
+    pub(super) const RELEASE: u8 = 9;
+    pub(super) const RELEASED: u8 = 10;
+    pub(super) const SEGMENT: u8 = 11;
+    pub(super) const SEGMENT_MAPPED: u8 = 12;
+    pub(super) const ASK_DEFINITION: u8 = 13;
+    pub(super) const DEFINITION: u8 = 14;
+    pub(super) const RING: u8 = 15;
+    pub(super) const NOTHING: u8 = 16;
+    pub(super) const MEMORY: u8 = 17;
+    pub(super) const IDLE: u8 = 18;
+}
+
+impl Frame {
+    /// The frame as bytes; at most [`FRAME_BYTES_MAX`].
+    pub(crate) fn encode(&self) -> Vec<u8> {
+        let mut out = Writer(Vec::with_capacity(128));
+        match self {
+            Frame::Hello { version, name, process, purpose } => {
+                out.u8(kind::HELLO).u32(*version).raw(&name.to_bytes()).text(process);
+                out.purpose(*purpose);
+            }
+            Frame::Welcome { version, name, process } => {
+                out.u8(kind::WELCOME).u32(*version).raw(&name.to_bytes()).text(process);
+            }
+            Frame::Advertise(port) => out.u8(kind::ADVERTISE).port(port),
+            Frame::Idle => _ = out.u8(kind::IDLE),
+            Frame::Memory => _ = out.u8(kind::MEMORY),
+            Frame::Withdraw { port } => _ = out.u8(kind::WITHDRAW).u64(*port),
+            Frame::Subscribe { pair, publisher, subscriber, geometry } => {
+                out.u8(kind::SUBSCRIBE).u32(*pair).u64(*publisher).port(subscriber);
+                out.bytes(geometry);
+            }
+            Frame::Accept { pair, geometry } => {
+                out.u8(kind::ACCEPT).u32(*pair).bytes(geometry);
+            }
+            Frame::Refuse { pair, reason } => {
+                out.u8(kind::REFUSE).u32(*pair).text(cut(reason));
+            }
+            Frame::Mismatch { publisher, subscriber, reason } => {
+                out.u8(kind::MISMATCH).u64(*publisher).port(subscriber);
+                out.text(cut(reason));
+            }
+            Frame::Release { pair } => _ = out.u8(kind::RELEASE).u32(*pair),
+            Frame::Released { pair } => _ = out.u8(kind::RELEASED).u32(*pair),
+            Frame::Segment { pair, segment, bytes } => {
+                out.u8(kind::SEGMENT).u32(*pair).u32(*segment).u64(*bytes);
+            }
+            Frame::SegmentMapped { pair, segment } => {
+                out.u8(kind::SEGMENT_MAPPED).u32(*pair).u32(*segment);
+            }
+            Frame::AskDefinition { port } => _ = out.u8(kind::ASK_DEFINITION).u64(*port),
+            Frame::Definition { port, offset, total, piece } => {
+                out.u8(kind::DEFINITION).u64(*port).u32(*offset).u32(*total).bytes(piece);
+            }
+            Frame::Ring { port, geometry } => {
+                out.u8(kind::RING).u64(*port).bytes(geometry);
+            }
+            Frame::Nothing { reason } => _ = out.u8(kind::NOTHING).text(cut(reason)),
+        }
+        debug_assert!(out.0.len() <= FRAME_BYTES_MAX, "limits of the fields keep frames short");
+        out.0
+    }
+
+    /// Reads a frame that came from a peer.
+    pub(crate) fn decode(bytes: &[u8]) -> Result<Frame, FrameError> {
+        let Some((&kind, fields)) = bytes.split_first() else { return Err(FrameError::Kind(0)) };
+        let mut input = Reader { kind, rest: fields };
+        let frame = match kind {
+            kind::HELLO => Frame::Hello {
+                version: input.u32("version")?,
+                name: PeerName::from_bytes(input.array("name")?),
+                process: input.name("process", NameKind::Process)?,
+                purpose: input.purpose()?,
+            },
+            kind::WELCOME => Frame::Welcome {
+                version: input.u32("version")?,
+                name: PeerName::from_bytes(input.array("name")?),
+                process: input.name("process", NameKind::Process)?,
+            },
+            kind::ADVERTISE => Frame::Advertise(input.publisher_info()?),
+            kind::IDLE => Frame::Idle,
+            kind::MEMORY => Frame::Memory,
+            kind::WITHDRAW => Frame::Withdraw { port: input.u64("port")? },
+            kind::SUBSCRIBE => Frame::Subscribe {
+                pair: input.u32("pair")?,
+                publisher: input.u64("publisher")?,
+                subscriber: input.port()?,
+                geometry: input.bytes("geometry", GEOMETRY_BYTES_MAX)?.to_vec(),
+            },
+            kind::ACCEPT => Frame::Accept {
+                pair: input.u32("pair")?,
+                geometry: input.bytes("geometry", GEOMETRY_BYTES_MAX)?.to_vec(),
+            },
+            kind::REFUSE => {
+                Frame::Refuse { pair: input.u32("pair")?, reason: input.shown("reason")? }
+            }
+            kind::MISMATCH => Frame::Mismatch {
+                publisher: input.u64("publisher")?,
+                subscriber: input.port()?,
+                reason: input.shown("reason")?,
+            },
+            kind::RELEASE => Frame::Release { pair: input.u32("pair")? },
+            kind::RELEASED => Frame::Released { pair: input.u32("pair")? },
+            kind::SEGMENT => Frame::Segment {
+                pair: input.u32("pair")?,
+                segment: input.u32("segment")?,
+                bytes: input.u64("bytes")?,
+            },
+            kind::SEGMENT_MAPPED => {
+                Frame::SegmentMapped { pair: input.u32("pair")?, segment: input.u32("segment")? }
+            }
+            kind::ASK_DEFINITION => Frame::AskDefinition { port: input.u64("port")? },
+            kind::DEFINITION => input.definition()?,
+            kind::RING => Frame::Ring {
+                port: input.u64("port")?,
+                geometry: input.bytes("geometry", GEOMETRY_BYTES_MAX)?.to_vec(),
+            },
+            kind::NOTHING => Frame::Nothing { reason: input.shown("reason")? },
+            other => return Err(FrameError::Kind(other)),
+        };
+        match input.rest.len() {
+            0 => Ok(frame),
+            bytes => Err(FrameError::Long { kind, bytes }),
+        }
+    }
+}
+
+/// A text shortened to what a peer accepts, at a character's border.
+fn cut(text: &str) -> &str {
+    let mut end = text.len().min(TEXT_BYTES_MAX);
+    // A character has at most four bytes.
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    &text[..end]
+}
+
+struct Writer(Vec<u8>);
+
+impl Writer {
+    fn raw(&mut self, bytes: &[u8]) -> &mut Writer {
+        self.0.extend_from_slice(bytes);
+        self
+    }
+
+    fn u8(&mut self, value: u8) -> &mut Writer {
+        self.raw(&[value])
+    }
+
+    fn u16(&mut self, value: u16) -> &mut Writer {
+        self.raw(&value.to_le_bytes())
+    }
+
+    fn u32(&mut self, value: u32) -> &mut Writer {
+        self.raw(&value.to_le_bytes())
+    }
+
+    fn u64(&mut self, value: u64) -> &mut Writer {
+        self.raw(&value.to_le_bytes())
+    }
+
+    /// Longer than 65 535 bytes is a programmer's error: limits are checked where values enter.
+    fn bytes(&mut self, bytes: &[u8]) -> &mut Writer {
+        let len = u16::try_from(bytes.len()).unwrap_or(u16::MAX);
+        debug_assert_eq!(usize::from(len), bytes.len());
+        self.u16(len).raw(&bytes[..usize::from(len)])
+    }
+
+    fn text(&mut self, text: &str) -> &mut Writer {
+        self.bytes(text.as_bytes())
+    }
+
+    fn purpose(&mut self, purpose: Purpose) {
+        let (number, port) = match purpose {
+            Purpose::Peer => (0, 0),
+            Purpose::Knock => (1, 0),
+            Purpose::Board => (2, 0),
+            Purpose::Definition { port } => (3, port),
+            Purpose::Ring { port } => (4, port),
+            Purpose::Watch => (5, 0),
+        };
+        self.u8(number).u64(port);
+    }
+
+    fn port(&mut self, port: &PortInfo) {
+        self.u64(port.port).text(&port.node).text(&port.topic).text(&port.type_name);
+        self.raw(&port.type_hash).raw(&port.layout_hash);
+        write_qos(self, &port.qos);
+    }
+}
+
+fn write_qos(out: &mut Writer, qos: &Qos) {
+    let timeout_ns = match qos.reliability {
+        Reliability::Reliable { timeout } => u64::try_from(timeout.as_nanos()).unwrap_or(u64::MAX),
+        Reliability::BestEffort => 0,
+    };
+    out.u8(u8::from(qos.is_reliable())).u64(timeout_ns);
+    out.u32(qos.depth as u32).u8(u8::from(qos.is_transient_local()));
+}
+
+struct Reader<'a> {
+    kind: u8,
+    rest: &'a [u8],
+}
+
+impl<'a> Reader<'a> {
+    fn take(&mut self, len: usize, field: &'static str) -> Result<&'a [u8], FrameError> {
+        let short = FrameError::Short { kind: self.kind, field };
+        let (taken, rest) = self.rest.split_at_checked(len).ok_or(short)?;
+        self.rest = rest;
+        Ok(taken)
+    }
+
+    fn array<const N: usize>(&mut self, field: &'static str) -> Result<[u8; N], FrameError> {
+        let mut array = [0; N];
+        array.copy_from_slice(self.take(N, field)?);
+        Ok(array)
+    }
+
+    fn u8(&mut self, field: &'static str) -> Result<u8, FrameError> {
+        Ok(self.array::<1>(field)?[0])
+    }
+
+    fn u16(&mut self, field: &'static str) -> Result<u16, FrameError> {
+        Ok(u16::from_le_bytes(self.array(field)?))
+    }
+
+    fn u32(&mut self, field: &'static str) -> Result<u32, FrameError> {
+        Ok(u32::from_le_bytes(self.array(field)?))
+    }
+
+    fn u64(&mut self, field: &'static str) -> Result<u64, FrameError> {
+        Ok(u64::from_le_bytes(self.array(field)?))
+    }
+
+    fn bytes(&mut self, field: &'static str, limit: usize) -> Result<&'a [u8], FrameError> {
+        let len = usize::from(self.u16(field)?);
+        if len > limit {
+            return Err(self.range(field, len as u64));
+        }
+        self.take(len, field)
+    }
+
+    fn range(&self, field: &'static str, value: u64) -> FrameError {
+        FrameError::Range { kind: self.kind, field, value }
+    }
+
+    fn text(&mut self, field: &'static str, limit: usize) -> Result<&'a str, FrameError> {
+        let kind = self.kind;
+        let bytes = self.bytes(field, limit)?;
+        std::str::from_utf8(bytes).map_err(|_| FrameError::Text { kind, field })
+    }
+
+    fn name(&mut self, field: &'static str, kind: NameKind) -> Result<String, FrameError> {
+        let name = self.text(field, TEXT_BYTES_MAX)?;
+        check_name(kind, name)?;
+        Ok(name.to_string())
+    }
+
+    /// A text that will be shown to a person: control characters are replaced.
+    fn shown(&mut self, field: &'static str) -> Result<String, FrameError> {
+        let text = self.text(field, TEXT_BYTES_MAX)?;
+        Ok(text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect())
+    }
+
+    fn purpose(&mut self) -> Result<Purpose, FrameError> {
+        let number = self.u8("purpose")?;
+        let port = self.u64("purpose's port")?;
+        match (number, port) {
+            (0, 0) => Ok(Purpose::Peer),
+            (1, 0) => Ok(Purpose::Knock),
+            (2, 0) => Ok(Purpose::Board),
+            (3, port) => Ok(Purpose::Definition { port }),
+            (4, port) => Ok(Purpose::Ring { port }),
+            (5, 0) => Ok(Purpose::Watch),
+            (number, _) => Err(self.range("purpose", number.into())),
+        }
+    }
+
+    fn port(&mut self) -> Result<PortInfo, FrameError> {
+        let port = self.u64("port")?;
+        let node = self.name("node", NameKind::Node)?;
+        let topic = self.name("topic", NameKind::Topic)?;
+        let type_name = self.text("type", TEXT_BYTES_MAX)?;
+        if !type_name.is_empty() {
+            check_name(NameKind::Type, type_name)?;
+        }
+        Ok(PortInfo {
+            port,
+            node,
+            topic,
+            type_name: type_name.to_string(),
+            type_hash: self.array("type hash")?,
+            layout_hash: self.array("layout hash")?,
+            qos: self.qos()?,
+        })
+    }
+
+    /// A publisher always has a type.
+    fn publisher_info(&mut self) -> Result<PortInfo, FrameError> {
+        let port = self.port()?;
+        check_name(NameKind::Type, &port.type_name)?;
+        Ok(port)
+    }
+
+    fn flag(&mut self, field: &'static str) -> Result<Flag, FrameError> {
+        match self.u8(field)? {
+            0 => Ok(Flag::Off),
+            1 => Ok(Flag::On),
+            other => Err(self.range(field, other.into())),
+        }
+    }
+
+    fn qos(&mut self) -> Result<Qos, FrameError> {
+        let reliable = self.flag("reliable")?;
+        let timeout = Duration::from_nanos(self.u64("timeout")?);
+        let depth = self.u32("depth")?;
+        if depth == 0 || depth as usize > DEPTH_MAX {
+            return Err(self.range("depth", depth.into()));
+        }
+        Ok(Qos {
+            reliability: match reliable {
+                Flag::On => Reliability::Reliable { timeout },
+                Flag::Off => Reliability::BestEffort,
+            },
+            depth: depth as usize,
+            durability: match self.flag("transient local")? {
+                Flag::On => Durability::TransientLocal,
+                Flag::Off => Durability::Volatile,
+            },
+        })
+    }
+
+    fn definition(&mut self) -> Result<Frame, FrameError> {
+        let port = self.u64("port")?;
+        let offset = self.u32("offset")?;
+        let total = self.u32("total")?;
+        let piece = self.bytes("piece", PIECE_BYTES_MAX)?.to_vec();
+        let end = u64::from(offset) + piece.len() as u64;
+        if total as usize > DEFINITION_BYTES_MAX || end > u64::from(total) {
+            return Err(self.range("total", total.into()));
+        }
+        Ok(Frame::Definition { port, offset, total, piece })
+    }
+}
+
+enum Flag {
+    Off,
+    On,
+}
+
+/// Quality of service as bytes, for the board.
+pub(crate) fn encode_qos(qos: &Qos) -> Vec<u8> {
+    let mut out = Writer(Vec::with_capacity(16));
+    write_qos(&mut out, qos);
+    out.0
+}
+
+/// A port's description as bytes, for the board.
+pub(crate) fn encode_port(port: &PortInfo) -> Vec<u8> {
+    let mut out = Writer(Vec::with_capacity(512));
+    out.port(port);
+    out.0
+}
+
+/// A port's description from a board.
+pub(crate) fn decode_port(bytes: &[u8]) -> Result<PortInfo, FrameError> {
+    let mut input = Reader { kind: 0, rest: bytes };
+    let port = input.port()?;
+    match input.rest.len() {
+        0 => Ok(port),
+        bytes => Err(FrameError::Long { kind: 0, bytes }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn port() -> PortInfo {
+        PortInfo {
+            port: 9,
+            node: "/front/camera".into(),
+            topic: "/camera/image".into(),
+            type_name: "sensor_msgs/msg/Image".into(),
+            type_hash: [1; 32],
+            layout_hash: [2; 32],
+            qos: Qos::reliable(4, Duration::from_millis(250)).transient_local(),
+        }
+    }
+
+    fn all() -> Vec<Frame> {
+        let name = PeerName::from_bytes([7; 16]);
+        let hello = |purpose| Frame::Hello { version: 1, name, process: "drive".into(), purpose };
+        vec![
+            hello(Purpose::Peer),
+            hello(Purpose::Knock),
+            hello(Purpose::Board),
+            hello(Purpose::Definition { port: 3 }),
+            hello(Purpose::Ring { port: 4 }),
+            hello(Purpose::Watch),
+            Frame::Welcome { version: 1, name, process: "drive".into() },
+            Frame::Advertise(port()),
+            Frame::Withdraw { port: 9 },
+            Frame::Memory,
+            Frame::Idle,
+            Frame::Subscribe {
+                pair: 1,
+                publisher: 9,
+                subscriber: PortInfo { type_name: String::new(), ..port() },
+                geometry: vec![1, 2, 3],
+            },
+            Frame::Accept { pair: 1, geometry: vec![4; GEOMETRY_BYTES_MAX] },
+            Frame::Refuse { pair: 1, reason: "no".into() },
+            Frame::Mismatch { publisher: 9, subscriber: port(), reason: "other type".into() },
+            Frame::Release { pair: 1 },
+            Frame::Released { pair: 1 },
+            Frame::Segment { pair: 9, segment: 2, bytes: 1 << 40 },
+            Frame::SegmentMapped { pair: 9, segment: 2 },
+            Frame::AskDefinition { port: 9 },
+            Frame::Definition { port: 9, offset: 5, total: 10, piece: vec![b'x'; 5] },
+            Frame::Ring { port: 9, geometry: vec![] },
+            Frame::Nothing { reason: "gone".into() },
+        ]
+    }
+
+    #[test]
+    fn every_frame_survives_the_wire() {
+        for frame in all() {
+            let bytes = frame.encode();
+            assert!(bytes.len() <= FRAME_BYTES_MAX);
+            assert_eq!(Frame::decode(&bytes).unwrap(), frame);
+        }
+    }
+
+    #[test]
+    fn a_cut_or_lengthened_frame_is_refused() {
+        for frame in all() {
+            let bytes = frame.encode();
+            for len in 0..bytes.len() {
+                assert!(Frame::decode(&bytes[..len]).is_err(), "{frame:?} cut to {len}");
+            }
+            let longer = [&bytes[..], &[0]].concat();
+            assert!(Frame::decode(&longer).is_err(), "{frame:?}");
+        }
+    }
+
+    #[test]
+    fn damaged_frames_never_do_more_than_fail() {
+        // A small generator with a fixed seed: the same damage in every run.
+        let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+        let mut random = || {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            state
+        };
+        let frames: Vec<_> = all().iter().map(Frame::encode).collect();
+        for _ in 0..200_000 {
+            let mut bytes = frames[random() as usize % frames.len()].clone();
+            for _ in 0..=random() % 4 {
+                let at = random() as usize % bytes.len();
+                bytes[at] = random() as u8;
+            }
+            if let Ok(frame) = Frame::decode(&bytes) {
+                assert_eq!(Frame::decode(&frame.encode()).unwrap(), frame);
+            }
+        }
+    }
+
+    #[test]
+    fn what_a_person_will_read_has_no_control_characters() {
+        let bytes = Frame::Nothing { reason: "a\x1b[2Jb\n".into() }.encode();
+        assert_eq!(Frame::decode(&bytes).unwrap(), Frame::Nothing { reason: "a [2Jb ".into() });
+    }
+
+    #[test]
+    fn a_port_fits_on_the_board() {
+        let long = PortInfo {
+            node: "n".repeat(128),
+            topic: format!("/{}", "t".repeat(254)),
+            type_name: format!("a/msg/{}", "T".repeat(122)),
+            ..port()
+        };
+        let bytes = encode_port(&PortInfo { topic: "/".into(), ..long.clone() });
+        assert!(bytes.len() <= crossdock_shm::board::DETAIL_BYTES_MAX);
+        assert!(decode_port(&bytes).is_err(), "`/` is no topic");
+        assert_eq!(decode_port(&encode_port(&long)).unwrap(), long);
+    }
+}

@@ -1,0 +1,132 @@
+//! What the data planes of both sides tell each other, as the opaque bytes inside frames.
+//!
+//! A subscriber says where in its tables it looks and listens; a publisher answers with the shape
+//! of its ring. The numbers are checked where they are used. This file must not know frames.
+
+use crossdock_shm::{Attached, RingGeometry};
+
+/// A subscriber's places in its process's tables.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Places {
+    /// Of its connection.
+    pub(crate) conn: u32,
+    /// Messages from before now that it wants.
+    pub(crate) history: u32,
+    /// Where it is woken, if it is triggering.
+    pub(crate) wake: Option<WakePlaces>,
+}
+
+/// Where a triggering subscriber is woken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct WakePlaces {
+    pub(crate) armed_line: u16,
+    pub(crate) armed_bit: u16,
+    pub(crate) ready_line: u16,
+    pub(crate) input: u16,
+    pub(crate) bell: u16,
+}
+
+/// Bytes of [`Places`].
+const PLACES_BYTES: usize = 4 + 4 + 1 + 5 * 2;
+
+impl Places {
+    pub(crate) fn encode(&self) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(PLACES_BYTES);
+        bytes.extend(self.conn.to_le_bytes());
+        bytes.extend(self.history.to_le_bytes());
+        bytes.push(u8::from(self.wake.is_some()));
+        let numbers = self.wake.map_or([0; 5], |wake| {
+            [wake.armed_line, wake.armed_bit, wake.ready_line, wake.input, wake.bell]
+        });
+        numbers.iter().for_each(|number| bytes.extend(number.to_le_bytes()));
+        bytes
+    }
+
+    pub(crate) fn decode(bytes: &[u8]) -> Option<Places> {
+        if bytes.len() != PLACES_BYTES || bytes[8] > 1 {
+            return None;
+        }
+        let number =
+            |place: usize| u16::from_le_bytes([bytes[9 + 2 * place], bytes[10 + 2 * place]]);
+        let wake = WakePlaces {
+            armed_line: number(0),
+            armed_bit: number(1),
+            ready_line: number(2),
+            input: number(3),
+            bell: number(4),
+        };
+        Some(Places {
+            conn: u32::from_le_bytes(bytes[..4].try_into().ok()?),
+            history: u32::from_le_bytes(bytes[4..8].try_into().ok()?),
+            wake: (bytes[8] == 1).then_some(wake),
+        })
+    }
+}
+
+/// A publisher's ring as a peer needs it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct RingShape {
+    pub(crate) geometry: RingGeometry,
+    pub(crate) attached: Attached,
+    /// Bytes of the further segments that come with it, from segment 1 on.
+    pub(crate) segments: Vec<u64>,
+}
+
+const SHAPE_BYTES: usize = RingGeometry::ENCODED_BYTES + 8 + 8;
+
+impl RingShape {
+    pub(crate) fn encode(&self) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(SHAPE_BYTES + 8 * self.segments.len());
+        bytes.extend(self.geometry.to_bytes());
+        bytes.extend(self.attached.start.to_le_bytes());
+        bytes.extend(self.attached.joined.to_le_bytes());
+        self.segments.iter().for_each(|segment| bytes.extend(segment.to_le_bytes()));
+        bytes
+    }
+
+    /// `fds`: descriptors that came with it, the ring's and one for each segment.
+    pub(crate) fn decode(bytes: &[u8], fds: usize) -> Option<RingShape> {
+        let (fixed, segments) = bytes.split_at_checked(SHAPE_BYTES)?;
+        if segments.len() != fds.checked_sub(1)? * 8 {
+            return None;
+        }
+        let (geometry, numbers) = fixed.split_first_chunk::<{ RingGeometry::ENCODED_BYTES }>()?;
+        let word = |chunk: &[u8]| Some(u64::from_le_bytes(chunk.try_into().ok()?));
+        let segments: Vec<u64> = segments.chunks(8).map(word).collect::<Option<_>>()?;
+        Some(RingShape {
+            geometry: RingGeometry::from_bytes(geometry),
+            attached: Attached {
+                // The number is the publisher's own affair.
+                peer: 0,
+                start: word(&numbers[..8])?,
+                joined: word(&numbers[8..])?,
+                segments: segments.len() as u32,
+            },
+            segments,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_answers_survive_the_frame_and_nothing_shorter_passes() {
+        let wake =
+            WakePlaces { armed_line: 1, armed_bit: 2, ready_line: 3, input: 4, bell: u16::MAX };
+        for wake in [None, Some(wake)] {
+            let places = Places { conn: 7, history: 8, wake };
+            assert_eq!(Places::decode(&places.encode()), Some(places));
+            assert_eq!(Places::decode(&places.encode()[1..]), None);
+        }
+        let geometry =
+            RingGeometry { ring_bytes: 1 << 40, slots: 8, holds: 4, memory_limit_bytes: 9 };
+        let attached = Attached { peer: 0, start: 3, joined: 5, segments: 2 };
+        let shape = RingShape { geometry, attached, segments: vec![4096, 8192] };
+        assert_eq!(RingShape::decode(&shape.encode(), 3), Some(shape.clone()));
+        assert_eq!(RingShape::decode(&shape.encode(), 2), None);
+        assert_eq!(RingShape::decode(&shape.encode(), 0), None);
+        assert_eq!(RingShape::decode(&shape.encode()[1..], 3), None);
+    }
+}

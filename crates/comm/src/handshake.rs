@@ -1,0 +1,257 @@
+//! What each frame of a peer makes this process do, and which frames a peer may send when.
+//!
+//! Everything here runs on the control thread. A rule that a peer breaks is returned as text: the
+//! caller cuts the peer off with it. This file must not know when ports match (`matching`).
+
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::Arc;
+
+use crossdock_shm::rendezvous::PeerName;
+use crossdock_shm::{Attached, RingControl};
+
+use crate::control;
+use crate::core::{Core, State};
+use crate::event::Event;
+use crate::frame::{Frame, PIECE_BYTES_MAX, PortInfo, Purpose, VERSION};
+use crate::link::Stage;
+use crate::matching::{self, RingParts};
+
+/// Publishers that one process may advertise.
+const PUBLISHERS_OF_PEER_MAX: usize = 8192;
+
+/// Carries out one frame.
+pub(crate) fn handle(
+    core: &Arc<Core>,
+    token: u64,
+    frame: Frame,
+    fds: Vec<OwnedFd>,
+) -> Result<(), String> {
+    let expected_fds = match &frame {
+        Frame::Memory => 3..=3,
+        Frame::Segment { .. } => 1..=1,
+        Frame::Accept { .. } => 1..=crossdock_shm::socket::FRAME_FDS_MAX,
+        _ => 0..=0,
+    };
+    if !expected_fds.contains(&fds.len()) {
+        return Err(format!("it sent {} file descriptors with a frame", fds.len()));
+    }
+    let mut guard = core.lock();
+    let state = &mut *guard;
+    let Some(peer) = state.peers.get_mut(&token) else { return Ok(()) };
+    let stage = peer.link.stage;
+    match (stage, frame) {
+        (Stage::AwaitHello, Frame::Hello { version, name, process, purpose }) => {
+            peer.link.process = process;
+            if version != VERSION {
+                return Err(format!(
+                    "it speaks version {version} of the control protocol, we speak {VERSION}; run \
+                     one version of Crossdock"
+                ));
+            }
+            if let Some(to_greet) = hello(core, state, token, name, purpose)? {
+                drop(guard);
+                control::greet(core, to_greet);
+                return Ok(());
+            }
+        }
+        (Stage::AwaitWelcome, Frame::Welcome { version, name, process }) => {
+            if version != VERSION || peer.link.name != Some(name) {
+                return Err("its welcome is of another version or another process".to_string());
+            }
+            peer.link.process = process;
+            become_live(core, state, token);
+        }
+        (Stage::Live, frame) => live(core, state, token, frame, fds)?,
+        (Stage::Closing, _) => {}
+        (stage, _) => return Err(format!("it sent an unexpected frame in stage {stage:?}")),
+    }
+    core.publish(guard);
+    Ok(())
+}
+
+/// Somebody who connected to us says why. Returns whom to connect to after a knock.
+fn hello(
+    core: &Arc<Core>,
+    state: &mut State,
+    token: u64,
+    name: PeerName,
+    purpose: Purpose,
+) -> Result<Option<PeerName>, String> {
+    let process = core.process.clone();
+    let welcome = Frame::Welcome { version: VERSION, name: core.name, process };
+    let Some(peer) = state.peers.get_mut(&token) else { return Ok(None) };
+    match purpose {
+        Purpose::Peer => {
+            if name >= core.name {
+                return Err("it opened a socket that is ours to open".to_string());
+            }
+            if state.tokens_by_name.contains_key(&name) {
+                return Err("it is connected already".to_string());
+            }
+            peer.link.name = Some(name);
+            peer.link.send(&welcome, &[]);
+            state.tokens_by_name.insert(name, token);
+            become_live(core, state, token);
+        }
+        Purpose::Knock => {
+            if name <= core.name {
+                return Err("it knocked where it should connect".to_string());
+            }
+            peer.link.stage = Stage::Closing;
+            return Ok(Some(name));
+        }
+        Purpose::Board => {
+            peer.link.send(&welcome, &[core.board.read_only_fd()]);
+            peer.link.stage = Stage::Closing;
+        }
+        Purpose::Watch => {
+            peer.link.send(&welcome, &[core.board.read_only_fd()]);
+            peer.link.stage = Stage::Watching;
+            core.add_watcher(token, Arc::clone(&peer.link.socket));
+        }
+        Purpose::Definition { port } => {
+            send_definition(state, token, port);
+            close_after(state, token);
+        }
+        Purpose::Ring { port } => {
+            send_ring(state, token, port);
+            close_after(state, token);
+        }
+    }
+    Ok(None)
+}
+
+fn close_after(state: &mut State, token: u64) {
+    if let Some(peer) = state.peers.get_mut(&token) {
+        peer.link.stage = Stage::Closing;
+    }
+}
+
+/// The pair of processes is connected: tell the peer what we publish.
+fn become_live(core: &Core, state: &mut State, token: u64) {
+    let Some(peer) = state.peers.get_mut(&token) else { return };
+    peer.link.stage = Stage::Live;
+    state.events.push(Event::PeerJoined(peer.link.peer()));
+    for publisher in state.publishers.values() {
+        peer.link.send(&Frame::Advertise(publisher.info.clone()), &[]);
+    }
+    control::watch_process(core, state, token);
+}
+
+/// Frames between processes that know each other.
+fn live(
+    core: &Arc<Core>,
+    state: &mut State,
+    token: u64,
+    frame: Frame,
+    fds: Vec<OwnedFd>,
+) -> Result<(), String> {
+    match frame {
+        Frame::Advertise(info) => advertise(core, state, token, info),
+        Frame::Withdraw { port } => {
+            if let Some(peer) = state.peers.get_mut(&token) {
+                peer.publishers.remove(&port);
+            }
+            matching::publisher_gone(state, token, port);
+            Ok(())
+        }
+        Frame::Memory => matching::received_memory(state, token, &fds),
+        Frame::Subscribe { pair, publisher, subscriber, geometry } => {
+            matching::subscribe_requested(state, token, pair, publisher, &subscriber, &geometry)
+        }
+        Frame::Accept { pair, geometry } => {
+            matching::accepted(core, state, token, pair, &geometry, &fds)
+        }
+        Frame::Refuse { pair, reason } => matching::refused(core, state, token, pair, reason),
+        Frame::Mismatch { publisher, subscriber, reason } => {
+            let process = state.peers.get(&token).map(|peer| peer.link.process.clone());
+            let publisher = state.publishers.get(&publisher).map(|known| known.info.clone());
+            if let (Some(process), Some(publisher)) = (process, publisher) {
+                let ours = (&publisher, core.process.as_str());
+                state.mismatch(ours, (&subscriber, &process), reason);
+            }
+            Ok(())
+        }
+        Frame::Release { pair } => matching::release_requested(state, token, pair),
+        Frame::Released { pair } => matching::released(state, token, pair),
+        Frame::Segment { pair, segment, bytes } => {
+            matching::received_segment(state, token, pair, segment, bytes, &fds)
+        }
+        Frame::SegmentMapped { pair, segment } => {
+            matching::segment_mapped(state, token, pair, segment)
+        }
+        Frame::AskDefinition { port } => {
+            send_definition(state, token, port);
+            Ok(())
+        }
+        Frame::Definition { port, offset, total, piece } => {
+            matching::received_definition(core, state, token, port, (offset, total), &piece)
+        }
+        Frame::Nothing { .. } => Ok(()),
+        Frame::Hello { .. } | Frame::Welcome { .. } | Frame::Ring { .. } | Frame::Idle => {
+            Err("it sent a frame that has no place between connected processes".to_string())
+        }
+    }
+}
+
+fn advertise(
+    core: &Arc<Core>,
+    state: &mut State,
+    token: u64,
+    info: PortInfo,
+) -> Result<(), String> {
+    let Some(peer) = state.peers.get_mut(&token) else { return Ok(()) };
+    if peer.publishers.len() >= PUBLISHERS_OF_PEER_MAX {
+        return Err(format!("it advertises more than {PUBLISHERS_OF_PEER_MAX} publishers"));
+    }
+    if peer.publishers.contains_key(&info.port) {
+        return Err(format!("it advertised port {} twice", info.port));
+    }
+    let port = info.port;
+    peer.publishers.insert(port, info);
+    matching::remote_publisher_arrived(core, state, token, port);
+    Ok(())
+}
+
+/// The definition of a publisher's type in pieces that fit in frames.
+fn send_definition(state: &mut State, token: u64, port: u64) {
+    let definition = state.publishers.get(&port).map(|known| Arc::clone(&known.definition));
+    let Some(peer) = state.peers.get_mut(&token) else { return };
+    let Some(definition) = definition else {
+        let reason = format!("there is no publisher with port {port} any more");
+        return peer.link.send(&Frame::Nothing { reason }, &[]);
+    };
+    let bytes = definition.as_bytes();
+    let total = bytes.len() as u32;
+    let mut offset = 0u32;
+    for piece in bytes.chunks(PIECE_BYTES_MAX) {
+        peer.link.send(&Frame::Definition { port, offset, total, piece: piece.to_vec() }, &[]);
+        offset += piece.len() as u32;
+    }
+}
+
+/// A publisher's ring and segments, for an observer that reads and never answers.
+fn send_ring(state: &mut State, token: u64, port: u64) {
+    let control = state.publishers.get(&port).map(|known| Arc::clone(&known.control));
+    let Some(peer) = state.peers.get_mut(&token) else { return };
+    let parts = match control.map(|control| observed_parts(&control)) {
+        Some(Ok(parts)) => parts,
+        other => {
+            let why = match other {
+                Some(Err(error)) => error.to_string(),
+                _ => "it is gone".to_string(),
+            };
+            let reason = format!("the ring of port {port} cannot be shown: {why}");
+            return peer.link.send(&Frame::Nothing { reason }, &[]);
+        }
+    };
+    let fds: Vec<_> = parts.fds.iter().map(AsFd::as_fd).collect();
+    peer.link.send(&Frame::Ring { port, geometry: parts.shape.encode() }, &fds);
+}
+
+/// An observer looks at what there is; nobody waits for it.
+fn observed_parts(control: &RingControl) -> std::io::Result<RingParts> {
+    let next = control.published() + 1;
+    let attached = Attached { peer: 0, start: next, joined: next, segments: u32::MAX };
+    matching::ring_parts(control, attached)
+}

@@ -1,0 +1,435 @@
+//! The part of a subscriber that does not depend on the message type: connections, merging,
+//! counters.
+//!
+//! With several publishers the message with the smallest stamp comes first among those that are
+//! there; none waits for more messages of others than its publisher's depth, so that nothing is
+//! overtaken in its ring because of a clock that runs ahead. This file must not know messages.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use crossdock_msg::{Block, Schema};
+use crossdock_shm::board::{Entity, EntityDescription, WithHistogram};
+use crossdock_shm::{Meta, RawSample, TakeError as RingTakeError};
+
+use crate::connection::Connection;
+use crate::doorbell::Doorbell;
+use crate::entities::{counter, kind};
+use crate::error::{PortError, TakeError};
+use crate::event::{Mismatch, Side};
+use crate::frame::{PortInfo, encode_port};
+use crate::group::PortGroup;
+use crate::mailbox::{Mailbox, Note};
+use crate::matching::{self, LocalSubscriber, Takes, Wake, local_conflict};
+use crate::names::{NameKind, check_name};
+use crate::output::check_port;
+use crate::participant::{Handle, Participant};
+use crate::qos::Qos;
+
+/// What all subscribers have in common when they are created.
+pub(crate) struct InputPlan<'a> {
+    pub(crate) node: &'a str,
+    pub(crate) topic: &'a str,
+    pub(crate) qos: Qos,
+    pub(crate) doorbell: Option<&'a Doorbell>,
+    pub(crate) group: Option<&'a PortGroup>,
+    pub(crate) takes: Takes,
+    /// Empty when any type is taken.
+    pub(crate) type_name: &'a str,
+    pub(crate) type_hash: [u8; 32],
+    pub(crate) layout_hash: [u8; 32],
+}
+
+/// A message that was taken, and its type where the subscriber takes any.
+pub(crate) struct Taken {
+    pub(crate) raw: RawSample,
+    pub(crate) schema: Option<Arc<Schema>>,
+}
+
+/// See the head of this file.
+pub(crate) struct InputCore {
+    handle: Arc<Handle>,
+    info: PortInfo,
+    entity: Entity,
+    mailbox: Arc<Mailbox>,
+    bell: Option<(Doorbell, u16)>,
+    state: RefCell<InputState>,
+}
+
+#[derive(Default)]
+struct InputState {
+    connections: Vec<Connection>,
+    /// A message that was looked at (`peek_header_stamp`) and not handed out yet.
+    looked_at: Option<Taken>,
+}
+
+impl InputCore {
+    pub(crate) fn create(
+        participant: &Participant,
+        plan: InputPlan<'_>,
+    ) -> Result<Rc<InputCore>, PortError> {
+        check_port(plan.node, plan.topic, &plan.qos)?;
+        if plan.takes == Takes::One {
+            check_name(NameKind::Type, plan.type_name)?;
+        }
+        let core = &participant.handle.core;
+        let info = PortInfo {
+            port: core.lock().port(),
+            node: plan.node.to_string(),
+            topic: plan.topic.to_string(),
+            type_name: plan.type_name.to_string(),
+            type_hash: plan.type_hash,
+            layout_hash: plan.layout_hash,
+            qos: plan.qos,
+        };
+        let detail = encode_port(&info);
+        let description = EntityDescription {
+            kind: kind::SUBSCRIBER,
+            name: plan.topic,
+            detail: &detail,
+            histogram: WithHistogram::No,
+        };
+        let entity = core.board.add(description)?;
+        let bell = plan.doorbell.map(|bell| (bell.clone(), bell.add_input()));
+        let input = Rc::new(InputCore {
+            handle: Arc::clone(&participant.handle),
+            info,
+            entity,
+            mailbox: Arc::default(),
+            bell,
+            state: RefCell::default(),
+        });
+        input.register(plan.takes, plan.group)?;
+        if let Some(group) = plan.group {
+            for output in group.outputs_on(plan.topic) {
+                output.link(&input)?;
+            }
+            group.add_input(&input);
+        }
+        Ok(input)
+    }
+
+    fn register(&self, takes: Takes, group: Option<&PortGroup>) -> Result<(), PortError> {
+        let core = &self.handle.core;
+        let mut state = core.lock();
+        if let Some((publisher, reason)) = local_conflict(&state.publishers, &self.info) {
+            return Err(PortError::Mismatch(Box::new(Mismatch {
+                topic: self.info.topic.clone(),
+                publisher: Side::new(&publisher, &core.process),
+                subscriber: Side::new(&self.info, &core.process),
+                reason,
+            })));
+        }
+        // Only the ring has the history that a transient-local subscriber may miss, and only it
+        // tells an untyped one the type.
+        let linked = !self.info.qos.is_transient_local() && takes == Takes::One;
+        let wake = self.bell.as_ref().map(|(bell, input)| {
+            let (bell, input) = (bell.control(), *input);
+            Wake { bell, input }
+        });
+        let subscriber = LocalSubscriber {
+            info: self.info.clone(),
+            takes,
+            mailbox: Arc::clone(&self.mailbox),
+            wake,
+            group: group.filter(|_| linked).map(PortGroup::id),
+        };
+        matching::add_subscriber(core, &mut state, subscriber);
+        core.publish(state);
+        Ok(())
+    }
+
+    pub(crate) fn topic(&self) -> &str {
+        &self.info.topic
+    }
+
+    pub(crate) fn info(&self) -> &PortInfo {
+        &self.info
+    }
+
+    pub(crate) fn is_triggering(&self) -> bool {
+        self.bell.is_some()
+    }
+
+    pub(crate) fn doorbell_index(&self) -> Option<u16> {
+        self.bell.as_ref().map(|(_, index)| *index)
+    }
+
+    /// A publisher of the same group.
+    pub(crate) fn add_connection(&self, connection: Connection) {
+        self.state.borrow_mut().connections.push(connection);
+        self.handle.core.publish(self.handle.core.lock());
+    }
+
+    /// Publishers that it is connected to.
+    pub(crate) fn matched(&self) -> usize {
+        let state = self.state.borrow();
+        let inside = state.connections.iter().filter(|c| c.pair().is_none() && !c.is_gone());
+        self.mailbox.matched() + inside.count()
+    }
+
+    /// Takes in what the control thread left. One load when there is nothing.
+    #[inline]
+    fn absorb(&self, state: &mut InputState) {
+        if self.mailbox.has_notes() {
+            self.absorb_notes(state);
+        }
+    }
+
+    #[cold]
+    fn absorb_notes(&self, state: &mut InputState) {
+        for note in self.mailbox.take() {
+            match note {
+                Note::Connected(made) => state.connections.push(Connection::ring(*made)),
+                Note::Gone(pair) => {
+                    let of_pair = |connection: &&mut Connection| connection.pair() == Some(pair);
+                    if let Some(connection) = state.connections.iter_mut().find(of_pair) {
+                        connection.set_gone();
+                    }
+                }
+            }
+        }
+        self.prune(state);
+    }
+
+    /// Drops connections whose publisher is gone and that are drained.
+    fn prune(&self, state: &mut InputState) {
+        state.connections.retain_mut(|connection| {
+            self.count_losses(connection);
+            !connection.is_gone() || connection.is_ready()
+        });
+    }
+
+    #[inline]
+    fn count_losses(&self, connection: &mut Connection) {
+        let losses = connection.new_losses();
+        if losses != Default::default() {
+            self.entity.add(counter::LOST_LAPPED, losses.lapped);
+            self.entity.add(counter::LOST_KEEP_LAST, losses.keep_last);
+            self.entity.add(counter::LOST_CORRUPT, losses.corrupt);
+        }
+    }
+
+    /// Is a message there (or a loss to count)? A few loads.
+    #[inline]
+    pub(crate) fn is_ready(&self) -> bool {
+        let mut state = self.state.borrow_mut();
+        self.absorb(&mut state);
+        state.looked_at.is_some() || state.connections.iter().any(Connection::is_ready)
+    }
+
+    /// The next message, whatever it is.
+    #[inline]
+    pub(crate) fn take(&self) -> Result<Option<Taken>, TakeError> {
+        let mut state = self.state.borrow_mut();
+        self.absorb(&mut state);
+        if let Some(taken) = state.looked_at.take() {
+            return Ok(Some(taken));
+        }
+        self.take_next(&mut state)
+    }
+
+    #[inline]
+    fn take_next(&self, state: &mut InputState) -> Result<Option<Taken>, TakeError> {
+        // Each turn either ends or drops a connection or finds that one was lapped meanwhile.
+        for _ in 0..=2 * state.connections.len() {
+            let place = match state.connections.len() {
+                0 => return Ok(None),
+                1 => 0,
+                _ => match self.choose(state)? {
+                    Some(place) => place,
+                    None => return Ok(None),
+                },
+            };
+            let connection = &mut state.connections[place];
+            let taken = connection.take();
+            self.count_losses(connection);
+            match taken {
+                Ok(Some(raw)) => {
+                    let schema = connection.schema().map(Arc::clone);
+                    self.entity.add(counter::MESSAGES, 1);
+                    self.entity.add(counter::BYTES, raw.meta().len as u64);
+                    return Ok(Some(Taken { raw, schema }));
+                }
+                Ok(None) if connection.is_gone() => drop(state.connections.swap_remove(place)),
+                Ok(None) if state.connections.len() == 1 => return Ok(None),
+                Ok(None) => {}
+                Err(error) => return Err(self.failed(state, place, error)),
+            }
+        }
+        Ok(None)
+    }
+
+    /// A corrupt publisher is cut off and reported; everything else may pass.
+    #[cold]
+    fn failed(&self, state: &mut InputState, place: usize, error: RingTakeError) -> TakeError {
+        if matches!(error, RingTakeError::Corrupt { .. }) {
+            drop(state.connections.swap_remove(place));
+            let mut shared = self.handle.core.lock();
+            shared.trouble(error.to_string());
+            self.handle.core.publish(shared);
+        }
+        TakeError::Ring(error)
+    }
+
+    /// Which of several connections is next: one that has waited long enough, else the smallest
+    /// stamp.
+    fn choose(&self, state: &mut InputState) -> Result<Option<usize>, TakeError> {
+        let mut best: Option<(bool, u64, usize)> = None;
+        let mut place = 0;
+        // Bounded: each turn goes on or drops a connection.
+        while place < state.connections.len() {
+            let connection = &mut state.connections[place];
+            match connection.peek() {
+                Ok(None) if connection.is_gone() => {
+                    self.count_losses(connection);
+                    drop(state.connections.remove(place));
+                    continue;
+                }
+                Ok(None) => {}
+                Ok(Some(Meta { stamp_ns, .. })) => {
+                    let candidate = (!connection.has_waited(), stamp_ns, place);
+                    if best.is_none_or(|best| candidate < best) {
+                        best = Some(candidate);
+                    }
+                }
+                Err(error) => return Err(self.failed(state, place, error)),
+            }
+            place += 1;
+        }
+        let Some((_, _, chosen)) = best else { return Ok(None) };
+        for (place, connection) in state.connections.iter_mut().enumerate() {
+            if place != chosen && connection.is_ready() {
+                connection.pass_over();
+            }
+        }
+        Ok(Some(chosen))
+    }
+
+    /// The message with the largest stamp; the others are passed over and counted as skipped.
+    pub(crate) fn latest(&self) -> Result<Option<Taken>, TakeError> {
+        let mut state = self.state.borrow_mut();
+        self.absorb(&mut state);
+        let looked_at = state.looked_at.take();
+        let mut newest: Option<(u64, usize)> = None;
+        let mut place = 0;
+        while place < state.connections.len() {
+            let connection = &mut state.connections[place];
+            let peeked = connection.skip_to_newest().and_then(|skipped| {
+                self.entity.add(counter::SKIPPED, skipped);
+                connection.peek()
+            });
+            match peeked {
+                Ok(None) => {}
+                Ok(Some(meta)) if newest.is_none_or(|(stamp, _)| meta.stamp_ns >= stamp) => {
+                    newest = Some((meta.stamp_ns, place));
+                }
+                Ok(Some(_)) => {}
+                Err(error) => return Err(self.failed(&mut state, place, error)),
+            }
+            place += 1;
+        }
+        let Some((_, newest)) = newest else { return Ok(looked_at) };
+        if looked_at.is_some() {
+            // It counts as taken already; nobody will process it.
+            self.entity.add(counter::SKIPPED, 1);
+            self.entity.add(counter::PROCESSED, 1);
+        }
+        drop(looked_at);
+        for (place, connection) in state.connections.iter_mut().enumerate() {
+            if place != newest && matches!(connection.skip(), Ok(true)) {
+                self.entity.add(counter::SKIPPED, 1);
+            }
+        }
+        self.take_at(&mut state, newest)
+    }
+
+    fn take_at(&self, state: &mut InputState, place: usize) -> Result<Option<Taken>, TakeError> {
+        let connection = &mut state.connections[place];
+        let taken = connection.take();
+        self.count_losses(connection);
+        match taken {
+            Ok(Some(raw)) => {
+                let schema = connection.schema().map(Arc::clone);
+                self.entity.add(counter::MESSAGES, 1);
+                self.entity.add(counter::BYTES, raw.meta().len as u64);
+                Ok(Some(Taken { raw, schema }))
+            }
+            // Overtaken between the two looks.
+            Ok(None) => Ok(None),
+            Err(error) => Err(self.failed(state, place, error)),
+        }
+    }
+
+    /// Passes over the next message; false when there is none.
+    pub(crate) fn skip(&self) -> Result<bool, TakeError> {
+        let skipped = self.take()?;
+        if skipped.is_some() {
+            self.entity.add(counter::SKIPPED, 1);
+            self.entity.add(counter::PROCESSED, 1);
+        }
+        Ok(skipped.is_some())
+    }
+
+    /// `header.stamp` of the next message, which stays the next one.
+    pub(crate) fn peek_header_stamp(
+        &self,
+        offset: Option<usize>,
+    ) -> Result<Option<(i32, u32)>, TakeError> {
+        let Some(offset) = offset else { return Ok(None) };
+        let mut state = self.state.borrow_mut();
+        self.absorb(&mut state);
+        if state.looked_at.is_none() {
+            state.looked_at = self.take_next(&mut state)?;
+        }
+        let Some(taken) = &state.looked_at else { return Ok(None) };
+        let block = Block::new(taken.raw.bytes());
+        Ok(block.read::<i32>(offset).zip(block.read::<u32>(offset + 4)))
+    }
+
+    /// Arms the doorbells of all publishers; true when a message is there already.
+    pub(crate) fn arm(&self) -> bool {
+        let mut state = self.state.borrow_mut();
+        self.absorb(&mut state);
+        // All of them, even after one had something.
+        let ready = state.connections.iter().fold(false, |ready, c| c.arm() | ready);
+        ready || state.looked_at.is_some() || self.mailbox.has_notes()
+    }
+
+    pub(crate) fn mark_processed(&self) {
+        self.entity.add(counter::PROCESSED, 1);
+    }
+
+    /// A message whose payload is damaged was passed over.
+    pub(crate) fn count_corrupt(&self) {
+        self.entity.add(counter::LOST_CORRUPT, 1);
+        self.entity.add(counter::PROCESSED, 1);
+    }
+
+    pub(crate) fn counter(&self, counter: usize) -> u64 {
+        self.entity.value(counter)
+    }
+
+    /// Messages lost, whatever the cause.
+    pub(crate) fn lost(&self) -> u64 {
+        let causes = [counter::LOST_LAPPED, counter::LOST_KEEP_LAST, counter::LOST_CORRUPT];
+        causes.iter().map(|cause| self.entity.value(*cause)).sum()
+    }
+}
+
+impl Drop for InputCore {
+    fn drop(&mut self) {
+        let unseen = self.mailbox.close();
+        self.state.get_mut().looked_at = None;
+        self.state.get_mut().connections.clear();
+        drop(unseen);
+        let core = &self.handle.core;
+        let mut state = core.lock();
+        matching::remove_subscriber(&mut state, self.info.port);
+        core.publish(state);
+        if let Some((bell, index)) = &self.bell {
+            bell.remove_input(*index);
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! Communication for ROS 2 computation graphs: typed ports, discovery, quality of service.
+//!
+//! A process opens a [`Participant`] for its domain and creates [`Publisher`]s and [`Subscriber`]s
+//! through it. Processes of one domain find each other, compare types and quality of service, and
+//! pass shared memory to each other; from then on messages travel without system calls, locks and
+//! copies, and the control thread sleeps.
+//!
+//! ```no_run
+//! use crossdock_comm::{Participant, ParticipantOptions, PublisherOptions, Qos};
+//! use crossdock_msg::Extra;
+//! use crossdock_msg::types::std_msgs;
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let participant = Participant::open(ParticipantOptions::new(0, "talker"))?;
+//! let publisher = participant.publisher::<std_msgs::String>(PublisherOptions {
+//!     node: "talker",
+//!     topic: "/chatter",
+//!     qos: Qos::best_effort(4),
+//!     max_bytes: Some(256),
+//!     group: None,
+//! })?;
+//! let mut loan = publisher.loan(Extra::none().text(5))?;
+//! loan.message().set_data("hello")?;
+//! loan.publish().map_err(|refused| refused.reason)?;
+//! # Ok(())
+//! # }
+//! ```
+
+#![forbid(unsafe_code)]
+
+mod any;
+mod connection;
+mod control;
+mod core;
+mod doorbell;
+pub mod entities;
+mod error;
+pub mod event;
+mod frame;
+mod geometry;
+mod group;
+mod handle;
+mod handshake;
+mod input;
+mod link;
+mod mailbox;
+mod matching;
+pub mod names;
+mod output;
+mod participant;
+mod publisher;
+pub mod qos;
+mod schemas;
+mod subscriber;
+
+pub use any::{AnyLoan, AnyPublisher, AnySample, AnySubscriber};
+pub use crossdock_shm::board::{Board, Entity, EntityDescription, WithHistogram};
+pub use crossdock_shm::histogram::HistogramSnapshot;
+pub use crossdock_shm::rendezvous::PeerName;
+pub use crossdock_shm::socket::Access;
+pub use crossdock_shm::{DoorbellControl, DoorbellOptions, LoanError, Woken};
+pub use doorbell::Doorbell;
+pub use error::{PortError, PublishCdrError, PublishError, TakeError};
+pub use event::{Event, Mismatch, PeerProcess, Side};
+pub use group::PortGroup;
+pub use handle::{InputHandle, OutputHandle};
+pub use participant::{OpenError, Participant, ParticipantOptions, Rendezvous, TopicConnections};
+pub use publisher::{Loan, Publisher, PublisherCounters, PublisherOptions};
+pub use qos::{Durability, Qos, Reliability};
+pub use subscriber::{Sample, Subscriber, SubscriberCounters, SubscriberOptions};

@@ -1,0 +1,889 @@
+//! Which publishers and subscribers of this participant are connected to which, here and elsewhere.
+//!
+//! A pair lives like this; the subscribing side leads, because its tables are used:
+//! 1. **Asked**: places in our tables are leased, `Subscribe` names them.
+//! 2. **Live**: the publisher has attached them and sent its ring (`Accept`); a connection lies in
+//!    the subscriber's mailbox and its bell has rung.
+//! 3. **Gone**: the publisher went (`Withdraw`, or end of file): the connection learns it, is
+//!    drained by the subscriber and then dropped.
+//! 4. **Releasing**: the subscriber has dropped the connection and its last sample: `Release`. The
+//!    publisher detaches and answers `Released`; only then the leases end and places are used again.
+//!
+//! Pairs inside this process go through the same steps without frames. Everything here runs under
+//! the participant's lock; what a peer says was decoded, but not believed. This file must not know
+//! sockets.
+
+use std::collections::BTreeMap;
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use crossdock_msg::Schema;
+use crossdock_shm::{
+    ArmedLease, ConnLease, DoorbellControl, PairMemory, PeerBells, PeerConfig, PeerConns, PeerPair,
+    RingControl, RingSubscriber, SubscriberConfig, SubscriberControl, WakeTarget,
+};
+
+use crate::connection::{LetGo, RingConnection};
+use crate::core::{Core, Peer, State, connection_record};
+use crate::entities::{Carrier, ConnectionDetail, Triggering};
+use crate::event::conflict;
+use crate::frame::{Frame, PortInfo};
+use crate::geometry::{Places, RingShape, WakePlaces};
+use crate::mailbox::Mailbox;
+use crate::participant::TopicConnections;
+
+/// The token of this process itself.
+pub(crate) const LOCAL: u64 = 0;
+/// Pairs in which this process subscribes.
+const PAIRS_MAX: usize = 16_384;
+/// Samples that a subscriber may hold of one publisher, if that allows it.
+const HOLDS: usize = 15;
+/// Address space that this process spends on one publisher's memory.
+const MAPPED_BYTES_MAX: u64 = 1 << 37;
+
+/// How long an executor sleeps at most while a peer of another user may ring its bell.
+const RECHECK: Duration = Duration::from_millis(100);
+
+/// A publisher of this process.
+pub(crate) struct LocalPublisher {
+    pub(crate) info: PortInfo,
+    pub(crate) definition: Arc<str>,
+    pub(crate) control: Arc<RingControl>,
+    pub(crate) group: Option<u64>,
+}
+
+/// A subscriber of this process.
+pub(crate) struct LocalSubscriber {
+    pub(crate) info: PortInfo,
+    pub(crate) takes: Takes,
+    pub(crate) mailbox: Arc<Mailbox>,
+    pub(crate) wake: Option<Wake>,
+    pub(crate) group: Option<u64>,
+}
+
+/// Which types a subscriber takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Takes {
+    /// The one that it was made for.
+    One,
+    /// That of the first publisher that it meets.
+    Any,
+}
+
+/// Where a triggering subscriber's executor sleeps.
+#[derive(Clone)]
+pub(crate) struct Wake {
+    pub(crate) bell: DoorbellControl,
+    pub(crate) input: u16,
+}
+
+/// What connects this process to one other process, or to itself.
+#[derive(Default)]
+pub(crate) struct PeerTables {
+    /// Made by us, where we subscribe.
+    ours: Option<PairMemory>,
+    /// Received from the peer, where it subscribes.
+    theirs: Option<Theirs>,
+    /// Our executors that the peer can ring.
+    joined: Vec<DoorbellControl>,
+}
+
+#[derive(Clone)]
+struct Theirs {
+    conns: PeerConns,
+    bells: PeerBells,
+    pair: PeerPair,
+}
+
+/// A pair in which this process subscribes.
+pub(crate) struct Incoming {
+    pub(crate) peer: u64,
+    publisher: u64,
+    subscriber: u64,
+    conn: ConnLease,
+    armed: Option<ArmedLease>,
+    stage: Stage,
+}
+
+enum Stage {
+    Asked,
+    Live(SubscriberControl),
+    /// Let go by us, not yet by the publisher.
+    Releasing,
+}
+
+/// A pair in which this process publishes.
+pub(crate) struct Outgoing {
+    publisher: u64,
+    control: Arc<RingControl>,
+    /// Number at the ring.
+    peer: u32,
+    /// Segments that were sent.
+    segments: u32,
+}
+
+/// Counts for supervisors.
+pub(crate) fn topic_connections(state: &State, topic: &str) -> TopicConnections {
+    let incoming = state.incoming.values().filter(|pair| {
+        let of_topic =
+            state.subscribers.get(&pair.subscriber).is_some_and(|s| s.info.topic == topic);
+        of_topic && matches!(pair.stage, Stage::Live(_))
+    });
+    let outgoing = state.outgoing.values().filter(|pair| {
+        state.publishers.get(&pair.publisher).is_some_and(|known| known.info.topic == topic)
+    });
+    TopicConnections { incoming: incoming.count(), outgoing: outgoing.count() }
+}
+
+// ---- ports come and go ---------------------------------------------------------------------
+
+/// A publisher was created.
+pub(crate) fn add_publisher(core: &Arc<Core>, state: &mut State, publisher: LocalPublisher) {
+    let port = publisher.info.port;
+    state.broadcast(&Frame::Advertise(publisher.info.clone()));
+    let topic = publisher.info.topic.clone();
+    state.publishers.insert(port, publisher);
+    for subscriber in subscribers_on(state, &topic) {
+        connect(core, state, LOCAL, port, subscriber);
+    }
+}
+
+/// A subscriber was created.
+pub(crate) fn add_subscriber(core: &Arc<Core>, state: &mut State, subscriber: LocalSubscriber) {
+    let port = subscriber.info.port;
+    let topic = subscriber.info.topic.clone();
+    state.subscribers.insert(port, subscriber);
+    let local = state.publishers.iter().filter(|(_, known)| known.info.topic == topic);
+    let mut publishers: Vec<_> = local.map(|(port, _)| (LOCAL, *port)).collect();
+    for (token, peer) in &state.peers {
+        let remote = peer.publishers.values().filter(|info| info.topic == topic);
+        publishers.extend(remote.map(|info| (*token, info.port)));
+    }
+    for (token, publisher) in publishers {
+        connect(core, state, token, publisher, port);
+    }
+}
+
+/// A publisher was dropped.
+pub(crate) fn remove_publisher(state: &mut State, port: u64) {
+    state.publishers.remove(&port);
+    state.broadcast(&Frame::Withdraw { port });
+    publisher_gone(state, LOCAL, port);
+}
+
+/// A subscriber was dropped; its mailbox is closed already.
+pub(crate) fn remove_subscriber(state: &mut State, port: u64) {
+    state.subscribers.remove(&port);
+    for pending in state.schemas.pending.values_mut() {
+        pending.waiting.retain(|waiting| *waiting != port);
+    }
+}
+
+/// A process that is connected has advertised a publisher.
+pub(crate) fn remote_publisher_arrived(core: &Arc<Core>, state: &mut State, token: u64, port: u64) {
+    let publisher = state.peers.get(&token).and_then(|peer| peer.publishers.get(&port));
+    let Some(topic) = publisher.map(|info| info.topic.clone()) else { return };
+    for subscriber in subscribers_on(state, &topic) {
+        connect(core, state, token, port, subscriber);
+    }
+}
+
+/// A publisher is gone: its subscribers drain what it left.
+pub(crate) fn publisher_gone(state: &mut State, token: u64, port: u64) {
+    state.schemas.pending.remove(&(token, port));
+    let pairs = state.incoming.iter().filter(|(_, pair)| {
+        pair.peer == token && pair.publisher == port && matches!(pair.stage, Stage::Live(_))
+    });
+    let pairs: Vec<_> = pairs.map(|(number, _)| *number).collect();
+    pairs.into_iter().for_each(|number| tell_gone(state, number));
+}
+
+/// A process is gone: everything that connected us ends, and all topics of it are marked ready
+/// (it may have died between taking an armed bit and ringing for it).
+pub(crate) fn peer_gone(state: &mut State, token: u64, peer: &mut Peer) {
+    state.schemas.pending.retain(|(owner, _), _| *owner != token);
+    let outgoing: Vec<_> = state.outgoing.range((token, 0)..=(token, u32::MAX)).collect();
+    let outgoing: Vec<_> = outgoing.into_iter().map(|(key, _)| *key).collect();
+    for key in outgoing {
+        if let Some(pair) = state.outgoing.remove(&key) {
+            pair.control.detach(pair.peer);
+        }
+    }
+    let incoming = state.incoming.iter().filter(|(_, pair)| pair.peer == token);
+    let incoming: Vec<_> = incoming.map(|(number, _)| *number).collect();
+    for number in incoming {
+        tell_gone(state, number);
+        // Leases that the connection still uses live on in it.
+        state.incoming.remove(&number);
+    }
+    if let Some(ours) = &peer.tables.ours {
+        peer.tables.joined.drain(..).for_each(|bell| bell.leave(ours));
+    }
+}
+
+/// Tells the subscriber of a live pair that its publisher is gone.
+fn tell_gone(state: &mut State, number: u32) {
+    let Some(pair) = state.incoming.get(&number) else { return };
+    let Stage::Live(control) = &pair.stage else { return };
+    control.publisher_gone();
+    let Some(subscriber) = state.subscribers.get(&pair.subscriber) else { return };
+    // A connection that comes back was never looked at and is one too many: it goes.
+    drop(subscriber.mailbox.gone(number));
+    wake_up(subscriber);
+}
+
+fn wake_up(subscriber: &LocalSubscriber) {
+    if let Some(wake) = &subscriber.wake {
+        wake.bell.ring(wake.input);
+    }
+}
+
+fn subscribers_on(state: &State, topic: &str) -> Vec<u64> {
+    let on_topic = state.subscribers.iter().filter(|(_, known)| known.info.topic == topic);
+    on_topic.map(|(port, _)| *port).collect()
+}
+
+// ---- a pair is made: subscribing side ------------------------------------------------------
+
+/// Connects a publisher (of a peer, or ours) and a subscriber of ours, if they fit.
+fn connect(core: &Arc<Core>, state: &mut State, token: u64, publisher: u64, subscriber: u64) {
+    let Some((info, process)) = publisher_info(core, state, token, publisher) else { return };
+    let Some(known) = state.subscribers.get(&subscriber) else { return };
+    if token == LOCAL && same_group(state, publisher, known) {
+        return;
+    }
+    let ours = known.info.clone();
+    if let Some(reason) = conflict(&info, &ours) {
+        let publisher = info.port;
+        state.mismatch((&info, &process), (&ours, &core.process), reason.clone());
+        if token != LOCAL {
+            state.send(token, &Frame::Mismatch { publisher, subscriber: ours, reason });
+        }
+        return;
+    }
+    if known.takes == Takes::Any && !learn(core, state, token, &info, subscriber) {
+        return;
+    }
+    if let Err(reason) = ask(core, state, token, &info, subscriber) {
+        state.mismatch((&info, &process), (&ours, &core.process), reason);
+    }
+}
+
+/// Ports of one group are linked inside the thread, except where only the ring has the history.
+fn same_group(state: &State, publisher: u64, subscriber: &LocalSubscriber) -> bool {
+    let group = state.publishers.get(&publisher).and_then(|known| known.group);
+    group.is_some() && group == subscriber.group
+}
+
+/// A publisher's description and the name of its process.
+fn publisher_info(core: &Core, state: &State, token: u64, port: u64) -> Option<(PortInfo, String)> {
+    if token == LOCAL {
+        return Some((state.publishers.get(&port)?.info.clone(), core.process.clone()));
+    }
+    let peer = state.peers.get(&token)?;
+    Some((peer.publishers.get(&port)?.clone(), peer.link.process.clone()))
+}
+
+/// Makes sure that an untyped subscriber has the publisher's type; false: not yet, or never.
+fn learn(
+    core: &Core,
+    state: &mut State,
+    token: u64,
+    publisher: &PortInfo,
+    subscriber: u64,
+) -> bool {
+    let definition = match token {
+        LOCAL => state.publishers.get(&publisher.port).map(|known| Arc::clone(&known.definition)),
+        _ => None,
+    };
+    let learned = match (state.schemas.known(publisher), definition) {
+        (Some(schema), _) => Ok(schema),
+        (None, Some(definition)) => state.schemas.learn(publisher, &definition),
+        (None, None) => {
+            let pending = state.schemas.pending.entry((token, publisher.port)).or_default();
+            let first = pending.waiting.is_empty();
+            pending.waiting.push(subscriber);
+            if first {
+                state.send(token, &Frame::AskDefinition { port: publisher.port });
+            }
+            return false;
+        }
+    };
+    match learned {
+        Ok(_) => {
+            fix_type(state, subscriber, publisher);
+            true
+        }
+        Err(reason) => {
+            let ours = state.subscribers.get(&subscriber).map(|known| known.info.clone());
+            let process = publisher_info(core, state, token, publisher.port);
+            if let (Some(ours), Some((_, process))) = (ours, process) {
+                state.mismatch((publisher, &process), (&ours, &core.process), reason);
+            }
+            false
+        }
+    }
+}
+
+/// From now on the subscriber takes this type only.
+fn fix_type(state: &mut State, subscriber: u64, publisher: &PortInfo) {
+    if let Some(known) = state.subscribers.get_mut(&subscriber) {
+        known.info.type_name = publisher.type_name.clone();
+        known.info.type_hash = publisher.type_hash;
+        known.info.layout_hash = publisher.layout_hash;
+    }
+}
+
+/// A piece of a definition has come.
+pub(crate) fn received_definition(
+    core: &Arc<Core>,
+    state: &mut State,
+    token: u64,
+    port: u64,
+    (offset, total): (u32, u32),
+    piece: &[u8],
+) -> Result<(), String> {
+    let Some(pending) = state.schemas.pending.get_mut(&(token, port)) else {
+        // The publisher or the subscriber went meanwhile.
+        return Ok(());
+    };
+    let Some(text) = pending.add(offset, total, piece)? else { return Ok(()) };
+    let waiting = std::mem::take(&mut pending.waiting);
+    state.schemas.pending.remove(&(token, port));
+    let Some((info, process)) = publisher_info(core, state, token, port) else { return Ok(()) };
+    let text = String::from_utf8(text).map_err(|_| "its definition is not UTF-8".to_string())?;
+    let learned = state.schemas.learn(&info, &text);
+    for subscriber in waiting {
+        match &learned {
+            Ok(_) => connect(core, state, token, port, subscriber),
+            Err(reason) => {
+                let ours = state.subscribers.get(&subscriber).map(|known| known.info.clone());
+                if let Some(ours) = ours {
+                    let reason = reason.clone();
+                    state.mismatch((&info, &process), (&ours, &core.process), reason);
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Leases places in our tables and asks the publisher to use them.
+fn ask(
+    core: &Arc<Core>,
+    state: &mut State,
+    token: u64,
+    publisher: &PortInfo,
+    subscriber: u64,
+) -> Result<(), String> {
+    if state.incoming.len() >= PAIRS_MAX {
+        return Err(format!("this process has {PAIRS_MAX} connections already; split it"));
+    }
+    let known = state.subscribers.get(&subscriber).ok_or("the subscriber is gone")?;
+    let (info, wake) = (known.info.clone(), known.wake.clone());
+    let text = |error: &dyn std::fmt::Display| error.to_string();
+    let ours = our_memory(core, state, token)?;
+    let conn = core.conns.allocate().map_err(|error| text(&error))?;
+    let mut armed = None;
+    let mut wake_places = None;
+    if let Some(Wake { bell, input }) = wake {
+        let lease = ours.allocate_armed(publisher.port).map_err(|error| text(&error))?;
+        let joined = bell.join(&ours).map_err(|error| text(&error))?;
+        remember_bell(state, token, bell);
+        let (armed_line, armed_bit) = lease.place();
+        let (ready_line, bell) = (joined.ready_line, joined.bell);
+        wake_places = Some(WakePlaces { armed_line, armed_bit, ready_line, input, bell });
+        armed = Some(lease);
+    }
+    let history = if info.qos.is_transient_local() { info.qos.depth as u32 } else { 0 };
+    let places = Places { conn: conn.index(), history, wake: wake_places };
+    let pair = state.pair();
+    let publisher = publisher.port;
+    let stage = Stage::Asked;
+    let entry = Incoming { peer: token, publisher, subscriber, conn, armed, stage };
+    state.incoming.insert(pair, entry);
+    if token == LOCAL {
+        return connect_inside(core, state, pair, publisher, &info, &places);
+    }
+    let geometry = places.encode();
+    state.send(token, &Frame::Subscribe { pair, publisher, subscriber: info, geometry });
+    Ok(())
+}
+
+/// The memory of this process and one peer, made and sent when it is needed first.
+fn our_memory(core: &Core, state: &mut State, token: u64) -> Result<PairMemory, String> {
+    let tables = match token {
+        LOCAL => &mut state.own,
+        _ => &mut state.peers.get_mut(&token).ok_or("the process is gone")?.tables,
+    };
+    if let Some(ours) = &tables.ours {
+        return Ok(ours.clone());
+    }
+    let ours = PairMemory::create(&core.process).map_err(|error| error.to_string())?;
+    tables.ours = Some(ours.clone());
+    match state.peers.get_mut(&token) {
+        Some(peer) => {
+            let fds = [core.conns.fd(), core.bells.fd(), ours.fd()];
+            peer.link.send(&Frame::Memory, &fds);
+        }
+        None => {
+            let fds = [core.conns.fd(), core.bells.fd(), ours.fd()];
+            state.own.theirs = Some(open_memory(&core.process, fds)?);
+        }
+    }
+    Ok(ours)
+}
+
+fn open_memory(
+    label: &str,
+    [conns, bells, pair]: [std::os::fd::BorrowedFd<'_>; 3],
+) -> Result<Theirs, String> {
+    let text = |error: crossdock_shm::OpenMemoryError| error.to_string();
+    Ok(Theirs {
+        conns: PeerConns::open(label, conns).map_err(text)?,
+        bells: PeerBells::open(label, bells).map_err(text)?,
+        pair: PeerPair::open(label, pair).map_err(text)?,
+    })
+}
+
+fn remember_bell(state: &mut State, token: u64, bell: DoorbellControl) {
+    // Inside this process bells and pair memory live equally long.
+    let Some(peer) = state.peers.get_mut(&token) else { return };
+    let joined = &mut peer.tables.joined;
+    if !joined.iter().any(|known| known.is_same(&bell)) {
+        // A peer of another user might keep wake-ups from other peers: bound the harm.
+        if peer.link.identity.uid != rustix::process::geteuid().as_raw() {
+            bell.set_recheck(Some(RECHECK));
+        }
+        joined.push(bell);
+    }
+}
+
+/// The publisher has attached a pair of ours and sent its ring.
+pub(crate) fn accepted(
+    core: &Arc<Core>,
+    state: &mut State,
+    token: u64,
+    pair: u32,
+    geometry: &[u8],
+    fds: &[OwnedFd],
+) -> Result<(), String> {
+    let asked = state.incoming.get(&pair).filter(|known| known.peer == token);
+    if !asked.is_some_and(|known| matches!(known.stage, Stage::Asked)) {
+        return Err(format!("it accepted pair {pair}, which was not asked for"));
+    }
+    let shape = RingShape::decode(geometry, fds.len()).ok_or("its ring has no legal shape")?;
+    match open_connection(core, state, pair, &shape, fds) {
+        Ok(()) => Ok(()),
+        Err(reason) => {
+            // What it sent is wrong, or we have no memory: this pair ends, its process may go on.
+            state.trouble(reason);
+            release(state, pair);
+            Ok(())
+        }
+    }
+}
+
+/// Maps a ring and leaves the connection in the subscriber's mailbox.
+fn open_connection(
+    core: &Arc<Core>,
+    state: &mut State,
+    number: u32,
+    shape: &RingShape,
+    fds: &[OwnedFd],
+) -> Result<(), String> {
+    let pair = state.incoming.get(&number).ok_or("the pair is gone")?;
+    let (token, publisher) = (pair.peer, pair.publisher);
+    let Some((info, process)) = publisher_info(core, state, token, publisher) else {
+        return Err("a publisher went while it was being connected".to_string());
+    };
+    let Some(subscriber) = state.subscribers.get(&pair.subscriber) else {
+        // Dropped meanwhile: nobody to connect.
+        release(state, number);
+        return Ok(());
+    };
+    let qos = subscriber.info.qos;
+    let config = SubscriberConfig {
+        label: port_label(&subscriber.info, &core.process),
+        publisher: port_label(&info, &process),
+        conn: pair.conn.clone(),
+        armed: pair.armed.clone(),
+        depth: qos.depth as u64,
+        reliable: qos.is_reliable(),
+        holds: HOLDS,
+        memory_limit_bytes: MAPPED_BYTES_MAX,
+    };
+    let (ring_fd, segments) = fds.split_first().ok_or("a ring came without its memory")?;
+    let ring = RingSubscriber::connect(config, ring_fd.as_fd(), shape.geometry, shape.attached)
+        .map_err(|error| error.to_string())?;
+    let control = ring.control();
+    for (place, (fd, bytes)) in segments.iter().zip(&shape.segments).enumerate() {
+        let added = control.add_segment(place as u32 + 1, *bytes, fd.as_fd());
+        added.map_err(|error| error.to_string())?;
+    }
+    let (mailbox, subscriber_port) = (Arc::clone(&subscriber.mailbox), pair.subscriber);
+    let triggering = if subscriber.wake.is_some() { Triggering::Yes } else { Triggering::No };
+    let schema = schema_for(state, subscriber_port, &info);
+    let detail = ConnectionDetail {
+        subscriber: subscriber_port,
+        publisher_process: process_name(core, state, token),
+        publisher,
+        carrier: Carrier::Ring,
+        triggering,
+    };
+    let record = connection_record(core, state, &info.topic, &detail);
+    let let_go = LetGo { core: Arc::downgrade(core), pair: number };
+    let depth = info.qos.depth as u64;
+    let connection = Box::new(RingConnection { ring, schema, record, depth, let_go });
+    if let Some(pair) = state.incoming.get_mut(&number) {
+        pair.stage = Stage::Live(control);
+    }
+    // Refused only when the subscriber was dropped just now: dropping it lets the pair go.
+    drop(mailbox.connected(connection));
+    if let Some(subscriber) = state.subscribers.get(&subscriber_port) {
+        wake_up(subscriber);
+    }
+    state.changes += 1;
+    Ok(())
+}
+
+fn process_name(core: &Core, state: &State, token: u64) -> crossdock_shm::rendezvous::PeerName {
+    state.peers.get(&token).and_then(|peer| peer.link.name).unwrap_or(core.name)
+}
+
+fn schema_for(state: &State, subscriber: u64, publisher: &PortInfo) -> Option<Arc<Schema>> {
+    let known = state.subscribers.get(&subscriber)?;
+    if known.takes == Takes::One {
+        return None;
+    }
+    state.schemas.known(publisher)
+}
+
+/// How a port is called in errors: node, process, topic.
+pub(crate) fn port_label(info: &PortInfo, process: &str) -> String {
+    format!("{} in process {} on {}", info.node, process, info.topic)
+}
+
+/// The publisher refuses a pair of ours.
+pub(crate) fn refused(
+    core: &Core,
+    state: &mut State,
+    token: u64,
+    pair: u32,
+    reason: String,
+) -> Result<(), String> {
+    let asked = state.incoming.get(&pair).filter(|known| known.peer == token);
+    if !asked.is_some_and(|known| matches!(known.stage, Stage::Asked)) {
+        return Err(format!("it refused pair {pair}, which was not asked for"));
+    }
+    let Some(pair) = state.incoming.remove(&pair) else { return Ok(()) };
+    let publisher = publisher_info(core, state, token, pair.publisher);
+    let subscriber = state.subscribers.get(&pair.subscriber).map(|known| known.info.clone());
+    // None: it was withdrawn meanwhile, which is no mismatch.
+    if let (Some((publisher, process)), Some(subscriber)) = (publisher, subscriber) {
+        state.mismatch((&publisher, &process), (&subscriber, &core.process), reason);
+    }
+    Ok(())
+}
+
+/// A further segment of a publisher's memory has come.
+pub(crate) fn received_segment(
+    state: &mut State,
+    token: u64,
+    pair: u32,
+    segment: u32,
+    bytes: u64,
+    fds: &[OwnedFd],
+) -> Result<(), String> {
+    let Some(known) = state.incoming.get(&pair).filter(|known| known.peer == token) else {
+        return Err(format!("it sent a segment for pair {pair}, which does not exist"));
+    };
+    let Stage::Live(control) = &known.stage else { return Ok(()) };
+    let fd = fds.first().ok_or("a segment came without its memory")?;
+    control.add_segment(segment, bytes, fd.as_fd()).map_err(|error| error.to_string())?;
+    state.send(token, &Frame::SegmentMapped { pair, segment });
+    Ok(())
+}
+
+// ---- a pair is made: publishing side -------------------------------------------------------
+
+/// The tables of a peer that wants to subscribe.
+pub(crate) fn received_memory(
+    state: &mut State,
+    token: u64,
+    fds: &[OwnedFd],
+) -> Result<(), String> {
+    let Some(peer) = state.peers.get_mut(&token) else { return Ok(()) };
+    let [conns, bells, pair] = fds else { return Err("its memory is incomplete".to_string()) };
+    if peer.tables.theirs.is_some() {
+        return Err("it sent its memory twice".to_string());
+    }
+    let fds = [conns.as_fd(), bells.as_fd(), pair.as_fd()];
+    peer.tables.theirs = Some(open_memory(&peer.link.peer().to_string(), fds)?);
+    Ok(())
+}
+
+/// A peer's subscriber wants to be connected to a publisher of ours.
+pub(crate) fn subscribe_requested(
+    state: &mut State,
+    token: u64,
+    pair: u32,
+    publisher: u64,
+    subscriber: &PortInfo,
+    geometry: &[u8],
+) -> Result<(), String> {
+    if state.outgoing.contains_key(&(token, pair)) {
+        return Err(format!("it asked for pair {pair} twice"));
+    }
+    if state.outgoing.range((token, 0)..=(token, u32::MAX)).count() >= PAIRS_MAX {
+        return Err(format!("it asked for more than {PAIRS_MAX} pairs"));
+    }
+    let places = Places::decode(geometry).ok_or("its places are not legal")?;
+    let Some(peer) = state.peers.get(&token) else { return Ok(()) };
+    let label = port_label(subscriber, &peer.link.peer().to_string());
+    let theirs = peer.tables.theirs.clone().ok_or("it subscribed before it sent its memory")?;
+    let reply = attach(state, (token, pair), publisher, subscriber, label, (theirs, &places));
+    match reply {
+        Ok(parts) => {
+            let fds: Vec<_> = parts.fds.iter().map(AsFd::as_fd).collect();
+            if let Some(peer) = state.peers.get_mut(&token) {
+                peer.link.send(&Frame::Accept { pair, geometry: parts.shape.encode() }, &fds);
+            }
+        }
+        Err(reason) => state.send(token, &Frame::Refuse { pair, reason }),
+    }
+    Ok(())
+}
+
+/// A ring's descriptors and its shape, as a subscriber or an observer gets them.
+pub(crate) struct RingParts {
+    pub(crate) shape: RingShape,
+    pub(crate) fds: Vec<OwnedFd>,
+}
+
+/// The ring and its first segments, at most `segments` of them.
+pub(crate) fn ring_parts(
+    control: &RingControl,
+    attached: crossdock_shm::Attached,
+) -> std::io::Result<RingParts> {
+    let mut fds = vec![control.ring_fd().try_clone_to_owned()?];
+    let mut sizes = Vec::new();
+    for segment in control.segments()?.into_iter().take(attached.segments as usize) {
+        sizes.push(segment.bytes);
+        fds.push(segment.fd);
+    }
+    let shape = RingShape { geometry: control.geometry(), attached, segments: sizes };
+    Ok(RingParts { shape, fds })
+}
+
+/// Attaches a subscriber to a publisher of ours.
+fn attach(
+    state: &mut State,
+    key: (u64, u32),
+    publisher: u64,
+    subscriber: &PortInfo,
+    label: String,
+    (theirs, places): (Theirs, &Places),
+) -> Result<RingParts, String> {
+    let known = state.publishers.get(&publisher).ok_or("the publisher is gone")?;
+    if known.info.topic != subscriber.topic {
+        return Err(format!("port {publisher} publishes `{}`", known.info.topic));
+    }
+    if let Some(reason) = conflict(&known.info, subscriber) {
+        return Err(reason);
+    }
+    let control = Arc::clone(&known.control);
+    let Theirs { conns, bells, pair } = theirs;
+    let wake = places.wake.map(|wake| WakeTarget {
+        pair,
+        bells,
+        armed_line: wake.armed_line,
+        armed_bit: wake.armed_bit,
+        ready_line: wake.ready_line,
+        input: wake.input,
+        bell: wake.bell,
+    });
+    let config = PeerConfig {
+        label,
+        conns,
+        conn: places.conn,
+        depth: subscriber.qos.depth,
+        reliable: subscriber.qos.is_reliable(),
+        history: places.history as usize,
+        wake,
+    };
+    let attached = control.attach(config).map_err(|error| error.to_string())?;
+    let parts = match ring_parts(&control, attached) {
+        Ok(parts) => parts,
+        Err(error) => {
+            control.detach(attached.peer);
+            return Err(format!("no file descriptor is free to pass the ring on: {error}"));
+        }
+    };
+    let segments = attached.segments;
+    let pair = Outgoing { publisher, control, peer: attached.peer, segments };
+    state.outgoing.insert(key, pair);
+    state.changes += 1;
+    Ok(parts)
+}
+
+/// Both sides of a pair are in this process.
+fn connect_inside(
+    core: &Arc<Core>,
+    state: &mut State,
+    pair: u32,
+    publisher: u64,
+    subscriber: &PortInfo,
+    places: &Places,
+) -> Result<(), String> {
+    let theirs = state.own.theirs.clone().ok_or("this process has no tables")?;
+    let label = port_label(subscriber, &core.process);
+    let key = (LOCAL, pair);
+    let connected = attach(state, key, publisher, subscriber, label, (theirs, places))
+        .and_then(|parts| open_connection(core, state, pair, &parts.shape, &parts.fds));
+    if connected.is_err() {
+        state.incoming.remove(&pair);
+        detach(state, key);
+    }
+    connected
+}
+
+/// Sends further segments of our publishers' memory to peers that do not have them.
+pub(crate) fn send_segments(core: &Core, state: &mut State) {
+    if !core.new_segments.swap(false, Ordering::AcqRel) {
+        return;
+    }
+    let mut wanted = Vec::new();
+    for (key, pair) in &mut state.outgoing {
+        let (peer, sent) = (pair.peer, pair.segments);
+        let missing = pair.control.unacknowledged().into_iter();
+        for (_, segment) in missing.filter(|(of, segment)| *of == peer && *segment > sent) {
+            pair.segments = segment;
+            wanted.push((*key, Arc::clone(&pair.control), segment));
+        }
+    }
+    for ((token, pair), control, segment) in wanted {
+        match control.segment(segment) {
+            Ok(Some(part)) => send_segment(state, token, pair, &control, &part),
+            Ok(None) => {}
+            Err(error) => state.trouble(format!(
+                "{}: no file descriptor is free to pass new memory on: {error}",
+                control.label()
+            )),
+        }
+    }
+}
+
+fn send_segment(
+    state: &mut State,
+    token: u64,
+    pair: u32,
+    control: &RingControl,
+    part: &crossdock_shm::SegmentFd,
+) {
+    let crossdock_shm::SegmentFd { index, bytes, fd } = part;
+    if let Some(peer) = state.peers.get_mut(&token) {
+        let frame = Frame::Segment { pair, segment: *index, bytes: *bytes };
+        return peer.link.send(&frame, &[fd.as_fd()]);
+    }
+    // Inside this process.
+    let Some(incoming) = state.incoming.get(&pair) else { return };
+    let Stage::Live(subscriber) = &incoming.stage else { return };
+    match subscriber.add_segment(*index, *bytes, fd.as_fd()) {
+        Ok(()) => {
+            if let Some(outgoing) = state.outgoing.get(&(LOCAL, pair)) {
+                control.acknowledge(outgoing.peer, *index);
+            }
+        }
+        Err(error) => state.trouble(error.to_string()),
+    }
+}
+
+/// A peer has mapped a segment.
+pub(crate) fn segment_mapped(
+    state: &State,
+    token: u64,
+    pair: u32,
+    segment: u32,
+) -> Result<(), String> {
+    let Some(pair) = state.outgoing.get(&(token, pair)) else {
+        return Err(format!("it mapped a segment of pair {pair}, which does not exist"));
+    };
+    if segment > pair.segments {
+        return Err(format!("it mapped segment {segment}, which it was not sent"));
+    }
+    pair.control.acknowledge(pair.peer, segment);
+    Ok(())
+}
+
+// ---- a pair ends ---------------------------------------------------------------------------
+
+/// Ends the pairs whose connection was dropped and whose last sample is gone.
+pub(crate) fn release_unused(core: &Core, state: &mut State) {
+    state.let_go.extend(core.take_let_go());
+    let mut let_go = std::mem::take(&mut state.let_go);
+    let_go.retain(|number| match state.incoming.get(number).map(|pair| &pair.stage) {
+        Some(Stage::Live(control)) if !control.is_released() => true,
+        Some(Stage::Live(_)) => {
+            release(state, *number);
+            false
+        }
+        _ => false,
+    });
+    state.let_go = let_go;
+}
+
+/// Asks the publisher of a pair to let go of our tables.
+fn release(state: &mut State, number: u32) {
+    let Some(pair) = state.incoming.get_mut(&number) else { return };
+    let token = pair.peer;
+    pair.stage = Stage::Releasing;
+    state.changes += 1;
+    if token == LOCAL {
+        detach(state, (LOCAL, number));
+        state.incoming.remove(&number);
+    } else {
+        state.send(token, &Frame::Release { pair: number });
+    }
+}
+
+fn detach(state: &mut State, key: (u64, u32)) -> bool {
+    let Some(pair) = state.outgoing.remove(&key) else { return false };
+    pair.control.detach(pair.peer);
+    state.changes += 1;
+    true
+}
+
+/// A peer's subscriber does not use a publisher of ours any more.
+pub(crate) fn release_requested(state: &mut State, token: u64, pair: u32) -> Result<(), String> {
+    if !detach(state, (token, pair)) {
+        return Err(format!("it released pair {pair}, which does not exist"));
+    }
+    state.send(token, &Frame::Released { pair });
+    Ok(())
+}
+
+/// The publisher does not use our places any more: they are free.
+pub(crate) fn released(state: &mut State, token: u64, pair: u32) -> Result<(), String> {
+    let releasing = state.incoming.get(&pair).filter(|known| known.peer == token);
+    if !releasing.is_some_and(|known| matches!(known.stage, Stage::Releasing)) {
+        return Err(format!("it confirmed the release of pair {pair}, which was not asked for"));
+    }
+    state.incoming.remove(&pair);
+    Ok(())
+}
+
+/// Local publishers that a new port would clash with, and why: the same process can be told at
+/// once.
+pub(crate) fn local_conflict(
+    publishers: &BTreeMap<u64, LocalPublisher>,
+    subscriber: &PortInfo,
+) -> Option<(PortInfo, String)> {
+    let on_topic = publishers.values().filter(|known| known.info.topic == subscriber.topic);
+    on_topic.into_iter().find_map(|known| {
+        let reason = conflict(&known.info, subscriber)?;
+        Some((known.info.clone(), reason))
+    })
+}

@@ -1,0 +1,311 @@
+//! The part of a publisher that does not depend on the message type: ring, links, counters.
+//!
+//! This file must not know messages.
+
+use std::cell::RefCell;
+use std::rc::{Rc, Weak};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use crossdock_shm::board::{Entity, EntityDescription, WithHistogram};
+use crossdock_shm::{
+    LocalLink, LocalOptions, Meta, RawLoan, Reliability as RingReliability, RingConfig,
+    RingPublisher,
+};
+
+use crate::connection::Connection;
+use crate::core::connection_record;
+use crate::entities::{Carrier, ConnectionDetail, Triggering, counter, kind};
+use crate::error::{PortError, PublishError};
+use crate::event::{Mismatch, Side, conflict};
+use crate::frame::{DEFINITION_BYTES_MAX, PortInfo, encode_port};
+use crate::group::PortGroup;
+use crate::input::InputCore;
+use crate::matching::{self, LocalPublisher, port_label};
+use crate::names::{NameKind, check_name};
+use crate::participant::{Handle, Participant};
+use crate::qos::{DEPTH_MAX, Qos, Reliability};
+
+/// Slots of a ring: generous, because a slot costs 64 bytes and readers may be deeper than we.
+const SLOTS_MIN: usize = 1024;
+/// Samples that each subscriber may hold, unless its depth asks for more.
+const HOLDS_MIN: usize = 4;
+const HOLDS_MAX: usize = 15;
+/// Subscribers that the memory of a topic is planned for; more work as long as they do not all
+/// hold all the samples that they may.
+const PLANNED_SUBSCRIBERS: usize = 8;
+/// Largest message when the topic's contract names none; larger ones make memory grow.
+const DEFAULT_BYTES: usize = 16 * 1024;
+/// Memory of a topic whose contract names no largest message.
+const DEFAULT_LIMIT_BYTES: u64 = 256 << 20;
+/// Memory that is made present when a publisher is created, at most.
+const PREFAULT_BYTES_MAX: usize = 64 << 20;
+/// How long a loan that makes memory grow waits for the peers to map it.
+const GROWTH_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// What all publishers have in common when they are created.
+pub(crate) struct OutputPlan<'a> {
+    pub(crate) node: &'a str,
+    pub(crate) topic: &'a str,
+    pub(crate) qos: Qos,
+    pub(crate) max_bytes: Option<usize>,
+    pub(crate) group: Option<&'a PortGroup>,
+    pub(crate) type_name: &'a str,
+    pub(crate) type_hash: [u8; 32],
+    pub(crate) layout_hash: [u8; 32],
+    pub(crate) definition: &'a str,
+    pub(crate) root_bytes: usize,
+}
+
+/// See the head of this file.
+pub(crate) struct OutputCore {
+    handle: Arc<Handle>,
+    info: PortInfo,
+    ring: RingPublisher,
+    entity: Entity,
+    /// Subscribers of the same group.
+    links: RefCell<Vec<Weak<InputCore>>>,
+}
+
+/// Checks what ports of both directions have in common.
+pub(crate) fn check_port(node: &str, topic: &str, qos: &Qos) -> Result<(), PortError> {
+    check_name(NameKind::Node, node)?;
+    check_name(NameKind::Topic, topic)?;
+    if qos.depth == 0 || qos.depth > DEPTH_MAX {
+        return Err(PortError::Depth {
+            topic: topic.to_string(),
+            node: node.to_string(),
+            depth: qos.depth,
+            limit: DEPTH_MAX,
+        });
+    }
+    Ok(())
+}
+
+fn ring_config(plan: &OutputPlan<'_>) -> RingConfig {
+    let Qos { reliability, depth, .. } = plan.qos;
+    let bytes = plan.max_bytes.unwrap_or(DEFAULT_BYTES).max(plan.root_bytes);
+    let holds = (depth + 1).clamp(HOLDS_MIN, HOLDS_MAX);
+    let chunks = depth + PLANNED_SUBSCRIBERS * holds + 2;
+    let planned = (bytes.next_multiple_of(4096) as u64).saturating_mul(chunks as u64);
+    let limit = match plan.max_bytes {
+        Some(_) => planned,
+        None => planned.max(DEFAULT_LIMIT_BYTES),
+    };
+    let prefault = match plan.max_bytes {
+        // In the ring, in a subscriber's hands, in the next loan.
+        Some(bytes) => (depth + 3).min(PREFAULT_BYTES_MAX / bytes.max(1)),
+        None => 0,
+    };
+    RingConfig {
+        slots: (depth + 1).next_power_of_two().max(SLOTS_MIN),
+        depth,
+        history: if plan.qos.is_transient_local() { depth } else { 1 },
+        chunk_bytes: bytes,
+        holds_per_subscriber: holds,
+        memory_limit_bytes: limit,
+        transient_local: plan.qos.is_transient_local(),
+        reliability: match reliability {
+            Reliability::Reliable { timeout } => RingReliability::Reliable { timeout },
+            Reliability::BestEffort => RingReliability::BestEffort,
+        },
+        prefault_chunks: prefault,
+        growth_timeout: GROWTH_TIMEOUT,
+    }
+}
+
+impl OutputCore {
+    pub(crate) fn create(
+        participant: &Participant,
+        plan: OutputPlan<'_>,
+    ) -> Result<Rc<OutputCore>, PortError> {
+        check_port(plan.node, plan.topic, &plan.qos)?;
+        check_name(NameKind::Type, plan.type_name)?;
+        if plan.definition.len() > DEFINITION_BYTES_MAX {
+            return Err(PortError::Definition {
+                type_name: plan.type_name.to_string(),
+                bytes: plan.definition.len(),
+                limit: DEFINITION_BYTES_MAX,
+            });
+        }
+        let core = &participant.handle.core;
+        let info = PortInfo {
+            port: core.lock().port(),
+            node: plan.node.to_string(),
+            topic: plan.topic.to_string(),
+            type_name: plan.type_name.to_string(),
+            type_hash: plan.type_hash,
+            layout_hash: plan.layout_hash,
+            qos: plan.qos,
+        };
+        let label = port_label(&info, &core.process);
+        let ring = RingPublisher::create(&label, ring_config(&plan))?;
+        let notify = Arc::downgrade(core);
+        ring.control().set_notifier(move || {
+            if let Some(core) = notify.upgrade() {
+                core.new_segments.store(true, Ordering::Release);
+                core.wake();
+            }
+        });
+        let detail = encode_port(&info);
+        let description = EntityDescription {
+            kind: kind::PUBLISHER,
+            name: plan.topic,
+            detail: &detail,
+            histogram: WithHistogram::No,
+        };
+        let entity = core.board.add(description)?;
+        let control = ring.control();
+        let links = RefCell::default();
+        let handle = Arc::clone(&participant.handle);
+        let output = Rc::new(OutputCore { handle, info, ring, entity, links });
+        output.join_group(plan.group)?;
+        output.register(LocalPublisher {
+            info: output.info.clone(),
+            definition: plan.definition.into(),
+            control,
+            group: plan.group.map(PortGroup::id),
+        })?;
+        Ok(output)
+    }
+
+    fn register(&self, publisher: LocalPublisher) -> Result<(), PortError> {
+        let core = &self.handle.core;
+        let mut state = core.lock();
+        let on_topic = state.subscribers.values().filter(|s| s.info.topic == self.info.topic);
+        for subscriber in on_topic {
+            if let Some(reason) = conflict(&self.info, &subscriber.info) {
+                return Err(PortError::Mismatch(Box::new(Mismatch {
+                    topic: self.info.topic.clone(),
+                    publisher: Side::new(&self.info, &core.process),
+                    subscriber: Side::new(&subscriber.info, &core.process),
+                    reason,
+                })));
+            }
+        }
+        matching::add_publisher(core, &mut state, publisher);
+        core.publish(state);
+        Ok(())
+    }
+
+    fn join_group(self: &Rc<Self>, group: Option<&PortGroup>) -> Result<(), PortError> {
+        let Some(group) = group else { return Ok(()) };
+        for input in group.inputs_on(&self.info.topic) {
+            self.link(&input)?;
+        }
+        group.add_output(self);
+        Ok(())
+    }
+
+    /// Joins a subscriber of the same group.
+    pub(crate) fn link(self: &Rc<Self>, input: &Rc<InputCore>) -> Result<(), PortError> {
+        let subscriber = input.info();
+        // Types and quality of service that do not fit are refused when the port registers; late
+        // subscribers that want the history get it from the ring.
+        if conflict(&self.info, subscriber).is_some() || subscriber.qos.is_transient_local() {
+            return Ok(());
+        }
+        let core = &self.handle.core;
+        let link = LocalLink::new(LocalOptions {
+            label: port_label(subscriber, &core.process),
+            depth: subscriber.qos.depth,
+            reliable: subscriber.qos.is_reliable(),
+            holds: HOLDS_MAX,
+        });
+        self.ring.link(&link)?;
+        self.links.borrow_mut().push(Rc::downgrade(input));
+        let detail = ConnectionDetail {
+            subscriber: subscriber.port,
+            publisher_process: core.name,
+            publisher: self.info.port,
+            carrier: Carrier::Thread,
+            triggering: if input.is_triggering() { Triggering::Yes } else { Triggering::No },
+        };
+        let record = connection_record(core, &mut core.lock(), &self.info.topic, &detail);
+        let depth = self.info.qos.depth as u64;
+        input.add_connection(Connection::local(link, self, record, depth));
+        Ok(())
+    }
+
+    pub(crate) fn topic(&self) -> &str {
+        &self.info.topic
+    }
+
+    pub(crate) fn info(&self) -> &PortInfo {
+        &self.info
+    }
+
+    #[inline]
+    pub(crate) fn loan(&self, bytes: usize) -> Result<RawLoan<'_>, crossdock_shm::LoanError> {
+        self.ring.loan(bytes)
+    }
+
+    /// Publishes and counts.
+    #[inline]
+    pub(crate) fn publish<'a>(
+        &'a self,
+        loan: RawLoan<'a>,
+        meta: Meta,
+    ) -> Result<(), PublishError<RawLoan<'a>>> {
+        match loan.publish(meta) {
+            Ok(seq) => {
+                self.entity.set(counter::MESSAGES, seq);
+                self.entity.add(counter::BYTES, meta.len as u64);
+                let counters = self.ring.counters();
+                self.entity.set(counter::WAKES, counters.wakes);
+                self.entity.set(counter::SCANS, counters.scans);
+                self.entity.set(counter::WAITS, counters.would_block);
+                if self.ring.peers() == 0 && self.links() == 0 {
+                    self.entity.add(counter::LOST_UNMATCHED, 1);
+                }
+                Ok(())
+            }
+            Err(refused) => {
+                self.entity.add(counter::LOST_TIMEOUT, 1);
+                Err(PublishError { loan: refused.loan, reason: refused.reason })
+            }
+        }
+    }
+
+    /// Counts a payload that was copied or converted.
+    pub(crate) fn count_copy(&self) {
+        self.entity.add(counter::COPIES, 1);
+    }
+
+    /// Subscribers of the same group.
+    fn links(&self) -> usize {
+        self.links.borrow().iter().filter(|link| link.strong_count() > 0).count()
+    }
+
+    /// All subscribers that the next message reaches.
+    pub(crate) fn matched(&self) -> usize {
+        self.ring.peers() + self.links()
+    }
+
+    /// Subscribers outside the group.
+    pub(crate) fn peers(&self) -> usize {
+        self.ring.peers()
+    }
+
+    pub(crate) fn published(&self) -> u64 {
+        self.ring.published()
+    }
+
+    pub(crate) fn settle(&self) {
+        self.ring.settle();
+    }
+
+    pub(crate) fn counter(&self, counter: usize) -> u64 {
+        self.entity.value(counter)
+    }
+}
+
+impl Drop for OutputCore {
+    fn drop(&mut self) {
+        let core = &self.handle.core;
+        let mut state = core.lock();
+        matching::remove_publisher(&mut state, self.info.port);
+        core.publish(state);
+    }
+}

@@ -1,0 +1,311 @@
+//! A participant: this process's membership in one domain.
+//!
+//! It owns the control thread, the board and the tables that peers map. Ports are created through
+//! it. This file must not know how frames travel (`link`) nor how messages do (`publisher`,
+//! `subscriber`).
+
+use std::os::fd::BorrowedFd;
+use std::path::PathBuf;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use crossdock_shm::board::{Board, BoardConfig, OpenBoardError};
+use crossdock_shm::rendezvous::{Location, PeerName, RendezvousConfig, RendezvousError};
+use crossdock_shm::socket::{Access, SocketError};
+use crossdock_shm::{BellMemory, ConnTable, CreateMemoryError, DoorbellOptions};
+use rustix::event::{EventfdFlags, epoll};
+use rustix::io::Errno;
+
+use crate::control::{self, TOKEN_ARRIVALS, TOKEN_LISTENER, TOKEN_WAKE};
+use crate::core::{Core, CoreParts};
+use crate::doorbell::Doorbell;
+use crate::error::PortError;
+use crate::event::Event;
+use crate::names::{NameError, NameKind, check_name};
+
+/// Ports and connections of a process that observers can see.
+const BOARD: BoardConfig = BoardConfig { entities: 8192, histograms: 512 };
+
+/// Where the processes of a domain meet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Rendezvous {
+    /// In this folder, one subfolder for each domain; see [`Rendezvous::default_folder`].
+    Folder(PathBuf),
+    /// In the abstract socket names of our network namespace: nothing in the file system, not
+    /// seen from other containers.
+    Abstract,
+}
+
+impl Rendezvous {
+    /// `$XDG_RUNTIME_DIR/crossdock`, or `/tmp/crossdock-<uid>` where no runtime folder is set.
+    pub fn default_folder() -> Rendezvous {
+        match Location::default_folder() {
+            Location::Folder(path) => Rendezvous::Folder(path),
+            Location::Abstract => Rendezvous::Abstract,
+        }
+    }
+
+    pub(crate) fn config(&self, domain_id: u32, access: Access) -> RendezvousConfig {
+        let location = match self {
+            Rendezvous::Folder(path) => Location::Folder(path.clone()),
+            Rendezvous::Abstract => Location::Abstract,
+        };
+        RendezvousConfig { location, domain_id, access }
+    }
+}
+
+/// How to open a participant.
+#[derive(Clone, Debug)]
+pub struct ParticipantOptions {
+    /// `ROS_DOMAIN_ID`: processes of different domains do not see each other.
+    pub domain_id: u32,
+    /// Name of the process for people, at most 128 bytes; it need not be unique.
+    pub name: String,
+    /// Where to meet the others.
+    pub rendezvous: Rendezvous,
+    /// Whose processes may connect: usually [`Access::SameUser`].
+    pub access: Access,
+}
+
+impl ParticipantOptions {
+    /// Domain and name; the default folder; the same user only.
+    pub fn new(domain_id: u32, name: &str) -> ParticipantOptions {
+        ParticipantOptions {
+            domain_id,
+            name: name.to_string(),
+            rendezvous: Rendezvous::default_folder(),
+            access: Access::SameUser,
+        }
+    }
+}
+
+/// A participant could not be opened.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum OpenError {
+    /// The process name is not legal.
+    #[error(transparent)]
+    Name(#[from] NameError),
+    /// The meeting place cannot be used.
+    #[error(transparent)]
+    Rendezvous(#[from] RendezvousError),
+    /// A socket name could not be made.
+    #[error(transparent)]
+    Socket(#[from] SocketError),
+    /// The board could not be made.
+    #[error(transparent)]
+    Board(#[from] OpenBoardError),
+    /// The tables that peers map could not be made.
+    #[error(transparent)]
+    Memory(#[from] CreateMemoryError),
+    /// The control thread could not be started.
+    #[error("the control thread of `{process}` cannot be started: {what}: {source}")]
+    Thread {
+        /// Name of the process.
+        process: String,
+        /// The attempted step.
+        what: &'static str,
+        /// What the system said.
+        source: std::io::Error,
+    },
+}
+
+/// This process's membership in one domain.
+///
+/// Cloning gives another handle. `Send` and `Sync`. One control thread serves all handles and
+/// ports; it sleeps while nothing is created, dropped or announced, and is never on the data path.
+/// The last handle, port or connection that goes ends it.
+#[derive(Clone)]
+pub struct Participant {
+    pub(crate) handle: Arc<Handle>,
+}
+
+/// Keeps the control thread; ports and connections hold one too.
+pub(crate) struct Handle {
+    pub(crate) core: Arc<Core>,
+    thread: Mutex<Option<JoinHandle<()>>>,
+}
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        self.core.stop.store(true, Ordering::Release);
+        self.core.wake();
+        let thread = self.thread.get_mut().unwrap_or_else(PoisonError::into_inner).take();
+        // The control thread never owns a handle for longer than it holds the lock, but it may
+        // be the one that drops the last one: it then ends by itself.
+        if let Some(thread) = thread
+            && thread.thread().id() != std::thread::current().id()
+        {
+            // A panic of the control thread has been reported by the panic hook.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl std::fmt::Debug for Participant {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Participant")
+            .field("process", &self.handle.core.process)
+            .field("domain_id", &self.handle.core.domain_id)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Participant {
+    /// Joins a domain.
+    ///
+    /// Allocates, makes files and one thread; blocks for file-system work only. Other processes
+    /// are met while the caller goes on: see [`Participant::wait_change`].
+    ///
+    /// # Errors
+    /// [`OpenError`] says what could not be made and what to change.
+    pub fn open(options: ParticipantOptions) -> Result<Participant, OpenError> {
+        check_name(NameKind::Process, &options.name)?;
+        let core = Arc::new(open_core(&options)?);
+        let for_thread = Arc::clone(&core);
+        let thread = std::thread::Builder::new()
+            .name("crossdock-ctl".to_string())
+            .spawn(move || control::run(&for_thread))
+            .map_err(|source| OpenError::Thread {
+                process: options.name.clone(),
+                what: "starting it",
+                source,
+            })?;
+        let handle = Handle { core, thread: Mutex::new(Some(thread)) };
+        Ok(Participant { handle: Arc::new(handle) })
+    }
+
+    /// Name of this process, as given.
+    pub fn process(&self) -> &str {
+        &self.handle.core.process
+    }
+
+    /// The domain.
+    pub fn domain_id(&self) -> u32 {
+        self.handle.core.domain_id
+    }
+
+    /// The unique name of this process at the rendezvous.
+    pub fn peer_name(&self) -> PeerName {
+        self.handle.core.name
+    }
+
+    /// The board on which this process shows its ports; executors add their nodes and chains.
+    pub fn board(&self) -> &Board {
+        &self.handle.core.board
+    }
+
+    /// Names of the processes that this one is connected to. Takes the participant's lock.
+    pub fn peers(&self) -> Vec<String> {
+        let state = self.handle.core.lock();
+        let live = state.peers.values().filter(|peer| peer.link.stage == crate::link::Stage::Live);
+        live.map(|peer| peer.link.process.clone()).collect()
+    }
+
+    /// Takes the events since the last call, oldest first, and how many were dropped because
+    /// nobody took them (at most [`crate::event::EVENTS_MAX`] are kept).
+    pub fn take_events(&self) -> (Vec<Event>, u64) {
+        self.handle.core.lock().events.take()
+    }
+
+    /// A number that grows whenever a port, a connection or a peer comes or goes, or an event
+    /// is there.
+    pub fn changes(&self) -> u64 {
+        self.handle.core.lock().changes
+    }
+
+    /// Blocks until [`Participant::changes`] is no longer `seen`, at most for `timeout`. Returns
+    /// the new number.
+    pub fn wait_change(&self, seen: u64, timeout: Duration) -> u64 {
+        self.handle.core.wait_change(seen, timeout)
+    }
+
+    /// Blocks until `is_met` holds, looking again whenever something changed, at most for
+    /// `timeout`. Returns whether it holds.
+    pub fn wait_until(&self, timeout: Duration, mut is_met: impl FnMut() -> bool) -> bool {
+        let end = std::time::Instant::now() + timeout;
+        loop {
+            let seen = self.changes();
+            if is_met() {
+                return true;
+            }
+            let left = end.saturating_duration_since(std::time::Instant::now());
+            if left.is_zero() {
+                return false;
+            }
+            self.wait_change(seen, left);
+        }
+    }
+
+    /// How many connections a topic has in this process: publishers of ours and of others that
+    /// subscribers of ours are connected to, and subscribers that publishers of ours serve, ports
+    /// of one [`crate::PortGroup`] not counted. Takes the participant's lock.
+    pub fn topic_connections(&self, topic: &str) -> TopicConnections {
+        let state = self.handle.core.lock();
+        crate::matching::topic_connections(&state, topic)
+    }
+
+    /// Creates the doorbell of one executor, on the thread that will sleep on it.
+    ///
+    /// # Errors
+    /// [`PortError::Doorbell`] when the process has 512 of them already.
+    pub fn doorbell(&self, options: DoorbellOptions) -> Result<Doorbell, PortError> {
+        Doorbell::create(&self.handle.core.bells, options)
+    }
+
+    /// An executor calls this before it sleeps, so that somebody who waits for the graph to drain
+    /// looks at the boards. One fence and one load when nobody watches, else one system call for
+    /// each watcher.
+    pub fn announce_idle(&self) {
+        self.handle.core.announce_idle();
+    }
+}
+
+/// See [`Participant::topic_connections`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TopicConnections {
+    /// Pairs in which this process subscribes.
+    pub incoming: usize,
+    /// Pairs in which this process publishes.
+    pub outgoing: usize,
+}
+
+fn open_core(options: &ParticipantOptions) -> Result<Core, OpenError> {
+    let step = |what: &'static str| {
+        let process = options.name.clone();
+        move |errno: Errno| OpenError::Thread { process, what, source: errno.into() }
+    };
+    let label = &options.name;
+    let board = Board::create(label, BOARD)?;
+    let conns = ConnTable::create(label)?;
+    let bells = BellMemory::create(label)?;
+    let epoll = epoll::create(epoll::CreateFlags::CLOEXEC).map_err(step("making an epoll"))?;
+    let flags = EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK;
+    let wake = rustix::event::eventfd(0, flags).map_err(step("making an eventfd"))?;
+    let config = options.rendezvous.config(options.domain_id, options.access);
+    let name = PeerName::random()?;
+    // Last, because from here on others may connect.
+    let rendezvous = crossdock_shm::rendezvous::Rendezvous::join(&config, name)?;
+    let watch = |fd: BorrowedFd<'_>, token| {
+        let data = epoll::EventData::new_u64(token);
+        epoll::add(&epoll, fd, data, epoll::EventFlags::IN)
+    };
+    watch(std::os::fd::AsFd::as_fd(&wake), TOKEN_WAKE).map_err(step("watching its eventfd"))?;
+    watch(rendezvous.listener(), TOKEN_LISTENER).map_err(step("watching its socket"))?;
+    if let Some(arrivals) = rendezvous.arrivals() {
+        watch(arrivals, TOKEN_ARRIVALS).map_err(step("watching for arrivals"))?;
+    }
+    Ok(Core::new(CoreParts {
+        process: options.name.clone(),
+        domain_id: options.domain_id,
+        access: options.access,
+        rendezvous,
+        epoll,
+        wake,
+        board,
+        conns,
+        bells,
+    }))
+}

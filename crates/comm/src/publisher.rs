@@ -1,0 +1,223 @@
+//! Typed publishers and loans.
+//!
+//! This file must not know how a message reaches its subscribers (`output`).
+
+use std::marker::PhantomData;
+use std::rc::Rc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use crossdock_msg::block::BlockMut;
+use crossdock_msg::{Extra, Message};
+use crossdock_shm::{LoanError, Meta, RawLoan};
+
+use crate::error::{PortError, PublishError};
+use crate::group::PortGroup;
+use crate::handle::OutputHandle;
+use crate::output::{OutputCore, OutputPlan};
+use crate::participant::Participant;
+use crate::qos::Qos;
+
+/// How to create a publisher.
+#[derive(Clone, Copy, Debug)]
+pub struct PublisherOptions<'a> {
+    /// The node that it belongs to.
+    pub node: &'a str,
+    /// The topic, absolute: `/camera/image`.
+    pub topic: &'a str,
+    /// What it offers.
+    pub qos: Qos,
+    /// Largest message in bytes. Memory for the depth and for the samples of eight subscribers is
+    /// planned for it. `None`: 16 KiB, and memory grows for larger ones, up to 256 MiB.
+    pub max_bytes: Option<usize>,
+    /// The ports of the same executor, joined inside the thread.
+    pub group: Option<&'a PortGroup>,
+}
+
+/// Now in ns since 1970, for messages whose stamp nobody set.
+pub(crate) fn now_ns() -> u64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(now.as_nanos()).unwrap_or(u64::MAX)
+}
+
+/// Publishes messages of type `T` on one topic.
+///
+/// Neither `Send` nor `Sync`: it belongs to the thread that created it. [`Publisher::loan`] and
+/// [`Loan::publish`] take no lock, allocate nothing and make no system call, except to wake
+/// sleepers, to wait for a slow reliable subscriber, and to grow memory.
+pub struct Publisher<T: Message> {
+    core: Rc<OutputCore>,
+    message: PhantomData<fn() -> T>,
+}
+
+impl<T: Message> std::fmt::Debug for Publisher<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Publisher").field(self.core.info()).finish()
+    }
+}
+
+impl Participant {
+    /// Creates a publisher. Subscribers in this process are connected before it returns, others
+    /// while the caller goes on.
+    ///
+    /// Allocates, maps memory, takes the participant's lock.
+    ///
+    /// # Errors
+    /// [`PortError`] says which name, limit or other port of this process is in the way.
+    pub fn publisher<T: Message>(
+        &self,
+        options: PublisherOptions<'_>,
+    ) -> Result<Publisher<T>, PortError> {
+        let core = OutputCore::create(
+            self,
+            OutputPlan {
+                node: options.node,
+                topic: options.topic,
+                qos: options.qos,
+                max_bytes: options.max_bytes,
+                group: options.group,
+                type_name: T::TYPE_NAME,
+                type_hash: T::TYPE_HASH.0,
+                layout_hash: T::LAYOUT_HASH.0,
+                definition: T::DEFINITION,
+                root_bytes: T::ROOT_BYTES,
+            },
+        )?;
+        Ok(Publisher { core, message: PhantomData })
+    }
+}
+
+impl<T: Message> Publisher<T> {
+    /// Memory for one message, built in place; `extra` is the room for its texts and sequences.
+    ///
+    /// Several loans may be open; dropping one gives the memory back and changes nothing.
+    ///
+    /// # Errors
+    /// [`LoanError`] when the topic's memory is used up; it names who holds it.
+    #[inline]
+    pub fn loan(&self, extra: Extra) -> Result<Loan<'_, T>, LoanError> {
+        let raw = self.core.loan(T::ROOT_BYTES.saturating_add(extra.total()))?;
+        let core = &*self.core;
+        Ok(Loan { raw, core, top: 0, stamp_ns: None, origin: [0; 2], message: PhantomData })
+    }
+
+    /// Subscribers outside this thread's group that the next message reaches.
+    pub fn peers(&self) -> usize {
+        self.core.peers()
+    }
+
+    /// All subscribers that the next message reaches.
+    pub fn matched(&self) -> usize {
+        self.core.matched()
+    }
+
+    /// What happened so far.
+    pub fn counters(&self) -> PublisherCounters {
+        PublisherCounters::read(&self.core)
+    }
+
+    /// The topic.
+    pub fn topic(&self) -> &str {
+        self.core.topic()
+    }
+
+    /// The part that does not depend on the type, for executors.
+    pub fn handle(&self) -> OutputHandle {
+        OutputHandle::new(Rc::clone(&self.core))
+    }
+}
+
+/// What happened at a publisher so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PublisherCounters {
+    /// Messages published.
+    pub messages: u64,
+    /// Payload bytes published.
+    pub bytes: u64,
+    /// Payloads that were converted or copied on the way in.
+    pub copies: u64,
+    /// Messages published while nobody was connected.
+    pub unmatched: u64,
+    /// Publishes refused because a reliable subscriber did not take in time.
+    pub timeouts: u64,
+    /// Publishes that had to wait for a reliable subscriber.
+    pub waits: u64,
+    /// Sleeping executors woken.
+    pub wakes: u64,
+}
+
+impl PublisherCounters {
+    pub(crate) fn read(core: &OutputCore) -> PublisherCounters {
+        use crate::entities::counter;
+        PublisherCounters {
+            messages: core.counter(counter::MESSAGES),
+            bytes: core.counter(counter::BYTES),
+            copies: core.counter(counter::COPIES),
+            unmatched: core.counter(counter::LOST_UNMATCHED),
+            timeouts: core.counter(counter::LOST_TIMEOUT),
+            waits: core.counter(counter::WAITS),
+            wakes: core.counter(counter::WAKES),
+        }
+    }
+}
+
+/// A message of type `T` under construction, in the memory from which subscribers will read it.
+///
+/// Memory visibility: nothing of it is visible to anybody before [`Loan::publish`]; all of it is
+/// to whoever takes the message.
+pub struct Loan<'a, T: Message> {
+    raw: RawLoan<'a>,
+    core: &'a OutputCore,
+    top: usize,
+    stamp_ns: Option<u64>,
+    origin: [u64; 2],
+    message: PhantomData<fn() -> T>,
+}
+
+impl<T: Message> std::fmt::Debug for Loan<'_, T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Loan").field("topic", &self.core.topic()).finish_non_exhaustive()
+    }
+}
+
+impl<'a, T: Message> Loan<'a, T> {
+    /// Sets fields. May be called again to go on; all fields are zero or empty at first.
+    #[inline]
+    pub fn message(&mut self) -> T::Builder<'_> {
+        T::builder(BlockMut::new(self.raw.bytes_mut(), &mut self.top))
+    }
+
+    /// Stamp by which subscribers order the messages of several publishers, in ns. Without it: the
+    /// system clock at [`Loan::publish`].
+    #[inline]
+    pub fn set_stamp_ns(&mut self, stamp_ns: u64) {
+        self.stamp_ns = Some(stamp_ns);
+    }
+
+    /// Which trigger the message goes back to; carried along unread.
+    #[inline]
+    pub fn set_origin(&mut self, origin: [u64; 2]) {
+        self.origin = origin;
+    }
+
+    /// Publishes the message.
+    ///
+    /// Blocks while a reliable subscriber is `depth` messages behind, at most for the contract's
+    /// time-out.
+    ///
+    /// # Errors
+    /// [`PublishError`] gives the message back.
+    #[inline]
+    pub fn publish(mut self) -> Result<(), PublishError<Loan<'a, T>>> {
+        if self.top == 0 {
+            // Nobody set a field: an empty message is legal, unspecified memory is not.
+            let _ = self.message();
+        }
+        let Loan { raw, core, top, stamp_ns, origin, message } = self;
+        let stamp = stamp_ns.unwrap_or_else(now_ns);
+        let meta = Meta { len: top, stamp_ns: stamp, origin, flags: 0 };
+        core.publish(raw, meta).map_err(|refused| PublishError {
+            loan: Loan { raw: refused.loan, core, top, stamp_ns, origin, message },
+            reason: refused.reason,
+        })
+    }
+}

@@ -1,0 +1,239 @@
+//! Typed subscribers and samples.
+//!
+//! This file must not know where a message comes from (`input`).
+
+use std::marker::PhantomData;
+use std::rc::Rc;
+
+use crossdock_msg::{Block, Message};
+use crossdock_shm::RawSample;
+
+use crate::doorbell::Doorbell;
+use crate::error::{PortError, TakeError};
+use crate::group::PortGroup;
+use crate::handle::InputHandle;
+use crate::input::{InputCore, InputPlan, Taken};
+use crate::matching::Takes;
+use crate::participant::Participant;
+use crate::qos::Qos;
+
+/// How to create a subscriber.
+#[derive(Clone, Copy, Debug)]
+pub struct SubscriberOptions<'a> {
+    /// The node that it belongs to.
+    pub node: &'a str,
+    /// The topic, absolute: `/camera/image`.
+    pub topic: &'a str,
+    /// What it requests.
+    pub qos: Qos,
+    /// Where messages wake the executor; `None`: not triggering, which costs publishers nothing.
+    pub doorbell: Option<&'a Doorbell>,
+    /// The ports of the same executor, joined inside the thread.
+    pub group: Option<&'a PortGroup>,
+}
+
+/// Takes messages of type `T` from one topic.
+///
+/// Neither `Send` nor `Sync`: it belongs to the thread that created it. No call blocks; the data
+/// path takes no lock and allocates nothing, except when a publisher came or went. Its only system
+/// call wakes a publisher that waits for this very subscriber.
+pub struct Subscriber<T: Message> {
+    core: Rc<InputCore>,
+    message: PhantomData<fn() -> T>,
+}
+
+impl<T: Message> std::fmt::Debug for Subscriber<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Subscriber").field(self.core.info()).finish()
+    }
+}
+
+impl Participant {
+    /// Creates a subscriber. Publishers in this process are connected before it returns, others
+    /// while the caller goes on.
+    ///
+    /// Allocates, maps memory, takes the participant's lock.
+    ///
+    /// # Errors
+    /// [`PortError`] says which name, limit or other port of this process is in the way.
+    pub fn subscriber<T: Message>(
+        &self,
+        options: SubscriberOptions<'_>,
+    ) -> Result<Subscriber<T>, PortError> {
+        let core = InputCore::create(
+            self,
+            InputPlan {
+                node: options.node,
+                topic: options.topic,
+                qos: options.qos,
+                doorbell: options.doorbell,
+                group: options.group,
+                takes: Takes::One,
+                type_name: T::TYPE_NAME,
+                type_hash: T::TYPE_HASH.0,
+                layout_hash: T::LAYOUT_HASH.0,
+            },
+        )?;
+        Ok(Subscriber { core, message: PhantomData })
+    }
+}
+
+impl<T: Message> Subscriber<T> {
+    /// The next message: of several publishers the one with the smallest stamp.
+    ///
+    /// # Errors
+    /// [`TakeError`]: all samples that may be held are held; or a publisher or a message is
+    /// damaged, which was passed over. Calling again goes on.
+    #[inline]
+    pub fn take(&self) -> Result<Option<Sample<T>>, TakeError> {
+        match self.core.take()? {
+            None => Ok(None),
+            Some(taken) => self.sample(taken).map(Some),
+        }
+    }
+
+    /// The newest message; older ones are passed over and counted as skipped, not as lost.
+    ///
+    /// # Errors
+    /// As [`Subscriber::take`].
+    pub fn latest(&self) -> Result<Option<Sample<T>>, TakeError> {
+        match self.core.latest()? {
+            None => Ok(None),
+            Some(taken) => self.sample(taken).map(Some),
+        }
+    }
+
+    /// The payload's root is checked here, once and for all: its length does not change.
+    #[inline]
+    fn sample(&self, taken: Taken) -> Result<Sample<T>, TakeError> {
+        let raw = taken.raw;
+        let damage = T::view(Block::new(raw.bytes())).err();
+        if let Some(source) = damage {
+            self.core.count_corrupt();
+            let topic = self.core.topic().to_string();
+            return Err(TakeError::Payload { topic, seq: raw.seq(), source });
+        }
+        Ok(Sample { raw, message: PhantomData })
+    }
+
+    /// Is a message there (or a loss to be counted)? A few loads.
+    #[inline]
+    pub fn is_ready(&self) -> bool {
+        self.core.is_ready()
+    }
+
+    /// Publishers that it is connected to.
+    pub fn matched(&self) -> usize {
+        self.core.matched()
+    }
+
+    /// Messages lost so far, whatever the cause.
+    pub fn lost(&self) -> u64 {
+        self.core.lost()
+    }
+
+    /// What happened so far.
+    pub fn counters(&self) -> SubscriberCounters {
+        SubscriberCounters::read(&self.core)
+    }
+
+    /// The topic.
+    pub fn topic(&self) -> &str {
+        self.core.topic()
+    }
+
+    /// The part that does not depend on the type, for executors.
+    pub fn handle(&self) -> InputHandle {
+        InputHandle::new(Rc::clone(&self.core), T::STAMP_OFFSET)
+    }
+}
+
+/// What happened at a subscriber so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SubscriberCounters {
+    /// Messages taken.
+    pub taken: u64,
+    /// Payload bytes taken.
+    pub bytes: u64,
+    /// Messages that the node has finished with.
+    pub processed: u64,
+    /// Messages passed over on request.
+    pub skipped: u64,
+    /// Lost: overtaken by a best-effort publisher.
+    pub lapped: u64,
+    /// Lost: more than `depth` waited.
+    pub keep_last: u64,
+    /// Lost: damaged.
+    pub corrupt: u64,
+}
+
+impl SubscriberCounters {
+    pub(crate) fn read(core: &InputCore) -> SubscriberCounters {
+        use crate::entities::counter;
+        SubscriberCounters {
+            taken: core.counter(counter::MESSAGES),
+            bytes: core.counter(counter::BYTES),
+            processed: core.counter(counter::PROCESSED),
+            skipped: core.counter(counter::SKIPPED),
+            lapped: core.counter(counter::LOST_LAPPED),
+            keep_last: core.counter(counter::LOST_KEEP_LAST),
+            corrupt: core.counter(counter::LOST_CORRUPT),
+        }
+    }
+}
+
+/// A message of type `T`, read-only in the memory where its publisher wrote it.
+///
+/// `Send`; may outlive its subscriber and its publisher. Dropping it is one store. Holding it keeps
+/// its memory from being used again, so drop it soon.
+///
+/// Memory visibility: everything that the publisher wrote before it published is visible. A
+/// publisher that breaks the protocol can change bytes at any time: see [`crossdock_msg::block`].
+pub struct Sample<T: Message> {
+    raw: RawSample,
+    message: PhantomData<fn() -> T>,
+}
+
+impl<T: Message> std::fmt::Debug for Sample<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Sample").field("seq", &self.raw.seq()).finish_non_exhaustive()
+    }
+}
+
+impl<T: Message> Sample<T> {
+    /// The message.
+    ///
+    /// # Panics
+    /// In a forked child, whose samples are empty.
+    #[inline]
+    pub fn message(&self) -> T::View<'_> {
+        match T::view(self.block()) {
+            Ok(view) => view,
+            Err(error) => unreachable!("the root was checked when the sample was taken: {error}"),
+        }
+    }
+
+    /// The payload in the flat layout.
+    #[inline]
+    pub fn block(&self) -> Block<'_> {
+        Block::new(self.raw.bytes())
+    }
+
+    /// The stamp that its publisher gave it, in ns.
+    #[inline]
+    pub fn stamp_ns(&self) -> u64 {
+        self.raw.meta().stamp_ns
+    }
+
+    /// Which trigger it goes back to.
+    #[inline]
+    pub fn origin(&self) -> [u64; 2] {
+        self.raw.meta().origin
+    }
+
+    /// Its number at its publisher: consecutive, from 1.
+    #[inline]
+    pub fn seq(&self) -> u64 {
+        self.raw.seq()
+    }
+}

@@ -1,0 +1,103 @@
+//! CDR, the wire and recording encoding: XCDR1, little endian, behind a 4-byte header.
+//!
+//! `reader` and `writer` hold the primitive steps that generated code strings together; `plan`
+//! works out those steps for a type, and `dynamic` carries them out for types known only at run
+//! time. They share no state with the rest of the crate: bytes in, flat layout out, and back.
+//!
+//! Wide text is a count of UTF-16 units followed by 4 bytes per unit, as XCDR1 writers do; texts
+//! carry a NUL byte that their length counts.
+
+mod dynamic;
+mod plan;
+mod reader;
+mod writer;
+
+pub(crate) use dynamic::{check_length, decode, encode, flat_bytes};
+pub(crate) use plan::{Op, Plan, Target};
+pub use reader::{CdrReader, FlatSize, WideText};
+pub use writer::{CdrBuffer, CdrSink, CdrSize, CdrSlices};
+
+use crate::block::BuildError;
+
+/// Bytes of the encapsulation header.
+pub const HEADER_BYTES: usize = 4;
+
+/// Header of XCDR1 little endian.
+pub const HEADER_LITTLE_ENDIAN: [u8; HEADER_BYTES] = [0, 1, 0, 0];
+
+/// Why CDR could not be decoded.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum CdrError {
+    /// The input ends before the message does.
+    #[error(
+        "the CDR ends at byte {bytes}, but the message needs {wanted} bytes from byte {at} on: it \
+         was cut off, or written with another definition of the type"
+    )]
+    TooShort {
+        /// Byte position in the input.
+        at: usize,
+        /// Bytes needed there.
+        wanted: usize,
+        /// Bytes of the input.
+        bytes: usize,
+    },
+    /// The header names another encoding.
+    #[error(
+        "the CDR header is {header:02x?}, but only XCDR1 little endian (00 01) can be read: \
+         convert the message, or record it with a little-endian writer"
+    )]
+    Encoding {
+        /// The first two bytes.
+        header: [u8; 2],
+    },
+    /// A text's last byte is not NUL.
+    #[error("the text at byte {at} of the CDR does not end with a NUL byte: the input is damaged")]
+    NotTerminated {
+        /// Byte position in the input.
+        at: usize,
+    },
+    /// A wide text holds a value above 0xffff.
+    #[error("the wide text at byte {at} of the CDR holds {unit:#x}, which is not a UTF-16 unit")]
+    WideUnit {
+        /// Byte position in the input.
+        at: usize,
+        /// The value.
+        unit: u32,
+    },
+    /// A bounded field holds more elements than its type allows.
+    #[error(
+        "the field at byte {at} of the CDR holds {length} elements, but its type allows {bound}: \
+         it was written with another definition of the type"
+    )]
+    OverBound {
+        /// Byte position in the input.
+        at: usize,
+        /// Elements that it holds.
+        length: usize,
+        /// Elements that the type allows.
+        bound: usize,
+    },
+    /// More input than message.
+    #[error(
+        "the message ends at byte {at}, but the CDR goes on to byte {bytes}: it was written with \
+         another definition of the type"
+    )]
+    Trailing {
+        /// End of the message in the input.
+        at: usize,
+        /// Bytes of the input.
+        bytes: usize,
+    },
+    /// The memory for the flat layout is too small or not aligned.
+    #[error("the decoded message needs {wanted} bytes, but was given {room}: reserve that much")]
+    Room {
+        /// Bytes that the flat layout takes.
+        wanted: usize,
+        /// Bytes given.
+        room: usize,
+    },
+    /// A field does not fit into the message under construction.
+    #[error(transparent)]
+    Build(#[from] BuildError),
+}

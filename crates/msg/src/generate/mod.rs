@@ -1,0 +1,303 @@
+//! Readable Rust for message types: from `.msg` files to marker, view, builder and codec.
+//!
+//! The shipped types in `types` were written by this module and are compared with its output by a
+//! test. In a user's build script:
+//!
+//! ```no_run
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! // interfaces/my_msgs/msg/*.msg next to the build script
+//! let mut generator = crossdock_msg::generate::Generator::new();
+//! generator.add_folder("interfaces".as_ref())?;
+//! generator.write(std::env::var("OUT_DIR")?.as_ref())?;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! and in the crate: `pub mod my_msgs { include!(concat!(env!("OUT_DIR"), "/my_msgs.rs")); }`.
+//! Packages that use each other are sibling modules. Types of the shipped packages are referred to,
+//! not written again.
+
+#![forbid(unsafe_code)]
+
+mod codec;
+mod message;
+mod name;
+mod text;
+
+use crate::cdr::Plan;
+use crate::definition::{
+    DefinitionError, TypeName, is_package_name, is_type_name, merged_text, parse_merged,
+    parse_message,
+};
+use crate::layout::{Layout, LayoutError};
+use crate::resolve::{Library, ResolveError};
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Why types could not be generated.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum GenerateError {
+    /// A file or folder could not be read or written.
+    #[error("{path}: {cause}; check the path and its permissions", path = path.display())]
+    File {
+        /// The file or folder.
+        path: PathBuf,
+        /// What the system says.
+        cause: io::Error,
+    },
+    /// A folder holds no definitions.
+    #[error("{path} holds no <package>/msg/<Name>.msg", path = path.display())]
+    Empty {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// A file's or folder's name is not one that types can have.
+    #[error(
+        "{path}: packages are named like my_msgs, files like MyMessage.msg", path = path.display()
+    )]
+    Name {
+        /// The file or folder.
+        path: PathBuf,
+    },
+    /// Two generated methods of one type would have the same name.
+    #[error("{type_name}: field `{field}` needs the method `{method}`, which another field has")]
+    Clash {
+        /// The type.
+        type_name: String,
+        /// The later field.
+        field: String,
+        /// The method's name.
+        method: String,
+    },
+    /// A definition breaks the syntax.
+    #[error(transparent)]
+    Definition(#[from] DefinitionError),
+    /// A type is not known or contains itself.
+    #[error(transparent)]
+    Resolve(#[from] ResolveError),
+    /// A type has no flat layout.
+    #[error(transparent)]
+    Layout(#[from] LayoutError),
+}
+
+/// One generated file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GeneratedFile {
+    /// Path below the output folder.
+    pub path: PathBuf,
+    /// Contents.
+    pub text: String,
+}
+
+/// Generates Rust for the message types of the folders that are added to it.
+#[derive(Clone, Debug)]
+pub struct Generator {
+    library: Library,
+    /// Names of the types to generate, by package.
+    packages: BTreeMap<String, BTreeSet<String>>,
+}
+
+/// One generated message.
+struct Part {
+    module: String,
+    text: String,
+    reexport: String,
+}
+
+impl Default for Generator {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Generator {
+    /// A generator that knows the shipped types and has nothing to generate yet.
+    pub fn new() -> Self {
+        let mut library = Library::new();
+        for (type_name, text) in crate::types::ALL {
+            // Shipped definitions were parsed when they were generated.
+            let parsed = TypeName::parse(type_name).map(|name| parse_merged(&name, text));
+            let definitions = parsed.and_then(Result::ok).unwrap_or_default();
+            definitions.into_iter().for_each(|definition| library.add(definition));
+        }
+        Self { library, packages: BTreeMap::new() }
+    }
+
+    /// Reads `<folder>/<package>/msg/*.msg`. A package that is shipped, too, is replaced as far as
+    /// its files say.
+    ///
+    /// # Errors
+    ///
+    /// Nothing is found, a file cannot be read, or its text breaks the syntax.
+    pub fn add_folder(&mut self, folder: &Path) -> Result<(), GenerateError> {
+        let mut found = false;
+        for package_folder in sorted_entries(folder)? {
+            let messages = package_folder.join("msg");
+            if !messages.is_dir() {
+                continue;
+            }
+            let package = name_of(&package_folder, package_folder.file_name(), is_package_name)?;
+            for file in sorted_entries(&messages)? {
+                if file.extension().is_none_or(|extension| extension != "msg") {
+                    continue;
+                }
+                let name = name_of(&file, file.file_stem(), is_type_name)?;
+                let text = std::fs::read_to_string(&file)
+                    .map_err(|cause| GenerateError::File { path: file.clone(), cause })?;
+                let type_name = TypeName::message(&package, &name);
+                let path = file.display().to_string();
+                self.library.add(parse_message(&type_name, &path, &text)?);
+                self.packages.entry(package.clone()).or_default().insert(name);
+                found = true;
+            }
+        }
+        if found { Ok(()) } else { Err(GenerateError::Empty { path: folder.to_owned() }) }
+    }
+
+    /// The definitions read so far and those shipped.
+    pub fn library(&self) -> &Library {
+        &self.library
+    }
+
+    /// Names of the packages to generate.
+    pub fn packages(&self) -> impl Iterator<Item = &str> {
+        self.packages.keys().map(String::as_str)
+    }
+
+    /// One file `<package>.rs` per package, with a module per message: for `include!`.
+    ///
+    /// # Errors
+    ///
+    /// A type is not known, contains itself, has no layout, or its methods clash.
+    pub fn package_files(&self) -> Result<Vec<GeneratedFile>, GenerateError> {
+        let mut files = Vec::new();
+        for (package, names) in &self.packages {
+            let mut text = format!("// {GENERATED}\n// Messages of `{package}`.\n");
+            for name in names {
+                let part = self.part(package, name)?;
+                text.push_str(&format!(
+                    "\n{ALLOW_REEXPORT}pub use {}::{};\n\n{ALLOW}mod {} {{\n",
+                    part.module, part.reexport, part.module
+                ));
+                for line in part.text.lines() {
+                    let indent = if line.is_empty() { "" } else { "    " };
+                    text.push_str(&format!("{indent}{line}\n"));
+                }
+                text.push_str("}\n");
+            }
+            files.push(GeneratedFile { path: format!("{package}.rs").into(), text });
+        }
+        Ok(files)
+    }
+
+    /// A file per message in a folder per package, and a module over all: for a source tree.
+    ///
+    /// # Errors
+    ///
+    /// As [`Generator::package_files`].
+    pub fn tree_files(&self) -> Result<Vec<GeneratedFile>, GenerateError> {
+        let mut files = Vec::new();
+        let mut modules =
+            format!("//! {GENERATED}\n//! The shipped message types, by package.\n\n");
+        let mut table = String::new();
+        for (package, names) in &self.packages {
+            modules.push_str(&format!("pub mod {package};\n"));
+            let mut declared = format!(
+                "//! {GENERATED}\n//! Messages of `{package}`.\n\n#![forbid(unsafe_code)]\n"
+            );
+            for name in names {
+                let part = self.part(package, name)?;
+                declared.push_str(&format!(
+                    "\n{ALLOW}mod {};\npub use {}::{};\n",
+                    part.module, part.module, part.reexport
+                ));
+                let path = PathBuf::from(package).join(format!("{}.rs", part.module));
+                let text = format!("//! {GENERATED}\n\n{}", part.text);
+                files.push(GeneratedFile { path, text });
+                table.push_str(&format!("    entry::<{package}::{name}>(),\n"));
+            }
+            let path = PathBuf::from(package).join("mod.rs");
+            files.push(GeneratedFile { path, text: declared });
+        }
+        modules.push_str(&format!(
+            "\nuse crate::Message;\n\n/// Full name and merged definition of every shipped type.\n\
+             pub const ALL: &[(&str, &str)] = &[\n{table}];\n\n\
+             const fn entry<M: Message>() -> (&'static str, &'static str) {{\n    \
+             (M::TYPE_NAME, M::DEFINITION)\n}}\n"
+        ));
+        files.push(GeneratedFile { path: "mod.rs".into(), text: modules });
+        Ok(files)
+    }
+
+    /// Writes [`Generator::package_files`] into a folder and gives their paths.
+    ///
+    /// # Errors
+    ///
+    /// As [`Generator::package_files`], or a file cannot be written.
+    pub fn write(&self, folder: &Path) -> Result<Vec<PathBuf>, GenerateError> {
+        let mut paths = Vec::new();
+        for file in self.package_files()? {
+            let path = folder.join(file.path);
+            std::fs::write(&path, file.text)
+                .map_err(|cause| GenerateError::File { path: path.clone(), cause })?;
+            paths.push(path);
+        }
+        Ok(paths)
+    }
+
+    fn part(&self, package: &str, name: &str) -> Result<Part, GenerateError> {
+        let resolved = self.library.resolve(&TypeName::message(package, name))?;
+        let layout = Layout::of(&resolved)?;
+        let plan = Plan::of(&layout)?;
+        let definition = merged_text(&resolved.definitions);
+        let subject = message::Subject {
+            generator: self,
+            resolved: &resolved,
+            layout: &layout,
+            plan: &plan,
+            definition: &definition,
+        };
+        Ok(Part {
+            module: name::module(name),
+            text: subject.text()?,
+            reexport: match name.len() > 16 {
+                true => format!("{{\n    {name}, {name}Builder, {name}View,\n}}"),
+                false => format!("{{{name}, {name}Builder, {name}View}}"),
+            },
+        })
+    }
+
+    /// Whether this generator writes the type; otherwise it is a shipped one.
+    fn writes(&self, type_name: &TypeName) -> bool {
+        self.packages.get(type_name.package()).is_some_and(|names| names.contains(type_name.name()))
+    }
+}
+
+const GENERATED: &str = "Generated by crossdock_msg::generate from message definitions.";
+
+/// Names of methods and values come from the definitions, whatever lints think of them.
+const ALLOW: &str = "#[allow(clippy::all, dead_code, unreachable_pub, reason = \"generated\")]\n";
+
+/// A crate may use some of its types only.
+const ALLOW_REEXPORT: &str = "#[allow(unreachable_pub, unused_imports, reason = \"generated\")]\n";
+
+fn sorted_entries(folder: &Path) -> Result<Vec<PathBuf>, GenerateError> {
+    let failed = |cause| GenerateError::File { path: folder.to_owned(), cause };
+    let mut paths = Vec::new();
+    for entry in std::fs::read_dir(folder).map_err(failed)? {
+        paths.push(entry.map_err(failed)?.path());
+    }
+    paths.sort();
+    Ok(paths)
+}
+
+fn name_of(
+    path: &Path,
+    name: Option<&std::ffi::OsStr>,
+    is_name: fn(&str) -> bool,
+) -> Result<String, GenerateError> {
+    let name = name.and_then(|name| name.to_str()).filter(|name| is_name(name));
+    name.map(str::to_owned).ok_or_else(|| GenerateError::Name { path: path.to_owned() })
+}

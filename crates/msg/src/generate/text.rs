@@ -1,0 +1,49 @@
+//! Indented lines of generated text.
+
+/// Text under construction.
+#[derive(Default)]
+pub(super) struct Text {
+    text: String,
+    depth: usize,
+}
+
+impl Text {
+    /// Appends a line at the current depth; an empty one stays empty.
+    pub(super) fn line(&mut self, line: impl AsRef<str>) {
+        let line = line.as_ref();
+        if !line.is_empty() {
+            self.text.extend(std::iter::repeat_n("    ", self.depth));
+            self.text.push_str(line);
+        }
+        self.text.push('\n');
+    }
+
+    /// Appends a line that ends with `{`, and goes one level in.
+    pub(super) fn open(&mut self, line: impl AsRef<str>) {
+        self.line(line);
+        self.depth += 1;
+    }
+
+    /// Goes one level in behind a line that is there already.
+    pub(super) fn open_only(&mut self) {
+        self.depth += 1;
+    }
+
+    /// Goes one level out and appends the line that closes it.
+    pub(super) fn close(&mut self, line: impl AsRef<str>) {
+        if self.text.ends_with("\n\n") {
+            self.text.pop();
+        }
+        self.depth = self.depth.saturating_sub(1);
+        self.line(line);
+    }
+
+    /// Appends lines as they are, without indentation.
+    pub(super) fn raw(&mut self, text: &str) {
+        self.text.push_str(text);
+    }
+
+    pub(super) fn into_string(self) -> String {
+        self.text
+    }
+}

@@ -1,0 +1,151 @@
+//! Flat messages as JSON, for people who look at them.
+//!
+//! Numbers that JSON lacks become the texts "nan", "inf", "-inf"; text that is not UTF-8 gets
+//! replacement characters. Nothing reads this form back.
+
+#![forbid(unsafe_code)]
+
+use crate::block::{Block, FlatError, Plain};
+use crate::definition::{Primitive, Shape};
+use crate::layout::{ElementLayout, FieldLayout, Layout};
+use crate::walk::Walk;
+use serde_json::{Map, Value};
+
+/// How much of a message to show.
+#[derive(Clone, Copy, Debug)]
+pub struct JsonOptions {
+    /// Elements of an array or sequence that are shown; a text says how many are left out.
+    pub elements_max: usize,
+}
+
+pub(crate) fn to_json(
+    layout: &Layout,
+    block: Block<'_>,
+    options: JsonOptions,
+) -> Result<Value, FlatError> {
+    let mut walk = Walk::new(layout, block)?;
+    struct_json(&mut walk, 0, 0, options)
+}
+
+fn struct_json(
+    walk: &mut Walk<'_>,
+    index: usize,
+    base: usize,
+    options: JsonOptions,
+) -> Result<Value, FlatError> {
+    let layout = walk.layout;
+    let mut object = Map::new();
+    for field in &layout.structs[index].fields {
+        let value = field_json(walk, field, base + field.offset as usize, options)?;
+        object.insert(field.name.clone(), value);
+    }
+    Ok(Value::Object(object))
+}
+
+fn field_json(
+    walk: &mut Walk<'_>,
+    field: &FieldLayout,
+    at: usize,
+    options: JsonOptions,
+) -> Result<Value, FlatError> {
+    let stride = walk.layout.element_bytes(field.element).0 as usize;
+    let (start, count) = match field.shape {
+        Shape::One => return element_json(walk, field.element, at, options),
+        Shape::Array(count) => (at, count as usize),
+        Shape::Sequence { bound } => {
+            let (start, count) = match field.element {
+                ElementLayout::Primitive(primitive) => numbers(walk, primitive, at, bound)?,
+                _ => {
+                    let (start, count, _) = walk.records(at, stride, bound)?;
+                    (start, count)
+                }
+            };
+            (start, count)
+        }
+    };
+    let shown = count.min(options.elements_max);
+    let mut values = Vec::with_capacity(shown + 1);
+    for index in 0..shown {
+        values.push(element_json(walk, field.element, start + index * stride, options)?);
+    }
+    if shown < count {
+        values.push(Value::String(format!("... {} more", count - shown)));
+    }
+    Ok(Value::Array(values))
+}
+
+/// Start and count of a sequence of numbers.
+fn numbers(
+    walk: &mut Walk<'_>,
+    primitive: Primitive,
+    at: usize,
+    bound: Option<u32>,
+) -> Result<(usize, usize), FlatError> {
+    let reference = match primitive.bytes() {
+        1 => walk.slice::<u8>(at, bound)?.1,
+        2 => walk.slice::<u16>(at, bound)?.1,
+        4 => walk.slice::<u32>(at, bound)?.1,
+        _ => walk.slice::<u64>(at, bound)?.1,
+    };
+    // `slice` checked that the offset is inside the block.
+    Ok((reference.offset as usize, reference.length as usize))
+}
+
+fn element_json(
+    walk: &mut Walk<'_>,
+    element: ElementLayout,
+    at: usize,
+    options: JsonOptions,
+) -> Result<Value, FlatError> {
+    match element {
+        ElementLayout::Primitive(primitive) => number_json(walk.block, primitive, at),
+        ElementLayout::Struct(index) => struct_json(walk, index, at, options),
+        ElementLayout::Text { bound } => {
+            let (text, _) = walk.slice::<u8>(at, bound)?;
+            Ok(Value::String(String::from_utf8_lossy(text).into_owned()))
+        }
+        ElementLayout::WideText { bound } => {
+            let (units, _) = walk.slice::<u16>(at, bound)?;
+            Ok(Value::String(String::from_utf16_lossy(units)))
+        }
+    }
+}
+
+fn number_json(block: Block<'_>, primitive: Primitive, at: usize) -> Result<Value, FlatError> {
+    Ok(match primitive {
+        Primitive::Bool => Value::from(read::<u8>(block, at)? != 0),
+        Primitive::Byte | Primitive::Char | Primitive::Uint8 => Value::from(read::<u8>(block, at)?),
+        Primitive::Int8 => Value::from(read::<i8>(block, at)?),
+        Primitive::Int16 => Value::from(read::<i16>(block, at)?),
+        Primitive::Uint16 => Value::from(read::<u16>(block, at)?),
+        Primitive::Int32 => Value::from(read::<i32>(block, at)?),
+        Primitive::Uint32 => Value::from(read::<u32>(block, at)?),
+        Primitive::Int64 => Value::from(read::<i64>(block, at)?),
+        Primitive::Uint64 => Value::from(read::<u64>(block, at)?),
+        Primitive::Float32 => float32_json(read(block, at)?),
+        Primitive::Float64 => float_json(read(block, at)?),
+    })
+}
+
+/// A float32 with the digits that tell it from its neighbours, not those of its float64 value.
+fn float32_json(value: f32) -> Value {
+    float_json(value.to_string().parse().unwrap_or(f64::from(value)))
+}
+
+fn float_json(value: f64) -> Value {
+    match serde_json::Number::from_f64(value) {
+        Some(number) => Value::Number(number),
+        None if value.is_nan() => Value::from("nan"),
+        None if value > 0.0 => Value::from("inf"),
+        None => Value::from("-inf"),
+    }
+}
+
+fn read<V: Plain>(block: Block<'_>, at: usize) -> Result<V, FlatError> {
+    block.read(at).ok_or(FlatError::OutOfBlock {
+        at,
+        offset: at as u64,
+        bytes: size_of::<V>() as u64,
+        block_bytes: block.len(),
+    })
+}

@@ -1,0 +1,38 @@
+//! ROS 2 messages: definitions, type hashes, one flat layout for every memory, CDR, Rust types.
+//!
+//! * [`definition`] reads `.msg` files and the merged text of recordings.
+//! * [`Schema`] resolves a type: its RIHS01 hash, its flat layout, its codec, JSON for people.
+//! * [`Message`] is implemented by the types in [`types`] and by those that [`generate`] writes in
+//!   a user's build script.
+//! * [`block`] reads and builds messages in place, safely even when another process still writes.
+//!
+//! The crate is pure: it opens no device, no socket and no shared memory, and knows no topic. Only
+//! `block` holds unsafe code.
+
+#![deny(unsafe_code)]
+
+// Generated code says `::crossdock_msg` wherever it is compiled, here too.
+extern crate self as crossdock_msg;
+
+#[allow(unsafe_code, reason = "reads and writes shared memory; see its head for the protocol")]
+pub mod block;
+pub mod cdr;
+pub mod definition;
+pub mod generate;
+mod hash;
+mod json;
+pub mod layout;
+mod message;
+pub mod resolve;
+pub mod rihs;
+mod schema;
+#[rustfmt::skip]
+pub mod types;
+mod walk;
+
+pub use block::{Block, BlockMut, BuildError, Extra, FlatBuffer, FlatError, Sequence};
+pub use cdr::{CdrBuffer, CdrError, CdrSlices};
+pub use hash::{LayoutHash, ParseHashError, TypeHash};
+pub use json::JsonOptions;
+pub use message::Message;
+pub use schema::{Schema, SchemaError};

@@ -1,0 +1,170 @@
+//! Resolution of a type: the definitions of all types that it uses, by name, without cycles.
+//!
+//! It knows neither files (a library is filled with parsed definitions) nor encodings.
+
+#![forbid(unsafe_code)]
+
+use crate::definition::{Element, MessageDefinition, TypeName};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Deepest nesting of message types. The deepest standard type has 8 levels.
+const DEPTH_MAX: usize = 64;
+
+/// Definitions by name.
+#[derive(Clone, Debug, Default)]
+pub struct Library {
+    definitions: BTreeMap<TypeName, MessageDefinition>,
+}
+
+/// Why a type could not be resolved.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ResolveError {
+    /// The type that was asked for is not in the library.
+    #[error("the type {type_name} is not known: add the package `{package}` to the definitions")]
+    UnknownRoot {
+        /// The type.
+        type_name: Box<str>,
+        /// Its package.
+        package: Box<str>,
+    },
+    /// A field's type is not in the library.
+    #[error(
+        "{file}:{line}:{column}: field `{field}` of {owner} has the type {type_name}, which is not \
+         known: check the name, or add the package `{package}` to the definitions"
+    )]
+    Unknown {
+        /// File of the field.
+        file: Box<str>,
+        /// Line of the field.
+        line: u32,
+        /// Column of its type.
+        column: u32,
+        /// Name of the field.
+        field: Box<str>,
+        /// Type that has the field.
+        owner: Box<str>,
+        /// Type that is not known.
+        type_name: Box<str>,
+        /// Its package.
+        package: Box<str>,
+    },
+    /// A type contains itself.
+    #[error("{file}:{line}: {path}: a message type cannot contain itself; remove the field")]
+    Cycle {
+        /// File of the field that closes the cycle.
+        file: Box<str>,
+        /// Line of that field.
+        line: u32,
+        /// The types on the cycle, with ` -> ` between them.
+        path: Box<str>,
+    },
+    /// Types are nested too deeply.
+    #[error("{type_name} nests message types more than {limit} deep: flatten it")]
+    TooDeep {
+        /// The outermost type.
+        type_name: Box<str>,
+        /// Deepest nesting.
+        limit: usize,
+    },
+}
+
+/// A type and all types that it uses.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Resolved {
+    /// The type itself, then the types it uses in the order of their names.
+    pub definitions: Vec<MessageDefinition>,
+}
+
+impl Library {
+    /// No definitions.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a definition, in the place of an earlier one of the same name.
+    pub fn add(&mut self, definition: MessageDefinition) {
+        self.definitions.insert(definition.type_name.clone(), definition);
+    }
+
+    /// The definition with this name.
+    pub fn get(&self, name: &TypeName) -> Option<&MessageDefinition> {
+        self.definitions.get(name)
+    }
+
+    /// All definitions in the order of their names.
+    pub fn iter(&self) -> impl Iterator<Item = &MessageDefinition> {
+        self.definitions.values()
+    }
+
+    /// Finds all types that `root` uses.
+    ///
+    /// # Errors
+    ///
+    /// A type is not in the library, contains itself, or is nested too deeply.
+    pub fn resolve(&self, root: &TypeName) -> Result<Resolved, ResolveError> {
+        let Some(definition) = self.get(root) else {
+            let (type_name, package) = (root.to_string().into(), root.package().into());
+            return Err(ResolveError::UnknownRoot { type_name, package });
+        };
+        let mut used = BTreeSet::new();
+        self.visit(definition, &mut vec![root], &mut used)?;
+        let used = used.into_iter().filter_map(|name| self.get(name));
+        Ok(Resolved { definitions: std::iter::once(definition).chain(used).cloned().collect() })
+    }
+
+    /// Depth-first walk; `path` is the way from the root, `used` what is finished.
+    fn visit<'a>(
+        &'a self,
+        owner: &'a MessageDefinition,
+        path: &mut Vec<&'a TypeName>,
+        used: &mut BTreeSet<&'a TypeName>,
+    ) -> Result<(), ResolveError> {
+        if path.len() > DEPTH_MAX {
+            let type_name = path[0].to_string().into();
+            return Err(ResolveError::TooDeep { type_name, limit: DEPTH_MAX });
+        }
+        for field in &owner.fields {
+            let Element::Message(name) = &field.field_type.element else { continue };
+            if let Some(start) = path.iter().position(|known| *known == name) {
+                let names = path[start..].iter().copied().chain([name]).map(TypeName::to_string);
+                let path = names.collect::<Vec<_>>().join(" -> ").into();
+                return Err(ResolveError::Cycle {
+                    file: owner.file.as_str().into(),
+                    line: field.line,
+                    path,
+                });
+            }
+            let Some(definition) = self.get(name) else {
+                return Err(ResolveError::Unknown {
+                    file: owner.file.as_str().into(),
+                    line: field.line,
+                    column: field.column,
+                    field: field.name.as_str().into(),
+                    owner: owner.type_name.to_string().into(),
+                    type_name: name.to_string().into(),
+                    package: name.package().into(),
+                });
+            };
+            if !used.contains(name) {
+                path.push(name);
+                self.visit(definition, path, used)?;
+                path.pop();
+                used.insert(name);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Resolved {
+    /// The type that was asked for.
+    pub fn root(&self) -> &MessageDefinition {
+        &self.definitions[0]
+    }
+
+    /// Position of a used type in `definitions`.
+    pub(crate) fn index_of(&self, name: &TypeName) -> Option<usize> {
+        self.definitions.iter().position(|definition| definition.type_name == *name)
+    }
+}

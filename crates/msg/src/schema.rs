@@ -1,0 +1,245 @@
+//! A message type that is known only at run time: from a recording, a handshake or a file.
+
+#![forbid(unsafe_code)]
+
+use crate::block::{Block, FlatError};
+use crate::cdr::{self, CdrBuffer, CdrError, CdrSize, CdrSlices, Plan};
+use crate::definition::{DefinitionError, TypeName, merged_text, parse_merged};
+use crate::hash::{LayoutHash, TypeHash};
+use crate::json::{JsonOptions, to_json};
+use crate::layout::{Layout, LayoutError};
+use crate::message::Message;
+use crate::resolve::{Library, ResolveError, Resolved};
+use crate::rihs::type_hash;
+use crate::walk;
+
+/// A resolved message type with its hashes, its flat layout and its codec.
+///
+/// Immutable; may be shared between threads. Making one allocates; reading, validating and
+/// converting a message does not, except for growth of an output and for JSON.
+#[derive(Clone, Debug)]
+pub struct Schema {
+    type_name: String,
+    definition: String,
+    type_hash: TypeHash,
+    layout_hash: LayoutHash,
+    layout: Layout,
+    plan: Plan,
+}
+
+/// Why a type could not be made from its text.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum SchemaError {
+    /// The type's name has another form.
+    #[error("`{text}` is not a message type's name: write it like sensor_msgs/msg/Image")]
+    Name {
+        /// The name as given.
+        text: String,
+    },
+    /// The type's definition is not shipped with this crate.
+    #[error(
+        "the definition of {type_name} is neither given nor shipped: pass its `.msg` text, or use \
+         a recording that carries definitions"
+    )]
+    NotShipped {
+        /// The type.
+        type_name: String,
+    },
+    /// The text breaks the syntax.
+    #[error(transparent)]
+    Definition(#[from] DefinitionError),
+    /// A type is not known or contains itself.
+    #[error(transparent)]
+    Resolve(#[from] ResolveError),
+    /// The type has no flat layout.
+    #[error(transparent)]
+    Layout(#[from] LayoutError),
+}
+
+impl Schema {
+    /// Makes a type from its merged `ros2msg` text, as recordings and handshakes carry it.
+    ///
+    /// # Errors
+    ///
+    /// The name or text is wrong, a used type is missing, or the type has no flat layout.
+    pub fn parse(type_name: &str, text: &str) -> Result<Self, SchemaError> {
+        let name = parse_name(type_name)?;
+        let mut library = Library::new();
+        parse_merged(&name, text)?.into_iter().for_each(|definition| library.add(definition));
+        Self::with_text(&library.resolve(&name)?, text.to_owned())
+    }
+
+    /// Makes a type from a library of definitions.
+    ///
+    /// # Errors
+    ///
+    /// A used type is missing, or the type has no flat layout.
+    pub fn from_library(library: &Library, type_name: &str) -> Result<Self, SchemaError> {
+        let resolved = library.resolve(&parse_name(type_name)?)?;
+        let text = merged_text(&resolved.definitions);
+        Self::with_text(&resolved, text)
+    }
+
+    /// Makes a shipped type from its name: for recordings that carry no definitions.
+    ///
+    /// # Errors
+    ///
+    /// The type is not shipped.
+    pub fn shipped(type_name: &str) -> Result<Self, SchemaError> {
+        let name = parse_name(type_name)?.to_string();
+        match crate::types::ALL.iter().find(|(shipped, _)| *shipped == name) {
+            Some((_, text)) => Self::parse(&name, text),
+            None => Err(SchemaError::NotShipped { type_name: name }),
+        }
+    }
+
+    /// The run-time form of a generated type.
+    ///
+    /// # Errors
+    ///
+    /// None for types that the generator wrote.
+    pub fn of<M: Message>() -> Result<Self, SchemaError> {
+        Self::parse(M::TYPE_NAME, M::DEFINITION)
+    }
+
+    fn with_text(resolved: &Resolved, definition: String) -> Result<Self, SchemaError> {
+        let layout = Layout::of(resolved)?;
+        let plan = Plan::of(&layout)?;
+        Ok(Self {
+            type_name: resolved.root().type_name.to_string(),
+            definition,
+            type_hash: type_hash(resolved),
+            layout_hash: layout.hash(),
+            layout,
+            plan,
+        })
+    }
+
+    /// Full name, such as `sensor_msgs/msg/Image`.
+    pub fn type_name(&self) -> &str {
+        &self.type_name
+    }
+
+    /// The merged text of the definition.
+    pub fn definition(&self) -> &str {
+        &self.definition
+    }
+
+    /// RIHS01 type hash.
+    pub fn type_hash(&self) -> TypeHash {
+        self.type_hash
+    }
+
+    /// Hash of the flat layout.
+    pub fn layout_hash(&self) -> LayoutHash {
+        self.layout_hash
+    }
+
+    /// Offsets of all fields.
+    pub fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    /// Size of the root struct in bytes.
+    pub fn root_bytes(&self) -> usize {
+        self.layout.root().bytes as usize
+    }
+
+    /// Byte offset of `header.stamp` when the first field is a `std_msgs/msg/Header`.
+    pub fn stamp_offset(&self) -> Option<usize> {
+        self.layout.stamp_offset()
+    }
+
+    /// Bytes that [`Schema::decode_cdr`] needs for this input.
+    ///
+    /// # Errors
+    ///
+    /// The input is not little-endian XCDR1, is cut off or damaged.
+    pub fn flat_bytes_of_cdr(&self, bytes: &[u8]) -> Result<usize, CdrError> {
+        cdr::flat_bytes(&self.plan, bytes)
+    }
+
+    /// Decodes CDR into the flat layout and gives the bytes used. Padding is not written.
+    ///
+    /// # Errors
+    ///
+    /// The input is not little-endian XCDR1, is cut off or damaged, or `memory` is too small.
+    pub fn decode_cdr(&self, bytes: &[u8], memory: &mut [u8]) -> Result<usize, CdrError> {
+        cdr::decode(&self.plan, bytes, memory)
+    }
+
+    /// Length of the message as CDR, header included.
+    ///
+    /// # Errors
+    ///
+    /// The message's references are damaged.
+    pub fn cdr_bytes(&self, block: Block<'_>) -> Result<usize, FlatError> {
+        let mut size = CdrSize::start(block.len());
+        cdr::encode(&self.plan, block, &mut size)?;
+        Ok(size.total_bytes())
+    }
+
+    /// Encodes a flat message as CDR, replacing the contents of `out`.
+    ///
+    /// # Errors
+    ///
+    /// The message's references are damaged; `out` then holds a part of the message.
+    pub fn encode_cdr(&self, block: Block<'_>, out: &mut Vec<u8>) -> Result<(), FlatError> {
+        let mut buffer = CdrBuffer::from(std::mem::take(out));
+        buffer.start(block.len());
+        let result = cdr::encode(&self.plan, block, &mut buffer);
+        *out = buffer.into_vec();
+        result
+    }
+
+    /// Encodes a flat message as pieces: a head, and large arrays left where they are.
+    ///
+    /// # Errors
+    ///
+    /// The message's references are damaged.
+    pub fn encode_cdr_slices<'a>(
+        &self,
+        block: Block<'a>,
+        out: &mut CdrSlices<'_, 'a>,
+    ) -> Result<(), FlatError> {
+        out.start(block.len());
+        cdr::encode(&self.plan, block, out)
+    }
+
+    /// Checks a whole message: an early diagnosis at a process boundary. It does not make later
+    /// reads safe (they check for themselves), because the publisher can still write.
+    ///
+    /// # Errors
+    ///
+    /// The first rule of the flat layout that is broken, with the path of the field.
+    pub fn validate(&self, block: Block<'_>) -> Result<(), FlatError> {
+        walk::validate(&self.layout, block)
+    }
+
+    /// The message as JSON, whole.
+    ///
+    /// # Errors
+    ///
+    /// The message's references are damaged.
+    pub fn to_json(&self, block: Block<'_>) -> Result<serde_json::Value, FlatError> {
+        self.to_json_with(block, JsonOptions { elements_max: usize::MAX })
+    }
+
+    /// The message as JSON with long arrays cut.
+    ///
+    /// # Errors
+    ///
+    /// The message's references are damaged.
+    pub fn to_json_with(
+        &self,
+        block: Block<'_>,
+        options: JsonOptions,
+    ) -> Result<serde_json::Value, FlatError> {
+        to_json(&self.layout, block, options)
+    }
+}
+
+fn parse_name(text: &str) -> Result<TypeName, SchemaError> {
+    TypeName::parse(text).ok_or_else(|| SchemaError::Name { text: text.to_owned() })
+}

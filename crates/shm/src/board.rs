@@ -1,0 +1,819 @@
+//! The board: what a process shows of itself to observers, in shared memory.
+//!
+//! One memfd per process holds a fixed table of records (ports, connections, nodes), each with a
+//! name, some detail bytes, 16 counters and, where asked for, a histogram. The process maps it
+//! writable and seals it; everybody else maps it read-only. An observer therefore costs the
+//! observed process nothing, and cannot harm it.
+//!
+//! Everything is 64-bit words. Each word has one writer at a time:
+//! 1. Adding, describing and removing records happens under a lock of this process. A record's
+//!    version is odd while it is rewritten; a reader that sees it odd or changed reads again, a
+//!    bounded number of times.
+//! 2. A record's counters and histogram are written by the thread that owns its [`Entity`]: a load
+//!    and a store, no read-modify-write, no fence.
+//! 3. Readers trust nothing: every size and index from the board is checked against the mapping.
+//!
+//! This file must not know what kinds of records there are, nor what their counters mean.
+
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU64, Ordering, fence};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rustix::fs::{MemfdFlags, Mode, OFlags, SealFlags};
+use rustix::io::Errno;
+use rustix::mm::{MapFlags, ProtFlags};
+
+use crate::histogram::{BUCKETS, HistogramSnapshot, bucket_of};
+
+/// Counters of one record.
+pub const COUNTERS: usize = 16;
+/// The longest name of a record or of a process, in bytes.
+pub const NAME_BYTES_MAX: usize = 256;
+/// The most detail bytes of a record.
+pub const DETAIL_BYTES_MAX: usize = 576;
+/// The most records and the most histograms that a reader accepts on one board.
+pub const ENTITIES_MAX: usize = 1 << 16;
+
+/// "XDBOARD" and the version of this layout.
+const MAGIC: u64 = u64::from_le_bytes(*b"XDBOARD\x01");
+const HEADER_WORDS: usize = 512;
+const NAME_WORDS: usize = NAME_BYTES_MAX / 8;
+const ENTITY_WORDS: usize = 128;
+const HISTOGRAM_WORDS: usize = 1280;
+/// How often a reader looks again at a record that is being rewritten.
+const READ_TRIES_MAX: u32 = 64;
+
+/// Words of the header.
+mod header {
+    pub(super) const MAGIC: usize = 0;
+    pub(super) const ENTITIES: usize = 1;
+    pub(super) const HISTOGRAMS: usize = 2;
+    pub(super) const PID: usize = 3;
+    pub(super) const CHANGES: usize = 4;
+    pub(super) const NAME_LEN: usize = 5;
+    pub(super) const NAME: usize = 8;
+}
+
+/// Words of a record. Counters start on a cache line of their own.
+mod record {
+    pub(super) const VERSION: usize = 0;
+    /// kind: 32 | in use: 1
+    pub(super) const KIND: usize = 1;
+    /// name length: 32 | detail length: 32
+    pub(super) const LENGTHS: usize = 2;
+    /// index of the histogram + 1; 0: none
+    pub(super) const HISTOGRAM: usize = 3;
+    pub(super) const COUNTERS: usize = 8;
+    pub(super) const NAME: usize = COUNTERS + super::COUNTERS;
+    pub(super) const DETAIL: usize = NAME + super::NAME_WORDS;
+}
+
+/// Words of a histogram.
+mod histogram {
+    pub(super) const COUNT: usize = 0;
+    pub(super) const SUM: usize = 1;
+    pub(super) const MIN: usize = 2;
+    pub(super) const MAX: usize = 3;
+    pub(super) const BUCKETS: usize = 8;
+}
+
+const IN_USE: u64 = 1 << 32;
+const _: () = assert!(record::DETAIL * 8 + DETAIL_BYTES_MAX == ENTITY_WORDS * 8);
+const _: () = assert!(histogram::BUCKETS + BUCKETS <= HISTOGRAM_WORDS);
+const _: () = assert!(header::NAME + NAME_WORDS <= HEADER_WORDS);
+
+/// How many records a board can hold. Memory that no record uses costs address space only.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BoardConfig {
+    /// Records, 1 KiB each.
+    pub entities: usize,
+    /// Histograms, 10 KiB each.
+    pub histograms: usize,
+}
+
+/// A board could not be made or opened.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum OpenBoardError {
+    /// The operating system refused.
+    #[error("{what} a board failed: {errno}; check the limits on memory and open files")]
+    System {
+        /// The attempted step.
+        what: &'static str,
+        /// What the system said.
+        errno: Errno,
+    },
+    /// A size or a name is over its limit.
+    #[error("the board's {what} is {found}, the limit is {limit}")]
+    Limit {
+        /// What is too large.
+        what: &'static str,
+        /// Its size.
+        found: usize,
+        /// The limit.
+        limit: usize,
+    },
+    /// The received memory is not a board, or its owner could still shrink it.
+    #[error("the received memory is not a board: {0}; is the peer another version of Crossdock?")]
+    Malformed(&'static str),
+}
+
+/// A record could not be added or described.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum AddEntityError {
+    /// Name or detail is too long.
+    #[error("the {what} of `{name}` has {found} bytes on the board, the limit is {limit}")]
+    TooLong {
+        /// Name or detail.
+        what: &'static str,
+        /// The record's name, shortened.
+        name: String,
+        /// Its length in bytes.
+        found: usize,
+        /// The limit in bytes.
+        limit: usize,
+    },
+    /// All records, or all histograms, are in use.
+    #[error("no {what} is free for `{name}` on the board ({limit} in use); raise the limit")]
+    Full {
+        /// Record or histogram.
+        what: &'static str,
+        /// The record's name.
+        name: String,
+        /// How many there are.
+        limit: usize,
+    },
+}
+
+/// A mapping of 64-bit words that other processes map too.
+#[derive(Debug)]
+struct Words {
+    base: NonNull<AtomicU64>,
+    words: usize,
+}
+
+// SAFETY: the mapping is process-wide and stays until drop; all access is by atomics.
+unsafe impl Send for Words {}
+// SAFETY: as above.
+unsafe impl Sync for Words {}
+
+impl Words {
+    fn map(fd: BorrowedFd<'_>, words: usize, protection: ProtFlags) -> Result<Words, Errno> {
+        let bytes = words * 8;
+        // SAFETY: a new mapping at an address of the kernel's choice disturbs nothing.
+        let address = unsafe {
+            rustix::mm::mmap(std::ptr::null_mut(), bytes, protection, MapFlags::SHARED, fd, 0)?
+        };
+        let base = NonNull::new(address.cast()).ok_or(Errno::NOMEM)?;
+        let mapping = Words { base, words };
+        // SAFETY: the range is the mapping made above. A child after fork has no business in it.
+        unsafe {
+            rustix::mm::madvise(address, bytes, rustix::mm::Advice::LinuxDontFork)?;
+        }
+        Ok(mapping)
+    }
+
+    #[inline]
+    fn at(&self, word: usize) -> &AtomicU64 {
+        assert!(word < self.words, "word {word} is outside the board");
+        // SAFETY: inside the mapping, as just checked.
+        let pointer = unsafe { self.base.add(word) };
+        // SAFETY: aligned (a mapping starts on a page), valid until drop, only used atomically;
+        // the file's size is sealed, so no access can fault.
+        unsafe { pointer.as_ref() }
+    }
+
+    fn write_bytes(&self, word: usize, bytes: &[u8]) {
+        for (index, chunk) in bytes.chunks(8).enumerate() {
+            let mut padded = [0; 8];
+            padded[..chunk.len()].copy_from_slice(chunk);
+            self.at(word + index).store(u64::from_le_bytes(padded), Ordering::Relaxed);
+        }
+    }
+
+    fn read_bytes(&self, word: usize, len: usize) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(len.next_multiple_of(8));
+        for index in 0..len.div_ceil(8) {
+            bytes.extend(self.at(word + index).load(Ordering::Relaxed).to_le_bytes());
+        }
+        bytes.truncate(len);
+        bytes
+    }
+}
+
+impl Drop for Words {
+    fn drop(&mut self) {
+        // SAFETY: exactly the mapping that `map` made; no reference outlives `self`.
+        let result = unsafe { rustix::mm::munmap(self.base.as_ptr().cast(), self.words * 8) };
+        debug_assert!(result.is_ok(), "a board's own mapping can be unmapped");
+    }
+}
+
+fn entity_word(index: usize) -> usize {
+    HEADER_WORDS + index * ENTITY_WORDS
+}
+
+fn histogram_word(entities: usize, index: usize) -> usize {
+    HEADER_WORDS + entities * ENTITY_WORDS + index * HISTOGRAM_WORDS
+}
+
+fn words_of(entities: usize, histograms: usize) -> usize {
+    (HEADER_WORDS + entities * ENTITY_WORDS + histograms * HISTOGRAM_WORDS).next_multiple_of(512)
+}
+
+/// This process's own board.
+///
+/// Cloning gives another handle to the same board. `Send` and `Sync`; adding and describing
+/// records takes a lock and may block on other threads that do the same, so do it at set-up.
+#[derive(Clone, Debug)]
+pub struct Board {
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    words: Words,
+    fd: OwnedFd,
+    config: BoardConfig,
+    free: Mutex<Free>,
+}
+
+/// Indices of records and histograms that nothing uses.
+#[derive(Debug)]
+struct Free {
+    entities: Vec<usize>,
+    histograms: Vec<usize>,
+}
+
+impl Board {
+    /// Makes the board of the process called `process`.
+    ///
+    /// # Errors
+    /// [`OpenBoardError`] when the name or a size is over its limit, or the system refuses memory.
+    pub fn create(process: &str, config: BoardConfig) -> Result<Board, OpenBoardError> {
+        let limit = |what, found, limit| OpenBoardError::Limit { what, found, limit };
+        if process.len() > NAME_BYTES_MAX {
+            return Err(limit("process name in bytes", process.len(), NAME_BYTES_MAX));
+        }
+        for (what, found) in
+            [("number of records", config.entities), ("number of histograms", config.histograms)]
+        {
+            if found > ENTITIES_MAX {
+                return Err(limit(what, found, ENTITIES_MAX));
+            }
+        }
+        let words = words_of(config.entities, config.histograms);
+        let (fd, words) = create_memory(words)?;
+        words.at(header::ENTITIES).store(config.entities as u64, Ordering::Relaxed);
+        words.at(header::HISTOGRAMS).store(config.histograms as u64, Ordering::Relaxed);
+        words.at(header::PID).store(std::process::id().into(), Ordering::Relaxed);
+        words.at(header::NAME_LEN).store(process.len() as u64, Ordering::Relaxed);
+        words.write_bytes(header::NAME, process.as_bytes());
+        // Pairs with the acquire load in `BoardView::open`.
+        words.at(header::MAGIC).store(MAGIC, Ordering::Release);
+        let free = Mutex::new(Free {
+            entities: (0..config.entities).rev().collect(),
+            histograms: (0..config.histograms).rev().collect(),
+        });
+        Ok(Board { shared: Arc::new(Shared { words, fd, config, free }) })
+    }
+
+    /// The read-only descriptor that observers get.
+    pub fn read_only_fd(&self) -> BorrowedFd<'_> {
+        self.shared.fd.as_fd()
+    }
+
+    /// Adds a record; it stays until the returned [`Entity`] is dropped.
+    ///
+    /// Allocates and takes the board's lock.
+    ///
+    /// # Errors
+    /// [`AddEntityError`] when a text is too long or the board is full.
+    pub fn add(&self, entity: EntityDescription<'_>) -> Result<Entity, AddEntityError> {
+        let EntityDescription { kind, name, detail, histogram } = entity;
+        check_lengths(name, detail)?;
+        let shared = &self.shared;
+        let mut free = shared.free.lock().unwrap_or_else(PoisonError::into_inner);
+        let full = |what, limit| AddEntityError::Full { what, name: name.to_string(), limit };
+        if histogram == WithHistogram::Yes && free.histograms.is_empty() {
+            return Err(full("histogram", shared.config.histograms));
+        }
+        let index = free.entities.pop().ok_or_else(|| full("record", shared.config.entities))?;
+        let histogram = match histogram {
+            WithHistogram::Yes => free.histograms.pop(),
+            WithHistogram::No => None,
+        };
+        let entity = Entity {
+            shared: Arc::clone(shared),
+            index,
+            histogram,
+            not_sync: std::marker::PhantomData,
+        };
+        entity.clear();
+        entity.rewrite(|words, at| {
+            words.at(at + record::KIND).store(u64::from(kind) | IN_USE, Ordering::Relaxed);
+            let reference = histogram.map_or(0, |index| index as u64 + 1);
+            words.at(at + record::HISTOGRAM).store(reference, Ordering::Relaxed);
+            write_texts(words, at, name, detail);
+        });
+        Ok(entity)
+    }
+}
+
+fn create_memory(words: usize) -> Result<(OwnedFd, Words), OpenBoardError> {
+    let system = |what| move |errno| OpenBoardError::System { what, errno };
+    let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
+    // MFD_NOEXEC_SEAL is Linux 6.3.
+    let writable = rustix::fs::memfd_create(c"crossdock-board", flags | MemfdFlags::NOEXEC_SEAL)
+        .or_else(|_| rustix::fs::memfd_create(c"crossdock-board", flags))
+        .map_err(system("making the memory of"))?;
+    rustix::fs::ftruncate(&writable, words as u64 * 8).map_err(system("sizing"))?;
+    let mapping = Words::map(writable.as_fd(), words, ProtFlags::READ | ProtFlags::WRITE)
+        .map_err(system("mapping"))?;
+    // From here on nobody maps it writable again, not even through a reopened descriptor.
+    let seals = SealFlags::SHRINK | SealFlags::GROW | SealFlags::FUTURE_WRITE;
+    rustix::fs::fcntl_add_seals(&writable, seals).map_err(system("sealing"))?;
+    rustix::fs::fchmod(&writable, Mode::RUSR | Mode::WUSR).map_err(system("protecting"))?;
+    let path = format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&writable));
+    let read_only = rustix::fs::open(path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())
+        .map_err(system("reopening"))?;
+    Ok((read_only, mapping))
+}
+
+fn check_lengths(name: &str, detail: &[u8]) -> Result<(), AddEntityError> {
+    for (what, found, limit) in
+        [("name", name.len(), NAME_BYTES_MAX), ("detail", detail.len(), DETAIL_BYTES_MAX)]
+    {
+        if found > limit {
+            let name = name.chars().take(64).collect();
+            return Err(AddEntityError::TooLong { what, name, found, limit });
+        }
+    }
+    Ok(())
+}
+
+fn write_texts(words: &Words, at: usize, name: &str, detail: &[u8]) {
+    let lengths = name.len() as u64 | (detail.len() as u64) << 32;
+    words.at(at + record::LENGTHS).store(lengths, Ordering::Relaxed);
+    words.write_bytes(at + record::NAME, name.as_bytes());
+    words.write_bytes(at + record::DETAIL, detail);
+}
+
+/// Whether a record gets a histogram.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WithHistogram {
+    /// One histogram.
+    Yes,
+    /// None.
+    No,
+}
+
+/// A record to be added.
+#[derive(Clone, Copy, Debug)]
+pub struct EntityDescription<'a> {
+    /// What it is; the board's users agree on the numbers.
+    pub kind: u32,
+    /// At most [`NAME_BYTES_MAX`] bytes.
+    pub name: &'a str,
+    /// At most [`DETAIL_BYTES_MAX`] bytes; the board's users agree on their meaning.
+    pub detail: &'a [u8],
+    /// Whether it gets a histogram.
+    pub histogram: WithHistogram,
+}
+
+/// One record of our own board; dropping it removes the record.
+///
+/// `Send`, not `Sync`: one thread at a time writes its counters. Writing neither blocks nor
+/// allocates; observers see counters late by at most what the processor buffers, and see each
+/// counter by itself (no two of them at one moment).
+#[derive(Debug)]
+pub struct Entity {
+    shared: Arc<Shared>,
+    index: usize,
+    histogram: Option<usize>,
+    not_sync: std::marker::PhantomData<std::cell::Cell<()>>,
+}
+
+impl Entity {
+    /// Sets a counter.
+    #[inline]
+    pub fn set(&self, counter: usize, value: u64) {
+        self.counter(counter).store(value, Ordering::Relaxed);
+    }
+
+    /// Adds to a counter; wraps at 2^64.
+    #[inline]
+    pub fn add(&self, counter: usize, more: u64) {
+        let counter = self.counter(counter);
+        counter.store(counter.load(Ordering::Relaxed).wrapping_add(more), Ordering::Relaxed);
+    }
+
+    /// Value of a counter.
+    #[inline]
+    pub fn value(&self, counter: usize) -> u64 {
+        self.counter(counter).load(Ordering::Relaxed)
+    }
+
+    #[inline]
+    fn counter(&self, counter: usize) -> &AtomicU64 {
+        assert!(counter < COUNTERS, "a record has {COUNTERS} counters, not {counter}");
+        self.shared.words.at(entity_word(self.index) + record::COUNTERS + counter)
+    }
+
+    /// Counts a duration in the record's histogram; does nothing when it has none.
+    #[inline]
+    pub fn record_ns(&self, value_ns: u64) {
+        let Some(index) = self.histogram else { return };
+        let at = histogram_word(self.shared.config.entities, index);
+        let words = &self.shared.words;
+        let raise = |word: &AtomicU64, more: u64| {
+            let value = word.load(Ordering::Relaxed);
+            word.store(value.wrapping_add(more), Ordering::Relaxed);
+            value
+        };
+        let before = raise(words.at(at + histogram::COUNT), 1);
+        raise(words.at(at + histogram::SUM), value_ns);
+        raise(words.at(at + histogram::BUCKETS + bucket_of(value_ns)), 1);
+        let (min, max) = (words.at(at + histogram::MIN), words.at(at + histogram::MAX));
+        if before == 0 || value_ns < min.load(Ordering::Relaxed) {
+            min.store(value_ns, Ordering::Relaxed);
+        }
+        if value_ns > max.load(Ordering::Relaxed) {
+            max.store(value_ns, Ordering::Relaxed);
+        }
+    }
+
+    /// What the record's own histogram has counted; `None` when it has none. Allocates.
+    pub fn histogram(&self) -> Option<HistogramSnapshot> {
+        let at = histogram_word(self.shared.config.entities, self.histogram?);
+        Some(read_histogram(&self.shared.words, at))
+    }
+
+    /// Replaces name and detail; counters stay.
+    ///
+    /// # Errors
+    /// [`AddEntityError`] when a text is too long; nothing changes then.
+    pub fn describe(&self, name: &str, detail: &[u8]) -> Result<(), AddEntityError> {
+        check_lengths(name, detail)?;
+        let _free = self.shared.free.lock().unwrap_or_else(PoisonError::into_inner);
+        self.rewrite(|words, at| write_texts(words, at, name, detail));
+        Ok(())
+    }
+
+    /// Rewrites the record; the caller holds the board's lock.
+    fn rewrite(&self, write: impl FnOnce(&Words, usize)) {
+        let words = &self.shared.words;
+        let at = entity_word(self.index);
+        let version = words.at(at + record::VERSION);
+        let old = version.load(Ordering::Relaxed);
+        version.store(old.wrapping_add(1), Ordering::Relaxed);
+        // The odd version before what follows; pairs with the reader's acquire fence.
+        fence(Ordering::Release);
+        write(words, at);
+        // What was written before the even version; pairs with the reader's acquire load.
+        version.store(old.wrapping_add(2), Ordering::Release);
+        let changes = words.at(header::CHANGES);
+        changes.store(changes.load(Ordering::Relaxed).wrapping_add(1), Ordering::Release);
+    }
+
+    /// Counters and histogram to zero, before the record is shown.
+    fn clear(&self) {
+        for counter in 0..COUNTERS {
+            self.set(counter, 0);
+        }
+        if let Some(index) = self.histogram {
+            let at = histogram_word(self.shared.config.entities, index);
+            for word in 0..HISTOGRAM_WORDS {
+                let word = self.shared.words.at(at + word);
+                // Storing to a page that was never used would make it resident.
+                if word.load(Ordering::Relaxed) != 0 {
+                    word.store(0, Ordering::Relaxed);
+                }
+            }
+        }
+    }
+}
+
+impl Drop for Entity {
+    fn drop(&mut self) {
+        let mut free = self.shared.free.lock().unwrap_or_else(PoisonError::into_inner);
+        self.rewrite(|words, at| {
+            words.at(at + record::KIND).store(0, Ordering::Relaxed);
+            words.at(at + record::HISTOGRAM).store(0, Ordering::Relaxed);
+            words.at(at + record::LENGTHS).store(0, Ordering::Relaxed);
+        });
+        free.entities.push(self.index);
+        free.histograms.extend(self.histogram);
+    }
+}
+
+/// A record as an observer found it.
+#[derive(Clone, Debug)]
+pub struct EntitySnapshot {
+    /// Position on the board; stays while the record exists.
+    pub index: usize,
+    /// Changes whenever the record is rewritten or used anew.
+    pub version: u64,
+    /// What it is.
+    pub kind: u32,
+    /// Its name; bytes that are not UTF-8 are replaced.
+    pub name: String,
+    /// Its detail bytes.
+    pub detail: Vec<u8>,
+    /// Its counters.
+    pub counters: [u64; COUNTERS],
+    /// Index of its histogram, for [`BoardView::histogram`].
+    histogram: Option<usize>,
+}
+
+/// Another process's board, read-only.
+///
+/// `Send` and `Sync`. Reading neither blocks nor is noticed by the observed process; texts and
+/// snapshots are allocated. After the observed process has died its last state can still be read.
+#[derive(Debug)]
+pub struct BoardView {
+    words: Words,
+    entities: usize,
+    histograms: usize,
+    process: String,
+    pid: u32,
+}
+
+impl BoardView {
+    /// Opens a board from the descriptor that its process handed out.
+    ///
+    /// # Errors
+    /// [`OpenBoardError`] when the memory is not a sealed board or cannot be mapped.
+    pub fn open(fd: BorrowedFd<'_>) -> Result<BoardView, OpenBoardError> {
+        let system = |what| move |errno| OpenBoardError::System { what, errno };
+        let seals = rustix::fs::fcntl_get_seals(fd).map_err(system("reading the seals of"))?;
+        if !seals.contains(SealFlags::SHRINK) {
+            return Err(OpenBoardError::Malformed("it is not sealed against shrinking"));
+        }
+        let bytes = rustix::fs::fstat(fd).map_err(system("looking at"))?.st_size;
+        let words = usize::try_from(bytes).unwrap_or(0) / 8;
+        if words < HEADER_WORDS || words > words_of(ENTITIES_MAX, ENTITIES_MAX) {
+            return Err(OpenBoardError::Malformed("its size is outside the limits"));
+        }
+        let words = Words::map(fd, words, ProtFlags::READ).map_err(system("mapping"))?;
+        if words.at(header::MAGIC).load(Ordering::Acquire) != MAGIC {
+            return Err(OpenBoardError::Malformed("it does not begin like one"));
+        }
+        let size = |word| usize::try_from(words.at(word).load(Ordering::Relaxed)).ok();
+        let (entities, histograms) = size(header::ENTITIES)
+            .zip(size(header::HISTOGRAMS))
+            .filter(|(entities, histograms)| *entities.max(histograms) <= ENTITIES_MAX)
+            .filter(|(entities, histograms)| words_of(*entities, *histograms) <= words.words)
+            .ok_or(OpenBoardError::Malformed("its table is larger than its memory"))?;
+        let name_len = size(header::NAME_LEN)
+            .filter(|len| *len <= NAME_BYTES_MAX)
+            .ok_or(OpenBoardError::Malformed("its name is too long"))?;
+        let process = String::from_utf8_lossy(&words.read_bytes(header::NAME, name_len)).into();
+        let pid = words.at(header::PID).load(Ordering::Relaxed) as u32;
+        Ok(BoardView { words, entities, histograms, process, pid })
+    }
+
+    /// Name of the process, as it said.
+    pub fn process(&self) -> &str {
+        &self.process
+    }
+
+    /// Its process id, as it said.
+    pub fn pid(&self) -> u32 {
+        self.pid
+    }
+
+    /// A number that changes whenever a record is added, described or removed.
+    pub fn changes(&self) -> u64 {
+        self.words.at(header::CHANGES).load(Ordering::Acquire)
+    }
+
+    /// All records that are in use. One that is rewritten all the time is left out.
+    pub fn entities(&self) -> impl Iterator<Item = EntitySnapshot> + '_ {
+        (0..self.entities).filter_map(|index| self.entity(index))
+    }
+
+    /// The record at `index`, if one is in use there.
+    pub fn entity(&self, index: usize) -> Option<EntitySnapshot> {
+        if index >= self.entities {
+            return None;
+        }
+        (0..READ_TRIES_MAX).find_map(|_| self.read_entity(index)).flatten()
+    }
+
+    /// Only the counters of the record at `index`: cheap enough to be called again and again.
+    /// `None` when the record is not the one that had `version`.
+    pub fn counters(&self, index: usize, version: u64) -> Option<[u64; COUNTERS]> {
+        if index >= self.entities {
+            return None;
+        }
+        let at = entity_word(index);
+        let counters = self.read_counters(at);
+        // The counters before the version; pairs with the release fence of `Entity::rewrite`.
+        fence(Ordering::Acquire);
+        let found = self.words.at(at + record::VERSION).load(Ordering::Relaxed);
+        (found == version).then_some(counters)
+    }
+
+    /// What the record's histogram has counted; `None` when it has none.
+    pub fn histogram(&self, entity: &EntitySnapshot) -> Option<HistogramSnapshot> {
+        let index = entity.histogram?;
+        Some(read_histogram(&self.words, histogram_word(self.entities, index)))
+    }
+
+    /// `None`: being rewritten, look again. `Some(None)`: not in use.
+    fn read_entity(&self, index: usize) -> Option<Option<EntitySnapshot>> {
+        let words = &self.words;
+        let at = entity_word(index);
+        let version = words.at(at + record::VERSION).load(Ordering::Acquire);
+        if version & 1 != 0 {
+            std::hint::spin_loop();
+            return None;
+        }
+        let kind = words.at(at + record::KIND).load(Ordering::Relaxed);
+        if kind & IN_USE == 0 {
+            return Some(None);
+        }
+        let lengths = words.at(at + record::LENGTHS).load(Ordering::Relaxed);
+        let name_len = (lengths as u32 as usize).min(NAME_BYTES_MAX);
+        let detail_len = ((lengths >> 32) as usize).min(DETAIL_BYTES_MAX);
+        let name = words.read_bytes(at + record::NAME, name_len);
+        let detail = words.read_bytes(at + record::DETAIL, detail_len);
+        let reference = words.at(at + record::HISTOGRAM).load(Ordering::Relaxed);
+        let histogram = usize::try_from(reference).ok().and_then(|index| index.checked_sub(1));
+        let counters = self.read_counters(at);
+        // All of the above before the second look; pairs with the fence in `Entity::rewrite`.
+        fence(Ordering::Acquire);
+        if words.at(at + record::VERSION).load(Ordering::Relaxed) != version {
+            return None;
+        }
+        Some(Some(EntitySnapshot {
+            index,
+            version,
+            kind: kind as u32,
+            name: String::from_utf8_lossy(&name).into(),
+            detail,
+            counters,
+            histogram: histogram.filter(|index| *index < self.histograms),
+        }))
+    }
+
+    fn read_counters(&self, at: usize) -> [u64; COUNTERS] {
+        std::array::from_fn(|counter| {
+            self.words.at(at + record::COUNTERS + counter).load(Ordering::Relaxed)
+        })
+    }
+}
+
+fn read_histogram(words: &Words, at: usize) -> HistogramSnapshot {
+    let read = |word: usize| words.at(at + word).load(Ordering::Relaxed);
+    HistogramSnapshot {
+        count: read(histogram::COUNT),
+        sum_ns: read(histogram::SUM),
+        min_ns: read(histogram::MIN),
+        max_ns: read(histogram::MAX),
+        buckets: (0..BUCKETS).map(|bucket| read(histogram::BUCKETS + bucket)).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SMALL: BoardConfig = BoardConfig { entities: 4, histograms: 1 };
+
+    fn port(name: &str) -> EntityDescription<'_> {
+        EntityDescription { kind: 3, name, detail: b"detail", histogram: WithHistogram::No }
+    }
+
+    #[test]
+    fn an_observer_reads_what_the_owner_writes() {
+        let board = Board::create("driver", SMALL).unwrap();
+        let view = BoardView::open(board.read_only_fd()).unwrap();
+        assert_eq!((view.process(), view.pid()), ("driver", std::process::id()));
+        assert_eq!(view.entities().count(), 0);
+        let entity = board.add(port("/camera/image")).unwrap();
+        entity.set(0, 41);
+        entity.add(0, 1);
+        entity.add(15, 7);
+        let found: Vec<_> = view.entities().collect();
+        assert_eq!(found.len(), 1);
+        assert_eq!((found[0].kind, found[0].name.as_str()), (3, "/camera/image"));
+        assert_eq!((&found[0].detail[..], found[0].counters[0]), (&b"detail"[..], 42));
+        entity.add(0, 1);
+        assert_eq!(view.counters(found[0].index, found[0].version).unwrap()[0], 43);
+        entity.describe("/camera/image", b"other").unwrap();
+        assert!(view.counters(found[0].index, found[0].version).is_none());
+        drop(entity);
+        assert_eq!(view.entities().count(), 0);
+    }
+
+    #[test]
+    fn a_record_that_is_used_anew_starts_at_zero() {
+        let board = Board::create("driver", SMALL).unwrap();
+        let with = EntityDescription { histogram: WithHistogram::Yes, ..port("a") };
+        let entity = board.add(with).unwrap();
+        entity.set(3, 5);
+        entity.record_ns(1000);
+        assert_eq!(entity.histogram().unwrap().count, 1);
+        drop(entity);
+        let entity = board.add(with).unwrap();
+        assert_eq!(entity.value(3), 0);
+        assert_eq!(entity.histogram().unwrap(), HistogramSnapshot::empty());
+    }
+
+    #[test]
+    fn histograms_reach_the_observer() {
+        let board = Board::create("driver", SMALL).unwrap();
+        let entity =
+            board.add(EntityDescription { histogram: WithHistogram::Yes, ..port("a") }).unwrap();
+        for value in [10, 20, 30, 1_000_000] {
+            entity.record_ns(value);
+        }
+        let view = BoardView::open(board.read_only_fd()).unwrap();
+        let histogram = view.histogram(&view.entities().next().unwrap()).unwrap();
+        assert_eq!((histogram.count, histogram.min_ns, histogram.max_ns), (4, 10, 1_000_000));
+        assert_eq!(histogram.quantile_ns(0.5), Some(20));
+    }
+
+    #[test]
+    fn a_full_board_and_long_texts_are_errors_that_name_the_record() {
+        let board = Board::create("driver", SMALL).unwrap();
+        let kept: Vec<_> = (0..4).map(|_| board.add(port("x")).unwrap()).collect();
+        let error = board.add(port("/one/too/many")).unwrap_err().to_string();
+        assert!(error.contains("/one/too/many") && error.contains('4'), "{error}");
+        drop(kept);
+        let long = "n".repeat(NAME_BYTES_MAX + 1);
+        assert!(board.add(port(&long)).unwrap_err().to_string().contains("257"));
+        let with = EntityDescription { histogram: WithHistogram::Yes, ..port("h") };
+        let _first = board.add(with).unwrap();
+        assert!(board.add(with).unwrap_err().to_string().contains("histogram"));
+    }
+
+    #[test]
+    fn nobody_can_map_a_board_writable() {
+        let board = Board::create("driver", SMALL).unwrap();
+        let fd = board.read_only_fd();
+        let flags = ProtFlags::READ | ProtFlags::WRITE;
+        assert!(Words::map(fd, HEADER_WORDS, flags).is_err());
+        let path = format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&fd));
+        if let Ok(again) = rustix::fs::open(path, OFlags::RDWR, Mode::empty()) {
+            assert!(Words::map(again.as_fd(), HEADER_WORDS, flags).is_err());
+        }
+    }
+
+    #[test]
+    fn memory_that_is_no_board_is_refused() {
+        let make = |words: &[(usize, u64)], seal| {
+            let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
+            let fd = rustix::fs::memfd_create(c"garbage", flags).unwrap();
+            rustix::fs::ftruncate(&fd, words_of(1, 0) as u64 * 8).unwrap();
+            for (word, value) in words {
+                rustix::io::pwrite(&fd, &value.to_le_bytes(), *word as u64 * 8).unwrap();
+            }
+            rustix::fs::fcntl_add_seals(&fd, seal).unwrap();
+            BoardView::open(fd.as_fd()).map(|view| view.entities().count())
+        };
+        let shrink = SealFlags::SHRINK;
+        assert!(make(&[], shrink).is_err());
+        assert!(make(&[(header::MAGIC, MAGIC)], SealFlags::empty()).is_err());
+        assert!(make(&[(header::MAGIC, MAGIC), (header::ENTITIES, 2000)], shrink).is_err());
+        assert!(make(&[(header::MAGIC, MAGIC), (header::NAME_LEN, 257)], shrink).is_err());
+        let lies = [
+            (header::MAGIC, MAGIC),
+            (header::ENTITIES, 1),
+            (HEADER_WORDS + record::KIND, IN_USE),
+            (HEADER_WORDS + record::LENGTHS, u64::MAX),
+            (HEADER_WORDS + record::HISTOGRAM, u64::MAX),
+        ];
+        assert_eq!(make(&lies, shrink).unwrap(), 1);
+    }
+
+    #[test]
+    fn a_reader_never_sees_half_a_description() {
+        let board = Board::create("driver", SMALL).unwrap();
+        let entity = board.add(port("aaaaaaaaaaaaaaaa")).unwrap();
+        let view = BoardView::open(board.read_only_fd()).unwrap();
+        std::thread::scope(|scope| {
+            let reader = scope.spawn(|| {
+                for _ in 0..20_000 {
+                    let Some(found) = view.entity(0) else { continue };
+                    let first = found.name.as_bytes()[0];
+                    assert!(found.name.bytes().all(|byte| byte == first), "{}", found.name);
+                    assert!(found.detail.iter().all(|byte| *byte == first));
+                }
+            });
+            let mut turn = 0u8;
+            while !reader.is_finished() {
+                let letter = char::from(b'a' + turn % 26).to_string();
+                turn = turn.wrapping_add(1);
+                let name = letter.repeat(16 + usize::from(turn));
+                entity
+                    .describe(&name[..name.len().min(256)], letter.repeat(300).as_bytes())
+                    .unwrap();
+            }
+        });
+    }
+}

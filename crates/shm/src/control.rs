@@ -1,0 +1,492 @@
+//! The half of a publisher that the control thread uses: who comes, who goes, which segments exist.
+//!
+//! It must not know sockets: descriptors and plain numbers go in and out, the control plane carries them. The
+//! publisher's own thread learns of changes through an inbox (protocol rule P1) and never waits for a lock
+//! here, except when it makes a new segment or a change is waiting for it.
+
+use crate::futex;
+use crate::memory::{MapRef, OwnMemory};
+use crate::protocol::{ARMED_WORDS, Conn, HOLDS_MAX, Inbox, READY_BITS};
+use crate::tables::{
+    ARMED_LINES_MAX, BELLS_MAX, PeerBells, PeerConns, PeerPair, READY_LINES_MAX, lock,
+};
+use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, OnceLock};
+
+/// Peers of one publisher, attached or not yet forgotten by its thread.
+pub(crate) const PEERS_MAX: usize = 16_384;
+
+/// What a subscriber must know of a ring before it maps it: plain numbers for the handshake.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RingGeometry {
+    /// Bytes of the ring's memory object.
+    pub ring_bytes: u64,
+    /// Slots: a power of two.
+    pub slots: u32,
+    /// Samples that one subscriber may hold.
+    pub holds: u32,
+    /// Most bytes that all segments of this publisher may have together.
+    pub memory_limit_bytes: u64,
+}
+
+impl RingGeometry {
+    /// Bytes of the encoded form.
+    pub const ENCODED_BYTES: usize = 24;
+
+    /// Little-endian, in the order of the fields.
+    pub fn to_bytes(&self) -> [u8; Self::ENCODED_BYTES] {
+        let mut bytes = [0; Self::ENCODED_BYTES];
+        bytes[..8].copy_from_slice(&self.ring_bytes.to_le_bytes());
+        bytes[8..12].copy_from_slice(&self.slots.to_le_bytes());
+        bytes[12..16].copy_from_slice(&self.holds.to_le_bytes());
+        bytes[16..].copy_from_slice(&self.memory_limit_bytes.to_le_bytes());
+        bytes
+    }
+
+    /// The reverse of `to_bytes`; the values are checked when a subscriber connects.
+    pub fn from_bytes(bytes: &[u8; Self::ENCODED_BYTES]) -> Self {
+        let word = |at: usize| u64::from_le_bytes(std::array::from_fn(|i| bytes[at + i]));
+        RingGeometry {
+            ring_bytes: word(0),
+            slots: word(8) as u32,
+            holds: (word(8) >> 32) as u32,
+            memory_limit_bytes: word(16),
+        }
+    }
+}
+
+/// Where a triggering subscriber is woken. All numbers come from the peer and are checked by `attach`.
+#[derive(Clone, Debug)]
+pub struct WakeTarget {
+    /// What the subscribing process shares with this one.
+    pub pair: PeerPair,
+    /// The subscribing process's bells.
+    pub bells: PeerBells,
+    /// Line of armed bits, used for this publisher only.
+    pub armed_line: u16,
+    /// Bit in that line.
+    pub armed_bit: u16,
+    /// The executor's line of ready bits.
+    pub ready_line: u16,
+    /// The executor's bit for this input.
+    pub input: u16,
+    /// The executor's bell.
+    pub bell: u16,
+}
+
+/// A subscriber of another process (or of this one, over the ring) that wants to be served.
+#[derive(Clone, Debug)]
+pub struct PeerConfig {
+    /// Names the peer in errors: process, node.
+    pub label: String,
+    /// The subscribing process's connections.
+    pub conns: PeerConns,
+    /// Place of this connection in them.
+    pub conn: u32,
+    /// Messages that the subscriber wants retained for it.
+    pub depth: usize,
+    /// Is the publisher to wait for it?
+    pub reliable: bool,
+    /// Messages from before now that it wants, if the publisher is transient local.
+    pub history: usize,
+    /// Present if it is triggering.
+    pub wake: Option<WakeTarget>,
+}
+
+/// What a new peer is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Attached {
+    /// Its number at this publisher, for `detach` and `acknowledge`.
+    pub peer: u32,
+    /// First sequence number to look for.
+    pub start: u64,
+    /// Messages before this one are history: missing ones are not lost.
+    pub joined: u64,
+    /// Segments beside the ring that it gets with the reply; it counts as having acknowledged them.
+    pub segments: u32,
+}
+
+/// Why a peer is refused.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum AttachError {
+    /// Too many.
+    #[error(
+        "publisher `{publisher}` already has {limit} peers; `{peer}` must wait until some have gone"
+    )]
+    Full {
+        /// The publisher's label.
+        publisher: String,
+        /// The peer's label.
+        peer: String,
+        /// The limit.
+        limit: usize,
+    },
+    /// The peer named a place that does not exist.
+    #[error(
+        "peer `{peer}` of publisher `{publisher}` names {what} {value}, allowed is less than {limit}"
+    )]
+    OutOfRange {
+        /// The publisher's label.
+        publisher: String,
+        /// The peer's label.
+        peer: String,
+        /// Which place.
+        what: &'static str,
+        /// The value.
+        value: u64,
+        /// The limit.
+        limit: u64,
+    },
+    /// The publisher is gone.
+    #[error("publisher `{publisher}` has gone; `{peer}` must look for another one")]
+    Gone {
+        /// The publisher's label.
+        publisher: String,
+        /// The peer's label.
+        peer: String,
+    },
+}
+
+/// One further segment of a publisher's memory, for a peer.
+#[derive(Debug)]
+pub struct SegmentFd {
+    /// Its number, from 1.
+    pub index: u32,
+    /// Its size.
+    pub bytes: u64,
+    /// Read-only.
+    pub fd: OwnedFd,
+}
+
+/// A peer as the publisher's thread knows it.
+#[derive(Debug)]
+pub(crate) struct Peer {
+    pub(crate) label: Arc<str>,
+    pub(crate) conn: MapRef<Conn>,
+    pub(crate) joined: u64,
+    pub(crate) depth: u64,
+    pub(crate) reliable: bool,
+    pub(crate) wake: Option<WakeTarget>,
+}
+
+/// What the control thread leaves in the inbox. A peer that goes before the publisher's thread has looked
+/// takes its body out again, so that an idle publisher keeps nothing of it.
+#[derive(Debug)]
+pub(crate) enum Note {
+    Attach(u32, Arc<Mutex<Option<Box<Peer>>>>),
+    Detach(u32),
+}
+
+#[derive(Debug)]
+struct PeerRecord {
+    body: Arc<Mutex<Option<Box<Peer>>>>,
+    conn: MapRef<Conn>,
+    label: Arc<str>,
+    /// Segments that it has mapped, the ring's own not counted.
+    acknowledged: u32,
+    going: bool,
+}
+
+#[derive(Debug)]
+struct Segment {
+    memory: OwnMemory,
+}
+
+#[derive(Debug, Default)]
+struct ControlTable {
+    peers: Vec<Option<PeerRecord>>,
+    free: Vec<u32>,
+    segments: Vec<Segment>,
+    gone: bool,
+}
+
+type Notifier = Box<dyn Fn() + Send + Sync>;
+
+/// The control thread's half of a publisher: `Send + Sync`, lives as long as anybody wants it.
+pub struct RingControl {
+    label: Arc<str>,
+    ring: OwnMemory,
+    geometry: RingGeometry,
+    history: u64,
+    pub(crate) inbox: Inbox<Note>,
+    /// Last published sequence number, whether or not the ring was written.
+    pub(crate) published: AtomicU64,
+    table: Mutex<ControlTable>,
+    /// Further segments that every live peer has mapped; the publisher's thread sleeps on it.
+    usable: AtomicU32,
+    /// Does the publisher's thread wait for a slow peer?
+    pub(crate) blocked: AtomicBool,
+    attached: AtomicU32,
+    notifier: OnceLock<Notifier>,
+}
+
+impl std::fmt::Debug for RingControl {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("RingControl").field("label", &self.label).finish_non_exhaustive()
+    }
+}
+
+impl RingControl {
+    pub(crate) fn new(
+        label: Arc<str>,
+        ring: OwnMemory,
+        geometry: RingGeometry,
+        history: u64,
+    ) -> Self {
+        RingControl {
+            label,
+            ring,
+            geometry,
+            history,
+            inbox: Inbox::default(),
+            published: AtomicU64::new(0),
+            table: Mutex::default(),
+            usable: AtomicU32::new(0),
+            blocked: AtomicBool::new(false),
+            attached: AtomicU32::new(0),
+            notifier: OnceLock::new(),
+        }
+    }
+
+    /// The publisher's label.
+    pub fn label(&self) -> &str {
+        &self.label
+    }
+
+    /// What peers must know of the ring.
+    pub fn geometry(&self) -> RingGeometry {
+        self.geometry
+    }
+
+    /// The ring's memory, read-only, for peers and observers.
+    pub fn ring_fd(&self) -> BorrowedFd<'_> {
+        self.ring.fd()
+    }
+
+    /// Attached peers.
+    pub fn peers(&self) -> usize {
+        self.attached.load(Ordering::Relaxed) as usize
+    }
+
+    /// Last published sequence number.
+    pub fn published(&self) -> u64 {
+        self.published.load(Ordering::Acquire)
+    }
+
+    /// Called (once, before the first peer) with what wakes the control thread: a new segment has to be sent
+    /// to peers. It is called on the publisher's thread and must not block.
+    pub fn set_notifier(&self, notifier: impl Fn() + Send + Sync + 'static) {
+        let _ = self.notifier.set(Box::new(notifier));
+    }
+
+    fn check(&self, config: &PeerConfig) -> Result<MapRef<Conn>, AttachError> {
+        let refused = |what: &'static str, value: u64, limit: usize| AttachError::OutOfRange {
+            publisher: self.label.to_string(),
+            peer: config.label.clone(),
+            what,
+            value,
+            limit: limit as u64,
+        };
+        if let Some(wake) = &config.wake {
+            let checks = [
+                ("armed line", wake.armed_line, ARMED_LINES_MAX),
+                ("armed bit", wake.armed_bit, ARMED_WORDS * 64),
+                ("ready line", wake.ready_line, READY_LINES_MAX),
+                ("input", wake.input, READY_BITS),
+                ("bell", wake.bell, BELLS_MAX),
+            ];
+            for (what, value, limit) in checks {
+                if usize::from(value) >= limit {
+                    return Err(refused(what, u64::from(value), limit));
+                }
+            }
+        }
+        let conn = config.conns.conn(config.conn);
+        conn.ok_or_else(|| refused("connection", u64::from(config.conn), crate::tables::CONNS_MAX))
+    }
+
+    /// Takes a peer in; the publisher's thread serves it from its very next message on (rule P1).
+    ///
+    /// Any thread but the publisher's; takes a lock, allocates.
+    pub fn attach(&self, config: PeerConfig) -> Result<Attached, AttachError> {
+        let conn = self.check(&config)?;
+        let mut table = lock(&self.table);
+        if table.gone {
+            let publisher = self.label.to_string();
+            return Err(AttachError::Gone { publisher, peer: config.label });
+        }
+        let peer = match table.free.pop() {
+            Some(peer) => peer,
+            None if table.peers.len() < PEERS_MAX => {
+                table.peers.push(None);
+                (table.peers.len() - 1) as u32
+            }
+            None => {
+                let publisher = self.label.to_string();
+                return Err(AttachError::Full { publisher, peer: config.label, limit: PEERS_MAX });
+            }
+        };
+        let label: Arc<str> = config.label.into();
+        // Counts from what was surely published before; the publisher's thread sees the note before it evicts
+        // anything newer, or finds it behind its next fence.
+        let joined_at_least = self.published() + 1;
+        let body = Arc::new(Mutex::new(Some(Box::new(Peer {
+            label: label.clone(),
+            conn: conn.clone(),
+            joined: joined_at_least,
+            depth: config.depth as u64,
+            reliable: config.reliable,
+            wake: config.wake,
+        }))));
+        let segments = table.segments.len() as u32;
+        table.peers[peer as usize] = Some(PeerRecord {
+            body: body.clone(),
+            conn,
+            label,
+            acknowledged: segments,
+            going: false,
+        });
+        self.inbox.push(Note::Attach(peer, body));
+        self.inbox.attached();
+        self.attached.fetch_add(1, Ordering::Relaxed);
+        let joined = self.published() + 1;
+        let history = self.history.min(config.history as u64);
+        let start = joined.saturating_sub(history).max(1);
+        Ok(Attached { peer, start, joined, segments })
+    }
+
+    /// Lets a peer go: it is dead, or it has said that it holds nothing any more. Its holds and its cursor
+    /// count no longer. Unknown numbers are ignored.
+    ///
+    /// Any thread but the publisher's; takes a lock; one system call if the publisher is blocked.
+    pub fn detach(&self, peer: u32) {
+        let mut table = lock(&self.table);
+        let Some(Some(record)) = table.peers.get_mut(peer as usize) else { return };
+        if record.going {
+            return;
+        }
+        self.attached.fetch_sub(1, Ordering::Relaxed);
+        let seen = lock(&record.body).take().is_none();
+        let conn = record.conn.clone();
+        if seen {
+            record.going = true;
+            self.inbox.push(Note::Detach(peer));
+            self.inbox.attached();
+        } else {
+            table.peers[peer as usize] = None;
+            table.free.push(peer);
+        }
+        self.update_usable(&table);
+        drop(table);
+        if self.blocked.load(Ordering::SeqCst) {
+            futex::wake_all(futex::low_half(&conn.cursor));
+        }
+    }
+
+    /// The publisher's thread has forgotten a peer: its number may be used again.
+    pub(crate) fn forgotten(&self, peer: u32) {
+        let mut table = lock(&self.table);
+        if let Some(place) = table.peers.get_mut(peer as usize)
+            && place.take().is_some()
+        {
+            table.free.push(peer);
+        }
+    }
+
+    /// The further segments, as a new peer or an observer needs them.
+    pub fn segments(&self) -> std::io::Result<Vec<SegmentFd>> {
+        let table = lock(&self.table);
+        (0..table.segments.len()).map(|place| segment_fd(&table, place)).collect()
+    }
+
+    /// Which peers have not acknowledged which segments: what the control thread has to send after a
+    /// notification. The list repeats until `acknowledge` is called; the caller remembers what it sent.
+    pub fn unacknowledged(&self) -> Vec<(u32, u32)> {
+        let table = lock(&self.table);
+        let count = table.segments.len() as u32;
+        let peers = table.peers.iter().enumerate();
+        peers
+            .filter_map(|(peer, record)| record.as_ref().map(|record| (peer as u32, record)))
+            .filter(|(_, record)| !record.going)
+            .flat_map(|(peer, record)| (record.acknowledged + 1..=count).map(move |s| (peer, s)))
+            .collect()
+    }
+
+    /// One further segment, to be sent to a peer.
+    pub fn segment(&self, index: u32) -> std::io::Result<Option<SegmentFd>> {
+        let table = lock(&self.table);
+        match (index as usize).checked_sub(1).filter(|place| *place < table.segments.len()) {
+            Some(place) => segment_fd(&table, place).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// A peer has mapped all segments up to `segment`.
+    pub fn acknowledge(&self, peer: u32, segment: u32) {
+        let mut table = lock(&self.table);
+        let count = table.segments.len() as u32;
+        if let Some(Some(record)) = table.peers.get_mut(peer as usize) {
+            record.acknowledged = record.acknowledged.max(segment.min(count));
+        }
+        self.update_usable(&table);
+    }
+
+    fn update_usable(&self, table: &ControlTable) {
+        let count = table.segments.len() as u32;
+        let live = table.peers.iter().flatten().filter(|record| !record.going);
+        let usable = live.map(|record| record.acknowledged).min().unwrap_or(count);
+        // Release pairs with the Acquire of `usable`.
+        if self.usable.swap(usable, Ordering::AcqRel) != usable {
+            futex::wake_all(&self.usable);
+        }
+    }
+
+    /// Publisher: a further segment exists.
+    pub(crate) fn add_segment(&self, memory: OwnMemory) {
+        let mut table = lock(&self.table);
+        table.segments.push(Segment { memory });
+        self.update_usable(&table);
+        drop(table);
+        if let Some(notifier) = self.notifier.get() {
+            notifier();
+        }
+    }
+
+    /// Publisher: further segments that every live peer has mapped.
+    pub(crate) fn usable(&self) -> u32 {
+        self.usable.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn usable_word(&self) -> &AtomicU32 {
+        &self.usable
+    }
+
+    /// Labels of the peers that have not acknowledged `segment`.
+    pub(crate) fn missing(&self, segment: u32) -> Vec<String> {
+        let table = lock(&self.table);
+        let live = table.peers.iter().flatten().filter(|record| !record.going);
+        live.filter(|record| record.acknowledged < segment)
+            .map(|record| record.label.to_string())
+            .collect()
+    }
+
+    /// The publisher is gone: nobody can attach any more.
+    pub(crate) fn close(&self) {
+        lock(&self.table).gone = true;
+    }
+
+    /// Has the publisher gone?
+    pub fn is_closed(&self) -> bool {
+        lock(&self.table).gone
+    }
+}
+
+fn segment_fd(table: &ControlTable, place: usize) -> std::io::Result<SegmentFd> {
+    let memory = &table.segments[place].memory;
+    let fd = memory.fd().as_fd().try_clone_to_owned()?;
+    Ok(SegmentFd { index: place as u32 + 1, bytes: memory.mapping().bytes() as u64, fd })
+}
+
+const _: () = assert!(HOLDS_MAX == 15);

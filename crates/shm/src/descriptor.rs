@@ -1,0 +1,66 @@
+//! What a slot says about one message, in memory (`Descriptor`) and on the slot (seven words).
+//!
+//! It must not know the ring: words in, words out.
+
+use crate::pool::Chunk;
+use crate::protocol::FIELDS;
+
+/// What travels with the payload of a message.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Meta {
+    /// Payload bytes in use.
+    pub len: usize,
+    /// When the message was published, in ns of the clock that the caller uses.
+    pub stamp_ns: u64,
+    /// Which trigger the message goes back to; opaque.
+    pub origin: [u64; 2],
+    /// Opaque.
+    pub flags: u32,
+}
+
+/// A message's place and its `Meta`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Descriptor {
+    pub(crate) chunk: Chunk,
+    pub(crate) meta: Meta,
+}
+
+/// Catches a stray write into a slot, not a liar. The rotations tell the words apart.
+#[inline(always)]
+fn check_word(seq: u64, words: &[u64; FIELDS]) -> u64 {
+    let [offset, len, stamp, origin_0, origin_1, kind, _] = *words;
+    !seq.rotate_left(32)
+        ^ offset
+        ^ len.rotate_left(17)
+        ^ stamp.rotate_left(7)
+        ^ origin_0.rotate_left(29)
+        ^ origin_1.rotate_left(41)
+        ^ kind.rotate_left(53)
+}
+
+impl Descriptor {
+    /// offset, length, stamp, origin (2), kind (segment:16 | encoding:16 | flags:32), check.
+    #[inline(always)]
+    pub(crate) fn to_words(self, seq: u64) -> [u64; FIELDS] {
+        let Descriptor { chunk, meta } = self;
+        let kind = u64::from(chunk.segment) << 48 | u64::from(meta.flags);
+        let [origin_0, origin_1] = meta.origin;
+        let len = meta.len as u64;
+        let mut words = [chunk.offset, len, meta.stamp_ns, origin_0, origin_1, kind, 0];
+        words[FIELDS - 1] = check_word(seq, &words);
+        words
+    }
+
+    /// `None`: the check word does not fit.
+    #[inline(always)]
+    pub(crate) fn from_words(seq: u64, words: &[u64; FIELDS]) -> Option<Self> {
+        if words[FIELDS - 1] != check_word(seq, words) {
+            return None;
+        }
+        let [offset, len, stamp_ns, origin_0, origin_1, kind, _] = *words;
+        let chunk = Chunk { segment: (kind >> 48) as u16, offset };
+        let len = usize::try_from(len).ok()?;
+        let meta = Meta { len, stamp_ns, origin: [origin_0, origin_1], flags: kind as u32 };
+        Some(Descriptor { chunk, meta })
+    }
+}

@@ -1,0 +1,160 @@
+//! What the samples of one subscriber stand on: its hold words and the mappings of the payload.
+//!
+//! A sample must outlive its subscriber and its publisher, yet taking one must cost no reference count (two
+//! read-modify-writes per message). So the hold word itself is the reference:
+//! 1. While a hold word is not 0, somebody owns the home: the subscriber, or after it the `LEFT_BEHIND` list.
+//! 2. A subscriber that goes while samples exist puts its home on that list first, then sets `closed`.
+//! 3. Dropping a sample clears its hold word as its last access to the home. If it saw `closed` before,
+//!    it clears the word under the list's lock and gives the home back if it was the last sample.
+//! 4. If `closed` was set between that look and the store, the home stays on the list until the next sweep:
+//!    whenever a subscriber comes or goes, or when `sweep` is called.
+//!
+//! It must not know rings.
+
+use crate::fork::ForkMark;
+use crate::memory::Mapping;
+use crate::pool::Chunk;
+use crate::protocol::Conn;
+use crate::tables::{ConnLease, lock};
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, OnceLock};
+
+/// Segments of one publisher's memory: the ring's own and further ones for larger messages.
+pub(crate) const SEGMENTS_MAX: usize = 16;
+
+/// Alignment of every payload.
+pub(crate) const PAYLOAD_ALIGN: u64 = 64;
+
+#[derive(Debug)]
+enum Holds {
+    /// In this process's connection table, where the publisher's process sees them.
+    Ring(ConnLease),
+    /// In private memory, for a publisher on the same thread.
+    Local(Box<Conn>),
+}
+
+/// The hold words of one subscriber and the mappings that its samples point into.
+#[derive(Debug)]
+pub(crate) struct Home {
+    holds: Holds,
+    segments: [OnceLock<Arc<Mapping>>; SEGMENTS_MAX],
+    closed: AtomicBool,
+    fork: ForkMark,
+}
+
+static LEFT_BEHIND: Mutex<Vec<Arc<Home>>> = Mutex::new(Vec::new());
+
+/// Gives back the memory of subscribers that are gone and whose last sample is gone too.
+///
+/// Happens by itself whenever a subscriber comes or goes; a control thread may call it after it was woken.
+/// Any thread; takes a lock.
+pub fn sweep() {
+    let mut left = lock(&LEFT_BEHIND);
+    let mut free: Vec<Arc<Home>> = Vec::new();
+    left.retain(|home| {
+        let held = !home.conn().holds_nothing();
+        if !held {
+            free.push(home.clone());
+        }
+        held
+    });
+    drop(left);
+    // Mappings are undone outside the lock.
+    drop(free);
+}
+
+impl Home {
+    pub(crate) fn for_ring(conn: ConnLease) -> Arc<Self> {
+        sweep();
+        Self::new(Holds::Ring(conn))
+    }
+
+    pub(crate) fn for_local() -> Arc<Self> {
+        sweep();
+        Self::new(Holds::Local(Box::default()))
+    }
+
+    fn new(holds: Holds) -> Arc<Self> {
+        Arc::new(Home {
+            holds,
+            segments: std::array::from_fn(|_| OnceLock::new()),
+            closed: AtomicBool::new(false),
+            fork: ForkMark::new(),
+        })
+    }
+
+    #[inline(always)]
+    pub(crate) fn conn(&self) -> &Conn {
+        match &self.holds {
+            Holds::Ring(lease) => lease.conn(),
+            Holds::Local(conn) => conn,
+        }
+    }
+
+    #[inline(always)]
+    pub(crate) fn in_child(&self) -> bool {
+        self.fork.in_child()
+    }
+
+    /// Adds a segment; false if its place is taken or does not exist.
+    pub(crate) fn add_segment(&self, index: usize, mapping: Arc<Mapping>) -> bool {
+        self.segments.get(index).is_some_and(|place| place.set(mapping).is_ok())
+    }
+
+    /// Address of a payload, if it lies inside a known segment and is aligned.
+    #[inline]
+    pub(crate) fn payload(&self, chunk: Chunk, len: usize) -> Option<NonNull<u8>> {
+        if !chunk.offset.is_multiple_of(PAYLOAD_ALIGN) {
+            return None;
+        }
+        self.segments.get(usize::from(chunk.segment))?.get()?.range(chunk.offset, len as u64)
+    }
+
+    /// Has the subscriber gone?
+    pub(crate) fn is_closed(&self) -> bool {
+        self.closed.load(Ordering::Acquire)
+    }
+
+    /// Rule 2: the subscriber goes.
+    pub(crate) fn close(self: &Arc<Self>) {
+        if self.in_child() {
+            return;
+        }
+        let mut left = lock(&LEFT_BEHIND);
+        left.push(self.clone());
+        // Release pairs with the Acquire in `release`: who sees it finds the home on the list.
+        self.closed.store(true, Ordering::Release);
+        drop(left);
+        sweep();
+    }
+
+    /// Rule 3: the sample that used `hold` goes.
+    ///
+    /// # Safety
+    /// `home` is the home that `hold` belongs to, `hold` is not 0 and belongs to the caller alone.
+    #[inline]
+    pub(crate) unsafe fn release(home: NonNull<Home>, hold: NonNull<AtomicU64>) {
+        // SAFETY: rule 1: the hold word is not 0, so the home is alive.
+        let home = unsafe { home.as_ref() };
+        if home.in_child() {
+            return;
+        }
+        // SAFETY: as above; hold words live in the home's memory.
+        let hold = unsafe { hold.as_ref() };
+        // Acquire pairs with the Release in `close`.
+        if home.closed.load(Ordering::Acquire) {
+            return Self::release_closed(hold);
+        }
+        // The last access: the home may be gone as soon as this store is visible.
+        Conn::drop_hold(hold);
+    }
+
+    #[cold]
+    fn release_closed(hold: &AtomicU64) {
+        let left = lock(&LEFT_BEHIND);
+        Conn::drop_hold(hold);
+        drop(left);
+        sweep();
+    }
+}

@@ -1,0 +1,258 @@
+//! Messages between a publisher and a subscriber on the same thread, past the ring.
+//!
+//! The publisher pushes descriptors into a bounded queue, the subscriber pops them and holds the chunk with a
+//! hold word that the publisher's scan looks at, as for any other subscriber. Everything but the hold words
+//! belongs to one thread, and each access checks that. It must not know executors.
+
+use crate::descriptor::{Descriptor, Meta};
+use crate::home::Home;
+use crate::memory::Mapping;
+use crate::protocol::HOLDS_MAX;
+use crate::sample::RawSample;
+use crate::subscriber::TakeError;
+use std::cell::UnsafeCell;
+use std::collections::VecDeque;
+use std::marker::PhantomData;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// What a full queue does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LocalOptions {
+    /// Names the subscriber in errors.
+    pub label: String,
+    /// Messages that the queue holds.
+    pub depth: usize,
+    /// Full: refuse the next message (true) or forget the oldest one (false).
+    pub reliable: bool,
+    /// Samples that the subscriber may hold: 1 to 15.
+    pub holds: usize,
+}
+
+/// Why a link cannot join a publisher.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum LinkError {
+    /// It has joined one already.
+    #[error("local link `{link}` already belongs to a publisher, `{publisher}` needs another one")]
+    Taken {
+        /// The link's label.
+        link: String,
+        /// The publisher's label.
+        publisher: String,
+    },
+}
+
+thread_local! {
+    static TOKEN: u8 = const { 0 };
+}
+
+/// Tells threads apart that live at the same time.
+#[inline(always)]
+fn thread_token() -> usize {
+    TOKEN.with(|token| std::ptr::from_ref(token).addr())
+}
+
+#[derive(Debug)]
+struct Queue {
+    entries: VecDeque<(u64, Descriptor)>,
+    keep_last_lost: u64,
+}
+
+/// Both ends of a link.
+#[derive(Debug)]
+pub(crate) struct Lane {
+    options: LocalOptions,
+    owner: usize,
+    home: Arc<Home>,
+    joined: AtomicBool,
+    closed: AtomicBool,
+    queue: UnsafeCell<Queue>,
+}
+
+// SAFETY: `queue` is only touched through `Lane::queue`, which refuses every thread but the owner; the rest is
+// atomic, locked or constant.
+unsafe impl Send for Lane {}
+// SAFETY: as above.
+unsafe impl Sync for Lane {}
+
+impl Lane {
+    #[inline(always)]
+    fn queue<R>(&self, each: impl FnOnce(&mut Queue) -> R) -> R {
+        assert!(
+            thread_token() == self.owner,
+            "a local link was used on a thread that did not make it"
+        );
+        // SAFETY: this thread is the only one that comes here; `each` is this file's own straight-line code and
+        // does not come here again.
+        each(unsafe { &mut *self.queue.get() })
+    }
+
+    pub(crate) fn label(&self) -> &str {
+        &self.options.label
+    }
+
+    pub(crate) fn depth(&self) -> usize {
+        self.options.depth
+    }
+
+    /// Publisher: is a message refused because the queue of a reliable link is full?
+    #[inline]
+    pub(crate) fn refuses(&self) -> bool {
+        self.options.reliable
+            && !self.is_closed()
+            && self.queue(|queue| queue.entries.len() == self.options.depth)
+    }
+
+    #[inline(always)]
+    fn is_closed(&self) -> bool {
+        // Only a hint on other threads; set by the owner.
+        self.closed.load(Ordering::Relaxed)
+    }
+
+    /// Publisher: hands a message over.
+    #[inline]
+    pub(crate) fn push(&self, seq: u64, descriptor: &Descriptor) {
+        if self.is_closed() {
+            return;
+        }
+        self.queue(|queue| {
+            if queue.entries.len() == self.options.depth {
+                queue.entries.pop_front();
+                queue.keep_last_lost += 1;
+            }
+            queue.entries.push_back((seq, *descriptor));
+        });
+    }
+
+    /// Publisher: everything from this number on may still be taken.
+    #[inline]
+    pub(crate) fn pending(&self) -> u64 {
+        if self.is_closed() {
+            return u64::MAX;
+        }
+        self.queue(|queue| queue.entries.front().map_or(u64::MAX, |(seq, _)| *seq))
+    }
+
+    #[inline]
+    pub(crate) fn collect_holds(&self, held: &mut Vec<u64>) {
+        self.home.conn().collect_holds(self.options.holds, held);
+    }
+
+    /// Publisher: closed, and no sample is left?
+    pub(crate) fn is_over(&self) -> bool {
+        self.is_closed() && self.home.conn().holds_nothing()
+    }
+
+    pub(crate) fn add_segment(&self, index: usize, mapping: &Arc<Mapping>) {
+        self.home.add_segment(index, mapping.clone());
+    }
+}
+
+/// The subscriber's end of a link: belongs to the thread that made it.
+///
+/// Taking and publishing over it: no atomic read-modify-write, no fence, no lock, no system call, no allocation.
+#[derive(Debug)]
+pub struct LocalLink {
+    lane: Arc<Lane>,
+    not_send: PhantomData<*const ()>,
+}
+
+impl LocalLink {
+    /// A link that no publisher has joined yet; `RingPublisher::link` joins one. Allocates.
+    ///
+    /// Panics if depth or holds are 0 or holds exceed 15.
+    pub fn new(options: LocalOptions) -> Self {
+        assert!(options.depth > 0, "a local link needs a depth of at least 1");
+        assert!((1..=HOLDS_MAX).contains(&options.holds), "a local link has 1 to 15 holds");
+        let entries = VecDeque::with_capacity(options.depth);
+        let lane = Lane {
+            options,
+            owner: thread_token(),
+            home: Home::for_local(),
+            joined: AtomicBool::new(false),
+            closed: AtomicBool::new(false),
+            queue: UnsafeCell::new(Queue { entries, keep_last_lost: 0 }),
+        };
+        LocalLink { lane: Arc::new(lane), not_send: PhantomData }
+    }
+
+    pub(crate) fn lane(&self) -> Arc<Lane> {
+        self.lane.clone()
+    }
+
+    pub(crate) fn join(&self, publisher: &str, mappings: &[Arc<Mapping>]) -> Result<(), LinkError> {
+        self.lane.queue(|_| ());
+        if self.lane.joined.swap(true, Ordering::Relaxed) {
+            let (link, publisher) = (self.lane.label().to_owned(), publisher.to_owned());
+            return Err(LinkError::Taken { link, publisher });
+        }
+        for (index, mapping) in mappings.iter().enumerate() {
+            self.lane.add_segment(index, mapping);
+        }
+        Ok(())
+    }
+
+    /// The oldest message that was not taken.
+    #[inline]
+    pub fn take(&self) -> Result<Option<RawSample>, TakeError> {
+        let lane = &*self.lane;
+        if lane.home.in_child() {
+            return Err(TakeError::Forked { subscriber: lane.label().to_owned() });
+        }
+        lane.queue(|queue| {
+            let Some((seq, descriptor)) = queue.entries.front() else { return Ok(None) };
+            let Some(hold) = lane.home.conn().free_hold(lane.options.holds) else {
+                let (subscriber, holds) = (lane.label().to_owned(), lane.options.holds);
+                return Err(TakeError::AllHoldsInUse { subscriber, holds });
+            };
+            hold.store(*seq, crate::sync::Ordering::Release);
+            let sample = RawSample::new(&lane.home, hold, *seq, descriptor);
+            debug_assert!(sample.is_some(), "the publisher's own chunks lie inside its segments");
+            queue.entries.pop_front();
+            Ok(sample)
+        })
+    }
+
+    /// Looks at the oldest message that was not taken.
+    #[inline]
+    pub fn peek(&self) -> Option<Meta> {
+        self.lane.queue(|queue| queue.entries.front().map(|(_, descriptor)| descriptor.meta))
+    }
+
+    /// Is there a message?
+    #[inline]
+    pub fn is_ready(&self) -> bool {
+        !self.is_empty()
+    }
+
+    /// Messages that were not taken.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.lane.queue(|queue| queue.entries.len())
+    }
+
+    /// Is there no message?
+    pub fn is_empty(&self) -> bool {
+        self.lane.queue(|queue| queue.entries.is_empty())
+    }
+
+    /// Passes over the oldest message; true if there was one.
+    #[inline]
+    pub fn skip(&self) -> bool {
+        self.lane.queue(|queue| queue.entries.pop_front().is_some())
+    }
+
+    /// Messages forgotten because the queue was full.
+    pub fn lost(&self) -> u64 {
+        self.lane.queue(|queue| queue.keep_last_lost)
+    }
+}
+
+impl Drop for LocalLink {
+    fn drop(&mut self) {
+        self.lane.queue(|queue| queue.entries.clear());
+        self.lane.closed.store(true, Ordering::Relaxed);
+        self.lane.home.close();
+    }
+}

@@ -1,0 +1,413 @@
+//! Shared memory objects: making them, sealing them, believing received ones, and looking into them.
+//!
+//! It must not know what lies inside: ports place their structures with `MapRef` and `MapSlice`.
+
+use crate::fork::ForkMark;
+use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
+use rustix::fs::{MemfdFlags, Mode, OFlags, SealFlags};
+use rustix::io::Errno;
+use rustix::mm::{Advice, MapFlags, ProtFlags};
+use std::ops::Deref;
+use std::ptr::{self, NonNull};
+use std::sync::Arc;
+
+/// Granularity of everything that is mapped.
+pub(crate) const PAGE_BYTES: usize = 4096;
+
+/// Why a memory object could not be made.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum CreateMemoryError {
+    /// The size is 0 or cannot be expressed.
+    #[error("shared memory `{label}` cannot have {bytes} bytes; choose 1 to 2^62 bytes")]
+    BadSize {
+        /// What the memory is for.
+        label: String,
+        /// The size asked for.
+        bytes: u64,
+    },
+    /// The kernel refused.
+    #[error(
+        "shared memory `{label}` of {bytes} bytes: {step} failed ({source}); check the limits on open files, \
+         address space and memory"
+    )]
+    System {
+        /// What the memory is for.
+        label: String,
+        /// The size asked for.
+        bytes: u64,
+        /// The step that failed.
+        step: &'static str,
+        /// The kernel's reason.
+        source: std::io::Error,
+    },
+}
+
+/// Why received memory is refused.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum OpenMemoryError {
+    /// Not a memory object, or its owner may shrink it.
+    #[error(
+        "received memory `{label}` is not sealed against shrinking; the peer must seal it first"
+    )]
+    Unsealed {
+        /// What the memory is for.
+        label: String,
+    },
+    /// Smaller than what shall be mapped.
+    #[error(
+        "received memory `{label}` has {bytes} bytes but {wanted} are needed; the peer is at fault"
+    )]
+    TooSmall {
+        /// What the memory is for.
+        label: String,
+        /// Its size.
+        bytes: u64,
+        /// The size that its contents need.
+        wanted: u64,
+    },
+    /// Larger than this process is willing to map.
+    #[error(
+        "received memory `{label}` shall be mapped with {wanted} bytes, more than the {limit} allowed; \
+         raise the limit of the topic or ask the peer for less"
+    )]
+    TooLarge {
+        /// What the memory is for.
+        label: String,
+        /// The size that its contents need.
+        wanted: u64,
+        /// The limit.
+        limit: u64,
+    },
+    /// Another layout, or not what it claims to be.
+    #[error(
+        "received memory `{label}` {found}, this process expects {expected}; use one version on both sides"
+    )]
+    Layout {
+        /// What the memory is for.
+        label: String,
+        /// What it says of itself.
+        found: String,
+        /// What was expected.
+        expected: String,
+    },
+    /// The kernel refused.
+    #[error(
+        "received memory `{label}`: {step} failed ({source}); check the limits on address space"
+    )]
+    System {
+        /// What the memory is for.
+        label: String,
+        /// The step that failed.
+        step: &'static str,
+        /// The kernel's reason.
+        source: std::io::Error,
+    },
+}
+
+/// Who may write to a memory object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Writers {
+    /// Its maker only.
+    Maker,
+    /// Its maker and whoever receives it.
+    Everybody,
+}
+
+/// A mapping of a memory object; unmapped when the last owner goes, never in a forked child.
+#[derive(Debug)]
+pub(crate) struct Mapping {
+    start: NonNull<u8>,
+    bytes: usize,
+    fork: ForkMark,
+}
+
+// SAFETY: a mapping is an address range; all access to it goes through atomics (`MapRef`) or through ranges
+// whose exclusive or shared use the protocol grants.
+unsafe impl Send for Mapping {}
+// SAFETY: as above; `&Mapping` gives out addresses only.
+unsafe impl Sync for Mapping {}
+
+impl Mapping {
+    fn new(fd: BorrowedFd<'_>, bytes: usize, protection: ProtFlags) -> Result<Self, Errno> {
+        let fork = ForkMark::new();
+        // SAFETY: a new mapping at an address of the kernel's choice touches nothing that exists.
+        let start = unsafe {
+            rustix::mm::mmap(ptr::null_mut(), bytes, protection, MapFlags::SHARED, fd, 0)?
+        };
+        let start = NonNull::new(start.cast::<u8>()).ok_or(Errno::FAULT)?;
+        let mapping = Mapping { start, bytes, fork };
+        mapping.advise(0, bytes, Advice::LinuxDontFork)?;
+        Ok(mapping)
+    }
+
+    fn advise(&self, offset: usize, bytes: usize, advice: Advice) -> Result<(), Errno> {
+        debug_assert!(offset <= self.bytes && bytes <= self.bytes - offset);
+        // SAFETY: offset <= bytes of this mapping.
+        let start = unsafe { self.start.as_ptr().add(offset) };
+        // SAFETY: the range lies inside this mapping and neither advice used here drops contents.
+        unsafe { rustix::mm::madvise(start.cast(), bytes, advice) }
+    }
+
+    /// Bytes mapped.
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Address of `offset` if `bytes` bytes from there lie inside.
+    #[inline]
+    pub(crate) fn range(&self, offset: u64, bytes: u64) -> Option<NonNull<u8>> {
+        let total = self.bytes as u64;
+        if offset > total || bytes > total - offset {
+            return None;
+        }
+        // SAFETY: offset <= bytes of this mapping, checked above.
+        Some(unsafe { self.start.add(offset as usize) })
+    }
+
+    /// Makes the pages of a range present now instead of at first touch. Only for the maker of the memory,
+    /// before anybody else uses the range.
+    pub(crate) fn prefault(&self, offset: u64, bytes: u64) {
+        if bytes == 0 || self.range(offset, bytes).is_none() {
+            return;
+        }
+        let first = offset as usize & !(PAGE_BYTES - 1);
+        let end = (offset + bytes) as usize;
+        // Linux >= 5.14; before that, and in sandboxes that forbid it, each page is touched.
+        if self.advise(first, end - first, Advice::LinuxPopulateWrite).is_ok() {
+            return;
+        }
+        for page in (first..end).step_by(PAGE_BYTES) {
+            // SAFETY: page < end <= bytes of this mapping.
+            let byte = unsafe { self.start.add(page) };
+            // SAFETY: inside a live read-write mapping of which only this thread knows so far; adding 0
+            // changes nothing and makes the page present.
+            let word = unsafe { std::sync::atomic::AtomicU8::from_ptr(byte.as_ptr()) };
+            word.fetch_add(0, std::sync::atomic::Ordering::Relaxed);
+        }
+    }
+}
+
+impl Drop for Mapping {
+    fn drop(&mut self) {
+        if self.fork.in_child() {
+            // The range is not ours here: something else may lie there by now.
+            return;
+        }
+        // SAFETY: made by `new` with this length; whoever uses the range owns a share of this mapping.
+        let _ = unsafe { rustix::mm::munmap(self.start.as_ptr().cast(), self.bytes) };
+    }
+}
+
+/// Structures that may lie in shared memory.
+///
+/// # Safety
+/// Every bit pattern is valid, all fields that a peer may write are atomics, and the layout is `repr(C)`.
+pub(crate) unsafe trait Shared {}
+
+/// One structure in a mapping, which lives as long as this reference to it.
+pub(crate) struct MapRef<T: Shared> {
+    at: NonNull<T>,
+    mapping: Arc<Mapping>,
+}
+
+// SAFETY: `Shared` types are made of atomics; the mapping is Send and Sync.
+unsafe impl<T: Shared> Send for MapRef<T> {}
+// SAFETY: as above.
+unsafe impl<T: Shared> Sync for MapRef<T> {}
+
+impl<T: Shared> Clone for MapRef<T> {
+    fn clone(&self) -> Self {
+        MapRef { at: self.at, mapping: self.mapping.clone() }
+    }
+}
+
+impl<T: Shared> MapRef<T> {
+    /// The structure at `offset`; `None` if it does not lie inside or is not aligned.
+    pub(crate) fn new(mapping: &Arc<Mapping>, offset: u64) -> Option<Self> {
+        let at = mapping.range(offset, size_of::<T>() as u64)?.cast::<T>();
+        at.is_aligned().then(|| MapRef { at, mapping: mapping.clone() })
+    }
+
+    /// The mapping that it lies in.
+    pub(crate) fn mapping(&self) -> &Arc<Mapping> {
+        &self.mapping
+    }
+}
+
+impl<T: Shared> Deref for MapRef<T> {
+    type Target = T;
+    #[inline(always)]
+    fn deref(&self) -> &T {
+        // SAFETY: inside the mapping and aligned (checked by `new`), alive while `mapping` is; any bit
+        // pattern is a valid `Shared`. Ports check for a forked child before they come here.
+        unsafe { self.at.as_ref() }
+    }
+}
+
+impl<T: Shared> std::fmt::Debug for MapRef<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "MapRef({:p})", self.at)
+    }
+}
+
+/// Consecutive structures in a mapping.
+pub(crate) struct MapSlice<T: Shared> {
+    at: NonNull<T>,
+    length: usize,
+    _mapping: Arc<Mapping>,
+}
+
+// SAFETY: as for `MapRef`.
+unsafe impl<T: Shared> Send for MapSlice<T> {}
+// SAFETY: as for `MapRef`.
+unsafe impl<T: Shared> Sync for MapSlice<T> {}
+
+impl<T: Shared> MapSlice<T> {
+    /// `length` structures from `offset` on; `None` if they do not lie inside or are not aligned.
+    pub(crate) fn new(mapping: &Arc<Mapping>, offset: u64, length: usize) -> Option<Self> {
+        let bytes = (length as u64).checked_mul(size_of::<T>() as u64)?;
+        let at = mapping.range(offset, bytes)?.cast::<T>();
+        at.is_aligned().then(|| MapSlice { at, length, _mapping: mapping.clone() })
+    }
+}
+
+impl<T: Shared> Deref for MapSlice<T> {
+    type Target = [T];
+    #[inline(always)]
+    fn deref(&self) -> &[T] {
+        // SAFETY: as for `MapRef`, for `length` structures.
+        unsafe { std::slice::from_raw_parts(self.at.as_ptr(), self.length) }
+    }
+}
+
+impl<T: Shared> std::fmt::Debug for MapSlice<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "MapSlice({:p}; {})", self.at, self.length)
+    }
+}
+
+/// A memory object that this process made, with its own read-write mapping.
+#[derive(Debug)]
+pub(crate) struct OwnMemory {
+    /// What is handed to peers: read-only if only the maker writes.
+    handed: OwnedFd,
+    mapping: Arc<Mapping>,
+}
+
+fn make_memfd(name: &str) -> Result<OwnedFd, Errno> {
+    let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
+    match rustix::fs::memfd_create(name, flags | MemfdFlags::NOEXEC_SEAL) {
+        // Linux < 6.3 does not know the flag.
+        Err(Errno::INVAL) => rustix::fs::memfd_create(name, flags),
+        other => other,
+    }
+}
+
+/// A second, read-only open file description; the writable one if /proc is not mounted, which is safe
+/// because the seals forbid every further writable mapping and every change of size.
+fn reopen_read_only(fd: OwnedFd) -> OwnedFd {
+    use rustix::fd::AsRawFd;
+    let path = format!("/proc/self/fd/{}", fd.as_raw_fd());
+    match rustix::fs::open(path.as_str(), OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()) {
+        Ok(read_only) => read_only,
+        Err(_) => fd,
+    }
+}
+
+impl OwnMemory {
+    /// Makes, maps and seals `bytes` bytes of zeros; untouched pages cost nothing.
+    pub(crate) fn create(
+        label: &str,
+        bytes: u64,
+        writers: Writers,
+    ) -> Result<Self, CreateMemoryError> {
+        let rounded = bytes.checked_next_multiple_of(PAGE_BYTES as u64);
+        let rounded = match rounded {
+            Some(rounded) if bytes > 0 && rounded <= 1 << 62 => rounded,
+            _ => return Err(CreateMemoryError::BadSize { label: label.to_owned(), bytes }),
+        };
+        let failed = |step| {
+            move |errno: Errno| CreateMemoryError::System {
+                label: label.to_owned(),
+                bytes,
+                step,
+                source: errno.into(),
+            }
+        };
+        // The name only shows in /proc: at most 249 bytes, no NUL.
+        let name: String =
+            label.chars().filter(|c| c.is_ascii_graphic()).take(200).collect::<String>();
+        let fd = make_memfd(&format!("crossdock:{name}")).map_err(failed("memfd_create"))?;
+        rustix::fs::ftruncate(&fd, rounded).map_err(failed("ftruncate"))?;
+        rustix::fs::fchmod(&fd, Mode::RUSR | Mode::WUSR).map_err(failed("fchmod"))?;
+        // The writable mapping comes before the seal that forbids further ones.
+        let protection = ProtFlags::READ | ProtFlags::WRITE;
+        let mapping =
+            Mapping::new(fd.as_fd(), rounded as usize, protection).map_err(failed("mmap"))?;
+        let mut seals = SealFlags::SHRINK | SealFlags::GROW;
+        if writers == Writers::Maker {
+            seals |= SealFlags::FUTURE_WRITE;
+        }
+        rustix::fs::fcntl_add_seals(&fd, seals | SealFlags::SEAL).map_err(failed("sealing"))?;
+        let handed = if writers == Writers::Maker { reopen_read_only(fd) } else { fd };
+        Ok(OwnMemory { handed, mapping: Arc::new(mapping) })
+    }
+
+    /// The descriptor for peers.
+    pub(crate) fn fd(&self) -> BorrowedFd<'_> {
+        self.handed.as_fd()
+    }
+
+    /// This process's own mapping.
+    pub(crate) fn mapping(&self) -> &Arc<Mapping> {
+        &self.mapping
+    }
+}
+
+/// What a receiver allows itself to do with received memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Access {
+    /// Look only.
+    Read,
+    /// Both sides write.
+    ReadWrite,
+}
+
+/// Maps received memory after checking it: sealed against shrinking (a later access cannot fault), large
+/// enough for `wanted` bytes, and not more than `limit`.
+pub(crate) fn map_received(
+    label: &str,
+    fd: BorrowedFd<'_>,
+    wanted: u64,
+    limit: u64,
+    access: Access,
+) -> Result<Arc<Mapping>, OpenMemoryError> {
+    let label = || label.to_owned();
+    if wanted > limit {
+        return Err(OpenMemoryError::TooLarge { label: label(), wanted, limit });
+    }
+    let seals = rustix::fs::fcntl_get_seals(fd);
+    if !seals.is_ok_and(|seals| seals.contains(SealFlags::SHRINK)) {
+        return Err(OpenMemoryError::Unsealed { label: label() });
+    }
+    let failed = |step: &'static str, errno: Errno| OpenMemoryError::System {
+        label: label(),
+        step,
+        source: errno.into(),
+    };
+    // The size is read after the seal was seen: it can only grow from here.
+    let status = rustix::fs::fstat(fd).map_err(|errno| failed("fstat", errno))?;
+    let bytes = u64::try_from(status.st_size).unwrap_or(0);
+    if bytes < wanted || wanted == 0 {
+        return Err(OpenMemoryError::TooSmall { label: label(), bytes, wanted });
+    }
+    let protection = match access {
+        Access::Read => ProtFlags::READ,
+        Access::ReadWrite => ProtFlags::READ | ProtFlags::WRITE,
+    };
+    let mapping =
+        Mapping::new(fd, wanted as usize, protection).map_err(|errno| failed("mmap", errno))?;
+    Ok(Arc::new(mapping))
+}

@@ -1,0 +1,245 @@
+//! The chunks of one publisher: which are in the ring, which have left it, which are free.
+//!
+//! Private memory of the publisher's thread: nothing that a peer can write is read here. It must not know
+//! what a chunk's address is, nor who is connected: holds come in as a list of sequence numbers.
+
+use std::collections::VecDeque;
+
+/// A chunk of one segment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Chunk {
+    /// Segment of the publisher's memory.
+    pub segment: u16,
+    /// Bytes from the start of the segment.
+    pub offset: u64,
+}
+
+/// Chunk size from which a chunk is given back as early as possible, so that it is reused while the cache is
+/// still warm; below it, waiting and freeing many with one scan is cheaper.
+pub const LARGE_BYTES: u64 = 64 << 10;
+
+/// Retired small chunks that one scan at least frees, while fresh memory is left.
+const SCAN_BATCH: usize = 32;
+
+/// Chunks of one size: one segment.
+#[derive(Debug)]
+pub struct Class {
+    /// Segment that all chunks of this class lie in.
+    pub segment: u16,
+    /// Bytes of a chunk.
+    pub chunk_bytes: u64,
+    /// Offset of the first chunk.
+    first: u64,
+    /// Chunks in all.
+    total: u64,
+    /// Chunks that were never used: `fresh..total`.
+    fresh: u64,
+    /// Used and free again; the last one freed is the first one reused.
+    free: Vec<u64>,
+}
+
+/// All chunks of one publisher.
+#[derive(Debug)]
+pub struct Pool {
+    classes: Vec<Class>,
+    /// Chunks of the messages `oldest..=newest` in the ring.
+    live: VecDeque<Chunk>,
+    /// Messages that left the ring and may still be held.
+    retired: Vec<(u64, Chunk)>,
+    /// Of `retired`, how many the last scan found held.
+    held: usize,
+    /// Bytes that chunks may use in all.
+    limit_bytes: u64,
+    /// Bytes of the chunks that were ever used.
+    used_bytes: u64,
+    /// Chunks of loans that are neither published nor dropped.
+    loaned: usize,
+}
+
+/// Rounds a chunk size up: 64 B aligned, 4 KiB aligned from 4 KiB up.
+pub const fn chunk_bytes(bytes: u64) -> Option<u64> {
+    let align: u64 = if bytes >= 4096 { 4096 } else { 64 };
+    match bytes.checked_add(align - 1) {
+        Some(sum) => {
+            let rounded = sum & !(align - 1);
+            Some(if rounded == 0 { 64 } else { rounded })
+        }
+        None => None,
+    }
+}
+
+impl Class {
+    /// `total` chunks of `chunk_bytes` from `first` on.
+    pub fn new(segment: u16, chunk_bytes: u64, first: u64, total: u64) -> Self {
+        let free = Vec::with_capacity(usize::try_from(total.min(1024)).unwrap_or(0));
+        Class { segment, chunk_bytes, first, total, fresh: 0, free }
+    }
+
+    fn is_large(&self) -> bool {
+        self.chunk_bytes >= LARGE_BYTES
+    }
+
+    fn take_fresh(&mut self) -> Option<Chunk> {
+        if self.fresh == self.total {
+            return None;
+        }
+        let offset = self.first + self.fresh * self.chunk_bytes;
+        self.fresh += 1;
+        Some(Chunk { segment: self.segment, offset })
+    }
+
+    fn take_free(&mut self) -> Option<Chunk> {
+        self.free.pop().map(|offset| Chunk { segment: self.segment, offset })
+    }
+}
+
+/// What `Pool::take` wants before it can answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Taken {
+    /// A chunk to write to.
+    Chunk(Chunk),
+    /// Scan the holds, call `reclaim`, ask again.
+    Scan,
+    /// Nothing is free, not even after a scan.
+    Nothing,
+}
+
+impl Pool {
+    /// A pool with one class; room for `retained` messages without another allocation.
+    pub fn new(class: Class, retained: usize, limit_bytes: u64) -> Self {
+        Pool {
+            classes: vec![class],
+            live: VecDeque::with_capacity(retained + 1),
+            retired: Vec::with_capacity(retained.max(SCAN_BATCH) * 2),
+            held: 0,
+            limit_bytes,
+            used_bytes: 0,
+            loaned: 0,
+        }
+    }
+
+    /// A further class for larger loans; its segment number is its place.
+    pub fn add(&mut self, class: Class) {
+        self.classes.push(class);
+    }
+
+    /// Place of the smallest class that a loan of `bytes` fits into.
+    #[inline]
+    pub fn class_for(&self, bytes: u64) -> Option<usize> {
+        if bytes <= self.classes[0].chunk_bytes {
+            return Some(0);
+        }
+        let fits = self.classes.iter().enumerate().filter(|(_, class)| bytes <= class.chunk_bytes);
+        fits.min_by_key(|(_, class)| class.chunk_bytes).map(|(place, _)| place)
+    }
+
+    /// The class at `place`.
+    #[inline]
+    pub fn class(&self, place: usize) -> &Class {
+        &self.classes[place]
+    }
+
+    /// Segments in use.
+    pub fn segments(&self) -> usize {
+        self.classes.len()
+    }
+
+    /// Is early eviction worth it for this class?
+    #[inline]
+    pub fn is_large(&self, place: usize) -> bool {
+        self.classes[place].is_large()
+    }
+
+    /// Messages in the ring.
+    #[inline]
+    pub fn live(&self) -> usize {
+        self.live.len()
+    }
+
+    /// Messages that have left the ring and were not found free yet.
+    #[inline]
+    pub fn retired(&self) -> usize {
+        self.retired.len()
+    }
+
+    /// Chunks in loans.
+    pub fn loaned(&self) -> usize {
+        self.loaned
+    }
+
+    /// A chunk of the class at `place`. `scanned`: `reclaim` was just called.
+    #[inline]
+    pub fn take(&mut self, place: usize, peers: usize, scanned: bool) -> Taken {
+        let retired = self.retired.len();
+        let class = &mut self.classes[place];
+        if let Some(chunk) = class.take_free() {
+            self.loaned += 1;
+            return Taken::Chunk(chunk);
+        }
+        let batch = if class.is_large() { 1 } else { SCAN_BATCH.max(peers) };
+        if !scanned && retired >= self.held + batch {
+            return Taken::Scan;
+        }
+        let used_bytes = self.used_bytes + class.chunk_bytes;
+        if used_bytes <= self.limit_bytes
+            && let Some(chunk) = class.take_fresh()
+        {
+            self.used_bytes = used_bytes;
+            self.loaned += 1;
+            return Taken::Chunk(chunk);
+        }
+        if scanned || retired == 0 { Taken::Nothing } else { Taken::Scan }
+    }
+
+    /// A loan was dropped unpublished: its chunk is the next one used.
+    #[inline]
+    pub fn give_back(&mut self, chunk: Chunk) {
+        self.loaned -= 1;
+        self.free(chunk);
+    }
+
+    /// A loan was published into the ring as the newest message.
+    #[inline]
+    pub fn publish_live(&mut self, chunk: Chunk) {
+        self.loaned -= 1;
+        self.live.push_back(chunk);
+    }
+
+    /// A loan was published to local links only: it is out of the ring from the start.
+    #[inline]
+    pub fn publish_retired(&mut self, seq: u64, chunk: Chunk) {
+        self.loaned -= 1;
+        self.retired.push((seq, chunk));
+    }
+
+    /// The oldest message of the ring, `seq`, was evicted.
+    #[inline]
+    pub fn retire_oldest(&mut self, seq: u64) {
+        if let Some(chunk) = self.live.pop_front() {
+            self.retired.push((seq, chunk));
+        }
+    }
+
+    /// Frees every retired message that `is_held` does not name.
+    pub fn reclaim(&mut self, is_held: impl Fn(u64) -> bool) {
+        let classes = &mut self.classes;
+        self.retired.retain(|&(seq, chunk)| {
+            let held = is_held(seq);
+            if !held {
+                free_into(classes, chunk);
+            }
+            held
+        });
+        self.held = self.retired.len();
+    }
+
+    #[inline]
+    fn free(&mut self, chunk: Chunk) {
+        free_into(&mut self.classes, chunk);
+    }
+}
+
+#[inline]
+fn free_into(classes: &mut [Class], chunk: Chunk) {
+    classes[usize::from(chunk.segment)].free.push(chunk.offset);
+}

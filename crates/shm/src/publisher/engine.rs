@@ -1,0 +1,448 @@
+//! What a publisher's thread does with its private state: take, evict, retire, scan, wait.
+//!
+//! It must not know who asks: `RingPublisher` checks for a forked child and borrows the state.
+
+use super::doors::Doors;
+use super::{
+    Holder, LoanError, PublishError, PublisherCounters, Reliability, RingConfig, RingPublisher,
+    SegmentMapping,
+};
+use crate::control::{Note, Peer};
+use crate::descriptor::{Descriptor, Meta};
+use crate::futex;
+use crate::home::SEGMENTS_MAX;
+use crate::local::Lane;
+use crate::memory::{OwnMemory, PAGE_BYTES, Writers};
+use crate::pool::{Chunk, Class, Pool, Taken, chunk_bytes};
+use crate::tables::{Kind, Preamble, lock};
+use std::ptr::NonNull;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+/// Longest single sleep of a blocked publisher: a peer that dies is noticed by then even if the control
+/// thread's wake-up fell between the look and the sleep.
+const BLOCKED_SLICE: Duration = Duration::from_millis(100);
+
+/// The publisher's private memory.
+#[derive(Debug)]
+pub(super) struct State {
+    /// Last published sequence number.
+    pub(super) seq: u64,
+    /// Messages retained: the contract's depth or a peer's larger one.
+    depth: u64,
+    /// Is the ring written?
+    open: bool,
+    pub(super) pool: Pool,
+    pub(super) mappings: Vec<SegmentMapping>,
+    peers: Vec<Option<Box<Peer>>>,
+    /// Places of `peers` in use.
+    outside: usize,
+    reliable: usize,
+    /// No reliable peer wants anything older, as of the last look.
+    min_wanted: u64,
+    doors: Doors,
+    held: Vec<u64>,
+    pub(super) links: Vec<Arc<Lane>>,
+    pub(super) counters: PublisherCounters,
+}
+
+impl State {
+    pub(super) fn new(config: &RingConfig, class: Class, mapping: SegmentMapping) -> Self {
+        State {
+            seq: 0,
+            depth: config.depth as u64,
+            open: config.transient_local,
+            pool: Pool::new(class, config.slots, config.memory_limit_bytes),
+            mappings: vec![mapping],
+            peers: Vec::new(),
+            outside: 0,
+            reliable: 0,
+            min_wanted: 0,
+            doors: Doors::default(),
+            held: Vec::new(),
+            links: Vec::new(),
+            counters: PublisherCounters::default(),
+        }
+    }
+
+    fn oldest(&self) -> u64 {
+        self.seq + 1 - self.pool.live() as u64
+    }
+
+    /// Rule P3: what the slowest of the reliable peers wants.
+    fn look_at_cursors(&mut self) {
+        let peers = self.peers.iter().flatten().filter(|peer| peer.reliable);
+        self.min_wanted = peers.map(|peer| peer.conn.wanted(peer.joined)).min().unwrap_or(u64::MAX);
+    }
+
+    fn recount(&mut self, config: &RingConfig) {
+        self.outside = self.peers.iter().flatten().count();
+        let reliable = matches!(config.reliability, Reliability::Reliable { .. });
+        self.reliable = match reliable {
+            true => self.peers.iter().flatten().filter(|peer| peer.reliable).count(),
+            false => 0,
+        };
+        let deepest = self.peers.iter().flatten().map(|peer| peer.depth).max().unwrap_or(0);
+        self.depth = deepest.clamp(config.depth as u64, config.slots as u64 - 1);
+        self.min_wanted = 0;
+    }
+
+    /// Labels and numbers of what keeps retired chunks.
+    fn holders(&self, holds: usize) -> Vec<Holder> {
+        let mut held = Vec::new();
+        let mut holders = Vec::new();
+        let mut note = |label: &str, held: &mut Vec<u64>| {
+            if !held.is_empty() {
+                holders.push(Holder { label: label.to_owned(), chunks: held.len() });
+            }
+            held.clear();
+        };
+        for peer in self.peers.iter().flatten() {
+            peer.conn.collect_holds(holds, &mut held);
+            note(&peer.label, &mut held);
+        }
+        for lane in &self.links {
+            lane.collect_holds(&mut held);
+            note(lane.label(), &mut held);
+        }
+        holders
+    }
+}
+
+impl RingPublisher {
+    /// Rule P1: takes note of who came and who went. Mostly one load.
+    #[inline(always)]
+    pub(super) fn absorb(&self, state: &mut State) {
+        if !self.control.inbox.is_empty() {
+            self.absorb_notes(state);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn absorb_notes(&self, state: &mut State) {
+        for note in self.control.inbox.take_all() {
+            match note {
+                Note::Attach(index, body) => {
+                    // Empty: it has gone before this thread looked.
+                    let Some(peer) = lock(&body).take() else { continue };
+                    self.serve(state, index, peer);
+                }
+                Note::Detach(index) => {
+                    if let Some(place) = state.peers.get_mut(index as usize) {
+                        *place = None;
+                    }
+                    state.doors.remove(index);
+                    self.control.forgotten(index);
+                }
+            }
+        }
+        state.recount(&self.config);
+        let wanted = state.outside > 0 || self.config.transient_local;
+        if wanted && !state.open {
+            self.ring().open(state.seq);
+            state.open = true;
+        }
+        if !wanted && state.open {
+            self.evict_up_to(state, state.seq);
+            state.open = false;
+        }
+    }
+
+    fn serve(&self, state: &mut State, index: u32, mut peer: Box<Peer>) {
+        let place = index as usize;
+        if state.peers.len() <= place {
+            state.peers.resize_with(place + 1, || None);
+        }
+        if let Some(wake) = peer.wake.take() {
+            state.doors.add(index, wake);
+        }
+        state.held.reserve(self.config.holds_per_subscriber * (state.outside + 1));
+        state.outside += 1;
+        state.peers[place] = Some(peer);
+    }
+
+    /// Rule P4: takes the messages up to `last` out of the ring.
+    #[inline]
+    fn evict_up_to(&self, state: &mut State, last: u64) {
+        let mut oldest = state.oldest();
+        // At most `live` steps.
+        while oldest <= last && state.pool.live() > 0 {
+            self.ring().evict(oldest);
+            state.pool.retire_oldest(oldest);
+            oldest += 1;
+        }
+    }
+
+    /// Large chunks: takes out of the ring what every cursor has passed, beyond the history.
+    fn trim(&self, state: &mut State) {
+        let history = self.config.history as u64;
+        if state.pool.live() as u64 <= history {
+            return;
+        }
+        let peers = state.peers.iter().flatten();
+        let wanted = peers.map(|peer| peer.conn.wanted(peer.joined)).min().unwrap_or(u64::MAX);
+        let last = wanted.saturating_sub(1).min(state.seq - history);
+        self.evict_up_to(state, last);
+    }
+
+    /// Rule P7: frees what has left the ring and nobody holds.
+    fn scan(&self, state: &mut State) {
+        state.counters.scans += 1;
+        // Local links run on this thread; holds of a link's samples are cleared with Release on any thread.
+        if state.open {
+            self.ring().begin_scan();
+            // A peer that this look does not find sees every GONE mark from before the fence.
+            self.absorb(state);
+        }
+        let State { held, pool, peers, links, .. } = state;
+        held.clear();
+        for peer in peers.iter().flatten() {
+            peer.conn.collect_holds(self.config.holds_per_subscriber, held);
+        }
+        links.retain(|lane| !lane.is_over());
+        let mut pending = u64::MAX;
+        for lane in links.iter() {
+            pending = pending.min(lane.pending());
+            lane.collect_holds(held);
+        }
+        held.sort_unstable();
+        pool.reclaim(|seq| seq >= pending || held.binary_search(&seq).is_ok());
+    }
+
+    #[inline]
+    pub(super) fn take_chunk(
+        &self,
+        state: &mut State,
+        bytes: usize,
+    ) -> Result<(Chunk, NonNull<u8>), LoanError> {
+        self.absorb(state);
+        let place = match state.pool.class_for(bytes as u64) {
+            Some(place) if place as u32 <= self.control.usable() => place,
+            _ => self.grow(state, bytes as u64)?,
+        };
+        let large = state.pool.is_large(place);
+        if large && state.outside > 0 {
+            self.trim(state);
+        }
+        let mut scanned = large && state.pool.retired() > 0;
+        if scanned {
+            self.scan(state);
+        }
+        // At most twice: `Scan` is not answered to a scan.
+        let chunk = loop {
+            match state.pool.take(place, state.outside, scanned) {
+                Taken::Chunk(chunk) => break chunk,
+                Taken::Scan => {
+                    self.scan(state);
+                    scanned = true;
+                }
+                Taken::Nothing => return Err(self.exhausted(state, place)),
+            }
+        };
+        let size = state.pool.class(place).chunk_bytes;
+        match state.mappings[usize::from(chunk.segment)].range(chunk.offset, size) {
+            Some(start) => Ok((chunk, start)),
+            None => Err(self.exhausted(state, place)),
+        }
+    }
+
+    #[cold]
+    fn exhausted(&self, state: &State, place: usize) -> LoanError {
+        LoanError::Exhausted {
+            label: self.label.to_string(),
+            chunk_bytes: state.pool.class(place).chunk_bytes,
+            limit_bytes: self.config.memory_limit_bytes,
+            in_ring: state.pool.live(),
+            loans: state.pool.loaned(),
+            holders: state.holders(self.config.holds_per_subscriber),
+        }
+    }
+
+    /// Finds or makes the segment for messages larger than the contract's, and waits until every peer has it.
+    #[cold]
+    fn grow(&self, state: &mut State, bytes: u64) -> Result<usize, LoanError> {
+        let place = match state.pool.class_for(bytes) {
+            Some(place) => place,
+            None => self.add_segment(state, bytes)?,
+        };
+        let started = Instant::now();
+        let segment = place as u32;
+        // Bounded by the contract's growth timeout.
+        loop {
+            let usable = self.control.usable();
+            if usable >= segment {
+                return Ok(place);
+            }
+            let waited = started.elapsed();
+            let Some(left) = self.config.growth_timeout.checked_sub(waited) else {
+                return Err(LoanError::AwaitingPeers {
+                    label: self.label.to_string(),
+                    segment,
+                    waited,
+                    peers: self.control.missing(segment),
+                });
+            };
+            futex::wait(self.control.usable_word(), usable, Some(left));
+        }
+    }
+
+    fn add_segment(&self, state: &mut State, bytes: u64) -> Result<usize, LoanError> {
+        let limit_bytes = self.config.memory_limit_bytes;
+        let too_large =
+            || LoanError::TooLarge { label: self.label.to_string(), bytes, limit_bytes };
+        // An eighth of slack, so that slowly growing messages do not need a segment each.
+        let wanted = chunk_bytes(bytes.max(PAGE_BYTES as u64)).ok_or_else(too_large)?;
+        let slack = chunk_bytes(wanted.saturating_add(wanted / 8)).ok_or_else(too_large)?;
+        let chunk = if slack <= limit_bytes { slack } else { wanted };
+        if chunk > limit_bytes {
+            return Err(too_large());
+        }
+        let segments = state.pool.segments();
+        if segments >= SEGMENTS_MAX {
+            let label = self.label.to_string();
+            return Err(LoanError::TooManySegments { label, bytes, segments });
+        }
+        // Address space for as many as the limit allows; pages exist only where a message was written.
+        let total = limit_bytes / chunk;
+        let size = (PAGE_BYTES as u64).saturating_add(total.saturating_mul(chunk));
+        let memory = OwnMemory::create(&self.label, size, Writers::Maker)?;
+        let mapping = memory.mapping().clone();
+        Preamble::write(&mapping, Kind::Segment);
+        for lane in &state.links {
+            lane.add_segment(segments, &mapping);
+        }
+        state.pool.add(Class::new(segments as u16, chunk, PAGE_BYTES as u64, total));
+        state.mappings.push(mapping);
+        self.control.add_segment(memory);
+        Ok(segments)
+    }
+
+    #[inline]
+    pub(super) fn publish_chunk(
+        &self,
+        chunk: Chunk,
+        loaned: usize,
+        meta: Meta,
+    ) -> Result<u64, PublishError> {
+        let label = || self.label.to_string();
+        if self.fork.in_child() {
+            return Err(PublishError::Forked { label: label() });
+        }
+        if meta.len > loaned {
+            return Err(PublishError::TooLong { label: label(), len: meta.len, loaned });
+        }
+        let state = &mut *self.state.borrow_mut();
+        self.absorb(state);
+        let seq = state.seq + 1;
+        if let Some(lane) = state.links.iter().find(|lane| lane.refuses()) {
+            state.counters.refused += 1;
+            let (link, depth) = (lane.label().to_owned(), lane.depth());
+            return Err(PublishError::LinkFull { label: label(), link, depth });
+        }
+        let descriptor = Descriptor { chunk, meta };
+        if state.open {
+            self.publish_outside(state, seq, &descriptor)?;
+        } else if state.links.is_empty() {
+            state.pool.give_back(chunk);
+        } else {
+            state.pool.publish_retired(seq, chunk);
+        }
+        state.seq = seq;
+        // Release: whoever reads it sees the ring as of this message.
+        self.control.published.store(seq, Ordering::Release);
+        if state.open {
+            // Rule P6. The count above stands before this fence too: rule P1 leans on it.
+            self.ring().before_doors();
+            // First who came: its bit may have been armed before this fence.
+            self.absorb(state);
+            state.doors.ring(&mut state.counters);
+        }
+        for lane in &state.links {
+            lane.push(seq, &descriptor);
+        }
+        state.counters.messages += 1;
+        state.counters.bytes += meta.len as u64;
+        Ok(seq)
+    }
+
+    /// Rules P3 to P5: makes room, then writes the descriptor.
+    #[inline]
+    fn publish_outside(
+        &self,
+        state: &mut State,
+        seq: u64,
+        descriptor: &Descriptor,
+    ) -> Result<(), PublishError> {
+        let last = seq.saturating_sub(state.depth);
+        if state.reliable > 0 && last >= state.min_wanted && last > 0 {
+            state.look_at_cursors();
+            if last >= state.min_wanted {
+                self.wait_for_room(state, last)?;
+            }
+        }
+        let last = seq.saturating_sub(state.depth);
+        self.evict_up_to(state, last);
+        self.ring().publish(seq, &descriptor.to_words(seq));
+        state.pool.publish_live(descriptor.chunk);
+        Ok(())
+    }
+
+    /// Rule P8: waits until every reliable peer wants something newer than `last`.
+    #[cold]
+    #[inline(never)]
+    fn wait_for_room(&self, state: &mut State, last: u64) -> Result<(), PublishError> {
+        state.counters.would_block += 1;
+        let timeout = match self.config.reliability {
+            Reliability::Reliable { timeout } => timeout,
+            Reliability::BestEffort => return Ok(()),
+        };
+        let started = Instant::now();
+        self.control.blocked.store(true, Ordering::SeqCst);
+        let outcome = self.wait_until(state, last, started, timeout);
+        self.ring().end_wait();
+        self.control.blocked.store(false, Ordering::SeqCst);
+        if outcome.is_err() {
+            state.counters.refused += 1;
+        }
+        outcome
+    }
+
+    fn wait_until(
+        &self,
+        state: &mut State,
+        last: u64,
+        started: Instant,
+        timeout: Duration,
+    ) -> Result<(), PublishError> {
+        // Bounded by the contract's timeout.
+        loop {
+            self.ring().announce_wait(last);
+            self.absorb(state);
+            let slow = state.peers.iter().flatten().find_map(|peer| {
+                let seen = peer.conn.cursor.load(Ordering::Acquire);
+                let wanted = peer.conn.wanted(peer.joined);
+                (peer.reliable && wanted <= last).then_some((peer, seen, wanted))
+            });
+            let Some((peer, seen, wanted)) = slow else {
+                state.look_at_cursors();
+                return Ok(());
+            };
+            let waited = started.elapsed();
+            let Some(left) = timeout.checked_sub(waited).filter(|left| !left.is_zero()) else {
+                return Err(PublishError::TimedOut {
+                    label: self.label.to_string(),
+                    peer: peer.label.to_string(),
+                    behind: state.seq + 1 - wanted.min(state.seq + 1),
+                    depth: state.depth,
+                    waited,
+                });
+            };
+            // The peer's cursor is the word to sleep on: only it changes it, and it wakes this thread when it
+            // sees what `announce_wait` wrote.
+            let word = futex::low_half(&peer.conn.cursor);
+            futex::wait(word, seen as u32, Some(left.min(BLOCKED_SLICE)));
+        }
+    }
+}

@@ -1,0 +1,752 @@
+//! Rendezvous: how the processes of one domain find each other without a daemon.
+//!
+//! Each process listens on one socket. Its name is a random number, so a name is never used twice
+//! and whatever answers under it is the process that chose it.
+//!
+//! - **Folder** (default): the socket lies in `<root>/<domain>/`. It appears there by a rename
+//!   when it already listens, so a socket in the folder that refuses connections is stale: its
+//!   process died, and whoever notices removes it under the folder's lock. inotify announces
+//!   arrivals.
+//! - **Abstract**: the name lives in the network namespace and vanishes with its process.
+//!   `/proc/net/unix` lists who is there. Nothing announces arrivals: who arrives connects to
+//!   everybody that it finds (`comm` calls that a knock).
+//!
+//! In both, a process first listens, then lists. Of two that start at once, the one that listens
+//! later finds the other. This file must not know what peers tell each other.
+
+use std::fmt;
+use std::io::{BufRead, BufReader, Read};
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+use std::time::Duration;
+
+use rustix::fs::inotify;
+use rustix::fs::{AtFlags, FlockOperation, Gid, Mode, OFlags};
+use rustix::io::Errno;
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
+
+use crate::socket::{Access, ControlSocket, SocketError};
+
+/// Connections that wait to be accepted. Linux caps it at `net.core.somaxconn` (4096 by default).
+const BACKLOG: i32 = 1024;
+
+/// The most processes of one domain that a listing returns.
+pub const LISTED_MAX: usize = 4096;
+
+/// How often a busy folder lock is asked for, 1 ms apart. Its holders need some microseconds.
+const LOCK_TRIES_MAX: u32 = 2000;
+
+/// How long a connect waits for room in the backlog of a process that accepts nothing.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// The most bytes of `/proc/net/unix` that are read (about 100 bytes a socket).
+const SOCKET_TABLE_BYTES_MAX: u64 = 64 << 20;
+
+/// The longest path that fits in a socket address (108 bytes with the final zero).
+const SOCKET_PATH_BYTES_MAX: usize = 107;
+
+/// The random name of one process's socket; written as 32 hexadecimal digits.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PeerName([u8; 16]);
+
+impl PeerName {
+    /// A new name from the kernel's random numbers.
+    ///
+    /// # Errors
+    /// [`SocketError`] when the kernel has none to give.
+    pub fn random() -> Result<PeerName, SocketError> {
+        let mut bytes = [0u8; 16];
+        let flags = rustix::rand::GetRandomFlags::empty();
+        let filled = rustix::rand::getrandom(&mut bytes, flags)
+            .map_err(SocketError::new("reading random numbers for a socket name"))?;
+        // getrandom fills requests of up to 256 bytes whole.
+        assert_eq!(filled, bytes.len());
+        Ok(PeerName(bytes))
+    }
+
+    /// From the bytes that travel in a frame.
+    pub const fn from_bytes(bytes: [u8; 16]) -> PeerName {
+        PeerName(bytes)
+    }
+
+    /// As bytes that travel in a frame.
+    pub const fn to_bytes(self) -> [u8; 16] {
+        self.0
+    }
+}
+
+impl fmt::Display for PeerName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl fmt::Debug for PeerName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+/// A text is not a socket name of ours.
+#[derive(Debug, thiserror::Error)]
+#[error("not a socket name: 32 lower-case hexadecimal digits are expected")]
+pub struct ParsePeerNameError;
+
+impl FromStr for PeerName {
+    type Err = ParsePeerNameError;
+
+    fn from_str(text: &str) -> Result<PeerName, ParsePeerNameError> {
+        let digits = text.as_bytes();
+        let legal = |c: &u8| c.is_ascii_digit() || (b'a'..=b'f').contains(c);
+        if digits.len() != 32 || !digits.iter().all(legal) {
+            return Err(ParsePeerNameError);
+        }
+        let value = u128::from_str_radix(text, 16).map_err(|_| ParsePeerNameError)?;
+        Ok(PeerName(value.to_be_bytes()))
+    }
+}
+
+/// Where the sockets of all domains are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Location {
+    /// In this folder, one subfolder for each domain. Made with mode 0700 (0770 for a group) when
+    /// it is not there; must belong to us, or to the group.
+    Folder(PathBuf),
+    /// In the abstract socket names of our network namespace: leaves nothing in the file system.
+    Abstract,
+}
+
+impl Location {
+    /// `$XDG_RUNTIME_DIR/crossdock`, or `/tmp/crossdock-<uid>` where no runtime folder is set.
+    pub fn default_folder() -> Location {
+        let root = match std::env::var_os("XDG_RUNTIME_DIR").filter(|root| !root.is_empty()) {
+            Some(root) => PathBuf::from(root).join("crossdock"),
+            None => format!("/tmp/crossdock-{}", rustix::process::geteuid().as_raw()).into(),
+        };
+        Location::Folder(root)
+    }
+}
+
+/// Where to meet and whom.
+#[derive(Clone, Debug)]
+pub struct RendezvousConfig {
+    /// Where the sockets are.
+    pub location: Location,
+    /// `ROS_DOMAIN_ID`: processes of different domains do not see each other.
+    pub domain_id: u32,
+    /// Whose processes may take part.
+    pub access: Access,
+}
+
+/// A rendezvous could not be opened, listed or reached.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RendezvousError {
+    /// A folder of the rendezvous belongs to somebody else or is open to others.
+    #[error(
+        "the rendezvous folder {} cannot be trusted: {found}; remove it, or set XDG_RUNTIME_DIR \
+         to a folder of your own with mode 0700", path.display()
+    )]
+    Untrusted {
+        /// The folder.
+        path: PathBuf,
+        /// What is wrong with it.
+        found: String,
+    },
+    /// Somebody holds the folder's lock for longer than any start takes.
+    #[error(
+        "the rendezvous folder {} stays locked; look for a stopped process that holds it \
+         (`fuser {}`)", path.display(), path.display()
+    )]
+    Locked {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// A process accepts no connections (it is stopped, or its queue of waiting peers is full).
+    #[error(
+        "process {name} accepts no connections for {} s; is it stopped?", CONNECT_TIMEOUT.as_secs()
+    )]
+    Busy {
+        /// Name of its socket.
+        name: PeerName,
+    },
+    /// The operating system refused.
+    #[error("{what} {} failed: {errno}; check that it exists and that you may write to it",
+            place.display())]
+    System {
+        /// The attempted step.
+        what: &'static str,
+        /// File or folder.
+        place: PathBuf,
+        /// What the system said.
+        errno: Errno,
+    },
+    /// A socket could not be made.
+    #[error(transparent)]
+    Socket(#[from] SocketError),
+}
+
+/// The meeting place of one domain, seen without taking part in it: lists and connects.
+///
+/// `Send` and `Sync`. Calls may block for file-system work and, in [`Visit::connect`], for at most
+/// one second.
+#[derive(Debug)]
+pub struct Visit {
+    place: Place,
+}
+
+#[derive(Debug)]
+enum Place {
+    Folder { path: PathBuf, folder: OwnedFd },
+    Abstract { prefix: String },
+}
+
+impl Visit {
+    /// Opens the meeting place; makes the folder when it is not there.
+    ///
+    /// # Errors
+    /// [`RendezvousError`] when a folder cannot be made or trusted.
+    pub fn open(config: &RendezvousConfig) -> Result<Visit, RendezvousError> {
+        let place = match &config.location {
+            Location::Folder(root) => {
+                let root_fd = open_folder(rustix::fs::CWD, root, root, config.access)?;
+                let name = config.domain_id.to_string();
+                let path = root.join(&name);
+                let folder = open_folder(root_fd.as_fd(), Path::new(&name), &path, config.access)?;
+                Place::Folder { path, folder }
+            }
+            Location::Abstract => {
+                let owner = match config.access {
+                    Access::SameUser => format!("u{}", rustix::process::geteuid().as_raw()),
+                    Access::Group(gid) => format!("g{gid}"),
+                };
+                Place::Abstract { prefix: format!("crossdock/{owner}/{}/", config.domain_id) }
+            }
+        };
+        Ok(Visit { place })
+    }
+
+    /// The names of all processes that are there, at most [`LISTED_MAX`]; some may have died.
+    ///
+    /// # Errors
+    /// [`RendezvousError`] when the folder or `/proc/net/unix` cannot be read.
+    pub fn list(&self) -> Result<Vec<PeerName>, RendezvousError> {
+        match &self.place {
+            Place::Folder { path, folder } => {
+                let names = folder_entries(path, folder.as_fd())?;
+                Ok(names.iter().filter_map(|name| name.parse().ok()).take(LISTED_MAX).collect())
+            }
+            Place::Abstract { prefix } => list_abstract(prefix),
+        }
+    }
+
+    /// Connects to one process. `None`: it has died; a stale file is gone now.
+    ///
+    /// Blocks for at most one second when that process accepts no connections.
+    ///
+    /// # Errors
+    /// [`RendezvousError`]; the others are not affected.
+    pub fn connect(&self, name: PeerName) -> Result<Option<ControlSocket>, RendezvousError> {
+        match self.try_connect(name) {
+            Err(Errno::CONNREFUSED) => {
+                self.remove_stale(name)?;
+                Ok(None)
+            }
+            Err(Errno::NOENT) => Ok(None),
+            Err(Errno::AGAIN | Errno::TIMEDOUT) => Err(RendezvousError::Busy { name }),
+            Err(errno) => Err(RendezvousError::System {
+                what: "connecting to",
+                place: self.place_of(name),
+                errno,
+            }),
+            Ok(socket) => Ok(Some(socket)),
+        }
+    }
+
+    fn try_connect(&self, name: PeerName) -> Result<ControlSocket, Errno> {
+        let address = self.place.address(&name.to_string())?;
+        let flags = SocketFlags::CLOEXEC;
+        let fd = rustix::net::socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None)?;
+        // A blocking connect waits for room in the backlog, for as long as the send timeout says.
+        let timeout = rustix::net::sockopt::Timeout::Send;
+        rustix::net::sockopt::set_socket_timeout(&fd, timeout, Some(CONNECT_TIMEOUT))?;
+        rustix::net::connect(&fd, &address)?;
+        let status = rustix::fs::fcntl_getfl(&fd)?;
+        rustix::fs::fcntl_setfl(&fd, status | OFlags::NONBLOCK)?;
+        Ok(ControlSocket::from_fd(fd))
+    }
+
+    /// Removes the file of a process that refuses connections. Under the lock, and after a second
+    /// look: a file appears in the folder only when its process listens already.
+    fn remove_stale(&self, name: PeerName) -> Result<(), RendezvousError> {
+        let Place::Folder { path, folder } = &self.place else { return Ok(()) };
+        let _lock = FolderLock::take(path, folder.as_fd())?;
+        if let Err(Errno::CONNREFUSED) = self.try_connect(name) {
+            unlink(path, folder.as_fd(), &name.to_string())?;
+        }
+        Ok(())
+    }
+
+    fn place_of(&self, name: PeerName) -> PathBuf {
+        match &self.place {
+            Place::Folder { path, .. } => path.join(name.to_string()),
+            Place::Abstract { prefix } => PathBuf::from(format!("@{prefix}{name}")),
+        }
+    }
+}
+
+impl Place {
+    fn address(&self, name: &str) -> Result<SocketAddrUnix, Errno> {
+        match self {
+            Place::Abstract { prefix } => {
+                SocketAddrUnix::new_abstract_name(format!("{prefix}{name}").as_bytes())
+            }
+            Place::Folder { path, folder } => {
+                let direct = path.join(name);
+                if direct.as_os_str().len() <= SOCKET_PATH_BYTES_MAX {
+                    return SocketAddrUnix::new(&direct);
+                }
+                // Too long for a socket address: through the open folder.
+                SocketAddrUnix::new(format!("/proc/self/fd/{}/{name}", folder.as_raw_fd()))
+            }
+        }
+    }
+}
+
+/// Our own socket at the meeting place, and the meeting place itself.
+///
+/// `Send` and `Sync`; made for one thread that waits in epoll on [`Rendezvous::listener`] and
+/// [`Rendezvous::arrivals`]. Dropping it removes our name.
+#[derive(Debug)]
+pub struct Rendezvous {
+    visit: Visit,
+    name: PeerName,
+    listener: OwnedFd,
+    inotify: Option<OwnedFd>,
+}
+
+impl Rendezvous {
+    /// Listens under `name` and tidies what dead processes left.
+    ///
+    /// # Errors
+    /// [`RendezvousError`] when the place cannot be trusted or the socket cannot be made.
+    pub fn join(config: &RendezvousConfig, name: PeerName) -> Result<Rendezvous, RendezvousError> {
+        let visit = Visit::open(config)?;
+        let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+        let listener =
+            rustix::net::socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None)
+                .map_err(SocketError::new("making the socket that peers connect to"))?;
+        let inotify = match &visit.place {
+            Place::Folder { path, folder } => {
+                let inotify = watch(path, folder)?;
+                listen_in_folder(&visit.place, path, folder.as_fd(), &listener, name, config)?;
+                Some(inotify)
+            }
+            Place::Abstract { .. } => {
+                let place = visit.place_of(name);
+                let address = visit.place.address(&name.to_string());
+                let address = address.map_err(system("naming", &place))?;
+                rustix::net::bind(&listener, &address).map_err(system("binding to", &place))?;
+                rustix::net::listen(&listener, BACKLOG).map_err(system("listening on", &place))?;
+                None
+            }
+        };
+        Ok(Rendezvous { visit, name, listener, inotify })
+    }
+
+    /// Our own name.
+    pub fn name(&self) -> PeerName {
+        self.name
+    }
+
+    /// The meeting place: to list and to connect.
+    pub fn visit(&self) -> &Visit {
+        &self.visit
+    }
+
+    /// Readable when somebody has connected.
+    pub fn listener(&self) -> BorrowedFd<'_> {
+        self.listener.as_fd()
+    }
+
+    /// Readable when somebody may have arrived; `None` with abstract names, where who arrives
+    /// connects.
+    pub fn arrivals(&self) -> Option<BorrowedFd<'_>> {
+        self.inotify.as_ref().map(AsFd::as_fd)
+    }
+
+    /// Accepts one connection; `None` when nobody waits (any more).
+    ///
+    /// # Errors
+    /// [`SocketError`] when no file descriptor is free; the peer stays in the queue.
+    pub fn accept(&self) -> Result<Option<ControlSocket>, SocketError> {
+        let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+        match rustix::net::accept_with(&self.listener, flags) {
+            Ok(fd) => Ok(Some(ControlSocket::from_fd(fd))),
+            Err(Errno::AGAIN | Errno::CONNABORTED | Errno::INTR) => Ok(None),
+            Err(errno) => Err(SocketError::new("accepting a peer's connection")(errno)),
+        }
+    }
+
+    /// Reads what [`Rendezvous::arrivals`] announced. When announcements were lost (the kernel's
+    /// queue holds 16 384), everybody who is there is returned.
+    ///
+    /// # Errors
+    /// [`RendezvousError`] when the folder cannot be read.
+    pub fn read_arrivals(&self) -> Result<Vec<PeerName>, RendezvousError> {
+        let Some(inotify) = &self.inotify else { return Ok(Vec::new()) };
+        let mut buffer = [MaybeUninit::uninit(); 4096];
+        let mut reader = inotify::Reader::new(inotify, &mut buffer);
+        let mut names = Vec::new();
+        // One pass is bounded; epoll is level-triggered and comes back for the rest.
+        for _ in 0..LISTED_MAX {
+            match reader.next() {
+                Ok(event) => {
+                    if event.events().contains(inotify::ReadFlags::QUEUE_OVERFLOW) {
+                        return self.visit.list();
+                    }
+                    let name = event.file_name().and_then(|name| name.to_str().ok());
+                    names.extend(name.and_then(|name| name.parse::<PeerName>().ok()));
+                }
+                Err(Errno::AGAIN) => break,
+                Err(Errno::INTR) => {}
+                Err(errno) => {
+                    let place = self.visit.place_of(self.name);
+                    return Err(system("watching the folder of", &place)(errno));
+                }
+            }
+        }
+        names.retain(|name| *name != self.name);
+        Ok(names)
+    }
+}
+
+impl Drop for Rendezvous {
+    fn drop(&mut self) {
+        if let Place::Folder { path, folder } = &self.visit.place {
+            // What cannot be removed here is removed as stale by the next process that starts.
+            let _ = unlink(path, folder.as_fd(), &self.name.to_string());
+        }
+    }
+}
+
+fn system(what: &'static str, place: &Path) -> impl FnOnce(Errno) -> RendezvousError {
+    let place = place.to_path_buf();
+    move |errno| RendezvousError::System { what, place, errno }
+}
+
+/// Opens a folder that only we (or the group) can write to; makes it first when it is not there.
+fn open_folder(
+    parent: BorrowedFd<'_>,
+    name: &Path,
+    shown: &Path,
+    access: Access,
+) -> Result<OwnedFd, RendezvousError> {
+    let mode = match access {
+        Access::SameUser => Mode::RWXU,
+        Access::Group(_) => Mode::RWXU | Mode::RWXG,
+    };
+    let made = match rustix::fs::mkdirat(parent, name, mode) {
+        Ok(()) => true,
+        Err(Errno::EXIST) => false,
+        Err(errno) => return Err(system("making the rendezvous folder", shown)(errno)),
+    };
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let folder = rustix::fs::openat(parent, name, flags, Mode::empty())
+        .map_err(system("opening the rendezvous folder", shown))?;
+    if let (true, Access::Group(gid)) = (made, access) {
+        rustix::fs::fchown(&folder, None, Some(Gid::from_raw(gid)))
+            .map_err(system("giving the group to the rendezvous folder", shown))?;
+        // The umask took the group's rights away.
+        rustix::fs::fchmod(&folder, mode).map_err(system("opening to the group", shown))?;
+    }
+    let found = rustix::fs::fstat(&folder).map_err(system("looking at", shown))?;
+    let own = rustix::process::geteuid().as_raw();
+    let others = match access {
+        Access::SameUser => 0o077,
+        Access::Group(_) => 0o007,
+    };
+    let of_group = matches!(access, Access::Group(gid) if gid == found.st_gid);
+    let untrusted =
+        |found: String| Err(RendezvousError::Untrusted { path: shown.to_path_buf(), found });
+    if found.st_uid != own && !of_group {
+        return untrusted(format!("it belongs to user {}, not to {own}", found.st_uid));
+    }
+    if found.st_mode & others != 0 {
+        return untrusted(format!("its mode {:04o} lets others in", found.st_mode & 0o7777));
+    }
+    Ok(folder)
+}
+
+/// The lock of a rendezvous folder (an flock on the folder itself: no file is left behind).
+struct FolderLock<'a>(BorrowedFd<'a>);
+
+impl<'a> FolderLock<'a> {
+    fn take(path: &Path, folder: BorrowedFd<'a>) -> Result<FolderLock<'a>, RendezvousError> {
+        for _ in 0..LOCK_TRIES_MAX {
+            match rustix::fs::flock(folder, FlockOperation::NonBlockingLockExclusive) {
+                Ok(()) => return Ok(FolderLock(folder)),
+                Err(Errno::WOULDBLOCK) => std::thread::sleep(Duration::from_millis(1)),
+                Err(Errno::INTR) => {}
+                Err(errno) => return Err(system("locking", path)(errno)),
+            }
+        }
+        Err(RendezvousError::Locked { path: path.to_path_buf() })
+    }
+}
+
+impl Drop for FolderLock<'_> {
+    fn drop(&mut self) {
+        // Closing the folder, at the latest at our end, unlocks it too.
+        let _ = rustix::fs::flock(self.0, FlockOperation::Unlock);
+    }
+}
+
+/// Binds and listens under a temporary name, then renames: who sees the name can connect.
+fn listen_in_folder(
+    place: &Place,
+    path: &Path,
+    folder: BorrowedFd<'_>,
+    listener: &OwnedFd,
+    name: PeerName,
+    config: &RendezvousConfig,
+) -> Result<(), RendezvousError> {
+    let _lock = FolderLock::take(path, folder)?;
+    // Temporary names exist only under the lock: those that are here now are of dead processes.
+    for entry in folder_entries(path, folder)? {
+        if entry.strip_prefix('.').is_some_and(|rest| rest.parse::<PeerName>().is_ok()) {
+            unlink(path, folder, &entry)?;
+        }
+    }
+    let temporary = format!(".{name}");
+    let shown = path.join(&temporary);
+    let address = place.address(&temporary).map_err(system("naming", &shown))?;
+    rustix::net::bind(listener, &address).map_err(system("binding to", &shown))?;
+    let finish = || {
+        if let Access::Group(gid) = config.access {
+            let gid = Some(Gid::from_raw(gid));
+            let flags = AtFlags::SYMLINK_NOFOLLOW;
+            rustix::fs::chownat(folder, &temporary, None, gid, flags)?;
+            let mode = Mode::from_raw_mode(0o660);
+            rustix::fs::chmodat(folder, &temporary, mode, AtFlags::empty())?;
+        }
+        rustix::net::listen(listener, BACKLOG)?;
+        rustix::fs::renameat(folder, &temporary, folder, name.to_string())
+    };
+    finish().map_err(|errno| {
+        let _ = unlink(path, folder, &temporary);
+        system("listening on", &shown)(errno)
+    })
+}
+
+fn unlink(path: &Path, folder: BorrowedFd<'_>, name: &str) -> Result<(), RendezvousError> {
+    match rustix::fs::unlinkat(folder, name, AtFlags::empty()) {
+        Ok(()) | Err(Errno::NOENT) => Ok(()),
+        Err(errno) => Err(system("removing the stale socket", &path.join(name))(errno)),
+    }
+}
+
+fn folder_entries(path: &Path, folder: BorrowedFd<'_>) -> Result<Vec<String>, RendezvousError> {
+    let read = system("reading the rendezvous folder", path);
+    let entries = (|| {
+        let mut names = Vec::new();
+        for entry in rustix::fs::Dir::read_from(folder)?.take(4 * LISTED_MAX) {
+            if let Ok(name) = entry?.file_name().to_str() {
+                names.push(name.to_string());
+            }
+        }
+        Ok(names)
+    })();
+    entries.map_err(read)
+}
+
+fn watch(path: &Path, folder: &OwnedFd) -> Result<OwnedFd, RendezvousError> {
+    let flags = inotify::CreateFlags::CLOEXEC | inotify::CreateFlags::NONBLOCK;
+    let inotify = inotify::init(flags).map_err(system("making an inotify watch for", path))?;
+    // Through the descriptor: the folder that was checked, whatever its path names by now.
+    let checked = format!("/proc/self/fd/{}", folder.as_raw_fd());
+    let events = inotify::WatchFlags::MOVED_TO | inotify::WatchFlags::ONLYDIR;
+    inotify::add_watch(&inotify, checked, events).map_err(system("watching", path))?;
+    Ok(inotify)
+}
+
+/// Who listens under our prefix, from the kernel's table of sockets.
+fn list_abstract(prefix: &str) -> Result<Vec<PeerName>, RendezvousError> {
+    let table = Path::new("/proc/net/unix");
+    let failed = |error: &std::io::Error| {
+        let errno = Errno::from_io_error(error).unwrap_or(Errno::IO);
+        system("reading", table)(errno)
+    };
+    let file = std::fs::File::open(table).map_err(|error| failed(&error))?;
+    let wanted = format!("@{prefix}");
+    let mut names = Vec::new();
+    for line in BufReader::new(file.take(SOCKET_TABLE_BYTES_MAX)).split(b'\n') {
+        let line = line.map_err(|error| failed(&error))?;
+        let line = String::from_utf8_lossy(&line);
+        names.extend(listening_name(&line, &wanted));
+        if names.len() == LISTED_MAX {
+            break;
+        }
+    }
+    Ok(names)
+}
+
+/// `Num RefCount Protocol Flags Type St Inode Path`; flag 0x10000 says that it listens.
+fn listening_name(line: &str, wanted: &str) -> Option<PeerName> {
+    let mut columns = line.split_ascii_whitespace();
+    let flags = u32::from_str_radix(columns.nth(3)?, 16).ok()?;
+    let path = columns.nth(3)?;
+    (flags & 0x1_0000 != 0).then_some(())?;
+    path.strip_prefix(wanted)?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::socket::{FRAME_BYTES_MAX, Received};
+
+    /// A folder of this test's own; removed at the end.
+    struct Scratch(PathBuf);
+
+    impl Scratch {
+        fn new(test: &str) -> Scratch {
+            let unique = format!("crossdock-{test}-{}", PeerName::random().unwrap());
+            Scratch(std::env::temp_dir().join(unique))
+        }
+
+        fn config(&self) -> RendezvousConfig {
+            RendezvousConfig {
+                location: Location::Folder(self.0.clone()),
+                domain_id: 7,
+                access: Access::SameUser,
+            }
+        }
+
+        fn files(&self) -> usize {
+            std::fs::read_dir(self.0.join("7")).unwrap().count()
+        }
+    }
+
+    impl Drop for Scratch {
+        fn drop(&mut self) {
+            let _ = std::fs::remove_dir_all(&self.0);
+        }
+    }
+
+    fn abstract_config() -> RendezvousConfig {
+        // A domain of its own: the test binary's other threads and other binaries stay out.
+        let domain_id = std::process::id();
+        RendezvousConfig { location: Location::Abstract, domain_id, access: Access::SameUser }
+    }
+
+    fn wait_readable(fd: BorrowedFd<'_>) {
+        let mut polled =
+            [rustix::event::PollFd::from_borrowed_fd(fd, rustix::event::PollFlags::IN)];
+        let limit = rustix::event::Timespec { tv_sec: 10, tv_nsec: 0 };
+        assert_eq!(rustix::event::poll(&mut polled, Some(&limit)).unwrap(), 1);
+    }
+
+    #[test]
+    fn who_is_there_hears_of_an_arrival_and_can_connect() {
+        let scratch = Scratch::new("arrival");
+        let a = Rendezvous::join(&scratch.config(), PeerName::random().unwrap()).unwrap();
+        let b = Rendezvous::join(&scratch.config(), PeerName::random().unwrap()).unwrap();
+        wait_readable(a.arrivals().unwrap());
+        assert_eq!(a.read_arrivals().unwrap(), [b.name()]);
+        let to_b = a.visit().connect(b.name()).unwrap().unwrap();
+        let from_a = b.accept().unwrap().unwrap();
+        let _ = to_b.send(b"hello", &[]).unwrap();
+        let mut buffer = [0; FRAME_BYTES_MAX];
+        assert!(matches!(from_a.receive(&mut buffer).unwrap(), Received::Frame { len: 5, .. }));
+        assert_eq!(b.visit().list().unwrap().len(), 2);
+        drop((a, b));
+        assert_eq!(scratch.files(), 0);
+    }
+
+    #[test]
+    fn whoever_is_refused_removes_the_stale_file() {
+        let scratch = Scratch::new("stale");
+        let a = Rendezvous::join(&scratch.config(), PeerName::random().unwrap()).unwrap();
+        let dead = PeerName::random().unwrap();
+        let file = scratch.0.join("7").join(dead.to_string());
+        drop(std::os::unix::net::UnixListener::bind(&file).unwrap());
+        assert_eq!(scratch.files(), 2);
+        assert!(a.visit().connect(dead).unwrap().is_none());
+        assert_eq!(scratch.files(), 1);
+        assert!(a.visit().connect(dead).unwrap().is_none());
+    }
+
+    #[test]
+    fn the_next_start_removes_what_died_between_bind_and_rename() {
+        let scratch = Scratch::new("halfway");
+        drop(Visit::open(&scratch.config()).unwrap());
+        let half = scratch.0.join("7").join(format!(".{}", PeerName::random().unwrap()));
+        drop(std::os::unix::net::UnixListener::bind(half).unwrap());
+        let a = Rendezvous::join(&scratch.config(), PeerName::random().unwrap()).unwrap();
+        assert_eq!(scratch.files(), 1);
+        drop(a);
+        assert_eq!(scratch.files(), 0);
+    }
+
+    #[test]
+    fn a_folder_that_others_can_enter_is_refused() {
+        let scratch = Scratch::new("open");
+        std::fs::create_dir(&scratch.0).unwrap();
+        let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        std::fs::set_permissions(&scratch.0, mode).unwrap();
+        let error = Visit::open(&scratch.config()).unwrap_err().to_string();
+        assert!(error.contains("0755") && error.contains("XDG_RUNTIME_DIR"), "{error}");
+    }
+
+    #[test]
+    fn a_link_in_the_place_of_the_folder_is_refused() {
+        let scratch = Scratch::new("link");
+        std::os::unix::fs::symlink("/tmp", &scratch.0).unwrap();
+        assert!(Visit::open(&scratch.config()).is_err());
+        std::fs::remove_file(&scratch.0).unwrap();
+    }
+
+    #[test]
+    fn a_path_longer_than_a_socket_address_works() {
+        let mut scratch = Scratch::new("long");
+        let outer = scratch.0.clone();
+        std::fs::create_dir(&outer).unwrap();
+        scratch.0 = outer.join("x".repeat(120));
+        let a = Rendezvous::join(&scratch.config(), PeerName::random().unwrap()).unwrap();
+        assert!(a.visit().connect(a.name()).unwrap().is_some());
+        drop(a);
+        scratch.0 = outer;
+    }
+
+    #[test]
+    fn abstract_names_are_found_in_the_kernels_table_and_vanish() {
+        let a = Rendezvous::join(&abstract_config(), PeerName::random().unwrap()).unwrap();
+        let visit = Visit::open(&abstract_config()).unwrap();
+        assert!(visit.list().unwrap().contains(&a.name()));
+        assert!(visit.connect(a.name()).unwrap().is_some());
+        let name = a.name();
+        drop(a);
+        assert!(!visit.list().unwrap().contains(&name));
+        assert!(visit.connect(name).unwrap().is_none());
+    }
+
+    #[test]
+    fn a_bound_socket_that_does_not_listen_yet_is_not_listed() {
+        let name = "00112233445566778899aabbccddeeff";
+        let line = |flags| format!("0: 00000002 00000000 {flags} 0005 01 1234 @crossdock/{name}");
+        assert!(listening_name(&line("00010000"), "@crossdock/").is_some());
+        assert!(listening_name(&line("00000000"), "@crossdock/").is_none());
+        assert!(listening_name("Num RefCount Protocol Flags Type St Inode Path", "@").is_none());
+    }
+
+    #[test]
+    fn names_survive_their_text_form_and_nothing_else_parses() {
+        let name = PeerName::random().unwrap();
+        assert_eq!(name.to_string().parse::<PeerName>().unwrap(), name);
+        for text in ["", "+0112233445566778899aabbccddeeff", "00112233445566778899AABBCCDDEEFF"] {
+            assert!(text.parse::<PeerName>().is_err(), "{text}");
+        }
+    }
+}

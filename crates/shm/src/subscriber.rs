@@ -1,0 +1,542 @@
+//! A subscriber's data path: peek, take, skip, arm.
+//!
+//! The protocol's subscriber rules (S1..S6 in `protocol`). Everything read from the ring is another process's word:
+//! it is checked, and a publisher that is caught lying is cut off. It must not know sockets, topics or types.
+
+use crate::control::{Attached, RingGeometry};
+use crate::descriptor::{Descriptor, Meta};
+use crate::futex;
+use crate::home::{Home, SEGMENTS_MAX};
+use crate::memory::{Access, MapRef, MapSlice, OpenMemoryError, map_received};
+use crate::protocol::{Conn, Corruption, FIELDS, GONE, HOLDS_MAX, Head, Peek, Ring, Slot};
+use crate::publisher::{HEAD_AT, SLOTS_AT, SLOTS_MAX};
+use crate::sample::RawSample;
+use crate::tables::{ArmedLease, ConnLease, Kind, Preamble};
+use rustix::fd::BorrowedFd;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+/// Looks at the ring that one call makes at most while a fast publisher laps it; each one moves on.
+const LOOKS_MAX: usize = 64;
+
+/// What a subscriber brings to a connection.
+#[derive(Debug)]
+pub struct SubscriberConfig {
+    /// Names the subscriber in errors.
+    pub label: String,
+    /// Names the publisher in errors.
+    pub publisher: String,
+    /// Its connection; the peer was told its place.
+    pub conn: ConnLease,
+    /// Its armed bit, if it is triggering; the peer was told its place.
+    pub armed: Option<ArmedLease>,
+    /// Keep last: messages further behind the newest one are skipped and counted. `u64::MAX`: keep all.
+    pub depth: u64,
+    /// Does the publisher wait for it? The same as the peer was told.
+    pub reliable: bool,
+    /// Samples that it may hold, at most what the geometry says.
+    pub holds: usize,
+    /// Most bytes that this process maps of one publisher.
+    pub memory_limit_bytes: u64,
+}
+
+/// Why a subscriber cannot be connected.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ConnectError {
+    /// The publisher's numbers make no sense.
+    #[error("publisher `{publisher}` offers {what} {value}, allowed is {allowed}; it is at fault")]
+    BadGeometry {
+        /// The publisher's label.
+        publisher: String,
+        /// Which number.
+        what: &'static str,
+        /// The number.
+        value: u64,
+        /// What is allowed.
+        allowed: String,
+    },
+    /// The publisher's memory is refused.
+    #[error(transparent)]
+    Memory(#[from] OpenMemoryError),
+}
+
+/// Why a further segment is refused.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum AddSegmentError {
+    /// A number that does not exist or is in use.
+    #[error(
+        "publisher `{publisher}` sent segment {index}, expected is a new one from 1 to {limit}; it is at fault"
+    )]
+    BadIndex {
+        /// The publisher's label.
+        publisher: String,
+        /// The number.
+        index: u32,
+        /// The largest number.
+        limit: usize,
+    },
+    /// The publisher's memory is refused.
+    #[error(transparent)]
+    Memory(#[from] OpenMemoryError),
+}
+
+/// Why nothing could be taken.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum TakeError {
+    /// The subscriber keeps as many samples as agreed.
+    #[error(
+        "subscriber `{subscriber}` already keeps all {holds} samples it may; drop one, or agree on more holds"
+    )]
+    AllHoldsInUse {
+        /// The subscriber's label.
+        subscriber: String,
+        /// The number agreed.
+        holds: usize,
+    },
+    /// The publisher broke the protocol; the connection is cut off for good.
+    #[error(
+        "publisher `{publisher}` is corrupt ({fault:?} at message {seq}); subscriber `{subscriber}` has cut it off"
+    )]
+    Corrupt {
+        /// The subscriber's label.
+        subscriber: String,
+        /// The publisher's label.
+        publisher: String,
+        /// The message looked for.
+        seq: u64,
+        /// What was found.
+        fault: Corruption,
+    },
+    /// This is a forked child.
+    #[error(
+        "subscriber `{subscriber}` belongs to the parent process; a forked child must open its own"
+    )]
+    Forked {
+        /// The subscriber's label.
+        subscriber: String,
+    },
+}
+
+/// Messages that a subscriber did not get, by cause.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Losses {
+    /// Evicted before they were taken (a reliable publisher evicts none).
+    pub lapped: u64,
+    /// Further behind the newest one than the subscriber's own depth.
+    pub keep_last: u64,
+    /// Passed over on request; not lost.
+    pub skipped: u64,
+    /// 1 once the publisher was found corrupt.
+    pub corrupt: u64,
+}
+
+#[derive(Debug)]
+struct Shared {
+    home: Arc<Home>,
+    publisher: String,
+    memory_limit_bytes: u64,
+    mapped_bytes: AtomicU64,
+    alive: AtomicBool,
+}
+
+/// The half of a subscriber that the control thread uses; `Send + Sync`.
+#[derive(Clone, Debug)]
+pub struct SubscriberControl(Arc<Shared>);
+
+impl SubscriberControl {
+    /// Maps a further segment of the publisher; acknowledge it to the publisher afterwards.
+    pub fn add_segment(
+        &self,
+        index: u32,
+        bytes: u64,
+        fd: BorrowedFd<'_>,
+    ) -> Result<(), AddSegmentError> {
+        let shared = &*self.0;
+        let bad = || AddSegmentError::BadIndex {
+            publisher: shared.publisher.clone(),
+            index,
+            limit: SEGMENTS_MAX - 1,
+        };
+        if index == 0 || index as usize >= SEGMENTS_MAX {
+            return Err(bad());
+        }
+        // Address space of all segments together; one limit each, since each may hold the whole limit.
+        let limit = shared.memory_limit_bytes;
+        let mapping = map_received(&shared.publisher, fd, bytes, limit, Access::Read)?;
+        Preamble::check(&shared.publisher, &mapping, Kind::Segment)?;
+        shared.mapped_bytes.fetch_add(bytes, Ordering::Relaxed);
+        shared.home.add_segment(index as usize, mapping).then_some(()).ok_or_else(bad)
+    }
+
+    /// The publisher is gone: what is in the ring can still be taken.
+    pub fn publisher_gone(&self) {
+        self.0.alive.store(false, Ordering::Release);
+    }
+
+    /// The subscriber was dropped and none of its samples is left: now, not earlier, the publisher may be told
+    /// to detach it.
+    pub fn is_released(&self) -> bool {
+        let home = &self.0.home;
+        home.in_child() || home.is_closed() && home.conn().holds_nothing()
+    }
+}
+
+/// Reads the messages of one publisher.
+///
+/// `Send`, not `Sync`. No call blocks, locks or allocates; the only system call is the wake-up of a publisher that
+/// waits for this very subscriber.
+#[derive(Debug)]
+pub struct RingSubscriber {
+    label: String,
+    shared: Arc<Shared>,
+    head: MapRef<Head>,
+    slots: MapSlice<Slot>,
+    conn: MapRef<Conn>,
+    armed: Option<ArmedLease>,
+    next: u64,
+    joined: u64,
+    depth: u64,
+    reliable: bool,
+    holds: usize,
+    losses: Losses,
+    fault: Option<Corruption>,
+    not_sync: std::marker::PhantomData<std::cell::Cell<()>>,
+}
+
+fn check_geometry(
+    config: &SubscriberConfig,
+    geometry: &RingGeometry,
+) -> Result<(usize, usize), ConnectError> {
+    let bad = |what: &'static str, value: u64, allowed: String| ConnectError::BadGeometry {
+        publisher: config.publisher.clone(),
+        what,
+        value,
+        allowed,
+    };
+    let slots = geometry.slots as usize;
+    if !slots.is_power_of_two() || slots > SLOTS_MAX {
+        let allowed = format!("a power of two up to {SLOTS_MAX}");
+        return Err(bad("slots", u64::from(geometry.slots), allowed));
+    }
+    let slot_end = SLOTS_AT + (slots * size_of::<Slot>()) as u64;
+    if geometry.ring_bytes < slot_end {
+        let allowed = format!("at least {slot_end} for its slots");
+        return Err(bad("ring bytes", geometry.ring_bytes, allowed));
+    }
+    let holds = geometry.holds as usize;
+    if holds == 0 || holds > HOLDS_MAX {
+        return Err(bad("holds", u64::from(geometry.holds), format!("1 to {HOLDS_MAX}")));
+    }
+    Ok((slots, holds.min(config.holds.max(1))))
+}
+
+impl RingSubscriber {
+    /// Maps a ring and starts where the publisher said. Allocates, maps, makes system calls.
+    pub fn connect(
+        config: SubscriberConfig,
+        ring: BorrowedFd<'_>,
+        geometry: RingGeometry,
+        attached: Attached,
+    ) -> Result<Self, ConnectError> {
+        let (slots, holds) = check_geometry(&config, &geometry)?;
+        let bytes = geometry.ring_bytes;
+        let limit = config.memory_limit_bytes;
+        let mapping = map_received(&config.publisher, ring, bytes, limit, Access::Read)?;
+        Preamble::check(&config.publisher, &mapping, Kind::Ring)?;
+        let small = || OpenMemoryError::TooSmall {
+            label: config.publisher.clone(),
+            bytes,
+            wanted: SLOTS_AT,
+        };
+        let head = MapRef::new(&mapping, HEAD_AT).ok_or_else(small)?;
+        let slots = MapSlice::new(&mapping, SLOTS_AT, slots).ok_or_else(small)?;
+        let conn = config.conn.conn().clone();
+        let home = Home::for_ring(config.conn.clone());
+        home.add_segment(0, mapping);
+        let shared = Arc::new(Shared {
+            home,
+            publisher: config.publisher,
+            memory_limit_bytes: limit,
+            mapped_bytes: AtomicU64::new(bytes),
+            alive: AtomicBool::new(true),
+        });
+        let mut subscriber = RingSubscriber {
+            label: config.label,
+            shared,
+            head,
+            slots,
+            conn,
+            armed: config.armed,
+            next: attached.start.clamp(1, GONE - 1),
+            joined: attached.joined,
+            depth: config.depth.max(1),
+            reliable: config.reliable,
+            holds,
+            losses: Losses::default(),
+            fault: None,
+            not_sync: std::marker::PhantomData,
+        };
+        subscriber.move_cursor();
+        Ok(subscriber)
+    }
+
+    #[inline(always)]
+    fn ring(&self) -> Ring<'_> {
+        Ring { head: &self.head, slots: &self.slots }
+    }
+
+    /// The half for the control thread.
+    pub fn control(&self) -> SubscriberControl {
+        SubscriberControl(self.shared.clone())
+    }
+
+    /// Names the subscriber in errors.
+    pub fn label(&self) -> &str {
+        &self.label
+    }
+
+    /// Rule S4. Wakes the publisher if it waits for this step.
+    #[inline]
+    fn move_cursor(&mut self) {
+        let waiting = self.reliable.then_some(&self.head.waiting);
+        if self.conn.move_cursor(self.next, waiting) {
+            futex::wake_all(futex::low_half(&self.conn.cursor));
+        }
+    }
+
+    #[cold]
+    fn cut_off(&mut self, fault: Corruption) -> TakeError {
+        self.fault = Some(fault);
+        self.losses.corrupt = 1;
+        TakeError::Corrupt {
+            subscriber: self.label.clone(),
+            publisher: self.shared.publisher.clone(),
+            seq: self.next,
+            fault,
+        }
+    }
+
+    #[cold]
+    fn refusal(&mut self) -> TakeError {
+        match self.fault {
+            Some(fault) => self.cut_off(fault),
+            None => TakeError::Forked { subscriber: self.label.clone() },
+        }
+    }
+
+    /// How many of the messages `self.next..to` this subscriber was entitled to.
+    fn entitled(&self, to: u64) -> u64 {
+        // Relaxed: the mark that was seen, or the head, comes after it (`Ring::open`).
+        let opened = self.head.opened.load(Ordering::Relaxed);
+        let first = self.next.max(self.joined).max(opened.min(to));
+        to.saturating_sub(first)
+    }
+
+    /// Rule S2: `next` is gone.
+    #[cold]
+    fn lapped(&mut self) -> Result<(), TakeError> {
+        match self.ring().oldest(self.next) {
+            Ok(oldest) => {
+                self.losses.lapped += self.entitled(oldest);
+                self.next = oldest;
+                self.move_cursor();
+                Ok(())
+            }
+            Err(fault) => Err(self.cut_off(fault)),
+        }
+    }
+
+    /// Keep last: true if messages were passed over.
+    #[inline]
+    fn keep_last(&mut self) -> Result<bool, TakeError> {
+        if self.depth >= self.slots.len() as u64 {
+            return Ok(false);
+        }
+        let newest = self.ring().newest();
+        let oldest = newest.saturating_add(1).saturating_sub(self.depth);
+        if self.next >= oldest {
+            return Ok(false);
+        }
+        if newest & GONE != 0 {
+            return Err(self.cut_off(Corruption::TailAhead));
+        }
+        self.losses.keep_last += self.entitled(oldest);
+        self.next = oldest;
+        self.move_cursor();
+        Ok(true)
+    }
+
+    /// Moves on to a message that is there. False: there is none.
+    #[inline]
+    fn find(&mut self) -> Result<bool, TakeError> {
+        if self.fault.is_some() || self.shared.home.in_child() {
+            return Err(self.refusal());
+        }
+        for _ in 0..LOOKS_MAX {
+            match self.ring().peek(self.next) {
+                Peek::Empty => return Ok(false),
+                Peek::Lapped => self.lapped()?,
+                Peek::Ready => {
+                    if !self.keep_last()? {
+                        return Ok(true);
+                    }
+                }
+            }
+        }
+        // The publisher laps this subscriber faster than it looks; the next call goes on.
+        Ok(false)
+    }
+
+    /// The oldest message that was not taken, held until the sample is dropped. `None`: there is none.
+    #[inline]
+    pub fn take(&mut self) -> Result<Option<RawSample>, TakeError> {
+        for _ in 0..LOOKS_MAX {
+            if !self.find()? {
+                return Ok(None);
+            }
+            let Some(hold) = self.conn.free_hold(self.holds) else {
+                let (subscriber, holds) = (self.label.clone(), self.holds);
+                return Err(TakeError::AllHoldsInUse { subscriber, holds });
+            };
+            let seq = self.next;
+            let Some(words) = self.ring().take(seq, hold) else {
+                self.lapped()?;
+                continue;
+            };
+            let sample = self.believe(hold, seq, &words);
+            return match sample {
+                Ok(sample) => {
+                    self.next = seq + 1;
+                    self.move_cursor();
+                    Ok(Some(sample))
+                }
+                Err(fault) => {
+                    Conn::drop_hold(hold);
+                    Err(self.cut_off(fault))
+                }
+            };
+        }
+        Ok(None)
+    }
+
+    #[inline(always)]
+    fn believe(
+        &self,
+        hold: &AtomicU64,
+        seq: u64,
+        words: &[u64; FIELDS],
+    ) -> Result<RawSample, Corruption> {
+        let descriptor = Descriptor::from_words(seq, words).ok_or(Corruption::BadCheck)?;
+        let sample = RawSample::new(&self.shared.home, hold, seq, &descriptor);
+        sample.ok_or(Corruption::OutsideMemory)
+    }
+
+    /// What travels with the message that `take` would give, without taking it.
+    #[inline]
+    pub fn peek(&mut self) -> Result<Option<Meta>, TakeError> {
+        for _ in 0..LOOKS_MAX {
+            if !self.find()? {
+                return Ok(None);
+            }
+            if let Some(words) = self.ring().read(self.next) {
+                return match Descriptor::from_words(self.next, &words) {
+                    Some(descriptor) => Ok(Some(descriptor.meta)),
+                    None => Err(self.cut_off(Corruption::BadCheck)),
+                };
+            }
+        }
+        Ok(None)
+    }
+
+    /// Is there a message (or a loss to count)? One load of the slot.
+    #[inline]
+    pub fn is_ready(&self) -> bool {
+        self.fault.is_none()
+            && !self.shared.home.in_child()
+            && self.ring().peek(self.next) != Peek::Empty
+    }
+
+    /// Passes over the oldest message that was not taken; true if there was one.
+    #[inline]
+    pub fn skip(&mut self) -> Result<bool, TakeError> {
+        if !self.find()? {
+            return Ok(false);
+        }
+        self.next += 1;
+        self.losses.skipped += 1;
+        self.move_cursor();
+        Ok(true)
+    }
+
+    /// Passes over everything but the newest message; answers how many were passed over.
+    pub fn skip_to_newest(&mut self) -> Result<u64, TakeError> {
+        if !self.find()? {
+            return Ok(0);
+        }
+        let newest = self.ring().newest();
+        if newest & GONE != 0 {
+            return Err(self.cut_off(Corruption::TailAhead));
+        }
+        let skipped = newest.saturating_sub(self.next);
+        if skipped > 0 {
+            self.next = newest;
+            self.losses.skipped += skipped;
+            self.move_cursor();
+        }
+        Ok(skipped)
+    }
+
+    /// Asks to be woken by the next message. True: one is there already, do not sleep.
+    ///
+    /// A subscriber that is not triggering is never woken and answers whether a message is there.
+    #[inline]
+    pub fn arm(&self) -> bool {
+        if self.fault.is_some() || self.shared.home.in_child() {
+            return false;
+        }
+        match &self.armed {
+            Some(lease) => {
+                let (word, bit) = lease.word();
+                self.ring().arm(word, bit, self.next)
+            }
+            None => self.is_ready(),
+        }
+    }
+
+    /// Messages that it did not get, by cause.
+    pub fn losses(&self) -> Losses {
+        self.losses
+    }
+
+    /// Messages lost: lapped and beyond the own depth.
+    pub fn lost(&self) -> u64 {
+        self.losses.lapped + self.losses.keep_last
+    }
+
+    /// Sequence number that it looks for next.
+    pub fn next(&self) -> u64 {
+        self.next
+    }
+
+    /// Sequence number of the newest message in the ring; 0 before the first.
+    pub fn last(&self) -> u64 {
+        match self.shared.home.in_child() {
+            true => 0,
+            false => self.ring().newest(),
+        }
+    }
+
+    /// Is the publisher there and believed? What it left in the ring can be taken in any case.
+    pub fn alive(&self) -> bool {
+        self.fault.is_none() && self.shared.alive.load(Ordering::Acquire)
+    }
+}
+
+impl Drop for RingSubscriber {
+    fn drop(&mut self) {
+        self.shared.home.close();
+    }
+}

@@ -1,0 +1,518 @@
+//! The memory objects of a process beside its rings: connections, bells, and what a pair of processes shares.
+//!
+//! - `ConnTable`: one per process, read-only for peers: what this process's subscribers say to publishers.
+//! - `BellMemory`: one per process, writable for the peers whose publishers trigger it: the words that its
+//!   executors sleep on (docs/decisions/0001-doorbell-memory.md).
+//! - `PairMemory`: one per pair of processes, made by the subscribing one, writable for both: ready bits,
+//!   armed bits, relayed wake-ups.
+//!
+//! Each has a fixed size and a version word, so nothing about it is negotiated. Untouched pages cost
+//! nothing. It must not know topics.
+
+use crate::memory::{
+    Access, CreateMemoryError, MapRef, MapSlice, Mapping, OpenMemoryError, OwnMemory, PAGE_BYTES,
+    Shared, Writers, map_received,
+};
+use crate::protocol::{ARMED_WORDS, ArmedLine, Bell, Conn, ReadyLine, RelayLine};
+use crate::sync::{AtomicU64, Ordering};
+use rustix::fd::BorrowedFd;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Connections of one process: 2 MiB of which only used pages exist.
+pub(crate) const CONNS_MAX: usize = 16_384;
+/// Executors of one process.
+pub(crate) const BELLS_MAX: usize = 512;
+/// Executors of one process that one other process triggers.
+pub(crate) const READY_LINES_MAX: usize = 64;
+/// Lines of armed bits in one pair memory: at least one per publisher of the peer.
+pub(crate) const ARMED_LINES_MAX: usize = 4096;
+
+/// Changes with every change of any shared layout of this crate.
+pub const LAYOUT_VERSION: u64 = 1;
+
+const MAGIC: u64 = 0x0078_646f_636b_0000; // "xdock", low 16 bits: kind
+
+/// First words of every memory object.
+#[repr(C, align(64))]
+#[derive(Debug)]
+pub(crate) struct Preamble {
+    magic: AtomicU64,
+    version: AtomicU64,
+    reserved: [AtomicU64; 6],
+}
+
+const _: () = assert!(size_of::<Preamble>() == 64);
+
+// SAFETY: repr(C), atomics only.
+unsafe impl Shared for Preamble {}
+// SAFETY: repr(C); the fields that peers write are atomics, the reserved words are never read.
+unsafe impl Shared for Bell {}
+// SAFETY: repr(C), atomics only.
+unsafe impl Shared for Conn {}
+// SAFETY: repr(C), atomics only.
+unsafe impl Shared for ReadyLine {}
+// SAFETY: repr(C), atomics only.
+unsafe impl Shared for RelayLine {}
+// SAFETY: repr(C), atomics only.
+unsafe impl Shared for ArmedLine {}
+// SAFETY: repr(C); the fields that are read are atomics, the reserved words are never read.
+unsafe impl Shared for crate::protocol::Head {}
+// SAFETY: repr(C), atomics only.
+unsafe impl Shared for crate::protocol::Slot {}
+// SAFETY: an atomic.
+unsafe impl Shared for AtomicU64 {}
+
+/// What a memory object holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Ring = 1,
+    Conns = 2,
+    Bells = 3,
+    Pair = 4,
+    Segment = 5,
+}
+
+impl Preamble {
+    /// Maker: writes what the object is.
+    pub(crate) fn write(mapping: &Arc<Mapping>, kind: Kind) {
+        if let Some(preamble) = MapRef::<Preamble>::new(mapping, 0) {
+            preamble.version.store(LAYOUT_VERSION, Ordering::Relaxed);
+            // Release pairs with the Acquire in `check`; peers get the object over a socket later anyway.
+            preamble.magic.store(MAGIC | kind as u64, Ordering::Release);
+        }
+    }
+
+    /// Receiver: is it what it shall be, in this version?
+    pub(crate) fn check(
+        label: &str,
+        mapping: &Arc<Mapping>,
+        kind: Kind,
+    ) -> Result<(), OpenMemoryError> {
+        let refused = |found: String| OpenMemoryError::Layout {
+            label: label.to_owned(),
+            found,
+            expected: format!("{kind:?} in layout version {LAYOUT_VERSION}"),
+        };
+        let preamble = MapRef::<Preamble>::new(mapping, 0)
+            .ok_or_else(|| refused("is too small for a preamble".to_owned()))?;
+        let magic = preamble.magic.load(Ordering::Acquire);
+        if magic != MAGIC | kind as u64 {
+            return Err(refused(format!("starts with {magic:#018x}")));
+        }
+        let version = preamble.version.load(Ordering::Relaxed);
+        if version != LAYOUT_VERSION {
+            return Err(refused(format!("has layout version {version}")));
+        }
+        Ok(())
+    }
+}
+
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // A panic elsewhere leaves these tables consistent: every change is one statement.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Numbers that are handed out and come back.
+#[derive(Debug)]
+struct Numbers {
+    next: u32,
+    end: u32,
+    free: Vec<u32>,
+}
+
+impl Numbers {
+    fn new(end: usize) -> Self {
+        Numbers { next: 0, end: end as u32, free: Vec::new() }
+    }
+
+    fn take(&mut self) -> Option<u32> {
+        self.free.pop().or_else(|| {
+            (self.next < self.end).then(|| {
+                self.next += 1;
+                self.next - 1
+            })
+        })
+    }
+}
+
+/// Why a place in one of these tables could not be had.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum AllocateError {
+    /// All places are taken.
+    #[error("all {limit} places for {what} are taken; close ports or split the process")]
+    Full {
+        /// What the table holds.
+        what: &'static str,
+        /// Its size.
+        limit: usize,
+    },
+}
+
+// ---- connections ---------------------------------------------------------------------------------
+
+#[derive(Debug)]
+struct ConnShared {
+    memory: OwnMemory,
+    numbers: Mutex<Numbers>,
+}
+
+/// The connections of this process's subscribers, read-only for peers.
+///
+/// Any thread; allocates in `allocate` only.
+#[derive(Clone, Debug)]
+pub struct ConnTable(Arc<ConnShared>);
+
+/// One connection: one subscriber of this process and one publisher of a peer. Clones share it; the place is
+/// used again when the last one is gone, so a control thread keeps one until the peer has confirmed.
+#[derive(Clone, Debug)]
+pub struct ConnLease(Arc<ConnPlace>);
+
+#[derive(Debug)]
+struct ConnPlace {
+    table: ConnTable,
+    index: u32,
+    conn: MapRef<Conn>,
+}
+
+impl ConnTable {
+    /// Makes the table: one descriptor, one mapping.
+    pub fn create(label: &str) -> Result<Self, CreateMemoryError> {
+        let bytes = PAGE_BYTES + CONNS_MAX * size_of::<Conn>();
+        let memory = OwnMemory::create(label, bytes as u64, Writers::Maker)?;
+        Preamble::write(memory.mapping(), Kind::Conns);
+        let numbers = Mutex::new(Numbers::new(CONNS_MAX));
+        Ok(ConnTable(Arc::new(ConnShared { memory, numbers })))
+    }
+
+    /// The read-only descriptor that peers get.
+    pub fn fd(&self) -> BorrowedFd<'_> {
+        self.0.memory.fd()
+    }
+
+    /// A free connection, with nothing held and not started.
+    pub fn allocate(&self) -> Result<ConnLease, AllocateError> {
+        let full = AllocateError::Full { what: "connections", limit: CONNS_MAX };
+        let Some(index) = lock(&self.0.numbers).take() else { return Err(full) };
+        let offset = (PAGE_BYTES + index as usize * size_of::<Conn>()) as u64;
+        let Some(conn) = MapRef::<Conn>::new(self.0.memory.mapping(), offset) else {
+            return Err(full);
+        };
+        conn.cursor.store(0, Ordering::Release);
+        for hold in &conn.hold {
+            hold.store(0, Ordering::Release);
+        }
+        Ok(ConnLease(Arc::new(ConnPlace { table: self.clone(), index, conn })))
+    }
+}
+
+impl ConnLease {
+    /// Place in the table, for the peer.
+    pub fn index(&self) -> u32 {
+        self.0.index
+    }
+
+    pub(crate) fn conn(&self) -> &MapRef<Conn> {
+        &self.0.conn
+    }
+}
+
+impl Drop for ConnPlace {
+    fn drop(&mut self) {
+        lock(&self.table.0.numbers).free.push(self.index);
+    }
+}
+
+/// A peer's table of connections, mapped read-only.
+#[derive(Clone, Debug)]
+pub struct PeerConns(Arc<Mapping>);
+
+impl PeerConns {
+    /// Checks and maps what a peer sent.
+    pub fn open(label: &str, fd: BorrowedFd<'_>) -> Result<Self, OpenMemoryError> {
+        let bytes = (PAGE_BYTES + CONNS_MAX * size_of::<Conn>()) as u64;
+        let mapping = map_received(label, fd, bytes, bytes, Access::Read)?;
+        Preamble::check(label, &mapping, Kind::Conns)?;
+        Ok(PeerConns(mapping))
+    }
+
+    pub(crate) fn conn(&self, index: u32) -> Option<MapRef<Conn>> {
+        if index as usize >= CONNS_MAX {
+            return None;
+        }
+        MapRef::new(&self.0, (PAGE_BYTES + index as usize * size_of::<Conn>()) as u64)
+    }
+}
+
+// ---- bells ---------------------------------------------------------------------------------------
+
+#[derive(Debug)]
+struct BellShared {
+    memory: OwnMemory,
+    bells: MapSlice<Bell>,
+    numbers: Mutex<Numbers>,
+}
+
+/// The words that this process's executors sleep on, writable for direct peers.
+#[derive(Clone, Debug)]
+pub struct BellMemory(Arc<BellShared>);
+
+impl BellMemory {
+    /// Makes the memory: one descriptor, one mapping.
+    pub fn create(label: &str) -> Result<Self, CreateMemoryError> {
+        let bytes = PAGE_BYTES + BELLS_MAX * size_of::<Bell>();
+        let memory = OwnMemory::create(label, bytes as u64, Writers::Everybody)?;
+        Preamble::write(memory.mapping(), Kind::Bells);
+        let bells =
+            MapSlice::new(memory.mapping(), PAGE_BYTES as u64, BELLS_MAX).ok_or_else(|| {
+                CreateMemoryError::BadSize { label: label.to_owned(), bytes: bytes as u64 }
+            })?;
+        let numbers = Mutex::new(Numbers::new(BELLS_MAX));
+        Ok(BellMemory(Arc::new(BellShared { memory, bells, numbers })))
+    }
+
+    /// The descriptor for peers whose publishers trigger an executor of this process; nobody else gets it.
+    pub fn fd(&self) -> BorrowedFd<'_> {
+        self.0.memory.fd()
+    }
+
+    pub(crate) fn bells(&self) -> &[Bell] {
+        &self.0.bells
+    }
+
+    pub(crate) fn take_bell(&self) -> Result<u16, AllocateError> {
+        let taken = lock(&self.0.numbers).take();
+        taken
+            .map(|index| index as u16)
+            .ok_or(AllocateError::Full { what: "executors of one process", limit: BELLS_MAX })
+    }
+
+    pub(crate) fn give_back_bell(&self, index: u16) {
+        lock(&self.0.numbers).free.push(u32::from(index));
+    }
+}
+
+/// A peer's bells, mapped read-write.
+#[derive(Clone, Debug)]
+pub struct PeerBells(Arc<MapSlice<Bell>>);
+
+impl PeerBells {
+    /// Checks and maps what a peer sent.
+    pub fn open(label: &str, fd: BorrowedFd<'_>) -> Result<Self, OpenMemoryError> {
+        let bytes = (PAGE_BYTES + BELLS_MAX * size_of::<Bell>()) as u64;
+        let mapping = map_received(label, fd, bytes, bytes, Access::ReadWrite)?;
+        Preamble::check(label, &mapping, Kind::Bells)?;
+        let slice = MapSlice::new(&mapping, PAGE_BYTES as u64, BELLS_MAX);
+        let slice = slice.ok_or(OpenMemoryError::TooSmall {
+            label: label.to_owned(),
+            bytes: mapping.bytes() as u64,
+            wanted: bytes,
+        })?;
+        Ok(PeerBells(Arc::new(slice)))
+    }
+
+    pub(crate) fn bell(&self, index: u16) -> Option<&Bell> {
+        self.0.get(usize::from(index))
+    }
+}
+
+// ---- pairs ---------------------------------------------------------------------------------------
+
+const RELAY_AT: u64 = 64;
+const READY_AT: u64 = PAGE_BYTES as u64;
+const ARMED_AT: u64 = READY_AT + (READY_LINES_MAX * size_of::<ReadyLine>()) as u64;
+const PAIR_BYTES: u64 = ARMED_AT + (ARMED_LINES_MAX * size_of::<ArmedLine>()) as u64;
+const _: () = assert!(ARMED_AT.is_multiple_of(PAGE_BYTES as u64));
+
+/// The three areas of a pair memory, as either side sees them.
+#[derive(Debug)]
+pub(crate) struct PairView {
+    pub(crate) relay: MapRef<RelayLine>,
+    pub(crate) ready: MapSlice<ReadyLine>,
+    pub(crate) armed: MapSlice<ArmedLine>,
+}
+
+impl PairView {
+    fn new(mapping: &Arc<Mapping>) -> Option<Self> {
+        Some(PairView {
+            relay: MapRef::new(mapping, RELAY_AT)?,
+            ready: MapSlice::new(mapping, READY_AT, READY_LINES_MAX)?,
+            armed: MapSlice::new(mapping, ARMED_AT, ARMED_LINES_MAX)?,
+        })
+    }
+
+    /// One armed word by itself, for a publisher that looks at it with each message.
+    pub(crate) fn armed_word(&self, line: u16, word: u16) -> Option<MapRef<AtomicU64>> {
+        if usize::from(line) >= ARMED_LINES_MAX || usize::from(word) >= ARMED_WORDS {
+            return None;
+        }
+        let offset = usize::from(line) * size_of::<ArmedLine>() + usize::from(word) * 8;
+        MapRef::new(self.relay.mapping(), ARMED_AT + offset as u64)
+    }
+}
+
+/// Bits in use of the armed words that belong to one publisher.
+#[derive(Debug, Default)]
+struct ArmedOfRing {
+    lines: Vec<(u32, [u64; ARMED_WORDS])>,
+}
+
+#[derive(Debug)]
+struct PairShared {
+    memory: OwnMemory,
+    view: PairView,
+    ready_lines: Mutex<Numbers>,
+    armed_lines: Mutex<(Numbers, HashMap<u64, ArmedOfRing>)>,
+}
+
+/// What this process, as the subscribing one, shares with one publishing process.
+#[derive(Clone, Debug)]
+pub struct PairMemory(Arc<PairShared>);
+
+/// One armed bit: one triggering subscriber of this process and one publisher of the peer. Clones share it;
+/// it is used again when the last one is gone.
+#[derive(Clone, Debug)]
+pub struct ArmedLease(Arc<ArmedPlace>);
+
+#[derive(Debug)]
+struct ArmedPlace {
+    pair: PairMemory,
+    ring: u64,
+    line: u32,
+    bit: u16,
+}
+
+impl PairMemory {
+    /// Makes the memory for one peer process: one descriptor, one mapping.
+    pub fn create(label: &str) -> Result<Self, CreateMemoryError> {
+        let memory = OwnMemory::create(label, PAIR_BYTES, Writers::Everybody)?;
+        Preamble::write(memory.mapping(), Kind::Pair);
+        let view = PairView::new(memory.mapping()).ok_or_else(|| CreateMemoryError::BadSize {
+            label: label.to_owned(),
+            bytes: PAIR_BYTES,
+        })?;
+        Ok(PairMemory(Arc::new(PairShared {
+            memory,
+            view,
+            ready_lines: Mutex::new(Numbers::new(READY_LINES_MAX)),
+            armed_lines: Mutex::new((Numbers::new(ARMED_LINES_MAX), HashMap::new())),
+        })))
+    }
+
+    /// The descriptor for the one peer process; nobody else gets it.
+    pub fn fd(&self) -> BorrowedFd<'_> {
+        self.0.memory.fd()
+    }
+
+    /// A bit for one triggering subscriber of the publisher that the peer calls `ring`; bits of different
+    /// publishers never share a word.
+    pub fn allocate_armed(&self, ring: u64) -> Result<ArmedLease, AllocateError> {
+        let mut guard = lock(&self.0.armed_lines);
+        let (numbers, rings) = &mut *guard;
+        let of_ring = rings.entry(ring).or_default();
+        for (line, words) in &mut of_ring.lines {
+            if let Some(bit) = first_free_bit(words) {
+                let (line, pair) = (*line, self.clone());
+                return Ok(ArmedLease(Arc::new(ArmedPlace { pair, ring, line, bit })));
+            }
+        }
+        let Some(line) = numbers.take() else {
+            let what = "triggering subscribers of one peer's publishers";
+            return Err(AllocateError::Full { what, limit: ARMED_LINES_MAX });
+        };
+        let mut words = [0; ARMED_WORDS];
+        words[0] = 1;
+        of_ring.lines.push((line, words));
+        for word in &self.0.view.armed[line as usize].words {
+            word.store(0, Ordering::Release);
+        }
+        Ok(ArmedLease(Arc::new(ArmedPlace { pair: self.clone(), ring, line, bit: 0 })))
+    }
+
+    pub(crate) fn view(&self) -> &PairView {
+        &self.0.view
+    }
+
+    pub(crate) fn take_ready_line(&self) -> Result<u16, AllocateError> {
+        let what = "executors triggered by one peer process";
+        let line = lock(&self.0.ready_lines).take();
+        line.map(|line| line as u16).ok_or(AllocateError::Full { what, limit: READY_LINES_MAX })
+    }
+
+    pub(crate) fn give_back_ready_line(&self, line: u16) {
+        self.0.view.ready[usize::from(line)].drain(|_| ());
+        lock(&self.0.ready_lines).free.push(u32::from(line));
+    }
+
+    pub(crate) fn is_same(&self, other: &PairMemory) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+fn first_free_bit(words: &mut [u64; ARMED_WORDS]) -> Option<u16> {
+    for (index, word) in words.iter_mut().enumerate() {
+        if *word != u64::MAX {
+            let bit = word.trailing_ones();
+            *word |= 1 << bit;
+            return Some((index * 64) as u16 + bit as u16);
+        }
+    }
+    None
+}
+
+impl ArmedLease {
+    /// Line and bit, for the peer.
+    pub fn place(&self) -> (u16, u16) {
+        (self.0.line as u16, self.0.bit)
+    }
+
+    /// The word and the mask to arm.
+    pub(crate) fn word(&self) -> (&AtomicU64, u64) {
+        let line = &self.0.pair.0.view.armed[self.0.line as usize];
+        let bit = usize::from(self.0.bit);
+        (&line.words[bit / 64], 1 << (bit % 64))
+    }
+}
+
+impl Drop for ArmedPlace {
+    fn drop(&mut self) {
+        let mut guard = lock(&self.pair.0.armed_lines);
+        let (numbers, rings) = &mut *guard;
+        let Some(of_ring) = rings.get_mut(&self.ring) else { return };
+        let bit = usize::from(self.bit);
+        for (line, words) in &mut of_ring.lines {
+            if *line == self.line {
+                words[bit / 64] &= !(1 << (bit % 64));
+            }
+        }
+        of_ring.lines.retain(|(line, words)| {
+            let used = words.iter().any(|word| *word != 0);
+            if !used {
+                numbers.free.push(*line);
+            }
+            used
+        });
+        if of_ring.lines.is_empty() {
+            rings.remove(&self.ring);
+        }
+    }
+}
+
+/// A pair memory that a subscribing peer made, mapped read-write by the publishing process.
+#[derive(Clone, Debug)]
+pub struct PeerPair(pub(crate) Arc<PairView>);
+
+impl PeerPair {
+    /// Checks and maps what a peer sent.
+    pub fn open(label: &str, fd: BorrowedFd<'_>) -> Result<Self, OpenMemoryError> {
+        let mapping = map_received(label, fd, PAIR_BYTES, PAIR_BYTES, Access::ReadWrite)?;
+        Preamble::check(label, &mapping, Kind::Pair)?;
+        let view = PairView::new(&mapping).ok_or(OpenMemoryError::TooSmall {
+            label: label.to_owned(),
+            bytes: mapping.bytes() as u64,
+            wanted: PAIR_BYTES,
+        })?;
+        Ok(PeerPair(Arc::new(view)))
+    }
+}

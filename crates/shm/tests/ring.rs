@@ -1,0 +1,176 @@
+//! Publisher and subscriber over real memory objects in one process.
+
+mod common;
+use common::*;
+use crossdock_shm::*;
+use std::time::Duration;
+
+#[test]
+fn messages_arrive_in_order_with_their_meta_data() {
+    let publisher = RingPublisher::create("camera", config()).unwrap();
+    let (side, peer) = side();
+    let (mut subscriber, _) = connect(&publisher.control(), &side, &peer, join("viewer"));
+    let meta = Meta { len: 3, stamp_ns: 42, origin: [7, 9], flags: 5 };
+    let mut loan = publisher.loan(64).unwrap();
+    loan.bytes_mut()[..3].copy_from_slice(b"abc");
+    assert_eq!(loan.publish(meta).unwrap(), 1);
+    publish(&publisher, 2);
+    assert_eq!(subscriber.peek().unwrap(), Some(meta));
+    let sample = subscriber.take().unwrap().unwrap();
+    assert_eq!((sample.bytes(), sample.meta(), sample.seq()), (&b"abc"[..], meta, 1));
+    assert_eq!(take(&mut subscriber), 2);
+    assert!(subscriber.take().unwrap().is_none());
+}
+
+#[test]
+fn a_slow_best_effort_subscriber_counts_exactly_what_it_lost() {
+    let publisher = RingPublisher::create("camera", config()).unwrap();
+    let (side, peer) = side();
+    let (mut subscriber, _) = connect(&publisher.control(), &side, &peer, join("slow"));
+    for value in 1..=100 {
+        publish(&publisher, value);
+    }
+    for value in 93..=100 {
+        assert_eq!(take(&mut subscriber), value);
+    }
+    assert!(subscriber.take().unwrap().is_none());
+    assert_eq!(subscriber.losses(), Losses { lapped: 92, ..Losses::default() });
+}
+
+#[test]
+fn keep_last_passes_over_older_messages_and_counts_them() {
+    let publisher = RingPublisher::create("camera", config()).unwrap();
+    let (side, peer) = side();
+    let how = Join { depth: 2, ..join("latest") };
+    let (mut subscriber, _) = connect(&publisher.control(), &side, &peer, how);
+    for value in 1..=5 {
+        publish(&publisher, value);
+    }
+    assert_eq!(take(&mut subscriber), 4);
+    assert_eq!(take(&mut subscriber), 5);
+    assert_eq!(subscriber.losses(), Losses { keep_last: 3, ..Losses::default() });
+}
+
+#[test]
+fn a_held_sample_keeps_its_payload_while_thousands_follow() {
+    let publisher = RingPublisher::create("camera", config()).unwrap();
+    let (side, peer) = side();
+    let (mut subscriber, _) = connect(&publisher.control(), &side, &peer, join("holder"));
+    publish(&publisher, 1);
+    let held = subscriber.take().unwrap().unwrap();
+    for next in 2..=5000 {
+        publish(&publisher, next);
+        if next % 3 == 0 {
+            while let Some(sample) = subscriber.take().unwrap() {
+                assert_eq!(value(&sample), sample.seq());
+            }
+        }
+    }
+    assert_eq!(value(&held), 1);
+}
+
+#[test]
+fn a_take_with_all_holds_in_use_is_an_error_and_loses_nothing() {
+    let publisher = RingPublisher::create("camera", config()).unwrap();
+    let (side, peer) = side();
+    let (mut subscriber, _) = connect(&publisher.control(), &side, &peer, join("hoarder"));
+    for value in 1..=6 {
+        publish(&publisher, value);
+    }
+    let samples: Vec<_> = (0..4).map(|_| subscriber.take().unwrap().unwrap()).collect();
+    let error = subscriber.take().unwrap_err();
+    assert!(
+        error.to_string().contains("hoarder") && error.to_string().contains("all 4"),
+        "{error}"
+    );
+    drop(samples);
+    assert_eq!(take(&mut subscriber), 5);
+}
+
+#[test]
+fn a_ring_that_nobody_reads_is_not_written_and_opens_at_the_current_number() {
+    let publisher = RingPublisher::create("camera", config()).unwrap();
+    for value in 1..=200 {
+        publish(&publisher, value);
+    }
+    let (side, peer) = side();
+    let (mut subscriber, _) = connect(&publisher.control(), &side, &peer, join("late"));
+    assert_eq!((subscriber.last(), subscriber.next()), (0, 201));
+    assert!(subscriber.take().unwrap().is_none());
+    assert_eq!(publish(&publisher, 201), 201);
+    assert_eq!(take(&mut subscriber), 201);
+    assert_eq!(subscriber.lost(), 0);
+}
+
+#[test]
+fn a_blocked_publisher_is_woken_by_the_cursor_and_names_the_slow_peer_after_its_timeout() {
+    let contract = RingConfig { depth: 2, reliability: reliable(20_000), ..config() };
+    let publisher = RingPublisher::create("camera", contract).unwrap();
+    let (side, peer) = side();
+    let how = Join { reliable: true, ..join("careful") };
+    let (mut subscriber, _) = connect(&publisher.control(), &side, &peer, how);
+    let reader = std::thread::spawn(move || {
+        let mut expected = 1;
+        while expected <= 20_000 {
+            if let Some(sample) = subscriber.take().unwrap() {
+                assert_eq!(value(&sample), expected);
+                expected += 1;
+            } else {
+                std::thread::yield_now();
+            }
+        }
+        assert_eq!(subscriber.lost(), 0);
+        subscriber
+    });
+    for value in 1..=20_000 {
+        publish(&publisher, value);
+    }
+    let _stopped = reader.join().unwrap();
+
+    let contract = RingConfig { depth: 2, reliability: reliable(10), ..config() };
+    let publisher = RingPublisher::create("camera", contract).unwrap();
+    let how = Join { reliable: true, ..join("stuck") };
+    let (_stuck, _) = connect(&publisher.control(), &side, &peer, how);
+    publish(&publisher, 1);
+    publish(&publisher, 2);
+    let mut loan = publisher.loan(8).unwrap();
+    loan.bytes_mut().fill(3);
+    let refused = loan.publish(Meta { len: 8, ..Meta::default() }).unwrap_err();
+    assert!(refused.to_string().contains("stuck"), "{refused}");
+    assert_eq!(publisher.counters().refused, 1);
+    drop(refused);
+}
+
+#[test]
+fn a_sleeping_executor_is_woken_by_every_message_that_it_must_see() {
+    let contract = RingConfig { reliability: reliable(20_000), ..config() };
+    let publisher = RingPublisher::create("camera", contract).unwrap();
+    let (side, peer) = side();
+    let doorbell = Doorbell::create(&side.bells, DoorbellOptions::default()).unwrap();
+    let doorbell_of = Some((doorbell.control(), 5));
+    let how = Join { doorbell: doorbell_of, reliable: true, ..join("sleeper") };
+    let (mut subscriber, _) = connect(&publisher.control(), &side, &peer, how);
+    let sleeper = std::thread::spawn(move || {
+        let mut expected = 1;
+        let mut inputs = Vec::new();
+        while expected <= 3000 {
+            doorbell.drain(|input| inputs.push(input));
+            while let Some(sample) = subscriber.take().unwrap() {
+                assert_eq!(value(&sample), expected);
+                expected += 1;
+            }
+            if expected <= 3000 {
+                let woken = doorbell.sleep(Some(Duration::from_secs(20)), || subscriber.arm());
+                assert_ne!(woken, Woken::TimedOut, "lost wake-up at {expected}");
+            }
+        }
+        assert!(inputs.iter().all(|input| *input == 5));
+    });
+    for value in 1..=3000 {
+        publish(&publisher, value);
+        if value % 5 == 0 {
+            std::thread::yield_now();
+        }
+    }
+    sleeper.join().unwrap();
+}
