@@ -70,13 +70,20 @@ pub fn sleep(plan: &ChildPlan, control: &mut Control) -> Result<(), Failure> {
     let (ending, connected) = (&AtomicBool::new(false), &AtomicUsize::new(0));
     std::thread::scope(|scope| {
         let sleeper = || with_link(plan, Sleeping { arrivals, ending, connected });
-        let threads: Vec<_> = (0..plan.subscribers).map(|_| scope.spawn(sleeper)).collect();
-        await_until("starting the sleepers", || {
-            match threads.iter().any(|thread| thread.is_finished()) {
-                true => Err(Failure::new("starting the sleepers", "one has ended")),
-                false => Ok(connected.load(Ordering::Acquire) == plan.subscribers),
+        let mut threads: Vec<_> = (0..plan.subscribers).map(|_| scope.spawn(sleeper)).collect();
+        let count = || connected.load(Ordering::Acquire);
+        let started = await_until("starting the sleepers", || {
+            match threads.iter().position(|thread| thread.is_finished()) {
+                Some(ended) => end(threads.swap_remove(ended)).map(|()| false),
+                None => Ok(count() == plan.subscribers),
             }
-        })?;
+        });
+        if let Err(failure) = started {
+            let why = format!("{failure}; {} of {} are connected", count(), plan.subscribers);
+            control.reply(&Reply::Failed(why))?;
+            // The others sleep for ever: they go with the process.
+            std::process::exit(1);
+        }
         control.reply(&Reply::Ready)?;
         let mut before = Usage::now()?;
         while let Some(command) = control.await_command()? {
@@ -86,9 +93,14 @@ pub fn sleep(plan: &ChildPlan, control: &mut Control) -> Result<(), Failure> {
             }
         }
         ending.store(true, Ordering::Release);
-        let mut ends = threads.into_iter().map(|thread| thread.join());
-        ends.try_for_each(|end| end.map_err(|_| Failure::new("sleeping", "a sleeper panicked"))?)
+        threads.into_iter().try_for_each(end)
     })
+}
+
+type Sleeper<'scope> = std::thread::ScopedJoinHandle<'scope, Result<(), Failure>>;
+
+fn end(thread: Sleeper<'_>) -> Result<(), Failure> {
+    thread.join().map_err(|_| Failure::new("sleeping", "a sleeper panicked"))?
 }
 
 struct Sleeping<'a> {

@@ -18,5 +18,6 @@ pub mod scope;
 pub mod systems;
 pub mod targets;
 pub mod usage;
+pub mod yardsticks;
 
 pub use failure::Failure;

@@ -9,13 +9,21 @@ use crossdock_bench::{Failure, child, coordinator, report};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-const USAGE: &str = "usage: transport [--quick] --out FOLDER";
+const USAGE: &str = "usage: transport [--quick] [--case PART_OF_NAME] --out FOLDER";
+
+/// What the command line asks for.
+struct Arguments {
+    extent: Extent,
+    /// Only cases whose name contains this.
+    part: String,
+    folder: PathBuf,
+}
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let outcome = match arguments.first().map(String::as_str) {
         Some("child") => return be_child(arguments.get(1)),
-        _ => parse(&arguments).and_then(|(extent, folder)| run(extent, &folder)),
+        _ => parse(&arguments).and_then(|arguments| run(&arguments)),
     };
     match outcome {
         Ok(0) => ExitCode::SUCCESS,
@@ -44,31 +52,35 @@ fn be_child(plan: Option<&String>) -> ExitCode {
     }
 }
 
-fn parse(arguments: &[String]) -> Result<(Extent, PathBuf), Failure> {
-    let (mut extent, mut folder) = (Extent::Full, None);
+fn parse(arguments: &[String]) -> Result<Arguments, Failure> {
+    let (mut extent, mut folder, mut part) = (Extent::Full, None, String::new());
     let mut rest = arguments.iter();
     while let Some(argument) = rest.next() {
         match argument.as_str() {
             "--quick" => extent = Extent::Quick,
+            "--case" => part = rest.next().cloned().unwrap_or_default(),
             "--out" => folder = rest.next().map(PathBuf::from),
             other => return Err(Failure::new(format!("understanding {other:?}"), USAGE)),
         }
     }
-    Ok((extent, folder.ok_or_else(|| Failure::new("looking for --out", USAGE))?))
+    let folder = folder.ok_or_else(|| Failure::new("looking for --out", USAGE))?;
+    Ok(Arguments { extent, part, folder })
 }
 
-fn run(extent: Extent, folder: &std::path::Path) -> Result<usize, Failure> {
+fn run(arguments: &Arguments) -> Result<usize, Failure> {
+    let Arguments { extent, part, folder } = arguments;
     std::fs::create_dir_all(folder).during("making the output folder")?;
     let machine = Machine::read()?;
     let scope = Scope::create()?;
-    let mut result = report::Report::new(extent, machine);
+    let mut result = report::Report::new(*extent, machine);
     for cores in [Cores::Same, Cores::Different, Cores::Siblings] {
         if let Err(why) = result.machine.placement(cores) {
             eprintln!("cores {cores:?} are not measured: {why}");
             result.unavailable.push(report::Unavailable { cores, why });
         }
     }
-    let cases = extent.cases();
+    let mut cases = extent.cases();
+    cases.retain(|case| case.name().contains(part));
     for (index, case) in cases.iter().enumerate() {
         if result.machine.placement(case.cores).is_err() {
             continue;

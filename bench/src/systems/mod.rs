@@ -1,6 +1,7 @@
 //! The systems under measurement behind one trait, so that one loop measures all of them. The loop
 //! is compiled for each system on its own: no virtual call lies in a measured path.
 
+pub mod crossdock;
 pub mod floor;
 pub mod iceoryx;
 pub mod shared_memory;
@@ -71,7 +72,7 @@ pub fn with_link(plan: &ChildPlan, work: impl Use) -> Result<(), Failure> {
             iceoryx::with_link::<iceoryx2::prelude::local::Service>(plan, work)
         }
         System::Crossdock | System::CrossdockSpin | System::CrossdockRing => {
-            Err(Failure::new("opening a Crossdock link", "not built in"))
+            crossdock::with_link(plan, work)
         }
     }
 }
@@ -82,6 +83,7 @@ pub fn with_subscribers(
     work: impl FnOnce() -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     match plan.system {
+        System::Crossdock => crossdock::with_subscribers(plan, work),
         System::Iceoryx2 => iceoryx::with_subscribers(plan, work),
         other => Err(Failure::new("holding subscribers", format!("{other:?} has none"))),
     }
