@@ -4,7 +4,7 @@
 //! publisher's ring, which stays unwritten while nobody outside subscribes. This file must not
 //! know other processes.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -24,6 +24,7 @@ pub struct PortGroup {
 
 struct Members {
     id: u64,
+    origin: Cell<[u64; 2]>,
     outputs: RefCell<Vec<Weak<OutputCore>>>,
     inputs: RefCell<Vec<Weak<InputCore>>>,
 }
@@ -44,8 +45,21 @@ impl PortGroup {
     /// A group without ports.
     pub fn new() -> PortGroup {
         let id = NEXT_GROUP.fetch_add(1, Ordering::Relaxed);
-        let members = Members { id, outputs: RefCell::default(), inputs: RefCell::default() };
+        let (outputs, inputs) = (RefCell::default(), RefCell::default());
+        let members = Members { id, origin: Cell::new([0; 2]), outputs, inputs };
         PortGroup { members: Rc::new(members) }
+    }
+
+    /// Which trigger messages go back to that the group's publishers lend from now on, unless
+    /// [`crate::Loan::set_origin`] says otherwise.
+    #[inline]
+    pub fn set_origin(&self, origin: [u64; 2]) {
+        self.members.origin.set(origin);
+    }
+
+    #[inline]
+    pub(crate) fn origin(&self) -> [u64; 2] {
+        self.members.origin.get()
     }
 
     /// Tells groups of one process apart.

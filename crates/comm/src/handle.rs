@@ -42,6 +42,25 @@ impl InputHandle {
         self.core.is_ready()
     }
 
+    /// Stamp in ns and origin of the next message, which stays the next one and does not count as
+    /// taken. `None`: there is no message. Does not allocate, except when a publisher came, went or
+    /// was cut off.
+    #[inline]
+    pub fn peek(&self) -> Option<NextMessage> {
+        self.core.peek().map(|meta| NextMessage { stamp_ns: meta.stamp_ns, origin: meta.origin })
+    }
+
+    /// Messages that have left the input: taken by the node, or passed over on request.
+    #[inline]
+    pub fn passed(&self) -> u64 {
+        self.core.passed()
+    }
+
+    /// Stamp of the last message that has left the input, in ns; 0 before the first.
+    pub fn last_stamp_ns(&self) -> u64 {
+        self.core.last_stamp_ns()
+    }
+
     /// `header.stamp` (seconds, nanoseconds) of the next message, which stays the next one. `None`:
     /// there is no message, or its type has no header.
     ///
@@ -83,7 +102,7 @@ impl InputHandle {
         self.core.matched()
     }
 
-    /// The node has finished with one message that was taken.
+    /// The node has finished with everything that it has taken.
     #[inline]
     pub fn mark_processed(&self) {
         self.core.mark_processed();
@@ -98,6 +117,15 @@ impl InputHandle {
     pub fn counters(&self) -> SubscriberCounters {
         SubscriberCounters::read(&self.core)
     }
+}
+
+/// What is known of a message before it is taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NextMessage {
+    /// The stamp that its publisher gave it, in ns.
+    pub stamp_ns: u64,
+    /// Which trigger it goes back to.
+    pub origin: [u64; 2],
 }
 
 /// A publisher without its type.
@@ -128,6 +156,19 @@ impl OutputHandle {
     #[inline]
     pub fn published(&self) -> u64 {
         self.core.published()
+    }
+
+    /// Stamp of the last message, in ns; 0 before the first.
+    #[inline]
+    pub fn last_stamp_ns(&self) -> u64 {
+        self.core.last().0
+    }
+
+    /// `header.stamp` (seconds, nanoseconds) of the last message; `None`: there was none, or its
+    /// type has no header.
+    #[inline]
+    pub fn last_header_stamp(&self) -> Option<(i32, u32)> {
+        self.core.last().1
     }
 
     /// Subscribers that the next message reaches, inside and outside the group.

@@ -5,7 +5,7 @@
 //! there; none waits for more messages of others than its publisher's depth, so that nothing is
 //! overtaken in its ring because of a clock that runs ahead. This file must not know messages.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -54,6 +54,9 @@ pub(crate) struct InputCore {
     entity: Entity,
     mailbox: Arc<Mailbox>,
     bell: Option<(Doorbell, u16)>,
+    /// Messages handed out or passed over on request, and the stamp of the last of them.
+    passed: Cell<u64>,
+    last_stamp_ns: Cell<u64>,
     state: RefCell<InputState>,
 }
 
@@ -98,6 +101,8 @@ impl InputCore {
             entity,
             mailbox: Arc::default(),
             bell,
+            passed: Cell::new(0),
+            last_stamp_ns: Cell::new(0),
             state: RefCell::default(),
         });
         input.register(plan.takes, plan.group)?;
@@ -224,10 +229,69 @@ impl InputCore {
     pub(crate) fn take(&self) -> Result<Option<Taken>, TakeError> {
         let mut state = self.state.borrow_mut();
         self.absorb(&mut state);
-        if let Some(taken) = state.looked_at.take() {
-            return Ok(Some(taken));
+        let taken = match state.looked_at.take() {
+            Some(taken) => Some(taken),
+            None => self.take_next(&mut state)?,
+        };
+        if let Some(taken) = &taken {
+            self.pass(taken);
         }
-        self.take_next(&mut state)
+        Ok(taken)
+    }
+
+    #[inline]
+    fn pass(&self, taken: &Taken) {
+        self.passed.set(self.passed.get() + 1);
+        self.last_stamp_ns.set(taken.raw.meta().stamp_ns);
+    }
+
+    /// Stamp of the last message handed out or passed over.
+    pub(crate) fn last_stamp_ns(&self) -> u64 {
+        self.last_stamp_ns.get()
+    }
+
+    /// Messages handed out or passed over on request.
+    #[inline]
+    pub(crate) fn passed(&self) -> u64 {
+        self.passed.get()
+    }
+
+    /// What is known of the message that [`InputCore::take`] would give. A corrupt publisher is
+    /// cut off and reported.
+    #[inline]
+    pub(crate) fn peek(&self) -> Option<Meta> {
+        let mut state = self.state.borrow_mut();
+        self.absorb(&mut state);
+        if let Some(taken) = &state.looked_at {
+            return Some(taken.raw.meta());
+        }
+        let mut best: Option<(bool, Meta)> = None;
+        let mut place = 0;
+        // Bounded: each turn goes on or drops a connection. The choice is that of `choose`.
+        while place < state.connections.len() {
+            let connection = &mut state.connections[place];
+            match connection.peek() {
+                Ok(None) => {}
+                Ok(Some(meta)) => {
+                    let preferred = !connection.has_waited();
+                    let before = |(other, best): (bool, Meta)| {
+                        (preferred, meta.stamp_ns) < (other, best.stamp_ns)
+                    };
+                    if best.is_none_or(before) {
+                        best = Some((preferred, meta));
+                    }
+                }
+                Err(error) => {
+                    // Reported by an event; what the others have goes on.
+                    let connections = state.connections.len();
+                    drop(self.failed(&mut state, place, error));
+                    place += usize::from(state.connections.len() == connections);
+                    continue;
+                }
+            }
+            place += 1;
+        }
+        best.map(|(_, meta)| meta)
     }
 
     #[inline]
@@ -330,6 +394,9 @@ impl InputCore {
             }
             place += 1;
         }
+        if let Some(looked_at) = &looked_at {
+            self.pass(looked_at);
+        }
         let Some((_, newest)) = newest else { return Ok(looked_at) };
         if looked_at.is_some() {
             // It counts as taken already; nobody will process it.
@@ -354,7 +421,9 @@ impl InputCore {
                 let schema = connection.schema().map(Arc::clone);
                 self.entity.add(counter::MESSAGES, 1);
                 self.entity.add(counter::BYTES, raw.meta().len as u64);
-                Ok(Some(Taken { raw, schema }))
+                let taken = Taken { raw, schema };
+                self.pass(&taken);
+                Ok(Some(taken))
             }
             // Overtaken between the two looks.
             Ok(None) => Ok(None),
@@ -397,8 +466,11 @@ impl InputCore {
         ready || state.looked_at.is_some() || self.mailbox.has_notes()
     }
 
+    /// The node has finished with everything that it has taken.
+    #[inline]
     pub(crate) fn mark_processed(&self) {
-        self.entity.add(counter::PROCESSED, 1);
+        let looked_at = u64::from(self.state.borrow().looked_at.is_some());
+        self.entity.set(counter::PROCESSED, self.entity.value(counter::MESSAGES) - looked_at);
     }
 
     /// A message whose payload is damaged was passed over.

@@ -63,7 +63,7 @@ pub use doorbell::Doorbell;
 pub use error::{PortError, PublishCdrError, PublishError, TakeError};
 pub use event::{Event, Mismatch, PeerProcess, Side};
 pub use group::PortGroup;
-pub use handle::{InputHandle, OutputHandle};
+pub use handle::{InputHandle, NextMessage, OutputHandle};
 pub use participant::{OpenError, Participant, ParticipantOptions, Rendezvous, TopicConnections};
 pub use publisher::{Loan, Publisher, PublisherCounters, PublisherOptions};
 pub use qos::{Durability, Qos, Reliability};

@@ -2,7 +2,7 @@
 //!
 //! This file must not know messages.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -64,6 +64,11 @@ pub(crate) struct OutputCore {
     info: PortInfo,
     ring: RingPublisher,
     entity: Entity,
+    group: Option<PortGroup>,
+    /// Messages published.
+    published: Cell<u64>,
+    /// Stamp and header stamp of the last message.
+    last: Cell<(u64, Option<(i32, u32)>)>,
     /// Subscribers of the same group.
     links: RefCell<Vec<Weak<InputCore>>>,
 }
@@ -159,7 +164,10 @@ impl OutputCore {
         let control = ring.control();
         let links = RefCell::default();
         let handle = Arc::clone(&participant.handle);
-        let output = Rc::new(OutputCore { handle, info, ring, entity, links });
+        let group = plan.group.cloned();
+        let (published, last) = (Cell::new(0), Cell::new((0, None)));
+        let output =
+            Rc::new(OutputCore { handle, info, ring, entity, group, published, last, links });
         output.join_group(plan.group)?;
         output.register(LocalPublisher {
             info: output.info.clone(),
@@ -241,6 +249,24 @@ impl OutputCore {
         self.ring.loan(bytes)
     }
 
+    /// The origin that the group's messages have now.
+    #[inline]
+    pub(crate) fn origin(&self) -> [u64; 2] {
+        self.group.as_ref().map_or([0; 2], PortGroup::origin)
+    }
+
+    /// Notes the stamps of a message that was published.
+    #[inline]
+    pub(crate) fn set_last(&self, stamp_ns: u64, header_stamp: Option<(i32, u32)>) {
+        self.last.set((stamp_ns, header_stamp));
+    }
+
+    /// Stamp in ns and header stamp of the last message.
+    #[inline]
+    pub(crate) fn last(&self) -> (u64, Option<(i32, u32)>) {
+        self.last.get()
+    }
+
     /// Publishes and counts.
     #[inline]
     pub(crate) fn publish<'a>(
@@ -250,6 +276,7 @@ impl OutputCore {
     ) -> Result<(), PublishError<RawLoan<'a>>> {
         match loan.publish(meta) {
             Ok(seq) => {
+                self.published.set(seq);
                 self.entity.set(counter::MESSAGES, seq);
                 self.entity.add(counter::BYTES, meta.len as u64);
                 let counters = self.ring.counters();
@@ -288,8 +315,9 @@ impl OutputCore {
         self.ring.peers()
     }
 
+    #[inline]
     pub(crate) fn published(&self) -> u64 {
-        self.ring.published()
+        self.published.get()
     }
 
     pub(crate) fn settle(&self) {

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use crossdock_msg::block::BlockMut;
-use crossdock_msg::{Extra, Message};
+use crossdock_msg::{Block, Extra, Message};
 use crossdock_shm::{LoanError, Meta, RawLoan};
 
 use crate::error::{PortError, PublishError};
@@ -97,7 +97,8 @@ impl<T: Message> Publisher<T> {
     pub fn loan(&self, extra: Extra) -> Result<Loan<'_, T>, LoanError> {
         let raw = self.core.loan(T::ROOT_BYTES.saturating_add(extra.total()))?;
         let core = &*self.core;
-        Ok(Loan { raw, core, top: 0, stamp_ns: None, origin: [0; 2], message: PhantomData })
+        let origin = core.origin();
+        Ok(Loan { raw, core, top: 0, stamp_ns: None, origin, message: PhantomData })
     }
 
     /// Subscribers outside this thread's group that the next message reaches.
@@ -193,7 +194,8 @@ impl<'a, T: Message> Loan<'a, T> {
         self.stamp_ns = Some(stamp_ns);
     }
 
-    /// Which trigger the message goes back to; carried along unread.
+    /// Which trigger the message goes back to; carried along unread. Without it: what
+    /// [`PortGroup::set_origin`] said last.
     #[inline]
     pub fn set_origin(&mut self, origin: [u64; 2]) {
         self.origin = origin;
@@ -212,12 +214,22 @@ impl<'a, T: Message> Loan<'a, T> {
             // Nobody set a field: an empty message is legal, unspecified memory is not.
             let _ = self.message();
         }
-        let Loan { raw, core, top, stamp_ns, origin, message } = self;
+        let Loan { mut raw, core, top, stamp_ns, origin, message } = self;
         let stamp = stamp_ns.unwrap_or_else(now_ns);
+        let header_stamp = T::STAMP_OFFSET.and_then(|offset| {
+            let block = Block::new(raw.bytes_mut());
+            block.read::<i32>(offset).zip(block.read::<u32>(offset + 4))
+        });
         let meta = Meta { len: top, stamp_ns: stamp, origin, flags: 0 };
-        core.publish(raw, meta).map_err(|refused| PublishError {
-            loan: Loan { raw: refused.loan, core, top, stamp_ns, origin, message },
-            reason: refused.reason,
-        })
+        match core.publish(raw, meta) {
+            Ok(()) => {
+                core.set_last(stamp, header_stamp);
+                Ok(())
+            }
+            Err(PublishError { loan: raw, reason }) => {
+                let loan = Loan { raw, core, top, stamp_ns, origin, message };
+                Err(PublishError { loan, reason })
+            }
+        }
     }
 }

@@ -13,8 +13,9 @@ use crate::publisher::{HEAD_AT, SLOTS_AT, SLOTS_MAX};
 use crate::sample::RawSample;
 use crate::tables::{ArmedLease, ConnLease, Kind, Preamble};
 use rustix::fd::BorrowedFd;
+use std::ptr::NonNull;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
 
 /// Looks at the ring that one call makes at most while a fast publisher laps it; each one moves on.
 const LOOKS_MAX: usize = 64;
@@ -489,6 +490,39 @@ impl RingSubscriber {
         Ok(skipped)
     }
 
+    /// Copies the oldest message that was not taken, without holding it: for observers whose connection the
+    /// publisher does not know. `into` must have the length that `peek` told.
+    ///
+    /// `None`: there is none, or it was overtaken or has another length than `into`; look again. What is in
+    /// `into` is then unspecified. Rule S3's second look comes after the copy: a chunk is written again only
+    /// behind the fence of a scan, and that only after the message left its slot.
+    pub fn copy(&mut self, into: &mut [u8]) -> Result<Option<(u64, Meta)>, TakeError> {
+        if !self.find()? {
+            return Ok(None);
+        }
+        let seq = self.next;
+        let Some(words) = self.ring().read(seq) else { return Ok(None) };
+        let Some(descriptor) = Descriptor::from_words(seq, &words) else {
+            return Err(self.cut_off(Corruption::BadCheck));
+        };
+        let Descriptor { chunk, meta } = descriptor;
+        if meta.len != into.len() {
+            return Ok(None);
+        }
+        let Some(payload) = self.shared.home.payload(chunk, meta.len) else {
+            return Err(self.cut_off(Corruption::OutsideMemory));
+        };
+        copy_volatile(payload, into);
+        // Pairs with the fence of `begin_scan`: if a byte of a later message was read, the mark is seen.
+        fence(Ordering::Acquire);
+        if self.ring().peek(seq) != Peek::Ready {
+            return Ok(None);
+        }
+        self.next = seq + 1;
+        self.move_cursor();
+        Ok(Some((seq, meta)))
+    }
+
     /// Asks to be woken by the next message. True: one is there already, do not sleep.
     ///
     /// A subscriber that is not triggering is never woken and answers whether a message is there.
@@ -535,8 +569,33 @@ impl RingSubscriber {
     }
 }
 
+/// Copies memory that another process may be writing: each word is fetched once.
+fn copy_volatile(from: NonNull<u8>, into: &mut [u8]) {
+    let (words, rest) = into.as_chunks_mut::<8>();
+    let tail_at = words.len() * 8;
+    let first = from.cast::<u64>();
+    for (index, word) in words.iter_mut().enumerate() {
+        // SAFETY: `payload` checked that `into.len()` bytes from `from` lie inside the mapping.
+        let place = unsafe { first.add(index) };
+        // SAFETY: as above; payloads are aligned to 64 bytes, every bit pattern is a number.
+        *word = unsafe { place.read_volatile() }.to_ne_bytes();
+    }
+    for (index, byte) in rest.iter_mut().enumerate() {
+        // SAFETY: as above.
+        let place = unsafe { from.add(tail_at + index) };
+        // SAFETY: as above.
+        *byte = unsafe { place.read_volatile() };
+    }
+}
+
 impl Drop for RingSubscriber {
     fn drop(&mut self) {
+        if !self.shared.home.in_child() {
+            // It wants nothing any more: a reliable publisher must not wait for a cursor that stays, although
+            // samples that are left keep the connection.
+            self.next = GONE - 1;
+            self.move_cursor();
+        }
         self.shared.home.close();
     }
 }

@@ -1,0 +1,137 @@
+//! What the integration tests share: participants in places of their own, and messages with a
+//! payload that tells whether it is whole.
+
+#![allow(dead_code, reason = "each test binary uses a part of it")]
+
+pub mod child;
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crossdock_comm::{
+    Participant, ParticipantOptions, Publisher, PublisherOptions, Qos, Rendezvous, Sample,
+    Subscriber, SubscriberOptions,
+};
+use crossdock_msg::Extra;
+use crossdock_msg::types::sensor_msgs::Image;
+
+/// Longer than anything takes; a test that waits for so long has failed.
+pub const LIMIT: Duration = Duration::from_secs(20);
+/// Time-out of reliable publishers.
+pub const PATIENCE: Duration = Duration::from_secs(10);
+
+/// A rendezvous folder of one test, removed at its end.
+pub struct Place(pub PathBuf);
+
+impl Place {
+    pub fn new(test: &str) -> Place {
+        let nanos = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
+        let name = format!("crossdock-{test}-{}-{}", std::process::id(), nanos.as_nanos());
+        Place(std::env::temp_dir().join(name))
+    }
+
+    pub fn options(&self, name: &str) -> ParticipantOptions {
+        ParticipantOptions {
+            rendezvous: Rendezvous::Folder(self.0.clone()),
+            ..ParticipantOptions::new(0, name)
+        }
+    }
+
+    pub fn open(&self, name: &str) -> Participant {
+        Participant::open(self.options(name)).unwrap()
+    }
+
+    /// For a child: its parent's place (empty: abstract names).
+    pub fn of_parent(place: &str, name: &str) -> Participant {
+        let rendezvous = match place {
+            "" => Rendezvous::Abstract,
+            place => Rendezvous::Folder(place.into()),
+        };
+        let domain_id = if place.is_empty() { std::os::unix::process::parent_id() } else { 0 };
+        let options = ParticipantOptions::new(domain_id, name);
+        Participant::open(ParticipantOptions { rendezvous, ..options }).unwrap()
+    }
+
+    pub fn path(&self) -> &str {
+        self.0.to_str().unwrap()
+    }
+
+    /// Files in the domain's folder.
+    pub fn files(&self) -> usize {
+        std::fs::read_dir(self.0.join("0")).map_or(0, Iterator::count)
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+pub fn publisher(participant: &Participant, topic: &str, qos: Qos) -> Publisher<Image> {
+    let options =
+        PublisherOptions { node: "source", topic, qos, max_bytes: Some(8192), group: None };
+    participant.publisher(options).unwrap()
+}
+
+pub fn subscriber(participant: &Participant, topic: &str, qos: Qos) -> Subscriber<Image> {
+    let options = SubscriberOptions { node: "sink", topic, qos, doorbell: None, group: None };
+    participant.subscriber(options).unwrap()
+}
+
+pub fn reliable(depth: usize) -> Qos {
+    Qos::reliable(depth, PATIENCE)
+}
+
+/// Publishes message `number`; every payload byte follows from it.
+pub fn publish(publisher: &Publisher<Image>, number: u32) {
+    try_publish(publisher, number).unwrap();
+}
+
+pub fn try_publish(publisher: &Publisher<Image>, number: u32) -> Result<(), String> {
+    let bytes = 64 + (number as usize * 37) % 1000;
+    let extra = Extra::none().text(4).bytes(bytes);
+    let mut loan = publisher.loan(extra).map_err(|error| error.to_string())?;
+    let mut image = loan.message();
+    image.set_height(number);
+    image.set_width(bytes as u32);
+    image.set_encoding("rgb8").unwrap();
+    image.data_uninit(bytes).unwrap().fill(number as u8);
+    loan.set_stamp_ns(u64::from(number));
+    loan.set_origin([u64::from(number), !u64::from(number)]);
+    loan.publish().map_err(|refused| refused.reason.to_string())
+}
+
+/// Checks that a message is whole and returns its number.
+pub fn check(sample: &Sample<Image>) -> u32 {
+    let image = sample.message();
+    let number = image.height();
+    let data = image.data().unwrap();
+    assert_eq!(image.encoding().unwrap(), b"rgb8");
+    assert_eq!(data.len(), image.width() as usize);
+    assert!(data.iter().all(|byte| *byte == number as u8), "message {number} is torn");
+    assert_eq!(sample.origin(), [u64::from(number), !u64::from(number)]);
+    number
+}
+
+/// A participant that meets its children under abstract names.
+pub fn open_abstract(name: &str) -> Participant {
+    let options = ParticipantOptions::new(std::process::id(), name);
+    Participant::open(ParticipantOptions { rendezvous: Rendezvous::Abstract, ..options }).unwrap()
+}
+
+/// Mappings of memory objects of ours, and open descriptors, of this process.
+pub fn resources() -> (usize, usize) {
+    let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
+    let maps = maps.lines().filter(|line| line.contains("memfd:crossdock")).count();
+    (maps, std::fs::read_dir("/proc/self/fd").unwrap().count())
+}
+
+/// All messages that are there.
+pub fn drain(subscriber: &Subscriber<Image>) -> Vec<u32> {
+    let mut numbers = Vec::new();
+    while let Some(sample) = subscriber.take().unwrap() {
+        numbers.push(check(&sample));
+    }
+    numbers
+}

@@ -1,0 +1,262 @@
+//! Building an executor from its plan: nodes, inputs, successors, timers.
+//! It must not know how any of these are run.
+
+use std::fmt::Display;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::Duration;
+
+use crossdock_comm::{Doorbell, DoorbellOptions, InputHandle, OutputHandle, PortGroup};
+use crossdock_graph::NodePlan;
+
+use crate::clock::{Clock, ClockInput};
+use crate::connections::Connections;
+use crate::executor::{Executor, ExecutorOptions, RunError, panic_text};
+use crate::finish::Finish;
+use crate::lockstep::Lockstep;
+use crate::node::{Node, NodeError};
+use crate::origin::Beginning;
+use crate::ready::NumberSet;
+use crate::record::{ChainRecord, NodeRecord};
+use crate::remote::BELLS;
+use crate::setup::Setup;
+use crate::slots::{End, Input, NodeSlot, Output, Purpose, Successor, TimerSlot};
+use crate::timers::Timers;
+
+impl Executor {
+    /// Makes the nodes of a plan and opens their ports, on the thread that will run them. Allocates
+    /// and makes system calls; does not wait for other processes.
+    ///
+    /// # Errors
+    ///
+    /// A node type is unknown, or a node cannot be made; the error names the node.
+    pub fn new(options: ExecutorOptions<'_>) -> Result<Self, RunError> {
+        let mut assembly = Assembly::new(&options)?;
+        for node in &options.plan.nodes {
+            assembly.add(node).map_err(|error| RunError { node: node.name.clone(), error })?;
+        }
+        assembly.link();
+        assembly.build()
+    }
+}
+
+/// An executor under construction.
+struct Assembly<'a> {
+    options: &'a ExecutorOptions<'a>,
+    doorbell: Doorbell,
+    group: PortGroup,
+    nodes: Vec<NodeSlot>,
+    inputs: Vec<Input>,
+    timers: Vec<TimerSlot>,
+    locksteps: Vec<Lockstep>,
+    connections: Connections,
+}
+
+/// A node with the handles of its ports, in the order of its plan.
+struct Created {
+    node: Box<dyn Node>,
+    inputs: Vec<InputHandle>,
+    outputs: Vec<OutputHandle>,
+}
+
+impl<'a> Assembly<'a> {
+    fn new(options: &'a ExecutorOptions<'a>) -> Result<Self, RunError> {
+        let spin = Duration::from_micros(options.plan.spin_us.into());
+        let doorbell = options
+            .participant
+            .doorbell(DoorbellOptions { spin })
+            .map_err(|error| general(options, &error))?;
+        Ok(Self {
+            options,
+            group: PortGroup::new(),
+            doorbell,
+            nodes: Vec::new(),
+            inputs: Vec::new(),
+            timers: Vec::new(),
+            locksteps: Vec::new(),
+            connections: Connections::default(),
+        })
+    }
+
+    /// Makes a node. Its successors are not known yet.
+    fn add(&mut self, plan: &NodePlan) -> Result<(), String> {
+        let Created { node, inputs, outputs } = self.create(plan)?;
+        self.connections.add(plan, &inputs, &outputs);
+        let index = self.nodes.len();
+        let start = self.inputs.len();
+        let releasing = |purpose| purpose == Purpose::Trigger || purpose == Purpose::Condition;
+        self.add_inputs(plan, &inputs, releasing);
+        let triggers = start..self.inputs.len();
+        self.add_inputs(plan, &inputs, |purpose| purpose == Purpose::Command);
+        for timer in &plan.timers {
+            match &plan.lockstep {
+                Some(lockstep) if lockstep.timer == timer.name => {
+                    let command = plan.inputs.iter().zip(&inputs);
+                    let command = command.filter(|(input, _)| input.port == lockstep.command);
+                    for (input, handle) in command {
+                        self.locksteps.push(Lockstep::new(index, timer, input, handle, &outputs));
+                    }
+                }
+                _ => self.timers.push(TimerSlot::new(index, timer)),
+            }
+        }
+        let board = self.options.participant.board();
+        let record = NodeRecord::new(board, plan, self.options.statistics);
+        self.nodes.push(NodeSlot {
+            name: plan.name.clone(),
+            node,
+            inputs: inputs.into_boxed_slice(),
+            only_trigger: (triggers.len() == 1 && plan.condition.is_none())
+                .then_some(triggers.start),
+            triggers,
+            has_condition: plan.condition.is_some(),
+            outputs: outputs
+                .iter()
+                .map(|handle| Output {
+                    handle: handle.clone(),
+                    published: 0,
+                    successors: Box::default(),
+                })
+                .collect(),
+            ends: self.ends(plan, &outputs)?,
+            record: record.map_err(|error| error.to_string())?,
+        });
+        Ok(())
+    }
+
+    /// Has the node type make the node, and takes stock of the ports that it opened.
+    fn create(&self, plan: &NodePlan) -> Result<Created, String> {
+        let registration = self.options.package.find(&plan.package, &plan.node_type);
+        let registration = registration.ok_or_else(|| {
+            format!(
+                "this binary has no node type `{}` of package `{}`; rebuild it, or correct the \
+                 graph file",
+                plan.node_type, plan.package
+            )
+        })?;
+        let mut setup = Setup::new(plan, self.options.participant, &self.doorbell, &self.group);
+        let created = catch_unwind(AssertUnwindSafe(|| registration.create(&mut setup)));
+        let created = created.unwrap_or_else(|panic| {
+            Err(NodeError::new(format!("it panicked while it was made: {}", panic_text(&*panic))))
+        });
+        let node = created.map_err(|error| error.to_string())?;
+        let (inputs, outputs) = setup.finish().map_err(|error| error.to_string())?;
+        Ok(Created { node, inputs, outputs })
+    }
+
+    fn add_inputs(
+        &mut self,
+        plan: &NodePlan,
+        handles: &[InputHandle],
+        wanted: impl Fn(Purpose) -> bool,
+    ) {
+        let node = self.nodes.len();
+        let chains = self.options.chains;
+        for (input, handle) in plan.inputs.iter().zip(handles) {
+            if let Some(purpose) = Purpose::of(plan, input).filter(|purpose| wanted(*purpose)) {
+                self.inputs.push(Input {
+                    node,
+                    port: input.port.clone(),
+                    topic: input.topic.clone(),
+                    handle: handle.clone(),
+                    purpose,
+                    beginning: Beginning::of(&input.topic, chains),
+                    depth: input.qos.depth as usize,
+                    inside: false,
+                    released: 0,
+                });
+            }
+        }
+    }
+
+    /// The measured spans that end on outputs of a node.
+    fn ends(&self, plan: &NodePlan, handles: &[OutputHandle]) -> Result<Box<[End]>, String> {
+        let chains = self.options.chains;
+        let mut ends = Vec::new();
+        for (output, handle) in plan.outputs.iter().zip(handles) {
+            for chain in chains.iter().filter(|chain| chain.to == output.topic) {
+                let Some(beginning) = Beginning::of(&chain.from, chains) else { continue };
+                let record = ChainRecord::new(self.options.participant.board(), chain)
+                    .map_err(|error| error.to_string())?;
+                ends.push(End { handle: handle.clone(), beginning, published: 0, record });
+            }
+        }
+        Ok(ends.into_boxed_slice())
+    }
+
+    /// Finds for each output the nodes of this executor that it leads to.
+    fn link(&mut self) {
+        for slot in &mut self.nodes {
+            for output in &mut slot.outputs {
+                let inputs = self.inputs.iter_mut().enumerate();
+                let on_topic = inputs.filter(|(_, input)| input.topic == output.handle.topic());
+                let mut successors = Vec::new();
+                for (index, input) in on_topic {
+                    input.inside = true;
+                    if input.purpose != Purpose::Command {
+                        successors.push(Successor { input: index, node: input.node });
+                    }
+                }
+                output.successors = successors.into_boxed_slice();
+            }
+            slot.outputs = std::mem::take(&mut slot.outputs)
+                .into_iter()
+                .filter(|output| !output.successors.is_empty())
+                .collect();
+        }
+    }
+
+    fn build(mut self) -> Result<Executor, RunError> {
+        let ExecutorOptions { participant, plan, time, .. } = *self.options;
+        let clock_input = match Clock::new(time) {
+            Clock::Wall => None,
+            Clock::Simulated { .. } => {
+                let input = ClockInput::open(participant, &plan.name, &self.doorbell, &self.group)
+                    .map_err(|error| general(self.options, &error))?;
+                if !self.timers.is_empty() {
+                    self.connections.add_clock(&plan.name, input.handle());
+                }
+                Some(input)
+            }
+        };
+        let remote = self.options.remote.clone();
+        let names = plan.nodes.iter().map(|node| node.name.clone()).collect();
+        remote.attach(self.doorbell.control(), names);
+        let mut bells = vec![Vec::new(); BELLS.into()];
+        for (index, input) in self.inputs.iter().enumerate() {
+            if let Some(bell) = input.handle.doorbell_index() {
+                bells[usize::from(bell)].push(index);
+            }
+        }
+        Ok(Executor {
+            mode: plan.mode,
+            released: NumberSet::new(self.nodes.len()),
+            executed: NumberSet::new(self.nodes.len()),
+            next_node: 0,
+            next_input: 0,
+            arrived: NumberSet::new(self.inputs.len()),
+            unarmed: NumberSet::full(self.inputs.len()),
+            nodes: self.nodes,
+            inputs: self.inputs,
+            timers: Timers::new(self.timers.iter().map(|timer| timer.period_ns), time.into()),
+            timer_slots: self.timers,
+            locksteps: self.locksteps,
+            clock: Clock::new(time),
+            clock_input,
+            bells,
+            finish: Finish::default(),
+            current: None,
+            fault: None,
+            untraced: self.options.chains.is_empty(),
+            connections: self.connections,
+            remote,
+            group: self.group,
+            doorbell: self.doorbell,
+            participant: participant.clone(),
+        })
+    }
+}
+
+fn general(options: &ExecutorOptions<'_>, error: &dyn Display) -> RunError {
+    let error = format!("executor `{}` cannot be made: {error}", options.plan.name);
+    RunError { node: String::new(), error }
+}

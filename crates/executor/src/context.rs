@@ -1,0 +1,76 @@
+//! What a node sees of the run while it executes. It must not know how the executor chose it.
+
+use std::fmt;
+
+use crate::clock::Clock;
+use crate::finish::Finish;
+
+/// What released a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Trigger<'a> {
+    /// A message on this input port.
+    Input(&'a str),
+    /// This timer.
+    Timer(&'a str),
+    /// Messages on all inputs of the node's condition.
+    Condition,
+}
+
+impl fmt::Display for Trigger<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Input(port) => write!(f, "input `{port}`"),
+            Self::Timer(timer) => write!(f, "timer `{timer}`"),
+            Self::Condition => write!(f, "condition"),
+        }
+    }
+}
+
+/// What a node sees of the run during one [`execute`](crate::Node::execute).
+///
+/// Messages that the node publishes meanwhile inherit the origin of what triggered it, for the
+/// measurement of chains; the node has nothing to do for that.
+#[derive(Debug)]
+pub struct Context<'a> {
+    pub(crate) node: &'a str,
+    pub(crate) trigger: Trigger<'a>,
+    pub(crate) clock: &'a Clock,
+    pub(crate) finish: &'a mut Finish,
+}
+
+impl<'a> Context<'a> {
+    /// The name of the node in the graph.
+    #[must_use]
+    pub fn node(&self) -> &'a str {
+        self.node
+    }
+
+    /// What released the node.
+    #[must_use]
+    pub fn trigger(&self) -> Trigger<'a> {
+        self.trigger
+    }
+
+    /// The time, in ns since 1970: of the computer's clock (one clock read), or the simulated time,
+    /// which does not pass during an execution. Does not block or allocate.
+    #[must_use]
+    pub fn now_ns(&self) -> u64 {
+        self.clock.now_ns()
+    }
+
+    /// The time as the two fields of `builtin_interfaces/msg/Time`: seconds and nanoseconds.
+    #[must_use]
+    pub fn now_stamp(&self) -> (i32, u32) {
+        /// Nanoseconds in a second.
+        const SECOND_NS: u64 = 1_000_000_000;
+        let now_ns = self.now_ns();
+        let seconds = i32::try_from(now_ns / SECOND_NS).unwrap_or(i32::MAX);
+        (seconds, (now_ns % SECOND_NS) as u32)
+    }
+
+    /// Asks for the end of the run. What is in flight in this executor is still done; its timers
+    /// fire no more. The first reason given counts. Allocates.
+    pub fn finish(&mut self, reason: impl Into<String>) {
+        self.finish.ask(reason.into());
+    }
+}

@@ -1,0 +1,311 @@
+//! The executor: one thread that owns nodes and runs each when its trigger fires. This file holds
+//! what its owner sees and the execution of a node; `schedule` decides who is next, `sleep` what
+//! wakes it, `assembly` builds the whole. It must not know processes, launchers or files.
+
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::Duration;
+
+use crossdock_comm::{Doorbell, Participant, PortGroup};
+use crossdock_graph::{Chain, ExecutorMode, ExecutorPlan, Time};
+
+use crate::clock::{Clock, ClockInput};
+use crate::connections::Connections;
+use crate::context::{Context, Trigger};
+use crate::finish::Finish;
+use crate::lockstep::{Lockstep, LockstepState};
+use crate::origin::{self, NO_ORIGIN, Origin};
+use crate::package::Package;
+use crate::ready::NumberSet;
+use crate::record::Statistics;
+use crate::remote::Remote;
+use crate::slots::{Input, NodeSlot, TimerSlot};
+use crate::timers::Timers;
+
+/// What an executor is made from.
+#[derive(Debug)]
+pub struct ExecutorOptions<'a> {
+    /// The process's access to its topics.
+    pub participant: &'a Participant,
+    /// Where the node types are found.
+    pub package: &'a Package,
+    /// The nodes and their order.
+    pub plan: &'a ExecutorPlan,
+    /// What time means in the run.
+    pub time: Time,
+    /// The spans to be measured; the same list in every process of the run.
+    pub chains: &'a [Chain],
+    /// Whether times are measured.
+    pub statistics: Statistics,
+    /// The handle by which another thread will stop this executor.
+    pub remote: Remote,
+}
+
+/// How a [`run`](Executor::run) ended well.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RunEnd {
+    /// [`Remote::stop`] was called.
+    Stopped,
+    /// A node asked for the end, and what was in flight in this executor is done. A further run
+    /// serves messages that still come; timers fire no more.
+    Finished {
+        /// The node's words.
+        reason: String,
+    },
+}
+
+/// A node failed, or an executor could not be made or connected.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RunError {
+    /// Name of the node; empty when it was none.
+    pub node: String,
+    /// What happened: a sentence with the trigger and its stamp.
+    pub error: String,
+}
+
+impl fmt::Display for RunError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.node.is_empty() {
+            f.write_str(&self.error)
+        } else {
+            write!(f, "node `{}`: {}", self.node, self.error)
+        }
+    }
+}
+
+impl std::error::Error for RunError {}
+
+/// One thread's nodes and the loop that runs them.
+///
+/// Made on the thread on which it runs, which it never leaves. After [`connect`](Self::connect)
+/// nothing on its way from a message to the next allocates, locks or makes a system call, except
+/// the sleep itself and the waking of others; nodes are their authors' affair.
+#[derive(Debug)]
+pub struct Executor {
+    pub(crate) mode: ExecutorMode,
+    pub(crate) nodes: Vec<NodeSlot>,
+    /// Every input that can release a node, in graph order.
+    pub(crate) inputs: Vec<Input>,
+    pub(crate) timers: Timers,
+    pub(crate) timer_slots: Vec<TimerSlot>,
+    pub(crate) locksteps: Vec<Lockstep>,
+    pub(crate) clock: Clock,
+    pub(crate) clock_input: Option<ClockInput>,
+    /// Chain mode: nodes that messages from inside have released.
+    pub(crate) released: NumberSet,
+    /// Chain mode: nodes that have executed in this round and may have more to do in the next.
+    pub(crate) executed: NumberSet,
+    /// Chain mode: where the round is, and which input from outside has its turn next.
+    pub(crate) next_node: usize,
+    pub(crate) next_input: usize,
+    /// Inputs at which there may be a message: in chain mode those from outside, in event mode all.
+    pub(crate) arrived: NumberSet,
+    /// Inputs whose publishers have to be asked to ring again before the executor sleeps.
+    pub(crate) unarmed: NumberSet,
+    /// Inputs by the index under which the doorbell rings for them.
+    pub(crate) bells: Vec<Vec<usize>>,
+    pub(crate) finish: Finish,
+    pub(crate) current: Option<Step>,
+    /// Why the run cannot go on, found while looking for the next step.
+    pub(crate) fault: Option<RunError>,
+    /// No span is measured, so that no message needs an origin.
+    pub(crate) untraced: bool,
+    pub(crate) connections: Connections,
+    pub(crate) remote: Remote,
+    pub(crate) group: PortGroup,
+    pub(crate) doorbell: Doorbell,
+    pub(crate) participant: Participant,
+}
+
+/// Who is next, and why.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Step {
+    pub(crate) node: usize,
+    pub(crate) cause: Cause,
+}
+
+/// Why a node is next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Cause {
+    /// The message on the input of this index.
+    Input(usize),
+    /// The node's condition holds.
+    Condition,
+    /// The timer of this index was due at this time.
+    Timer { index: usize, due_ns: u64 },
+    /// The lockstep of this index is released.
+    Lockstep(usize),
+}
+
+impl Executor {
+    /// Waits until every connection that the plan expects of this executor's ports stands.
+    ///
+    /// # Errors
+    ///
+    /// They do not within `timeout`, or two sides do not fit; the error names them.
+    pub fn connect(&mut self, timeout: Duration) -> Result<(), RunError> {
+        self.connections.wait(&self.participant, timeout, &self.remote)
+    }
+
+    /// Runs the nodes until the run is stopped or finished. Sleeps on the doorbell's one futex
+    /// word, at most until the next timer, whenever nothing is to be done.
+    ///
+    /// # Errors
+    ///
+    /// A node returned an error or panicked; the executor must not be run again.
+    pub fn run(&mut self) -> Result<RunEnd, RunError> {
+        self.start_timers();
+        // A panic ends the run like an error does, so one guard around the whole loop suffices:
+        // it costs nothing per execution.
+        let ended = catch_unwind(AssertUnwindSafe(|| self.serve()));
+        self.remote.set_idle();
+        ended.unwrap_or_else(|panic| {
+            let text = panic_text(&*panic);
+            match self.current {
+                Some(step) => Err(self.failure(step, &format!("panicked: {text}"))),
+                None => Err(RunError {
+                    node: String::new(),
+                    error: format!("the executor panicked: {text}"),
+                }),
+            }
+        })
+    }
+
+    fn serve(&mut self) -> Result<RunEnd, RunError> {
+        while !self.remote.is_stopped() {
+            if let Some(step) = self.next() {
+                self.execute(step)?;
+                continue;
+            }
+            if let Some(fault) = self.fault.take() {
+                return Err(fault);
+            }
+            if let Some(reason) = self.finish.report() {
+                return Ok(RunEnd::Finished { reason });
+            }
+            self.remote.set_idle();
+            self.sleep();
+        }
+        Ok(RunEnd::Stopped)
+    }
+
+    /// Runs one node once and releases its successors.
+    #[inline]
+    fn execute(&mut self, step: Step) -> Result<(), RunError> {
+        self.current = Some(step);
+        self.remote.set_executing(step.node);
+        let origin = if self.untraced { NO_ORIGIN } else { self.begin_origin(step) };
+        let clock = self.clock_of(step);
+        let slot = &mut self.nodes[step.node];
+        let trigger = match step.cause {
+            Cause::Input(input) => {
+                self.inputs[input].released += 1;
+                Trigger::Input(&self.inputs[input].port)
+            }
+            Cause::Condition => {
+                let inputs = &mut self.inputs[slot.triggers.clone()];
+                inputs.iter_mut().for_each(|input| input.released += 1);
+                Trigger::Condition
+            }
+            Cause::Timer { index, .. } => Trigger::Timer(&self.timer_slots[index].name),
+            Cause::Lockstep(index) => Trigger::Timer(&self.locksteps[index].timer),
+        };
+        let finish = &mut self.finish;
+        let mut context = Context { node: &slot.name, trigger, clock: &clock, finish };
+        let start_ns = slot.record.start_ns();
+        let result = slot.node.execute(&mut context);
+        slot.record.executed(start_ns);
+        if let Err(error) = result {
+            return Err(self.failure(step, &format!("failed: {error}")));
+        }
+        if let Cause::Lockstep(index) = step.cause {
+            self.locksteps[index].settle();
+        }
+        for end in &mut slot.ends {
+            end.settle(origin);
+        }
+        if self.finish.is_new() {
+            self.begin_finish();
+        }
+        self.release_successors(step.node);
+        Ok(())
+    }
+
+    /// What the messages that this step publishes will say of their cause.
+    fn begin_origin(&mut self, step: Step) -> Origin {
+        let origin = match step.cause {
+            Cause::Input(input) => self.inputs[input].origin(),
+            Cause::Condition => {
+                let inputs = &self.inputs[self.nodes[step.node].triggers.clone()];
+                origin::join(inputs.iter().map(Input::origin))
+            }
+            Cause::Timer { .. } | Cause::Lockstep(_) => NO_ORIGIN,
+        };
+        self.group.set_origin(origin);
+        origin
+    }
+
+    /// The clock that a node sees in this step. Timers of simulated time see the time at which
+    /// they were due, so that it does not matter in which jumps that time advances; a lockstep
+    /// makes the time.
+    #[inline]
+    fn clock_of(&mut self, step: Step) -> Clock {
+        match (step.cause, self.clock) {
+            (Cause::Timer { due_ns, .. }, Clock::Simulated { .. }) => {
+                Clock::Simulated { now_ns: due_ns }
+            }
+            (Cause::Lockstep(index), Clock::Simulated { .. }) => {
+                self.clock = Clock::Simulated { now_ns: self.locksteps[index].due_ns };
+                self.clock
+            }
+            (_, clock) => clock,
+        }
+    }
+
+    /// The run is to end: timers fire no more, and from outside only those messages are taken that
+    /// can be in flight now.
+    fn begin_finish(&mut self) {
+        self.timers.stop();
+        for lockstep in &mut self.locksteps {
+            lockstep.state = LockstepState::Ended;
+        }
+        self.finish.begin(self.inputs.iter().map(|input| input.depth).sum());
+    }
+
+    /// The report of what went wrong in a step.
+    #[cold]
+    pub(crate) fn failure(&self, step: Step, what: &str) -> RunError {
+        let cause = match step.cause {
+            Cause::Input(input) => {
+                let Input { port, handle, .. } = &self.inputs[input];
+                let published = seconds(handle.last_stamp_ns());
+                format!("message on input `{port}` that was published at {published} s")
+            }
+            Cause::Condition => {
+                let inputs = self.inputs[self.nodes[step.node].triggers.clone()].iter();
+                let last_ns = inputs.map(|input| input.handle.last_stamp_ns()).max();
+                let published = seconds(last_ns.unwrap_or(0));
+                format!("messages of its condition, the last published at {published} s")
+            }
+            Cause::Timer { index, due_ns } => {
+                format!("timer `{}` due at {} s", self.timer_slots[index].name, seconds(due_ns))
+            }
+            Cause::Lockstep(index) => {
+                let Lockstep { timer, due_ns, .. } = &self.locksteps[index];
+                format!("timer `{timer}` due at {} s", seconds(*due_ns))
+            }
+        };
+        let node = self.nodes[step.node].name.clone();
+        RunError { node, error: format!("released by the {cause}, it {what}") }
+    }
+}
+
+fn seconds(time_ns: u64) -> String {
+    format!("{}.{:09}", time_ns / 1_000_000_000, time_ns % 1_000_000_000)
+}
+
+/// The words of a panic, as far as they are text.
+pub(crate) fn panic_text(panic: &(dyn std::any::Any + Send)) -> &str {
+    let text = panic.downcast_ref::<&str>().copied();
+    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("without a text")
+}

@@ -1,0 +1,179 @@
+//! What a node type offers and needs, said once in code: ports, timers, parameters.
+//! It must not know graphs, topics or processes; those are data of a run.
+
+use std::time::Duration;
+
+use crossdock_graph::{
+    InputInterface, NodeInterface, OutputInterface, ParameterInterface, ParameterValue, QosRequest,
+    TimerInterface,
+};
+use crossdock_msg::Message;
+
+/// The ports, timers and parameters of a node type, in the order in which they were declared.
+///
+/// Pure data, made by [`NodeType::interface`](crate::NodeType::interface). No method blocks; all
+/// allocate. [`optional`](Self::optional) and [`qos`](Self::qos) say more of the port declared
+/// just before them.
+///
+/// ```
+/// use crossdock_executor::Interface;
+/// use crossdock_msg::types::{geometry_msgs::TwistStamped, sensor_msgs::Image};
+/// use std::time::Duration;
+///
+/// let interface = Interface::new()
+///     .doc("Renders the course and moves the vehicle.")
+///     .timer("step", Duration::from_millis(66))
+///     .input_latest::<TwistStamped>("cmd_vel")
+///     .output::<Image>("image")
+///     .output::<Image>("bird_view")
+///     .optional()
+///     .parameter("laps", 3, "laps until the run ends");
+/// assert_eq!(interface.description().outputs.len(), 2);
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Interface {
+    description: NodeInterface,
+    last: LastPort,
+}
+
+/// The port that `optional` and `qos` are about.
+#[derive(Clone, Copy, Debug, Default)]
+enum LastPort {
+    #[default]
+    None,
+    Input,
+    Output,
+}
+
+impl Interface {
+    /// An interface with nothing in it.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// One sentence on what the node type does.
+    #[must_use]
+    pub fn doc(mut self, sentence: &str) -> Self {
+        sentence.clone_into(&mut self.description.doc);
+        self
+    }
+
+    /// An input on which each message runs the node, unless the graph says otherwise.
+    #[must_use]
+    pub fn input<T: Message>(self, port: &str) -> Self {
+        self.any_input::<T>(port, true)
+    }
+
+    /// An input that runs nothing: its messages wait until the node asks for them.
+    #[must_use]
+    pub fn input_latest<T: Message>(self, port: &str) -> Self {
+        self.any_input::<T>(port, false)
+    }
+
+    /// An output.
+    #[must_use]
+    pub fn output<T: Message>(mut self, port: &str) -> Self {
+        self.description.outputs.push(OutputInterface {
+            port: port.to_owned(),
+            message_type: T::TYPE_NAME.to_owned(),
+            type_hash: Some(T::TYPE_HASH.to_string()),
+            optional: false,
+            qos: QosRequest::default(),
+        });
+        self.last = LastPort::Output;
+        self
+    }
+
+    /// A graph may leave the port just declared unconnected.
+    ///
+    /// # Panics
+    ///
+    /// When no port was declared before.
+    #[must_use]
+    pub fn optional(mut self) -> Self {
+        match self.last {
+            LastPort::Input => self.last_input().optional = true,
+            LastPort::Output => self.last_output().optional = true,
+            LastPort::None => panic!("`optional` is about a port: declare one before it"),
+        }
+        self
+    }
+
+    /// The quality of service of the port just declared, unless the graph says otherwise.
+    ///
+    /// # Panics
+    ///
+    /// When no port was declared before.
+    #[must_use]
+    pub fn qos(mut self, qos: QosRequest) -> Self {
+        match self.last {
+            LastPort::Input => self.last_input().qos = qos,
+            LastPort::Output => self.last_output().qos = qos,
+            LastPort::None => panic!("`qos` is about a port: declare one before it"),
+        }
+        self
+    }
+
+    /// A timer that runs the node, with its period unless the graph says otherwise.
+    #[must_use]
+    pub fn timer(self, name: &str, period: Duration) -> Self {
+        let period_ns = u64::try_from(period.as_nanos()).unwrap_or(u64::MAX);
+        self.any_timer(name, Some(period_ns))
+    }
+
+    /// A timer that runs the node and whose period every graph has to say.
+    #[must_use]
+    pub fn timer_of_graph(self, name: &str) -> Self {
+        self.any_timer(name, None)
+    }
+
+    /// A parameter with its default, which also fixes its type, and one line of documentation that
+    /// names the unit.
+    #[must_use]
+    pub fn parameter(mut self, name: &str, default: impl Into<ParameterValue>, doc: &str) -> Self {
+        self.description.parameters.push(ParameterInterface {
+            name: name.to_owned(),
+            default: default.into(),
+            doc: doc.to_owned(),
+        });
+        self
+    }
+
+    /// The same as data, without the name of the node type.
+    #[must_use]
+    pub fn description(&self) -> &NodeInterface {
+        &self.description
+    }
+
+    pub(crate) fn into_description(mut self, node_type: &str) -> NodeInterface {
+        node_type.clone_into(&mut self.description.node_type);
+        self.description
+    }
+
+    fn any_input<T: Message>(mut self, port: &str, trigger: bool) -> Self {
+        self.description.inputs.push(InputInterface {
+            port: port.to_owned(),
+            message_type: T::TYPE_NAME.to_owned(),
+            type_hash: Some(T::TYPE_HASH.to_string()),
+            trigger,
+            optional: false,
+            qos: QosRequest::default(),
+        });
+        self.last = LastPort::Input;
+        self
+    }
+
+    fn any_timer(mut self, name: &str, period_ns: Option<u64>) -> Self {
+        self.description.timers.push(TimerInterface { name: name.to_owned(), period_ns });
+        self
+    }
+
+    fn last_input(&mut self) -> &mut InputInterface {
+        self.description.inputs.last_mut().expect("`last` says that there is an input")
+    }
+
+    fn last_output(&mut self) -> &mut OutputInterface {
+        self.description.outputs.last_mut().expect("`last` says that there is an output")
+    }
+}

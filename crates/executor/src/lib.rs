@@ -1,0 +1,119 @@
+//! Nodes, and the executor that runs them.
+//!
+//! A node is a struct with its ports and a function that says what it does when one of its
+//! triggers fires. A package is a binary that registers node types; its main function is one line.
+//! Which nodes run, on which topics, in which process, thread and order is data: a graph file and
+//! a mapping file, which `crossdock run` reads. The code of a node is the same in every mapping.
+//!
+//! ```no_run
+//! use crossdock_comm::{Publisher, Subscriber};
+//! use crossdock_executor::{
+//!     Context, Interface, Node, NodeError, NodeType, Package, PackageError, Setup,
+//! };
+//! use crossdock_msg::Extra;
+//! use crossdock_msg::types::geometry_msgs::PointStamped;
+//!
+//! /// Moves points by a fixed distance.
+//! struct Shift {
+//!     points: Subscriber<PointStamped>,
+//!     shifted: Publisher<PointStamped>,
+//!     distance_m: f64,
+//! }
+//!
+//! impl NodeType for Shift {
+//!     const NAME: &'static str = "shift";
+//!
+//!     fn interface() -> Interface {
+//!         Interface::new()
+//!             .doc("Moves points along x.")
+//!             .input::<PointStamped>("points")
+//!             .output::<PointStamped>("shifted")
+//!             .parameter("distance_m", 1.0, "how far, in metres")
+//!     }
+//!
+//!     fn create(setup: &mut Setup<'_>) -> Result<Self, NodeError> {
+//!         Ok(Self {
+//!             points: setup.subscriber("points")?,
+//!             shifted: setup.publisher("shifted")?,
+//!             distance_m: setup.parameter("distance_m")?,
+//!         })
+//!     }
+//! }
+//!
+//! impl Node for Shift {
+//!     fn execute(&mut self, _: &mut Context<'_>) -> Result<(), NodeError> {
+//!         let Some(sample) = self.points.take()? else { return Ok(()) };
+//!         let point = sample.message();
+//!         let mut loan = self.shifted.loan(Extra::none())?;
+//!         let mut message = loan.message();
+//!         message.header().stamp().set_sec(point.header().stamp().sec());
+//!         message.header().stamp().set_nanosec(point.header().stamp().nanosec());
+//!         message.point().set_x(point.point().x() + self.distance_m);
+//!         message.point().set_y(point.point().y());
+//!         message.point().set_z(point.point().z());
+//!         loan.publish()?;
+//!         Ok(())
+//!     }
+//! }
+//!
+//! fn main() -> Result<(), PackageError> {
+//!     Package::new("shifting").node::<Shift>().main()
+//! }
+//! ```
+//!
+//! # When a node runs
+//!
+//! Each message on a triggering input runs its node once, and so does each time of a timer. With a
+//! condition in the graph file (`all_of`, `same: stamp`) a node runs once for each set of messages
+//! with the same `header.stamp`. Messages on other inputs wait until the node takes them, and wake
+//! nobody.
+//!
+//! In a **chain** the executor runs, after a node has returned, the nodes that it has released, in
+//! graph order, by function calls; a message is handed over inside the thread and touches shared
+//! memory only when somebody outside subscribes to its topic. In **event** mode it runs nodes in
+//! the order in which their messages were published.
+//!
+//! An executor with nothing to do sleeps on one futex word until something arrives or a timer is
+//! due. It has no helper thread, and an idle process makes no context switch.
+//!
+//! # Who uses what
+//!
+//! Authors of nodes: [`Node`], [`NodeType`], [`Interface`], [`Setup`], [`Context`], [`Package`].
+//! Launchers: [`launch`]. Programs that run nodes without a launcher: [`Executor`]. Observers:
+//! [`record`].
+
+#![forbid(unsafe_code)]
+
+mod assembly;
+mod clock;
+mod connections;
+mod context;
+mod control;
+mod executor;
+mod finish;
+mod interface;
+pub mod launch;
+mod lockstep;
+mod node;
+mod origin;
+mod package;
+mod parameter;
+mod process;
+mod ready;
+pub mod record;
+mod remote;
+mod schedule;
+mod setup;
+mod sleep;
+mod slots;
+mod timers;
+
+pub use context::{Context, Trigger};
+pub use executor::{Executor, ExecutorOptions, RunEnd, RunError};
+pub use interface::Interface;
+pub use node::{Node, NodeError, NodeType};
+pub use package::{Package, PackageError};
+pub use parameter::Parameter;
+pub use record::Statistics;
+pub use remote::Remote;
+pub use setup::{Setup, SetupError};

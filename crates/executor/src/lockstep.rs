@@ -1,0 +1,105 @@
+//! Lockstep: without real-time pacing, a timer that fires when the graph has answered what its
+//! node published last. It must not know executors.
+
+use crossdock_comm::{InputHandle, OutputHandle, TakeError};
+use crossdock_graph::{InputPlan, TimerPlan};
+
+/// A `header.stamp`: seconds and nanoseconds.
+pub(crate) type Stamp = (i32, u32);
+
+/// A timer of a node that is released by the command on one of its inputs.
+#[derive(Debug)]
+pub(crate) struct Lockstep {
+    pub(crate) node: usize,
+    pub(crate) timer: String,
+    /// Simulated time from one release to the next, ns.
+    pub(crate) period_ns: u64,
+    /// Simulated time of the next release, ns.
+    pub(crate) due_ns: u64,
+    pub(crate) command: InputHandle,
+    /// Messages that can wait in the command's input.
+    pub(crate) depth: usize,
+    /// All outputs of the node, with the number of messages published on each so far.
+    pub(crate) outputs: Vec<(OutputHandle, u64)>,
+    pub(crate) state: LockstepState,
+}
+
+/// What a lockstep waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum LockstepState {
+    /// Nothing: the timer is due.
+    Due,
+    /// The command with this stamp.
+    Command(Stamp),
+    /// Nothing will come any more: the run is to end.
+    Ended,
+}
+
+impl Lockstep {
+    /// The lockstep of a timer, due at once: nothing has been published that could be answered.
+    pub(crate) fn new(
+        node: usize,
+        timer: &TimerPlan,
+        command: &InputPlan,
+        handle: &InputHandle,
+        outputs: &[OutputHandle],
+    ) -> Self {
+        Self {
+            node,
+            timer: timer.name.clone(),
+            period_ns: timer.period_ns,
+            due_ns: timer.period_ns,
+            command: handle.clone(),
+            depth: command.qos.depth as usize,
+            outputs: outputs.iter().map(|output| (output.clone(), 0)).collect(),
+            state: LockstepState::Due,
+        }
+    }
+
+    /// Whether the timer is due. Older commands answer nothing that is still open; they are
+    /// skipped.
+    ///
+    /// # Errors
+    ///
+    /// The command cannot be looked at: the node holds too many samples, or it is damaged.
+    #[inline]
+    pub(crate) fn is_due(&mut self) -> Result<bool, TakeError> {
+        let LockstepState::Command(wanted) = self.state else {
+            return Ok(self.state == LockstepState::Due);
+        };
+        for _ in 0..=self.depth {
+            match self.command.peek_header_stamp()? {
+                Some(stamp) if stamp < wanted => self.command.skip()?,
+                Some(_) => {
+                    self.state = LockstepState::Due;
+                    return Ok(true);
+                }
+                None => return Ok(false),
+            };
+        }
+        Ok(false)
+    }
+
+    /// Whether there is something that [`is_due`](Self::is_due) has to look at.
+    pub(crate) fn may_be_due(&self) -> bool {
+        match self.state {
+            LockstepState::Due => true,
+            LockstepState::Command(_) => self.command.is_ready(),
+            LockstepState::Ended => false,
+        }
+    }
+
+    /// After the node has run: what it waits for next is the answer to the newest message that it
+    /// has just published; a run that published nothing with a stamp needs no answer.
+    pub(crate) fn settle(&mut self) {
+        let mut newest = None;
+        for (output, published) in &mut self.outputs {
+            if output.published() != *published {
+                *published = output.published();
+                newest = newest.max(output.last_header_stamp());
+            }
+        }
+        self.state = newest.map_or(LockstepState::Due, LockstepState::Command);
+        self.due_ns = self.due_ns.saturating_add(self.period_ns);
+    }
+}

@@ -1,0 +1,330 @@
+//! A process of nodes, from its first request to its exit: the side of the control protocol that
+//! a package binary plays. It must not know how an executor does its work.
+//!
+//! The main thread sleeps on the control socket and on the executors' notices; every executor has
+//! a thread of its own. None of this is on the data path.
+
+use std::collections::VecDeque;
+use std::os::fd::{AsFd, OwnedFd};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crossdock_comm::{Participant, ParticipantOptions};
+use crossdock_graph::{ExecutorPlan, ProcessPlan};
+use rustix::event::{EventfdFlags, eventfd};
+
+use crate::control::{
+    CONTROL_VALUE, CONTROL_VARIABLE, ControlError, ControlSocket, Received, Report, Request,
+    readable,
+};
+use crate::executor::{Executor, ExecutorOptions, RunEnd, RunError, panic_text};
+use crate::package::{Package, PackageError};
+use crate::record::Statistics;
+use crate::remote::Remote;
+
+/// How long nodes may take to return when the run is to stop.
+const STOP_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// How long the connections of a process may take to stand once its nodes do: every other process
+/// of the run has to come up meanwhile.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// The main function of a package binary.
+pub(crate) fn main(package: &Package) -> Result<(), PackageError> {
+    let mut socket = adopt_control_socket(package)?;
+    loop {
+        match socket.receive::<Request>(None)? {
+            Received::Frame(Request::Describe) => {
+                answer(&socket, &Report::Interfaces(package.description()))?;
+            }
+            Received::Frame(Request::Launch(plan)) => {
+                return Process::new(package.clone(), *plan, socket)?.run();
+            }
+            Received::Frame(Request::Start) => return Err(ControlError::Packet.into()),
+            Received::Frame(Request::Stop) | Received::Closed => return Ok(()),
+            Received::Nothing => {}
+        }
+    }
+}
+
+/// Takes over the standard input as the control socket and leaves `/dev/null` in its place, so
+/// that no node can read the launcher's words.
+fn adopt_control_socket(package: &Package) -> Result<ControlSocket, PackageError> {
+    if std::env::var_os(CONTROL_VARIABLE).is_none_or(|value| value != CONTROL_VALUE) {
+        return Err(PackageError::NotLaunched { package: package.name().to_owned() });
+    }
+    let adopted = || {
+        let fd = std::io::stdin().as_fd().try_clone_to_owned()?;
+        rustix::stdio::dup2_stdin(std::fs::File::open("/dev/null")?)?;
+        Ok(fd)
+    };
+    let fd: OwnedFd = adopted().map_err(ControlError::Socket)?;
+    Ok(ControlSocket::adopt(fd)?)
+}
+
+/// Sends; a launcher that is gone is no error, the end of the socket tells it next.
+fn answer(socket: &ControlSocket, report: &Report) -> Result<(), PackageError> {
+    match socket.send(report) {
+        Ok(()) | Err(ControlError::Closed) => Ok(()),
+        Err(other) => Err(other.into()),
+    }
+}
+
+/// A process with its plan.
+struct Process {
+    socket: ControlSocket,
+    notices: Arc<Notices>,
+    members: Vec<Member>,
+    /// Executors that are not connected yet.
+    unready: usize,
+    launcher_gone: bool,
+    /// Until when the nodes have to return, once the run is to stop.
+    stop_by: Option<Instant>,
+}
+
+/// One executor, seen from the main thread.
+struct Member {
+    remote: Remote,
+    /// Lets it begin; dropped without a word, it ends.
+    start: Option<Sender<()>>,
+    ended: bool,
+}
+
+impl Process {
+    fn new(
+        package: Package,
+        plan: ProcessPlan,
+        socket: ControlSocket,
+    ) -> Result<Self, PackageError> {
+        let mut process = Self {
+            socket,
+            notices: Arc::new(Notices::new()?),
+            members: Vec::new(),
+            unready: plan.executors.len(),
+            launcher_gone: false,
+            stop_by: None,
+        };
+        if let Err(error) = process.spawn_executors(package, plan) {
+            process.fail(String::new(), error)?;
+        }
+        Ok(process)
+    }
+
+    fn spawn_executors(&mut self, package: Package, plan: ProcessPlan) -> Result<(), String> {
+        let participant = Participant::open(ParticipantOptions::new(plan.domain_id, &plan.name))
+            .map_err(|error| error.to_string())?;
+        let shared = Arc::new(Shared { package, plan, participant });
+        for index in 0..shared.plan.executors.len() {
+            let (start, started) = channel();
+            let remote = Remote::new();
+            let member = Thread {
+                index,
+                shared: Arc::clone(&shared),
+                notices: Arc::clone(&self.notices),
+                remote: remote.clone(),
+                started,
+            };
+            self.members.push(Member { remote, start: Some(start), ended: true });
+            thread::Builder::new()
+                .name(shared.plan.executors[index].name.clone())
+                .spawn(move || member.main())
+                .map_err(|error| {
+                    let name = &shared.plan.executors[index].name;
+                    format!("no thread can be had for executor `{name}`: {error}")
+                })?;
+            self.members[index].ended = false;
+        }
+        Ok(())
+    }
+
+    /// Serves launcher and executors until all executors have ended.
+    fn run(mut self) -> Result<(), PackageError> {
+        while !self.members.iter().all(|member| member.ended) {
+            // The end of the control socket would wake us for ever.
+            let socket = (!self.launcher_gone).then(|| self.socket.as_fd());
+            let fds: Vec<_> = socket.into_iter().chain([self.notices.as_fd()]).collect();
+            if !readable(&fds, self.stop_by)? {
+                return Err(self.stuck());
+            }
+            while let Some((index, notice)) = self.notices.take() {
+                self.notice(index, notice)?;
+            }
+            if !self.launcher_gone {
+                self.request()?;
+            }
+        }
+        answer(&self.socket, &Report::Stopped)
+    }
+
+    fn notice(&mut self, index: usize, notice: Notice) -> Result<(), PackageError> {
+        match notice {
+            Notice::Ready => {
+                self.unready -= 1;
+                if self.unready == 0 && self.stop_by.is_none() {
+                    answer(&self.socket, &Report::Ready)?;
+                }
+            }
+            Notice::Finished { reason } => answer(&self.socket, &Report::Finished { reason })?,
+            Notice::Failed { node, error } => self.fail(node, error)?,
+            Notice::Ended => self.members[index].ended = true,
+        }
+        Ok(())
+    }
+
+    fn request(&mut self) -> Result<(), PackageError> {
+        match self.socket.receive::<Request>(Some(Duration::ZERO)) {
+            Ok(Received::Nothing) => {}
+            Ok(Received::Frame(Request::Start)) => {
+                for start in self.members.iter().filter_map(|member| member.start.as_ref()) {
+                    // An executor that has ended meanwhile needs no start.
+                    let _ = start.send(());
+                }
+            }
+            Ok(Received::Frame(Request::Stop)) => self.stop(),
+            Ok(Received::Closed) => {
+                self.launcher_gone = true;
+                self.stop();
+            }
+            Ok(Received::Frame(_)) => return Err(ControlError::Packet.into()),
+            Err(error) => return Err(error.into()),
+        }
+        Ok(())
+    }
+
+    fn fail(&mut self, node: String, error: String) -> Result<(), PackageError> {
+        self.stop();
+        answer(&self.socket, &Report::Failed { node, error })
+    }
+
+    fn stop(&mut self) {
+        self.stop_by.get_or_insert_with(|| Instant::now() + STOP_TIMEOUT);
+        for member in &mut self.members {
+            member.start = None;
+            member.remote.stop();
+        }
+    }
+
+    fn stuck(&self) -> PackageError {
+        let mut busy = self.members.iter().filter(|member| !member.ended);
+        let node = busy.find_map(|member| member.remote.node()).unwrap_or_default();
+        PackageError::Stuck { node, waited_s: STOP_TIMEOUT.as_secs() }
+    }
+}
+
+/// What all executors of a process use.
+struct Shared {
+    package: Package,
+    plan: ProcessPlan,
+    participant: Participant,
+}
+
+/// What the thread of one executor needs.
+struct Thread {
+    index: usize,
+    shared: Arc<Shared>,
+    notices: Arc<Notices>,
+    remote: Remote,
+    started: Receiver<()>,
+}
+
+impl Thread {
+    fn main(self) {
+        // Nodes' panics while they are made or run are caught where they happen; what is caught
+        // here are panics while nodes are dropped.
+        let ended = catch_unwind(AssertUnwindSafe(|| self.execute())).unwrap_or_else(|panic| {
+            let error = format!(
+                "a node of executor `{}` panicked while it was dropped: {}",
+                self.plan().name,
+                panic_text(&*panic)
+            );
+            Err(RunError { node: String::new(), error })
+        });
+        if let Err(RunError { node, error }) = ended {
+            self.notices.give(self.index, Notice::Failed { node, error });
+        }
+        self.notices.give(self.index, Notice::Ended);
+    }
+
+    fn plan(&self) -> &ExecutorPlan {
+        &self.shared.plan.executors[self.index]
+    }
+
+    fn execute(&self) -> Result<(), RunError> {
+        let mut executor = Executor::new(ExecutorOptions {
+            participant: &self.shared.participant,
+            package: &self.shared.package,
+            plan: self.plan(),
+            time: self.shared.plan.time,
+            chains: &self.shared.plan.chains,
+            statistics: Statistics::On,
+            remote: self.remote.clone(),
+        })?;
+        executor.connect(CONNECT_TIMEOUT)?;
+        self.notices.give(self.index, Notice::Ready);
+        if self.started.recv().is_err() {
+            return Ok(());
+        }
+        loop {
+            match executor.run()? {
+                RunEnd::Stopped => return Ok(()),
+                RunEnd::Finished { reason } => {
+                    self.notices.give(self.index, Notice::Finished { reason });
+                }
+            }
+        }
+    }
+}
+
+/// What an executor tells the main thread.
+enum Notice {
+    Ready,
+    Finished { reason: String },
+    Failed { node: String, error: String },
+    Ended,
+}
+
+/// Notices on their way to the main thread, with a descriptor that it can sleep on.
+struct Notices {
+    queue: Mutex<VecDeque<(usize, Notice)>>,
+    bell: OwnedFd,
+}
+
+impl Notices {
+    fn new() -> Result<Self, ControlError> {
+        let bell = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
+        Ok(Self { queue: Mutex::new(VecDeque::new()), bell })
+    }
+
+    fn give(&self, index: usize, notice: Notice) {
+        let mut queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
+        queue.push_back((index, notice));
+        // Cannot fail: a counter of 64 bits does not overflow by ones.
+        let _ = rustix::io::write(&self.bell, &1_u64.to_ne_bytes());
+    }
+
+    fn take(&self) -> Option<(usize, Notice)> {
+        let mut queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
+        let notice = queue.pop_front();
+        if queue.is_empty() {
+            // Nothing to read means that the bell is quiet already.
+            let mut count = [0; 8];
+            let _ = rustix::io::read(&self.bell, &mut count);
+        }
+        notice
+    }
+}
+
+impl AsFd for Notices {
+    fn as_fd(&self) -> std::os::fd::BorrowedFd<'_> {
+        self.bell.as_fd()
+    }
+}
+
+impl From<ControlError> for PackageError {
+    fn from(error: ControlError) -> Self {
+        Self::Control { error: error.to_string() }
+    }
+}

@@ -1,0 +1,124 @@
+//! What an executor tells of its nodes and spans on the board, where observers read it.
+//! It must not know who reads it or how it is shown.
+
+use crossdock_comm::entities::kind;
+use crossdock_comm::{Board, Entity, EntityDescription, PortError, WithHistogram};
+use crossdock_graph::NodePlan;
+
+use crate::clock::monotonic_ns;
+
+/// Counters of a node's record (kind `NODE`). The record's name is the node's, its detail the text
+/// `<package>/<node type>`, its histogram the time of its executions in ns.
+pub mod node_counter {
+    /// How often the node has executed.
+    pub const EXECUTIONS: usize = 0;
+    /// How often one of its timers was skipped because it was late by more than its period.
+    pub const TIMER_SKIPPED: usize = 1;
+    /// Messages passed over because the condition's other inputs had none of the same stamp.
+    pub const UNMATCHED: usize = 2;
+    /// Messages that released the node and that it did not take.
+    pub const NOT_TAKEN: usize = 3;
+}
+
+/// Counters of a span's record (kind `CHAIN`). The record's name is the chain's in the graph file,
+/// its detail the text `<from> <to>`, its histogram the latency from publication to publication in
+/// ns. Every process that publishes on the span's last topic has one.
+pub mod chain_counter {
+    /// Messages published on the last topic that a message on the first one led to.
+    pub const MESSAGES: usize = 0;
+    /// Messages published on the last topic that none on the first one led to.
+    pub const WITHOUT_ORIGIN: usize = 1;
+}
+
+/// Whether an executor measures how long its nodes take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Statistics {
+    /// Two clock reads per execution.
+    On,
+    /// Executions are counted, no clock is read.
+    Off,
+}
+
+/// The record of a node.
+#[derive(Debug)]
+pub(crate) struct NodeRecord {
+    entity: Entity,
+    statistics: Statistics,
+    executions: u64,
+}
+
+impl NodeRecord {
+    pub(crate) fn new(
+        board: &Board,
+        plan: &NodePlan,
+        statistics: Statistics,
+    ) -> Result<Self, PortError> {
+        let entity = board.add(EntityDescription {
+            kind: kind::NODE,
+            name: &plan.name,
+            detail: format!("{}/{}", plan.package, plan.node_type).as_bytes(),
+            histogram: WithHistogram::Yes,
+        })?;
+        Ok(Self { entity, statistics, executions: 0 })
+    }
+
+    /// When the execution starts, if that is measured.
+    #[inline]
+    pub(crate) fn start_ns(&self) -> Option<u64> {
+        (self.statistics == Statistics::On).then(monotonic_ns)
+    }
+
+    /// Counts an execution, and its time if its start was measured. The count is on the board
+    /// after the next [`show`](Self::show).
+    #[inline]
+    pub(crate) fn executed(&mut self, start_ns: Option<u64>) {
+        self.executions += 1;
+        if let Some(start_ns) = start_ns {
+            self.entity.record_ns(monotonic_ns().saturating_sub(start_ns));
+        }
+    }
+
+    /// Shows what has been counted, and counts messages that the node did not take.
+    pub(crate) fn show(&self, not_taken: u64) {
+        self.entity.set(node_counter::EXECUTIONS, self.executions);
+        self.entity.add(node_counter::NOT_TAKEN, not_taken);
+    }
+
+    /// Counts something else.
+    #[inline]
+    pub(crate) fn count(&self, counter: usize, more: u64) {
+        self.entity.add(counter, more);
+    }
+}
+
+/// The record of a span.
+#[derive(Debug)]
+pub(crate) struct ChainRecord {
+    entity: Entity,
+}
+
+impl ChainRecord {
+    pub(crate) fn new(board: &Board, chain: &crossdock_graph::Chain) -> Result<Self, PortError> {
+        let entity = board.add(EntityDescription {
+            kind: kind::CHAIN,
+            name: &chain.name,
+            detail: format!("{} {}", chain.from, chain.to).as_bytes(),
+            histogram: WithHistogram::Yes,
+        })?;
+        Ok(Self { entity })
+    }
+
+    /// Counts `messages` published with this latency, `None` when their origin is not known.
+    #[inline]
+    pub(crate) fn published(&self, messages: u64, latency_ns: Option<u64>) {
+        match latency_ns {
+            Some(latency_ns) => {
+                self.entity.add(chain_counter::MESSAGES, messages);
+                for _ in 0..messages {
+                    self.entity.record_ns(latency_ns);
+                }
+            }
+            None => self.entity.add(chain_counter::WITHOUT_ORIGIN, messages),
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! The handle by which other threads stop an executor. It must not know what an executor does.
+
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
+
+use crossdock_comm::DoorbellControl;
+
+/// The doorbell's index that rings for a stop: the last, which inputs use only when there are more
+/// of them than indices. A mere wake-up could come between the look at the flag and the sleep.
+const STOP_BELL: u16 = BELLS - 1;
+
+/// Indices of a doorbell.
+pub(crate) const BELLS: u16 = 512;
+
+/// Stops an executor from another thread.
+#[derive(Clone, Debug, Default)]
+pub struct Remote {
+    shared: Arc<RemoteState>,
+}
+
+#[derive(Debug, Default)]
+struct RemoteState {
+    stopped: AtomicBool,
+    /// Index of the node that executes, from 1; 0: none.
+    executing: AtomicUsize,
+    /// Known once the executor is made.
+    made: OnceLock<(DoorbellControl, Vec<String>)>,
+}
+
+impl Remote {
+    /// A handle for an executor that is still to be made.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Lets the executor return from [`Executor::run`] when the execution under way has, or
+    /// immediately when it sleeps or is still to run. Does not block.
+    pub fn stop(&self) {
+        // SeqCst: the flag is seen by whoever is woken by the bell rung after it.
+        self.shared.stopped.store(true, Ordering::SeqCst);
+        if let Some((doorbell, _)) = self.shared.made.get() {
+            doorbell.ring(STOP_BELL);
+        }
+    }
+
+    /// The name of the node that executes right now, if any.
+    #[must_use]
+    pub fn node(&self) -> Option<String> {
+        let executing = self.shared.executing.load(Ordering::Relaxed).checked_sub(1)?;
+        self.shared.made.get()?.1.get(executing).cloned()
+    }
+
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.shared.stopped.load(Ordering::Relaxed)
+    }
+
+    /// Called once by the executor; a stop that came before is seen by its first look at the flag.
+    pub(crate) fn attach(&self, doorbell: DoorbellControl, nodes: Vec<String>) {
+        // A second executor on the same handle would be a mistake of the caller without harm: the
+        // handle goes on belonging to the first.
+        let _ = self.shared.made.set((doorbell, nodes));
+    }
+
+    #[inline]
+    pub(crate) fn set_executing(&self, node: usize) {
+        self.shared.executing.store(node + 1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn set_idle(&self) {
+        self.shared.executing.store(0, Ordering::Relaxed);
+    }
+}

@@ -1,0 +1,255 @@
+//! What a node gets while it is made: its ports, opened on the topics of the plan, and its
+//! parameters. It must not know how the executor will run the node.
+
+use std::fmt;
+
+use crossdock_comm::{
+    Doorbell, Durability, InputHandle, OutputHandle, Participant, PortError, PortGroup, Publisher,
+    PublisherOptions, Qos, Reliability, Subscriber, SubscriberOptions,
+};
+use crossdock_graph::{NodePlan, OutputPlan};
+use crossdock_msg::Message;
+
+use crate::parameter::Parameter;
+use crate::slots::Purpose;
+
+/// What a node gets while it is made. Opening a port makes system calls and allocates; nothing
+/// here waits for another process.
+#[derive(Debug)]
+pub struct Setup<'a> {
+    plan: &'a NodePlan,
+    participant: &'a Participant,
+    doorbell: &'a Doorbell,
+    group: &'a PortGroup,
+    /// What the node has opened, beside `plan.inputs` and `plan.outputs`.
+    inputs: Vec<Option<InputHandle>>,
+    outputs: Vec<Option<OutputHandle>>,
+}
+
+impl<'a> Setup<'a> {
+    pub(crate) fn new(
+        plan: &'a NodePlan,
+        participant: &'a Participant,
+        doorbell: &'a Doorbell,
+        group: &'a PortGroup,
+    ) -> Self {
+        let inputs = vec![None; plan.inputs.len()];
+        let outputs = vec![None; plan.outputs.len()];
+        Self { plan, participant, doorbell, group, inputs, outputs }
+    }
+
+    /// The name of the node in the graph.
+    #[must_use]
+    pub fn node(&self) -> &'a str {
+        &self.plan.name
+    }
+
+    /// The subscriber of an input port. Every connected port is opened once.
+    ///
+    /// # Errors
+    ///
+    /// The interface has no such input, the graph leaves it unconnected, its type is another, it is
+    /// open already, or the port cannot be had.
+    pub fn subscriber<T: Message>(&mut self, port: &str) -> Result<Subscriber<T>, SetupError> {
+        let index = self.plan.inputs.iter().position(|input| input.port == port);
+        let index = index.ok_or_else(|| self.error(port, SetupErrorKind::NotConnected("input")))?;
+        let input = &self.plan.inputs[index];
+        self.check::<T>(port, &input.message_type, self.inputs[index].is_some())?;
+        let options = SubscriberOptions {
+            node: &self.plan.name,
+            topic: &input.topic,
+            qos: qos(&input.qos),
+            doorbell: Purpose::of(self.plan, input).map(|_| self.doorbell),
+            group: Some(self.group),
+        };
+        let subscriber = self
+            .participant
+            .subscriber::<T>(options)
+            .map_err(|error| self.error(port, SetupErrorKind::Port(error)))?;
+        self.inputs[index] = Some(subscriber.handle());
+        Ok(subscriber)
+    }
+
+    /// The publisher of an output port. Every connected port is opened once.
+    ///
+    /// # Errors
+    ///
+    /// As for [`subscriber`](Self::subscriber).
+    pub fn publisher<T: Message>(&mut self, port: &str) -> Result<Publisher<T>, SetupError> {
+        let index = self.plan.outputs.iter().position(|output| output.port == port);
+        let index =
+            index.ok_or_else(|| self.error(port, SetupErrorKind::NotConnected("output")))?;
+        let output = &self.plan.outputs[index];
+        self.check::<T>(port, &output.message_type, self.outputs[index].is_some())?;
+        let options = PublisherOptions {
+            node: &self.plan.name,
+            topic: &output.topic,
+            qos: qos(&output.qos),
+            max_bytes: max_bytes(output),
+            group: Some(self.group),
+        };
+        let publisher = self
+            .participant
+            .publisher::<T>(options)
+            .map_err(|error| self.error(port, SetupErrorKind::Port(error)))?;
+        self.outputs[index] = Some(publisher.handle());
+        Ok(publisher)
+    }
+
+    /// The subscriber of an optional input port; `None` when the graph leaves it unconnected.
+    ///
+    /// # Errors
+    ///
+    /// As for [`subscriber`](Self::subscriber).
+    pub fn optional_subscriber<T: Message>(
+        &mut self,
+        port: &str,
+    ) -> Result<Option<Subscriber<T>>, SetupError> {
+        let connected = self.plan.inputs.iter().any(|input| input.port == port);
+        connected.then(|| self.subscriber(port)).transpose()
+    }
+
+    /// The publisher of an optional output port; `None` when the graph leaves it unconnected.
+    ///
+    /// # Errors
+    ///
+    /// As for [`subscriber`](Self::subscriber).
+    pub fn optional_publisher<T: Message>(
+        &mut self,
+        port: &str,
+    ) -> Result<Option<Publisher<T>>, SetupError> {
+        let connected = self.plan.outputs.iter().any(|output| output.port == port);
+        connected.then(|| self.publisher(port)).transpose()
+    }
+
+    /// The value of a parameter: from the graph, else its default.
+    ///
+    /// # Errors
+    ///
+    /// The interface has no such parameter, or its value does not fit the type.
+    pub fn parameter<P: Parameter>(&self, name: &str) -> Result<P, SetupError> {
+        let value = self.plan.parameters.get(name);
+        let value = value.ok_or_else(|| self.error(name, SetupErrorKind::NoParameter))?;
+        P::from_value(value).ok_or_else(|| {
+            let found = format!("{value:?}");
+            self.error(name, SetupErrorKind::Value { accepts: P::ACCEPTS, found })
+        })
+    }
+
+    /// The handles of all ports, beside those of the plan.
+    pub(crate) fn finish(self) -> Result<(Vec<InputHandle>, Vec<OutputHandle>), SetupError> {
+        let inputs = self.plan.inputs.iter().zip(&self.inputs);
+        let outputs = self.plan.outputs.iter().zip(&self.outputs);
+        let unopened = inputs
+            .filter_map(|(plan, handle)| handle.is_none().then_some(plan.port.as_str()))
+            .chain(
+                outputs.filter_map(|(plan, handle)| handle.is_none().then_some(plan.port.as_str())),
+            )
+            .next();
+        if let Some(port) = unopened {
+            return Err(self.error(port, SetupErrorKind::NotOpened));
+        }
+        Ok((
+            self.inputs.into_iter().flatten().collect(),
+            self.outputs.into_iter().flatten().collect(),
+        ))
+    }
+
+    fn check<T: Message>(&self, port: &str, planned: &str, open: bool) -> Result<(), SetupError> {
+        if open {
+            return Err(self.error(port, SetupErrorKind::OpenedTwice));
+        }
+        if planned != T::TYPE_NAME {
+            let planned = planned.to_owned();
+            let asked = T::TYPE_NAME;
+            return Err(self.error(port, SetupErrorKind::Type { planned, asked }));
+        }
+        Ok(())
+    }
+
+    fn error(&self, name: &str, what: SetupErrorKind) -> SetupError {
+        SetupError { node_type: self.plan.node_type.clone(), name: name.to_owned(), what }
+    }
+}
+
+fn qos(plan: &crossdock_graph::Qos) -> Qos {
+    use std::time::Duration;
+    let timeout = Duration::from_millis(plan.timeout_ms.into());
+    Qos {
+        reliability: match plan.reliability {
+            crossdock_graph::Reliability::Reliable => Reliability::Reliable { timeout },
+            crossdock_graph::Reliability::BestEffort => Reliability::BestEffort,
+        },
+        depth: plan.depth as usize,
+        durability: match plan.durability {
+            crossdock_graph::Durability::Volatile => Durability::Volatile,
+            crossdock_graph::Durability::TransientLocal => Durability::TransientLocal,
+        },
+    }
+}
+
+fn max_bytes(output: &OutputPlan) -> Option<usize> {
+    output.max_bytes.map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX))
+}
+
+/// Why a node could not have a port or a parameter.
+#[derive(Debug)]
+pub struct SetupError {
+    node_type: String,
+    /// The port or parameter.
+    name: String,
+    what: SetupErrorKind,
+}
+
+#[derive(Debug)]
+enum SetupErrorKind {
+    NotConnected(&'static str),
+    OpenedTwice,
+    NotOpened,
+    Type { planned: String, asked: &'static str },
+    Port(PortError),
+    NoParameter,
+    Value { accepts: &'static str, found: String },
+}
+
+impl fmt::Display for SetupError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { node_type, name, what } = self;
+        match what {
+            SetupErrorKind::NotConnected(kind) => write!(
+                f,
+                "node type `{node_type}` opens {kind} `{name}`, which is not connected; declare it \
+                 in `interface`, and open it with `optional_..` if a graph may leave it out"
+            ),
+            SetupErrorKind::OpenedTwice => write!(
+                f,
+                "node type `{node_type}` opens port `{name}` twice; open it once in `create`"
+            ),
+            SetupErrorKind::NotOpened => write!(
+                f,
+                "node type `{node_type}` declares port `{name}` and does not open it; open every \
+                 connected port in `create`"
+            ),
+            SetupErrorKind::Type { planned, asked } => write!(
+                f,
+                "node type `{node_type}` opens port `{name}` as {asked}, but its interface says \
+                 {planned}; make them the same"
+            ),
+            SetupErrorKind::Port(error) => {
+                write!(f, "port `{name}` of node type `{node_type}` cannot be opened: {error}")
+            }
+            SetupErrorKind::NoParameter => write!(
+                f,
+                "node type `{node_type}` reads parameter `{name}`, which its interface does not \
+                 have; declare it there"
+            ),
+            SetupErrorKind::Value { accepts, found } => write!(
+                f,
+                "parameter `{name}` of node type `{node_type}` is {found}, but the node accepts \
+                 {accepts}"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for SetupError {}

@@ -1,0 +1,113 @@
+//! What wakes an executor and what lets it sleep: its doorbell, simulated time, the next timer.
+//! It must not know in which order nodes run.
+
+use std::time::Duration;
+
+use crate::clock::{Clock, ClockInput, monotonic_ns};
+use crate::executor::Executor;
+use crate::slots::{Input, Purpose};
+
+impl Executor {
+    /// Notes at which inputs something may have arrived.
+    #[inline]
+    pub(crate) fn drain_doorbell(&mut self) {
+        let Self { doorbell, bells, inputs, arrived, unarmed, .. } = self;
+        doorbell.drain(|bell| {
+            for &input in bells.get(usize::from(bell)).into_iter().flatten() {
+                unarmed.insert(input);
+                if inputs[input].purpose != Purpose::Command {
+                    arrived.insert(input);
+                }
+            }
+        });
+    }
+
+    /// Takes over the simulated time of the newest clock message.
+    #[inline]
+    pub(crate) fn follow_clock(&mut self) {
+        let Some(input) = &self.clock_input else { return };
+        // A damaged message is no time; it is counted where it was found.
+        let Ok(Some(time_ns)) = input.latest_ns() else { return };
+        let before_ns = self.clock.now_ns();
+        self.clock = Clock::Simulated { now_ns: time_ns };
+        // The first message, or a recording that begins again: timers count from here.
+        if before_ns == 0 || time_ns < before_ns {
+            self.timers.start(time_ns);
+        }
+    }
+
+    /// Starts the timers of real time. Those of simulated time start with its first message.
+    pub(crate) fn start_timers(&mut self) {
+        if self.clock == Clock::Wall && self.timers.next_ns().is_none() && !self.finish.has_begun()
+        {
+            self.timers.start(monotonic_ns());
+        }
+    }
+
+    /// The time that timers go by.
+    pub(crate) fn timer_ns(&self) -> u64 {
+        match self.clock {
+            Clock::Wall => monotonic_ns(),
+            Clock::Simulated { now_ns } => now_ns,
+        }
+    }
+
+    /// Sleeps until something arrives, a timer is due, or the executor is stopped; returns at once
+    /// when something arrived meanwhile. May return without a reason.
+    pub(crate) fn sleep(&mut self) {
+        self.participant.announce_idle();
+        let timeout = match (self.clock, self.timers.next_ns()) {
+            (Clock::Wall, Some(next_ns)) => {
+                Some(Duration::from_nanos(next_ns.saturating_sub(monotonic_ns())))
+            }
+            _ => None,
+        };
+        let doorbell = self.doorbell.clone();
+        doorbell.sleep(timeout, || self.arm() || self.remote.is_stopped());
+    }
+
+    /// Asks the publishers of all inputs that have been served to ring again. True when a message
+    /// has come meanwhile: nobody will ring for it.
+    fn arm(&mut self) -> bool {
+        let mut work = self.clock_input.as_ref().is_some_and(ClockInput::arm);
+        let mut from = 0;
+        while let Some(input) = self.unarmed.next(from) {
+            from = input + 1;
+            if self.inputs[input].handle.is_ready() && !self.is_work(input) {
+                // It waits for its counterparts. They are empty and armed; it need not ring.
+                continue;
+            }
+            self.inputs[input].handle.arm();
+            if self.is_work(input) {
+                self.note(input);
+                work = true;
+            } else {
+                self.unarmed.remove(input);
+            }
+        }
+        work
+    }
+
+    /// Whether a message on this input gives something to do.
+    fn is_work(&self, input: usize) -> bool {
+        let Input { node, purpose, handle, .. } = &self.inputs[input];
+        match purpose {
+            Purpose::Trigger => handle.is_ready(),
+            Purpose::Condition => {
+                let mut inputs = self.inputs[self.nodes[*node].triggers.clone()].iter();
+                inputs.all(|input| input.handle.is_ready())
+            }
+            Purpose::Command => {
+                let mut locksteps = self.locksteps.iter();
+                locksteps.any(|lockstep| lockstep.node == *node && lockstep.may_be_due())
+            }
+        }
+    }
+
+    /// Notes that something has arrived at an input. Commands are looked at anyway.
+    fn note(&mut self, input: usize) {
+        if self.inputs[input].purpose != Purpose::Command {
+            self.arrived.insert(input);
+        }
+    }
+}

@@ -1,0 +1,161 @@
+//! What an executor keeps of its nodes, their triggering inputs and their timers.
+//! Plain data; it must not know in which order they are used.
+
+use std::fmt;
+use std::ops::Range;
+
+use crossdock_comm::{InputHandle, OutputHandle, TakeError};
+use crossdock_graph::{InputPlan, NodePlan, TimerPlan};
+
+use crate::node::Node;
+use crate::origin::{self, Beginning, NO_ORIGIN, Origin};
+use crate::record::{ChainRecord, NodeRecord};
+
+/// A node and what surrounds it.
+pub(crate) struct NodeSlot {
+    pub(crate) name: String,
+    pub(crate) node: Box<dyn Node>,
+    /// All its inputs: what it has taken from them is processed when it returns.
+    pub(crate) inputs: Box<[InputHandle]>,
+    /// Its releasing inputs, as a range of the executor's inputs.
+    pub(crate) triggers: Range<usize>,
+    /// The only one of them, if it needs no other.
+    pub(crate) only_trigger: Option<usize>,
+    /// Whether it runs only when all of these hold messages of one stamp.
+    pub(crate) has_condition: bool,
+    /// Its outputs that lead to nodes of this executor.
+    pub(crate) outputs: Box<[Output]>,
+    /// Its outputs on which measured spans end.
+    pub(crate) ends: Box<[End]>,
+    pub(crate) record: NodeRecord,
+}
+
+impl fmt::Debug for NodeSlot {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("NodeSlot").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+/// An output that leads to nodes of the same executor.
+#[derive(Debug)]
+pub(crate) struct Output {
+    pub(crate) handle: OutputHandle,
+    /// Messages published up to the last look.
+    pub(crate) published: u64,
+    /// Where they lead, in graph order.
+    pub(crate) successors: Box<[Successor]>,
+}
+
+/// An input that an output of the same executor leads to, and its node.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Successor {
+    pub(crate) input: usize,
+    pub(crate) node: usize,
+}
+
+/// An input that can release a node.
+#[derive(Debug)]
+pub(crate) struct Input {
+    /// The node that it releases.
+    pub(crate) node: usize,
+    pub(crate) port: String,
+    pub(crate) topic: String,
+    pub(crate) handle: InputHandle,
+    pub(crate) purpose: Purpose,
+    /// The span that begins on its topic.
+    pub(crate) beginning: Option<Beginning>,
+    /// Messages that can wait in it.
+    pub(crate) depth: usize,
+    /// Whether this executor's own nodes publish on its topic.
+    pub(crate) inside: bool,
+    /// Messages that have left the input, or will have when the node has been settled.
+    pub(crate) released: u64,
+}
+
+impl Input {
+    /// After executions that this input released: their messages are done with, even if the node
+    /// did not take them. Gives the number of messages that it left.
+    #[inline]
+    pub(crate) fn settle(&mut self) -> Result<u64, TakeError> {
+        let mut left = 0;
+        // At most as many rounds as there were executions since the last time.
+        while self.handle.passed() < self.released && self.handle.skip()? {
+            left += 1;
+        }
+        self.released = self.handle.passed();
+        Ok(left)
+    }
+
+    /// The origin that what follows from its next message inherits.
+    #[inline]
+    pub(crate) fn origin(&self) -> Origin {
+        let Some(message) = self.handle.peek() else { return NO_ORIGIN };
+        match self.beginning {
+            Some(beginning) => origin::begin(message.origin, beginning, message.stamp_ns),
+            None => message.origin,
+        }
+    }
+}
+
+/// What an input is watched for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// Each message runs the node.
+    Trigger,
+    /// The node's condition needs it.
+    Condition,
+    /// A lockstep waits for its command.
+    Command,
+}
+
+impl Purpose {
+    /// What an input is watched for; `None` when its messages wait until the node asks for them.
+    pub(crate) fn of(node: &NodePlan, input: &InputPlan) -> Option<Self> {
+        let lockstep = node.lockstep.as_ref();
+        match &node.condition {
+            _ if lockstep.is_some_and(|lockstep| lockstep.command == input.port) => {
+                Some(Self::Command)
+            }
+            Some(condition) => condition.all_of.contains(&input.port).then_some(Self::Condition),
+            None => input.trigger.then_some(Self::Trigger),
+        }
+    }
+}
+
+/// An output on which a measured span ends.
+#[derive(Debug)]
+pub(crate) struct End {
+    pub(crate) handle: OutputHandle,
+    pub(crate) beginning: Beginning,
+    pub(crate) published: u64,
+    pub(crate) record: ChainRecord,
+}
+
+impl End {
+    /// After an execution: measures what has just been published on this output.
+    #[inline]
+    pub(crate) fn settle(&mut self, origin: Origin) {
+        let published = self.handle.published();
+        let messages = published - self.published;
+        if messages > 0 {
+            self.published = published;
+            let latency_ns =
+                origin::latency_ns(origin, self.beginning, self.handle.last_stamp_ns());
+            self.record.published(messages, latency_ns);
+        }
+    }
+}
+
+/// A timer of a node.
+#[derive(Debug)]
+pub(crate) struct TimerSlot {
+    pub(crate) node: usize,
+    pub(crate) name: String,
+    pub(crate) period_ns: u64,
+}
+
+impl TimerSlot {
+    pub(crate) fn new(node: usize, plan: &TimerPlan) -> Self {
+        Self { node, name: plan.name.clone(), period_ns: plan.period_ns }
+    }
+}

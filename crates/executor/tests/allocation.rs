@@ -1,0 +1,186 @@
+//! After start-up the data path does not allocate: publish, hand-over, take, execute, sleep, wake.
+
+mod support;
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use crossdock_comm::{Publisher, Subscriber};
+use crossdock_executor::{
+    Context, Interface, Node, NodeError, NodeType, Package, Remote, RunEnd, Setup,
+};
+use crossdock_graph::{Graph, Mapping, Time};
+use crossdock_msg::types::geometry_msgs::PointStamped;
+use support::{Process, checked_with};
+
+/// Counts what a thread allocates.
+struct Counting;
+
+thread_local! {
+    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
+}
+
+fn count() {
+    // A thread that is ending allocates without being counted.
+    let _ = ALLOCATIONS.try_with(|allocations| allocations.set(allocations.get() + 1));
+}
+
+// SAFETY: every call is passed on to the system's allocator unchanged.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        count();
+        // SAFETY: the caller's promises are those that the system's allocator asks for.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
+        // SAFETY: as above.
+        unsafe { System.dealloc(memory, layout) }
+    }
+
+    unsafe fn realloc(&self, memory: *mut u8, layout: Layout, bytes: usize) -> *mut u8 {
+        count();
+        // SAFETY: as above.
+        unsafe { System.realloc(memory, layout, bytes) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// Executions after which everything has been used once.
+const WARM_UP: u64 = 50;
+/// Executions of which none may allocate.
+const MEASURED: u64 = 200;
+
+/// Nodes that have measured, and allocations that they have seen.
+static MEASUREMENTS: AtomicU64 = AtomicU64::new(0);
+static SEEN: AtomicU64 = AtomicU64::new(0);
+
+/// Counts the allocations of the node's thread over the measured executions.
+#[derive(Default)]
+struct Meter {
+    executions: u64,
+    before: u64,
+}
+
+impl Meter {
+    /// True once all has been measured.
+    fn step(&mut self) -> bool {
+        self.executions += 1;
+        let allocations = ALLOCATIONS.get();
+        if self.executions == WARM_UP {
+            self.before = allocations;
+        } else if self.executions == WARM_UP + MEASURED {
+            SEEN.fetch_add(allocations - self.before, Ordering::SeqCst);
+            MEASUREMENTS.fetch_add(1, Ordering::SeqCst);
+        }
+        self.executions >= WARM_UP + MEASURED
+    }
+}
+
+/// Publishes at each time of its timer.
+struct Pulse {
+    out: Publisher<PointStamped>,
+    meter: Meter,
+}
+
+impl NodeType for Pulse {
+    const NAME: &'static str = "pulse";
+
+    fn interface() -> Interface {
+        Interface::new().timer("step", Duration::from_micros(500)).output::<PointStamped>("out")
+    }
+
+    fn create(setup: &mut Setup<'_>) -> Result<Self, NodeError> {
+        Ok(Self { out: setup.publisher("out")?, meter: Meter::default() })
+    }
+}
+
+impl Node for Pulse {
+    fn execute(&mut self, _: &mut Context<'_>) -> Result<(), NodeError> {
+        self.meter.step();
+        support::nodes::publish(&self.out, self.meter.executions as f64)
+    }
+}
+
+/// Takes, publishes, and ends the run when it has measured.
+struct Echo {
+    input: Subscriber<PointStamped>,
+    out: Option<Publisher<PointStamped>>,
+    meter: Meter,
+}
+
+impl NodeType for Echo {
+    const NAME: &'static str = "echo";
+
+    fn interface() -> Interface {
+        Interface::new().input::<PointStamped>("in").output::<PointStamped>("out").optional()
+    }
+
+    fn create(setup: &mut Setup<'_>) -> Result<Self, NodeError> {
+        let out = setup.optional_publisher("out")?;
+        Ok(Self { input: setup.subscriber("in")?, out, meter: Meter::default() })
+    }
+}
+
+impl Node for Echo {
+    fn execute(&mut self, context: &mut Context<'_>) -> Result<(), NodeError> {
+        let x = self.input.take()?.map_or(0.0, |sample| sample.message().point().x());
+        let measured = self.meter.step();
+        match &self.out {
+            Some(out) => support::nodes::publish(out, x)?,
+            None if measured => context.finish("measured"),
+            None => {}
+        }
+        Ok(())
+    }
+}
+
+fn package() -> Package {
+    Package::new("meter").node::<Pulse>().node::<Echo>()
+}
+
+const GRAPH: &[u8] = b"crossdock: 1
+name: meter
+nodes:
+  pulse: { package: meter, type: pulse, outputs: { out: /a } }
+  first: { package: meter, type: echo, inputs: { in: /a }, outputs: { out: /b } }
+  second: { package: meter, type: echo, inputs: { in: /b } }
+chains: { all: { from: /a, to: /b } }
+";
+
+/// Runs the graph with these executors, a thread each, until its last node has measured.
+fn run(test: &str, executors: &str) -> u64 {
+    let graph = Graph::from_yaml("meter", GRAPH).expect("a graph");
+    let mapping = format!("crossdock: 1\nprocesses: {{ main: {{ executors: [{executors}] }} }}\n");
+    let mapping = Mapping::from_yaml("meter", mapping.as_bytes()).expect("a mapping");
+    let plan = checked_with(&package(), &graph, &mapping, Time::Wall);
+    let process = &Process::with_package(test, plan, package());
+    let remotes: Vec<_> = process.plan.executors.iter().map(|_| Remote::new()).collect();
+    let remotes = &remotes;
+    let before = SEEN.load(Ordering::SeqCst);
+    std::thread::scope(|scope| {
+        for index in 0..remotes.len() {
+            scope.spawn(move || {
+                let mut executor = process.executor(index, &remotes[index]).expect("an executor");
+                if let RunEnd::Finished { .. } = executor.run().expect("a good end") {
+                    remotes.iter().for_each(Remote::stop);
+                }
+            });
+        }
+    });
+    SEEN.load(Ordering::SeqCst) - before
+}
+
+#[test]
+fn nothing_allocates_after_start_up() {
+    // One test, so that no other runs beside it and shares the counters.
+    assert_eq!(run("one_chain", "{ mode: chain, nodes: [pulse, first, second] }"), 0);
+    assert_eq!(run("one_event", "{ mode: event, nodes: [pulse, first, second] }"), 0);
+    let apart = "{ mode: chain, nodes: [pulse] }, { mode: event, nodes: [first, second] }";
+    assert_eq!(run("two_threads", apart), 0);
+    assert!(MEASUREMENTS.load(Ordering::SeqCst) >= 6, "too few nodes have measured");
+}

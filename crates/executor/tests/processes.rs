@@ -1,0 +1,242 @@
+//! Nodes in processes of their own: the control protocol, the same nodes in other mappings, the
+//! end of the launcher, idleness. This test binary is also the package binary that it launches.
+
+mod support;
+
+use std::ffi::OsString;
+use std::path::Path;
+use std::time::Duration;
+
+use crossdock_executor::launch::{LaunchedProcess, ProcessEvent, SpawnOptions};
+use crossdock_graph::{Chain, Graph, Mapping, Plan, Time};
+use support::{Folder, checked};
+
+/// How long a process may take for anything that a test waits for.
+const PATIENCE: Option<Duration> = Some(Duration::from_secs(60));
+
+/// Not a test of its own: what this binary does when a test launches it as a package.
+#[test]
+fn package_binary() {
+    if std::env::var_os("CROSSDOCK_CONTROL").is_some() {
+        support::nodes::package().main().expect("the launcher understood");
+    }
+}
+
+fn spawn(folder: &Path) -> LaunchedProcess {
+    let words = ["package_binary", "--exact", "--nocapture", "--test-threads=1", "--quiet"];
+    LaunchedProcess::spawn(&SpawnOptions {
+        program: std::env::current_exe().expect("this test's own file"),
+        arguments: words.map(OsString::from).to_vec(),
+        environment: vec![("XDG_RUNTIME_DIR".into(), folder.into())],
+    })
+    .expect("launched")
+}
+
+fn event(process: &mut LaunchedProcess) -> ProcessEvent {
+    process.event(PATIENCE).expect("the control protocol").expect("an event in time")
+}
+
+/// Launches and starts a process for each part of a plan, as soon as all are ready.
+fn start(plan: &Plan, folder: &Folder) -> Vec<LaunchedProcess> {
+    let mut processes: Vec<_> = plan.processes.iter().map(|_| spawn(folder.path())).collect();
+    for (process, plan) in processes.iter_mut().zip(&plan.processes) {
+        process.launch(plan).expect("sent");
+    }
+    for process in &mut processes {
+        assert_eq!(event(process), ProcessEvent::Ready);
+    }
+    for process in &mut processes {
+        process.start().expect("sent");
+    }
+    processes
+}
+
+/// Stops processes and checks that they end well.
+fn stop(mut processes: Vec<LaunchedProcess>) {
+    for process in &mut processes {
+        process.stop().expect("sent");
+    }
+    for process in &mut processes {
+        match event(process) {
+            ProcessEvent::Exited(status) => assert!(status.success(), "{status}"),
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+#[test]
+fn a_package_describes_its_nodes() {
+    let folder = Folder::new("describe");
+    let mut process = spawn(folder.path());
+    assert_eq!(process.describe().expect("a description"), support::nodes::package().description());
+    process.stop().expect("sent");
+    match event(&mut process) {
+        ProcessEvent::Exited(status) => assert!(status.success()),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_program_that_is_no_package_is_an_error() {
+    let options = SpawnOptions {
+        program: "/bin/true".into(),
+        arguments: Vec::new(),
+        environment: Vec::new(),
+    };
+    let mut process = LaunchedProcess::spawn(&options).expect("launched");
+    let error = process.describe().expect_err("no package").to_string();
+    assert!(error.contains("/bin/true did not answer like a package binary"), "{error}");
+    let options = SpawnOptions { program: "/no/such/program".into(), ..options };
+    let error = LaunchedProcess::spawn(&options).expect_err("no program").to_string();
+    assert!(error.contains("/no/such/program cannot be started"), "{error}");
+}
+
+#[test]
+fn a_package_started_by_hand_says_how_it_is_started() {
+    let error = support::nodes::package().main().expect_err("not launched");
+    let sentence = "this program holds the nodes of package `probe` and is started by the \
+                    launcher: use `crossdock run GRAPH` with a graph that names the package";
+    assert_eq!(error.to_string(), sentence);
+    assert_eq!(format!("{error:?}"), sentence);
+}
+
+#[test]
+fn a_large_plan_reaches_the_process_whole() {
+    let folder = Folder::new("large");
+    let graph = witness();
+    let mut plan = checked(&graph, &Mapping::one_chain_per_package(&graph), Time::Wall);
+    let chains = &mut plan.processes[0].chains;
+    for number in 0..20_000 {
+        chains.push(Chain {
+            name: format!("chain_{number}"),
+            from: format!("/from/{number}"),
+            to: format!("/to/{number}"),
+        });
+    }
+    stop(start(&plan, &folder));
+}
+
+/// A graph of one node without ports.
+fn witness() -> Graph {
+    let text = b"crossdock: 1\nname: one\nnodes:\n  witness: { package: probe, type: witness }\n";
+    Graph::from_yaml("witness", text).expect("a graph")
+}
+
+/// A graph whose nodes all write down what they see.
+fn diamond() -> Graph {
+    let text = b"crossdock: 1
+name: diamond
+nodes:
+  source: { package: probe, type: source, outputs: { out: /a },
+            parameters: { count: 50, finish: false } }
+  left: { package: probe, type: relay, inputs: { in: /a }, outputs: { out: /b },
+          parameters: { add: 0.5 } }
+  right: { package: probe, type: relay, inputs: { in: /a }, outputs: { out: /c } }
+  join: { package: probe, type: join, inputs: { a: /b, b: /c },
+          condition: { all_of: [a, b], same: stamp }, parameters: { finish_at: 50.5 } }
+";
+    Graph::from_yaml("diamond", text).expect("a graph")
+}
+
+#[test]
+fn one_chain_and_a_process_for_each_node_give_the_same_payloads() {
+    let graph = diamond();
+    let logs = [Mapping::one_chain_per_package(&graph), Mapping::one_process_per_node(&graph)];
+    let logs = logs.map(|mapping| {
+        let plan = checked(&graph, &mapping, Time::Wall);
+        let folder = Folder::new(&format!("same_{}", plan.processes.len()));
+        let mut processes = start(&plan, &folder);
+        let finisher = processes.last_mut().expect("a process");
+        let finished = ProcessEvent::Finished { reason: "50.5 has come".to_owned() };
+        assert_eq!(event(finisher), finished);
+        stop(processes);
+        ["left", "right", "join"].map(|node| folder.read(node))
+    });
+    assert_eq!(logs[0], logs[1]);
+    let lines = logs[0].each_ref().map(|log| log.lines().count());
+    assert_eq!(lines, [50, 50, 50]);
+}
+
+#[test]
+fn a_failing_node_is_reported_and_ends_its_process() {
+    let graph = Graph::from_yaml(
+        "failing",
+        b"crossdock: 1
+name: failing
+nodes:
+  source: { package: probe, type: source, outputs: { out: /a }, parameters: { count: 1000000 } }
+  faulty: { package: probe, type: faulty, inputs: { in: /a }, parameters: { at: 3 } }
+",
+    )
+    .expect("a graph");
+    let plan = checked(&graph, &Mapping::one_process_per_node(&graph), Time::Wall);
+    let folder = Folder::new("failing_process");
+    let mut processes = start(&plan, &folder);
+    match event(&mut processes[1]) {
+        ProcessEvent::Failed { node, error } => {
+            assert_eq!(node, "faulty");
+            assert!(error.ends_with("it failed: does not like Some(3.0)"), "{error}");
+        }
+        other => panic!("{other:?}"),
+    }
+    stop(processes);
+}
+
+#[test]
+fn a_process_whose_launcher_is_gone_ends_cleanly() {
+    let graph = witness();
+    let plan = checked(&graph, &Mapping::one_chain_per_package(&graph), Time::Wall);
+    let folder = Folder::new("orphan");
+    let processes = start(&plan, &folder);
+    let id = processes[0].id();
+    drop(processes);
+    assert!(!Path::new(&format!("/proc/{id}")).exists());
+    assert_eq!(folder.read("witness"), "witness:dropped\n");
+}
+
+/// Context switches of all threads of a process since it began.
+fn context_switches(process: u32) -> u64 {
+    let tasks = std::fs::read_dir(format!("/proc/{process}/task")).expect("a process");
+    let statuses = tasks.flatten().map(|task| {
+        std::fs::read_to_string(task.path().join("status")).expect("a thread's status")
+    });
+    statuses
+        .flat_map(|status| {
+            let lines = status.lines().filter(|line| line.contains("ctxt_switches"));
+            lines
+                .filter_map(|line| line.split_whitespace().last()?.parse::<u64>().ok())
+                .collect::<Vec<_>>()
+        })
+        .sum()
+}
+
+#[test]
+fn an_idle_process_makes_no_context_switch_in_five_seconds() {
+    let graph = Graph::from_yaml(
+        "idle",
+        b"crossdock: 1
+name: idle
+topics: { /a: { external: true } }
+nodes:
+  first: { package: probe, type: relay, inputs: { in: /a }, outputs: { out: /b } }
+  second: { package: probe, type: relay, inputs: { in: /b } }
+",
+    )
+    .expect("a graph");
+    let plan = checked(&graph, &Mapping::one_process_per_node(&graph), Time::Wall);
+    let folder = Folder::new("idle");
+    let processes = start(&plan, &folder);
+    let count = || processes.iter().map(|process| context_switches(process.id())).sum::<u64>();
+    // The start has to come to rest first: 100 ms without a switch, tried for a minute.
+    let rest = Duration::from_millis(100);
+    let rested = (0..600).any(|_| {
+        let before = count();
+        std::thread::sleep(rest);
+        count() == before
+    });
+    assert!(rested, "the processes do not come to rest");
+    let before = count();
+    std::thread::sleep(Duration::from_secs(5));
+    assert_eq!(count() - before, 0);
+    stop(processes);
+}

@@ -1,0 +1,184 @@
+//! What the tests of the executor share: a package of small nodes, and how to run a graph of them
+//! in the test's own process. Everything that happens is written to a log of the test's thread.
+
+#![allow(dead_code, unreachable_pub, reason = "every test file uses a part of it")]
+
+pub mod nodes;
+
+use std::cell::RefCell;
+use std::fs::{DirBuilder, File};
+use std::io::Write;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use crossdock_comm::{
+    Participant, ParticipantOptions, Publisher, PublisherOptions, Qos, Rendezvous,
+};
+use crossdock_executor::{
+    Executor, ExecutorOptions, Package, Remote, RunEnd, RunError, Statistics,
+};
+use crossdock_graph::{
+    Graph, Interfaces, Mapping, Pacing, Plan, ProcessPlan, RunOptions, Time, check,
+};
+use crossdock_msg::types::geometry_msgs::PointStamped;
+
+/// How long connections may take to stand.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// Simulated time as fast as it goes.
+pub const SIMULATED: Time = Time::Simulated { pacing: Pacing::Max };
+
+thread_local! {
+    static LOG: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Notes what a node does: in a launched process in the node's file in the test's folder, else in
+/// this thread's log.
+pub fn log(line: String) {
+    if std::env::var_os("CROSSDOCK_CONTROL").is_none() {
+        return LOG.with_borrow_mut(|log| log.push(line));
+    }
+    let folder = PathBuf::from(std::env::var_os("XDG_RUNTIME_DIR").expect("a folder"));
+    let node = line.split(':').next().expect("a node");
+    let path = folder.join(node).with_extension("log");
+    let mut file = File::options().create(true).append(true).open(path).expect("a log file");
+    writeln!(file, "{line}").expect("written");
+}
+
+/// Everything logged on this thread since the last call.
+pub fn take_log() -> Vec<String> {
+    LOG.take()
+}
+
+/// A folder of this test's own, removed when dropped.
+pub struct Folder(PathBuf);
+
+impl Folder {
+    pub fn new(test: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("xd-{test}-{}", std::process::id()));
+        DirBuilder::new().mode(0o700).recursive(true).create(&path).expect("a folder");
+        Self(path)
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+
+    /// What a node of a launched process logged.
+    pub fn read(&self, node: &str) -> String {
+        std::fs::read_to_string(self.0.join(node).with_extension("log")).expect("a log file")
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// The checked plan of a graph of test nodes.
+pub fn checked(graph: &Graph, mapping: &Mapping, time: Time) -> Plan {
+    checked_with(&nodes::package(), graph, mapping, time)
+}
+
+/// The checked plan of a graph of nodes of a package.
+pub fn checked_with(package: &Package, graph: &Graph, mapping: &Mapping, time: Time) -> Plan {
+    let interfaces = Interfaces { binaries: vec![package.description()] };
+    let options = RunOptions { time, ..RunOptions::PLAIN };
+    check(graph, mapping, &interfaces, &options).expect("a plan")
+}
+
+/// A process's plan, with what it needs to run here.
+pub struct Process {
+    pub folder: Folder,
+    pub participant: Participant,
+    pub plan: ProcessPlan,
+    pub package: Package,
+    pub statistics: Statistics,
+}
+
+impl Process {
+    pub fn new(test: &str, plan: Plan) -> Self {
+        Self::with_package(test, plan, nodes::package())
+    }
+
+    pub fn with_package(test: &str, plan: Plan, package: Package) -> Self {
+        let folder = Folder::new(test);
+        let mut options = ParticipantOptions::new(0, test);
+        options.rendezvous = Rendezvous::Folder(folder.path().to_owned());
+        let participant = Participant::open(options).expect("a participant");
+        let plan = plan.processes.into_iter().next().expect("a process");
+        Self { folder, participant, plan, package, statistics: Statistics::On }
+    }
+
+    /// The executor of this index, made on this thread, connected.
+    pub fn executor(&self, index: usize, remote: &Remote) -> Result<Executor, RunError> {
+        let mut executor = Executor::new(ExecutorOptions {
+            participant: &self.participant,
+            package: &self.package,
+            plan: &self.plan.executors[index],
+            time: self.plan.time,
+            chains: &self.plan.chains,
+            statistics: self.statistics,
+            remote: remote.clone(),
+        })?;
+        executor.connect(CONNECT_TIMEOUT)?;
+        Ok(executor)
+    }
+}
+
+/// Runs a graph on this thread until one of its nodes asks for the end or fails, and gives what
+/// its nodes logged.
+pub fn run(test: &str, graph: &str, mode: &str, time: Time) -> Result<Vec<String>, RunError> {
+    Prepared::new(test, graph, mode, time).finish_after(&[], || ())
+}
+
+/// All nodes of a graph in one executor, which is to run on this thread.
+pub struct Prepared {
+    process: Process,
+}
+
+impl Prepared {
+    pub fn new(test: &str, graph: &str, mode: &str, time: Time) -> Self {
+        take_log();
+        let graph = format!("crossdock: 1\nname: {test}\n{graph}");
+        let graph = Graph::from_yaml("test.graph.yaml", graph.as_bytes()).expect("a graph");
+        let names: Vec<&str> = graph.nodes.iter().map(|node| node.name.as_str()).collect();
+        let nodes = names.join(", ");
+        let executor = format!("{{ mode: {mode}, nodes: [{nodes}] }}");
+        let mapping =
+            format!("crossdock: 1\nprocesses: {{ main: {{ executors: [ {executor} ] }} }}\n");
+        let mapping = Mapping::from_yaml("test.mapping.yaml", mapping.as_bytes());
+        let plan = checked(&graph, &mapping.expect("a mapping"), time);
+        Self { process: Process::new(test, plan) }
+    }
+
+    /// A publisher outside the executor.
+    pub fn publisher(&self, topic: &str) -> Publisher<PointStamped> {
+        let options = PublisherOptions {
+            node: "outside",
+            topic,
+            qos: Qos::reliable(16, CONNECT_TIMEOUT),
+            max_bytes: None,
+            group: None,
+        };
+        self.process.participant.publisher(options).expect("a publisher")
+    }
+
+    /// Connects, waits until these publishers have a subscriber, publishes, and runs until the end.
+    pub fn finish_after(
+        self,
+        publishers: &[&Publisher<PointStamped>],
+        publish: impl FnOnce(),
+    ) -> Result<Vec<String>, RunError> {
+        let mut executor = self.process.executor(0, &Remote::new())?;
+        let connected = || publishers.iter().all(|publisher| publisher.matched() > 0);
+        assert!(self.process.participant.wait_until(CONNECT_TIMEOUT, connected));
+        publish();
+        match executor.run()? {
+            RunEnd::Finished { .. } => Ok(take_log()),
+            RunEnd::Stopped => panic!("nobody stopped this executor"),
+        }
+    }
+}

@@ -1,0 +1,397 @@
+//! Nodes that do next to nothing, so that what the executor does can be seen.
+
+use std::time::Duration;
+
+use crossdock_comm::{Publisher, Subscriber};
+use crossdock_executor::{Context, Interface, Node, NodeError, NodeType, Package, Setup, Trigger};
+use crossdock_msg::Extra;
+use crossdock_msg::types::geometry_msgs::PointStamped;
+use crossdock_msg::types::rosgraph_msgs::Clock;
+
+use super::log;
+
+/// All nodes of this file.
+pub fn package() -> Package {
+    Package::new("probe")
+        .node::<Source>()
+        .node::<Relay>()
+        .node::<Side>()
+        .node::<Join>()
+        .node::<Faulty>()
+        .node::<Simulator>()
+        .node::<Ticker>()
+        .node::<Clockwork>()
+        .node::<Witness>()
+}
+
+/// Publishes `x` with the stamp of `x` seconds.
+pub fn publish(publisher: &Publisher<PointStamped>, x: f64) -> Result<(), NodeError> {
+    let mut loan = publisher.loan(Extra::none())?;
+    let mut message = loan.message();
+    message.header().stamp().set_sec(x as i32);
+    message.point().set_x(x);
+    loan.publish()?;
+    Ok(())
+}
+
+/// Takes the next message and gives its `x`.
+fn take(subscriber: &Subscriber<PointStamped>) -> Result<Option<f64>, NodeError> {
+    let sample = subscriber.take()?;
+    Ok(sample.map(|sample| sample.message().point().x()))
+}
+
+/// Publishes the numbers from 1 on, `burst` of them each time, leaving out multiples of `gap`, and
+/// ends the run after `count`.
+pub struct Source {
+    out: Publisher<PointStamped>,
+    next: i64,
+    count: i64,
+    burst: i64,
+    gap: i64,
+    finish: bool,
+}
+
+impl NodeType for Source {
+    const NAME: &'static str = "source";
+
+    fn interface() -> Interface {
+        Interface::new()
+            .timer("step", Duration::from_millis(1))
+            .output::<PointStamped>("out")
+            .parameter("count", 1, "numbers")
+            .parameter("burst", 1, "numbers each time")
+            .parameter("gap", 0, "multiples of this are left out; 0: none")
+            .parameter("finish", true, "whether the end of its numbers is that of the run")
+    }
+
+    fn create(setup: &mut Setup<'_>) -> Result<Self, NodeError> {
+        Ok(Self {
+            out: setup.publisher("out")?,
+            next: 1,
+            count: setup.parameter("count")?,
+            burst: setup.parameter("burst")?,
+            gap: setup.parameter("gap")?,
+            finish: setup.parameter("finish")?,
+        })
+    }
+}
+
+impl Node for Source {
+    fn execute(&mut self, context: &mut Context<'_>) -> Result<(), NodeError> {
+        for _ in 0..self.burst.min(self.count + 1 - self.next) {
+            if self.gap == 0 || self.next % self.gap != 0 {
+                publish(&self.out, self.next as f64)?;
+            }
+            self.next += 1;
+        }
+        if self.next > self.count && self.finish {
+            context.finish(format!("{} numbers", self.count));
+        }
+        Ok(())
+    }
+}
+
+/// Publishes what it takes, `copies` times, with `add` added to it.
+pub struct Relay {
+    input: Subscriber<PointStamped>,
+    out: Option<Publisher<PointStamped>>,
+    add: f64,
+    copies: i64,
+    finish_at: f64,
+    take: bool,
+}
+
+impl NodeType for Relay {
+    const NAME: &'static str = "relay";
+
+    fn interface() -> Interface {
+        Interface::new()
+            .input::<PointStamped>("in")
+            .output::<PointStamped>("out")
+            .optional()
+            .parameter("add", 0.0, "added to x")
+            .parameter("copies", 1, "messages published for each")
+            .parameter("finish_at", 0.0, "x at which the run is to end; 0: none")
+            .parameter("take", true, "whether it takes its message at all")
+    }
+
+    fn create(setup: &mut Setup<'_>) -> Result<Self, NodeError> {
+        Ok(Self {
+            input: setup.subscriber("in")?,
+            out: setup.optional_publisher("out")?,
+            add: setup.parameter("add")?,
+            copies: setup.parameter("copies")?,
+            finish_at: setup.parameter("finish_at")?,
+            take: setup.parameter("take")?,
+        })
+    }
+}
+
+impl Node for Relay {
+    fn execute(&mut self, context: &mut Context<'_>) -> Result<(), NodeError> {
+        assert_eq!(context.trigger(), Trigger::Input("in"));
+        if !self.take {
+            log(format!("{}:not taken", context.node()));
+            return Ok(());
+        }
+        let x = take(&self.input)?.ok_or_else(|| NodeError::new("released without a message"))?;
+        log(format!("{}:{x}", context.node()));
+        for _ in 0..self.copies {
+            if let Some(out) = &self.out {
+                publish(out, x + self.add)?;
+            }
+        }
+        if x == self.finish_at {
+            context.finish(format!("{x} has come"));
+        }
+        Ok(())
+    }
+}
+
+/// Looks at its non-triggering input when it is released by the other.
+pub struct Side {
+    input: Subscriber<PointStamped>,
+    side: Subscriber<PointStamped>,
+}
+
+impl NodeType for Side {
+    const NAME: &'static str = "side";
+
+    fn interface() -> Interface {
+        Interface::new().input::<PointStamped>("in").input_latest::<PointStamped>("side")
+    }
+
+    fn create(setup: &mut Setup<'_>) -> Result<Self, NodeError> {
+        Ok(Self { input: setup.subscriber("in")?, side: setup.subscriber("side")? })
+    }
+}
+
+impl Node for Side {
+    fn execute(&mut self, context: &mut Context<'_>) -> Result<(), NodeError> {
+        let x = take(&self.input)?.ok_or_else(|| NodeError::new("released without a message"))?;
+        let side = self.side.latest()?.map(|sample| sample.message().point().x());
+        log(format!("{}:{x}/{side:?}", context.node()));
+        Ok(())
+    }
+}
+
+/// Waits for messages of one stamp on both inputs.
+pub struct Join {
+    a: Subscriber<PointStamped>,
+    b: Subscriber<PointStamped>,
+    finish_at: f64,
+}
+
+impl NodeType for Join {
+    const NAME: &'static str = "join";
+
+    fn interface() -> Interface {
+        Interface::new().input::<PointStamped>("a").input::<PointStamped>("b").parameter(
+            "finish_at",
+            0.0,
+            "x of `a` at which the run is to end; 0: none",
+        )
+    }
+
+    fn create(setup: &mut Setup<'_>) -> Result<Self, NodeError> {
+        Ok(Self {
+            a: setup.subscriber("a")?,
+            b: setup.subscriber("b")?,
+            finish_at: setup.parameter("finish_at")?,
+        })
+    }
+}
+
+impl Node for Join {
+    fn execute(&mut self, context: &mut Context<'_>) -> Result<(), NodeError> {
+        assert_eq!(context.trigger(), Trigger::Condition);
+        let (a, b) = (take(&self.a)?, take(&self.b)?);
+        log(format!("{}:{a:?}+{b:?}", context.node()));
+        if a == Some(self.finish_at) {
+            context.finish(format!("{} has come", self.finish_at));
+        }
+        Ok(())
+    }
+}
+
+/// Fails or panics at its n-th message.
+pub struct Faulty {
+    input: Subscriber<PointStamped>,
+    panics: bool,
+    at: f64,
+}
+
+impl NodeType for Faulty {
+    const NAME: &'static str = "faulty";
+
+    fn interface() -> Interface {
+        Interface::new()
+            .input::<PointStamped>("in")
+            .parameter("panics", false, "panic instead of an error")
+            .parameter("at", 1.0, "x at which it fails")
+    }
+
+    fn create(setup: &mut Setup<'_>) -> Result<Self, NodeError> {
+        Ok(Self {
+            input: setup.subscriber("in")?,
+            panics: setup.parameter("panics")?,
+            at: setup.parameter("at")?,
+        })
+    }
+}
+
+impl Node for Faulty {
+    fn execute(&mut self, _: &mut Context<'_>) -> Result<(), NodeError> {
+        let x = take(&self.input)?;
+        if x == Some(self.at) {
+            assert!(!self.panics, "cannot bear {x:?}");
+            return Err(NodeError::new(format!("does not like {x:?}")));
+        }
+        Ok(())
+    }
+}
+
+/// The simulator of a closed loop: publishes the time and takes the command that answers it.
+pub struct Simulator {
+    out: Publisher<PointStamped>,
+    command: Subscriber<PointStamped>,
+    steps: i64,
+    left: i64,
+}
+
+impl NodeType for Simulator {
+    const NAME: &'static str = "simulator";
+
+    fn interface() -> Interface {
+        Interface::new()
+            .timer("step", Duration::from_secs(1))
+            .input_latest::<PointStamped>("command")
+            .output::<PointStamped>("out")
+            .parameter("steps", 3, "steps until the end")
+    }
+
+    fn create(setup: &mut Setup<'_>) -> Result<Self, NodeError> {
+        let steps = setup.parameter("steps")?;
+        Ok(Self {
+            out: setup.publisher("out")?,
+            command: setup.subscriber("command")?,
+            steps,
+            left: steps,
+        })
+    }
+}
+
+impl Node for Simulator {
+    fn execute(&mut self, context: &mut Context<'_>) -> Result<(), NodeError> {
+        assert_eq!(context.trigger(), Trigger::Timer("step"));
+        let command = self.command.latest()?.map(|sample| sample.message().point().x());
+        let (seconds, _) = context.now_stamp();
+        log(format!("{}:{seconds} after {command:?}", context.node()));
+        if self.left == 0 {
+            context.finish(format!("{} steps", self.steps));
+            return Ok(());
+        }
+        self.left -= 1;
+        publish(&self.out, seconds.into())
+    }
+}
+
+/// Publishes what it takes as the time in seconds.
+pub struct Clockwork {
+    input: Subscriber<PointStamped>,
+    clock: Publisher<Clock>,
+    finish_at: f64,
+}
+
+impl NodeType for Clockwork {
+    const NAME: &'static str = "clockwork";
+
+    fn interface() -> Interface {
+        Interface::new().input::<PointStamped>("in").output::<Clock>("clock").parameter(
+            "finish_at",
+            0.0,
+            "x at which the run is to end; 0: none",
+        )
+    }
+
+    fn create(setup: &mut Setup<'_>) -> Result<Self, NodeError> {
+        Ok(Self {
+            input: setup.subscriber("in")?,
+            clock: setup.publisher("clock")?,
+            finish_at: setup.parameter("finish_at")?,
+        })
+    }
+}
+
+impl Node for Clockwork {
+    fn execute(&mut self, context: &mut Context<'_>) -> Result<(), NodeError> {
+        let x = take(&self.input)?.ok_or_else(|| NodeError::new("released without a message"))?;
+        let mut loan = self.clock.loan(Extra::none())?;
+        let mut message = loan.message();
+        message.clock().set_sec(x as i32);
+        message.clock().set_nanosec((x.fract() * 1e9) as u32);
+        loan.publish()?;
+        if x == self.finish_at {
+            context.finish(format!("{x} has come"));
+        }
+        Ok(())
+    }
+}
+
+/// Logs the time at which its timers fire.
+pub struct Ticker;
+
+impl NodeType for Ticker {
+    const NAME: &'static str = "ticker";
+
+    fn interface() -> Interface {
+        Interface::new()
+            .timer("fast", Duration::from_millis(400))
+            .timer("slow", Duration::from_millis(1000))
+    }
+
+    fn create(_: &mut Setup<'_>) -> Result<Self, NodeError> {
+        Ok(Self)
+    }
+}
+
+impl Node for Ticker {
+    fn execute(&mut self, context: &mut Context<'_>) -> Result<(), NodeError> {
+        log(format!(
+            "{}:{} at {} ms",
+            context.node(),
+            context.trigger(),
+            context.now_ns() / 1_000_000
+        ));
+        Ok(())
+    }
+}
+
+/// Tells that it has been dropped.
+pub struct Witness {
+    name: String,
+}
+
+impl NodeType for Witness {
+    const NAME: &'static str = "witness";
+
+    fn interface() -> Interface {
+        Interface::new().timer("step", Duration::from_millis(1))
+    }
+
+    fn create(setup: &mut Setup<'_>) -> Result<Self, NodeError> {
+        Ok(Self { name: setup.node().to_owned() })
+    }
+}
+
+impl Node for Witness {
+    fn execute(&mut self, _: &mut Context<'_>) -> Result<(), NodeError> {
+        Ok(())
+    }
+}
+
+impl Drop for Witness {
+    fn drop(&mut self) {
+        log(format!("{}:dropped", self.name));
+    }
+}

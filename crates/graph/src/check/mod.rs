@@ -1,0 +1,193 @@
+//! The check of graph, mapping and descriptions against each other, and the plan that follows.
+//!
+//! Each file beside this one holds the rules on one subject; all note what they find and go on.
+//! Time grows with the number of nodes and ports, never with the number of their pairs. Must not
+//! know how anything is run.
+
+mod nodes;
+mod placement;
+mod planning;
+mod structure;
+mod topics;
+mod triggers;
+
+use crate::interface::{BinaryInterface, Interfaces, NodeInterface};
+use crate::limits::VIOLATIONS_MAX;
+use crate::mapping::Mapping;
+use crate::model::{Graph, GraphTopic, Qos};
+use crate::plan::{Pacing, Plan, Time};
+use crate::violation::{Violation, ViolationKind};
+use std::collections::BTreeMap;
+
+/// What a run adds to graph and mapping.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RunOptions {
+    /// ROS domain id, 0 to [`DOMAIN_ID_MAX`](crate::limits::DOMAIN_ID_MAX).
+    pub domain_id: u32,
+    /// What time means.
+    pub time: Time,
+    /// Topics that the launcher plays, from [`Graph::with_input`].
+    pub played: Vec<String>,
+    /// Topics that the launcher records.
+    pub recorded: Vec<String>,
+}
+
+impl RunOptions {
+    /// Domain 0, wall clock, nothing played or recorded.
+    pub const PLAIN: Self =
+        Self { domain_id: 0, time: Time::Wall, played: Vec::new(), recorded: Vec::new() };
+}
+
+/// Checks that graph, mapping and descriptions fit together and settles every choice.
+///
+/// Pure: allocates, does not block, may be called from any thread. The same arguments give the same
+/// plan, order included.
+///
+/// # Errors
+/// Every rule that is broken, by file and position, at most
+/// [`VIOLATIONS_MAX`](crate::limits::VIOLATIONS_MAX) of them.
+pub fn check(
+    graph: &Graph,
+    mapping: &Mapping,
+    interfaces: &Interfaces,
+    options: &RunOptions,
+) -> Result<Plan, Vec<Violation>> {
+    let mut check = Check {
+        graph,
+        mapping,
+        interfaces,
+        options,
+        declared: graph.topics.iter().map(|topic| (topic.name.as_str(), topic)).collect(),
+        violations: Vec::new(),
+        warnings: Vec::new(),
+    };
+    check.structure();
+    if !check.violations.is_empty() {
+        // Names that are used twice would make every later message ambiguous.
+        return Err(check.violations);
+    }
+    check.run_options();
+    let seats = check.place();
+    let nodes = check.resolve(&seats);
+    check.nodes(&nodes);
+    let topics = check.collect_topics(&nodes);
+    check.topics(&topics);
+    let order = check.order(&seats, &topics);
+    check.chains(&topics);
+    check.arguments(&nodes);
+    if check.violations.is_empty() {
+        return Ok(check.plan(&seats, &nodes, &topics, &order));
+    }
+    check.violations.sort_by(|a, b| (&a.file, a.place).cmp(&(&b.file, b.place)));
+    Err(check.violations)
+}
+
+/// The state of one check.
+struct Check<'a> {
+    graph: &'a Graph,
+    mapping: &'a Mapping,
+    interfaces: &'a Interfaces,
+    options: &'a RunOptions,
+    /// Topics with a declaration.
+    declared: BTreeMap<&'a str, &'a GraphTopic>,
+    violations: Vec<Violation>,
+    warnings: Vec<Violation>,
+}
+
+/// Where a node runs: indexes into the mapping.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Seat {
+    process: usize,
+    executor: usize,
+    position: usize,
+}
+
+/// A node with its description, where there is one.
+#[derive(Clone, Copy)]
+struct Resolved<'a> {
+    binary: Option<&'a BinaryInterface>,
+    interface: Option<&'a NodeInterface>,
+}
+
+/// A connected port with everything settled that descriptions and graph say about it.
+#[derive(Clone, Copy)]
+struct Port<'a> {
+    /// Index of the node in the graph.
+    node: usize,
+    port: &'a str,
+    /// `None` when the node type or port is unknown, which is noted elsewhere.
+    message_type: Option<&'a str>,
+    type_hash: Option<&'a str>,
+    /// False for outputs.
+    trigger: bool,
+    qos: Qos,
+}
+
+/// A topic with all its ports, in the order of the graph's nodes.
+#[derive(Default)]
+struct TopicPorts<'a> {
+    publishers: Vec<Port<'a>>,
+    subscribers: Vec<Port<'a>>,
+}
+
+type Topics<'a> = BTreeMap<&'a str, TopicPorts<'a>>;
+
+impl<'a> Check<'a> {
+    fn note(&mut self, violation: Violation) {
+        if !self.is_full() && !self.violations.contains(&violation) {
+            self.violations.push(violation);
+        }
+    }
+
+    /// A violation at a part of the graph.
+    fn fault(
+        &self,
+        kind: ViolationKind,
+        path: &[&str],
+        message: impl Into<String>,
+        advice: impl Into<String>,
+    ) -> Violation {
+        Violation::at(kind, &self.graph.source, path, message, advice)
+    }
+
+    fn node_name(&self, index: usize) -> &'a str {
+        &self.graph.nodes[index].name
+    }
+
+    fn is_external(&self, topic: &str) -> bool {
+        self.declared.get(topic).is_some_and(|topic| topic.external)
+    }
+
+    /// Whether nothing more would be reported: what costs time per message need not go on.
+    fn is_full(&self) -> bool {
+        self.violations.len() >= VIOLATIONS_MAX
+    }
+
+    fn run_options(&mut self) {
+        let id = self.options.domain_id;
+        let max = crate::limits::DOMAIN_ID_MAX;
+        let kind = ViolationKind::OutOfRange;
+        if id > max {
+            let message = format!("the domain id {id} is above {max}");
+            let violation = Violation::placed(kind, "", None, message, "choose 0 to 232");
+            self.note(violation);
+        }
+        if let Time::Simulated { pacing: Pacing::Rate(rate) } = self.options.time {
+            if !(rate.is_finite() && rate > 0.0) {
+                let message = format!("the rate {rate} is not a finite number above 0");
+                let advice = "choose a rate like 1 or 0.5, or `max`";
+                self.note(Violation::placed(kind, "", None, message, advice));
+            }
+        }
+        for topic in &self.options.played {
+            if self.is_external(topic) {
+                continue;
+            }
+            let message = "the topic is to be played but is not external";
+            let advice = "declare it with `external: true`";
+            let violation =
+                self.fault(ViolationKind::InputConflict, &["topics", topic], message, advice);
+            self.note(violation.for_topic(topic));
+        }
+    }
+}

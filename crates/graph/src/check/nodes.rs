@@ -1,0 +1,227 @@
+//! Each node against the description of its node type: ports, timers, parameters, conditions.
+
+use super::{Check, Resolved};
+use crate::interface::NodeInterface;
+use crate::model::GraphNode;
+use crate::names::{did_you_mean, listed};
+use crate::violation::{Violation, ViolationKind};
+
+impl<'a> Check<'a> {
+    pub(super) fn nodes(&mut self, nodes: &[Resolved<'a>]) {
+        for (node, resolved) in self.graph.nodes.iter().zip(nodes) {
+            if self.is_full() {
+                return;
+            }
+            match resolved.interface {
+                Some(interface) => {
+                    self.ports(node, interface);
+                    self.timers(node, interface);
+                    self.parameters(node, interface);
+                }
+                None => self.unknown_type(node, resolved),
+            }
+            self.condition(node, resolved.interface);
+            self.lockstep(node, resolved.interface);
+        }
+    }
+
+    fn node_fault(
+        &mut self,
+        kind: ViolationKind,
+        node: &GraphNode,
+        path: &[&str],
+        message: String,
+        advice: String,
+    ) {
+        let path: Vec<&str> =
+            ["nodes", &node.name].into_iter().chain(path.iter().copied()).collect();
+        let violation = Violation::at(kind, &self.graph.source, &path, message, advice);
+        self.note(violation.for_node(&node.name));
+    }
+
+    fn unknown_type(&mut self, node: &GraphNode, resolved: &Resolved<'a>) {
+        let package = resolved.binary.and_then(|binary| binary.package(&node.package));
+        let Some(package) = package else {
+            let binaries = self.interfaces.binaries.iter();
+            let packages = binaries.flat_map(|binary| &binary.packages);
+            let known: Vec<&str> = packages.map(|package| package.name.as_str()).collect();
+            let near = did_you_mean(&node.package, known.iter().copied());
+            let message = format!("no binary offers package `{}`", node.package);
+            let advice = format!(
+                "{near}{}build `crossdock-{}` and put it on the package path; found: {}",
+                if near.is_empty() { "" } else { " else " },
+                node.package,
+                listed(known)
+            );
+            let kind = ViolationKind::UnknownPackage;
+            return self.node_fault(kind, node, &["package"], message, advice);
+        };
+        let known = || package.nodes.iter().map(|known| known.node_type.as_str());
+        let message = format!("package `{}` has no node type `{}`", package.name, node.node_type);
+        let advice = near_or_list(&node.node_type, "its node types are", known());
+        self.node_fault(ViolationKind::UnknownNodeType, node, &["type"], message, advice);
+    }
+
+    fn ports(&mut self, node: &GraphNode, interface: &NodeInterface) {
+        let known = || interface.inputs.iter().map(|input| input.port.as_str());
+        for input in node.inputs.iter().filter(|input| interface.input(&input.port).is_none()) {
+            let message = format!("`{}` has no input `{}`", node.node_type, input.port);
+            let advice = near_or_list(&input.port, "its inputs are", known());
+            let path = ["inputs", input.port.as_str()];
+            self.node_fault(ViolationKind::UnknownPort, node, &path, message, advice);
+        }
+        let known = || interface.outputs.iter().map(|output| output.port.as_str());
+        for output in node.outputs.iter().filter(|o| interface.output(&o.port).is_none()) {
+            let message = format!("`{}` has no output `{}`", node.node_type, output.port);
+            let advice = near_or_list(&output.port, "its outputs are", known());
+            let path = ["outputs", output.port.as_str()];
+            self.node_fault(ViolationKind::UnknownPort, node, &path, message, advice);
+        }
+        let inputs = interface.inputs.iter().filter(|input| !input.optional);
+        for input in inputs.filter(|input| node.input(&input.port).is_none()) {
+            let message =
+                format!("input `{}` ({}) is not connected", input.port, input.message_type);
+            let advice = format!("add `{}: /topic` under `inputs`", input.port);
+            self.node_fault(ViolationKind::UnconnectedPort, node, &["inputs"], message, advice);
+        }
+        let outputs = interface.outputs.iter().filter(|output| !output.optional);
+        for output in outputs.filter(|output| node.output(&output.port).is_none()) {
+            let message =
+                format!("output `{}` ({}) is not connected", output.port, output.message_type);
+            let advice = format!("add `{}: /topic` under `outputs`", output.port);
+            self.node_fault(ViolationKind::UnconnectedPort, node, &["outputs"], message, advice);
+        }
+    }
+
+    fn timers(&mut self, node: &GraphNode, interface: &NodeInterface) {
+        let known = || interface.timers.iter().map(|timer| timer.name.as_str());
+        for timer in node.timers.iter().filter(|timer| interface.timer(&timer.name).is_none()) {
+            let message = format!("`{}` has no timer `{}`", node.node_type, timer.name);
+            let advice = near_or_list(&timer.name, "its timers are", known());
+            let path = ["timers", timer.name.as_str()];
+            self.node_fault(ViolationKind::Timer, node, &path, message, advice);
+        }
+        let open = interface.timers.iter().filter(|timer| timer.period_ns.is_none());
+        for timer in open.filter(|open| node.timers.iter().all(|timer| timer.name != open.name)) {
+            let message = format!("timer `{}` has no period", timer.name);
+            let advice = format!("add `{}: {{ rate_hz: ... }}` under `timers`", timer.name);
+            self.node_fault(ViolationKind::Timer, node, &["timers"], message, advice);
+        }
+    }
+
+    fn parameters(&mut self, node: &GraphNode, interface: &NodeInterface) {
+        let known = || interface.parameters.iter().map(|parameter| parameter.name.as_str());
+        for (name, value) in &node.parameters {
+            let path = ["parameters", name.as_str()];
+            let Some(parameter) = interface.parameter(name) else {
+                let message = format!("`{}` has no parameter `{name}`", node.node_type);
+                let advice = near_or_list(name, "its parameters are", known());
+                self.node_fault(ViolationKind::UnknownParameter, node, &path, message, advice);
+                continue;
+            };
+            let wanted = parameter.default.parameter_type();
+            if value.converted_to(wanted).is_none() {
+                let is = value.parameter_type();
+                let message = format!("parameter `{name}` must be of type {wanted}, not {is}");
+                let about = parameter.doc.trim().trim_end_matches('.');
+                let advice = match about {
+                    "" => format!("write a value of type {wanted}"),
+                    about => format!("write a value of type {wanted} ({about})"),
+                };
+                self.node_fault(ViolationKind::ParameterType, node, &path, message, advice);
+            }
+        }
+    }
+
+    fn condition(&mut self, node: &GraphNode, interface: Option<&NodeInterface>) {
+        let Some(condition) = &node.condition else { return };
+        let kind = ViolationKind::Condition;
+        for port in &condition.all_of {
+            if node.input(port).is_none() {
+                let known = node.inputs.iter().map(|input| input.port.as_str());
+                let message = format!("the condition names `{port}`, which is no connected input");
+                let advice = near_or_list(port, "connected inputs are", known);
+                self.node_fault(kind, node, &["condition"], message, advice);
+            } else if !triggers(node, interface, port) {
+                let message = format!("the condition waits for `{port}`, which does not trigger");
+                let advice = format!("set `trigger: true` on `{port}` or take it out of `all_of`");
+                self.node_fault(kind, node, &["condition"], message, advice);
+            }
+        }
+        let others = node.inputs.iter().filter(|input| !condition.all_of.contains(&input.port));
+        for input in others.filter(|input| triggers(node, interface, &input.port)) {
+            let port = &input.port;
+            let message = format!("input `{port}` triggers but is not part of the condition");
+            let advice = format!("add `{port}` to `all_of` or set `trigger: false` on it");
+            self.node_fault(kind, node, &["condition"], message, advice);
+        }
+    }
+
+    fn lockstep(&mut self, node: &GraphNode, interface: Option<&NodeInterface>) {
+        let Some(lockstep) = &node.lockstep else { return };
+        let kind = ViolationKind::Lockstep;
+        let has_timer = node.timers.iter().any(|timer| timer.name == lockstep.timer)
+            || interface.is_some_and(|interface| interface.timer(&lockstep.timer).is_some());
+        if !has_timer {
+            let message = format!("the lockstep's timer `{}` is no timer of it", lockstep.timer);
+            let advice = "name one of the node's timers".to_owned();
+            self.node_fault(kind, node, &["lockstep"], message, advice);
+        }
+        let command = &lockstep.command;
+        if node.input(command).is_none() {
+            let known = node.inputs.iter().map(|input| input.port.as_str());
+            let message = format!("the lockstep's command `{command}` is no connected input");
+            let advice = near_or_list(command, "connected inputs are", known);
+            self.node_fault(kind, node, &["lockstep"], message, advice);
+        } else if triggers(node, interface, command) {
+            let message = format!("the lockstep's command `{command}` triggers the node");
+            let advice = format!("set `trigger: false` on `{command}`: the timer runs the node");
+            self.node_fault(kind, node, &["lockstep"], message, advice);
+        }
+    }
+
+    pub(super) fn arguments(&mut self, nodes: &[Resolved<'a>]) {
+        let graph = self.graph;
+        for argument in &graph.arguments {
+            let path = ["arguments", argument.name.as_str()];
+            let position = graph.nodes.iter().position(|node| node.name == argument.node);
+            let Some(index) = position else {
+                let known = graph.nodes.iter().map(|node| node.name.as_str());
+                let message =
+                    format!("argument `{}` is for a node that is not there", argument.name);
+                let advice = near_or_list(&argument.node, "the nodes are", known);
+                let violation = self.fault(ViolationKind::UnknownNode, &path, message, advice);
+                self.note(violation.for_node(&argument.node));
+                continue;
+            };
+            let Some(interface) = nodes[index].interface else { continue };
+            if interface.parameter(&argument.parameter).is_none() {
+                let known = interface.parameters.iter().map(|parameter| parameter.name.as_str());
+                let message = format!(
+                    "argument `{}` sets the parameter `{}`, which `{}` does not have",
+                    argument.name, argument.parameter, interface.node_type
+                );
+                let advice = near_or_list(&argument.parameter, "its parameters are", known);
+                let violation = self.fault(ViolationKind::UnknownParameter, &path, message, advice);
+                self.note(violation.for_node(&argument.node));
+            }
+        }
+    }
+}
+
+/// Whether a message on this input runs the node: as the graph says, else as the node type says,
+/// else yes.
+pub(super) fn triggers(node: &GraphNode, interface: Option<&NodeInterface>, port: &str) -> bool {
+    let said = node.input(port).and_then(|input| input.trigger);
+    let described = interface.and_then(|interface| interface.input(port));
+    said.or(described.map(|input| input.trigger)).unwrap_or(true)
+}
+
+fn near_or_list<'b>(
+    name: &str,
+    what: &str,
+    known: impl Iterator<Item = &'b str> + Clone,
+) -> String {
+    let near = did_you_mean(name, known.clone());
+    if near.is_empty() { format!("{what}: {}", listed(known)) } else { near }
+}

@@ -1,0 +1,284 @@
+//! The plan of a graph in which nothing is wrong.
+
+use super::{Check, Port, Resolved, Seat, TopicPorts, Topics};
+use crate::interface::NodeInterface;
+use crate::model::{Copies, GraphNode};
+use crate::plan::{
+    ExecutorPlan, ExpectedConnections, InputPlan, NodePlan, OutputPlan, Pacing, Plan,
+    PortReference, ProcessPlan, Route, Routes, Time, TimerPlan, TopicPlan,
+};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Number of ports on one topic, all in all and by executor and process.
+struct Tally {
+    total: u32,
+    /// Ports of the launcher among them.
+    launcher: u32,
+    by_executor: BTreeMap<(usize, usize), u32>,
+    by_process: BTreeMap<usize, u32>,
+}
+
+impl Tally {
+    fn new(ports: &[Port<'_>], seats: &[Option<Seat>], by_launcher: bool) -> Self {
+        let launcher = u32::from(by_launcher);
+        let mut tally = Self {
+            total: launcher,
+            launcher,
+            by_executor: BTreeMap::new(),
+            by_process: BTreeMap::new(),
+        };
+        for seat in ports.iter().filter_map(|port| seats[port.node]) {
+            tally.total += 1;
+            *tally.by_executor.entry((seat.process, seat.executor)).or_default() += 1;
+            *tally.by_process.entry(seat.process).or_default() += 1;
+        }
+        tally
+    }
+
+    /// How a port in this seat reaches the ports that were counted.
+    fn routes(&self, seat: Seat) -> Routes {
+        let here = self.by_executor.get(&(seat.process, seat.executor));
+        let in_thread = here.copied().unwrap_or_default();
+        Routes { in_thread, ring: self.total - in_thread }
+    }
+
+    fn in_process(&self, process: usize) -> u32 {
+        self.by_process.get(&process).copied().unwrap_or_default()
+    }
+}
+
+/// Publishers and subscribers of one topic, counted.
+struct Tallies {
+    publishers: Tally,
+    subscribers: Tally,
+}
+
+impl<'a> Check<'a> {
+    pub(super) fn plan(
+        self,
+        seats: &[Option<Seat>],
+        nodes: &[Resolved<'a>],
+        topics: &Topics<'a>,
+        order: &[usize],
+    ) -> Plan {
+        let tallies: BTreeMap<&str, Tallies> =
+            topics.iter().map(|(name, ports)| (*name, self.tallies(name, ports, seats))).collect();
+        let processes = (0..self.mapping.processes.len())
+            .map(|process| self.process(process, seats, nodes, topics, &tallies, order))
+            .collect();
+        let topic_plans =
+            topics.iter().map(|(name, ports)| self.topic_plan(name, ports, seats, &tallies[name]));
+        let launcher = tallies
+            .iter()
+            .filter(|(_, tally)| tally.publishers.launcher + tally.subscribers.launcher > 0);
+        Plan {
+            graph: self.graph.name.clone(),
+            processes,
+            topics: topic_plans.collect(),
+            launcher: launcher
+                .map(|(name, tally)| ExpectedConnections {
+                    topic: (*name).to_owned(),
+                    publishers: tally.publishers.total,
+                    subscribers: tally.subscribers.total,
+                    publishers_here: tally.publishers.launcher,
+                    subscribers_here: tally.subscribers.launcher,
+                })
+                .collect(),
+            chains: self.graph.chains.clone(),
+            warnings: self.warnings,
+        }
+    }
+
+    fn tallies(&self, name: &str, ports: &TopicPorts<'a>, seats: &[Option<Seat>]) -> Tallies {
+        let played = self.options.played.iter().any(|topic| topic == name);
+        let recorded = self.options.recorded.iter().any(|topic| topic == name);
+        Tallies {
+            publishers: Tally::new(&ports.publishers, seats, played),
+            subscribers: Tally::new(&ports.subscribers, seats, recorded),
+        }
+    }
+
+    fn process(
+        &self,
+        process: usize,
+        seats: &[Option<Seat>],
+        nodes: &[Resolved<'a>],
+        topics: &Topics<'a>,
+        tallies: &BTreeMap<&str, Tallies>,
+        order: &[usize],
+    ) -> ProcessPlan {
+        let mapped = &self.mapping.processes[process];
+        let own: Vec<usize> = order
+            .iter()
+            .copied()
+            .filter(|node| seats[*node].is_some_and(|seat| seat.process == process))
+            .collect();
+        let first = mapped.executors.first().and_then(|executor| executor.nodes.first());
+        let package = first.and_then(|name| self.graph.node(name));
+        let executors = mapped.executors.iter().enumerate().map(|(index, executor)| {
+            let seated = |node: &&usize| seats[**node].is_some_and(|seat| seat.executor == index);
+            let plan = |node: &usize| self.node_plan(*node, seats, nodes, topics, tallies);
+            ExecutorPlan {
+                name: self.executor_name(process, index),
+                mode: executor.mode,
+                spin_us: executor.spin_us,
+                nodes: own.iter().filter(seated).filter_map(plan).collect(),
+            }
+        });
+        ProcessPlan {
+            name: mapped.name.clone(),
+            binary: own
+                .first()
+                .and_then(|node| nodes[*node].binary)
+                .map_or_else(String::new, |binary| binary.binary.clone()),
+            package: package.map_or_else(String::new, |node| node.package.clone()),
+            domain_id: self.options.domain_id,
+            time: self.options.time,
+            executors: executors.collect(),
+            expected: self.expected(process, &own, tallies),
+            chains: self.graph.chains.clone(),
+        }
+    }
+
+    fn expected(
+        &self,
+        process: usize,
+        nodes: &[usize],
+        tallies: &BTreeMap<&str, Tallies>,
+    ) -> Vec<ExpectedConnections> {
+        let mut names = BTreeSet::new();
+        for node in nodes.iter().map(|node| &self.graph.nodes[*node]) {
+            names.extend(node.inputs.iter().map(|input| input.topic.as_str()));
+            names.extend(node.outputs.iter().map(|output| output.topic.as_str()));
+        }
+        let counted = names.into_iter().filter_map(|name| Some((name, tallies.get(name)?)));
+        counted
+            .map(|(name, tally)| ExpectedConnections {
+                topic: name.to_owned(),
+                publishers: tally.publishers.total,
+                subscribers: tally.subscribers.total,
+                publishers_here: tally.publishers.in_process(process),
+                subscribers_here: tally.subscribers.in_process(process),
+            })
+            .collect()
+    }
+
+    fn node_plan(
+        &self,
+        index: usize,
+        seats: &[Option<Seat>],
+        nodes: &[Resolved<'a>],
+        topics: &Topics<'a>,
+        tallies: &BTreeMap<&str, Tallies>,
+    ) -> Option<NodePlan> {
+        let (seat, interface) = (seats[index]?, nodes[index].interface?);
+        let node = &self.graph.nodes[index];
+        let inputs = interface.inputs.iter().filter_map(|described| {
+            let input = node.input(&described.port)?;
+            let ports = &topics.get(input.topic.as_str())?.subscribers;
+            let port = ports.iter().find(|port| port.node == index && port.port == input.port)?;
+            Some(InputPlan {
+                port: input.port.clone(),
+                topic: input.topic.clone(),
+                message_type: described.message_type.clone(),
+                trigger: port.trigger,
+                qos: port.qos,
+                routes: tallies.get(input.topic.as_str())?.publishers.routes(seat),
+            })
+        });
+        let outputs = interface.outputs.iter().filter_map(|described| {
+            let output = node.output(&described.port)?;
+            let ports = &topics.get(output.topic.as_str())?.publishers;
+            let port = ports.iter().find(|port| port.node == index && port.port == output.port)?;
+            let declared = self.declared.get(output.topic.as_str());
+            Some(OutputPlan {
+                port: output.port.clone(),
+                topic: output.topic.clone(),
+                message_type: described.message_type.clone(),
+                qos: port.qos,
+                max_bytes: declared.and_then(|topic| topic.max_bytes),
+                copies: declared.map_or(Copies::Allowed, |topic| topic.copies),
+                routes: tallies.get(output.topic.as_str())?.subscribers.routes(seat),
+            })
+        });
+        let in_lockstep = matches!(self.options.time, Time::Simulated { pacing: Pacing::Max });
+        Some(NodePlan {
+            name: node.name.clone(),
+            package: node.package.clone(),
+            node_type: node.node_type.clone(),
+            inputs: inputs.collect(),
+            outputs: outputs.collect(),
+            timers: timer_plans(node, interface),
+            condition: node.condition.clone(),
+            lockstep: node.lockstep.clone().filter(|_| in_lockstep),
+            parameters: interface
+                .parameters
+                .iter()
+                .map(|parameter| {
+                    let wanted = parameter.default.parameter_type();
+                    let said = node.parameters.get(&parameter.name);
+                    let value = said.and_then(|value| value.converted_to(wanted));
+                    (parameter.name.clone(), value.unwrap_or_else(|| parameter.default.clone()))
+                })
+                .collect(),
+        })
+    }
+
+    fn topic_plan(
+        &self,
+        name: &str,
+        ports: &TopicPorts<'a>,
+        seats: &[Option<Seat>],
+        tally: &Tallies,
+    ) -> TopicPlan {
+        let declared = self.declared.get(name);
+        let references = |ports: &[Port<'a>], others: &Tally| -> Vec<PortReference> {
+            let seated = ports.iter().filter_map(|port| Some((port, seats[port.node]?)));
+            seated
+                .map(|(port, seat)| PortReference {
+                    process: self.mapping.processes[seat.process].name.clone(),
+                    executor: self.executor_name(seat.process, seat.executor),
+                    node: self.node_name(port.node).to_owned(),
+                    port: port.port.to_owned(),
+                    trigger: port.trigger,
+                    routes: others.routes(seat),
+                })
+                .collect()
+        };
+        let publishers = references(&ports.publishers, &tally.subscribers);
+        let subscribers = references(&ports.subscribers, &tally.publishers);
+        let all = || publishers.iter().chain(&subscribers);
+        let in_thread = all().any(|port| port.routes.in_thread > 0);
+        let ring = all().any(|port| port.routes.ring > 0);
+        let of_ports = ports.publishers.iter().chain(&ports.subscribers);
+        let message_type = of_ports.filter_map(|port| port.message_type).next();
+        let message_type = message_type.map(str::to_owned);
+        TopicPlan {
+            name: name.to_owned(),
+            message_type: message_type.or_else(|| declared?.message_type.clone()),
+            external: declared.is_some_and(|topic| topic.external),
+            played: tally.publishers.launcher > 0,
+            recorded: tally.subscribers.launcher > 0,
+            max_bytes: declared.and_then(|topic| topic.max_bytes),
+            copies: declared.map_or(Copies::Allowed, |topic| topic.copies),
+            route: match (in_thread, ring) {
+                (false, false) => Route::Unconnected,
+                (true, false) => Route::InThread,
+                (false, true) => Route::Ring,
+                (true, true) => Route::Both,
+            },
+            publishers,
+            subscribers,
+        }
+    }
+}
+
+/// All timers of a node type with the period from the graph or else from the description.
+fn timer_plans(node: &GraphNode, interface: &NodeInterface) -> Vec<TimerPlan> {
+    let timers = interface.timers.iter().filter_map(|described| {
+        let said = node.timers.iter().find(|timer| timer.name == described.name);
+        let period_ns = said.and_then(|timer| timer.period.period_ns()).or(described.period_ns)?;
+        Some(TimerPlan { name: described.name.clone(), period_ns })
+    });
+    timers.collect()
+}

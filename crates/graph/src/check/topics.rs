@@ -1,0 +1,183 @@
+//! Each topic with all its ports: types, quality of service, publishers.
+
+use super::nodes::triggers;
+use super::{Check, Port, Resolved, TopicPorts, Topics};
+use crate::limits::VIOLATIONS_MAX;
+use crate::model::{Durability, Qos, Reliability};
+use crate::names::did_you_mean;
+use crate::violation::ViolationKind;
+
+impl<'a> Check<'a> {
+    /// Every topic of the graph with its ports.
+    pub(super) fn collect_topics(&self, nodes: &[Resolved<'a>]) -> Topics<'a> {
+        let mut topics = Topics::new();
+        for topic in &self.graph.topics {
+            topics.entry(&topic.name).or_default();
+        }
+        for (index, (node, resolved)) in self.graph.nodes.iter().zip(nodes).enumerate() {
+            let interface = resolved.interface;
+            for input in &node.inputs {
+                let described = interface.and_then(|interface| interface.input(&input.port));
+                let base = described.map_or(Qos::UNSAID, |input| input.qos.over(Qos::UNSAID));
+                topics.entry(&input.topic).or_default().subscribers.push(Port {
+                    node: index,
+                    port: &input.port,
+                    message_type: described.map(|input| input.message_type.as_str()),
+                    type_hash: described.and_then(|input| input.type_hash.as_deref()),
+                    trigger: triggers(node, interface, &input.port),
+                    qos: input.qos.over(self.topic_qos(&input.topic, base)),
+                });
+            }
+            for output in &node.outputs {
+                let described = interface.and_then(|interface| interface.output(&output.port));
+                let base = described.map_or(Qos::UNSAID, |output| output.qos.over(Qos::UNSAID));
+                topics.entry(&output.topic).or_default().publishers.push(Port {
+                    node: index,
+                    port: &output.port,
+                    message_type: described.map(|output| output.message_type.as_str()),
+                    type_hash: described.and_then(|output| output.type_hash.as_deref()),
+                    trigger: false,
+                    qos: output.qos.over(self.topic_qos(&output.topic, base)),
+                });
+            }
+        }
+        topics
+    }
+
+    fn topic_qos(&self, topic: &str, base: Qos) -> Qos {
+        self.declared.get(topic).map_or(base, |topic| topic.qos.over(base))
+    }
+
+    pub(super) fn topics(&mut self, topics: &Topics<'a>) {
+        for (name, ports) in topics {
+            if self.is_full() {
+                return;
+            }
+            self.types(name, ports);
+            self.quality(name, ports);
+            self.publishers(name, ports, topics);
+        }
+        for topic in &self.options.recorded {
+            if !topics.contains_key(topic.as_str()) {
+                let near = did_you_mean(topic, topics.keys().copied());
+                let advice = if near.is_empty() { "record another topic".into() } else { near };
+                let message = format!("graph `{}` has no topic to record here", self.graph.name);
+                let kind = ViolationKind::UnknownTopic;
+                let violation = self.fault(kind, &["topics"], message, advice);
+                self.note(violation.for_topic(topic));
+            }
+        }
+    }
+
+    /// The place of a port in the graph file.
+    fn path(&self, port: &Port<'a>, direction: &'static str) -> [&'a str; 4] {
+        ["nodes", self.node_name(port.node), direction, port.port]
+    }
+
+    fn types(&mut self, name: &'a str, ports: &TopicPorts<'a>) {
+        let declared = self.declared.get(name).and_then(|topic| topic.message_type.as_deref());
+        let publishers = ports.publishers.iter().map(|port| (port, "outputs"));
+        let subscribers = ports.subscribers.iter().map(|port| (port, "inputs"));
+        let all: Vec<(&Port<'a>, &'static str)> = publishers.chain(subscribers).collect();
+        let first = all.iter().find(|(port, _)| port.message_type.is_some()).copied();
+        for (port, direction) in &all {
+            let Some(message_type) = port.message_type else { continue };
+            let node = self.node_name(port.node);
+            let what = if *direction == "outputs" { "output" } else { "input" };
+            let said = match (declared, first) {
+                (Some(declared), _) if declared != message_type => {
+                    let (file, _) = self.graph.source.find(&["topics", name, "type"]);
+                    let by = match file == self.graph.source.file() {
+                        true => "the topic's declaration".to_owned(),
+                        false => format!("`{file}`"),
+                    };
+                    format!("{by} says `{declared}`")
+                }
+                (None, Some((first, direction))) if first.message_type != port.message_type => {
+                    let what = if direction == "outputs" { "output" } else { "input" };
+                    let other = self.node_name(first.node);
+                    let other_type = first.message_type.unwrap_or_default();
+                    format!("{what} `{}` of node `{other}` says `{other_type}`", first.port)
+                }
+                (_, Some((first, _))) if hashes_differ(first, port) => {
+                    let other = self.node_name(first.node);
+                    format!(
+                        "node `{other}` was built with another definition of it ({} against {})",
+                        first.type_hash.unwrap_or_default(),
+                        port.type_hash.unwrap_or_default()
+                    )
+                }
+                _ => continue,
+            };
+            let message = format!("{what} `{}` is of type `{message_type}`, but {said}", port.port);
+            let advice = "connect it to another topic, or make the types the same";
+            let path = self.path(port, direction);
+            let violation = self.fault(ViolationKind::TypeClash, &path, message, advice);
+            self.note(violation.for_node(node).for_topic(name));
+        }
+    }
+
+    /// A subscriber may not ask for more than a publisher offers. Each subscriber is held against
+    /// the first publisher that offers too little.
+    fn quality(&mut self, name: &'a str, ports: &TopicPorts<'a>) {
+        let best_effort =
+            ports.publishers.iter().find(|port| port.qos.reliability == Reliability::BestEffort);
+        let volatile =
+            ports.publishers.iter().find(|port| port.qos.durability == Durability::Volatile);
+        for port in &ports.subscribers {
+            let reliable = port.qos.reliability == Reliability::Reliable;
+            let latched = port.qos.durability == Durability::TransientLocal;
+            let rules = [
+                (reliable, best_effort, "reliability", "reliable", "best_effort"),
+                (latched, volatile, "durability", "transient_local", "volatile"),
+            ];
+            for (asked, offer, key, wanted, offered) in rules {
+                let (true, Some(publisher)) = (asked, offer) else { continue };
+                let message = format!(
+                    "input `{}` asks for {wanted}, but output `{}` of node `{}` offers {offered}",
+                    port.port,
+                    publisher.port,
+                    self.node_name(publisher.node)
+                );
+                let advice = format!(
+                    "set `{key}: {offered}` on the input or `{key}: {wanted}` on the output"
+                );
+                let path = self.path(port, "inputs");
+                let violation = self.fault(ViolationKind::QosMismatch, &path, message, advice);
+                self.note(violation.for_node(self.node_name(port.node)).for_topic(name));
+            }
+        }
+    }
+
+    fn publishers(&mut self, name: &'a str, ports: &TopicPorts<'a>, topics: &Topics<'a>) {
+        let unread = ports.subscribers.is_empty();
+        if unread || !ports.publishers.is_empty() || self.is_external(name) {
+            return;
+        }
+        let published = topics.iter().filter(|(_, ports)| !ports.publishers.is_empty());
+        let near = did_you_mean(name, published.map(|(name, _)| *name));
+        for port in &ports.subscribers {
+            let how = if port.trigger { "triggering" } else { "non-triggering" };
+            let message = format!("nobody publishes the topic of the {how} input `{}`", port.port);
+            let or_else = if near.is_empty() { "" } else { " Else " };
+            let advice = format!(
+                "{near}{or_else}connect it to a published topic, or declare `{name}` with \
+                 `external: true` if it comes from a recording or another program"
+            );
+            let path = self.path(port, "inputs");
+            let violation = self
+                .fault(ViolationKind::NoPublisher, &path, message, advice)
+                .for_node(self.node_name(port.node))
+                .for_topic(name);
+            if port.trigger {
+                self.note(violation);
+            } else if self.warnings.len() < VIOLATIONS_MAX {
+                self.warnings.push(violation);
+            }
+        }
+    }
+}
+
+fn hashes_differ(first: &Port<'_>, second: &Port<'_>) -> bool {
+    matches!((first.type_hash, second.type_hash), (Some(a), Some(b)) if a != b)
+}

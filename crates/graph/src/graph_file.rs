@@ -1,0 +1,323 @@
+//! Reading of graph files.
+//!
+//! Checks what one file can say alone: keys, kinds, ranges, names. What must hold between its parts
+//! and with the packages is in `check`. The format is described in `docs/formats`.
+
+use crate::limits::{MESSAGE_BYTES_MAX, QOS_DEPTH_MAX, TIMEOUT_MS_MAX};
+use crate::model::{
+    Argument, Chain, Condition, Copies, Durability, Graph, GraphInput, GraphNode, GraphOutput,
+    GraphTimer, GraphTopic, Lockstep, Period, QosRequest, Reliability, Same,
+};
+use crate::names::{message_type_fault, node_fault, token_fault, topic_fault};
+use crate::parameters::read_parameters;
+use crate::read::{Keys, Reading};
+use crate::violation::{Violation, ViolationKind};
+use crate::yaml::{self, Data, Entry, Tree};
+
+const GRAPH: Keys = Keys {
+    what: "a graph file",
+    required: &["crossdock", "name", "nodes"],
+    optional: &["arguments", "topics", "chains"],
+};
+const ARGUMENT: Keys =
+    Keys { what: "an argument", required: &["node", "parameter"], optional: &["doc"] };
+const TOPIC: Keys = Keys {
+    what: "a topic",
+    required: &[],
+    optional: &["type", "external", "copies", "max_bytes", "qos"],
+};
+const QOS: Keys = Keys {
+    what: "`qos`",
+    required: &[],
+    optional: &["reliability", "timeout_ms", "depth", "durability"],
+};
+const NODE: Keys = Keys {
+    what: "a node",
+    required: &["package", "type"],
+    optional: &["inputs", "outputs", "condition", "timers", "lockstep", "parameters"],
+};
+const INPUT: Keys = Keys { what: "an input", required: &["topic"], optional: &["trigger", "qos"] };
+const OUTPUT: Keys = Keys { what: "an output", required: &["topic"], optional: &["qos"] };
+const CONDITION: Keys = Keys { what: "a condition", required: &["all_of", "same"], optional: &[] };
+const TIMER: Keys = Keys { what: "a timer", required: &[], optional: &["rate_hz", "period_ms"] };
+const LOCKSTEP: Keys = Keys { what: "a lockstep", required: &["timer", "command"], optional: &[] };
+const CHAIN: Keys = Keys { what: "a chain", required: &["from", "to"], optional: &[] };
+
+impl Graph {
+    /// Reads a graph file. `file` is its name for messages; it is not opened.
+    ///
+    /// Takes time and memory in proportion to `text`, which has a limit. Does not block.
+    ///
+    /// # Errors
+    /// Everything that is wrong with the file by itself, in the order of the file.
+    pub fn from_yaml(file: &str, text: &[u8]) -> Result<Self, Vec<Violation>> {
+        let mut reading = Reading::new(file);
+        let tree = yaml::parse(file, text, &mut reading.violations);
+        let graph = tree.map(|tree| read_graph(&mut reading, &tree));
+        let (graph, source) = reading.finish(graph)?;
+        Ok(Self { source, ..graph })
+    }
+}
+
+fn read_graph(reading: &mut Reading, tree: &Tree) -> Graph {
+    let fields = reading.fields(tree, &GRAPH);
+    reading.version(&fields);
+    let mut graph = Graph::default();
+    if let Some(tree) = fields.get("name") {
+        graph.name = reading.name(tree, "the graph's name", token_fault).unwrap_or_default();
+    }
+    if let Some(tree) = fields.get("arguments") {
+        let entries = reading.map(tree, "`arguments`");
+        graph.arguments = entries.iter().filter_map(|entry| argument(reading, entry)).collect();
+    }
+    if let Some(tree) = fields.get("topics") {
+        let entries = reading.map(tree, "`topics`");
+        graph.topics = entries.iter().map(|entry| topic(reading, entry)).collect();
+    }
+    if let Some(tree) = fields.get("nodes") {
+        let entries = reading.map(tree, "`nodes`");
+        graph.nodes = entries.iter().map(|entry| node(reading, entry)).collect();
+        if entries.is_empty() && matches!(tree.data, Data::Map(_)) {
+            let (message, advice) = ("the graph has no node", "add one under `nodes`");
+            reading.note(ViolationKind::MissingKey, tree.place, message, advice);
+        }
+    }
+    if let Some(tree) = fields.get("chains") {
+        let entries = reading.map(tree, "`chains`");
+        graph.chains = entries.iter().filter_map(|entry| chain(reading, entry)).collect();
+    }
+    reading.source.set(&[], tree.place);
+    graph
+}
+
+fn argument(reading: &mut Reading, entry: &Entry) -> Option<Argument> {
+    let name = &entry.key;
+    reading.source.set(&["arguments", name], entry.key_place);
+    reading.check_name(name, entry.key_place, "the argument", argument_fault);
+    let fields = reading.fields(&entry.value, &ARGUMENT);
+    let node = reading.name(fields.get("node")?, "the argument's node", node_fault)?;
+    let parameter = reading.text(fields.get("parameter")?, "the argument's parameter")?;
+    let doc = fields.get("doc").and_then(|tree| reading.text(tree, "`doc`")).unwrap_or_default();
+    Some(Argument { name: name.clone(), node, parameter, doc })
+}
+
+/// Arguments are written with dashes where that is usual on a command line.
+fn argument_fault(name: &str) -> Option<String> {
+    token_fault(&name.replace('-', "_"))
+}
+
+fn topic(reading: &mut Reading, entry: &Entry) -> GraphTopic {
+    let name = entry.key.clone();
+    let path = ["topics", name.as_str()];
+    reading.source.set(&path, entry.key_place);
+    reading.topic = Some(name.clone());
+    reading.check_name(&name, entry.key_place, "the topic", topic_fault);
+    let fields = reading.fields(&entry.value, &TOPIC);
+    let mut topic = GraphTopic { name: name.clone(), ..GraphTopic::default() };
+    if let Some(tree) = fields.get("type") {
+        reading.source.set(&["topics", &name, "type"], tree.place);
+        topic.message_type = reading.name(tree, "the message type", message_type_fault);
+    }
+    if let Some(tree) = fields.get("external") {
+        topic.external = reading.boolean(tree, "`external`").unwrap_or_default();
+    }
+    if let Some(tree) = fields.get("copies") {
+        let words = [("allowed", Copies::Allowed), ("forbidden", Copies::Forbidden)];
+        topic.copies = reading.choice(tree, "`copies`", &words).unwrap_or_default();
+    }
+    if let Some(tree) = fields.get("max_bytes") {
+        topic.max_bytes = reading.integer(tree, "`max_bytes`", 1..=MESSAGE_BYTES_MAX);
+    }
+    if let Some(tree) = fields.get("qos") {
+        topic.qos = qos(reading, tree, &["topics", &name, "qos"]);
+    }
+    reading.topic = None;
+    topic
+}
+
+fn qos(reading: &mut Reading, tree: &Tree, path: &[&str]) -> QosRequest {
+    reading.source.set(path, tree.place);
+    let fields = reading.fields(tree, &QOS);
+    let reliabilities =
+        [("reliable", Reliability::Reliable), ("best_effort", Reliability::BestEffort)];
+    let durabilities =
+        [("volatile", Durability::Volatile), ("transient_local", Durability::TransientLocal)];
+    let narrow = |value: u64| u32::try_from(value).unwrap_or(u32::MAX);
+    QosRequest {
+        reliability: fields
+            .get("reliability")
+            .and_then(|tree| reading.choice(tree, "`reliability`", &reliabilities)),
+        timeout_ms: fields
+            .get("timeout_ms")
+            .and_then(|tree| reading.integer(tree, "`timeout_ms`", 1..=TIMEOUT_MS_MAX))
+            .map(narrow),
+        depth: fields
+            .get("depth")
+            .and_then(|tree| reading.integer(tree, "`depth`", 1..=QOS_DEPTH_MAX))
+            .map(narrow),
+        durability: fields
+            .get("durability")
+            .and_then(|tree| reading.choice(tree, "`durability`", &durabilities)),
+    }
+}
+
+fn node(reading: &mut Reading, entry: &Entry) -> GraphNode {
+    let name = entry.key.clone();
+    reading.source.set(&["nodes", &name], entry.key_place);
+    reading.node = Some(name.clone());
+    reading.check_name(&name, entry.key_place, "the node", node_fault);
+    let fields = reading.fields(&entry.value, &NODE);
+    let mut node = GraphNode { name: name.clone(), ..GraphNode::default() };
+    if let Some(tree) = fields.get("package") {
+        reading.source.set(&["nodes", &name, "package"], tree.place);
+        node.package = reading.name(tree, "the package", token_fault).unwrap_or_default();
+    }
+    if let Some(tree) = fields.get("type") {
+        reading.source.set(&["nodes", &name, "type"], tree.place);
+        node.node_type = reading.name(tree, "the node type", token_fault).unwrap_or_default();
+    }
+    if let Some(tree) = fields.get("inputs") {
+        let entries = reading.map(tree, "`inputs`");
+        node.inputs = entries.iter().filter_map(|entry| input(reading, &name, entry)).collect();
+    }
+    if let Some(tree) = fields.get("outputs") {
+        let entries = reading.map(tree, "`outputs`");
+        node.outputs = entries.iter().filter_map(|entry| output(reading, &name, entry)).collect();
+    }
+    if let Some(tree) = fields.get("condition") {
+        node.condition = condition(reading, &name, tree);
+    }
+    if let Some(tree) = fields.get("timers") {
+        let entries = reading.map(tree, "`timers`");
+        node.timers = entries.iter().filter_map(|entry| timer(reading, &name, entry)).collect();
+    }
+    if let Some(tree) = fields.get("lockstep") {
+        node.lockstep = lockstep(reading, &name, tree);
+    }
+    if let Some(tree) = fields.get("parameters") {
+        node.parameters = read_parameters(reading, tree, &["nodes", &name, "parameters"]);
+    }
+    reading.node = None;
+    node
+}
+
+/// A port is written `port: /topic` or as a map with the key `topic`.
+fn port_topic(reading: &mut Reading, tree: &Tree, path: &[&str]) -> Option<String> {
+    let topic = reading.name(tree, "the topic", topic_fault)?;
+    reading.source.set(path, tree.place);
+    Some(topic)
+}
+
+fn input(reading: &mut Reading, node: &str, entry: &Entry) -> Option<GraphInput> {
+    let port = entry.key.clone();
+    let path = ["nodes", node, "inputs", &port];
+    reading.check_name(&port, entry.key_place, "the input", token_fault);
+    reading.source.set(&path, entry.key_place);
+    if matches!(entry.value.data, Data::Scalar { .. }) {
+        let topic = port_topic(reading, &entry.value, &path)?;
+        return Some(GraphInput { port, topic, ..GraphInput::default() });
+    }
+    let fields = reading.fields(&entry.value, &INPUT);
+    let topic = fields.get("topic").and_then(|tree| port_topic(reading, tree, &path));
+    reading.topic.clone_from(&topic);
+    let trigger = fields.get("trigger").and_then(|tree| reading.boolean(tree, "`trigger`"));
+    let qos = fields
+        .get("qos")
+        .map(|tree| qos(reading, tree, &["nodes", node, "inputs", &port, "qos"]))
+        .unwrap_or_default();
+    reading.topic = None;
+    Some(GraphInput { port, topic: topic?, trigger, qos })
+}
+
+fn output(reading: &mut Reading, node: &str, entry: &Entry) -> Option<GraphOutput> {
+    let port = entry.key.clone();
+    let path = ["nodes", node, "outputs", &port];
+    reading.check_name(&port, entry.key_place, "the output", token_fault);
+    reading.source.set(&path, entry.key_place);
+    if matches!(entry.value.data, Data::Scalar { .. }) {
+        let topic = port_topic(reading, &entry.value, &path)?;
+        return Some(GraphOutput { port, topic, ..GraphOutput::default() });
+    }
+    let fields = reading.fields(&entry.value, &OUTPUT);
+    let topic = fields.get("topic").and_then(|tree| port_topic(reading, tree, &path));
+    reading.topic.clone_from(&topic);
+    let qos = fields
+        .get("qos")
+        .map(|tree| qos(reading, tree, &["nodes", node, "outputs", &port, "qos"]))
+        .unwrap_or_default();
+    reading.topic = None;
+    Some(GraphOutput { port, topic: topic?, qos })
+}
+
+fn condition(reading: &mut Reading, node: &str, tree: &Tree) -> Option<Condition> {
+    reading.source.set(&["nodes", node, "condition"], tree.place);
+    let fields = reading.fields(tree, &CONDITION);
+    let same = fields
+        .get("same")
+        .and_then(|tree| reading.choice(tree, "`same`", &[("stamp", Same::Stamp)]));
+    let all_of = fields.get("all_of")?;
+    let mut ports: Vec<String> = Vec::new();
+    for item in reading.list(all_of, "`all_of`") {
+        let Some(port) = reading.text(item, "an input of `all_of`") else { continue };
+        if ports.contains(&port) {
+            let message = format!("`{port}` is in `all_of` twice");
+            reading.note(ViolationKind::Duplicate, item.place, message, "remove one of them");
+        } else {
+            ports.push(port);
+        }
+    }
+    if ports.len() < 2 && matches!(all_of.data, Data::List(_)) {
+        let message = "`all_of` needs at least two inputs";
+        let advice = "name the inputs to be joined, or remove the condition";
+        reading.note(ViolationKind::Condition, all_of.place, message, advice);
+    }
+    Some(Condition { all_of: ports, same: same? })
+}
+
+fn timer(reading: &mut Reading, node: &str, entry: &Entry) -> Option<GraphTimer> {
+    let name = entry.key.clone();
+    reading.source.set(&["nodes", node, "timers", &name], entry.key_place);
+    reading.check_name(&name, entry.key_place, "the timer", token_fault);
+    let fields = reading.fields(&entry.value, &TIMER);
+    let (place, period) = match (fields.get("rate_hz"), fields.get("period_ms")) {
+        (Some(tree), None) => (tree.place, Period::RateHz(reading.positive(tree, "`rate_hz`")?)),
+        (None, Some(tree)) => {
+            (tree.place, Period::PeriodMs(reading.positive(tree, "`period_ms`")?))
+        }
+        _ if !matches!(entry.value.data, Data::Map(_)) => return None,
+        _ => {
+            let message = format!("timer `{name}` needs either `rate_hz` or `period_ms`");
+            let advice = "write one of them, like `rate_hz: 15`";
+            reading.note(ViolationKind::MissingKey, entry.value.place, message, advice);
+            return None;
+        }
+    };
+    if period.period_ns().is_none() {
+        let message = format!("the period of timer `{name}` must be 1 us to 1 day");
+        reading.note(ViolationKind::OutOfRange, place, message, "choose a value in between");
+        return None;
+    }
+    Some(GraphTimer { name, period })
+}
+
+fn lockstep(reading: &mut Reading, node: &str, tree: &Tree) -> Option<Lockstep> {
+    reading.source.set(&["nodes", node, "lockstep"], tree.place);
+    let fields = reading.fields(tree, &LOCKSTEP);
+    let timer = fields.get("timer").and_then(|tree| reading.text(tree, "`timer`"));
+    let command = fields.get("command").and_then(|tree| reading.text(tree, "`command`"));
+    Some(Lockstep { timer: timer?, command: command? })
+}
+
+fn chain(reading: &mut Reading, entry: &Entry) -> Option<Chain> {
+    let name = entry.key.clone();
+    reading.source.set(&["chains", &name], entry.key_place);
+    reading.check_name(&name, entry.key_place, "the chain", token_fault);
+    let fields = reading.fields(&entry.value, &CHAIN);
+    let mut end = |key: &str| {
+        let tree = fields.get(key)?;
+        reading.source.set(&["chains", &name, key], tree.place);
+        reading.name(tree, &format!("the topic of `{key}`"), topic_fault)
+    };
+    let (from, to) = (end("from"), end("to"));
+    Some(Chain { name: name.clone(), from: from?, to: to? })
+}

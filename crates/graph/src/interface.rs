@@ -1,0 +1,193 @@
+//! What packages describe about their node types: ports, timers, parameters.
+//!
+//! Pure data that a package binary sends as JSON. Must not know graphs.
+
+use crate::model::QosRequest;
+use crate::value::ParameterValue;
+use serde::{Deserialize, Serialize};
+
+/// The descriptions of every package binary that was found.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Interfaces {
+    /// One description per binary.
+    pub binaries: Vec<BinaryInterface>,
+}
+
+/// What one package binary answers when asked to describe itself.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BinaryInterface {
+    /// File name of the binary, usually `crossdock-<package>`.
+    pub binary: String,
+    /// Packages linked into it: nodes of any of them can share a process of this binary.
+    pub packages: Vec<PackageInterface>,
+}
+
+/// The node types of one package.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PackageInterface {
+    /// Name of the package, a ROS name token.
+    pub name: String,
+    /// Its node types.
+    pub nodes: Vec<NodeInterface>,
+}
+
+/// What a node type offers and needs.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NodeInterface {
+    /// Name of the node type in its package (`gaussian_blur`).
+    #[serde(rename = "type")]
+    pub node_type: String,
+    /// One sentence on what it does; may be empty.
+    #[serde(default)]
+    pub doc: String,
+    /// Input ports.
+    #[serde(default)]
+    pub inputs: Vec<InputInterface>,
+    /// Output ports.
+    #[serde(default)]
+    pub outputs: Vec<OutputInterface>,
+    /// Timers.
+    #[serde(default)]
+    pub timers: Vec<TimerInterface>,
+    /// Parameters.
+    #[serde(default)]
+    pub parameters: Vec<ParameterInterface>,
+}
+
+/// An input port of a node type.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct InputInterface {
+    /// Name, unique among the inputs of the node type.
+    pub port: String,
+    /// Message type (`sensor_msgs/msg/Image`).
+    #[serde(rename = "type")]
+    pub message_type: String,
+    /// `RIHS01_...` of the type as this binary was built with it; `None`: not compared.
+    #[serde(default)]
+    pub type_hash: Option<String>,
+    /// Whether a message runs the node, unless the graph says otherwise.
+    pub trigger: bool,
+    /// Whether a graph may leave the port unconnected.
+    #[serde(default)]
+    pub optional: bool,
+    /// Quality of service, unless the graph says otherwise.
+    #[serde(default)]
+    pub qos: QosRequest,
+}
+
+/// An output port of a node type.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct OutputInterface {
+    /// Name, unique among the outputs of the node type.
+    pub port: String,
+    /// Message type (`sensor_msgs/msg/Image`).
+    #[serde(rename = "type")]
+    pub message_type: String,
+    /// `RIHS01_...` of the type as this binary was built with it; `None`: not compared.
+    #[serde(default)]
+    pub type_hash: Option<String>,
+    /// Whether a graph may leave the port unconnected.
+    #[serde(default)]
+    pub optional: bool,
+    /// Quality of service, unless the graph says otherwise.
+    #[serde(default)]
+    pub qos: QosRequest,
+}
+
+/// A timer of a node type.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TimerInterface {
+    /// Name, unique among the timers of the node type.
+    pub name: String,
+    /// Period unless the graph says otherwise, nanoseconds; `None`: the graph must say it.
+    pub period_ns: Option<u64>,
+}
+
+/// A parameter of a node type.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ParameterInterface {
+    /// Name, unique among the parameters of the node type.
+    pub name: String,
+    /// Value unless the graph says otherwise; it also fixes the type.
+    pub default: ParameterValue,
+    /// One sentence with the unit.
+    pub doc: String,
+}
+
+impl Interfaces {
+    /// The description of a node type in any binary, the binary named after the package first.
+    #[must_use]
+    pub fn node_type(&self, package: &str, node_type: &str) -> Option<&NodeInterface> {
+        self.package(package)?.node_type(node_type)
+    }
+
+    /// The description of a package, from `crossdock-<package>` if that binary has it, else from
+    /// the first binary that does.
+    #[must_use]
+    pub fn package(&self, package: &str) -> Option<&PackageInterface> {
+        self.binary_of(&[package])?.package(package)
+    }
+
+    /// The binary that links all of these packages: the one named after the first of them if it
+    /// does, else the first in order.
+    #[must_use]
+    pub fn binary_of(&self, packages: &[&str]) -> Option<&BinaryInterface> {
+        let own = packages.first().map(|package| format!("crossdock-{package}"));
+        let links_all = |binary: &&BinaryInterface| {
+            packages.iter().all(|package| binary.package(package).is_some())
+        };
+        let mut candidates = self.binaries.iter().filter(links_all);
+        let first = candidates.clone().next();
+        candidates.find(|binary| Some(&binary.binary) == own.as_ref()).or(first)
+    }
+}
+
+impl BinaryInterface {
+    /// The description of a package in this binary.
+    #[must_use]
+    pub fn package(&self, name: &str) -> Option<&PackageInterface> {
+        self.packages.iter().find(|package| package.name == name)
+    }
+}
+
+impl PackageInterface {
+    /// The description of a node type of this package.
+    #[must_use]
+    pub fn node_type(&self, node_type: &str) -> Option<&NodeInterface> {
+        self.nodes.iter().find(|node| node.node_type == node_type)
+    }
+}
+
+impl NodeInterface {
+    /// The input on this port.
+    #[must_use]
+    pub fn input(&self, port: &str) -> Option<&InputInterface> {
+        self.inputs.iter().find(|input| input.port == port)
+    }
+
+    /// The output on this port.
+    #[must_use]
+    pub fn output(&self, port: &str) -> Option<&OutputInterface> {
+        self.outputs.iter().find(|output| output.port == port)
+    }
+
+    /// The timer of this name.
+    #[must_use]
+    pub fn timer(&self, name: &str) -> Option<&TimerInterface> {
+        self.timers.iter().find(|timer| timer.name == name)
+    }
+
+    /// The parameter of this name.
+    #[must_use]
+    pub fn parameter(&self, name: &str) -> Option<&ParameterInterface> {
+        self.parameters.iter().find(|parameter| parameter.name == name)
+    }
+}

@@ -1,0 +1,50 @@
+//! Graph and mapping files of Crossdock: model, checks, plans and pictures.
+//!
+//! A [`Graph`] says which nodes exist and which topics join them, a [`Mapping`] says in which
+//! process and executor each node runs, [`Interfaces`] say what the packages offer.
+//!
+//! The crate is pure: it reads text that it is given and returns data; it opens no file, starts no
+//! process, never prints and never blocks. All functions may be called from any thread.
+
+#![forbid(unsafe_code)]
+
+mod check;
+mod graph_file;
+mod import;
+mod input;
+mod interface;
+pub mod limits;
+mod mapping;
+mod mapping_file;
+mod model;
+mod names;
+mod parameters;
+mod plan;
+mod read;
+mod scalar;
+mod source;
+mod value;
+mod violation;
+mod write;
+mod yaml;
+
+pub use check::{RunOptions, check};
+pub use import::Imported;
+pub use input::InputTopic;
+pub use interface::{
+    BinaryInterface, InputInterface, Interfaces, NodeInterface, OutputInterface, PackageInterface,
+    ParameterInterface, TimerInterface,
+};
+pub use mapping::{ExecutorMode, MappedExecutor, MappedProcess, Mapping};
+pub use model::{
+    Argument, Chain, Condition, Copies, Durability, Graph, GraphInput, GraphNode, GraphOutput,
+    GraphTimer, GraphTopic, Lockstep, Period, Qos, QosRequest, Reliability, Same,
+};
+pub use parameters::ParameterOverrides;
+pub use plan::{
+    ExecutorPlan, ExpectedConnections, InputPlan, NodePlan, OutputPlan, Pacing, Plan,
+    PortReference, ProcessPlan, Route, Routes, Time, TimerPlan, TopicPlan,
+};
+pub use source::{Place, Source};
+pub use value::{ParameterType, ParameterValue};
+pub use violation::{Violation, ViolationKind};

@@ -1,0 +1,27 @@
+//! Upper bounds of what a file may hold. Each is far above what a real graph needs and low enough
+//! that a hostile file costs neither time nor memory worth mentioning.
+
+/// Bytes of one file. The largest graph at hand (autoware control, 42 topics) takes 8 kB.
+pub const FILE_BYTES_MAX: usize = 1 << 20;
+/// Nesting of maps and lists. The formats use 6 levels (`nodes/x/inputs/y/qos/depth`).
+pub const FILE_DEPTH_MAX: usize = 16;
+/// Values of one file, keys not counted.
+pub const FILE_VALUES_MAX: usize = 100_000;
+/// Characters of one topic, node, process or parameter name (ROS 2 allows 255 for a topic).
+pub const NAME_CHARS_MAX: usize = 255;
+/// Nodes of one graph.
+pub const NODES_MAX: usize = 2_000;
+/// Ports of one graph, inputs and outputs together.
+pub const PORTS_MAX: usize = 20_000;
+/// Violations that one operation reports; those after it are dropped.
+pub const VIOLATIONS_MAX: usize = 200;
+/// Messages kept for a subscriber.
+pub const QOS_DEPTH_MAX: u64 = 65_536;
+/// Patience of a reliable publisher: one hour, milliseconds.
+pub const TIMEOUT_MS_MAX: u64 = 3_600_000;
+/// Largest message: 1 GiB.
+pub const MESSAGE_BYTES_MAX: u64 = 1 << 30;
+/// Longest polling before sleep: one second, microseconds.
+pub const SPIN_US_MAX: u64 = 1_000_000;
+/// ROS 2 domain ids end here: the highest that gives valid UDP ports on every platform.
+pub const DOMAIN_ID_MAX: u32 = 232;

@@ -1,0 +1,98 @@
+//! Reading of mapping files.
+//!
+//! Checks what one file can say alone. Whether it fits a graph is for `check`.
+
+use crate::limits::SPIN_US_MAX;
+use crate::mapping::{ExecutorMode, MappedExecutor, MappedProcess, Mapping};
+use crate::names::token_fault;
+use crate::read::{Keys, Reading};
+use crate::violation::{Violation, ViolationKind};
+use crate::yaml::{self, Data, Entry, Tree};
+
+const MAPPING: Keys =
+    Keys { what: "a mapping file", required: &["crossdock", "processes"], optional: &[] };
+const PROCESS: Keys = Keys { what: "a process", required: &["executors"], optional: &[] };
+const EXECUTOR: Keys =
+    Keys { what: "an executor", required: &["mode", "nodes"], optional: &["name", "spin_us"] };
+
+impl Mapping {
+    /// Reads a mapping file. `file` is its name for messages; it is not opened.
+    ///
+    /// Takes time and memory in proportion to `text`, which has a limit. Does not block.
+    ///
+    /// # Errors
+    /// Everything that is wrong with the file by itself, in the order of the file.
+    pub fn from_yaml(file: &str, text: &[u8]) -> Result<Self, Vec<Violation>> {
+        let mut reading = Reading::new(file);
+        let tree = yaml::parse(file, text, &mut reading.violations);
+        let mapping = tree.map(|tree| read_mapping(&mut reading, &tree));
+        let (mapping, source) = reading.finish(mapping)?;
+        Ok(Self { source, ..mapping })
+    }
+}
+
+fn read_mapping(reading: &mut Reading, tree: &Tree) -> Mapping {
+    reading.source.set(&[], tree.place);
+    let fields = reading.fields(tree, &MAPPING);
+    reading.version(&fields);
+    let mut mapping = Mapping::default();
+    if let Some(tree) = fields.get("processes") {
+        let entries = reading.map(tree, "`processes`");
+        mapping.processes = entries.iter().map(|entry| process(reading, entry)).collect();
+    }
+    mapping
+}
+
+fn process(reading: &mut Reading, entry: &Entry) -> MappedProcess {
+    let name = entry.key.clone();
+    reading.source.set(&["processes", &name], entry.key_place);
+    reading.check_name(&name, entry.key_place, "the process", token_fault);
+    let fields = reading.fields(&entry.value, &PROCESS);
+    let mut executors = Vec::new();
+    if let Some(tree) = fields.get("executors") {
+        let items = reading.list(tree, "`executors`");
+        for (index, item) in items.iter().enumerate() {
+            executors.extend(executor(reading, &name, index, item));
+        }
+        if items.is_empty() && matches!(tree.data, Data::List(_)) {
+            let message = format!("process `{name}` has no executor");
+            let advice = "add `{ mode: chain, nodes: [...] }` or remove the process";
+            reading.note(ViolationKind::MissingKey, tree.place, message, advice);
+        }
+    }
+    MappedProcess { name, executors }
+}
+
+fn executor(
+    reading: &mut Reading,
+    process: &str,
+    index: usize,
+    tree: &Tree,
+) -> Option<MappedExecutor> {
+    let number = index.to_string();
+    reading.source.set(&["processes", process, &number], tree.place);
+    let fields = reading.fields(tree, &EXECUTOR);
+    let modes = [("chain", ExecutorMode::Chain), ("event", ExecutorMode::Event)];
+    let mode = fields.get("mode").and_then(|tree| reading.choice(tree, "`mode`", &modes));
+    let name = fields
+        .get("name")
+        .and_then(|tree| reading.name(tree, "the executor", token_fault))
+        .unwrap_or_default();
+    let spin_us = fields
+        .get("spin_us")
+        .and_then(|tree| reading.integer(tree, "`spin_us`", 0..=SPIN_US_MAX))
+        .and_then(|value| u32::try_from(value).ok())
+        .unwrap_or_default();
+    let tree = fields.get("nodes")?;
+    let mut nodes = Vec::new();
+    for item in reading.list(tree, "`nodes`") {
+        let Some(node) = reading.text(item, "a node of an executor") else { continue };
+        reading.source.set(&["processes", process, &number, &node], item.place);
+        nodes.push(node);
+    }
+    if nodes.is_empty() && matches!(tree.data, Data::List(_)) {
+        let message = format!("an executor of process `{process}` has no node");
+        reading.note(ViolationKind::MissingKey, tree.place, message, "add one or remove it");
+    }
+    Some(MappedExecutor { name, mode: mode?, spin_us, nodes })
+}

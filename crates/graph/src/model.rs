@@ -1,0 +1,323 @@
+//! The graph: nodes, topics, arguments, chains, as written in a graph file or built in code.
+//!
+//! Pure data with no opinion: what must hold between its parts is in `check`. Must not know
+//! processes, executors or files; where a part was written is kept beside it, in [`Source`].
+
+use crate::source::Source;
+use crate::value::ParameterValue;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// A computation graph: nodes and the topics between them. Lists keep the order of the file.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Graph {
+    /// Name of the graph, a ROS name token (`highway`).
+    pub name: String,
+    /// Parameters that may be set by name on the command line.
+    pub arguments: Vec<Argument>,
+    /// Topics with something to say beyond what their ports say.
+    pub topics: Vec<GraphTopic>,
+    /// Nodes of the graph.
+    pub nodes: Vec<GraphNode>,
+    /// Spans to be measured.
+    pub chains: Vec<Chain>,
+    /// Where each part was written; empty for a graph built in code.
+    #[serde(skip)]
+    pub source: Source,
+}
+
+impl Graph {
+    /// The node of this name.
+    #[must_use]
+    pub fn node(&self, name: &str) -> Option<&GraphNode> {
+        self.nodes.iter().find(|node| node.name == name)
+    }
+
+    /// The declared topic of this name. A topic may also exist by its ports alone.
+    #[must_use]
+    pub fn topic(&self, name: &str) -> Option<&GraphTopic> {
+        self.topics.iter().find(|topic| topic.name == name)
+    }
+
+    /// Every topic name of the graph, declared ones first in file order, then by first use.
+    #[must_use]
+    pub fn topic_names(&self) -> Vec<&str> {
+        let ports = self.nodes.iter().flat_map(|node| {
+            let inputs = node.inputs.iter().map(|input| input.topic.as_str());
+            inputs.chain(node.outputs.iter().map(|output| output.topic.as_str()))
+        });
+        let mut seen = std::collections::BTreeSet::new();
+        let declared = self.topics.iter().map(|topic| topic.name.as_str());
+        declared.chain(ports).filter(|name| seen.insert(*name)).collect()
+    }
+
+    /// The same graph without the positions of its parts: two graphs say the same when these are
+    /// equal.
+    #[must_use]
+    pub fn without_source(&self) -> Self {
+        Self { source: Source::default(), ..self.clone() }
+    }
+}
+
+/// A parameter of one node that the command line may set: `crossdock run GRAPH --laps 3`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Argument {
+    /// Name on the command line, without the dashes.
+    pub name: String,
+    /// Node that owns the parameter.
+    pub node: String,
+    /// Parameter of that node.
+    pub parameter: String,
+    /// One line for the command's help; may be empty.
+    pub doc: String,
+}
+
+/// What a graph says of a topic. Anything left out comes from the ports.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct GraphTopic {
+    /// Absolute ROS topic name (`/camera/image`).
+    pub name: String,
+    /// Message type (`sensor_msgs/msg/Image`).
+    #[serde(rename = "type")]
+    pub message_type: Option<String>,
+    /// Whether publishers outside the graph are to be expected: a recording, a driver, ROS 2 nodes.
+    pub external: bool,
+    /// Whether a copy of a message is a reason to refuse the start.
+    pub copies: Copies,
+    /// Upper bound of one message in the flat layout, bytes.
+    pub max_bytes: Option<u64>,
+    /// Quality of service of every port of the topic, where the port itself does not say more.
+    pub qos: QosRequest,
+}
+
+/// Whether messages of a topic may be copied between publisher and subscriber.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Copies {
+    /// Copies happen where they must and are counted.
+    #[default]
+    Allowed,
+    /// The start fails, with the reason, where a copy would be needed.
+    Forbidden,
+}
+
+/// Delivery guarantee.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reliability {
+    /// The publisher waits for a slow subscriber, up to `timeout_ms`.
+    Reliable,
+    /// A slow subscriber loses messages, which are counted.
+    BestEffort,
+}
+
+/// What a subscriber that connects late receives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Durability {
+    /// Only what is published after it connected.
+    Volatile,
+    /// Also the last `depth` messages.
+    TransientLocal,
+}
+
+/// Quality of service of one port with every value settled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Qos {
+    /// Delivery guarantee.
+    pub reliability: Reliability,
+    /// How long a reliable publisher waits for room, milliseconds. No meaning for best effort.
+    pub timeout_ms: u32,
+    /// Messages kept for a subscriber (keep last), at least 1.
+    pub depth: u32,
+    /// What late subscribers receive.
+    pub durability: Durability,
+}
+
+impl Qos {
+    /// What a port has when neither node type nor graph says anything: reliable with one second of
+    /// patience, the last 4 messages, volatile.
+    pub const UNSAID: Self = Self {
+        reliability: Reliability::Reliable,
+        timeout_ms: 1000,
+        depth: 4,
+        durability: Durability::Volatile,
+    };
+}
+
+/// Quality of service as far as somebody said something about it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct QosRequest {
+    /// Delivery guarantee.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reliability: Option<Reliability>,
+    /// How long a reliable publisher waits for room, milliseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timeout_ms: Option<u32>,
+    /// Messages kept for a subscriber.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub depth: Option<u32>,
+    /// What late subscribers receive.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub durability: Option<Durability>,
+}
+
+impl QosRequest {
+    /// `base` with everything replaced that this request names.
+    #[must_use]
+    pub fn over(&self, base: Qos) -> Qos {
+        Qos {
+            reliability: self.reliability.unwrap_or(base.reliability),
+            timeout_ms: self.timeout_ms.unwrap_or(base.timeout_ms),
+            depth: self.depth.unwrap_or(base.depth),
+            durability: self.durability.unwrap_or(base.durability),
+        }
+    }
+
+    /// Whether nothing is requested.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// One node of a graph: an instance of a node type of a package.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct GraphNode {
+    /// Name, unique in the graph, a ROS name token.
+    pub name: String,
+    /// Package that holds the node type.
+    pub package: String,
+    /// Node type in that package.
+    #[serde(rename = "type")]
+    pub node_type: String,
+    /// Connected inputs.
+    pub inputs: Vec<GraphInput>,
+    /// Connected outputs.
+    pub outputs: Vec<GraphOutput>,
+    /// When the node runs, if not at each message on a triggering input.
+    pub condition: Option<Condition>,
+    /// Timers whose period the graph sets.
+    pub timers: Vec<GraphTimer>,
+    /// How the node keeps in step with the graph when time is simulated.
+    pub lockstep: Option<Lockstep>,
+    /// Parameters that differ from their defaults.
+    pub parameters: BTreeMap<String, ParameterValue>,
+}
+
+impl GraphNode {
+    /// The input on this port.
+    #[must_use]
+    pub fn input(&self, port: &str) -> Option<&GraphInput> {
+        self.inputs.iter().find(|input| input.port == port)
+    }
+
+    /// The output on this port.
+    #[must_use]
+    pub fn output(&self, port: &str) -> Option<&GraphOutput> {
+        self.outputs.iter().find(|output| output.port == port)
+    }
+}
+
+/// A connected input.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct GraphInput {
+    /// Port of the node type.
+    pub port: String,
+    /// Topic it subscribes to.
+    pub topic: String,
+    /// Whether a message runs the node; `None`: as the node type says.
+    pub trigger: Option<bool>,
+    /// Quality of service, over what the topic says.
+    pub qos: QosRequest,
+}
+
+/// A connected output.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct GraphOutput {
+    /// Port of the node type.
+    pub port: String,
+    /// Topic it publishes to.
+    pub topic: String,
+    /// Quality of service, over what the topic says.
+    pub qos: QosRequest,
+}
+
+/// When a node with several triggering inputs runs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Condition {
+    /// Input ports that must all hold a message.
+    pub all_of: Vec<String>,
+    /// What these messages must have in common.
+    pub same: Same,
+}
+
+/// What the messages of a [`Condition`] must have in common.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Same {
+    /// `header.stamp`.
+    Stamp,
+}
+
+/// A timer of a node.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct GraphTimer {
+    /// Timer of the node type.
+    pub name: String,
+    /// How often it fires.
+    pub period: Period,
+}
+
+/// How often a timer fires, in the unit in which somebody wrote it.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Period {
+    /// Times per second.
+    RateHz(f64),
+    /// Milliseconds from one time to the next.
+    PeriodMs(f64),
+}
+
+impl Period {
+    /// Nanoseconds from one time to the next, rounded; `None` outside 1 us to 1 day.
+    #[must_use]
+    pub fn period_ns(self) -> Option<u64> {
+        /// One microsecond: no timer of this operating system is finer.
+        const PERIOD_NS_MIN: f64 = 1e3;
+        /// One day.
+        const PERIOD_NS_MAX: f64 = 86_400e9;
+        let period_ns = match self {
+            Self::RateHz(rate_hz) => 1e9 / rate_hz,
+            Self::PeriodMs(period_ms) => period_ms * 1e6,
+        };
+        (PERIOD_NS_MIN..=PERIOD_NS_MAX).contains(&period_ns).then(|| period_ns.round() as u64)
+    }
+}
+
+/// Simulated time without real-time pacing: the timer fires when the message on the input stamped
+/// like the node's last output has arrived.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Lockstep {
+    /// Timer of this node.
+    pub timer: String,
+    /// Non-triggering input of this node.
+    pub command: String,
+}
+
+/// A span to be measured, from a message on one topic to the message on another that it caused.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Chain {
+    /// Name of the span.
+    pub name: String,
+    /// Topic on which it begins.
+    pub from: String,
+    /// Topic on which it ends.
+    pub to: String,
+}

@@ -1,0 +1,171 @@
+//! ROS names, and the name that somebody probably meant.
+//!
+//! Must not know what is named.
+
+use crate::limits::NAME_CHARS_MAX;
+
+/// Why `name` is no ROS name token (letters, digits, underscores, no digit first), or `None`.
+pub(crate) fn token_fault(name: &str) -> Option<String> {
+    let mut characters = name.chars();
+    let Some(first) = characters.next() else {
+        return Some("is empty".to_owned());
+    };
+    if name.chars().count() > NAME_CHARS_MAX {
+        return Some(format!("has more than {NAME_CHARS_MAX} characters"));
+    }
+    if first.is_ascii_digit() {
+        return Some("begins with a digit".to_owned());
+    }
+    let allowed = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    match name.chars().find(|c| !allowed(*c)) {
+        Some(c) => Some(format!("contains {c:?}")),
+        None if name.contains("__") => Some("contains a double underscore".to_owned()),
+        None => None,
+    }
+}
+
+/// Why `name` is no absolute ROS topic name (`/a/b`), or `None`.
+pub(crate) fn topic_fault(name: &str) -> Option<String> {
+    match name.strip_prefix('/') {
+        None => Some("does not begin with `/`".to_owned()),
+        Some(rest) => path_fault(rest),
+    }
+}
+
+/// Why `name` is no node name (a token, or tokens joined by `/`), or `None`.
+pub(crate) fn node_fault(name: &str) -> Option<String> {
+    path_fault(name.strip_prefix('/').unwrap_or(name))
+}
+
+fn path_fault(name: &str) -> Option<String> {
+    if name.chars().count() > NAME_CHARS_MAX {
+        return Some(format!("has more than {NAME_CHARS_MAX} characters"));
+    }
+    name.split('/').find_map(|token| match token_fault(token) {
+        Some(fault) if token.is_empty() => Some(format!("has a part between `/` that {fault}")),
+        fault => fault,
+    })
+}
+
+/// Why `name` is no message type (`sensor_msgs/msg/Image`), or `None`.
+pub(crate) fn message_type_fault(name: &str) -> Option<String> {
+    let parts: Vec<&str> = name.split('/').collect();
+    match parts[..] {
+        [package, "msg", message] => {
+            token_fault(package).or_else(|| token_fault(message)).or_else(|| {
+                let capital = message.starts_with(|c: char| c.is_ascii_uppercase());
+                (!capital).then(|| "has a message name without a capital letter".to_owned())
+            })
+        }
+        _ => Some("is not of the form `package/msg/Type`".to_owned()),
+    }
+}
+
+/// The `, did you mean ...` for a name that is not among `known`: empty when nothing is near.
+pub(crate) fn did_you_mean<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> String {
+    match nearest(name, known) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => String::new(),
+    }
+}
+
+/// The known name that needs the fewest edits, if these are few for its length.
+fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    /// Names that are compared: a proposal is a service, not worth a wait.
+    const COMPARED_MAX: usize = 1000;
+    let name_chars = name.chars().count();
+    if name_chars > NAME_CHARS_MAX {
+        return None;
+    }
+    let near_in_length = |near: &&str| {
+        let chars = near.chars().count();
+        chars <= NAME_CHARS_MAX && chars.abs_diff(name_chars) <= chars.max(name_chars).div_ceil(3)
+    };
+    known
+        .into_iter()
+        .take(COMPARED_MAX)
+        .filter(near_in_length)
+        .map(|near| (distance(name, near), near))
+        .filter(|(edits, near)| *edits <= name_chars.max(near.chars().count()).div_ceil(3))
+        .min_by_key(|(edits, _)| *edits)
+        .map(|(_, near)| near)
+}
+
+/// Edits (insert, delete, replace, exchange of neighbours) from one text to the other.
+fn distance(from: &str, to: &str) -> usize {
+    let from: Vec<char> = from.to_lowercase().chars().collect();
+    let to: Vec<char> = to.to_lowercase().chars().collect();
+    let mut before_last: Vec<usize> = Vec::new();
+    let mut last: Vec<usize> = (0..=to.len()).collect();
+    for (i, a) in from.iter().enumerate() {
+        let mut row = vec![i + 1];
+        for (j, b) in to.iter().enumerate() {
+            let replace = last[j] + usize::from(a != b);
+            let mut edits = replace.min(last[j + 1] + 1).min(row[j] + 1);
+            if i > 0 && j > 0 && *a == to[j - 1] && from[i - 1] == *b {
+                edits = edits.min(before_last[j - 1] + 1);
+            }
+            row.push(edits);
+        }
+        before_last = std::mem::replace(&mut last, row);
+    }
+    last[to.len()]
+}
+
+/// Names in a sentence: `a`, `b` and `c`, at most ten of them.
+pub(crate) fn listed<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
+    const LISTED_MAX: usize = 10;
+    let names: Vec<&str> = names.into_iter().collect();
+    let mut text = names.iter().take(LISTED_MAX).map(|name| format!("`{name}`"));
+    let shown = text.by_ref().collect::<Vec<_>>();
+    let more = names.len().saturating_sub(LISTED_MAX);
+    match (shown.split_last(), more) {
+        (None, _) => "none".to_owned(),
+        (Some(_), 1..) => format!("{} and {more} more", shown.join(", ")),
+        (Some((last, [])), 0) => last.clone(),
+        (Some((last, rest)), 0) => format!("{} and {last}", rest.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ros_names_are_accepted_and_others_say_what_is_wrong() {
+        for good in ["/a", "/camera/image_raw", "/A1/_b"] {
+            assert_eq!(topic_fault(good), None, "{good}");
+        }
+        for (bad, why) in [
+            ("camera", "does not begin"),
+            ("/", "is empty"),
+            ("/a//b", "is empty"),
+            ("/a/", "is empty"),
+            ("/1a", "begins with a digit"),
+            ("/a__b", "double underscore"),
+            ("/a b", "' '"),
+            ("/ä", "'ä'"),
+        ] {
+            assert!(topic_fault(bad).unwrap().contains(why), "{bad}: {:?}", topic_fault(bad));
+        }
+        assert_eq!(message_type_fault("sensor_msgs/msg/Image"), None);
+        assert!(message_type_fault("sensor_msgs/Image").is_some());
+        assert!(message_type_fault("sensor_msgs/msg/image").is_some());
+        assert_eq!(node_fault("/camera/rectify"), None);
+    }
+
+    #[test]
+    fn a_near_name_is_proposed_and_a_far_one_is_not() {
+        let known = ["inputs", "outputs", "parameters"];
+        assert_eq!(did_you_mean("ouptuts", known), "did you mean `outputs`?");
+        assert_eq!(did_you_mean("parametres", known), "did you mean `parameters`?");
+        assert_eq!(did_you_mean("zzz", known), "");
+    }
+
+    #[test]
+    fn lists_read_as_a_sentence() {
+        assert_eq!(listed(["a"]), "`a`");
+        assert_eq!(listed(["a", "b", "c"]), "`a`, `b` and `c`");
+        assert_eq!(listed([]), "none");
+    }
+}

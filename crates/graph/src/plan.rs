@@ -1,0 +1,254 @@
+//! The plan: graph, mapping and descriptions with every choice settled, one part per process.
+//!
+//! Pure data that the launcher sends to package binaries as JSON. Nothing in it is optional to
+//! obey: an executor needs no other source.
+
+use crate::mapping::ExecutorMode;
+use crate::model::{Chain, Condition, Copies, Lockstep, Qos};
+use crate::value::ParameterValue;
+use crate::violation::Violation;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Everything that a run needs to know, settled and checked.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Plan {
+    /// Name of the graph.
+    pub graph: String,
+    /// One part per process, in the order of the mapping.
+    pub processes: Vec<ProcessPlan>,
+    /// Every topic of the run, by name: who is on it and which way its messages go.
+    pub topics: Vec<TopicPlan>,
+    /// Connections that the launcher's own ports (playing, recording) wait for.
+    pub launcher: Vec<ExpectedConnections>,
+    /// Spans to be measured.
+    pub chains: Vec<Chain>,
+    /// What is allowed but probably not meant, such as a non-triggering input without publisher.
+    pub warnings: Vec<Violation>,
+}
+
+/// What one process runs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ProcessPlan {
+    /// Name of the process in the mapping.
+    pub name: String,
+    /// Binary that offers all packages of its nodes (`crossdock-autorace`).
+    pub binary: String,
+    /// Package of its first node.
+    pub package: String,
+    /// ROS domain id.
+    pub domain_id: u32,
+    /// What time means in this run.
+    pub time: Time,
+    /// Executors, one thread each.
+    pub executors: Vec<ExecutorPlan>,
+    /// Connections that must stand before the process is ready, one entry per topic that the
+    /// process has a port on, by name.
+    pub expected: Vec<ExpectedConnections>,
+    /// Spans to be measured, the same list in every process.
+    pub chains: Vec<Chain>,
+}
+
+/// What time means in a run.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Time {
+    /// The time of the computer's clock.
+    Wall,
+    /// Time that the recording or the simulator makes.
+    Simulated {
+        /// How simulated time passes in real time.
+        pacing: Pacing,
+    },
+}
+
+/// How simulated time passes in real time.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Pacing {
+    /// This many simulated seconds per second; finite and above 0.
+    Rate(f64),
+    /// As fast as the graph can; nodes with a lockstep wait for their command.
+    Max,
+}
+
+/// One executor: one thread that owns nodes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ExecutorPlan {
+    /// Name, unique in the run.
+    pub name: String,
+    /// How it runs its nodes.
+    pub mode: ExecutorMode,
+    /// How long it polls before it sleeps, microseconds.
+    pub spin_us: u32,
+    /// Its nodes. No node triggers one before it in the list: this is the order of a chain.
+    pub nodes: Vec<NodePlan>,
+}
+
+/// One node, every port, timer and parameter settled.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NodePlan {
+    /// Name of the node.
+    pub name: String,
+    /// Package of the node type.
+    pub package: String,
+    /// Node type in that package.
+    #[serde(rename = "type")]
+    pub node_type: String,
+    /// Connected inputs, in the order of the node type's description.
+    pub inputs: Vec<InputPlan>,
+    /// Connected outputs, in the order of the node type's description.
+    pub outputs: Vec<OutputPlan>,
+    /// All timers of the node type.
+    pub timers: Vec<TimerPlan>,
+    /// When the node runs, if not at each message on a triggering input.
+    pub condition: Option<Condition>,
+    /// Present only when the run is in lock step: simulated time with [`Pacing::Max`].
+    pub lockstep: Option<Lockstep>,
+    /// All parameters of the node type.
+    pub parameters: BTreeMap<String, ParameterValue>,
+}
+
+/// One subscriber.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct InputPlan {
+    /// Port of the node type.
+    pub port: String,
+    /// Topic.
+    pub topic: String,
+    /// Message type.
+    #[serde(rename = "type")]
+    pub message_type: String,
+    /// Whether a message runs the node.
+    pub trigger: bool,
+    /// Requested quality of service.
+    pub qos: Qos,
+    /// Publishers to be connected to.
+    pub routes: Routes,
+}
+
+/// One publisher.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct OutputPlan {
+    /// Port of the node type.
+    pub port: String,
+    /// Topic.
+    pub topic: String,
+    /// Message type.
+    #[serde(rename = "type")]
+    pub message_type: String,
+    /// Offered quality of service.
+    pub qos: Qos,
+    /// Upper bound of one message in the flat layout, bytes.
+    pub max_bytes: Option<u64>,
+    /// Whether a copy is a reason to refuse the start.
+    pub copies: Copies,
+    /// Subscribers to be connected to.
+    pub routes: Routes,
+}
+
+/// How many connections of one port go which way.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Routes {
+    /// To ports of the same executor: a function call away, never through the ring.
+    pub in_thread: u32,
+    /// To ports of other executors, other processes and the launcher, through the ring.
+    pub ring: u32,
+}
+
+/// One timer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TimerPlan {
+    /// Timer of the node type.
+    pub name: String,
+    /// Nanoseconds from one time to the next, at least 1000.
+    pub period_ns: u64,
+}
+
+/// How many ports of the run are on a topic, for the barrier before the start.
+///
+/// All ports are counted that are known beforehand: nodes, and the launcher where it plays or
+/// records the topic. Publishers of an external topic that nobody plays are not: they come and go.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ExpectedConnections {
+    /// Topic.
+    pub topic: String,
+    /// Publishers in the whole run.
+    pub publishers: u32,
+    /// Subscribers in the whole run.
+    pub subscribers: u32,
+    /// Those of `publishers` that are in this process itself.
+    pub publishers_here: u32,
+    /// Those of `subscribers` that are in this process itself.
+    pub subscribers_here: u32,
+}
+
+/// One topic of a run, for reports and pictures.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TopicPlan {
+    /// Name of the topic.
+    pub name: String,
+    /// Message type; `None` when no port and no declaration says it (an unused external topic).
+    #[serde(rename = "type")]
+    pub message_type: Option<String>,
+    /// Whether publishers outside the graph are expected.
+    pub external: bool,
+    /// Whether the launcher plays it from a recording.
+    pub played: bool,
+    /// Whether the launcher records it.
+    pub recorded: bool,
+    /// Upper bound of one message in the flat layout, bytes.
+    pub max_bytes: Option<u64>,
+    /// Whether a copy is a reason to refuse the start.
+    pub copies: Copies,
+    /// Publishers.
+    pub publishers: Vec<PortReference>,
+    /// Subscribers.
+    pub subscribers: Vec<PortReference>,
+    /// Which way its messages go, all executors together.
+    pub route: Route,
+}
+
+/// Which way the messages of a topic go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Route {
+    /// Nobody is connected to anybody.
+    Unconnected,
+    /// Every connection is inside one executor: the ring is not used.
+    InThread,
+    /// Every connection goes through the ring.
+    Ring,
+    /// Some connections are inside an executor, others go through the ring.
+    Both,
+}
+
+/// A port of a node and where it runs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PortReference {
+    /// Process.
+    pub process: String,
+    /// Executor.
+    pub executor: String,
+    /// Node.
+    pub node: String,
+    /// Port of the node type.
+    pub port: String,
+    /// Whether a message runs the node; false for publishers.
+    pub trigger: bool,
+    /// Connections of this port by way.
+    pub routes: Routes,
+}

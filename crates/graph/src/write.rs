@@ -1,0 +1,330 @@
+//! Graphs and mappings as text of their files: deterministic, and read back they are the same.
+//!
+//! Must not know why something is written; `import` adds comments through [`Notes`].
+
+use crate::mapping::{ExecutorMode, Mapping};
+use crate::model::{
+    Copies, Durability, Graph, GraphNode, GraphTopic, Period, QosRequest, Reliability,
+};
+use crate::scalar::Scalar;
+use crate::value::ParameterValue;
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+/// Comments to be written with a graph, by the path of the part that they precede.
+#[derive(Debug, Default)]
+pub(crate) struct Notes {
+    comments: BTreeMap<Vec<String>, Vec<String>>,
+}
+
+impl Notes {
+    pub(crate) fn add(&mut self, path: &[&str], comment: impl Into<String>) {
+        let path = path.iter().map(|key| (*key).to_owned()).collect();
+        self.comments.entry(path).or_default().push(comment.into());
+    }
+
+    fn of(&self, path: &[&str]) -> &[String] {
+        let path: Vec<String> = path.iter().map(|key| (*key).to_owned()).collect();
+        self.comments.get(&path).map_or(&[], Vec::as_slice)
+    }
+}
+
+impl Graph {
+    /// The graph as the text of a graph file. Reading it back gives an equal graph (without
+    /// positions), provided that [`check`](crate::check) finds no fault in its names and numbers.
+    #[must_use]
+    pub fn to_yaml(&self) -> String {
+        self.to_yaml_with(&Notes::default())
+    }
+
+    pub(crate) fn to_yaml_with(&self, notes: &Notes) -> String {
+        let mut out = Text { text: String::new(), notes };
+        out.comments(&[], 0);
+        out.line(0, "crossdock: 1");
+        out.line(0, &format!("name: {}", quoted(&self.name)));
+        if !self.arguments.is_empty() {
+            out.line(0, "arguments:");
+        }
+        for argument in &self.arguments {
+            out.comments(&["arguments", &argument.name], 2);
+            let mut fields = vec![
+                format!("node: {}", quoted(&argument.node)),
+                format!("parameter: {}", quoted(&argument.parameter)),
+            ];
+            if !argument.doc.is_empty() {
+                fields.push(format!("doc: {}", quoted(&argument.doc)));
+            }
+            out.line(2, &format!("{}: {}", quoted(&argument.name), flow(&fields)));
+        }
+        if !self.topics.is_empty() {
+            out.line(0, "topics:");
+        }
+        for topic in &self.topics {
+            out.comments(&["topics", &topic.name], 2);
+            out.line(2, &format!("{}: {}", quoted(&topic.name), topic_fields(topic)));
+        }
+        out.line(0, if self.nodes.is_empty() { "nodes: {}" } else { "nodes:" });
+        for node in &self.nodes {
+            out.node(node);
+        }
+        if !self.chains.is_empty() {
+            out.line(0, "chains:");
+        }
+        for chain in &self.chains {
+            out.comments(&["chains", &chain.name], 2);
+            let ends =
+                [format!("from: {}", quoted(&chain.from)), format!("to: {}", quoted(&chain.to))];
+            out.line(2, &format!("{}: {}", quoted(&chain.name), flow(&ends)));
+        }
+        out.text
+    }
+}
+
+impl Mapping {
+    /// The mapping as the text of a mapping file. Reading it back gives an equal mapping (without
+    /// positions).
+    #[must_use]
+    pub fn to_yaml(&self) -> String {
+        let notes = Notes::default();
+        let mut out = Text { text: String::new(), notes: &notes };
+        out.line(0, "crossdock: 1");
+        out.line(0, if self.processes.is_empty() { "processes: {}" } else { "processes:" });
+        for process in &self.processes {
+            out.line(2, &format!("{}:", quoted(&process.name)));
+            out.line(4, "executors:");
+            for executor in &process.executors {
+                let mut fields = Vec::new();
+                if !executor.name.is_empty() {
+                    fields.push(format!("name: {}", quoted(&executor.name)));
+                }
+                fields.push(match executor.mode {
+                    ExecutorMode::Chain => "mode: chain".to_owned(),
+                    ExecutorMode::Event => "mode: event".to_owned(),
+                });
+                let nodes: Vec<String> = executor.nodes.iter().map(|node| quoted(node)).collect();
+                fields.push(format!("nodes: [{}]", nodes.join(", ")));
+                if executor.spin_us != 0 {
+                    fields.push(format!("spin_us: {}", executor.spin_us));
+                }
+                out.line(6, &format!("- {}", flow(&fields)));
+            }
+        }
+        out.text
+    }
+}
+
+struct Text<'n> {
+    text: String,
+    notes: &'n Notes,
+}
+
+impl Text<'_> {
+    fn line(&mut self, indent: usize, content: &str) {
+        // Writing to a String cannot fail.
+        let _ = writeln!(self.text, "{:indent$}{content}", "");
+    }
+
+    fn comments(&mut self, path: &[&str], indent: usize) {
+        /// Characters of a comment line, indentation and `# ` not counted.
+        const COMMENT_CHARS: usize = 90;
+        for comment in self.notes.of(path) {
+            let mut line = String::new();
+            for word in comment.split_whitespace() {
+                if !line.is_empty() && line.chars().count() + word.chars().count() > COMMENT_CHARS {
+                    self.line(indent, &format!("# {line}"));
+                    line.clear();
+                }
+                if !line.is_empty() {
+                    line.push(' ');
+                }
+                line.extend(word.chars().filter(|c| !c.is_control()));
+            }
+            self.line(indent, &format!("# {line}"));
+        }
+    }
+
+    fn node(&mut self, node: &GraphNode) {
+        let name = node.name.as_str();
+        self.comments(&["nodes", name], 2);
+        self.line(2, &format!("{}:", quoted(name)));
+        self.line(4, &format!("package: {}", quoted(&node.package)));
+        self.line(4, &format!("type: {}", quoted(&node.node_type)));
+        if !node.inputs.is_empty() {
+            self.line(4, "inputs:");
+        }
+        for input in &node.inputs {
+            self.comments(&["nodes", name, "inputs", &input.port], 6);
+            let mut fields = vec![format!("topic: {}", quoted(&input.topic))];
+            fields.extend(input.trigger.map(|trigger| format!("trigger: {trigger}")));
+            let value = port_fields(fields, &input.topic, &input.qos);
+            self.line(6, &format!("{}: {value}", quoted(&input.port)));
+        }
+        if !node.outputs.is_empty() {
+            self.line(4, "outputs:");
+        }
+        for output in &node.outputs {
+            self.comments(&["nodes", name, "outputs", &output.port], 6);
+            let fields = vec![format!("topic: {}", quoted(&output.topic))];
+            let value = port_fields(fields, &output.topic, &output.qos);
+            self.line(6, &format!("{}: {value}", quoted(&output.port)));
+        }
+        if let Some(condition) = &node.condition {
+            let ports: Vec<String> = condition.all_of.iter().map(|port| quoted(port)).collect();
+            let fields = format!("{{ all_of: [{}], same: stamp }}", ports.join(", "));
+            self.line(4, &format!("condition: {fields}"));
+        }
+        if !node.timers.is_empty() {
+            self.line(4, "timers:");
+        }
+        for timer in &node.timers {
+            let period = match timer.period {
+                Period::RateHz(rate_hz) => format!("rate_hz: {}", double(rate_hz)),
+                Period::PeriodMs(period_ms) => format!("period_ms: {}", double(period_ms)),
+            };
+            self.line(6, &format!("{}: {{ {period} }}", quoted(&timer.name)));
+        }
+        if let Some(lockstep) = &node.lockstep {
+            let fields = [
+                format!("timer: {}", quoted(&lockstep.timer)),
+                format!("command: {}", quoted(&lockstep.command)),
+            ];
+            self.line(4, &format!("lockstep: {}", flow(&fields)));
+        }
+        if !node.parameters.is_empty() {
+            self.line(4, "parameters:");
+        }
+        for (parameter, value) in &node.parameters {
+            self.line(6, &format!("{}: {}", quoted(parameter), parameter_text(value)));
+        }
+    }
+}
+
+fn flow(fields: &[String]) -> String {
+    if fields.is_empty() { "{}".to_owned() } else { format!("{{ {} }}", fields.join(", ")) }
+}
+
+fn topic_fields(topic: &GraphTopic) -> String {
+    let mut fields = Vec::new();
+    fields.extend(topic.message_type.as_ref().map(|name| format!("type: {}", quoted(name))));
+    if topic.external {
+        fields.push("external: true".to_owned());
+    }
+    if topic.copies == Copies::Forbidden {
+        fields.push("copies: forbidden".to_owned());
+    }
+    fields.extend(topic.max_bytes.map(|max_bytes| format!("max_bytes: {max_bytes}")));
+    fields.extend(qos_field(&topic.qos));
+    flow(&fields)
+}
+
+fn port_fields(mut fields: Vec<String>, topic: &str, qos: &QosRequest) -> String {
+    fields.extend(qos_field(qos));
+    if fields.len() == 1 { quoted(topic) } else { flow(&fields) }
+}
+
+fn qos_field(qos: &QosRequest) -> Option<String> {
+    let mut fields = Vec::new();
+    fields.extend(qos.reliability.map(|reliability| match reliability {
+        Reliability::Reliable => "reliability: reliable".to_owned(),
+        Reliability::BestEffort => "reliability: best_effort".to_owned(),
+    }));
+    fields.extend(qos.timeout_ms.map(|timeout_ms| format!("timeout_ms: {timeout_ms}")));
+    fields.extend(qos.depth.map(|depth| format!("depth: {depth}")));
+    fields.extend(qos.durability.map(|durability| match durability {
+        Durability::Volatile => "durability: volatile".to_owned(),
+        Durability::TransientLocal => "durability: transient_local".to_owned(),
+    }));
+    if fields.is_empty() { None } else { Some(format!("qos: {}", flow(&fields))) }
+}
+
+fn parameter_text(value: &ParameterValue) -> String {
+    fn list<T>(values: &[T], text: impl Fn(&T) -> String) -> String {
+        format!("[{}]", values.iter().map(text).collect::<Vec<_>>().join(", "))
+    }
+    match value {
+        ParameterValue::Bool(value) => value.to_string(),
+        ParameterValue::Integer(value) => value.to_string(),
+        ParameterValue::Double(value) => double(*value),
+        ParameterValue::String(value) => quoted(value),
+        ParameterValue::BoolArray(values) => list(values, ToString::to_string),
+        ParameterValue::IntegerArray(values) => list(values, ToString::to_string),
+        ParameterValue::DoubleArray(values) => list(values, |value| double(*value)),
+        ParameterValue::StringArray(values) => list(values, |value| quoted(value)),
+    }
+}
+
+/// The shortest text that reads back as the same double and not as an integer.
+fn double(value: f64) -> String {
+    if value.is_nan() {
+        return ".nan".to_owned();
+    }
+    if value.is_infinite() {
+        return if value > 0.0 { ".inf" } else { "-.inf" }.to_owned();
+    }
+    format!("{value:?}")
+}
+
+/// Text as a YAML scalar, in quotes unless it is a plain name that nothing can take for a number.
+fn quoted(text: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '/');
+    let is_plain = text.chars().all(plain) && matches!(Scalar::resolve(text), Scalar::Text(_));
+    if is_plain {
+        return text.to_owned();
+    }
+    let mut quoted = String::from("\"");
+    for c in text.chars() {
+        match c {
+            '"' => quoted.push_str("\\\""),
+            '\\' => quoted.push_str("\\\\"),
+            '\n' => quoted.push_str("\\n"),
+            '\t' => quoted.push_str("\\t"),
+            '\r' => quoted.push_str("\\r"),
+            c if is_escaped(c) => {
+                // Writing to a String cannot fail.
+                let _ = write!(quoted, "\\U{:08X}", u32::from(c));
+            }
+            c => quoted.push(c),
+        }
+    }
+    quoted.push('"');
+    quoted
+}
+
+/// Characters that YAML does not take as they are, or that a reader would not see.
+fn is_escaped(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{85}' | '\u{a0}' | '\u{2028}' | '\u{2029}' | '\u{feff}')
+        || (u32::from(c) & 0xfffe) == 0xfffe
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_that_could_be_a_number_or_syntax_is_quoted() {
+        for (text, written) in [
+            ("blur", "blur"),
+            ("/a/b", "/a/b"),
+            ("12", "\"12\""),
+            ("true", "\"true\""),
+            ("", "\"\""),
+            ("a: b", "\"a: b\""),
+            ("\u{7}\"", "\"\\U00000007\\\"\""),
+        ] {
+            assert_eq!(quoted(text), written);
+        }
+        assert_eq!(double(1.0), "1.0");
+        assert_eq!(double(1e300), "1e300");
+    }
+
+    #[test]
+    fn long_comments_are_broken_into_lines() {
+        let mut notes = Notes::default();
+        notes.add(&[], "word ".repeat(40));
+        let graph = Graph { name: "g".into(), ..Graph::default() };
+        let text = graph.to_yaml_with(&notes);
+        assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
+        assert_eq!(text.matches("word").count(), 40);
+    }
+}

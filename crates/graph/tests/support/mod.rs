@@ -1,0 +1,126 @@
+//! Graphs and descriptions that several tests use.
+
+#![allow(dead_code)]
+
+use crossdock_graph::{
+    BinaryInterface, Graph, InputInterface, Interfaces, NodeInterface, OutputInterface,
+    PackageInterface, ParameterInterface, ParameterValue, QosRequest, TimerInterface, Violation,
+    ViolationKind,
+};
+use std::path::PathBuf;
+
+pub(crate) const IMAGE: &str = "sensor_msgs/msg/Image";
+pub(crate) const LANE: &str = "autorace_msgs/msg/Lane";
+pub(crate) const LIGHT: &str = "autorace_msgs/msg/TrafficLight";
+pub(crate) const TWIST: &str = "geometry_msgs/msg/TwistStamped";
+pub(crate) const COURSE: &str = include_str!("../data/course.graph.yaml");
+
+/// The folder of shared inputs, or `None` after saying that the test is skipped.
+pub(crate) fn shared(test: &str) -> Option<PathBuf> {
+    let beside = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared");
+    let folder = std::env::var_os("CROSSDOCK_SHARED").map_or_else(|| beside.into(), PathBuf::from);
+    if !folder.is_dir() {
+        println!("SKIPPED: {test}: {} is not there", folder.display());
+        return None;
+    }
+    Some(folder)
+}
+
+pub(crate) fn input(port: &str, message_type: &str, trigger: bool) -> InputInterface {
+    InputInterface {
+        port: port.into(),
+        message_type: message_type.into(),
+        type_hash: None,
+        trigger,
+        optional: false,
+        qos: QosRequest::default(),
+    }
+}
+
+pub(crate) fn output(port: &str, message_type: &str) -> OutputInterface {
+    OutputInterface {
+        port: port.into(),
+        message_type: message_type.into(),
+        type_hash: None,
+        optional: false,
+        qos: QosRequest::default(),
+    }
+}
+
+pub(crate) fn parameter(name: &str, default: impl Into<ParameterValue>) -> ParameterInterface {
+    ParameterInterface { name: name.into(), default: default.into(), doc: "share of pixels".into() }
+}
+
+pub(crate) fn node_type(
+    name: &str,
+    inputs: Vec<InputInterface>,
+    outputs: Vec<OutputInterface>,
+    parameters: Vec<ParameterInterface>,
+) -> NodeInterface {
+    NodeInterface {
+        node_type: name.into(),
+        inputs,
+        outputs,
+        parameters,
+        ..NodeInterface::default()
+    }
+}
+
+/// What the package of the course describes.
+pub(crate) fn autorace() -> PackageInterface {
+    let filter = |name: &str, parameters| {
+        node_type(name, vec![input("image", IMAGE, true)], vec![output("image", IMAGE)], parameters)
+    };
+    let mut simulator = node_type(
+        "simulator",
+        vec![input("command", TWIST, false)],
+        vec![output("image", IMAGE), output("odometry", "nav_msgs/msg/Odometry")],
+        vec![parameter("laps", 1_i64), parameter("seed", 0_i64)],
+    );
+    simulator.timers.push(TimerInterface { name: "step".into(), period_ns: None });
+    let light_inputs = vec![input("image", IMAGE, true), input("other", LIGHT, false)];
+    let control_inputs =
+        vec![input("lane", LANE, true), input("red", LIGHT, true), input("green", LIGHT, true)];
+    let points = output("points", "sensor_msgs/msg/PointCloud2");
+    let nodes = vec![
+        simulator,
+        filter("image_compensation", vec![parameter("clip_percent", 0.5)]),
+        filter("gaussian_blur", vec![]),
+        filter("lane_planner", vec![parameter("yellow_h", vec![0_i64, 0])]),
+        node_type("polyfit", vec![input("image", IMAGE, true)], vec![output("lane", LANE)], vec![]),
+        node_type(
+            "traffic_light",
+            light_inputs,
+            vec![output("light", LIGHT)],
+            vec![parameter("color", "red")],
+        ),
+        node_type("features", vec![input("image", IMAGE, true)], vec![points], vec![]),
+        node_type("lane_control", control_inputs, vec![output("command", TWIST)], vec![]),
+    ];
+    PackageInterface { name: "autorace".into(), nodes }
+}
+
+pub(crate) fn interfaces() -> Interfaces {
+    let binary =
+        BinaryInterface { binary: "crossdock-autorace".into(), packages: vec![autorace()] };
+    Interfaces { binaries: vec![binary] }
+}
+
+pub(crate) fn course() -> Graph {
+    Graph::from_yaml("course.graph.yaml", COURSE.as_bytes()).unwrap()
+}
+
+/// The course with one piece of its text replaced.
+pub(crate) fn course_with(from: &str, to: &str) -> String {
+    assert!(COURSE.contains(from), "{from}");
+    COURSE.replacen(from, to, 1)
+}
+
+/// The violation of this kind; panics with all of them if there is none.
+#[track_caller]
+pub(crate) fn only(violations: &[Violation], kind: ViolationKind) -> Violation {
+    let shown: Vec<String> = violations.iter().map(ToString::to_string).collect();
+    let mut found = violations.iter().filter(|violation| violation.kind == kind);
+    let violation = found.next();
+    violation.unwrap_or_else(|| panic!("no {kind:?} in:\n{}", shown.join("\n"))).clone()
+}
