@@ -13,7 +13,8 @@ pub const CALLS: usize = 8;
 pub const CLOCK_READS: usize = 4;
 /// Units per sample, since one is too short for the clock.
 const BATCH: u32 = 256;
-const SAMPLES: usize = 20_000;
+/// Samples of each yardstick.
+pub const SAMPLES: usize = 20_000;
 
 trait Step {
     fn step(&mut self, value: u64) -> u64;
@@ -74,16 +75,6 @@ pub fn clock_reads() -> Result<Percentiles, Failure> {
             black_box(Instant::now());
         }
     })
-}
-
-/// What two readings with nothing in between show: it is part of every interval between two.
-pub fn empty_interval_ns() -> Result<f64, Failure> {
-    let interval = |_| {
-        let before = black_box(Instant::now());
-        (black_box(Instant::now()) - before).as_nanos() as u64
-    };
-    let mut samples: Vec<u64> = (0..SAMPLES).map(interval).collect();
-    percentiles(&mut samples, 1.0).during("measuring the clock").map(|found| found.p50_ns)
 }
 
 fn measure(mut unit: impl FnMut()) -> Result<Percentiles, Failure> {
