@@ -18,9 +18,9 @@ score   compares /lane and /traffic_light of a recording with lane_truth.json or
         prints JSON
 report  writes FOLDER/index.html with overlay pictures, the driven path and latencies; several
         recordings (what was played, what was recorded) may make up one drive
-        --graph          graph file that was run: needed to draw lanes
+        --graph          graph file that was run: needed to draw lanes and the graph
         --params         parameter file that was given to the run; may be repeated
-        --graph-picture  picture of the graph, from `crossdock graph GRAPH -o FILE.svg`
+        --graph-picture  picture of the graph; default: drawn from the graph file
         --summary        closing table, from `crossdock run --summary FILE.json`
 
 Without a command the program is started by `crossdock run` and holds the nodes of a graph.

@@ -11,9 +11,10 @@ pub use overlay::Projection;
 
 use crate::camera::{Camera, Homography, HomographyError};
 use crate::lane::Lane;
+use crate::nodes::package;
 use crate::recording::{LightSeen, Picture, Recorded, RecordingError, pictures, read};
 use crate::score::{Reading, Shown};
-use crossdock_graph::{Graph, ParameterOverrides, ParameterValue, Violation};
+use crossdock_graph::{Graph, Interfaces, ParameterOverrides, ParameterValue, Violation};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -33,7 +34,7 @@ pub struct ReportOptions {
     pub graph: Option<PathBuf>,
     /// Parameter files that were given to the run.
     pub parameters: Vec<PathBuf>,
-    /// Picture of the graph, as `crossdock graph` draws it.
+    /// Picture of the graph; none: it is drawn from the graph file.
     pub graph_picture: Option<PathBuf>,
     /// Closing table as JSON, as `crossdock run --summary` writes it.
     pub summary: Option<PathBuf>,
@@ -125,14 +126,18 @@ pub fn write(options: &ReportOptions) -> Result<Report, ReportError> {
     }
     recorded.lanes.sort_by_key(|lane| lane.stamp_ns);
     recorded.lights.sort_by_key(|light| light.stamp_ns);
-    let projection = options.graph.as_deref().map(|graph| projection(graph, &options.parameters));
-    let projection = projection.transpose()?.flatten();
+    let graph = options.graph.as_deref().map(|path| read_graph(path, &options.parameters));
+    let graph = graph.transpose()?;
+    let projection = match (&graph, &options.graph) {
+        (Some(graph), Some(path)) => projection(graph, path)?,
+        _ => None,
+    };
     fs::create_dir_all(&options.output).map_err(file_error(&options.output))?;
     let shots = match source {
         Some(source) => draw(source, &recorded, projection.as_ref(), &options.output)?,
         None => Vec::new(),
     };
-    let graph_picture = copy_picture(options)?;
+    let graph_picture = graph_picture(options, graph.as_ref())?;
     let summary = options.summary.as_deref().map(summary::read).transpose()?;
     let text = page::html(&page::Content {
         recorded: &recorded,
@@ -146,11 +151,24 @@ pub fn write(options: &ReportOptions) -> Result<Report, ReportError> {
     Ok(Report { page, pictures: shots.len() })
 }
 
-fn copy_picture(options: &ReportOptions) -> Result<Option<String>, ReportError> {
-    let Some(from) = &options.graph_picture else { return Ok(None) };
-    let ending = from.extension().map_or("svg".into(), |e| e.to_string_lossy().into_owned());
-    let name = format!("graph.{ending}");
-    let bytes = fs::read(from).map_err(file_error(from))?;
+/// The picture of the graph in the output folder: the given one, else one drawn here.
+fn graph_picture(
+    options: &ReportOptions,
+    graph: Option<&Graph>,
+) -> Result<Option<String>, ReportError> {
+    let (name, bytes) = match (&options.graph_picture, graph) {
+        (Some(from), _) => {
+            let ending = from.extension().map_or("svg".into(), |e| e.to_string_lossy());
+            (format!("graph.{ending}"), fs::read(from).map_err(file_error(from))?)
+        }
+        (None, Some(graph)) => {
+            let interfaces = Interfaces { binaries: vec![package().description()] };
+            let drawing =
+                crossdock_graph::Picture { graph, mapping: None, interfaces: Some(&interfaces) };
+            ("graph.svg".to_owned(), drawing.to_svg().into_bytes())
+        }
+        (None, None) => return Ok(None),
+    };
     let to = options.output.join(&name);
     fs::write(&to, bytes).map_err(file_error(&to))?;
     Ok(Some(name))
@@ -193,11 +211,11 @@ fn choose(recorded: &Recorded) -> Vec<i64> {
     let mut wanted: Vec<i64> =
         (0..spread).map(|i| stamps[i * (stamps.len() - 1) / (spread - 1).max(1)]).collect();
     let mut last = Shown::None;
-    for light in &recorded.lights {
-        let changed = std::mem::replace(&mut last, light.value.shown) != light.value.shown;
-        let shown = changed && light.value.shown != Shown::None && stamps.contains(&light.stamp_ns);
-        if shown && wanted.len() < PICTURES_MAX {
-            wanted.push(light.stamp_ns);
+    for stamp in stamps {
+        let Some(light) = at(&recorded.lights, *stamp) else { continue };
+        let changed = std::mem::replace(&mut last, light.shown) != light.shown;
+        if changed && light.shown != Shown::None && wanted.len() < PICTURES_MAX {
+            wanted.push(*stamp);
         }
     }
     wanted.sort_unstable();
@@ -218,8 +236,8 @@ fn write_png(path: &Path, picture: &Picture) -> Result<(), ReportError> {
     encode().map_err(|cause| ReportError::Png { path: path.to_owned(), cause })
 }
 
-/// How the lane planner of a graph sees the road; none if the graph has no lane planner.
-fn projection(path: &Path, parameters: &[PathBuf]) -> Result<Option<Projection>, ReportError> {
+/// The graph with the parameters of the run.
+fn read_graph(path: &Path, parameters: &[PathBuf]) -> Result<Graph, ReportError> {
     let broken = |path: &Path, violations: Vec<Violation>| {
         let first = violations.first().map_or_else(String::new, ToString::to_string);
         ReportError::Graph { path: path.to_owned(), first }
@@ -233,6 +251,11 @@ fn projection(path: &Path, parameters: &[PathBuf]) -> Result<Option<Projection>,
             .map_err(|v| broken(file, v))?;
         graph = graph.with_parameters(&overrides).map_err(|v| broken(file, v))?;
     }
+    Ok(graph)
+}
+
+/// How the lane planner of a graph sees the road; none if the graph has no lane planner.
+fn projection(graph: &Graph, path: &Path) -> Result<Option<Projection>, ReportError> {
     let planner =
         graph.nodes.iter().find(|n| n.package == "autorace" && n.node_type == "lane_planner");
     let Some(planner) = planner else { return Ok(None) };
