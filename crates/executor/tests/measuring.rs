@@ -36,10 +36,10 @@ fn observe(test: &str, graph: &str, executors: &str, statistics: Statistics) -> 
     let (process, remotes) = (&process, &remotes);
     let (finished, finish) = std::sync::mpsc::channel();
     std::thread::scope(|scope| {
-        for index in 0..remotes.len() {
+        for (index, remote) in remotes.iter().enumerate() {
             let finished = finished.clone();
             scope.spawn(move || {
-                let mut executor = process.executor(index, &remotes[index]).expect("made");
+                let mut executor = process.executor(index, remote).expect("made");
                 while let RunEnd::Finished { .. } = executor.run().expect("a good end") {
                     finished.send(()).expect("somebody waits");
                 }
