@@ -8,7 +8,7 @@ use std::time::Duration;
 use crossdock_comm::{Doorbell, DoorbellOptions, InputHandle, OutputHandle, PortGroup};
 use crossdock_graph::{ExecutorMode, NodePlan, Time};
 
-use crate::clock::{Clock, ClockInput};
+use crate::clock::{CLOCK_TOPIC, Clock, ClockInput, ClockOutput};
 use crate::connections::Connections;
 use crate::executor::{Executor, ExecutorOptions, RunError, panic_text};
 use crate::finish::Finish;
@@ -233,6 +233,14 @@ impl<'a> Assembly<'a> {
                 Some(input)
             }
         };
+        // Who is in lockstep makes the time, unless a node here publishes it.
+        let mut outputs = plan.nodes.iter().flat_map(|node| &node.outputs);
+        let makes_time =
+            !self.locksteps.is_empty() && outputs.all(|output| output.topic != CLOCK_TOPIC);
+        let clock_output = makes_time
+            .then(|| ClockOutput::open(participant, &plan.name, &self.group))
+            .transpose()
+            .map_err(|error| general(self.options, &error))?;
         let remote = self.options.remote.clone();
         let names = plan.nodes.iter().map(|node| node.name.clone()).collect();
         remote.attach(self.doorbell.control(), names);
@@ -254,10 +262,12 @@ impl<'a> Assembly<'a> {
             inputs: self.inputs,
             timers: Timers::new(self.timers.iter().map(|timer| timer.period_ns), time.into()),
             timer_slots: self.timers,
+            timer_fired: false,
             locksteps: self.locksteps,
             duration_ns: self.options.duration_ns,
             clock: Clock::new(time),
             clock_input,
+            clock_output,
             bells,
             finish: Finish::default(),
             fault: None,

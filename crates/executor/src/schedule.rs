@@ -11,11 +11,12 @@
 //! with equal times graph order decides.
 //!
 //! In both modes simulated time is followed before anything else, and timers that are due fire
-//! before messages from outside run anything.
+//! before messages from outside run anything; timers of real time take turns with messages.
 
 use crossdock_comm::{InputHandle, TakeError};
 use crossdock_graph::ExecutorMode;
 
+use crate::clock::Clock;
 use crate::executor::{Executor, RunError};
 use crate::record::node_counter;
 use crate::slots::Input;
@@ -126,22 +127,39 @@ impl Executor {
         slot.record.show(left);
     }
 
-    /// Chain mode: what comes from outside, when nothing is left inside.
+    /// What comes from outside, when nothing is left inside: a timer that is due, else a message.
     fn next_outside(&mut self) -> Option<Step> {
         if self.fault.is_some() {
             return None;
         }
         self.drain_doorbell();
-        if let Some(step) = self.next_timer() {
-            return Some(step);
-        }
+        // A timer of real time that has just fired gives way to a message: one with more work than
+        // period would let nothing else run.
+        let gives_way = std::mem::take(&mut self.timer_fired);
+        let timer = if gives_way { None } else { self.next_timer() };
+        let step = timer.or_else(|| self.next_message());
+        if step.is_none() && gives_way { self.next_timer() } else { step }
+    }
+
+    /// A message that releases a node: in a chain the inputs take turns, else the earliest of all.
+    fn next_message(&mut self) -> Option<Step> {
         if self.finish.is_exhausted() {
             return None;
         }
+        let step = match self.mode {
+            ExecutorMode::Event => self.earliest(),
+            _ => self.next_in_turn(),
+        };
+        if step.is_some() {
+            self.finish.count();
+        }
+        step
+    }
+
+    fn next_in_turn(&mut self) -> Option<Step> {
         while let Some(input) = self.arrived.next_around(self.next_input) {
             self.next_input = input + 1;
             if let Some((step, _)) = self.step_of(self.inputs[input].node) {
-                self.finish.count();
                 return Some(step);
             }
             self.arrived.remove(input);
@@ -149,22 +167,7 @@ impl Executor {
         None
     }
 
-    /// Event mode: the earliest of all.
-    fn next_event(&mut self) -> Option<Step> {
-        if let Some(node) = self.executed.next(0) {
-            self.executed.remove(node);
-            self.settle(node);
-        }
-        if self.fault.is_some() {
-            return None;
-        }
-        self.drain_doorbell();
-        if let Some(step) = self.next_timer() {
-            return Some(step);
-        }
-        if self.finish.is_exhausted() {
-            return None;
-        }
+    fn earliest(&mut self) -> Option<Step> {
         let mut earliest: Option<(Step, u64)> = None;
         let mut from = 0;
         while let Some(input) = self.arrived.next(from) {
@@ -177,10 +180,16 @@ impl Executor {
                 None => self.arrived.remove(input),
             }
         }
-        if earliest.is_some() {
-            self.finish.count();
-        }
         earliest.map(|(step, _)| step)
+    }
+
+    /// Event mode: settles the node that has just executed, then everything comes from outside.
+    fn next_event(&mut self) -> Option<Step> {
+        if let Some(node) = self.executed.next(0) {
+            self.executed.remove(node);
+            self.settle(node);
+        }
+        self.next_outside()
     }
 
     /// What releases this node, if anything does, and when it was published: its condition, else
@@ -219,11 +228,13 @@ impl Executor {
         }
     }
 
-    /// The timer or lockstep that is due.
+    /// The timer that is due, else the lockstep that is released: time goes on only when
+    /// everything of the time before has been done.
     fn next_timer(&mut self) -> Option<Step> {
-        if let Some(step) = self.next_lockstep() {
-            return Some(step);
-        }
+        self.next_due().or_else(|| self.next_lockstep())
+    }
+
+    fn next_due(&mut self) -> Option<Step> {
         let next_ns = self.timers.next_ns()?;
         let now_ns = self.timer_ns();
         if next_ns > now_ns {
@@ -232,6 +243,7 @@ impl Executor {
         let Due { index, due_ns, skipped } = self.timers.take_due(now_ns)?;
         let timer = &mut self.timer_slots[index];
         timer.due_ns = due_ns;
+        self.timer_fired = self.clock == Clock::Wall;
         self.nodes[timer.node].record.count(node_counter::TIMER_SKIPPED, skipped);
         Some(Step::timer(timer.node, index))
     }

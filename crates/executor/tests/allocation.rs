@@ -163,9 +163,9 @@ fn run(test: &str, executors: &str) -> u64 {
     let remotes = &remotes;
     let before = SEEN.load(Ordering::SeqCst);
     std::thread::scope(|scope| {
-        for index in 0..remotes.len() {
+        for (index, remote) in remotes.iter().enumerate() {
             scope.spawn(move || {
-                let mut executor = process.executor(index, &remotes[index]).expect("an executor");
+                let mut executor = process.executor(index, remote).expect("an executor");
                 if let RunEnd::Finished { .. } = executor.run().expect("a good end") {
                     remotes.iter().for_each(Remote::stop);
                 }

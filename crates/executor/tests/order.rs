@@ -217,6 +217,55 @@ fn lockstep_releases_the_simulator_when_its_command_has_arrived() {
 }
 
 #[test]
+fn a_lockstep_makes_the_time_of_all_timers() {
+    for mode in ["chain", "event"] {
+        let log = run(
+            &format!("made_time_{mode}"),
+            "nodes:
+  simulator: { package: probe, type: simulator, inputs: { command: /command },
+               outputs: { out: /image }, lockstep: { timer: step, command: command },
+               parameters: { steps: 2 } }
+  driver: { package: probe, type: relay, inputs: { in: /image }, outputs: { out: /command } }
+  ticker: { package: probe, type: ticker }
+",
+            mode,
+            SIMULATED,
+        );
+        let expected = [
+            "simulator:1 after None",
+            "driver:1",
+            "simulator:2 after Some(1.0)",
+            "driver:2",
+            "ticker:timer `fast` at 1400 ms",
+            "ticker:timer `fast` at 1800 ms",
+            "ticker:timer `slow` at 2000 ms",
+            "simulator:3 after Some(2.0)",
+        ];
+        assert_eq!(log.expect("a good end"), expected, "{mode}");
+    }
+}
+
+#[test]
+fn timers_that_are_always_due_starve_no_message() {
+    let graph = "nodes:
+  timer: { package: probe, type: witness, timers: { step: { rate_hz: 1000000 } } }
+  relay: { package: probe, type: relay, inputs: { in: /a }, parameters: { finish_at: 3 } }
+topics: { /a: { external: true } }
+";
+    for mode in ["chain", "event"] {
+        let run = Prepared::new(&format!("starve_{mode}"), graph, mode, WALL);
+        let outside = run.publisher("/a");
+        let log = run.finish_after(&[&outside], || {
+            for x in [1.0, 2.0, 3.0] {
+                support::nodes::publish(&outside, x).expect("published");
+            }
+        });
+        let log = log.expect("a good end");
+        assert_eq!(log, ["relay:1", "relay:2", "relay:3"], "{mode}");
+    }
+}
+
+#[test]
 fn an_error_names_node_input_and_stamp_and_ends_the_run() {
     let error = run(
         "failing",
