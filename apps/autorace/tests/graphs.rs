@@ -102,6 +102,7 @@ fn one_lap_in_one_chain_keeps_to_the_lane_and_to_the_lights() {
     })
     .expect("a participant");
     let mut executor = Executor::new(ExecutorOptions {
+        duration_ns: None,
         participant: &participant,
         package: &package(),
         plan: &process.executors[0],

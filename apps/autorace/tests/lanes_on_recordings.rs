@@ -149,8 +149,8 @@ fn errors(found: &[(usize, Fit)], truth: &Value) -> Errors {
     Errors { median: at(0.5), p95: at(0.95), missing }
 }
 
-fn highway(test: &str, name: &str, change: Change) {
-    let Some(shared) = common::shared(test) else { return };
+fn highway(name: &str, change: Change) {
+    let Some(shared) = crossdock_test_support::data() else { return };
     let folder = shared.join("driving");
     let truth = common::json(&folder.join(name).join("lane_truth.json"));
     let found = lanes(&folder, name, Some(HIGHWAY_CAMERA), &truth, change);
@@ -166,13 +166,12 @@ fn highway(test: &str, name: &str, change: Change) {
 
 #[test]
 fn the_curving_highway_gives_a_lane_on_every_frame() {
-    highway("the_curving_highway_gives_a_lane_on_every_frame", "highway_a_25hz", |_| ());
+    highway("highway_a_25hz", |_| ());
 }
 
 #[test]
 fn the_highway_at_one_image_per_second_gives_a_lane_on_every_frame() {
-    let test = "the_highway_at_one_image_per_second_gives_a_lane_on_every_frame";
-    highway(test, "highway_drive_1hz", |_| ());
+    highway("highway_drive_1hz", |_| ());
 }
 
 #[test]
@@ -218,14 +217,13 @@ fn lanes_are_found_in_dark_bright_tinted_and_noisy_pictures() {
     ];
     for (name, change) in changes {
         println!("{name}");
-        let test = "lanes_are_found_in_dark_bright_tinted_and_noisy_pictures";
-        highway(test, "highway_drive_1hz", change);
+        highway("highway_drive_1hz", change);
     }
 }
 
 #[test]
 fn white_lines_alone_never_make_a_left_line() {
-    let Some(shared) = common::shared("white_lines_alone_never_make_a_left_line") else { return };
+    let Some(shared) = crossdock_test_support::data() else { return };
     let folder = shared.join("driving");
     let truth = common::json(&folder.join("white_lanes_25hz/lane_truth.json"));
     let changes: [(&str, Change); 4] = [
@@ -293,7 +291,7 @@ fn record(path: &Path, rate_hz: f64, first_ns: i64, found: &[(usize, Fit)]) {
 
 #[test]
 fn a_recorded_drive_is_scored_and_drawn() {
-    let Some(shared) = common::shared("a_recorded_drive_is_scored_and_drawn") else { return };
+    let Some(shared) = crossdock_test_support::data() else { return };
     let folder = shared.join("driving");
     let name = "highway_drive_1hz";
     let truth = folder.join(name).join("lane_truth.json");

@@ -54,8 +54,7 @@ fn lights(
 
 #[test]
 fn the_rendered_course_shows_its_red_and_green_light_and_nothing_else() {
-    let test = "the_rendered_course_shows_its_red_and_green_light_and_nothing_else";
-    let Some(shared) = common::shared(test) else { return };
+    let Some(shared) = crossdock_test_support::data() else { return };
     let folder = shared.join("autorace_sim/autorace_a_15hz");
     let truth = common::json(&folder.join("truth.json"));
     let red = lamp([0, 200, 200], [24, 255, 255]);
@@ -84,7 +83,7 @@ fn the_rendered_course_shows_its_red_and_green_light_and_nothing_else() {
 
 #[test]
 fn highways_have_no_traffic_light() {
-    let Some(shared) = common::shared("highways_have_no_traffic_light") else { return };
+    let Some(shared) = crossdock_test_support::data() else { return };
     for name in ["highway_a_25hz", "highway_drive_1hz", "white_lanes_25hz"] {
         let red = lamp([0, 200, 200], [24, 255, 255]);
         let green = lamp([40, 210, 131], [113, 255, 255]);
@@ -96,8 +95,7 @@ fn highways_have_no_traffic_light() {
 
 #[test]
 fn street_scenes_show_their_light_with_the_thresholds_of_street_lamps() {
-    let test = "street_scenes_show_their_light_with_the_thresholds_of_street_lamps";
-    let Some(shared) = common::shared(test) else { return };
+    let Some(shared) = crossdock_test_support::data() else { return };
     let folder = shared.join("traffic_lights");
     let labels = common::json(&folder.join("labels.json"));
     let (mut right, mut wrong) = (0, Vec::new());

@@ -36,8 +36,7 @@ fn camera(path: &Path) -> Camera {
 
 #[test]
 fn every_pixel_is_within_one_level_of_exact_bilinear_rectification() {
-    let test = "every_pixel_is_within_one_level_of_exact_bilinear_rectification";
-    let Some(shared) = common::shared(test) else { return };
+    let Some(shared) = crossdock_test_support::data() else { return };
     let folder = shared.join("calibration");
     let left = camera(&folder.join("opencv_left_640x480.yaml"));
     let udacity = camera(&folder.join("udacity_1280x720.yaml"));

@@ -18,8 +18,9 @@ use crossdock_shm::{BellMemory, ConnTable};
 use crate::event::{Event, Events, Mismatch, PeerProcess, Side};
 use crate::frame::{Frame, PortInfo};
 use crate::link::Link;
-use crate::matching::{Incoming, LocalPublisher, LocalSubscriber, Outgoing, PeerTables};
+use crate::matching::{Incoming, LocalPublisher, LocalSubscriber, PeerTables};
 use crate::schemas::Schemas;
+use crate::serving::Outgoing;
 
 /// A peer process and what connects us to it.
 pub(crate) struct Peer {
@@ -53,6 +54,10 @@ pub(crate) struct State {
     pub(crate) events: Events,
     /// Counts everything that may change who is connected.
     pub(crate) changes: u64,
+    /// The count of which waiting threads were told.
+    told: u64,
+    /// How often a process closed our connection before it welcomed us.
+    pub(crate) unwelcome: HashMap<PeerName, u8>,
     next_token: u64,
     next_port: u64,
     next_pair: u32,
@@ -73,6 +78,8 @@ impl State {
             schemas: Schemas::default(),
             events: Events::default(),
             changes: 0,
+            told: 0,
+            unwelcome: HashMap::new(),
             // Smaller tokens are the control thread's own descriptors.
             next_token: 16,
             next_port: 1,
@@ -218,6 +225,7 @@ impl Core {
     /// has the control thread remove links that broke meanwhile.
     pub(crate) fn publish(&self, mut state: MutexGuard<'_, State>) {
         state.changes += 1;
+        state.told = state.changes;
         let broken = state.peers.values().any(|peer| peer.link.broken.is_some());
         drop(state);
         self.changed.notify_all();
@@ -226,10 +234,11 @@ impl Core {
         }
     }
 
-    /// Unlocks the state at the end of a control thread's turn: wakes waiting threads only when
-    /// something changed since `before`.
-    pub(crate) fn publish_turn(&self, state: MutexGuard<'_, State>, before: u64) {
-        let changed = state.changes != before;
+    /// Unlocks the state at the end of a control thread's turn: wakes waiting threads when
+    /// anything changed that they were not told of.
+    pub(crate) fn publish_turn(&self, mut state: MutexGuard<'_, State>) {
+        let changed = state.changes != state.told;
+        state.told = state.changes;
         drop(state);
         if changed {
             self.changed.notify_all();
@@ -296,13 +305,20 @@ impl Core {
         }
     }
 
-    /// Adds a watcher.
-    pub(crate) fn add_watcher(&self, token: u64, socket: Arc<ControlSocket>) {
+    /// Adds a watcher. `welcome` tells it so: after that nobody falls asleep unannounced, and no
+    /// announcement comes before.
+    pub(crate) fn add_watcher(
+        &self,
+        token: u64,
+        socket: Arc<ControlSocket>,
+        welcome: impl FnOnce(),
+    ) {
         let mut watchers = self.watchers.lock().unwrap_or_else(PoisonError::into_inner);
         watchers.push((token, socket));
         self.watched.store(true, Ordering::Relaxed);
         // Pairs with the fence in `announce_idle`.
         fence(Ordering::SeqCst);
+        welcome();
     }
 
     /// Removes a watcher.

@@ -14,7 +14,8 @@ use crate::core::{Core, State};
 use crate::event::Event;
 use crate::frame::{Frame, PIECE_BYTES_MAX, PortInfo, Purpose, VERSION};
 use crate::link::Stage;
-use crate::matching::{self, RingParts};
+use crate::matching;
+use crate::serving::{self, RingParts};
 
 /// Publishers that one process may advertise.
 const PUBLISHERS_OF_PEER_MAX: usize = 8192;
@@ -59,6 +60,7 @@ pub(crate) fn handle(
                 return Err("its welcome is of another version or another process".to_string());
             }
             peer.link.process = process;
+            state.unwelcome.remove(&name);
             become_live(core, state, token);
         }
         (Stage::Live, frame) => live(core, state, token, frame, fds)?,
@@ -105,9 +107,10 @@ fn hello(
             peer.link.stage = Stage::Closing;
         }
         Purpose::Watch => {
-            peer.link.send(&welcome, &[core.board.read_only_fd()]);
             peer.link.stage = Stage::Watching;
-            core.add_watcher(token, Arc::clone(&peer.link.socket));
+            let socket = Arc::clone(&peer.link.socket);
+            let board = core.board.read_only_fd();
+            core.add_watcher(token, socket, || peer.link.send(&welcome, &[board]));
         }
         Purpose::Definition { port } => {
             send_definition(state, token, port);
@@ -155,9 +158,9 @@ fn live(
             matching::publisher_gone(state, token, port);
             Ok(())
         }
-        Frame::Memory => matching::received_memory(state, token, &fds),
+        Frame::Memory => serving::received_memory(state, token, &fds),
         Frame::Subscribe { pair, publisher, subscriber, geometry } => {
-            matching::subscribe_requested(state, token, pair, publisher, &subscriber, &geometry)
+            serving::subscribe_requested(state, token, pair, publisher, &subscriber, &geometry)
         }
         Frame::Accept { pair, geometry } => {
             matching::accepted(core, state, token, pair, &geometry, &fds)
@@ -172,13 +175,13 @@ fn live(
             }
             Ok(())
         }
-        Frame::Release { pair } => matching::release_requested(state, token, pair),
+        Frame::Release { pair } => serving::release_requested(state, token, pair),
         Frame::Released { pair } => matching::released(state, token, pair),
         Frame::Segment { pair, segment, bytes } => {
             matching::received_segment(state, token, pair, segment, bytes, &fds)
         }
         Frame::SegmentMapped { pair, segment } => {
-            matching::segment_mapped(state, token, pair, segment)
+            serving::segment_mapped(state, token, pair, segment)
         }
         Frame::AskDefinition { port } => {
             send_definition(state, token, port);
@@ -253,5 +256,5 @@ fn send_ring(state: &mut State, token: u64, port: u64) {
 fn observed_parts(control: &RingControl) -> std::io::Result<RingParts> {
     let next = control.published() + 1;
     let attached = Attached { peer: 0, start: next, joined: next, segments: u32::MAX };
-    matching::ring_parts(control, attached)
+    serving::ring_parts(control, attached)
 }

@@ -12,6 +12,7 @@ mod bag;
 mod chunk;
 mod damage;
 mod drain;
+mod ending;
 mod fields;
 mod file_index;
 mod folder;

@@ -4,6 +4,7 @@
 //! handle, and what goes in and comes out. It must not know how messages are decoded or paced.
 
 use crate::bag::{BagReader, BagTopic, ReadError, TopicSchemaError};
+use crate::ending::Ending;
 use crate::pace::Rate;
 use crate::player_thread::{self, Begin, Command};
 use crate::qos::{Durability, History, OfferedQos, Reliability};
@@ -45,6 +46,8 @@ pub struct PlayerOptions {
     pub topics: PlayTopics,
     /// How fast.
     pub rate: Rate,
+    /// Recorded time to play, from the first message on; `None`: all of it.
+    pub duration: Option<Duration>,
     /// Publish `/clock` for simulated time: at each message, and between messages at this distance
     /// in recorded time. `None`: no clock; a `/clock` in the bag is played like other topics.
     pub clock: Option<Duration>,
@@ -68,6 +71,12 @@ pub enum StartPlayerError {
         /// The limit.
         least: Duration,
     },
+    /// `/clock` is asked for twice.
+    #[error(
+        "topic {CLOCK_TOPIC} would be published by the bag and by the player's own clock; leave \
+         one of them out"
+    )]
+    TwoClocks,
     /// The bag lacks a topic that is to be played.
     #[error("the bag has no topic {topic}; it has: {}", known.join(", "))]
     UnknownTopic {
@@ -221,6 +230,7 @@ pub(crate) const CLOCK_TOPIC: &str = "/clock";
 pub struct Player {
     commands: Sender<Command>,
     thread: Option<JoinHandle<Result<PlayReport, PlayError>>>,
+    ending: Ending,
     progress: Arc<Progress>,
     total: u64,
     played: Vec<String>,
@@ -263,12 +273,14 @@ impl Player {
             inbox,
             ready,
         };
+        let ending = Ending::default();
+        let guard = ending.guard();
         let thread = std::thread::Builder::new()
             .name("crossdock-play".to_owned())
-            .spawn(move || player_thread::run(begin))
+            .spawn(move || player_thread::run(begin, guard))
             .map_err(|source| StartPlayerError::Thread { source })?;
         let thread = Some(thread);
-        let player = Player { commands, thread, progress, total, played, unplayable };
+        let player = Player { commands, thread, ending, progress, total, played, unplayable };
         match is_ready.recv() {
             Ok(result) => result.map(|()| player),
             // Only a panic ends the thread without a word; its hook has reported it.
@@ -308,7 +320,13 @@ impl Player {
 
     /// Whether the end was reached, or playing failed or was stopped. Does not block.
     pub fn is_finished(&self) -> bool {
-        self.thread.as_ref().is_none_or(JoinHandle::is_finished)
+        self.ending.has_come()
+    }
+
+    /// Calls `listener` on the player's thread when [`Player::is_finished`] has become true, or at
+    /// once when it is already. Of several listeners the last one counts. Allocates.
+    pub fn when_finished(&self, listener: impl FnOnce() + Send + 'static) {
+        self.ending.listen(Box::new(listener));
     }
 
     /// Blocks until playing ends, and gives what was played.
@@ -316,6 +334,8 @@ impl Player {
     /// # Errors
     /// When playing failed.
     pub fn wait(mut self) -> Result<PlayReport, PlayError> {
+        // A thread that is gone has its report ready.
+        let _ = self.commands.send(Command::Release);
         match self.thread.take().map(JoinHandle::join) {
             Some(Ok(result)) => result,
             _ => Err(PlayError::Defect),
@@ -340,6 +360,10 @@ fn prepare(
 ) -> Result<(Vec<Prepared>, Vec<Unplayable>), StartPlayerError> {
     match &options.topics {
         PlayTopics::Only(topics) => {
+            let is_clock = |topic: &TopicToPlay| absolute(&topic.name) == CLOCK_TOPIC;
+            if options.clock.is_some() && topics.iter().any(is_clock) {
+                return Err(StartPlayerError::TwoClocks);
+            }
             let prepared = topics.iter().map(|topic| prepare_one(reader, topic));
             Ok((prepared.collect::<Result<_, _>>()?, Vec::new()))
         }

@@ -5,6 +5,7 @@
 
 use crate::bag::{BagReader, ReadError};
 use crate::drain::Drain;
+use crate::ending::EndGuard;
 use crate::messages::{BagMessage, Messages};
 use crate::pace::{GAP_MAX, Pace, Rate};
 use crate::player::{
@@ -26,6 +27,8 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 pub(crate) enum Command {
     Play,
     Stop,
+    /// The publishers are not needed any longer once the end is reached.
+    Release,
 }
 
 /// What the thread starts with.
@@ -47,7 +50,7 @@ enum Flow {
 }
 
 /// A topic that is played, and its counts.
-struct Channel {
+struct PlayingTopic {
     publisher: AnyPublisher,
     played: PlayedTopic,
 }
@@ -69,14 +72,22 @@ enum Timing {
 struct Playing {
     inbox: Receiver<Command>,
     /// By index into the bag's topics.
-    channels: Vec<Option<Channel>>,
+    topics: Vec<Option<PlayingTopic>>,
     clock: Option<SimulatedClock>,
     timing: Timing,
+    /// Nobody looks at the publishers' counters after the end.
+    released: bool,
+    /// Recorded time to play, and the recorded time at which that is over.
+    duration: Option<Duration>,
+    end_ns: Option<u64>,
     progress: Arc<Progress>,
 }
 
 /// The main function of the thread.
-pub(crate) fn run(begin: Begin) -> Result<PlayReport, PlayError> {
+///
+/// `guard` says that playing has ended; the publishers live on until they are released, so that
+/// observers can still read what they counted.
+pub(crate) fn run(begin: Begin, guard: EndGuard) -> Result<PlayReport, PlayError> {
     let Begin { participant, reader, options, prepared, progress, inbox, ready } = begin;
     let topic_count = reader.topics().len();
     let opened = Playing::open(&participant, options, prepared, topic_count, progress, inbox);
@@ -92,7 +103,16 @@ pub(crate) fn run(begin: Begin) -> Result<PlayReport, PlayError> {
     if ready.send(Ok(())).is_err() || !matches!(playing.inbox.recv(), Ok(Command::Play)) {
         return Ok(playing.report(None, Flow::Stop));
     }
-    playing.play(&mut messages)
+    let report = playing.play(&mut messages);
+    drop(guard);
+    // Whoever stops a player does not wait for it to be read. Bounded by the commands sent.
+    while !playing.released && report.as_ref().is_ok_and(|report| report.completed) {
+        match playing.inbox.recv() {
+            Ok(Command::Play) => {}
+            Ok(Command::Stop | Command::Release) | Err(_) => break,
+        }
+    }
+    report
 }
 
 impl Playing {
@@ -104,8 +124,8 @@ impl Playing {
         progress: Arc<Progress>,
         inbox: Receiver<Command>,
     ) -> Result<Playing, StartPlayerError> {
-        let mut channels: Vec<Option<Channel>> = Vec::new();
-        channels.resize_with(topic_count, || None);
+        let mut topics: Vec<Option<PlayingTopic>> = Vec::new();
+        topics.resize_with(topic_count, || None);
         for Prepared { index, name, qos, max_bytes, schema } in prepared {
             let (node, topic) = (options.node.as_str(), name.as_str());
             let port = PublisherOptions { node, topic, qos, max_bytes, group: None };
@@ -114,7 +134,7 @@ impl Playing {
                 Err(source) => return Err(StartPlayerError::Port { topic: name, source }),
             };
             let played = PlayedTopic::new(name);
-            channels[index] = Some(Channel { publisher, played });
+            topics[index] = Some(PlayingTopic { publisher, played });
         }
         let clock = match options.clock {
             Some(tick) => Some(SimulatedClock::open(participant, &options.node, tick)?),
@@ -129,7 +149,17 @@ impl Playing {
                 ))
             }
         };
-        Ok(Playing { inbox, channels, clock, timing, progress })
+        let duration = options.duration;
+        Ok(Playing {
+            inbox,
+            topics,
+            clock,
+            timing,
+            duration,
+            end_ns: None,
+            released: false,
+            progress,
+        })
     }
 
     fn play(&mut self, messages: &mut Messages) -> Result<PlayReport, PlayError> {
@@ -146,6 +176,9 @@ impl Playing {
                     break;
                 }
             };
+            if self.is_over(message.log_time_ns) {
+                break;
+            }
             if self.play_one(&message)? == Flow::Stop {
                 return Ok(self.report(None, Flow::Stop));
             }
@@ -153,19 +186,26 @@ impl Playing {
         Ok(self.report(damage, Flow::GoOn))
     }
 
+    /// Whether the time to play has passed before a message of this recorded time.
+    fn is_over(&mut self, time_ns: u64) -> bool {
+        let Some(duration) = self.duration else { return false };
+        let duration_ns = u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX);
+        time_ns > *self.end_ns.get_or_insert(time_ns.saturating_add(duration_ns))
+    }
+
     fn play_one(&mut self, message: &BagMessage<'_>) -> Result<Flow, PlayError> {
         let (topic, time_ns) = (message.topic, message.log_time_ns);
         let place = Place { topic, number: message.number, time_ns };
         self.progress.messages.fetch_add(1, Ordering::Relaxed);
         self.progress.time_ns.store(time_ns, Ordering::Relaxed);
-        if self.channels[message.topic].is_none() {
+        if self.topics[message.topic].is_none() {
             return Ok(Flow::GoOn);
         }
         if self.advance_clock(place)? == Flow::Stop || self.wait_due(time_ns) == Flow::Stop {
             return Ok(Flow::Stop);
         }
-        let Some(channel) = &mut self.channels[message.topic] else { return Ok(Flow::GoOn) };
-        channel.publish(message);
+        let Some(topic) = &mut self.topics[message.topic] else { return Ok(Flow::GoOn) };
+        topic.publish(message);
         self.drain(place)
     }
 
@@ -200,6 +240,7 @@ impl Playing {
         loop {
             match self.inbox.recv_timeout(due.saturating_duration_since(Instant::now())) {
                 Ok(Command::Play) => {}
+                Ok(Command::Release) => self.released = true,
                 Err(RecvTimeoutError::Timeout) => return Flow::GoOn,
                 Ok(Command::Stop) | Err(RecvTimeoutError::Disconnected) => return Flow::Stop,
             }
@@ -212,13 +253,15 @@ impl Playing {
         let deadline = Instant::now() + drain.timeout;
         // Each turn waits for a slice of the time-out, which bounds their number.
         while !drain.wait_slice() {
-            if let Ok(Command::Stop) | Err(TryRecvError::Disconnected) = self.inbox.try_recv() {
-                return Ok(Flow::Stop);
+            match self.inbox.try_recv() {
+                Ok(Command::Stop) | Err(TryRecvError::Disconnected) => return Ok(Flow::Stop),
+                Ok(Command::Release) => self.released = true,
+                Ok(Command::Play) | Err(TryRecvError::Empty) => {}
             }
             if Instant::now() >= deadline {
-                let topic = self.channels[place.topic].as_ref();
+                let topic = self.topics[place.topic].as_ref();
                 return Err(PlayError::NotDrained {
-                    topic: topic.map_or(String::new(), |channel| channel.played.name.clone()),
+                    topic: topic.map_or(String::new(), |topic| topic.played.name.clone()),
                     number: place.number,
                     time_ns: place.time_ns,
                     timeout: drain.timeout,
@@ -231,9 +274,9 @@ impl Playing {
 }
 
 impl Playing {
-    fn report(&mut self, damage: Option<ReadError>, flow: Flow) -> PlayReport {
-        let channels = self.channels.iter_mut().flatten();
-        let topics = channels.map(|channel| channel.played.clone()).collect();
+    fn report(&self, damage: Option<ReadError>, flow: Flow) -> PlayReport {
+        let topics = self.topics.iter().flatten();
+        let topics = topics.map(|topic| topic.played.clone()).collect();
         PlayReport { topics, damage, completed: flow == Flow::GoOn }
     }
 }
@@ -244,7 +287,7 @@ impl PlayedTopic {
     }
 }
 
-impl Channel {
+impl PlayingTopic {
     /// Publishes a message; errors are counted, the first one is kept as a sentence.
     fn publish(&mut self, message: &BagMessage<'_>) {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();

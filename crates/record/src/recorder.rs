@@ -3,6 +3,7 @@
 //! The messages are taken and written by a thread of their own (`recorder_thread`); this module is
 //! its handle, and what goes in and comes out. It must not know how messages are encoded.
 
+use crate::ending::Ending;
 use crate::recorder_thread::{self, Begin};
 use crate::writer::{BagWriter, Saved, WriteError};
 use crossdock_comm::{DoorbellControl, Participant, PortError, Qos};
@@ -137,6 +138,7 @@ pub struct Recorder {
     shared: Arc<Shared>,
     bell: DoorbellControl,
     thread: Option<JoinHandle<Result<RecordReport, RecordError>>>,
+    ending: Ending,
 }
 
 impl std::fmt::Debug for Recorder {
@@ -171,12 +173,17 @@ impl Recorder {
             shared: Arc::clone(&shared),
             ready,
         };
+        let ending = Ending::default();
+        let guard = ending.guard();
         let thread = std::thread::Builder::new()
             .name("crossdock-rec".to_owned())
-            .spawn(move || recorder_thread::run(begin))
+            .spawn(move || {
+                let _guard = guard;
+                recorder_thread::run(begin)
+            })
             .map_err(|source| StartRecorderError::Thread { source })?;
         match is_ready.recv() {
-            Ok(Ok(bell)) => Ok(Recorder { shared, bell, thread: Some(thread) }),
+            Ok(Ok(bell)) => Ok(Recorder { shared, bell, thread: Some(thread), ending }),
             Ok(Err(error)) => Err(error),
             // Only a panic ends the thread without a word; its hook has reported it.
             Err(gone) => Err(StartRecorderError::Thread { source: io::Error::other(gone) }),
@@ -193,7 +200,13 @@ impl Recorder {
 
     /// Whether recording has ended by itself, which it does only after an error. Does not block.
     pub fn is_finished(&self) -> bool {
-        self.thread.as_ref().is_none_or(JoinHandle::is_finished)
+        self.ending.has_come()
+    }
+
+    /// Calls `listener` on the recorder's thread when [`Recorder::is_finished`] has become true, or
+    /// at once when it is already. Of several listeners the last one counts. Allocates.
+    pub fn when_finished(&self, listener: impl FnOnce() + Send + 'static) {
+        self.ending.listen(Box::new(listener));
     }
 
     /// Records what is there, completes the bag and gives what was recorded. Blocks until the disk

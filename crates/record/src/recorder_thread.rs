@@ -52,7 +52,7 @@ enum LogClock {
     Simulated { subscriber: Subscriber<Clock>, now_ns: u64 },
 }
 
-struct Recorder {
+struct RecordingThread {
     participant: Participant,
     doorbell: Doorbell,
     writer: BagWriter,
@@ -81,12 +81,13 @@ pub(crate) fn run(begin: Begin) -> Result<RecordReport, RecordError> {
         shared.stop.store(true, Ordering::Relaxed);
     }
     let cdr = Vec::new();
-    let mut recorder = Recorder { participant, doorbell, writer, topics, clock, shared, cdr };
+    let mut recorder =
+        RecordingThread { participant, doorbell, writer, topics, clock, shared, cdr };
     let ended = recorder.record();
     recorder.complete(ended)
 }
 
-impl Recorder {
+impl RecordingThread {
     /// Records until the stop, or until the bag cannot be written on.
     fn record(&mut self) -> Result<(), WriteError> {
         let mut stopped_at: Option<Instant> = None;

@@ -4,7 +4,6 @@
 
 mod common;
 
-use common::shared;
 use crossdock_msg::{Block, FlatBuffer, Schema};
 use crossdock_record::BagReader;
 
@@ -38,8 +37,7 @@ fn convert(schema: &Schema, cdr: &[u8]) -> (Vec<u8>, Vec<u8>) {
 
 #[test]
 fn every_message_of_the_shared_bags_is_converted_there_and_back_without_a_change() {
-    let test = "every_message_of_the_shared_bags_is_converted_there_and_back_without_a_change";
-    let Some(data) = shared(test) else { return };
+    let Some(data) = crossdock_test_support::data() else { return };
     for (name, usable) in BAGS {
         let reader = BagReader::open(data.join(name)).unwrap();
         let schemas: Vec<_> = reader.topics().iter().map(|topic| topic.schema().unwrap()).collect();

@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::{Random, Scratch, check_strings, contents, long, options, shared, write_strings};
+use common::{Random, Scratch, check_strings, contents, options, write_strings};
 use crossdock_record::{BagReader, BagTopic, Compression, OpenBagError, ReadError, ReaderOptions};
 use std::fs;
 use std::path::Path;
@@ -27,7 +27,7 @@ fn a_truncated_bag_gives_all_messages_before_the_cut_and_says_where_it_ends() {
         write_strings(&path, options(compression, 8_000), 1000);
         let bytes = fs::read(&path).unwrap();
         let cut_path = scratch.path("cut.mcap");
-        let step = if long() { 97 } else { 1000 };
+        let step = if crossdock_test_support::long() { 97 } else { 1000 };
         let mut last = 0;
         for length in (8..bytes.len()).step_by(step) {
             let (_, found) = survive(&cut_path, &bytes[..length]).unwrap();
@@ -91,7 +91,7 @@ fn random_damage_never_panics_hangs_or_gives_false_messages() {
     let seed = 0x5eed_0001;
     println!("seed {seed:#x}");
     let mut random = Random(seed);
-    let rounds = if long() { 30_000 } else { 600 };
+    let rounds = if crossdock_test_support::long() { 30_000 } else { 600 };
     for (place, compression) in COMPRESSIONS.into_iter().enumerate() {
         let scratch = Scratch::new(&format!("random-{place}"));
         let path = scratch.path("r.mcap");
@@ -128,7 +128,7 @@ fn random_damage_never_panics_hangs_or_gives_false_messages() {
 
 #[test]
 fn damaged_recordings_of_other_tools_are_survived() {
-    let Some(data) = shared("damaged_recordings_of_other_tools_are_survived") else { return };
+    let Some(data) = crossdock_test_support::data() else { return };
     let scratch = Scratch::new("native");
     let path = scratch.path("n.mcap");
     let seed = 0x5eed_0002;
@@ -136,10 +136,11 @@ fn damaged_recordings_of_other_tools_are_survived() {
     let mut random = Random(seed);
     for name in ["talker_mcap/talker", "convert_a_mcap/rewriter_a_0", "cdr_test_mcap/cdr_test_0"] {
         let whole = fs::read(data.join(format!("bags/ros2_native/{name}.mcap"))).unwrap();
-        for length in (0..whole.len()).step_by(if long() { 1 } else { 101 }) {
+        for length in (0..whole.len()).step_by(if crossdock_test_support::long() { 1 } else { 101 })
+        {
             survive(&path, &whole[..length]);
         }
-        for _ in 0..if long() { 20_000 } else { 300 } {
+        for _ in 0..if crossdock_test_support::long() { 20_000 } else { 300 } {
             let mut bytes = whole.clone();
             for _ in 0..=random.below(3) {
                 let at = random.below(bytes.len());

@@ -51,6 +51,7 @@ fn an_idle_recorder_and_a_waiting_player_never_wake_up() {
             node: "player".to_owned(),
             topics: PlayTopics::All,
             rate: Rate::Factor(1.0),
+            duration: None,
             clock: None,
         },
     )

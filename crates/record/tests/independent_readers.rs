@@ -5,7 +5,7 @@
 
 mod common;
 
-use common::{Scratch, options, shared, string_cdr, text, write_strings};
+use common::{Scratch, options, string_cdr, text, write_strings};
 use crossdock_record::{BagReader, BagWriter, Compression, TopicDescription, WriterOptions};
 use std::io::IoSlice;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ use std::sync::OnceLock;
 const COMPRESSIONS: [Compression; 3] = [Compression::None, Compression::Lz4, Compression::Zstd];
 
 /// The Python interpreter of the private environment; without it the test is skipped by name.
-fn python(test: &str) -> Option<PathBuf> {
+fn python() -> Option<PathBuf> {
     // Both tests use one environment, which must be made once.
     static MADE: OnceLock<Result<PathBuf, String>> = OnceLock::new();
     let made = MADE.get_or_init(|| {
@@ -30,7 +30,7 @@ fn python(test: &str) -> Option<PathBuf> {
         Err(why)
     });
     if let Err(why) = made {
-        println!("SKIPPED: {test}: {why}");
+        crossdock_test_support::skip(why);
     }
     made.clone().ok()
 }
@@ -46,7 +46,7 @@ fn read(python: &Path, bag: &Path) -> Vec<Vec<String>> {
 
 #[test]
 fn independent_readers_decode_what_is_written() {
-    let Some(python) = python("independent_readers_decode_what_is_written") else { return };
+    let Some(python) = python() else { return };
     let scratch = Scratch::new("independent");
     let count = 300;
     for (place, compression) in COMPRESSIONS.into_iter().enumerate() {
@@ -80,8 +80,7 @@ fn independent_readers_decode_what_is_written() {
 
 #[test]
 fn independent_readers_see_copies_of_real_recordings_unchanged() {
-    let test = "independent_readers_see_copies_of_real_recordings_unchanged";
-    let (Some(data), Some(python)) = (shared(test), python(test)) else { return };
+    let (Some(data), Some(python)) = (crossdock_test_support::data(), python()) else { return };
     let scratch = Scratch::new("copies");
     for name in ["driving/highway_drive_1hz", "bags/lidar_car_cloud_mcap"] {
         let reader = BagReader::open(data.join(name)).unwrap();

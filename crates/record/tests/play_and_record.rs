@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::{Scratch, contents, options, shared, string_cdr, string_topic, text, write_strings};
+use common::{Scratch, contents, options, string_cdr, string_topic, text, write_strings};
 use crossdock_comm::{
     Access, ObserverOptions, Participant, ParticipantOptions, Qos, Rendezvous, SubscriberOptions,
 };
@@ -56,7 +56,7 @@ impl Domain {
 }
 
 fn player_options(topics: PlayTopics, rate: Rate) -> PlayerOptions {
-    PlayerOptions { node: "player".to_owned(), topics, rate, clock: None }
+    PlayerOptions { node: "player".to_owned(), topics, rate, duration: None, clock: None }
 }
 
 fn record(
@@ -115,8 +115,7 @@ fn payloads(path: &Path) -> Vec<(String, Vec<Vec<u8>>)> {
 
 #[test]
 fn a_played_bag_is_recorded_again_without_a_change() {
-    let test = "a_played_bag_is_recorded_again_without_a_change";
-    let Some(data) = shared(test) else { return };
+    let Some(data) = crossdock_test_support::data() else { return };
     for name in ["driving/highway_a_25hz", "bags/jackal_imu_odom_mcap"] {
         let domain = Domain::new("again");
         let (bag, out) = (data.join(name), domain.scratch.path("out"));
@@ -235,6 +234,10 @@ fn what_cannot_be_played_is_refused_with_what_there_is() {
     let unknown = start(PlayTopics::Only(vec![wanted("/none")]), Rate::Factor(1.0));
     assert!(matches!(unknown, StartPlayerError::UnknownTopic { .. }));
     assert!(unknown.to_string().contains("/a, /b"), "{unknown}");
+    let mut options = player_options(PlayTopics::Only(vec![wanted("/clock")]), Rate::Factor(1.0));
+    options.clock = Some(Duration::from_secs(1));
+    let two = Player::start(&participant, BagReader::open(&bag).unwrap(), options).unwrap_err();
+    assert!(matches!(two, StartPlayerError::TwoClocks));
     for rate in [0.0, -1.0, f64::NAN, f64::INFINITY] {
         let error = start(PlayTopics::All, Rate::Factor(rate));
         assert!(matches!(error, StartPlayerError::Rate { .. }));

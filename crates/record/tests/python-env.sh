@@ -1,7 +1,7 @@
 #!/bin/sh
 # Makes a private Python environment with the independent bag readers that the tests compare with.
-# Usage: python-env.sh FOLDER. Prints the interpreter's path; exits with 3 and a reason on stderr when
-# Python, its venv module or the packages cannot be had. Nothing outside FOLDER is changed.
+# Usage: python-env.sh FOLDER. Prints the interpreter's path; exits with 3 and a reason on stderr
+# when Python, its venv module or the packages cannot be had. Nothing outside FOLDER is changed.
 set -u
 folder=$1
 packages="rosbags==0.11.9 mcap==1.6.0 mcap-ros2-support==0.6.0 numpy==2.4.6 ruamel.yaml==0.19.1
@@ -19,8 +19,8 @@ if [ "$(cat "$stamp" 2>/dev/null)" != "$packages" ]; then
     rm -rf "$folder"
     python3 -m venv "$folder" >/dev/null 2>&1 || absent "python3 has no working venv module"
     # Pinned packages only; a short time-out, because a machine without network must not wait long.
-    "$python" -m pip install --quiet --disable-pip-version-check --no-deps --timeout 15 --retries 1 \
-        $packages >"$folder/pip.log" 2>&1 ||
+    "$python" -m pip install --quiet --disable-pip-version-check --no-deps \
+        --timeout 15 --retries 1 $packages >"$folder/pip.log" 2>&1 ||
         absent "the packages could not be installed: $(tail -n 1 "$folder/pip.log")"
     printf '%s' "$packages" >"$stamp"
 fi

@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::{Scratch, contents, options, shared, string_cdr, write_strings};
+use common::{Scratch, contents, options, string_cdr, write_strings};
 use crossdock_record::{
     BagReader, Compression, Durability, History, OpenBagError, Reliability, TopicProblem,
 };
@@ -67,7 +67,7 @@ const STRING: Option<(&str, &str, &str)> =
 
 #[test]
 fn every_shared_mcap_bag_is_read_completely_and_in_order() {
-    let Some(data) = shared("every_shared_mcap_bag_is_read_completely_and_in_order") else {
+    let Some(data) = crossdock_test_support::data() else {
         return;
     };
     // Messages and topics as two independent readers count them.
@@ -109,7 +109,7 @@ fn every_shared_mcap_bag_is_read_completely_and_in_order() {
 
 #[test]
 fn type_hashes_and_qos_come_from_channels_or_metadata() {
-    let Some(data) = shared("type_hashes_and_qos_come_from_channels_or_metadata") else { return };
+    let Some(data) = crossdock_test_support::data() else { return };
     let reader = BagReader::open(data.join("driving/highway_a_25hz")).unwrap();
     let image = &reader.topics()[0];
     assert_eq!(image.name, "/camera/image_raw/compressed");
@@ -129,7 +129,7 @@ fn type_hashes_and_qos_come_from_channels_or_metadata() {
 
 #[test]
 fn sqlite_bags_are_refused_with_what_to_do() {
-    let Some(data) = shared("sqlite_bags_are_refused_with_what_to_do") else { return };
+    let Some(data) = crossdock_test_support::data() else { return };
     let bags = shared_bags(&data, "db3");
     assert_eq!(bags.len(), 6);
     for file in bags {

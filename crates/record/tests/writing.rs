@@ -5,8 +5,8 @@
 mod common;
 
 use common::{
-    RELIABLE, Scratch, check_strings, contents, long, options, shared, string_cdr, string_topic,
-    text, write_strings,
+    RELIABLE, Scratch, check_strings, contents, options, string_cdr, string_topic, text,
+    write_strings,
 };
 use crossdock_record::{
     BagReader, BagWriter, Compression, CreateBagError, Durability, History, OfferedQos,
@@ -46,7 +46,7 @@ fn what_is_written_is_read_back_with_every_compression_as_file_and_folder() {
 
 #[test]
 fn every_shared_bag_survives_being_written_again() {
-    let Some(data) = shared("every_shared_bag_survives_being_written_again") else { return };
+    let Some(data) = crossdock_test_support::data() else { return };
     let scratch = Scratch::new("again");
     let bags = ["driving/highway_a_25hz", "bags/lidar_car_cloud_mcap", "bags/jackal_imu_odom_mcap"];
     for (name, compression) in bags.into_iter().zip(COMPRESSIONS) {
@@ -199,7 +199,7 @@ fn a_writer_that_is_going_to_be_killed() {
 #[test]
 fn everything_that_was_saved_is_read_after_a_kill() {
     let scratch = Scratch::new("killed");
-    let rounds = if long() { 300 } else { 12 };
+    let rounds = if crossdock_test_support::long() { 300 } else { 12 };
     for round in 0..rounds {
         let path = scratch.path(&format!("killed-{round}{}", ["", ".mcap"][round % 2]));
         let mut child = Command::new(std::env::current_exe().unwrap())

@@ -1,21 +1,22 @@
 //! A subscriber's data path: peek, take, skip, arm.
 //!
-//! The protocol's subscriber rules (S1..S6 in `protocol`). Everything read from the ring is another process's word:
-//! it is checked, and a publisher that is caught lying is cut off. It must not know sockets, topics or types.
+//! The protocol's subscriber rules (S1..S6 in `protocol`). Everything read from the ring is another
+//! process's word: it is checked, and a publisher that is caught lying is cut off. It must not know
+//! sockets, topics or types.
 
 use crate::control::{Attached, RingGeometry};
 use crate::descriptor::{Descriptor, Meta};
 use crate::futex;
 use crate::home::{Home, SEGMENTS_MAX};
-use crate::memory::{Access, MapRef, MapSlice, OpenMemoryError, map_received};
+use crate::memory::{Access, MapRef, MapSlice, Mapping, OpenMemoryError, map_received};
 use crate::protocol::{Conn, Corruption, FIELDS, GONE, HOLDS_MAX, Head, Peek, Ring, Slot};
 use crate::publisher::{HEAD_AT, SLOTS_AT, SLOTS_MAX};
 use crate::sample::RawSample;
 use crate::tables::{ArmedLease, ConnLease, Kind, Preamble};
 use rustix::fd::BorrowedFd;
 use std::ptr::NonNull;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Weak};
 
 /// Looks at the ring that one call makes at most while a fast publisher laps it; each one moves on.
 const LOOKS_MAX: usize = 64;
@@ -31,7 +32,8 @@ pub struct SubscriberConfig {
     pub conn: ConnLease,
     /// Its armed bit, if it is triggering; the peer was told its place.
     pub armed: Option<ArmedLease>,
-    /// Keep last: messages further behind the newest one are skipped and counted. `u64::MAX`: keep all.
+    /// Keep last: messages further behind the newest one are skipped and counted. `u64::MAX`: keep
+    /// all.
     pub depth: u64,
     /// Does the publisher wait for it? The same as the peer was told.
     pub reliable: bool,
@@ -68,7 +70,8 @@ pub enum ConnectError {
 pub enum AddSegmentError {
     /// A number that does not exist or is in use.
     #[error(
-        "publisher `{publisher}` sent segment {index}, expected is a new one from 1 to {limit}; it is at fault"
+        "publisher `{publisher}` sent segment {index}, expected is a new one from 1 to {limit}; \
+         it is at fault"
     )]
     BadIndex {
         /// The publisher's label.
@@ -89,7 +92,8 @@ pub enum AddSegmentError {
 pub enum TakeError {
     /// The subscriber keeps as many samples as agreed.
     #[error(
-        "subscriber `{subscriber}` already keeps all {holds} samples it may; drop one, or agree on more holds"
+        "subscriber `{subscriber}` already keeps all {holds} samples it may; drop one, or agree \
+         on more holds"
     )]
     AllHoldsInUse {
         /// The subscriber's label.
@@ -99,7 +103,8 @@ pub enum TakeError {
     },
     /// The publisher broke the protocol; the connection is cut off for good.
     #[error(
-        "publisher `{publisher}` is corrupt ({fault:?} at message {seq}); subscriber `{subscriber}` has cut it off"
+        "publisher `{publisher}` is corrupt ({fault:?} at message {seq}); subscriber \
+         `{subscriber}` has cut it off"
     )]
     Corrupt {
         /// The subscriber's label.
@@ -148,7 +153,8 @@ struct Shared {
 pub struct SubscriberControl(Arc<Shared>);
 
 impl SubscriberControl {
-    /// Maps a further segment of the publisher; acknowledge it to the publisher afterwards.
+    /// Maps a further segment of the publisher; acknowledge it to the publisher afterwards. One
+    /// that is mapped already stays as it is.
     pub fn add_segment(
         &self,
         index: u32,
@@ -164,7 +170,11 @@ impl SubscriberControl {
         if index == 0 || index as usize >= SEGMENTS_MAX {
             return Err(bad());
         }
-        // Address space of all segments together; one limit each, since each may hold the whole limit.
+        if shared.home.has_segment(index as usize) {
+            return Ok(());
+        }
+        // Address space of all segments together; one limit each, since each may hold the whole
+        // limit.
         let limit = shared.memory_limit_bytes;
         let mapping = map_received(&shared.publisher, fd, bytes, limit, Access::Read)?;
         Preamble::check(&shared.publisher, &mapping, Kind::Segment)?;
@@ -177,8 +187,8 @@ impl SubscriberControl {
         self.0.alive.store(false, Ordering::Release);
     }
 
-    /// The subscriber was dropped and none of its samples is left: now, not earlier, the publisher may be told
-    /// to detach it.
+    /// The subscriber was dropped and none of its samples is left: now, not earlier, the publisher
+    /// may be told to detach it.
     pub fn is_released(&self) -> bool {
         let home = &self.0.home;
         home.in_child() || home.is_closed() && home.conn().holds_nothing()
@@ -187,8 +197,8 @@ impl SubscriberControl {
 
 /// Reads the messages of one publisher.
 ///
-/// `Send`, not `Sync`. No call blocks, locks or allocates; the only system call is the wake-up of a publisher that
-/// waits for this very subscriber.
+/// `Send`, not `Sync`. No call blocks, locks or allocates; the only system call is the wake-up of a
+/// publisher that waits for this very subscriber.
 #[derive(Debug)]
 pub struct RingSubscriber {
     label: String,
@@ -207,12 +217,69 @@ pub struct RingSubscriber {
     not_sync: std::marker::PhantomData<std::cell::Cell<()>>,
 }
 
+/// A publisher's ring in this process's address space, shared by all subscribers to it.
+///
+/// `Send + Sync`; cloning shares the mapping, which goes with the last subscriber, sample and clone.
+#[derive(Clone, Debug)]
+pub struct RingMemory {
+    mapping: Arc<Mapping>,
+    geometry: RingGeometry,
+}
+
+/// Tells whether a ring is still mapped, without keeping it so.
+#[derive(Clone, Debug)]
+pub struct WeakRingMemory {
+    mapping: Weak<Mapping>,
+    geometry: RingGeometry,
+}
+
+impl RingMemory {
+    /// Checks and maps what a publisher's process sent, read-only. Allocates, maps, makes system
+    /// calls.
+    pub fn open(
+        publisher: &str,
+        ring: BorrowedFd<'_>,
+        geometry: RingGeometry,
+        memory_limit_bytes: u64,
+    ) -> Result<Self, ConnectError> {
+        check_geometry(publisher, &geometry)?;
+        let bytes = geometry.ring_bytes;
+        let mapping = map_received(publisher, ring, bytes, memory_limit_bytes, Access::Read)?;
+        Preamble::check(publisher, &mapping, Kind::Ring)?;
+        Ok(RingMemory { mapping, geometry })
+    }
+
+    /// The ring of a publisher of this very process.
+    pub(crate) fn of_publisher(mapping: Arc<Mapping>, geometry: RingGeometry) -> Self {
+        RingMemory { mapping, geometry }
+    }
+
+    /// The shape that the publisher told.
+    pub fn geometry(&self) -> RingGeometry {
+        self.geometry
+    }
+
+    /// For a table of rings that must not keep them mapped.
+    pub fn downgrade(&self) -> WeakRingMemory {
+        WeakRingMemory { mapping: Arc::downgrade(&self.mapping), geometry: self.geometry }
+    }
+}
+
+impl WeakRingMemory {
+    /// The ring, if it is still mapped.
+    pub fn upgrade(&self) -> Option<RingMemory> {
+        let mapping = self.mapping.upgrade()?;
+        Some(RingMemory { mapping, geometry: self.geometry })
+    }
+}
+
+/// Slots and holds of a legal ring.
 fn check_geometry(
-    config: &SubscriberConfig,
+    publisher: &str,
     geometry: &RingGeometry,
 ) -> Result<(usize, usize), ConnectError> {
     let bad = |what: &'static str, value: u64, allowed: String| ConnectError::BadGeometry {
-        publisher: config.publisher.clone(),
+        publisher: publisher.to_owned(),
         what,
         value,
         allowed,
@@ -231,7 +298,7 @@ fn check_geometry(
     if holds == 0 || holds > HOLDS_MAX {
         return Err(bad("holds", u64::from(geometry.holds), format!("1 to {HOLDS_MAX}")));
     }
-    Ok((slots, holds.min(config.holds.max(1))))
+    Ok((slots, holds))
 }
 
 impl RingSubscriber {
@@ -242,11 +309,22 @@ impl RingSubscriber {
         geometry: RingGeometry,
         attached: Attached,
     ) -> Result<Self, ConnectError> {
-        let (slots, holds) = check_geometry(&config, &geometry)?;
+        let limit = config.memory_limit_bytes;
+        let ring = RingMemory::open(&config.publisher, ring, geometry, limit)?;
+        Self::connect_mapped(config, &ring, attached)
+    }
+
+    /// Starts in a ring that is mapped already. Allocates.
+    pub fn connect_mapped(
+        config: SubscriberConfig,
+        ring: &RingMemory,
+        attached: Attached,
+    ) -> Result<Self, ConnectError> {
+        let RingMemory { mapping, geometry } = ring.clone();
+        let (slots, holds) = check_geometry(&config.publisher, &geometry)?;
+        let holds = holds.min(config.holds.max(1));
         let bytes = geometry.ring_bytes;
         let limit = config.memory_limit_bytes;
-        let mapping = map_received(&config.publisher, ring, bytes, limit, Access::Read)?;
-        Preamble::check(&config.publisher, &mapping, Kind::Ring)?;
         let small = || OpenMemoryError::TooSmall {
             label: config.publisher.clone(),
             bytes,
@@ -309,22 +387,28 @@ impl RingSubscriber {
     }
 
     #[cold]
-    fn cut_off(&mut self, fault: Corruption) -> TakeError {
+    fn cut_off(&mut self, fault: Corruption) -> Box<TakeError> {
         self.fault = Some(fault);
         self.losses.corrupt = 1;
-        TakeError::Corrupt {
+        Box::new(TakeError::Corrupt {
             subscriber: self.label.clone(),
             publisher: self.shared.publisher.clone(),
             seq: self.next,
             fault,
-        }
+        })
     }
 
     #[cold]
-    fn refusal(&mut self) -> TakeError {
+    fn all_holds_in_use(&self) -> Box<TakeError> {
+        let (subscriber, holds) = (self.label.clone(), self.holds);
+        Box::new(TakeError::AllHoldsInUse { subscriber, holds })
+    }
+
+    #[cold]
+    fn refusal(&mut self) -> Box<TakeError> {
         match self.fault {
             Some(fault) => self.cut_off(fault),
-            None => TakeError::Forked { subscriber: self.label.clone() },
+            None => Box::new(TakeError::Forked { subscriber: self.label.clone() }),
         }
     }
 
@@ -338,7 +422,7 @@ impl RingSubscriber {
 
     /// Rule S2: `next` is gone.
     #[cold]
-    fn lapped(&mut self) -> Result<(), TakeError> {
+    fn lapped(&mut self) -> Result<(), Box<TakeError>> {
         match self.ring().oldest(self.next) {
             Ok(oldest) => {
                 self.losses.lapped += self.entitled(oldest);
@@ -352,7 +436,7 @@ impl RingSubscriber {
 
     /// Keep last: true if messages were passed over.
     #[inline]
-    fn keep_last(&mut self) -> Result<bool, TakeError> {
+    fn keep_last(&mut self) -> Result<bool, Box<TakeError>> {
         if self.depth >= self.slots.len() as u64 {
             return Ok(false);
         }
@@ -372,7 +456,7 @@ impl RingSubscriber {
 
     /// Moves on to a message that is there. False: there is none.
     #[inline]
-    fn find(&mut self) -> Result<bool, TakeError> {
+    fn find(&mut self) -> Result<bool, Box<TakeError>> {
         if self.fault.is_some() || self.shared.home.in_child() {
             return Err(self.refusal());
         }
@@ -391,25 +475,28 @@ impl RingSubscriber {
         Ok(false)
     }
 
-    /// The oldest message that was not taken, held until the sample is dropped. `None`: there is none.
+    /// The oldest message that was not taken, held until the sample is dropped. `None`: there is
+    /// none.
     #[inline]
-    pub fn take(&mut self) -> Result<Option<RawSample>, TakeError> {
+    pub fn take(&mut self) -> Result<Option<RawSample>, Box<TakeError>> {
         for _ in 0..LOOKS_MAX {
             if !self.find()? {
                 return Ok(None);
             }
-            let Some(hold) = self.conn.free_hold(self.holds) else {
-                let (subscriber, holds) = (self.label.clone(), self.holds);
-                return Err(TakeError::AllHoldsInUse { subscriber, holds });
+            let Some((index, hold)) = self.conn.free_hold(self.holds) else {
+                return Err(self.all_holds_in_use());
             };
             let seq = self.next;
             let Some(words) = self.ring().take(seq, hold) else {
                 self.lapped()?;
                 continue;
             };
-            let sample = self.believe(hold, seq, &words);
-            return match sample {
-                Ok(sample) => {
+            return match self.believe(seq, &words) {
+                Ok((payload, meta)) => {
+                    // SAFETY: the word was 0 and is the sample's now; the payload was just found in
+                    // the home.
+                    let sample =
+                        unsafe { RawSample::new(&self.shared.home, index, seq, payload, meta) };
                     self.next = seq + 1;
                     self.move_cursor();
                     Ok(Some(sample))
@@ -424,20 +511,16 @@ impl RingSubscriber {
     }
 
     #[inline(always)]
-    fn believe(
-        &self,
-        hold: &AtomicU64,
-        seq: u64,
-        words: &[u64; FIELDS],
-    ) -> Result<RawSample, Corruption> {
-        let descriptor = Descriptor::from_words(seq, words).ok_or(Corruption::BadCheck)?;
-        let sample = RawSample::new(&self.shared.home, hold, seq, &descriptor);
-        sample.ok_or(Corruption::OutsideMemory)
+    fn believe(&self, seq: u64, words: &[u64; FIELDS]) -> Result<(NonNull<u8>, Meta), Corruption> {
+        let Descriptor { chunk, meta } =
+            Descriptor::from_words(seq, words).ok_or(Corruption::BadCheck)?;
+        let payload = self.shared.home.payload(chunk, meta.len).ok_or(Corruption::OutsideMemory)?;
+        Ok((payload, meta))
     }
 
     /// What travels with the message that `take` would give, without taking it.
     #[inline]
-    pub fn peek(&mut self) -> Result<Option<Meta>, TakeError> {
+    pub fn peek(&mut self) -> Result<Option<Meta>, Box<TakeError>> {
         for _ in 0..LOOKS_MAX {
             if !self.find()? {
                 return Ok(None);
@@ -462,7 +545,7 @@ impl RingSubscriber {
 
     /// Passes over the oldest message that was not taken; true if there was one.
     #[inline]
-    pub fn skip(&mut self) -> Result<bool, TakeError> {
+    pub fn skip(&mut self) -> Result<bool, Box<TakeError>> {
         if !self.find()? {
             return Ok(false);
         }
@@ -473,7 +556,7 @@ impl RingSubscriber {
     }
 
     /// Passes over everything but the newest message; answers how many were passed over.
-    pub fn skip_to_newest(&mut self) -> Result<u64, TakeError> {
+    pub fn skip_to_newest(&mut self) -> Result<u64, Box<TakeError>> {
         if !self.find()? {
             return Ok(0);
         }
@@ -488,39 +571,6 @@ impl RingSubscriber {
             self.move_cursor();
         }
         Ok(skipped)
-    }
-
-    /// Copies the oldest message that was not taken, without holding it: for observers whose connection the
-    /// publisher does not know. `into` must have the length that `peek` told.
-    ///
-    /// `None`: there is none, or it was overtaken or has another length than `into`; look again. What is in
-    /// `into` is then unspecified. Rule S3's second look comes after the copy: a chunk is written again only
-    /// behind the fence of a scan, and that only after the message left its slot.
-    pub fn copy(&mut self, into: &mut [u8]) -> Result<Option<(u64, Meta)>, TakeError> {
-        if !self.find()? {
-            return Ok(None);
-        }
-        let seq = self.next;
-        let Some(words) = self.ring().read(seq) else { return Ok(None) };
-        let Some(descriptor) = Descriptor::from_words(seq, &words) else {
-            return Err(self.cut_off(Corruption::BadCheck));
-        };
-        let Descriptor { chunk, meta } = descriptor;
-        if meta.len != into.len() {
-            return Ok(None);
-        }
-        let Some(payload) = self.shared.home.payload(chunk, meta.len) else {
-            return Err(self.cut_off(Corruption::OutsideMemory));
-        };
-        copy_volatile(payload, into);
-        // Pairs with the fence of `begin_scan`: if a byte of a later message was read, the mark is seen.
-        fence(Ordering::Acquire);
-        if self.ring().peek(seq) != Peek::Ready {
-            return Ok(None);
-        }
-        self.next = seq + 1;
-        self.move_cursor();
-        Ok(Some((seq, meta)))
     }
 
     /// Asks to be woken by the next message. True: one is there already, do not sleep.
@@ -541,21 +591,25 @@ impl RingSubscriber {
     }
 
     /// Messages that it did not get, by cause.
+    #[inline]
     pub fn losses(&self) -> Losses {
         self.losses
     }
 
     /// Messages lost: lapped and beyond the own depth.
+    #[inline]
     pub fn lost(&self) -> u64 {
         self.losses.lapped + self.losses.keep_last
     }
 
     /// Sequence number that it looks for next.
+    #[inline]
     pub fn next(&self) -> u64 {
         self.next
     }
 
     /// Sequence number of the newest message in the ring; 0 before the first.
+    #[inline]
     pub fn last(&self) -> u64 {
         match self.shared.home.in_child() {
             true => 0,
@@ -566,25 +620,6 @@ impl RingSubscriber {
     /// Is the publisher there and believed? What it left in the ring can be taken in any case.
     pub fn alive(&self) -> bool {
         self.fault.is_none() && self.shared.alive.load(Ordering::Acquire)
-    }
-}
-
-/// Copies memory that another process may be writing: each word is fetched once.
-fn copy_volatile(from: NonNull<u8>, into: &mut [u8]) {
-    let (words, rest) = into.as_chunks_mut::<8>();
-    let tail_at = words.len() * 8;
-    let first = from.cast::<u64>();
-    for (index, word) in words.iter_mut().enumerate() {
-        // SAFETY: `payload` checked that `into.len()` bytes from `from` lie inside the mapping.
-        let place = unsafe { first.add(index) };
-        // SAFETY: as above; payloads are aligned to 64 bytes, every bit pattern is a number.
-        *word = unsafe { place.read_volatile() }.to_ne_bytes();
-    }
-    for (index, byte) in rest.iter_mut().enumerate() {
-        // SAFETY: as above.
-        let place = unsafe { from.add(tail_at + index) };
-        // SAFETY: as above.
-        *byte = unsafe { place.read_volatile() };
     }
 }
 

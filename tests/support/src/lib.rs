@@ -27,6 +27,11 @@ pub fn shared() -> Option<PathBuf> {
     None
 }
 
+/// The folder `data` of [`shared`].
+pub fn data() -> Option<PathBuf> {
+    shared().map(|folder| folder.join("data"))
+}
+
 /// Counts a skipped test. Prints `SKIPPED: <test>: <why>` and appends the same line to the file that
 /// `CROSSDOCK_SKIP_LOG` names, because a test runner swallows the output of tests that pass.
 pub fn skip(why: &str) {
@@ -34,7 +39,8 @@ pub fn skip(why: &str) {
     let line = format!("SKIPPED: {}: {why}", thread.name().unwrap_or("unnamed test"));
     println!("{line}");
     if let Some(log) = std::env::var_os("CROSSDOCK_SKIP_LOG") {
-        let mut log = OpenOptions::new().create(true).append(true).open(log).expect("skip log opens");
+        let mut log =
+            OpenOptions::new().create(true).append(true).open(log).expect("skip log opens");
         writeln!(log, "{line}").expect("skip log is written");
     }
 }

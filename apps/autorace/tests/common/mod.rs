@@ -3,18 +3,7 @@
 #![allow(clippy::print_stdout, reason = "skips are printed")]
 
 use crossdock_autorace::jpeg::Jpeg;
-use std::path::{Path, PathBuf};
-
-/// The folder of shared input data, or none with the reason printed.
-pub fn shared(test: &str) -> Option<PathBuf> {
-    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared");
-    let folder = std::env::var_os("CROSSDOCK_SHARED").map_or(beside, PathBuf::from);
-    if folder.is_dir() {
-        return Some(folder.join("data"));
-    }
-    println!("SKIPPED: {test}: no folder {}", folder.display());
-    None
-}
+use std::path::Path;
 
 /// One decoded camera image.
 pub struct Frame {

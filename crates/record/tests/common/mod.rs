@@ -11,22 +11,6 @@ use std::fs;
 use std::io::IoSlice;
 use std::path::{Path, PathBuf};
 
-/// The shared data folder; without it the test is skipped by name.
-pub(crate) fn shared(test: &str) -> Option<PathBuf> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared");
-    let folder = std::env::var_os("CROSSDOCK_SHARED").map_or(root, PathBuf::from).join("data");
-    if folder.is_dir() {
-        return Some(folder);
-    }
-    println!("SKIPPED: {test}: {} is not there", folder.display());
-    None
-}
-
-/// Whether the long form of the tests is asked for.
-pub(crate) fn long() -> bool {
-    std::env::var_os("CROSSDOCK_LONG").is_some()
-}
-
 /// A fresh folder for one test, removed at the end.
 pub(crate) struct Scratch(PathBuf);
 

@@ -1,11 +1,12 @@
 //! Negative controls: each constant names one ordering or re-check that a model run may leave out.
 //!
-//! It must not exist in the product: without `--cfg loom` the question "is it weakened?" is `false` at
-//! compile time. A control that no model catches is either an ordering nobody needs or a blind model.
+//! It must not exist in the product: without `--cfg loom` the question "is it weakened?" is `false`
+//! at compile time. A control that no model catches is either an ordering nobody needs or a blind
+//! model.
 
 use crate::sync::{Ordering, fence};
 
-/// The spots that a model run can weaken, numbered for the table in `tests/model.rs`.
+/// The spots that a model run can weaken, numbered for the table in `tests/model`.
 pub mod spot {
     /// take: no SeqCst fence between the hold and the second look at `slot.seq`.
     pub const TAKE_FENCE: u32 = 1;
