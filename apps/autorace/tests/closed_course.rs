@@ -2,7 +2,7 @@
 
 use crossdock_autorace::blur::Blur;
 use crossdock_autorace::compensation::compensate;
-use crossdock_autorace::control::{ControlParameters, LaneControl};
+use crossdock_autorace::control::{Command, ControlParameters, LaneControl};
 use crossdock_autorace::hand_over::{GreenArm, OtherLight, searches_red};
 use crossdock_autorace::hsv::{Hsv, HsvRange};
 use crossdock_autorace::image::Rgb;
@@ -22,11 +22,11 @@ fn range(low: [u8; 3], high: [u8; 3]) -> HsvRange {
 fn lamp(low: [u8; 3], high: [u8; 3]) -> LampSearch {
     LampSearch::new(LampParameters {
         range: range(low, high),
-        area_min: 60,
+        area_min: 40,
         area_max: 20_000,
         fill_permille: 350,
         aspect_permille: 2200,
-        rows_permille: 1000,
+        rows_permille: 700,
         housing_permille: 400,
         housing_value_max: 110,
     })
@@ -41,7 +41,7 @@ struct Driven {
 const PERIOD_NS: i64 = 66_666_667;
 
 fn drive(seed: u64, laps: f64) -> Driven {
-    let mut drive = Drive::new(seed, 0.02, 0);
+    let mut drive = Drive::new(seed, 0.02);
     let mut view = LaneView::new(
         ViewParameters {
             camera: None,
@@ -80,6 +80,7 @@ fn drive(seed: u64, laps: f64) -> Driven {
     let mut mask = vec![0; VIEW_WIDTH * VIEW_HEIGHT];
     let mut digest = 0xcbf2_9ce4_8422_2325_u64;
     let mut now = 0;
+    drive.advance(Command::default(), now).expect("it stands on the lane");
     // Two minutes per lap are far more than it takes.
     let limit = (laps * 120.0 * 15.0) as i64 * PERIOD_NS;
     while drive.outcome().laps < laps && now < limit {

@@ -226,16 +226,24 @@ fn white_lines_alone_never_make_a_left_line() {
     let Some(shared) = crossdock_test_support::data() else { return };
     let folder = shared.join("driving");
     let truth = common::json(&folder.join("white_lanes_25hz/lane_truth.json"));
-    let found = lanes(&folder, "white_lanes_25hz", None, &truth, |_| ());
-    assert_eq!(found.len(), 100);
-    let (mut yellow, mut right) = (0, 0);
-    for (index, fit) in &found {
-        assert!(fit.lane.left.is_none(), "frame {index}: {fit:?}");
-        yellow += fit.left.points;
-        right += usize::from(fit.lane.right.is_some());
+    let changes: [(&str, Change); 4] = [
+        ("as it is", |_| ()),
+        ("dark", |rgb| rgb.iter_mut().for_each(|v| *v = (u16::from(*v) * 2 / 5) as u8)),
+        ("bright", |rgb| rgb.iter_mut().for_each(|v| *v = v.saturating_add(70))),
+        ("warm", |rgb| rgb.chunks_exact_mut(3).for_each(|p| p[2] = p[2] / 8 * 7)),
+    ];
+    for (name, change) in changes {
+        let found = lanes(&folder, "white_lanes_25hz", None, &truth, change);
+        assert_eq!(found.len(), 100);
+        let (mut yellow, mut right) = (0, 0);
+        for (index, fit) in &found {
+            assert!(fit.lane.left.is_none(), "{name}, frame {index}: {fit:?}");
+            yellow += fit.left.points;
+            right += usize::from(fit.lane.right.is_some());
+        }
+        println!("white lanes, {name}: {yellow} yellow points, right line on {right} of 100");
+        assert!(right >= 95, "{name}: the solid white line is seen on {right} of 100 frames");
     }
-    println!("white lanes: {yellow} yellow points, right line on {right} of 100 frames");
-    assert!(right >= 95, "the solid white line is seen on {right} of 100 frames");
 }
 
 /// A folder of this test's own, removed when dropped.

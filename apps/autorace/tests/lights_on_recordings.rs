@@ -19,11 +19,11 @@ fn lamp_parameters(low: [u8; 3], high: [u8; 3]) -> LampParameters {
             low: Hsv { h: low[0], s: low[1], v: low[2] },
             high: Hsv { h: high[0], s: high[1], v: high[2] },
         },
-        area_min: 60,
+        area_min: 40,
         area_max: 20_000,
         fill_permille: 350,
         aspect_permille: 2200,
-        rows_permille: 1000,
+        rows_permille: 700,
         housing_permille: 400,
         housing_value_max: 110,
     }

@@ -32,11 +32,11 @@ fn interface(low: [i64; 3], high: [i64; 3], doc: &str) -> Interface {
         .output::<TrafficLight>("light")
         .parameter("low", low.to_vec(), "h (0 to 179), s, v of the lamp; h may wrap")
         .parameter("high", high.to_vec(), "h, s, v of the lamp")
-        .parameter("area_min", 60, "smallest lamp, pixels")
+        .parameter("area_min", 40, "smallest lamp, pixels")
         .parameter("area_max", 20_000, "largest lamp, pixels")
         .parameter("fill", 0.35, "share of its box that a lamp fills, 0 to 1")
         .parameter("aspect_max", 2.2, "length of a lamp's box by its width")
-        .parameter("rows", 1.0, "share of the image's rows, from the top, that is searched")
+        .parameter("rows", 0.7, "share of the image's rows, from the top, that is searched")
         .parameter("housing", 0.4, "share of dark pixels round a lamp, 0: do not look")
         .parameter("housing_value_max", 110, "value of a dark pixel at most, 0 to 255")
 }

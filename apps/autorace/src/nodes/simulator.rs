@@ -28,10 +28,8 @@ pub struct Simulator {
     image: Publisher<Image>,
     odometry: Option<Publisher<Odometry>>,
     light: Option<Publisher<TrafficLight>>,
-    seed: u64,
-    offset_m: f64,
     laps: u32,
-    drive: Option<Drive>,
+    drive: Drive,
     last: Command,
 }
 
@@ -69,10 +67,8 @@ impl NodeType for Simulator {
             image: setup.publisher("image")?,
             odometry: setup.optional_publisher("odometry")?,
             light: setup.optional_publisher("light")?,
-            seed: setup.parameter("seed")?,
-            offset_m,
             laps: setup.parameter("laps")?,
-            drive: None,
+            drive: Drive::new(setup.parameter("seed")?, offset_m),
             last: Command::default(),
         })
     }
@@ -85,11 +81,8 @@ impl Node for Simulator {
             self.last = Command { linear: twist.linear().x(), angular: twist.angular().z() };
         }
         let now_ns = i64::try_from(context.now_ns()).unwrap_or(i64::MAX);
-        match &mut self.drive {
-            Some(drive) => drive.advance(self.last, now_ns)?,
-            None => self.drive = Some(Drive::new(self.seed, self.offset_m, now_ns)),
-        }
-        let Some(drive) = &mut self.drive else { return Ok(()) };
+        let drive = &mut self.drive;
+        drive.advance(self.last, now_ns)?;
         if self.laps > 0 && drive.outcome().laps >= f64::from(self.laps) {
             context.finish(drive.outcome().to_string());
             return Ok(());

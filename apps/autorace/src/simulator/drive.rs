@@ -101,14 +101,15 @@ pub struct Drive {
     waiting: Waiting,
     red_seen: Option<usize>,
     outcome: Outcome,
-    now_ns: i64,
+    now_ns: Option<i64>,
 }
 
 impl Drive {
-    /// At rest at the start, `offset_m` to the left of the middle, at time `now_ns`.
+    /// At rest at the start, `offset_m` to the left of the middle; its time begins with the first
+    /// [`advance`](Self::advance).
     ///
     /// Paints the course: allocates about 12 MB and takes some 100 ms.
-    pub fn new(seed: u64, offset_m: f64, now_ns: i64) -> Self {
+    pub fn new(seed: u64, offset_m: f64) -> Self {
         let course = Course::new();
         let start = course.pose(0.0);
         let start = Pose { y: start.y + offset_m, ..start };
@@ -129,7 +130,7 @@ impl Drive {
                 start_delay_max_s: 0.0,
             },
             course,
-            now_ns,
+            now_ns: None,
         }
     }
 
@@ -153,20 +154,26 @@ impl Drive {
         &self.outcome
     }
 
+    fn now(&self) -> i64 {
+        self.now_ns.unwrap_or(i64::MIN)
+    }
+
     /// What the light ahead shows, if the vehicle approaches one.
     pub fn light_ahead(&self) -> Option<Light> {
         let (index, _) = self.lights.approached(self.along.s_m)?;
-        Some(self.lights.shown(index, self.now_ns))
+        Some(self.lights.shown(index, self.now()))
     }
 
-    /// Drives under `command` until `now_ns`. Does not allocate or block.
+    /// Drives under `command` until `now_ns`; the first call only says when it begins. Does not
+    /// allocate or block.
     ///
     /// # Errors
     /// [`LeftLaneError`] when the vehicle is beside the lane then.
     pub fn advance(&mut self, command: Command, now_ns: i64) -> Result<(), LeftLaneError> {
-        let seconds = (now_ns - self.now_ns).max(0) as f64 * 1e-9;
+        let elapsed_ns = self.now_ns.map_or(0, |last| now_ns.saturating_sub(last).max(0));
+        let seconds = elapsed_ns as f64 * 1e-9;
         self.vehicle.advance(command, seconds);
-        self.now_ns = now_ns;
+        self.now_ns = Some(now_ns);
         self.outcome.seconds += seconds;
         let pose = self.vehicle.pose();
         let Some(along) = self.course.nearest(pose.x, pose.y, OFFSET_MAX_M) else {
@@ -186,15 +193,16 @@ impl Drive {
 
     /// Stops, starts and red lights on the last `moved` metres before `s_m`.
     fn note_lights(&mut self, s_m: f64, moved: f64) {
+        let now_ns = self.now();
         for index in 0..Lights::COUNT {
             let place = Lights::place_m(index);
-            let red = self.lights.shown(index, self.now_ns) == Light::Red;
+            let red = self.lights.shown(index, now_ns) == Light::Red;
             if moved > 0.0 && (s_m - moved..s_m).contains(&place) && red {
                 self.outcome.reds_run += 1;
             }
         }
         let ahead = self.lights.approached(s_m).map(|(index, _)| index);
-        let red = ahead.filter(|i| self.lights.shown(*i, self.now_ns) == Light::Red);
+        let red = ahead.filter(|i| self.lights.shown(*i, now_ns) == Light::Red);
         if red.is_some() && red != self.red_seen {
             self.outcome.reds_met += 1;
         }
@@ -205,9 +213,9 @@ impl Drive {
                 self.outcome.stops += 1;
                 Waiting::Red(index)
             }
-            (Waiting::Red(_), None) => Waiting::Green(self.now_ns),
+            (Waiting::Red(_), None) => Waiting::Green(now_ns),
             (Waiting::Green(since), _) if !stands => {
-                let delay = (self.now_ns - since) as f64 * 1e-9;
+                let delay = (now_ns - since) as f64 * 1e-9;
                 self.outcome.start_delay_max_s = self.outcome.start_delay_max_s.max(delay);
                 Waiting::No
             }
@@ -220,6 +228,7 @@ impl Drive {
     /// # Panics
     /// When `out` has another length: a programmer's error.
     pub fn render(&mut self, out: &mut [u8]) {
-        self.renderer.render(self.vehicle.pose(), &self.lights, self.now_ns, out);
+        let now_ns = self.now();
+        self.renderer.render(self.vehicle.pose(), &self.lights, now_ns, out);
     }
 }
