@@ -6,9 +6,9 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use crossdock_msg::{Block, Schema};
-use crossdock_shm::{LoanError, Meta, RawLoan, RawSample};
+use crossdock_shm::{Meta, RawLoan, RawSample};
 
-use crate::error::{PortError, PublishCdrError, PublishError, TakeError};
+use crate::error::{LoanError, PortError, PublishCdrError, PublishError, TakeError};
 use crate::handle::{InputHandle, OutputHandle};
 use crate::input::{InputCore, InputPlan};
 use crate::matching::Takes;

@@ -146,7 +146,7 @@ impl Connection {
     }
 
     #[inline]
-    pub(crate) fn peek(&mut self) -> Result<Option<Meta>, TakeError> {
+    pub(crate) fn peek(&mut self) -> Result<Option<Meta>, Box<TakeError>> {
         match &mut self.lane {
             Lane::Ring { ring, .. } => ring.peek(),
             Lane::Local { link, .. } => Ok(link.peek()),
@@ -163,7 +163,7 @@ impl Connection {
     }
 
     #[inline]
-    pub(crate) fn take(&mut self) -> Result<Option<RawSample>, TakeError> {
+    pub(crate) fn take(&mut self) -> Result<Option<RawSample>, Box<TakeError>> {
         let taken = match &mut self.lane {
             Lane::Ring { ring, .. } => ring.take()?,
             Lane::Local { link, handled, .. } => {
@@ -178,7 +178,7 @@ impl Connection {
     }
 
     /// Passes over the oldest message; false when there is none.
-    pub(crate) fn skip(&mut self) -> Result<bool, TakeError> {
+    pub(crate) fn skip(&mut self) -> Result<bool, Box<TakeError>> {
         let skipped = match &mut self.lane {
             Lane::Ring { ring, .. } => ring.skip()?,
             Lane::Local { link, handled, .. } => {
@@ -192,7 +192,7 @@ impl Connection {
     }
 
     /// Passes over all messages but the newest; returns how many.
-    pub(crate) fn skip_to_newest(&mut self) -> Result<u64, TakeError> {
+    pub(crate) fn skip_to_newest(&mut self) -> Result<u64, Box<TakeError>> {
         let skipped = match &mut self.lane {
             Lane::Ring { ring, .. } => ring.skip_to_newest()?,
             Lane::Local { link, handled, .. } => {
@@ -241,6 +241,17 @@ impl Connection {
             lapped: now.lapped.wrapping_sub(before.lapped),
             keep_last: now.keep_last.wrapping_sub(before.keep_last),
             corrupt: now.corrupt.wrapping_sub(before.corrupt),
+        }
+    }
+
+    /// Shows observers that everything published so far has been looked at.
+    pub(crate) fn show_waiting(&self) {
+        let position = match &self.lane {
+            Lane::Ring { ring, .. } => ring.last(),
+            Lane::Local { link, handled, .. } => handled + link.lost() + link.len() as u64,
+        };
+        if let Some(record) = &self.record {
+            record.set(CONNECTION_POSITION, position);
         }
     }
 

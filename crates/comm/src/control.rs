@@ -31,8 +31,10 @@ const TOKEN_PIDFD: u64 = 1 << 63;
 const EVENTS: usize = 64;
 /// Frames that one peer may have handled before the others get their turn.
 const FRAMES_PER_TURN: usize = 64;
-/// Connections whose peers have not said hello yet; more are refused until those have.
+/// Connections whose peers have not said hello yet; with more the oldest is cut off.
 const STRANGERS_MAX: usize = 64;
+/// How often a process is connected to that closes the connection without a welcome.
+const TRIES_MAX: u8 = 3;
 /// Processes that a participant is connected to.
 const PEERS_MAX: usize = 4096;
 /// Names of processes that were cut off and are not connected to again.
@@ -58,12 +60,13 @@ pub(crate) fn run(core: &Arc<Core>) {
         }
         sweep(core);
     }
+    matching::leave_open(&core.lock());
 }
 
 fn dispatch(core: &Arc<Core>, token: u64, flags: epoll::EventFlags, buffer: &mut [u8]) {
     match token {
         TOKEN_WAKE => core.woken(),
-        TOKEN_LISTENER => accept(core),
+        TOKEN_LISTENER => accept(core, buffer),
         TOKEN_ARRIVALS => match core.rendezvous.read_arrivals() {
             Ok(names) => names.into_iter().for_each(|name| greet(core, name)),
             Err(error) => core.lock().trouble(error.to_string()),
@@ -146,11 +149,17 @@ fn add_peer(core: &Arc<Core>, socket: ControlSocket, stage: Stage) -> Option<u64
         state.cut_off(stranger, error.to_string());
         return None;
     }
-    let strangers = state.peers.values().filter(|peer| peer.link.stage == Stage::AwaitHello);
-    if state.peers.len() >= PEERS_MAX || strangers.count() >= STRANGERS_MAX {
-        let why = format!("{PEERS_MAX} processes or {STRANGERS_MAX} without a hello are connected");
-        state.cut_off(stranger, why);
+    if state.peers.len() >= PEERS_MAX {
+        state.cut_off(stranger, format!("{PEERS_MAX} processes are connected already"));
         return None;
+    }
+    let strangers = state.peers.values_mut().map(|peer| &mut peer.link);
+    let strangers =
+        strangers.filter(|link| link.stage == Stage::AwaitHello && link.broken.is_none());
+    let mut strangers: Vec<_> = strangers.collect();
+    if strangers.len() >= STRANGERS_MAX {
+        let why = format!("it is the oldest of {STRANGERS_MAX} that connected without a hello");
+        strangers[0].breaks(Broken::Violation(why));
     }
     let token = state.token();
     let link = Link::new(token, socket, identity, stage, Arc::clone(&core.epoll));
@@ -164,11 +173,16 @@ fn add_peer(core: &Arc<Core>, socket: ControlSocket, stage: Stage) -> Option<u64
     Some(token)
 }
 
-fn accept(core: &Arc<Core>) {
+fn accept(core: &Arc<Core>, buffer: &mut [u8]) {
     // Bounded: who connects faster than this gets its turn after the others.
     for _ in 0..FRAMES_PER_TURN {
         match core.rendezvous.accept() {
-            Ok(Some(socket)) => _ = add_peer(core, socket, Stage::AwaitHello),
+            Ok(Some(socket)) => {
+                // Its hello is there already, unless it is slow or silent.
+                if let Some(token) = add_peer(core, socket, Stage::AwaitHello) {
+                    receive(core, token, buffer);
+                }
+            }
             Ok(None) => return,
             Err(error) => {
                 // No descriptor is free. Who waits would wake us again and again: listen anew
@@ -228,7 +242,6 @@ fn socket_of(core: &Core, token: u64) -> Option<Arc<ControlSocket>> {
 fn sweep(core: &Arc<Core>) {
     crossdock_shm::sweep();
     let mut state = core.lock();
-    let before = state.changes;
     matching::release_unused(core, &mut state);
     matching::send_segments(core, &mut state);
     let done: Vec<_> = state.peers.values_mut().filter_map(broken_or_done).collect();
@@ -239,12 +252,26 @@ fn sweep(core: &Arc<Core>) {
     if !removed.is_empty() {
         state.changes += 1;
     }
-    core.publish_turn(state, before);
+    let unwelcome = removed.iter().filter_map(|peer| try_again(&mut state, peer)).collect();
+    core.publish_turn(state);
     // Sockets and mappings are closed outside the lock.
     if !removed.is_empty() {
         drop(removed);
         resume_listener(core);
     }
+    Vec::into_iter(unwelcome).for_each(|name| greet(core, name));
+}
+
+/// A process that closed our connection before it welcomed us may have been crowded: who it is,
+/// unless it did so too often.
+fn try_again(state: &mut State, peer: &Peer) -> Option<PeerName> {
+    let name = peer.link.name.filter(|_| peer.link.stage == Stage::AwaitWelcome)?;
+    if state.unwelcome.len() >= BANNED_MAX {
+        state.unwelcome.clear();
+    }
+    let tries = state.unwelcome.entry(name).or_default();
+    *tries += 1;
+    (*tries < TRIES_MAX).then_some(name)
 }
 
 fn broken_or_done(peer: &mut Peer) -> Option<(u64, Broken)> {

@@ -5,7 +5,7 @@
 //! connecting (`matching`) nor the order of frames (`handshake`).
 
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, Ordering, fence};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -53,6 +53,10 @@ pub(crate) struct State {
     pub(crate) events: Events,
     /// Counts everything that may change who is connected.
     pub(crate) changes: u64,
+    /// The count of which waiting threads were told.
+    told: u64,
+    /// How often a process closed our connection before it welcomed us.
+    pub(crate) unwelcome: HashMap<PeerName, u8>,
     next_token: u64,
     next_port: u64,
     next_pair: u32,
@@ -73,6 +77,8 @@ impl State {
             schemas: Schemas::default(),
             events: Events::default(),
             changes: 0,
+            told: 0,
+            unwelcome: HashMap::new(),
             // Smaller tokens are the control thread's own descriptors.
             next_token: 16,
             next_port: 1,
@@ -218,6 +224,7 @@ impl Core {
     /// has the control thread remove links that broke meanwhile.
     pub(crate) fn publish(&self, mut state: MutexGuard<'_, State>) {
         state.changes += 1;
+        state.told = state.changes;
         let broken = state.peers.values().any(|peer| peer.link.broken.is_some());
         drop(state);
         self.changed.notify_all();
@@ -226,10 +233,11 @@ impl Core {
         }
     }
 
-    /// Unlocks the state at the end of a control thread's turn: wakes waiting threads only when
-    /// something changed since `before`.
-    pub(crate) fn publish_turn(&self, state: MutexGuard<'_, State>, before: u64) {
-        let changed = state.changes != before;
+    /// Unlocks the state at the end of a control thread's turn: wakes waiting threads when
+    /// anything changed that they were not told of.
+    pub(crate) fn publish_turn(&self, mut state: MutexGuard<'_, State>) {
+        let changed = state.changes != state.told;
+        state.told = state.changes;
         drop(state);
         if changed {
             self.changed.notify_all();
@@ -255,11 +263,6 @@ impl Core {
     pub(crate) fn wake(&self) {
         // The counter overflows after 2^64 wake-ups that nobody reads; a full one wakes as well.
         let _ = rustix::io::write(&self.wake, &1u64.to_ne_bytes());
-    }
-
-    /// What the control thread waits on.
-    pub(crate) fn wake_fd(&self) -> std::os::fd::BorrowedFd<'_> {
-        self.wake.as_fd()
     }
 
     /// Takes back all calls of [`Core::wake`].
@@ -301,13 +304,20 @@ impl Core {
         }
     }
 
-    /// Adds a watcher.
-    pub(crate) fn add_watcher(&self, token: u64, socket: Arc<ControlSocket>) {
+    /// Adds a watcher. `welcome` tells it so: after that nobody falls asleep unannounced, and no
+    /// announcement comes before.
+    pub(crate) fn add_watcher(
+        &self,
+        token: u64,
+        socket: Arc<ControlSocket>,
+        welcome: impl FnOnce(),
+    ) {
         let mut watchers = self.watchers.lock().unwrap_or_else(PoisonError::into_inner);
         watchers.push((token, socket));
         self.watched.store(true, Ordering::Relaxed);
         // Pairs with the fence in `announce_idle`.
         fence(Ordering::SeqCst);
+        welcome();
     }
 
     /// Removes a watcher.

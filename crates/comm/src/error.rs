@@ -63,7 +63,7 @@ pub struct PublishError<L> {
     /// The message, unchanged.
     pub loan: L,
     /// Why it was not published.
-    pub reason: crossdock_shm::PublishError,
+    pub reason: Box<crossdock_shm::PublishError>,
 }
 
 impl<L> fmt::Debug for PublishError<L> {
@@ -86,17 +86,34 @@ impl<L> std::error::Error for PublishError<L> {}
 pub enum TakeError {
     /// All samples that may be held are held, or the publisher broke the protocol.
     #[error(transparent)]
-    Ring(#[from] crossdock_shm::TakeError),
+    Ring(#[from] Box<crossdock_shm::TakeError>),
     /// The payload is no message of the topic's type; it was passed over and counted.
-    #[error("topic `{topic}`: message {seq} is damaged: {source}; it was passed over")]
-    Payload {
-        /// The topic.
-        topic: String,
-        /// Number of the message.
-        seq: u64,
-        /// What is wrong.
-        source: FlatError,
-    },
+    #[error(transparent)]
+    Payload(#[from] Box<DamagedPayload>),
+}
+
+/// A payload is no message of its topic's type.
+#[derive(Debug, thiserror::Error)]
+#[error("topic `{topic}`: message {seq} is damaged: {source}; it was passed over")]
+pub struct DamagedPayload {
+    /// The topic.
+    pub topic: String,
+    /// Number of the message.
+    pub seq: u64,
+    /// What is wrong.
+    pub source: FlatError,
+}
+
+/// There is no memory for a message.
+#[derive(Debug, thiserror::Error)]
+#[error(transparent)]
+pub struct LoanError(#[from] Box<crossdock_shm::LoanError>);
+
+impl LoanError {
+    /// Which limit is in the way, and who holds the topic's memory.
+    pub fn reason(&self) -> &crossdock_shm::LoanError {
+        &self.0
+    }
 }
 
 /// An encoded message was not published.
@@ -113,8 +130,8 @@ pub enum PublishCdrError {
     },
     /// There is no memory for it.
     #[error(transparent)]
-    Loan(#[from] crossdock_shm::LoanError),
+    Loan(#[from] LoanError),
     /// A reliable subscriber did not make room in time.
     #[error(transparent)]
-    Publish(#[from] crossdock_shm::PublishError),
+    Publish(#[from] Box<crossdock_shm::PublishError>),
 }

@@ -525,13 +525,6 @@ enum Flag {
     On,
 }
 
-/// Quality of service as bytes, for the board.
-pub(crate) fn encode_qos(qos: &Qos) -> Vec<u8> {
-    let mut out = Writer(Vec::with_capacity(16));
-    write_qos(&mut out, qos);
-    out.0
-}
-
 /// A port's description as bytes, for the board.
 pub(crate) fn encode_port(port: &PortInfo) -> Vec<u8> {
     let mut out = Writer(Vec::with_capacity(512));

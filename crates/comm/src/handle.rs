@@ -108,6 +108,12 @@ impl InputHandle {
         self.core.mark_processed();
     }
 
+    /// To be called before sleeping, where messages are left that wait for others to come on other
+    /// inputs: who waits for the graph to drain shall not wait for these.
+    pub fn mark_waiting(&self) {
+        self.core.mark_waiting();
+    }
+
     /// Messages lost so far, whatever the cause.
     pub fn lost(&self) -> u64 {
         self.core.lost()

@@ -59,6 +59,7 @@ pub(crate) fn handle(
                 return Err("its welcome is of another version or another process".to_string());
             }
             peer.link.process = process;
+            state.unwelcome.remove(&name);
             become_live(core, state, token);
         }
         (Stage::Live, frame) => live(core, state, token, frame, fds)?,
@@ -105,9 +106,10 @@ fn hello(
             peer.link.stage = Stage::Closing;
         }
         Purpose::Watch => {
-            peer.link.send(&welcome, &[core.board.read_only_fd()]);
             peer.link.stage = Stage::Watching;
-            core.add_watcher(token, Arc::clone(&peer.link.socket));
+            let socket = Arc::clone(&peer.link.socket);
+            let board = core.board.read_only_fd();
+            core.add_watcher(token, socket, || peer.link.send(&welcome, &[board]));
         }
         Purpose::Definition { port } => {
             send_definition(state, token, port);

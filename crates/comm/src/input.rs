@@ -327,8 +327,8 @@ impl InputCore {
 
     /// A corrupt publisher is cut off and reported; everything else may pass.
     #[cold]
-    fn failed(&self, state: &mut InputState, place: usize, error: RingTakeError) -> TakeError {
-        if matches!(error, RingTakeError::Corrupt { .. }) {
+    fn failed(&self, state: &mut InputState, place: usize, error: Box<RingTakeError>) -> TakeError {
+        if matches!(*error, RingTakeError::Corrupt { .. }) {
             drop(state.connections.swap_remove(place));
             let mut shared = self.handle.core.lock();
             shared.trouble(error.to_string());
@@ -471,6 +471,12 @@ impl InputCore {
     pub(crate) fn mark_processed(&self) {
         let looked_at = u64::from(self.state.borrow().looked_at.is_some());
         self.entity.set(counter::PROCESSED, self.entity.value(counter::MESSAGES) - looked_at);
+    }
+
+    /// What is here waits for messages on other inputs.
+    pub(crate) fn mark_waiting(&self) {
+        self.entity.set(counter::PROCESSED, self.entity.value(counter::MESSAGES));
+        self.state.borrow().connections.iter().for_each(Connection::show_waiting);
     }
 
     /// A message whose payload is damaged was passed over.

@@ -46,10 +46,12 @@ mod link;
 mod mailbox;
 mod matching;
 pub mod names;
+mod observer;
 mod output;
 mod participant;
 mod publisher;
 pub mod qos;
+mod quiescence;
 mod schemas;
 mod subscriber;
 
@@ -58,13 +60,18 @@ pub use crossdock_shm::board::{Board, Entity, EntityDescription, WithHistogram};
 pub use crossdock_shm::histogram::HistogramSnapshot;
 pub use crossdock_shm::rendezvous::PeerName;
 pub use crossdock_shm::socket::Access;
-pub use crossdock_shm::{DoorbellControl, DoorbellOptions, LoanError, Woken};
+pub use crossdock_shm::{DoorbellControl, DoorbellOptions, Woken};
 pub use doorbell::Doorbell;
-pub use error::{PortError, PublishCdrError, PublishError, TakeError};
+pub use error::{DamagedPayload, LoanError, PortError, PublishCdrError, PublishError, TakeError};
 pub use event::{Event, Mismatch, PeerProcess, Side};
 pub use group::PortGroup;
 pub use handle::{InputHandle, NextMessage, OutputHandle};
+pub use observer::{
+    ConnectionSnapshot, Echo, Echoed, GraphSnapshot, ObserveError, Observer, ObserverOptions,
+    PortSnapshot, ProcessSnapshot,
+};
 pub use participant::{OpenError, Participant, ParticipantOptions, Rendezvous, TopicConnections};
 pub use publisher::{Loan, Publisher, PublisherCounters, PublisherOptions};
 pub use qos::{Durability, Qos, Reliability};
+pub use quiescence::Quiescence;
 pub use subscriber::{Sample, Subscriber, SubscriberCounters, SubscriberOptions};

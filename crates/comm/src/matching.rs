@@ -15,11 +15,12 @@
 
 use std::collections::BTreeMap;
 use std::os::fd::{AsFd, OwnedFd};
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use crossdock_msg::Schema;
+use crossdock_shm::socket::ControlSocket;
 use crossdock_shm::{
     ArmedLease, ConnLease, DoorbellControl, PairMemory, PeerBells, PeerConfig, PeerConns, PeerPair,
     RingControl, RingSubscriber, SubscriberConfig, SubscriberControl, WakeTarget,
@@ -886,4 +887,31 @@ pub(crate) fn local_conflict(
         let reason = conflict(&known.info, subscriber)?;
         Some((known.info.clone(), reason))
     })
+}
+
+/// Sockets of peers whose memory samples still read although the participant has ended. A peer
+/// that saw its end would use that memory again.
+static LEFT_OPEN: Mutex<Vec<LeftOpen>> = Mutex::new(Vec::new());
+
+struct LeftOpen {
+    _socket: Arc<ControlSocket>,
+    pairs: Vec<SubscriberControl>,
+}
+
+/// The participant ends: keeps the sockets of peers as long as samples need them, and closes those
+/// that earlier participants of this process left and nobody needs any more.
+pub(crate) fn leave_open(state: &State) {
+    let mut left = LEFT_OPEN.lock().unwrap_or_else(PoisonError::into_inner);
+    left.retain(|kept| !kept.pairs.iter().all(SubscriberControl::is_released));
+    for (token, peer) in &state.peers {
+        let live = state.incoming.values().filter(|pair| pair.peer == *token);
+        let unreleased = live.filter_map(|pair| match &pair.stage {
+            Stage::Live(control) if !control.is_released() => Some(control.clone()),
+            _ => None,
+        });
+        let pairs: Vec<_> = unreleased.collect();
+        if !pairs.is_empty() {
+            left.push(LeftOpen { _socket: Arc::clone(&peer.link.socket), pairs });
+        }
+    }
 }

@@ -17,7 +17,7 @@ use crossdock_shm::{
 use crate::connection::Connection;
 use crate::core::connection_record;
 use crate::entities::{Carrier, ConnectionDetail, Triggering, counter, kind};
-use crate::error::{PortError, PublishError};
+use crate::error::{LoanError, PortError, PublishError};
 use crate::event::{Mismatch, Side, conflict};
 use crate::frame::{DEFINITION_BYTES_MAX, PortInfo, encode_port};
 use crate::group::PortGroup;
@@ -245,8 +245,8 @@ impl OutputCore {
     }
 
     #[inline]
-    pub(crate) fn loan(&self, bytes: usize) -> Result<RawLoan<'_>, crossdock_shm::LoanError> {
-        self.ring.loan(bytes)
+    pub(crate) fn loan(&self, bytes: usize) -> Result<RawLoan<'_>, LoanError> {
+        Ok(self.ring.loan(bytes)?)
     }
 
     /// The origin that the group's messages have now.

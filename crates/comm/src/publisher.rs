@@ -8,9 +8,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use crossdock_msg::block::BlockMut;
 use crossdock_msg::{Block, Extra, Message};
-use crossdock_shm::{LoanError, Meta, RawLoan};
+use crossdock_shm::{Meta, RawLoan};
 
-use crate::error::{PortError, PublishError};
+use crate::error::{LoanError, PortError, PublishError};
 use crate::group::PortGroup;
 use crate::handle::OutputHandle;
 use crate::output::{OutputCore, OutputPlan};

@@ -5,11 +5,11 @@
 use std::marker::PhantomData;
 use std::rc::Rc;
 
-use crossdock_msg::{Block, Message};
+use crossdock_msg::{Block, FlatError, Message};
 use crossdock_shm::RawSample;
 
 use crate::doorbell::Doorbell;
-use crate::error::{PortError, TakeError};
+use crate::error::{DamagedPayload, PortError, TakeError};
 use crate::group::PortGroup;
 use crate::handle::InputHandle;
 use crate::input::{InputCore, InputPlan, Taken};
@@ -108,12 +108,17 @@ impl<T: Message> Subscriber<T> {
     fn sample(&self, taken: Taken) -> Result<Sample<T>, TakeError> {
         let raw = taken.raw;
         let damage = T::view(Block::new(raw.bytes())).err();
-        if let Some(source) = damage {
-            self.core.count_corrupt();
-            let topic = self.core.topic().to_string();
-            return Err(TakeError::Payload { topic, seq: raw.seq(), source });
+        match damage {
+            None => Ok(Sample { raw, message: PhantomData }),
+            Some(source) => Err(self.damaged(raw.seq(), source)),
         }
-        Ok(Sample { raw, message: PhantomData })
+    }
+
+    #[cold]
+    fn damaged(&self, seq: u64, source: FlatError) -> TakeError {
+        self.core.count_corrupt();
+        let topic = self.core.topic().to_string();
+        TakeError::Payload(Box::new(DamagedPayload { topic, seq, source }))
     }
 
     /// Is a message there (or a loss to be counted)? A few loads.

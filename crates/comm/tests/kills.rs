@@ -3,6 +3,8 @@
 //! A few hundred kills; with CROSSDOCK_LONG=1 five thousand. The seed is printed;
 //! CROSSDOCK_SEED=<seed> repeats a run's decisions (the moments are the machine's).
 
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "helpers of tests")]
+
 mod common;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -1,5 +1,7 @@
 //! Ports of one process: through the ring, inside a thread, with all their qualities of service.
 
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "helpers of tests")]
+
 mod common;
 
 use common::{LIMIT, Place, check, drain, publish, publisher, reliable, subscriber};

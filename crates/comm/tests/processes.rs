@@ -1,5 +1,7 @@
 //! Ports of several processes: meeting, matching, leaving, killed and started again.
 
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "helpers of tests")]
+
 mod common;
 
 use common::child::{Process, hear, role, tell};

@@ -6,7 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
 use crossdock_comm::{Doorbell, DoorbellOptions, InputHandle, OutputHandle, PortGroup};
-use crossdock_graph::NodePlan;
+use crossdock_graph::{ExecutorMode, NodePlan, Time};
 
 use crate::clock::{Clock, ClockInput};
 use crate::connections::Connections;
@@ -20,6 +20,7 @@ use crate::record::{ChainRecord, NodeRecord};
 use crate::remote::BELLS;
 use crate::setup::Setup;
 use crate::slots::{End, Input, NodeSlot, Output, Purpose, Successor, TimerSlot};
+use crate::step::Step;
 use crate::timers::Timers;
 
 impl Executor {
@@ -109,6 +110,7 @@ impl<'a> Assembly<'a> {
                 .then_some(triggers.start),
             triggers,
             has_condition: plan.condition.is_some(),
+            follower: None,
             outputs: outputs
                 .iter()
                 .map(|handle| Output {
@@ -203,6 +205,19 @@ impl<'a> Assembly<'a> {
                 .filter(|output| !output.successors.is_empty())
                 .collect();
         }
+        let chain = self.options.plan.mode != ExecutorMode::Event;
+        let plain = chain && matches!(self.options.time, Time::Wall);
+        for node in 0..self.nodes.len() {
+            self.nodes[node].follower = self.follower(node).filter(|_| plain);
+        }
+    }
+
+    /// The one step that this node's outputs lead to, if it needs no choice.
+    fn follower(&self, node: usize) -> Option<Step> {
+        let [Output { successors, .. }] = &self.nodes[node].outputs[..] else { return None };
+        let [Successor { input, node: next }] = successors[..] else { return None };
+        (next > node && self.nodes[next].only_trigger == Some(input))
+            .then(|| Step::input(next, input))
     }
 
     fn build(mut self) -> Result<Executor, RunError> {
@@ -244,7 +259,6 @@ impl<'a> Assembly<'a> {
             clock_input,
             bells,
             finish: Finish::default(),
-            current: None,
             fault: None,
             untraced: self.options.chains.is_empty(),
             connections: self.connections,

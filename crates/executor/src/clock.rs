@@ -32,6 +32,14 @@ impl Clock {
         }
     }
 
+    /// Sets simulated time and gives the clock as it was; real time goes on by itself.
+    pub(crate) fn replace(&mut self, now_ns: u64) -> Self {
+        match self {
+            Self::Wall => Self::Wall,
+            Self::Simulated { .. } => std::mem::replace(self, Self::Simulated { now_ns }),
+        }
+    }
+
     /// Nanoseconds since 1970, or simulated ones. One clock read for the wall clock.
     pub(crate) fn now_ns(&self) -> u64 {
         match self {
@@ -89,7 +97,6 @@ impl ClockInput {
             return Ok(None);
         }
         let sample = self.subscriber.latest()?;
-        self.handle.mark_processed();
         let Some(sample) = sample else { return Ok(None) };
         let clock = sample.message().clock();
         let seconds = u64::try_from(clock.sec()).unwrap_or(0);

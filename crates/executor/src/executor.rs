@@ -20,6 +20,7 @@ use crate::ready::NumberSet;
 use crate::record::Statistics;
 use crate::remote::Remote;
 use crate::slots::{Input, NodeSlot, TimerSlot};
+use crate::step::{Cause, Step};
 use crate::timers::Timers;
 
 /// What an executor is made from.
@@ -105,7 +106,6 @@ pub struct Executor {
     /// Inputs by the index under which the doorbell rings for them.
     pub(crate) bells: Vec<Vec<usize>>,
     pub(crate) finish: Finish,
-    pub(crate) current: Option<Step>,
     /// Why the run cannot go on, found while looking for the next step.
     pub(crate) fault: Option<RunError>,
     /// No span is measured, so that no message needs an origin.
@@ -115,26 +115,6 @@ pub struct Executor {
     pub(crate) group: PortGroup,
     pub(crate) doorbell: Doorbell,
     pub(crate) participant: Participant,
-}
-
-/// Who is next, and why.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Step {
-    pub(crate) node: usize,
-    pub(crate) cause: Cause,
-}
-
-/// Why a node is next.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Cause {
-    /// The message on the input of this index.
-    Input(usize),
-    /// The node's condition holds.
-    Condition,
-    /// The timer of this index was due at this time.
-    Timer { index: usize, due_ns: u64 },
-    /// The lockstep of this index is released.
-    Lockstep(usize),
 }
 
 impl Executor {
@@ -158,10 +138,9 @@ impl Executor {
         // A panic ends the run like an error does, so one guard around the whole loop suffices:
         // it costs nothing per execution.
         let ended = catch_unwind(AssertUnwindSafe(|| self.serve()));
-        self.remote.set_idle();
         ended.unwrap_or_else(|panic| {
             let text = panic_text(&*panic);
-            match self.current {
+            match self.remote.current() {
                 Some(step) => Err(self.failure(step, &format!("panicked: {text}"))),
                 None => Err(RunError {
                     node: String::new(),
@@ -172,9 +151,10 @@ impl Executor {
     }
 
     fn serve(&mut self) -> Result<RunEnd, RunError> {
+        let mut follower = None;
         while !self.remote.is_stopped() {
-            if let Some(step) = self.next() {
-                self.execute(step)?;
+            if let Some(step) = follower.or_else(|| self.next()) {
+                follower = self.execute(step)?;
                 continue;
             }
             if let Some(fault) = self.fault.take() {
@@ -189,36 +169,51 @@ impl Executor {
         Ok(RunEnd::Stopped)
     }
 
-    /// Runs one node once and releases its successors.
+    /// Runs one node once and releases its successors. Gives the one that follows, where that needs
+    /// no choice.
     #[inline]
-    fn execute(&mut self, step: Step) -> Result<(), RunError> {
-        self.current = Some(step);
-        self.remote.set_executing(step.node);
+    fn execute(&mut self, step: Step) -> Result<Option<Step>, RunError> {
+        let node = step.node();
+        self.remote.set_current(step);
         let origin = if self.untraced { NO_ORIGIN } else { self.begin_origin(step) };
-        let clock = self.clock_of(step);
-        let slot = &mut self.nodes[step.node];
-        let trigger = match step.cause {
-            Cause::Input(input) => {
-                self.inputs[input].released += 1;
-                Trigger::Input(&self.inputs[input].port)
+        let slot = &mut self.nodes[node];
+        let mut time = None;
+        let trigger = match step.cause() {
+            Cause::Input(index) => {
+                let input = &mut self.inputs[index];
+                input.released += 1;
+                Trigger::Input(&input.port)
             }
             Cause::Condition => {
                 let inputs = &mut self.inputs[slot.triggers.clone()];
                 inputs.iter_mut().for_each(|input| input.released += 1);
                 Trigger::Condition
             }
-            Cause::Timer { index, .. } => Trigger::Timer(&self.timer_slots[index].name),
-            Cause::Lockstep(index) => Trigger::Timer(&self.locksteps[index].timer),
+            Cause::Timer(index) => {
+                let timer = &self.timer_slots[index];
+                // What timers of simulated time see is when they were due, so that it does not
+                // matter in which jumps that time advances.
+                time = Some(self.clock.replace(timer.due_ns));
+                Trigger::Timer(&timer.name)
+            }
+            Cause::Lockstep(index) => {
+                let lockstep = &self.locksteps[index];
+                self.clock.replace(lockstep.due_ns);
+                Trigger::Timer(&lockstep.timer)
+            }
         };
-        let finish = &mut self.finish;
-        let mut context = Context { node: &slot.name, trigger, clock: &clock, finish };
+        let (clock, finish) = (&self.clock, &mut self.finish);
+        let mut context = Context { node: &slot.name, trigger, clock, finish };
         let start_ns = slot.record.start_ns();
         let result = slot.node.execute(&mut context);
         slot.record.executed(start_ns);
+        if let Some(time) = time {
+            self.clock = time;
+        }
         if let Err(error) = result {
             return Err(self.failure(step, &format!("failed: {error}")));
         }
-        if let Cause::Lockstep(index) = step.cause {
+        if let Cause::Lockstep(index) = step.cause() {
             self.locksteps[index].settle();
         }
         for end in &mut slot.ends {
@@ -227,39 +222,21 @@ impl Executor {
         if self.finish.is_new() {
             self.begin_finish();
         }
-        self.release_successors(step.node);
-        Ok(())
+        Ok(self.release_successors(node))
     }
 
     /// What the messages that this step publishes will say of their cause.
     fn begin_origin(&mut self, step: Step) -> Origin {
-        let origin = match step.cause {
-            Cause::Input(input) => self.inputs[input].origin(),
+        let origin = match step.cause() {
+            Cause::Input(index) => self.inputs[index].origin(),
             Cause::Condition => {
-                let inputs = &self.inputs[self.nodes[step.node].triggers.clone()];
+                let inputs = &self.inputs[self.nodes[step.node()].triggers.clone()];
                 origin::join(inputs.iter().map(Input::origin))
             }
-            Cause::Timer { .. } | Cause::Lockstep(_) => NO_ORIGIN,
+            Cause::Timer(_) | Cause::Lockstep(_) => NO_ORIGIN,
         };
         self.group.set_origin(origin);
         origin
-    }
-
-    /// The clock that a node sees in this step. Timers of simulated time see the time at which
-    /// they were due, so that it does not matter in which jumps that time advances; a lockstep
-    /// makes the time.
-    #[inline]
-    fn clock_of(&mut self, step: Step) -> Clock {
-        match (step.cause, self.clock) {
-            (Cause::Timer { due_ns, .. }, Clock::Simulated { .. }) => {
-                Clock::Simulated { now_ns: due_ns }
-            }
-            (Cause::Lockstep(index), Clock::Simulated { .. }) => {
-                self.clock = Clock::Simulated { now_ns: self.locksteps[index].due_ns };
-                self.clock
-            }
-            (_, clock) => clock,
-        }
     }
 
     /// The run is to end: timers fire no more, and from outside only those messages are taken that
@@ -275,27 +252,28 @@ impl Executor {
     /// The report of what went wrong in a step.
     #[cold]
     pub(crate) fn failure(&self, step: Step, what: &str) -> RunError {
-        let cause = match step.cause {
-            Cause::Input(input) => {
-                let Input { port, handle, .. } = &self.inputs[input];
+        let cause = match step.cause() {
+            Cause::Input(index) => {
+                let Input { port, handle, .. } = &self.inputs[index];
                 let published = seconds(handle.last_stamp_ns());
                 format!("message on input `{port}` that was published at {published} s")
             }
             Cause::Condition => {
-                let inputs = self.inputs[self.nodes[step.node].triggers.clone()].iter();
+                let inputs = self.inputs[self.nodes[step.node()].triggers.clone()].iter();
                 let last_ns = inputs.map(|input| input.handle.last_stamp_ns()).max();
                 let published = seconds(last_ns.unwrap_or(0));
                 format!("messages of its condition, the last published at {published} s")
             }
-            Cause::Timer { index, due_ns } => {
-                format!("timer `{}` due at {} s", self.timer_slots[index].name, seconds(due_ns))
+            Cause::Timer(index) => {
+                let TimerSlot { name, due_ns, .. } = &self.timer_slots[index];
+                format!("timer `{name}` due at {} s", seconds(*due_ns))
             }
             Cause::Lockstep(index) => {
                 let Lockstep { timer, due_ns, .. } = &self.locksteps[index];
                 format!("timer `{timer}` due at {} s", seconds(*due_ns))
             }
         };
-        let node = self.nodes[step.node].name.clone();
+        let node = self.nodes[step.node()].name.clone();
         RunError { node, error: format!("released by the {cause}, it {what}") }
     }
 }

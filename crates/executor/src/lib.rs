@@ -6,9 +6,9 @@
 //! a mapping file, which `crossdock run` reads. The code of a node is the same in every mapping.
 //!
 //! ```no_run
-//! use crossdock_comm::{Publisher, Subscriber};
 //! use crossdock_executor::{
-//!     Context, Interface, Node, NodeError, NodeType, Package, PackageError, Setup,
+//!     Context, Interface, Node, NodeError, NodeType, Package, PackageError, Publisher, Setup,
+//!     Subscriber,
 //! };
 //! use crossdock_msg::Extra;
 //! use crossdock_msg::types::geometry_msgs::PointStamped;
@@ -106,9 +106,13 @@ mod schedule;
 mod setup;
 mod sleep;
 mod slots;
+mod step;
 mod timers;
 
 pub use context::{Context, Trigger};
+pub use crossdock_comm::{
+    Loan, LoanError, PublishError, Publisher, Sample, Subscriber, SubscriberCounters, TakeError,
+};
 pub use executor::{Executor, ExecutorOptions, RunEnd, RunError};
 pub use interface::Interface;
 pub use node::{Node, NodeError, NodeType};

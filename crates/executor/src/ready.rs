@@ -36,6 +36,12 @@ impl NumberSet {
         self.words[number / 64] &= !(1 << (number % 64));
     }
 
+    /// Whether there is no number in it.
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.words.iter().all(|word| *word == 0)
+    }
+
     /// The smallest number that is `from` or more.
     #[inline]
     pub(crate) fn next(&self, from: usize) -> Option<usize> {
@@ -63,6 +69,7 @@ mod tests {
     fn the_next_number_is_found_across_words() {
         let mut set = NumberSet::new(200);
         assert_eq!(set.next_around(0), None);
+        assert!(set.is_empty());
         for number in [3, 64, 130, 199] {
             set.insert(number);
         }

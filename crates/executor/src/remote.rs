@@ -1,9 +1,11 @@
 //! The handle by which other threads stop an executor. It must not know what an executor does.
 
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use crossdock_comm::DoorbellControl;
+
+use crate::step::Step;
 
 /// The doorbell's index that rings for a stop: the last, which inputs use only when there are more
 /// of them than indices. A mere wake-up could come between the look at the flag and the sleep.
@@ -21,8 +23,8 @@ pub struct Remote {
 #[derive(Debug, Default)]
 struct RemoteState {
     stopped: AtomicBool,
-    /// Index of the node that executes, from 1; 0: none.
-    executing: AtomicUsize,
+    /// The step under way as a word; 0: none.
+    current: AtomicU64,
     /// Known once the executor is made.
     made: OnceLock<(DoorbellControl, Vec<String>)>,
 }
@@ -47,8 +49,7 @@ impl Remote {
     /// The name of the node that executes right now, if any.
     #[must_use]
     pub fn node(&self) -> Option<String> {
-        let executing = self.shared.executing.load(Ordering::Relaxed).checked_sub(1)?;
-        self.shared.made.get()?.1.get(executing).cloned()
+        self.shared.made.get()?.1.get(self.current()?.node()).cloned()
     }
 
     pub(crate) fn is_stopped(&self) -> bool {
@@ -62,12 +63,17 @@ impl Remote {
         let _ = self.shared.made.set((doorbell, nodes));
     }
 
+    /// The step under way.
+    pub(crate) fn current(&self) -> Option<Step> {
+        Step::from_word(self.shared.current.load(Ordering::Relaxed))
+    }
+
     #[inline]
-    pub(crate) fn set_executing(&self, node: usize) {
-        self.shared.executing.store(node + 1, Ordering::Relaxed);
+    pub(crate) fn set_current(&self, step: Step) {
+        self.shared.current.store(step.word(), Ordering::Relaxed);
     }
 
     pub(crate) fn set_idle(&self) {
-        self.shared.executing.store(0, Ordering::Relaxed);
+        self.shared.current.store(0, Ordering::Relaxed);
     }
 }

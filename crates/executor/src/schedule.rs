@@ -16,9 +16,10 @@
 use crossdock_comm::{InputHandle, TakeError};
 use crossdock_graph::ExecutorMode;
 
-use crate::executor::{Cause, Executor, Step};
+use crate::executor::{Executor, RunError};
 use crate::record::node_counter;
 use crate::slots::Input;
+use crate::step::Step;
 use crate::timers::Due;
 
 impl Executor {
@@ -35,12 +36,24 @@ impl Executor {
         }
     }
 
-    /// After an execution: releases those that what the node published leads to.
+    /// After an execution: releases those that what the node published leads to. Gives the next
+    /// step where there is only one: the bare chain.
     #[inline]
-    pub(crate) fn release_successors(&mut self, node: usize) {
+    pub(crate) fn release_successors(&mut self, node: usize) -> Option<Step> {
         self.executed.insert(node);
         self.next_node = node + 1;
-        for output in &mut self.nodes[node].outputs {
+        let slot = &mut self.nodes[node];
+        if let (Some(follower), [output]) = (slot.follower, &mut slot.outputs[..]) {
+            let published = output.handle.published();
+            if published == output.published {
+                return None;
+            }
+            if self.released.is_empty() {
+                output.published = published;
+                return Some(follower);
+            }
+        }
+        for output in &mut slot.outputs {
             let published = output.handle.published();
             if published != output.published {
                 output.published = published;
@@ -52,6 +65,7 @@ impl Executor {
                 }
             }
         }
+        None
     }
 
     /// Chain mode: the next node that a message from inside has released, in graph order.
@@ -63,7 +77,7 @@ impl Executor {
                 self.next_node = node + 1;
                 // A message has just been handed to it: with one input there is nothing to ask.
                 let step = match self.nodes[node].only_trigger {
-                    Some(input) => Some(Step { node, cause: Cause::Input(input) }),
+                    Some(input) => Some(Step::input(node, input)),
                     None => self.step_of(node).map(|(step, _)| step),
                 };
                 if step.is_some() {
@@ -100,8 +114,10 @@ impl Executor {
             match input.settle() {
                 Ok(skipped) => left += skipped,
                 Err(error) => {
-                    let what = format!("left its message, which cannot be skipped: {error}");
-                    self.fault = self.current.map(|step| self.failure(step, &what));
+                    let port = &input.port;
+                    let error =
+                        format!("left a message on input `{port}` that cannot be skipped: {error}");
+                    self.fault = Some(RunError { node: slot.name.clone(), error });
                     return;
                 }
             }
@@ -178,7 +194,7 @@ impl Executor {
         for index in slot.triggers.clone() {
             let Some(message) = self.inputs[index].handle.peek() else { continue };
             if earliest.is_none_or(|(_, stamp_ns)| message.stamp_ns < stamp_ns) {
-                earliest = Some((Step { node, cause: Cause::Input(index) }, message.stamp_ns));
+                earliest = Some((Step::input(node, index), message.stamp_ns));
             }
         }
         earliest
@@ -189,7 +205,7 @@ impl Executor {
     /// that completed the set.
     fn satisfy(&mut self, node: usize) -> Option<(Step, u64)> {
         let slot = &self.nodes[node];
-        let step = Step { node, cause: Cause::Condition };
+        let step = Step::condition(node);
         let inputs = &mut self.inputs[slot.triggers.clone()];
         match matched(inputs) {
             Ok((stamp_ns, skipped)) => {
@@ -214,15 +230,16 @@ impl Executor {
             return None;
         }
         let Due { index, due_ns, skipped } = self.timers.take_due(now_ns)?;
-        let node = self.timer_slots[index].node;
-        self.nodes[node].record.count(node_counter::TIMER_SKIPPED, skipped);
-        Some(Step { node, cause: Cause::Timer { index, due_ns } })
+        let timer = &mut self.timer_slots[index];
+        timer.due_ns = due_ns;
+        self.nodes[timer.node].record.count(node_counter::TIMER_SKIPPED, skipped);
+        Some(Step::timer(timer.node, index))
     }
 
     /// The lockstep whose command has arrived.
     fn next_lockstep(&mut self) -> Option<Step> {
         for (index, lockstep) in self.locksteps.iter_mut().enumerate() {
-            let step = Step { node: lockstep.node, cause: Cause::Lockstep(index) };
+            let step = Step::lockstep(lockstep.node, index);
             match lockstep.is_due() {
                 // One release per answer: the execution says what the lockstep waits for next.
                 Ok(true) => return Some(step),

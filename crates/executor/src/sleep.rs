@@ -55,6 +55,7 @@ impl Executor {
     /// Sleeps until something arrives, a timer is due, or the executor is stopped; returns at once
     /// when something arrived meanwhile. May return without a reason.
     pub(crate) fn sleep(&mut self) {
+        self.mark_idle();
         self.participant.announce_idle();
         let timeout = match (self.clock, self.timers.next_ns()) {
             (Clock::Wall, Some(next_ns)) => {
@@ -64,6 +65,18 @@ impl Executor {
         };
         let doorbell = self.doorbell.clone();
         doorbell.sleep(timeout, || self.arm() || self.remote.is_stopped());
+    }
+
+    /// Shows that nothing is to be done for anything that has arrived: what time has released is
+    /// done, too, and what is left waits for counterparts.
+    fn mark_idle(&self) {
+        if let Some(clock) = &self.clock_input {
+            clock.handle().mark_processed();
+        }
+        let waiting = self.inputs.iter().filter(|input| input.purpose == Purpose::Condition);
+        waiting
+            .filter(|input| input.handle.is_ready())
+            .for_each(|input| input.handle.mark_waiting());
     }
 
     /// Asks the publishers of all inputs that have been served to ring again. True when a message

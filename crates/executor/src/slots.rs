@@ -10,6 +10,7 @@ use crossdock_graph::{InputPlan, NodePlan, TimerPlan};
 use crate::node::Node;
 use crate::origin::{self, Beginning, NO_ORIGIN, Origin};
 use crate::record::{ChainRecord, NodeRecord};
+use crate::step::Step;
 
 /// A node and what surrounds it.
 pub(crate) struct NodeSlot {
@@ -23,6 +24,8 @@ pub(crate) struct NodeSlot {
     pub(crate) only_trigger: Option<usize>,
     /// Whether it runs only when all of these hold messages of one stamp.
     pub(crate) has_condition: bool,
+    /// In a chain: the step that its outputs lead to, if there is only one and it needs no choice.
+    pub(crate) follower: Option<Step>,
     /// Its outputs that lead to nodes of this executor.
     pub(crate) outputs: Box<[Output]>,
     /// Its outputs on which measured spans end.
@@ -152,10 +155,12 @@ pub(crate) struct TimerSlot {
     pub(crate) node: usize,
     pub(crate) name: String,
     pub(crate) period_ns: u64,
+    /// When it fired last, or rather was due to, ns.
+    pub(crate) due_ns: u64,
 }
 
 impl TimerSlot {
     pub(crate) fn new(node: usize, plan: &TimerPlan) -> Self {
-        Self { node, name: plan.name.clone(), period_ns: plan.period_ns }
+        Self { node, name: plan.name.clone(), period_ns: plan.period_ns, due_ns: 0 }
     }
 }

@@ -158,6 +158,37 @@ fn one_chain_and_a_process_for_each_node_give_the_same_payloads() {
 }
 
 #[test]
+fn a_closed_loop_in_lockstep_runs_the_same_in_one_chain_and_in_several_processes() {
+    let graph = Graph::from_yaml(
+        "loop",
+        b"crossdock: 1
+name: loop
+nodes:
+  simulator: { package: probe, type: simulator, inputs: { command: /command },
+               outputs: { out: /image }, lockstep: { timer: step, command: command },
+               parameters: { steps: 200 } }
+  first: { package: probe, type: relay, inputs: { in: /image }, outputs: { out: /lane },
+           parameters: { add: 0.25 } }
+  second: { package: probe, type: relay, inputs: { in: /lane }, outputs: { out: /command },
+            parameters: { add: 0.5 } }
+",
+    )
+    .expect("a graph");
+    let logs = [Mapping::one_chain_per_package(&graph), Mapping::one_process_per_node(&graph)];
+    let logs = logs.map(|mapping| {
+        let plan = checked(&graph, &mapping, support::SIMULATED);
+        let folder = Folder::new(&format!("loop_{}", plan.processes.len()));
+        let mut processes = start(&plan, &folder);
+        let finished = ProcessEvent::Finished { reason: "200 steps".to_owned() };
+        assert_eq!(event(&mut processes[0]), finished);
+        stop(processes);
+        ["simulator", "first", "second"].map(|node| folder.read(node))
+    });
+    assert_eq!(logs[0], logs[1]);
+    assert!(logs[0][0].ends_with("simulator:201 after Some(200.75)\n"), "{}", logs[0][0]);
+}
+
+#[test]
 fn a_failing_node_is_reported_and_ends_its_process() {
     let graph = Graph::from_yaml(
         "failing",

@@ -465,7 +465,10 @@ fn base_name(file: &str) -> &str {
 /// Names stay far below the limit so that a number can be added.
 fn shortened(name: &str) -> String {
     const CHARS_MAX: usize = 200;
-    name.chars().take(CHARS_MAX).collect::<String>().trim_end_matches(['/', '_']).to_owned()
+    match name.char_indices().nth(CHARS_MAX) {
+        None => name.to_owned(),
+        Some((end, _)) => name[..end].trim_end_matches(['/', '_']).to_owned(),
+    }
 }
 
 /// Names given so far, each with the number to try next behind it.
@@ -473,13 +476,12 @@ type Taken = BTreeMap<String, u32>;
 
 /// The name, with a number behind it if it is taken.
 fn unique(name: &str, taken: &mut Taken) -> String {
-    let name = if name.is_empty() { "unnamed" } else { name };
     let mut candidate = name.to_owned();
     let mut number = taken.get(name).copied().unwrap_or(1);
     // Ends: the number grows, and only finitely many names are taken.
     while taken.contains_key(&candidate) {
         number += 1;
-        candidate = format!("{name}_{number}");
+        candidate = format!("{}_{number}", name.trim_end_matches('_'));
     }
     taken.insert(name.to_owned(), number);
     taken.entry(candidate.clone()).or_insert(1);
@@ -496,9 +498,9 @@ fn valid_token(token: &str, prefix: &str) -> String {
         }
     }
     match valid.chars().next() {
-        None => prefix.to_owned(),
+        _ if valid.trim_matches('_').is_empty() => prefix.to_owned(),
         Some(first) if first.is_ascii_digit() => format!("{prefix}_{valid}"),
-        Some(_) => valid,
+        _ => valid,
     }
 }
 

@@ -19,9 +19,12 @@ mod mapping_file;
 mod model;
 mod names;
 mod parameters;
+mod picture;
 mod plan;
 mod read;
 mod scalar;
+#[cfg(test)]
+mod schema_tests;
 mod source;
 mod value;
 mod violation;
@@ -41,6 +44,7 @@ pub use model::{
     GraphTimer, GraphTopic, Lockstep, Period, Qos, QosRequest, Reliability, Same,
 };
 pub use parameters::ParameterOverrides;
+pub use picture::Picture;
 pub use plan::{
     ExecutorPlan, ExpectedConnections, InputPlan, NodePlan, OutputPlan, Pacing, Plan,
     PortReference, ProcessPlan, Route, Routes, Time, TimerPlan, TopicPlan,

@@ -287,16 +287,18 @@ impl Period {
     /// Nanoseconds from one time to the next, rounded; `None` outside 1 us to 1 day.
     #[must_use]
     pub fn period_ns(self) -> Option<u64> {
-        /// One microsecond: no timer of this operating system is finer.
-        const PERIOD_NS_MIN: f64 = 1e3;
-        /// One day.
-        const PERIOD_NS_MAX: f64 = 86_400e9;
         let period_ns = match self {
             Self::RateHz(rate_hz) => 1e9 / rate_hz,
             Self::PeriodMs(period_ms) => period_ms * 1e6,
         };
-        (PERIOD_NS_MIN..=PERIOD_NS_MAX).contains(&period_ns).then(|| period_ns.round() as u64)
+        // Out of range and NaN become 0 or the largest integer, which are no periods.
+        Some(period_ns.round() as u64).filter(|period_ns| is_period(*period_ns))
     }
+}
+
+/// Whether a timer can have this period: 1 us (no timer of an operating system is finer) to 1 day.
+pub(crate) fn is_period(period_ns: u64) -> bool {
+    (1_000..=86_400_000_000_000).contains(&period_ns)
 }
 
 /// Simulated time without real-time pacing: the timer fires when the message on the input stamped

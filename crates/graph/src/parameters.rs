@@ -203,7 +203,7 @@ impl Graph {
         interfaces: &Interfaces,
         name: &str,
         text: &str,
-    ) -> Result<Self, Violation> {
+    ) -> Result<Self, Vec<Violation>> {
         let violation = |message: String, advice: String| {
             Violation::placed(ViolationKind::Argument, "", None, message, advice)
         };
@@ -212,7 +212,7 @@ impl Graph {
             let near = did_you_mean(name, known.iter().copied());
             let message = format!("graph `{}` has no argument `{name}`", self.name);
             let has = format!("its arguments are: {}", crate::names::listed(known));
-            return Err(violation(message, if near.is_empty() { has } else { near }));
+            return Err(vec![violation(message, if near.is_empty() { has } else { near })]);
         };
         let parameter = &argument.parameter;
         let default = self.node(&argument.node).and_then(|node| {
@@ -223,14 +223,14 @@ impl Graph {
             let node = &argument.node;
             let message = format!("argument `{name}` sets `{parameter}`, which no node has");
             let advice = format!("check `{node}` and `{parameter}` in the graph's `arguments`");
-            return Err(violation(message, advice).for_node(node));
+            return Err(vec![violation(message, advice).for_node(node)]);
         };
         let wanted = default.parameter_type();
         let Some(value) = from_text(text, wanted) else {
             let shown: String = text.chars().take(60).collect();
             let message = format!("argument `{name}` must be of type {wanted}, not `{shown}`");
             let advice = format!("write it like `--{name} {}`", example(wanted));
-            return Err(violation(message, advice).for_node(&argument.node));
+            return Err(vec![violation(message, advice).for_node(&argument.node)]);
         };
         let mut graph = self.clone();
         for node in graph.nodes.iter_mut().filter(|node| node.name == argument.node) {

@@ -137,7 +137,7 @@ impl Text<'_> {
                 if !line.is_empty() {
                     line.push(' ');
                 }
-                line.extend(word.chars().filter(|c| !c.is_control()));
+                line.extend(word.chars().filter(|c| !is_escaped(*c)));
             }
             self.line(indent, &format!("# {line}"));
         }
@@ -293,7 +293,8 @@ fn quoted(text: &str) -> String {
 /// Characters that YAML does not take as they are, or that a reader would not see.
 fn is_escaped(c: char) -> bool {
     c.is_control()
-        || matches!(c, '\u{85}' | '\u{a0}' | '\u{2028}' | '\u{2029}' | '\u{feff}')
+        || matches!(c, '\u{a0}' | '\u{2028}' | '\u{2029}' | '\u{200b}'..='\u{200f}' | '\u{feff}')
+        || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
         || (u32::from(c) & 0xfffe) == 0xfffe
 }
 

@@ -1,11 +1,13 @@
 //! The rules between graph, mapping and descriptions, each broken once.
 
+#![allow(clippy::unwrap_used)]
+
 mod support;
 
 use crossdock_graph::{
     BinaryInterface, ExecutorMode, Graph, InputTopic, Interfaces, MappedExecutor, MappedProcess,
-    Mapping, Pacing, PackageInterface, ParameterOverrides, ParameterValue, Plan, Route, RunOptions,
-    Source, Time, Violation, ViolationKind, check,
+    Mapping, Pacing, PackageInterface, ParameterOverrides, ParameterValue, Picture, Plan, Route,
+    RunOptions, Source, Time, Violation, ViolationKind, check,
 };
 use support::*;
 
@@ -277,8 +279,9 @@ fn conditions_locksteps_chains_and_arguments_are_checked() {
 #[test]
 fn nodes_are_mapped_once_and_only_those_of_the_graph() {
     let graph = course();
-    let text = b"crossdock: 1\nprocesses:\n  one:\n    executors:\n      - { mode: chain, nodes: [simulator, blur, blurr, simulator] }\n";
-    let mapping = Mapping::from_yaml("m.yaml", text).unwrap();
+    let text = "crossdock: 1\nprocesses:\n  one:\n    executors:\n      \
+                - { mode: chain, nodes: [simulator, blur, blurr, simulator] }\n";
+    let mapping = Mapping::from_yaml("m.yaml", text.as_bytes()).unwrap();
     let violations = check(&graph, &mapping, &interfaces(), &RunOptions::PLAIN).unwrap_err();
     let v = only(&violations, ViolationKind::UnknownNode);
     assert_eq!((v.file.as_str(), v.place.unwrap().line), ("m.yaml", 5));
@@ -375,9 +378,9 @@ fn parameter_files_and_arguments_override_and_are_pointed_at() {
 
     let graph = course().with_argument(&interfaces(), "laps", "5").unwrap();
     assert_eq!(graph.node("simulator").unwrap().parameters["laps"], ParameterValue::Integer(5));
-    let v = course().with_argument(&interfaces(), "laps", "many").unwrap_err();
+    let v = &course().with_argument(&interfaces(), "laps", "many").unwrap_err()[0];
     assert!(v.message.contains("must be of type integer, not `many`"), "{v}");
-    let v = course().with_argument(&interfaces(), "lap", "5").unwrap_err();
+    let v = &course().with_argument(&interfaces(), "lap", "5").unwrap_err()[0];
     assert!(v.advice.contains("did you mean `laps`?"), "{v}");
 }
 
@@ -433,4 +436,41 @@ fn nodes_run_in_the_order_of_the_mapping_where_triggers_allow() {
         "control",
     ];
     assert_eq!(names, wanted);
+}
+
+#[test]
+fn a_description_that_cannot_be_is_refused() {
+    let mut wrong = interfaces();
+    let simulator = &mut wrong.binaries[0].packages[0].nodes[0];
+    simulator.timers[0].period_ns = Some(0);
+    simulator.outputs[0].qos.depth = Some(0);
+    simulator.parameters[0].default = ParameterValue::Double(f64::INFINITY);
+    let graph = course();
+    let mapping = Mapping::one_chain_per_package(&graph);
+    let violations = check(&graph, &mapping, &wrong, &RunOptions::PLAIN).unwrap_err();
+    assert!(only(&violations, ViolationKind::Timer).advice.contains("package `autorace`"));
+    assert_eq!(violations.iter().filter(|v| v.kind == ViolationKind::OutOfRange).count(), 2);
+}
+
+#[test]
+fn a_graph_as_large_as_allowed_is_checked_and_drawn() {
+    // Two hubs with as many ports as a graph may have: work that grew with pairs of ports would
+    // not end within the patience of a test run.
+    let nodes: String = (0..2000)
+        .map(|n| {
+            let reads: String = (0..4).map(|t| format!("i{t}: /hub_{}, ", (n + t) % 40)).collect();
+            format!(
+                "  n{n}:\n    package: p\n    type: t\n    inputs: {{ {reads} a: /a }}\n    \
+                 outputs: {{ b: /b, o: /hub_{} }}\n",
+                n % 37
+            )
+        })
+        .collect();
+    let text = format!("crossdock: 1\nname: hubs\nnodes:\n{nodes}");
+    let graph = Graph::from_yaml("hubs", text.as_bytes()).unwrap();
+    let mapping = Mapping::one_process_per_node(&graph);
+    let violations = check(&graph, &mapping, &Interfaces::default(), &RunOptions::PLAIN);
+    assert!(!violations.unwrap_err().is_empty());
+    let picture = Picture { graph: &graph, mapping: Some(&mapping), interfaces: None };
+    assert!(picture.to_svg().len() > 100_000);
 }

@@ -6,6 +6,29 @@
 //!   a user's build script.
 //! * [`block`] reads and builds messages in place, safely even when another process still writes.
 //!
+//! ```
+//! use crossdock_msg::types::std_msgs::Header;
+//! use crossdock_msg::{Block, BlockMut, CdrBuffer, Extra, FlatBuffer, Message};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let extra = Extra::none().text("camera".len());
+//! let mut memory = FlatBuffer::with_bytes(Header::ROOT_BYTES + extra.total());
+//! let mut used = 0;
+//! let mut header = Header::builder(BlockMut::new(memory.as_mut_slice(), &mut used));
+//! header.stamp().set_sec(7);
+//! header.set_frame_id("camera")?;
+//!
+//! let header = Header::view(Block::new(&memory.as_slice()[..used]))?;
+//! assert_eq!(header.stamp().sec(), 7);
+//! assert_eq!(header.frame_id()?, b"camera");
+//!
+//! let mut cdr = CdrBuffer::new();
+//! Header::encode_cdr(header, &mut cdr)?;
+//! assert_eq!(cdr.as_bytes().len(), 4 + 8 + 4 + 7);
+//! # Ok(())
+//! # }
+//! ```
+//!
 //! The crate is pure: it opens no device, no socket and no shared memory, and knows no topic. Only
 //! `block` holds unsafe code.
 

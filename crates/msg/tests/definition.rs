@@ -107,6 +107,8 @@ fn merged_text_resolves_with_and_without_msg_in_its_names() {
     let schema = Schema::parse("my_msgs/My", &text).unwrap();
     assert_eq!(schema.type_name(), "my_msgs/msg/My");
     assert_eq!(schema.stamp_offset(), Some(0));
+    let headed = format!("{separator}\nMSG: my_msgs/My\n{text}");
+    assert_eq!(Schema::parse("my_msgs/My", &headed).unwrap().type_hash(), schema.type_hash());
     let wrong = text.replace("MSG: std_msgs", "IDL: std_msgs");
     let error = Schema::parse("my_msgs/My", &wrong).unwrap_err().to_string();
     assert!(error.contains("my_msgs/msg/My:4:1: expected `MSG: package/Name`"), "{error}");

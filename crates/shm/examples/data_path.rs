@@ -1,6 +1,8 @@
-//! Prints what the data path costs on this machine, to be compared with an earlier run on the same machine.
+//! Prints what the data path costs on this machine, to be compared with an earlier run on the same
+//! machine.
 //!
-//! `cargo run --release -p crossdock-shm --example data_path`. Not a test: figures from a shared machine are ratios.
+//! `cargo run --release -p crossdock-shm --example data_path`. Not a test: figures from a shared
+//! machine are ratios.
 #![allow(clippy::print_stdout, clippy::unwrap_used)]
 
 #[path = "../tests/common/mod.rs"]
@@ -113,8 +115,8 @@ fn armed_sleepers(count: usize) {
     costs.sort_unstable();
     let counters = publisher.counters();
     println!(
-        "publish, {count:3} armed sleepers in one process                p50 {:8} ns   max {:8} ns   \
-         ({} woken, {} relayed)",
+        "publish, {count:3} armed sleepers in one process                p50 {:8} ns   max {:8} \
+         ns   ({} woken, {} relayed)",
         costs[20], costs[39], counters.wakes, counters.relayed
     );
     stop.store(true, Ordering::Relaxed);

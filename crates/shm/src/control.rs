@@ -1,8 +1,8 @@
 //! The half of a publisher that the control thread uses: who comes, who goes, which segments exist.
 //!
-//! It must not know sockets: descriptors and plain numbers go in and out, the control plane carries them. The
-//! publisher's own thread learns of changes through an inbox (protocol rule P1) and never waits for a lock
-//! here, except when it makes a new segment or a change is waiting for it.
+//! It must not know sockets: descriptors and plain numbers go in and out, the control plane carries
+//! them. The publisher's own thread learns of changes through an inbox (protocol rule P1) and never
+//! waits for a lock here, except when it makes a new segment or a change is waiting for it.
 
 use crate::futex;
 use crate::memory::{MapRef, OwnMemory};
@@ -56,7 +56,8 @@ impl RingGeometry {
     }
 }
 
-/// Where a triggering subscriber is woken. All numbers come from the peer and are checked by `attach`.
+/// Where a triggering subscriber is woken. All numbers come from the peer and are checked by
+/// `attach`.
 #[derive(Clone, Debug)]
 pub struct WakeTarget {
     /// What the subscribing process shares with this one.
@@ -125,7 +126,8 @@ pub enum AttachError {
     },
     /// The peer named a place that does not exist.
     #[error(
-        "peer `{peer}` of publisher `{publisher}` names {what} {value}, allowed is less than {limit}"
+        "peer `{peer}` of publisher `{publisher}` names {what} {value}, allowed is less than \
+         {limit}"
     )]
     OutOfRange {
         /// The publisher's label.
@@ -171,8 +173,8 @@ pub(crate) struct Peer {
     pub(crate) wake: Option<WakeTarget>,
 }
 
-/// What the control thread leaves in the inbox. A peer that goes before the publisher's thread has looked
-/// takes its body out again, so that an idle publisher keeps nothing of it.
+/// What the control thread leaves in the inbox. A peer that goes before the publisher's thread has
+/// looked takes its body out again, so that an idle publisher keeps nothing of it.
 #[derive(Debug)]
 pub(crate) enum Note {
     Attach(u32, Arc<Mutex<Option<Box<Peer>>>>),
@@ -275,8 +277,8 @@ impl RingControl {
         self.published.load(Ordering::Acquire)
     }
 
-    /// Called (once, before the first peer) with what wakes the control thread: a new segment has to be sent
-    /// to peers. It is called on the publisher's thread and must not block.
+    /// Called (once, before the first peer) with what wakes the control thread: a new segment has
+    /// to be sent to peers. It is called on the publisher's thread and must not block.
     pub fn set_notifier(&self, notifier: impl Fn() + Send + Sync + 'static) {
         let _ = self.notifier.set(Box::new(notifier));
     }
@@ -329,8 +331,8 @@ impl RingControl {
             }
         };
         let label: Arc<str> = config.label.into();
-        // Counts from what was surely published before; the publisher's thread sees the note before it evicts
-        // anything newer, or finds it behind its next fence.
+        // Counts from what was surely published before; the publisher's thread sees the note before
+        // it evicts anything newer, or finds it behind its next fence.
         let joined_at_least = self.published() + 1;
         let body = Arc::new(Mutex::new(Some(Box::new(Peer {
             label: label.clone(),
@@ -357,8 +359,8 @@ impl RingControl {
         Ok(Attached { peer, start, joined, segments })
     }
 
-    /// Lets a peer go: it is dead, or it has said that it holds nothing any more. Its holds and its cursor
-    /// count no longer. Unknown numbers are ignored.
+    /// Lets a peer go: it is dead, or it has said that it holds nothing any more. Its holds and its
+    /// cursor count no longer. Unknown numbers are ignored.
     ///
     /// Any thread but the publisher's; takes a lock; one system call if the publisher is blocked.
     pub fn detach(&self, peer: u32) {
@@ -401,8 +403,9 @@ impl RingControl {
         (0..table.segments.len()).map(|place| segment_fd(&table, place)).collect()
     }
 
-    /// Which peers have not acknowledged which segments: what the control thread has to send after a
-    /// notification. The list repeats until `acknowledge` is called; the caller remembers what it sent.
+    /// Which peers have not acknowledged which segments: what the control thread has to send after
+    /// a notification. The list repeats until `acknowledge` is called; the caller remembers what it
+    /// sent.
     pub fn unacknowledged(&self) -> Vec<(u32, u32)> {
         let table = lock(&self.table);
         let count = table.segments.len() as u32;

@@ -1,7 +1,9 @@
-//! The doorbell of one executor: which inputs have something, and sleep on one futex word until one has.
+//! The doorbell of one executor: which inputs have something, and sleep on one futex word until one
+//! has.
 //!
 //! Rules B1..B5 in `protocol`; why there is one word and who may write it is argued there and in
-//! docs/decisions/0001-doorbell-memory.md. It must not know publishers: peers are pair memories that join.
+//! docs/decisions/0001-doorbell-memory.md. It must not know publishers: peers are pair memories
+//! that join.
 
 use crate::fork::ForkMark;
 use crate::futex::{self, Waited};
@@ -20,7 +22,8 @@ const SPINS_PER_CLOCK: usize = 64;
 /// How an executor waits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DoorbellOptions {
-    /// How long it looks before it sleeps; zero (the default) saves the processor, a few µs save a wake-up.
+    /// How long it looks before it sleeps; zero (the default) saves the processor, a few µs save a
+    /// wake-up.
     pub spin: Duration,
 }
 
@@ -87,10 +90,11 @@ pub struct JoinedPair {
 pub struct DoorbellControl(Arc<Shared>);
 
 impl DoorbellControl {
-    /// Lets the publishers of one peer process ring this doorbell. Called again for the same pair, it answers the
-    /// same line.
+    /// Lets the publishers of one peer process ring this doorbell. Called again for the same pair,
+    /// it answers the same line.
     ///
-    /// Takes a lock, allocates. The executor looks at the line from its next drain on, which this call causes.
+    /// Takes a lock, allocates. The executor looks at the line from its next drain on, which this
+    /// call causes.
     pub fn join(&self, pair: &PairMemory) -> Result<JoinedPair, AllocateError> {
         let shared = &*self.0;
         let mut joined = lock(&shared.joined);
@@ -138,8 +142,9 @@ impl DoorbellControl {
         }
     }
 
-    /// Longest single sleep; `None` (the start): no limit. Set it when a peer of another user may trigger this
-    /// process: such a peer could take wake-ups away from others (decision record 0001), and this bounds the delay.
+    /// Longest single sleep; `None` (the start): no limit. Set it when a peer of another user may
+    /// trigger this process: such a peer could take wake-ups away from others (decision record
+    /// 0001), and this bounds the delay.
     pub fn set_recheck(&self, interval: Option<Duration>) {
         let ns =
             interval.map_or(0, |interval| u64::try_from(interval.as_nanos()).unwrap_or(u64::MAX));
@@ -181,9 +186,11 @@ impl Doorbell {
         DoorbellControl(self.shared.clone())
     }
 
-    /// Calls `each` with every input that rang since the last call (B3). A hint: an input may have nothing.
+    /// Calls `each` with every input that rang since the last call (B3). A hint: an input may have
+    /// nothing.
     ///
-    /// No lock, no system call; allocates and frees only when a peer process came or went. `each` must not drain.
+    /// No lock, no system call; allocates and frees only when a peer process came or went. `each`
+    /// must not drain.
     #[inline]
     pub fn drain(&self, mut each: impl FnMut(u16)) {
         if self.shared.fork.in_child() {
@@ -225,8 +232,9 @@ impl Doorbell {
 
     /// Sleeps until somebody rings, at most `timeout` (`None`: as long as nothing happens).
     ///
-    /// `arm` is called first: it arms every input that may have become empty since the last sleep and answers
-    /// whether any has something (`RingSubscriber::arm`). One system call, none if something is there.
+    /// `arm` is called first: it arms every input that may have become empty since the last sleep
+    /// and answers whether any has something (`RingSubscriber::arm`). One system call, none if
+    /// something is there.
     pub fn sleep(&self, timeout: Option<Duration>, arm: impl FnOnce() -> bool) -> Woken {
         if self.shared.fork.in_child() || arm() {
             return Woken::Ready;

@@ -1,21 +1,30 @@
 //! What the samples of one subscriber stand on: its hold words and the mappings of the payload.
 //!
-//! A sample must outlive its subscriber and its publisher, yet taking one must cost no reference count (two
-//! read-modify-writes per message). So the hold word itself is the reference:
-//! 1. While a hold word is not 0, somebody owns the home: the subscriber, or after it the `LEFT_BEHIND` list.
-//! 2. A subscriber that goes while samples exist puts its home on that list first, then sets `closed`.
-//! 3. Dropping a sample clears its hold word as its last access to the home. If it saw `closed` before,
-//!    it clears the word under the list's lock and gives the home back if it was the last sample.
-//! 4. If `closed` was set between that look and the store, the home stays on the list until the next sweep:
-//!    whenever a subscriber comes or goes, or when `sweep` is called.
+//! A sample must outlive its subscriber and its publisher, yet taking one must cost no reference
+//! count (two read-modify-writes per message). So the hold word itself is the reference:
+//! 1. While a hold word is not 0, somebody owns the home: the subscriber, or after it the
+//!    `LEFT_BEHIND` list.
+//! 2. A subscriber that goes while samples exist puts its home on that list first, then sets
+//!    `closed`.
+//! 3. Dropping a sample clears its hold word as its last access to the home. If it saw `closed`
+//!    before, it clears the word under the list's lock and gives the home back if it was the last
+//!    sample.
+//! 4. If `closed` was set between that look and the store, the home stays on the list until the
+//!    next sweep: whenever a subscriber comes or goes, or when `sweep` is called.
+//!
+//! 5. What a sample says of its message lies beside its hold word in private memory (`Entry`), so
+//!    that a sample is one pointer. An entry is written by the subscriber's thread while its hold
+//!    word is 0 or its own, and read by the sample's owner while it is not 0.
 //!
 //! It must not know rings.
 
+use crate::descriptor::Meta;
 use crate::fork::ForkMark;
 use crate::memory::Mapping;
 use crate::pool::Chunk;
-use crate::protocol::Conn;
+use crate::protocol::{Conn, HOLDS_MAX};
 use crate::tables::{ConnLease, lock};
+use std::cell::UnsafeCell;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
@@ -34,21 +43,39 @@ enum Holds {
     Local(Box<Conn>),
 }
 
+/// What one sample says of its message. Two cache lines: samples of one subscriber may live on
+/// several threads.
+#[repr(align(128))]
+#[derive(Debug)]
+pub(crate) struct Entry {
+    home: NonNull<Home>,
+    hold: NonNull<AtomicU64>,
+    pub(crate) payload: NonNull<u8>,
+    pub(crate) seq: u64,
+    pub(crate) meta: Meta,
+}
+
 /// The hold words of one subscriber and the mappings that its samples point into.
 #[derive(Debug)]
 pub(crate) struct Home {
     holds: Holds,
+    entries: [UnsafeCell<Entry>; HOLDS_MAX],
     segments: [OnceLock<Arc<Mapping>>; SEGMENTS_MAX],
     closed: AtomicBool,
     fork: ForkMark,
 }
 
+// SAFETY: the entries follow rule 5; everything else is atomic, locked, or constant.
+unsafe impl Send for Home {}
+// SAFETY: as above.
+unsafe impl Sync for Home {}
+
 static LEFT_BEHIND: Mutex<Vec<Arc<Home>>> = Mutex::new(Vec::new());
 
 /// Gives back the memory of subscribers that are gone and whose last sample is gone too.
 ///
-/// Happens by itself whenever a subscriber comes or goes; a control thread may call it after it was woken.
-/// Any thread; takes a lock.
+/// Happens by itself whenever a subscriber comes or goes; a control thread may call it after it was
+/// woken. Any thread; takes a lock.
 pub fn sweep() {
     let mut left = lock(&LEFT_BEHIND);
     let mut free: Vec<Arc<Home>> = Vec::new();
@@ -76,12 +103,38 @@ impl Home {
     }
 
     fn new(holds: Holds) -> Arc<Self> {
-        Arc::new(Home {
-            holds,
-            segments: std::array::from_fn(|_| OnceLock::new()),
-            closed: AtomicBool::new(false),
-            fork: ForkMark::new(),
+        Arc::new_cyclic(|home: &std::sync::Weak<Home>| {
+            // The address is the home's own, which does not move; nobody looks through it before it
+            // is made.
+            let home = NonNull::new(home.as_ptr().cast_mut()).unwrap_or(NonNull::dangling());
+            let conn: &Conn = match &holds {
+                Holds::Ring(lease) => lease.conn(),
+                Holds::Local(conn) => conn,
+            };
+            let entries = std::array::from_fn(|index| {
+                UnsafeCell::new(Entry {
+                    home,
+                    hold: NonNull::from(&conn.hold[index]),
+                    payload: NonNull::dangling(),
+                    seq: 0,
+                    meta: Meta::default(),
+                })
+            });
+            Home {
+                entries,
+                segments: std::array::from_fn(|_| OnceLock::new()),
+                closed: AtomicBool::new(false),
+                fork: ForkMark::new(),
+                holds,
+            }
         })
+    }
+
+    /// Rule 5: the entry of hold word `index`, which the caller has just set, to be written.
+    #[inline(always)]
+    pub(crate) fn entry(&self, index: usize) -> NonNull<Entry> {
+        // SAFETY: the address of a cell in an array is never null.
+        unsafe { NonNull::new_unchecked(self.entries[index].get()) }
     }
 
     #[inline(always)]
@@ -100,6 +153,11 @@ impl Home {
     /// Adds a segment; false if its place is taken or does not exist.
     pub(crate) fn add_segment(&self, index: usize, mapping: Arc<Mapping>) -> bool {
         self.segments.get(index).is_some_and(|place| place.set(mapping).is_ok())
+    }
+
+    /// Is this segment mapped?
+    pub(crate) fn has_segment(&self, index: usize) -> bool {
+        self.segments.get(index).is_some_and(|place| place.get().is_some())
     }
 
     /// Address of a payload, if it lies inside a known segment and is aligned.
@@ -129,18 +187,34 @@ impl Home {
         sweep();
     }
 
-    /// Rule 3: the sample that used `hold` goes.
+    /// The home of an entry whose hold word is not 0.
     ///
     /// # Safety
-    /// `home` is the home that `hold` belongs to, `hold` is not 0 and belongs to the caller alone.
+    /// The entry's hold word is not 0 and belongs to the caller alone, for as long as the answer is
+    /// used.
+    #[inline(always)]
+    pub(crate) unsafe fn of<'a>(entry: NonNull<Entry>) -> &'a Home {
+        // SAFETY: rule 1: the hold word is not 0, so the home and its entries are alive.
+        let home = unsafe { (*entry.as_ptr()).home };
+        // SAFETY: as above; homes are only shared.
+        unsafe { home.as_ref() }
+    }
+
+    /// Rule 3: the sample of `entry` goes.
+    ///
+    /// # Safety
+    /// The entry's hold word is not 0 and belongs to the caller alone, who does not use either any
+    /// more.
     #[inline]
-    pub(crate) unsafe fn release(home: NonNull<Home>, hold: NonNull<AtomicU64>) {
-        // SAFETY: rule 1: the hold word is not 0, so the home is alive.
-        let home = unsafe { home.as_ref() };
+    pub(crate) unsafe fn release(entry: NonNull<Entry>) {
+        // SAFETY: as the caller promises.
+        let home = unsafe { Self::of(entry) };
         if home.in_child() {
             return;
         }
-        // SAFETY: as above; hold words live in the home's memory.
+        // SAFETY: rule 1, as above.
+        let hold = unsafe { (*entry.as_ptr()).hold };
+        // SAFETY: hold words live in memory that the home owns.
         let hold = unsafe { hold.as_ref() };
         // Acquire pairs with the Release in `close`.
         if home.closed.load(Ordering::Acquire) {

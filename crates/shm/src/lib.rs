@@ -1,7 +1,8 @@
-//! Host topics: one ring of descriptors per publisher in sealed shared memory, and doorbells to sleep on.
+//! Host topics: one ring of descriptors per publisher in sealed shared memory, and doorbells to
+//! sleep on.
 //!
-//! This crate moves bytes. It knows no message type, and labels and names are opaque to it. The protocol
-//! and its rules are in [`protocol`].
+//! This crate moves bytes. It knows no message type, and labels and names are opaque to it. The
+//! protocol and its rules are in [`protocol`].
 
 #[cfg(not(loom))]
 pub mod board;

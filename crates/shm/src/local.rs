@@ -1,8 +1,9 @@
 //! Messages between a publisher and a subscriber on the same thread, past the ring.
 //!
-//! The publisher pushes descriptors into a bounded queue, the subscriber pops them and holds the chunk with a
-//! hold word that the publisher's scan looks at, as for any other subscriber. Everything but the hold words
-//! belongs to one thread, and each access checks that. It must not know executors.
+//! The publisher pushes descriptors into a bounded queue, the subscriber pops them and holds the
+//! chunk with a hold word that the publisher's scan looks at, as for any other subscriber.
+//! Everything but the hold words belongs to one thread, and each access checks that. It must not
+//! know executors.
 
 use crate::descriptor::{Descriptor, Meta};
 use crate::home::Home;
@@ -70,8 +71,8 @@ pub(crate) struct Lane {
     queue: UnsafeCell<Queue>,
 }
 
-// SAFETY: `queue` is only touched through `Lane::queue`, which refuses every thread but the owner; the rest is
-// atomic, locked or constant.
+// SAFETY: `queue` is only touched through `Lane::queue`, which refuses every thread but the owner;
+// the rest is atomic, locked or constant.
 unsafe impl Send for Lane {}
 // SAFETY: as above.
 unsafe impl Sync for Lane {}
@@ -83,13 +84,22 @@ impl Lane {
             thread_token() == self.owner,
             "a local link was used on a thread that did not make it"
         );
-        // SAFETY: this thread is the only one that comes here; `each` is this file's own straight-line code and
-        // does not come here again.
+        // SAFETY: this thread is the only one that comes here; `each` is this file's own
+        // straight-line code and does not come here again.
         each(unsafe { &mut *self.queue.get() })
     }
 
     pub(crate) fn label(&self) -> &str {
         &self.options.label
+    }
+
+    #[cold]
+    fn refusal(&self, forked: bool) -> Box<TakeError> {
+        let (subscriber, holds) = (self.label().to_owned(), self.options.holds);
+        Box::new(match forked {
+            true => TakeError::Forked { subscriber },
+            false => TakeError::AllHoldsInUse { subscriber, holds },
+        })
     }
 
     pub(crate) fn depth(&self) -> usize {
@@ -151,7 +161,8 @@ impl Lane {
 
 /// The subscriber's end of a link: belongs to the thread that made it.
 ///
-/// Taking and publishing over it: no atomic read-modify-write, no fence, no lock, no system call, no allocation.
+/// Taking and publishing over it: no atomic read-modify-write, no fence, no lock, no system call,
+/// no allocation.
 #[derive(Debug)]
 pub struct LocalLink {
     lane: Arc<Lane>,
@@ -195,22 +206,27 @@ impl LocalLink {
 
     /// The oldest message that was not taken.
     #[inline]
-    pub fn take(&self) -> Result<Option<RawSample>, TakeError> {
+    pub fn take(&self) -> Result<Option<RawSample>, Box<TakeError>> {
         let lane = &*self.lane;
         if lane.home.in_child() {
-            return Err(TakeError::Forked { subscriber: lane.label().to_owned() });
+            return Err(lane.refusal(true));
         }
         lane.queue(|queue| {
             let Some((seq, descriptor)) = queue.entries.front() else { return Ok(None) };
-            let Some(hold) = lane.home.conn().free_hold(lane.options.holds) else {
-                let (subscriber, holds) = (lane.label().to_owned(), lane.options.holds);
-                return Err(TakeError::AllHoldsInUse { subscriber, holds });
+            let Some((index, hold)) = lane.home.conn().free_hold(lane.options.holds) else {
+                return Err(lane.refusal(false));
             };
-            hold.store(*seq, crate::sync::Ordering::Release);
-            let sample = RawSample::new(&lane.home, hold, *seq, descriptor);
-            debug_assert!(sample.is_some(), "the publisher's own chunks lie inside its segments");
+            let (seq, meta) = (*seq, descriptor.meta);
+            let Some(payload) = lane.home.payload(descriptor.chunk, meta.len) else {
+                debug_assert!(false, "the publisher's own chunks lie inside its segments");
+                return Ok(None);
+            };
+            hold.store(seq, crate::sync::Ordering::Release);
+            // SAFETY: the word was 0 and is the sample's now; the payload was just found in the
+            // home.
+            let sample = unsafe { RawSample::new(&lane.home, index, seq, payload, meta) };
             queue.entries.pop_front();
-            Ok(sample)
+            Ok(Some(sample))
         })
     }
 

@@ -1,4 +1,5 @@
-//! Shared memory objects: making them, sealing them, believing received ones, and looking into them.
+//! Shared memory objects: making them, sealing them, believing received ones, and looking into
+//! them.
 //!
 //! It must not know what lies inside: ports place their structures with `MapRef` and `MapSlice`.
 
@@ -28,8 +29,8 @@ pub enum CreateMemoryError {
     },
     /// The kernel refused.
     #[error(
-        "shared memory `{label}` of {bytes} bytes: {step} failed ({source}); check the limits on open files, \
-         address space and memory"
+        "shared memory `{label}` of {bytes} bytes: {step} failed ({source}); check the limits on \
+         open files, address space and memory"
     )]
     System {
         /// What the memory is for.
@@ -69,8 +70,8 @@ pub enum OpenMemoryError {
     },
     /// Larger than this process is willing to map.
     #[error(
-        "received memory `{label}` shall be mapped with {wanted} bytes, more than the {limit} allowed; \
-         raise the limit of the topic or ask the peer for less"
+        "received memory `{label}` shall be mapped with {wanted} bytes, more than the {limit} \
+         allowed; raise the limit of the topic or ask the peer for less"
     )]
     TooLarge {
         /// What the memory is for.
@@ -82,7 +83,8 @@ pub enum OpenMemoryError {
     },
     /// Another layout, or not what it claims to be.
     #[error(
-        "received memory `{label}` {found}, this process expects {expected}; use one version on both sides"
+        "received memory `{label}` {found}, this process expects {expected}; use one version on \
+         both sides"
     )]
     Layout {
         /// What the memory is for.
@@ -123,8 +125,8 @@ pub(crate) struct Mapping {
     fork: ForkMark,
 }
 
-// SAFETY: a mapping is an address range; all access to it goes through atomics (`MapRef`) or through ranges
-// whose exclusive or shared use the protocol grants.
+// SAFETY: a mapping is an address range; all access to it goes through atomics (`MapRef`) or
+// through ranges whose exclusive or shared use the protocol grants.
 unsafe impl Send for Mapping {}
 // SAFETY: as above; `&Mapping` gives out addresses only.
 unsafe impl Sync for Mapping {}
@@ -166,8 +168,16 @@ impl Mapping {
         Some(unsafe { self.start.add(offset as usize) })
     }
 
-    /// Makes the pages of a range present now instead of at first touch. Only for the maker of the memory,
-    /// before anybody else uses the range.
+    /// Address of an offset that the caller knows to lie inside: its own pool made it.
+    #[inline(always)]
+    pub(crate) fn own(&self, offset: u64) -> NonNull<u8> {
+        debug_assert!(offset < self.bytes as u64);
+        // SAFETY: the pool cuts its chunks out of this very mapping.
+        unsafe { self.start.add(offset as usize) }
+    }
+
+    /// Makes the pages of a range present now instead of at first touch. Only for the maker of the
+    /// memory, before anybody else uses the range.
     pub(crate) fn prefault(&self, offset: u64, bytes: u64) {
         if bytes == 0 || self.range(offset, bytes).is_none() {
             return;
@@ -181,8 +191,8 @@ impl Mapping {
         for page in (first..end).step_by(PAGE_BYTES) {
             // SAFETY: page < end <= bytes of this mapping.
             let byte = unsafe { self.start.add(page) };
-            // SAFETY: inside a live read-write mapping of which only this thread knows so far; adding 0
-            // changes nothing and makes the page present.
+            // SAFETY: inside a live read-write mapping of which only this thread knows so far;
+            // adding 0 changes nothing and makes the page present.
             let word = unsafe { std::sync::atomic::AtomicU8::from_ptr(byte.as_ptr()) };
             word.fetch_add(0, std::sync::atomic::Ordering::Relaxed);
         }
@@ -195,7 +205,8 @@ impl Drop for Mapping {
             // The range is not ours here: something else may lie there by now.
             return;
         }
-        // SAFETY: made by `new` with this length; whoever uses the range owns a share of this mapping.
+        // SAFETY: made by `new` with this length; whoever uses the range owns a share of this
+        // mapping.
         let _ = unsafe { rustix::mm::munmap(self.start.as_ptr().cast(), self.bytes) };
     }
 }
@@ -203,7 +214,8 @@ impl Drop for Mapping {
 /// Structures that may lie in shared memory.
 ///
 /// # Safety
-/// Every bit pattern is valid, all fields that a peer may write are atomics, and the layout is `repr(C)`.
+/// Every bit pattern is valid, all fields that a peer may write are atomics, and the layout is
+/// `repr(C)`.
 pub(crate) unsafe trait Shared {}
 
 /// One structure in a mapping, which lives as long as this reference to it.
@@ -240,8 +252,8 @@ impl<T: Shared> Deref for MapRef<T> {
     type Target = T;
     #[inline(always)]
     fn deref(&self) -> &T {
-        // SAFETY: inside the mapping and aligned (checked by `new`), alive while `mapping` is; any bit
-        // pattern is a valid `Shared`. Ports check for a forked child before they come here.
+        // SAFETY: inside the mapping and aligned (checked by `new`), alive while `mapping` is; any
+        // bit pattern is a valid `Shared`. Ports check for a forked child before they come here.
         unsafe { self.at.as_ref() }
     }
 }
@@ -305,8 +317,8 @@ fn make_memfd(name: &str) -> Result<OwnedFd, Errno> {
     }
 }
 
-/// A second, read-only open file description; the writable one if /proc is not mounted, which is safe
-/// because the seals forbid every further writable mapping and every change of size.
+/// A second, read-only open file description; the writable one if /proc is not mounted, which is
+/// safe because the seals forbid every further writable mapping and every change of size.
 fn reopen_read_only(fd: OwnedFd) -> OwnedFd {
     use rustix::fd::AsRawFd;
     let path = format!("/proc/self/fd/{}", fd.as_raw_fd());
@@ -375,8 +387,8 @@ pub(crate) enum Access {
     ReadWrite,
 }
 
-/// Maps received memory after checking it: sealed against shrinking (a later access cannot fault), large
-/// enough for `wanted` bytes, and not more than `limit`.
+/// Maps received memory after checking it: sealed against shrinking (a later access cannot fault),
+/// large enough for `wanted` bytes, and not more than `limit`.
 pub(crate) fn map_received(
     label: &str,
     fd: BorrowedFd<'_>,

@@ -1,7 +1,8 @@
 //! The chunks of one publisher: which are in the ring, which have left it, which are free.
 //!
-//! Private memory of the publisher's thread: nothing that a peer can write is read here. It must not know
-//! what a chunk's address is, nor who is connected: holds come in as a list of sequence numbers.
+//! Private memory of the publisher's thread: nothing that a peer can write is read here. It must
+//! not know what a chunk's address is, nor who is connected: holds come in as a list of sequence
+//! numbers.
 
 use std::collections::VecDeque;
 
@@ -14,8 +15,8 @@ pub struct Chunk {
     pub offset: u64,
 }
 
-/// Chunk size from which a chunk is given back as early as possible, so that it is reused while the cache is
-/// still warm; below it, waiting and freeing many with one scan is cheaper.
+/// Chunk size from which a chunk is given back as early as possible, so that it is reused while the
+/// cache is still warm; below it, waiting and freeing many with one scan is cheaper.
 pub const LARGE_BYTES: u64 = 64 << 10;
 
 /// Retired small chunks that one scan at least frees, while fresh memory is left.
@@ -165,6 +166,14 @@ impl Pool {
     /// Chunks in loans.
     pub fn loaned(&self) -> usize {
         self.loaned
+    }
+
+    /// A chunk of the class at `place` that was used before and is free.
+    #[inline(always)]
+    pub fn take_free(&mut self, place: usize) -> Option<Chunk> {
+        let chunk = self.classes[place].take_free();
+        self.loaned += usize::from(chunk.is_some());
+        chunk
     }
 
     /// A chunk of the class at `place`. `scanned`: `reclaim` was just called.

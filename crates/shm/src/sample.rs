@@ -2,90 +2,100 @@
 //!
 //! It must not know whether it came through a ring or through a local link.
 
-use crate::descriptor::{Descriptor, Meta};
-use crate::home::Home;
+use crate::descriptor::Meta;
+use crate::home::{Entry, Home};
 use std::ptr::NonNull;
-use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
 
 /// A message in shared memory, read-only, held until this is dropped.
 ///
-/// Blocking/allocation/threads: `Send`; dropping is one store on any thread (a lock, if the subscriber is gone).
-/// It may outlive its subscriber and its publisher. In a forked child it is inert and empty.
+/// Blocking/allocation/threads: `Send`; dropping is one store on any thread (a lock, if the
+/// subscriber is gone). It may outlive its subscriber and its publisher. In a forked child it is
+/// inert and empty.
 ///
-/// Memory visibility: everything that the publisher wrote before it published is visible. While this lives, a
-/// publisher that keeps the protocol does not write to the payload; one that does not keep it can change
-/// bytes at any time, so whatever is read from here more than once must be checked once.
+/// Memory visibility: everything that the publisher wrote before it published is visible. While
+/// this lives, a publisher that keeps the protocol does not write to the payload; one that does not
+/// keep it can change bytes at any time, so whatever is read from here more than once must be
+/// checked once.
 #[derive(Debug)]
 pub struct RawSample {
-    payload: NonNull<u8>,
-    hold: NonNull<AtomicU64>,
-    home: NonNull<Home>,
-    seq: u64,
-    meta: Meta,
+    entry: NonNull<Entry>,
 }
 
-// SAFETY: the hold word and the home are made of atomics and locks; the payload is only read.
+// SAFETY: the entry belongs to the sample (home rule 5), the home is Sync, and the payload is only
+// read.
 unsafe impl Send for RawSample {}
 // SAFETY: `&RawSample` only reads.
 unsafe impl Sync for RawSample {}
 
 impl RawSample {
-    /// `hold` holds `seq` in `home`; `None` if the descriptor does not lie inside (the hold stays).
-    #[inline]
-    pub(crate) fn new(
-        home: &Arc<Home>,
-        hold: &AtomicU64,
+    /// The message `seq`, held by the home's hold word `index`.
+    ///
+    /// # Safety
+    /// That word is `seq`, was 0 before, and is the sample's from now on; `payload` is an address
+    /// of `meta.len` bytes in a segment of the home.
+    #[inline(always)]
+    pub(crate) unsafe fn new(
+        home: &Home,
+        index: usize,
         seq: u64,
-        descriptor: &Descriptor,
-    ) -> Option<Self> {
-        let meta = descriptor.meta;
-        let payload = home.payload(descriptor.chunk, meta.len)?;
-        Some(RawSample {
-            payload,
-            hold: NonNull::from(hold),
-            home: NonNull::from(&**home),
-            seq,
-            meta,
-        })
+        payload: NonNull<u8>,
+        meta: Meta,
+    ) -> Self {
+        let entry = home.entry(index);
+        let place = entry.as_ptr();
+        // SAFETY: home rule 5: the hold word is the caller's, so nobody else looks at the entry.
+        unsafe { (*place).payload = payload };
+        // SAFETY: as above.
+        unsafe { (*place).seq = seq };
+        // SAFETY: as above.
+        unsafe { (*place).meta = meta };
+        RawSample { entry }
+    }
+
+    #[inline(always)]
+    fn entry(&self) -> &Entry {
+        // SAFETY: home rules 1 and 5: alive and unchanged while this sample's hold word is not 0.
+        unsafe { self.entry.as_ref() }
     }
 
     /// The payload.
     #[inline]
     pub fn bytes(&self) -> &[u8] {
         let (start, len) = self.raw_parts();
-        // SAFETY: inside a mapping that the hold keeps alive (home rule 1), readable, any byte is valid;
-        // that nobody writes is what a publisher promises and seals cannot enforce (see above).
+        // SAFETY: inside a mapping that the hold keeps alive (home rule 1), readable, any byte is
+        // valid; that nobody writes is what a publisher promises and seals cannot enforce (see
+        // above).
         unsafe { std::slice::from_raw_parts(start, len) }
     }
 
     /// Address and length of the payload, aligned to 64 bytes, valid while this lives.
     #[inline]
     pub fn raw_parts(&self) -> (*const u8, usize) {
-        // SAFETY: home rule 1: this sample's hold word is not 0.
-        if unsafe { self.home.as_ref() }.in_child() {
+        // SAFETY: this sample's hold word is not 0 and its own.
+        if unsafe { Home::of(self.entry) }.in_child() {
             return (NonNull::<u64>::dangling().as_ptr().cast_const().cast(), 0);
         }
-        (self.payload.as_ptr(), self.meta.len)
+        let entry = self.entry();
+        (entry.payload.as_ptr(), entry.meta.len)
     }
 
     /// Sequence number: consecutive per publisher, from 1.
     #[inline]
     pub fn seq(&self) -> u64 {
-        self.seq
+        self.entry().seq
     }
 
     /// What travelled with the payload.
     #[inline]
     pub fn meta(&self) -> Meta {
-        self.meta
+        self.entry().meta
     }
 }
 
 impl Drop for RawSample {
     #[inline]
     fn drop(&mut self) {
-        // SAFETY: made from this home and a hold word of it; a sample is the only owner of its hold.
-        unsafe { Home::release(self.home, self.hold) }
+        // SAFETY: a sample is the only owner of its hold word, which is not 0, and ends here.
+        unsafe { Home::release(self.entry) }
     }
 }

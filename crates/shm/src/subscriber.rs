@@ -1,7 +1,8 @@
 //! A subscriber's data path: peek, take, skip, arm.
 //!
-//! The protocol's subscriber rules (S1..S6 in `protocol`). Everything read from the ring is another process's word:
-//! it is checked, and a publisher that is caught lying is cut off. It must not know sockets, topics or types.
+//! The protocol's subscriber rules (S1..S6 in `protocol`). Everything read from the ring is another
+//! process's word: it is checked, and a publisher that is caught lying is cut off. It must not know
+//! sockets, topics or types.
 
 use crate::control::{Attached, RingGeometry};
 use crate::descriptor::{Descriptor, Meta};
@@ -31,7 +32,8 @@ pub struct SubscriberConfig {
     pub conn: ConnLease,
     /// Its armed bit, if it is triggering; the peer was told its place.
     pub armed: Option<ArmedLease>,
-    /// Keep last: messages further behind the newest one are skipped and counted. `u64::MAX`: keep all.
+    /// Keep last: messages further behind the newest one are skipped and counted. `u64::MAX`: keep
+    /// all.
     pub depth: u64,
     /// Does the publisher wait for it? The same as the peer was told.
     pub reliable: bool,
@@ -68,7 +70,8 @@ pub enum ConnectError {
 pub enum AddSegmentError {
     /// A number that does not exist or is in use.
     #[error(
-        "publisher `{publisher}` sent segment {index}, expected is a new one from 1 to {limit}; it is at fault"
+        "publisher `{publisher}` sent segment {index}, expected is a new one from 1 to {limit}; \
+         it is at fault"
     )]
     BadIndex {
         /// The publisher's label.
@@ -89,7 +92,8 @@ pub enum AddSegmentError {
 pub enum TakeError {
     /// The subscriber keeps as many samples as agreed.
     #[error(
-        "subscriber `{subscriber}` already keeps all {holds} samples it may; drop one, or agree on more holds"
+        "subscriber `{subscriber}` already keeps all {holds} samples it may; drop one, or agree \
+         on more holds"
     )]
     AllHoldsInUse {
         /// The subscriber's label.
@@ -99,7 +103,8 @@ pub enum TakeError {
     },
     /// The publisher broke the protocol; the connection is cut off for good.
     #[error(
-        "publisher `{publisher}` is corrupt ({fault:?} at message {seq}); subscriber `{subscriber}` has cut it off"
+        "publisher `{publisher}` is corrupt ({fault:?} at message {seq}); subscriber \
+         `{subscriber}` has cut it off"
     )]
     Corrupt {
         /// The subscriber's label.
@@ -148,7 +153,8 @@ struct Shared {
 pub struct SubscriberControl(Arc<Shared>);
 
 impl SubscriberControl {
-    /// Maps a further segment of the publisher; acknowledge it to the publisher afterwards.
+    /// Maps a further segment of the publisher; acknowledge it to the publisher afterwards. One that
+    /// is mapped already stays as it is.
     pub fn add_segment(
         &self,
         index: u32,
@@ -164,7 +170,11 @@ impl SubscriberControl {
         if index == 0 || index as usize >= SEGMENTS_MAX {
             return Err(bad());
         }
-        // Address space of all segments together; one limit each, since each may hold the whole limit.
+        if shared.home.has_segment(index as usize) {
+            return Ok(());
+        }
+        // Address space of all segments together; one limit each, since each may hold the whole
+        // limit.
         let limit = shared.memory_limit_bytes;
         let mapping = map_received(&shared.publisher, fd, bytes, limit, Access::Read)?;
         Preamble::check(&shared.publisher, &mapping, Kind::Segment)?;
@@ -177,8 +187,8 @@ impl SubscriberControl {
         self.0.alive.store(false, Ordering::Release);
     }
 
-    /// The subscriber was dropped and none of its samples is left: now, not earlier, the publisher may be told
-    /// to detach it.
+    /// The subscriber was dropped and none of its samples is left: now, not earlier, the publisher
+    /// may be told to detach it.
     pub fn is_released(&self) -> bool {
         let home = &self.0.home;
         home.in_child() || home.is_closed() && home.conn().holds_nothing()
@@ -187,8 +197,8 @@ impl SubscriberControl {
 
 /// Reads the messages of one publisher.
 ///
-/// `Send`, not `Sync`. No call blocks, locks or allocates; the only system call is the wake-up of a publisher that
-/// waits for this very subscriber.
+/// `Send`, not `Sync`. No call blocks, locks or allocates; the only system call is the wake-up of a
+/// publisher that waits for this very subscriber.
 #[derive(Debug)]
 pub struct RingSubscriber {
     label: String,
@@ -309,22 +319,28 @@ impl RingSubscriber {
     }
 
     #[cold]
-    fn cut_off(&mut self, fault: Corruption) -> TakeError {
+    fn cut_off(&mut self, fault: Corruption) -> Box<TakeError> {
         self.fault = Some(fault);
         self.losses.corrupt = 1;
-        TakeError::Corrupt {
+        Box::new(TakeError::Corrupt {
             subscriber: self.label.clone(),
             publisher: self.shared.publisher.clone(),
             seq: self.next,
             fault,
-        }
+        })
     }
 
     #[cold]
-    fn refusal(&mut self) -> TakeError {
+    fn all_holds_in_use(&self) -> Box<TakeError> {
+        let (subscriber, holds) = (self.label.clone(), self.holds);
+        Box::new(TakeError::AllHoldsInUse { subscriber, holds })
+    }
+
+    #[cold]
+    fn refusal(&mut self) -> Box<TakeError> {
         match self.fault {
             Some(fault) => self.cut_off(fault),
-            None => TakeError::Forked { subscriber: self.label.clone() },
+            None => Box::new(TakeError::Forked { subscriber: self.label.clone() }),
         }
     }
 
@@ -338,7 +354,7 @@ impl RingSubscriber {
 
     /// Rule S2: `next` is gone.
     #[cold]
-    fn lapped(&mut self) -> Result<(), TakeError> {
+    fn lapped(&mut self) -> Result<(), Box<TakeError>> {
         match self.ring().oldest(self.next) {
             Ok(oldest) => {
                 self.losses.lapped += self.entitled(oldest);
@@ -352,7 +368,7 @@ impl RingSubscriber {
 
     /// Keep last: true if messages were passed over.
     #[inline]
-    fn keep_last(&mut self) -> Result<bool, TakeError> {
+    fn keep_last(&mut self) -> Result<bool, Box<TakeError>> {
         if self.depth >= self.slots.len() as u64 {
             return Ok(false);
         }
@@ -372,7 +388,7 @@ impl RingSubscriber {
 
     /// Moves on to a message that is there. False: there is none.
     #[inline]
-    fn find(&mut self) -> Result<bool, TakeError> {
+    fn find(&mut self) -> Result<bool, Box<TakeError>> {
         if self.fault.is_some() || self.shared.home.in_child() {
             return Err(self.refusal());
         }
@@ -391,25 +407,28 @@ impl RingSubscriber {
         Ok(false)
     }
 
-    /// The oldest message that was not taken, held until the sample is dropped. `None`: there is none.
+    /// The oldest message that was not taken, held until the sample is dropped. `None`: there is
+    /// none.
     #[inline]
-    pub fn take(&mut self) -> Result<Option<RawSample>, TakeError> {
+    pub fn take(&mut self) -> Result<Option<RawSample>, Box<TakeError>> {
         for _ in 0..LOOKS_MAX {
             if !self.find()? {
                 return Ok(None);
             }
-            let Some(hold) = self.conn.free_hold(self.holds) else {
-                let (subscriber, holds) = (self.label.clone(), self.holds);
-                return Err(TakeError::AllHoldsInUse { subscriber, holds });
+            let Some((index, hold)) = self.conn.free_hold(self.holds) else {
+                return Err(self.all_holds_in_use());
             };
             let seq = self.next;
             let Some(words) = self.ring().take(seq, hold) else {
                 self.lapped()?;
                 continue;
             };
-            let sample = self.believe(hold, seq, &words);
-            return match sample {
-                Ok(sample) => {
+            return match self.believe(seq, &words) {
+                Ok((payload, meta)) => {
+                    // SAFETY: the word was 0 and is the sample's now; the payload was just found in
+                    // the home.
+                    let sample =
+                        unsafe { RawSample::new(&self.shared.home, index, seq, payload, meta) };
                     self.next = seq + 1;
                     self.move_cursor();
                     Ok(Some(sample))
@@ -424,20 +443,16 @@ impl RingSubscriber {
     }
 
     #[inline(always)]
-    fn believe(
-        &self,
-        hold: &AtomicU64,
-        seq: u64,
-        words: &[u64; FIELDS],
-    ) -> Result<RawSample, Corruption> {
-        let descriptor = Descriptor::from_words(seq, words).ok_or(Corruption::BadCheck)?;
-        let sample = RawSample::new(&self.shared.home, hold, seq, &descriptor);
-        sample.ok_or(Corruption::OutsideMemory)
+    fn believe(&self, seq: u64, words: &[u64; FIELDS]) -> Result<(NonNull<u8>, Meta), Corruption> {
+        let Descriptor { chunk, meta } =
+            Descriptor::from_words(seq, words).ok_or(Corruption::BadCheck)?;
+        let payload = self.shared.home.payload(chunk, meta.len).ok_or(Corruption::OutsideMemory)?;
+        Ok((payload, meta))
     }
 
     /// What travels with the message that `take` would give, without taking it.
     #[inline]
-    pub fn peek(&mut self) -> Result<Option<Meta>, TakeError> {
+    pub fn peek(&mut self) -> Result<Option<Meta>, Box<TakeError>> {
         for _ in 0..LOOKS_MAX {
             if !self.find()? {
                 return Ok(None);
@@ -462,7 +477,7 @@ impl RingSubscriber {
 
     /// Passes over the oldest message that was not taken; true if there was one.
     #[inline]
-    pub fn skip(&mut self) -> Result<bool, TakeError> {
+    pub fn skip(&mut self) -> Result<bool, Box<TakeError>> {
         if !self.find()? {
             return Ok(false);
         }
@@ -473,7 +488,7 @@ impl RingSubscriber {
     }
 
     /// Passes over everything but the newest message; answers how many were passed over.
-    pub fn skip_to_newest(&mut self) -> Result<u64, TakeError> {
+    pub fn skip_to_newest(&mut self) -> Result<u64, Box<TakeError>> {
         if !self.find()? {
             return Ok(0);
         }
@@ -496,7 +511,7 @@ impl RingSubscriber {
     /// `None`: there is none, or it was overtaken or has another length than `into`; look again. What is in
     /// `into` is then unspecified. Rule S3's second look comes after the copy: a chunk is written again only
     /// behind the fence of a scan, and that only after the message left its slot.
-    pub fn copy(&mut self, into: &mut [u8]) -> Result<Option<(u64, Meta)>, TakeError> {
+    pub fn copy(&mut self, into: &mut [u8]) -> Result<Option<(u64, Meta)>, Box<TakeError>> {
         if !self.find()? {
             return Ok(None);
         }

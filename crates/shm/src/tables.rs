@@ -1,13 +1,15 @@
-//! The memory objects of a process beside its rings: connections, bells, and what a pair of processes shares.
+//! The memory objects of a process beside its rings: connections, bells, and what a pair of
+//! processes shares.
 //!
-//! - `ConnTable`: one per process, read-only for peers: what this process's subscribers say to publishers.
-//! - `BellMemory`: one per process, writable for the peers whose publishers trigger it: the words that its
-//!   executors sleep on (docs/decisions/0001-doorbell-memory.md).
-//! - `PairMemory`: one per pair of processes, made by the subscribing one, writable for both: ready bits,
-//!   armed bits, relayed wake-ups.
+//! - `ConnTable`: one per process, read-only for peers: what this process's subscribers say to
+//!   publishers.
+//! - `BellMemory`: one per process, writable for the peers whose publishers trigger it: the words
+//!   that its executors sleep on (docs/decisions/0001-doorbell-memory.md).
+//! - `PairMemory`: one per pair of processes, made by the subscribing one, writable for both: ready
+//!   bits, armed bits, relayed wake-ups.
 //!
-//! Each has a fixed size and a version word, so nothing about it is negotiated. Untouched pages cost
-//! nothing. It must not know topics.
+//! Each has a fixed size and a version word, so nothing about it is negotiated. Untouched pages
+//! cost nothing. It must not know topics.
 
 use crate::memory::{
     Access, CreateMemoryError, MapRef, MapSlice, Mapping, OpenMemoryError, OwnMemory, PAGE_BYTES,
@@ -24,7 +26,7 @@ pub(crate) const CONNS_MAX: usize = 16_384;
 /// Executors of one process.
 pub(crate) const BELLS_MAX: usize = 512;
 /// Executors of one process that one other process triggers.
-pub(crate) const READY_LINES_MAX: usize = 64;
+pub(crate) const READY_LINES_MAX: usize = BELLS_MAX;
 /// Lines of armed bits in one pair memory: at least one per publisher of the peer.
 pub(crate) const ARMED_LINES_MAX: usize = 4096;
 
@@ -78,7 +80,8 @@ impl Preamble {
     pub(crate) fn write(mapping: &Arc<Mapping>, kind: Kind) {
         if let Some(preamble) = MapRef::<Preamble>::new(mapping, 0) {
             preamble.version.store(LAYOUT_VERSION, Ordering::Relaxed);
-            // Release pairs with the Acquire in `check`; peers get the object over a socket later anyway.
+            // Release pairs with the Acquire in `check`; peers get the object over a socket later
+            // anyway.
             preamble.magic.store(MAGIC | kind as u64, Ordering::Release);
         }
     }
@@ -150,7 +153,8 @@ pub enum AllocateError {
     },
 }
 
-// ---- connections ---------------------------------------------------------------------------------
+// ---- connections
+// ---------------------------------------------------------------------------------
 
 #[derive(Debug)]
 struct ConnShared {
@@ -164,8 +168,9 @@ struct ConnShared {
 #[derive(Clone, Debug)]
 pub struct ConnTable(Arc<ConnShared>);
 
-/// One connection: one subscriber of this process and one publisher of a peer. Clones share it; the place is
-/// used again when the last one is gone, so a control thread keeps one until the peer has confirmed.
+/// One connection: one subscriber of this process and one publisher of a peer. Clones share it; the
+/// place is used again when the last one is gone, so a control thread keeps one until the peer has
+/// confirmed.
 #[derive(Clone, Debug)]
 pub struct ConnLease(Arc<ConnPlace>);
 
@@ -245,7 +250,8 @@ impl PeerConns {
     }
 }
 
-// ---- bells ---------------------------------------------------------------------------------------
+// ---- bells
+// ---------------------------------------------------------------------------------------
 
 #[derive(Debug)]
 struct BellShared {
@@ -272,7 +278,8 @@ impl BellMemory {
         Ok(BellMemory(Arc::new(BellShared { memory, bells, numbers })))
     }
 
-    /// The descriptor for peers whose publishers trigger an executor of this process; nobody else gets it.
+    /// The descriptor for peers whose publishers trigger an executor of this process; nobody else
+    /// gets it.
     pub fn fd(&self) -> BorrowedFd<'_> {
         self.0.memory.fd()
     }
@@ -317,7 +324,8 @@ impl PeerBells {
     }
 }
 
-// ---- pairs ---------------------------------------------------------------------------------------
+// ---- pairs
+// ---------------------------------------------------------------------------------------
 
 const RELAY_AT: u64 = 64;
 const READY_AT: u64 = PAGE_BYTES as u64;
@@ -370,8 +378,8 @@ struct PairShared {
 #[derive(Clone, Debug)]
 pub struct PairMemory(Arc<PairShared>);
 
-/// One armed bit: one triggering subscriber of this process and one publisher of the peer. Clones share it;
-/// it is used again when the last one is gone.
+/// One armed bit: one triggering subscriber of this process and one publisher of the peer. Clones
+/// share it; it is used again when the last one is gone.
 #[derive(Clone, Debug)]
 pub struct ArmedLease(Arc<ArmedPlace>);
 
@@ -405,8 +413,8 @@ impl PairMemory {
         self.0.memory.fd()
     }
 
-    /// A bit for one triggering subscriber of the publisher that the peer calls `ring`; bits of different
-    /// publishers never share a word.
+    /// A bit for one triggering subscriber of the publisher that the peer calls `ring`; bits of
+    /// different publishers never share a word.
     pub fn allocate_armed(&self, ring: u64) -> Result<ArmedLease, AllocateError> {
         let mut guard = lock(&self.0.armed_lines);
         let (numbers, rings) = &mut *guard;

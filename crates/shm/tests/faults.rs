@@ -1,5 +1,7 @@
 //! Bad peers, exhausted pools, growing messages, history, local links, forked children.
 
+#![allow(clippy::unwrap_used)]
+
 mod common;
 use common::*;
 use crossdock_shm::*;
@@ -90,7 +92,7 @@ impl Liar {
         rustix::io::pread(honest.control().ring_fd(), &mut preamble, 0).unwrap();
         words[0].store(u64::from_ne_bytes(preamble[..8].try_into().unwrap()), Ordering::Relaxed);
         words[1].store(u64::from_ne_bytes(preamble[8..].try_into().unwrap()), Ordering::Relaxed);
-        let ring_bytes = bytes as u64;
+        let ring_bytes = bytes;
         let geometry = RingGeometry { ring_bytes, slots: 4, holds: 4, memory_limit_bytes: 1 << 20 };
         let liar = Liar { memory, words, geometry };
         liar.head(0, 1);
@@ -401,7 +403,8 @@ fn a_local_link_hands_over_without_the_ring_and_beside_it() {
     assert_eq!((value(&held), held.seq(), link.lost()), (1, 1, 297));
     let sample = link.take().unwrap().unwrap();
     assert_eq!((value(&sample), sample.seq()), (299, 299));
-    assert!(matches!(link.take(), Err(TakeError::AllHoldsInUse { .. })));
+    let error = link.take().unwrap_err();
+    assert!(matches!(*error, TakeError::AllHoldsInUse { holds: 2, .. }));
     drop((held, sample));
     assert_eq!(value(&link.take().unwrap().unwrap()), 300);
     assert!(link.take().unwrap().is_none());

@@ -1,5 +1,7 @@
 //! Publisher and subscriber over real memory objects in one process.
 
+#![allow(clippy::unwrap_used)]
+
 mod common;
 use common::*;
 use crossdock_shm::*;

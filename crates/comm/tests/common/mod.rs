@@ -1,7 +1,7 @@
 //! What the integration tests share: participants in places of their own, and messages with a
 //! payload that tells whether it is whole.
 
-#![allow(dead_code, reason = "each test binary uses a part of it")]
+#![allow(dead_code, unreachable_pub, reason = "each test binary uses a part of it")]
 
 pub mod child;
 
@@ -125,6 +125,39 @@ pub fn resources() -> (usize, usize) {
     let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
     let maps = maps.lines().filter(|line| line.contains("memfd:crossdock")).count();
     (maps, std::fs::read_dir("/proc/self/fd").unwrap().count())
+}
+
+/// Context switches of all threads of a process, by thread.
+pub fn switches(pid: u32) -> Vec<(String, u64, u64)> {
+    let mut threads: Vec<_> = std::fs::read_dir(format!("/proc/{pid}/task"))
+        .unwrap()
+        .map(|thread| {
+            let status = std::fs::read_to_string(thread.unwrap().path().join("status")).unwrap();
+            let field = |name: &str| {
+                let line = status.lines().find_map(|line| line.strip_prefix(name)).unwrap();
+                line.trim().to_string()
+            };
+            let count = |name: &str| field(name).parse().unwrap();
+            let name = format!("{} {}", field("Pid:"), field("Name:"));
+            (name, count("voluntary_ctxt_switches:"), count("nonvoluntary_ctxt_switches:"))
+        })
+        .collect();
+    threads.sort();
+    threads
+}
+
+/// Returns when a process has made no context switch for a while.
+pub fn settled_switches(pid: u32) {
+    let end = std::time::Instant::now() + LIMIT;
+    let mut last = (switches(pid), std::time::Instant::now());
+    while last.1.elapsed() < Duration::from_millis(200) {
+        assert!(std::time::Instant::now() < end, "it never rests: {:?}", last.0);
+        let now = switches(pid);
+        if now != last.0 {
+            last = (now, std::time::Instant::now());
+        }
+        std::thread::yield_now();
+    }
 }
 
 /// All messages that are there.

@@ -114,6 +114,16 @@ impl Process {
 
     /// The executor of this index, made on this thread, connected.
     pub fn executor(&self, index: usize, remote: &Remote) -> Result<Executor, RunError> {
+        self.executor_within(index, remote, CONNECT_TIMEOUT)
+    }
+
+    /// The same with another patience for connections.
+    pub fn executor_within(
+        &self,
+        index: usize,
+        remote: &Remote,
+        patience: Duration,
+    ) -> Result<Executor, RunError> {
         let mut executor = Executor::new(ExecutorOptions {
             participant: &self.participant,
             package: &self.package,
@@ -123,7 +133,7 @@ impl Process {
             statistics: self.statistics,
             remote: remote.clone(),
         })?;
-        executor.connect(CONNECT_TIMEOUT)?;
+        executor.connect(patience)?;
         Ok(executor)
     }
 }
@@ -152,6 +162,10 @@ impl Prepared {
         let mapping = Mapping::from_yaml("test.mapping.yaml", mapping.as_bytes());
         let plan = checked(&graph, &mapping.expect("a mapping"), time);
         Self { process: Process::new(test, plan) }
+    }
+
+    pub fn process(&self) -> &Process {
+        &self.process
     }
 
     /// A publisher outside the executor.

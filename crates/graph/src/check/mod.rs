@@ -172,12 +172,12 @@ impl<'a> Check<'a> {
             let violation = Violation::placed(kind, "", None, message, "choose 0 to 232");
             self.note(violation);
         }
-        if let Time::Simulated { pacing: Pacing::Rate(rate) } = self.options.time {
-            if !(rate.is_finite() && rate > 0.0) {
-                let message = format!("the rate {rate} is not a finite number above 0");
-                let advice = "choose a rate like 1 or 0.5, or `max`";
-                self.note(Violation::placed(kind, "", None, message, advice));
-            }
+        if let Time::Simulated { pacing: Pacing::Rate(rate) } = self.options.time
+            && !(rate.is_finite() && rate > 0.0)
+        {
+            let message = format!("the rate {rate} is not a finite number above 0");
+            let advice = "choose a rate like 1 or 0.5, or `max`";
+            self.note(Violation::placed(kind, "", None, message, advice));
         }
         for topic in &self.options.played {
             if self.is_external(topic) {

@@ -2,7 +2,8 @@
 
 use super::{Check, Resolved};
 use crate::interface::NodeInterface;
-use crate::model::GraphNode;
+use crate::limits::QOS_DEPTH_MAX;
+use crate::model::{GraphNode, is_period};
 use crate::names::{did_you_mean, listed};
 use crate::violation::{Violation, ViolationKind};
 
@@ -14,6 +15,7 @@ impl<'a> Check<'a> {
             }
             match resolved.interface {
                 Some(interface) => {
+                    self.description(node, interface);
                     self.ports(node, interface);
                     self.timers(node, interface);
                     self.parameters(node, interface);
@@ -60,6 +62,40 @@ impl<'a> Check<'a> {
         let message = format!("package `{}` has no node type `{}`", package.name, node.node_type);
         let advice = near_or_list(&node.node_type, "its node types are", known());
         self.node_fault(ViolationKind::UnknownNodeType, node, &["type"], message, advice);
+    }
+
+    /// A description comes from another program: what it says about time and depth must be sound.
+    fn description(&mut self, node: &GraphNode, interface: &NodeInterface) {
+        let advice = || format!("correct the description in package `{}`", node.package);
+        for timer in &interface.timers {
+            let period_ns = timer.period_ns.filter(|period_ns| !is_period(*period_ns));
+            if let Some(period_ns) = period_ns {
+                let message = format!(
+                    "`{}` describes timer `{}` with a period of {period_ns} ns, not 1 us to 1 day",
+                    node.node_type, timer.name
+                );
+                self.node_fault(ViolationKind::Timer, node, &["type"], message, advice());
+            }
+        }
+        let inputs = interface.inputs.iter().map(|input| (&input.port, &input.qos));
+        let outputs = interface.outputs.iter().map(|output| (&output.port, &output.qos));
+        for (port, qos) in inputs.chain(outputs) {
+            let depth_fits = qos.depth.is_none_or(|d| (1..=QOS_DEPTH_MAX).contains(&u64::from(d)));
+            if !depth_fits || qos.timeout_ms == Some(0) {
+                let message = format!(
+                    "`{}` describes port `{port}` with a depth or time-out out of range",
+                    node.node_type
+                );
+                self.node_fault(ViolationKind::OutOfRange, node, &["type"], message, advice());
+            }
+        }
+        for parameter in interface.parameters.iter().filter(|p| !p.default.is_finite()) {
+            let message = format!(
+                "`{}` describes parameter `{}` with a default that is not finite",
+                node.node_type, parameter.name
+            );
+            self.node_fault(ViolationKind::OutOfRange, node, &["type"], message, advice());
+        }
     }
 
     fn ports(&mut self, node: &GraphNode, interface: &NodeInterface) {

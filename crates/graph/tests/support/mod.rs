@@ -1,6 +1,6 @@
 //! Graphs and descriptions that several tests use.
 
-#![allow(dead_code)]
+#![allow(dead_code, clippy::unwrap_used, clippy::print_stdout)]
 
 use crossdock_graph::{
     BinaryInterface, Graph, InputInterface, Interfaces, NodeInterface, OutputInterface,

@@ -79,8 +79,13 @@ impl Head {
     #[inline]
     fn align(&mut self, alignment: usize) {
         let padding = self.position.next_multiple_of(alignment) - self.position;
-        self.bytes.extend_from_slice(&[0; 8][..padding]);
-        self.position += padding;
+        if padding > 0 {
+            // Always 8 bytes: a copy of a constant length is one store.
+            let end = self.bytes.len() + padding;
+            self.bytes.extend_from_slice(&[0; 8]);
+            self.bytes.truncate(end);
+            self.position += padding;
+        }
     }
 
     #[inline]

@@ -37,8 +37,13 @@ pub fn parse_merged(
             _ => {}
         }
         let first_line = section.first().map_or(1, |(_, number)| *number);
-        let definition = parse_lines(&name, &file, section.drain(..))?;
-        add(definition, &mut definitions, &mut known, first_line)?;
+        // Some writers head the root's own definition, too: nothing stands before its head then.
+        let blank = section.iter().all(|(line, _)| line.trim().is_empty());
+        if !(definitions.is_empty() && blank && line.is_some()) {
+            let definition = parse_lines(&name, &file, section.drain(..))?;
+            add(definition, &mut definitions, &mut known, first_line)?;
+        }
+        section.clear();
         match line {
             Some((_, number)) => name = section_name(&file, lines.next(), number)?,
             None => break,

@@ -7,8 +7,8 @@ use crate::sync::{AtomicU64, Ordering};
 /// Words of one line; more triggered subscribers of one process on one publisher need another line.
 pub const ARMED_WORDS: usize = if cfg!(loom) { 1 } else { 8 };
 
-/// The triggered subscribers of one process on one publisher: 64 bytes, read-modify-write by both sides,
-/// private to that pair of processes.
+/// The triggered subscribers of one process on one publisher: 64 bytes, read-modify-write by both
+/// sides, private to that pair of processes.
 #[repr(C, align(64))]
 #[derive(Debug)]
 pub struct ArmedLine {
@@ -25,11 +25,12 @@ impl Default for ArmedLine {
     }
 }
 
-/// Rule P6, behind `Ring::before_doors`: takes the armed bits of one word; mostly one load that finds 0.
+/// Rule P6, behind `Ring::before_doors`: takes the armed bits of one word; mostly one load that
+/// finds 0.
 #[inline(always)]
 pub fn fired(word: &AtomicU64) -> u64 {
-    // The fence of `before_doors` orders this load; a bit that it misses belongs to a subscriber whose
-    // look at `head` sees the message.
+    // The fence of `before_doors` orders this load; a bit that it misses belongs to a subscriber
+    // whose look at `head` sees the message.
     if word.load(Ordering::Relaxed) == 0 {
         return 0;
     }

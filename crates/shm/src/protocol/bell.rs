@@ -11,7 +11,8 @@ pub const READY_WORDS: usize = if cfg!(loom) { 1 } else { 8 };
 /// Inputs that one executor tells apart; more of them share bits.
 pub const READY_BITS: usize = READY_WORDS * 64;
 
-/// The word that an executor sleeps on: 128 bytes, read-modify-write by the executor and its direct peers.
+/// The word that an executor sleeps on: 128 bytes, read-modify-write by the executor and its direct
+/// peers.
 #[repr(C, align(128))]
 #[derive(Debug)]
 pub struct Bell {
@@ -96,7 +97,8 @@ impl Bell {
     /// Rule B1, second half: true if the executor sleeps and a futex wake is needed.
     #[inline]
     pub fn ring(&self) -> bool {
-        // AcqRel pairs with `announce`: either it fails because the word changed, or this sees bit 0.
+        // AcqRel pairs with `announce`: either it fails because the word changed, or this sees bit
+        // 0.
         self.word.fetch_add(2, Ordering::AcqRel) & 1 != 0
     }
 
@@ -112,15 +114,16 @@ impl Bell {
         self.ring()
     }
 
-    /// Rule B2, first step: the word before the executor looks at its ready lines for the last time.
+    /// Rule B2, first step: the word before the executor looks at its ready lines for the last
+    /// time.
     #[inline]
     pub fn before_look(&self) -> u32 {
         // Acquire pairs with `ring`: bits set before that ring are seen by the look that follows.
         self.word.load(Ordering::Acquire) & !1
     }
 
-    /// Rule B2, last step: announces sleep if nobody rang since `before_look`. `Some(value)`: wait on the
-    /// word while it has this value.
+    /// Rule B2, last step: announces sleep if nobody rang since `before_look`. `Some(value)`: wait
+    /// on the word while it has this value.
     #[inline]
     pub fn announce(&self, before: u32) -> Option<u32> {
         // AcqRel pairs with `ring`.
@@ -138,12 +141,18 @@ impl Bell {
 }
 
 impl RelayLine {
-    /// Rule B4: asks whoever wakes first to wake `bell` too.
-    #[inline]
-    pub fn ask(&self, bell: u16) {
-        let bell = usize::from(bell) % READY_BITS;
-        // AcqRel pairs with `claim`.
-        self.pending[bell / 64].fetch_or(1 << (bell % 64), Ordering::AcqRel);
+    /// Rule B4: asks whoever wakes first to wake `bells` too. One read-modify-write per word.
+    pub fn ask(&self, bells: &[u16]) {
+        for (index, word) in self.pending.iter().enumerate() {
+            let here = bells.iter().map(|bell| usize::from(*bell) % READY_BITS);
+            let bits = here
+                .filter(|bell| bell / 64 == index)
+                .fold(0, |bits, bell| bits | 1 << (bell % 64));
+            if bits != 0 {
+                // AcqRel pairs with `claim`.
+                word.fetch_or(bits, Ordering::AcqRel);
+            }
+        }
     }
 
     /// Rule B5: one sleeper that the caller shall wake; bounded by the bits of the line.

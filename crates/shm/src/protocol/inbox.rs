@@ -1,7 +1,7 @@
 //! How the control thread tells a publisher's thread who came and who went.
 //!
-//! A stack that any thread pushes to and only the publisher's thread empties, whole. It must not know
-//! what the notes say.
+//! A stack that any thread pushes to and only the publisher's thread empties, whole. It must not
+//! know what the notes say.
 
 use super::weaken::{fence_unless, spot};
 use crate::sync::{AtomicPtr, Ordering};
@@ -18,8 +18,8 @@ pub struct Inbox<T> {
     owns: std::marker::PhantomData<T>,
 }
 
-// SAFETY: a note belongs to the pushing thread until the push, to the emptying thread after the swap;
-// values cross threads, hence T: Send.
+// SAFETY: a note belongs to the pushing thread until the push, to the emptying thread after the
+// swap; values cross threads, hence T: Send.
 unsafe impl<T: Send> Send for Inbox<T> {}
 // SAFETY: as above; no method gives out a reference to a value that is still in the inbox.
 unsafe impl<T: Send> Sync for Inbox<T> {}
@@ -55,8 +55,8 @@ impl<T> Inbox<T> {
 
     /// Rule P1: the control thread calls this between the push and the reply to a new peer.
     pub fn attached(&self) {
-        // Pairs with the fences of `begin_scan` and `before_doors`: either the look into the inbox behind
-        // them finds the peer, or whatever the peer does sees what stood before them.
+        // Pairs with the fences of `begin_scan` and `before_doors`: either the look into the inbox
+        // behind them finds the peer, or whatever the peer does sees what stood before them.
         fence_unless(spot::ATTACH_FENCE, Ordering::SeqCst);
     }
 

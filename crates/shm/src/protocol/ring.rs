@@ -20,7 +20,8 @@ pub struct Head {
     pub head: AtomicU64,
     /// Oldest sequence number that is still in the ring.
     pub tail: AtomicU64,
-    /// First sequence number written after the ring was last opened: nobody could read an earlier one.
+    /// First sequence number written after the ring was last opened: nobody could read an earlier
+    /// one.
     pub opened: AtomicU64,
     /// The blocked publisher waits for a cursor to pass this number; 0: it does not wait.
     pub waiting: AtomicU64,
@@ -102,14 +103,15 @@ impl<'a> Ring<'a> {
 
     // ---- publisher -------------------------------------------------------
 
-    /// Rule P4: takes `seq`, the oldest message, out of the ring. Its chunk may be reused after a later scan
-    /// that does not find `seq` held.
+    /// Rule P4: takes `seq`, the oldest message, out of the ring. Its chunk may be reused after a
+    /// later scan that does not find `seq` held.
     #[inline]
     pub fn evict(&self, seq: u64) {
-        // Release pairs with the Acquire in `oldest`: whoever sees this tail sees a head >= tail - 1.
+        // Release pairs with the Acquire in `oldest`: whoever sees this tail sees a head >= tail -
+        // 1.
         self.head.tail.store(seq + 1, Ordering::Release);
-        // Release pairs with the Acquire of `peek` and of the second look in `take`: whoever sees the
-        // mark sees the tail beyond it.
+        // Release pairs with the Acquire of `peek` and of the second look in `take`: whoever sees
+        // the mark sees the tail beyond it.
         let order = order_unless(spot::EVICT_RELEASE, Ordering::Release);
         self.slot(seq).seq.store(seq | GONE, order);
     }
@@ -118,8 +120,8 @@ impl<'a> Ring<'a> {
     #[inline]
     pub fn publish(&self, seq: u64, words: &[u64; FIELDS]) {
         let slot = self.slot(seq);
-        // Release fence pairs with the Acquire fence in `take`: a reader that saw a new field sees the
-        // GONE mark of the old message at its second look.
+        // Release fence pairs with the Acquire fence in `take`: a reader that saw a new field sees
+        // the GONE mark of the old message at its second look.
         fence_unless(spot::BUSY_FENCE, Ordering::Release);
         for (field, word) in slot.fields.iter().zip(words) {
             field.store(*word, Ordering::Relaxed);
@@ -131,8 +133,8 @@ impl<'a> Ring<'a> {
         self.head.head.store(seq, order);
     }
 
-    /// Rule P6: what stands before this call (a published message) is seen by whoever arms behind its own
-    /// fence, or his armed bit is seen behind this one.
+    /// Rule P6: what stands before this call (a published message) is seen by whoever arms behind
+    /// its own fence, or his armed bit is seen behind this one.
     #[inline(always)]
     pub fn before_doors(&self) {
         // Pairs with the fence in `arm` and the fence of `Inbox::attached`.
@@ -146,8 +148,8 @@ impl<'a> Ring<'a> {
         fence_unless(spot::SCAN_FENCE, Ordering::SeqCst);
     }
 
-    /// Rule P8: says that the publisher will wait until a cursor passes `seq`; the caller then reads the
-    /// cursors once more before it sleeps.
+    /// Rule P8: says that the publisher will wait until a cursor passes `seq`; the caller then
+    /// reads the cursors once more before it sleeps.
     pub fn announce_wait(&self, seq: u64) {
         self.head.waiting.store(seq, Ordering::Relaxed);
         // Pairs with the fence in `Conn::move_cursor`.
@@ -217,11 +219,11 @@ impl<'a> Ring<'a> {
     #[inline]
     pub fn take(&self, seq: u64, hold: &AtomicU64) -> Option<[u64; FIELDS]> {
         let slot = self.slot(seq);
-        // Release pairs with the Acquire of `collect_holds`: a scan that reads this number also sees that
-        // the word's former sample was dropped.
+        // Release pairs with the Acquire of `collect_holds`: a scan that reads this number also
+        // sees that the word's former sample was dropped.
         hold.store(seq, order_unless(spot::HOLD_RELEASE, Ordering::Release));
-        // Pairs with the fence of `begin_scan`: either the scan sees the hold, or the second look below
-        // sees the GONE mark that stood before the scan.
+        // Pairs with the fence of `begin_scan`: either the scan sees the hold, or the second look
+        // below sees the GONE mark that stood before the scan.
         fence_unless(spot::TAKE_FENCE, Ordering::SeqCst);
         let words = std::array::from_fn(|i| slot.fields[i].load(Ordering::Relaxed));
         // Pairs with the Release fence of `publish`.
@@ -248,8 +250,8 @@ impl<'a> Ring<'a> {
     pub fn arm(&self, armed: &AtomicU64, bit: u64, next: u64) -> bool {
         // AcqRel pairs with the swap of `armed::fired`.
         armed.fetch_or(bit, Ordering::AcqRel);
-        // Pairs with the fence of `before_doors`: either the publisher sees the bit or this look sees
-        // its message.
+        // Pairs with the fence of `before_doors`: either the publisher sees the bit or this look
+        // sees its message.
         fence_unless(spot::ARM_FENCE, Ordering::SeqCst);
         self.newest() >= next
     }

@@ -1,7 +1,8 @@
 //! Negative controls: each constant names one ordering or re-check that a model run may leave out.
 //!
-//! It must not exist in the product: without `--cfg loom` the question "is it weakened?" is `false` at
-//! compile time. A control that no model catches is either an ordering nobody needs or a blind model.
+//! It must not exist in the product: without `--cfg loom` the question "is it weakened?" is `false`
+//! at compile time. A control that no model catches is either an ordering nobody needs or a blind
+//! model.
 
 use crate::sync::{Ordering, fence};
 

@@ -6,13 +6,13 @@ use super::PublisherCounters;
 use crate::control::WakeTarget;
 use crate::futex;
 use crate::memory::MapRef;
-use crate::protocol::{Bell, fired};
+use crate::protocol::fired;
 use crate::sync::AtomicU64;
 use crate::tables::{PairView, PeerBells};
 use std::sync::Arc;
 
-/// Sleepers of one process that the publisher wakes itself; beyond, they wake one another. Below it the detour
-/// costs a sleeper more than it saves the publisher (1.3 us per futex wake).
+/// Sleepers of one process that the publisher wakes itself; beyond, they wake one another. Below it
+/// the detour costs a sleeper more than it saves the publisher (1.3 us per futex wake).
 const WAKE_DIRECT: usize = 4;
 /// Sleepers that the publisher wakes when the others are relayed.
 const WAKE_ROOTS: usize = 2;
@@ -41,6 +41,8 @@ pub(super) struct Doors {
     /// What each publish looks at, close together.
     words: Vec<MapRef<AtomicU64>>,
     doors: Vec<Door>,
+    /// Room for one publish: doors that fired, sleepers of one process.
+    fired: Vec<(usize, u64)>,
     sleepers: Vec<u16>,
 }
 
@@ -60,9 +62,13 @@ impl Doors {
         let Some(armed) = pair.0.armed_word(armed_line, word) else { return };
         let mut targets: [Option<Target>; 64] = std::array::from_fn(|_| None);
         targets[bit] = Some(target);
-        self.words.push(armed);
-        self.doors.push(Door { pair: pair.0, bells, line: armed_line, word, targets });
-        self.sleepers.reserve(64);
+        // Doors of one process stand side by side, so that its sleepers are woken together.
+        let same = self.doors.iter().position(|door| Arc::ptr_eq(&door.pair, &pair.0));
+        let place = same.unwrap_or(self.doors.len());
+        self.words.insert(place, armed);
+        self.doors.insert(place, Door { pair: pair.0, bells, line: armed_line, word, targets });
+        self.fired.reserve(self.doors.len());
+        self.sleepers.reserve(self.doors.len() * 64);
     }
 
     pub(super) fn remove(&mut self, peer: u32) {
@@ -78,8 +84,8 @@ impl Doors {
             if self.doors[place].targets.iter().any(Option::is_some) {
                 place += 1;
             } else {
-                self.doors.swap_remove(place);
-                self.words.swap_remove(place);
+                self.doors.remove(place);
+                self.words.remove(place);
             }
         }
     }
@@ -87,46 +93,59 @@ impl Doors {
     /// Rule P6, behind the fence: rings for whoever has armed.
     #[inline(always)]
     pub(super) fn ring(&mut self, counters: &mut PublisherCounters) {
-        for place in 0..self.words.len() {
-            let bits = fired(&self.words[place]);
+        for (place, word) in self.words.iter().enumerate() {
+            let bits = fired(word);
             if bits != 0 {
-                self.ring_door(place, bits, counters);
+                self.fired.push((place, bits));
             }
+        }
+        if !self.fired.is_empty() {
+            self.ring_fired(counters);
         }
     }
 
     #[cold]
     #[inline(never)]
-    fn ring_door(&mut self, place: usize, mut bits: u64, counters: &mut PublisherCounters) {
-        let door = &self.doors[place];
-        self.sleepers.clear();
-        // At most 64 steps.
-        while bits != 0 {
-            let bit = bits.trailing_zeros() as usize;
-            bits &= bits - 1;
-            let Some(target) = &door.targets[bit] else { continue };
-            let line = door.pair.ready.get(usize::from(target.ready_line));
-            let (Some(bell), Some(line)) = (door.bells.bell(target.bell), line) else { continue };
-            if bell.ring_for(line, target.input) {
-                self.sleepers.push(target.bell);
+    fn ring_fired(&mut self, counters: &mut PublisherCounters) {
+        let Doors { doors, fired, sleepers, .. } = self;
+        let mut from = 0;
+        // Each round serves the doors of one process.
+        while let Some((first, _)) = fired.get(from) {
+            let pair = &doors[*first].pair;
+            let same = |(place, _): &&(usize, u64)| Arc::ptr_eq(&doors[*place].pair, pair);
+            let count = fired[from..].iter().take_while(same).count();
+            sleepers.clear();
+            for (place, bits) in &fired[from..from + count] {
+                doors[*place].ring(*bits, sleepers);
             }
+            doors[*first].wake(sleepers, counters);
+            from += count;
         }
-        door.wake(&self.sleepers, counters);
+        fired.clear();
     }
 }
 
 impl Door {
-    fn bell(&self, index: u16) -> Option<&Bell> {
-        self.bells.bell(index)
+    /// Rings for every bit and notes who sleeps.
+    fn ring(&self, mut bits: u64, sleepers: &mut Vec<u16>) {
+        // At most 64 steps.
+        while bits != 0 {
+            let bit = bits.trailing_zeros() as usize;
+            bits &= bits - 1;
+            let Some(target) = &self.targets[bit] else { continue };
+            let line = self.pair.ready.get(usize::from(target.ready_line));
+            let (Some(bell), Some(line)) = (self.bells.bell(target.bell), line) else { continue };
+            if bell.ring_for(line, target.input) {
+                sleepers.push(target.bell);
+            }
+        }
     }
 
     fn wake(&self, sleepers: &[u16], counters: &mut PublisherCounters) {
         let mut roots = sleepers.len();
         if sleepers.len() > WAKE_DIRECT {
             // Rule B4: all are asked for before the first one is woken.
-            for index in sleepers {
-                self.pair.relay.ask(*index);
-            }
+            self.pair.relay.ask(sleepers);
             roots = WAKE_ROOTS;
         }
         let mut woken = 0;
@@ -135,7 +154,7 @@ impl Door {
                 break;
             }
             // A sleeper that is not in the kernel yet will find that the word has changed.
-            if self.bell(*index).is_some_and(|bell| futex::wake_one(&bell.word)) {
+            if self.bells.bell(*index).is_some_and(|bell| futex::wake_one(&bell.word)) {
                 woken += 1;
             }
         }

@@ -20,8 +20,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-/// Longest single sleep of a blocked publisher: a peer that dies is noticed by then even if the control
-/// thread's wake-up fell between the look and the sleep.
+/// Longest single sleep of a blocked publisher: a peer that dies is noticed by then even if the
+/// control thread's wake-up fell between the look and the sleep.
 const BLOCKED_SLICE: Duration = Duration::from_millis(100);
 
 /// The publisher's private memory.
@@ -86,6 +86,12 @@ impl State {
         let deepest = self.peers.iter().flatten().map(|peer| peer.depth).max().unwrap_or(0);
         self.depth = deepest.clamp(config.depth as u64, config.slots as u64 - 1);
         self.min_wanted = 0;
+    }
+
+    /// Address of a chunk of the own pool.
+    #[inline(always)]
+    pub(super) fn start(&self, chunk: Chunk) -> NonNull<u8> {
+        self.mappings[usize::from(chunk.segment)].own(chunk.offset)
     }
 
     /// Labels and numbers of what keeps retired chunks.
@@ -190,7 +196,8 @@ impl RingPublisher {
     /// Rule P7: frees what has left the ring and nobody holds.
     fn scan(&self, state: &mut State) {
         state.counters.scans += 1;
-        // Local links run on this thread; holds of a link's samples are cleared with Release on any thread.
+        // Local links run on this thread; holds of a link's samples are cleared with Release on any
+        // thread.
         if state.open {
             self.ring().begin_scan();
             // A peer that this look does not find sees every GONE mark from before the fence.
@@ -216,8 +223,20 @@ impl RingPublisher {
         &self,
         state: &mut State,
         bytes: usize,
-    ) -> Result<(Chunk, NonNull<u8>), LoanError> {
+    ) -> Result<Chunk, Box<LoanError>> {
         self.absorb(state);
+        if bytes as u64 <= state.pool.class(0).chunk_bytes
+            && !state.pool.is_large(0)
+            && let Some(chunk) = state.pool.take_free(0)
+        {
+            return Ok(chunk);
+        }
+        self.take_slowly(state, bytes)
+    }
+
+    /// Large chunks, growth, scans, fresh memory.
+    #[inline(never)]
+    fn take_slowly(&self, state: &mut State, bytes: usize) -> Result<Chunk, Box<LoanError>> {
         let place = match state.pool.class_for(bytes as u64) {
             Some(place) if place as u32 <= self.control.usable() => place,
             _ => self.grow(state, bytes as u64)?,
@@ -231,38 +250,39 @@ impl RingPublisher {
             self.scan(state);
         }
         // At most twice: `Scan` is not answered to a scan.
-        let chunk = loop {
+        loop {
             match state.pool.take(place, state.outside, scanned) {
-                Taken::Chunk(chunk) => break chunk,
+                Taken::Chunk(chunk) => return Ok(chunk),
                 Taken::Scan => {
                     self.scan(state);
                     scanned = true;
                 }
                 Taken::Nothing => return Err(self.exhausted(state, place)),
             }
-        };
-        let size = state.pool.class(place).chunk_bytes;
-        match state.mappings[usize::from(chunk.segment)].range(chunk.offset, size) {
-            Some(start) => Ok((chunk, start)),
-            None => Err(self.exhausted(state, place)),
         }
     }
 
     #[cold]
-    fn exhausted(&self, state: &State, place: usize) -> LoanError {
-        LoanError::Exhausted {
+    fn exhausted(&self, state: &State, place: usize) -> Box<LoanError> {
+        Box::new(LoanError::Exhausted {
             label: self.label.to_string(),
             chunk_bytes: state.pool.class(place).chunk_bytes,
             limit_bytes: self.config.memory_limit_bytes,
             in_ring: state.pool.live(),
             loans: state.pool.loaned(),
             holders: state.holders(self.config.holds_per_subscriber),
-        }
+        })
     }
 
-    /// Finds or makes the segment for messages larger than the contract's, and waits until every peer has it.
     #[cold]
-    fn grow(&self, state: &mut State, bytes: u64) -> Result<usize, LoanError> {
+    pub(super) fn forked_loan(&self) -> Box<LoanError> {
+        Box::new(LoanError::Forked { label: self.label.to_string() })
+    }
+
+    /// Finds or makes the segment for messages larger than the contract's, and waits until every
+    /// peer has it.
+    #[cold]
+    fn grow(&self, state: &mut State, bytes: u64) -> Result<usize, Box<LoanError>> {
         let place = match state.pool.class_for(bytes) {
             Some(place) => place,
             None => self.add_segment(state, bytes)?,
@@ -277,21 +297,21 @@ impl RingPublisher {
             }
             let waited = started.elapsed();
             let Some(left) = self.config.growth_timeout.checked_sub(waited) else {
-                return Err(LoanError::AwaitingPeers {
+                return Err(Box::new(LoanError::AwaitingPeers {
                     label: self.label.to_string(),
                     segment,
                     waited,
                     peers: self.control.missing(segment),
-                });
+                }));
             };
             futex::wait(self.control.usable_word(), usable, Some(left));
         }
     }
 
-    fn add_segment(&self, state: &mut State, bytes: u64) -> Result<usize, LoanError> {
+    fn add_segment(&self, state: &mut State, bytes: u64) -> Result<usize, Box<LoanError>> {
         let limit_bytes = self.config.memory_limit_bytes;
         let too_large =
-            || LoanError::TooLarge { label: self.label.to_string(), bytes, limit_bytes };
+            || Box::new(LoanError::TooLarge { label: self.label.to_string(), bytes, limit_bytes });
         // An eighth of slack, so that slowly growing messages do not need a segment each.
         let wanted = chunk_bytes(bytes.max(PAGE_BYTES as u64)).ok_or_else(too_large)?;
         let slack = chunk_bytes(wanted.saturating_add(wanted / 8)).ok_or_else(too_large)?;
@@ -302,12 +322,14 @@ impl RingPublisher {
         let segments = state.pool.segments();
         if segments >= SEGMENTS_MAX {
             let label = self.label.to_string();
-            return Err(LoanError::TooManySegments { label, bytes, segments });
+            return Err(Box::new(LoanError::TooManySegments { label, bytes, segments }));
         }
-        // Address space for as many as the limit allows; pages exist only where a message was written.
+        // Address space for as many as the limit allows; pages exist only where a message was
+        // written.
         let total = limit_bytes / chunk;
         let size = (PAGE_BYTES as u64).saturating_add(total.saturating_mul(chunk));
-        let memory = OwnMemory::create(&self.label, size, Writers::Maker)?;
+        let memory = OwnMemory::create(&self.label, size, Writers::Maker)
+            .map_err(|error| Box::new(LoanError::Memory(error)))?;
         let mapping = memory.mapping().clone();
         Preamble::write(&mapping, Kind::Segment);
         for lane in &state.links {
@@ -325,21 +347,15 @@ impl RingPublisher {
         chunk: Chunk,
         loaned: usize,
         meta: Meta,
-    ) -> Result<u64, PublishError> {
-        let label = || self.label.to_string();
-        if self.fork.in_child() {
-            return Err(PublishError::Forked { label: label() });
-        }
-        if meta.len > loaned {
-            return Err(PublishError::TooLong { label: label(), len: meta.len, loaned });
+    ) -> Result<u64, Box<PublishError>> {
+        if self.fork.in_child() || meta.len > loaned {
+            return Err(self.refuse_loan(loaned, meta.len));
         }
         let state = &mut *self.state.borrow_mut();
         self.absorb(state);
         let seq = state.seq + 1;
-        if let Some(lane) = state.links.iter().find(|lane| lane.refuses()) {
-            state.counters.refused += 1;
-            let (link, depth) = (lane.label().to_owned(), lane.depth());
-            return Err(PublishError::LinkFull { label: label(), link, depth });
+        if let Some(place) = state.links.iter().position(|lane| lane.refuses()) {
+            return Err(self.refuse_link(state, place));
         }
         let descriptor = Descriptor { chunk, meta };
         if state.open {
@@ -367,6 +383,23 @@ impl RingPublisher {
         Ok(seq)
     }
 
+    #[cold]
+    fn refuse_loan(&self, loaned: usize, len: usize) -> Box<PublishError> {
+        let label = self.label.to_string();
+        Box::new(match self.fork.in_child() {
+            true => PublishError::Forked { label },
+            false => PublishError::TooLong { label, len, loaned },
+        })
+    }
+
+    #[cold]
+    fn refuse_link(&self, state: &mut State, place: usize) -> Box<PublishError> {
+        state.counters.refused += 1;
+        let lane = &state.links[place];
+        let (link, depth) = (lane.label().to_owned(), lane.depth());
+        Box::new(PublishError::LinkFull { label: self.label.to_string(), link, depth })
+    }
+
     /// Rules P3 to P5: makes room, then writes the descriptor.
     #[inline]
     fn publish_outside(
@@ -374,33 +407,33 @@ impl RingPublisher {
         state: &mut State,
         seq: u64,
         descriptor: &Descriptor,
-    ) -> Result<(), PublishError> {
-        let last = seq.saturating_sub(state.depth);
+    ) -> Result<(), Box<PublishError>> {
+        let mut last = seq.saturating_sub(state.depth);
         if state.reliable > 0 && last >= state.min_wanted && last > 0 {
             state.look_at_cursors();
             if last >= state.min_wanted {
-                self.wait_for_room(state, last)?;
+                last = self.wait_for_room(state)?;
             }
         }
-        let last = seq.saturating_sub(state.depth);
         self.evict_up_to(state, last);
         self.ring().publish(seq, &descriptor.to_words(seq));
         state.pool.publish_live(descriptor.chunk);
         Ok(())
     }
 
-    /// Rule P8: waits until every reliable peer wants something newer than `last`.
+    /// Rule P8: waits until every reliable peer wants something newer than what the next message
+    /// pushes out of the ring, and answers the last number of that.
     #[cold]
     #[inline(never)]
-    fn wait_for_room(&self, state: &mut State, last: u64) -> Result<(), PublishError> {
+    fn wait_for_room(&self, state: &mut State) -> Result<u64, Box<PublishError>> {
         state.counters.would_block += 1;
         let timeout = match self.config.reliability {
             Reliability::Reliable { timeout } => timeout,
-            Reliability::BestEffort => return Ok(()),
+            Reliability::BestEffort => Duration::ZERO,
         };
         let started = Instant::now();
         self.control.blocked.store(true, Ordering::SeqCst);
-        let outcome = self.wait_until(state, last, started, timeout);
+        let outcome = self.wait_until(state, started, timeout);
         self.ring().end_wait();
         self.control.blocked.store(false, Ordering::SeqCst);
         if outcome.is_err() {
@@ -412,14 +445,15 @@ impl RingPublisher {
     fn wait_until(
         &self,
         state: &mut State,
-        last: u64,
         started: Instant,
         timeout: Duration,
-    ) -> Result<(), PublishError> {
+    ) -> Result<u64, Box<PublishError>> {
         // Bounded by the contract's timeout.
         loop {
-            self.ring().announce_wait(last);
+            // Peers that come and go meanwhile change the depth in force.
             self.absorb(state);
+            let last = (state.seq + 1).saturating_sub(state.depth);
+            self.ring().announce_wait(last);
             let slow = state.peers.iter().flatten().find_map(|peer| {
                 let seen = peer.conn.cursor.load(Ordering::Acquire);
                 let wanted = peer.conn.wanted(peer.joined);
@@ -427,20 +461,20 @@ impl RingPublisher {
             });
             let Some((peer, seen, wanted)) = slow else {
                 state.look_at_cursors();
-                return Ok(());
+                return Ok(last);
             };
             let waited = started.elapsed();
             let Some(left) = timeout.checked_sub(waited).filter(|left| !left.is_zero()) else {
-                return Err(PublishError::TimedOut {
+                return Err(Box::new(PublishError::TimedOut {
                     label: self.label.to_string(),
                     peer: peer.label.to_string(),
                     behind: state.seq + 1 - wanted.min(state.seq + 1),
                     depth: state.depth,
                     waited,
-                });
+                }));
             };
-            // The peer's cursor is the word to sleep on: only it changes it, and it wakes this thread when it
-            // sees what `announce_wait` wrote.
+            // The peer's cursor is the word to sleep on: only it changes it, and it wakes this
+            // thread when it sees what `announce_wait` wrote.
             let word = futex::low_half(&peer.conn.cursor);
             futex::wait(word, seen as u32, Some(left.min(BLOCKED_SLICE)));
         }

@@ -23,8 +23,9 @@ pub enum CreateRingError {
     },
     /// The chunks that the contract promises do not fit into its memory limit.
     #[error(
-        "publisher `{label}`: depth + holds + one loan need {needed_bytes} bytes ({chunks} chunks), more than \
-         the topic's limit of {limit_bytes}; raise the limit or lower depth, holds or message size"
+        "publisher `{label}`: depth + holds + one loan need {needed_bytes} bytes ({chunks} \
+         chunks), more than the topic's limit of {limit_bytes}; raise the limit or lower depth, \
+         holds or message size"
     )]
     MemoryLimit {
         /// The publisher's label.
@@ -65,8 +66,9 @@ pub(super) fn holder_list(holders: &[Holder]) -> String {
 pub enum LoanError {
     /// The topic's memory is used up.
     #[error(
-        "publisher `{label}`: no free chunk of {chunk_bytes} bytes within the topic's limit of {limit_bytes} \
-         bytes: {in_ring} in the ring, {loans} in open loans, held by {}; drop samples or raise the limit",
+        "publisher `{label}`: no free chunk of {chunk_bytes} bytes within the topic's limit of \
+         {limit_bytes} bytes: {in_ring} in the ring, {loans} in open loans, held by {}; drop \
+         samples or raise the limit",
         holder_list(holders)
     )]
     Exhausted {
@@ -85,8 +87,8 @@ pub enum LoanError {
     },
     /// Larger than the topic allows at all.
     #[error(
-        "publisher `{label}`: a message of {bytes} bytes can never fit into the topic's memory limit of \
-         {limit_bytes} bytes; raise the limit"
+        "publisher `{label}`: a message of {bytes} bytes can never fit into the topic's memory \
+         limit of {limit_bytes} bytes; raise the limit"
     )]
     TooLarge {
         /// The publisher's label.
@@ -98,8 +100,8 @@ pub enum LoanError {
     },
     /// More different sizes than a publisher may have segments.
     #[error(
-        "publisher `{label}`: a message of {bytes} bytes would need segment {segments}, more than allowed; set \
-         the topic's maximum size to the largest message"
+        "publisher `{label}`: a message of {bytes} bytes would need segment {segments}, more than \
+         allowed; set the topic's maximum size to the largest message"
     )]
     TooManySegments {
         /// The publisher's label.
@@ -111,8 +113,9 @@ pub enum LoanError {
     },
     /// A peer has not mapped a new segment in time; a later loan of this size tries again.
     #[error(
-        "publisher `{label}`: memory for larger messages (segment {segment}) was not mapped within {waited:?} \
-         by {}; try again, or set the topic's maximum size so that nothing has to grow",
+        "publisher `{label}`: memory for larger messages (segment {segment}) was not mapped \
+         within {waited:?} by {}; try again, or set the topic's maximum size so that nothing has \
+         to grow",
         peers.join(", ")
     )]
     AwaitingPeers {
@@ -142,8 +145,9 @@ pub enum LoanError {
 pub enum PublishError {
     /// A reliable peer has not taken what the message would push out of the ring.
     #[error(
-        "publisher `{label}`: reliable subscriber `{peer}` is {behind} messages behind and did not move within \
-         {waited:?}; let it read faster, raise the depth of {depth}, or make the topic best effort"
+        "publisher `{label}`: reliable subscriber `{peer}` is {behind} messages behind and did \
+         not move within {waited:?}; let it read faster, raise the depth of {depth}, or make the \
+         topic best effort"
     )]
     TimedOut {
         /// The publisher's label.
@@ -157,10 +161,11 @@ pub enum PublishError {
         /// How long the publisher waited.
         waited: Duration,
     },
-    /// A reliable local link is full: its subscriber runs on this very thread, so waiting would be for ever.
+    /// A reliable local link is full: its subscriber runs on this very thread, so waiting would be
+    /// for ever.
     #[error(
-        "publisher `{label}`: reliable local subscriber `{link}` has all {depth} messages of its queue unread; \
-         let it take them before the next publish, or raise its depth"
+        "publisher `{label}`: reliable local subscriber `{link}` has all {depth} messages of its \
+         queue unread; let it take them before the next publish, or raise its depth"
     )]
     LinkFull {
         /// The publisher's label.
@@ -196,7 +201,7 @@ pub enum PublishError {
 pub struct PublishRefused<L: std::fmt::Debug> {
     /// The loan, unchanged.
     pub loan: L,
-    /// Why.
+    /// Why. Boxed, as all errors of the data path: its results stay in registers.
     #[source]
-    pub reason: PublishError,
+    pub reason: Box<PublishError>,
 }

@@ -1,7 +1,7 @@
 //! A publisher's data path: loan, write in place, publish, wake.
 //!
-//! The protocol's publisher rules (P1..P9 in `protocol`) in the order in which they happen; chunks are `pool`'s
-//! business, peers come from `control`. It must not know sockets, topics or types.
+//! The protocol's publisher rules (P1..P9 in `protocol`) in the order in which they happen; chunks
+//! are `pool`'s business, peers come from `control`. It must not know sockets, topics or types.
 
 mod doors;
 mod engine;
@@ -45,13 +45,13 @@ pub enum Reliability {
 /// A publisher's contract.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RingConfig {
-    /// Slots of the ring: a power of two, more than `depth`. Peers with a larger depth are served up to
-    /// `slots - 1`.
+    /// Slots of the ring: a power of two, more than `depth`. Peers with a larger depth are served
+    /// up to `slots - 1`.
     pub slots: usize,
     /// Messages retained for slow subscribers.
     pub depth: usize,
-    /// Messages that stay although everybody has taken them, for late joiners and latest-value readers:
-    /// 1 to `depth`.
+    /// Messages that stay although everybody has taken them, for late joiners and latest-value
+    /// readers: 1 to `depth`.
     pub history: usize,
     /// Largest message of the contract, in bytes; a larger one makes memory grow.
     pub chunk_bytes: usize,
@@ -90,9 +90,10 @@ pub struct PublisherCounters {
 
 /// Writes messages of one publisher port.
 ///
-/// `Send`, not `Sync`: one thread at a time. The data path (`loan`, `publish`) takes no lock, allocates nothing and
-/// makes no system call, except: the documented wake-up of sleepers, the wait for a slow reliable subscriber, the
-/// growth of memory, and the absorption of peers that came or went.
+/// `Send`, not `Sync`: one thread at a time. The data path (`loan`, `publish`) takes no lock,
+/// allocates nothing and makes no system call, except: the documented wake-up of sleepers, the wait
+/// for a slow reliable subscriber, the growth of memory, and the absorption of peers that came or
+/// went.
 #[derive(Debug)]
 pub struct RingPublisher {
     label: Arc<str>,
@@ -106,7 +107,8 @@ pub struct RingPublisher {
 
 /// Writable memory of one message that is not published yet.
 ///
-/// Dropping it gives the memory back and changes nothing that a subscriber can see; several may be open.
+/// Dropping it gives the memory back and changes nothing that a subscriber can see; several may be
+/// open.
 #[derive(Debug)]
 pub struct RawLoan<'a> {
     publisher: &'a RingPublisher,
@@ -209,14 +211,16 @@ impl RingPublisher {
 
     /// A chunk of at least `bytes` bytes to write to; its contents are unspecified.
     ///
-    /// Evicts nothing that a reader could still want; an abandoned loan changes nothing. Blocks only while memory
-    /// grows (`growth_timeout`).
+    /// Evicts nothing that a reader could still want; an abandoned loan changes nothing. Blocks
+    /// only while memory grows (`growth_timeout`).
     #[inline]
-    pub fn loan(&self, bytes: usize) -> Result<RawLoan<'_>, LoanError> {
+    pub fn loan(&self, bytes: usize) -> Result<RawLoan<'_>, Box<LoanError>> {
         if self.fork.in_child() {
-            return Err(LoanError::Forked { label: self.label.to_string() });
+            return Err(self.forked_loan());
         }
-        let (chunk, start) = self.take_chunk(&mut self.state.borrow_mut(), bytes)?;
+        let state = &mut *self.state.borrow_mut();
+        let chunk = self.take_chunk(state, bytes)?;
+        let start = state.start(chunk);
         Ok(RawLoan { publisher: self, chunk, start, bytes })
     }
 
@@ -235,8 +239,9 @@ impl RingPublisher {
         self.state.borrow().seq
     }
 
-    /// Takes note of peers that came or went; the data path does the same with each message. An executor calls it
-    /// for a publisher that is idle for long, so that nothing of dead peers is kept.
+    /// Takes note of peers that came or went; the data path does the same with each message. An
+    /// executor calls it for a publisher that is idle for long, so that nothing of dead peers is
+    /// kept.
     pub fn settle(&self) {
         if !self.fork.in_child() {
             self.absorb(&mut self.state.borrow_mut());
@@ -273,8 +278,8 @@ impl<'a> RawLoan<'a> {
         if self.publisher.fork.in_child() {
             return &mut [];
         }
-        // SAFETY: the chunk lies inside a mapping that the publisher keeps, is this loan's alone (no scan found it
-        // held, nothing names it), and any byte is valid.
+        // SAFETY: the chunk lies inside a mapping that the publisher keeps, is this loan's alone
+        // (no scan found it held, nothing names it), and any byte is valid.
         unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.bytes) }
     }
 
@@ -290,8 +295,9 @@ impl<'a> RawLoan<'a> {
 
     /// Publishes; answers the message's sequence number.
     ///
-    /// Blocks while a reliable subscriber is `depth` messages behind, at most the contract's timeout. System calls:
-    /// that wait, and one per sleeper that this thread wakes. On refusal the loan comes back.
+    /// Blocks while a reliable subscriber is `depth` messages behind, at most the contract's
+    /// timeout. System calls: that wait, and one per sleeper that this thread wakes. On refusal the
+    /// loan comes back.
     ///
     /// Memory visibility: what was written before is visible to whoever takes the message.
     #[inline]

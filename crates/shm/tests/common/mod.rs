@@ -1,10 +1,12 @@
-//! A publisher and subscribers joined inside one process, over the same memory objects that a socket would carry.
+//! A publisher and subscribers joined inside one process, over the same memory objects that a
+//! socket would carry.
 #![allow(dead_code, unreachable_pub, clippy::unwrap_used)]
 
 use crossdock_shm::*;
 use std::time::Duration;
 
-/// What a subscribing process has: its connections, its bells, and what it shares with the publishing one.
+/// What a subscribing process has: its connections, its bells, and what it shares with the
+/// publishing one.
 pub struct Side {
     pub conns: ConnTable,
     pub bells: BellMemory,

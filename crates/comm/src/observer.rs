@@ -1,0 +1,578 @@
+//! Looking at a running graph from outside: who is there, what their ports count, what they say.
+//!
+//! An observer takes part in nothing. It asks each process once for its board (one wake-up of that
+//! process's control thread), maps it read-only and reads it as often as it likes at no cost to
+//! anybody. Messages on a ring are copied and looked at again, because nobody waits for an
+//! observer. This file must not know how anything is shown.
+
+use std::collections::BTreeMap;
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use crossdock_msg::{Block, FlatBuffer, Schema};
+use crossdock_shm::board::{BoardView, EntitySnapshot, OpenBoardError};
+use crossdock_shm::rendezvous::{PeerName, RendezvousError, Visit};
+use crossdock_shm::socket::{
+    Access, ControlSocket, FRAME_BYTES_MAX, ReceiveFrameError, Received, SendFrameError,
+};
+use crossdock_shm::{ConnTable, ConnectError, CreateMemoryError, RingSubscriber, SubscriberConfig};
+use rustix::event::{PollFd, PollFlags, Timespec};
+use rustix::io::Errno;
+
+use crate::entities::{Carrier, ConnectionDetail, kind};
+use crate::frame::{Frame, PortInfo, Purpose, VERSION, decode_port};
+use crate::geometry::RingShape;
+use crate::participant::Rendezvous;
+use crate::qos::Qos;
+
+/// How long a process may take to answer; one that is stopped does not.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(1);
+/// Frames of one answer: a definition of the largest legal size, and some.
+const ANSWER_FRAMES_MAX: usize = 64;
+/// Address space that an observer spends on one ring.
+const MAPPED_BYTES_MAX: u64 = 1 << 37;
+/// How often a copy that was overtaken is tried again before the caller gets its turn.
+const COPIES_MAX: usize = 16;
+
+/// Something of a running graph could not be looked at.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ObserveError {
+    /// The meeting place cannot be used.
+    #[error(transparent)]
+    Rendezvous(#[from] RendezvousError),
+    /// A process does not answer.
+    #[error("{process} does not answer within {} s; is it stopped?", ANSWER_TIMEOUT.as_secs())]
+    Silent {
+        /// Which one.
+        process: String,
+    },
+    /// A process has gone.
+    #[error("{process} has gone")]
+    Gone {
+        /// Which one.
+        process: String,
+    },
+    /// A process answers with something else.
+    #[error("{process} answers {found}; is it another version of Crossdock?")]
+    Unexpected {
+        /// Which one.
+        process: String,
+        /// What it sent.
+        found: String,
+    },
+    /// A process may not be looked at: it belongs to somebody else.
+    #[error(transparent)]
+    Access(#[from] crossdock_shm::socket::AccessError),
+    /// Its board is no board.
+    #[error(transparent)]
+    Board(#[from] OpenBoardError),
+    /// What was asked for is not there.
+    #[error("{process}: {reason}")]
+    Nothing {
+        /// Which one.
+        process: String,
+        /// What it says.
+        reason: String,
+    },
+    /// Nobody publishes the topic.
+    #[error("nobody publishes `{topic}`; `crossdock topic list` shows what there is")]
+    NoPublisher {
+        /// The topic.
+        topic: String,
+    },
+    /// The topic's messages are handed over inside a thread and are in no ring.
+    #[error(
+        "the messages of `{topic}` stay inside a chain of {process}; subscribe to it (which makes \
+         its publisher write them to the ring)"
+    )]
+    InsideChain {
+        /// The topic.
+        topic: String,
+        /// The process.
+        process: String,
+    },
+    /// The definition of its type does not parse.
+    #[error("{process}: {reason}")]
+    Definition {
+        /// Which one.
+        process: String,
+        /// What is wrong.
+        reason: String,
+    },
+    /// A ring cannot be mapped.
+    #[error(transparent)]
+    Ring(#[from] ConnectError),
+    /// Memory of our own cannot be made.
+    #[error(transparent)]
+    Memory(#[from] CreateMemoryError),
+    /// A socket failed.
+    #[error("asking {process} failed: {what}")]
+    System {
+        /// Which one.
+        process: String,
+        /// What the system said.
+        what: String,
+    },
+}
+
+/// Where to look.
+#[derive(Clone, Debug)]
+pub struct ObserverOptions {
+    /// `ROS_DOMAIN_ID`.
+    pub domain_id: u32,
+    /// Name of this process for those that are asked.
+    pub name: String,
+    /// Where the processes meet.
+    pub rendezvous: Rendezvous,
+    /// Whose processes are believed: usually [`Access::SameUser`].
+    pub access: Access,
+}
+
+/// A port of a running graph.
+#[derive(Clone, Debug)]
+pub struct PortSnapshot {
+    /// Number of the port in its process.
+    pub port: u64,
+    /// Its node.
+    pub node: String,
+    /// Its topic.
+    pub topic: String,
+    /// Its type; empty when it takes any.
+    pub type_name: String,
+    /// RIHS01 of its type.
+    pub type_hash: [u8; 32],
+    /// What it offers or requests.
+    pub qos: Qos,
+    /// Its counters: see [`crate::entities::counter`].
+    pub counters: [u64; crossdock_shm::board::COUNTERS],
+}
+
+/// A connection of a running graph.
+#[derive(Clone, Debug)]
+pub struct ConnectionSnapshot {
+    /// The topic.
+    pub topic: String,
+    /// Who is connected to whom, and how.
+    pub detail: ConnectionDetail,
+    /// The last message number that was taken, lost or skipped.
+    pub position: u64,
+}
+
+/// A process of a running graph.
+#[derive(Clone, Debug)]
+pub struct ProcessSnapshot {
+    /// Name of its socket: unique.
+    pub name: PeerName,
+    /// Name that it gave itself.
+    pub process: String,
+    /// Its process id.
+    pub pid: u32,
+    /// Its publishers.
+    pub publishers: Vec<PortSnapshot>,
+    /// Its subscribers.
+    pub subscribers: Vec<PortSnapshot>,
+    /// Its subscribers' connections.
+    pub connections: Vec<ConnectionSnapshot>,
+    /// Records that belong to executors: nodes and chains.
+    pub others: Vec<EntitySnapshot>,
+}
+
+/// A running graph at one moment.
+#[derive(Clone, Debug, Default)]
+pub struct GraphSnapshot {
+    /// All processes that answer.
+    pub processes: Vec<ProcessSnapshot>,
+    /// Why others are left out.
+    pub unreachable: Vec<String>,
+}
+
+/// One process whose board is open.
+pub(crate) struct Observed {
+    pub(crate) name: PeerName,
+    pub(crate) view: BoardView,
+    /// Readable when it has died.
+    pidfd: Option<OwnedFd>,
+    /// Kept open by watchers.
+    pub(crate) socket: ControlSocket,
+}
+
+impl Observed {
+    pub(crate) fn has_died(&self) -> bool {
+        let Some(pidfd) = &self.pidfd else { return false };
+        is_readable(pidfd.as_fd(), Duration::ZERO)
+    }
+}
+
+/// Looks at the processes of one domain.
+///
+/// `Send`. Calls block while processes that are asked for the first time answer (at most one
+/// second each); everything else only reads shared memory.
+pub struct Observer {
+    options: ObserverOptions,
+    visit: Visit,
+    own: PeerName,
+    purpose: Purpose,
+    pub(crate) processes: BTreeMap<PeerName, Observed>,
+}
+
+impl std::fmt::Debug for Observer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Observer").field("options", &self.options).finish_non_exhaustive()
+    }
+}
+
+impl Observer {
+    /// Opens the meeting place. Takes no part: nobody learns of it.
+    ///
+    /// # Errors
+    /// [`ObserveError`] when the place cannot be used.
+    pub fn open(options: ObserverOptions) -> Result<Observer, ObserveError> {
+        Observer::open_for(options, Purpose::Board)
+    }
+
+    pub(crate) fn open_for(
+        options: ObserverOptions,
+        purpose: Purpose,
+    ) -> Result<Observer, ObserveError> {
+        let visit = Visit::open(&options.rendezvous.config(options.domain_id, options.access))?;
+        let own = PeerName::random().map_err(RendezvousError::from)?;
+        Ok(Observer { options, visit, own, purpose, processes: BTreeMap::new() })
+    }
+
+    /// Looks for processes that came and went. Returns why others could not be looked at.
+    ///
+    /// # Errors
+    /// [`ObserveError`] when the meeting place cannot be read.
+    pub fn refresh(&mut self) -> Result<Vec<String>, ObserveError> {
+        let listed = self.visit.list()?;
+        self.processes.retain(|name, seen| listed.contains(name) && !seen.has_died());
+        let mut unreachable = Vec::new();
+        for name in listed {
+            if self.processes.contains_key(&name) {
+                continue;
+            }
+            match self.attach(name) {
+                Ok(observed) => {
+                    self.processes.insert(name, observed);
+                }
+                Err(ObserveError::Gone { .. }) => {}
+                Err(error) => unreachable.push(error.to_string()),
+            }
+        }
+        Ok(unreachable)
+    }
+
+    /// The graph now: looks for processes that came and went, then reads all boards.
+    ///
+    /// # Errors
+    /// [`ObserveError`] when the meeting place cannot be read; single processes that cannot be
+    /// read are listed in the result.
+    pub fn snapshot(&mut self) -> Result<GraphSnapshot, ObserveError> {
+        let unreachable = self.refresh()?;
+        let processes = self.processes.values().map(snapshot_of).collect();
+        Ok(GraphSnapshot { processes, unreachable })
+    }
+
+    /// The histogram of a record of `others`, if it has one.
+    pub fn histogram(
+        &self,
+        process: PeerName,
+        entity: &EntitySnapshot,
+    ) -> Option<crossdock_shm::histogram::HistogramSnapshot> {
+        self.processes.get(&process)?.view.histogram(entity)
+    }
+
+    /// The type of a publisher, from the definition that its process keeps.
+    ///
+    /// # Errors
+    /// [`ObserveError`] when the process has gone, does not answer, or its definition does not
+    /// parse.
+    pub fn schema(
+        &self,
+        process: PeerName,
+        publisher: &PortSnapshot,
+    ) -> Result<Arc<Schema>, ObserveError> {
+        let label = self.label(process);
+        let port = publisher.port;
+        let socket = self.ask(process, Purpose::Definition { port })?;
+        let mut text = Vec::new();
+        for _ in 0..ANSWER_FRAMES_MAX {
+            let (frame, _) = answer(&socket, &label)?;
+            let Frame::Definition { offset, total, piece, .. } = frame else {
+                return Err(unexpected(&label, frame));
+            };
+            if offset as usize != text.len() {
+                break;
+            }
+            text.extend_from_slice(&piece);
+            if text.len() == total as usize {
+                break;
+            }
+        }
+        let wrong = |reason: String| ObserveError::Definition { process: label.clone(), reason };
+        let text = String::from_utf8(text).map_err(|error| wrong(error.to_string()))?;
+        let schema = Schema::parse(&publisher.type_name, &text);
+        let schema = schema.map_err(|error| wrong(error.to_string()))?;
+        if schema.type_hash().0 != publisher.type_hash {
+            return Err(wrong("its definition is not of the type that it says".to_string()));
+        }
+        Ok(Arc::new(schema))
+    }
+
+    /// Starts to read the messages that one publisher writes to its ring, from the next one on.
+    ///
+    /// # Errors
+    /// [`ObserveError::InsideChain`] when nobody outside its chain subscribes, so that its ring is
+    /// not written; others as [`Observer::schema`].
+    pub fn echo(
+        &mut self,
+        process: PeerName,
+        publisher: &PortSnapshot,
+    ) -> Result<Echo, ObserveError> {
+        let on_ring = self.processes.values().any(|seen| {
+            seen.view.entities().filter(|entity| entity.kind == kind::CONNECTION).any(|entity| {
+                ConnectionDetail::decode(&entity.detail).is_some_and(|detail| {
+                    detail.carrier == Carrier::Ring
+                        && detail.publisher_process == process
+                        && detail.publisher == publisher.port
+                })
+            })
+        });
+        if !on_ring && !publisher.qos.is_transient_local() {
+            let (topic, process) = (publisher.topic.clone(), self.label(process));
+            return Err(ObserveError::InsideChain { topic, process });
+        }
+        let schema = self.schema(process, publisher)?;
+        let ring = self.attach_ring(process, publisher, &ConnTable::create(&self.options.name)?)?;
+        Ok(Echo { ring, schema, buffer: FlatBuffer::default() })
+    }
+
+    fn attach_ring(
+        &self,
+        process: PeerName,
+        publisher: &PortSnapshot,
+        conns: &ConnTable,
+    ) -> Result<RingSubscriber, ObserveError> {
+        let label = self.label(process);
+        let socket = self.ask(process, Purpose::Ring { port: publisher.port })?;
+        let (frame, fds) = answer(&socket, &label)?;
+        let Frame::Ring { geometry, .. } = frame else { return Err(unexpected(&label, frame)) };
+        let bad = |found: &str| ObserveError::Unexpected {
+            process: label.clone(),
+            found: found.to_string(),
+        };
+        let shape = RingShape::decode(&geometry, fds.len()).ok_or_else(|| bad("a broken ring"))?;
+        let conn = conns.allocate().map_err(|error| bad(&error.to_string()))?;
+        let config = SubscriberConfig {
+            label: self.options.name.clone(),
+            publisher: format!("{} in {label} on {}", publisher.node, publisher.topic),
+            conn,
+            armed: None,
+            depth: u64::MAX,
+            reliable: false,
+            holds: 1,
+            memory_limit_bytes: MAPPED_BYTES_MAX,
+        };
+        let (ring, segments) = fds.split_first().ok_or_else(|| bad("a ring without memory"))?;
+        let ring = RingSubscriber::connect(config, ring.as_fd(), shape.geometry, shape.attached)?;
+        let control = ring.control();
+        for (place, (fd, bytes)) in segments.iter().zip(&shape.segments).enumerate() {
+            let added = control.add_segment(place as u32 + 1, *bytes, fd.as_fd());
+            added.map_err(|error| bad(&error.to_string()))?;
+        }
+        Ok(ring)
+    }
+
+    fn label(&self, process: PeerName) -> String {
+        match self.processes.get(&process) {
+            Some(seen) => format!("process `{}` (pid {})", seen.view.process(), seen.view.pid()),
+            None => format!("process {process}"),
+        }
+    }
+
+    /// Opens a process's board.
+    fn attach(&self, name: PeerName) -> Result<Observed, ObserveError> {
+        let label = self.label(name);
+        let socket = self.ask(name, self.purpose)?;
+        let pidfd = socket.peer_pidfd();
+        let (frame, fds) = answer(&socket, &label)?;
+        let (Frame::Welcome { version: VERSION, .. }, [board]) = (&frame, &fds[..]) else {
+            return Err(unexpected(&label, frame));
+        };
+        let view = BoardView::open(board.as_fd())?;
+        Ok(Observed { name, view, pidfd, socket })
+    }
+
+    /// Connects to a process and says why.
+    fn ask(&self, name: PeerName, purpose: Purpose) -> Result<ControlSocket, ObserveError> {
+        let gone = || ObserveError::Gone { process: self.label(name) };
+        let socket = self.visit.connect(name)?.ok_or_else(gone)?;
+        let peer = socket.peer().map_err(|error| ObserveError::System {
+            process: self.label(name),
+            what: error.to_string(),
+        })?;
+        self.options.access.check(&peer)?;
+        let process = self.options.name.clone();
+        let hello = Frame::Hello { version: VERSION, name: self.own, process, purpose };
+        match socket.send(&hello.encode(), &[]) {
+            // One frame fits in an empty socket.
+            Ok(_) => Ok(socket),
+            Err(SendFrameError::Closed) => Err(gone()),
+            Err(error) => {
+                Err(ObserveError::System { process: self.label(name), what: error.to_string() })
+            }
+        }
+    }
+}
+
+/// Is a descriptor readable (or at its end) within `timeout`?
+pub(crate) fn is_readable(fd: std::os::fd::BorrowedFd<'_>, timeout: Duration) -> bool {
+    let mut polled = [PollFd::from_borrowed_fd(fd, PollFlags::IN)];
+    poll(&mut polled, timeout)
+}
+
+/// Waits until one of the descriptors is readable, at most for `timeout`.
+pub(crate) fn poll(polled: &mut [PollFd<'_>], timeout: Duration) -> bool {
+    let end = Instant::now() + timeout;
+    loop {
+        let left = end.saturating_duration_since(Instant::now());
+        let limit = Timespec {
+            tv_sec: left.as_secs().try_into().unwrap_or(i64::MAX),
+            tv_nsec: left.subsec_nanos().into(),
+        };
+        match rustix::event::poll(polled, Some(&limit)) {
+            Ok(ready) => return ready > 0,
+            Err(Errno::INTR) if !left.is_zero() => {}
+            Err(_) => return false,
+        }
+    }
+}
+
+/// The next frame of an answer.
+fn answer(socket: &ControlSocket, label: &str) -> Result<(Frame, Vec<OwnedFd>), ObserveError> {
+    let process = || label.to_string();
+    if !is_readable(socket.as_fd(), ANSWER_TIMEOUT) {
+        return Err(ObserveError::Silent { process: process() });
+    }
+    let mut buffer = vec![0; FRAME_BYTES_MAX];
+    let system = |error: ReceiveFrameError| ObserveError::System {
+        process: process(),
+        what: error.to_string(),
+    };
+    match socket.receive(&mut buffer).map_err(system)? {
+        Received::Frame { len, fds } => match Frame::decode(&buffer[..len]) {
+            Ok(Frame::Nothing { reason }) => {
+                Err(ObserveError::Nothing { process: process(), reason })
+            }
+            Ok(frame) => Ok((frame, fds)),
+            Err(error) => {
+                Err(ObserveError::Unexpected { process: process(), found: error.to_string() })
+            }
+        },
+        Received::Empty | Received::Closed => Err(ObserveError::Gone { process: process() }),
+    }
+}
+
+fn unexpected(label: &str, frame: Frame) -> ObserveError {
+    let found = format!("{frame:?}").chars().take(80).collect();
+    ObserveError::Unexpected { process: label.to_string(), found }
+}
+
+fn snapshot_of(seen: &Observed) -> ProcessSnapshot {
+    let mut snapshot = ProcessSnapshot {
+        name: seen.name,
+        process: seen.view.process().to_string(),
+        pid: seen.view.pid(),
+        publishers: Vec::new(),
+        subscribers: Vec::new(),
+        connections: Vec::new(),
+        others: Vec::new(),
+    };
+    for entity in seen.view.entities() {
+        // Records that do not decode are another process's word: left out.
+        match entity.kind {
+            kind::PUBLISHER => snapshot.publishers.extend(port_of(&entity)),
+            kind::SUBSCRIBER => snapshot.subscribers.extend(port_of(&entity)),
+            kind::CONNECTION => {
+                let position = entity.counters[crate::entities::CONNECTION_POSITION];
+                let detail = ConnectionDetail::decode(&entity.detail);
+                let topic = entity.name;
+                snapshot.connections.extend(detail.map(|detail| ConnectionSnapshot {
+                    topic,
+                    detail,
+                    position,
+                }));
+            }
+            _ => snapshot.others.push(entity),
+        }
+    }
+    snapshot
+}
+
+fn port_of(entity: &EntitySnapshot) -> Option<PortSnapshot> {
+    let PortInfo { port, node, topic, type_name, type_hash, qos, .. } =
+        decode_port(&entity.detail).ok()?;
+    let counters = entity.counters;
+    Some(PortSnapshot { port, node, topic, type_name, type_hash, qos, counters })
+}
+
+/// Reads what one publisher writes to its ring; the publisher does not know.
+///
+/// `Send`. Nothing wakes it: the caller looks as often as it likes.
+pub struct Echo {
+    ring: RingSubscriber,
+    schema: Arc<Schema>,
+    buffer: FlatBuffer,
+}
+
+impl std::fmt::Debug for Echo {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Echo").field("ring", &self.ring.label()).finish_non_exhaustive()
+    }
+}
+
+/// A copy of a message that an observer has read.
+#[derive(Clone, Copy, Debug)]
+pub struct Echoed<'a> {
+    /// The message in the flat layout; a copy, whole.
+    pub block: Block<'a>,
+    /// Its number at its publisher.
+    pub seq: u64,
+    /// Its stamp in ns.
+    pub stamp_ns: u64,
+}
+
+impl Echo {
+    /// The type.
+    pub fn schema(&self) -> &Arc<Schema> {
+        &self.schema
+    }
+
+    /// Messages that were overtaken before they could be copied.
+    pub fn missed(&self) -> u64 {
+        self.ring.lost()
+    }
+
+    /// A copy of the next message, if one is there. Copies, allocates for larger messages.
+    ///
+    /// # Errors
+    /// [`crate::TakeError`] when the publisher's ring is damaged, or has grown by memory that this
+    /// echo does not have: start a new one.
+    pub fn copy_next(&mut self) -> Result<Option<Echoed<'_>>, crate::TakeError> {
+        for _ in 0..COPIES_MAX {
+            let Some(meta) = self.ring.peek()? else { return Ok(None) };
+            // The length is the publisher's word; it cannot be more than what is mapped.
+            if meta.len as u64 > MAPPED_BYTES_MAX {
+                return Ok(None);
+            }
+            self.buffer.resize(meta.len);
+            if let Some((seq, meta)) = self.ring.copy(self.buffer.as_mut_slice())? {
+                let block = Block::new(self.buffer.as_slice());
+                return Ok(Some(Echoed { block, seq, stamp_ns: meta.stamp_ns }));
+            }
+        }
+        Ok(None)
+    }
+}

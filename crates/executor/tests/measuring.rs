@@ -1,0 +1,143 @@
+//! What an executor shows of its nodes and spans to observers.
+
+mod support;
+
+use crossdock_comm::entities::kind;
+use crossdock_comm::{Access, HistogramSnapshot, Observer, ObserverOptions, Rendezvous};
+use crossdock_executor::record::{chain_counter, node_counter};
+use crossdock_executor::{Remote, RunEnd, Statistics};
+use crossdock_graph::{Graph, Mapping, Time};
+use support::{Process, checked};
+
+/// A record of a node or of a span as an observer sees it.
+struct Seen {
+    name: String,
+    detail: String,
+    counters: [u64; 16],
+    histogram: HistogramSnapshot,
+}
+
+/// Runs the graph on one thread for each executor and gives what an observer sees before the end.
+fn observe(test: &str, graph: &str, executors: &str, statistics: Statistics) -> Vec<(u32, Seen)> {
+    let graph = format!("crossdock: 1\nname: {test}\n{graph}");
+    let graph = Graph::from_yaml(test, graph.as_bytes()).expect("a graph");
+    let mapping = format!("crossdock: 1\nprocesses: {{ main: {{ executors: [{executors}] }} }}\n");
+    let mapping = Mapping::from_yaml(test, mapping.as_bytes()).expect("a mapping");
+    let mut process = Process::new(test, checked(&graph, &mapping, Time::Wall));
+    process.statistics = statistics;
+    let mut observer = Observer::open(ObserverOptions {
+        domain_id: 0,
+        name: "observer".to_owned(),
+        rendezvous: Rendezvous::Folder(process.folder.path().to_owned()),
+        access: Access::SameUser,
+    })
+    .expect("an observer");
+    let remotes: Vec<_> = process.plan.executors.iter().map(|_| Remote::new()).collect();
+    let (process, remotes) = (&process, &remotes);
+    let (finished, finish) = std::sync::mpsc::channel();
+    std::thread::scope(|scope| {
+        for index in 0..remotes.len() {
+            let finished = finished.clone();
+            scope.spawn(move || {
+                let mut executor = process.executor(index, &remotes[index]).expect("made");
+                while let RunEnd::Finished { .. } = executor.run().expect("a good end") {
+                    finished.send(()).expect("somebody waits");
+                }
+            });
+        }
+        finish.recv().expect("a node asks for the end");
+        let snapshot = observer.snapshot().expect("a snapshot");
+        let seen = snapshot.processes.iter().flat_map(|process| {
+            process.others.iter().map(|entity| {
+                let seen = Seen {
+                    name: entity.name.clone(),
+                    detail: String::from_utf8(entity.detail.clone()).expect("text"),
+                    counters: entity.counters,
+                    histogram: observer.histogram(process.name, entity).expect("a histogram"),
+                };
+                (entity.kind, seen)
+            })
+        });
+        let seen = seen.collect();
+        remotes.iter().for_each(Remote::stop);
+        seen
+    })
+}
+
+fn find<'a>(seen: &'a [(u32, Seen)], kind: u32, name: &str) -> &'a Seen {
+    let found = seen.iter().find(|(of, seen)| *of == kind && seen.name == name);
+    &found.expect("a record of this name").1
+}
+
+const CHAIN: &str = "nodes:
+  source: { package: probe, type: source, outputs: { out: /a },
+            parameters: { count: 20, finish: false } }
+  first: { package: probe, type: relay, inputs: { in: /a }, outputs: { out: /b } }
+  second: { package: probe, type: relay, inputs: { in: /b }, outputs: { out: /c } }
+  third: { package: probe, type: relay, inputs: { in: /c }, parameters: { finish_at: 20 } }
+chains: { whole: { from: /a, to: /c }, part: { from: /b, to: /c } }
+";
+
+#[test]
+fn executions_and_spans_are_counted_and_timed() {
+    let one = "{ mode: chain, nodes: [source, first, second, third] }";
+    let event = "{ mode: event, nodes: [source, first, second, third] }";
+    let several = "{ mode: chain, nodes: [source] }, { mode: chain, nodes: [first] }, \
+                   { mode: event, nodes: [second, third] }";
+    for (test, executors) in [("one", one), ("event", event), ("several", several)] {
+        let seen = observe(&format!("measured_{test}"), CHAIN, executors, Statistics::On);
+        for node in ["source", "first", "second", "third"] {
+            let record = find(&seen, kind::NODE, node);
+            let executions = record.counters[node_counter::EXECUTIONS];
+            // The last node asks for the end before the others have been settled.
+            assert!(executions >= 19, "{test}: {node} executed {executions} times");
+            assert!(record.histogram.count >= 19, "{test}: {node}");
+            assert_eq!(record.counters[node_counter::NOT_TAKEN], 0);
+        }
+        assert_eq!(find(&seen, kind::NODE, "first").detail, "probe/relay");
+        let whole = find(&seen, kind::CHAIN, "whole");
+        let part = find(&seen, kind::CHAIN, "part");
+        assert_eq!(whole.detail, "/a /c");
+        for chain in [whole, part] {
+            assert_eq!(chain.counters[chain_counter::MESSAGES], 20, "{test}: {}", chain.name);
+            assert_eq!(chain.counters[chain_counter::WITHOUT_ORIGIN], 0, "{test}: {}", chain.name);
+            assert_eq!(chain.histogram.count, 20, "{test}: {}", chain.name);
+        }
+        // A span that contains another one is never shorter.
+        assert!(whole.histogram.mean_ns() >= part.histogram.mean_ns(), "{test}");
+    }
+}
+
+#[test]
+fn without_statistics_executions_are_still_counted() {
+    let one = "{ mode: chain, nodes: [source, first, second, third] }";
+    let seen = observe("uncounted", CHAIN, one, Statistics::Off);
+    let record = find(&seen, kind::NODE, "first");
+    assert!(record.counters[node_counter::EXECUTIONS] >= 19);
+    assert_eq!(record.histogram.count, 0);
+}
+
+#[test]
+fn messages_without_counterpart_and_messages_left_are_counted() {
+    let graph = "nodes:
+  all: { package: probe, type: source, outputs: { out: /a },
+         parameters: { count: 9, burst: 9, finish: false } }
+  some: { package: probe, type: source, outputs: { out: /b },
+          parameters: { count: 9, burst: 9, gap: 3 } }
+  join: { package: probe, type: join, inputs: { a: /a, b: /b },
+          condition: { all_of: [a, b], same: stamp } }
+  lazy: { package: probe, type: relay, inputs: { in: /b }, parameters: { take: false } }
+topics: { /a: { qos: { depth: 16 } }, /b: { qos: { depth: 16 } } }
+";
+    let seen = observe(
+        "unmatched",
+        graph,
+        "{ mode: chain, nodes: [all, some, join, lazy] }",
+        Statistics::On,
+    );
+    let join = find(&seen, kind::NODE, "join");
+    // 3 and 6; for 9 a counterpart could still come.
+    assert_eq!(join.counters[node_counter::UNMATCHED], 2);
+    assert_eq!(join.counters[node_counter::EXECUTIONS], 6);
+    assert_eq!(find(&seen, kind::NODE, "lazy").counters[node_counter::NOT_TAKEN], 6);
+}

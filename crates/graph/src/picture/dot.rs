@@ -1,0 +1,68 @@
+//! The picture as text for Graphviz.
+//!
+//! Must not decide where anything is: Graphviz does that.
+
+use super::{Drawing, EdgeKind, VertexKind};
+use std::fmt::Write as _;
+
+pub(super) fn write(drawing: &Drawing) -> String {
+    let mut out = String::new();
+    // Writing to a String cannot fail, here and below.
+    let _ = writeln!(out, "digraph {} {{", quoted(&drawing.title));
+    out.push_str("  rankdir=TB;\n  node [fontname=\"sans-serif\", fontsize=11];\n");
+    for (process, name) in drawing.processes.iter().enumerate() {
+        let _ = writeln!(out, "  subgraph cluster_{process} {{");
+        let _ = writeln!(out, "    label={}; style=dashed;", quoted(name));
+        let members = (0..drawing.vertices.len())
+            .filter(|vertex| drawing.vertices[*vertex].process == Some(process));
+        for vertex in members {
+            let _ = writeln!(out, "    {}", statement(drawing, vertex));
+        }
+        out.push_str("  }\n");
+    }
+    let free = (0..drawing.vertices.len()).filter(|v| drawing.vertices[*v].process.is_none());
+    for vertex in free {
+        let _ = writeln!(out, "  {}", statement(drawing, vertex));
+    }
+    for edge in &drawing.edges {
+        let style = if edge.kind == EdgeKind::Read { "dashed" } else { "solid" };
+        let color = if edge.measured { ", color=\"#c2410c\"" } else { "" };
+        let _ = writeln!(
+            out,
+            "  v{} -> v{} [style={style}{color}, tooltip={}];",
+            edge.from,
+            edge.to,
+            quoted(&edge.ports.join(", "))
+        );
+    }
+    out.push_str("}\n");
+    out
+}
+
+fn statement(drawing: &Drawing, index: usize) -> String {
+    let vertex = &drawing.vertices[index];
+    let style = match vertex.kind {
+        VertexKind::Node => "shape=box, style=rounded",
+        VertexKind::Topic => "shape=ellipse",
+        VertexKind::ExternalTopic => "shape=ellipse, style=dashed",
+    };
+    let lines = std::iter::once(&vertex.name).chain(&vertex.details);
+    let label = lines.map(|line| escaped(line)).collect::<Vec<_>>().join("\\n");
+    format!("v{index} [{style}, label=\"{label}\"];")
+}
+
+fn quoted(text: &str) -> String {
+    format!("\"{}\"", escaped(text))
+}
+
+/// Text inside the quotes of a DOT string.
+fn escaped(text: &str) -> String {
+    let mut escaped = String::new();
+    for c in text.chars().filter(|c| !c.is_control()) {
+        if matches!(c, '"' | '\\') {
+            escaped.push('\\');
+        }
+        escaped.push(c);
+    }
+    escaped
+}

@@ -1,0 +1,278 @@
+//! Pictures of a graph and its mapping, as DOT text and as SVG.
+//!
+//! Nodes and topics are both vertices, so that a topic with many subscribers is drawn once. The
+//! layout is our own (layers, few crossings, straight long edges) and deterministic: the same graph
+//! gives the same picture, byte for byte. Works on graphs that a check would refuse, too.
+
+mod dot;
+mod layers;
+mod order;
+mod place;
+mod svg;
+#[cfg(test)]
+mod tests;
+
+use crate::interface::Interfaces;
+use crate::mapping::Mapping;
+use crate::model::{Graph, GraphNode, Period};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A graph with its mapping, ready to be drawn.
+///
+/// Descriptions are used only to know which inputs trigger; without them an input triggers unless
+/// the graph says otherwise.
+#[derive(Clone, Copy, Debug)]
+pub struct Picture<'a> {
+    /// Graph to draw.
+    pub graph: &'a Graph,
+    /// Processes to draw around the nodes.
+    pub mapping: Option<&'a Mapping>,
+    /// What the packages say about inputs.
+    pub interfaces: Option<&'a Interfaces>,
+}
+
+impl Picture<'_> {
+    /// The picture as text for Graphviz. Pure; allocates.
+    #[must_use]
+    pub fn to_dot(&self) -> String {
+        dot::write(&Drawing::new(self))
+    }
+
+    /// The picture as an SVG document with its own layout. Pure; allocates.
+    ///
+    /// Boxes and labels never overlap. Text is escaped; names longer than a label are shortened and
+    /// stand in full in the tooltip.
+    #[must_use]
+    pub fn to_svg(&self) -> String {
+        let drawing = Drawing::new(self);
+        let layout = place::Layout::new(&drawing, svg::key_width(&drawing));
+        svg::write(&drawing, &layout)
+    }
+}
+
+/// What is drawn: vertices, edges and boxes around nodes.
+struct Drawing {
+    title: String,
+    /// Nodes first, in graph order, then topics by first mention.
+    vertices: Vec<Vertex>,
+    edges: Vec<Edge>,
+    /// Names of processes.
+    processes: Vec<String>,
+}
+
+struct Vertex {
+    kind: VertexKind,
+    /// Full name.
+    name: String,
+    /// Smaller lines below the name.
+    details: Vec<String>,
+    /// Process that the vertex is drawn in.
+    process: Option<usize>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum VertexKind {
+    Node,
+    Topic,
+    /// A topic with publishers outside.
+    ExternalTopic,
+}
+
+struct Edge {
+    from: usize,
+    to: usize,
+    kind: EdgeKind,
+    /// Ports of the node on it.
+    ports: Vec<String>,
+    /// Whether it is part of a measured chain.
+    measured: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum EdgeKind {
+    Publish,
+    Trigger,
+    Read,
+}
+
+impl Drawing {
+    fn new(picture: &Picture<'_>) -> Self {
+        let graph = picture.graph;
+        let (processes, seats) = seats(picture);
+        let mut vertices: Vec<Vertex> = Vec::new();
+        for node in &graph.nodes {
+            let seat = seats.get(node.name.as_str());
+            vertices.push(Vertex {
+                kind: VertexKind::Node,
+                name: node.name.clone(),
+                details: details(node, seat.and_then(|seat| seat.executor.as_deref())),
+                process: seat.map(|seat| seat.process),
+            });
+        }
+        let names = graph.topic_names();
+        let external: BTreeSet<&str> = graph
+            .topics
+            .iter()
+            .filter(|topic| topic.external)
+            .map(|topic| topic.name.as_str())
+            .collect();
+        let mut index = BTreeMap::new();
+        for name in names {
+            index.insert(name, vertices.len());
+            let kind = match external.contains(name) {
+                true => VertexKind::ExternalTopic,
+                false => VertexKind::Topic,
+            };
+            let name = name.to_owned();
+            vertices.push(Vertex { kind, name, details: Vec::new(), process: None });
+        }
+        let edges = edges(picture, &index);
+        let mut drawing = Self { title: graph.name.clone(), vertices, edges, processes };
+        drawing.seat_topics();
+        drawing.measure(graph, &index);
+        drawing
+    }
+
+    /// A topic is drawn inside a process when all its ports are there and it is not external. The
+    /// box of a process with one node holds nothing else.
+    fn seat_topics(&mut self) {
+        let mut nodes = vec![0; self.processes.len()];
+        for process in self.vertices.iter().filter_map(|vertex| vertex.process) {
+            nodes[process] += 1;
+        }
+        let mut processes: Vec<BTreeSet<Option<usize>>> =
+            vec![BTreeSet::new(); self.vertices.len()];
+        for edge in &self.edges {
+            processes[edge.to].insert(self.vertices[edge.from].process);
+            processes[edge.from].insert(self.vertices[edge.to].process);
+        }
+        for (vertex, of_ports) in self.vertices.iter_mut().zip(processes) {
+            if vertex.kind == VertexKind::Topic && of_ports.len() == 1 {
+                let process = of_ports.into_iter().next().flatten();
+                vertex.process = process.filter(|process| nodes[*process] > 1);
+            }
+        }
+    }
+
+    /// Marks the edges on ways of triggers between the ends of measured chains.
+    fn measure(&mut self, graph: &Graph, index: &BTreeMap<&str, usize>) {
+        let hard = |edge: &&Edge| edge.kind != EdgeKind::Read;
+        let mut after = vec![Vec::new(); self.vertices.len()];
+        let mut before = vec![Vec::new(); self.vertices.len()];
+        for edge in self.edges.iter().filter(hard) {
+            after[edge.from].push(edge.to);
+            before[edge.to].push(edge.from);
+        }
+        for chain in &graph.chains {
+            let ends = (index.get(chain.from.as_str()), index.get(chain.to.as_str()));
+            let (Some(from), Some(to)) = ends else { continue };
+            let (forward, backward) = (reach(&after, *from), reach(&before, *to));
+            for edge in self.edges.iter_mut().filter(|edge| edge.kind != EdgeKind::Read) {
+                edge.measured |= forward[edge.from] && backward[edge.to];
+            }
+        }
+    }
+}
+
+fn reach(edges: &[Vec<usize>], start: usize) -> Vec<bool> {
+    let mut reached = vec![false; edges.len()];
+    let mut stack = vec![start];
+    reached[start] = true;
+    while let Some(vertex) = stack.pop() {
+        for next in &edges[vertex] {
+            if !std::mem::replace(&mut reached[*next], true) {
+                stack.push(*next);
+            }
+        }
+    }
+    reached
+}
+
+/// Where a node is drawn.
+struct DrawnSeat {
+    process: usize,
+    /// Name of the executor when its process has several.
+    executor: Option<String>,
+}
+
+fn seats<'a>(picture: &Picture<'a>) -> (Vec<String>, BTreeMap<&'a str, DrawnSeat>) {
+    let mut seats = BTreeMap::new();
+    let Some(mapping) = picture.mapping else { return (Vec::new(), seats) };
+    for (process, mapped) in mapping.processes.iter().enumerate() {
+        for (index, executor) in mapped.executors.iter().enumerate() {
+            for node in &executor.nodes {
+                let name = match executor.name.as_str() {
+                    "" => format!("{}.{index}", mapped.name),
+                    name => name.to_owned(),
+                };
+                let executor = (mapped.executors.len() > 1).then_some(name);
+                seats.entry(node.as_str()).or_insert(DrawnSeat { process, executor });
+            }
+        }
+    }
+    (mapping.processes.iter().map(|process| process.name.clone()).collect(), seats)
+}
+
+fn details(node: &GraphNode, executor: Option<&str>) -> Vec<String> {
+    let mut details = vec![format!("{}/{}", node.package, node.node_type)];
+    for timer in &node.timers {
+        let period = match timer.period {
+            Period::RateHz(rate_hz) => format!("{rate_hz} Hz"),
+            Period::PeriodMs(period_ms) => format!("{period_ms} ms"),
+        };
+        details.push(format!("timer {}: {period}", timer.name));
+    }
+    details.extend(node.condition.as_ref().map(|condition| {
+        let ports = condition.all_of.join(", ");
+        format!("joins {ports}")
+    }));
+    details.extend(executor.map(|executor| format!("executor {executor}")));
+    details
+}
+
+/// Edges between nodes and topics; several ports of a node on one topic make one edge.
+fn edges(picture: &Picture<'_>, index: &BTreeMap<&str, usize>) -> Vec<Edge> {
+    let mut edges: Vec<Edge> = Vec::new();
+    let mut known: BTreeMap<(usize, usize), usize> = BTreeMap::new();
+    let mut add = |from: usize, to: usize, kind: EdgeKind, port: &str| {
+        let at = *known.entry((from, to)).or_insert_with(|| {
+            edges.push(Edge { from, to, kind, ports: Vec::new(), measured: false });
+            edges.len() - 1
+        });
+        edges[at].ports.push(port.to_owned());
+        if kind == EdgeKind::Trigger {
+            edges[at].kind = kind;
+        }
+    };
+    for (node_index, node) in picture.graph.nodes.iter().enumerate() {
+        let interface =
+            picture.interfaces.and_then(|all| all.node_type(&node.package, &node.node_type));
+        for output in &node.outputs {
+            if let Some(topic) = index.get(output.topic.as_str()) {
+                add(node_index, *topic, EdgeKind::Publish, &output.port);
+            }
+        }
+        for input in &node.inputs {
+            let described = interface.and_then(|interface| interface.input(&input.port));
+            let trigger = input.trigger.or(described.map(|input| input.trigger));
+            let kind = if trigger.unwrap_or(true) { EdgeKind::Trigger } else { EdgeKind::Read };
+            if let Some(topic) = index.get(input.topic.as_str()) {
+                add(*topic, node_index, kind, &input.port);
+            }
+        }
+    }
+    edges
+}
+
+/// A name as it fits a label: long ones lose their middle.
+fn shown(name: &str) -> String {
+    const SHOWN_CHARS: usize = 44;
+    let characters: Vec<char> = name.chars().collect();
+    if characters.len() <= SHOWN_CHARS {
+        return name.to_owned();
+    }
+    let half = SHOWN_CHARS / 2;
+    let head: String = characters[..half - 1].iter().collect();
+    let tail: String = characters[characters.len() - half..].iter().collect();
+    format!("{head}\u{2026}{tail}")
+}

@@ -1,0 +1,235 @@
+//! The picture as SVG.
+//!
+//! Must not decide where anything is.
+
+use super::place::{Area, DETAIL_SIZE, Layout, NAME_SIZE, text_width};
+use super::{Drawing, Edge, EdgeKind, VertexKind, shown};
+use std::fmt::Write as _;
+
+const STYLE: &str = "\
+text{font-family:'DejaVu Sans',Verdana,'Segoe UI',Helvetica,Arial,sans-serif;fill:#1c2733}\
+.name{font-size:13px;font-weight:600}\
+.detail{font-size:10.5px;fill:#5b6b7b}\
+.topic{font-size:10.5px;fill:#4a3508}\
+.process{font-size:10.5px;fill:#47566a;font-style:italic;paint-order:stroke;stroke:#f6f8fb;\
+stroke-width:4px}\
+.node{fill:#e8f1fd;stroke:#3a6ea5;stroke-width:1.3}\
+.pill{fill:#fff6e0;stroke:#c9962f;stroke-width:1.1}\
+.external{fill:#ffffff;stroke:#c9962f;stroke-width:1.1;stroke-dasharray:3 2.5}\
+.box{fill:#f6f8fb;stroke:#8494a7;stroke-width:1.2;stroke-dasharray:7 5}\
+.edge{fill:none;stroke:#51606f;stroke-width:1.2}\
+.read{stroke:#8a97a5;stroke-dasharray:5 4}\
+.measured{stroke:#c2410c;stroke-width:1.9}";
+
+/// Space below the graph for the key.
+const KEY_HEIGHT: f64 = 34.0;
+
+pub(super) fn write(drawing: &Drawing, layout: &Layout) -> String {
+    let key = key(drawing);
+    let width = layout.width.ceil();
+    let height = (layout.height + KEY_HEIGHT).ceil();
+    let mut out = String::new();
+    // Writing to a String cannot fail, here and below.
+    let _ = write!(
+        out,
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" \
+         width=\"{width}\" height=\"{height}\" role=\"img\">\n<title>{}</title>\n\
+         <style>{STYLE}</style>\n",
+        escaped(&drawing.title)
+    );
+    for (id, color) in [("a", "#51606f"), ("r", "#8a97a5"), ("m", "#c2410c")] {
+        let _ = writeln!(
+            out,
+            "<marker id=\"{id}\" viewBox=\"0 0 8 8\" refX=\"7.5\" refY=\"4\" markerWidth=\"7\" \
+             markerHeight=\"7\" markerUnits=\"userSpaceOnUse\" orient=\"auto-start-reverse\">\
+             <path d=\"M0 0.5 8 4 0 7.5z\" fill=\"{color}\"/></marker>"
+        );
+    }
+    let _ = writeln!(out, "<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>");
+    for drawn in &layout.boxes {
+        let _ = writeln!(out, "<g><title>{}</title>", escaped(&drawing.processes[drawn.process]));
+        rectangle(&mut out, &drawn.area, "box", 10.0);
+        out.push_str("</g>\n");
+    }
+    // Measured edges last, so that they lie on top.
+    for measured in [false, true] {
+        for (index, edge) in drawing.edges.iter().enumerate() {
+            if edge.measured == measured {
+                draw_edge(&mut out, drawing, edge, &layout.ways[index], layout.up[index]);
+            }
+        }
+    }
+    for drawn in &layout.boxes {
+        let name = shown(&drawing.processes[drawn.process]);
+        let (x, y) = drawn.name;
+        text(&mut out, "process", x, y, "start", &name);
+    }
+    for (index, area) in layout.vertices.iter().enumerate() {
+        vertex(&mut out, drawing, index, area);
+    }
+    out.push_str(&key.svg(layout.height));
+    out.push_str("</svg>\n");
+    out
+}
+
+fn vertex(out: &mut String, drawing: &Drawing, index: usize, area: &Area) {
+    let vertex = &drawing.vertices[index];
+    let (class, radius) = match vertex.kind {
+        VertexKind::Node => ("node", 8.0),
+        VertexKind::Topic => ("pill", area.height / 2.0),
+        VertexKind::ExternalTopic => ("external", area.height / 2.0),
+    };
+    let outside = if vertex.kind == VertexKind::ExternalTopic { " (external)" } else { "" };
+    let _ = writeln!(out, "<g><title>{}{outside}</title>", escaped(&vertex.name));
+    rectangle(out, area, class, radius);
+    let center = area.center();
+    if vertex.kind == VertexKind::Node {
+        text(out, "name", center, area.y + 19.0, "middle", &shown(&vertex.name));
+        let mut y = area.y + 34.0;
+        for line in &vertex.details {
+            text(out, "detail", center, y, "middle", &shown(line));
+            y += 14.0;
+        }
+    } else {
+        text(out, "topic", center, area.y + 17.0, "middle", &shown(&vertex.name));
+    }
+    out.push_str("</g>\n");
+}
+
+fn rectangle(out: &mut String, area: &Area, class: &str, radius: f64) {
+    let _ = writeln!(
+        out,
+        "<rect class=\"{class}\" x=\"{:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"{:.1}\" \
+         rx=\"{radius:.1}\"/>",
+        area.x, area.y, area.width, area.height
+    );
+}
+
+fn text(out: &mut String, class: &str, x: f64, y: f64, anchor: &str, content: &str) {
+    let _ = writeln!(
+        out,
+        "<text class=\"{class}\" x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\">{}</text>",
+        escaped(content)
+    );
+}
+
+fn draw_edge(out: &mut String, drawing: &Drawing, edge: &Edge, way: &[(f64, f64)], up: bool) {
+    let (class, marker) = match edge.kind {
+        _ if edge.measured => ("edge measured", "m"),
+        EdgeKind::Read => ("edge read", "r"),
+        EdgeKind::Publish | EdgeKind::Trigger => ("edge", "a"),
+    };
+    let end = if up { "marker-start" } else { "marker-end" };
+    let how = match edge.kind {
+        EdgeKind::Publish => "output",
+        EdgeKind::Trigger => "triggering input",
+        EdgeKind::Read => "non-triggering input",
+    };
+    let title = format!(
+        "{} \u{2192} {} ({how} {})",
+        drawing.vertices[edge.from].name,
+        drawing.vertices[edge.to].name,
+        edge.ports.join(", ")
+    );
+    let _ = writeln!(
+        out,
+        "<path class=\"{class}\" {end}=\"url(#{marker})\" d=\"{}\"><title>{}</title></path>",
+        path(way),
+        escaped(&title)
+    );
+}
+
+/// Straight through bands, curved between them.
+fn path(way: &[(f64, f64)]) -> String {
+    let mut path = String::new();
+    for (at, (x, y)) in way.iter().enumerate() {
+        let before = at.checked_sub(1).and_then(|before| way.get(before));
+        let _ = match before {
+            None => write!(path, "M{x:.1} {y:.1}"),
+            Some((before_x, _)) if (before_x - x).abs() < 0.05 => write!(path, "V{y:.1}"),
+            Some((before_x, before_y)) => {
+                let half = f64::midpoint(*before_y, *y);
+                write!(path, "C{before_x:.1} {half:.1} {x:.1} {half:.1} {x:.1} {y:.1}")
+            }
+        };
+    }
+    path
+}
+
+/// What the signs mean; only those that the picture uses.
+struct Key {
+    parts: Vec<(&'static str, &'static str)>,
+    width: f64,
+}
+
+/// Width that the key needs.
+pub(super) fn key_width(drawing: &Drawing) -> f64 {
+    key(drawing).width
+}
+
+fn key(drawing: &Drawing) -> Key {
+    let any = |kind: VertexKind| drawing.vertices.iter().any(|vertex| vertex.kind == kind);
+    let edges = |kind: EdgeKind| drawing.edges.iter().any(|edge| edge.kind == kind);
+    let all = [
+        (any(VertexKind::Node), "node", "node"),
+        (any(VertexKind::Topic), "pill", "topic"),
+        (any(VertexKind::ExternalTopic), "external", "external topic"),
+        (!drawing.processes.is_empty(), "box", "process"),
+        (edges(EdgeKind::Trigger), "edge", "triggers"),
+        (edges(EdgeKind::Read), "edge read", "is read when the node runs"),
+        (drawing.edges.iter().any(|edge| edge.measured), "edge measured", "measured chain"),
+    ];
+    let parts = all.into_iter().filter(|(used, ..)| *used);
+    let parts: Vec<_> = parts.map(|(_, class, label)| (class, label)).collect();
+    let widths = parts.iter().map(|(_, label)| text_width(label, DETAIL_SIZE) + KEY_SIGN);
+    let width = widths.sum::<f64>() + 40.0;
+    Key { parts, width }
+}
+
+/// Room for a sign of the key with its gaps.
+const KEY_SIGN: f64 = 58.0;
+
+impl Key {
+    fn svg(&self, y: f64) -> String {
+        let mut out = String::new();
+        let mut x = 22.0;
+        let middle = y + KEY_HEIGHT / 2.0 - 6.0;
+        for (class, label) in &self.parts {
+            if class.starts_with("edge") {
+                let marker = match *class {
+                    "edge read" => "r",
+                    "edge measured" => "m",
+                    _ => "a",
+                };
+                let _ = writeln!(
+                    out,
+                    "<path class=\"{class}\" marker-end=\"url(#{marker})\" d=\"M{x:.1} {middle:.1}\
+                     h28\"/>"
+                );
+            } else {
+                let area = Area { x, y: middle - 7.0, width: 28.0, height: 14.0 };
+                rectangle(&mut out, &area, class, if *class == "node" { 4.0 } else { 7.0 });
+            }
+            text(&mut out, "detail", x + 34.0, middle + NAME_SIZE * 0.28, "start", label);
+            x += text_width(label, DETAIL_SIZE) + KEY_SIGN;
+        }
+        out
+    }
+}
+
+/// Text as XML content and attribute values take it; characters that XML forbids are left out.
+fn escaped(text: &str) -> String {
+    let mut escaped = String::new();
+    for c in text.chars() {
+        match c {
+            '&' => escaped.push_str("&amp;"),
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '"' => escaped.push_str("&quot;"),
+            '\'' => escaped.push_str("&#39;"),
+            c if c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}') => {}
+            c => escaped.push(c),
+        }
+    }
+    escaped
+}

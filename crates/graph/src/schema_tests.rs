@@ -1,0 +1,180 @@
+//! The JSON Schemas in `docs/formats` and the readers agree on good and bad files.
+
+use crate::mapping::Mapping;
+use crate::model::Graph;
+use crate::scalar::Scalar;
+use crate::yaml::{self, Data, Tree};
+use jsonschema::Validator;
+use serde_json::Value;
+
+const GRAPH_SCHEMA: &str = include_str!("../../../docs/formats/graph.schema.json");
+const MAPPING_SCHEMA: &str = include_str!("../../../docs/formats/mapping.schema.json");
+const GUIDE: &str = include_str!("../../../docs/formats/graph-and-mapping.md");
+const COURSE: &str = include_str!("../tests/data/course.graph.yaml");
+
+fn validator(schema: &str) -> Validator {
+    let schema: Value = serde_json::from_str(schema).unwrap();
+    jsonschema::meta::validate(&schema).unwrap();
+    jsonschema::validator_for(&schema).unwrap()
+}
+
+/// The file as JSON, as an editor would see it; `None` when it is no YAML.
+fn json(text: &str) -> Option<Value> {
+    fn value(tree: &Tree) -> Value {
+        match &tree.data {
+            Data::List(items) => items.iter().map(value).collect(),
+            Data::Map(entries) => Value::Object(
+                entries.iter().map(|entry| (entry.key.clone(), value(&entry.value))).collect(),
+            ),
+            Data::Scalar { .. } => match Scalar::of(tree).unwrap() {
+                Scalar::Null => Value::Null,
+                Scalar::Bool(value) => value.into(),
+                Scalar::Integer(value) => value.into(),
+                Scalar::TooLarge => 1e300.into(),
+                // JSON has no NaN: an editor shows such text as it is.
+                Scalar::Double(value) if !value.is_finite() => Value::Null,
+                Scalar::Double(value) => value.into(),
+                Scalar::Text(text) => text.into(),
+            },
+        }
+    }
+    let mut violations = Vec::new();
+    yaml::parse("x", text.as_bytes(), &mut violations).map(|tree| value(&tree))
+}
+
+/// The course with one piece of its text replaced.
+fn with(from: &str, to: &str) -> String {
+    assert!(COURSE.contains(from), "{from}");
+    COURSE.replacen(from, to, 1)
+}
+
+#[test]
+fn the_guides_examples_are_valid_by_schema_and_reader() {
+    let blocks: Vec<&str> = GUIDE.split("```yaml\n").skip(1).collect();
+    let blocks: Vec<&str> = blocks.iter().map(|block| block.split("```").next().unwrap()).collect();
+    assert_eq!(blocks.len(), 3);
+    Graph::from_yaml("guide", blocks[0].as_bytes()).unwrap();
+    assert!(validator(GRAPH_SCHEMA).is_valid(&json(blocks[0]).unwrap()));
+    Mapping::from_yaml("guide", blocks[1].as_bytes()).unwrap();
+    assert!(validator(MAPPING_SCHEMA).is_valid(&json(blocks[1]).unwrap()));
+    crate::ParameterOverrides::from_yaml("guide", blocks[2].as_bytes()).unwrap();
+}
+
+fn good_graphs() -> Vec<String> {
+    let q = "qos: { depth: 4 }";
+    vec![
+        COURSE.to_owned(),
+        with(q, "qos: { depth: 65536, timeout_ms: 1, reliability: best_effort }"),
+        with(q, "copies: forbidden, external: true"),
+        with(q, "qos: { depth: 4.0 }"),
+        with("rate_hz: 15", "period_ms: 0.5"),
+        with("clip_percent: 1.0", "clip_percent: [1, 2.5]"),
+        with("clip_percent: 1.0", "clip_percent: []"),
+        with("clip_percent: 1.0", "any thing: \"12\""),
+        with("laps: { node", "lap-count: { node"),
+        with("  blur:", "  /camera/blur:"),
+        with("crossdock: 1", "crossdock: 1.0"),
+    ]
+}
+
+fn bad_graphs() -> Vec<String> {
+    let q = "qos: { depth: 4 }";
+    vec![
+        with("crossdock: 1", "crossdock: 2"),
+        with("crossdock: 1\n", ""),
+        with("name: course", "name: 3"),
+        with("name: course", "name: 3d"),
+        with("name: course", "title: course"),
+        with("name: course", "name: course\nextra: 1"),
+        with(q, "qos: { depth: 0 }"),
+        with(q, "qos: { depth: 65537 }"),
+        with(q, "qos: { depth: -1 }"),
+        with(q, "qos: { depth: 1.5 }"),
+        with(q, "qos: { depth: \"4\" }"),
+        with(q, "qos: { deep: 4 }"),
+        with(q, "qos: { reliability: maybe }"),
+        with(q, "external: yes"),
+        with("max_bytes: 1000000", "max_bytes: 0"),
+        with("type: sensor_msgs/msg/Image", "type: sensor_msgs/Image"),
+        with("type: sensor_msgs/msg/Image", "type: sensor_msgs/msg/image"),
+        with("  /camera/image_raw: {", "  camera/image_raw: {"),
+        with("image: /camera/image_raw }", "image: /camera//image_raw }"),
+        with("image: /camera/image_raw }", "image: /camera/9 }"),
+        with("image: /camera/image_raw }", "image: { trigger: true } }"),
+        with("image: /camera/image_raw }", "image: [/camera/image_raw] }"),
+        with("image: /camera/image_raw }", "image: }"),
+        with("rate_hz: 15", "rate_hz: 0"),
+        with("rate_hz: 15", "rate_hz: .nan"),
+        with("rate_hz: 15", "rate_hz: 1e12"),
+        with("rate_hz: 15", "rate_hz: 15, period_ms: 3"),
+        with("{ rate_hz: 15 }", "{}"),
+        with("{ rate_hz: 15 }", "15"),
+        with("all_of: [lane, red, green]", "all_of: [lane]"),
+        with("all_of: [lane, red, green]", "all_of: [lane, lane]"),
+        with("same: stamp", "same: time"),
+        with(", same: stamp", ""),
+        with("clip_percent: 1.0", "clip_percent: { a: 1 }"),
+        with("clip_percent: 1.0", "clip_percent: [1, a]"),
+        with("clip_percent: 1.0", "clip_percent: [[1]]"),
+        with("clip_percent: 1.0", "clip_percent: ~"),
+        with("timer: step, command", "timer: step, input"),
+        with("from: /camera/image_raw, to", "to"),
+        with("    type: polyfit\n", ""),
+        with("  blur:", "  blur blur:"),
+        with("  blur:", "  a__b:"),
+        "crossdock: 1\nname: a\nnodes: {}\n".to_owned(),
+        "crossdock: 1\nname: a\nnodes: []\n".to_owned(),
+        "[]".to_owned(),
+        "text".to_owned(),
+    ]
+}
+
+#[test]
+fn schema_and_reader_accept_the_same_graph_files() {
+    let validator = validator(GRAPH_SCHEMA);
+    for text in good_graphs() {
+        let read = Graph::from_yaml("g", text.as_bytes());
+        assert!(read.is_ok(), "{:#?}", read.err());
+        assert!(validator.is_valid(&json(&text).unwrap()), "{text}");
+    }
+    for text in bad_graphs() {
+        assert!(Graph::from_yaml("g", text.as_bytes()).is_err(), "the reader accepts {text}");
+        assert!(!validator.is_valid(&json(&text).unwrap()), "the schema accepts {text}");
+    }
+}
+
+#[test]
+fn schema_and_reader_accept_the_same_mapping_files() {
+    let validator = validator(MAPPING_SCHEMA);
+    let file = |process: &str| format!("crossdock: 1\nprocesses: {{ {process} }}\n");
+    let good = [
+        file("a: { executors: [ { mode: chain, nodes: [x, y] } ] }"),
+        file("a: { executors: [ { name: e, mode: event, nodes: [x], spin_us: 1000000 } ] }"),
+        file(""),
+    ];
+    let bad = [
+        file("a: {}"),
+        file("a: { executors: [] }"),
+        file("a: { executors: [ { mode: chain } ] }"),
+        file("a: { executors: [ { mode: chain, nodes: [] } ] }"),
+        file("a: { executors: [ { mode: chains, nodes: [x] } ] }"),
+        file("a: { executors: [ { nodes: [x] } ] }"),
+        file("a: { executors: [ { mode: chain, nodes: [1] } ] }"),
+        file("a: { executors: [ { mode: chain, nodes: [x], spin_us: -1 } ] }"),
+        file("a: { executors: [ { mode: chain, nodes: [x], spin_us: 1000001 } ] }"),
+        file("a: { executors: [ { mode: chain, nodes: [x], name: 9 } ] }"),
+        file("a: { executors: [ { mode: chain, nodes: [x], cpu: 1 } ] }"),
+        file("a b: { executors: [ { mode: chain, nodes: [x] } ] }"),
+        "crossdock: 1\n".to_owned(),
+        "processes: {}\n".to_owned(),
+    ];
+    for text in good {
+        let read = Mapping::from_yaml("m", text.as_bytes());
+        assert!(read.is_ok(), "{:#?}", read.err());
+        assert!(validator.is_valid(&json(&text).unwrap()), "{text}");
+    }
+    for text in bad {
+        assert!(Mapping::from_yaml("m", text.as_bytes()).is_err(), "the reader accepts {text}");
+        assert!(!validator.is_valid(&json(&text).unwrap()), "the schema accepts {text}");
+    }
+}
