@@ -18,6 +18,8 @@ pub enum System {
     CrossdockSpin,
     /// Publisher and subscriber on one thread that are not joined there: through the ring.
     CrossdockRing,
+    /// The same as `Crossdock` with the stamp given, so that publishing reads no clock.
+    CrossdockStamped,
     /// The peer, polled.
     Iceoryx2,
     /// The peer, woken through its WaitSet.

@@ -3,18 +3,23 @@
 
 use std::fmt::Display;
 
-/// Something that a measurement needs did not work.
+/// Something that a measurement needs did not work. One pointer, so that results of measured
+/// operations stay in registers.
 #[derive(Debug, Clone, thiserror::Error)]
-#[error("{doing}: {why}")]
-pub struct Failure {
+#[error("{}: {}", .0.doing, .0.why)]
+pub struct Failure(Box<Parts>);
+
+#[derive(Debug, Clone)]
+struct Parts {
     doing: String,
     why: String,
 }
 
 impl Failure {
     /// A failure while `doing` something, because of `why`.
+    #[cold]
     pub fn new(doing: impl Into<String>, why: impl Display) -> Self {
-        Self { doing: doing.into(), why: why.to_string() }
+        Self(Box::new(Parts { doing: doing.into(), why: why.to_string() }))
     }
 }
 

@@ -121,6 +121,7 @@ impl Extent {
             batch: 64,
             ..single(vec![
                 System::Crossdock,
+                System::CrossdockStamped,
                 System::CrossdockRing,
                 System::Iceoryx2,
                 System::Iceoryx2Local,

@@ -79,6 +79,7 @@ fn all() -> Vec<Target> {
         theirs: Find { system, ..ours },
         at_most,
     };
+    let stamped = Find { system: System::CrossdockStamped, ..HAND_OVER };
     let ring = Find { system: System::CrossdockRing, ..HAND_OVER };
     let spin = Find { system: System::CrossdockSpin, ..WAKE_DIFFERENT };
     vec![
@@ -102,6 +103,7 @@ fn all() -> Vec<Target> {
         target("8 MiB written and read, one core", WAKE_8_MIB, Iceoryx2Waitset, Some(1.05)),
         target("publish + take + drop, one thread", HAND_OVER, Iceoryx2, Some(0.2)),
         target("publish + take + drop, one thread", HAND_OVER, Iceoryx2Local, None),
+        target("the same with the stamp given", stamped, Iceoryx2, None),
         target("the same through the ring", ring, Iceoryx2, None),
         target("take where nothing is", EMPTY_POLL, Iceoryx2, None),
     ]

@@ -220,6 +220,7 @@ fn name(system: System) -> &'static str {
         System::Crossdock => "Crossdock",
         System::CrossdockSpin => "Crossdock, spin 50 µs",
         System::CrossdockRing => "Crossdock, ring",
+        System::CrossdockStamped => "Crossdock, stamp given",
         System::Iceoryx2 => "iceoryx2",
         System::Iceoryx2Waitset => "iceoryx2 WaitSet",
         System::Iceoryx2Listener => "iceoryx2 Listener",
@@ -232,7 +233,7 @@ fn name(system: System) -> &'static str {
 fn class(system: System) -> &'static str {
     match system {
         System::Crossdock => "ours",
-        System::CrossdockSpin | System::CrossdockRing => "ours other",
+        System::CrossdockSpin | System::CrossdockRing | System::CrossdockStamped => "ours other",
         System::Iceoryx2 | System::Iceoryx2Waitset => "peer",
         System::Iceoryx2Listener | System::Iceoryx2Local => "peer other",
         System::Floor => "floor",

@@ -1,6 +1,7 @@
 //! Crossdock as its users have it: typed ports opened through a participant, a message with one
 //! `uint8[]` field built in place, a doorbell where the receiver sleeps. Best effort and keep last,
-//! as the peer's defaults are. The stamp is the one that a publisher sets by itself.
+//! as the peer's defaults are. Unless the case says otherwise, publishing reads the clock for the
+//! stamp, as it does where a node sets none.
 
 use super::{Link, PATIENCE, Topics, Use, poll_until};
 use crate::Failure;
@@ -63,13 +64,14 @@ struct CrossdockLink {
     subscriber: Option<Subscriber<UInt8MultiArray>>,
     sleeper: Option<(Doorbell, InputHandle)>,
     payload: Payload,
+    stamped: bool,
 }
 
 /// Opens both topics and hands the link to `work`.
 pub(super) fn with_link(plan: &ChildPlan, work: impl Use) -> Result<(), Failure> {
     let participant = participant(plan)?;
     let topics = Topics::of(plan);
-    let group = (plan.system == System::Crossdock).then(PortGroup::new);
+    let group = (plan.system != System::CrossdockRing).then(PortGroup::new);
     let publisher = topics.out.map(|name| {
         let options = PublisherOptions {
             node: "bench",
@@ -92,7 +94,8 @@ pub(super) fn with_link(plan: &ChildPlan, work: impl Use) -> Result<(), Failure>
     let subscriber = subscriber.transpose()?;
     let sleeper = doorbell.zip(subscriber.as_ref().map(Subscriber::handle));
     let payload = Payload { bytes: plan.payload_bytes, touched: plan.touched };
-    work.run(&mut CrossdockLink { publisher, subscriber, sleeper, payload })
+    let stamped = plan.system == System::CrossdockStamped;
+    work.run(&mut CrossdockLink { publisher, subscriber, sleeper, payload, stamped })
 }
 
 impl CrossdockLink {
@@ -116,6 +119,9 @@ impl Link for CrossdockLink {
         let publisher = self.publisher.as_ref().during("publishing")?;
         let bytes = self.payload.bytes;
         let mut loan = publisher.loan(Extra::none().bytes(bytes)).during("loaning")?;
+        if self.stamped {
+            loan.set_stamp_ns(number);
+        }
         let mut message = loan.message();
         self.payload.write(message.data_uninit(bytes).during("building")?, number);
         loan.publish().map_err(|refused| Failure::new("publishing", refused.reason))

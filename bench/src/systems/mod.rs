@@ -71,9 +71,10 @@ pub fn with_link(plan: &ChildPlan, work: impl Use) -> Result<(), Failure> {
         System::Iceoryx2Local => {
             iceoryx::with_link::<iceoryx2::prelude::local::Service>(plan, work)
         }
-        System::Crossdock | System::CrossdockSpin | System::CrossdockRing => {
-            crossdock::with_link(plan, work)
-        }
+        System::Crossdock
+        | System::CrossdockSpin
+        | System::CrossdockRing
+        | System::CrossdockStamped => crossdock::with_link(plan, work),
     }
 }
 
