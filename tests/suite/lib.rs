@@ -40,8 +40,9 @@ impl Run {
     #[must_use]
     pub fn new(test: &str) -> Self {
         let folder = std::env::temp_dir().join(format!("crossdock-{test}-{}", std::process::id()));
-        std::fs::create_dir_all(&folder).expect("a scratch folder");
-        Self { folder }
+        let run = Self { folder };
+        std::fs::create_dir_all(run.runtime()).expect("a scratch folder");
+        run
     }
 
     /// A file in the scratch folder.
@@ -50,10 +51,10 @@ impl Run {
         self.folder.join(name)
     }
 
-    /// The rendezvous folder's parent, as `XDG_RUNTIME_DIR`.
+    /// What `XDG_RUNTIME_DIR` is for the processes of the test: holds their rendezvous.
     #[must_use]
-    pub fn folder(&self) -> &Path {
-        &self.folder
+    pub fn runtime(&self) -> PathBuf {
+        self.folder.join("runtime")
     }
 
     /// `crossdock ARGUMENTS`, to be started in the workspace root.
@@ -63,7 +64,7 @@ impl Run {
         command
             .args(arguments)
             .current_dir(workspace())
-            .env("XDG_RUNTIME_DIR", &self.folder)
+            .env("XDG_RUNTIME_DIR", self.runtime())
             .env_remove("ROS_DOMAIN_ID")
             .env_remove("CROSSDOCK_PACKAGE_PATH");
         command

@@ -46,7 +46,7 @@ fn follow(command: &str, folder: &Path, run: &Run) -> String {
         .env("CARGO_NET_OFFLINE", "true")
         // The profile of the tests, so that what they have built is used again.
         .env("CARGO_PROFILE_DEV_OPT_LEVEL", "1")
-        .env("XDG_RUNTIME_DIR", run.folder())
+        .env("XDG_RUNTIME_DIR", run.runtime())
         .output()
         .expect("a shell");
     let errors = String::from_utf8_lossy(&output.stderr);
