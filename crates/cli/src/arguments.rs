@@ -90,20 +90,15 @@ pub(crate) struct CheckArguments {
 pub(crate) struct GraphArguments {
     #[command(subcommand)]
     pub(crate) command: Option<GraphCommand>,
-    #[command(flatten)]
-    pub(crate) draw: Option<DrawArguments>,
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum GraphCommand {
-    /// Turn a computation graph in JSON into a graph file
-    Import(ImportArguments),
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct DrawArguments {
-    #[command(flatten)]
-    pub(crate) files: GraphFiles,
+    /// Graph file (YAML)
+    #[arg(required = true)]
+    pub(crate) graph: Option<PathBuf>,
+    /// Mapping file (YAML) whose processes are drawn around the nodes
+    #[arg(long, value_name = "FILE")]
+    pub(crate) mapping: Option<PathBuf>,
+    /// Folder to look for package binaries in; may be repeated
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) package_path: Vec<PathBuf>,
     /// Picture format; default: by the ending of the output file, else DOT
     #[arg(long, value_enum)]
     pub(crate) format: Option<PictureFormat>,
@@ -113,6 +108,12 @@ pub(crate) struct DrawArguments {
     /// Print graph and mapping as JSON instead of a picture
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum GraphCommand {
+    /// Turn a computation graph in JSON into a graph file
+    Import(ImportArguments),
 }
 
 #[derive(Debug, Args)]

@@ -1,27 +1,27 @@
 //! `crossdock graph`: pictures of graphs, and graph files from JSON.
 
-use crate::arguments::{
-    DrawArguments, GraphArguments, GraphCommand, ImportArguments, PictureFormat,
-};
-use crate::load::{Violations, interfaces, read_graph, read_mapping};
+use crate::arguments::{GraphArguments, GraphCommand, ImportArguments, PictureFormat};
+use crate::load::{Violations, read_graph, read_mapping};
 use crate::output;
+use crate::packages::Packages;
 use anyhow::{Context, Result, bail};
 use crossdock_graph::{Graph, Picture};
+use std::path::Path;
 use std::process::ExitCode;
 
 /// Draws or imports.
 pub(crate) fn graph(arguments: &GraphArguments) -> Result<ExitCode> {
-    match (&arguments.command, &arguments.draw) {
+    match (&arguments.command, &arguments.graph) {
         (Some(GraphCommand::Import(import)), _) => import_json(import)?,
-        (None, Some(draw)) => draw_picture(draw)?,
+        (None, Some(graph)) => draw_picture(graph, arguments)?,
         (None, None) => bail!("name a graph file, or `import` and a JSON file"),
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn draw_picture(arguments: &DrawArguments) -> Result<()> {
-    let graph = read_graph(&arguments.files.graph)?;
-    let mapping = arguments.files.mapping.as_deref();
+fn draw_picture(graph: &Path, arguments: &GraphArguments) -> Result<()> {
+    let graph = read_graph(graph)?;
+    let mapping = arguments.mapping.as_deref();
     let mapping = mapping.map(|path| read_mapping(Some(path), &graph)).transpose()?;
     let output = arguments.output.as_deref();
     if arguments.json {
@@ -30,7 +30,7 @@ fn draw_picture(arguments: &DrawArguments) -> Result<()> {
     }
     // Which inputs trigger is the packages' to say where the graph does not; a graph whose packages
     // are not built can still be drawn.
-    let interfaces = interfaces(&arguments.files)?;
+    let interfaces = Packages::find(&arguments.package_path)?.interfaces;
     let picture =
         Picture { graph: &graph, mapping: mapping.as_ref(), interfaces: Some(&interfaces) };
     let by_ending = match output.and_then(|path| path.extension()?.to_str()) {

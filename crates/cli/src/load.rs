@@ -5,7 +5,7 @@ use crate::arguments::{GraphFiles, Rate};
 use crate::packages::Packages;
 use anyhow::{Context, Result};
 use crossdock_graph::{
-    Graph, InputTopic, Interfaces, Mapping, Pacing, ParameterOverrides, Plan, RunOptions, Time,
+    Graph, InputTopic, Mapping, Pacing, ParameterOverrides, Plan, RunOptions, Time,
     Violation, check,
 };
 use crossdock_record::BagReader;
@@ -108,11 +108,6 @@ pub(crate) fn load(files: &GraphFiles, wishes: &Wishes<'_>) -> Result<Loaded> {
     let plan = check(&graph, &mapping, &packages.interfaces, &options);
     let plan = plan.map_err(|violations| remarked(violations.into(), &packages))?;
     Ok(Loaded { plan, packages, bag, options })
-}
-
-/// What packages offer, for a command that draws a graph without running it.
-pub(crate) fn interfaces(files: &GraphFiles) -> Result<Interfaces> {
-    Ok(Packages::find(&files.package_path)?.interfaces)
 }
 
 fn read(path: &Path, what: &str) -> Result<Vec<u8>> {

@@ -64,7 +64,7 @@ fn wants_json(command: &Command) -> bool {
     match command {
         Command::Run(arguments) => arguments.json,
         Command::Check(arguments) => arguments.json,
-        Command::Graph(arguments) => arguments.draw.as_ref().is_some_and(|draw| draw.json),
+        Command::Graph(arguments) => arguments.json,
         Command::Topic(_) => false,
     }
 }

@@ -165,3 +165,21 @@ fn wrong_files_are_refused_with_place_and_advice() {
     assert_eq!(output.status.code(), Some(1));
     assert!(String::from_utf8_lossy(&output.stderr).contains("README.md"));
 }
+
+#[test]
+fn a_graph_is_drawn_and_one_is_imported() {
+    let run = Run::new("drawn");
+    let picture = run.file("graph.svg");
+    let picture_name = picture.to_str().expect("UTF-8");
+    let output = run.output(&["graph", HIGHWAY, "--mapping", PROCESSES, "-o", picture_name]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let picture = std::fs::read_to_string(picture).expect("the picture");
+    assert!(picture.starts_with("<svg") || picture.starts_with("<?xml"), "{picture}");
+    assert!(picture.contains("compensation") && picture.contains("/lane"));
+    let Some(data) = crossdock_test_support::data() else { return };
+    let graph = data.join("graphs/autodrive_gateway.json");
+    let file = run.file("imported.graph.yaml");
+    let (graph, name) = (graph.to_str().expect("UTF-8"), file.to_str().expect("UTF-8"));
+    assert!(run.output(&["graph", "import", graph, "-o", name]).status.success());
+    assert!(run.output(&["graph", name]).status.success(), "what was imported can be drawn");
+}
