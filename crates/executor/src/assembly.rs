@@ -110,6 +110,7 @@ impl<'a> Assembly<'a> {
                 .then_some(triggers.start),
             triggers,
             has_condition: plan.condition.is_some(),
+            descendants: NumberSet::new(self.options.plan.nodes.len()),
             follower: None,
             outputs: outputs
                 .iter()
@@ -165,6 +166,8 @@ impl<'a> Assembly<'a> {
                     depth: input.qos.depth as usize,
                     inside: false,
                     released: 0,
+                    fed: 0,
+                    fed_at_once: 0,
                 });
             }
         }
@@ -204,6 +207,16 @@ impl<'a> Assembly<'a> {
                 .into_iter()
                 .filter(|output| !output.successors.is_empty())
                 .collect();
+        }
+        // No node triggers one before it, so those behind it are known when its turn comes.
+        for node in (0..self.nodes.len()).rev() {
+            let (before, behind) = self.nodes.split_at_mut(node + 1);
+            let NodeSlot { outputs, descendants, .. } = &mut before[node];
+            let successors = outputs.iter().flat_map(|output| &output.successors);
+            for successor in successors.filter(|successor| successor.node > node) {
+                descendants.insert(successor.node);
+                descendants.insert_all(&behind[successor.node - node - 1].descendants);
+            }
         }
         let chain = self.options.plan.mode != ExecutorMode::Event;
         let plain = chain && matches!(self.options.time, Time::Wall);

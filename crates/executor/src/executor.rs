@@ -100,9 +100,9 @@ pub struct Executor {
     pub(crate) clock_output: Option<ClockOutput>,
     /// Chain mode: nodes that messages from inside have released.
     pub(crate) released: NumberSet,
-    /// Chain mode: nodes that have executed in this round and may have more to do in the next.
+    /// Nodes that have executed and are not settled yet.
     pub(crate) executed: NumberSet,
-    /// Chain mode: where the round is, and which input from outside has its turn next.
+    /// Chain mode: where in graph order the chain is, and which input from outside is next.
     pub(crate) next_node: usize,
     pub(crate) next_input: usize,
     /// Inputs at which there may be a message: in chain mode those from outside, in event mode all.

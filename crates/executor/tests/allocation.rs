@@ -166,9 +166,12 @@ fn run(test: &str, executors: &str) -> u64 {
         for (index, remote) in remotes.iter().enumerate() {
             scope.spawn(move || {
                 let mut executor = process.executor(index, remote).expect("an executor");
-                if let RunEnd::Finished { .. } = executor.run().expect("a good end") {
+                let end = executor.run();
+                // Whatever it is, the others have nothing left to wait for.
+                if end != Ok(RunEnd::Stopped) {
                     remotes.iter().for_each(Remote::stop);
                 }
+                end.expect("a good end");
             });
         }
     });

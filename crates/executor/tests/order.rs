@@ -36,8 +36,50 @@ fn several_messages_of_one_execution_go_through_the_chain_one_after_the_other() 
         "chain",
         WALL,
     );
-    let expected = ["first:1", "second:1", "first:2", "second:1", "second:2", "second:2"];
+    let expected = ["first:1", "second:1", "second:1", "first:2", "second:2", "second:2"];
     assert_eq!(log.expect("a good end"), expected);
+}
+
+#[test]
+fn no_queue_inside_a_chain_grows_beyond_what_one_execution_published() {
+    let log = run(
+        "growth",
+        "nodes:
+  source: { package: probe, type: source, outputs: { out: /a }, parameters: { count: 4, burst: 4 } }
+  first: { package: probe, type: relay, inputs: { in: /a }, outputs: { out: /b },
+           parameters: { copies: 4 } }
+  second: { package: probe, type: relay, inputs: { in: /b }, outputs: { out: /c },
+            parameters: { copies: 4 } }
+  third: { package: probe, type: relay, inputs: { in: /c } }
+",
+        "chain",
+        WALL,
+    );
+    // The queues hold 4 messages; 16 of one number and 64 in all go through them.
+    let log = log.expect("a good end");
+    assert_eq!(log.len(), 4 + 16 + 64);
+    assert_eq!(log[..6], ["first:1", "second:1", "third:1", "third:1", "third:1", "third:1"]);
+    assert_eq!(log[6], "second:1");
+}
+
+#[test]
+fn events_wait_for_room_in_the_queues_of_their_successors() {
+    let log = run(
+        "room",
+        "nodes:
+  source: { package: probe, type: source, outputs: { out: /a }, parameters: { count: 8, burst: 8 } }
+  first: { package: probe, type: relay, inputs: { in: /a }, outputs: { out: /b },
+           parameters: { copies: 2 } }
+  second: { package: probe, type: relay, inputs: { in: /b } }
+topics: { /a: { qos: { depth: 8 } } }
+",
+        "event",
+        WALL,
+    );
+    let log = log.expect("a good end");
+    assert_eq!(log.len(), 8 + 16);
+    // Two messages at once, four fit: the third execution waits for the first two messages.
+    assert_eq!(log[..5], ["first:1", "first:2", "second:1", "second:1", "first:3"]);
 }
 
 #[test]
