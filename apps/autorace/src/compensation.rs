@@ -5,7 +5,8 @@
 //! 2. histogram of `y` over all `n` pixels;
 //! 3. `cut = n * clip_per_myriad / 20000` (integer division): pixels to drop at either end;
 //!    `low` is the first bin whose running count exceeds `cut`, `high` the last one whose count
-//!    from the top exceeds `cut`; if `high - low < 16` (a blank picture), the table is the identity;
+//!    from the top exceeds `cut`; if `high - low < 16` (a blank picture), the table is the
+//!    identity;
 //! 4. table: `v <= low -> 0`, `v >= high -> 255`,
 //!    else `((v - low) * 255 + (high - low) / 2) / (high - low)`;
 //! 5. each channel of each pixel goes through the table.

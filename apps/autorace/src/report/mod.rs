@@ -57,7 +57,9 @@ pub enum ReportError {
     #[error(transparent)]
     Recording(#[from] RecordingError),
     /// A file cannot be read or written.
-    #[error("{}: {cause}; check the path, its permissions and the space on the disk", path.display())]
+    #[error(
+        "{}: {cause}; check the path, its permissions and the space on the disk", path.display()
+    )]
     File {
         /// The file.
         path: PathBuf,
@@ -65,7 +67,9 @@ pub enum ReportError {
         cause: io::Error,
     },
     /// A picture cannot be encoded.
-    #[error("{}: the picture cannot be written ({cause}); check the space on the disk", path.display())]
+    #[error(
+        "{}: the picture cannot be written ({cause}); check the space on the disk", path.display()
+    )]
     Png {
         /// The file.
         path: PathBuf,
@@ -81,7 +85,10 @@ pub enum ReportError {
         first: String,
     },
     /// The closing table is not JSON.
-    #[error("{} is not a closing table ({cause}): write it with `crossdock run --summary`", path.display())]
+    #[error(
+        "{} is not a closing table ({cause}): write it with `crossdock run --summary`",
+        path.display()
+    )]
     Summary {
         /// The file.
         path: PathBuf,
