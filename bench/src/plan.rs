@@ -111,7 +111,7 @@ impl Extent {
                 operation: Operation::Publish,
                 subscribers,
                 batch: 64,
-                ..single(vec![System::Crossdock, System::Iceoryx2])
+                ..single(vec![System::Crossdock, System::Iceoryx2, System::CrossdockStamped])
             });
         }
         let armed = [1, 8, 32, 128].into_iter().filter(|&n| self == Extent::Full || n == 128);

@@ -80,6 +80,7 @@ fn all() -> Vec<Target> {
         at_most,
     };
     let stamped = Find { system: System::CrossdockStamped, ..HAND_OVER };
+    let stamped_128 = Find { system: System::CrossdockStamped, ..PUBLISH_128 };
     let ring = Find { system: System::CrossdockRing, ..HAND_OVER };
     let spin = Find { system: System::CrossdockSpin, ..WAKE_DIFFERENT };
     vec![
@@ -95,6 +96,7 @@ fn all() -> Vec<Target> {
         target("spin before sleep, 64 B, two cores", spin, Iceoryx2Waitset, None),
         target("spin before sleep, 64 B, two cores", spin, Floor, None),
         target("publish, 128 subscribers, not armed", PUBLISH_128, Iceoryx2, Some(1.0 / 250.0)),
+        target("the same with the stamp given", stamped_128, Iceoryx2, None),
         target("publish, 128 sleepers", ARMED_128, Iceoryx2Waitset, None),
         target("publish, 128 sleepers", ARMED_128, Floor, None),
         target("1 MiB written and read, busy poll", POLL_1_MIB, Iceoryx2, Some(1.05)),

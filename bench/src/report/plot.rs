@@ -3,10 +3,10 @@
 
 use std::fmt::Write;
 
-const WIDTH: f64 = 560.0;
+const WIDTH: f64 = 586.0;
 const HEIGHT: f64 = 330.0;
 const LEFT: f64 = 66.0;
-const RIGHT: f64 = 130.0;
+const RIGHT: f64 = 156.0;
 const TOP: f64 = 34.0;
 const BOTTOM: f64 = 46.0;
 /// Least vertical distance between the labels of two lines, in pixels.

@@ -84,7 +84,7 @@ pub fn with_subscribers(
     work: impl FnOnce() -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     match plan.system {
-        System::Crossdock => crossdock::with_subscribers(plan, work),
+        System::Crossdock | System::CrossdockStamped => crossdock::with_subscribers(plan, work),
         System::Iceoryx2 => iceoryx::with_subscribers(plan, work),
         other => Err(Failure::new("holding subscribers", format!("{other:?} has none"))),
     }
