@@ -5,8 +5,8 @@ use crate::arguments::{GraphFiles, Rate};
 use crate::packages::Packages;
 use anyhow::{Context, Result};
 use crossdock_graph::{
-    Graph, InputTopic, Mapping, Pacing, ParameterOverrides, Plan, RunOptions, Time,
-    Violation, check,
+    Graph, InputTopic, Mapping, Pacing, ParameterOverrides, Plan, RunOptions, Time, Violation,
+    check,
 };
 use crossdock_record::BagReader;
 use std::fmt;
