@@ -82,6 +82,13 @@ impl Executor {
     fn next_inside(&mut self) -> Option<Step> {
         loop {
             while let Some(node) = self.next_released() {
+                if self.executed.contains(node) {
+                    self.executed.remove(node);
+                    self.settle(node);
+                }
+                if self.fault.is_some() {
+                    return None;
+                }
                 if let Some((step, _)) = self.step_of(node) {
                     return Some(step);
                 }
