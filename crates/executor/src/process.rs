@@ -9,7 +9,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread;
+use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use crossdock_comm::{Participant, ParticipantOptions};
@@ -90,6 +90,8 @@ struct Member {
     remote: Remote,
     /// Lets it begin; dropped without a word, it ends.
     start: Option<Sender<()>>,
+    /// `None` when no thread could be had.
+    thread: Option<JoinHandle<()>>,
     ended: bool,
 }
 
@@ -127,14 +129,16 @@ impl Process {
                 remote: remote.clone(),
                 started,
             };
-            self.members.push(Member { remote, start: Some(start), ended: true });
-            thread::Builder::new()
+            let start = Some(start);
+            self.members.push(Member { remote, start, thread: None, ended: true });
+            let thread = thread::Builder::new()
                 .name(shared.plan.executors[index].name.clone())
                 .spawn(move || member.main())
                 .map_err(|error| {
                     let name = &shared.plan.executors[index].name;
                     format!("no thread can be had for executor `{name}`: {error}")
                 })?;
+            self.members[index].thread = Some(thread);
             self.members[index].ended = false;
         }
         Ok(())
@@ -155,6 +159,12 @@ impl Process {
             if !self.launcher_gone {
                 self.request()?;
             }
+        }
+        // An executor that has ended still lets go of what it shares with the others, and the last
+        // of them leaves the rendezvous: the process must not exit before that.
+        for thread in self.members.iter_mut().filter_map(|member| member.thread.take()) {
+            // Panics of its nodes were reported; nothing else on the thread can panic.
+            let _ = thread.join();
         }
         answer(&self.socket, &Report::Stopped)
     }
