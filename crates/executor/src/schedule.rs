@@ -82,6 +82,13 @@ impl Executor {
     fn next_inside(&mut self) -> Option<Step> {
         loop {
             while let Some(node) = self.next_released() {
+                if self.executed.contains(node) {
+                    self.executed.remove(node);
+                    self.settle(node);
+                }
+                if self.fault.is_some() {
+                    return None;
+                }
                 if let Some((step, _)) = self.step_of(node) {
                     return Some(step);
                 }
@@ -169,7 +176,9 @@ impl Executor {
             ExecutorMode::Event => self.earliest(),
             _ => self.next_in_turn(),
         };
-        if step.is_some() {
+        if let Some(step) = step
+            && !self.inputs[self.nodes[step.node()].triggers.clone()].iter().any(Input::is_fed)
+        {
             self.finish.count();
         }
         step

@@ -89,6 +89,12 @@ impl Input {
         self.fed_at_once = self.fed_at_once.max(messages);
     }
 
+    /// Whether messages from inside are waiting.
+    #[inline]
+    pub(crate) fn is_fed(&self) -> bool {
+        self.fed > self.handle.passed()
+    }
+
     /// Whether one more execution may feed it as much as one has before.
     pub(crate) fn has_room(&self) -> bool {
         self.fed + self.fed_at_once <= self.handle.passed() + self.depth as u64
