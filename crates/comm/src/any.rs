@@ -6,13 +6,13 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use crossdock_msg::{Block, Schema};
-use crossdock_shm::{Meta, RawLoan, RawSample};
+use crossdock_shm::{RawLoan, RawSample};
 
 use crate::error::{LoanError, PortError, PublishCdrError, PublishError, TakeError};
 use crate::handle::{InputHandle, OutputHandle};
 use crate::input::{InputCore, InputPlan};
 use crate::matching::Takes;
-use crate::output::{OutputCore, OutputPlan};
+use crate::output::{NO_STAMP, OutputCore, OutputPlan, Refused};
 use crate::participant::Participant;
 use crate::publisher::{PublisherCounters, PublisherOptions, now_ns};
 use crate::subscriber::{SubscriberCounters, SubscriberOptions};
@@ -102,9 +102,10 @@ impl AnyPublisher {
     /// # Errors
     /// As [`crate::Publisher::loan`].
     pub fn loan(&self, bytes: usize) -> Result<AnyLoan<'_>, LoanError> {
-        let raw = self.core.loan(bytes.max(self.schema.root_bytes()))?;
-        let len = raw.len();
-        Ok(AnyLoan { raw, core: &self.core, len, stamp_ns: None, origin: [0; 2] })
+        let mut raw = self.core.loan(bytes.max(self.schema.root_bytes()))?;
+        let (memory, meta) = raw.parts_mut();
+        meta.len = memory.len();
+        Ok(AnyLoan { raw, core: &self.core })
     }
 
     /// Decodes a CDR message into a loan and publishes it. Counts as one copy.
@@ -163,9 +164,6 @@ impl AnyPublisher {
 pub struct AnyLoan<'a> {
     raw: RawLoan<'a>,
     core: &'a OutputCore,
-    len: usize,
-    stamp_ns: Option<u64>,
-    origin: [u64; 2],
 }
 
 impl std::fmt::Debug for AnyLoan<'_> {
@@ -182,17 +180,17 @@ impl<'a> AnyLoan<'a> {
 
     /// How many of the bytes are the message; all of them unless this is called.
     pub fn set_len(&mut self, len: usize) {
-        self.len = len;
+        self.raw.parts_mut().1.len = len;
     }
 
     /// As [`crate::Loan::set_stamp_ns`].
     pub fn set_stamp_ns(&mut self, stamp_ns: u64) {
-        self.stamp_ns = Some(stamp_ns);
+        self.raw.parts_mut().1.stamp_ns = stamp_ns;
     }
 
     /// As [`crate::Loan::set_origin`].
     pub fn set_origin(&mut self, origin: [u64; 2]) {
-        self.origin = origin;
+        self.raw.parts_mut().1.origin = origin;
     }
 
     /// As [`crate::Loan::publish`]. That the bytes are a message of the type is the caller's word;
@@ -200,13 +198,15 @@ impl<'a> AnyLoan<'a> {
     ///
     /// # Errors
     /// [`PublishError`] gives the message back.
-    pub fn publish(self) -> Result<(), PublishError<AnyLoan<'a>>> {
-        let AnyLoan { raw, core, len, stamp_ns, origin } = self;
-        let stamp = stamp_ns.unwrap_or_else(now_ns);
-        let meta = Meta { len, stamp_ns: stamp, origin, flags: 0 };
-        core.publish(raw, meta).map_err(|refused| PublishError {
-            loan: AnyLoan { raw: refused.loan, core, len, stamp_ns, origin },
-            reason: refused.reason,
+    pub fn publish(mut self) -> Result<(), PublishError<AnyLoan<'a>>> {
+        let (_, meta) = self.raw.parts_mut();
+        if meta.stamp_ns == NO_STAMP {
+            meta.stamp_ns = now_ns();
+        }
+        let AnyLoan { raw, core } = self;
+        core.publish(raw).map_err(|Refused { loan: raw, reason }| {
+            let loan = AnyLoan { raw, core };
+            PublishError { loan, reason }
         })
     }
 }

@@ -3,6 +3,7 @@
 //! Lives on the subscriber's thread once it was taken out of the mailbox. This file must not know
 //! topics, types or other connections.
 
+use std::cell::Cell;
 use std::rc::Rc;
 use std::sync::{Arc, Weak};
 
@@ -49,23 +50,35 @@ impl RingConnection {
     }
 }
 
+/// Counts a link at its publisher for as long as it lives.
+struct LinkCount(Rc<Cell<usize>>);
+
+impl LinkCount {
+    fn new(links: Rc<Cell<usize>>) -> LinkCount {
+        links.set(links.get() + 1);
+        LinkCount(links)
+    }
+}
+
+impl Drop for LinkCount {
+    fn drop(&mut self) {
+        self.0.set(self.0.get() - 1);
+    }
+}
+
 enum Lane {
-    Ring {
-        ring: RingSubscriber,
-        let_go: LetGo,
-    },
-    /// `handled`: messages published before the link, taken or passed over; not those it lost.
-    Local {
-        link: LocalLink,
-        handled: u64,
-        publisher: std::rc::Weak<OutputCore>,
-    },
+    Ring { ring: RingSubscriber, let_go: LetGo },
+    Local { link: LocalLink, publisher: std::rc::Weak<OutputCore>, _counted: LinkCount },
 }
 
 /// See the head of this file.
 pub(crate) struct Connection {
     // Order matters: the lane's `LetGo` goes after its ring.
     lane: Lane,
+    /// The last message number that was taken, lost or skipped.
+    position: u64,
+    /// Was a message missed that was not counted yet?
+    gap: bool,
     /// Its record on our board.
     record: Option<Entity>,
     /// The publisher's type, where the subscriber takes any.
@@ -92,7 +105,8 @@ impl Connection {
     /// What the control thread has made.
     pub(crate) fn ring(made: RingConnection) -> Connection {
         let RingConnection { ring, let_go, record, schema, depth } = made;
-        Connection::new(Lane::Ring { ring, let_go }, record, schema, depth)
+        let position = ring.next() - 1;
+        Connection::new(Lane::Ring { ring, let_go }, position, record, schema, depth)
     }
 
     /// A link that has just joined `publisher`.
@@ -102,20 +116,29 @@ impl Connection {
         record: Option<Entity>,
         depth: u64,
     ) -> Connection {
-        let handled = publisher.published();
-        let lane = Lane::Local { link, handled, publisher: Rc::downgrade(publisher) };
-        Connection::new(lane, record, None, depth)
+        let counted = LinkCount::new(publisher.links());
+        let lane = Lane::Local { link, publisher: Rc::downgrade(publisher), _counted: counted };
+        Connection::new(lane, publisher.published(), record, None, depth)
     }
 
     fn new(
         lane: Lane,
+        position: u64,
         record: Option<Entity>,
         schema: Option<Arc<Schema>>,
         depth: u64,
     ) -> Connection {
-        let counted = Losses::default();
-        let connection =
-            Connection { lane, record, schema, counted, gone: false, passed_over: 0, depth };
+        let connection = Connection {
+            lane,
+            position,
+            gap: false,
+            record,
+            schema,
+            counted: Losses::default(),
+            gone: false,
+            passed_over: 0,
+            depth,
+        };
         connection.show_position();
         connection
     }
@@ -166,28 +189,62 @@ impl Connection {
     pub(crate) fn take(&mut self) -> Result<Option<RawSample>, Box<TakeError>> {
         let taken = match &mut self.lane {
             Lane::Ring { ring, .. } => ring.take()?,
-            Lane::Local { link, handled, .. } => {
-                let taken = link.take()?;
-                *handled += u64::from(taken.is_some());
-                taken
+            Lane::Local { link, .. } => link.take()?,
+        };
+        match &taken {
+            Some(sample) => self.moved_to(sample.seq()),
+            None => self.found_nothing(),
+        }
+        Ok(taken)
+    }
+
+    /// Message `seq` was taken. Numbers are consecutive, so a gap is a loss.
+    #[inline]
+    fn moved_to(&mut self, seq: u64) {
+        self.gap |= seq != self.position + 1;
+        self.passed_over = 0;
+        self.position = seq;
+        self.show_position();
+    }
+
+    /// Nothing was there, but messages before may have been lost.
+    #[inline]
+    fn found_nothing(&mut self) {
+        if let Lane::Ring { ring, .. } = &self.lane
+            && ring.next() != self.position + 1
+        {
+            self.gap = true;
+            self.position = ring.next() - 1;
+            self.show_position();
+        }
+    }
+
+    /// Messages were passed over: finds out where the connection is.
+    fn locate(&mut self, passed_over: u64) {
+        self.gap = true;
+        self.position = match &self.lane {
+            Lane::Ring { ring, .. } => ring.next() - 1,
+            Lane::Local { link, .. } => {
+                let lost = link.lost().wrapping_sub(self.counted.keep_last);
+                self.position + passed_over + lost
             }
         };
-        self.passed_over = 0;
         self.show_position();
-        Ok(taken)
+    }
+
+    /// Was a message missed since the last call?
+    #[inline]
+    pub(crate) fn take_gap(&mut self) -> bool {
+        std::mem::take(&mut self.gap)
     }
 
     /// Passes over the oldest message; false when there is none.
     pub(crate) fn skip(&mut self) -> Result<bool, Box<TakeError>> {
         let skipped = match &mut self.lane {
             Lane::Ring { ring, .. } => ring.skip()?,
-            Lane::Local { link, handled, .. } => {
-                let skipped = link.skip();
-                *handled += u64::from(skipped);
-                skipped
-            }
+            Lane::Local { link, .. } => link.skip(),
         };
-        self.show_position();
+        self.locate(u64::from(skipped));
         Ok(skipped)
     }
 
@@ -195,15 +252,16 @@ impl Connection {
     pub(crate) fn skip_to_newest(&mut self) -> Result<u64, Box<TakeError>> {
         let skipped = match &mut self.lane {
             Lane::Ring { ring, .. } => ring.skip_to_newest()?,
-            Lane::Local { link, handled, .. } => {
+            Lane::Local { link, .. } => {
                 // Bounded by the depth of the link.
                 let older = link.len().saturating_sub(1);
                 (0..older).for_each(|_| _ = link.skip());
-                *handled += older as u64;
                 older as u64
             }
         };
-        self.show_position();
+        if skipped > 0 {
+            self.locate(skipped);
+        }
         Ok(skipped)
     }
 
@@ -248,7 +306,10 @@ impl Connection {
     pub(crate) fn show_waiting(&self) {
         let position = match &self.lane {
             Lane::Ring { ring, .. } => ring.last(),
-            Lane::Local { link, handled, .. } => handled + link.lost() + link.len() as u64,
+            Lane::Local { link, .. } => {
+                let lost = link.lost().wrapping_sub(self.counted.keep_last);
+                self.position + lost + link.len() as u64
+            }
         };
         if let Some(record) = &self.record {
             record.set(CONNECTION_POSITION, position);
@@ -258,12 +319,8 @@ impl Connection {
     /// Shows observers how far this connection has got.
     #[inline]
     fn show_position(&self) {
-        let position = match &self.lane {
-            Lane::Ring { ring, .. } => ring.next() - 1,
-            Lane::Local { link, handled, .. } => handled + link.lost(),
-        };
         if let Some(record) = &self.record {
-            record.set(CONNECTION_POSITION, position);
+            record.set(CONNECTION_POSITION, self.position);
         }
     }
 }

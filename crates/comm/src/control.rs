@@ -19,6 +19,7 @@ use crate::frame::{Frame, Purpose, VERSION};
 use crate::handshake;
 use crate::link::{Broken, Link, Stage};
 use crate::matching;
+use crate::serving;
 
 /// Epoll tokens of our own descriptors; tokens of peers are larger.
 pub(crate) const TOKEN_WAKE: u64 = 1;
@@ -243,7 +244,7 @@ fn sweep(core: &Arc<Core>) {
     crossdock_shm::sweep();
     let mut state = core.lock();
     matching::release_unused(core, &mut state);
-    matching::send_segments(core, &mut state);
+    serving::send_segments(core, &mut state);
     let done: Vec<_> = state.peers.values_mut().filter_map(broken_or_done).collect();
     let removed: Vec<_> = done
         .into_iter()

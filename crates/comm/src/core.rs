@@ -18,8 +18,9 @@ use crossdock_shm::{BellMemory, ConnTable};
 use crate::event::{Event, Events, Mismatch, PeerProcess, Side};
 use crate::frame::{Frame, PortInfo};
 use crate::link::Link;
-use crate::matching::{Incoming, LocalPublisher, LocalSubscriber, Outgoing, PeerTables};
+use crate::matching::{Incoming, LocalPublisher, LocalSubscriber, PeerTables};
 use crate::schemas::Schemas;
+use crate::serving::Outgoing;
 
 /// A peer process and what connects us to it.
 pub(crate) struct Peer {

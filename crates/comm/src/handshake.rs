@@ -14,7 +14,8 @@ use crate::core::{Core, State};
 use crate::event::Event;
 use crate::frame::{Frame, PIECE_BYTES_MAX, PortInfo, Purpose, VERSION};
 use crate::link::Stage;
-use crate::matching::{self, RingParts};
+use crate::matching;
+use crate::serving::{self, RingParts};
 
 /// Publishers that one process may advertise.
 const PUBLISHERS_OF_PEER_MAX: usize = 8192;
@@ -157,9 +158,9 @@ fn live(
             matching::publisher_gone(state, token, port);
             Ok(())
         }
-        Frame::Memory => matching::received_memory(state, token, &fds),
+        Frame::Memory => serving::received_memory(state, token, &fds),
         Frame::Subscribe { pair, publisher, subscriber, geometry } => {
-            matching::subscribe_requested(state, token, pair, publisher, &subscriber, &geometry)
+            serving::subscribe_requested(state, token, pair, publisher, &subscriber, &geometry)
         }
         Frame::Accept { pair, geometry } => {
             matching::accepted(core, state, token, pair, &geometry, &fds)
@@ -174,13 +175,13 @@ fn live(
             }
             Ok(())
         }
-        Frame::Release { pair } => matching::release_requested(state, token, pair),
+        Frame::Release { pair } => serving::release_requested(state, token, pair),
         Frame::Released { pair } => matching::released(state, token, pair),
         Frame::Segment { pair, segment, bytes } => {
             matching::received_segment(state, token, pair, segment, bytes, &fds)
         }
         Frame::SegmentMapped { pair, segment } => {
-            matching::segment_mapped(state, token, pair, segment)
+            serving::segment_mapped(state, token, pair, segment)
         }
         Frame::AskDefinition { port } => {
             send_definition(state, token, port);
@@ -255,5 +256,5 @@ fn send_ring(state: &mut State, token: u64, port: u64) {
 fn observed_parts(control: &RingControl) -> std::io::Result<RingParts> {
     let next = control.published() + 1;
     let attached = Attached { peer: 0, start: next, joined: next, segments: u32::MAX };
-    matching::ring_parts(control, attached)
+    serving::ring_parts(control, attached)
 }

@@ -206,7 +206,15 @@ impl InputCore {
         });
     }
 
+    /// Counts what was lost, if anything was.
     #[inline]
+    fn count_gap(&self, connection: &mut Connection) {
+        if connection.take_gap() {
+            self.count_losses(connection);
+        }
+    }
+
+    #[cold]
     fn count_losses(&self, connection: &mut Connection) {
         let losses = connection.new_losses();
         if losses != Default::default() {
@@ -307,15 +315,8 @@ impl InputCore {
                 },
             };
             let connection = &mut state.connections[place];
-            let taken = connection.take();
-            self.count_losses(connection);
-            match taken {
-                Ok(Some(raw)) => {
-                    let schema = connection.schema().map(Arc::clone);
-                    self.entity.add(counter::MESSAGES, 1);
-                    self.entity.add(counter::BYTES, raw.meta().len as u64);
-                    return Ok(Some(Taken { raw, schema }));
-                }
+            match self.take_from(connection) {
+                Ok(Some(taken)) => return Ok(Some(taken)),
                 Ok(None) if connection.is_gone() => drop(state.connections.swap_remove(place)),
                 Ok(None) if state.connections.len() == 1 => return Ok(None),
                 Ok(None) => {}
@@ -323,6 +324,18 @@ impl InputCore {
             }
         }
         Ok(None)
+    }
+
+    /// Takes from one connection and counts.
+    #[inline]
+    fn take_from(&self, connection: &mut Connection) -> Result<Option<Taken>, Box<RingTakeError>> {
+        let taken = connection.take();
+        self.count_gap(connection);
+        let Some(raw) = taken? else { return Ok(None) };
+        let schema = connection.schema().map(Arc::clone);
+        self.entity.add(counter::MESSAGES, 1);
+        self.entity.add(counter::BYTES, raw.meta().len as u64);
+        Ok(Some(Taken { raw, schema }))
     }
 
     /// A corrupt publisher is cut off and reported; everything else may pass.
@@ -408,25 +421,20 @@ impl InputCore {
             if place != newest && matches!(connection.skip(), Ok(true)) {
                 self.entity.add(counter::SKIPPED, 1);
             }
+            self.count_gap(connection);
         }
         self.take_at(&mut state, newest)
     }
 
     fn take_at(&self, state: &mut InputState, place: usize) -> Result<Option<Taken>, TakeError> {
-        let connection = &mut state.connections[place];
-        let taken = connection.take();
-        self.count_losses(connection);
-        match taken {
-            Ok(Some(raw)) => {
-                let schema = connection.schema().map(Arc::clone);
-                self.entity.add(counter::MESSAGES, 1);
-                self.entity.add(counter::BYTES, raw.meta().len as u64);
-                let taken = Taken { raw, schema };
-                self.pass(&taken);
-                Ok(Some(taken))
+        match self.take_from(&mut state.connections[place]) {
+            Ok(taken) => {
+                // None: overtaken between the two looks.
+                if let Some(taken) = &taken {
+                    self.pass(taken);
+                }
+                Ok(taken)
             }
-            // Overtaken between the two looks.
-            Ok(None) => Ok(None),
             Err(error) => Err(self.failed(state, place, error)),
         }
     }

@@ -53,6 +53,7 @@ mod publisher;
 pub mod qos;
 mod quiescence;
 mod schemas;
+mod serving;
 mod subscriber;
 
 pub use any::{AnyLoan, AnyPublisher, AnySample, AnySubscriber};
@@ -60,7 +61,7 @@ pub use crossdock_shm::board::{Board, Entity, EntityDescription, WithHistogram};
 pub use crossdock_shm::histogram::HistogramSnapshot;
 pub use crossdock_shm::rendezvous::PeerName;
 pub use crossdock_shm::socket::Access;
-pub use crossdock_shm::{DoorbellControl, DoorbellOptions, Woken};
+pub use crossdock_shm::{CopyError, DoorbellControl, DoorbellOptions, Woken};
 pub use doorbell::Doorbell;
 pub use error::{DamagedPayload, LoanError, PortError, PublishCdrError, PublishError, TakeError};
 pub use event::{Event, Mismatch, PeerProcess, Side};

@@ -11,19 +11,18 @@
 //!
 //! Pairs inside this process go through the same steps without frames. Everything here runs under
 //! the participant's lock; what a peer says was decoded, but not believed. This file must not know
-//! sockets.
+//! sockets, nor what the publishing side does (`serving`).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::os::fd::{AsFd, OwnedFd};
-use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use crossdock_msg::Schema;
 use crossdock_shm::socket::ControlSocket;
 use crossdock_shm::{
-    ArmedLease, ConnLease, DoorbellControl, PairMemory, PeerBells, PeerConfig, PeerConns, PeerPair,
-    RingControl, RingSubscriber, SubscriberConfig, SubscriberControl, WakeTarget,
+    ArmedLease, ConnLease, DoorbellControl, PairMemory, RingControl, RingMemory, RingSubscriber,
+    SubscriberConfig, SubscriberControl, WeakRingMemory,
 };
 
 use crate::connection::{LetGo, RingConnection};
@@ -34,6 +33,7 @@ use crate::frame::{Frame, PortInfo};
 use crate::geometry::{Places, RingShape, WakePlaces};
 use crate::mailbox::Mailbox;
 use crate::participant::TopicConnections;
+use crate::serving::{self, Theirs};
 
 /// The token of this process itself.
 pub(crate) const LOCAL: u64 = 0;
@@ -86,16 +86,11 @@ pub(crate) struct PeerTables {
     /// Made by us, where we subscribe.
     ours: Option<PairMemory>,
     /// Received from the peer, where it subscribes.
-    theirs: Option<Theirs>,
+    pub(crate) theirs: Option<Theirs>,
     /// Our executors that the peer can ring.
     joined: Vec<DoorbellControl>,
-}
-
-#[derive(Clone)]
-struct Theirs {
-    conns: PeerConns,
-    bells: PeerBells,
-    pair: PeerPair,
+    /// Rings of the peer's publishers that are mapped here.
+    rings: HashMap<u64, WeakRingMemory>,
 }
 
 /// A pair in which this process subscribes.
@@ -115,16 +110,6 @@ enum Stage {
     Releasing,
 }
 
-/// A pair in which this process publishes.
-pub(crate) struct Outgoing {
-    publisher: u64,
-    control: Arc<RingControl>,
-    /// Number at the ring.
-    peer: u32,
-    /// Segments that were sent.
-    segments: u32,
-}
-
 /// Counts for supervisors.
 pub(crate) fn topic_connections(state: &State, topic: &str) -> TopicConnections {
     let incoming = state.incoming.values().filter(|pair| {
@@ -132,10 +117,8 @@ pub(crate) fn topic_connections(state: &State, topic: &str) -> TopicConnections 
             state.subscribers.get(&pair.subscriber).is_some_and(|s| s.info.topic == topic);
         of_topic && matches!(pair.stage, Stage::Live(_))
     });
-    let outgoing = state.outgoing.values().filter(|pair| {
-        state.publishers.get(&pair.publisher).is_some_and(|known| known.info.topic == topic)
-    });
-    TopicConnections { incoming: incoming.count(), outgoing: outgoing.count() }
+    let outgoing = serving::pairs_of_topic(state, topic);
+    TopicConnections { incoming: incoming.count(), outgoing }
 }
 
 // ---- ports come and go ---------------------------------------------------------------------
@@ -194,6 +177,9 @@ pub(crate) fn remote_publisher_arrived(core: &Arc<Core>, state: &mut State, toke
 /// A publisher is gone: its subscribers drain what it left.
 pub(crate) fn publisher_gone(state: &mut State, token: u64, port: u64) {
     state.schemas.pending.remove(&(token, port));
+    if let Some(peer) = state.peers.get_mut(&token) {
+        peer.tables.rings.remove(&port);
+    }
     let pairs = state.incoming.iter().filter(|(_, pair)| {
         pair.peer == token && pair.publisher == port && matches!(pair.stage, Stage::Live(_))
     });
@@ -205,13 +191,7 @@ pub(crate) fn publisher_gone(state: &mut State, token: u64, port: u64) {
 /// (it may have died between taking an armed bit and ringing for it).
 pub(crate) fn peer_gone(state: &mut State, token: u64, peer: &mut Peer) {
     state.schemas.pending.retain(|(owner, _), _| *owner != token);
-    let outgoing: Vec<_> = state.outgoing.range((token, 0)..=(token, u32::MAX)).collect();
-    let outgoing: Vec<_> = outgoing.into_iter().map(|(key, _)| *key).collect();
-    for key in outgoing {
-        if let Some(pair) = state.outgoing.remove(&key) {
-            pair.control.detach(pair.peer);
-        }
-    }
+    serving::peer_gone(state, token);
     let incoming = state.incoming.iter().filter(|(_, pair)| pair.peer == token);
     let incoming: Vec<_> = incoming.map(|(number, _)| *number).collect();
     for number in incoming {
@@ -431,22 +411,10 @@ fn our_memory(core: &Core, state: &mut State, token: u64) -> Result<PairMemory, 
         }
         None => {
             let fds = [core.conns.fd(), core.bells.fd(), ours.fd()];
-            state.own.theirs = Some(open_memory(&core.process, fds)?);
+            state.own.theirs = Some(Theirs::open(&core.process, fds)?);
         }
     }
     Ok(ours)
-}
-
-fn open_memory(
-    label: &str,
-    [conns, bells, pair]: [std::os::fd::BorrowedFd<'_>; 3],
-) -> Result<Theirs, String> {
-    let text = |error: crossdock_shm::OpenMemoryError| error.to_string();
-    Ok(Theirs {
-        conns: PeerConns::open(label, conns).map_err(text)?,
-        bells: PeerBells::open(label, bells).map_err(text)?,
-        pair: PeerPair::open(label, pair).map_err(text)?,
-    })
 }
 
 fn remember_bell(state: &mut State, token: u64, bell: DoorbellControl) {
@@ -496,15 +464,18 @@ fn open_connection(
     fds: &[OwnedFd],
 ) -> Result<(), String> {
     let pair = state.incoming.get(&number).ok_or("the pair is gone")?;
-    let (token, publisher) = (pair.peer, pair.publisher);
+    let (token, publisher, subscriber_port) = (pair.peer, pair.publisher, pair.subscriber);
     let Some((info, process)) = publisher_info(core, state, token, publisher) else {
         return Err("a publisher went while it was being connected".to_string());
     };
-    let Some(subscriber) = state.subscribers.get(&pair.subscriber) else {
+    if !state.subscribers.contains_key(&subscriber_port) {
         // Dropped meanwhile: nobody to connect.
         release(state, number);
         return Ok(());
-    };
+    }
+    let memory = ring_memory(state, token, publisher, shape, fds)?;
+    let pair = state.incoming.get(&number).ok_or("the pair is gone")?;
+    let subscriber = state.subscribers.get(&subscriber_port).ok_or("the subscriber is gone")?;
     let qos = subscriber.info.qos;
     let config = SubscriberConfig {
         label: port_label(&subscriber.info, &core.process),
@@ -516,15 +487,15 @@ fn open_connection(
         holds: HOLDS,
         memory_limit_bytes: MAPPED_BYTES_MAX,
     };
-    let (ring_fd, segments) = fds.split_first().ok_or("a ring came without its memory")?;
-    let ring = RingSubscriber::connect(config, ring_fd.as_fd(), shape.geometry, shape.attached)
+    let segments = fds.get(1..).unwrap_or_default();
+    let ring = RingSubscriber::connect_mapped(config, &memory, shape.attached)
         .map_err(|error| error.to_string())?;
     let control = ring.control();
     for (place, (fd, bytes)) in segments.iter().zip(&shape.segments).enumerate() {
         let added = control.add_segment(place as u32 + 1, *bytes, fd.as_fd());
         added.map_err(|error| error.to_string())?;
     }
-    let (mailbox, subscriber_port) = (Arc::clone(&subscriber.mailbox), pair.subscriber);
+    let mailbox = Arc::clone(&subscriber.mailbox);
     let triggering = if subscriber.wake.is_some() { Triggering::Yes } else { Triggering::No };
     let schema = schema_for(state, subscriber_port, &info);
     let detail = ConnectionDetail {
@@ -548,6 +519,33 @@ fn open_connection(
     }
     state.changes += 1;
     Ok(())
+}
+
+/// A publisher's ring: ours, or one that is mapped already, or the one that has just come.
+fn ring_memory(
+    state: &mut State,
+    token: u64,
+    publisher: u64,
+    shape: &RingShape,
+    fds: &[OwnedFd],
+) -> Result<RingMemory, String> {
+    let Some(peer) = state.peers.get_mut(&token) else {
+        let ours = state.publishers.get(&publisher).ok_or("the publisher is gone")?;
+        return Ok(ours.control.memory());
+    };
+    let mapped = peer.tables.rings.get(&publisher).and_then(WeakRingMemory::upgrade);
+    if let Some(mapped) = mapped {
+        if mapped.geometry() != shape.geometry {
+            return Err(format!("{} gives one ring two shapes", peer.link.peer()));
+        }
+        return Ok(mapped);
+    }
+    let label = peer.link.peer().to_string();
+    let fd = fds.first().ok_or("a ring came without its memory")?;
+    let memory = RingMemory::open(&label, fd.as_fd(), shape.geometry, MAPPED_BYTES_MAX)
+        .map_err(|error| error.to_string())?;
+    peer.tables.rings.insert(publisher, memory.downgrade());
+    Ok(memory)
 }
 
 fn process_name(core: &Core, state: &State, token: u64) -> crossdock_shm::rendezvous::PeerName {
@@ -608,128 +606,6 @@ pub(crate) fn received_segment(
     Ok(())
 }
 
-// ---- a pair is made: publishing side -------------------------------------------------------
-
-/// The tables of a peer that wants to subscribe.
-pub(crate) fn received_memory(
-    state: &mut State,
-    token: u64,
-    fds: &[OwnedFd],
-) -> Result<(), String> {
-    let Some(peer) = state.peers.get_mut(&token) else { return Ok(()) };
-    let [conns, bells, pair] = fds else { return Err("its memory is incomplete".to_string()) };
-    if peer.tables.theirs.is_some() {
-        return Err("it sent its memory twice".to_string());
-    }
-    let fds = [conns.as_fd(), bells.as_fd(), pair.as_fd()];
-    peer.tables.theirs = Some(open_memory(&peer.link.peer().to_string(), fds)?);
-    Ok(())
-}
-
-/// A peer's subscriber wants to be connected to a publisher of ours.
-pub(crate) fn subscribe_requested(
-    state: &mut State,
-    token: u64,
-    pair: u32,
-    publisher: u64,
-    subscriber: &PortInfo,
-    geometry: &[u8],
-) -> Result<(), String> {
-    if state.outgoing.contains_key(&(token, pair)) {
-        return Err(format!("it asked for pair {pair} twice"));
-    }
-    if state.outgoing.range((token, 0)..=(token, u32::MAX)).count() >= PAIRS_MAX {
-        return Err(format!("it asked for more than {PAIRS_MAX} pairs"));
-    }
-    let places = Places::decode(geometry).ok_or("its places are not legal")?;
-    let Some(peer) = state.peers.get(&token) else { return Ok(()) };
-    let label = port_label(subscriber, &peer.link.peer().to_string());
-    let theirs = peer.tables.theirs.clone().ok_or("it subscribed before it sent its memory")?;
-    let reply = attach(state, (token, pair), publisher, subscriber, label, (theirs, &places));
-    match reply {
-        Ok(parts) => {
-            let fds: Vec<_> = parts.fds.iter().map(AsFd::as_fd).collect();
-            if let Some(peer) = state.peers.get_mut(&token) {
-                peer.link.send(&Frame::Accept { pair, geometry: parts.shape.encode() }, &fds);
-            }
-        }
-        Err(reason) => state.send(token, &Frame::Refuse { pair, reason }),
-    }
-    Ok(())
-}
-
-/// A ring's descriptors and its shape, as a subscriber or an observer gets them.
-pub(crate) struct RingParts {
-    pub(crate) shape: RingShape,
-    pub(crate) fds: Vec<OwnedFd>,
-}
-
-/// The ring and its first segments, at most `segments` of them.
-pub(crate) fn ring_parts(
-    control: &RingControl,
-    attached: crossdock_shm::Attached,
-) -> std::io::Result<RingParts> {
-    let mut fds = vec![control.ring_fd().try_clone_to_owned()?];
-    let mut sizes = Vec::new();
-    for segment in control.segments()?.into_iter().take(attached.segments as usize) {
-        sizes.push(segment.bytes);
-        fds.push(segment.fd);
-    }
-    let shape = RingShape { geometry: control.geometry(), attached, segments: sizes };
-    Ok(RingParts { shape, fds })
-}
-
-/// Attaches a subscriber to a publisher of ours.
-fn attach(
-    state: &mut State,
-    key: (u64, u32),
-    publisher: u64,
-    subscriber: &PortInfo,
-    label: String,
-    (theirs, places): (Theirs, &Places),
-) -> Result<RingParts, String> {
-    let known = state.publishers.get(&publisher).ok_or("the publisher is gone")?;
-    if known.info.topic != subscriber.topic {
-        return Err(format!("port {publisher} publishes `{}`", known.info.topic));
-    }
-    if let Some(reason) = conflict(&known.info, subscriber) {
-        return Err(reason);
-    }
-    let control = Arc::clone(&known.control);
-    let Theirs { conns, bells, pair } = theirs;
-    let wake = places.wake.map(|wake| WakeTarget {
-        pair,
-        bells,
-        armed_line: wake.armed_line,
-        armed_bit: wake.armed_bit,
-        ready_line: wake.ready_line,
-        input: wake.input,
-        bell: wake.bell,
-    });
-    let config = PeerConfig {
-        label,
-        conns,
-        conn: places.conn,
-        depth: subscriber.qos.depth,
-        reliable: subscriber.qos.is_reliable(),
-        history: places.history as usize,
-        wake,
-    };
-    let attached = control.attach(config).map_err(|error| error.to_string())?;
-    let parts = match ring_parts(&control, attached) {
-        Ok(parts) => parts,
-        Err(error) => {
-            control.detach(attached.peer);
-            return Err(format!("no file descriptor is free to pass the ring on: {error}"));
-        }
-    };
-    let segments = attached.segments;
-    let pair = Outgoing { publisher, control, peer: attached.peer, segments };
-    state.outgoing.insert(key, pair);
-    state.changes += 1;
-    Ok(parts)
-}
-
 /// Both sides of a pair are in this process.
 fn connect_inside(
     core: &Arc<Core>,
@@ -742,81 +618,13 @@ fn connect_inside(
     let theirs = state.own.theirs.clone().ok_or("this process has no tables")?;
     let label = port_label(subscriber, &core.process);
     let key = (LOCAL, pair);
-    let connected = attach(state, key, publisher, subscriber, label, (theirs, places))
+    let connected = serving::attach(state, key, publisher, subscriber, label, (theirs, places))
         .and_then(|parts| open_connection(core, state, pair, &parts.shape, &parts.fds));
     if connected.is_err() {
         state.incoming.remove(&pair);
-        detach(state, key);
+        serving::detach(state, key);
     }
     connected
-}
-
-/// Sends further segments of our publishers' memory to peers that do not have them.
-pub(crate) fn send_segments(core: &Core, state: &mut State) {
-    if !core.new_segments.swap(false, Ordering::AcqRel) {
-        return;
-    }
-    let mut wanted = Vec::new();
-    for (key, pair) in &mut state.outgoing {
-        let (peer, sent) = (pair.peer, pair.segments);
-        let missing = pair.control.unacknowledged().into_iter();
-        for (_, segment) in missing.filter(|(of, segment)| *of == peer && *segment > sent) {
-            pair.segments = segment;
-            wanted.push((*key, Arc::clone(&pair.control), segment));
-        }
-    }
-    for ((token, pair), control, segment) in wanted {
-        match control.segment(segment) {
-            Ok(Some(part)) => send_segment(state, token, pair, &control, &part),
-            Ok(None) => {}
-            Err(error) => state.trouble(format!(
-                "{}: no file descriptor is free to pass new memory on: {error}",
-                control.label()
-            )),
-        }
-    }
-}
-
-fn send_segment(
-    state: &mut State,
-    token: u64,
-    pair: u32,
-    control: &RingControl,
-    part: &crossdock_shm::SegmentFd,
-) {
-    let crossdock_shm::SegmentFd { index, bytes, fd } = part;
-    if let Some(peer) = state.peers.get_mut(&token) {
-        let frame = Frame::Segment { pair, segment: *index, bytes: *bytes };
-        return peer.link.send(&frame, &[fd.as_fd()]);
-    }
-    // Inside this process.
-    let Some(incoming) = state.incoming.get(&pair) else { return };
-    let Stage::Live(subscriber) = &incoming.stage else { return };
-    match subscriber.add_segment(*index, *bytes, fd.as_fd()) {
-        Ok(()) => {
-            if let Some(outgoing) = state.outgoing.get(&(LOCAL, pair)) {
-                control.acknowledge(outgoing.peer, *index);
-            }
-        }
-        Err(error) => state.trouble(error.to_string()),
-    }
-}
-
-/// A peer has mapped a segment.
-pub(crate) fn segment_mapped(
-    state: &State,
-    token: u64,
-    pair: u32,
-    segment: u32,
-) -> Result<(), String> {
-    let Some(pair) = state.outgoing.get(&(token, pair)) else {
-        return Err(format!("it mapped a segment of pair {pair}, which does not exist"));
-    };
-    if segment > pair.segments {
-        return Err(format!("it mapped segment {segment}, which it was not sent"));
-    }
-    pair.control.acknowledge(pair.peer, segment);
-    Ok(())
 }
 
 // ---- a pair ends ---------------------------------------------------------------------------
@@ -836,6 +644,14 @@ pub(crate) fn release_unused(core: &Core, state: &mut State) {
     state.let_go = let_go;
 }
 
+/// The subscriber's half of a pair that is live.
+pub(crate) fn live_control(state: &State, number: u32) -> Option<SubscriberControl> {
+    match &state.incoming.get(&number)?.stage {
+        Stage::Live(control) => Some(control.clone()),
+        Stage::Asked | Stage::Releasing => None,
+    }
+}
+
 /// Asks the publisher of a pair to let go of our tables.
 fn release(state: &mut State, number: u32) {
     let Some(pair) = state.incoming.get_mut(&number) else { return };
@@ -843,27 +659,11 @@ fn release(state: &mut State, number: u32) {
     pair.stage = Stage::Releasing;
     state.changes += 1;
     if token == LOCAL {
-        detach(state, (LOCAL, number));
+        serving::detach(state, (LOCAL, number));
         state.incoming.remove(&number);
     } else {
         state.send(token, &Frame::Release { pair: number });
     }
-}
-
-fn detach(state: &mut State, key: (u64, u32)) -> bool {
-    let Some(pair) = state.outgoing.remove(&key) else { return false };
-    pair.control.detach(pair.peer);
-    state.changes += 1;
-    true
-}
-
-/// A peer's subscriber does not use a publisher of ours any more.
-pub(crate) fn release_requested(state: &mut State, token: u64, pair: u32) -> Result<(), String> {
-    if !detach(state, (token, pair)) {
-        return Err(format!("it released pair {pair}, which does not exist"));
-    }
-    state.send(token, &Frame::Released { pair });
-    Ok(())
 }
 
 /// The publisher does not use our places any more: they are free.

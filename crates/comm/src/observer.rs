@@ -16,7 +16,7 @@ use crossdock_shm::rendezvous::{PeerName, RendezvousError, Visit};
 use crossdock_shm::socket::{
     Access, ControlSocket, FRAME_BYTES_MAX, ReceiveFrameError, Received, SendFrameError,
 };
-use crossdock_shm::{ConnTable, ConnectError, CreateMemoryError, RingSubscriber, SubscriberConfig};
+use crossdock_shm::{CopyError, OpenMemoryError, RingObserver};
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::io::Errno;
 
@@ -32,9 +32,6 @@ const ANSWER_TIMEOUT: Duration = Duration::from_secs(1);
 const ANSWER_FRAMES_MAX: usize = 64;
 /// Address space that an observer spends on one ring.
 const MAPPED_BYTES_MAX: u64 = 1 << 37;
-/// How often a copy that was overtaken is tried again before the caller gets its turn.
-const COPIES_MAX: usize = 16;
-
 /// Something of a running graph could not be looked at.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -103,10 +100,7 @@ pub enum ObserveError {
     },
     /// A ring cannot be mapped.
     #[error(transparent)]
-    Ring(#[from] ConnectError),
-    /// Memory of our own cannot be made.
-    #[error(transparent)]
-    Memory(#[from] CreateMemoryError),
+    Ring(#[from] OpenMemoryError),
     /// A socket failed.
     #[error("asking {process} failed: {what}")]
     System {
@@ -345,16 +339,15 @@ impl Observer {
             return Err(ObserveError::InsideChain { topic, process });
         }
         let schema = self.schema(process, publisher)?;
-        let ring = self.attach_ring(process, publisher, &ConnTable::create(&self.options.name)?)?;
-        Ok(Echo { ring, schema, buffer: FlatBuffer::default() })
+        let ring = self.attach_ring(process, publisher)?;
+        Ok(Echo { ring, schema, copied: Vec::new(), aligned: FlatBuffer::default() })
     }
 
     fn attach_ring(
         &self,
         process: PeerName,
         publisher: &PortSnapshot,
-        conns: &ConnTable,
-    ) -> Result<RingSubscriber, ObserveError> {
+    ) -> Result<RingObserver, ObserveError> {
         let label = self.label(process);
         let socket = self.ask(process, Purpose::Ring { port: publisher.port })?;
         let (frame, fds) = answer(&socket, &label)?;
@@ -364,23 +357,11 @@ impl Observer {
             found: found.to_string(),
         };
         let shape = RingShape::decode(&geometry, fds.len()).ok_or_else(|| bad("a broken ring"))?;
-        let conn = conns.allocate().map_err(|error| bad(&error.to_string()))?;
-        let config = SubscriberConfig {
-            label: self.options.name.clone(),
-            publisher: format!("{} in {label} on {}", publisher.node, publisher.topic),
-            conn,
-            armed: None,
-            depth: u64::MAX,
-            reliable: false,
-            holds: 1,
-            memory_limit_bytes: MAPPED_BYTES_MAX,
-        };
         let (ring, segments) = fds.split_first().ok_or_else(|| bad("a ring without memory"))?;
-        let ring = RingSubscriber::connect(config, ring.as_fd(), shape.geometry, shape.attached)?;
-        let control = ring.control();
+        let limit = MAPPED_BYTES_MAX;
+        let mut ring = RingObserver::open(&label, ring.as_fd(), shape.geometry, limit)?;
         for (place, (fd, bytes)) in segments.iter().zip(&shape.segments).enumerate() {
-            let added = control.add_segment(place as u32 + 1, *bytes, fd.as_fd());
-            added.map_err(|error| bad(&error.to_string()))?;
+            ring.add_segment(&label, place as u32 + 1, *bytes, fd.as_fd(), limit)?;
         }
         Ok(ring)
     }
@@ -521,16 +502,13 @@ fn port_of(entity: &EntitySnapshot) -> Option<PortSnapshot> {
 /// Reads what one publisher writes to its ring; the publisher does not know.
 ///
 /// `Send`. Nothing wakes it: the caller looks as often as it likes.
+#[derive(Debug)]
 pub struct Echo {
-    ring: RingSubscriber,
+    ring: RingObserver,
     schema: Arc<Schema>,
-    buffer: FlatBuffer,
-}
-
-impl std::fmt::Debug for Echo {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Echo").field("ring", &self.ring.label()).finish_non_exhaustive()
-    }
+    copied: Vec<u8>,
+    /// The same, aligned as blocks need it.
+    aligned: FlatBuffer,
 }
 
 /// A copy of a message that an observer has read.
@@ -552,27 +530,19 @@ impl Echo {
 
     /// Messages that were overtaken before they could be copied.
     pub fn missed(&self) -> u64 {
-        self.ring.lost()
+        self.ring.missed()
     }
 
     /// A copy of the next message, if one is there. Copies, allocates for larger messages.
     ///
     /// # Errors
-    /// [`crate::TakeError`] when the publisher's ring is damaged, or has grown by memory that this
-    /// echo does not have: start a new one.
-    pub fn copy_next(&mut self) -> Result<Option<Echoed<'_>>, crate::TakeError> {
-        for _ in 0..COPIES_MAX {
-            let Some(meta) = self.ring.peek()? else { return Ok(None) };
-            // The length is the publisher's word; it cannot be more than what is mapped.
-            if meta.len as u64 > MAPPED_BYTES_MAX {
-                return Ok(None);
-            }
-            self.buffer.resize(meta.len);
-            if let Some((seq, meta)) = self.ring.copy(self.buffer.as_mut_slice())? {
-                let block = Block::new(self.buffer.as_slice());
-                return Ok(Some(Echoed { block, seq, stamp_ns: meta.stamp_ns }));
-            }
-        }
-        Ok(None)
+    /// [`CopyError`] when the publisher's ring is damaged, or has grown by memory that this echo
+    /// does not have: start a new one.
+    pub fn copy_next(&mut self) -> Result<Option<Echoed<'_>>, CopyError> {
+        let Some((seq, meta)) = self.ring.copy_next(&mut self.copied)? else { return Ok(None) };
+        self.aligned.resize(self.copied.len());
+        self.aligned.as_mut_slice().copy_from_slice(&self.copied);
+        let block = Block::new(self.aligned.as_slice());
+        Ok(Some(Echoed { block, seq, stamp_ns: meta.stamp_ns }))
     }
 }

@@ -2,22 +2,22 @@
 //!
 //! This file must not know messages.
 
-use std::cell::{Cell, RefCell};
-use std::rc::{Rc, Weak};
+use std::cell::Cell;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use crossdock_shm::board::{Entity, EntityDescription, WithHistogram};
 use crossdock_shm::{
-    LocalLink, LocalOptions, Meta, RawLoan, Reliability as RingReliability, RingConfig,
-    RingPublisher,
+    LocalLink, LocalOptions, Meta, PublishRefused, RawLoan, Reliability as RingReliability,
+    RingConfig, RingPublisher,
 };
 
 use crate::connection::Connection;
 use crate::core::connection_record;
 use crate::entities::{Carrier, ConnectionDetail, Triggering, counter, kind};
-use crate::error::{LoanError, PortError, PublishError};
+use crate::error::{LoanError, PortError};
 use crate::event::{Mismatch, Side, conflict};
 use crate::frame::{DEFINITION_BYTES_MAX, PortInfo, encode_port};
 use crate::group::PortGroup;
@@ -58,6 +58,15 @@ pub(crate) struct OutputPlan<'a> {
     pub(crate) root_bytes: usize,
 }
 
+/// A stamp that nobody set yet.
+pub(crate) const NO_STAMP: u64 = u64::MAX;
+
+/// A message that was not published.
+pub(crate) struct Refused<'a> {
+    pub(crate) loan: RawLoan<'a>,
+    pub(crate) reason: Box<crossdock_shm::PublishError>,
+}
+
 /// See the head of this file.
 pub(crate) struct OutputCore {
     handle: Arc<Handle>,
@@ -70,7 +79,7 @@ pub(crate) struct OutputCore {
     /// Stamp and header stamp of the last message.
     last: Cell<(u64, Option<(i32, u32)>)>,
     /// Subscribers of the same group.
-    links: RefCell<Vec<Weak<InputCore>>>,
+    links: Rc<Cell<usize>>,
 }
 
 /// Checks what ports of both directions have in common.
@@ -162,7 +171,7 @@ impl OutputCore {
         };
         let entity = core.board.add(description)?;
         let control = ring.control();
-        let links = RefCell::default();
+        let links = Rc::default();
         let handle = Arc::clone(&participant.handle);
         let group = plan.group.cloned();
         let (published, last) = (Cell::new(0), Cell::new((0, None)));
@@ -222,7 +231,6 @@ impl OutputCore {
             holds: HOLDS_MAX,
         });
         self.ring.link(&link)?;
-        self.links.borrow_mut().push(Rc::downgrade(input));
         let detail = ConnectionDetail {
             subscriber: subscriber.port,
             publisher_process: core.name,
@@ -246,19 +254,22 @@ impl OutputCore {
 
     #[inline]
     pub(crate) fn loan(&self, bytes: usize) -> Result<RawLoan<'_>, LoanError> {
-        Ok(self.ring.loan(bytes)?)
+        let mut loan = self.ring.loan(bytes)?;
+        let (_, meta) = loan.parts_mut();
+        *meta = Meta { len: 0, stamp_ns: NO_STAMP, origin: self.origin(), flags: 0 };
+        Ok(loan)
     }
 
     /// The origin that the group's messages have now.
     #[inline]
-    pub(crate) fn origin(&self) -> [u64; 2] {
+    fn origin(&self) -> [u64; 2] {
         self.group.as_ref().map_or([0; 2], PortGroup::origin)
     }
 
-    /// Notes the stamps of a message that was published.
+    /// Notes the header stamp of the message that was published last.
     #[inline]
-    pub(crate) fn set_last(&self, stamp_ns: u64, header_stamp: Option<(i32, u32)>) {
-        self.last.set((stamp_ns, header_stamp));
+    pub(crate) fn set_header_stamp(&self, header_stamp: Option<(i32, u32)>) {
+        self.last.set((self.last.get().0, header_stamp));
     }
 
     /// Stamp in ns and header stamp of the last message.
@@ -267,32 +278,38 @@ impl OutputCore {
         self.last.get()
     }
 
-    /// Publishes and counts.
+    /// Publishes with the meta data that the loan has, and counts.
     #[inline]
-    pub(crate) fn publish<'a>(
-        &'a self,
-        loan: RawLoan<'a>,
-        meta: Meta,
-    ) -> Result<(), PublishError<RawLoan<'a>>> {
-        match loan.publish(meta) {
+    pub(crate) fn publish<'a>(&'a self, mut loan: RawLoan<'a>) -> Result<(), Refused<'a>> {
+        let (_, &mut Meta { len, stamp_ns, .. }) = loan.parts_mut();
+        match loan.publish_prepared() {
             Ok(seq) => {
-                self.published.set(seq);
-                self.entity.set(counter::MESSAGES, seq);
-                self.entity.add(counter::BYTES, meta.len as u64);
-                let counters = self.ring.counters();
-                self.entity.set(counter::WAKES, counters.wakes);
-                self.entity.set(counter::SCANS, counters.scans);
-                self.entity.set(counter::WAITS, counters.would_block);
-                if self.ring.peers() == 0 && self.links() == 0 {
-                    self.entity.add(counter::LOST_UNMATCHED, 1);
-                }
+                self.count(seq, len, stamp_ns);
                 Ok(())
             }
-            Err(refused) => {
-                self.entity.add(counter::LOST_TIMEOUT, 1);
-                Err(PublishError { loan: refused.loan, reason: refused.reason })
-            }
+            Err(refused) => Err(self.refused(refused)),
         }
+    }
+
+    #[inline]
+    fn count(&self, seq: u64, len: usize, stamp_ns: u64) {
+        self.published.set(seq);
+        self.last.set((stamp_ns, None));
+        self.entity.set(counter::MESSAGES, seq);
+        self.entity.add(counter::BYTES, len as u64);
+        let counters = self.ring.counters();
+        self.entity.set(counter::WAKES, counters.wakes);
+        self.entity.set(counter::SCANS, counters.scans);
+        self.entity.set(counter::WAITS, counters.would_block);
+        if self.matched() == 0 {
+            self.entity.add(counter::LOST_UNMATCHED, 1);
+        }
+    }
+
+    #[cold]
+    fn refused<'a>(&self, refused: PublishRefused<RawLoan<'a>>) -> Refused<'a> {
+        self.entity.add(counter::LOST_TIMEOUT, 1);
+        Refused { loan: refused.loan, reason: refused.reason }
     }
 
     /// Counts a payload that was copied or converted.
@@ -300,14 +317,15 @@ impl OutputCore {
         self.entity.add(counter::COPIES, 1);
     }
 
-    /// Subscribers of the same group.
-    fn links(&self) -> usize {
-        self.links.borrow().iter().filter(|link| link.strong_count() > 0).count()
+    /// How many subscribers of the same group are linked; they count themselves.
+    pub(crate) fn links(&self) -> Rc<Cell<usize>> {
+        Rc::clone(&self.links)
     }
 
     /// All subscribers that the next message reaches.
+    #[inline]
     pub(crate) fn matched(&self) -> usize {
-        self.ring.peers() + self.links()
+        self.ring.peers() + self.links.get()
     }
 
     /// Subscribers outside the group.

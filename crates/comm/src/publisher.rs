@@ -8,12 +8,12 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use crossdock_msg::block::BlockMut;
 use crossdock_msg::{Block, Extra, Message};
-use crossdock_shm::{Meta, RawLoan};
+use crossdock_shm::RawLoan;
 
 use crate::error::{LoanError, PortError, PublishError};
 use crate::group::PortGroup;
 use crate::handle::OutputHandle;
-use crate::output::{OutputCore, OutputPlan};
+use crate::output::{NO_STAMP, OutputCore, OutputPlan, Refused};
 use crate::participant::Participant;
 use crate::qos::Qos;
 
@@ -96,9 +96,7 @@ impl<T: Message> Publisher<T> {
     #[inline]
     pub fn loan(&self, extra: Extra) -> Result<Loan<'_, T>, LoanError> {
         let raw = self.core.loan(T::ROOT_BYTES.saturating_add(extra.total()))?;
-        let core = &*self.core;
-        let origin = core.origin();
-        Ok(Loan { raw, core, top: 0, stamp_ns: None, origin, message: PhantomData })
+        Ok(Loan { raw, core: &self.core, message: PhantomData })
     }
 
     /// Subscribers outside this thread's group that the next message reaches.
@@ -168,9 +166,6 @@ impl PublisherCounters {
 pub struct Loan<'a, T: Message> {
     raw: RawLoan<'a>,
     core: &'a OutputCore,
-    top: usize,
-    stamp_ns: Option<u64>,
-    origin: [u64; 2],
     message: PhantomData<fn() -> T>,
 }
 
@@ -184,21 +179,22 @@ impl<'a, T: Message> Loan<'a, T> {
     /// Sets fields. May be called again to go on; all fields are zero or empty at first.
     #[inline]
     pub fn message(&mut self) -> T::Builder<'_> {
-        T::builder(BlockMut::new(self.raw.bytes_mut(), &mut self.top))
+        let (memory, meta) = self.raw.parts_mut();
+        T::builder(BlockMut::new(memory, &mut meta.len))
     }
 
-    /// Stamp by which subscribers order the messages of several publishers, in ns. Without it: the
-    /// system clock at [`Loan::publish`].
+    /// Stamp by which subscribers order the messages of several publishers, in ns, less than 2^64
+    /// - 1. Without it: the system clock at [`Loan::publish`].
     #[inline]
     pub fn set_stamp_ns(&mut self, stamp_ns: u64) {
-        self.stamp_ns = Some(stamp_ns);
+        self.raw.parts_mut().1.stamp_ns = stamp_ns;
     }
 
     /// Which trigger the message goes back to; carried along unread. Without it: what
     /// [`PortGroup::set_origin`] said last.
     #[inline]
     pub fn set_origin(&mut self, origin: [u64; 2]) {
-        self.origin = origin;
+        self.raw.parts_mut().1.origin = origin;
     }
 
     /// Publishes the message.
@@ -210,25 +206,28 @@ impl<'a, T: Message> Loan<'a, T> {
     /// [`PublishError`] gives the message back.
     #[inline]
     pub fn publish(mut self) -> Result<(), PublishError<Loan<'a, T>>> {
-        if self.top == 0 {
+        let (memory, meta) = self.raw.parts_mut();
+        if meta.len == 0 {
             // Nobody set a field: an empty message is legal, unspecified memory is not.
-            let _ = self.message();
+            let _ = T::builder(BlockMut::new(memory, &mut meta.len));
         }
-        let Loan { mut raw, core, top, stamp_ns, origin, message } = self;
-        let stamp = stamp_ns.unwrap_or_else(now_ns);
+        if meta.stamp_ns == NO_STAMP {
+            meta.stamp_ns = now_ns();
+        }
         let header_stamp = T::STAMP_OFFSET.and_then(|offset| {
-            let block = Block::new(raw.bytes_mut());
+            let block = Block::new(memory);
             block.read::<i32>(offset).zip(block.read::<u32>(offset + 4))
         });
-        let meta = Meta { len: top, stamp_ns: stamp, origin, flags: 0 };
-        match core.publish(raw, meta) {
+        let Loan { raw, core, message } = self;
+        match core.publish(raw) {
             Ok(()) => {
-                core.set_last(stamp, header_stamp);
+                if header_stamp.is_some() {
+                    core.set_header_stamp(header_stamp);
+                }
                 Ok(())
             }
-            Err(PublishError { loan: raw, reason }) => {
-                let loan = Loan { raw, core, top, stamp_ns, origin, message };
-                Err(PublishError { loan, reason })
+            Err(Refused { loan: raw, reason }) => {
+                Err(PublishError { loan: Loan { raw, core, message }, reason })
             }
         }
     }

@@ -408,3 +408,32 @@ fn a_triggering_input_wakes_its_sleeping_executor() {
         ready.wait();
     });
 }
+
+#[test]
+fn a_process_with_thousands_of_connections_needs_few_mappings() {
+    let place = Place::new("large");
+    let participant = place.open("both");
+    let (before, _) = common::resources();
+    let (topics, publishers, subscribers) = (100, 2, 8);
+    let name = |topic: usize| format!("/topic_{topic}");
+    let outputs: Vec<_> = (0..topics * publishers)
+        .map(|number| publisher(&participant, &name(number % topics), Qos::best_effort(2)))
+        .collect();
+    let inputs: Vec<_> = (0..topics * subscribers)
+        .map(|number| subscriber(&participant, &name(number % topics), Qos::best_effort(2)))
+        .collect();
+    assert!(inputs.iter().all(|input| input.matched() == publishers));
+    for (number, output) in outputs.iter().enumerate() {
+        publish(output, number as u32);
+    }
+    for (number, input) in inputs.iter().enumerate() {
+        let topic = (number % topics) as u32;
+        assert_eq!(drain(input), [topic, topic + topics as u32]);
+    }
+    let (maps, _) = common::resources();
+    // One for each publisher, and those that other tests have at the moment.
+    assert!(maps - before < topics * publishers + 200, "{maps} mappings, {before} before");
+    drop((outputs, inputs));
+    let all_gone = || participant.topic_connections("/topic_0") == Default::default();
+    assert!(participant.wait_until(LIMIT, all_gone));
+}

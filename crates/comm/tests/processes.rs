@@ -195,6 +195,7 @@ fn an_untyped_subscriber_learns_the_type_from_another_process() {
     let input = participant.any_subscriber(options).unwrap();
     let mut child = Process::start(test, "publish", place.path());
     child.expect("published");
+    assert!(participant.wait_until(LIMIT, || input.matched() == 1));
     let sample = input.take().unwrap().unwrap();
     assert_eq!(sample.schema().type_name(), "sensor_msgs/msg/Image");
     sample.schema().validate(sample.block()).unwrap();
@@ -231,6 +232,7 @@ fn memory_that_grows_reaches_another_process_before_the_first_message_in_it() {
     let input = subscriber(&participant, "/image", reliable(8));
     let mut child = Process::start(test, "publish", place.path());
     child.expect("published");
+    assert!(participant.wait_until(LIMIT, || input.matched() == 1));
     for bytes in sizes {
         let sample = input.take().unwrap().unwrap();
         let data = sample.message().data().unwrap();
@@ -251,10 +253,64 @@ fn what_a_dead_publisher_left_is_taken_before_its_connection_goes() {
     let input = subscriber(&participant, "/image", reliable(8));
     let mut child = Process::start(test, "publish", place.path());
     child.expect("published");
+    assert!(participant.wait_until(LIMIT, || input.matched() == 1));
     let first = input.take().unwrap().unwrap();
     child.kill();
     assert!(participant.wait_until(LIMIT, || input.matched() == 0));
     assert_eq!(drain(&input), [2, 3, 4, 5]);
     assert_eq!(check(&first), 1);
     assert!(participant.take_events().0.iter().any(|event| matches!(event, Event::PeerLeft(_))));
+}
+
+#[test]
+fn ports_come_and_go_at_any_time_and_nothing_of_them_stays() {
+    let test = "ports_come_and_go_at_any_time_and_nothing_of_them_stays";
+    let rounds = 300;
+    let churn = |participant: &Participant| {
+        let mut kept = std::collections::VecDeque::new();
+        for round in 0..rounds {
+            let output = publisher(participant, "/image", Qos::best_effort(4));
+            let input = subscriber(participant, "/image", Qos::best_effort(4));
+            publish(&output, round);
+            let sample = input.take().unwrap();
+            kept.push_back((output, input, sample));
+            // Some of them go with a sample still in hand, publishers before subscribers or after.
+            if kept.len() > 3 {
+                let (output, input, sample) = kept.pop_front().unwrap();
+                if round % 2 == 0 {
+                    drop(output);
+                    drain(&input);
+                    drop((input, sample));
+                } else {
+                    drop(input);
+                    drop((sample, output));
+                }
+            }
+        }
+        drop(kept);
+        let gone = participant
+            .wait_until(LIMIT, || participant.topic_connections("/image") == Default::default());
+        assert!(gone, "{:?}", participant.topic_connections("/image"));
+        let trouble: Vec<_> = participant.take_events().0;
+        let bad = trouble
+            .iter()
+            .find(|event| !matches!(event, Event::PeerJoined(_) | Event::PeerLeft(_)));
+        assert!(bad.is_none(), "{}", bad.unwrap());
+    };
+    if let Some((_, place)) = role() {
+        let participant = Place::of_parent(&place, "child");
+        assert!(participant.wait_until(LIMIT, || !participant.peers().is_empty()));
+        tell("met");
+        churn(&participant);
+        tell("churned");
+        while hear().is_some() {}
+        return;
+    }
+    let place = Place::new("churn");
+    let participant = place.open("parent");
+    let mut child = Process::start(test, "churn", place.path());
+    child.expect("met");
+    churn(&participant);
+    child.expect("churned");
+    child.finish();
 }

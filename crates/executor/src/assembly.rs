@@ -277,6 +277,7 @@ impl<'a> Assembly<'a> {
             timer_slots: self.timers,
             timer_fired: false,
             locksteps: self.locksteps,
+            duration_ns: self.options.duration_ns,
             clock: Clock::new(time),
             clock_input,
             clock_output,

@@ -34,6 +34,8 @@ pub struct ExecutorOptions<'a> {
     pub plan: &'a ExecutorPlan,
     /// What time means in the run.
     pub time: Time,
+    /// Simulated time after which a node in lock step ends the run, nanoseconds.
+    pub duration_ns: Option<u64>,
     /// The spans to be measured; the same list in every process of the run.
     pub chains: &'a [Chain],
     /// Whether times are measured.
@@ -92,6 +94,7 @@ pub struct Executor {
     /// Whether the last thing from outside was a timer of real time.
     pub(crate) timer_fired: bool,
     pub(crate) locksteps: Vec<Lockstep>,
+    pub(crate) duration_ns: Option<u64>,
     pub(crate) clock: Clock,
     pub(crate) clock_input: Option<ClockInput>,
     pub(crate) clock_output: Option<ClockOutput>,
@@ -250,7 +253,7 @@ impl Executor {
 
     /// The run is to end: timers fire no more, and from outside only those messages are taken that
     /// can be in flight now.
-    fn begin_finish(&mut self) {
+    pub(crate) fn begin_finish(&mut self) {
         self.timers.stop();
         for lockstep in &mut self.locksteps {
             lockstep.state = LockstepState::Ended;

@@ -64,8 +64,10 @@ impl Lockstep {
     /// The command cannot be looked at: the node holds too many samples, or it is damaged.
     #[inline]
     pub(crate) fn is_due(&mut self) -> Result<bool, TakeError> {
-        let LockstepState::Command(wanted) = self.state else {
-            return Ok(self.state == LockstepState::Due);
+        let wanted = match self.state {
+            LockstepState::Due => return Ok(true),
+            LockstepState::Ended => return self.discard().map(|()| false),
+            LockstepState::Command(wanted) => wanted,
         };
         for _ in 0..=self.depth {
             match self.command.peek_header_stamp()? {
@@ -80,12 +82,29 @@ impl Lockstep {
         Ok(false)
     }
 
+    /// Whether the next release lies after this simulated time. A period is a rounded number of
+    /// nanoseconds, so that the last release of a whole second may be due a little after it.
+    pub(crate) fn is_after(&self, end_ns: u64) -> bool {
+        self.due_ns > end_ns.saturating_add(self.period_ns / 2)
+    }
+
+    /// Passes over the commands that answer the last outputs of a run that is over, so that it can be
+    /// seen from outside that nothing is in flight any more.
+    fn discard(&mut self) -> Result<(), TakeError> {
+        for _ in 0..=self.depth {
+            if !self.command.skip()? {
+                break;
+            }
+        }
+        self.command.mark_processed();
+        Ok(())
+    }
+
     /// Whether there is something that [`is_due`](Self::is_due) has to look at.
     pub(crate) fn may_be_due(&self) -> bool {
         match self.state {
             LockstepState::Due => true,
-            LockstepState::Command(_) => self.command.is_ready(),
-            LockstepState::Ended => false,
+            LockstepState::Command(_) | LockstepState::Ended => self.command.is_ready(),
         }
     }
 

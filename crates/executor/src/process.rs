@@ -258,6 +258,7 @@ impl Thread {
             package: &self.shared.package,
             plan: self.plan(),
             time: self.shared.plan.time,
+            duration_ns: self.shared.plan.duration_ns,
             chains: &self.shared.plan.chains,
             statistics: Statistics::On,
             remote: self.remote.clone(),

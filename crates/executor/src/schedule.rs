@@ -289,6 +289,11 @@ impl Executor {
         for (index, lockstep) in self.locksteps.iter_mut().enumerate() {
             let step = Step::lockstep(lockstep.node, index);
             match lockstep.is_due() {
+                Ok(true) if self.duration_ns.is_some_and(|end_ns| lockstep.is_after(end_ns)) => {
+                    self.finish.ask("the time is over".to_owned());
+                    self.begin_finish();
+                    return None;
+                }
                 // One release per answer: the execution says what the lockstep waits for next.
                 Ok(true) => return Some(step),
                 Ok(false) => {}

@@ -42,6 +42,8 @@ pub struct ProcessPlan {
     pub domain_id: u32,
     /// What time means in this run.
     pub time: Time,
+    /// Simulated time after which a node in lock step ends the run, nanoseconds; `None`: it goes on.
+    pub duration_ns: Option<u64>,
     /// Executors, one thread each.
     pub executors: Vec<ExecutorPlan>,
     /// Connections that must stand before the process is ready, one entry per topic that the

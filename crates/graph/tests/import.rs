@@ -5,7 +5,7 @@
 mod support;
 
 use crossdock_graph::{Graph, ViolationKind};
-use support::{only, shared};
+use support::only;
 
 const GRAPHS: [(&str, usize, usize); 7] = [
     ("autodrive_fpgadds", 7, 8),
@@ -19,7 +19,7 @@ const GRAPHS: [(&str, usize, usize); 7] = [
 
 #[test]
 fn every_published_graph_becomes_a_graph_file_that_reads_back_as_the_same_graph() {
-    let Some(shared) = shared("every_published_graph_becomes_a_graph_file") else { return };
+    let Some(shared) = crossdock_test_support::shared() else { return };
     for (name, nodes, topics) in GRAPHS {
         let file = shared.join(format!("data/graphs/{name}.json"));
         let text = std::fs::read(&file).unwrap();
@@ -36,7 +36,7 @@ fn every_published_graph_becomes_a_graph_file_that_reads_back_as_the_same_graph(
 
 #[test]
 fn periods_rules_chains_and_the_world_outside_are_kept() {
-    let Some(shared) = shared("periods_rules_chains_and_the_world_outside_are_kept") else {
+    let Some(shared) = crossdock_test_support::shared() else {
         return;
     };
     let read = |name: &str| {

@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::{bytes_of_hex, files, library, shared, type_name};
+use common::{bytes_of_hex, files, library, type_name};
 use crossdock_msg::definition::{merged_text, message_text, parse_message};
 use crossdock_msg::{Block, FlatBuffer, Schema, TypeHash};
 use serde_json::Value;
@@ -12,8 +12,7 @@ use std::collections::BTreeMap;
 
 #[test]
 fn every_msg_file_of_the_corpus_parses_and_reads_back_what_it_writes() {
-    let Some(data) = shared("every_msg_file_of_the_corpus_parses_and_reads_back_what_it_writes")
-    else {
+    let Some(data) = crossdock_test_support::data() else {
         return;
     };
     let found = files(&data.join("interfaces"), "msg");
@@ -37,9 +36,7 @@ fn every_msg_file_of_the_corpus_parses_and_reads_back_what_it_writes() {
 
 #[test]
 fn every_type_of_the_corpus_hashes_alike_from_files_and_from_its_merged_text() {
-    let Some(data) =
-        shared("every_type_of_the_corpus_hashes_alike_from_files_and_from_its_merged_text")
-    else {
+    let Some(data) = crossdock_test_support::data() else {
         return;
     };
     let library = library(&data);
@@ -58,7 +55,7 @@ fn every_type_of_the_corpus_hashes_alike_from_files_and_from_its_merged_text() {
 
 #[test]
 fn type_hashes_are_those_that_recordings_carry() {
-    let Some(data) = shared("type_hashes_are_those_that_recordings_carry") else { return };
+    let Some(data) = crossdock_test_support::data() else { return };
     let library = library(&data);
     let mut known = BTreeMap::from([(
         "std_msgs/msg/String".to_owned(),
@@ -108,8 +105,7 @@ fn same(found: &Value, wanted: &Value) -> bool {
 
 #[test]
 fn all_golden_vectors_decode_to_their_values_and_encode_to_their_bytes() {
-    let Some(data) = shared("all_golden_vectors_decode_to_their_values_and_encode_to_their_bytes")
-    else {
+    let Some(data) = crossdock_test_support::data() else {
         return;
     };
     let library = library(&data);

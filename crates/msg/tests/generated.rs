@@ -4,8 +4,8 @@
 
 mod common;
 
+use common::bytes_of_hex;
 use common::random::{Random, random_cdr};
-use common::{bytes_of_hex, shared};
 use crossdock_msg::types::{self, sensor_msgs, std_msgs};
 use crossdock_msg::{
     Block, BlockMut, BuildError, CdrBuffer, CdrError, CdrSlices, Extra, FlatBuffer, FlatError,
@@ -204,8 +204,7 @@ fn every_shipped_type_is_listed_and_its_offsets_are_the_layouts() {
 
 #[test]
 fn generated_codecs_agree_with_the_dynamic_one_on_the_golden_vectors() {
-    let test = "generated_codecs_agree_with_the_dynamic_one_on_the_golden_vectors";
-    let Some(data) = shared(test) else { return };
+    let Some(data) = crossdock_test_support::data() else { return };
     let codecs = codecs();
     let text = std::fs::read_to_string(data.join("cdr_vectors.jsonl")).unwrap();
     let mut count = 0;

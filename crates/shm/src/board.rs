@@ -312,8 +312,10 @@ impl Board {
             // Release pairs with the acquire load in `BoardView::used`.
             used.store(index as u64 + 1, Ordering::Release);
         }
+        let counters = NonNull::from(shared.words.at(entity_word(index) + record::COUNTERS));
         let entity = Entity {
             shared: Arc::clone(shared),
+            counters,
             index,
             histogram,
             not_sync: std::marker::PhantomData,
@@ -398,10 +400,15 @@ pub struct EntityDescription<'a> {
 #[derive(Debug)]
 pub struct Entity {
     shared: Arc<Shared>,
+    /// Its first counter: inside the mapping that `shared` keeps.
+    counters: NonNull<AtomicU64>,
     index: usize,
     histogram: Option<usize>,
     not_sync: std::marker::PhantomData<std::cell::Cell<()>>,
 }
+
+// SAFETY: the pointer is to atomics of a mapping that all threads see and that `shared` keeps.
+unsafe impl Send for Entity {}
 
 impl Entity {
     /// Sets a counter.
@@ -426,7 +433,10 @@ impl Entity {
     #[inline]
     fn counter(&self, counter: usize) -> &AtomicU64 {
         assert!(counter < COUNTERS, "a record has {COUNTERS} counters, not {counter}");
-        self.shared.words.at(entity_word(self.index) + record::COUNTERS + counter)
+        // SAFETY: the counters of a record lie side by side, and the record lies in the mapping.
+        let counter = unsafe { self.counters.add(counter) };
+        // SAFETY: aligned, valid while `shared` is, only used atomically.
+        unsafe { counter.as_ref() }
     }
 
     /// Counts a duration in the record's histogram; does nothing when it has none.

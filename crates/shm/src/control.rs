@@ -7,6 +7,7 @@
 use crate::futex;
 use crate::memory::{MapRef, OwnMemory};
 use crate::protocol::{ARMED_WORDS, Conn, HOLDS_MAX, Inbox, READY_BITS};
+use crate::subscriber::RingMemory;
 use crate::tables::{
     ARMED_LINES_MAX, BELLS_MAX, PeerBells, PeerConns, PeerPair, READY_LINES_MAX, lock,
 };
@@ -267,7 +268,13 @@ impl RingControl {
         self.ring.fd()
     }
 
+    /// The ring for subscribers of this very process: nothing is mapped a second time.
+    pub fn memory(&self) -> RingMemory {
+        RingMemory::of_publisher(self.ring.mapping().clone(), self.geometry)
+    }
+
     /// Attached peers.
+    #[inline]
     pub fn peers(&self) -> usize {
         self.attached.load(Ordering::Relaxed) as usize
     }

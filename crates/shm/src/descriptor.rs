@@ -38,19 +38,17 @@ fn check_word(seq: u64, words: &[u64; FIELDS]) -> u64 {
         ^ kind.rotate_left(53)
 }
 
-impl Descriptor {
-    /// offset, length, stamp, origin (2), kind (segment:16 | encoding:16 | flags:32), check.
-    #[inline(always)]
-    pub(crate) fn to_words(self, seq: u64) -> [u64; FIELDS] {
-        let Descriptor { chunk, meta } = self;
-        let kind = u64::from(chunk.segment) << 48 | u64::from(meta.flags);
-        let [origin_0, origin_1] = meta.origin;
-        let len = meta.len as u64;
-        let mut words = [chunk.offset, len, meta.stamp_ns, origin_0, origin_1, kind, 0];
-        words[FIELDS - 1] = check_word(seq, &words);
-        words
-    }
+/// offset, length, stamp, origin (2), kind (segment:16 | encoding:16 | flags:32), check.
+#[inline(always)]
+pub(crate) fn to_words(seq: u64, chunk: Chunk, meta: &Meta) -> [u64; FIELDS] {
+    let kind = u64::from(chunk.segment) << 48 | u64::from(meta.flags);
+    let [origin_0, origin_1] = meta.origin;
+    let mut words = [chunk.offset, meta.len as u64, meta.stamp_ns, origin_0, origin_1, kind, 0];
+    words[FIELDS - 1] = check_word(seq, &words);
+    words
+}
 
+impl Descriptor {
     /// `None`: the check word does not fit.
     #[inline(always)]
     pub(crate) fn from_words(seq: u64, words: &[u64; FIELDS]) -> Option<Self> {

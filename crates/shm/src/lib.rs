@@ -1,8 +1,72 @@
-//! Host topics: one ring of descriptors per publisher in sealed shared memory, and doorbells to
-//! sleep on.
+//! Host topics: one ring of descriptors per publisher in sealed shared memory, and doorbells to sleep
+//! on.
 //!
-//! This crate moves bytes. It knows no message type, and labels and names are opaque to it. The
-//! protocol and its rules are in [`protocol`].
+//! This crate moves bytes. It knows no message type, and labels are opaque to it. The protocol and its
+//! rules are in [`protocol`].
+//!
+//! | object | one per | who maps it |
+//! |---|---|---|
+//! | ring ([`RingPublisher`]) | publisher port | its process; subscribers and observers read-only |
+//! | [`ConnTable`] | process | its process; peers that publish to it, read-only |
+//! | [`BellMemory`] | process | its process and the peers that trigger it |
+//! | [`PairMemory`] | pair of processes | both |
+//!
+//! A publisher and a subscriber in one process; between processes a control plane carries the
+//! descriptors and the plain numbers in between:
+//!
+//! ```
+//! use crossdock_shm::*;
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let publisher = RingPublisher::create(
+//!     "camera",
+//!     RingConfig {
+//!         slots: 64,
+//!         depth: 4,
+//!         history: 1,
+//!         chunk_bytes: 1024,
+//!         holds_per_subscriber: 4,
+//!         memory_limit_bytes: 1 << 20,
+//!         transient_local: false,
+//!         reliability: Reliability::BestEffort,
+//!         prefault_chunks: 0,
+//!         growth_timeout: std::time::Duration::from_secs(1),
+//!     },
+//! )?;
+//! let control = publisher.control();
+//!
+//! // The subscribing process: a connection, whose table the publishing process maps read-only.
+//! let conns = ConnTable::create("viewer")?;
+//! let conn = conns.allocate()?;
+//! let attached = control.attach(PeerConfig {
+//!     label: "viewer".into(),
+//!     conns: PeerConns::open("viewer", conns.fd())?,
+//!     conn: conn.index(),
+//!     depth: 4,
+//!     reliable: false,
+//!     history: 0,
+//!     wake: None,
+//! })?;
+//! let config = SubscriberConfig {
+//!     label: "viewer".into(),
+//!     publisher: "camera".into(),
+//!     conn,
+//!     armed: None,
+//!     depth: 4,
+//!     reliable: false,
+//!     holds: 4,
+//!     memory_limit_bytes: 1 << 21,
+//! };
+//! let mut subscriber =
+//!     RingSubscriber::connect(config, control.ring_fd(), control.geometry(), attached)?;
+//!
+//! let mut loan = publisher.loan(1024)?;
+//! loan.bytes_mut()[..5].copy_from_slice(b"image");
+//! loan.publish(Meta { len: 5, ..Meta::default() }).map_err(|refused| refused.reason)?;
+//! let sample = subscriber.take()?.expect("a message");
+//! assert_eq!(sample.bytes(), b"image");
+//! # Ok(())
+//! # }
+//! ```
 
 #[cfg(not(loom))]
 pub mod board;
@@ -24,6 +88,8 @@ mod home;
 mod local;
 #[cfg(not(loom))]
 mod memory;
+#[cfg(not(loom))]
+mod observer;
 pub mod pool;
 pub mod protocol;
 #[cfg(not(loom))]
@@ -55,6 +121,8 @@ pub use local::{LinkError, LocalLink, LocalOptions};
 #[cfg(not(loom))]
 pub use memory::{CreateMemoryError, OpenMemoryError};
 #[cfg(not(loom))]
+pub use observer::{CopyError, RingObserver};
+#[cfg(not(loom))]
 pub use publisher::{
     CreateRingError, Holder, LoanError, PublishError, PublishRefused, PublisherCounters, RawLoan,
     Reliability, RingConfig, RingPublisher,
@@ -63,8 +131,8 @@ pub use publisher::{
 pub use sample::RawSample;
 #[cfg(not(loom))]
 pub use subscriber::{
-    AddSegmentError, ConnectError, Losses, RingSubscriber, SubscriberConfig, SubscriberControl,
-    TakeError,
+    AddSegmentError, ConnectError, Losses, RingMemory, RingSubscriber, SubscriberConfig,
+    SubscriberControl, TakeError, WeakRingMemory,
 };
 #[cfg(not(loom))]
 pub use tables::{

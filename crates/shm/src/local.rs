@@ -8,6 +8,7 @@
 use crate::descriptor::{Descriptor, Meta};
 use crate::home::Home;
 use crate::memory::Mapping;
+use crate::pool::Chunk;
 use crate::protocol::HOLDS_MAX;
 use crate::sample::RawSample;
 use crate::subscriber::TakeError;
@@ -122,7 +123,7 @@ impl Lane {
 
     /// Publisher: hands a message over.
     #[inline]
-    pub(crate) fn push(&self, seq: u64, descriptor: &Descriptor) {
+    pub(crate) fn push(&self, seq: u64, chunk: Chunk, meta: &Meta) {
         if self.is_closed() {
             return;
         }
@@ -131,7 +132,7 @@ impl Lane {
                 queue.entries.pop_front();
                 queue.keep_last_lost += 1;
             }
-            queue.entries.push_back((seq, *descriptor));
+            queue.entries.push_back((seq, Descriptor { chunk, meta: *meta }));
         });
     }
 
@@ -260,6 +261,7 @@ impl LocalLink {
     }
 
     /// Messages forgotten because the queue was full.
+    #[inline]
     pub fn lost(&self) -> u64 {
         self.lane.queue(|queue| queue.keep_last_lost)
     }

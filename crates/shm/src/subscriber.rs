@@ -8,15 +8,15 @@ use crate::control::{Attached, RingGeometry};
 use crate::descriptor::{Descriptor, Meta};
 use crate::futex;
 use crate::home::{Home, SEGMENTS_MAX};
-use crate::memory::{Access, MapRef, MapSlice, OpenMemoryError, map_received};
+use crate::memory::{Access, MapRef, MapSlice, Mapping, OpenMemoryError, map_received};
 use crate::protocol::{Conn, Corruption, FIELDS, GONE, HOLDS_MAX, Head, Peek, Ring, Slot};
 use crate::publisher::{HEAD_AT, SLOTS_AT, SLOTS_MAX};
 use crate::sample::RawSample;
 use crate::tables::{ArmedLease, ConnLease, Kind, Preamble};
 use rustix::fd::BorrowedFd;
 use std::ptr::NonNull;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Weak};
 
 /// Looks at the ring that one call makes at most while a fast publisher laps it; each one moves on.
 const LOOKS_MAX: usize = 64;
@@ -153,8 +153,8 @@ struct Shared {
 pub struct SubscriberControl(Arc<Shared>);
 
 impl SubscriberControl {
-    /// Maps a further segment of the publisher; acknowledge it to the publisher afterwards. One that
-    /// is mapped already stays as it is.
+    /// Maps a further segment of the publisher; acknowledge it to the publisher afterwards. One
+    /// that is mapped already stays as it is.
     pub fn add_segment(
         &self,
         index: u32,
@@ -217,12 +217,69 @@ pub struct RingSubscriber {
     not_sync: std::marker::PhantomData<std::cell::Cell<()>>,
 }
 
+/// A publisher's ring in this process's address space, shared by all subscribers to it.
+///
+/// `Send + Sync`; cloning shares the mapping, which goes with the last subscriber, sample and clone.
+#[derive(Clone, Debug)]
+pub struct RingMemory {
+    mapping: Arc<Mapping>,
+    geometry: RingGeometry,
+}
+
+/// Tells whether a ring is still mapped, without keeping it so.
+#[derive(Clone, Debug)]
+pub struct WeakRingMemory {
+    mapping: Weak<Mapping>,
+    geometry: RingGeometry,
+}
+
+impl RingMemory {
+    /// Checks and maps what a publisher's process sent, read-only. Allocates, maps, makes system
+    /// calls.
+    pub fn open(
+        publisher: &str,
+        ring: BorrowedFd<'_>,
+        geometry: RingGeometry,
+        memory_limit_bytes: u64,
+    ) -> Result<Self, ConnectError> {
+        check_geometry(publisher, &geometry)?;
+        let bytes = geometry.ring_bytes;
+        let mapping = map_received(publisher, ring, bytes, memory_limit_bytes, Access::Read)?;
+        Preamble::check(publisher, &mapping, Kind::Ring)?;
+        Ok(RingMemory { mapping, geometry })
+    }
+
+    /// The ring of a publisher of this very process.
+    pub(crate) fn of_publisher(mapping: Arc<Mapping>, geometry: RingGeometry) -> Self {
+        RingMemory { mapping, geometry }
+    }
+
+    /// The shape that the publisher told.
+    pub fn geometry(&self) -> RingGeometry {
+        self.geometry
+    }
+
+    /// For a table of rings that must not keep them mapped.
+    pub fn downgrade(&self) -> WeakRingMemory {
+        WeakRingMemory { mapping: Arc::downgrade(&self.mapping), geometry: self.geometry }
+    }
+}
+
+impl WeakRingMemory {
+    /// The ring, if it is still mapped.
+    pub fn upgrade(&self) -> Option<RingMemory> {
+        let mapping = self.mapping.upgrade()?;
+        Some(RingMemory { mapping, geometry: self.geometry })
+    }
+}
+
+/// Slots and holds of a legal ring.
 fn check_geometry(
-    config: &SubscriberConfig,
+    publisher: &str,
     geometry: &RingGeometry,
 ) -> Result<(usize, usize), ConnectError> {
     let bad = |what: &'static str, value: u64, allowed: String| ConnectError::BadGeometry {
-        publisher: config.publisher.clone(),
+        publisher: publisher.to_owned(),
         what,
         value,
         allowed,
@@ -241,7 +298,7 @@ fn check_geometry(
     if holds == 0 || holds > HOLDS_MAX {
         return Err(bad("holds", u64::from(geometry.holds), format!("1 to {HOLDS_MAX}")));
     }
-    Ok((slots, holds.min(config.holds.max(1))))
+    Ok((slots, holds))
 }
 
 impl RingSubscriber {
@@ -252,11 +309,22 @@ impl RingSubscriber {
         geometry: RingGeometry,
         attached: Attached,
     ) -> Result<Self, ConnectError> {
-        let (slots, holds) = check_geometry(&config, &geometry)?;
+        let limit = config.memory_limit_bytes;
+        let ring = RingMemory::open(&config.publisher, ring, geometry, limit)?;
+        Self::connect_mapped(config, &ring, attached)
+    }
+
+    /// Starts in a ring that is mapped already. Allocates.
+    pub fn connect_mapped(
+        config: SubscriberConfig,
+        ring: &RingMemory,
+        attached: Attached,
+    ) -> Result<Self, ConnectError> {
+        let RingMemory { mapping, geometry } = ring.clone();
+        let (slots, holds) = check_geometry(&config.publisher, &geometry)?;
+        let holds = holds.min(config.holds.max(1));
         let bytes = geometry.ring_bytes;
         let limit = config.memory_limit_bytes;
-        let mapping = map_received(&config.publisher, ring, bytes, limit, Access::Read)?;
-        Preamble::check(&config.publisher, &mapping, Kind::Ring)?;
         let small = || OpenMemoryError::TooSmall {
             label: config.publisher.clone(),
             bytes,
@@ -505,39 +573,6 @@ impl RingSubscriber {
         Ok(skipped)
     }
 
-    /// Copies the oldest message that was not taken, without holding it: for observers whose connection the
-    /// publisher does not know. `into` must have the length that `peek` told.
-    ///
-    /// `None`: there is none, or it was overtaken or has another length than `into`; look again. What is in
-    /// `into` is then unspecified. Rule S3's second look comes after the copy: a chunk is written again only
-    /// behind the fence of a scan, and that only after the message left its slot.
-    pub fn copy(&mut self, into: &mut [u8]) -> Result<Option<(u64, Meta)>, Box<TakeError>> {
-        if !self.find()? {
-            return Ok(None);
-        }
-        let seq = self.next;
-        let Some(words) = self.ring().read(seq) else { return Ok(None) };
-        let Some(descriptor) = Descriptor::from_words(seq, &words) else {
-            return Err(self.cut_off(Corruption::BadCheck));
-        };
-        let Descriptor { chunk, meta } = descriptor;
-        if meta.len != into.len() {
-            return Ok(None);
-        }
-        let Some(payload) = self.shared.home.payload(chunk, meta.len) else {
-            return Err(self.cut_off(Corruption::OutsideMemory));
-        };
-        copy_volatile(payload, into);
-        // Pairs with the fence of `begin_scan`: if a byte of a later message was read, the mark is seen.
-        fence(Ordering::Acquire);
-        if self.ring().peek(seq) != Peek::Ready {
-            return Ok(None);
-        }
-        self.next = seq + 1;
-        self.move_cursor();
-        Ok(Some((seq, meta)))
-    }
-
     /// Asks to be woken by the next message. True: one is there already, do not sleep.
     ///
     /// A subscriber that is not triggering is never woken and answers whether a message is there.
@@ -556,21 +591,25 @@ impl RingSubscriber {
     }
 
     /// Messages that it did not get, by cause.
+    #[inline]
     pub fn losses(&self) -> Losses {
         self.losses
     }
 
     /// Messages lost: lapped and beyond the own depth.
+    #[inline]
     pub fn lost(&self) -> u64 {
         self.losses.lapped + self.losses.keep_last
     }
 
     /// Sequence number that it looks for next.
+    #[inline]
     pub fn next(&self) -> u64 {
         self.next
     }
 
     /// Sequence number of the newest message in the ring; 0 before the first.
+    #[inline]
     pub fn last(&self) -> u64 {
         match self.shared.home.in_child() {
             true => 0,
@@ -581,25 +620,6 @@ impl RingSubscriber {
     /// Is the publisher there and believed? What it left in the ring can be taken in any case.
     pub fn alive(&self) -> bool {
         self.fault.is_none() && self.shared.alive.load(Ordering::Acquire)
-    }
-}
-
-/// Copies memory that another process may be writing: each word is fetched once.
-fn copy_volatile(from: NonNull<u8>, into: &mut [u8]) {
-    let (words, rest) = into.as_chunks_mut::<8>();
-    let tail_at = words.len() * 8;
-    let first = from.cast::<u64>();
-    for (index, word) in words.iter_mut().enumerate() {
-        // SAFETY: `payload` checked that `into.len()` bytes from `from` lie inside the mapping.
-        let place = unsafe { first.add(index) };
-        // SAFETY: as above; payloads are aligned to 64 bytes, every bit pattern is a number.
-        *word = unsafe { place.read_volatile() }.to_ne_bytes();
-    }
-    for (index, byte) in rest.iter_mut().enumerate() {
-        // SAFETY: as above.
-        let place = unsafe { from.add(tail_at + index) };
-        // SAFETY: as above.
-        *byte = unsafe { place.read_volatile() };
     }
 }
 

@@ -153,8 +153,7 @@ pub enum AllocateError {
     },
 }
 
-// ---- connections
-// ---------------------------------------------------------------------------------
+// ---- connections ----
 
 #[derive(Debug)]
 struct ConnShared {
@@ -250,8 +249,7 @@ impl PeerConns {
     }
 }
 
-// ---- bells
-// ---------------------------------------------------------------------------------------
+// ---- bells ----
 
 #[derive(Debug)]
 struct BellShared {
@@ -324,8 +322,7 @@ impl PeerBells {
     }
 }
 
-// ---- pairs
-// ---------------------------------------------------------------------------------------
+// ---- pairs ----
 
 const RELAY_AT: u64 = 64;
 const READY_AT: u64 = PAGE_BYTES as u64;

@@ -513,3 +513,69 @@ fn many_sleepers_are_all_woken_by_one_message() {
     }
     assert_eq!(received.load(Ordering::Relaxed), 2000);
 }
+
+#[test]
+fn samples_dropped_while_their_subscriber_goes_are_released_once_swept() {
+    let publisher = RingPublisher::create("camera", config()).unwrap();
+    let (side, peer) = side();
+    for _ in 0..200 {
+        let (mut subscriber, number) = connect(&publisher.control(), &side, &peer, join("brief"));
+        for value in 1..=4 {
+            publish(&publisher, value);
+        }
+        let samples: Vec<_> = (0..4).map(|_| subscriber.take().unwrap().unwrap()).collect();
+        let control = subscriber.control();
+        let droppers: Vec<_> =
+            samples.into_iter().map(|sample| std::thread::spawn(move || drop(sample))).collect();
+        drop(subscriber);
+        for dropper in droppers {
+            dropper.join().unwrap();
+        }
+        sweep();
+        assert!(control.is_released());
+        publisher.control().detach(number);
+    }
+    publisher.settle();
+    assert_eq!(side.conns.allocate().unwrap().index(), 0, "a connection was not given back");
+}
+
+#[test]
+fn a_peer_process_that_leaves_gives_its_ready_line_back_and_is_looked_at_once_more() {
+    let publisher = RingPublisher::create("camera", config()).unwrap();
+    let (side, peer) = side();
+    let options = DoorbellOptions { spin: std::time::Duration::from_micros(20) };
+    let doorbell = Doorbell::create(&side.bells, options).unwrap();
+    let how = Join { doorbell: Some((doorbell.control(), 9)), ..join("viewer") };
+    let (mut subscriber, _) = connect(&publisher.control(), &side, &peer, how);
+    doorbell.drain(|_| ());
+    assert!(!subscriber.arm());
+    publish(&publisher, 1);
+    doorbell.control().leave(&side.pair);
+    let mut rung = Vec::new();
+    doorbell.drain(|input| rung.push(input));
+    assert_eq!(rung, [9]);
+    assert_eq!(take(&mut subscriber), 1);
+    let joined = doorbell.control().join(&side.pair).unwrap();
+    assert_eq!((joined.ready_line, joined), (0, doorbell.control().join(&side.pair).unwrap()));
+    doorbell.drain(|_| ());
+    doorbell.control().set_recheck(Some(std::time::Duration::from_millis(1)));
+    // The wake of `set_recheck` came while awake; the sleep ends by the interval and says "look".
+    assert_eq!(doorbell.sleep(None, || false), Woken::Rung);
+}
+
+#[test]
+fn contracts_that_cannot_be_kept_are_refused_with_their_numbers() {
+    let wrong = [
+        (RingConfig { slots: 48, ..config() }, "slots is 48"),
+        (RingConfig { depth: 64, ..config() }, "depth is 64"),
+        (RingConfig { depth: 0, ..config() }, "depth is 0"),
+        (RingConfig { history: 9, ..config() }, "history is 9"),
+        (RingConfig { holds_per_subscriber: 16, ..config() }, "holds per subscriber is 16"),
+        (RingConfig { memory_limit_bytes: 100, ..config() }, "832 bytes (13 chunks)"),
+        (RingConfig { chunk_bytes: usize::MAX, ..config() }, "chunk size"),
+    ];
+    for (contract, what) in wrong {
+        let error = RingPublisher::create("camera", contract).unwrap_err().to_string();
+        assert!(error.contains(what) && error.contains("`camera`"), "{error}");
+    }
+}

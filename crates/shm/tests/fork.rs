@@ -43,8 +43,8 @@ fn ports_and_samples_are_inert_in_a_forked_child() {
     publish(&publisher, 1);
     publish(&publisher, 2);
     let sample = subscriber.take().unwrap().unwrap();
-    // SAFETY: the child uses what exists, allocates only for errors (this is its only thread, and no other
-    // thread of the parent holds the allocator's lock for long), and leaves by _exit.
+    // SAFETY: the child uses what exists, allocates only for errors (no other thread of the parent
+    // holds the allocator's lock for long), and leaves by _exit.
     let child = unsafe { libc::fork() };
     assert!(child >= 0);
     if child == 0 {

@@ -176,3 +176,44 @@ fn a_sleeping_executor_is_woken_by_every_message_that_it_must_see() {
     }
     sleeper.join().unwrap();
 }
+
+#[test]
+fn an_observer_copies_what_passes_and_counts_what_it_missed() {
+    let publisher = RingPublisher::create("camera", config()).unwrap();
+    let control = publisher.control();
+    let (side, peer) = side();
+    let (_subscriber, _) = connect(&control, &side, &peer, join("viewer"));
+    publish(&publisher, 1);
+    let mut observer =
+        RingObserver::open("camera", control.ring_fd(), control.geometry(), 1 << 30).unwrap();
+    let mut payload = Vec::new();
+    assert_eq!(observer.copy_next(&mut payload), Ok(None));
+    publish(&publisher, 2);
+    let copied = observer.copy_next(&mut payload).unwrap();
+    assert_eq!(copied.map(|(seq, meta)| (seq, meta.len)), Some((2, 8)));
+    assert_eq!(payload, 2_u64.to_le_bytes());
+    for value in 3..=30 {
+        publish(&publisher, value);
+    }
+    assert_eq!(observer.copy_next(&mut payload).unwrap().map(|(seq, _)| seq), Some(23));
+    assert_eq!((payload.as_slice(), observer.missed()), (&23_u64.to_le_bytes()[..], 20));
+}
+
+#[test]
+fn a_loan_carries_its_meta_data_until_it_is_published() {
+    let publisher = RingPublisher::create("camera", config()).unwrap();
+    let (side, peer) = side();
+    let (mut subscriber, _) = connect(&publisher.control(), &side, &peer, join("viewer"));
+    let mut first = publisher.loan(64).unwrap();
+    let mut second = publisher.loan(64).unwrap();
+    let (bytes, meta) = second.parts_mut();
+    bytes[..2].copy_from_slice(b"ab");
+    *meta = Meta { len: 2, stamp_ns: 5, ..Meta::default() };
+    first.parts_mut().1.len = 65;
+    let refused = first.publish_prepared().unwrap_err();
+    assert!(refused.to_string().contains("65 bytes"), "{refused}");
+    second.publish_prepared().unwrap();
+    let sample = subscriber.take().unwrap().unwrap();
+    assert_eq!((sample.bytes(), sample.meta().stamp_ns), (&b"ab"[..], 5));
+    drop(refused);
+}

@@ -128,6 +128,7 @@ impl Process {
             participant: &self.participant,
             package: &self.package,
             plan: &self.plan.executors[index],
+            duration_ns: None,
             time: self.plan.time,
             chains: &self.plan.chains,
             statistics: self.statistics,

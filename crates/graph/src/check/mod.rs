@@ -30,12 +30,19 @@ pub struct RunOptions {
     pub played: Vec<String>,
     /// Topics that the launcher records.
     pub recorded: Vec<String>,
+    /// Simulated time after which the run ends, nanoseconds; `None`: it goes on.
+    pub duration_ns: Option<u64>,
 }
 
 impl RunOptions {
     /// Domain 0, wall clock, nothing played or recorded.
-    pub const PLAIN: Self =
-        Self { domain_id: 0, time: Time::Wall, played: Vec::new(), recorded: Vec::new() };
+    pub const PLAIN: Self = Self {
+        domain_id: 0,
+        time: Time::Wall,
+        played: Vec::new(),
+        recorded: Vec::new(),
+        duration_ns: None,
+    };
 }
 
 /// Checks that graph, mapping and descriptions fit together and settles every choice.

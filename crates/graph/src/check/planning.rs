@@ -134,6 +134,7 @@ impl<'a> Check<'a> {
             package: package.map_or_else(String::new, |node| node.package.clone()),
             domain_id: self.options.domain_id,
             time: self.options.time,
+            duration_ns: self.options.duration_ns,
             executors: executors.collect(),
             expected: self.expected(process, &own, tallies),
             chains: self.graph.chains.clone(),

@@ -7,24 +7,12 @@ use crossdock_graph::{
     PackageInterface, ParameterInterface, ParameterValue, QosRequest, TimerInterface, Violation,
     ViolationKind,
 };
-use std::path::PathBuf;
 
 pub(crate) const IMAGE: &str = "sensor_msgs/msg/Image";
 pub(crate) const LANE: &str = "autorace_msgs/msg/Lane";
 pub(crate) const LIGHT: &str = "autorace_msgs/msg/TrafficLight";
 pub(crate) const TWIST: &str = "geometry_msgs/msg/TwistStamped";
 pub(crate) const COURSE: &str = include_str!("../data/course.graph.yaml");
-
-/// The folder of shared inputs, or `None` after saying that the test is skipped.
-pub(crate) fn shared(test: &str) -> Option<PathBuf> {
-    let beside = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared");
-    let folder = std::env::var_os("CROSSDOCK_SHARED").map_or_else(|| beside.into(), PathBuf::from);
-    if !folder.is_dir() {
-        println!("SKIPPED: {test}: {} is not there", folder.display());
-        return None;
-    }
-    Some(folder)
-}
 
 pub(crate) fn input(port: &str, message_type: &str, trigger: bool) -> InputInterface {
     InputInterface {

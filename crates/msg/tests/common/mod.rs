@@ -8,17 +8,6 @@ use crossdock_msg::definition::{TypeName, parse_message};
 use crossdock_msg::resolve::Library;
 use std::path::{Path, PathBuf};
 
-/// The folder of shared test data, or nothing (and a line that says so) where there is none.
-pub(crate) fn shared(test: &str) -> Option<PathBuf> {
-    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared");
-    let folder = std::env::var_os("CROSSDOCK_SHARED").map_or(beside, PathBuf::from);
-    if !folder.join("data/interfaces").is_dir() {
-        println!("SKIPPED: {test}: no shared data at {}", folder.display());
-        return None;
-    }
-    Some(folder.join("data"))
-}
-
 /// All files below `folder` with this extension.
 pub(crate) fn files(folder: &Path, extension: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();

@@ -2,7 +2,7 @@
 //! executors.
 //!
 //! Everything here is plain atomics: no system call, no shared memory of its own, no topic. The
-//! very same source runs under the model checker (`tests/model.rs`), which also proves that each
+//! very same source runs under the model checker (`tests/model`), which also proves that each
 //! ordering is needed: `weaken` lists the spots that a run can leave out.
 //!
 //! # State and who writes it
@@ -45,8 +45,8 @@
 //!   the cursors again only if that is not enough, and waits (P8) only if they really are behind. A
 //!   peer that has not started counts as `joined`.
 //! - **P4 evict.** Only `publish` evicts (every o <= s-D), and trimming of large chunks at `loan`
-//!   (what all cursors have passed, beyond the history of at least 1): tail = o+1, then slot[o] = o
-//!   | GONE, both Release; the chunk is retired under the number o. `loan` evicts nothing that a
+//!   (what all cursors have passed, beyond the history of at least 1): tail = o+1, then `slot[o]` =
+//!   o | GONE, both Release; the chunk is retired under the number o. `loan` evicts nothing that a
 //!   reader could still want, so several loans may be open and an abandoned one changes nothing.
 //! - **P5 publish.** Release fence, fields Relaxed, slot = s Release, head = s Release.
 //! - **P6 doors.** SeqCst fence, inbox, then one Relaxed load per armed word; if it is not 0, swap
@@ -60,13 +60,13 @@
 //!
 //! # A message's way: subscriber
 //!
-//! - **S1 peek.** slot[n], Acquire: equal to n: ready; a smaller number: empty; else it was lapped
-//!   (S2).
+//! - **S1 peek.** `slot[n]`, Acquire: equal to n: ready; a smaller number: empty; else it was
+//!   lapped (S2).
 //! - **S2 lapped.** n goes on to tail. tail <= n, head - tail >= slots, tail > head + 1: the
 //!   publisher is corrupt.
 //! - **S3 take.** A hold word that is 0 (Acquire: the sample that used it may have been dropped on
-//!   another thread); hold = n Release; SeqCst fence; fields Relaxed; Acquire fence; slot[n] again,
-//!   Acquire: still n, and the message is held. Otherwise hold = 0 and S2.
+//!   another thread); hold = n Release; SeqCst fence; fields Relaxed; Acquire fence; `slot[n]`
+//!   again, Acquire: still n, and the message is held. Otherwise hold = 0 and S2.
 //! - **S4 cursor.** cursor = n+1 Release. A reliable subscriber then passes a SeqCst fence and
 //!   reads `waiting`: if it has just passed that number it wakes the publisher. Keep last and
 //!   skipping move n and the cursor alike.

@@ -101,7 +101,7 @@ impl<'a> Ring<'a> {
         &self.slots[seq as usize & (self.slots.len() - 1)]
     }
 
-    // ---- publisher -------------------------------------------------------
+    // ---- publisher ----
 
     /// Rule P4: takes `seq`, the oldest message, out of the ring. Its chunk may be reused after a
     /// later scan that does not find `seq` held.
@@ -173,7 +173,7 @@ impl<'a> Ring<'a> {
         }
     }
 
-    // ---- subscriber ------------------------------------------------------
+    // ---- subscriber ----
 
     /// Last published sequence number.
     #[inline(always)]

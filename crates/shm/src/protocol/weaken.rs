@@ -6,7 +6,7 @@
 
 use crate::sync::{Ordering, fence};
 
-/// The spots that a model run can weaken, numbered for the table in `tests/model.rs`.
+/// The spots that a model run can weaken, numbered for the table in `tests/model`.
 pub mod spot {
     /// take: no SeqCst fence between the hold and the second look at `slot.seq`.
     pub const TAKE_FENCE: u32 = 1;

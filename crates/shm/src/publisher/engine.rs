@@ -1,14 +1,15 @@
 //! What a publisher's thread does with its private state: take, evict, retire, scan, wait.
 //!
-//! It must not know who asks: `RingPublisher` checks for a forked child and borrows the state.
+//! It must not know the public types: it deals in records of loans.
 
 use super::doors::Doors;
+use super::loan::LoanRecord;
 use super::{
-    Holder, LoanError, PublishError, PublisherCounters, Reliability, RingConfig, RingPublisher,
+    Core, Holder, LoanError, PublishError, PublisherCounters, Reliability, RingConfig,
     SegmentMapping,
 };
 use crate::control::{Note, Peer};
-use crate::descriptor::{Descriptor, Meta};
+use crate::descriptor::{Meta, to_words};
 use crate::futex;
 use crate::home::SEGMENTS_MAX;
 use crate::local::Lane;
@@ -45,6 +46,19 @@ pub(super) struct State {
     held: Vec<u64>,
     pub(super) links: Vec<Arc<Lane>>,
     pub(super) counters: PublisherCounters,
+    /// Every record ever made, and those that no loan uses. From boxes, freed with the state.
+    records: Vec<NonNull<LoanRecord>>,
+    idle: Vec<NonNull<LoanRecord>>,
+}
+
+impl Drop for State {
+    fn drop(&mut self) {
+        for record in self.records.drain(..) {
+            // SAFETY: made by `new_record` from a box; no loan is left, as loans borrow the
+            // publisher.
+            drop(unsafe { Box::from_raw(record.as_ptr()) });
+        }
+    }
 }
 
 impl State {
@@ -63,6 +77,8 @@ impl State {
             held: Vec::new(),
             links: Vec::new(),
             counters: PublisherCounters::default(),
+            records: Vec::new(),
+            idle: Vec::new(),
         }
     }
 
@@ -116,7 +132,7 @@ impl State {
     }
 }
 
-impl RingPublisher {
+impl Core {
     /// Rule P1: takes note of who came and who went. Mostly one load.
     #[inline(always)]
     pub(super) fn absorb(&self, state: &mut State) {
@@ -216,6 +232,58 @@ impl RingPublisher {
         }
         held.sort_unstable();
         pool.reclaim(|seq| seq >= pending || held.binary_search(&seq).is_ok());
+    }
+
+    /// A chunk for a loan of `bytes` bytes, in a record of its own.
+    #[inline]
+    pub(super) fn take_loan(&self, bytes: usize) -> Result<NonNull<LoanRecord>, Box<LoanError>> {
+        if self.in_child() {
+            return Err(self.forked_loan());
+        }
+        let state = &mut *self.state.borrow_mut();
+        let chunk = self.take_chunk(state, bytes)?;
+        let start = state.start(chunk);
+        let record = match state.idle.pop() {
+            Some(record) => record,
+            None => self.new_record(state),
+        };
+        let place = record.as_ptr();
+        // SAFETY: alive as long as the state, and no loan uses it.
+        unsafe { (*place).chunk = chunk };
+        // SAFETY: as above.
+        unsafe { (*place).start = start };
+        // SAFETY: as above.
+        unsafe { (*place).bytes = bytes };
+        // SAFETY: as above.
+        unsafe { (*place).meta.len = 0 };
+        Ok(record)
+    }
+
+    /// As many as loans were ever open at the same time, so no message in the long run.
+    #[cold]
+    fn new_record(&self, state: &mut State) -> NonNull<LoanRecord> {
+        let record = Box::new(LoanRecord {
+            core: NonNull::from(self),
+            chunk: Chunk { segment: 0, offset: 0 },
+            start: NonNull::dangling(),
+            bytes: 0,
+            meta: Meta::default(),
+        });
+        let record = NonNull::from(Box::leak(record));
+        state.records.push(record);
+        state.idle.reserve(state.records.len());
+        record
+    }
+
+    /// A loan ends unpublished.
+    pub(super) fn abandon(&self, record: NonNull<LoanRecord>) {
+        if self.in_child() {
+            return;
+        }
+        let state = &mut *self.state.borrow_mut();
+        // SAFETY: alive as long as the state; the loan that used it ends here.
+        state.pool.give_back(unsafe { record.as_ref() }.chunk);
+        state.idle.push(record);
     }
 
     #[inline]
@@ -341,15 +409,18 @@ impl RingPublisher {
         Ok(segments)
     }
 
+    /// Publishes what a loan has prepared; its record is free again unless this is refused.
     #[inline]
-    pub(super) fn publish_chunk(
+    pub(super) fn publish_loan(
         &self,
-        chunk: Chunk,
-        loaned: usize,
-        meta: Meta,
+        record: NonNull<LoanRecord>,
+        meta: &Meta,
     ) -> Result<u64, Box<PublishError>> {
-        if self.fork.in_child() || meta.len > loaned {
-            return Err(self.refuse_loan(loaned, meta.len));
+        // SAFETY: alive as long as the state, and its loan is lent to this call.
+        let LoanRecord { chunk, bytes, .. } = unsafe { record.as_ref() };
+        let chunk = *chunk;
+        if self.in_child() || meta.len > *bytes {
+            return Err(self.refuse_loan(*bytes, meta.len));
         }
         let state = &mut *self.state.borrow_mut();
         self.absorb(state);
@@ -357,9 +428,8 @@ impl RingPublisher {
         if let Some(place) = state.links.iter().position(|lane| lane.refuses()) {
             return Err(self.refuse_link(state, place));
         }
-        let descriptor = Descriptor { chunk, meta };
         if state.open {
-            self.publish_outside(state, seq, &descriptor)?;
+            self.publish_outside(state, seq, chunk, meta)?;
         } else if state.links.is_empty() {
             state.pool.give_back(chunk);
         } else {
@@ -376,17 +446,18 @@ impl RingPublisher {
             state.doors.ring(&mut state.counters);
         }
         for lane in &state.links {
-            lane.push(seq, &descriptor);
+            lane.push(seq, chunk, meta);
         }
         state.counters.messages += 1;
         state.counters.bytes += meta.len as u64;
+        state.idle.push(record);
         Ok(seq)
     }
 
     #[cold]
     fn refuse_loan(&self, loaned: usize, len: usize) -> Box<PublishError> {
         let label = self.label.to_string();
-        Box::new(match self.fork.in_child() {
+        Box::new(match self.in_child() {
             true => PublishError::Forked { label },
             false => PublishError::TooLong { label, len, loaned },
         })
@@ -406,7 +477,8 @@ impl RingPublisher {
         &self,
         state: &mut State,
         seq: u64,
-        descriptor: &Descriptor,
+        chunk: Chunk,
+        meta: &Meta,
     ) -> Result<(), Box<PublishError>> {
         let mut last = seq.saturating_sub(state.depth);
         if state.reliable > 0 && last >= state.min_wanted && last > 0 {
@@ -416,8 +488,8 @@ impl RingPublisher {
             }
         }
         self.evict_up_to(state, last);
-        self.ring().publish(seq, &descriptor.to_words(seq));
-        state.pool.publish_live(descriptor.chunk);
+        self.ring().publish(seq, &to_words(seq, chunk, meta));
+        state.pool.publish_live(chunk);
         Ok(())
     }
 

@@ -1,20 +1,21 @@
 //! A publisher's data path: loan, write in place, publish, wake.
 //!
-//! The protocol's publisher rules (P1..P9 in `protocol`) in the order in which they happen; chunks
+//! The protocol's publisher rules (P1..P8 in `protocol`) in the order in which they happen; chunks
 //! are `pool`'s business, peers come from `control`. It must not know sockets, topics or types.
 
 mod doors;
 mod engine;
 mod errors;
+mod loan;
 
 pub use errors::{CreateRingError, Holder, LoanError, PublishError, PublishRefused};
+pub use loan::RawLoan;
 
 use crate::control::{RingControl, RingGeometry};
-use crate::descriptor::Meta;
 use crate::fork::ForkMark;
 use crate::local::LocalLink;
-use crate::memory::{MapRef, MapSlice, Mapping, OwnMemory, PAGE_BYTES, Writers};
-use crate::pool::{Chunk, Class, chunk_bytes};
+use crate::memory::{CreateMemoryError, MapRef, MapSlice, Mapping, OwnMemory, PAGE_BYTES, Writers};
+use crate::pool::{Class, chunk_bytes};
 use crate::protocol::{HOLDS_MAX, Head, Ring, Slot};
 use crate::tables::{Kind, Preamble};
 use engine::State;
@@ -96,6 +97,17 @@ pub struct PublisherCounters {
 /// went.
 #[derive(Debug)]
 pub struct RingPublisher {
+    /// From a box; a pointer, so that records may point back.
+    core: NonNull<Core>,
+}
+
+// SAFETY: the core is owned; all it holds is Send but for pointers into itself and its mappings.
+// Open loans borrow the publisher and keep it where it is.
+unsafe impl Send for RingPublisher {}
+
+/// What a publisher is.
+#[derive(Debug)]
+struct Core {
     label: Arc<str>,
     config: RingConfig,
     control: Arc<RingControl>,
@@ -103,18 +115,6 @@ pub struct RingPublisher {
     slots: MapSlice<Slot>,
     state: RefCell<State>,
     fork: ForkMark,
-}
-
-/// Writable memory of one message that is not published yet.
-///
-/// Dropping it gives the memory back and changes nothing that a subscriber can see; several may be
-/// open.
-#[derive(Debug)]
-pub struct RawLoan<'a> {
-    publisher: &'a RingPublisher,
-    chunk: Chunk,
-    start: NonNull<u8>,
-    bytes: usize,
 }
 
 /// Mapping and size of a new ring, or why the contract cannot be kept.
@@ -180,7 +180,7 @@ impl RingPublisher {
         let control = Arc::new(RingControl::new(label.clone(), memory, geometry, history));
         let class = Class::new(0, chunk, first, total);
         let state = State::new(&config, class, mapping);
-        let publisher = RingPublisher {
+        let core = Core {
             label,
             config,
             control,
@@ -190,23 +190,24 @@ impl RingPublisher {
             fork: ForkMark::new(),
         };
         // The memory is all zeros: an empty ring behind message 0.
-        publisher.ring().open(0);
-        Ok(publisher)
+        core.ring().open(0);
+        Ok(RingPublisher { core: NonNull::from(Box::leak(Box::new(core))) })
+    }
+
+    #[inline(always)]
+    fn core(&self) -> &Core {
+        // SAFETY: made by `create`, freed by `drop`, only ever shared in between.
+        unsafe { self.core.as_ref() }
     }
 
     /// The half for the control thread.
     pub fn control(&self) -> Arc<RingControl> {
-        self.control.clone()
+        self.core().control.clone()
     }
 
     /// Names the publisher in errors.
     pub fn label(&self) -> &str {
-        &self.label
-    }
-
-    #[inline(always)]
-    pub(crate) fn ring(&self) -> Ring<'_> {
-        Ring { head: &self.head, slots: &self.slots }
+        &self.core().label
     }
 
     /// A chunk of at least `bytes` bytes to write to; its contents are unspecified.
@@ -215,36 +216,36 @@ impl RingPublisher {
     /// only while memory grows (`growth_timeout`).
     #[inline]
     pub fn loan(&self, bytes: usize) -> Result<RawLoan<'_>, Box<LoanError>> {
-        if self.fork.in_child() {
-            return Err(self.forked_loan());
-        }
-        let state = &mut *self.state.borrow_mut();
-        let chunk = self.take_chunk(state, bytes)?;
-        let start = state.start(chunk);
-        Ok(RawLoan { publisher: self, chunk, start, bytes })
+        let record = self.core().take_loan(bytes)?;
+        // SAFETY: just filled for this loan, which borrows the publisher.
+        Ok(unsafe { RawLoan::new(record) })
     }
 
     /// Peers connected from outside this thread's local links.
+    #[inline]
     pub fn peers(&self) -> usize {
-        self.control.peers()
+        self.core().control.peers()
     }
 
     /// What happened so far.
+    #[inline]
     pub fn counters(&self) -> PublisherCounters {
-        self.state.borrow().counters
+        self.core().state.borrow().counters
     }
 
     /// Number of the last published message; 0 before the first.
+    #[inline]
     pub fn published(&self) -> u64 {
-        self.state.borrow().seq
+        self.core().state.borrow().seq
     }
 
     /// Takes note of peers that came or went; the data path does the same with each message. An
     /// executor calls it for a publisher that is idle for long, so that nothing of dead peers is
     /// kept.
     pub fn settle(&self) {
-        if !self.fork.in_child() {
-            self.absorb(&mut self.state.borrow_mut());
+        let core = self.core();
+        if !core.in_child() {
+            core.absorb(&mut core.state.borrow_mut());
         }
     }
 
@@ -252,71 +253,33 @@ impl RingPublisher {
     ///
     /// Panics when called on another thread than the one that made the link.
     pub fn link(&self, link: &LocalLink) -> Result<(), crate::local::LinkError> {
-        let mut state = self.state.borrow_mut();
-        link.join(&self.label, &state.mappings)?;
+        let core = self.core();
+        let mut state = core.state.borrow_mut();
+        link.join(&core.label, &state.mappings)?;
         state.links.push(link.lane());
         Ok(())
     }
 }
 
-use crate::memory::CreateMemoryError;
-
 impl Drop for RingPublisher {
     fn drop(&mut self) {
-        if !self.fork.in_child() {
-            self.control.close();
+        // SAFETY: made by `create` from a box; no loan borrows the publisher any more.
+        let core = unsafe { Box::from_raw(self.core.as_ptr()) };
+        if !core.in_child() {
+            core.control.close();
         }
     }
 }
 
-impl<'a> RawLoan<'a> {
-    /// The memory to write to, as long as asked for, aligned to 64 bytes, contents unspecified.
-    ///
-    /// What is written becomes visible to subscribers with `publish`.
-    #[inline]
-    pub fn bytes_mut(&mut self) -> &mut [u8] {
-        if self.publisher.fork.in_child() {
-            return &mut [];
-        }
-        // SAFETY: the chunk lies inside a mapping that the publisher keeps, is this loan's alone
-        // (no scan found it held, nothing names it), and any byte is valid.
-        unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.bytes) }
+impl Core {
+    #[inline(always)]
+    fn ring(&self) -> Ring<'_> {
+        Ring { head: &self.head, slots: &self.slots }
     }
 
-    /// Bytes loaned.
-    pub fn len(&self) -> usize {
-        self.bytes
-    }
-
-    /// Is the loan for an empty message?
-    pub fn is_empty(&self) -> bool {
-        self.bytes == 0
-    }
-
-    /// Publishes; answers the message's sequence number.
-    ///
-    /// Blocks while a reliable subscriber is `depth` messages behind, at most the contract's
-    /// timeout. System calls: that wait, and one per sleeper that this thread wakes. On refusal the
-    /// loan comes back.
-    ///
-    /// Memory visibility: what was written before is visible to whoever takes the message.
-    #[inline]
-    pub fn publish(self, meta: Meta) -> Result<u64, PublishRefused<RawLoan<'a>>> {
-        match self.publisher.publish_chunk(self.chunk, self.bytes, meta) {
-            Ok(seq) => {
-                std::mem::forget(self);
-                Ok(seq)
-            }
-            Err(reason) => Err(PublishRefused { loan: self, reason }),
-        }
-    }
-}
-
-impl Drop for RawLoan<'_> {
-    fn drop(&mut self) {
-        if !self.publisher.fork.in_child() {
-            self.publisher.state.borrow_mut().pool.give_back(self.chunk);
-        }
+    #[inline(always)]
+    fn in_child(&self) -> bool {
+        self.fork.in_child()
     }
 }
 

@@ -1,0 +1,70 @@
+# Two commands do everything: `make demo` and `make test`. See README.md.
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+
+CARGO ?= cargo
+OUT ?= out
+
+# Small topics and every third second's picture: the demo's recording stays a few MiB.
+DEMO := $(OUT)/demo
+DEMO_GRAPH := apps/autorace/course.graph.yaml
+DEMO_TOPICS := /lane,/traffic_light,/cmd_vel,/odom,/course/light,/features,/camera/snapshot
+
+# What the tests use beyond Rust, a C compiler and make: independent readers of recordings, and a C
+# compiler for aarch64.
+TEST_PACKAGES := python3 python3-venv gcc-aarch64-linux-gnu libc6-dev-arm64-cross
+AARCH64 := aarch64-unknown-linux-gnu
+LOOM := RUSTFLAGS="--cfg loom" $(CARGO) test --release --locked -p crossdock-shm --test model \
+    --target-dir target/loom
+SKIPPED := $(CURDIR)/target/skipped.txt
+
+.PHONY: demo test test-long packages check-format check-lints check-aarch64 check-bench loom \
+    bench-transport clean
+
+demo:
+	$(CARGO) build --release --locked
+	rm -rf $(DEMO) && mkdir -p $(DEMO)
+	target/release/crossdock graph $(DEMO_GRAPH) -o $(DEMO)/graph.svg
+	target/release/crossdock run $(DEMO_GRAPH) --rate max --duration 60 \
+	    --record $(DEMO)/drive.mcap --topics $(DEMO_TOPICS) --summary $(DEMO)/run.json
+	target/release/crossdock-autorace report $(DEMO)/drive.mcap -o $(DEMO) \
+	    --graph $(DEMO_GRAPH) --graph-picture $(DEMO)/graph.svg --summary $(DEMO)/run.json
+
+# Skips are written to a file by the tests themselves: a runner hides what passes.
+test: packages check-format check-lints check-aarch64 loom
+	: > $(SKIPPED)
+	CROSSDOCK_SKIP_LOG=$(SKIPPED) $(CARGO) test --workspace --locked
+	@echo "skipped: $$(wc -l < $(SKIPPED))"; cat $(SKIPPED)
+
+# At most two hours: every model of the protocol, thousands of kills, longer fuzzing.
+test-long: test
+	$(LOOM) -- --include-ignored
+	CROSSDOCK_LONG=1 CROSSDOCK_KILLS=2000 CROSSDOCK_SKIP_LOG=$(SKIPPED) \
+	    $(CARGO) test --workspace --release --locked -- --include-ignored
+
+packages:
+	scripts/system-packages $(TEST_PACKAGES)
+
+check-format:
+	$(CARGO) fmt --all --check
+
+check-lints:
+	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
+
+check-aarch64: packages
+	scripts/cross-target
+	CC_aarch64_unknown_linux_gnu=aarch64-linux-gnu-gcc \
+	    $(CARGO) check --workspace --locked --target $(AARCH64)
+
+check-bench:
+	$(MAKE) -C bench test
+
+loom:
+	$(LOOM)
+
+bench-transport:
+	$(MAKE) -C bench transport OUT=$(abspath $(OUT)/bench)
+
+clean:
+	$(CARGO) clean
+	rm -rf $(OUT)

@@ -1,0 +1,28 @@
+//! Driving on a small course or on a recording: perception, control and a course simulator.
+//!
+//! The algorithms are plain functions over borrowed pictures; nothing here knows how messages
+//! travel. What a hardware twin will have to match bit for bit is integer or fixed-point
+//! arithmetic and is specified at the head of its module.
+#![forbid(unsafe_code)]
+
+pub mod blur;
+pub mod camera;
+pub mod compensation;
+pub mod control;
+pub mod features;
+pub mod hand_over;
+pub mod hsv;
+pub mod image;
+pub mod jpeg;
+pub mod lane;
+pub mod lane_fit;
+pub mod lane_view;
+pub mod light;
+pub mod messages;
+pub mod nodes;
+pub mod recording;
+pub mod rectify;
+pub mod report;
+pub mod score;
+pub mod simulator;
+pub mod trig;

@@ -1,0 +1,119 @@
+//! The package binary: its nodes for the launcher, and two commands for people.
+#![forbid(unsafe_code)]
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "the commands print")]
+
+use crossdock_autorace::nodes::package;
+use crossdock_autorace::recording;
+use crossdock_autorace::report::{self, ReportOptions};
+use crossdock_autorace::score;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+const USAGE: &str = "\
+usage: crossdock-autorace score --truth FILE.json RECORDING
+       crossdock-autorace report RECORDING... -o FOLDER [--graph GRAPH] [--params FILE]...
+                          [--graph-picture FILE.svg] [--summary FILE.json]
+
+score   compares /lane and /traffic_light of a recording with lane_truth.json or truth.json and
+        prints JSON
+report  writes FOLDER/index.html with overlay pictures, the driven path and latencies; several
+        recordings (what was played, what was recorded) may make up one drive
+        --graph          graph file that was run: needed to draw lanes and the graph
+        --params         parameter file that was given to the run; may be repeated
+        --graph-picture  picture of the graph; default: drawn from the graph file
+        --summary        closing table, from `crossdock run --summary FILE.json`
+
+Without a command the program is started by `crossdock run` and holds the nodes of a graph.
+";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let result = match arguments.split_first().map(|(first, rest)| (first.as_str(), rest)) {
+        Some(("score", rest)) => score_command(rest),
+        Some(("report", rest)) => report_command(rest),
+        Some(("-h" | "--help" | "help", _)) => {
+            print!("{USAGE}");
+            Ok(())
+        }
+        Some((other, _)) => Err(format!("there is no command `{other}`\n\n{USAGE}")),
+        None => package().main().map_err(|error| error.to_string()),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("crossdock-autorace: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Options with a value, in any order among the other arguments.
+struct Arguments<'a> {
+    options: Vec<(&'a str, &'a str)>,
+    others: Vec<&'a str>,
+}
+
+impl<'a> Arguments<'a> {
+    fn parse(arguments: &'a [String], known: &[&str]) -> Result<Self, String> {
+        let mut parsed = Self { options: Vec::new(), others: Vec::new() };
+        let mut rest = arguments.iter().map(String::as_str);
+        while let Some(argument) = rest.next() {
+            if !argument.starts_with('-') {
+                parsed.others.push(argument);
+                continue;
+            }
+            if !known.contains(&argument) {
+                return Err(format!("there is no option `{argument}`\n\n{USAGE}"));
+            }
+            let value = rest.next().ok_or(format!("`{argument}` needs a value\n\n{USAGE}"))?;
+            parsed.options.push((argument, value));
+        }
+        Ok(parsed)
+    }
+
+    fn all(&self, name: &str) -> impl Iterator<Item = PathBuf> {
+        self.options.iter().filter(move |o| o.0 == name).map(|o| PathBuf::from(o.1))
+    }
+
+    fn last(&self, name: &str) -> Option<PathBuf> {
+        self.all(name).last()
+    }
+}
+
+fn score_command(arguments: &[String]) -> Result<(), String> {
+    let arguments = Arguments::parse(arguments, &["--truth"])?;
+    let (Some(truth), [path]) = (arguments.last("--truth"), arguments.others.as_slice()) else {
+        return Err(format!("score needs one truth file and one recording\n\n{USAGE}"));
+    };
+    let path = Path::new(path);
+    let text = std::fs::read_to_string(&truth)
+        .map_err(|error| format!("{}: {error}; check the path", truth.display()))?;
+    let recorded = recording::read(path).map_err(|error| error.to_string())?;
+    if recorded.lanes.is_empty() && recorded.lights.is_empty() {
+        return Err(recording::RecordingError::Nothing { path: path.to_owned() }.to_string());
+    }
+    let score = score::score(&text, &recorded.readings())
+        .map_err(|error| format!("{}: {error}", truth.display()))?;
+    println!("{score:#}");
+    Ok(())
+}
+
+fn report_command(arguments: &[String]) -> Result<(), String> {
+    let known = ["-o", "--output", "--graph", "--params", "--graph-picture", "--summary"];
+    let arguments = Arguments::parse(arguments, &known)?;
+    let output = arguments.last("-o").or_else(|| arguments.last("--output"));
+    let (Some(output), false) = (output, arguments.others.is_empty()) else {
+        return Err(format!("report needs a recording and -o FOLDER\n\n{USAGE}"));
+    };
+    let options = ReportOptions {
+        recordings: arguments.others.iter().map(PathBuf::from).collect(),
+        output,
+        graph: arguments.last("--graph"),
+        parameters: arguments.all("--params").collect(),
+        graph_picture: arguments.last("--graph-picture"),
+        summary: arguments.last("--summary"),
+    };
+    let report = report::write(&options).map_err(|error| error.to_string())?;
+    println!("{} with {} pictures", report.page.display(), report.pictures);
+    Ok(())
+}

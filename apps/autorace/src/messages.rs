@@ -1,0 +1,8 @@
+//! This package's message types, written by the build script from `interfaces`.
+
+/// Lane and traffic light.
+pub mod autorace_msgs {
+    #![allow(missing_docs, unreachable_pub, reason = "generated")]
+    #![allow(clippy::all, reason = "generated")]
+    include!(concat!(env!("OUT_DIR"), "/autorace_msgs.rs"));
+}

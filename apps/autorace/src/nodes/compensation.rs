@@ -1,0 +1,55 @@
+//! Image compensation (topic A of the papers).
+
+use crate::compensation::compensate;
+use crate::nodes::message::{Shape, publish_image, rgb_of};
+use crossdock_comm::{Publisher, Subscriber};
+use crossdock_executor::{Context, Interface, Node, NodeError, NodeType, Setup};
+use crossdock_msg::types::sensor_msgs::Image;
+
+/// Stretches the brightness; see [`crate::compensation`].
+#[derive(Debug)]
+pub struct ImageCompensation {
+    image: Subscriber<Image>,
+    compensated: Publisher<Image>,
+    clip_per_myriad: u32,
+}
+
+impl NodeType for ImageCompensation {
+    const NAME: &'static str = "image_compensation";
+
+    fn interface() -> Interface {
+        Interface::new()
+            .doc("Stretches the brightness so that a share of outlier pixels saturates.")
+            .input::<Image>("image")
+            .output::<Image>("compensated")
+            .parameter("clip_percent", 1.0, "share of pixels that saturate, percent, 0 to 50")
+    }
+
+    fn create(setup: &mut Setup<'_>) -> Result<Self, NodeError> {
+        let clip_percent: f64 = setup.parameter("clip_percent")?;
+        if !(0.0..=50.0).contains(&clip_percent) {
+            return Err(NodeError::new(format!(
+                "clip_percent is {clip_percent}, but only 0 to 50 percent of the pixels can \
+                 saturate: 1.0 is usual"
+            )));
+        }
+        Ok(Self {
+            image: setup.subscriber("image")?,
+            compensated: setup.publisher("compensated")?,
+            clip_per_myriad: (clip_percent * 100.0).round() as u32,
+        })
+    }
+}
+
+impl Node for ImageCompensation {
+    fn execute(&mut self, _: &mut Context<'_>) -> Result<(), NodeError> {
+        let Some(sample) = self.image.take()? else { return Ok(()) };
+        let message = sample.message();
+        let picture = rgb_of(message)?;
+        let shape = Shape::rgb8(picture.width(), picture.height());
+        publish_image(&self.compensated, message.header(), shape, |out| {
+            compensate(picture, self.clip_per_myriad, out);
+            Ok(())
+        })
+    }
+}

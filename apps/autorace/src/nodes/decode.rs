@@ -1,0 +1,39 @@
+//! Decode: JPEG from a camera or a recording to rgb8.
+
+use crate::jpeg::Jpeg;
+use crate::nodes::message::{Shape, publish_image};
+use crossdock_comm::{Publisher, Subscriber};
+use crossdock_executor::{Context, Interface, Node, NodeError, NodeType, Setup};
+use crossdock_msg::types::sensor_msgs::{CompressedImage, Image};
+
+/// Decodes compressed images; the same bits on every machine.
+#[derive(Debug)]
+pub struct Decode {
+    compressed: Subscriber<CompressedImage>,
+    image: Publisher<Image>,
+}
+
+impl NodeType for Decode {
+    const NAME: &'static str = "decode";
+
+    fn interface() -> Interface {
+        Interface::new()
+            .doc("Decodes JPEG images to rgb8.")
+            .input::<CompressedImage>("compressed")
+            .output::<Image>("image")
+    }
+
+    fn create(setup: &mut Setup<'_>) -> Result<Self, NodeError> {
+        Ok(Self { compressed: setup.subscriber("compressed")?, image: setup.publisher("image")? })
+    }
+}
+
+impl Node for Decode {
+    fn execute(&mut self, _: &mut Context<'_>) -> Result<(), NodeError> {
+        let Some(sample) = self.compressed.take()? else { return Ok(()) };
+        let message = sample.message();
+        let jpeg = Jpeg::open(message.data()?)?;
+        let shape = Shape::rgb8(jpeg.width(), jpeg.height());
+        publish_image(&self.image, message.header(), shape, |out| Ok(jpeg.decode(out)?))
+    }
+}

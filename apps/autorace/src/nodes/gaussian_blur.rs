@@ -1,0 +1,50 @@
+//! 5 x 5 Gaussian blur (topic B of the papers).
+
+use crate::blur::Blur;
+use crate::nodes::message::{Shape, publish_image, rgb_of};
+use crossdock_comm::{Publisher, Subscriber};
+use crossdock_executor::{Context, Interface, Node, NodeError, NodeType, Setup};
+use crossdock_msg::types::sensor_msgs::Image;
+
+/// Low-pass filter; see [`crate::blur`].
+#[derive(Debug)]
+pub struct GaussianBlurNode {
+    image: Subscriber<Image>,
+    blurred: Publisher<Image>,
+    blur: Blur,
+}
+
+/// Pictures up to this width need no memory after the start, pixels.
+const WIDTH_PREPARED: usize = 1920;
+
+impl NodeType for GaussianBlurNode {
+    const NAME: &'static str = "gaussian_blur";
+
+    fn interface() -> Interface {
+        Interface::new()
+            .doc("Blurs rgb8 images with a 5 x 5 Gaussian, exact in integers.")
+            .input::<Image>("image")
+            .output::<Image>("blurred")
+    }
+
+    fn create(setup: &mut Setup<'_>) -> Result<Self, NodeError> {
+        Ok(Self {
+            image: setup.subscriber("image")?,
+            blurred: setup.publisher("blurred")?,
+            blur: Blur::new(WIDTH_PREPARED),
+        })
+    }
+}
+
+impl Node for GaussianBlurNode {
+    fn execute(&mut self, _: &mut Context<'_>) -> Result<(), NodeError> {
+        let Some(sample) = self.image.take()? else { return Ok(()) };
+        let message = sample.message();
+        let picture = rgb_of(message)?;
+        let shape = Shape::rgb8(picture.width(), picture.height());
+        publish_image(&self.blurred, message.header(), shape, |out| {
+            self.blur.blur(picture, out);
+            Ok(())
+        })
+    }
+}

@@ -1,0 +1,49 @@
+//! The package's nodes: ports and parameters round the algorithms of this crate.
+//!
+//! Each node publishes exactly one message per image, with the image's header. Nothing here
+//! computes on pixels.
+
+mod compensation;
+mod decode;
+mod features;
+mod gaussian_blur;
+mod lane_control;
+mod lane_planner;
+mod light;
+mod message;
+mod polyfit;
+mod simulator;
+mod snapshot;
+mod traffic_light;
+
+pub use compensation::ImageCompensation;
+pub use decode::Decode;
+pub use features::Features;
+pub use gaussian_blur::GaussianBlurNode;
+pub use lane_control::LaneControlNode;
+pub use lane_planner::LanePlanner;
+pub use light::{GreenLight, RedLight};
+pub use message::{PictureError, lane_of, rgb_of, shown_of, stamp_ns};
+pub use polyfit::Polyfit;
+pub use simulator::Simulator;
+pub use snapshot::Snapshot;
+pub use traffic_light::TrafficLightNode;
+
+use crossdock_executor::Package;
+
+/// The package with all its node types.
+pub fn package() -> Package {
+    Package::new("autorace")
+        .node::<Decode>()
+        .node::<ImageCompensation>()
+        .node::<GaussianBlurNode>()
+        .node::<LanePlanner>()
+        .node::<Polyfit>()
+        .node::<LaneControlNode>()
+        .node::<RedLight>()
+        .node::<GreenLight>()
+        .node::<TrafficLightNode>()
+        .node::<Features>()
+        .node::<Snapshot>()
+        .node::<Simulator>()
+}

@@ -1,0 +1,336 @@
+//! What this package's topics hold in a recording.
+
+use crate::jpeg::{DecodeError, Jpeg};
+use crate::lane::Lane;
+use crate::messages::autorace_msgs::{Lane as LaneMessage, TrafficLight};
+use crate::nodes::{PictureError, lane_of, rgb_of, shown_of, stamp_ns};
+use crate::score::{Reading, Readings, Shown};
+use crossdock_msg::types::nav_msgs::Odometry;
+use crossdock_msg::types::sensor_msgs::{CompressedImage, Image};
+use crossdock_msg::{Block, BlockMut, CdrError, FlatBuffer, FlatError, Message};
+use crossdock_record::{BagMessage, BagReader, BagTopic, OpenBagError, ReadError};
+use std::path::{Path, PathBuf};
+use thiserror::Error;
+
+/// Lanes of the recording.
+pub const LANE_TOPIC: &str = "/lane";
+/// Lights that were detected.
+pub const LIGHT_TOPIC: &str = "/traffic_light";
+/// Lights as the simulator shows them.
+pub const COURSE_LIGHT_TOPIC: &str = "/course/light";
+/// Poses of the vehicle.
+pub const ODOMETRY_TOPIC: &str = "/odom";
+/// Topics that pictures are taken from; the first one that a recording has is used.
+pub const IMAGE_TOPICS: [&str; 3] =
+    ["/camera/snapshot", "/camera/image_raw", "/camera/image_raw/compressed"];
+
+/// Why a recording cannot be used.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum RecordingError {
+    /// It cannot be opened.
+    #[error(transparent)]
+    Open(#[from] OpenBagError),
+    /// Parts of it cannot be read.
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    /// A topic has another type than this package gives it.
+    #[error(
+        "{topic} in {} is {found}, but must be {expected}: record it with this version of the \
+         package", path.display()
+    )]
+    Type {
+        /// The recording.
+        path: PathBuf,
+        /// The topic.
+        topic: String,
+        /// Its recorded type.
+        found: String,
+        /// The type that it must have.
+        expected: &'static str,
+    },
+    /// A message is not what its type says.
+    #[error("message {number} of {topic} is damaged ({reason}): record it again")]
+    Message {
+        /// The topic.
+        topic: String,
+        /// Number of the message on its topic, from 1.
+        number: u64,
+        /// What is wrong.
+        reason: String,
+    },
+    /// None of the topics is in it.
+    #[error(
+        "{} holds neither {LANE_TOPIC} nor {LIGHT_TOPIC}: record them with \
+         `crossdock run GRAPH --record`", path.display()
+    )]
+    Nothing {
+        /// The recording.
+        path: PathBuf,
+    },
+}
+
+/// What is wrong with one message.
+#[derive(Debug, Error)]
+enum MessageError {
+    #[error(transparent)]
+    Cdr(#[from] CdrError),
+    #[error(transparent)]
+    Flat(#[from] FlatError),
+    #[error(transparent)]
+    Picture(#[from] PictureError),
+    #[error(transparent)]
+    Decode(#[from] DecodeError),
+}
+
+/// A traffic light message with its box.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LightSeen {
+    /// State.
+    pub shown: Shown,
+    /// Leftmost column, top row, width, height; pixels.
+    pub bounds: [i32; 4],
+}
+
+/// Pose of the vehicle, m and rad / 2.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Place {
+    /// East, m.
+    pub x: f64,
+    /// North, m.
+    pub y: f64,
+}
+
+/// What a recording says of a drive, without its pictures.
+#[derive(Clone, Debug, Default)]
+pub struct Recorded {
+    /// Smallest stamp of any image, lane or light, ns.
+    pub first_stamp_ns: Option<i64>,
+    /// `/lane`.
+    pub lanes: Vec<Reading<Lane>>,
+    /// `/traffic_light`.
+    pub lights: Vec<Reading<LightSeen>>,
+    /// `/course/light`.
+    pub course_lights: Vec<Reading<Shown>>,
+    /// `/odom`.
+    pub places: Vec<Reading<Place>>,
+    /// Stamps of the topic that pictures are taken from.
+    pub image_stamps_ns: Vec<i64>,
+}
+
+impl Recorded {
+    /// What the score needs.
+    pub fn readings(&self) -> Readings {
+        let state = |light: &Reading<LightSeen>| Reading {
+            stamp_ns: light.stamp_ns,
+            value: light.value.shown,
+        };
+        Readings {
+            first_stamp_ns: self.first_stamp_ns.unwrap_or(0),
+            lanes: self.lanes.clone(),
+            lights: self.lights.iter().map(state).collect(),
+        }
+    }
+
+    /// Adds what another recording of the same drive holds.
+    pub fn join(&mut self, other: Self) {
+        let stamps = [self.first_stamp_ns, other.first_stamp_ns];
+        self.first_stamp_ns = stamps.into_iter().flatten().min();
+        self.lanes.extend(other.lanes);
+        self.lights.extend(other.lights);
+        self.course_lights.extend(other.course_lights);
+        self.places.extend(other.places);
+        if self.image_stamps_ns.is_empty() {
+            self.image_stamps_ns = other.image_stamps_ns;
+        }
+    }
+}
+
+/// One picture of a recording.
+#[derive(Clone, Debug)]
+pub struct Picture {
+    /// Its stamp, ns.
+    pub stamp_ns: i64,
+    /// Pixels per row.
+    pub width: usize,
+    /// Rows.
+    pub height: usize,
+    /// rgb8 bytes.
+    pub rgb: Vec<u8>,
+}
+
+/// Decodes one message and hands its view to `use_it`.
+fn decoded<T: Message, R>(
+    data: &[u8],
+    use_it: impl FnOnce(T::View<'_>) -> Result<R, MessageError>,
+) -> Result<R, MessageError> {
+    let extra = T::cdr_extra(data)?;
+    let mut memory = FlatBuffer::with_bytes(T::ROOT_BYTES + extra.total());
+    let mut top = 0;
+    T::decode_cdr(data, &mut T::builder(BlockMut::new(memory.as_mut_slice(), &mut top)))?;
+    use_it(T::view(Block::new(memory.as_slice()))?)
+}
+
+fn check_type<T: Message>(path: &Path, topic: &BagTopic) -> Result<(), RecordingError> {
+    let hash = T::TYPE_HASH.to_string();
+    let same_hash = topic.type_hash.as_ref().is_none_or(|recorded| *recorded == hash);
+    if topic.type_name == T::TYPE_NAME && same_hash {
+        return Ok(());
+    }
+    Err(RecordingError::Type {
+        path: path.to_owned(),
+        topic: topic.name.clone(),
+        found: if same_hash {
+            topic.type_name.clone()
+        } else {
+            format!("{} of another definition", topic.type_name)
+        },
+        expected: T::TYPE_NAME,
+    })
+}
+
+/// The topic of `reader` that pictures are taken from.
+fn image_topic(reader: &BagReader) -> Option<usize> {
+    IMAGE_TOPICS.iter().find_map(|name| reader.topics().iter().position(|t| t.name == *name))
+}
+
+/// Reads everything but the pictures. Blocks on the file system; allocates.
+///
+/// # Errors
+/// [`RecordingError`]: not a recording, a topic of another type, a damaged message.
+pub fn read(path: &Path) -> Result<Recorded, RecordingError> {
+    let reader = BagReader::open(path)?;
+    for topic in reader.topics() {
+        match topic.name.as_str() {
+            LANE_TOPIC => check_type::<LaneMessage>(path, topic)?,
+            LIGHT_TOPIC | COURSE_LIGHT_TOPIC => check_type::<TrafficLight>(path, topic)?,
+            ODOMETRY_TOPIC => check_type::<Odometry>(path, topic)?,
+            _ => {}
+        }
+    }
+    let images = image_topic(&reader);
+    let mut recorded = Recorded::default();
+    let mut messages = reader.messages();
+    while let Some(message) = messages.next_message() {
+        let message = message?;
+        let topic = &reader.topics()[message.topic];
+        note(&mut recorded, topic, images == Some(message.topic), message)
+            .map_err(|error| damaged(topic, message.number, &error))?;
+    }
+    Ok(recorded)
+}
+
+fn damaged(topic: &BagTopic, number: u64, error: &MessageError) -> RecordingError {
+    RecordingError::Message { topic: topic.name.clone(), number, reason: error.to_string() }
+}
+
+fn note(
+    recorded: &mut Recorded,
+    topic: &BagTopic,
+    is_picture: bool,
+    message: BagMessage<'_>,
+) -> Result<(), MessageError> {
+    let data = message.data;
+    match topic.name.as_str() {
+        LANE_TOPIC => {
+            let lane = decoded::<LaneMessage, _>(data, |lane| {
+                Ok(Reading { stamp_ns: stamp_ns(lane.header()), value: lane_of(lane) })
+            })?;
+            recorded.note_stamp(lane.stamp_ns);
+            recorded.lanes.push(lane);
+        }
+        LIGHT_TOPIC => {
+            let light = decoded::<TrafficLight, _>(data, |light| {
+                let value = LightSeen { shown: shown_of(light), bounds: light.r#box() };
+                Ok(Reading { stamp_ns: stamp_ns(light.header()), value })
+            })?;
+            recorded.note_stamp(light.stamp_ns);
+            recorded.lights.push(light);
+        }
+        COURSE_LIGHT_TOPIC => {
+            recorded.course_lights.push(decoded::<TrafficLight, _>(data, |light| {
+                Ok(Reading { stamp_ns: stamp_ns(light.header()), value: shown_of(light) })
+            })?)
+        }
+        ODOMETRY_TOPIC => recorded.places.push(decoded::<Odometry, _>(data, |odometry| {
+            let position = odometry.pose().pose().position();
+            let value = Place { x: position.x(), y: position.y() };
+            Ok(Reading { stamp_ns: stamp_ns(odometry.header()), value })
+        })?),
+        _ if is_picture => {
+            let stamp = image_stamp(topic, data)?;
+            recorded.note_stamp(stamp);
+            recorded.image_stamps_ns.push(stamp);
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
+impl Recorded {
+    fn note_stamp(&mut self, stamp_ns: i64) {
+        self.first_stamp_ns = Some(self.first_stamp_ns.map_or(stamp_ns, |v| v.min(stamp_ns)));
+    }
+}
+
+/// The stamp at the head of an image message; the rest is not looked at.
+fn image_stamp(topic: &BagTopic, data: &[u8]) -> Result<i64, MessageError> {
+    if topic.type_name == CompressedImage::TYPE_NAME {
+        decoded::<CompressedImage, _>(data, |image| Ok(stamp_ns(image.header())))
+    } else {
+        decoded::<Image, _>(data, |image| Ok(stamp_ns(image.header())))
+    }
+}
+
+/// Calls `each` with the pictures of the recording whose stamps are in `wanted` (sorted).
+///
+/// # Errors
+/// [`RecordingError`]: not a recording, a damaged message or picture.
+pub fn pictures(
+    path: &Path,
+    wanted: &[i64],
+    mut each: impl FnMut(Picture),
+) -> Result<(), RecordingError> {
+    let reader = BagReader::open(path)?;
+    let Some(images) = image_topic(&reader) else { return Ok(()) };
+    let topic = &reader.topics()[images];
+    let mut messages = reader.messages();
+    while let Some(message) = messages.next_message() {
+        let message = message?;
+        if message.topic != images {
+            continue;
+        }
+        let picture = picture(topic, message.data, wanted)
+            .map_err(|error| damaged(topic, message.number, &error))?;
+        if let Some(picture) = picture {
+            each(picture);
+        }
+    }
+    Ok(())
+}
+
+fn picture(topic: &BagTopic, data: &[u8], wanted: &[i64]) -> Result<Option<Picture>, MessageError> {
+    let is_wanted = |stamp: i64| wanted.binary_search(&stamp).is_ok();
+    if topic.type_name == CompressedImage::TYPE_NAME {
+        return decoded::<CompressedImage, _>(data, |image| {
+            let stamp = stamp_ns(image.header());
+            if !is_wanted(stamp) {
+                return Ok(None);
+            }
+            let jpeg = Jpeg::open(image.data()?)?;
+            let (width, height) = (jpeg.width(), jpeg.height());
+            let mut rgb = vec![0; width * height * 3];
+            jpeg.decode(&mut rgb)?;
+            Ok(Some(Picture { stamp_ns: stamp, width, height, rgb }))
+        });
+    }
+    decoded::<Image, _>(data, |image| {
+        let stamp = stamp_ns(image.header());
+        if !is_wanted(stamp) {
+            return Ok(None);
+        }
+        let rgb = rgb_of(image)?;
+        let (width, height) = (rgb.width(), rgb.height());
+        Ok(Some(Picture { stamp_ns: stamp, width, height, rgb: rgb.data().to_vec() }))
+    })
+}

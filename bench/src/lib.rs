@@ -1,0 +1,24 @@
+//! Measures transports of messages between processes, all by one loop: Crossdock, its peer
+//! iceoryx2, and floors made of bare shared memory. Nothing of the product depends on this.
+//!
+//! `coordinator` starts child processes (`child`) that run one `Link` each and alternates blocks
+//! between them; `report` writes what came out. A system is known only in `systems`.
+
+pub mod armed;
+pub mod chain;
+pub mod child;
+pub mod control;
+pub mod coordinator;
+pub mod failure;
+pub mod machine;
+pub mod payload;
+pub mod plan;
+pub mod report;
+pub mod samples;
+pub mod scope;
+pub mod systems;
+pub mod targets;
+pub mod usage;
+pub mod yardsticks;
+
+pub use failure::Failure;

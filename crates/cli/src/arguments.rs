@@ -1,0 +1,220 @@
+//! What the command line takes. Words and flags follow the `ros2` command where it has them.
+//! It must not know what the commands do.
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::path::PathBuf;
+use std::str::FromStr;
+
+/// Communication for ROS 2 computation graphs on heterogeneous computers.
+#[derive(Debug, Parser)]
+#[command(name = "crossdock", version, about, max_term_width = 100)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Run a graph; Ctrl-C ends it and prints the closing table
+    Run(RunArguments),
+    /// Check a graph file, its mapping and its parameters without running anything
+    Check(CheckArguments),
+    /// Draw a graph, or import one from JSON
+    #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
+    Graph(GraphArguments),
+    /// Look at the topics of running graphs without disturbing them
+    #[command(subcommand)]
+    Topic(TopicCommand),
+}
+
+/// Which graph, mapped how, with which packages.
+#[derive(Debug, Args)]
+pub(crate) struct GraphFiles {
+    /// Graph file (YAML)
+    pub(crate) graph: PathBuf,
+    /// Mapping file (YAML); default: all nodes of a package in one chain in one process
+    #[arg(long, value_name = "FILE")]
+    pub(crate) mapping: Option<PathBuf>,
+    /// Parameter file (YAML: node, parameter, value) over the values of the graph; may be repeated
+    #[arg(long, value_name = "FILE")]
+    pub(crate) params: Vec<PathBuf>,
+    /// Folder to look for package binaries in, before CROSSDOCK_PACKAGE_PATH and the folder of
+    /// this command; may be repeated
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) package_path: Vec<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RunArguments {
+    #[command(flatten)]
+    pub(crate) files: GraphFiles,
+    /// Recording to play: an .mcap file or a rosbag2 folder; its topics become external
+    #[arg(long, value_name = "BAG")]
+    pub(crate) input: Option<PathBuf>,
+    /// Where to record: a name ending in .mcap gives one file, any other a rosbag2 folder
+    #[arg(long, value_name = "OUT")]
+    pub(crate) record: Option<PathBuf>,
+    /// Topics to record, separated by commas; default: all topics but those that are played
+    #[arg(long, value_name = "TOPICS", value_delimiter = ',', requires = "record")]
+    pub(crate) topics: Vec<String>,
+    /// Simulated seconds per second, or `max`: as fast as the graph can without losing anything
+    #[arg(long, value_name = "R|max")]
+    pub(crate) rate: Option<Rate>,
+    /// End after this many seconds of the run's time
+    #[arg(long, value_name = "SECONDS", value_parser = positive)]
+    pub(crate) duration: Option<f64>,
+    /// ROS domain id
+    #[arg(long, value_name = "ID", env = "ROS_DOMAIN_ID", default_value_t = 0)]
+    pub(crate) domain_id: u32,
+    /// Write the closing table as JSON to this file too
+    #[arg(long, value_name = "FILE")]
+    pub(crate) summary: Option<PathBuf>,
+    /// Print the closing table as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CheckArguments {
+    #[command(flatten)]
+    pub(crate) files: GraphFiles,
+    /// Check as if this recording were played
+    #[arg(long, value_name = "BAG")]
+    pub(crate) input: Option<PathBuf>,
+    /// Print the plan, or the violations, as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct GraphArguments {
+    #[command(subcommand)]
+    pub(crate) command: Option<GraphCommand>,
+    /// Graph file (YAML)
+    #[arg(required = true)]
+    pub(crate) graph: Option<PathBuf>,
+    /// Mapping file (YAML) whose processes are drawn around the nodes
+    #[arg(long, value_name = "FILE")]
+    pub(crate) mapping: Option<PathBuf>,
+    /// Folder to look for package binaries in; may be repeated
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) package_path: Vec<PathBuf>,
+    /// Picture format; default: by the ending of the output file, else DOT
+    #[arg(long, value_enum)]
+    pub(crate) format: Option<PictureFormat>,
+    /// Output file; default: standard output
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    /// Print graph and mapping as JSON instead of a picture
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum GraphCommand {
+    /// Turn a computation graph in JSON into a graph file
+    Import(ImportArguments),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ImportArguments {
+    /// Computation graph (JSON)
+    pub(crate) file: PathBuf,
+    /// Output file; default: standard output
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum PictureFormat {
+    Svg,
+    Dot,
+}
+
+/// What the commands that watch a running graph share.
+#[derive(Debug, Args)]
+pub(crate) struct WatchArguments {
+    /// ROS domain id
+    #[arg(long, value_name = "ID", env = "ROS_DOMAIN_ID", default_value_t = 0)]
+    pub(crate) domain_id: u32,
+    /// Print JSON, one value a line
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum TopicCommand {
+    /// List the topics of all running graphs of the domain
+    List {
+        #[command(flatten)]
+        watch: WatchArguments,
+    },
+    /// Print messages as they come
+    Echo {
+        /// Topic
+        topic: String,
+        /// End after this many messages
+        #[arg(short = 'n', long, value_name = "COUNT")]
+        count: Option<u64>,
+        /// Print only the first message
+        #[arg(long, conflicts_with = "count")]
+        once: bool,
+        /// Print arrays and texts whole; default: at most 16 values, 128 bytes
+        #[arg(long)]
+        full: bool,
+        #[command(flatten)]
+        watch: WatchArguments,
+    },
+    /// Measure the rate of a topic from its counters
+    Hz(MeterArguments),
+    /// Measure the bytes per second of a topic from its counters
+    Bw(MeterArguments),
+    /// Show type, quality of service, ports and counters of a topic
+    Info {
+        /// Topic
+        topic: String,
+        #[command(flatten)]
+        watch: WatchArguments,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct MeterArguments {
+    /// Topic
+    pub(crate) topic: String,
+    /// Seconds between two lines
+    #[arg(long, value_name = "SECONDS", default_value_t = 1.0, value_parser = positive)]
+    pub(crate) window: f64,
+    /// End after this many lines
+    #[arg(short = 'n', long, value_name = "COUNT")]
+    pub(crate) count: Option<u64>,
+    #[command(flatten)]
+    pub(crate) watch: WatchArguments,
+}
+
+/// How fast simulated time passes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Rate {
+    Factor(f64),
+    Max,
+}
+
+impl FromStr for Rate {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "max" => Ok(Self::Max),
+            factor => positive(factor)
+                .map(Self::Factor)
+                .map_err(|error| format!("{error}, or `max` for as fast as the graph can")),
+        }
+    }
+}
+
+fn positive(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(value) if value.is_finite() && value > 0.0 => Ok(value),
+        _ => Err("it must be a number above 0".to_owned()),
+    }
+}

@@ -1,0 +1,52 @@
+//! `crossdock graph`: pictures of graphs, and graph files from JSON.
+
+use crate::arguments::{GraphArguments, GraphCommand, ImportArguments, PictureFormat};
+use crate::load::{Violations, read_graph, read_mapping};
+use crate::output;
+use crate::packages::Packages;
+use anyhow::{Context, Result, bail};
+use crossdock_graph::{Graph, Picture};
+use std::path::Path;
+use std::process::ExitCode;
+
+/// Draws or imports.
+pub(crate) fn graph(arguments: &GraphArguments) -> Result<ExitCode> {
+    match (&arguments.command, &arguments.graph) {
+        (Some(GraphCommand::Import(import)), _) => import_json(import)?,
+        (None, Some(graph)) => draw_picture(graph, arguments)?,
+        (None, None) => bail!("name a graph file, or `import` and a JSON file"),
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn draw_picture(graph: &Path, arguments: &GraphArguments) -> Result<()> {
+    let graph = read_graph(graph)?;
+    let mapping = arguments.mapping.as_deref();
+    let mapping = mapping.map(|path| read_mapping(Some(path), &graph)).transpose()?;
+    let output = arguments.output.as_deref();
+    if arguments.json {
+        let value = serde_json::json!({ "graph": graph, "mapping": mapping });
+        return output::write(output, &(serde_json::to_string_pretty(&value)? + "\n"));
+    }
+    // Which inputs trigger is the packages' to say where the graph does not; a graph whose packages
+    // are not built can still be drawn.
+    let interfaces = Packages::find(&arguments.package_path)?.interfaces;
+    let picture =
+        Picture { graph: &graph, mapping: mapping.as_ref(), interfaces: Some(&interfaces) };
+    let by_ending = match output.and_then(|path| path.extension()?.to_str()) {
+        Some("svg") => PictureFormat::Svg,
+        _ => PictureFormat::Dot,
+    };
+    let text = match arguments.format.unwrap_or(by_ending) {
+        PictureFormat::Svg => picture.to_svg(),
+        PictureFormat::Dot => picture.to_dot(),
+    };
+    output::write(output, &text)
+}
+
+fn import_json(arguments: &ImportArguments) -> Result<()> {
+    let path = arguments.file.display();
+    let bytes = std::fs::read(&arguments.file).with_context(|| format!("{path} cannot be read"))?;
+    let imported = Graph::import_json(&path.to_string(), &bytes).map_err(Violations::from)?;
+    output::write(arguments.output.as_deref(), &imported.text)
+}

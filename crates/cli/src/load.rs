@@ -1,0 +1,171 @@
+//! From files and command line to a checked plan: graph, mapping, parameters, recording, packages.
+//! It must not start anything but the packages' descriptions of themselves.
+
+use crate::arguments::{GraphFiles, Rate};
+use crate::packages::Packages;
+use anyhow::{Context, Result};
+use crossdock_graph::{
+    Graph, InputTopic, Mapping, Pacing, ParameterOverrides, Plan, RunOptions, Time, Violation,
+    check,
+};
+use crossdock_record::BagReader;
+use std::fmt;
+use std::path::Path;
+
+/// What is wrong with the files, all of it.
+#[derive(Debug)]
+pub(crate) struct Violations {
+    pub(crate) violations: Vec<Violation>,
+    /// What else the user should know, such as where packages were looked for.
+    pub(crate) remarks: Vec<String>,
+}
+
+impl Violations {
+    /// Both lists as one JSON object.
+    pub(crate) fn json(&self) -> serde_json::Value {
+        serde_json::json!({ "violations": self.violations, "remarks": self.remarks })
+    }
+}
+
+impl fmt::Display for Violations {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let lines = self.violations.iter().map(ToString::to_string);
+        let remarks = self.remarks.iter().map(|remark| format!("note: {remark}"));
+        f.write_str(&lines.chain(remarks).collect::<Vec<_>>().join("\n"))
+    }
+}
+
+impl std::error::Error for Violations {}
+
+impl From<Vec<Violation>> for Violations {
+    fn from(violations: Vec<Violation>) -> Self {
+        Self { violations, remarks: Vec::new() }
+    }
+}
+
+/// What a run adds to the files.
+#[derive(Debug, Default)]
+pub(crate) struct Wishes<'a> {
+    pub(crate) domain_id: u32,
+    pub(crate) input: Option<&'a Path>,
+    pub(crate) rate: Option<Rate>,
+    pub(crate) duration_s: Option<f64>,
+    pub(crate) record: bool,
+    /// Topics to record; empty: all that are not played.
+    pub(crate) topics: &'a [String],
+    /// Graph arguments: name and text.
+    pub(crate) arguments: &'a [(String, String)],
+}
+
+/// A run that is checked and can be started.
+pub(crate) struct Loaded {
+    pub(crate) plan: Plan,
+    pub(crate) packages: Packages,
+    pub(crate) bag: Option<BagReader>,
+    /// What the launcher plays and records.
+    pub(crate) options: RunOptions,
+}
+
+/// Reads a graph file.
+pub(crate) fn read_graph(path: &Path) -> Result<Graph> {
+    let graph = Graph::from_yaml(&path.display().to_string(), &read(path, "graph file")?);
+    graph.map_err(|violations| Violations::from(violations).into())
+}
+
+/// Reads the mapping file, or makes the default mapping.
+pub(crate) fn read_mapping(path: Option<&Path>, graph: &Graph) -> Result<Mapping> {
+    let Some(path) = path else { return Ok(Mapping::one_chain_per_package(graph)) };
+    let mapping = Mapping::from_yaml(&path.display().to_string(), &read(path, "mapping file")?);
+    mapping.map_err(|violations| Violations::from(violations).into())
+}
+
+/// Reads and checks everything that `files` and `wishes` name.
+pub(crate) fn load(files: &GraphFiles, wishes: &Wishes<'_>) -> Result<Loaded> {
+    let mut graph = read_graph(&files.graph)?;
+    let mapping = read_mapping(files.mapping.as_deref(), &graph)?;
+    for path in &files.params {
+        let text = read(path, "parameter file")?;
+        let overrides = ParameterOverrides::from_yaml(&path.display().to_string(), &text);
+        graph = overrides
+            .and_then(|overrides| graph.with_parameters(&overrides))
+            .map_err(Violations::from)?;
+    }
+    let packages = Packages::find(&files.package_path)?;
+    for (name, text) in wishes.arguments {
+        let set = graph.with_argument(&packages.interfaces, name, text);
+        graph = set.map_err(|violations| remarked(violations.into(), &packages))?;
+    }
+    let bag = wishes.input.map(open_bag).transpose()?;
+    let mut played = Vec::new();
+    if let (Some(bag), Some(path)) = (&bag, wishes.input) {
+        (graph, played) = with_recording(&graph, bag, path)?;
+    }
+    let recorded = recorded(&graph, &played, wishes);
+    let time = time(&graph, wishes, bag.is_some());
+    let domain_id = wishes.domain_id;
+    let duration_ns = wishes.duration_s.map(|seconds| (seconds * 1e9) as u64);
+    let options = RunOptions { domain_id, time, played, recorded, duration_ns };
+    let plan = check(&graph, &mapping, &packages.interfaces, &options);
+    let plan = plan.map_err(|violations| remarked(violations.into(), &packages))?;
+    Ok(Loaded { plan, packages, bag, options })
+}
+
+fn read(path: &Path, what: &str) -> Result<Vec<u8>> {
+    std::fs::read(path).with_context(|| format!("the {what} {} cannot be read", path.display()))
+}
+
+fn open_bag(path: &Path) -> Result<BagReader> {
+    BagReader::open(path).with_context(|| format!("--input {}", path.display()))
+}
+
+fn with_recording(graph: &Graph, bag: &BagReader, path: &Path) -> Result<(Graph, Vec<String>)> {
+    let delivered = bag.topics().iter().filter(|topic| topic.is_delivered());
+    let topics: Vec<InputTopic> = delivered
+        .map(|topic| InputTopic { name: topic.name.clone(), message_type: topic.type_name.clone() })
+        .collect();
+    let name = path.display().to_string();
+    let (graph, played) = graph.with_input(&name, &topics).map_err(Violations::from)?;
+    if played.is_empty() {
+        let names: Vec<&str> = bag.topics().iter().map(|topic| topic.name.as_str()).collect();
+        anyhow::bail!(
+            "no node of the graph subscribes to a topic of {name}: it holds {}; rename the topics \
+             of the graph or play another recording",
+            names.join(", ")
+        );
+    }
+    Ok((graph, played))
+}
+
+/// The topics to be recorded: those asked for, else all that are not played.
+fn recorded(graph: &Graph, played: &[String], wishes: &Wishes<'_>) -> Vec<String> {
+    match (wishes.record, wishes.topics) {
+        (false, _) => Vec::new(),
+        (true, []) => {
+            let names = graph.topic_names().into_iter().map(str::to_owned);
+            names.filter(|name| !played.contains(name)).collect()
+        }
+        (true, topics) => topics.to_vec(),
+    }
+}
+
+/// Time is simulated when a recording or a simulator makes it: with a rate, or when the graph has a
+/// node in lock step and nothing paces it.
+fn time(graph: &Graph, wishes: &Wishes<'_>, has_bag: bool) -> Time {
+    let has_lockstep = graph.nodes.iter().any(|node| node.lockstep.is_some());
+    match wishes.rate {
+        Some(Rate::Max) => Time::Simulated { pacing: Pacing::Max },
+        Some(Rate::Factor(rate)) => Time::Simulated { pacing: Pacing::Rate(rate) },
+        None if has_bag || has_lockstep => Time::Simulated { pacing: Pacing::Rate(1.0) },
+        None => Time::Wall,
+    }
+}
+
+/// Says where packages were looked for when one is missing.
+fn remarked(mut violations: Violations, packages: &Packages) -> Violations {
+    use crossdock_graph::ViolationKind::UnknownPackage;
+    if violations.violations.iter().any(|violation| violation.kind == UnknownPackage) {
+        violations.remarks.push(packages.searched());
+        violations.remarks.extend(packages.silent.iter().cloned());
+    }
+    violations
+}

@@ -1,0 +1,132 @@
+//! The `crossdock` command: runs, checks, draws and watches computation graphs.
+//!
+//! The only crate that prints. This file maps words to functions and errors to exit codes: 0 for
+//! success, 1 for a failed run or check, 2 for a command line that cannot be understood.
+#![forbid(unsafe_code)]
+#![allow(clippy::print_stdout, clippy::print_stderr)]
+
+mod arguments;
+mod check;
+mod graph;
+mod load;
+mod output;
+mod packages;
+mod run;
+mod summary;
+mod table;
+mod topic;
+
+use arguments::{Cli, Command};
+use clap::{Arg, ArgMatches, CommandFactory, FromArgMatches};
+use crossdock_graph::{Argument, Graph};
+use load::Violations;
+use std::path::Path;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let graph = named_graph(std::env::args().skip(1));
+    let graph_arguments = match &graph {
+        Some(Ok(graph)) => graph.arguments.as_slice(),
+        Some(Err(_)) | None => &[],
+    };
+    let command = Cli::command().mut_subcommand("run", |run| with_graph(run, graph_arguments));
+    let matches = match (command.try_get_matches(), &graph) {
+        (Ok(matches), _) => matches,
+        // An option may be unknown only because the graph that would declare it cannot be read.
+        (Err(error), Some(Err(violations))) if error.use_stderr() => {
+            eprintln!("{violations}");
+            return ExitCode::FAILURE;
+        }
+        (Err(error), _) => error.exit(),
+    };
+    let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+    let done = match &cli.command {
+        Command::Run(arguments) => run::run(arguments, &set_arguments(&matches, graph_arguments)),
+        Command::Check(arguments) => check::check(arguments),
+        Command::Graph(arguments) => graph::graph(arguments),
+        Command::Topic(command) => topic::topic(command),
+    };
+    done.unwrap_or_else(|error| report(&error, wants_json(&cli.command)))
+}
+
+/// Prints an error on standard error; violations as JSON on standard output where that was asked.
+fn report(error: &anyhow::Error, json: bool) -> ExitCode {
+    match error.downcast_ref::<Violations>() {
+        Some(violations) if json => println!("{}", violations.json()),
+        Some(violations) => eprintln!("{violations}"),
+        None if output::is_closed(error) => {}
+        None => eprintln!("error: {error:#}"),
+    }
+    ExitCode::FAILURE
+}
+
+fn wants_json(command: &Command) -> bool {
+    match command {
+        Command::Run(arguments) => arguments.json,
+        Command::Check(arguments) => arguments.json,
+        Command::Graph(arguments) => arguments.json,
+        Command::Topic(_) => false,
+    }
+}
+
+/// The graph of `crossdock run GRAPH`, read ahead of the command line because it may declare options
+/// of its own.
+fn named_graph(mut words: impl Iterator<Item = String>) -> Option<Result<Graph, Violations>> {
+    if words.next().as_deref() != Some("run") {
+        return None;
+    }
+    let run = Cli::command().find_subcommand("run").cloned()?;
+    let takes_value = |word: &str| {
+        let long = word.strip_prefix("--")?;
+        let known = run.get_arguments().find(|known| known.get_long() == Some(long))?;
+        known.get_action().takes_values().then_some(())
+    };
+    while let Some(word) = words.next() {
+        if word.starts_with('-') {
+            if takes_value(&word).is_some() {
+                words.next();
+            }
+            continue;
+        }
+        // The value of an option of the graph may stand before it.
+        if let Ok(text) = std::fs::read(&word)
+            && Path::new(&word).extension().is_some_and(|it| it == "yaml" || it == "yml")
+        {
+            return Some(Graph::from_yaml(&word, &text).map_err(Violations::from));
+        }
+    }
+    None
+}
+
+/// `run` with the options that the graph declares.
+fn with_graph(run: clap::Command, arguments: &[Argument]) -> clap::Command {
+    arguments.iter().fold(run, |run, argument| {
+        if run.get_arguments().any(|known| known.get_long() == Some(&argument.name)) {
+            // The command's own options win; the parameter can be set with --params.
+            return run;
+        }
+        let name = argument.name.clone();
+        let help = match argument.doc.as_str() {
+            "" => format!("sets parameter `{}` of node `{}`", argument.parameter, argument.node),
+            doc => doc.to_owned(),
+        };
+        run.arg(
+            Arg::new(name.clone())
+                .long(name)
+                .value_name("VALUE")
+                .help(help)
+                .help_heading("Arguments of the graph")
+                .allow_hyphen_values(true),
+        )
+    })
+}
+
+/// The options of the graph that were given, as text.
+fn set_arguments(matches: &ArgMatches, arguments: &[Argument]) -> Vec<(String, String)> {
+    let Some(("run", matches)) = matches.subcommand() else { return Vec::new() };
+    let given = arguments.iter().filter_map(|argument| {
+        let text = matches.try_get_one::<String>(&argument.name).ok().flatten()?;
+        Some((argument.name.clone(), text.clone()))
+    });
+    given.collect()
+}

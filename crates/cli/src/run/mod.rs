@@ -1,0 +1,366 @@
+//! `crossdock run`: launches the processes of a plan, plays and records, and closes with a table.
+//!
+//! The launcher's main thread sleeps in one poll until something happens: a process reports, the
+//! player or recorder ends, a signal comes, the time is over. It must not know how nodes run.
+
+mod figures;
+mod fleet;
+mod progress;
+mod wake;
+
+use crate::arguments::{Rate, RunArguments};
+use crate::load::{Loaded, Wishes, load};
+use crate::summary::{ProcessRow, Summary};
+use anyhow::{Context, Result, bail};
+use crossdock_comm::event::Event;
+use crossdock_comm::{Durability, Participant, ParticipantOptions, Qos, Quiescence, Reliability};
+use crossdock_graph::{OutputPlan, Plan, Time};
+use crossdock_record::{
+    BagWriter, Compression, LogTime, PlayTopics, Player, PlayerOptions, Recorder, RecorderOptions,
+    TopicToPlay, TopicToRecord, WriterOptions,
+};
+use figures::Figures;
+pub(crate) use figures::observer_options;
+use fleet::{End, Fleet};
+use progress::Progress;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+use wake::{Wake, Woken};
+
+/// Name of the launcher's nodes and process.
+const LAUNCHER: &str = "crossdock_run";
+
+/// How long processes may take to come up: a package's `create` may load models or maps.
+const START_TIMEOUT: Duration = Duration::from_secs(70);
+
+/// How long a process may take to end: longer than it gives its own nodes.
+const STOP_TIMEOUT: Duration = Duration::from_secs(20);
+
+/// How long the graph may take for what is in flight at the end of a simulated run, and for one
+/// message of a recording played at maximum rate.
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// Distance of the messages on `/clock` in recorded time, between those at each message.
+const CLOCK_TICK: Duration = Duration::from_millis(10);
+
+/// Runs a graph to its end and prints the closing table.
+pub(crate) fn run(
+    arguments: &RunArguments,
+    graph_arguments: &[(String, String)],
+) -> Result<ExitCode> {
+    let wishes = Wishes {
+        domain_id: arguments.domain_id,
+        input: arguments.input.as_deref(),
+        rate: arguments.rate,
+        duration_s: arguments.duration,
+        record: arguments.record.is_some(),
+        topics: &arguments.topics,
+        arguments: graph_arguments,
+    };
+    let loaded = load(&arguments.files, &wishes)?;
+    for warning in &loaded.plan.warnings {
+        eprintln!("warning: {warning}");
+    }
+    let mut session = Session::open(loaded, arguments)?;
+    let end = session.carry_out(arguments)?;
+    let summary = session.close(end)?;
+    let json = serde_json::to_string_pretty(&summary)?;
+    if let Some(path) = &arguments.summary {
+        std::fs::write(path, &json)
+            .with_context(|| format!("--summary {} cannot be written", path.display()))?;
+    }
+    let text = if arguments.json { json + "\n" } else { summary.text() };
+    crate::output::print(&text)?;
+    Ok(if summary.ok { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Everything that is open during a run.
+struct Session {
+    plan: Plan,
+    wake: Wake,
+    fleet: Fleet,
+    /// Attached once the processes stand.
+    figures: Option<Figures>,
+    player: Option<Player>,
+    recorder: Option<Recorder>,
+    participant: Participant,
+    started: Instant,
+    notes: Vec<String>,
+}
+
+impl Session {
+    /// Opens the launcher's own ports, then starts the processes.
+    fn open(loaded: Loaded, arguments: &RunArguments) -> Result<Self> {
+        let Loaded { plan, packages, bag, options, .. } = loaded;
+        let wake = Wake::new()?;
+        // The bag first: nothing is started for a recording that cannot be written.
+        let writer = match &arguments.record {
+            Some(path) => Some(BagWriter::create(path, WriterOptions::new(Compression::Zstd))?),
+            None => None,
+        };
+        let participant = Participant::open(ParticipantOptions::new(options.domain_id, LAUNCHER))?;
+        let recorder = match writer {
+            Some(writer) => Some(Recorder::start(&participant, writer, recorder_options(&plan))?),
+            None => None,
+        };
+        let player = match bag {
+            Some(bag) => {
+                let options = player_options(&plan, arguments);
+                Some(Player::start(&participant, bag, options)?)
+            }
+            None => None,
+        };
+        if let Some(recorder) = &recorder {
+            recorder.when_finished(wake.caller());
+        }
+        if let Some(player) = &player {
+            player.when_finished(wake.caller());
+        }
+        let fleet = Fleet::launch(&plan, &packages)?;
+        let notes = Vec::new();
+        let started = Instant::now();
+        let figures = None;
+        Ok(Self { plan, wake, fleet, figures, player, recorder, participant, started, notes })
+    }
+
+    /// From the barrier to the reason for the end.
+    fn carry_out(&mut self, arguments: &RunArguments) -> Result<End> {
+        if let Some(end) = self.wait_barrier()? {
+            return Ok(end);
+        }
+        self.observe()?;
+        self.started = Instant::now();
+        self.fleet.start()?;
+        if let Some(player) = &self.player {
+            player.play();
+        }
+        // The nodes themselves end a run of simulated time; the wall clock is the launcher's.
+        let duration = arguments.duration.filter(|_| self.plan_time() == Time::Wall);
+        let deadline = duration.map(|seconds| self.started + Duration::from_secs_f64(seconds));
+        let end = self.wait_end(deadline)?;
+        if matches!((&end, self.plan_time()), (End::Finished(_), Time::Simulated { .. })) {
+            self.drain();
+        }
+        Ok(end)
+    }
+
+    /// Attaches to the boards of the processes.
+    fn observe(&mut self) -> Result<()> {
+        let pids = self.fleet.ends().into_iter().map(|(_, pid, _)| pid);
+        let pids = pids.chain([std::process::id()]).collect();
+        self.figures = Some(Figures::attach(self.participant.domain_id(), LAUNCHER, pids)?);
+        Ok(())
+    }
+
+    /// Waits until all nodes and all expected connections stand.
+    fn wait_barrier(&mut self) -> Result<Option<End>> {
+        let deadline = Instant::now() + START_TIMEOUT;
+        loop {
+            if let Some(end) = self.fleet.events()? {
+                return Ok(Some(end));
+            }
+            if self.fleet.is_ready() {
+                break;
+            }
+            match self.wake.wait(self.fleet.descriptors(), Some(deadline))? {
+                Woken::Signal => return Ok(Some(End::Finished("interrupted".to_owned()))),
+                Woken::Deadline => bail!(
+                    "processes {} did not get ready within {} s; {}",
+                    self.fleet.starting().join(", "),
+                    START_TIMEOUT.as_secs(),
+                    self.trouble()
+                ),
+                Woken::Called | Woken::Process => {}
+            }
+        }
+        let participant = self.participant.clone();
+        let stands = participant.wait_until(START_TIMEOUT, || {
+            self.plan.launcher.iter().all(|expected| {
+                let found = participant.topic_connections(&expected.topic);
+                let incoming = expected.subscribers_here * expected.publishers;
+                let outgoing = expected.publishers_here * expected.subscribers;
+                found.incoming >= incoming as usize && found.outgoing >= outgoing as usize
+            })
+        });
+        if !stands {
+            bail!("the player or the recorder is not connected to the graph; {}", self.trouble());
+        }
+        Ok(None)
+    }
+
+    /// What the participant heard of: mismatches, peers that were cut off.
+    fn trouble(&self) -> String {
+        let (events, _) = self.participant.take_events();
+        let is_trouble =
+            |event: &&Event| !matches!(event, Event::PeerJoined(_) | Event::PeerLeft(_));
+        let told: Vec<String> = events.iter().filter(is_trouble).map(Event::to_string).collect();
+        match told.is_empty() {
+            true => "nothing else was reported".to_owned(),
+            false => told.join("; "),
+        }
+    }
+
+    /// Sleeps until the run is to end.
+    fn wait_end(&mut self, deadline: Option<Instant>) -> Result<End> {
+        let mut progress = Progress::new(self.started);
+        let end = loop {
+            if let Some(end) = self.fleet.events()? {
+                break end;
+            }
+            if self.player.as_ref().is_some_and(Player::is_finished) {
+                break End::Finished("the recording has been played".to_owned());
+            }
+            if self.recorder.as_ref().is_some_and(Recorder::is_finished) {
+                break End::Failed("the recording has stopped".to_owned());
+            }
+            let figures = self.figures.as_mut();
+            let tick = figures.and_then(|figures| progress.next(self.player.as_ref(), figures));
+            let until = [deadline, tick].into_iter().flatten().min();
+            match self.wake.wait(self.fleet.descriptors(), until)? {
+                Woken::Signal => break End::Finished("interrupted".to_owned()),
+                Woken::Deadline if deadline.is_some_and(|it| it <= Instant::now()) => {
+                    break End::Finished("the time is over".to_owned());
+                }
+                Woken::Deadline | Woken::Called | Woken::Process => {}
+            }
+        };
+        progress.end();
+        Ok(end)
+    }
+
+    /// Lets the graph work off what is in flight, so that a recording holds all of it.
+    fn drain(&mut self) {
+        let options = figures::observer_options(self.participant.domain_id(), LAUNCHER);
+        let note = match Quiescence::open(options).map(|mut it| it.wait(DRAIN_TIMEOUT)) {
+            Ok(true) => return,
+            Ok(false) => format!("the graph was still busy {} s after", DRAIN_TIMEOUT.as_secs()),
+            Err(error) => format!("whether the graph has drained is not known: {error}, at"),
+        };
+        self.notes
+            .push(format!("{note} the end of the run; a recording may lack its last messages"));
+    }
+
+    /// Stops everything and collects the figures.
+    fn close(mut self, end: End) -> Result<Summary> {
+        let real_s = self.started.elapsed().as_secs_f64();
+        if self.figures.is_none() {
+            // The end came before the start: the table says how far each part got.
+            self.observe()?;
+        }
+        // Boards are read before their owners take their records down.
+        let read = self.figures.as_mut().map(|figures| figures.read(&self.plan)).transpose()?;
+        let mut failures = Vec::new();
+        if let Some(player) = self.player.take() {
+            player.stop();
+            match player.wait() {
+                Ok(report) => self.notes.extend(figures::play_notes(&report)),
+                Err(error) => failures.push(error.to_string()),
+            }
+        }
+        self.fleet.stop()?;
+        failures.extend(self.fleet.wait(STOP_TIMEOUT)?);
+        if let Some(recorder) = self.recorder.take() {
+            match recorder.stop() {
+                Ok(report) => self.notes.extend(figures::record_notes(&report)),
+                Err(error) => failures.push(error.to_string()),
+            }
+        }
+        let (end, mut ok) = match end {
+            End::Finished(reason) => (reason, true),
+            End::Failed(reason) => (reason, false),
+        };
+        ok &= failures.is_empty();
+        failures.retain(|failure| *failure != end);
+        let (simulated_s, nodes, topics, chains) = match read {
+            Some(read) => {
+                self.notes.extend(read.unreachable);
+                (read.simulated_s, read.nodes, read.topics, read.chains)
+            }
+            None => (None, Vec::new(), Vec::new(), Vec::new()),
+        };
+        self.notes.splice(0..0, failures);
+        let processes = self.fleet.ends().into_iter();
+        let processes = processes.map(|(name, pid, end)| ProcessRow { name, pid, end });
+        Ok(Summary {
+            graph: self.plan.graph.clone(),
+            end,
+            ok,
+            real_s,
+            simulated_s,
+            processes: processes.collect(),
+            nodes,
+            topics,
+            chains,
+            notes: self.notes,
+        })
+    }
+
+    fn plan_time(&self) -> Time {
+        self.plan.processes.first().map_or(Time::Wall, |process| process.time)
+    }
+}
+
+/// The launcher records with the quality of service that publishers offer, so that a reliable topic
+/// is recorded whole and a best-effort one is never held up.
+fn recorder_options(plan: &Plan) -> RecorderOptions {
+    let recorded = plan.topics.iter().filter(|topic| topic.recorded);
+    let topics = recorded
+        .map(|topic| TopicToRecord { name: topic.name.clone(), qos: offered(plan, &topic.name) });
+    let simulated = plan.processes.iter().any(|process| process.time != Time::Wall);
+    RecorderOptions {
+        node: "recorder".to_owned(),
+        topics: topics.collect(),
+        log_time: if simulated { LogTime::Simulated } else { LogTime::Wall },
+    }
+}
+
+/// The weakest quality of service that any publisher of the topic in the graph offers.
+fn offered(plan: &Plan, topic: &str) -> Qos {
+    let outputs = plan.processes.iter().flat_map(|process| &process.executors);
+    let outputs = outputs.flat_map(|executor| &executor.nodes).flat_map(|node| &node.outputs);
+    let offers = outputs.filter(|output| output.topic == topic).map(comm_qos);
+    let weakest = offers.min_by_key(|qos| matches!(qos.reliability, Reliability::Reliable { .. }));
+    weakest.unwrap_or(Qos::best_effort(16))
+}
+
+fn comm_qos(output: &OutputPlan) -> Qos {
+    let qos = &output.qos;
+    Qos {
+        reliability: match qos.reliability {
+            crossdock_graph::Reliability::Reliable => {
+                Reliability::Reliable { timeout: Duration::from_millis(qos.timeout_ms.into()) }
+            }
+            crossdock_graph::Reliability::BestEffort => Reliability::BestEffort,
+        },
+        depth: qos.depth as usize,
+        durability: match qos.durability {
+            crossdock_graph::Durability::Volatile => Durability::Volatile,
+            crossdock_graph::Durability::TransientLocal => Durability::TransientLocal,
+        },
+    }
+}
+
+fn player_options(plan: &Plan, arguments: &RunArguments) -> PlayerOptions {
+    let played = plan.topics.iter().filter(|topic| topic.played);
+    let topics = played.map(|topic| TopicToPlay {
+        name: topic.name.clone(),
+        qos: None,
+        max_bytes: topic.max_bytes.map(|bytes| bytes as usize),
+    });
+    let rate = match arguments.rate {
+        Some(Rate::Max) => {
+            let observer = observer_options(arguments.domain_id, LAUNCHER);
+            crossdock_record::Rate::Max { observer, drain_timeout: DRAIN_TIMEOUT }
+        }
+        Some(Rate::Factor(rate)) => crossdock_record::Rate::Factor(rate),
+        None => crossdock_record::Rate::Factor(1.0),
+    };
+    let simulated = plan.processes.iter().any(|process| process.time != Time::Wall);
+    PlayerOptions {
+        node: "player".to_owned(),
+        topics: PlayTopics::Only(topics.collect()),
+        rate,
+        duration: arguments.duration.filter(|_| simulated).map(Duration::from_secs_f64),
+        clock: simulated.then_some(CLOCK_TICK),
+    }
+}

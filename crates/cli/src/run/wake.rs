@@ -1,0 +1,90 @@
+//! What the launcher's main thread sleeps on: processes, signals, the player and the recorder.
+//! It must not know what happens then.
+
+use anyhow::{Context, Result};
+use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
+use rustix::io::Errno;
+use signal_hook::consts::{SIGINT, SIGTERM};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::sync::Arc;
+use std::time::Instant;
+
+/// Why the main thread woke.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Woken {
+    /// Ctrl-C or SIGTERM.
+    Signal,
+    /// A process has something to say.
+    Process,
+    /// Somebody used a caller.
+    Called,
+    /// The time is over.
+    Deadline,
+}
+
+/// The descriptors that do not belong to a process.
+pub(crate) struct Wake {
+    signals: UnixStream,
+    calls: Arc<OwnedFd>,
+}
+
+impl Wake {
+    /// Takes over SIGINT and SIGTERM.
+    pub(crate) fn new() -> Result<Self> {
+        let (signals, sender) = UnixStream::pair()?;
+        for signal in [SIGINT, SIGTERM] {
+            let sender = sender.try_clone()?;
+            signal_hook::low_level::pipe::register(signal, sender)
+                .context("Ctrl-C cannot be caught")?;
+        }
+        let calls = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
+        Ok(Self { signals, calls: Arc::new(calls) })
+    }
+
+    /// A function that wakes the main thread, from any thread.
+    pub(crate) fn caller(&self) -> impl Fn() + Send + Sync + 'static {
+        let calls = Arc::clone(&self.calls);
+        move || {
+            // Only a full counter refuses, and then the thread is awake anyway.
+            let _ = rustix::io::write(&*calls, &1_u64.to_ne_bytes());
+        }
+    }
+
+    /// Sleeps until something happens, at most until `deadline`; without one, without end.
+    pub(crate) fn wait<'a>(
+        &self,
+        processes: impl Iterator<Item = BorrowedFd<'a>>,
+        deadline: Option<Instant>,
+    ) -> Result<Woken> {
+        let mut polled = vec![
+            PollFd::new(&self.signals, PollFlags::IN),
+            PollFd::new(&self.calls, PollFlags::IN),
+        ];
+        polled.extend(processes.map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)));
+        loop {
+            let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+            let left = left.map(|left| Timespec {
+                tv_sec: i64::try_from(left.as_secs()).unwrap_or(i64::MAX),
+                tv_nsec: i64::from(left.subsec_nanos()),
+            });
+            match poll(&mut polled, left.as_ref()) {
+                Ok(0) => return Ok(Woken::Deadline),
+                Ok(_) => break,
+                Err(Errno::INTR) => {}
+                Err(error) => return Err(error).context("the launcher cannot wait"),
+            }
+        }
+        let is_ready = |fd: &PollFd<'_>| !fd.revents().is_empty();
+        if is_ready(&polled[0]) {
+            return Ok(Woken::Signal);
+        }
+        if is_ready(&polled[1]) {
+            let mut count = [0; 8];
+            // Emptied, whatever it was; another thread cannot have emptied it.
+            let _ = rustix::io::read(self.calls.as_fd(), &mut count);
+            return Ok(Woken::Called);
+        }
+        Ok(Woken::Process)
+    }
+}

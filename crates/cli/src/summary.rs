@@ -1,0 +1,259 @@
+//! The closing table of a run: per node, per topic, per chain. As data, as JSON, as text.
+//! It must not know how a run is carried out or where its figures come from.
+
+use crate::table::{Align, Table};
+use serde::Serialize;
+use std::fmt::Write;
+
+/// What a run did, from its start to its end.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Summary {
+    /// Name of the graph.
+    pub(crate) graph: String,
+    /// Why it ended, a phrase.
+    pub(crate) end: String,
+    /// Whether it ended as it should: no node failed, no process died.
+    pub(crate) ok: bool,
+    /// Seconds of real time between start and end.
+    pub(crate) real_s: f64,
+    /// Seconds of the run's own time where that is simulated.
+    pub(crate) simulated_s: Option<f64>,
+    /// Processes.
+    pub(crate) processes: Vec<ProcessRow>,
+    /// Nodes.
+    pub(crate) nodes: Vec<NodeRow>,
+    /// Topics.
+    pub(crate) topics: Vec<TopicRow>,
+    /// Measured spans.
+    pub(crate) chains: Vec<ChainRow>,
+    /// What went wrong or was noteworthy, sentences.
+    pub(crate) notes: Vec<String>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct ProcessRow {
+    pub(crate) name: String,
+    pub(crate) pid: u32,
+    pub(crate) end: String,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct NodeRow {
+    pub(crate) node: String,
+    pub(crate) process: String,
+    pub(crate) executions: u64,
+    /// Messages passed over because a join found no partner of the same stamp.
+    pub(crate) unmatched: u64,
+    #[serde(flatten)]
+    pub(crate) execute: Percentiles,
+}
+
+/// Of a distribution of times, nanoseconds. `None` when nothing was measured.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub(crate) struct Percentiles {
+    pub(crate) p50_ns: Option<u64>,
+    pub(crate) p99_ns: Option<u64>,
+    pub(crate) max_ns: Option<u64>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct TopicRow {
+    pub(crate) topic: String,
+    #[serde(rename = "type")]
+    pub(crate) message_type: String,
+    pub(crate) messages: u64,
+    pub(crate) bytes: u64,
+    pub(crate) copies: u64,
+    /// Messages published while nobody was connected.
+    pub(crate) unheard: u64,
+    pub(crate) losses: Losses,
+}
+
+/// Messages that a subscriber did not get, by cause.
+#[derive(Clone, Debug, Default, Serialize)]
+pub(crate) struct Losses {
+    /// A best-effort subscriber was slower than the ring is long.
+    pub(crate) lapped: u64,
+    /// A newer message took the place of one not yet taken (keep last).
+    pub(crate) keep_last: u64,
+    /// A reliable publisher gave up waiting.
+    pub(crate) timed_out: u64,
+    /// What a corrupt publisher had announced.
+    pub(crate) corrupt: u64,
+}
+
+impl Losses {
+    pub(crate) fn total(&self) -> u64 {
+        self.lapped + self.keep_last + self.timed_out + self.corrupt
+    }
+
+    fn causes(&self) -> String {
+        let causes = [
+            ("lapped", self.lapped),
+            ("keep last", self.keep_last),
+            ("timed out", self.timed_out),
+            ("corrupt", self.corrupt),
+        ];
+        let some = causes.iter().filter(|(_, count)| *count > 0);
+        some.map(|(name, count)| format!("{name} {count}")).collect::<Vec<_>>().join(", ")
+    }
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct ChainRow {
+    pub(crate) chain: String,
+    pub(crate) from: String,
+    pub(crate) to: String,
+    pub(crate) count: u64,
+    #[serde(flatten)]
+    pub(crate) time: Percentiles,
+}
+
+impl Summary {
+    /// The table as text, with a final line break.
+    pub(crate) fn text(&self) -> String {
+        let mut text = format!("{}: {}", self.graph, self.end);
+        match self.simulated_s {
+            Some(simulated_s) => writeln!(
+                text,
+                "; {simulated_s:.1} simulated seconds in {:.1} s ({:.1} x real time)",
+                self.real_s,
+                simulated_s / self.real_s.max(1e-9)
+            ),
+            None => writeln!(text, "; {:.1} s", self.real_s),
+        }
+        .expect("writing to a string does not fail");
+        for part in [self.node_table(), self.topic_table(), self.chain_table()] {
+            if !part.is_empty() {
+                text.push('\n');
+                text.push_str(&part);
+            }
+        }
+        for note in &self.notes {
+            text.push_str("\nnote: ");
+            text.push_str(note);
+        }
+        if !self.notes.is_empty() {
+            text.push('\n');
+        }
+        text
+    }
+
+    fn node_table(&self) -> String {
+        let mut table = Table::new(&[
+            ("node", Align::Left),
+            ("process", Align::Left),
+            ("executions", Align::Right),
+            ("unmatched", Align::Right),
+            ("p50", Align::Right),
+            ("p99", Align::Right),
+            ("max", Align::Right),
+        ]);
+        for row in &self.nodes {
+            let [p50, p99, max] = row.execute.texts();
+            let executions = row.executions.to_string();
+            let unmatched = row.unmatched.to_string();
+            let (node, process) = (row.node.clone(), row.process.clone());
+            table.row([node, process, executions, unmatched, p50, p99, max]);
+        }
+        table.text()
+    }
+
+    fn topic_table(&self) -> String {
+        let mut table = Table::new(&[
+            ("topic", Align::Left),
+            ("messages", Align::Right),
+            ("bytes", Align::Right),
+            ("copies", Align::Right),
+            ("lost", Align::Right),
+            ("by cause", Align::Left),
+        ]);
+        for row in &self.topics {
+            table.row([
+                row.topic.clone(),
+                row.messages.to_string(),
+                bytes(row.bytes),
+                row.copies.to_string(),
+                row.losses.total().to_string(),
+                row.losses.causes(),
+            ]);
+        }
+        table.text()
+    }
+
+    fn chain_table(&self) -> String {
+        let mut table = Table::new(&[
+            ("chain", Align::Left),
+            ("from", Align::Left),
+            ("to", Align::Left),
+            ("count", Align::Right),
+            ("p50", Align::Right),
+            ("p99", Align::Right),
+            ("max", Align::Right),
+        ]);
+        for row in &self.chains {
+            let [p50, p99, max] = row.time.texts();
+            let count = row.count.to_string();
+            table.row([row.chain.clone(), row.from.clone(), row.to.clone(), count, p50, p99, max]);
+        }
+        table.text()
+    }
+}
+
+impl Percentiles {
+    fn texts(&self) -> [String; 3] {
+        [self.p50_ns, self.p99_ns, self.max_ns]
+            .map(|time_ns| time_ns.map_or_else(|| "-".to_owned(), duration))
+    }
+}
+
+/// A time with three digits and a unit.
+pub(crate) fn duration(time_ns: u64) -> String {
+    let time = time_ns as f64;
+    match time_ns {
+        0..1_000 => format!("{time_ns} ns"),
+        1_000..1_000_000 => three_digits(time / 1e3, "us"),
+        1_000_000..1_000_000_000 => three_digits(time / 1e6, "ms"),
+        _ => three_digits(time / 1e9, "s"),
+    }
+}
+
+/// A number of bytes with three digits and a binary unit.
+pub(crate) fn bytes(count: u64) -> String {
+    const UNITS: [&str; 4] = ["KiB", "MiB", "GiB", "TiB"];
+    let mut value = count as f64;
+    let mut unit = None;
+    for candidate in UNITS {
+        if value < 1000.0 {
+            break;
+        }
+        value /= 1024.0;
+        unit = Some(candidate);
+    }
+    unit.map_or_else(|| format!("{count} B"), |unit| three_digits(value, unit))
+}
+
+fn three_digits(value: f64, unit: &str) -> String {
+    let decimals = if value < 10.0 { 2 } else { usize::from(value < 100.0) };
+    format!("{value:.decimals$} {unit}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_and_sizes_have_three_digits_and_a_unit() {
+        let times = [7, 1_234, 45_600, 789_000, 12_300_000, 61_000_000_000];
+        let texts = times.map(duration);
+        assert_eq!(texts, ["7 ns", "1.23 us", "45.6 us", "789 us", "12.3 ms", "61.0 s"]);
+        assert_eq!([0, 999, 1000, 1 << 20].map(bytes), ["0 B", "999 B", "0.98 KiB", "1.00 MiB"]);
+    }
+
+    #[test]
+    fn losses_name_only_the_causes_that_occurred() {
+        let losses = Losses { keep_last: 2, corrupt: 1, ..Losses::default() };
+        assert_eq!(losses.causes(), "keep last 2, corrupt 1");
+        assert_eq!(losses.total(), 3);
+    }
+}

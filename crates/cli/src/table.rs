@@ -1,0 +1,65 @@
+//! A table of aligned columns for a terminal. It must not know what the columns mean.
+
+/// On which side a column is flush.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Align {
+    Left,
+    Right,
+}
+
+/// Rows of texts under named columns.
+#[derive(Debug)]
+pub(crate) struct Table<const N: usize> {
+    columns: [(&'static str, Align); N],
+    rows: Vec<[String; N]>,
+}
+
+impl<const N: usize> Table<N> {
+    pub(crate) fn new(columns: &[(&'static str, Align); N]) -> Self {
+        Self { columns: *columns, rows: Vec::new() }
+    }
+
+    pub(crate) fn row(&mut self, row: [String; N]) {
+        self.rows.push(row);
+    }
+
+    /// Head and rows, each line ended; empty when there is no row.
+    pub(crate) fn text(&self) -> String {
+        if self.rows.is_empty() {
+            return String::new();
+        }
+        let head = self.columns.map(|(name, _)| name.to_owned());
+        let width = |i: usize| {
+            let cells = self.rows.iter().map(|row| row[i].chars().count());
+            cells.max().unwrap_or(0).max(head[i].chars().count())
+        };
+        let widths: [usize; N] = std::array::from_fn(width);
+        let mut text = String::new();
+        for row in std::iter::once(&head).chain(&self.rows) {
+            let cells =
+                (row.iter().zip(widths).zip(self.columns)).map(|((cell, width), (_, align))| {
+                    match align {
+                        Align::Left => format!("{cell:<width$}"),
+                        Align::Right => format!("{cell:>width$}"),
+                    }
+                });
+            text.push_str(cells.collect::<Vec<_>>().join("  ").trim_end());
+            text.push('\n');
+        }
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_are_as_wide_as_their_widest_cell() {
+        let mut table = Table::new(&[("topic", Align::Left), ("n", Align::Right)]);
+        assert_eq!(table.text(), "");
+        table.row(["/camera".into(), "12".into()]);
+        table.row(["/a".into(), "3".into()]);
+        assert_eq!(table.text(), "topic     n\n/camera  12\n/a        3\n");
+    }
+}

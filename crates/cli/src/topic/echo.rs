@@ -1,0 +1,183 @@
+//! `crossdock topic echo`: messages as JSON or as indented text.
+//!
+//! Messages on a ring are copied from outside and the publisher never knows; what was overtaken
+//! meanwhile is reported. The messages of a chain are in no ring: showing them takes a subscriber,
+//! which makes their publisher write them to its ring, and that is said.
+
+use super::{look, must_exist, open, print_json, publishers};
+use crate::arguments::WatchArguments;
+use crate::output;
+use anyhow::{Result, bail};
+use crossdock_comm::{
+    AnySubscriber, DoorbellOptions, Echo, ObserveError, Observer, Participant, ParticipantOptions,
+    Qos, SubscriberOptions,
+};
+use crossdock_msg::{Block, JsonOptions, Schema};
+use serde_json::{Value, json};
+use std::time::Duration;
+
+/// Values and bytes of an array that are shown, unless all are asked for.
+const ELEMENTS_MAX: usize = 16;
+
+/// Between two looks at rings on which nothing was new: short for a person, long for a processor.
+const LOOK_INTERVAL: Duration = Duration::from_millis(5);
+
+/// Looks without news until the processes are looked for again: about a second.
+const LOOKS_PER_REFRESH: u32 = 200;
+
+/// Messages that may wait for a subscribing echo.
+const DEPTH: usize = 16;
+
+/// What to show.
+pub(super) struct Wishes<'a> {
+    pub(super) topic: &'a str,
+    pub(super) count: Option<u64>,
+    pub(super) full: bool,
+    pub(super) json: bool,
+}
+
+impl Wishes<'_> {
+    fn show(&self, schema: &Schema, block: Block<'_>, stamp_ns: u64, seq: u64) -> Result<()> {
+        let options =
+            JsonOptions { elements_max: if self.full { usize::MAX } else { ELEMENTS_MAX } };
+        let message = schema.to_json_with(block, options)?;
+        if self.json {
+            return print_json(&json!({ "seq": seq, "stamp_ns": stamp_ns, "message": message }));
+        }
+        let mut text = String::new();
+        indent(&message, 0, &mut text);
+        output::print(&(text + "---\n"))
+    }
+
+    fn is_done(&self, shown: u64) -> bool {
+        self.count.is_some_and(|count| shown >= count)
+    }
+}
+
+/// Prints the messages of a topic until enough were shown or Ctrl-C.
+pub(super) fn echo(wishes: &Wishes<'_>, watch: &WatchArguments) -> Result<()> {
+    let mut observer = open(watch)?;
+    let snapshot = look(&mut observer)?;
+    must_exist(&snapshot, wishes.topic, watch.domain_id)?;
+    match attach(&mut observer, wishes.topic) {
+        Ok(echoes) if !echoes.is_empty() => from_rings(wishes, &mut observer, echoes),
+        Ok(_) => bail!("nobody publishes {} at the moment", wishes.topic),
+        Err(ObserveError::InsideChain { .. }) => {
+            eprintln!(
+                "note: {} stays inside a chain; this echo subscribes, so its publisher writes each \
+                 message to its ring until the echo ends",
+                wishes.topic
+            );
+            subscribing(wishes, watch)
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn attach(observer: &mut Observer, topic: &str) -> Result<Vec<Echo>, ObserveError> {
+    let snapshot = observer.snapshot()?;
+    let ports = publishers(&snapshot, topic);
+    ports.map(|(process, port)| observer.echo(process.name, port)).collect()
+}
+
+fn from_rings(wishes: &Wishes<'_>, observer: &mut Observer, mut echoes: Vec<Echo>) -> Result<()> {
+    let mut shown = 0;
+    let mut missed = 0;
+    let mut silent_looks = 0;
+    loop {
+        let mut news = false;
+        for echo in &mut echoes {
+            let schema = std::sync::Arc::clone(echo.schema());
+            if let Some(message) = echo.copy_next()? {
+                wishes.show(&schema, message.block, message.stamp_ns, message.seq)?;
+                news = true;
+                shown += 1;
+                if wishes.is_done(shown) {
+                    return Ok(());
+                }
+            }
+        }
+        let now_missed: u64 = echoes.iter().map(Echo::missed).sum();
+        if now_missed > missed {
+            eprintln!("note: {} messages came faster than they were shown", now_missed - missed);
+            missed = now_missed;
+        }
+        if news {
+            silent_looks = 0;
+            continue;
+        }
+        std::thread::sleep(LOOK_INTERVAL);
+        silent_looks += 1;
+        if silent_looks % LOOKS_PER_REFRESH == 0 {
+            let snapshot = look(observer)?;
+            if publishers(&snapshot, wishes.topic).next().is_none() {
+                eprintln!("note: the last publisher of {} has gone", wishes.topic);
+                return Ok(());
+            }
+        }
+    }
+}
+
+fn subscribing(wishes: &Wishes<'_>, watch: &WatchArguments) -> Result<()> {
+    let participant =
+        Participant::open(ParticipantOptions::new(watch.domain_id, "crossdock topic echo"))?;
+    let doorbell = participant.doorbell(DoorbellOptions { spin: Duration::ZERO })?;
+    let subscriber = participant.any_subscriber(SubscriberOptions {
+        node: "echo",
+        topic: wishes.topic,
+        qos: Qos::best_effort(DEPTH),
+        doorbell: Some(&doorbell),
+        group: None,
+    })?;
+    let mut shown = 0;
+    let mut lost = 0;
+    while !wishes.is_done(shown) {
+        match subscriber.take()? {
+            Some(sample) => {
+                wishes.show(sample.schema(), sample.block(), sample.stamp_ns(), sample.seq())?;
+                shown += 1;
+            }
+            None => wait(&subscriber, &doorbell),
+        }
+        if subscriber.lost() > lost {
+            eprintln!(
+                "note: {} messages came faster than they were shown",
+                subscriber.lost() - lost
+            );
+            lost = subscriber.lost();
+        }
+    }
+    Ok(())
+}
+
+/// Sleeps until the subscriber may have something.
+fn wait(subscriber: &AnySubscriber, doorbell: &crossdock_comm::Doorbell) {
+    doorbell.drain(|_| {});
+    let handle = subscriber.handle();
+    doorbell.sleep(None, || handle.arm());
+}
+
+/// A message as indented text, in the form in which `ros2 topic echo` shows it.
+fn indent(value: &Value, depth: usize, text: &mut String) {
+    let Value::Object(fields) = value else {
+        text.push_str(&format!("{}{value}\n", "  ".repeat(depth)));
+        return;
+    };
+    for (name, value) in fields {
+        let margin = "  ".repeat(depth);
+        match value {
+            Value::Object(inner) if !inner.is_empty() => {
+                text.push_str(&format!("{margin}{name}:\n"));
+                indent(value, depth + 1, text);
+            }
+            Value::Array(elements) if elements.iter().any(Value::is_object) => {
+                text.push_str(&format!("{margin}{name}:\n"));
+                for element in elements {
+                    text.push_str(&format!("{margin}-\n"));
+                    indent(element, depth + 1, text);
+                }
+            }
+            other => text.push_str(&format!("{margin}{name}: {other}\n")),
+        }
+    }
+}

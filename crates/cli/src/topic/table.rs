@@ -1,0 +1,193 @@
+//! `crossdock topic list` and `info`: what the boards say of topics and their ports.
+
+use super::{look, must_exist, open};
+use crate::arguments::WatchArguments;
+use crate::output;
+use crate::summary::bytes;
+use crate::table::{Align, Table};
+use anyhow::Result;
+use crossdock_comm::entities::{Carrier, counter};
+use crossdock_comm::{Durability, GraphSnapshot, PortSnapshot, Qos, Reliability};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+
+/// Ports of one topic, each with the name of its process.
+#[derive(Default)]
+struct Topic<'a> {
+    publishers: Vec<(&'a str, &'a PortSnapshot)>,
+    subscribers: Vec<(&'a str, &'a PortSnapshot)>,
+}
+
+impl Topic<'_> {
+    fn type_name(&self) -> &str {
+        let ports = self.publishers.iter().chain(&self.subscribers);
+        let mut names = ports.map(|(_, port)| port.type_name.as_str());
+        names.find(|name| !name.is_empty()).unwrap_or("")
+    }
+
+    fn published(&self, index: usize) -> u64 {
+        self.publishers.iter().map(|(_, port)| port.counters[index]).sum()
+    }
+}
+
+fn topics(snapshot: &GraphSnapshot) -> BTreeMap<&str, Topic<'_>> {
+    let mut topics: BTreeMap<&str, Topic<'_>> = BTreeMap::new();
+    for process in &snapshot.processes {
+        let name = process.process.as_str();
+        for port in &process.publishers {
+            topics.entry(&port.topic).or_default().publishers.push((name, port));
+        }
+        for port in &process.subscribers {
+            topics.entry(&port.topic).or_default().subscribers.push((name, port));
+        }
+    }
+    topics
+}
+
+/// Lists all topics of the domain.
+pub(super) fn list(watch: &WatchArguments) -> Result<()> {
+    let mut observer = open(watch)?;
+    let snapshot = look(&mut observer)?;
+    let topics = topics(&snapshot);
+    if watch.json {
+        let rows = topics.iter().map(|(name, topic)| {
+            json!({
+                "topic": name,
+                "type": topic.type_name(),
+                "publishers": topic.publishers.len(),
+                "subscribers": topic.subscribers.len(),
+                "messages": topic.published(counter::MESSAGES),
+                "bytes": topic.published(counter::BYTES),
+            })
+        });
+        let rows: Vec<Value> = rows.collect();
+        return output::print(&(serde_json::to_string_pretty(&rows)? + "\n"));
+    }
+    let mut table = Table::new(&[
+        ("topic", Align::Left),
+        ("type", Align::Left),
+        ("publishers", Align::Right),
+        ("subscribers", Align::Right),
+        ("messages", Align::Right),
+        ("bytes", Align::Right),
+    ]);
+    for (name, topic) in &topics {
+        table.row([
+            (*name).to_owned(),
+            topic.type_name().to_owned(),
+            topic.publishers.len().to_string(),
+            topic.subscribers.len().to_string(),
+            topic.published(counter::MESSAGES).to_string(),
+            bytes(topic.published(counter::BYTES)),
+        ]);
+    }
+    if topics.is_empty() {
+        eprintln!("no graph is running in domain {}", watch.domain_id);
+    }
+    output::print(&table.text())
+}
+
+/// Shows everything that is known of one topic.
+pub(super) fn info(name: &str, watch: &WatchArguments) -> Result<()> {
+    let mut observer = open(watch)?;
+    let snapshot = look(&mut observer)?;
+    must_exist(&snapshot, name, watch.domain_id)?;
+    let topics = topics(&snapshot);
+    let Some(topic) = topics.get(name) else { return Ok(()) };
+    let carried = carried(&snapshot, name);
+    if watch.json {
+        let ports = |ports: &[(&str, &PortSnapshot)]| -> Vec<Value> {
+            ports.iter().map(|(process, port)| port_json(process, port)).collect()
+        };
+        let value = json!({
+            "topic": name,
+            "type": topic.type_name(),
+            "publishers": ports(&topic.publishers),
+            "subscribers": ports(&topic.subscribers),
+            "connections": { "ring": carried.0, "in_thread": carried.1 },
+        });
+        return output::print(&(serde_json::to_string_pretty(&value)? + "\n"));
+    }
+    let mut table = Table::new(&[
+        ("port", Align::Left),
+        ("node", Align::Left),
+        ("process", Align::Left),
+        ("qos", Align::Left),
+        ("messages", Align::Right),
+        ("bytes", Align::Right),
+        ("copies", Align::Right),
+        ("lost", Align::Right),
+    ]);
+    for (kind, ports) in [("publisher", &topic.publishers), ("subscriber", &topic.subscribers)] {
+        for (process, port) in ports {
+            table.row([
+                kind.to_owned(),
+                port.node.clone(),
+                (*process).to_owned(),
+                qos(&port.qos),
+                port.counters[counter::MESSAGES].to_string(),
+                bytes(port.counters[counter::BYTES]),
+                port.counters[counter::COPIES].to_string(),
+                lost(port).to_string(),
+            ]);
+        }
+    }
+    let (ring, in_thread) = carried;
+    output::print(&format!(
+        "{name}: {}\n{ring} connections through the ring, {in_thread} inside a thread\n\n{}",
+        topic.type_name(),
+        table.text()
+    ))
+}
+
+/// Connections of a topic: through the ring, inside a thread.
+fn carried(snapshot: &GraphSnapshot, topic: &str) -> (usize, usize) {
+    let connections = snapshot.processes.iter().flat_map(|process| &process.connections);
+    let (ring, in_thread): (Vec<_>, Vec<_>) = connections
+        .filter(|connection| connection.topic == topic)
+        .partition(|connection| connection.detail.carrier == Carrier::Ring);
+    (ring.len(), in_thread.len())
+}
+
+fn lost(port: &PortSnapshot) -> u64 {
+    let causes = [
+        counter::LOST_LAPPED,
+        counter::LOST_KEEP_LAST,
+        counter::LOST_TIMEOUT,
+        counter::LOST_CORRUPT,
+    ];
+    causes.iter().map(|index| port.counters[*index]).sum()
+}
+
+fn qos(qos: &Qos) -> String {
+    let reliability = match qos.reliability {
+        Reliability::Reliable { .. } => "reliable",
+        Reliability::BestEffort => "best effort",
+    };
+    let durability = match qos.durability {
+        Durability::Volatile => "volatile",
+        Durability::TransientLocal => "transient local",
+    };
+    format!("{reliability}, depth {}, {durability}", qos.depth)
+}
+
+fn port_json(process: &str, port: &PortSnapshot) -> Value {
+    let count = |index: usize| port.counters[index];
+    json!({
+        "node": port.node,
+        "process": process,
+        "type": port.type_name,
+        "qos": qos(&port.qos),
+        "messages": count(counter::MESSAGES),
+        "bytes": count(counter::BYTES),
+        "copies": count(counter::COPIES),
+        "lost": {
+            "lapped": count(counter::LOST_LAPPED),
+            "keep_last": count(counter::LOST_KEEP_LAST),
+            "timed_out": count(counter::LOST_TIMEOUT),
+            "corrupt": count(counter::LOST_CORRUPT),
+        },
+        "unheard": count(counter::LOST_UNMATCHED),
+        "skipped": count(counter::SKIPPED),
+    })
+}

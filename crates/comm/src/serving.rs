@@ -1,0 +1,265 @@
+//! The publishing side of pairs: peers and this process attach subscribers to our rings, get
+//! segments, and let go.
+//!
+//! Everything here runs under the participant's lock; what a peer says was decoded, but not
+//! believed. This file must not know sockets, nor what the subscribing side does (`matching`).
+
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use crossdock_shm::{
+    Attached, PeerBells, PeerConfig, PeerConns, PeerPair, RingControl, SegmentFd, WakeTarget,
+};
+
+use crate::core::{Core, State};
+use crate::event::conflict;
+use crate::frame::{Frame, PortInfo};
+use crate::geometry::{Places, RingShape};
+use crate::matching::{self, LOCAL, port_label};
+
+/// Pairs in which we publish to one process.
+const PAIRS_MAX: usize = 16_384;
+
+/// A pair in which this process publishes.
+pub(crate) struct Outgoing {
+    publisher: u64,
+    control: Arc<RingControl>,
+    /// Number at the ring.
+    peer: u32,
+    /// Segments that were sent.
+    segments: u32,
+}
+
+/// What a subscribing process shares with us.
+#[derive(Clone)]
+pub(crate) struct Theirs {
+    conns: PeerConns,
+    bells: PeerBells,
+    pair: PeerPair,
+}
+
+impl Theirs {
+    /// Maps what came with a `Memory` frame.
+    pub(crate) fn open(
+        label: &str,
+        [conns, bells, pair]: [BorrowedFd<'_>; 3],
+    ) -> Result<Theirs, String> {
+        let text = |error: crossdock_shm::OpenMemoryError| error.to_string();
+        Ok(Theirs {
+            conns: PeerConns::open(label, conns).map_err(text)?,
+            bells: PeerBells::open(label, bells).map_err(text)?,
+            pair: PeerPair::open(label, pair).map_err(text)?,
+        })
+    }
+}
+
+/// The tables of a peer that wants to subscribe.
+pub(crate) fn received_memory(
+    state: &mut State,
+    token: u64,
+    fds: &[OwnedFd],
+) -> Result<(), String> {
+    let Some(peer) = state.peers.get_mut(&token) else { return Ok(()) };
+    let [conns, bells, pair] = fds else { return Err("its memory is incomplete".to_string()) };
+    if peer.tables.theirs.is_some() {
+        return Err("it sent its memory twice".to_string());
+    }
+    let fds = [conns.as_fd(), bells.as_fd(), pair.as_fd()];
+    peer.tables.theirs = Some(Theirs::open(&peer.link.peer().to_string(), fds)?);
+    Ok(())
+}
+
+/// A peer's subscriber wants to be connected to a publisher of ours.
+pub(crate) fn subscribe_requested(
+    state: &mut State,
+    token: u64,
+    pair: u32,
+    publisher: u64,
+    subscriber: &PortInfo,
+    geometry: &[u8],
+) -> Result<(), String> {
+    if state.outgoing.contains_key(&(token, pair)) {
+        return Err(format!("it asked for pair {pair} twice"));
+    }
+    if state.outgoing.range((token, 0)..=(token, u32::MAX)).count() >= PAIRS_MAX {
+        return Err(format!("it asked for more than {PAIRS_MAX} pairs"));
+    }
+    let places = Places::decode(geometry).ok_or("its places are not legal")?;
+    let Some(peer) = state.peers.get(&token) else { return Ok(()) };
+    let label = port_label(subscriber, &peer.link.peer().to_string());
+    let theirs = peer.tables.theirs.clone().ok_or("it subscribed before it sent its memory")?;
+    let reply = attach(state, (token, pair), publisher, subscriber, label, (theirs, &places));
+    match reply {
+        Ok(parts) => {
+            let fds: Vec<_> = parts.fds.iter().map(AsFd::as_fd).collect();
+            if let Some(peer) = state.peers.get_mut(&token) {
+                peer.link.send(&Frame::Accept { pair, geometry: parts.shape.encode() }, &fds);
+            }
+        }
+        Err(reason) => state.send(token, &Frame::Refuse { pair, reason }),
+    }
+    Ok(())
+}
+
+/// A ring's descriptors and its shape, as a subscriber or an observer gets them.
+pub(crate) struct RingParts {
+    pub(crate) shape: RingShape,
+    pub(crate) fds: Vec<OwnedFd>,
+}
+
+/// The ring and its first segments, at most `segments` of them.
+pub(crate) fn ring_parts(control: &RingControl, attached: Attached) -> std::io::Result<RingParts> {
+    let mut fds = vec![control.ring_fd().try_clone_to_owned()?];
+    let mut sizes = Vec::new();
+    for segment in control.segments()?.into_iter().take(attached.segments as usize) {
+        sizes.push(segment.bytes);
+        fds.push(segment.fd);
+    }
+    let shape = RingShape { geometry: control.geometry(), attached, segments: sizes };
+    Ok(RingParts { shape, fds })
+}
+
+/// Attaches a subscriber to a publisher of ours.
+pub(crate) fn attach(
+    state: &mut State,
+    key: (u64, u32),
+    publisher: u64,
+    subscriber: &PortInfo,
+    label: String,
+    (theirs, places): (Theirs, &Places),
+) -> Result<RingParts, String> {
+    let known = state.publishers.get(&publisher).ok_or("the publisher is gone")?;
+    if known.info.topic != subscriber.topic {
+        return Err(format!("port {publisher} publishes `{}`", known.info.topic));
+    }
+    if let Some(reason) = conflict(&known.info, subscriber) {
+        return Err(reason);
+    }
+    let control = Arc::clone(&known.control);
+    let Theirs { conns, bells, pair } = theirs;
+    let wake = places.wake.map(|wake| WakeTarget {
+        pair,
+        bells,
+        armed_line: wake.armed_line,
+        armed_bit: wake.armed_bit,
+        ready_line: wake.ready_line,
+        input: wake.input,
+        bell: wake.bell,
+    });
+    let config = PeerConfig {
+        label,
+        conns,
+        conn: places.conn,
+        depth: subscriber.qos.depth,
+        reliable: subscriber.qos.is_reliable(),
+        history: places.history as usize,
+        wake,
+    };
+    let attached = control.attach(config).map_err(|error| error.to_string())?;
+    let parts = match ring_parts(&control, attached) {
+        Ok(parts) => parts,
+        Err(error) => {
+            control.detach(attached.peer);
+            return Err(format!("no file descriptor is free to pass the ring on: {error}"));
+        }
+    };
+    let segments = attached.segments;
+    let pair = Outgoing { publisher, control, peer: attached.peer, segments };
+    state.outgoing.insert(key, pair);
+    state.changes += 1;
+    Ok(parts)
+}
+
+/// Sends further segments of our publishers' memory to peers that do not have them.
+pub(crate) fn send_segments(core: &Core, state: &mut State) {
+    if !core.new_segments.swap(false, Ordering::AcqRel) {
+        return;
+    }
+    let mut wanted = Vec::new();
+    for (key, pair) in &mut state.outgoing {
+        let (peer, sent) = (pair.peer, pair.segments);
+        let missing = pair.control.unacknowledged().into_iter();
+        for (_, segment) in missing.filter(|(of, segment)| *of == peer && *segment > sent) {
+            pair.segments = segment;
+            wanted.push((*key, Arc::clone(&pair.control), segment));
+        }
+    }
+    for ((token, pair), control, segment) in wanted {
+        match control.segment(segment) {
+            Ok(Some(part)) => send_segment(state, token, pair, &control, &part),
+            Ok(None) => {}
+            Err(error) => state.trouble(format!(
+                "{}: no file descriptor is free to pass new memory on: {error}",
+                control.label()
+            )),
+        }
+    }
+}
+
+fn send_segment(state: &mut State, token: u64, pair: u32, control: &RingControl, part: &SegmentFd) {
+    let SegmentFd { index, bytes, fd } = part;
+    if let Some(peer) = state.peers.get_mut(&token) {
+        let frame = Frame::Segment { pair, segment: *index, bytes: *bytes };
+        return peer.link.send(&frame, &[fd.as_fd()]);
+    }
+    // Inside this process.
+    let Some(subscriber) = matching::live_control(state, pair) else { return };
+    match subscriber.add_segment(*index, *bytes, fd.as_fd()) {
+        Ok(()) => {
+            if let Some(outgoing) = state.outgoing.get(&(LOCAL, pair)) {
+                control.acknowledge(outgoing.peer, *index);
+            }
+        }
+        Err(error) => state.trouble(error.to_string()),
+    }
+}
+
+/// A peer has mapped a segment.
+pub(crate) fn segment_mapped(
+    state: &State,
+    token: u64,
+    pair: u32,
+    segment: u32,
+) -> Result<(), String> {
+    let Some(pair) = state.outgoing.get(&(token, pair)) else {
+        return Err(format!("it mapped a segment of pair {pair}, which does not exist"));
+    };
+    if segment > pair.segments {
+        return Err(format!("it mapped segment {segment}, which it was not sent"));
+    }
+    pair.control.acknowledge(pair.peer, segment);
+    Ok(())
+}
+
+/// Ends a pair in which we publish; false when there is none.
+pub(crate) fn detach(state: &mut State, key: (u64, u32)) -> bool {
+    let Some(pair) = state.outgoing.remove(&key) else { return false };
+    pair.control.detach(pair.peer);
+    state.changes += 1;
+    true
+}
+
+/// A peer's subscriber does not use a publisher of ours any more.
+pub(crate) fn release_requested(state: &mut State, token: u64, pair: u32) -> Result<(), String> {
+    if !detach(state, (token, pair)) {
+        return Err(format!("it released pair {pair}, which does not exist"));
+    }
+    state.send(token, &Frame::Released { pair });
+    Ok(())
+}
+
+/// Pairs in which we publish on a topic.
+pub(crate) fn pairs_of_topic(state: &State, topic: &str) -> usize {
+    let of_topic = state.outgoing.values().filter(|pair| {
+        state.publishers.get(&pair.publisher).is_some_and(|known| known.info.topic == topic)
+    });
+    of_topic.count()
+}
+
+/// A process is gone: none of its subscribers holds us up any more.
+pub(crate) fn peer_gone(state: &mut State, token: u64) {
+    let keys: Vec<_> =
+        state.outgoing.range((token, 0)..=(token, u32::MAX)).map(|(key, _)| *key).collect();
+    keys.into_iter().for_each(|key| _ = detach(state, key));
+}

@@ -1,0 +1,519 @@
+//! A bag that is opened for reading: its files, its topics, what is odd about it.
+//!
+//! This module must not decide how messages are ordered or used.
+
+use crate::damage::{Damage, DamageKind, Damages};
+use crate::file_index::{ChannelRecord, FileIndex, SchemaRecord};
+use crate::folder::{self, BagFiles};
+use crate::messages::Messages;
+use crate::qos::{OfferedQos, parse_profiles};
+use crossdock_msg::{Schema, SchemaError};
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Limits of a reader.
+#[derive(Debug, Clone, Copy)]
+pub struct ReaderOptions {
+    /// Largest chunk (decompressed) or message in bytes that is read; larger ones are damage.
+    pub record_bytes_max: u64,
+    /// Bytes of decompressed chunks held at a time in order to bring chunks that overlap in time
+    /// into log-time order; beyond it messages come in the order of their chunks.
+    pub order_bytes_max: u64,
+}
+
+impl Default for ReaderOptions {
+    /// 256 MiB each: a chunk holds about 1 MiB, or one message if that is larger.
+    fn default() -> Self {
+        Self { record_bytes_max: 256 << 20, order_bytes_max: 256 << 20 }
+    }
+}
+
+/// Why a bag cannot be opened.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum OpenBagError {
+    /// There is nothing at the path.
+    #[error("{} does not exist; give an .mcap file or a rosbag2 folder", path.display())]
+    NotFound {
+        /// The path that was given.
+        path: PathBuf,
+    },
+    /// The folder holds no bag.
+    #[error(
+        "{} holds neither metadata.yaml nor .mcap files; give an .mcap file or a rosbag2 folder",
+        path.display()
+    )]
+    NoBag {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// None of the files that metadata.yaml names is there.
+    #[error(
+        "{} is missing, and so are all other files that metadata.yaml names; put them beside it",
+        path.display()
+    )]
+    FilesMissing {
+        /// The first of the files.
+        path: PathBuf,
+    },
+    /// The file has no content.
+    #[error("{} is empty; nothing was recorded into it", path.display())]
+    Empty {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The bag is stored in SQLite.
+    #[error(
+        "{} is stored in SQLite (.db3), which a later release will read; this one reads MCAP: \
+         convert it with `ros2 bag convert` or `rosbags-convert --dst-storage mcap`",
+        path.display()
+    )]
+    Sqlite {
+        /// The file or folder.
+        path: PathBuf,
+    },
+    /// The bag is a ROS 1 bag.
+    #[error(
+        "{} is a ROS 1 bag; convert it to a ROS 2 bag with `rosbags-convert --dst-storage mcap`",
+        path.display()
+    )]
+    Ros1 {
+        /// The file.
+        path: PathBuf,
+    },
+    /// rosbag2 compressed the bag from outside.
+    #[error(
+        "{} is compressed as a whole ({mode} mode, format `{format}`), which is not read; \
+         decompress it with `ros2 bag convert` (or `zstd -d` for whole files) and open the result",
+        path.display()
+    )]
+    OuterCompression {
+        /// The file or folder.
+        path: PathBuf,
+        /// rosbag2's compression mode.
+        mode: String,
+        /// rosbag2's compression format.
+        format: String,
+    },
+    /// The file is something else.
+    #[error(
+        "{} is not an MCAP file: it does not start with the MCAP magic; give an .mcap file or a \
+         rosbag2 folder",
+        path.display()
+    )]
+    Foreign {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The operating system refused.
+    #[error("{} cannot be read: {source}", path.display())]
+    Io {
+        /// The file or folder.
+        path: PathBuf,
+        /// The operating system's error.
+        source: io::Error,
+    },
+}
+
+/// Why the contents of a bag were not delivered completely.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ReadError {
+    /// Parts of the bag could not be read; everything else was delivered before this error.
+    #[error(
+        "{first} ({count} damaged place{plural} in all); the {delivered} messages outside of it \
+         were read; `mcap recover` writes them into a sound file",
+        plural = if *count == 1 { "" } else { "s" }
+    )]
+    Damaged {
+        /// The first damaged place that was found.
+        first: Damage,
+        /// How many damaged places were found.
+        count: u64,
+        /// Messages that were delivered.
+        delivered: u64,
+    },
+}
+
+/// What keeps a topic, or its definition, from being used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum TopicProblem {
+    /// Messages are not in CDR; they are not delivered.
+    #[error(
+        "its messages are encoded as `{0}`; only `cdr` is read, so they are skipped: convert the \
+         bag, for example with `rosbags-convert`"
+    )]
+    MessageEncoding(String),
+    /// The same topic name was recorded with another type before; messages are not delivered.
+    #[error(
+        "its messages have the type {found} here and {first} elsewhere in the bag; those with \
+         {first} are read, the others skipped"
+    )]
+    Conflict {
+        /// The type that counts.
+        first: String,
+        /// The type of this entry.
+        found: String,
+    },
+    /// The definition is not in the ros2msg form.
+    #[error(
+        "its definition is written in `{0}`; only `ros2msg` is understood, so the type must be \
+         known from elsewhere"
+    )]
+    SchemaEncoding(String),
+    /// There is no definition.
+    #[error("the bag holds no definition of its type, which must be known from elsewhere")]
+    NoDefinition,
+    /// The definition is not text.
+    #[error("the definition of its type is not UTF-8 text, so the type must be known otherwise")]
+    DefinitionText,
+    /// The type name is not one of ROS 2.
+    #[error("`{0}` is not a ROS 2 type name like `std_msgs/msg/String`")]
+    TypeName(String),
+}
+
+/// One topic of a bag.
+///
+/// Plain data.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BagTopic {
+    /// Topic name as recorded.
+    pub name: String,
+    /// Type name; `package/Name` as recorded by old tools is completed to `package/msg/Name`.
+    pub type_name: String,
+    /// Definition of the type with all types that it uses, in the ros2msg form.
+    pub definition: Option<String>,
+    /// RIHS01 hash of the type as recorded.
+    pub type_hash: Option<String>,
+    /// QoS profiles that the publishers offered; empty when not recorded.
+    pub qos: Vec<OfferedQos>,
+    /// What keeps the topic or its definition from being used.
+    pub problems: Vec<TopicProblem>,
+}
+
+/// Why a topic's messages cannot be understood.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum TopicSchemaError {
+    /// Its messages are not delivered at all.
+    #[error("topic {topic} cannot be used: {problem}")]
+    NotDelivered {
+        /// The topic.
+        topic: String,
+        /// Why not.
+        problem: TopicProblem,
+    },
+    /// Its type cannot be made from the definition in the bag.
+    #[error("topic {topic} cannot be used: its type {type_name} is not understood: {source}")]
+    Definition {
+        /// The topic.
+        topic: String,
+        /// The type.
+        type_name: String,
+        /// What is wrong.
+        source: Box<SchemaError>,
+    },
+    /// The bag holds no usable definition, and the type is not known either.
+    #[error("topic {topic} cannot be used: {problem}; {source}")]
+    NotKnown {
+        /// The topic.
+        topic: String,
+        /// What is wrong with the definition.
+        problem: TopicProblem,
+        /// Why the type is not known.
+        source: Box<SchemaError>,
+    },
+}
+
+impl BagTopic {
+    /// Makes the type of the topic's messages: from the definition in the bag, or, where the bag
+    /// holds none, from the definitions that are shipped with this system.
+    ///
+    /// Allocates.
+    ///
+    /// # Errors
+    /// When the messages are not delivered, or their type cannot be understood.
+    pub fn schema(&self) -> Result<Schema, TopicSchemaError> {
+        let topic = || self.name.clone();
+        if let (false, Some(problem)) = (self.is_delivered(), self.problems.first()) {
+            let problem = problem.clone();
+            return Err(TopicSchemaError::NotDelivered { topic: topic(), problem });
+        }
+        match &self.definition {
+            Some(text) => Schema::parse(&self.type_name, text).map_err(|source| {
+                let (type_name, source) = (self.type_name.clone(), Box::new(source));
+                TopicSchemaError::Definition { topic: topic(), type_name, source }
+            }),
+            None => Schema::shipped(&self.type_name).map_err(|source| {
+                let problem = self.problems.first().cloned().unwrap_or(TopicProblem::NoDefinition);
+                TopicSchemaError::NotKnown { topic: topic(), problem, source: Box::new(source) }
+            }),
+        }
+    }
+
+    /// Whether the topic's messages are delivered as CDR bytes.
+    pub fn is_delivered(&self) -> bool {
+        !self.problems.iter().any(|problem| {
+            matches!(problem, TopicProblem::MessageEncoding(_) | TopicProblem::Conflict { .. })
+        })
+    }
+}
+
+/// One file of an opened bag and what its channels mean.
+#[derive(Debug)]
+pub(crate) struct BagFile {
+    pub(crate) index: FileIndex,
+    /// Topic of each channel.
+    pub(crate) topics: BTreeMap<u16, usize>,
+}
+
+/// Everything that readers of one bag share.
+#[derive(Debug)]
+pub(crate) struct Bag {
+    pub(crate) files: Vec<BagFile>,
+    pub(crate) topics: Vec<BagTopic>,
+    pub(crate) damages: Damages,
+    pub(crate) options: ReaderOptions,
+}
+
+/// A bag opened for reading: an .mcap file or a rosbag2 folder.
+///
+/// The messages are read from the files as they are asked for, see [`BagReader::messages`]; the
+/// reader itself holds only the index. Opening allocates and blocks on the file system: a finished
+/// bag is opened by its summary, an interrupted one is read through once. `Send` and `Sync`.
+///
+/// ```no_run
+/// let reader = crossdock_record::BagReader::open("drive.mcap")?;
+/// for topic in reader.topics() {
+///     assert!(topic.name.starts_with('/'));
+/// }
+/// let mut messages = reader.messages();
+/// while let Some(message) = messages.next_message() {
+///     let message = message?;
+///     let cdr: &[u8] = message.data;
+///     assert!(cdr.len() >= 4);
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct BagReader {
+    bag: Arc<Bag>,
+    remarks: Vec<String>,
+}
+
+impl BagReader {
+    /// Opens the .mcap file or rosbag2 folder at `path` with the default limits.
+    ///
+    /// # Errors
+    /// When nothing of the bag can be read, with what to do instead. Damage inside the bag is no
+    /// error here: see [`BagReader::damage`].
+    pub fn open(path: impl AsRef<Path>) -> Result<BagReader, OpenBagError> {
+        Self::open_with(path, ReaderOptions::default())
+    }
+
+    /// Opens the .mcap file or rosbag2 folder at `path`.
+    ///
+    /// # Errors
+    /// As [`BagReader::open`].
+    pub fn open_with(
+        path: impl AsRef<Path>,
+        options: ReaderOptions,
+    ) -> Result<BagReader, OpenBagError> {
+        let BagFiles { paths, topics: metadata_topics, mut remarks } = folder::find(path.as_ref())?;
+        let mut bag =
+            Bag { files: Vec::new(), topics: Vec::new(), damages: Damages::default(), options };
+        let mut missing = None;
+        let mut known = KnownTopics::default();
+        for path in paths {
+            if let Some(index) = index_file(&path, &options)? {
+                bag.add_file(index, &mut known, &mut remarks);
+            } else {
+                let damage = Damage { path, offset: 0, kind: DamageKind::MissingFile };
+                bag.damages.add(damage.clone());
+                missing.get_or_insert(damage.path);
+            }
+        }
+        if let (true, Some(path)) = (bag.files.is_empty(), missing) {
+            return Err(OpenBagError::FilesMissing { path });
+        }
+        for known in metadata_topics {
+            for topic in bag.topics.iter_mut().filter(|topic| topic.name == known.name) {
+                if topic.qos.is_empty() {
+                    topic.qos.clone_from(&known.qos);
+                }
+                if topic.type_hash.is_none() {
+                    topic.type_hash.clone_from(&known.type_hash);
+                }
+            }
+        }
+        Ok(BagReader { bag: Arc::new(bag), remarks })
+    }
+
+    /// The topics, in the order of their first appearance in the files.
+    pub fn topics(&self) -> &[BagTopic] {
+        &self.bag.topics
+    }
+
+    /// Oddities that do not prevent reading, as sentences for the user.
+    pub fn remarks(&self) -> &[String] {
+        &self.remarks
+    }
+
+    /// The first damaged place that opening found; reading reports it again at its end.
+    pub fn damage(&self) -> Option<&Damage> {
+        self.bag.damages.first.as_ref()
+    }
+
+    /// How many messages the bag says that it holds, for progress; do not rely on it.
+    pub fn message_count(&self) -> u64 {
+        self.bag.files.iter().fold(0, |sum: u64, file| sum.saturating_add(file.index.message_count))
+    }
+
+    /// Starts reading the messages from the beginning of the bag.
+    ///
+    /// Allocates; may be called again, each reading is independent. Blocks only later, when
+    /// messages are asked for.
+    pub fn messages(&self) -> Messages {
+        Messages::new(Arc::clone(&self.bag))
+    }
+}
+
+/// Opens and indexes one file; `None` when it is not there.
+fn index_file(path: &Path, options: &ReaderOptions) -> Result<Option<FileIndex>, OpenBagError> {
+    let mut file = match folder::open_regular(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(source) => return Err(OpenBagError::Io { path: path.to_owned(), source }),
+    };
+    folder::check_magic(path, &mut file)?;
+    FileIndex::build(path, &file, options).map(Some)
+}
+
+impl Bag {
+    /// Adds a file and gives its channels their topics.
+    fn add_file(&mut self, index: FileIndex, known: &mut KnownTopics, remarks: &mut Vec<String>) {
+        self.damages.merge(&index.damages);
+        let mut topics = BTreeMap::new();
+        for (id, channel) in &index.channels {
+            let topic = topic_of(channel, index.schemas.get(&channel.schema), remarks);
+            topics.insert(*id, self.add_topic(topic, known));
+        }
+        self.files.push(BagFile { index, topics });
+    }
+
+    /// Finds the topic among the known ones or adds it.
+    fn add_topic(&mut self, mut topic: BagTopic, known: &mut KnownTopics) -> usize {
+        let key = (topic.name.clone(), topic.type_name.clone());
+        let entries = known.by_type.entry(key).or_default();
+        let same = entries.iter().copied().find(|place| {
+            let entry = &self.topics[*place];
+            entry.definition == topic.definition
+                && !matches!(entry.problems.first(), Some(TopicProblem::MessageEncoding(_)))
+                && topic.is_delivered()
+        });
+        if let Some(place) = same {
+            let entry = &mut self.topics[place];
+            for qos in topic.qos {
+                if !entry.qos.contains(&qos) && entry.qos.len() < PROFILES_MAX {
+                    entry.qos.push(qos);
+                }
+            }
+            return place;
+        }
+        let place = self.topics.len();
+        entries.push(place);
+        if topic.is_delivered() {
+            let first = *known.delivered.entry(topic.name.clone()).or_insert(place);
+            if first != place {
+                topic.problems.push(TopicProblem::Conflict {
+                    first: self.topics[first].type_name.clone(),
+                    found: topic.type_name.clone(),
+                });
+            }
+        }
+        self.topics.push(topic);
+        place
+    }
+}
+
+/// Finds topics by name and type while a bag is opened.
+#[derive(Default)]
+struct KnownTopics {
+    by_type: BTreeMap<(String, String), Vec<usize>>,
+    /// The topic that counts for each name.
+    delivered: BTreeMap<String, usize>,
+}
+
+/// Profiles kept of one topic: one for each publisher that a sound recording has seen.
+const PROFILES_MAX: usize = 256;
+
+/// Describes the topic of one channel.
+fn topic_of(
+    channel: &ChannelRecord,
+    schema: Option<&SchemaRecord>,
+    remarks: &mut Vec<String>,
+) -> BagTopic {
+    let mut problems = Vec::new();
+    if channel.encoding != "cdr" {
+        problems.push(TopicProblem::MessageEncoding(channel.encoding.clone()));
+    }
+    let definition = match schema {
+        Some(schema) if schema.encoding == "ros2msg" => match std::str::from_utf8(&schema.text) {
+            Ok(text) => Ok(text.to_owned()),
+            Err(_) => Err(TopicProblem::DefinitionText),
+        },
+        Some(schema) if !schema.encoding.is_empty() => {
+            Err(TopicProblem::SchemaEncoding(schema.encoding.clone()))
+        }
+        _ => Err(TopicProblem::NoDefinition),
+    };
+    let definition = definition.map_err(|problem| problems.push(problem)).ok();
+    let recorded_type = schema.map_or("", |schema| schema.name.as_str());
+    let type_name = complete_type_name(recorded_type).unwrap_or_else(|| {
+        problems.push(TopicProblem::TypeName(recorded_type.to_owned()));
+        recorded_type.to_owned()
+    });
+    let text = |key: &str| channel.metadata.get(key).map_or("", String::as_str);
+    let qos = parse_profiles(text("offered_qos_profiles")).unwrap_or_else(|error| {
+        remarks.push(format!("the QoS of topic {} cannot be read: {}", channel.topic, error.0));
+        Vec::new()
+    });
+    let type_hash = Some(text("topic_type_hash").to_owned()).filter(|hash| !hash.is_empty());
+    let name = channel.topic.clone();
+    BagTopic { name, type_name, definition, type_hash, qos, problems }
+}
+
+/// `package/Name` becomes `package/msg/Name`; `None` for what is no ROS 2 type name.
+fn complete_type_name(name: &str) -> Option<String> {
+    let is_word = |word: &&str| {
+        !word.is_empty()
+            && word.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+            && !word.starts_with(|c: char| c.is_ascii_digit())
+    };
+    let words: Vec<&str> = name.split('/').collect();
+    match words[..] {
+        _ if !words.iter().all(is_word) => None,
+        [package, name] => Some(format!("{package}/msg/{name}")),
+        [_, "msg" | "srv" | "action", _] => Some(name.to_owned()),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn type_names_are_completed_and_foreign_ones_refused() {
+        let complete = |name| complete_type_name(name);
+        assert_eq!(complete("std_msgs/String").unwrap(), "std_msgs/msg/String");
+        assert_eq!(complete("std_msgs/msg/String").unwrap(), "std_msgs/msg/String");
+        assert_eq!(complete("a/srv/B_Event").unwrap(), "a/srv/B_Event");
+        for foreign in ["", "String", "foxglove.Log", "a//B", "a/b/c/d", "a/9b", "a/dds/B"] {
+            assert_eq!(complete(foreign), None, "{foreign}");
+        }
+    }
+}

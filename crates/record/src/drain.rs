@@ -1,0 +1,81 @@
+//! Waits until a graph has worked off everything that was published, for playing at maximum rate.
+//!
+//! This module must not know what was published.
+
+use crossdock_comm::entities::{Triggering, counter};
+use crossdock_comm::{
+    GraphSnapshot, ObserveError, Observer, ObserverOptions, ProcessSnapshot, Quiescence,
+};
+use std::time::Duration;
+
+/// How long is waited before commands are looked at again.
+const SLICE: Duration = Duration::from_millis(200);
+
+/// Watches the processes of a graph.
+pub(crate) struct Drain {
+    quiescence: Quiescence,
+    observer: ObserverOptions,
+    pub(crate) timeout: Duration,
+}
+
+impl Drain {
+    pub(crate) fn open(
+        observer: ObserverOptions,
+        timeout: Duration,
+    ) -> Result<Drain, Box<ObserveError>> {
+        let quiescence = Quiescence::open(observer.clone())?;
+        Ok(Drain { quiescence, observer, timeout })
+    }
+
+    /// Looks for processes that came since.
+    pub(crate) fn refresh(&mut self) -> Result<(), Box<ObserveError>> {
+        // Processes that cannot be watched have nothing to do with the graph.
+        self.quiescence.refresh()?;
+        Ok(())
+    }
+
+    /// Waits a bounded time; true when nothing is left to do.
+    pub(crate) fn wait_slice(&mut self) -> bool {
+        self.quiescence.wait(SLICE.min(self.timeout))
+    }
+
+    /// Who has not finished, as a sentence fragment for people.
+    pub(crate) fn who_waits(&self) -> String {
+        let snapshot = Observer::open(self.observer.clone()).and_then(|mut o| o.snapshot());
+        match snapshot {
+            Ok(graph) => unfinished(&graph)
+                .unwrap_or_else(|| "messages keep coming although none are played".to_owned()),
+            Err(error) => format!("and who still works cannot be seen: {error}"),
+        }
+    }
+}
+
+/// The first subscriber that is behind or still at work.
+fn unfinished(graph: &GraphSnapshot) -> Option<String> {
+    graph.processes.iter().find_map(|process| unfinished_in(process, graph))
+}
+
+fn unfinished_in(process: &ProcessSnapshot, graph: &GraphSnapshot) -> Option<String> {
+    process.connections.iter().find_map(|connection| {
+        let detail = &connection.detail;
+        if detail.triggering == Triggering::No {
+            return None;
+        }
+        let port = process.subscribers.iter().find(|port| port.port == detail.subscriber)?;
+        let who = format!("node `{}` in process `{}`", port.node, process.process);
+        let publishing =
+            graph.processes.iter().find(|other| other.name == detail.publisher_process);
+        let publisher = publishing.and_then(|other| {
+            other.publishers.iter().find(|publisher| publisher.port == detail.publisher)
+        });
+        let published = publisher.map_or(0, |publisher| publisher.counters[counter::MESSAGES]);
+        if connection.position < published {
+            let waiting = published - connection.position;
+            return Some(format!("{who} has not taken {waiting} messages of {}", port.topic));
+        }
+        let (taken, processed) =
+            (port.counters[counter::MESSAGES], port.counters[counter::PROCESSED]);
+        (taken != processed)
+            .then(|| format!("{who} is still at work on a message of {}", port.topic))
+    })
+}

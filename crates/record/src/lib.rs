@@ -1,0 +1,49 @@
+//! Reads and writes rosbag2 bags in MCAP files.
+//!
+//! [`BagReader`] opens an .mcap file or a rosbag2 folder, also truncated or damaged ones, and gives
+//! its messages in log-time order; [`BagWriter`] writes bags that other tools open, and that stay
+//! readable when the process is killed or the disk is full. Messages are CDR bytes there.
+//! [`Player`] publishes a bag's messages on topics, [`Recorder`] writes topics into a bag; both
+//! convert between CDR and the flat layout, which is the one copy that they make.
+
+#![forbid(unsafe_code)]
+
+mod bag;
+mod chunk;
+mod damage;
+mod drain;
+mod ending;
+mod fields;
+mod file_index;
+mod folder;
+mod messages;
+mod metadata;
+mod pace;
+mod player;
+mod player_thread;
+mod qos;
+mod recorder;
+mod recorder_thread;
+mod reserve;
+mod writer;
+mod yaml;
+
+pub use bag::{
+    BagReader, BagTopic, OpenBagError, ReadError, ReaderOptions, TopicProblem, TopicSchemaError,
+};
+pub use damage::{Damage, DamageKind};
+pub use messages::{BagMessage, Messages};
+pub use pace::Rate;
+pub use player::{
+    PlayError, PlayProgress, PlayReport, PlayTopics, PlayedTopic, Player, PlayerOptions,
+    StartPlayerError, TopicToPlay, Unplayable,
+};
+pub use qos::{Durability, History, OfferedQos, Reliability};
+pub use recorder::{
+    LogTime, RecordError, RecordProgress, RecordReport, RecordedTopic, Recorder, RecorderOptions,
+    StartRecorderError, TopicToRecord,
+};
+pub use writer::{
+    BagWriter, Compression, CreateBagError, Saved, TopicDescription, WriteError, WriterOptions,
+    WrittenTopic,
+};

@@ -1,0 +1,271 @@
+//! Reads the messages of a bag in the order of their log times.
+//!
+//! Files follow each other; inside a file, chunks that overlap in time are held together and
+//! merged, within a memory limit. Damaged chunks are passed over and reported at the end. This
+//! module must not know what messages mean.
+
+use crate::bag::{Bag, BagFile, ReadError};
+use crate::chunk::{CHUNK_HEAD_BYTES_MAX, ChunkHead, Section, Window};
+use crate::damage::{Damage, DamageKind, Damages};
+use crate::fields::{RECORD_HEAD_BYTES, split_record};
+use crate::file_index::{MessageHead, Segment, SegmentKind};
+use crate::folder::open_regular;
+use mcap::records::op;
+use std::fs::File;
+use std::io::Read;
+use std::sync::Arc;
+
+/// One message of a bag.
+#[derive(Debug, Clone, Copy)]
+pub struct BagMessage<'a> {
+    /// Index into [`BagReader::topics`](crate::BagReader::topics).
+    pub topic: usize,
+    /// Number of the message among those of its topic, from 1.
+    pub number: u64,
+    /// When the recorder took the message, in nanoseconds.
+    pub log_time_ns: u64,
+    /// When the publisher sent the message, in nanoseconds.
+    pub publish_time_ns: u64,
+    /// The message in CDR with its four-byte header, not checked.
+    pub data: &'a [u8],
+}
+
+/// A message inside a loaded segment.
+#[derive(Debug, Clone, Copy)]
+struct Entry {
+    log_ns: u64,
+    publish_ns: u64,
+    topic: usize,
+    start: usize,
+    end: usize,
+}
+
+/// A segment in memory, its messages in the order of their log times.
+#[derive(Debug, Default)]
+struct Loaded {
+    /// Where the segment lies in the file.
+    offset: u64,
+    bytes: Vec<u8>,
+    entries: Vec<Entry>,
+    next: usize,
+}
+
+impl Loaded {
+    fn next_ns(&self) -> Option<u64> {
+        self.entries.get(self.next).map(|entry| entry.log_ns)
+    }
+}
+
+/// A reading of a bag's messages; made by [`BagReader::messages`](crate::BagReader::messages).
+///
+/// Holds the chunks that it is in, at most
+/// [`order_bytes_max`](crate::ReaderOptions::order_bytes_max) plus one chunk. Buffers are used
+/// again, so that reading allocates only when a chunk is larger than those before. `Send`.
+#[derive(Debug)]
+pub struct Messages {
+    bag: Arc<Bag>,
+    /// Index of the file that is read, and its handle.
+    file: usize,
+    handle: Option<File>,
+    next_segment: usize,
+    loaded: Vec<Loaded>,
+    /// Buffers to use again.
+    spare: Vec<Loaded>,
+    /// Messages delivered, by topic.
+    numbers: Vec<u64>,
+    damages: Damages,
+    reported: bool,
+}
+
+impl Messages {
+    pub(crate) fn new(bag: Arc<Bag>) -> Self {
+        let numbers = vec![0; bag.topics.len()];
+        let damages = bag.damages.clone();
+        Messages {
+            bag,
+            file: 0,
+            handle: None,
+            next_segment: 0,
+            loaded: Vec::new(),
+            spare: Vec::new(),
+            numbers,
+            damages,
+            reported: false,
+        }
+    }
+
+    /// Gives the next message in log-time order; `None` after the last one.
+    ///
+    /// Messages of topics that are not delivered are passed over. Blocks on the file system.
+    ///
+    /// # Errors
+    /// Once, after the last message, when parts of the bag could not be read.
+    pub fn next_message(&mut self) -> Option<Result<BagMessage<'_>, ReadError>> {
+        while self.file < self.bag.files.len() {
+            self.load_due();
+            if let Some(place) = self.earliest() {
+                return Some(Ok(self.deliver(place)));
+            }
+            self.file += 1;
+            self.handle = None;
+            self.next_segment = 0;
+        }
+        self.report().map(Err)
+    }
+
+    /// The final error, once, when there was damage.
+    fn report(&mut self) -> Option<ReadError> {
+        if std::mem::replace(&mut self.reported, true) {
+            return None;
+        }
+        let first = self.damages.first.clone()?;
+        let delivered = self.numbers.iter().sum();
+        Some(ReadError::Damaged { first, count: self.damages.count, delivered })
+    }
+
+    /// The loaded segment whose next message is the earliest; emptied segments are put aside.
+    fn earliest(&mut self) -> Option<usize> {
+        let mut place = 0;
+        while place < self.loaded.len() {
+            if self.loaded[place].next_ns().is_none() {
+                self.spare.push(self.loaded.swap_remove(place));
+            } else {
+                place += 1;
+            }
+        }
+        // Between equal times the earlier place in the file wins.
+        (0..self.loaded.len())
+            .min_by_key(|place| (self.loaded[*place].next_ns(), self.loaded[*place].offset))
+    }
+
+    /// Loads the segments that may hold the next message.
+    fn load_due(&mut self) {
+        let bag = Arc::clone(&self.bag);
+        let file = &bag.files[self.file];
+        while let Some(segment) = file.index.segments.get(self.next_segment) {
+            let earliest = self.loaded.iter().filter_map(Loaded::next_ns).min();
+            let held: usize = self.loaded.iter().map(|loaded| loaded.bytes.len()).sum();
+            let full = held as u64 > bag.options.order_bytes_max;
+            if earliest.is_some_and(|ns| ns < segment.start_ns || full) {
+                return;
+            }
+            self.next_segment += 1;
+            let mut loaded = self.spare.pop().unwrap_or_default();
+            match self.load(&bag, file, segment, &mut loaded) {
+                Ok(()) => self.loaded.push(loaded),
+                Err(kind) => {
+                    let path = file.index.path.clone();
+                    self.damages.add(Damage { path, offset: segment.offset, kind });
+                    self.spare.push(loaded);
+                }
+            }
+        }
+    }
+
+    fn load(
+        &mut self,
+        bag: &Bag,
+        file: &BagFile,
+        segment: &Segment,
+        loaded: &mut Loaded,
+    ) -> Result<(), DamageKind> {
+        loaded.entries.clear();
+        loaded.next = 0;
+        loaded.offset = segment.offset;
+        let handle = match &mut self.handle {
+            Some(handle) => handle,
+            empty => empty.insert(open_regular(&file.index.path)?),
+        };
+        let cut = segment.kind == SegmentKind::CutChunk;
+        match segment.kind {
+            SegmentKind::Run => {
+                loaded.bytes.clear();
+                let section = Section::new(handle, segment.offset, segment.end);
+                section.take(segment.end - segment.offset).read_to_end(&mut loaded.bytes)?;
+            }
+            SegmentKind::Chunk | SegmentKind::CutChunk => {
+                read_chunk(handle, segment, cut, bag.options.record_bytes_max, &mut loaded.bytes)?;
+            }
+        }
+        let unknown = list_messages(bag, file, loaded, cut)?;
+        if let Some(channel) = unknown {
+            let path = file.index.path.clone();
+            let kind = DamageKind::UnknownChannel(channel);
+            self.damages.add(Damage { path, offset: segment.offset, kind });
+        }
+        // Stable: messages of one time stay in the order in which they were written.
+        loaded.entries.sort_by_key(|entry| entry.log_ns);
+        Ok(())
+    }
+
+    fn deliver(&mut self, place: usize) -> BagMessage<'_> {
+        let loaded = &mut self.loaded[place];
+        let entry = loaded.entries[loaded.next];
+        loaded.next += 1;
+        self.numbers[entry.topic] += 1;
+        BagMessage {
+            topic: entry.topic,
+            number: self.numbers[entry.topic],
+            log_time_ns: entry.log_ns,
+            publish_time_ns: entry.publish_ns,
+            data: &loaded.bytes[entry.start..entry.end],
+        }
+    }
+}
+
+/// Decompresses the chunk of `segment` into `plain`.
+fn read_chunk(
+    file: &File,
+    segment: &Segment,
+    cut: bool,
+    limit_bytes: u64,
+    plain: &mut Vec<u8>,
+) -> Result<(), DamageKind> {
+    let body = segment.offset + RECORD_HEAD_BYTES as u64;
+    let body_bytes = segment.end.saturating_sub(body);
+    let mut window = Window::small(file);
+    let start = window.at(segment.offset, RECORD_HEAD_BYTES + CHUNK_HEAD_BYTES_MAX)?;
+    let (&opcode, _) =
+        start.split_first().ok_or(DamageKind::Malformed("the chunk is not there"))?;
+    if opcode != op::CHUNK {
+        return Err(DamageKind::Malformed("the index of the file says that a chunk is here"));
+    }
+    let head = ChunkHead::parse(start.get(RECORD_HEAD_BYTES..).unwrap_or(&[]))?;
+    head.decode(file, body, body_bytes, cut, limit_bytes, plain)
+}
+
+/// Lists the messages in `loaded.bytes`; gives a channel that nothing describes, if there is one.
+fn list_messages(
+    bag: &Bag,
+    file: &BagFile,
+    loaded: &mut Loaded,
+    cut: bool,
+) -> Result<Option<u16>, DamageKind> {
+    let mut unknown = None;
+    let mut rest = loaded.bytes.as_slice();
+    while let Some((opcode, body, tail)) = split_record(rest) {
+        if opcode == op::MESSAGE {
+            let head = MessageHead::parse(body)
+                .ok_or(DamageKind::Malformed("the fields of a message are cut"))?;
+            match file.topics.get(&head.channel) {
+                None => unknown = Some(head.channel),
+                Some(topic) if bag.topics[*topic].is_delivered() => {
+                    let end = loaded.bytes.len() - tail.len();
+                    loaded.entries.push(Entry {
+                        log_ns: head.log_ns,
+                        publish_ns: head.publish_ns,
+                        topic: *topic,
+                        start: end - (body.len() - MessageHead::BYTES),
+                        end,
+                    });
+                }
+                Some(_) => {}
+            }
+        }
+        rest = tail;
+    }
+    if !rest.is_empty() && !cut {
+        return Err(DamageKind::Malformed("the last record of a chunk is cut"));
+    }
+    Ok(unknown)
+}

@@ -1,0 +1,119 @@
+//! Writes metadata.yaml of a rosbag2 folder (version 9).
+//!
+//! The text is made from the same values as the channels of the MCAP file: readers compare the two
+//! and give no messages where they differ. This module must not know how messages are stored.
+
+use crate::folder::METADATA_NAME;
+use crate::qos::{OfferedQos, write_profiles};
+use std::fmt::{self, Write as _};
+use std::fs::{self, File};
+use std::io::{self, Write as _};
+use std::path::Path;
+
+/// A topic and how many messages of it were written.
+#[derive(Debug)]
+pub(crate) struct TopicCount<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) type_name: &'a str,
+    pub(crate) type_hash: &'a str,
+    pub(crate) qos: &'a [OfferedQos],
+    pub(crate) messages: u64,
+}
+
+/// What metadata.yaml says of a bag with one file.
+#[derive(Debug)]
+pub(crate) struct BagSummary<'a> {
+    pub(crate) file_name: &'a str,
+    /// First and last log time; both 0 without messages.
+    pub(crate) span_ns: (u64, u64),
+    pub(crate) topics: Vec<TopicCount<'a>>,
+}
+
+/// A string in YAML's double-quoted form, which can hold everything.
+struct Quoted<'a>(&'a str);
+
+impl fmt::Display for Quoted<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_char('"')?;
+        for c in self.0.chars() {
+            match c {
+                '"' | '\\' => write!(f, "\\{c}")?,
+                c if c.is_control() => write!(f, "\\U{:08x}", u32::from(c))?,
+                c => f.write_char(c)?,
+            }
+        }
+        f.write_char('"')
+    }
+}
+
+impl BagSummary<'_> {
+    /// The text of metadata.yaml.
+    fn to_yaml(&self) -> Result<String, fmt::Error> {
+        let total: u64 = self.topics.iter().map(|topic| topic.messages).sum();
+        let (start, end) = self.span_ns;
+        let duration = end.saturating_sub(start);
+        let file = Quoted(self.file_name);
+        let mut text = String::new();
+        let out = &mut text;
+        writeln!(out, "rosbag2_bagfile_information:")?;
+        writeln!(out, "  version: 9")?;
+        writeln!(out, "  storage_identifier: mcap")?;
+        writeln!(out, "  duration:\n    nanoseconds: {duration}")?;
+        writeln!(out, "  starting_time:\n    nanoseconds_since_epoch: {start}")?;
+        writeln!(out, "  message_count: {total}")?;
+        let none = if self.topics.is_empty() { " []" } else { "" };
+        writeln!(out, "  topics_with_message_count:{none}")?;
+        for topic in &self.topics {
+            writeln!(out, "    - topic_metadata:")?;
+            writeln!(out, "        name: {}", Quoted(topic.name))?;
+            writeln!(out, "        type: {}", Quoted(topic.type_name))?;
+            writeln!(out, "        serialization_format: cdr")?;
+            writeln!(out, "        offered_qos_profiles:")?;
+            out.push_str(&write_profiles(topic.qos, "          "));
+            writeln!(out, "        type_description_hash: {}", Quoted(topic.type_hash))?;
+            writeln!(out, "      message_count: {}", topic.messages)?;
+        }
+        writeln!(out, "  compression_format: \"\"")?;
+        writeln!(out, "  compression_mode: \"\"")?;
+        writeln!(out, "  relative_file_paths:\n    - {file}")?;
+        writeln!(out, "  files:\n    - path: {file}")?;
+        writeln!(out, "      starting_time:\n        nanoseconds_since_epoch: {start}")?;
+        writeln!(out, "      duration:\n        nanoseconds: {duration}")?;
+        writeln!(out, "      message_count: {total}")?;
+        writeln!(out, "  custom_data: ~")?;
+        writeln!(out, "  ros_distro: \"\"")?;
+        Ok(text)
+    }
+
+    /// Writes metadata.yaml into `folder`: complete or not at all, also when interrupted.
+    pub(crate) fn store(&self, folder: &Path) -> io::Result<()> {
+        let text = self.to_yaml().map_err(io::Error::other)?;
+        let unfinished = folder.join(format!("{METADATA_NAME}.unfinished"));
+        let mut file = File::create(&unfinished)?;
+        file.write_all(text.as_bytes())?;
+        file.sync_all()?;
+        fs::rename(&unfinished, folder.join(METADATA_NAME))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::yaml::Yaml;
+
+    #[test]
+    fn odd_names_survive_the_quoting() {
+        let odd = "a\"b\\c\n\u{7}\u{e9}: - #";
+        let text = format!("k: {}", Quoted(odd));
+        assert_eq!(Yaml::parse(&text).unwrap().field("k").unwrap().text(), Some(odd));
+    }
+
+    #[test]
+    fn an_empty_bag_has_well_formed_metadata() {
+        let summary = BagSummary { file_name: "b_0.mcap", span_ns: (0, 0), topics: Vec::new() };
+        let root = Yaml::parse(&summary.to_yaml().unwrap()).unwrap();
+        let information = root.field("rosbag2_bagfile_information").unwrap();
+        assert_eq!(information.field("version").unwrap().number(), Some(9));
+        assert!(information.field("topics_with_message_count").unwrap().elements().is_empty());
+    }
+}

@@ -1,0 +1,78 @@
+//! When the messages of a bag are due while it is played.
+//!
+//! This module must not know messages, topics or how somebody waits.
+
+use crossdock_comm::ObserverOptions;
+use std::time::{Duration, Instant};
+
+/// How fast a bag is played.
+#[derive(Debug, Clone)]
+pub enum Rate {
+    /// With the recorded timing, this many times as fast; above zero and finite.
+    Factor(f64),
+    /// As fast as the graph takes it: each message goes out when the graph has worked off the one
+    /// before, so that nothing is lost whatever the QoS.
+    Max {
+        /// Where the processes of the graph are found, to see when they have nothing left to do.
+        observer: ObserverOptions,
+        /// How long the graph may take for one message.
+        drain_timeout: Duration,
+    },
+}
+
+/// Longest distance between two messages that is waited for: a bag with a wild time in it must not
+/// put off the rest for ever.
+pub(crate) const GAP_MAX: Duration = Duration::from_secs(3600);
+
+/// Maps recorded times to instants, at one rate.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Pace {
+    factor: f64,
+    /// The last message: its recorded time and when it was due.
+    last: Option<(u64, Instant)>,
+}
+
+impl Pace {
+    pub(crate) fn new(factor: f64) -> Self {
+        Self { factor, last: None }
+    }
+
+    /// When a message of this time is due, if it is the next one; `now` begins the time-line.
+    ///
+    /// Each due time follows from the one before, so that waiting does not add up errors; being
+    /// late moves nothing.
+    pub(crate) fn due(&mut self, log_ns: u64, now: Instant) -> Instant {
+        let (last_ns, last_due) = *self.last.get_or_insert((log_ns, now));
+        // Exact below 2^53 ns, which is 104 days.
+        let gap_s = log_ns.saturating_sub(last_ns) as f64 / 1e9 / self.factor;
+        let gap = Duration::try_from_secs_f64(gap_s).map_or(GAP_MAX, |gap| gap.min(GAP_MAX));
+        let due = last_due + gap;
+        self.last = Some((log_ns.max(last_ns), due));
+        due
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn due_times_follow_the_recorded_distances() {
+        let start = Instant::now();
+        let mut pace = Pace::new(2.0);
+        let second = 1_000_000_000;
+        assert_eq!(pace.due(10 * second, start), start);
+        assert_eq!(pace.due(12 * second, start), start + Duration::from_secs(1));
+        // A time that goes back is due at once; the next distance counts from the latest time.
+        assert_eq!(pace.due(11 * second, start), start + Duration::from_secs(1));
+        assert_eq!(pace.due(14 * second, start), start + Duration::from_secs(2));
+    }
+
+    #[test]
+    fn a_wild_time_is_bounded() {
+        let start = Instant::now();
+        let mut pace = Pace::new(0.001);
+        pace.due(0, start);
+        assert_eq!(pace.due(u64::MAX, start), start + GAP_MAX);
+    }
+}

@@ -1,0 +1,486 @@
+//! Plays a bag: publishes its topics, with the recorded timing or as fast as the graph takes them.
+//!
+//! The messages are published by a thread of their own (`player_thread`); this module is its
+//! handle, and what goes in and comes out. It must not know how messages are decoded or paced.
+
+use crate::bag::{BagReader, BagTopic, ReadError, TopicSchemaError};
+use crate::ending::Ending;
+use crate::pace::Rate;
+use crate::player_thread::{self, Begin, Command};
+use crate::qos::{Durability, History, OfferedQos, Reliability};
+use crossdock_comm::qos::DEPTH_MAX;
+use crossdock_comm::{ObserveError, Participant, PortError, Qos};
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// A topic that is to be played.
+#[derive(Debug, Clone)]
+pub struct TopicToPlay {
+    /// Its name in the bag, which is its name in the graph.
+    pub name: String,
+    /// What is offered; `None`: what was recorded, or reliable with a depth of 10.
+    pub qos: Option<Qos>,
+    /// Largest message in bytes, for planning memory; `None` lets memory grow.
+    pub max_bytes: Option<usize>,
+}
+
+/// Which topics of a bag are played.
+#[derive(Debug, Clone)]
+pub enum PlayTopics {
+    /// All that can be.
+    All,
+    /// These; each must be in the bag and playable.
+    Only(Vec<TopicToPlay>),
+}
+
+/// How a bag is played.
+#[derive(Debug, Clone)]
+pub struct PlayerOptions {
+    /// Name of the node that publishes.
+    pub node: String,
+    /// Which topics are played.
+    pub topics: PlayTopics,
+    /// How fast.
+    pub rate: Rate,
+    /// Recorded time to play, from the first message on; `None`: all of it.
+    pub duration: Option<Duration>,
+    /// Publish `/clock` for simulated time: at each message, and between messages at this distance
+    /// in recorded time. `None`: no clock; a `/clock` in the bag is played like other topics.
+    pub clock: Option<Duration>,
+}
+
+/// Why playing could not be started.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StartPlayerError {
+    /// The rate is not a number above zero.
+    #[error("a rate of {rate} cannot be played; give a number above 0, such as 0.5 or 2, or `max`")]
+    Rate {
+        /// What was asked for.
+        rate: f64,
+    },
+    /// The clock's distance is too small.
+    #[error("the clock cannot be published every {tick:?}; the least distance is {least:?}")]
+    Clock {
+        /// What was asked for.
+        tick: Duration,
+        /// The limit.
+        least: Duration,
+    },
+    /// `/clock` is asked for twice.
+    #[error(
+        "topic {CLOCK_TOPIC} would be published by the bag and by the player's own clock; leave \
+         one of them out"
+    )]
+    TwoClocks,
+    /// The bag lacks a topic that is to be played.
+    #[error("the bag has no topic {topic}; it has: {}", known.join(", "))]
+    UnknownTopic {
+        /// What was asked for.
+        topic: String,
+        /// The topics of the bag.
+        known: Vec<String>,
+    },
+    /// A topic that is to be played cannot be.
+    #[error(transparent)]
+    Topic(#[from] TopicSchemaError),
+    /// No topic of the bag can be played.
+    #[error("no topic of the bag can be played{}", first_reason(reasons))]
+    NothingPlayable {
+        /// Why each topic cannot be played.
+        reasons: Vec<Unplayable>,
+    },
+    /// A topic cannot be published.
+    #[error("topic {topic} of the bag cannot be published: {source}")]
+    Port {
+        /// The topic.
+        topic: String,
+        /// What the communication layer says.
+        source: PortError,
+    },
+    /// The processes of the graph cannot be observed, which [`Rate::Max`] needs.
+    #[error("the graph cannot be watched, which playing at maximum rate needs: {source}")]
+    Observe {
+        /// What the communication layer says.
+        source: Box<ObserveError>,
+    },
+    /// The thread could not be started.
+    #[error("the player's thread cannot be started: {source}; close other programs")]
+    Thread {
+        /// The operating system's error.
+        source: io::Error,
+    },
+}
+
+fn first_reason(reasons: &[Unplayable]) -> String {
+    reasons.first().map_or(String::new(), |first| format!(": {}", first.reason))
+}
+
+/// A topic of the bag that is not played.
+#[derive(Debug, Clone)]
+pub struct Unplayable {
+    /// The topic.
+    pub topic: String,
+    /// Why not, as a sentence that names the topic.
+    pub reason: String,
+}
+
+/// Why playing ended before the end of the bag.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum PlayError {
+    /// With [`Rate::Max`]: the graph did not work off a message.
+    #[error(
+        "message {number} of topic {topic} (recorded at {time_ns} ns) was not worked off within \
+         {timeout:?}: {waiting}; see what it waits for, or play with a rate instead of `max`"
+    )]
+    NotDrained {
+        /// The topic.
+        topic: String,
+        /// Number of the message in its topic, from 1.
+        number: u64,
+        /// When it was recorded, in ns.
+        time_ns: u64,
+        /// How long was waited.
+        timeout: Duration,
+        /// Who still had messages.
+        waiting: String,
+    },
+    /// The processes of the graph could not be observed.
+    #[error("the graph cannot be watched, which playing at maximum rate needs: {source}")]
+    Observe {
+        /// What the communication layer says.
+        source: Box<ObserveError>,
+    },
+    /// The player's thread panicked, which is a defect of this program.
+    #[error("the player stopped because of a defect in it; please report this with the bag")]
+    Defect,
+}
+
+/// What was played of one topic.
+#[derive(Debug, Clone)]
+pub struct PlayedTopic {
+    /// The topic.
+    pub name: String,
+    /// Messages published.
+    pub published: u64,
+    /// Messages that do not match their definition, and the first such error.
+    pub mismatched: u64,
+    /// Messages that subscribers or memory did not admit.
+    pub refused: u64,
+    /// The first error of this topic: a sentence that names topic, number and time.
+    pub first_error: Option<String>,
+}
+
+/// What was played.
+#[derive(Debug)]
+pub struct PlayReport {
+    /// The topics that were played.
+    pub topics: Vec<PlayedTopic>,
+    /// What of the bag could not be read.
+    pub damage: Option<ReadError>,
+    /// Whether the end of the bag was reached.
+    pub completed: bool,
+}
+
+/// How far playing is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PlayProgress {
+    /// Messages that were read from the bag.
+    pub messages: u64,
+    /// Messages that the bag says that it holds, of all topics; do not rely on it.
+    pub total: u64,
+    /// Recorded time of the last one, in ns.
+    pub time_ns: u64,
+}
+
+/// The player's thread writes these, anybody reads them: statistics, so Relaxed is enough.
+#[derive(Debug, Default)]
+pub(crate) struct Progress {
+    pub(crate) messages: AtomicU64,
+    pub(crate) time_ns: AtomicU64,
+}
+
+/// A topic and its type, ready to be published.
+#[derive(Debug)]
+pub(crate) struct Prepared {
+    /// Index into the bag's topics.
+    pub(crate) index: usize,
+    /// Absolute.
+    pub(crate) name: String,
+    pub(crate) qos: Qos,
+    pub(crate) max_bytes: Option<usize>,
+    pub(crate) schema: Arc<crossdock_msg::Schema>,
+}
+
+/// Smallest distance of clock messages: 100 kHz would keep a core busy already.
+const TICK_MIN: Duration = Duration::from_micros(10);
+/// Name of the topic with the simulated time.
+pub(crate) const CLOCK_TOPIC: &str = "/clock";
+
+/// Plays a bag on a thread of its own.
+///
+/// [`Player::start`] creates the publishers, so that subscribers can connect; [`Player::play`]
+/// begins. Between messages the thread sleeps. Dropping a player stops it. `Send` and `Sync`.
+#[derive(Debug)]
+pub struct Player {
+    commands: Sender<Command>,
+    thread: Option<JoinHandle<Result<PlayReport, PlayError>>>,
+    ending: Ending,
+    progress: Arc<Progress>,
+    total: u64,
+    played: Vec<String>,
+    unplayable: Vec<Unplayable>,
+}
+
+impl Player {
+    /// Creates the publishers for the topics of `reader`'s bag.
+    ///
+    /// Allocates, starts a thread, blocks until the publishers stand.
+    ///
+    /// # Errors
+    /// When a topic that is asked for is not there or cannot be published, or none can.
+    pub fn start(
+        participant: &Participant,
+        reader: BagReader,
+        options: PlayerOptions,
+    ) -> Result<Player, StartPlayerError> {
+        match options.rate {
+            Rate::Factor(rate) if !(rate > 0.0 && rate.is_finite()) => {
+                return Err(StartPlayerError::Rate { rate });
+            }
+            _ => {}
+        }
+        if let Some(tick) = options.clock.filter(|tick| *tick < TICK_MIN) {
+            return Err(StartPlayerError::Clock { tick, least: TICK_MIN });
+        }
+        let (prepared, unplayable) = prepare(&reader, &options)?;
+        let played = prepared.iter().map(|prepared| prepared.name.clone()).collect();
+        let progress = Arc::new(Progress::default());
+        let total = reader.message_count();
+        let (commands, inbox) = channel();
+        let (ready, is_ready): (Sender<Result<(), StartPlayerError>>, Receiver<_>) = channel();
+        let begin = Begin {
+            participant: participant.clone(),
+            reader,
+            options,
+            prepared,
+            progress: Arc::clone(&progress),
+            inbox,
+            ready,
+        };
+        let ending = Ending::default();
+        let guard = ending.guard();
+        let thread = std::thread::Builder::new()
+            .name("crossdock-play".to_owned())
+            .spawn(move || player_thread::run(begin, guard))
+            .map_err(|source| StartPlayerError::Thread { source })?;
+        let thread = Some(thread);
+        let player = Player { commands, thread, ending, progress, total, played, unplayable };
+        match is_ready.recv() {
+            Ok(result) => result.map(|()| player),
+            // Only a panic ends the thread without a word; its hook has reported it.
+            Err(gone) => Err(StartPlayerError::Thread { source: io::Error::other(gone) }),
+        }
+    }
+
+    /// Names of the topics that are played.
+    pub fn topics(&self) -> &[String] {
+        &self.played
+    }
+
+    /// Topics of the bag that are not played although all were asked for, and why.
+    pub fn unplayable(&self) -> &[Unplayable] {
+        &self.unplayable
+    }
+
+    /// Begins to publish; subscribers that are not connected yet miss messages. Does not block.
+    pub fn play(&self) {
+        // A thread that is gone has its report ready.
+        let _ = self.commands.send(Command::Play);
+    }
+
+    /// Stops after the current message. Does not block.
+    pub fn stop(&self) {
+        let _ = self.commands.send(Command::Stop);
+    }
+
+    /// How far playing is. Does not block.
+    pub fn progress(&self) -> PlayProgress {
+        PlayProgress {
+            messages: self.progress.messages.load(Ordering::Relaxed),
+            total: self.total,
+            time_ns: self.progress.time_ns.load(Ordering::Relaxed),
+        }
+    }
+
+    /// Whether the end was reached, or playing failed or was stopped. Does not block.
+    pub fn is_finished(&self) -> bool {
+        self.ending.has_come()
+    }
+
+    /// Calls `listener` on the player's thread when [`Player::is_finished`] has become true, or at
+    /// once when it is already. Of several listeners the last one counts. Allocates.
+    pub fn when_finished(&self, listener: impl FnOnce() + Send + 'static) {
+        self.ending.listen(Box::new(listener));
+    }
+
+    /// Blocks until playing ends, and gives what was played.
+    ///
+    /// # Errors
+    /// When playing failed.
+    pub fn wait(mut self) -> Result<PlayReport, PlayError> {
+        // A thread that is gone has its report ready.
+        let _ = self.commands.send(Command::Release);
+        match self.thread.take().map(JoinHandle::join) {
+            Some(Ok(result)) => result,
+            _ => Err(PlayError::Defect),
+        }
+    }
+}
+
+impl Drop for Player {
+    fn drop(&mut self) {
+        self.stop();
+        if let Some(thread) = self.thread.take() {
+            // The report is not wanted any more.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Finds the topics that are to be played and their types.
+fn prepare(
+    reader: &BagReader,
+    options: &PlayerOptions,
+) -> Result<(Vec<Prepared>, Vec<Unplayable>), StartPlayerError> {
+    match &options.topics {
+        PlayTopics::Only(topics) => {
+            let is_clock = |topic: &TopicToPlay| absolute(&topic.name) == CLOCK_TOPIC;
+            if options.clock.is_some() && topics.iter().any(is_clock) {
+                return Err(StartPlayerError::TwoClocks);
+            }
+            let prepared = topics.iter().map(|topic| prepare_one(reader, topic));
+            Ok((prepared.collect::<Result<_, _>>()?, Vec::new()))
+        }
+        PlayTopics::All => {
+            let (mut prepared, mut reasons) = (Vec::new(), Vec::new());
+            for (index, topic) in reader.topics().iter().enumerate() {
+                match prepare_any(index, topic, options) {
+                    Ok(topic) => prepared.push(topic),
+                    Err(reason) => reasons.push(Unplayable { topic: topic.name.clone(), reason }),
+                }
+            }
+            if prepared.is_empty() {
+                return Err(StartPlayerError::NothingPlayable { reasons });
+            }
+            Ok((prepared, reasons))
+        }
+    }
+}
+
+fn prepare_one(reader: &BagReader, wanted: &TopicToPlay) -> Result<Prepared, StartPlayerError> {
+    let of_name = reader
+        .topics()
+        .iter()
+        .enumerate()
+        .filter(|(_, topic)| absolute(&topic.name) == absolute(&wanted.name));
+    // At most one topic of a name is delivered; of the others `schema` says what is wrong.
+    let found = of_name.max_by_key(|(_, topic)| topic.is_delivered());
+    let (index, topic) = found.ok_or_else(|| StartPlayerError::UnknownTopic {
+        topic: wanted.name.clone(),
+        known: reader.topics().iter().map(|topic| topic.name.clone()).collect(),
+    })?;
+    Ok(Prepared {
+        index,
+        name: absolute(&wanted.name),
+        qos: wanted.qos.unwrap_or_else(|| offered_qos(topic)),
+        max_bytes: wanted.max_bytes,
+        schema: Arc::new(topic.schema()?),
+    })
+}
+
+fn prepare_any(
+    index: usize,
+    topic: &BagTopic,
+    options: &PlayerOptions,
+) -> Result<Prepared, String> {
+    let name = absolute(&topic.name);
+    if options.clock.is_some() && name == CLOCK_TOPIC {
+        return Err(format!("topic {name} of the bag gives way to the clock of the player"));
+    }
+    let schema = topic.schema().map_err(|error| error.to_string())?;
+    let qos = offered_qos(topic);
+    Ok(Prepared { index, name, qos, max_bytes: None, schema: Arc::new(schema) })
+}
+
+/// Some tools record `chatter` where the topic was `/chatter`.
+fn absolute(name: &str) -> String {
+    if name.starts_with('/') { name.to_owned() } else { format!("/{name}") }
+}
+
+/// How long publishing waits for a slow reliable subscriber when nothing else is asked for.
+const RELIABLE_TIMEOUT: Duration = Duration::from_secs(1);
+/// Depth where none was recorded: the default of ROS 2.
+const DEFAULT_DEPTH: usize = 10;
+
+/// What is offered in place of the recorded publishers: as much as any of them did.
+pub(crate) fn offered_qos(topic: &BagTopic) -> Qos {
+    let depths = topic.qos.iter().filter(|qos| qos.history == History::KeepLast);
+    let depth = depths.filter_map(|qos| usize::try_from(qos.depth).ok()).max().unwrap_or(0);
+    let depth = if depth == 0 { DEFAULT_DEPTH } else { depth.min(DEPTH_MAX) };
+    let is_best_effort = |qos: &OfferedQos| qos.reliability == Reliability::BestEffort;
+    let qos = if !topic.qos.is_empty() && topic.qos.iter().all(is_best_effort) {
+        Qos::best_effort(depth)
+    } else {
+        Qos::reliable(depth, RELIABLE_TIMEOUT)
+    };
+    let latched = topic.qos.iter().any(|qos| qos.durability == Durability::TransientLocal);
+    if latched { qos.transient_local() } else { qos }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn topic(qos: Vec<OfferedQos>) -> BagTopic {
+        BagTopic {
+            name: "chatter".to_owned(),
+            type_name: "std_msgs/msg/String".to_owned(),
+            definition: None,
+            type_hash: None,
+            qos,
+            problems: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn what_was_recorded_is_offered_again() {
+        let lossy = OfferedQos {
+            history: History::KeepLast,
+            depth: 3,
+            reliability: Reliability::BestEffort,
+            durability: Durability::Volatile,
+        };
+        let latched = OfferedQos {
+            depth: 1 << 40,
+            reliability: Reliability::Reliable,
+            durability: Durability::TransientLocal,
+            ..lossy
+        };
+        assert_eq!(offered_qos(&topic(vec![])), Qos::reliable(10, RELIABLE_TIMEOUT));
+        assert_eq!(offered_qos(&topic(vec![lossy])), Qos::best_effort(3));
+        let both = Qos::reliable(DEPTH_MAX, RELIABLE_TIMEOUT).transient_local();
+        assert_eq!(offered_qos(&topic(vec![lossy, latched])), both);
+    }
+
+    #[test]
+    fn topic_names_become_absolute() {
+        assert_eq!(absolute("chatter"), "/chatter");
+        assert_eq!(absolute("/chatter"), "/chatter");
+    }
+}

@@ -1,0 +1,369 @@
+//! The thread of a player: waits until a message is due, publishes it, goes on.
+//!
+//! It sleeps on the inbox of its commands, so that stopping is heard at once. This module must not
+//! know where the bag's files are.
+
+use crate::bag::{BagReader, ReadError};
+use crate::drain::Drain;
+use crate::ending::EndGuard;
+use crate::messages::{BagMessage, Messages};
+use crate::pace::{GAP_MAX, Pace, Rate};
+use crate::player::{
+    CLOCK_TOPIC, PlayError, PlayReport, PlayedTopic, PlayerOptions, Prepared, Progress,
+    StartPlayerError,
+};
+use crossdock_comm::{
+    AnyPublisher, Participant, PublishCdrError, Publisher, PublisherOptions, Qos,
+};
+use crossdock_msg::types::rosgraph_msgs::Clock;
+use crossdock_msg::{Extra, Message};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, TryRecvError};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+/// What the handle tells the thread.
+#[derive(Debug)]
+pub(crate) enum Command {
+    Play,
+    Stop,
+    /// The publishers are not needed any longer once the end is reached.
+    Release,
+}
+
+/// What the thread starts with.
+pub(crate) struct Begin {
+    pub(crate) participant: Participant,
+    pub(crate) reader: BagReader,
+    pub(crate) options: PlayerOptions,
+    pub(crate) prepared: Vec<Prepared>,
+    pub(crate) progress: Arc<Progress>,
+    pub(crate) inbox: Receiver<Command>,
+    pub(crate) ready: Sender<Result<(), StartPlayerError>>,
+}
+
+/// Whether playing goes on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Flow {
+    GoOn,
+    Stop,
+}
+
+/// A topic that is played, and its counts.
+struct PlayingTopic {
+    publisher: AnyPublisher,
+    played: PlayedTopic,
+}
+
+/// Which message is being played, for errors.
+#[derive(Clone, Copy)]
+struct Place {
+    topic: usize,
+    number: u64,
+    time_ns: u64,
+}
+
+/// What decides when the next message goes out.
+enum Timing {
+    Recorded(Pace),
+    Drained(Box<Drain>),
+}
+
+struct Playing {
+    inbox: Receiver<Command>,
+    /// By index into the bag's topics.
+    topics: Vec<Option<PlayingTopic>>,
+    clock: Option<SimulatedClock>,
+    timing: Timing,
+    /// Nobody looks at the publishers' counters after the end.
+    released: bool,
+    /// Recorded time to play, and the recorded time at which that is over.
+    duration: Option<Duration>,
+    end_ns: Option<u64>,
+    progress: Arc<Progress>,
+}
+
+/// The main function of the thread.
+///
+/// `guard` says that playing has ended; the publishers live on until they are released, so that
+/// observers can still read what they counted.
+pub(crate) fn run(begin: Begin, guard: EndGuard) -> Result<PlayReport, PlayError> {
+    let Begin { participant, reader, options, prepared, progress, inbox, ready } = begin;
+    let topic_count = reader.topics().len();
+    let opened = Playing::open(&participant, options, prepared, topic_count, progress, inbox);
+    let mut playing = match opened {
+        Ok(playing) => playing,
+        Err(error) => {
+            // Whoever started the player waits for this.
+            let _ = ready.send(Err(error));
+            return Ok(PlayReport { topics: Vec::new(), damage: None, completed: false });
+        }
+    };
+    let mut messages = reader.messages();
+    if ready.send(Ok(())).is_err() || !matches!(playing.inbox.recv(), Ok(Command::Play)) {
+        return Ok(playing.report(None, Flow::Stop));
+    }
+    let report = playing.play(&mut messages);
+    drop(guard);
+    // Whoever stops a player does not wait for it to be read. Bounded by the commands sent.
+    while !playing.released && report.as_ref().is_ok_and(|report| report.completed) {
+        match playing.inbox.recv() {
+            Ok(Command::Play) => {}
+            Ok(Command::Stop | Command::Release) | Err(_) => break,
+        }
+    }
+    report
+}
+
+impl Playing {
+    fn open(
+        participant: &Participant,
+        options: PlayerOptions,
+        prepared: Vec<Prepared>,
+        topic_count: usize,
+        progress: Arc<Progress>,
+        inbox: Receiver<Command>,
+    ) -> Result<Playing, StartPlayerError> {
+        let mut topics: Vec<Option<PlayingTopic>> = Vec::new();
+        topics.resize_with(topic_count, || None);
+        for Prepared { index, name, qos, max_bytes, schema } in prepared {
+            let (node, topic) = (options.node.as_str(), name.as_str());
+            let port = PublisherOptions { node, topic, qos, max_bytes, group: None };
+            let publisher = match participant.any_publisher(schema, port) {
+                Ok(publisher) => publisher,
+                Err(source) => return Err(StartPlayerError::Port { topic: name, source }),
+            };
+            let played = PlayedTopic::new(name);
+            topics[index] = Some(PlayingTopic { publisher, played });
+        }
+        let clock = match options.clock {
+            Some(tick) => Some(SimulatedClock::open(participant, &options.node, tick)?),
+            None => None,
+        };
+        let timing = match options.rate {
+            Rate::Factor(factor) => Timing::Recorded(Pace::new(factor)),
+            Rate::Max { observer, drain_timeout } => {
+                let drain = Drain::open(observer, drain_timeout);
+                Timing::Drained(Box::new(
+                    drain.map_err(|source| StartPlayerError::Observe { source })?,
+                ))
+            }
+        };
+        let duration = options.duration;
+        Ok(Playing {
+            inbox,
+            topics,
+            clock,
+            timing,
+            duration,
+            end_ns: None,
+            released: false,
+            progress,
+        })
+    }
+
+    fn play(&mut self, messages: &mut Messages) -> Result<PlayReport, PlayError> {
+        let mut damage = None;
+        if let Timing::Drained(drain) = &mut self.timing {
+            // The graph's processes have come since the player was started.
+            drain.refresh().map_err(|source| PlayError::Observe { source })?;
+        }
+        while let Some(message) = messages.next_message() {
+            let message = match message {
+                Ok(message) => message,
+                Err(error) => {
+                    damage = Some(error);
+                    break;
+                }
+            };
+            if self.is_over(message.log_time_ns) {
+                break;
+            }
+            if self.play_one(&message)? == Flow::Stop {
+                return Ok(self.report(None, Flow::Stop));
+            }
+        }
+        Ok(self.report(damage, Flow::GoOn))
+    }
+
+    /// Whether the time to play has passed before a message of this recorded time.
+    fn is_over(&mut self, time_ns: u64) -> bool {
+        let Some(duration) = self.duration else { return false };
+        let duration_ns = u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX);
+        time_ns > *self.end_ns.get_or_insert(time_ns.saturating_add(duration_ns))
+    }
+
+    fn play_one(&mut self, message: &BagMessage<'_>) -> Result<Flow, PlayError> {
+        let (topic, time_ns) = (message.topic, message.log_time_ns);
+        let place = Place { topic, number: message.number, time_ns };
+        self.progress.messages.fetch_add(1, Ordering::Relaxed);
+        self.progress.time_ns.store(time_ns, Ordering::Relaxed);
+        if self.topics[message.topic].is_none() {
+            return Ok(Flow::GoOn);
+        }
+        if self.advance_clock(place)? == Flow::Stop || self.wait_due(time_ns) == Flow::Stop {
+            return Ok(Flow::Stop);
+        }
+        let Some(topic) = &mut self.topics[message.topic] else { return Ok(Flow::GoOn) };
+        topic.publish(message);
+        self.drain(place)
+    }
+
+    /// Publishes the clock up to the time of the next message.
+    fn advance_clock(&mut self, place: Place) -> Result<Flow, PlayError> {
+        let Some(mut clock) = self.clock.take() else { return Ok(Flow::GoOn) };
+        let mut flow = Flow::GoOn;
+        // Bounded: `next` gives at most GAP_MAX / TICK_MIN times for one message.
+        while let Some(tick_ns) = clock.next(place.time_ns) {
+            flow = self.wait_due(tick_ns);
+            if flow == Flow::Stop {
+                break;
+            }
+            clock.publish(tick_ns);
+            flow = self.drain(place)?;
+            if flow == Flow::Stop {
+                break;
+            }
+        }
+        self.clock = Some(clock);
+        Ok(flow)
+    }
+
+    /// Sleeps until a message of this time is due, or a command comes.
+    fn wait_due(&mut self, time_ns: u64) -> Flow {
+        let now = Instant::now();
+        let due = match &mut self.timing {
+            Timing::Recorded(pace) => pace.due(time_ns, now),
+            Timing::Drained(_) => now,
+        };
+        // Bounded by the commands that were sent.
+        loop {
+            match self.inbox.recv_timeout(due.saturating_duration_since(Instant::now())) {
+                Ok(Command::Play) => {}
+                Ok(Command::Release) => self.released = true,
+                Err(RecvTimeoutError::Timeout) => return Flow::GoOn,
+                Ok(Command::Stop) | Err(RecvTimeoutError::Disconnected) => return Flow::Stop,
+            }
+        }
+    }
+
+    /// At maximum rate: waits until the graph has worked off what was published.
+    fn drain(&mut self, place: Place) -> Result<Flow, PlayError> {
+        let Timing::Drained(drain) = &mut self.timing else { return Ok(Flow::GoOn) };
+        let deadline = Instant::now() + drain.timeout;
+        // Each turn waits for a slice of the time-out, which bounds their number.
+        while !drain.wait_slice() {
+            match self.inbox.try_recv() {
+                Ok(Command::Stop) | Err(TryRecvError::Disconnected) => return Ok(Flow::Stop),
+                Ok(Command::Release) => self.released = true,
+                Ok(Command::Play) | Err(TryRecvError::Empty) => {}
+            }
+            if Instant::now() >= deadline {
+                let topic = self.topics[place.topic].as_ref();
+                return Err(PlayError::NotDrained {
+                    topic: topic.map_or(String::new(), |topic| topic.played.name.clone()),
+                    number: place.number,
+                    time_ns: place.time_ns,
+                    timeout: drain.timeout,
+                    waiting: drain.who_waits(),
+                });
+            }
+        }
+        Ok(Flow::GoOn)
+    }
+}
+
+impl Playing {
+    fn report(&self, damage: Option<ReadError>, flow: Flow) -> PlayReport {
+        let topics = self.topics.iter().flatten();
+        let topics = topics.map(|topic| topic.played.clone()).collect();
+        PlayReport { topics, damage, completed: flow == Flow::GoOn }
+    }
+}
+
+impl PlayedTopic {
+    fn new(name: String) -> Self {
+        PlayedTopic { name, published: 0, mismatched: 0, refused: 0, first_error: None }
+    }
+}
+
+impl PlayingTopic {
+    /// Publishes a message; errors are counted, the first one is kept as a sentence.
+    fn publish(&mut self, message: &BagMessage<'_>) {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let stamp_ns = u64::try_from(now.as_nanos()).unwrap_or(u64::MAX);
+        let Err(error) = self.publisher.publish_cdr(message.data, stamp_ns, [0; 2]) else {
+            self.played.published += 1;
+            return;
+        };
+        match error {
+            PublishCdrError::Cdr { .. } => self.played.mismatched += 1,
+            _ => self.played.refused += 1,
+        }
+        let (name, number, time_ns) = (&self.played.name, message.number, message.log_time_ns);
+        self.played.first_error.get_or_insert_with(|| {
+            format!(
+                "message {number} of topic {name}, recorded at {time_ns} ns, was not published: \
+                 {error}"
+            )
+        });
+    }
+}
+
+/// Clock messages that a subscriber may lag behind.
+const CLOCK_DEPTH: usize = 16;
+/// How long a reliable subscriber of the clock may hold it up.
+const CLOCK_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// Publishes simulated time.
+struct SimulatedClock {
+    publisher: Publisher<Clock>,
+    tick_ns: u64,
+    last_ns: Option<u64>,
+}
+
+impl SimulatedClock {
+    fn open(
+        participant: &Participant,
+        node: &str,
+        tick: Duration,
+    ) -> Result<Self, StartPlayerError> {
+        let options = PublisherOptions {
+            node,
+            topic: CLOCK_TOPIC,
+            qos: Qos::reliable(CLOCK_DEPTH, CLOCK_TIMEOUT),
+            max_bytes: Some(Clock::ROOT_BYTES),
+            group: None,
+        };
+        let publisher = participant
+            .publisher(options)
+            .map_err(|source| StartPlayerError::Port { topic: CLOCK_TOPIC.to_owned(), source })?;
+        let tick_ns = u64::try_from(tick.as_nanos()).unwrap_or(u64::MAX);
+        Ok(Self { publisher, tick_ns, last_ns: None })
+    }
+
+    /// The next time to publish on the way to `target_ns`; `None` when it is reached.
+    ///
+    /// Over long gaps the clock jumps.
+    fn next(&mut self, target_ns: u64) -> Option<u64> {
+        let next = match self.last_ns {
+            None => target_ns,
+            Some(last) if target_ns <= last => return None,
+            Some(last) if u128::from(target_ns - last) > GAP_MAX.as_nanos() => target_ns,
+            Some(last) => last.saturating_add(self.tick_ns).min(target_ns),
+        };
+        self.last_ns = Some(next);
+        self.last_ns
+    }
+
+    fn publish(&self, time_ns: u64) {
+        // A clock message that does not get through is followed by the next one; it is counted at
+        // the port.
+        let Ok(mut loan) = self.publisher.loan(Extra::none()) else { return };
+        let mut message = loan.message();
+        let mut clock = message.clock();
+        clock.set_sec(i32::try_from(time_ns / 1_000_000_000).unwrap_or(i32::MAX));
+        clock.set_nanosec((time_ns % 1_000_000_000) as u32);
+        let _ = loan.publish();
+    }
+}

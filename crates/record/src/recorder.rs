@@ -1,0 +1,234 @@
+//! Records topics into a bag.
+//!
+//! The messages are taken and written by a thread of their own (`recorder_thread`); this module is
+//! its handle, and what goes in and comes out. It must not know how messages are encoded.
+
+use crate::ending::Ending;
+use crate::recorder_thread::{self, Begin};
+use crate::writer::{BagWriter, Saved, WriteError};
+use crossdock_comm::{DoorbellControl, Participant, PortError, Qos};
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::channel;
+use std::thread::JoinHandle;
+
+/// A topic that is to be recorded.
+#[derive(Debug, Clone)]
+pub struct TopicToRecord {
+    /// The topic, absolute.
+    pub name: String,
+    /// What is requested, and written into the bag as offered. Reliable loses nothing but lets a
+    /// slow disk hold up the publishers; with best effort the losses are counted.
+    pub qos: Qos,
+}
+
+/// Which time a message gets in the bag as its log time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LogTime {
+    /// The system's clock when the message is taken.
+    Wall,
+    /// The last simulated time on `/clock`; 0 before the first.
+    Simulated,
+}
+
+/// How topics are recorded.
+#[derive(Debug, Clone)]
+pub struct RecorderOptions {
+    /// Name of the node that subscribes.
+    pub node: String,
+    /// The topics.
+    pub topics: Vec<TopicToRecord>,
+    /// Which time messages get.
+    pub log_time: LogTime,
+}
+
+/// Why recording could not be started.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StartRecorderError {
+    /// No topic is named.
+    #[error("nothing is recorded into {}: name at least one topic", path.display())]
+    NoTopics {
+        /// The bag.
+        path: PathBuf,
+    },
+    /// A topic cannot be subscribed to.
+    #[error("topic {topic} cannot be recorded: {source}")]
+    Port {
+        /// The topic.
+        topic: String,
+        /// What the communication layer says.
+        source: PortError,
+    },
+    /// The thread could not be started.
+    #[error("the recorder's thread cannot be started: {source}; close other programs")]
+    Thread {
+        /// The operating system's error.
+        source: io::Error,
+    },
+}
+
+/// What was recorded of one topic.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RecordedTopic {
+    /// The topic.
+    pub name: String,
+    /// Messages in the bag.
+    pub recorded: u64,
+    /// Messages that were lost on the way to the recorder.
+    pub lost: u64,
+    /// Messages that were taken and could not be encoded, because their publisher damaged them.
+    pub damaged: u64,
+    /// The first error of this topic: a sentence that names it.
+    pub first_error: Option<String>,
+}
+
+/// What was recorded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RecordReport {
+    /// The topics, in the order in which they were asked for.
+    pub topics: Vec<RecordedTopic>,
+    /// What is safe on the disk.
+    pub saved: Saved,
+}
+
+/// Why recording ended early or the bag could not be completed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RecordError {
+    /// The bag could not be written on.
+    #[error("{source}")]
+    Write {
+        /// What is wrong, where, what is safe, and what to do.
+        source: WriteError,
+        /// What was recorded until then.
+        report: Box<RecordReport>,
+    },
+    /// The recorder's thread panicked, which is a defect of this program.
+    #[error("the recorder stopped because of a defect in it; please report this")]
+    Defect,
+}
+
+/// How far recording is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RecordProgress {
+    /// Messages that were written.
+    pub messages: u64,
+    /// Their bytes in CDR.
+    pub bytes: u64,
+}
+
+/// What the handle and the thread share.
+#[derive(Debug, Default)]
+pub(crate) struct Shared {
+    /// The thread shall end. Release / Acquire, though the doorbell orders it as well.
+    pub(crate) stop: AtomicBool,
+    /// Statistics: Relaxed.
+    pub(crate) messages: AtomicU64,
+    pub(crate) bytes: AtomicU64,
+}
+
+/// Records topics on a thread of its own, which sleeps while no message comes.
+///
+/// [`Recorder::stop`] takes what is there and completes the bag; dropping does the same and hides
+/// errors. Memory is bounded by the writer's and one message. `Send` and `Sync`.
+pub struct Recorder {
+    shared: Arc<Shared>,
+    bell: DoorbellControl,
+    thread: Option<JoinHandle<Result<RecordReport, RecordError>>>,
+    ending: Ending,
+}
+
+impl std::fmt::Debug for Recorder {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Recorder").field("progress", &self.progress()).finish_non_exhaustive()
+    }
+}
+
+impl Recorder {
+    /// Subscribes to the topics and records from now on into `writer`'s bag.
+    ///
+    /// A topic is added to the bag with its first message, with the type of its publisher.
+    /// Allocates, starts a thread, blocks until the subscribers stand (not until they are
+    /// connected).
+    ///
+    /// # Errors
+    /// When a topic cannot be subscribed to.
+    pub fn start(
+        participant: &Participant,
+        writer: BagWriter,
+        options: RecorderOptions,
+    ) -> Result<Recorder, StartRecorderError> {
+        if options.topics.is_empty() {
+            return Err(StartRecorderError::NoTopics { path: writer.path().to_owned() });
+        }
+        let shared = Arc::new(Shared::default());
+        let (ready, is_ready) = channel();
+        let begin = Begin {
+            participant: participant.clone(),
+            writer,
+            options,
+            shared: Arc::clone(&shared),
+            ready,
+        };
+        let ending = Ending::default();
+        let guard = ending.guard();
+        let thread = std::thread::Builder::new()
+            .name("crossdock-rec".to_owned())
+            .spawn(move || {
+                let _guard = guard;
+                recorder_thread::run(begin)
+            })
+            .map_err(|source| StartRecorderError::Thread { source })?;
+        match is_ready.recv() {
+            Ok(Ok(bell)) => Ok(Recorder { shared, bell, thread: Some(thread), ending }),
+            Ok(Err(error)) => Err(error),
+            // Only a panic ends the thread without a word; its hook has reported it.
+            Err(gone) => Err(StartRecorderError::Thread { source: io::Error::other(gone) }),
+        }
+    }
+
+    /// How far recording is. Does not block.
+    pub fn progress(&self) -> RecordProgress {
+        RecordProgress {
+            messages: self.shared.messages.load(Ordering::Relaxed),
+            bytes: self.shared.bytes.load(Ordering::Relaxed),
+        }
+    }
+
+    /// Whether recording has ended by itself, which it does only after an error. Does not block.
+    pub fn is_finished(&self) -> bool {
+        self.ending.has_come()
+    }
+
+    /// Calls `listener` on the recorder's thread when [`Recorder::is_finished`] has become true, or
+    /// at once when it is already. Of several listeners the last one counts. Allocates.
+    pub fn when_finished(&self, listener: impl FnOnce() + Send + 'static) {
+        self.ending.listen(Box::new(listener));
+    }
+
+    /// Records what is there, completes the bag and gives what was recorded. Blocks until the disk
+    /// has everything.
+    ///
+    /// # Errors
+    /// When the bag could not be written on; it says what is safe.
+    pub fn stop(mut self) -> Result<RecordReport, RecordError> {
+        self.end().unwrap_or(Err(RecordError::Defect))
+    }
+
+    fn end(&mut self) -> Option<Result<RecordReport, RecordError>> {
+        let thread = self.thread.take()?;
+        self.shared.stop.store(true, Ordering::Release);
+        self.bell.wake();
+        thread.join().ok()
+    }
+}
+
+impl Drop for Recorder {
+    fn drop(&mut self) {
+        // Errors can only be had from `stop`.
+        let _ = self.end();
+    }
+}

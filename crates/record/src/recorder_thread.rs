@@ -1,0 +1,279 @@
+//! The thread of a recorder: an executor of its own that takes, encodes and writes messages, and
+//! sleeps on its doorbell while there is nothing to do.
+//!
+//! This module must not know how bags are stored.
+
+use crate::qos::OfferedQos;
+use crate::recorder::{
+    LogTime, RecordError, RecordReport, RecordedTopic, RecorderOptions, Shared, StartRecorderError,
+    TopicToRecord,
+};
+use crate::writer::{BagWriter, Saved, TopicDescription, WriteError, WrittenTopic};
+use crossdock_comm::{
+    AnySample, AnySubscriber, Doorbell, DoorbellControl, DoorbellOptions, InputHandle, Participant,
+    PortError, Qos, Subscriber, SubscriberOptions,
+};
+use crossdock_msg::types::rosgraph_msgs::Clock;
+use std::io::IoSlice;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::Sender;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+/// What the thread starts with.
+pub(crate) struct Begin {
+    pub(crate) participant: Participant,
+    pub(crate) writer: BagWriter,
+    pub(crate) options: RecorderOptions,
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) ready: Sender<Result<DoorbellControl, StartRecorderError>>,
+}
+
+/// Messages taken from one topic before the others have their turn.
+const TURN_MESSAGES: usize = 64;
+/// How long what is still published is recorded after the stop.
+const DRAIN_MAX: Duration = Duration::from_secs(2);
+/// Clock messages that may wait; only the newest counts.
+const CLOCK_DEPTH: usize = 16;
+
+/// A topic that is recorded.
+struct Recording {
+    subscriber: AnySubscriber,
+    handle: InputHandle,
+    qos: Qos,
+    /// Known with the first message.
+    written: Option<WrittenTopic>,
+    counts: RecordedTopic,
+}
+
+/// Where the log times come from.
+enum LogClock {
+    Wall,
+    Simulated { subscriber: Subscriber<Clock>, now_ns: u64 },
+}
+
+struct RecordingThread {
+    participant: Participant,
+    doorbell: Doorbell,
+    writer: BagWriter,
+    topics: Vec<Recording>,
+    clock: LogClock,
+    shared: Arc<Shared>,
+    /// The message in CDR, used again for each one.
+    cdr: Vec<u8>,
+}
+
+/// The main function of the thread.
+pub(crate) fn run(begin: Begin) -> Result<RecordReport, RecordError> {
+    let Begin { participant, writer, options, shared, ready } = begin;
+    let (doorbell, topics, clock) = match open_ports(&participant, &options) {
+        Ok(ports) => ports,
+        Err(error) => {
+            // A bag that holds nothing would only be in the way of the next attempt.
+            writer.discard_empty();
+            // Whoever started the recorder waits for this.
+            let _ = ready.send(Err(error));
+            let saved = Saved { messages: 0, bytes: 0 };
+            return Ok(RecordReport { topics: Vec::new(), saved });
+        }
+    };
+    if ready.send(Ok(doorbell.control())).is_err() {
+        shared.stop.store(true, Ordering::Relaxed);
+    }
+    let cdr = Vec::new();
+    let mut recorder =
+        RecordingThread { participant, doorbell, writer, topics, clock, shared, cdr };
+    let ended = recorder.record();
+    recorder.complete(ended)
+}
+
+impl RecordingThread {
+    /// Records until the stop, or until the bag cannot be written on.
+    fn record(&mut self) -> Result<(), WriteError> {
+        let mut stopped_at: Option<Instant> = None;
+        // Ends with the stop; each turn that finds nothing sleeps.
+        loop {
+            // Looked at before the messages: what is there at the stop is recorded.
+            let stop = self.shared.stop.load(Ordering::Acquire);
+            let taken = self.take_turn()?;
+            if stop {
+                let since = *stopped_at.get_or_insert_with(Instant::now);
+                if taken == 0 || since.elapsed() > DRAIN_MAX {
+                    return Ok(());
+                }
+            }
+            let due = self.writer.flush_due();
+            if due.is_some_and(|due| due <= Instant::now()) {
+                self.writer.flush()?;
+            }
+            if taken == 0 && !stop {
+                self.sleep();
+            }
+        }
+    }
+
+    fn sleep(&self) {
+        self.doorbell.drain(|_| {});
+        self.participant.announce_idle();
+        let due = self.writer.flush_due();
+        let timeout = due.map(|due| due.saturating_duration_since(Instant::now()));
+        let topics = &self.topics;
+        self.doorbell.sleep(timeout, || {
+            // All of them are armed, even after one had something.
+            topics.iter().fold(false, |ready, topic| topic.handle.arm() | ready)
+        });
+    }
+
+    /// Gives every topic a turn; says how many messages were taken.
+    fn take_turn(&mut self) -> Result<usize, WriteError> {
+        let mut taken = 0;
+        for place in 0..self.topics.len() {
+            for _ in 0..TURN_MESSAGES {
+                let topic = &mut self.topics[place];
+                match topic.subscriber.take() {
+                    Ok(None) => break,
+                    Ok(Some(sample)) => {
+                        taken += 1;
+                        self.write(place, &sample)?;
+                        drop(sample);
+                        self.topics[place].handle.mark_processed();
+                    }
+                    Err(error) => {
+                        taken += 1;
+                        topic.counts.note(error.to_string());
+                        break;
+                    }
+                }
+            }
+        }
+        Ok(taken)
+    }
+
+    fn write(&mut self, place: usize, sample: &AnySample) -> Result<(), WriteError> {
+        let log_ns = self.clock.now_ns();
+        let topic = &mut self.topics[place];
+        if let Err(error) = sample.schema().encode_cdr(sample.block(), &mut self.cdr) {
+            topic.counts.damaged += 1;
+            let (name, seq) = (&topic.counts.name, sample.seq());
+            let sentence = format!("message {seq} of topic {name} is not recorded: {error}");
+            topic.counts.note(sentence);
+            return Ok(());
+        }
+        let written = match topic.written {
+            Some(written) => written,
+            None => *topic.written.insert(self.writer.add_topic(describe(topic, sample))?),
+        };
+        self.writer.write(written, log_ns, sample.stamp_ns(), &[IoSlice::new(&self.cdr)])?;
+        topic.counts.recorded += 1;
+        self.shared.messages.fetch_add(1, Ordering::Relaxed);
+        self.shared.bytes.fetch_add(self.cdr.len() as u64, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Completes the bag, also after an error that leaves it writable.
+    fn complete(self, ended: Result<(), WriteError>) -> Result<RecordReport, RecordError> {
+        let counts = self
+            .topics
+            .iter()
+            .map(|topic| RecordedTopic { lost: topic.subscriber.lost(), ..topic.counts.clone() });
+        let topics: Vec<_> = counts.collect();
+        // Without subscribers nobody waits for a recorder that has stopped.
+        drop((self.topics, self.clock));
+        let before = self.writer.saved();
+        let finished = self.writer.finish();
+        let saved = finished.as_ref().map_or(before, |saved| *saved);
+        let report = RecordReport { topics, saved };
+        match ended.and(finished) {
+            Ok(_) => Ok(report),
+            Err(source) => Err(RecordError::Write { source, report: Box::new(report) }),
+        }
+    }
+}
+
+type Ports = (Doorbell, Vec<Recording>, LogClock);
+
+fn open_ports(
+    participant: &Participant,
+    options: &RecorderOptions,
+) -> Result<Ports, StartRecorderError> {
+    let error = |topic: &str| {
+        let topic = topic.to_owned();
+        move |source: PortError| StartRecorderError::Port { topic, source }
+    };
+    let bell = participant.doorbell(DoorbellOptions::default());
+    let doorbell = bell.map_err(error(&options.topics[0].name))?;
+    let mut topics = Vec::new();
+    for TopicToRecord { name, qos } in &options.topics {
+        let port = SubscriberOptions {
+            node: &options.node,
+            topic: name,
+            qos: *qos,
+            doorbell: Some(&doorbell),
+            group: None,
+        };
+        let subscriber = participant.any_subscriber(port).map_err(error(name))?;
+        let handle = subscriber.handle();
+        let counts = RecordedTopic {
+            name: name.clone(),
+            recorded: 0,
+            lost: 0,
+            damaged: 0,
+            first_error: None,
+        };
+        topics.push(Recording { subscriber, handle, qos: *qos, written: None, counts });
+    }
+    let clock = match options.log_time {
+        LogTime::Wall => LogClock::Wall,
+        LogTime::Simulated => {
+            let port = SubscriberOptions {
+                node: &options.node,
+                topic: crate::player::CLOCK_TOPIC,
+                qos: Qos::best_effort(CLOCK_DEPTH),
+                doorbell: None,
+                group: None,
+            };
+            let subscriber = participant.subscriber(port);
+            let subscriber = subscriber.map_err(error(crate::player::CLOCK_TOPIC))?;
+            LogClock::Simulated { subscriber, now_ns: 0 }
+        }
+    };
+    Ok((doorbell, topics, clock))
+}
+
+fn describe(topic: &Recording, sample: &AnySample) -> TopicDescription {
+    let schema = sample.schema();
+    TopicDescription {
+        name: topic.counts.name.clone(),
+        type_name: schema.type_name().to_owned(),
+        definition: schema.definition().to_owned(),
+        type_hash: schema.type_hash().to_string(),
+        qos: vec![OfferedQos::from(topic.qos)],
+    }
+}
+
+impl RecordedTopic {
+    fn note(&mut self, error: String) {
+        self.first_error.get_or_insert(error);
+    }
+}
+
+impl LogClock {
+    fn now_ns(&mut self) -> u64 {
+        match self {
+            LogClock::Wall => {
+                let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+                u64::try_from(now.as_nanos()).unwrap_or(u64::MAX)
+            }
+            LogClock::Simulated { subscriber, now_ns } => {
+                // A damaged clock message leaves the time where it was; it is counted at the port.
+                if let Ok(Some(sample)) = subscriber.latest() {
+                    let time = sample.message().clock();
+                    let seconds = u64::try_from(time.sec()).unwrap_or(0);
+                    *now_ns = seconds * 1_000_000_000 + u64::from(time.nanosec());
+                    subscriber.handle().mark_processed();
+                }
+                *now_ns
+            }
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! Takes disk space before it is needed, so that a full disk is noticed before data is accepted.
+//!
+//! The file system is asked for blocks beyond the end of the file. What lies inside them can be
+//! written for sure, apart from a failing device. File systems that cannot do that are used without
+//! the guarantee. This module must not know what is written.
+
+use rustix::fs::{FallocateFlags, fallocate};
+use rustix::io::Errno;
+use rustix::process::{Resource, getrlimit};
+use std::fs::File;
+use std::io;
+
+/// Bytes that are taken at once: large enough that system calls do not count, small enough that a
+/// nearly full disk can be used up.
+const STEP_BYTES: u64 = 16 << 20;
+
+/// The space that a growing file has for sure.
+#[derive(Debug)]
+pub(crate) struct Reserve {
+    /// End of the space that is taken, from the start of the file.
+    end: u64,
+    supported: bool,
+}
+
+impl Reserve {
+    pub(crate) fn new() -> Self {
+        Self { end: 0, supported: true }
+    }
+
+    /// Makes sure that the file can grow to `end` bytes.
+    ///
+    /// Gives the operating system's error when it cannot: no space, quota, or file size limit.
+    pub(crate) fn ensure(&mut self, file: &File, end: u64) -> io::Result<()> {
+        if end <= self.end {
+            return Ok(());
+        }
+        // Going beyond the process's file size limit would end the process with a signal.
+        let limit = getrlimit(Resource::Fsize).current.unwrap_or(u64::MAX);
+        if end > limit {
+            return Err(io::Error::from(Errno::FBIG));
+        }
+        if !self.supported {
+            return Ok(());
+        }
+        let generous = end.saturating_add(STEP_BYTES).min(limit);
+        match self.take(file, generous).or_else(|_| self.take(file, end)) {
+            Ok(()) => Ok(()),
+            Err(Errno::NOSPC | Errno::DQUOT | Errno::FBIG) => Err(io::Error::from(Errno::NOSPC)),
+            Err(_) => {
+                self.supported = false;
+                Ok(())
+            }
+        }
+    }
+
+    fn take(&mut self, file: &File, end: u64) -> Result<(), Errno> {
+        // A signal can interrupt the call; a handful of repetitions is plenty.
+        for _ in 0..8 {
+            match fallocate(file, FallocateFlags::KEEP_SIZE, self.end, end - self.end) {
+                Err(Errno::INTR) => {}
+                Err(error) => return Err(error),
+                Ok(()) => {
+                    self.end = end;
+                    return Ok(());
+                }
+            }
+        }
+        Err(Errno::INTR)
+    }
+}

@@ -1,0 +1,138 @@
+//! A disk, quota or file size limit that is used up while a bag is written.
+//!
+//! One test in a process of its own: the file size limit counts for the whole process.
+
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test fails by panicking")]
+
+mod common;
+
+use common::{Scratch, check_strings, contents, options, string_cdr, string_topic, text};
+use crossdock_comm::{Access, Participant, ParticipantOptions, PublisherOptions, Qos, Rendezvous};
+use crossdock_msg::Schema;
+use crossdock_record::{
+    BagReader, BagWriter, Compression, LogTime, RecordError, Recorder, RecorderOptions,
+    TopicToRecord, WriteError,
+};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use std::io::IoSlice;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Bytes of the small disk.
+const DISK_BYTES: u64 = 2 << 20;
+
+/// A tmpfs of [`DISK_BYTES`], unmounted at the end.
+struct SmallDisk(PathBuf);
+
+impl SmallDisk {
+    /// `None` where mounting is not allowed.
+    fn mount(folder: &Path) -> Option<Self> {
+        std::fs::create_dir_all(folder).unwrap();
+        let status = Command::new("mount")
+            .args(["-t", "tmpfs", "-o", &format!("size={DISK_BYTES}"), "crossdock-test"])
+            .arg(folder)
+            .stderr(std::process::Stdio::null())
+            .status();
+        matches!(status, Ok(status) if status.success()).then(|| Self(folder.to_owned()))
+    }
+}
+
+impl Drop for SmallDisk {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg(&self.0).status();
+    }
+}
+
+/// Writes until the writer refuses; checks the refusal, the finished bag, and what it holds.
+fn fill(path: &Path, compression: Compression, expected: &str) {
+    let mut writer = BagWriter::create(path, options(compression, 100_000)).unwrap();
+    let topic = writer.add_topic(string_topic("/a")).unwrap();
+    let mut accepted = 0;
+    let error = loop {
+        let cdr = string_cdr(&text(accepted));
+        let time = accepted * 1_000_000;
+        match writer.write(topic, time, time, &[IoSlice::new(&cdr)]) {
+            Ok(()) => accepted += 1,
+            Err(error) => break error,
+        }
+        assert!(accepted < 1_000_000, "the limit never came");
+    };
+    let WriteError::NoSpace { saved, .. } = &error else { panic!("{error}") };
+    assert_eq!(saved.messages, accepted);
+    let sentence = error.to_string();
+    for part in [path.to_str().unwrap(), expected, "are safe", "free some space"] {
+        assert!(sentence.contains(part), "{part} in {sentence}");
+    }
+    // It stays refused without harm, and the bag can be finished in full form.
+    assert!(writer.write(topic, 0, 0, &[IoSlice::new(&[0; 100_000])]).is_err());
+    assert_eq!(writer.finish().unwrap().messages, accepted);
+    let reader = BagReader::open(path).unwrap();
+    assert!(reader.damage().is_none() && reader.remarks().is_empty(), "{reader:?}");
+    let found = contents(&reader);
+    assert!(found.error.is_none());
+    assert_eq!(check_strings(&found) as u64, accepted);
+}
+
+/// Records a topic until the disk is full; checks what the recorder says and leaves.
+fn record_until_full(scratch: &Scratch, out: &Path) {
+    let participant = Participant::open(ParticipantOptions {
+        domain_id: 0,
+        name: "full".to_owned(),
+        rendezvous: Rendezvous::Folder(scratch.path("meet")),
+        access: Access::SameUser,
+    })
+    .unwrap();
+    let qos = Qos::reliable(10, Duration::from_secs(60));
+    let schema = Arc::new(Schema::shipped("std_msgs/msg/String").unwrap());
+    let port = PublisherOptions { node: "n", topic: "/a", qos, max_bytes: None, group: None };
+    let publisher = participant.any_publisher(schema, port).unwrap();
+    let writer = BagWriter::create(out, options(Compression::None, 100_000)).unwrap();
+    let topics = vec![TopicToRecord { name: "/a".to_owned(), qos }];
+    let record = RecorderOptions { node: "r".to_owned(), topics, log_time: LogTime::Wall };
+    let recorder = Recorder::start(&participant, writer, record).unwrap();
+    assert!(participant.wait_until(Duration::from_secs(60), || publisher.matched() == 1));
+    let mut number = 0;
+    while !recorder.is_finished() {
+        publisher.publish_cdr(&string_cdr(&text(number)), number, [0; 2]).unwrap();
+        number += 1;
+        assert!(number < 1_000_000, "the disk never filled");
+    }
+    let RecordError::Write { source, report } = recorder.stop().unwrap_err() else { panic!() };
+    assert!(source.to_string().contains("are safe"), "{source}");
+    let reader = BagReader::open(out).unwrap();
+    assert!(reader.damage().is_none() && reader.remarks().is_empty());
+    let found = contents(&reader);
+    assert_eq!(found.messages.len() as u64, report.saved.messages);
+    assert_eq!(report.topics[0].recorded, report.saved.messages);
+    for (number, (_, _, data)) in (0u64..).zip(&found.messages) {
+        assert_eq!(*data, string_cdr(&text(number)));
+    }
+}
+
+#[test]
+fn a_full_disk_refuses_the_next_message_and_loses_none_that_was_accepted() {
+    let scratch = Scratch::new("full");
+    let disk = scratch.path("disk");
+    if let Some(disk) = SmallDisk::mount(&disk) {
+        for (name, compression) in [
+            ("plain.mcap", Compression::None),
+            ("lz4", Compression::Lz4),
+            ("zstd", Compression::Zstd),
+        ] {
+            fill(&disk.0.join(name), compression, "No space left");
+            // The next bag gets the whole disk again.
+            let _ = std::fs::remove_file(disk.0.join(name));
+            let _ = std::fs::remove_dir_all(disk.0.join(name));
+        }
+        record_until_full(&scratch, &disk.0.join("recorded"));
+    } else {
+        println!("no small disk can be mounted here; only the file size limit is tested");
+    }
+    let before = getrlimit(Resource::Fsize);
+    let limit = Rlimit { current: Some(1 << 20), maximum: before.maximum };
+    setrlimit(Resource::Fsize, limit).unwrap();
+    fill(&scratch.path("limited"), Compression::Lz4, "File too large");
+    setrlimit(Resource::Fsize, before).unwrap();
+}

@@ -1,0 +1,52 @@
+"""Reads the bags named on the command line with independent libraries.
+
+Prints one line per message: reader, topic, type, log time in ns, CRC-32 of the CDR bytes, and the
+decoded text of std_msgs/String (otherwise the decoded type's name).
+"""
+
+import sys
+from pathlib import Path
+from zlib import crc32
+
+from mcap.reader import make_reader
+from mcap_ros2.decoder import DecoderFactory
+from rosbags.highlevel import AnyReader
+from rosbags.rosbag2 import Reader
+
+
+def line(reader: str, topic: str, type_name: str, time: int, data: bytes, decoded: object) -> None:
+    text = getattr(decoded, "data", None)
+    shown = text if isinstance(text, str) else type(decoded).__name__
+    print(f"{reader}\t{topic}\t{type_name}\t{time}\t{crc32(data)}\t{shown}")
+
+
+def read_with_rosbags(path: Path) -> None:
+    with Reader(path) as raw:
+        raw_messages = list(raw.messages())
+        for connection in raw.connections:
+            print(f"rosbags-topic\t{connection.topic}\t{connection.digest}\t{connection.msgcount}")
+            for qos in connection.ext.offered_qos_profiles:
+                policies = (qos.history.name, qos.depth, qos.reliability.name, qos.durability.name)
+                print("rosbags-qos", connection.topic, *policies, sep="\t")
+    with AnyReader([path]) as reader:
+        for (connection, time, data), (_, raw_time, raw_data) in zip(
+            reader.messages(), raw_messages, strict=True
+        ):
+            assert (time, data) == (raw_time, raw_data)
+            decoded = reader.deserialize(data, connection.msgtype)
+            line("rosbags", connection.topic, connection.msgtype, time, data, decoded)
+
+
+def read_with_mcap(path: Path) -> None:
+    with path.open("rb") as file:
+        reader = make_reader(file, validate_crcs=True, decoder_factories=[DecoderFactory()])
+        assert reader.get_header().profile == "ros2"
+        for item in reader.iter_decoded_messages():
+            schema, channel, message, decoded = item
+            line("mcap", channel.topic, schema.name, message.log_time, message.data, decoded)
+
+
+for name in sys.argv[1:]:
+    path = Path(name)
+    read_with_rosbags(path)
+    read_with_mcap(path if path.is_file() else path / f"{path.name}_0.mcap")

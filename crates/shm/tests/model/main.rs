@@ -1,0 +1,200 @@
+//! Model checking of the protocol: every interleaving up to a preemption bound, under the C11
+//! memory model.
+//!
+//! Payloads are loom cells, so a publisher that writes a chunk which somebody still reads is a
+//! reported data race. The kernel's futex queue is a mutex and a flag per sleeper, so a lost
+//! wake-up is a model without end. Each ordering has a negative control: a run without it, which
+//! must fail. A run that reaches its time limit fails too: it has proved nothing.
+//!
+//! Quick: `RUSTFLAGS="--cfg loom" cargo test --release -p crossdock-shm --test model`, with a
+//! target folder of its own. Full: the same with `-- --include-ignored`.
+#![cfg(loom)]
+
+mod models;
+mod world;
+
+use crossdock_shm::protocol::weaken::{self, spot};
+use models::*;
+use std::time::{Duration, Instant};
+
+fn explore(name: &str, preemptions: usize, limit_s: u64, model: impl Fn() + Send + Sync + 'static) {
+    let mut builder = loom::model::Builder::new();
+    builder.preemption_bound = Some(preemptions);
+    builder.max_branches = 5_000;
+    let limit = Duration::from_secs(limit_s);
+    builder.max_duration = Some(limit);
+    let runs = std::sync::Arc::new(std::sync::atomic::AtomicU64::new(0));
+    let count = runs.clone();
+    let started = Instant::now();
+    builder.check(move || {
+        count.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        model();
+    });
+    let took = started.elapsed();
+    let runs = runs.load(std::sync::atomic::Ordering::Relaxed);
+    assert!(
+        took < limit,
+        "{name}: {runs} executions did not finish within {limit:?}: proves nothing"
+    );
+    println!("{name}, {preemptions} preemptions: {runs} executions in {took:.1?}");
+}
+
+// ---- the protocol as it is ----
+
+#[test]
+fn one_subscriber_reads_what_was_written() {
+    explore("one subscriber", 3, 240, || holding(ONE));
+}
+
+#[test]
+fn two_subscribers_read_what_was_written() {
+    let size = Size { subscribers: 2, messages: 4, looks: 1, ..ONE };
+    explore("two subscribers", 2, 240, move || holding(size));
+}
+
+#[test]
+fn a_deeper_ring_reads_what_was_written() {
+    let size = Size { slots: 4, depth: 2, chunks: 4, messages: 5, ..ONE };
+    explore("depth two", 2, 240, move || holding(size));
+}
+
+#[test]
+fn trimmed_chunks_are_not_reused_while_held() {
+    explore("trim", 3, 240, trimming);
+}
+
+#[test]
+fn credits_protect_what_is_not_held() {
+    explore("credits", 3, 240, credits);
+}
+
+#[test]
+fn several_open_loans_and_an_abandoned_one_change_nothing() {
+    explore("several loans", 3, 240, several_loans);
+}
+
+#[test]
+fn a_late_joiner_is_seen_by_the_very_next_scan() {
+    explore("late joiner", 3, 240, late_joiner);
+}
+
+#[test]
+fn a_reliable_late_joiner_loses_nothing() {
+    explore("reliable joiner", 3, 240, reliable_joiner);
+}
+
+#[test]
+fn a_closed_ring_opens_for_its_first_subscriber() {
+    explore("opening", 3, 240, opening);
+}
+
+#[test]
+fn a_sample_dropped_on_another_thread_frees_its_hold() {
+    explore("dropped elsewhere", 3, 240, dropped_elsewhere);
+}
+
+#[test]
+fn no_wake_up_is_lost() {
+    explore("doorbell", 4, 240, doorbell);
+    explore("bell alone", 4, 240, bell_alone);
+}
+
+#[test]
+fn a_new_triggered_subscriber_sees_the_message_or_is_woken() {
+    explore("doorbell, late joiner", 3, 240, doorbell_late_joiner);
+}
+
+#[test]
+fn a_blocked_publisher_is_woken() {
+    explore("back-pressure", 4, 240, back_pressure);
+}
+
+#[test]
+fn relayed_sleepers_are_woken() {
+    explore("wake relay", 3, 240, wake_relay);
+}
+
+// ---- the same, larger ----
+
+#[test]
+#[ignore = "long: part of make test-long"]
+fn long_one_subscriber() {
+    let size = Size { messages: 5, looks: 3, ..ONE };
+    explore("one subscriber, long", 3, 3600, move || holding(size));
+}
+
+#[test]
+#[ignore = "long: part of make test-long"]
+fn long_two_subscribers() {
+    let size = Size { subscribers: 2, messages: 5, looks: 1, ..ONE };
+    explore("two subscribers, long", 2, 3600, move || holding(size));
+}
+
+#[test]
+#[ignore = "long: part of make test-long"]
+fn long_late_joiner_and_dropped_elsewhere() {
+    explore("late joiner, long", 4, 1800, late_joiner);
+    explore("dropped elsewhere, long", 3, 1800, dropped_elsewhere);
+}
+
+// ---- negative controls ----
+
+/// Runs `model` without one ordering; it must fail, and not by its time limit.
+fn caught(spot: u32, name: &str, preemptions: usize, model: fn()) {
+    // Expected failures are silent, real ones on other threads are not.
+    static QUIET: std::sync::Once = std::sync::Once::new();
+    QUIET.call_once(|| {
+        let usual = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |info| {
+            if weaken::is(0) {
+                usual(info);
+            }
+        }));
+    });
+    weaken::set(spot);
+    let name_of = name.to_owned();
+    let outcome = std::panic::catch_unwind(move || explore(&name_of, preemptions, 240, model));
+    weaken::set(0);
+    let Err(reason) = outcome else { panic!("not caught: {name}") };
+    let reason = reason
+        .downcast_ref::<String>()
+        .cloned()
+        .or_else(|| reason.downcast_ref::<&str>().map(|text| (*text).to_owned()))
+        .unwrap_or_default();
+    assert!(!reason.contains("proves nothing"), "not caught in time: {name}");
+    println!("caught: {name}: {}", reason.lines().next().unwrap_or(""));
+}
+
+macro_rules! negative_controls {
+    ($($test:ident: $spot:ident, $preemptions:expr, $model:expr;)*) => {$(
+        #[test]
+        fn $test() {
+            caught(spot::$spot, stringify!($test), $preemptions, $model);
+        }
+    )*};
+}
+
+negative_controls! {
+    caught_take_without_fence: TAKE_FENCE, 3, || holding(ONE);
+    caught_scan_without_fence: SCAN_FENCE, 3, || holding(ONE);
+    caught_scan_relaxed: SCAN_ACQUIRE, 3, || holding(ONE);
+    caught_drop_relaxed: DROP_RELEASE, 3, || holding(ONE);
+    caught_rewrite_without_fence: BUSY_FENCE, 3, || holding(Size { messages: 5, ..ONE });
+    caught_no_second_look: NO_RECHECK, 3, || holding(ONE);
+    caught_publish_to_armed_without_fence: DOOR_FENCE, 4, doorbell;
+    caught_arm_without_fence: ARM_FENCE, 4, doorbell;
+    caught_fields_to_seq_without_fence: READ_FENCE, 3, || holding(Size { messages: 5, ..ONE });
+    caught_head_and_seq_relaxed: HEAD_RELEASE, 3, || holding(ONE);
+    caught_hold_relaxed: HOLD_RELEASE, 3, || holding(Size { messages: 5, ..ONE });
+    caught_hold_searched_relaxed: SEARCH_ACQUIRE, 3, dropped_elsewhere;
+    caught_attach_without_fence: ATTACH_FENCE, 3, reliable_joiner;
+    caught_scan_without_inbox: SCAN_INBOX, 3, late_joiner;
+    caught_doors_without_inbox: DOOR_INBOX, 3, doorbell_late_joiner;
+    caught_cursor_without_fence: CURSOR_FENCE, 4, back_pressure;
+    caught_waiting_without_fence: WAITING_FENCE, 4, back_pressure;
+    caught_evict_relaxed: EVICT_RELEASE, 3, || holding(ONE);
+    caught_bell_before_ready: BELL_ORDER, 4, bell_alone;
+    caught_cursor_stored_relaxed: CURSOR_RELEASE, 3, credits;
+    caught_eviction_in_loan: EVICT_IN_LOAN, 3, several_loans;
+    caught_relay_after_wake: RELAY_ORDER, 3, wake_relay;
+}

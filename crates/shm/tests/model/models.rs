@@ -1,0 +1,418 @@
+//! The models: small programs over a `World`, each with what must hold in every interleaving.
+#![allow(unreachable_pub, missing_docs)]
+
+use crate::world::*;
+use crossdock_shm::protocol::weaken::{self, spot};
+use crossdock_shm::protocol::*;
+use loom::sync::Arc;
+use loom::sync::atomic::Ordering::*;
+use loom::thread;
+
+#[derive(Clone, Copy)]
+pub struct Size {
+    pub slots: usize,
+    pub depth: u64,
+    pub chunks: usize,
+    pub subscribers: usize,
+    pub messages: u64,
+    pub looks: usize,
+}
+
+pub const ONE: Size = Size { slots: 2, depth: 1, chunks: 3, subscribers: 1, messages: 4, looks: 2 };
+
+/// Publisher and subscribers at full speed: no torn descriptor, no overwritten payload, exact
+/// counts.
+pub fn holding(size: Size) {
+    let world = World::new(size.slots, size.chunks, size.subscribers);
+    let threads: Vec<_> = (0..size.subscribers)
+        .map(|me| {
+            let world = world.clone();
+            thread::spawn(move || {
+                let mut subscriber = Subscriber::new(&world, me, 1);
+                for _ in 0..size.looks {
+                    subscriber.look();
+                }
+                assert_eq!(subscriber.got + subscriber.lost + 1, subscriber.next);
+            })
+        })
+        .collect();
+    let mut publisher = Publisher::new(&world, size.depth, (0..size.subscribers).collect());
+    for _ in 0..size.messages {
+        if !publisher.message() {
+            break;
+        }
+    }
+    for thread in threads {
+        thread.join().unwrap();
+    }
+}
+
+/// Large chunks: evicted as soon as the cursor has passed them, while they may be held.
+pub fn trimming() {
+    let world = World::new(4, 2, 1);
+    let other = world.clone();
+    let thread = thread::spawn(move || {
+        let mut subscriber = Subscriber::new(&other, 0, 1);
+        for _ in 0..2 {
+            subscriber.look();
+        }
+    });
+    let mut publisher = Publisher::new(&world, 2, vec![0]);
+    for _ in 0..4 {
+        publisher.trim(1);
+        if publisher.pool.retired() > 0 {
+            publisher.scan();
+        }
+        if !publisher.message() {
+            break;
+        }
+    }
+    thread.join().unwrap();
+}
+
+/// A subscriber without holds (a device) moves its cursor after use; a reliable publisher waits for
+/// it.
+pub fn credits() {
+    let world = World::new(4, 2, 1);
+    let other = world.clone();
+    let thread = thread::spawn(move || {
+        let conn = &other.conns[0];
+        let mut next = 1;
+        conn.move_cursor(next, None);
+        for _ in 0..3 {
+            if other.ring().peek(next) == Peek::Ready {
+                let words = other.ring().read(next).expect("not evicted before the cursor passes");
+                other.check(words[0], next);
+                next += 1;
+                conn.move_cursor(next, None);
+            }
+        }
+    });
+    let mut publisher = Publisher::new(&world, 1, vec![0]);
+    for _ in 0..3 {
+        let last = (publisher.seq + 1).saturating_sub(publisher.depth);
+        if world.conns[0].wanted(1) <= last || !publisher.message() {
+            break;
+        }
+    }
+    thread.join().unwrap();
+}
+
+/// Several loans are open, one is abandoned, and they are published in another order than taken.
+/// Depth 1: from the first message on, a reader of the latest value always finds one.
+pub fn several_loans() {
+    let world = World::new(2, 4, 2);
+    let mut publisher = Publisher::new(&world, 1, vec![0, 1]);
+    assert!(publisher.message());
+    let first = publisher.loan().expect("a chunk");
+    let second = publisher.loan().expect("a chunk");
+    let mut latest = Subscriber::new(&world, 1, world.ring().newest());
+    latest.look();
+    assert_eq!(latest.got, 1, "the latest value is not there while loans are open");
+    let other = world.clone();
+    let thread = thread::spawn(move || {
+        let mut subscriber = Subscriber::new(&other, 0, other.ring().newest());
+        // Each look that finds the message gone has moved on to one that was there then.
+        for _ in 0..3 {
+            subscriber.look();
+            if subscriber.got > 0 {
+                return;
+            }
+            assert!(subscriber.lost > 0, "depth 1, and yet there is nothing to read");
+        }
+    });
+    world.write(first, 77);
+    world.write(second, 2);
+    publisher.publish(second);
+    publisher.pool.give_back(first);
+    publisher.message();
+    thread.join().unwrap();
+}
+
+/// A subscriber comes while the publisher runs: the very next scan counts its holds, and it finds
+/// the last message although a loan is open.
+pub fn late_joiner() {
+    let world = World::new(2, 3, 1);
+    let other = world.clone();
+    let mut publisher = Publisher::new(&world, 1, vec![]);
+    assert!(publisher.message());
+    let thread = thread::spawn(move || {
+        // The control thread's part of the connection.
+        other.inbox.push(0);
+        other.inbox.attached();
+        let newest = other.ring().newest();
+        let mut subscriber = Subscriber::new(&other, 0, newest);
+        subscriber.look();
+        assert!(subscriber.got + subscriber.lost > 0, "a late joiner found nothing");
+    });
+    let open_loan = publisher.loan();
+    for _ in 0..2 {
+        if !publisher.message() {
+            break;
+        }
+    }
+    if let Some(chunk) = open_loan {
+        publisher.pool.give_back(chunk);
+    }
+    thread.join().unwrap();
+}
+
+/// A ring that nobody read opens for its first subscriber at the current number.
+pub fn opening() {
+    let world = World::new(2, 3, 1);
+    let other = world.clone();
+    let thread = thread::spawn(move || {
+        other.inbox.push(0);
+        other.inbox.attached();
+        let start = other.published.load(Acquire) + 1;
+        let mut subscriber = Subscriber::new(&other, 0, start);
+        for _ in 0..3 {
+            subscriber.look();
+        }
+        (subscriber.next, subscriber.got)
+    });
+    let mut publisher = Publisher::new(&world, 1, vec![]);
+    publisher.open = false;
+    for _ in 0..3 {
+        publisher.absorb();
+        publisher.message();
+    }
+    let (next, _) = thread.join().unwrap();
+    // Whatever it saw: it goes on from there without waiting for a message that was never written.
+    publisher.absorb();
+    assert!(publisher.message());
+    let mut subscriber = Subscriber::new(&world, 0, next);
+    for _ in 0..3 {
+        subscriber.look();
+    }
+    assert_eq!(subscriber.next, 5, "the subscriber waits for a message that does not come");
+}
+
+/// A sample is dropped on another thread and its hold word is used again at once.
+pub fn dropped_elsewhere() {
+    let world = World::new(2, 3, 1);
+    let mut publisher = Publisher::new(&world, 1, vec![0]);
+    assert!(publisher.message());
+    let mut before = Subscriber::new(&world, 0, 1);
+    let (offset, _) = before.take().expect("message 1");
+    assert!(publisher.message());
+    let (third, other) = (world.clone(), world.clone());
+    let dropper = thread::spawn(move || {
+        third.check(offset, 1);
+        Conn::drop_hold(&third.conns[0].hold[0]);
+    });
+    let reader = thread::spawn(move || Subscriber::new(&other, 0, 2).look());
+    for _ in 0..2 {
+        if !publisher.message() {
+            break;
+        }
+    }
+    dropper.join().unwrap();
+    reader.join().unwrap();
+}
+
+/// A reliable subscriber comes while the publisher runs: from the number that it is told on,
+/// nothing is lost.
+pub fn reliable_joiner() {
+    let world = World::new(2, 4, 1);
+    let other = world.clone();
+    let thread = thread::spawn(move || {
+        other.inbox.push(0);
+        other.inbox.attached();
+        let joined = other.published.load(Acquire) + 1;
+        other.conns[0].cursor.store(joined, Relaxed);
+        let mut subscriber = Subscriber::new(&other, 0, joined);
+        subscriber.look();
+        assert_eq!(subscriber.lost, 0, "a reliable late joiner lost a message");
+    });
+    let mut publisher = Publisher::new(&world, 1, vec![]);
+    for _ in 0..3 {
+        let last = (publisher.seq + 1).saturating_sub(publisher.depth);
+        // 0 as the number joined at: the model's publisher stops for a peer that has not started.
+        if publisher.peers.iter().any(|peer| world.conns[*peer].wanted(0) <= last) {
+            break;
+        }
+        if !publisher.message() {
+            break;
+        }
+        world.ring().before_doors();
+        publisher.absorb();
+    }
+    thread.join().unwrap();
+}
+
+/// An executor that arms, looks and sleeps is woken by the message.
+pub fn doorbell() {
+    let world = World::new(2, 2, 1);
+    let bell = Arc::new((Bell::default(), ReadyLine::default()));
+    let kernel = Kernel::new(1);
+    let (other, its_bell, its_kernel) = (world.clone(), bell.clone(), kernel.clone());
+    let executor = thread::spawn(move || {
+        for _ in 0..3 {
+            its_bell.1.drain(|_| ());
+            if other.ring().arm(&other.armed.words[0], 1, 1) {
+                return;
+            }
+            let before = its_bell.0.before_look();
+            if its_bell.1.any() {
+                continue;
+            }
+            let Some(value) = its_bell.0.announce(before) else { continue };
+            its_kernel.wait(0, || its_bell.0.word.load(Relaxed) == value);
+            its_bell.0.awake();
+        }
+        panic!("woken three times for one message");
+    });
+    let mut publisher = Publisher::new(&world, 1, vec![]);
+    publisher.message();
+    world.ring().before_doors();
+    if fired(&world.armed.words[0]) != 0 && bell.0.ring_for(&bell.1, 0) {
+        kernel.wake(0);
+    }
+    executor.join().unwrap();
+}
+
+/// The bell alone: a ring between the last look and the sleep. The input must be seen, whoever
+/// sleeps.
+pub fn bell_alone() {
+    let bell = Arc::new((Bell::default(), ReadyLine::default()));
+    let kernel = Kernel::new(1);
+    let (its_bell, its_kernel) = (bell.clone(), kernel.clone());
+    let executor = thread::spawn(move || {
+        for _ in 0..3 {
+            let mut found = false;
+            its_bell.1.drain(|_| found = true);
+            if found {
+                return;
+            }
+            let before = its_bell.0.before_look();
+            if its_bell.1.any() {
+                continue;
+            }
+            let Some(value) = its_bell.0.announce(before) else { continue };
+            its_kernel.wait(0, || its_bell.0.word.load(Relaxed) == value);
+            its_bell.0.awake();
+        }
+        panic!("rung once, awake three times, nothing found");
+    });
+    if bell.0.ring_for(&bell.1, 0) {
+        kernel.wake(0);
+    }
+    executor.join().unwrap();
+}
+
+/// A triggered subscriber comes while a message is published: it sees the message or is woken by
+/// it.
+pub fn doorbell_late_joiner() {
+    let world = World::new(2, 2, 1);
+    let bell = Arc::new((Bell::default(), ReadyLine::default()));
+    let kernel = Kernel::new(1);
+    let (other, its_bell, its_kernel) = (world.clone(), bell.clone(), kernel.clone());
+    let executor = thread::spawn(move || {
+        other.inbox.push(0);
+        other.inbox.attached();
+        let next = other.ring().newest() + 1;
+        if next > 1 {
+            return;
+        }
+        if other.ring().arm(&other.armed.words[0], 1, next) {
+            return;
+        }
+        let before = its_bell.0.before_look();
+        if its_bell.1.any() {
+            return;
+        }
+        let Some(value) = its_bell.0.announce(before) else { return };
+        its_kernel.wait(0, || its_bell.0.word.load(Relaxed) == value);
+        its_bell.0.awake();
+    });
+    let mut publisher = Publisher::new(&world, 1, vec![]);
+    publisher.absorb();
+    publisher.message();
+    world.ring().before_doors();
+    if !weaken::is(spot::DOOR_INBOX) {
+        publisher.absorb();
+    }
+    if !publisher.peers.is_empty()
+        && fired(&world.armed.words[0]) != 0
+        && bell.0.ring_for(&bell.1, 0)
+    {
+        kernel.wake(0);
+    }
+    executor.join().unwrap();
+}
+
+/// A blocked reliable publisher sleeps on the slow peer's cursor and is woken when that moves.
+pub fn back_pressure() {
+    let world = World::new(2, 3, 1);
+    let kernel = Kernel::new(1);
+    world.conns[0].cursor.store(1, Relaxed);
+    let mut publisher = Publisher::new(&world, 1, vec![0]);
+    assert!(publisher.message());
+    let (other, its_kernel) = (world.clone(), kernel.clone());
+    let thread = thread::spawn(move || {
+        let subscriber = Subscriber::new(&other, 0, 1);
+        assert_eq!(other.ring().peek(1), Peek::Ready, "a reliable message was evicted");
+        if subscriber.conn.move_cursor(2, Some(&other.head.waiting)) {
+            its_kernel.wake(0);
+        }
+    });
+    // Message 2 needs the place of message 1.
+    let last = 1;
+    for round in 0.. {
+        assert!(round < 3, "woken three times for one step");
+        world.ring().announce_wait(last);
+        let seen = world.conns[0].cursor.load(Acquire);
+        if seen > last {
+            break;
+        }
+        kernel.wait(0, || world.conns[0].cursor.load(Relaxed) == seen);
+    }
+    world.ring().end_wait();
+    publisher.message();
+    thread.join().unwrap();
+}
+
+/// Two sleepers of one process, one futex wake by the publisher: the first wakes the second.
+pub fn wake_relay() {
+    let bells = Arc::new([Bell::default(), Bell::default()]);
+    let lines = Arc::new((ReadyLine::default(), RelayLine::default()));
+    let kernel = Kernel::new(2);
+    let executors: Vec<_> = (0..2)
+        .map(|me| {
+            let (bells, lines, kernel) = (bells.clone(), lines.clone(), kernel.clone());
+            thread::spawn(move || {
+                let bell = &bells[me];
+                let before = bell.before_look();
+                if lines.0.any() {
+                    return;
+                }
+                let Some(value) = bell.announce(before) else { return };
+                kernel.wait(me, || bell.word.load(Relaxed) == value);
+                bell.awake();
+                while let Some(other) = lines.1.claim() {
+                    if usize::from(other) != me && kernel.wake(usize::from(other)) {
+                        break;
+                    }
+                }
+            })
+        })
+        .collect();
+    let asleep: Vec<u16> =
+        (0..2).filter(|i| bells[usize::from(*i)].ring_for(&lines.0, *i)).collect();
+    let ask = || lines.1.ask(&asleep);
+    if !weaken::is(spot::RELAY_ORDER) {
+        ask();
+    }
+    for index in &asleep {
+        if kernel.wake(usize::from(*index)) {
+            break;
+        }
+    }
+    if weaken::is(spot::RELAY_ORDER) {
+        ask();
+    }
+    for executor in executors {
+        executor.join().unwrap();
+    }
+}

@@ -1,0 +1,96 @@
+//! What the tests of the whole share: the product's binaries, run as a user runs them.
+//!
+//! It must not use a library crate of the product: these tests know what a user knows.
+#![forbid(unsafe_code)]
+
+use crossdock_test_support::workspace;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::sync::OnceLock;
+
+/// The folder with the product's binaries, built in the profile of the tests (once per process).
+pub fn binaries() -> &'static Path {
+    static FOLDER: OnceLock<PathBuf> = OnceLock::new();
+    FOLDER.get_or_init(|| {
+        // A test runs from <target>/<profile>/deps.
+        let test = std::env::current_exe().expect("the path of this test");
+        let folder = test.ancestors().nth(2).expect("the folder of the profile").to_owned();
+        let release = folder.file_name().is_some_and(|name| name == "release");
+        let built = Command::new(env!("CARGO"))
+            .args(["build", "--quiet", "--offline", "--workspace", "--bins"])
+            .args(release.then_some("--release"))
+            .arg("--target-dir")
+            .arg(folder.parent().expect("the target folder"))
+            .current_dir(workspace())
+            .status()
+            .expect("cargo runs");
+        assert!(built.success(), "the binaries are built");
+        folder
+    })
+}
+
+/// `crossdock` with a rendezvous folder of its own, so that tests do not meet each other.
+#[derive(Debug)]
+pub struct Run {
+    folder: PathBuf,
+}
+
+impl Run {
+    /// An empty scratch folder for the test of this name, which also holds the rendezvous.
+    #[must_use]
+    pub fn new(test: &str) -> Self {
+        let folder = std::env::temp_dir().join(format!("crossdock-{test}-{}", std::process::id()));
+        let run = Self { folder };
+        std::fs::create_dir_all(run.runtime()).expect("a scratch folder");
+        run
+    }
+
+    /// A file in the scratch folder.
+    #[must_use]
+    pub fn file(&self, name: &str) -> PathBuf {
+        self.folder.join(name)
+    }
+
+    /// What `XDG_RUNTIME_DIR` is for the processes of the test: holds their rendezvous.
+    #[must_use]
+    pub fn runtime(&self) -> PathBuf {
+        self.folder.join("runtime")
+    }
+
+    /// `crossdock ARGUMENTS`, to be started in the workspace root.
+    #[must_use]
+    pub fn crossdock(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(binaries().join("crossdock"));
+        command
+            .args(arguments)
+            .current_dir(workspace())
+            .env("XDG_RUNTIME_DIR", self.runtime())
+            .env_remove("ROS_DOMAIN_ID")
+            .env_remove("CROSSDOCK_PACKAGE_PATH");
+        command
+    }
+
+    /// Runs `crossdock ARGUMENTS` to its end.
+    #[must_use]
+    pub fn output(&self, arguments: &[&str]) -> Output {
+        self.crossdock(arguments).output().expect("crossdock starts")
+    }
+
+    /// Runs `crossdock ARGUMENTS`, which must succeed, and reads its standard output as JSON.
+    #[must_use]
+    pub fn json(&self, arguments: &[&str]) -> serde_json::Value {
+        let output = self.output(arguments);
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "crossdock {arguments:?}: {}\n{errors}", output.status);
+        serde_json::from_slice(&output.stdout).expect("JSON on standard output")
+    }
+}
+
+impl Drop for Run {
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            // A folder that cannot be removed is no reason to fail a test that has passed.
+            let _ = std::fs::remove_dir_all(&self.folder);
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! The shape of the house: dependencies point downwards only, library crates neither print nor hold
+//! unsafe code where none belongs.
+#![allow(missing_docs)]
+
+use crossdock_test_support::workspace;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// What each crate may depend on. A new crate takes its place here before it builds.
+const ALLOWED: &[(&str, &[&str])] = &[
+    ("msg", &[]),
+    ("graph", &["msg"]),
+    ("shm", &[]),
+    ("comm", &["msg", "shm"]),
+    ("executor", &["msg", "graph", "comm"]),
+    ("record", &["msg", "comm", "executor"]),
+    ("cli", &["msg", "graph", "comm", "executor", "record"]),
+    ("autorace", &["msg", "graph", "comm", "executor", "record"]),
+    ("test-support", &[]),
+    ("suite", &["test-support"]),
+];
+
+/// Crates that exist to hold unsafe code (`msg` in its one module `block`).
+const UNSAFE: &[&str] = &["msg", "shm"];
+
+struct Package {
+    name: String,
+    folder: PathBuf,
+    dependencies: Vec<String>,
+}
+
+fn packages() -> Vec<Package> {
+    let output = Command::new(env!("CARGO"))
+        .args(["metadata", "--no-deps", "--offline", "--format-version", "1"])
+        .current_dir(workspace())
+        .output()
+        .expect("cargo metadata runs");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let metadata: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let ours = |name: &str| name.strip_prefix("crossdock-").map(str::to_owned);
+    let text = |value: &serde_json::Value| value.as_str().expect("text").to_owned();
+    metadata["packages"]
+        .as_array()
+        .expect("packages")
+        .iter()
+        .map(|package| Package {
+            name: ours(&text(&package["name"])).expect("every package is named crossdock-*"),
+            folder: Path::new(&text(&package["manifest_path"])).parent().expect("folder").into(),
+            dependencies: (package["dependencies"].as_array().expect("dependencies").iter())
+                .filter(|dependency| dependency["kind"].is_null())
+                .filter_map(|dependency| ours(&text(&dependency["name"])))
+                .collect(),
+        })
+        .collect()
+}
+
+fn rust_files(folder: &Path) -> Vec<PathBuf> {
+    let Ok(entries) = std::fs::read_dir(folder) else { return vec![] };
+    let paths = entries.map(|entry| entry.expect("entry").path());
+    paths
+        .flat_map(|path| match path.is_dir() {
+            true => rust_files(&path),
+            false => vec![path],
+        })
+        .filter(|path| path.extension().is_some_and(|extension| extension == "rs"))
+        .filter(|path| path.file_name().is_none_or(|name| name != "tests.rs"))
+        .collect()
+}
+
+/// The product part of a source file: without comments and without its unit tests.
+fn product_lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    (text.lines().enumerate())
+        .take_while(|(_, line)| !line.starts_with("#[cfg(test)]"))
+        .filter(|(_, line)| !line.trim_start().starts_with("//"))
+        .map(|(number, line)| (number + 1, line))
+}
+
+#[test]
+fn dependencies_point_downwards_only() {
+    let allowed: BTreeMap<&str, &[&str]> = ALLOWED.iter().copied().collect();
+    for package in packages() {
+        let may = allowed.get(package.name.as_str());
+        let may = may.unwrap_or_else(|| panic!("{} has no place in ALLOWED", package.name));
+        for dependency in &package.dependencies {
+            assert!(
+                may.contains(&dependency.as_str()),
+                "{} depends on {dependency}; it may depend on {may:?} only",
+                package.name
+            );
+        }
+    }
+}
+
+#[test]
+fn library_crates_do_not_print() {
+    let printing = ["println!", "eprintln!", "print!(", "eprint!(", "dbg!("];
+    let crates = packages().into_iter().filter(|package| {
+        package.folder.starts_with(workspace().join("crates")) && package.name != "cli"
+    });
+    for package in crates {
+        for file in rust_files(&package.folder.join("src")) {
+            let text = std::fs::read_to_string(&file).expect("source");
+            for (number, line) in product_lines(&text) {
+                let found = printing.iter().find(|call| line.contains(**call));
+                assert!(found.is_none(), "{}:{number} prints: {line}", file.display());
+            }
+        }
+    }
+}
+
+#[test]
+fn unsafe_code_lives_in_the_crates_that_exist_to_hold_it() {
+    for package in packages().iter().filter(|package| !UNSAFE.contains(&package.name.as_str())) {
+        let roots = ["src/lib.rs", "src/main.rs", "lib.rs"].map(|root| package.folder.join(root));
+        for root in roots.iter().filter(|root| root.exists()) {
+            let text = std::fs::read_to_string(root).expect("source");
+            let forbids = text.contains("#![forbid(unsafe_code)]");
+            assert!(forbids, "{} does not forbid unsafe code", root.display());
+        }
+    }
+}
+
+#[test]
+fn source_files_fit_the_limits_of_the_style() {
+    for package in packages() {
+        let folders = ["src", "tests", "examples"].map(|folder| package.folder.join(folder));
+        for file in folders.iter().flat_map(|folder| rust_files(folder)) {
+            let text = std::fs::read_to_string(&file).expect("source");
+            // Generated types are one file per package, however many types that package has.
+            let generated = text.starts_with("// Generated");
+            let lines = text.lines().count();
+            assert!(generated || lines <= 800, "{}: {lines} lines, split it", file.display());
+            assert!(
+                text.starts_with("//"),
+                "{}: the head comment says what the file is for",
+                file.display()
+            );
+        }
+    }
+}

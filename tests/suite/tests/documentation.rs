@@ -1,0 +1,90 @@
+//! The pages of the documentation, followed to the letter.
+#![allow(missing_docs)]
+
+use crossdock_suite::{Run, binaries};
+use crossdock_test_support::workspace;
+use std::path::Path;
+use std::process::Command;
+
+/// A fenced block of a page: its language, the file that the text before it names, its content.
+struct Block {
+    language: String,
+    file: Option<String>,
+    content: String,
+}
+
+fn blocks(page: &str) -> Vec<Block> {
+    let mut blocks = Vec::new();
+    let mut parts = page.split("```");
+    // Text and blocks alternate.
+    while let (Some(text), Some(block)) = (parts.next(), parts.next()) {
+        let (language, content) = block.split_once('\n').expect("a block has lines");
+        let paragraph = text.trim_end().rsplit("\n\n").next().unwrap_or("");
+        let file = paragraph.split('`').skip(1).step_by(2).last().filter(|it| it.contains('.'));
+        blocks.push(Block {
+            language: language.to_owned(),
+            file: file.map(str::to_owned),
+            content: content.to_owned(),
+        });
+    }
+    blocks
+}
+
+/// Runs one command of the page in `folder`; the product is the one under test.
+fn follow(command: &str, folder: &Path, run: &Run) -> String {
+    let built = binaries().display().to_string();
+    let release = built.ends_with("release");
+    let command = command
+        .replace("../crossdock/target/release", &built)
+        .replace("target/release", &built)
+        .replace(" --release", if release { " --release" } else { "" });
+    let target = binaries().parent().expect("the target folder");
+    let output = Command::new("sh")
+        .args(["-c", &command])
+        .current_dir(folder)
+        .env("CARGO_TARGET_DIR", target)
+        .env("CARGO_NET_OFFLINE", "true")
+        // The profile of the tests, so that what they have built is used again.
+        .env("CARGO_PROFILE_DEV_OPT_LEVEL", "1")
+        .env("XDG_RUNTIME_DIR", run.runtime())
+        .output()
+        .expect("a shell");
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "`{command}`: {}\n{errors}", output.status);
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+#[test]
+fn the_first_node_runs_when_its_page_is_followed() {
+    let run = Run::new("first_node");
+    let folder = run.file("pilot");
+    std::fs::create_dir_all(&folder).expect("an empty folder");
+    std::os::unix::fs::symlink(workspace(), run.file("crossdock")).expect("the clone beside it");
+    let page = workspace().join("docs/how-to/first-node.md");
+    let page = std::fs::read_to_string(page).expect("the page");
+    let lock = workspace().join("Cargo.lock");
+    std::fs::copy(lock, folder.join("Cargo.lock")).expect("the versions that were built already");
+    let mut said = String::new();
+    for block in blocks(&page) {
+        match (block.language.as_str(), block.file) {
+            ("sh", _) => {
+                for command in block.content.lines() {
+                    said = follow(command, &folder, &run);
+                }
+            }
+            (_, Some(file)) => {
+                let file = folder.join(file);
+                std::fs::create_dir_all(file.parent().expect("a folder")).expect("a folder");
+                std::fs::write(file, block.content).expect("a file");
+            }
+            // What is shown only, such as a command that goes on until Ctrl-C.
+            (_, None) => {}
+        }
+    }
+    let executions = |node: &str| {
+        let row = said.lines().find(|line| line.starts_with(node)).expect("a row");
+        row.split_whitespace().nth(2).map(str::to_owned)
+    };
+    assert_eq!(executions("simulator").as_deref(), Some("150"), "{said}");
+    assert_eq!(executions("pilot").as_deref(), Some("150"), "{said}");
+}

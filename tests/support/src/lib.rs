@@ -1,0 +1,51 @@
+//! What the tests of several crates share: where real input data lies, and skips that are counted.
+//!
+//! Only `[dev-dependencies]` name this crate. It must not know any other crate of the workspace.
+#![forbid(unsafe_code)]
+#![allow(clippy::print_stdout)]
+
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+/// The workspace root (the folder that holds `Cargo.lock`).
+pub fn workspace() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).expect("tests/support lies two deep")
+}
+
+/// The folder with recordings, message corpus and golden vectors: `../shared` beside the workspace,
+/// or where `CROSSDOCK_SHARED` points. `None` when it is absent: the caller returns, and the skip is
+/// counted under the name of the running test.
+pub fn shared() -> Option<PathBuf> {
+    let folder = std::env::var_os("CROSSDOCK_SHARED")
+        .map(PathBuf::from)
+        .or_else(|| Some(workspace().parent()?.join("shared")))?;
+    if folder.join("data").is_dir() {
+        return Some(folder);
+    }
+    skip(&format!("input data: {} has no folder `data`", folder.display()));
+    None
+}
+
+/// The folder `data` of [`shared`].
+pub fn data() -> Option<PathBuf> {
+    shared().map(|folder| folder.join("data"))
+}
+
+/// Counts a skipped test. Prints `SKIPPED: <test>: <why>` and appends the same line to the file that
+/// `CROSSDOCK_SKIP_LOG` names, because a test runner swallows the output of tests that pass.
+pub fn skip(why: &str) {
+    let thread = std::thread::current();
+    let line = format!("SKIPPED: {}: {why}", thread.name().unwrap_or("unnamed test"));
+    println!("{line}");
+    if let Some(log) = std::env::var_os("CROSSDOCK_SKIP_LOG") {
+        let mut log =
+            OpenOptions::new().create(true).append(true).open(log).expect("skip log opens");
+        writeln!(log, "{line}").expect("skip log is written");
+    }
+}
+
+/// True in the long test run (`make test-long`), where counts and durations are larger.
+pub fn long() -> bool {
+    std::env::var_os("CROSSDOCK_LONG").is_some_and(|v| v == "1")
+}
