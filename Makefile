@@ -63,7 +63,7 @@ loom:
 	$(LOOM)
 
 bench-transport:
-	$(MAKE) -C bench transport OUT=$(abspath $(OUT)/bench)
+	$(MAKE) -C bench transport OUT=$(abspath $(OUT)/bench) QUICK=$(QUICK)
 
 clean:
 	$(CARGO) clean

@@ -238,6 +238,7 @@ pub fn measure(statistics: Statistics, folder: &Path) -> Result<ChainCost, Failu
         package: &package(),
         plan: executor,
         time: process.time,
+        duration_ns: None,
         chains: &process.chains,
         statistics,
         remote: Remote::new(),
