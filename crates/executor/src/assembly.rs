@@ -8,7 +8,7 @@ use std::time::Duration;
 use crossdock_comm::{Doorbell, DoorbellOptions, InputHandle, OutputHandle, PortGroup};
 use crossdock_graph::{ExecutorMode, NodePlan, Time};
 
-use crate::clock::{Clock, ClockInput};
+use crate::clock::{CLOCK_TOPIC, Clock, ClockInput, ClockOutput};
 use crate::connections::Connections;
 use crate::executor::{Executor, ExecutorOptions, RunError, panic_text};
 use crate::finish::Finish;
@@ -110,6 +110,7 @@ impl<'a> Assembly<'a> {
                 .then_some(triggers.start),
             triggers,
             has_condition: plan.condition.is_some(),
+            descendants: NumberSet::new(self.options.plan.nodes.len()),
             follower: None,
             outputs: outputs
                 .iter()
@@ -165,6 +166,8 @@ impl<'a> Assembly<'a> {
                     depth: input.qos.depth as usize,
                     inside: false,
                     released: 0,
+                    fed: 0,
+                    fed_at_once: 0,
                 });
             }
         }
@@ -205,6 +208,16 @@ impl<'a> Assembly<'a> {
                 .filter(|output| !output.successors.is_empty())
                 .collect();
         }
+        // No node triggers one before it, so those behind it are known when its turn comes.
+        for node in (0..self.nodes.len()).rev() {
+            let (before, behind) = self.nodes.split_at_mut(node + 1);
+            let NodeSlot { outputs, descendants, .. } = &mut before[node];
+            let successors = outputs.iter().flat_map(|output| &output.successors);
+            for successor in successors.filter(|successor| successor.node > node) {
+                descendants.insert(successor.node);
+                descendants.insert_all(&behind[successor.node - node - 1].descendants);
+            }
+        }
         let chain = self.options.plan.mode != ExecutorMode::Event;
         let plain = chain && matches!(self.options.time, Time::Wall);
         for node in 0..self.nodes.len() {
@@ -233,6 +246,14 @@ impl<'a> Assembly<'a> {
                 Some(input)
             }
         };
+        // Who is in lockstep makes the time, unless a node here publishes it.
+        let mut outputs = plan.nodes.iter().flat_map(|node| &node.outputs);
+        let makes_time =
+            !self.locksteps.is_empty() && outputs.all(|output| output.topic != CLOCK_TOPIC);
+        let clock_output = makes_time
+            .then(|| ClockOutput::open(participant, &plan.name, &self.group))
+            .transpose()
+            .map_err(|error| general(self.options, &error))?;
         let remote = self.options.remote.clone();
         let names = plan.nodes.iter().map(|node| node.name.clone()).collect();
         remote.attach(self.doorbell.control(), names);
@@ -254,10 +275,12 @@ impl<'a> Assembly<'a> {
             inputs: self.inputs,
             timers: Timers::new(self.timers.iter().map(|timer| timer.period_ns), time.into()),
             timer_slots: self.timers,
+            timer_fired: false,
             locksteps: self.locksteps,
             duration_ns: self.options.duration_ns,
             clock: Clock::new(time),
             clock_input,
+            clock_output,
             bells,
             finish: Finish::default(),
             fault: None,

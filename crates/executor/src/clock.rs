@@ -4,12 +4,15 @@
 use std::time::Duration;
 
 use crossdock_comm::{
-    Doorbell, InputHandle, Participant, PortError, PortGroup, Qos, Subscriber, SubscriberOptions,
-    TakeError,
+    Doorbell, InputHandle, Participant, PortError, PortGroup, Publisher, PublisherOptions, Qos,
+    Subscriber, SubscriberOptions, TakeError,
 };
 use crossdock_graph::Time;
 use crossdock_msg::types::rosgraph_msgs;
+use crossdock_msg::{Extra, Message};
 use rustix::time::{ClockId, clock_gettime};
+
+use crate::node::NodeError;
 
 /// What `now` means to the nodes and timers of an executor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,7 +73,7 @@ impl ClockInput {
         group: &PortGroup,
     ) -> Result<Self, PortError> {
         let subscriber = participant.subscriber(SubscriberOptions {
-            node: executor,
+            node: &node_name(executor),
             topic: CLOCK_TOPIC,
             qos: Qos::best_effort(CLOCK_DEPTH),
             doorbell: Some(doorbell),
@@ -100,9 +103,57 @@ impl ClockInput {
         let Some(sample) = sample else { return Ok(None) };
         let clock = sample.message().clock();
         let seconds = u64::try_from(clock.sec()).unwrap_or(0);
-        Ok(Some(seconds * 1_000_000_000 + u64::from(clock.nanosec())))
+        Ok(Some(seconds * SECOND_NS + u64::from(clock.nanosec())))
     }
 }
+
+/// The executor's own publisher on `/clock`, where a lockstep makes the time.
+#[derive(Debug)]
+pub(crate) struct ClockOutput {
+    publisher: Publisher<rosgraph_msgs::Clock>,
+}
+
+impl ClockOutput {
+    pub(crate) fn open(
+        participant: &Participant,
+        executor: &str,
+        group: &PortGroup,
+    ) -> Result<Self, PortError> {
+        let publisher = participant.publisher(PublisherOptions {
+            node: &node_name(executor),
+            topic: CLOCK_TOPIC,
+            qos: Qos::best_effort(CLOCK_DEPTH),
+            max_bytes: Some(<rosgraph_msgs::Clock as Message>::ROOT_BYTES),
+            group: Some(group),
+        })?;
+        Ok(Self { publisher })
+    }
+
+    pub(crate) fn publish(&self, now_ns: u64) -> Result<(), NodeError> {
+        let mut loan = self.publisher.loan(Extra::none())?;
+        let (seconds, nanoseconds) = stamp(now_ns);
+        let mut message = loan.message();
+        message.clock().set_sec(seconds);
+        message.clock().set_nanosec(nanoseconds);
+        loan.publish()?;
+        Ok(())
+    }
+}
+
+/// The name under which an executor's own ports are shown: names of executors may have dots.
+fn node_name(executor: &str) -> String {
+    let legal = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
+    executor.chars().map(legal).collect()
+}
+
+/// Nanoseconds as the two fields of `builtin_interfaces/msg/Time`: seconds and nanoseconds.
+pub(crate) fn stamp(time_ns: u64) -> (i32, u32) {
+    let seconds = i32::try_from(time_ns / SECOND_NS).unwrap_or(i32::MAX);
+    (seconds, (time_ns % SECOND_NS) as u32)
+}
+
+/// Nanoseconds in a second.
+const SECOND_NS: u64 = 1_000_000_000;
 
 /// Nanoseconds since 1970.
 fn real_ns() -> u64 {

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::clock::Clock;
+use crate::clock::{Clock, stamp};
 use crate::finish::Finish;
 
 /// What released a node.
@@ -61,11 +61,7 @@ impl<'a> Context<'a> {
     /// The time as the two fields of `builtin_interfaces/msg/Time`: seconds and nanoseconds.
     #[must_use]
     pub fn now_stamp(&self) -> (i32, u32) {
-        /// Nanoseconds in a second.
-        const SECOND_NS: u64 = 1_000_000_000;
-        let now_ns = self.now_ns();
-        let seconds = i32::try_from(now_ns / SECOND_NS).unwrap_or(i32::MAX);
-        (seconds, (now_ns % SECOND_NS) as u32)
+        stamp(self.now_ns())
     }
 
     /// Asks for the end of the run. What is in flight in this executor is still done; its timers

@@ -9,7 +9,7 @@ use std::time::Duration;
 use crossdock_comm::{Doorbell, Participant, PortGroup};
 use crossdock_graph::{Chain, ExecutorMode, ExecutorPlan, Time};
 
-use crate::clock::{Clock, ClockInput};
+use crate::clock::{Clock, ClockInput, ClockOutput};
 use crate::connections::Connections;
 use crate::context::{Context, Trigger};
 use crate::finish::Finish;
@@ -91,15 +91,18 @@ pub struct Executor {
     pub(crate) inputs: Vec<Input>,
     pub(crate) timers: Timers,
     pub(crate) timer_slots: Vec<TimerSlot>,
+    /// Whether the last thing from outside was a timer of real time.
+    pub(crate) timer_fired: bool,
     pub(crate) locksteps: Vec<Lockstep>,
     pub(crate) duration_ns: Option<u64>,
     pub(crate) clock: Clock,
     pub(crate) clock_input: Option<ClockInput>,
+    pub(crate) clock_output: Option<ClockOutput>,
     /// Chain mode: nodes that messages from inside have released.
     pub(crate) released: NumberSet,
-    /// Chain mode: nodes that have executed in this round and may have more to do in the next.
+    /// Nodes that have executed and are not settled yet.
     pub(crate) executed: NumberSet,
-    /// Chain mode: where the round is, and which input from outside has its turn next.
+    /// Chain mode: where in graph order the chain is, and which input from outside is next.
     pub(crate) next_node: usize,
     pub(crate) next_input: usize,
     /// Inputs at which there may be a message: in chain mode those from outside, in event mode all.
@@ -202,6 +205,12 @@ impl Executor {
             Cause::Lockstep(index) => {
                 let lockstep = &self.locksteps[index];
                 self.clock.replace(lockstep.due_ns);
+                if let Some(output) = &self.clock_output {
+                    output.publish(lockstep.due_ns).map_err(|error| RunError {
+                        node: slot.name.clone(),
+                        error: format!("the time cannot be published: {error}"),
+                    })?;
+                }
                 Trigger::Timer(&lockstep.timer)
             }
         };

@@ -115,7 +115,13 @@ impl LaunchedProcess {
     ///
     /// The binary is no package of Crossdock: it ended, said something else, or nothing in time.
     pub fn describe(&mut self) -> Result<BinaryInterface, LaunchError> {
-        self.send(&Request::Describe)?;
+        self.send(&Request::Describe).map_err(|error| match error.what {
+            // It has ended without a word.
+            LaunchErrorKind::Control(ControlError::Closed) => {
+                self.error(LaunchErrorKind::NotAPackage)
+            }
+            _ => error,
+        })?;
         let socket = self.socket.as_mut();
         let received = socket.map(|socket| socket.receive::<Report>(Some(DESCRIBE_TIMEOUT)));
         match received {
@@ -159,7 +165,8 @@ impl LaunchedProcess {
 
     /// The next thing that the process reports, waiting at most `timeout` (`None`: until there is
     /// one). `None` when there was nothing in that time. After [`ProcessEvent::Exited`] every call
-    /// gives it again.
+    /// gives it again. A process that has closed its control socket is waited for until its exit,
+    /// whatever the time, and killed after 15 s.
     ///
     /// # Errors
     ///

@@ -36,6 +36,23 @@ impl NumberSet {
         self.words[number / 64] &= !(1 << (number % 64));
     }
 
+    /// Whether a number is in it.
+    #[inline]
+    pub(crate) fn contains(&self, number: usize) -> bool {
+        self.words.get(number / 64).is_some_and(|word| word >> (number % 64) & 1 == 1)
+    }
+
+    /// Whether a number is in both sets.
+    #[inline]
+    pub(crate) fn meets(&self, other: &Self) -> bool {
+        self.words.iter().zip(&other.words).any(|(one, other)| one & other != 0)
+    }
+
+    /// Adds all numbers of another set of the same capacity.
+    pub(crate) fn insert_all(&mut self, other: &Self) {
+        self.words.iter_mut().zip(&other.words).for_each(|(one, other)| *one |= other);
+    }
+
     /// Whether there is no number in it.
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
@@ -75,9 +92,15 @@ mod tests {
         }
         let all = std::iter::successors(set.next(0), |number| set.next(number + 1));
         assert_eq!(all.collect::<Vec<_>>(), [3, 64, 130, 199]);
+        assert!(set.contains(130) && !set.contains(131) && !set.contains(10_000));
         assert_eq!(set.next(65), Some(130));
         assert_eq!(set.next(200), None);
         assert_eq!(set.next_around(200), Some(3));
+        let mut other = NumberSet::new(200);
+        other.insert(131);
+        assert!(!set.meets(&other));
+        other.insert_all(&set);
+        assert!(set.meets(&other));
         set.remove(3);
         assert_eq!(set.next_around(200), Some(64));
         assert_eq!(set.next(10_000), None);

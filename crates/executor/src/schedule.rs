@@ -2,20 +2,23 @@
 //! It must not know what nodes do, nor how messages travel.
 //!
 //! Chain mode. A message from outside (or a timer) runs a node; then every node that this
-//! released, in graph order: a round. A node that published several messages lets its successors
-//! run for the first one, then, in another round, for the next. Only when nothing is left inside
+//! released, in graph order, but none before its own successors have nothing left to do: of several
+//! messages that a node published at once the first goes through the whole chain before the next,
+//! and no queue inside grows beyond what one execution published. Only when nothing is left inside
 //! is the next message from outside looked at: the inputs take turns, so that none can starve
 //! another.
 //!
 //! Event mode. Of everything that is there, the message that was published first runs its node;
-//! with equal times graph order decides.
+//! with equal times graph order decides. Only a node whose output has no room left in the queue of
+//! a successor waits until that successor has run.
 //!
 //! In both modes simulated time is followed before anything else, and timers that are due fire
-//! before messages from outside run anything.
+//! before messages from outside run anything; timers of real time take turns with messages.
 
 use crossdock_comm::{InputHandle, TakeError};
 use crossdock_graph::ExecutorMode;
 
+use crate::clock::Clock;
 use crate::executor::{Executor, RunError};
 use crate::record::node_counter;
 use crate::slots::Input;
@@ -44,54 +47,78 @@ impl Executor {
         self.next_node = node + 1;
         let slot = &mut self.nodes[node];
         if let (Some(follower), [output]) = (slot.follower, &mut slot.outputs[..]) {
-            let published = output.handle.published();
-            if published == output.published {
-                return None;
-            }
-            if self.released.is_empty() {
-                output.published = published;
-                return Some(follower);
-            }
-        }
-        for output in &mut slot.outputs {
-            let published = output.handle.published();
-            if published != output.published {
-                output.published = published;
-                for successor in &output.successors {
-                    match self.mode {
-                        ExecutorMode::Event => self.arrived.insert(successor.input),
-                        _ => self.released.insert(successor.node),
-                    }
+            match output.handle.published() - output.published {
+                0 => return None,
+                1 if self.released.is_empty() => {
+                    output.published += 1;
+                    return Some(follower);
                 }
+                _ => {}
             }
         }
+        self.release_all(node);
         None
     }
 
-    /// Chain mode: the next node that a message from inside has released, in graph order.
+    fn release_all(&mut self, node: usize) {
+        for output in &mut self.nodes[node].outputs {
+            let messages = output.handle.published() - output.published;
+            if messages == 0 {
+                continue;
+            }
+            output.published += messages;
+            for successor in &output.successors {
+                self.inputs[successor.input].feed(messages);
+                match self.mode {
+                    ExecutorMode::Event => self.arrived.insert(successor.input),
+                    _ => self.released.insert(successor.node),
+                }
+            }
+        }
+    }
+
+    /// Chain mode: the next node that a message from inside has released.
     #[inline]
     fn next_inside(&mut self) -> Option<Step> {
         loop {
-            while let Some(node) = self.released.next(self.next_node) {
-                self.released.remove(node);
-                self.next_node = node + 1;
-                // A message has just been handed to it: with one input there is nothing to ask.
-                let step = match self.nodes[node].only_trigger {
-                    Some(input) => Some(Step::input(node, input)),
-                    None => self.step_of(node).map(|(step, _)| step),
-                };
-                if step.is_some() {
-                    return step;
+            while let Some(node) = self.next_released() {
+                if self.executed.contains(node) {
+                    self.executed.remove(node);
+                    self.settle(node);
                 }
+                if self.fault.is_some() {
+                    return None;
+                }
+                if let Some((step, _)) = self.step_of(node) {
+                    return Some(step);
+                }
+                self.released.remove(node);
             }
-            if !self.end_round() {
+            if !self.settle_all() {
                 return None;
             }
         }
     }
 
-    /// Chain mode: settles what the round has executed. True when there is another one to do.
-    fn end_round(&mut self) -> bool {
+    /// The first released node, in graph order round from the last one executed, of whose
+    /// successors none is released.
+    #[inline]
+    fn next_released(&self) -> Option<usize> {
+        let first = self.released.next_around(self.next_node)?;
+        let mut node = first;
+        // At most once round: the last of the released nodes in graph order has no such successor.
+        while self.nodes[node].descendants.meets(&self.released) {
+            node = self.released.next_around(node + 1)?;
+            if node == first {
+                break;
+            }
+        }
+        Some(node)
+    }
+
+    /// Chain mode: settles what has executed since the last time. True when some of it has more to
+    /// do.
+    fn settle_all(&mut self) -> bool {
         let mut from = 0;
         while let Some(node) = self.executed.next(from) {
             from = node + 1;
@@ -103,7 +130,7 @@ impl Executor {
             }
         }
         self.next_node = 0;
-        self.fault.is_none() && self.released.next(0).is_some()
+        self.fault.is_none() && !self.released.is_empty()
     }
 
     /// What a node was released for is done, even if it did not take the message.
@@ -126,22 +153,41 @@ impl Executor {
         slot.record.show(left);
     }
 
-    /// Chain mode: what comes from outside, when nothing is left inside.
+    /// What comes from outside, when nothing is left inside: a timer that is due, else a message.
     fn next_outside(&mut self) -> Option<Step> {
         if self.fault.is_some() {
             return None;
         }
         self.drain_doorbell();
-        if let Some(step) = self.next_timer() {
-            return Some(step);
-        }
+        // A timer of real time that has just fired gives way to a message: one with more work than
+        // period would let nothing else run.
+        let gives_way = std::mem::take(&mut self.timer_fired);
+        let timer = if gives_way { None } else { self.next_timer() };
+        let step = timer.or_else(|| self.next_message());
+        if step.is_none() && gives_way { self.next_timer() } else { step }
+    }
+
+    /// A message that releases a node: in a chain the inputs take turns, else the earliest of all.
+    fn next_message(&mut self) -> Option<Step> {
         if self.finish.is_exhausted() {
             return None;
         }
+        let step = match self.mode {
+            ExecutorMode::Event => self.earliest(),
+            _ => self.next_in_turn(),
+        };
+        if let Some(step) = step
+            && !self.inputs[self.nodes[step.node()].triggers.clone()].iter().any(Input::is_fed)
+        {
+            self.finish.count();
+        }
+        step
+    }
+
+    fn next_in_turn(&mut self) -> Option<Step> {
         while let Some(input) = self.arrived.next_around(self.next_input) {
             self.next_input = input + 1;
             if let Some((step, _)) = self.step_of(self.inputs[input].node) {
-                self.finish.count();
                 return Some(step);
             }
             self.arrived.remove(input);
@@ -149,38 +195,37 @@ impl Executor {
         None
     }
 
-    /// Event mode: the earliest of all.
+    fn earliest(&mut self) -> Option<Step> {
+        let mut earliest: Option<(Step, (bool, u64))> = None;
+        let mut from = 0;
+        while let Some(input) = self.arrived.next(from) {
+            from = input + 1;
+            let node = self.inputs[input].node;
+            let Some((step, stamp_ns)) = self.step_of(node) else {
+                self.arrived.remove(input);
+                continue;
+            };
+            let rank = (self.has_to_wait(node), stamp_ns);
+            if earliest.is_none_or(|(_, other)| rank < other) {
+                earliest = Some((step, rank));
+            }
+        }
+        earliest.map(|(step, _)| step)
+    }
+
+    /// Whether a successor's queue could not take what this node has published at once before.
+    fn has_to_wait(&self, node: usize) -> bool {
+        let mut successors = self.nodes[node].outputs.iter().flat_map(|output| &output.successors);
+        successors.any(|successor| !self.inputs[successor.input].has_room())
+    }
+
+    /// Event mode: settles the node that has just executed, then everything comes from outside.
     fn next_event(&mut self) -> Option<Step> {
         if let Some(node) = self.executed.next(0) {
             self.executed.remove(node);
             self.settle(node);
         }
-        if self.fault.is_some() {
-            return None;
-        }
-        self.drain_doorbell();
-        if let Some(step) = self.next_timer() {
-            return Some(step);
-        }
-        if self.finish.is_exhausted() {
-            return None;
-        }
-        let mut earliest: Option<(Step, u64)> = None;
-        let mut from = 0;
-        while let Some(input) = self.arrived.next(from) {
-            from = input + 1;
-            match self.step_of(self.inputs[input].node) {
-                Some(next) if earliest.is_none_or(|other| next.1 < other.1) => {
-                    earliest = Some(next);
-                }
-                Some(_) => {}
-                None => self.arrived.remove(input),
-            }
-        }
-        if earliest.is_some() {
-            self.finish.count();
-        }
-        earliest.map(|(step, _)| step)
+        self.next_outside()
     }
 
     /// What releases this node, if anything does, and when it was published: its condition, else
@@ -219,11 +264,13 @@ impl Executor {
         }
     }
 
-    /// The timer or lockstep that is due.
+    /// The timer that is due, else the lockstep that is released: time goes on only when
+    /// everything of the time before has been done.
     fn next_timer(&mut self) -> Option<Step> {
-        if let Some(step) = self.next_lockstep() {
-            return Some(step);
-        }
+        self.next_due().or_else(|| self.next_lockstep())
+    }
+
+    fn next_due(&mut self) -> Option<Step> {
         let next_ns = self.timers.next_ns()?;
         let now_ns = self.timer_ns();
         if next_ns > now_ns {
@@ -232,6 +279,7 @@ impl Executor {
         let Due { index, due_ns, skipped } = self.timers.take_due(now_ns)?;
         let timer = &mut self.timer_slots[index];
         timer.due_ns = due_ns;
+        self.timer_fired = self.clock == Clock::Wall;
         self.nodes[timer.node].record.count(node_counter::TIMER_SKIPPED, skipped);
         Some(Step::timer(timer.node, index))
     }

@@ -31,7 +31,8 @@ impl Executor {
         let before_ns = self.clock.now_ns();
         self.clock = Clock::Simulated { now_ns: time_ns };
         // The first message, or a recording that begins again: timers count from here.
-        if before_ns == 0 || time_ns < before_ns {
+        let first = self.timers.next_ns().is_none() && !self.finish.has_begun();
+        if first || time_ns < before_ns {
             self.timers.start(time_ns);
         }
     }

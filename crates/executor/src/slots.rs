@@ -9,6 +9,7 @@ use crossdock_graph::{InputPlan, NodePlan, TimerPlan};
 
 use crate::node::Node;
 use crate::origin::{self, Beginning, NO_ORIGIN, Origin};
+use crate::ready::NumberSet;
 use crate::record::{ChainRecord, NodeRecord};
 use crate::step::Step;
 
@@ -24,6 +25,8 @@ pub(crate) struct NodeSlot {
     pub(crate) only_trigger: Option<usize>,
     /// Whether it runs only when all of these hold messages of one stamp.
     pub(crate) has_condition: bool,
+    /// The nodes of this executor that its messages lead to, over any number of others.
+    pub(crate) descendants: NumberSet,
     /// In a chain: the step that its outputs lead to, if there is only one and it needs no choice.
     pub(crate) follower: Option<Step>,
     /// Its outputs that lead to nodes of this executor.
@@ -73,9 +76,30 @@ pub(crate) struct Input {
     pub(crate) inside: bool,
     /// Messages that have left the input, or will have when the node has been settled.
     pub(crate) released: u64,
+    /// Messages that came from inside, and the most that came of one execution.
+    pub(crate) fed: u64,
+    pub(crate) fed_at_once: u64,
 }
 
 impl Input {
+    /// Messages have come from inside.
+    #[inline]
+    pub(crate) fn feed(&mut self, messages: u64) {
+        self.fed += messages;
+        self.fed_at_once = self.fed_at_once.max(messages);
+    }
+
+    /// Whether messages from inside are waiting.
+    #[inline]
+    pub(crate) fn is_fed(&self) -> bool {
+        self.fed > self.handle.passed()
+    }
+
+    /// Whether one more execution may feed it as much as one has before.
+    pub(crate) fn has_room(&self) -> bool {
+        self.fed + self.fed_at_once <= self.handle.passed() + self.depth as u64
+    }
+
     /// After executions that this input released: their messages are done with, even if the node
     /// did not take them. Gives the number of messages that it left.
     #[inline]

@@ -163,12 +163,15 @@ fn run(test: &str, executors: &str) -> u64 {
     let remotes = &remotes;
     let before = SEEN.load(Ordering::SeqCst);
     std::thread::scope(|scope| {
-        for index in 0..remotes.len() {
+        for (index, remote) in remotes.iter().enumerate() {
             scope.spawn(move || {
-                let mut executor = process.executor(index, &remotes[index]).expect("an executor");
-                if let RunEnd::Finished { .. } = executor.run().expect("a good end") {
+                let mut executor = process.executor(index, remote).expect("an executor");
+                let end = executor.run();
+                // Whatever it is, the others have nothing left to wait for.
+                if end != Ok(RunEnd::Stopped) {
                     remotes.iter().for_each(Remote::stop);
                 }
+                end.expect("a good end");
             });
         }
     });

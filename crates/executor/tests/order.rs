@@ -36,8 +36,50 @@ fn several_messages_of_one_execution_go_through_the_chain_one_after_the_other() 
         "chain",
         WALL,
     );
-    let expected = ["first:1", "second:1", "first:2", "second:1", "second:2", "second:2"];
+    let expected = ["first:1", "second:1", "second:1", "first:2", "second:2", "second:2"];
     assert_eq!(log.expect("a good end"), expected);
+}
+
+#[test]
+fn no_queue_inside_a_chain_grows_beyond_what_one_execution_published() {
+    let log = run(
+        "growth",
+        "nodes:
+  source: { package: probe, type: source, outputs: { out: /a }, parameters: { count: 4, burst: 4 } }
+  first: { package: probe, type: relay, inputs: { in: /a }, outputs: { out: /b },
+           parameters: { copies: 4 } }
+  second: { package: probe, type: relay, inputs: { in: /b }, outputs: { out: /c },
+            parameters: { copies: 4 } }
+  third: { package: probe, type: relay, inputs: { in: /c } }
+",
+        "chain",
+        WALL,
+    );
+    // The queues hold 4 messages; 16 of one number and 64 in all go through them.
+    let log = log.expect("a good end");
+    assert_eq!(log.len(), 4 + 16 + 64);
+    assert_eq!(log[..6], ["first:1", "second:1", "third:1", "third:1", "third:1", "third:1"]);
+    assert_eq!(log[6], "second:1");
+}
+
+#[test]
+fn events_wait_for_room_in_the_queues_of_their_successors() {
+    let log = run(
+        "room",
+        "nodes:
+  source: { package: probe, type: source, outputs: { out: /a }, parameters: { count: 8, burst: 8 } }
+  first: { package: probe, type: relay, inputs: { in: /a }, outputs: { out: /b },
+           parameters: { copies: 2 } }
+  second: { package: probe, type: relay, inputs: { in: /b } }
+topics: { /a: { qos: { depth: 8 } } }
+",
+        "event",
+        WALL,
+    );
+    let log = log.expect("a good end");
+    assert_eq!(log.len(), 8 + 16);
+    // Two messages at once, four fit: the third execution waits for the first two messages.
+    assert_eq!(log[..5], ["first:1", "first:2", "second:1", "second:1", "first:3"]);
 }
 
 #[test]
@@ -213,6 +255,58 @@ fn lockstep_releases_the_simulator_when_its_command_has_arrived() {
             "simulator:4 after Some(3.0)",
         ];
         assert_eq!(log.expect("a good end"), expected, "{mode}");
+    }
+}
+
+#[test]
+fn a_lockstep_makes_the_time_of_all_timers() {
+    for mode in ["chain", "event"] {
+        let log = run(
+            &format!("made_time_{mode}"),
+            "nodes:
+  simulator: { package: probe, type: simulator, inputs: { command: /command },
+               outputs: { out: /image }, lockstep: { timer: step, command: command },
+               parameters: { steps: 2 } }
+  driver: { package: probe, type: relay, inputs: { in: /image }, outputs: { out: /command } }
+  ticker: { package: probe, type: ticker }
+",
+            mode,
+            SIMULATED,
+        );
+        let ticks = [
+            "ticker:timer `fast` at 1400 ms",
+            "ticker:timer `fast` at 1800 ms",
+            "ticker:timer `slow` at 2000 ms",
+        ];
+        let begin = ["simulator:1 after None", "driver:1", "simulator:2 after Some(1.0)"];
+        let end = ["simulator:3 after Some(2.0)"];
+        // A chain goes to its end first; among events, timers that are due do.
+        let middle = match mode {
+            "chain" => [&["driver:2"][..], &ticks[..]].concat(),
+            _ => [&ticks[..], &["driver:2"][..]].concat(),
+        };
+        let expected = [&begin[..], &middle[..], &end[..]].concat();
+        assert_eq!(log.expect("a good end"), expected, "{mode}");
+    }
+}
+
+#[test]
+fn timers_that_are_always_due_starve_no_message() {
+    let graph = "nodes:
+  timer: { package: probe, type: witness, timers: { step: { rate_hz: 1000000 } } }
+  relay: { package: probe, type: relay, inputs: { in: /a }, parameters: { finish_at: 3 } }
+topics: { /a: { external: true } }
+";
+    for mode in ["chain", "event"] {
+        let run = Prepared::new(&format!("starve_{mode}"), graph, mode, WALL);
+        let outside = run.publisher("/a");
+        let log = run.finish_after(&[&outside], || {
+            for x in [1.0, 2.0, 3.0] {
+                support::nodes::publish(&outside, x).expect("published");
+            }
+        });
+        let log = log.expect("a good end");
+        assert_eq!(log, ["relay:1", "relay:2", "relay:3"], "{mode}");
     }
 }
 
