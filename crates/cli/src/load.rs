@@ -101,7 +101,7 @@ pub(crate) fn load(files: &GraphFiles, wishes: &Wishes<'_>) -> Result<Loaded> {
         (graph, played) = with_recording(&graph, bag, path)?;
     }
     let recorded = recorded(&graph, &played, wishes);
-    let time = time(&graph, wishes, bag.is_some());
+    let time = time(&graph, wishes, bag.is_some())?;
     let domain_id = wishes.domain_id;
     let duration_ns = wishes.duration_s.map(|seconds| (seconds * 1e9) as u64);
     let options = RunOptions { domain_id, time, played, recorded, duration_ns };
@@ -148,15 +148,22 @@ fn recorded(graph: &Graph, played: &[String], wishes: &Wishes<'_>) -> Vec<String
     }
 }
 
-/// Time is simulated when a recording or a simulator makes it: with a rate, or when the graph has a
-/// node in lock step and nothing paces it.
-fn time(graph: &Graph, wishes: &Wishes<'_>, has_bag: bool) -> Time {
+/// Time is simulated where a recording makes it, or, without pacing, a node in lock step. A simulator
+/// that is to be paced runs by the computer's clock.
+fn time(graph: &Graph, wishes: &Wishes<'_>, has_bag: bool) -> Result<Time> {
     let has_lockstep = graph.nodes.iter().any(|node| node.lockstep.is_some());
     match wishes.rate {
-        Some(Rate::Max) => Time::Simulated { pacing: Pacing::Max },
-        Some(Rate::Factor(rate)) => Time::Simulated { pacing: Pacing::Rate(rate) },
-        None if has_bag || has_lockstep => Time::Simulated { pacing: Pacing::Rate(1.0) },
-        None => Time::Wall,
+        Some(Rate::Max) if has_bag || has_lockstep => Ok(Time::Simulated { pacing: Pacing::Max }),
+        Some(Rate::Max) => anyhow::bail!(
+            "--rate max needs something that makes the time: a recording (--input) or a node with \
+             `lockstep` in the graph; without it the graph runs in real time"
+        ),
+        Some(Rate::Factor(rate)) if has_bag => Ok(Time::Simulated { pacing: Pacing::Rate(rate) }),
+        Some(Rate::Factor(_)) => anyhow::bail!(
+            "--rate with a number paces a recording: add --input, or leave it out for real time"
+        ),
+        None if has_bag => Ok(Time::Simulated { pacing: Pacing::Rate(1.0) }),
+        None => Ok(Time::Wall),
     }
 }
 
