@@ -88,8 +88,8 @@ impl Lockstep {
         self.due_ns > end_ns.saturating_add(self.period_ns / 2)
     }
 
-    /// Passes over the commands that answer the last outputs of a run that is over, so that it can be
-    /// seen from outside that nothing is in flight any more.
+    /// Passes over the commands that answer the last outputs of a run that is over, so that it can
+    /// be seen from outside that nothing is in flight any more.
     fn discard(&mut self) -> Result<(), TakeError> {
         for _ in 0..=self.depth {
             if !self.command.skip()? {

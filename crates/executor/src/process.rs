@@ -90,8 +90,7 @@ struct Member {
     remote: Remote,
     /// Lets it begin; dropped without a word, it ends.
     start: Option<Sender<()>>,
-    /// `None` when no thread could be had.
-    thread: Option<JoinHandle<()>>,
+    thread: JoinHandle<()>,
     ended: bool,
 }
 
@@ -129,17 +128,11 @@ impl Process {
                 remote: remote.clone(),
                 started,
             };
-            let start = Some(start);
-            self.members.push(Member { remote, start, thread: None, ended: true });
-            let thread = thread::Builder::new()
-                .name(shared.plan.executors[index].name.clone())
-                .spawn(move || member.main())
-                .map_err(|error| {
-                    let name = &shared.plan.executors[index].name;
-                    format!("no thread can be had for executor `{name}`: {error}")
-                })?;
-            self.members[index].thread = Some(thread);
-            self.members[index].ended = false;
+            let name = &shared.plan.executors[index].name;
+            let thread = thread::Builder::new().name(name.clone()).spawn(move || member.main());
+            let thread = thread
+                .map_err(|error| format!("no thread can be had for executor `{name}`: {error}"))?;
+            self.members.push(Member { remote, start: Some(start), thread, ended: false });
         }
         Ok(())
     }
@@ -151,7 +144,7 @@ impl Process {
             let socket = (!self.launcher_gone).then(|| self.socket.as_fd());
             let fds: Vec<_> = socket.into_iter().chain([self.notices.as_fd()]).collect();
             if !readable(&fds, self.stop_by)? {
-                return Err(self.stuck());
+                return self.give_up();
             }
             while let Some((index, notice)) = self.notices.take() {
                 self.notice(index, notice)?;
@@ -160,11 +153,10 @@ impl Process {
                 self.request()?;
             }
         }
-        // An executor that has ended still lets go of what it shares with the others, and the last
-        // of them leaves the rendezvous: the process must not exit before that.
-        for thread in self.members.iter_mut().filter_map(|member| member.thread.take()) {
-            // Panics of its nodes were reported; nothing else on the thread can panic.
-            let _ = thread.join();
+        // Their ports are gone; what is left is the participant, which leaves the domain when the
+        // last of them drops it. What panicked has been reported.
+        for member in self.members.drain(..) {
+            let _ = member.thread.join();
         }
         answer(&self.socket, &Report::Stopped)
     }
@@ -217,10 +209,13 @@ impl Process {
         }
     }
 
-    fn stuck(&self) -> PackageError {
+    /// A node does not return: the process ends without it.
+    fn give_up(&self) -> Result<(), PackageError> {
         let mut busy = self.members.iter().filter(|member| !member.ended);
         let node = busy.find_map(|member| member.remote.node()).unwrap_or_default();
-        PackageError::Stuck { node, waited_s: STOP_TIMEOUT.as_secs() }
+        let stuck = PackageError::Stuck { node: node.clone(), waited_s: STOP_TIMEOUT.as_secs() };
+        answer(&self.socket, &Report::Failed { node, error: stuck.to_string() })?;
+        Err(stuck)
     }
 }
 

@@ -154,7 +154,8 @@ fn a_non_triggering_input_runs_nothing_and_gives_its_latest_message() {
     let log = run(
         "latest",
         "nodes:
-  fast: { package: probe, type: source, outputs: { out: /fast }, parameters: { count: 2, burst: 2 } }
+  fast: { package: probe, type: source, outputs: { out: /fast },
+          parameters: { count: 2, burst: 2 } }
   slow: { package: probe, type: relay, inputs: { in: /fast }, outputs: { out: /slow },
           parameters: { add: 10 } }
   side: { package: probe, type: side, inputs: { in: /slow, side: /fast } }
@@ -201,7 +202,8 @@ fn events_run_in_the_order_in_which_messages_were_published() {
 #[test]
 fn timers_of_simulated_time_fire_at_the_times_at_which_they_are_due() {
     let graph = "nodes:
-  clockwork: { package: probe, type: clockwork, inputs: { in: /seconds }, outputs: { clock: /clock },
+  clockwork: { package: probe, type: clockwork, inputs: { in: /seconds },
+               outputs: { clock: /clock },
                parameters: { finish_at: 13 } }
   ticker: { package: probe, type: ticker }
 topics: { /seconds: { external: true } }
@@ -234,7 +236,8 @@ fn lockstep_releases_the_simulator_when_its_command_has_arrived() {
         let log = run(
             &format!("lockstep_{mode}"),
             "nodes:
-  simulator: { package: probe, type: simulator, inputs: { command: /command }, outputs: { out: /image },
+  simulator: { package: probe, type: simulator, inputs: { command: /command },
+               outputs: { out: /image },
                lockstep: { timer: step, command: command } }
   first: { package: probe, type: relay, inputs: { in: /image }, outputs: { out: /lane } }
   second: { package: probe, type: relay, inputs: { in: /lane }, outputs: { out: /command } }
@@ -349,7 +352,8 @@ fn what_is_in_flight_is_done_before_the_run_ends() {
     let log = run(
         "finish",
         "nodes:
-  source: { package: probe, type: source, outputs: { out: /a }, parameters: { count: 1000, burst: 3 } }
+  source: { package: probe, type: source, outputs: { out: /a },
+            parameters: { count: 1000, burst: 3 } }
   first: { package: probe, type: relay, inputs: { in: /a }, outputs: { out: /b },
            parameters: { finish_at: 1 } }
   second: { package: probe, type: relay, inputs: { in: /b } }

@@ -4,7 +4,7 @@
 mod support;
 
 use std::ffi::OsString;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crossdock_executor::launch::{LaunchedProcess, ProcessEvent, SpawnOptions};
@@ -18,7 +18,8 @@ const PATIENCE: Option<Duration> = Some(Duration::from_secs(60));
 #[test]
 fn package_binary() {
     if std::env::var_os("CROSSDOCK_CONTROL").is_some() {
-        support::nodes::package().main().expect("the launcher understood");
+        // Ends here, so that the test runner's own words about this process do not appear.
+        std::process::exit(i32::from(support::nodes::package().main().is_err()));
     }
 }
 
@@ -223,6 +224,55 @@ fn a_process_whose_launcher_is_gone_ends_cleanly() {
     drop(processes);
     assert!(!Path::new(&format!("/proc/{id}")).exists());
     assert_eq!(folder.read("witness"), "witness:dropped\n");
+}
+
+#[test]
+fn a_node_that_never_returns_is_named_and_left_behind() {
+    let graph = Graph::from_yaml(
+        "stuck",
+        b"crossdock: 1\nname: stuck\nnodes:\n  stuck: { package: probe, type: stuck }\n",
+    )
+    .expect("a graph");
+    let plan = checked(&graph, &Mapping::one_chain_per_package(&graph), Time::Wall);
+    let folder = Folder::new("stuck");
+    let mut processes = start(&plan, &folder);
+    let process = &mut processes[0];
+    while !folder.path().join("stuck.log").exists() {
+        std::thread::yield_now();
+    }
+    process.stop().expect("sent");
+    match event(process) {
+        ProcessEvent::Failed { node, error } => {
+            assert_eq!(node, "stuck");
+            assert!(error.contains("did not return from its work within 10 s"), "{error}");
+        }
+        other => panic!("{other:?}"),
+    }
+    match event(process) {
+        ProcessEvent::Exited(status) => assert!(!status.success(), "{status}"),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// The sockets by which the processes of a test meet.
+fn sockets(folder: &Folder) -> Vec<PathBuf> {
+    use std::os::unix::fs::FileTypeExt;
+    let domain = folder.path().join("crossdock").join("0");
+    let entries = std::fs::read_dir(domain).expect("the domain's folder");
+    let entries = entries.map(|entry| entry.expect("an entry"));
+    let sockets = entries.filter(|entry| entry.file_type().expect("a type").is_socket());
+    sockets.map(|entry| entry.path()).collect()
+}
+
+#[test]
+fn processes_that_end_well_leave_nothing_behind() {
+    let graph = diamond();
+    let plan = checked(&graph, &Mapping::one_process_per_node(&graph), Time::Wall);
+    let folder = Folder::new("tidy");
+    let processes = start(&plan, &folder);
+    assert_eq!(sockets(&folder).len(), 4);
+    stop(processes);
+    assert_eq!(sockets(&folder), Vec::<PathBuf>::new());
 }
 
 /// Context switches of all threads of a process since it began.

@@ -22,6 +22,7 @@ pub fn package() -> Package {
         .node::<Ticker>()
         .node::<Clockwork>()
         .node::<Witness>()
+        .node::<Stuck>()
 }
 
 /// Publishes `x` with the stamp of `x` seconds.
@@ -364,6 +365,30 @@ impl Node for Ticker {
             context.now_ns() / 1_000_000
         ));
         Ok(())
+    }
+}
+
+/// Never returns from its first execution.
+pub struct Stuck;
+
+impl NodeType for Stuck {
+    const NAME: &'static str = "stuck";
+
+    fn interface() -> Interface {
+        Interface::new().timer("step", Duration::from_millis(1))
+    }
+
+    fn create(_: &mut Setup<'_>) -> Result<Self, NodeError> {
+        Ok(Self)
+    }
+}
+
+impl Node for Stuck {
+    fn execute(&mut self, context: &mut Context<'_>) -> Result<(), NodeError> {
+        log(format!("{}:executes", context.node()));
+        loop {
+            std::thread::park();
+        }
     }
 }
 
