@@ -6,6 +6,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use crossdock_msg::{Block, Schema};
+use crossdock_shm::clock::now_ns;
 use crossdock_shm::{RawLoan, RawSample};
 
 use crate::error::{LoanError, PortError, PublishCdrError, PublishError, TakeError};
@@ -14,7 +15,7 @@ use crate::input::{InputCore, InputPlan};
 use crate::matching::Takes;
 use crate::output::{NO_STAMP, OutputCore, OutputPlan, Refused};
 use crate::participant::Participant;
-use crate::publisher::{PublisherCounters, PublisherOptions, now_ns};
+use crate::publisher::{PublisherCounters, PublisherOptions};
 use crate::subscriber::{SubscriberCounters, SubscriberOptions};
 
 impl Participant {
@@ -199,7 +200,7 @@ impl<'a> AnyLoan<'a> {
     /// # Errors
     /// [`PublishError`] gives the message back.
     pub fn publish(mut self) -> Result<(), PublishError<AnyLoan<'a>>> {
-        let (_, meta) = self.raw.parts_mut();
+        let meta = self.raw.meta_mut();
         if meta.stamp_ns == NO_STAMP {
             meta.stamp_ns = now_ns();
         }

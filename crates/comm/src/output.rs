@@ -39,6 +39,9 @@ const PLANNED_SUBSCRIBERS: usize = 8;
 const DEFAULT_BYTES: usize = 16 * 1024;
 /// Memory of a topic whose contract names no largest message.
 const DEFAULT_LIMIT_BYTES: u64 = 256 << 20;
+/// Memory that a topic may use even if its messages are small: so many chunks that the publisher
+/// seldom has to ask a hundred subscribers which of them they hold.
+const SMALL_LIMIT_BYTES: u64 = 256 << 10;
 /// Memory that is made present when a publisher is created, at most.
 const PREFAULT_BYTES_MAX: usize = 64 << 20;
 /// How long a loan that makes memory grow waits for the peers to map it.
@@ -104,7 +107,7 @@ fn ring_config(plan: &OutputPlan<'_>) -> RingConfig {
     let chunks = depth + PLANNED_SUBSCRIBERS * holds + 2;
     let planned = (bytes.next_multiple_of(4096) as u64).saturating_mul(chunks as u64);
     let limit = match plan.max_bytes {
-        Some(_) => planned,
+        Some(_) => planned.max(SMALL_LIMIT_BYTES),
         None => planned.max(DEFAULT_LIMIT_BYTES),
     };
     let prefault = match plan.max_bytes {
@@ -115,7 +118,8 @@ fn ring_config(plan: &OutputPlan<'_>) -> RingConfig {
     RingConfig {
         slots: (depth + 1).next_power_of_two().max(SLOTS_MIN),
         depth,
-        history: if plan.qos.is_transient_local() { depth } else { 1 },
+        // What all subscribers have taken is written again at once, while it is in the cache.
+        history: if plan.qos.is_transient_local() { depth } else { 0 },
         chunk_bytes: bytes,
         holds_per_subscriber: holds,
         memory_limit_bytes: limit,
@@ -255,8 +259,7 @@ impl OutputCore {
     #[inline]
     pub(crate) fn loan(&self, bytes: usize) -> Result<RawLoan<'_>, LoanError> {
         let mut loan = self.ring.loan(bytes)?;
-        let (_, meta) = loan.parts_mut();
-        *meta = Meta { len: 0, stamp_ns: NO_STAMP, origin: self.origin(), flags: 0 };
+        *loan.meta_mut() = Meta { len: 0, stamp_ns: NO_STAMP, origin: self.origin(), flags: 0 };
         Ok(loan)
     }
 
@@ -281,7 +284,7 @@ impl OutputCore {
     /// Publishes with the meta data that the loan has, and counts.
     #[inline]
     pub(crate) fn publish<'a>(&'a self, mut loan: RawLoan<'a>) -> Result<(), Refused<'a>> {
-        let (_, &mut Meta { len, stamp_ns, .. }) = loan.parts_mut();
+        let &mut Meta { len, stamp_ns, .. } = loan.meta_mut();
         match loan.publish_prepared() {
             Ok(seq) => {
                 self.count(seq, len, stamp_ns);

@@ -4,11 +4,11 @@
 
 use std::marker::PhantomData;
 use std::rc::Rc;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use crossdock_msg::block::BlockMut;
 use crossdock_msg::{Block, Extra, Message};
 use crossdock_shm::RawLoan;
+use crossdock_shm::clock::now_ns;
 
 use crate::error::{LoanError, PortError, PublishError};
 use crate::group::PortGroup;
@@ -31,12 +31,6 @@ pub struct PublisherOptions<'a> {
     pub max_bytes: Option<usize>,
     /// The ports of the same executor, joined inside the thread.
     pub group: Option<&'a PortGroup>,
-}
-
-/// Now in ns since 1970, for messages whose stamp nobody set.
-pub(crate) fn now_ns() -> u64 {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(now.as_nanos()).unwrap_or(u64::MAX)
 }
 
 /// Publishes messages of type `T` on one topic.
@@ -187,14 +181,14 @@ impl<'a, T: Message> Loan<'a, T> {
     /// - 1. Without it: the system clock at [`Loan::publish`].
     #[inline]
     pub fn set_stamp_ns(&mut self, stamp_ns: u64) {
-        self.raw.parts_mut().1.stamp_ns = stamp_ns;
+        self.raw.meta_mut().stamp_ns = stamp_ns;
     }
 
     /// Which trigger the message goes back to; carried along unread. Without it: what
     /// [`PortGroup::set_origin`] said last.
     #[inline]
     pub fn set_origin(&mut self, origin: [u64; 2]) {
-        self.raw.parts_mut().1.origin = origin;
+        self.raw.meta_mut().origin = origin;
     }
 
     /// Publishes the message.
@@ -206,18 +200,18 @@ impl<'a, T: Message> Loan<'a, T> {
     /// [`PublishError`] gives the message back.
     #[inline]
     pub fn publish(mut self) -> Result<(), PublishError<Loan<'a, T>>> {
-        let (memory, meta) = self.raw.parts_mut();
-        if meta.len == 0 {
+        if self.raw.meta_mut().len == 0 {
             // Nobody set a field: an empty message is legal, unspecified memory is not.
-            let _ = T::builder(BlockMut::new(memory, &mut meta.len));
+            let _ = self.message();
         }
+        let header_stamp = T::STAMP_OFFSET.and_then(|offset| {
+            let block = Block::new(self.raw.bytes_mut());
+            block.read::<i32>(offset).zip(block.read::<u32>(offset + 4))
+        });
+        let meta = self.raw.meta_mut();
         if meta.stamp_ns == NO_STAMP {
             meta.stamp_ns = now_ns();
         }
-        let header_stamp = T::STAMP_OFFSET.and_then(|offset| {
-            let block = Block::new(memory);
-            block.read::<i32>(offset).zip(block.read::<u32>(offset + 4))
-        });
         let Loan { raw, core, message } = self;
         match core.publish(raw) {
             Ok(()) => {

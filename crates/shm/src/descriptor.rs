@@ -38,12 +38,32 @@ fn check_word(seq: u64, words: &[u64; FIELDS]) -> u64 {
         ^ kind.rotate_left(53)
 }
 
-/// offset, length, stamp, origin (2), kind (segment:16 | encoding:16 | flags:32), check.
+/// Words of a descriptor without its check.
+pub(crate) const PACKED: usize = 6;
+
+/// offset, length, stamp, origin (2), kind (segment:16 | encoding:16 | flags:32).
 #[inline(always)]
-pub(crate) fn to_words(seq: u64, chunk: Chunk, meta: &Meta) -> [u64; FIELDS] {
+pub(crate) fn pack(chunk: Chunk, meta: &Meta) -> [u64; PACKED] {
     let kind = u64::from(chunk.segment) << 48 | u64::from(meta.flags);
     let [origin_0, origin_1] = meta.origin;
-    let mut words = [chunk.offset, meta.len as u64, meta.stamp_ns, origin_0, origin_1, kind, 0];
+    [chunk.offset, meta.len as u64, meta.stamp_ns, origin_0, origin_1, kind]
+}
+
+/// The inverse of `pack`; a length that this machine cannot address becomes its largest.
+#[inline(always)]
+pub(crate) fn unpack(words: [u64; PACKED]) -> Descriptor {
+    let [offset, len, stamp_ns, origin_0, origin_1, kind] = words;
+    let chunk = Chunk { segment: (kind >> 48) as u16, offset };
+    let len = usize::try_from(len).unwrap_or(usize::MAX);
+    let meta = Meta { len, stamp_ns, origin: [origin_0, origin_1], flags: kind as u32 };
+    Descriptor { chunk, meta }
+}
+
+/// What `pack` gives, and the check word.
+#[inline(always)]
+pub(crate) fn to_words(seq: u64, chunk: Chunk, meta: &Meta) -> [u64; FIELDS] {
+    let [offset, len, stamp, origin_0, origin_1, kind] = pack(chunk, meta);
+    let mut words = [offset, len, stamp, origin_0, origin_1, kind, 0];
     words[FIELDS - 1] = check_word(seq, &words);
     words
 }
@@ -55,10 +75,7 @@ impl Descriptor {
         if words[FIELDS - 1] != check_word(seq, words) {
             return None;
         }
-        let [offset, len, stamp_ns, origin_0, origin_1, kind, _] = *words;
-        let chunk = Chunk { segment: (kind >> 48) as u16, offset };
-        let len = usize::try_from(len).ok()?;
-        let meta = Meta { len, stamp_ns, origin: [origin_0, origin_1], flags: kind as u32 };
-        Some(Descriptor { chunk, meta })
+        let [offset, len, stamp, origin_0, origin_1, kind, _] = *words;
+        Some(unpack([offset, len, stamp, origin_0, origin_1, kind]))
     }
 }

@@ -71,6 +71,8 @@
 #[cfg(not(loom))]
 pub mod board;
 #[cfg(not(loom))]
+pub mod clock;
+#[cfg(not(loom))]
 mod control;
 #[cfg(not(loom))]
 mod descriptor;
@@ -94,6 +96,8 @@ pub mod pool;
 pub mod protocol;
 #[cfg(not(loom))]
 mod publisher;
+#[cfg(not(loom))]
+mod queue;
 #[cfg(not(loom))]
 pub mod rendezvous;
 #[cfg(not(loom))]

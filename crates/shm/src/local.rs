@@ -10,10 +10,10 @@ use crate::home::Home;
 use crate::memory::Mapping;
 use crate::pool::Chunk;
 use crate::protocol::HOLDS_MAX;
+use crate::queue::Queue;
 use crate::sample::RawSample;
 use crate::subscriber::TakeError;
 use std::cell::UnsafeCell;
-use std::collections::VecDeque;
 use std::marker::PhantomData;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -55,9 +55,11 @@ fn thread_token() -> usize {
     TOKEN.with(|token| std::ptr::from_ref(token).addr())
 }
 
+/// What belongs to the thread.
 #[derive(Debug)]
-struct Queue {
-    entries: VecDeque<(u64, Descriptor)>,
+struct Waiting {
+    messages: Queue,
+    /// Messages pushed out by newer ones.
     keep_last_lost: u64,
 }
 
@@ -69,7 +71,7 @@ pub(crate) struct Lane {
     home: Arc<Home>,
     joined: AtomicBool,
     closed: AtomicBool,
-    queue: UnsafeCell<Queue>,
+    queue: UnsafeCell<Waiting>,
 }
 
 // SAFETY: `queue` is only touched through `Lane::queue`, which refuses every thread but the owner;
@@ -80,7 +82,7 @@ unsafe impl Sync for Lane {}
 
 impl Lane {
     #[inline(always)]
-    fn queue<R>(&self, each: impl FnOnce(&mut Queue) -> R) -> R {
+    fn queue<R>(&self, each: impl FnOnce(&mut Waiting) -> R) -> R {
         assert!(
             thread_token() == self.owner,
             "a local link was used on a thread that did not make it"
@@ -110,9 +112,7 @@ impl Lane {
     /// Publisher: is a message refused because the queue of a reliable link is full?
     #[inline]
     pub(crate) fn refuses(&self) -> bool {
-        self.options.reliable
-            && !self.is_closed()
-            && self.queue(|queue| queue.entries.len() == self.options.depth)
+        self.options.reliable && !self.is_closed() && self.queue(|queue| queue.messages.is_full())
     }
 
     #[inline(always)]
@@ -128,11 +128,7 @@ impl Lane {
             return;
         }
         self.queue(|queue| {
-            if queue.entries.len() == self.options.depth {
-                queue.entries.pop_front();
-                queue.keep_last_lost += 1;
-            }
-            queue.entries.push_back((seq, Descriptor { chunk, meta: *meta }));
+            queue.keep_last_lost += u64::from(queue.messages.push(seq, chunk, meta));
         });
     }
 
@@ -142,7 +138,7 @@ impl Lane {
         if self.is_closed() {
             return u64::MAX;
         }
-        self.queue(|queue| queue.entries.front().map_or(u64::MAX, |(seq, _)| *seq))
+        self.queue(|queue| queue.messages.first_seq().unwrap_or(u64::MAX))
     }
 
     #[inline]
@@ -177,14 +173,14 @@ impl LocalLink {
     pub fn new(options: LocalOptions) -> Self {
         assert!(options.depth > 0, "a local link needs a depth of at least 1");
         assert!((1..=HOLDS_MAX).contains(&options.holds), "a local link has 1 to 15 holds");
-        let entries = VecDeque::with_capacity(options.depth);
+        let messages = Queue::new(options.depth);
         let lane = Lane {
             options,
             owner: thread_token(),
             home: Home::for_local(),
             joined: AtomicBool::new(false),
             closed: AtomicBool::new(false),
-            queue: UnsafeCell::new(Queue { entries, keep_last_lost: 0 }),
+            queue: UnsafeCell::new(Waiting { messages, keep_last_lost: 0 }),
         };
         LocalLink { lane: Arc::new(lane), not_send: PhantomData }
     }
@@ -213,12 +209,13 @@ impl LocalLink {
             return Err(lane.refusal(true));
         }
         lane.queue(|queue| {
-            let Some((seq, descriptor)) = queue.entries.front() else { return Ok(None) };
+            let Some((seq, Descriptor { chunk, meta })) = queue.messages.first() else {
+                return Ok(None);
+            };
             let Some((index, hold)) = lane.home.conn().free_hold(lane.options.holds) else {
                 return Err(lane.refusal(false));
             };
-            let (seq, meta) = (*seq, descriptor.meta);
-            let Some(payload) = lane.home.payload(descriptor.chunk, meta.len) else {
+            let Some(payload) = lane.home.payload(chunk, meta.len) else {
                 debug_assert!(false, "the publisher's own chunks lie inside its segments");
                 return Ok(None);
             };
@@ -226,7 +223,7 @@ impl LocalLink {
             // SAFETY: the word was 0 and is the sample's now; the payload was just found in the
             // home.
             let sample = unsafe { RawSample::new(&lane.home, index, seq, payload, meta) };
-            queue.entries.pop_front();
+            queue.messages.pop();
             Ok(Some(sample))
         })
     }
@@ -234,7 +231,7 @@ impl LocalLink {
     /// Looks at the oldest message that was not taken.
     #[inline]
     pub fn peek(&self) -> Option<Meta> {
-        self.lane.queue(|queue| queue.entries.front().map(|(_, descriptor)| descriptor.meta))
+        self.lane.queue(|queue| queue.messages.first().map(|(_, descriptor)| descriptor.meta))
     }
 
     /// Is there a message?
@@ -246,18 +243,18 @@ impl LocalLink {
     /// Messages that were not taken.
     #[inline]
     pub fn len(&self) -> usize {
-        self.lane.queue(|queue| queue.entries.len())
+        self.lane.queue(|queue| queue.messages.len())
     }
 
     /// Is there no message?
     pub fn is_empty(&self) -> bool {
-        self.lane.queue(|queue| queue.entries.is_empty())
+        self.lane.queue(|queue| queue.messages.len() == 0)
     }
 
     /// Passes over the oldest message; true if there was one.
     #[inline]
     pub fn skip(&self) -> bool {
-        self.lane.queue(|queue| queue.entries.pop_front().is_some())
+        self.lane.queue(|queue| queue.messages.pop())
     }
 
     /// Messages forgotten because the queue was full.
@@ -269,7 +266,7 @@ impl LocalLink {
 
 impl Drop for LocalLink {
     fn drop(&mut self) {
-        self.lane.queue(|queue| queue.entries.clear());
+        self.lane.queue(|queue| queue.messages.clear());
         self.lane.closed.store(true, Ordering::Relaxed);
         self.lane.home.close();
     }

@@ -72,7 +72,7 @@ pub const fn chunk_bytes(bytes: u64) -> Option<u64> {
 impl Class {
     /// `total` chunks of `chunk_bytes` from `first` on.
     pub fn new(segment: u16, chunk_bytes: u64, first: u64, total: u64) -> Self {
-        let free = Vec::with_capacity(usize::try_from(total.min(1024)).unwrap_or(0));
+        let free = Vec::with_capacity(usize::try_from(total.min(4096)).unwrap_or(0));
         Class { segment, chunk_bytes, first, total, fresh: 0, free }
     }
 
@@ -185,7 +185,7 @@ impl Pool {
             self.loaned += 1;
             return Taken::Chunk(chunk);
         }
-        let batch = if class.is_large() { 1 } else { SCAN_BATCH.max(peers) };
+        let batch = if class.is_large() { 1 } else { SCAN_BATCH.max(2 * peers) };
         if !scanned && retired >= self.held + batch {
             return Taken::Scan;
         }

@@ -440,6 +440,11 @@ impl RingSubscriber {
         if self.depth >= self.slots.len() as u64 {
             return Ok(false);
         }
+        // Is the message there that would push `next` out? Its slot is a line that the publisher
+        // has not written for a while; the head, which it writes with every message, is not read.
+        if self.ring().peek(self.next.saturating_add(self.depth)) == Peek::Empty {
+            return Ok(false);
+        }
         let newest = self.ring().newest();
         let oldest = newest.saturating_add(1).saturating_sub(self.depth);
         if self.next >= oldest {

@@ -7,4 +7,21 @@
 #[cfg(loom)]
 pub(crate) use loom::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering, fence};
 #[cfg(not(loom))]
-pub(crate) use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering, fence};
+pub(crate) use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
+
+/// `std::sync::atomic::fence`; the sequentially consistent one without `mfence`, which is what the
+/// compiler makes of it.
+#[cfg(not(loom))]
+#[inline(always)]
+pub(crate) fn fence(order: Ordering) {
+    #[cfg(target_arch = "x86_64")]
+    if order == Ordering::SeqCst {
+        // A locked instruction orders all of the thread's loads and stores of ordinary memory as
+        // `mfence` does (Intel SDM volume 3, 9.2.3), in half the time: it does not wait for loads
+        // to retire. The Linux kernel's smp_mb() is the same instruction.
+        // SAFETY: the word on top of the stack stays as it is; flags are not promised to be kept,
+        // and memory counts as clobbered, so the compiler moves no access across it.
+        return unsafe { std::arch::asm!("lock or dword ptr [rsp], 0") };
+    }
+    std::sync::atomic::fence(order);
+}

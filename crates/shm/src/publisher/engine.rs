@@ -428,8 +428,10 @@ impl Core {
         if let Some(place) = state.links.iter().position(|lane| lane.refuses()) {
             return Err(self.refuse_link(state, place));
         }
+        // What the message pushes out of the ring.
+        let mut pushed_out = 0;
         if state.open {
-            self.publish_outside(state, seq, chunk, meta)?;
+            pushed_out = self.publish_outside(state, seq, chunk, meta)?;
         } else if state.links.is_empty() {
             state.pool.give_back(chunk);
         } else {
@@ -444,6 +446,8 @@ impl Core {
             // First who came: its bit may have been armed before this fence.
             self.absorb(state);
             state.doors.ring(&mut state.counters);
+            // Last: nobody waits for it, and it writes lines that the subscribers have read.
+            self.evict_up_to(state, pushed_out);
         }
         for lane in &state.links {
             lane.push(seq, chunk, meta);
@@ -471,7 +475,8 @@ impl Core {
         Box::new(PublishError::LinkFull { label: self.label.to_string(), link, depth })
     }
 
-    /// Rules P3 to P5: makes room, then writes the descriptor.
+    /// Rules P3 and P5: waits for room, then writes the descriptor. Answers the last message that
+    /// has to leave the ring for it.
     #[inline]
     fn publish_outside(
         &self,
@@ -479,7 +484,7 @@ impl Core {
         seq: u64,
         chunk: Chunk,
         meta: &Meta,
-    ) -> Result<(), Box<PublishError>> {
+    ) -> Result<u64, Box<PublishError>> {
         let mut last = seq.saturating_sub(state.depth);
         if state.reliable > 0 && last >= state.min_wanted && last > 0 {
             state.look_at_cursors();
@@ -487,10 +492,9 @@ impl Core {
                 last = self.wait_for_room(state)?;
             }
         }
-        self.evict_up_to(state, last);
         self.ring().publish(seq, &to_words(seq, chunk, meta));
         state.pool.publish_live(chunk);
-        Ok(())
+        Ok(last)
     }
 
     /// Rule P8: waits until every reliable peer wants something newer than what the next message

@@ -75,6 +75,13 @@ impl<'a> RawLoan<'a> {
         (bytes, &mut record.meta)
     }
 
+    /// The meta data alone; it is the loan's own memory in a forked child too.
+    #[inline(always)]
+    pub fn meta_mut(&mut self) -> &mut Meta {
+        // SAFETY: as promised to `new`: alive, and this loan's alone.
+        unsafe { &mut self.record.as_mut().meta }
+    }
+
     /// Bytes loaned.
     #[inline]
     pub fn len(&self) -> usize {

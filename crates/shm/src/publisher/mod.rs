@@ -51,8 +51,7 @@ pub struct RingConfig {
     pub slots: usize,
     /// Messages retained for slow subscribers.
     pub depth: usize,
-    /// Messages that stay although everybody has taken them, for late joiners and latest-value
-    /// readers: 1 to `depth`.
+    /// Messages that stay although everybody has taken them, for late joiners: 0 to `depth`.
     pub history: usize,
     /// Largest message of the contract, in bytes; a larger one makes memory grow.
     pub chunk_bytes: usize,
@@ -132,8 +131,8 @@ fn plan(label: &str, config: &RingConfig) -> Result<(u64, u64, u64), CreateRingE
         let allowed = format!("1 to {} (slots - 1)", config.slots - 1);
         return Err(refused("depth", config.depth, allowed));
     }
-    if config.history == 0 || config.history > config.depth {
-        return Err(refused("history", config.history, format!("1 to {} (depth)", config.depth)));
+    if config.history > config.depth {
+        return Err(refused("history", config.history, format!("0 to {} (depth)", config.depth)));
     }
     if config.holds_per_subscriber == 0 || config.holds_per_subscriber > HOLDS_MAX {
         let allowed = format!("1 to {HOLDS_MAX}");

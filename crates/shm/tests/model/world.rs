@@ -130,7 +130,6 @@ impl<'w> Publisher<'w> {
     pub fn publish(&mut self, chunk: Chunk) {
         let seq = self.seq + 1;
         if self.open {
-            self.evict_up_to(seq.saturating_sub(self.depth));
             self.world.ring().publish(seq, &[chunk.offset, seq * 100]);
             self.pool.publish_live(chunk);
         } else {
@@ -138,6 +137,9 @@ impl<'w> Publisher<'w> {
         }
         self.seq = seq;
         self.world.published.store(seq, Release);
+        if self.open {
+            self.evict_up_to(seq.saturating_sub(self.depth));
+        }
     }
 
     /// One message from loan to ring; false if every chunk is held.
