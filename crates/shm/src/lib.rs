@@ -93,6 +93,8 @@ mod memory;
 #[cfg(not(loom))]
 mod observer;
 pub mod pool;
+#[cfg(not(loom))]
+mod prefetch;
 pub mod protocol;
 #[cfg(not(loom))]
 mod publisher;

@@ -176,6 +176,13 @@ impl Pool {
         chunk
     }
 
+    /// The chunk that `take_free` would give.
+    #[inline(always)]
+    pub fn next_free(&self, place: usize) -> Option<Chunk> {
+        let class = &self.classes[place];
+        class.free.last().map(|offset| Chunk { segment: class.segment, offset: *offset })
+    }
+
     /// A chunk of the class at `place`. `scanned`: `reclaim` was just called.
     #[inline]
     pub fn take(&mut self, place: usize, peers: usize, scanned: bool) -> Taken {

@@ -9,6 +9,7 @@ use crate::descriptor::{Descriptor, Meta};
 use crate::futex;
 use crate::home::{Home, SEGMENTS_MAX};
 use crate::memory::{Access, MapRef, MapSlice, Mapping, OpenMemoryError, map_received};
+use crate::prefetch;
 use crate::protocol::{Conn, Corruption, FIELDS, GONE, HOLDS_MAX, Head, Peek, Ring, Slot};
 use crate::publisher::{HEAD_AT, SLOTS_AT, SLOTS_MAX};
 use crate::sample::RawSample;
@@ -498,6 +499,7 @@ impl RingSubscriber {
             };
             return match self.believe(seq, &words) {
                 Ok((payload, meta)) => {
+                    prefetch::to_read(payload, meta.len);
                     // SAFETY: the word was 0 and is the sample's now; the payload was just found in
                     // the home.
                     let sample =

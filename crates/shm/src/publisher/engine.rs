@@ -15,6 +15,7 @@ use crate::home::SEGMENTS_MAX;
 use crate::local::Lane;
 use crate::memory::{OwnMemory, PAGE_BYTES, Writers};
 use crate::pool::{Chunk, Class, Pool, Taken, chunk_bytes};
+use crate::prefetch;
 use crate::tables::{Kind, Preamble, lock};
 use std::ptr::NonNull;
 use std::sync::Arc;
@@ -448,6 +449,7 @@ impl Core {
             state.doors.ring(&mut state.counters);
             // Last: nobody waits for it, and it writes lines that the subscribers have read.
             self.evict_up_to(state, pushed_out);
+            self.prepare_next(state);
         }
         for lane in &state.links {
             lane.push(seq, chunk, meta);
@@ -456,6 +458,17 @@ impl Core {
         state.counters.bytes += meta.len as u64;
         state.idle.push(record);
         Ok(seq)
+    }
+
+    /// The chunk that the next message is likely to get was read by subscribers before it was
+    /// freed.
+    #[inline(always)]
+    fn prepare_next(&self, state: &State) {
+        if let Some(chunk) = state.pool.next_free(0)
+            && !state.pool.is_large(0)
+        {
+            prefetch::to_write(state.start(chunk), state.pool.class(0).chunk_bytes as usize);
+        }
     }
 
     #[cold]
