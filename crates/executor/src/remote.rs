@@ -1,15 +1,11 @@
 //! The handle by which other threads stop an executor. It must not know what an executor does.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
 use std::sync::{Arc, OnceLock};
 
 use crossdock_comm::DoorbellControl;
 
 use crate::step::Step;
-
-/// The doorbell's index that rings for a stop: the last, which inputs use only when there are more
-/// of them than indices. A mere wake-up could come between the look at the flag and the sleep.
-const STOP_BELL: u16 = BELLS - 1;
 
 /// Indices of a doorbell.
 pub(crate) const BELLS: u16 = 512;
@@ -39,10 +35,12 @@ impl Remote {
     /// Lets the executor return from [`Executor::run`] when the execution under way has, or
     /// immediately when it sleeps or is still to run. Does not block.
     pub fn stop(&self) {
-        // SeqCst: the flag is seen by whoever is woken by the bell rung after it.
-        self.shared.stopped.store(true, Ordering::SeqCst);
+        self.shared.stopped.store(true, Ordering::Relaxed);
+        // Pairs with the fence in `attach`: either the doorbell is found here, or the executor's
+        // first look at the flag finds it set. Behind a doorbell that was rung it is seen anyway.
+        fence(Ordering::SeqCst);
         if let Some((doorbell, _)) = self.shared.made.get() {
-            doorbell.ring(STOP_BELL);
+            doorbell.wake();
         }
     }
 
@@ -61,6 +59,8 @@ impl Remote {
         // A second executor on the same handle would be a mistake of the caller without harm: the
         // handle goes on belonging to the first.
         let _ = self.shared.made.set((doorbell, nodes));
+        // Pairs with the fence in `stop`.
+        fence(Ordering::SeqCst);
     }
 
     /// The step under way.

@@ -65,7 +65,7 @@ impl Executor {
             _ => None,
         };
         let doorbell = self.doorbell.clone();
-        doorbell.sleep(timeout, || self.arm() || self.remote.is_stopped());
+        doorbell.sleep(timeout, || self.arm());
     }
 
     /// Shows that nothing is to be done for anything that has arrived: what time has released is

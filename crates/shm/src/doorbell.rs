@@ -7,7 +7,7 @@
 
 use crate::fork::ForkMark;
 use crate::futex::{self, Waited};
-use crate::protocol::{Bell, Inbox, ReadyLine};
+use crate::protocol::{Bell, Inbox, Nudge, ReadyLine};
 use crate::tables::{AllocateError, BELLS_MAX, BellMemory, PairMemory, lock};
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -50,6 +50,7 @@ struct Shared {
     index: u16,
     /// Rung by this process itself.
     own: ReadyLine,
+    nudge: Nudge,
     inbox: Inbox<Note>,
     joined: Mutex<Vec<(PairMemory, u16)>>,
     /// Longest sleep in ns; 0: no limit.
@@ -134,10 +135,14 @@ impl DoorbellControl {
         }
     }
 
-    /// Wakes the executor without marking an input.
+    /// Wakes the executor without marking an input: the sleep that is under way ends, else the next
+    /// one does not begin. Whatever was written before the call is seen behind that sleep, so a flag
+    /// may be set first and looked at at any time outside of it. Several calls may be one.
+    ///
+    /// Any thread; no lock, no allocation, one system call if the executor sleeps.
     pub fn wake(&self) {
         let shared = &*self.0;
-        if !shared.fork.in_child() && shared.bell().ring() {
+        if !shared.fork.in_child() && shared.bell().ring_nudge(&shared.nudge) {
             futex::wake_one(&shared.bell().word);
         }
     }
@@ -171,6 +176,7 @@ impl Doorbell {
                 memory: memory.clone(),
                 index,
                 own: ReadyLine::default(),
+                nudge: Nudge::default(),
                 inbox: Inbox::default(),
                 joined: Mutex::default(),
                 recheck_ns: AtomicU64::new(0),
@@ -221,7 +227,9 @@ impl Doorbell {
     }
 
     fn anything(&self) -> bool {
-        self.shared.own.any()
+        // A nudge is over with the look that finds it.
+        self.shared.nudge.take()
+            || self.shared.own.any()
             || !self.shared.inbox.is_empty()
             || self
                 .lines
@@ -259,9 +267,11 @@ impl Doorbell {
         };
         let waited = futex::wait(&bell.word, value, limit);
         bell.awake();
+        // Behind `awake`, which has seen the ring that ended the sleep: it shall not end another.
+        let nudged = self.shared.nudge.take();
         self.relay();
         match waited {
-            Waited::TimedOut if limit == timeout => Woken::TimedOut,
+            Waited::TimedOut if limit == timeout && !nudged => Woken::TimedOut,
             _ => Woken::Rung,
         }
     }
@@ -270,6 +280,9 @@ impl Doorbell {
         let spin = timeout.map_or(self.spin, |timeout| timeout.min(self.spin));
         let started = Instant::now();
         let before = self.shared.bell().before_look();
+        if self.anything() {
+            return true;
+        }
         loop {
             for _ in 0..SPINS_PER_CLOCK {
                 if self.shared.bell().before_look() != before {

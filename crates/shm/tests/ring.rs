@@ -178,6 +178,56 @@ fn a_sleeping_executor_is_woken_by_every_message_that_it_must_see() {
 }
 
 #[test]
+fn a_wake_between_the_last_look_and_the_sleep_is_not_lost() {
+    let bells = BellMemory::create("bells").unwrap();
+    for spin in [Duration::ZERO, Duration::from_micros(50)] {
+        let doorbell = Doorbell::create(&bells, DoorbellOptions { spin }).unwrap();
+        let control = doorbell.control();
+        let minute = Some(Duration::from_secs(60));
+        // Before the sleep, then inside it: behind what the executor looks at last.
+        control.wake();
+        assert_ne!(doorbell.sleep(minute, || false), Woken::TimedOut);
+        let woken = doorbell.sleep(minute, || {
+            control.wake();
+            false
+        });
+        assert_ne!(woken, Woken::TimedOut);
+        // Each ended one sleep and marked nothing.
+        doorbell.drain(|input| panic!("input {input} rang"));
+        let short = Some(Duration::from_millis(1));
+        assert_eq!(doorbell.sleep(short, || false), Woken::TimedOut);
+    }
+}
+
+#[test]
+fn every_wake_of_a_sleeping_executor_shows_the_flag_set_before() {
+    use std::sync::atomic::{AtomicU64, Ordering};
+    let bells = BellMemory::create("bells").unwrap();
+    let doorbell = Doorbell::create(&bells, DoorbellOptions::default()).unwrap();
+    let (control, asked) = (doorbell.control(), AtomicU64::new(0));
+    let answered = AtomicU64::new(0);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for round in 1..=3000 {
+                asked.store(round, Ordering::Relaxed);
+                control.wake();
+                while answered.load(Ordering::Relaxed) < round {
+                    std::thread::yield_now();
+                }
+            }
+        });
+        // The flag is looked at before each sleep, never inside it.
+        while answered.load(Ordering::Relaxed) < 3000 {
+            let now = asked.load(Ordering::Relaxed);
+            if answered.swap(now, Ordering::Relaxed) == now {
+                let woken = doorbell.sleep(Some(Duration::from_secs(60)), || false);
+                assert_ne!(woken, Woken::TimedOut, "a wake-up was lost in round {now}");
+            }
+        }
+    });
+}
+
+#[test]
 fn an_observer_copies_what_passes_and_counts_what_it_missed() {
     let publisher = RingPublisher::create("camera", config()).unwrap();
     let control = publisher.control();

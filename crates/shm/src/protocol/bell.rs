@@ -29,6 +29,13 @@ pub struct ReadyLine {
     pub ready: [AtomicU64; READY_WORDS],
 }
 
+/// A wake-up that says nothing of inputs: private memory of one process, set by any of its threads,
+/// taken by the executor.
+#[derive(Debug)]
+pub struct Nudge {
+    pending: AtomicU32,
+}
+
 /// Which sleepers of one process still have to be woken: 64 bytes per pair of processes.
 #[repr(C, align(64))]
 #[derive(Debug)]
@@ -45,6 +52,12 @@ const _: () = assert!(size_of::<RelayLine>() == 64);
 impl Default for Bell {
     fn default() -> Self {
         Bell { word: AtomicU32::new(0), reserved: [0; 31] }
+    }
+}
+
+impl Default for Nudge {
+    fn default() -> Self {
+        Nudge { pending: AtomicU32::new(0) }
     }
 }
 
@@ -93,6 +106,15 @@ impl ReadyLine {
     }
 }
 
+impl Nudge {
+    /// Rule B6: is there one, and it is over.
+    #[inline]
+    pub fn take(&self) -> bool {
+        // Acquire pairs with `ring_nudge`: what the waker wrote before is seen.
+        self.pending.load(Ordering::Relaxed) != 0 && self.pending.swap(0, Ordering::Acquire) != 0
+    }
+}
+
 impl Bell {
     /// Rule B1, second half: true if the executor sleeps and a futex wake is needed.
     #[inline]
@@ -111,6 +133,19 @@ impl Bell {
             return asleep;
         }
         line.mark(input);
+        self.ring()
+    }
+
+    /// Rule B6: wakes the executor without an input; true if a futex wake is needed.
+    #[inline]
+    pub fn ring_nudge(&self, nudge: &Nudge) -> bool {
+        if is(spot::NUDGE_ORDER) {
+            let asleep = self.ring();
+            nudge.pending.store(1, Ordering::Release);
+            return asleep;
+        }
+        // Release pairs with `Nudge::take`.
+        nudge.pending.store(1, Ordering::Release);
         self.ring()
     }
 

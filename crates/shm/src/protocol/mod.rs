@@ -13,6 +13,7 @@
 //! | `Conn` | the subscribing process's connections, sealed | the subscriber's thread; S5 any |
 //! | `ArmedLine`, `ReadyLine`, `RelayLine` | memory of one pair of processes | both processes |
 //! | `Bell` | the subscribing process's bells | that process and its direct peers |
+//! | `Nudge` | private memory of one process | its threads set, one thread takes |
 //! | `Inbox` | private memory of one process | control threads push, one thread empties |
 //! | pool of chunks | private memory | the publisher's thread |
 //!
@@ -87,6 +88,10 @@
 //!   in the relay line, then wakes the first two that really sleep.
 //! - **B5 relay.** Whoever returns from FUTEX_WAIT claims bits of the relay line until it has woken
 //!   two, or none is left.
+//! - **B6 nudge.** A thread of the same process that has something to say without an input sets the
+//!   executor's nudge, then word += 2 as in B1. B2 takes the nudge where it looks at the ready
+//!   lines and goes on awake if there was one; whoever returns from FUTEX_WAIT takes it, too. So a
+//!   nudge ends the sleep that is under way, or the next one that would begin.
 //!
 //! # Why it holds
 //!
@@ -105,7 +110,8 @@
 //! executor's last look and its sleep, a ring changes the word, so that the CAS or FUTEX_WAIT
 //! fails; after it, the ring sees bit 0. Blocked publisher and cursor likewise (P8, S4). A relayed
 //! sleeper is woken because the bits stood before the first successful FUTEX_WAKE, whose sleeper
-//! looks at them after it has returned, and each one woken does the same (B4, B5).
+//! looks at them after it has returned, and each one woken does the same (B4, B5). A nudge is a
+//! ready bit that no input has (B6).
 //!
 //! **One futex word, many writers.** An executor can sleep on one word only (waiting on several
 //! needs Linux 5.16 and 0.22 us a word), and whoever wakes it must change that word first. So the
@@ -127,7 +133,7 @@ mod ring;
 pub mod weaken;
 
 pub use armed::{ARMED_WORDS, ArmedLine, fired};
-pub use bell::{Bell, READY_BITS, READY_WORDS, ReadyLine, RelayLine};
+pub use bell::{Bell, Nudge, READY_BITS, READY_WORDS, ReadyLine, RelayLine};
 pub use conn::{Conn, HOLDS_MAX};
 pub use inbox::Inbox;
 pub use ring::{Corruption, FIELDS, GONE, Head, Peek, Ring, Slot};

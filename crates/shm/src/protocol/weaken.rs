@@ -52,6 +52,8 @@ pub mod spot {
     pub const EVICT_IN_LOAN: u32 = 21;
     /// wake relay: bits set after the first futex wake instead of before it.
     pub const RELAY_ORDER: u32 = 22;
+    /// nudge: set after the word instead of before it.
+    pub const NUDGE_ORDER: u32 = 23;
 }
 
 #[cfg(loom)]

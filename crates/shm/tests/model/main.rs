@@ -97,6 +97,7 @@ fn a_sample_dropped_on_another_thread_frees_its_hold() {
 fn no_wake_up_is_lost() {
     explore("doorbell", 4, 240, doorbell);
     explore("bell alone", 4, 240, bell_alone);
+    explore("nudge", 4, 240, nudged);
 }
 
 #[test]
@@ -196,5 +197,6 @@ negative_controls! {
     caught_bell_before_ready: BELL_ORDER, 4, bell_alone;
     caught_cursor_stored_relaxed: CURSOR_RELEASE, 3, credits;
     caught_eviction_in_loan: EVICT_IN_LOAN, 3, several_loans;
+    caught_bell_before_nudge: NUDGE_ORDER, 4, nudged;
     caught_relay_after_wake: RELAY_ORDER, 3, wake_relay;
 }

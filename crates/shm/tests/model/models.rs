@@ -5,6 +5,7 @@ use crate::world::*;
 use crossdock_shm::protocol::weaken::{self, spot};
 use crossdock_shm::protocol::*;
 use loom::sync::Arc;
+use loom::sync::atomic::AtomicBool;
 use loom::sync::atomic::Ordering::*;
 use loom::thread;
 
@@ -296,6 +297,36 @@ pub fn bell_alone() {
         panic!("rung once, awake three times, nothing found");
     });
     if bell.0.ring_for(&bell.1, 0) {
+        kernel.wake(0);
+    }
+    executor.join().unwrap();
+}
+
+/// A wake-up without an input: the flag is looked at before each sleep, never between the last look
+/// and the sleep, and must be seen all the same.
+pub fn nudged() {
+    let bell = Arc::new((Bell::default(), Nudge::default()));
+    let flag = Arc::new(AtomicBool::new(false));
+    let kernel = Kernel::new(1);
+    let (its_bell, its_flag, its_kernel) = (bell.clone(), flag.clone(), kernel.clone());
+    let executor = thread::spawn(move || {
+        for _ in 0..4 {
+            if its_flag.load(Relaxed) {
+                return;
+            }
+            let before = its_bell.0.before_look();
+            if its_bell.1.take() {
+                continue;
+            }
+            let Some(value) = its_bell.0.announce(before) else { continue };
+            its_kernel.wait(0, || its_bell.0.word.load(Relaxed) == value);
+            its_bell.0.awake();
+            its_bell.1.take();
+        }
+        panic!("woken once, awake four times, and the flag is not seen");
+    });
+    flag.store(true, Relaxed);
+    if bell.0.ring_nudge(&bell.1) {
         kernel.wake(0);
     }
     executor.join().unwrap();
