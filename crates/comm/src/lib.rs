@@ -33,6 +33,7 @@ mod connection;
 mod control;
 mod core;
 mod doorbell;
+mod echo;
 pub mod entities;
 mod error;
 pub mod event;
@@ -63,13 +64,14 @@ pub use crossdock_shm::rendezvous::PeerName;
 pub use crossdock_shm::socket::Access;
 pub use crossdock_shm::{CopyError, DoorbellControl, DoorbellOptions, Woken};
 pub use doorbell::Doorbell;
+pub use echo::{Echo, EchoError, Echoed};
 pub use error::{DamagedPayload, LoanError, PortError, PublishCdrError, PublishError, TakeError};
 pub use event::{Event, Mismatch, PeerProcess, Side};
 pub use group::PortGroup;
 pub use handle::{InputHandle, NextMessage, OutputHandle};
 pub use observer::{
-    ConnectionSnapshot, Echo, Echoed, GraphSnapshot, ObserveError, Observer, ObserverOptions,
-    PortSnapshot, ProcessSnapshot,
+    ConnectionSnapshot, GraphSnapshot, ObserveError, Observer, ObserverOptions, PortSnapshot,
+    ProcessSnapshot,
 };
 pub use participant::{OpenError, Participant, ParticipantOptions, Rendezvous, TopicConnections};
 pub use publisher::{Loan, Publisher, PublisherCounters, PublisherOptions};

@@ -10,16 +10,17 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crossdock_msg::{Block, FlatBuffer, Schema};
+use crossdock_msg::Schema;
 use crossdock_shm::board::{BoardView, EntitySnapshot, OpenBoardError};
 use crossdock_shm::rendezvous::{PeerName, RendezvousError, Visit};
 use crossdock_shm::socket::{
     Access, ControlSocket, FRAME_BYTES_MAX, ReceiveFrameError, Received, SendFrameError,
 };
-use crossdock_shm::{CopyError, OpenMemoryError, RingObserver};
+use crossdock_shm::{OpenMemoryError, RingObserver};
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::io::Errno;
 
+use crate::echo::{Echo, EchoSource};
 use crate::entities::{Carrier, ConnectionDetail, kind};
 use crate::frame::{Frame, PortInfo, Purpose, VERSION, decode_port};
 use crate::geometry::RingShape;
@@ -32,6 +33,7 @@ const ANSWER_TIMEOUT: Duration = Duration::from_secs(1);
 const ANSWER_FRAMES_MAX: usize = 64;
 /// Address space that an observer spends on one ring.
 const MAPPED_BYTES_MAX: u64 = 1 << 37;
+
 /// Something of a running graph could not be looked at.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -204,16 +206,14 @@ impl Observed {
 /// `Send`. Calls block while processes that are asked for the first time answer (at most one
 /// second each); everything else only reads shared memory.
 pub struct Observer {
-    options: ObserverOptions,
-    visit: Visit,
-    own: PeerName,
+    asking: Arc<Asking>,
     purpose: Purpose,
     pub(crate) processes: BTreeMap<PeerName, Observed>,
 }
 
 impl std::fmt::Debug for Observer {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Observer").field("options", &self.options).finish_non_exhaustive()
+        f.debug_struct("Observer").field("options", &self.asking.options).finish_non_exhaustive()
     }
 }
 
@@ -232,7 +232,8 @@ impl Observer {
     ) -> Result<Observer, ObserveError> {
         let visit = Visit::open(&options.rendezvous.config(options.domain_id, options.access))?;
         let own = PeerName::random().map_err(RendezvousError::from)?;
-        Ok(Observer { options, visit, own, purpose, processes: BTreeMap::new() })
+        let asking = Arc::new(Asking { options, visit, own });
+        Ok(Observer { asking, purpose, processes: BTreeMap::new() })
     }
 
     /// Looks for processes that came and went. Returns why others could not be looked at.
@@ -240,7 +241,7 @@ impl Observer {
     /// # Errors
     /// [`ObserveError`] when the meeting place cannot be read.
     pub fn refresh(&mut self) -> Result<Vec<String>, ObserveError> {
-        let listed = self.visit.list()?;
+        let listed = self.asking.visit.list()?;
         self.processes.retain(|name, seen| listed.contains(name) && !seen.has_died());
         let mut unreachable = Vec::new();
         for name in listed {
@@ -290,7 +291,7 @@ impl Observer {
     ) -> Result<Arc<Schema>, ObserveError> {
         let label = self.label(process);
         let port = publisher.port;
-        let socket = self.ask(process, Purpose::Definition { port })?;
+        let socket = self.asking.ask(process, &label, Purpose::Definition { port })?;
         let mut text = Vec::new();
         for _ in 0..ANSWER_FRAMES_MAX {
             let (frame, _) = answer(&socket, &label)?;
@@ -339,31 +340,13 @@ impl Observer {
             return Err(ObserveError::InsideChain { topic, process });
         }
         let schema = self.schema(process, publisher)?;
-        let ring = self.attach_ring(process, publisher)?;
-        Ok(Echo { ring, schema, copied: Vec::new(), aligned: FlatBuffer::default() })
-    }
-
-    fn attach_ring(
-        &self,
-        process: PeerName,
-        publisher: &PortSnapshot,
-    ) -> Result<RingObserver, ObserveError> {
-        let label = self.label(process);
-        let socket = self.ask(process, Purpose::Ring { port: publisher.port })?;
-        let (frame, fds) = answer(&socket, &label)?;
-        let Frame::Ring { geometry, .. } = frame else { return Err(unexpected(&label, frame)) };
-        let bad = |found: &str| ObserveError::Unexpected {
-            process: label.clone(),
-            found: found.to_string(),
+        let source = EchoSource {
+            asking: Arc::clone(&self.asking),
+            process,
+            label: self.label(process),
+            port: publisher.port,
         };
-        let shape = RingShape::decode(&geometry, fds.len()).ok_or_else(|| bad("a broken ring"))?;
-        let (ring, segments) = fds.split_first().ok_or_else(|| bad("a ring without memory"))?;
-        let limit = MAPPED_BYTES_MAX;
-        let mut ring = RingObserver::open(&label, ring.as_fd(), shape.geometry, limit)?;
-        for (place, (fd, bytes)) in segments.iter().zip(&shape.segments).enumerate() {
-            ring.add_segment(&label, place as u32 + 1, *bytes, fd.as_fd(), limit)?;
-        }
-        Ok(ring)
+        Echo::open(source, schema)
     }
 
     fn label(&self, process: PeerName) -> String {
@@ -376,7 +359,7 @@ impl Observer {
     /// Opens a process's board.
     fn attach(&self, name: PeerName) -> Result<Observed, ObserveError> {
         let label = self.label(name);
-        let socket = self.ask(name, self.purpose)?;
+        let socket = self.asking.ask(name, &label, self.purpose)?;
         let pidfd = socket.peer_pidfd();
         let (frame, fds) = answer(&socket, &label)?;
         let (Frame::Welcome { version: VERSION, .. }, [board]) = (&frame, &fds[..]) else {
@@ -385,15 +368,27 @@ impl Observer {
         let view = BoardView::open(board.as_fd())?;
         Ok(Observed { name, view, pidfd, socket })
     }
+}
 
-    /// Connects to a process and says why.
-    fn ask(&self, name: PeerName, purpose: Purpose) -> Result<ControlSocket, ObserveError> {
-        let gone = || ObserveError::Gone { process: self.label(name) };
+/// How a process of the domain is asked for something; shared with what goes on asking.
+pub(crate) struct Asking {
+    options: ObserverOptions,
+    visit: Visit,
+    own: PeerName,
+}
+
+impl Asking {
+    /// Connects to a process and says what for.
+    fn ask(
+        &self,
+        name: PeerName,
+        label: &str,
+        purpose: Purpose,
+    ) -> Result<ControlSocket, ObserveError> {
+        let gone = || ObserveError::Gone { process: label.to_string() };
+        let system = |what: String| ObserveError::System { process: label.to_string(), what };
         let socket = self.visit.connect(name)?.ok_or_else(gone)?;
-        let peer = socket.peer().map_err(|error| ObserveError::System {
-            process: self.label(name),
-            what: error.to_string(),
-        })?;
+        let peer = socket.peer().map_err(|error| system(error.to_string()))?;
         self.options.access.check(&peer)?;
         let process = self.options.name.clone();
         let hello = Frame::Hello { version: VERSION, name: self.own, process, purpose };
@@ -401,11 +396,59 @@ impl Observer {
             // One frame fits in an empty socket.
             Ok(_) => Ok(socket),
             Err(SendFrameError::Closed) => Err(gone()),
-            Err(error) => {
-                Err(ObserveError::System { process: self.label(name), what: error.to_string() })
+            Err(error) => Err(system(error.to_string())),
+        }
+    }
+
+    /// Asks for a publisher's ring and all the memory that it has now, the ring's own first.
+    pub(crate) fn ring(
+        &self,
+        process: PeerName,
+        label: &str,
+        port: u64,
+    ) -> Result<(RingShape, Vec<OwnedFd>), ObserveError> {
+        let socket = self.ask(process, label, Purpose::Ring { port })?;
+        let (frame, fds) = answer(&socket, label)?;
+        let Frame::Ring { geometry, .. } = frame else { return Err(unexpected(label, frame)) };
+        match RingShape::decode(&geometry, fds.len()) {
+            Some(shape) => Ok((shape, fds)),
+            None => {
+                let found = "a broken ring".to_string();
+                Err(ObserveError::Unexpected { process: label.to_string(), found })
             }
         }
     }
+}
+
+/// Maps a ring that has been asked for, and its memory.
+pub(crate) fn map_ring(
+    label: &str,
+    shape: &RingShape,
+    fds: &[OwnedFd],
+) -> Result<RingObserver, ObserveError> {
+    let Some((ring, segments)) = fds.split_first() else {
+        let found = "a ring without memory".to_string();
+        return Err(ObserveError::Unexpected { process: label.to_string(), found });
+    };
+    let mut ring = RingObserver::open(label, ring.as_fd(), shape.geometry, MAPPED_BYTES_MAX)?;
+    add_segments(&mut ring, label, shape, segments, 1)?;
+    Ok(ring)
+}
+
+/// Maps the segments of a ring from number `first` on, all of which were sent.
+pub(crate) fn add_segments(
+    ring: &mut RingObserver,
+    label: &str,
+    shape: &RingShape,
+    segments: &[OwnedFd],
+    first: u32,
+) -> Result<(), ObserveError> {
+    for (number, (fd, bytes)) in (1..).zip(segments.iter().zip(&shape.segments)) {
+        if number >= first {
+            ring.add_segment(label, number, *bytes, fd.as_fd(), MAPPED_BYTES_MAX)?;
+        }
+    }
+    Ok(())
 }
 
 /// Is a descriptor readable (or at its end) within `timeout`?
@@ -497,52 +540,4 @@ fn port_of(entity: &EntitySnapshot) -> Option<PortSnapshot> {
         decode_port(&entity.detail).ok()?;
     let counters = entity.counters;
     Some(PortSnapshot { port, node, topic, type_name, type_hash, qos, counters })
-}
-
-/// Reads what one publisher writes to its ring; the publisher does not know.
-///
-/// `Send`. Nothing wakes it: the caller looks as often as it likes.
-#[derive(Debug)]
-pub struct Echo {
-    ring: RingObserver,
-    schema: Arc<Schema>,
-    copied: Vec<u8>,
-    /// The same, aligned as blocks need it.
-    aligned: FlatBuffer,
-}
-
-/// A copy of a message that an observer has read.
-#[derive(Clone, Copy, Debug)]
-pub struct Echoed<'a> {
-    /// The message in the flat layout; a copy, whole.
-    pub block: Block<'a>,
-    /// Its number at its publisher.
-    pub seq: u64,
-    /// Its stamp in ns.
-    pub stamp_ns: u64,
-}
-
-impl Echo {
-    /// The type.
-    pub fn schema(&self) -> &Arc<Schema> {
-        &self.schema
-    }
-
-    /// Messages that were overtaken before they could be copied.
-    pub fn missed(&self) -> u64 {
-        self.ring.missed()
-    }
-
-    /// A copy of the next message, if one is there. Copies, allocates for larger messages.
-    ///
-    /// # Errors
-    /// [`CopyError`] when the publisher's ring is damaged, or has grown by memory that this echo
-    /// does not have: start a new one.
-    pub fn copy_next(&mut self) -> Result<Option<Echoed<'_>>, CopyError> {
-        let Some((seq, meta)) = self.ring.copy_next(&mut self.copied)? else { return Ok(None) };
-        self.aligned.resize(self.copied.len());
-        self.aligned.as_mut_slice().copy_from_slice(&self.copied);
-        let block = Block::new(self.aligned.as_slice());
-        Ok(Some(Echoed { block, seq, stamp_ns: meta.stamp_ns }))
-    }
 }

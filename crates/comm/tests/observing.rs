@@ -10,10 +10,11 @@ use common::child::{Process, hear, role, tell};
 use common::{LIMIT, Place, drain, publish, publisher, reliable, subscriber};
 use crossdock_comm::entities::{Carrier, counter};
 use crossdock_comm::{
-    DoorbellOptions, GraphSnapshot, ObserveError, Observer, ObserverOptions, PortGroup,
-    PublisherOptions, Qos, Quiescence, Rendezvous, SubscriberOptions,
+    DoorbellOptions, EchoError, GraphSnapshot, ObserveError, Observer, ObserverOptions, PortGroup,
+    Publisher, PublisherOptions, Qos, Quiescence, Rendezvous, SubscriberOptions,
 };
 use crossdock_msg::types::sensor_msgs::Image;
+use crossdock_msg::{Extra, Message};
 
 fn options(place: &Place) -> ObserverOptions {
     ObserverOptions {
@@ -112,6 +113,66 @@ fn echo_copies_what_is_on_a_ring_and_counts_what_it_missed() {
     assert_eq!(copied + echo.missed(), 100);
     assert_eq!(output.peers(), 1, "nobody counts an observer");
     drop(input);
+}
+
+#[test]
+fn an_echo_goes_on_when_its_publishers_memory_grows() {
+    let test = "an_echo_goes_on_when_its_publishers_memory_grows";
+    // Without a largest message: 16 KiB at first, and a further segment for each larger size.
+    let sizes = [100, 40_000, 100, 400_000, 3_000_000, 100];
+    let send = |output: &Publisher<Image>, bytes: usize| {
+        let mut loan = output.loan(Extra::none().bytes(bytes)).unwrap();
+        loan.message().set_height(bytes as u32);
+        loan.message().data_uninit(bytes).unwrap().fill(bytes as u8);
+        loan.publish().unwrap();
+    };
+    if let Some((_, place)) = role() {
+        let participant = Place::of_parent(&place, "grower");
+        let (qos, topic) = (Qos::best_effort(8), "/image");
+        let options = PublisherOptions { node: "source", topic, qos, max_bytes: None, group: None };
+        let output = participant.publisher::<Image>(options).unwrap();
+        let _input = subscriber(&participant, topic, qos);
+        tell("ready");
+        while hear().is_some() {
+            sizes.iter().for_each(|bytes| send(&output, *bytes));
+            tell("sent");
+        }
+        return;
+    }
+    let place = Place::new("grows");
+    let mut child = Process::start(test, "grower", place.path());
+    child.expect("ready");
+    let mut observer = Observer::open(options(&place)).unwrap();
+    let seen = observer.snapshot().unwrap();
+    let (process, port) = (seen.processes[0].name, &seen.processes[0].publishers[0]);
+    let mut early = observer.echo(process, port).unwrap();
+    let mut late = observer.echo(process, port).unwrap();
+    child.say("send");
+    child.expect("sent");
+    for bytes in sizes {
+        let copy = early.copy_next().unwrap().unwrap();
+        let image = Image::view(copy.block).unwrap();
+        let data = image.data().unwrap();
+        assert_eq!((image.height() as usize, data.len()), (bytes, bytes));
+        assert!(data.iter().all(|byte| *byte == bytes as u8));
+    }
+    assert!(early.copy_next().unwrap().is_none());
+    assert_eq!(early.missed(), 0);
+    // The process dies: what it made before the echo knew is gone with it, and only that.
+    child.kill();
+    let (mut copied, mut refused) = (0, 0);
+    loop {
+        match late.copy_next() {
+            Ok(Some(_)) => copied += 1,
+            Ok(None) => break,
+            Err(error @ EchoError::Memory { .. }) => {
+                assert!(error.to_string().contains("has gone"), "{error}");
+                refused += 1;
+            }
+            Err(error) => panic!("{error}"),
+        }
+    }
+    assert_eq!((copied, refused, late.missed()), (3, 3, 3));
 }
 
 #[test]

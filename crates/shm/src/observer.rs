@@ -31,7 +31,7 @@ pub enum CopyError {
     /// A segment that this observer has not mapped.
     #[error("message {seq} lies in segment {segment}, which is not mapped; ask for it, then go on")]
     UnknownSegment {
-        /// The message, which is passed over.
+        /// The message, which stays the next one.
         seq: u64,
         /// The segment.
         segment: u16,
@@ -105,8 +105,14 @@ impl RingObserver {
         self.missed
     }
 
+    /// Gives the next message up; it counts as missed. For one whose segment cannot be had.
+    pub fn pass_over(&mut self) {
+        self.next += 1;
+        self.missed += 1;
+    }
+
     /// Copies the next message into `payload`; answers its number and meta data, `None` if there is
-    /// none.
+    /// none. A message in a segment that is not mapped stays the next one.
     pub fn copy_next(&mut self, payload: &mut Vec<u8>) -> Result<Option<(u64, Meta)>, CopyError> {
         for _ in 0..LOOKS_MAX {
             let seq = self.next;
@@ -127,8 +133,6 @@ impl RingObserver {
             let Some(mapping) =
                 self.segments.get(usize::from(chunk.segment)).and_then(Option::as_ref)
             else {
-                self.next += 1;
-                self.missed += 1;
                 return Err(CopyError::UnknownSegment { seq, segment: chunk.segment });
             };
             let words = (meta.len as u64).div_ceil(8);

@@ -9,8 +9,8 @@ use crate::arguments::WatchArguments;
 use crate::output;
 use anyhow::{Result, bail};
 use crossdock_comm::{
-    AnySubscriber, DoorbellOptions, Echo, ObserveError, Observer, Participant, ParticipantOptions,
-    Qos, SubscriberOptions,
+    AnySubscriber, DoorbellOptions, Echo, EchoError, ObserveError, Observer, Participant,
+    ParticipantOptions, Qos, SubscriberOptions,
 };
 use crossdock_msg::{Block, JsonOptions, Schema};
 use serde_json::{Value, json};
@@ -88,13 +88,19 @@ fn from_rings(wishes: &Wishes<'_>, observer: &mut Observer, mut echoes: Vec<Echo
         let mut news = false;
         for echo in &mut echoes {
             let schema = std::sync::Arc::clone(echo.schema());
-            if let Some(message) = echo.copy_next()? {
-                wishes.show(&schema, message.block, message.stamp_ns, message.seq)?;
-                news = true;
-                shown += 1;
-                if wishes.is_done(shown) {
-                    return Ok(());
+            match echo.copy_next() {
+                Ok(Some(message)) => {
+                    wishes.show(&schema, message.block, message.stamp_ns, message.seq)?;
+                    news = true;
+                    shown += 1;
+                    if wishes.is_done(shown) {
+                        return Ok(());
+                    }
                 }
+                Ok(None) => {}
+                // Its process has died or is stopped: others go on.
+                Err(error @ EchoError::Memory { .. }) => eprintln!("note: {error}"),
+                Err(error) => return Err(error.into()),
             }
         }
         let now_missed: u64 = echoes.iter().map(Echo::missed).sum();
