@@ -16,6 +16,7 @@ use crate::matching::Takes;
 use crate::output::{NO_STAMP, OutputCore, OutputPlan, Refused};
 use crate::participant::Participant;
 use crate::publisher::{PublisherCounters, PublisherOptions};
+use crate::qos::BackPressure;
 use crate::subscriber::{SubscriberCounters, SubscriberOptions};
 
 impl Participant {
@@ -69,6 +70,7 @@ impl Participant {
                 doorbell: options.doorbell,
                 group: None,
                 takes: Takes::Any,
+                back_pressure: BackPressure::All,
                 type_name: "",
                 type_hash: [0; 32],
                 layout_hash: [0; 32],

@@ -302,6 +302,20 @@ impl Connection {
         }
     }
 
+    /// Messages that a full queue inside the thread has forgotten since the last call; it has
+    /// passed over them.
+    pub(crate) fn take_overflow(&mut self) -> u64 {
+        let Lane::Local { link, .. } = &self.lane else { return 0 };
+        let overflow = link.lost().wrapping_sub(self.counted.keep_last);
+        if overflow > 0 {
+            self.counted.keep_last = link.lost();
+            // They were the oldest of the queue: right behind the position.
+            self.position += overflow;
+            self.show_position();
+        }
+        overflow
+    }
+
     /// Shows observers that everything published so far has been looked at.
     pub(crate) fn show_waiting(&self) {
         let position = match &self.lane {

@@ -36,7 +36,8 @@ pub mod counter {
     pub const LOST_UNMATCHED: usize = 6;
     /// Subscriber: refused because the publisher's descriptor or payload is damaged.
     pub const LOST_CORRUPT: usize = 7;
-    /// Subscriber: passed over by `latest` or `skip`.
+    /// Subscriber: passed over by `latest` or `skip`, or because nobody waits for this subscriber
+    /// and more than `depth` messages were there.
     pub const SKIPPED: usize = 8;
     /// Subscriber: messages that its node has finished with.
     pub const PROCESSED: usize = 9;

@@ -14,7 +14,7 @@ use crate::names::{NameError, NameKind, check_name};
 use crate::qos::{DEPTH_MAX, Durability, Qos, Reliability};
 
 /// Changes whenever a frame changes; processes of different versions do not talk.
-pub(crate) const VERSION: u32 = 1;
+pub(crate) const VERSION: u32 = 2;
 /// The longest reason or mismatch text in bytes.
 const TEXT_BYTES_MAX: usize = 2048;
 /// The longest opaque part: what the data plane of both sides agrees on.

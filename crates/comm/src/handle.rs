@@ -80,6 +80,13 @@ impl InputHandle {
         self.core.skip()
     }
 
+    /// Messages that publishers of the same group have pushed out since the last call, because
+    /// `depth` of them were waiting (only with [`crate::BackPressure::Outside`]). They count as
+    /// skipped and have left the input.
+    pub fn take_overflow(&self) -> u64 {
+        self.core.take_overflow()
+    }
+
     /// To be called before sleeping: asks all publishers to ring. True: a message is there already,
     /// do not sleep.
     #[inline]

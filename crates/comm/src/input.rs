@@ -25,7 +25,7 @@ use crate::matching::{self, LocalSubscriber, Takes, Wake, local_conflict};
 use crate::names::{NameKind, check_name};
 use crate::output::check_port;
 use crate::participant::{Handle, Participant};
-use crate::qos::Qos;
+use crate::qos::{BackPressure, Qos};
 
 /// What all subscribers have in common when they are created.
 pub(crate) struct InputPlan<'a> {
@@ -35,6 +35,7 @@ pub(crate) struct InputPlan<'a> {
     pub(crate) doorbell: Option<&'a Doorbell>,
     pub(crate) group: Option<&'a PortGroup>,
     pub(crate) takes: Takes,
+    pub(crate) back_pressure: BackPressure,
     /// Empty when any type is taken.
     pub(crate) type_name: &'a str,
     pub(crate) type_hash: [u8; 32],
@@ -54,6 +55,7 @@ pub(crate) struct InputCore {
     entity: Entity,
     mailbox: Arc<Mailbox>,
     bell: Option<(Doorbell, u16)>,
+    back_pressure: BackPressure,
     /// Messages handed out or passed over on request, and the stamp of the last of them.
     passed: Cell<u64>,
     last_stamp_ns: Cell<u64>,
@@ -101,6 +103,7 @@ impl InputCore {
             entity,
             mailbox: Arc::default(),
             bell,
+            back_pressure: plan.back_pressure,
             passed: Cell::new(0),
             last_stamp_ns: Cell::new(0),
             state: RefCell::default(),
@@ -136,6 +139,7 @@ impl InputCore {
         let subscriber = LocalSubscriber {
             info: self.info.clone(),
             takes,
+            back_pressure: self.back_pressure,
             mailbox: Arc::clone(&self.mailbox),
             wake,
             group: group.filter(|_| linked).map(PortGroup::id),
@@ -155,6 +159,11 @@ impl InputCore {
 
     pub(crate) fn is_triggering(&self) -> bool {
         self.bell.is_some()
+    }
+
+    /// Whether a publisher of the same group finds a full queue full.
+    pub(crate) fn refuses_inside(&self) -> bool {
+        self.info.qos.is_reliable() && self.back_pressure == BackPressure::All
     }
 
     pub(crate) fn doorbell_index(&self) -> Option<u16> {
@@ -217,11 +226,36 @@ impl InputCore {
     #[cold]
     fn count_losses(&self, connection: &mut Connection) {
         let losses = connection.new_losses();
-        if losses != Default::default() {
+        if losses == Default::default() {
+            return;
+        }
+        self.entity.add(counter::LOST_CORRUPT, losses.corrupt);
+        let is_waited_for = match self.back_pressure {
+            BackPressure::All => true,
+            BackPressure::Outside => connection.pair().is_some(),
+            BackPressure::Never => false,
+        };
+        if is_waited_for {
             self.entity.add(counter::LOST_LAPPED, losses.lapped);
             self.entity.add(counter::LOST_KEEP_LAST, losses.keep_last);
-            self.entity.add(counter::LOST_CORRUPT, losses.corrupt);
+        } else {
+            // Nobody waited for it, and it did not ask in time.
+            let skipped = losses.lapped + losses.keep_last;
+            self.passed.set(self.passed.get() + skipped);
+            self.entity.add(counter::SKIPPED, skipped);
         }
+    }
+
+    /// Counts what publishers of the same group have pushed out of full queues since the last call
+    /// as skipped; returns how many these were.
+    pub(crate) fn take_overflow(&self) -> u64 {
+        let mut state = self.state.borrow_mut();
+        let overflow = state.connections.iter_mut().map(Connection::take_overflow).sum();
+        if overflow > 0 {
+            self.passed.set(self.passed.get() + overflow);
+            self.entity.add(counter::SKIPPED, overflow);
+        }
+        overflow
     }
 
     /// Is a message there (or a loss to count)? A few loads.

@@ -75,6 +75,6 @@ pub use observer::{
 };
 pub use participant::{OpenError, Participant, ParticipantOptions, Rendezvous, TopicConnections};
 pub use publisher::{Loan, Publisher, PublisherCounters, PublisherOptions};
-pub use qos::{Durability, Qos, Reliability};
+pub use qos::{BackPressure, Durability, Qos, Reliability};
 pub use quiescence::Quiescence;
 pub use subscriber::{Sample, Subscriber, SubscriberCounters, SubscriberOptions};

@@ -33,6 +33,7 @@ use crate::frame::{Frame, PortInfo};
 use crate::geometry::{Places, RingShape, WakePlaces};
 use crate::mailbox::Mailbox;
 use crate::participant::TopicConnections;
+use crate::qos::BackPressure;
 use crate::serving::{self, Theirs};
 
 /// The token of this process itself.
@@ -59,9 +60,17 @@ pub(crate) struct LocalPublisher {
 pub(crate) struct LocalSubscriber {
     pub(crate) info: PortInfo,
     pub(crate) takes: Takes,
+    pub(crate) back_pressure: BackPressure,
     pub(crate) mailbox: Arc<Mailbox>,
     pub(crate) wake: Option<Wake>,
     pub(crate) group: Option<u64>,
+}
+
+impl LocalSubscriber {
+    /// Whether a reliable publisher of a ring waits for it.
+    fn is_waited_for(&self) -> bool {
+        self.info.qos.is_reliable() && self.back_pressure != BackPressure::Never
+    }
 }
 
 /// Which types a subscriber takes.
@@ -364,6 +373,7 @@ fn ask(
     }
     let known = state.subscribers.get(&subscriber).ok_or("the subscriber is gone")?;
     let (info, wake) = (known.info.clone(), known.wake.clone());
+    let waited_for = known.is_waited_for();
     let text = |error: &dyn std::fmt::Display| error.to_string();
     let ours = our_memory(core, state, token)?;
     let conn = core.conns.allocate().map_err(|error| text(&error))?;
@@ -379,7 +389,7 @@ fn ask(
         armed = Some(lease);
     }
     let history = if info.qos.is_transient_local() { info.qos.depth as u32 } else { 0 };
-    let places = Places { conn: conn.index(), history, wake: wake_places };
+    let places = Places { conn: conn.index(), history, waited_for, wake: wake_places };
     let pair = state.pair();
     let publisher = publisher.port;
     let stage = Stage::Asked;
@@ -483,7 +493,7 @@ fn open_connection(
         conn: pair.conn.clone(),
         armed: pair.armed.clone(),
         depth: qos.depth as u64,
-        reliable: qos.is_reliable(),
+        reliable: subscriber.is_waited_for(),
         holds: HOLDS,
         memory_limit_bytes: MAPPED_BYTES_MAX,
     };

@@ -231,7 +231,7 @@ impl OutputCore {
         let link = LocalLink::new(LocalOptions {
             label: port_label(subscriber, &core.process),
             depth: subscriber.qos.depth,
-            reliable: subscriber.qos.is_reliable(),
+            reliable: input.refuses_inside(),
             holds: HOLDS_MAX,
         });
         self.ring.link(&link)?;

@@ -32,6 +32,23 @@ pub enum Durability {
     TransientLocal,
 }
 
+/// Which publishers wait for a subscriber that is slow, if its quality of service is reliable.
+///
+/// It is the subscriber's own affair: whether its request fits an offer is not touched by it. What a
+/// publisher does not wait for is passed over, the oldest first, when more than `depth` messages
+/// are there, and counted as skipped, not as lost: the reader did not ask in time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum BackPressure {
+    /// All: every message is taken, or publishing fails.
+    #[default]
+    All,
+    /// Those outside the subscriber's port group. One inside it could only fail: whom it waits for
+    /// runs on its own thread.
+    Outside,
+    /// None: for readers of the latest value, which look when they want to.
+    Never,
+}
+
 /// Quality of service of one port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Qos {

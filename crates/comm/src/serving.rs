@@ -152,7 +152,7 @@ pub(crate) fn attach(
         conns,
         conn: places.conn,
         depth: subscriber.qos.depth,
-        reliable: subscriber.qos.is_reliable(),
+        reliable: subscriber.qos.is_reliable() && places.waited_for,
         history: places.history as usize,
         wake,
     };

@@ -15,7 +15,7 @@ use crate::handle::InputHandle;
 use crate::input::{InputCore, InputPlan, Taken};
 use crate::matching::Takes;
 use crate::participant::Participant;
-use crate::qos::Qos;
+use crate::qos::{BackPressure, Qos};
 
 /// How to create a subscriber.
 #[derive(Clone, Copy, Debug)]
@@ -60,6 +60,19 @@ impl Participant {
         &self,
         options: SubscriberOptions<'_>,
     ) -> Result<Subscriber<T>, PortError> {
+        self.subscriber_with(options, BackPressure::All)
+    }
+
+    /// As [`Participant::subscriber`], for one that not every publisher waits for: a reader of the
+    /// latest value, which may look rarely or never and holds nobody up.
+    ///
+    /// # Errors
+    /// As [`Participant::subscriber`].
+    pub fn subscriber_with<T: Message>(
+        &self,
+        options: SubscriberOptions<'_>,
+        back_pressure: BackPressure,
+    ) -> Result<Subscriber<T>, PortError> {
         let core = InputCore::create(
             self,
             InputPlan {
@@ -69,6 +82,7 @@ impl Participant {
                 doorbell: options.doorbell,
                 group: options.group,
                 takes: Takes::One,
+                back_pressure,
                 type_name: T::TYPE_NAME,
                 type_hash: T::TYPE_HASH.0,
                 layout_hash: T::LAYOUT_HASH.0,
@@ -162,7 +176,8 @@ pub struct SubscriberCounters {
     pub bytes: u64,
     /// Messages that the node has finished with.
     pub processed: u64,
-    /// Messages passed over on request.
+    /// Messages passed over on request, or because nobody waits for this subscriber
+    /// ([`BackPressure`]).
     pub skipped: u64,
     /// Lost: overtaken by a best-effort publisher.
     pub lapped: u64,

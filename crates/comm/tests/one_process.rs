@@ -4,9 +4,12 @@
 
 mod common;
 
-use common::{LIMIT, Place, check, drain, publish, publisher, reliable, subscriber};
+use common::{
+    LIMIT, PATIENCE, Place, check, drain, publish, publisher, reliable, subscriber, try_publish,
+};
 use crossdock_comm::{
-    DoorbellOptions, PortError, PortGroup, PublisherOptions, Qos, SubscriberOptions, TakeError,
+    BackPressure, DoorbellOptions, PortError, PortGroup, PublisherOptions, Qos, SubscriberOptions,
+    TakeError,
 };
 use crossdock_msg::Extra;
 use crossdock_msg::types::sensor_msgs::Image;
@@ -188,6 +191,70 @@ fn a_group_hands_over_inside_the_thread_and_leaves_the_ring_alone() {
     drop(output);
     assert_eq!(drain(&outside), [4]);
     assert!(participant.wait_until(LIMIT, || outside.matched() == 0));
+}
+
+#[test]
+fn a_reader_of_the_latest_value_holds_nobody_up_and_loses_nothing() {
+    let place = Place::new("unhurried");
+    let participant = place.open("both");
+    let group = PortGroup::new();
+    for (topic, group) in [("/ring", None), ("/inside", Some(&group))] {
+        let qos = reliable(4);
+        let max_bytes = Some(4096);
+        let options = PublisherOptions { node: "source", topic, qos, max_bytes, group };
+        let output = participant.publisher::<Image>(options).unwrap();
+        let options = SubscriberOptions { node: "sink", topic, qos, doorbell: None, group };
+        let pressure = BackPressure::Never;
+        let input = participant.subscriber_with::<Image>(options, pressure).unwrap();
+        let begun = std::time::Instant::now();
+        (1..=50).for_each(|number| publish(&output, number));
+        assert_eq!(check(&input.latest().unwrap().unwrap()), 50, "{topic}");
+        // What it asks for one by one are the last that its depth holds.
+        (51..=100).for_each(|number| publish(&output, number));
+        assert_eq!(drain(&input), [97, 98, 99, 100], "{topic}");
+        let counters = input.counters();
+        assert_eq!((counters.taken, counters.skipped, input.lost()), (5, 95, 0), "{topic}");
+        assert_eq!(output.counters().waits, 0, "{topic}");
+        assert!(begun.elapsed() < PATIENCE, "{topic}: the publisher waited");
+    }
+}
+
+#[test]
+fn the_request_of_a_reader_of_the_latest_value_must_fit_all_the_same() {
+    let place = Place::new("unhurried_mismatch");
+    let participant = place.open("both");
+    let _output = publisher(&participant, "/image", Qos::best_effort(4));
+    let (node, topic, qos) = ("sink", "/image", reliable(1));
+    let options = SubscriberOptions { node, topic, qos, doorbell: None, group: None };
+    let error = participant.subscriber_with::<Image>(options, BackPressure::Never).unwrap_err();
+    assert!(matches!(error, PortError::Mismatch(_)), "{error}");
+}
+
+#[test]
+fn a_full_queue_inside_a_thread_makes_room_where_nobody_can_wait() {
+    let place = Place::new("room");
+    let participant = place.open("both");
+    let group = PortGroup::new();
+    let (topic, qos, max_bytes) = ("/image", reliable(4), Some(4096));
+    let group = Some(&group);
+    let options = PublisherOptions { node: "source", topic, qos, max_bytes, group };
+    let output = participant.publisher::<Image>(options).unwrap();
+    let options = SubscriberOptions { node: "sink", topic, qos, doorbell: None, group };
+    let pressure = BackPressure::Outside;
+    let input = participant.subscriber_with::<Image>(options, pressure).unwrap();
+    (1..=10).for_each(|number| publish(&output, number));
+    assert_eq!((input.handle().take_overflow(), input.handle().passed()), (6, 6));
+    (11..=12).for_each(|number| publish(&output, number));
+    assert_eq!(drain(&input), [9, 10, 11, 12]);
+    let counters = input.counters();
+    assert_eq!((counters.taken, counters.skipped, input.lost()), (4, 8, 0));
+    assert_eq!(input.handle().passed(), 12);
+    // Outside the thread its publishers wait as ever.
+    let impatient = Qos::reliable(2, std::time::Duration::from_millis(1));
+    let other = publisher(&participant, topic, impatient);
+    (1..=4).for_each(|number| publish(&other, number));
+    try_publish(&other, 5).unwrap_err();
+    assert_eq!(drain(&input), [1, 2, 3, 4]);
 }
 
 #[test]

@@ -4,10 +4,12 @@
 
 mod common;
 
+use std::time::Duration;
+
 use common::child::{Process, hear, role, tell};
 use common::{LIMIT, Place, check, drain, open_abstract, publish, publisher, reliable, subscriber};
 use crossdock_comm::{
-    DoorbellOptions, Event, Participant, PublisherOptions, Qos, SubscriberOptions,
+    BackPressure, DoorbellOptions, Event, Participant, PublisherOptions, Qos, SubscriberOptions,
 };
 use crossdock_msg::types::sensor_msgs::Image;
 use crossdock_msg::types::std_msgs;
@@ -64,6 +66,38 @@ fn a_reliable_topic_between_two_processes_loses_nothing() {
     assert!(participant.wait_until(LIMIT, || participant.peers().is_empty()));
     drop(participant);
     assert_eq!(place.files(), 0);
+}
+
+#[test]
+fn a_process_that_never_asks_for_the_latest_value_holds_nobody_up() {
+    let test = "a_process_that_never_asks_for_the_latest_value_holds_nobody_up";
+    if let Some((_, place)) = role() {
+        let participant = Place::of_parent(&place, "child");
+        let (topic, qos) = ("/image", reliable(4));
+        let options = SubscriberOptions { node: "sink", topic, qos, doorbell: None, group: None };
+        let pressure = BackPressure::Never;
+        let input = participant.subscriber_with::<Image>(options, pressure).unwrap();
+        assert!(participant.wait_until(LIMIT, || input.matched() == 1));
+        tell("connected");
+        while hear().is_some() {
+            assert_eq!(check(&input.latest().unwrap().unwrap()), 1000);
+            assert_eq!((input.counters().skipped, input.lost()), (999, 0));
+            tell("asked");
+        }
+        return;
+    }
+    let place = Place::new("unasked");
+    let participant = place.open("parent");
+    // It would wait for a day, and fail.
+    let output = publisher(&participant, "/image", Qos::reliable(4, Duration::from_secs(86_400)));
+    let mut child = Process::start(test, "never asks", place.path());
+    child.expect("connected");
+    assert!(participant.wait_until(LIMIT, || output.peers() == 1));
+    (1..=1000).for_each(|number| publish(&output, number));
+    assert_eq!(output.counters().waits, 0);
+    child.say("ask");
+    child.expect("asked");
+    child.finish();
 }
 
 #[test]

@@ -65,7 +65,9 @@ impl Interface {
         self.any_input::<T>(port, true)
     }
 
-    /// An input that runs nothing: its messages wait until the node asks for them.
+    /// An input that runs nothing: its messages wait until the node asks for them. It never holds
+    /// a publisher up, reliable or not: beyond its depth the oldest is passed over and counted as
+    /// skipped.
     #[must_use]
     pub fn input_latest<T: Message>(self, port: &str) -> Self {
         self.any_input::<T>(port, false)

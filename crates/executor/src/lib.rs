@@ -65,8 +65,10 @@
 //!
 //! Each message on a triggering input runs its node once, and so does each time of a timer. With a
 //! condition in the graph file (`all_of`, `same: stamp`) a node runs once for each set of messages
-//! with the same `header.stamp`. Messages on other inputs wait until the node takes them, and wake
-//! nobody.
+//! with the same `header.stamp`; a message without counterpart is passed over and counted as
+//! unmatched, at the latest when its input's depth is reached. Messages on other inputs wait until
+//! the node takes them, wake nobody and hold nobody up: beyond the input's depth the oldest is
+//! skipped.
 //!
 //! In a **chain** the executor runs, after a node has returned, the nodes that it has released, in
 //! graph order, by function calls; a message is handed over inside the thread and touches shared

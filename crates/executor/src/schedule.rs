@@ -308,9 +308,18 @@ impl Executor {
 }
 
 /// Brings inputs to messages of one stamp. Gives when the last of them was published, if all are
-/// there, and how many messages were skipped.
+/// there, and how many messages were skipped: those without a counterpart, and those that had to
+/// make room because more than the depth waited for theirs.
 fn matched(inputs: &mut [Input]) -> Result<(Option<u64>, u64), TakeError> {
     let mut skipped = 0;
+    for input in inputs.iter_mut() {
+        // Inside the thread nobody can wait for a counterpart: the oldest made room.
+        let overflow = input.handle.take_overflow();
+        if overflow > 0 {
+            skipped += overflow;
+            input.released = input.handle.passed();
+        }
+    }
     // Every round but the last skips a message, and no more can wait than the depths allow. Should
     // a publisher add some meanwhile, `sleep` finds that there is work left.
     let rounds: usize = inputs.iter().map(|input| input.depth).sum();

@@ -4,8 +4,8 @@
 use std::fmt;
 
 use crossdock_comm::{
-    Doorbell, Durability, InputHandle, OutputHandle, Participant, PortError, PortGroup, Publisher,
-    PublisherOptions, Qos, Reliability, Subscriber, SubscriberOptions,
+    BackPressure, Doorbell, Durability, InputHandle, OutputHandle, Participant, PortError,
+    PortGroup, Publisher, PublisherOptions, Qos, Reliability, Subscriber, SubscriberOptions,
 };
 use crossdock_graph::{NodePlan, OutputPlan};
 use crossdock_msg::Message;
@@ -55,16 +55,24 @@ impl<'a> Setup<'a> {
         let index = index.ok_or_else(|| self.error(port, SetupErrorKind::NotConnected("input")))?;
         let input = &self.plan.inputs[index];
         self.check::<T>(port, &input.message_type, self.inputs[index].is_some())?;
+        let purpose = Purpose::of(self.plan, input);
         let options = SubscriberOptions {
             node: &self.plan.name,
             topic: &input.topic,
             qos: qos(&input.qos),
-            doorbell: Purpose::of(self.plan, input).map(|_| self.doorbell),
+            doorbell: purpose.map(|_| self.doorbell),
             group: Some(self.group),
+        };
+        let back_pressure = match purpose {
+            Some(Purpose::Trigger | Purpose::Command) => BackPressure::All,
+            // The counterpart may never come, and a publisher on this thread cannot wait for it.
+            Some(Purpose::Condition) => BackPressure::Outside,
+            // The node may never ask.
+            None => BackPressure::Never,
         };
         let subscriber = self
             .participant
-            .subscriber::<T>(options)
+            .subscriber_with::<T>(options, back_pressure)
             .map_err(|error| self.error(port, SetupErrorKind::Port(error)))?;
         self.inputs[index] = Some(subscriber.handle());
         Ok(subscriber)

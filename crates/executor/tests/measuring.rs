@@ -141,3 +141,45 @@ topics: { /a: { qos: { depth: 16 } }, /b: { qos: { depth: 16 } } }
     assert_eq!(join.counters[node_counter::EXECUTIONS], 6);
     assert_eq!(find(&seen, kind::NODE, "lazy").counters[node_counter::NOT_TAKEN], 6);
 }
+
+/// A source of 50 numbers, a relay that ends the run with the last, and a source that is silent.
+const SILENT: &str = "nodes:
+  source: { package: probe, type: source, outputs: { out: /a },
+            parameters: { count: 50, finish: false } }
+  relay: { package: probe, type: relay, inputs: { in: /a }, parameters: { finish_at: 50 } }
+  silent: { package: probe, type: source, outputs: { out: /b },
+            parameters: { count: 50, gap: 1, finish: false } }
+";
+
+#[test]
+fn a_join_whose_counterpart_never_comes_passes_over_what_its_depth_cannot_hold() {
+    let graph = format!(
+        "{SILENT}  join: {{ package: probe, type: join, inputs: {{ a: /a, b: /b }},
+          condition: {{ all_of: [a, b], same: stamp }} }}
+"
+    );
+    for mode in ["chain", "event"] {
+        let executor = format!("{{ mode: {mode}, nodes: [source, relay, silent, join] }}");
+        let seen = observe(&format!("alone_{mode}"), &graph, &executor, Statistics::On);
+        let join = find(&seen, kind::NODE, "join");
+        assert_eq!(join.counters[node_counter::EXECUTIONS], 0, "{mode}");
+        // Four wait, and the one that the join has looked at.
+        assert_eq!(join.counters[node_counter::UNMATCHED], 50 - 4 - 1, "{mode}");
+    }
+}
+
+#[test]
+fn a_node_that_never_asks_for_the_latest_value_holds_nobody_up() {
+    let graph = format!(
+        "{SILENT}  side: {{ package: probe, type: side, inputs: {{ in: /b, side: /a }} }}\n"
+    );
+    let one = "{ mode: chain, nodes: [source, relay, silent, side] }";
+    let event = "{ mode: event, nodes: [source, relay, silent, side] }";
+    let several = "{ mode: chain, nodes: [source, relay, silent] }, { mode: chain, nodes: [side] }";
+    for (test, executors) in [("one", one), ("event", event), ("several", several)] {
+        let seen = observe(&format!("unasked_{test}"), &graph, executors, Statistics::On);
+        assert_eq!(find(&seen, kind::NODE, "side").counters[node_counter::EXECUTIONS], 0);
+        let relay = find(&seen, kind::NODE, "relay");
+        assert_eq!(relay.counters[node_counter::EXECUTIONS], 50, "{test}");
+    }
+}
