@@ -2,15 +2,16 @@
 //! rendezvous report to the state.
 //!
 //! It is never on the data path: publishing and taking go on while it sleeps, and an idle
-//! participant makes no context switch at all. This file must not know what frames mean
+//! participant makes no context switch at all, except while it waits for free descriptors. This file must not know what frames mean
 //! (`handshake`) nor when ports match (`matching`).
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use crossdock_shm::rendezvous::PeerName;
 use crossdock_shm::socket::{ControlSocket, FRAME_BYTES_MAX, Received};
-use rustix::event::epoll;
+use rustix::event::{Timespec, epoll};
 use rustix::io::Errno;
 
 use crate::core::{Core, Peer, State};
@@ -19,6 +20,7 @@ use crate::frame::{Frame, Purpose, VERSION};
 use crate::handshake;
 use crate::link::{Broken, Link, Stage};
 use crate::matching;
+use crate::scarce::is_scarce;
 use crate::serving;
 
 /// Epoll tokens of our own descriptors; tokens of peers are larger.
@@ -48,7 +50,9 @@ pub(crate) fn run(core: &Arc<Core>) {
     let mut events = Vec::with_capacity(EVENTS);
     while !core.stop.load(Ordering::Acquire) {
         events.clear();
-        match epoll::wait(&*core.epoll, rustix::buffer::spare_capacity(&mut events), None) {
+        let patience = core.lock().scarcity.patience().map(timespec);
+        let spare = rustix::buffer::spare_capacity(&mut events);
+        match epoll::wait(&*core.epoll, spare, patience.as_ref()) {
             Ok(_) | Err(Errno::INTR) => {}
             Err(errno) => {
                 // Not to be expected of a valid epoll descriptor; without it nobody is heard.
@@ -59,9 +63,27 @@ pub(crate) fn run(core: &Arc<Core>) {
         for event in &events {
             dispatch(core, event.data.u64(), event.flags, &mut buffer);
         }
+        try_scarce_again(core);
         sweep(core);
     }
     matching::leave_open(&core.lock());
+}
+
+/// Rounded up: a shorter wait would find nothing due.
+fn timespec(patience: Duration) -> Timespec {
+    let ms = patience.as_millis() as i64 + 1;
+    Timespec { tv_sec: ms / 1000, tv_nsec: ms % 1000 * 1_000_000 }
+}
+
+/// Tries again, when it is time, what found no free descriptor.
+fn try_scarce_again(core: &Arc<Core>) {
+    let Some(pairs) = core.lock().scarcity.take_due() else { return };
+    resume_listener(core);
+    greet_everybody(core);
+    let mut state = core.lock();
+    pairs.into_iter().for_each(|pair| matching::connect_again(core, &mut state, pair));
+    state.scarcity.settle();
+    core.publish_turn(state);
 }
 
 fn dispatch(core: &Arc<Core>, token: u64, flags: epoll::EventFlags, buffer: &mut [u8]) {
@@ -70,7 +92,7 @@ fn dispatch(core: &Arc<Core>, token: u64, flags: epoll::EventFlags, buffer: &mut
         TOKEN_LISTENER => accept(core, buffer),
         TOKEN_ARRIVALS => match core.rendezvous.read_arrivals() {
             Ok(names) => names.into_iter().for_each(|name| greet(core, name)),
-            Err(error) => core.lock().trouble(error.to_string()),
+            Err(error) => meeting_failed(core, &error),
         },
         token if token & TOKEN_PIDFD != 0 => {
             // Everything that the dead process still said comes before its end.
@@ -92,11 +114,19 @@ fn dispatch(core: &Arc<Core>, token: u64, flags: epoll::EventFlags, buffer: &mut
     }
 }
 
-/// Says hello to everybody who is there. Runs once: later arrivals are announced.
+/// Says hello to everybody who is there and not known. Later arrivals are announced.
 fn greet_everybody(core: &Arc<Core>) {
     match core.rendezvous.visit().list() {
         Ok(names) => names.into_iter().for_each(|name| greet(core, name)),
-        Err(error) => core.lock().trouble(error.to_string()),
+        Err(error) => meeting_failed(core, &error),
+    }
+}
+
+fn meeting_failed(core: &Core, error: &(dyn std::error::Error + 'static)) {
+    let mut state = core.lock();
+    match is_scarce(error) {
+        true => state.scarce(&error.to_string()),
+        false => state.trouble(error.to_string()),
     }
 }
 
@@ -115,7 +145,7 @@ pub(crate) fn greet(core: &Arc<Core>, name: PeerName) {
     let socket = match core.rendezvous.visit().connect(name) {
         Ok(Some(socket)) => socket,
         Ok(None) => return,
-        Err(error) => return core.lock().trouble(error.to_string()),
+        Err(error) => return meeting_failed(core, &error),
     };
     let purpose = if core.name < name { Purpose::Peer } else { Purpose::Knock };
     let process = core.process.clone();
@@ -187,19 +217,19 @@ fn accept(core: &Arc<Core>, buffer: &mut [u8]) {
             Ok(None) => return,
             Err(error) => {
                 // No descriptor is free. Who waits would wake us again and again: listen anew
-                // when a peer has gone.
-                pause_listener(core, error.to_string());
+                // after a while, or when a peer has gone.
+                pause_listener(core, &error.to_string());
                 return;
             }
         }
     }
 }
 
-fn pause_listener(core: &Core, why: String) {
+fn pause_listener(core: &Core, why: &str) {
     let data = epoll::EventData::new_u64(TOKEN_LISTENER);
     let none = epoll::EventFlags::empty();
     let _ = epoll::modify(&*core.epoll, core.rendezvous.listener(), data, none);
-    core.lock().trouble(format!("{why}; no new peers until one has gone"));
+    core.lock().scarce(why);
 }
 
 /// Also after a pause.
@@ -217,13 +247,21 @@ fn receive(core: &Arc<Core>, token: u64, buffer: &mut [u8]) {
             Ok(Received::Empty) => return,
             Ok(Received::Closed) => Broken::Closed,
             Err(error) => Broken::Violation(error.to_string()),
-            Ok(Received::Frame { len, fds }) => match Frame::decode(&buffer[..len]) {
-                Err(error) => Broken::Violation(error.to_string()),
-                Ok(frame) => match handshake::handle(core, token, frame, fds) {
-                    Ok(()) => continue,
-                    Err(violation) => Broken::Violation(violation),
-                },
-            },
+            Ok(Received::Frame { len, fds, descriptors_lost }) => {
+                match Frame::decode(&buffer[..len]) {
+                    Err(error) => Broken::Violation(error.to_string()),
+                    Ok(frame) if descriptors_lost => {
+                        match handshake::handle_without_descriptors(core, token, &frame) {
+                            None => continue,
+                            Some(why) => Broken::Scarce(why),
+                        }
+                    }
+                    Ok(frame) => match handshake::handle(core, token, frame, fds) {
+                        Ok(()) => continue,
+                        Err(violation) => Broken::Violation(violation),
+                    },
+                }
+            }
         };
         if let Some(peer) = core.lock().peers.get_mut(&token) {
             peer.link.breaks(broken);
@@ -300,6 +338,12 @@ fn remove_peer(core: &Core, state: &mut State, token: u64, why: Broken) -> Optio
     matching::peer_gone(state, token, &mut peer);
     match why {
         Broken::Violation(reason) => state.cut_off(peer.link.peer(), reason),
+        Broken::Scarce(why) => {
+            if live {
+                state.events.push(Event::PeerLeft(peer.link.peer()));
+            }
+            state.scarce(&why);
+        }
         Broken::Closed if live => state.events.push(Event::PeerLeft(peer.link.peer())),
         Broken::Closed | Broken::Done => {}
     }

@@ -19,6 +19,7 @@ use crate::event::{Event, Events, Mismatch, PeerProcess, Side};
 use crate::frame::{Frame, PortInfo};
 use crate::link::Link;
 use crate::matching::{Incoming, LocalPublisher, LocalSubscriber, PeerTables};
+use crate::scarce::{Scarcity, Unconnected};
 use crate::schemas::Schemas;
 use crate::serving::Outgoing;
 
@@ -52,6 +53,8 @@ pub(crate) struct State {
     pub(crate) let_go: Vec<u32>,
     pub(crate) schemas: Schemas,
     pub(crate) events: Events,
+    /// What waits for free descriptors.
+    pub(crate) scarcity: Scarcity,
     /// Counts everything that may change who is connected.
     pub(crate) changes: u64,
     /// The count of which waiting threads were told.
@@ -77,6 +80,7 @@ impl State {
             let_go: Vec::new(),
             schemas: Schemas::default(),
             events: Events::default(),
+            scarcity: Scarcity::default(),
             changes: 0,
             told: 0,
             unwelcome: HashMap::new(),
@@ -129,6 +133,20 @@ impl State {
     pub(crate) fn trouble(&mut self, text: String) {
         self.events.push(Event::Trouble(text));
         self.changes += 1;
+    }
+
+    /// A pair could not be connected for want of descriptors: it is tried again.
+    pub(crate) fn scarce_pair(&mut self, pair: Unconnected, text: &str) {
+        if self.scarcity.note_pair(pair) {
+            self.trouble(format!("{text}; it is tried again until descriptors are free"));
+        }
+    }
+
+    /// Processes could not be met or served for want of descriptors: it is tried again.
+    pub(crate) fn scarce(&mut self, text: &str) {
+        if self.scarcity.note_others() {
+            self.trouble(format!("{text}; it is tried again until descriptors are free"));
+        }
     }
 
     pub(crate) fn cut_off(&mut self, peer: PeerProcess, reason: String) {

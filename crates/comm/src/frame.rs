@@ -113,6 +113,8 @@ pub(crate) enum Frame {
     /// The publisher refuses the pair.
     Refuse {
         pair: u32,
+        /// It may be asked for again: the publisher's process is short of descriptors.
+        later: bool,
         reason: String,
     },
     /// The subscriber's side saw why the two cannot be connected.
@@ -209,8 +211,8 @@ impl Frame {
             Frame::Accept { pair, geometry } => {
                 out.u8(kind::ACCEPT).u32(*pair).bytes(geometry);
             }
-            Frame::Refuse { pair, reason } => {
-                out.u8(kind::REFUSE).u32(*pair).text(cut(reason));
+            Frame::Refuse { pair, later, reason } => {
+                out.u8(kind::REFUSE).u32(*pair).u8(u8::from(*later)).text(cut(reason));
             }
             Frame::Mismatch { publisher, subscriber, reason } => {
                 out.u8(kind::MISMATCH).u64(*publisher).port(subscriber);
@@ -267,9 +269,11 @@ impl Frame {
                 pair: input.u32("pair")?,
                 geometry: input.bytes("geometry", GEOMETRY_BYTES_MAX)?.to_vec(),
             },
-            kind::REFUSE => {
-                Frame::Refuse { pair: input.u32("pair")?, reason: input.shown("reason")? }
-            }
+            kind::REFUSE => Frame::Refuse {
+                pair: input.u32("pair")?,
+                later: input.u8("later")? != 0,
+                reason: input.shown("reason")?,
+            },
             kind::MISMATCH => Frame::Mismatch {
                 publisher: input.u64("publisher")?,
                 subscriber: input.port()?,
@@ -580,7 +584,7 @@ mod tests {
                 geometry: vec![1, 2, 3],
             },
             Frame::Accept { pair: 1, geometry: vec![4; GEOMETRY_BYTES_MAX] },
-            Frame::Refuse { pair: 1, reason: "no".into() },
+            Frame::Refuse { pair: 1, later: true, reason: "no".into() },
             Frame::Mismatch { publisher: 9, subscriber: port(), reason: "other type".into() },
             Frame::Release { pair: 1 },
             Frame::Released { pair: 1 },

@@ -165,7 +165,9 @@ fn live(
         Frame::Accept { pair, geometry } => {
             matching::accepted(core, state, token, pair, &geometry, &fds)
         }
-        Frame::Refuse { pair, reason } => matching::refused(core, state, token, pair, reason),
+        Frame::Refuse { pair, later, reason } => {
+            matching::refused(core, state, token, pair, later, reason)
+        }
         Frame::Mismatch { publisher, subscriber, reason } => {
             let process = state.peers.get(&token).map(|peer| peer.link.process.clone());
             let publisher = state.publishers.get(&publisher).map(|known| known.info.clone());
@@ -193,6 +195,28 @@ fn live(
         Frame::Nothing { .. } => Ok(()),
         Frame::Hello { .. } | Frame::Welcome { .. } | Frame::Ring { .. } | Frame::Idle => {
             Err("it sent a frame that has no place between connected processes".to_string())
+        }
+    }
+}
+
+/// A frame has come whose descriptors found no room in this process. `None`: what it was about is
+/// tried again later; else why the connection to its sender is of no more use.
+pub(crate) fn handle_without_descriptors(
+    core: &Arc<Core>,
+    token: u64,
+    frame: &Frame,
+) -> Option<String> {
+    let mut state = core.lock();
+    let text = "no file descriptor is free for the memory that";
+    match frame {
+        Frame::Accept { pair, .. } => {
+            matching::accepted_without_memory(&mut state, token, *pair);
+            core.publish(state);
+            None
+        }
+        _ => {
+            let peer = state.peers.get(&token).map(|peer| peer.link.peer().to_string());
+            Some(format!("{text} {} sent; raise the limit (`ulimit -n`)", peer.unwrap_or_default()))
         }
     }
 }

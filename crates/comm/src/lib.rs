@@ -53,6 +53,7 @@ mod participant;
 mod publisher;
 pub mod qos;
 mod quiescence;
+mod scarce;
 mod schemas;
 mod serving;
 mod subscriber;

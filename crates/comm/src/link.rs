@@ -65,6 +65,8 @@ pub(crate) enum Broken {
     Closed,
     /// The peer broke a rule.
     Violation(String),
+    /// No descriptor was free for what it sent or was to be sent: it is met anew.
+    Scarce(String),
     /// Nothing is wrong: it was a visit.
     Done,
 }
@@ -129,7 +131,7 @@ impl Link {
                 self.queued_bytes += bytes.len();
                 self.queue.push_back(Queued { bytes, fds });
             }
-            Err(error) => self.breaks(Broken::Violation(format!(
+            Err(error) => self.breaks(Broken::Scarce(format!(
                 "no file descriptor is free to keep what waits for it ({error})"
             ))),
         }

@@ -34,6 +34,7 @@ use crate::geometry::{Places, RingShape, WakePlaces};
 use crate::mailbox::Mailbox;
 use crate::participant::TopicConnections;
 use crate::qos::BackPressure;
+use crate::scarce::{Failure, Unconnected};
 use crate::serving::{self, Theirs};
 
 /// The token of this process itself.
@@ -256,9 +257,45 @@ fn connect(core: &Arc<Core>, state: &mut State, token: u64, publisher: u64, subs
     if known.takes == Takes::Any && !learn(core, state, token, &info, subscriber) {
         return;
     }
-    if let Err(reason) = ask(core, state, token, &info, subscriber) {
-        state.mismatch((&info, &process), (&ours, &core.process), reason);
+    match ask(core, state, token, &info, subscriber) {
+        Ok(()) => {}
+        Err(Failure { reason, scarce: true }) => {
+            let pair = Unconnected { peer: token, publisher, subscriber };
+            state.scarce_pair(pair, &format!("`{}` is not connected: {reason}", info.topic));
+        }
+        Err(Failure { reason, .. }) => {
+            state.mismatch((&info, &process), (&ours, &core.process), reason);
+        }
     }
+}
+
+/// Tries a pair again that found no descriptor, if both sides are still there and nothing has
+/// connected them meanwhile.
+pub(crate) fn connect_again(core: &Arc<Core>, state: &mut State, unconnected: Unconnected) {
+    let Unconnected { peer, publisher, subscriber } = unconnected;
+    let connected = state.incoming.values().any(|pair| {
+        (pair.peer, pair.publisher, pair.subscriber) == (peer, publisher, subscriber)
+            && !matches!(pair.stage, Stage::Releasing)
+    });
+    if !connected {
+        connect(core, state, peer, publisher, subscriber);
+    }
+}
+
+/// The publisher has attached a pair of ours, but no descriptor was free to receive its ring.
+pub(crate) fn accepted_without_memory(state: &mut State, token: u64, number: u32) {
+    let asked = state.incoming.get(&number).filter(|known| known.peer == token);
+    let Some(pair) = asked.filter(|known| matches!(known.stage, Stage::Asked)) else { return };
+    let (publisher, subscriber) = (pair.publisher, pair.subscriber);
+    let topic = state.subscribers.get(&subscriber).map(|known| known.info.topic.clone());
+    let topic = topic.unwrap_or_default();
+    release(state, number);
+    let pair = Unconnected { peer: token, publisher, subscriber };
+    let text = format!(
+        "`{topic}` is not connected: no file descriptor is free for its publisher's memory, raise \
+         the limit (`ulimit -n`)"
+    );
+    state.scarce_pair(pair, &text);
 }
 
 /// Ports of one group are linked inside the thread, except where only the ring has the history.
@@ -367,9 +404,9 @@ fn ask(
     token: u64,
     publisher: &PortInfo,
     subscriber: u64,
-) -> Result<(), String> {
+) -> Result<(), Failure> {
     if state.incoming.len() >= PAIRS_MAX {
-        return Err(format!("this process has {PAIRS_MAX} connections already; split it"));
+        return Err(format!("this process has {PAIRS_MAX} connections already; split it").into());
     }
     let known = state.subscribers.get(&subscriber).ok_or("the subscriber is gone")?;
     let (info, wake) = (known.info.clone(), known.wake.clone());
@@ -404,7 +441,7 @@ fn ask(
 }
 
 /// The memory of this process and one peer, made and sent when it is needed first.
-fn our_memory(core: &Core, state: &mut State, token: u64) -> Result<PairMemory, String> {
+fn our_memory(core: &Core, state: &mut State, token: u64) -> Result<PairMemory, Failure> {
     let tables = match token {
         LOCAL => &mut state.own,
         _ => &mut state.peers.get_mut(&token).ok_or("the process is gone")?.tables,
@@ -412,7 +449,7 @@ fn our_memory(core: &Core, state: &mut State, token: u64) -> Result<PairMemory, 
     if let Some(ours) = &tables.ours {
         return Ok(ours.clone());
     }
-    let ours = PairMemory::create(&core.process).map_err(|error| error.to_string())?;
+    let ours = PairMemory::create(&core.process).map_err(|error| Failure::of(&error))?;
     tables.ours = Some(ours.clone());
     match state.peers.get_mut(&token) {
         Some(peer) => {
@@ -581,6 +618,7 @@ pub(crate) fn refused(
     state: &mut State,
     token: u64,
     pair: u32,
+    later: bool,
     reason: String,
 ) -> Result<(), String> {
     let asked = state.incoming.get(&pair).filter(|known| known.peer == token);
@@ -588,6 +626,12 @@ pub(crate) fn refused(
         return Err(format!("it refused pair {pair}, which was not asked for"));
     }
     let Some(pair) = state.incoming.remove(&pair) else { return Ok(()) };
+    if later {
+        let Incoming { publisher, subscriber, .. } = pair;
+        let pair = Unconnected { peer: token, publisher, subscriber };
+        state.scarce_pair(pair, &format!("the publisher's process says: {reason}"));
+        return Ok(());
+    }
     let publisher = publisher_info(core, state, token, pair.publisher);
     let subscriber = state.subscribers.get(&pair.subscriber).map(|known| known.info.clone());
     // None: it was withdrawn meanwhile, which is no mismatch.
@@ -624,12 +668,12 @@ fn connect_inside(
     publisher: u64,
     subscriber: &PortInfo,
     places: &Places,
-) -> Result<(), String> {
+) -> Result<(), Failure> {
     let theirs = state.own.theirs.clone().ok_or("this process has no tables")?;
     let label = port_label(subscriber, &core.process);
     let key = (LOCAL, pair);
     let connected = serving::attach(state, key, publisher, subscriber, label, (theirs, places))
-        .and_then(|parts| open_connection(core, state, pair, &parts.shape, &parts.fds));
+        .and_then(|parts| Ok(open_connection(core, state, pair, &parts.shape, &parts.fds)?));
     if connected.is_err() {
         state.incoming.remove(&pair);
         serving::detach(state, key);

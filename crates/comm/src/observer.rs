@@ -486,7 +486,12 @@ fn answer(socket: &ControlSocket, label: &str) -> Result<(Frame, Vec<OwnedFd>), 
         what: error.to_string(),
     };
     match socket.receive(&mut buffer).map_err(system)? {
-        Received::Frame { len, fds } => match Frame::decode(&buffer[..len]) {
+        Received::Frame { descriptors_lost: true, .. } => Err(ObserveError::System {
+            process: process(),
+            what: "no file descriptor is free for what it sent; raise the limit (`ulimit -n`)"
+                .to_string(),
+        }),
+        Received::Frame { len, fds, .. } => match Frame::decode(&buffer[..len]) {
             Ok(Frame::Nothing { reason }) => {
                 Err(ObserveError::Nothing { process: process(), reason })
             }

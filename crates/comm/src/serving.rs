@@ -17,6 +17,7 @@ use crate::event::conflict;
 use crate::frame::{Frame, PortInfo};
 use crate::geometry::{Places, RingShape};
 use crate::matching::{self, LOCAL, port_label};
+use crate::scarce::{Failure, is_scarce};
 
 /// Pairs in which we publish to one process.
 const PAIRS_MAX: usize = 16_384;
@@ -97,7 +98,9 @@ pub(crate) fn subscribe_requested(
                 peer.link.send(&Frame::Accept { pair, geometry: parts.shape.encode() }, &fds);
             }
         }
-        Err(reason) => state.send(token, &Frame::Refuse { pair, reason }),
+        Err(Failure { reason, scarce: later }) => {
+            state.send(token, &Frame::Refuse { pair, later, reason });
+        }
     }
     Ok(())
 }
@@ -128,13 +131,13 @@ pub(crate) fn attach(
     subscriber: &PortInfo,
     label: String,
     (theirs, places): (Theirs, &Places),
-) -> Result<RingParts, String> {
+) -> Result<RingParts, Failure> {
     let known = state.publishers.get(&publisher).ok_or("the publisher is gone")?;
     if known.info.topic != subscriber.topic {
-        return Err(format!("port {publisher} publishes `{}`", known.info.topic));
+        return Err(format!("port {publisher} publishes `{}`", known.info.topic).into());
     }
     if let Some(reason) = conflict(&known.info, subscriber) {
-        return Err(reason);
+        return Err(reason.into());
     }
     let control = Arc::clone(&known.control);
     let Theirs { conns, bells, pair } = theirs;
@@ -161,7 +164,9 @@ pub(crate) fn attach(
         Ok(parts) => parts,
         Err(error) => {
             control.detach(attached.peer);
-            return Err(format!("no file descriptor is free to pass the ring on: {error}"));
+            let scarce = is_scarce(&error);
+            let reason = format!("no file descriptor is free to pass the ring on: {error}");
+            return Err(Failure { reason, scarce });
         }
     };
     let segments = attached.segments;
@@ -189,10 +194,17 @@ pub(crate) fn send_segments(core: &Core, state: &mut State) {
         match control.segment(segment) {
             Ok(Some(part)) => send_segment(state, token, pair, &control, &part),
             Ok(None) => {}
-            Err(error) => state.trouble(format!(
-                "{}: no file descriptor is free to pass new memory on: {error}",
-                control.label()
-            )),
+            Err(error) => {
+                // It is sent when it can be; the publisher's loan waits or fails meanwhile.
+                if let Some(outgoing) = state.outgoing.get_mut(&(token, pair)) {
+                    outgoing.segments = outgoing.segments.min(segment - 1);
+                }
+                core.new_segments.store(true, Ordering::Release);
+                let label = control.label();
+                let text =
+                    format!("{label}: no file descriptor is free to pass new memory on ({error})");
+                state.scarce(&text);
+            }
         }
     }
 }

@@ -181,6 +181,7 @@ pub enum RendezvousError {
         /// File or folder.
         place: PathBuf,
         /// What the system said.
+        #[source]
         errno: Errno,
     },
     /// A socket could not be made.

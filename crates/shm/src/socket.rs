@@ -119,7 +119,7 @@ pub enum ReceiveFrameError {
          descriptors; cut it off"
     )]
     TooLarge,
-    /// The kernel refused (for example: no file descriptor is free for those that came).
+    /// The kernel refused.
     #[error("receiving on a control socket failed: {0}; drop the connection")]
     System(#[source] Errno),
 }
@@ -129,6 +129,7 @@ pub enum ReceiveFrameError {
 #[error("{what} failed: {errno}; check the limits on open files and the system's log")]
 pub struct SocketError {
     what: &'static str,
+    #[source]
     errno: Errno,
 }
 
@@ -157,6 +158,8 @@ pub enum Received {
         len: usize,
         /// Descriptors, close-on-exec, in the order in which they were sent.
         fds: Vec<OwnedFd>,
+        /// Some of its descriptors are missing: none was free in this process to receive them.
+        descriptors_lost: bool,
     },
     /// Nothing is there now.
     Empty,
@@ -237,15 +240,18 @@ impl ControlSocket {
                 fds.extend(received);
             }
         }
-        // The kernel's space for descriptors is padded: one more than the limit can fit in.
-        let truncated = message.flags.intersects(ReturnFlags::TRUNC | ReturnFlags::CTRUNC);
-        if truncated || fds.len() > FRAME_FDS_MAX {
+        // The kernel's space for descriptors is padded: one more than the limit can fit in. It
+        // also cuts the list where this process has no descriptor free: then there is room left.
+        let cut = message.flags.contains(ReturnFlags::CTRUNC);
+        let descriptors_lost = cut && fds.len() < FRAME_FDS_MAX;
+        let too_large = message.flags.contains(ReturnFlags::TRUNC) || cut && !descriptors_lost;
+        if too_large || fds.len() > FRAME_FDS_MAX {
             return Err(ReceiveFrameError::TooLarge);
         }
         if message.bytes == 0 {
             return Ok(Received::Closed);
         }
-        Ok(Received::Frame { len: message.bytes, fds })
+        Ok(Received::Frame { len: message.bytes, fds, descriptors_lost })
     }
 
     /// Who is at the other end. The kernel noted it when the connection was made.
@@ -357,7 +363,7 @@ mod tests {
         let fd = rustix::event::eventfd(7, rustix::event::EventfdFlags::CLOEXEC).unwrap();
         assert_eq!(a.send(b"hello", &[fd.as_fd(), fd.as_fd()]).unwrap(), Sent::Done);
         let mut buffer = [0; FRAME_BYTES_MAX];
-        let Received::Frame { len, fds } = b.receive(&mut buffer).unwrap() else {
+        let Received::Frame { len, fds, .. } = b.receive(&mut buffer).unwrap() else {
             panic!("a frame was sent")
         };
         assert_eq!((&buffer[..len], fds.len()), (&b"hello"[..], 2));

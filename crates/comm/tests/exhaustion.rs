@@ -1,0 +1,268 @@
+//! Processes that have no file descriptor left, and peers of another user: clear words, nothing
+//! hangs, what runs goes on, and what was missed is made up for.
+
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "helpers of tests")]
+
+mod common;
+
+use std::os::fd::OwnedFd;
+use std::os::unix::process::CommandExt;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use common::child::{Process, hear, role, tell};
+use common::{LIMIT, Place, drain, publish, publisher, reliable, subscriber};
+use crossdock_comm::{
+    Access, Event, Participant, ParticipantOptions, PublisherOptions, Qos, Rendezvous,
+};
+use crossdock_msg::types::sensor_msgs::Image;
+use crossdock_shm::socket::{ControlSocket, FRAME_BYTES_MAX, Received};
+use crossdock_test_support::skip;
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+/// Lets this process have `more` descriptors than it has now; `None`: as many as it may.
+fn limit(more: Option<u64>) {
+    let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
+    let open = std::fs::read_dir("/proc/self/fd");
+    let current = more.map(|more| {
+        let numbers = open.unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        numbers.map(|number| number.parse::<u64>().unwrap()).max().unwrap() + more
+    });
+    let current = current.or(maximum);
+    setrlimit(Resource::Nofile, Rlimit { current, maximum }).unwrap();
+}
+
+/// Takes the descriptors below the highest one that are free.
+fn fill() -> Vec<OwnedFd> {
+    let dup = || rustix::io::fcntl_dupfd_cloexec(std::io::stdin(), 0);
+    std::iter::from_fn(|| dup().ok()).collect()
+}
+
+/// The first event of trouble that speaks of descriptors.
+fn trouble(participant: &Participant) -> String {
+    let mut found = None;
+    assert!(participant.wait_until(LIMIT, || {
+        let events = participant.take_events().0;
+        found = found.take().or_else(|| {
+            let texts = events.iter().filter_map(|event| match event {
+                Event::Trouble(text) => Some(text.clone()),
+                _ => None,
+            });
+            texts.into_iter().find(|text| text.contains("descriptors"))
+        });
+        found.is_some()
+    }));
+    found.unwrap()
+}
+
+#[test]
+fn a_process_without_descriptors_goes_on_and_meets_newcomers_when_it_has_some() {
+    let test = "a_process_without_descriptors_goes_on_and_meets_newcomers_when_it_has_some";
+    if let Some((_, place)) = role() {
+        let participant = Place::of_parent(&place, "hub");
+        let output = publisher(&participant, "/image", reliable(8));
+        let mut number = 0;
+        let mut filled = Vec::new();
+        tell("ready");
+        while let Some(line) = hear() {
+            match line.as_str() {
+                "starve" => {
+                    limit(Some(1));
+                    filled = fill();
+                    tell("starving");
+                }
+                "trouble" => tell(&trouble(&participant)),
+                "feed" => {
+                    filled.clear();
+                    limit(None);
+                    tell("fed");
+                }
+                _ => {
+                    number += 1;
+                    publish(&output, number);
+                    tell("published");
+                }
+            }
+        }
+        return;
+    }
+    let place = Place::new("starved_hub");
+    let mut child = Process::start(test, "hub", place.path());
+    child.expect("ready");
+    let early = place.open("early");
+    let heard = subscriber(&early, "/image", reliable(8));
+    assert!(early.wait_until(LIMIT, || heard.matched() == 1));
+    let mut number = 0;
+    let mut say = |child: &mut Process| {
+        child.say("publish");
+        child.expect("published");
+        number += 1;
+        assert_eq!(drain(&heard), [number]);
+    };
+    say(&mut child);
+    child.say("starve");
+    child.expect("starving");
+    say(&mut child);
+    // A new process cannot be met; a new subscriber of the old one needs no descriptor of the hub
+    // but a copy for its way.
+    let late = place.open("late");
+    let missed = subscriber(&late, "/image", reliable(8));
+    child.say("trouble");
+    let text = child.read().unwrap();
+    assert!(text.contains("Too many open files") && text.contains("tried again"), "{text}");
+    let second = subscriber(&early, "/image", reliable(8));
+    say(&mut child);
+    assert_eq!((missed.matched(), drain(&missed)), (0, vec![]));
+    child.say("feed");
+    child.expect("fed");
+    assert!(late.wait_until(LIMIT, || missed.matched() == 1), "{:?}", late.take_events());
+    assert!(early.wait_until(LIMIT, || second.matched() == 1));
+    say(&mut child);
+    assert_eq!(drain(&missed), [4]);
+    assert_eq!(drain(&second).last(), Some(&4));
+    child.finish();
+}
+
+/// Joins the parent with room for `more` descriptors; whatever fails then is clear, and succeeds
+/// when there is room.
+fn join_with(place: &str, more: u64) -> &'static str {
+    limit(Some(1 + more));
+    let filled = fill();
+    let filled: Vec<_> = filled.into_iter().skip(more as usize).collect();
+    let rendezvous = Rendezvous::Folder(place.into());
+    let options =
+        || ParticipantOptions { rendezvous: rendezvous.clone(), ..ParticipantOptions::new(0, "x") };
+    let opened = Participant::open(options());
+    let (participant, how) = match opened {
+        Ok(participant) => (participant, "opened"),
+        Err(error) => {
+            assert!(error.to_string().contains("Too many open files"), "{error}");
+            drop(filled);
+            limit(None);
+            (Participant::open(options()).unwrap(), "refused")
+        }
+    };
+    let input = subscriber(&participant, "/image", reliable(4));
+    let (topic, qos) = ("/back", Qos::best_effort(4));
+    let options = PublisherOptions { node: "back", topic, qos, max_bytes: Some(4096), group: None };
+    let output = participant.publisher::<Image>(options);
+    // As far as it goes while it is starved.
+    participant.wait_until(Duration::from_millis(100), || input.matched() == 1);
+    limit(None);
+    let output = output.unwrap_or_else(|error| {
+        assert!(error.to_string().contains("Too many open files"), "{error}");
+        participant.publisher::<Image>(options).unwrap()
+    });
+    let connected = || input.matched() == 1 && output.peers() == 1;
+    let text = format!("with {more}: {} and {}", input.matched(), output.peers());
+    let done = participant.wait_until(LIMIT, connected);
+    assert!(done, "{text}, {:?}", participant.take_events());
+    how
+}
+
+#[test]
+fn a_newcomer_short_of_descriptors_says_so_and_joins_when_it_has_some() {
+    let test = "a_newcomer_short_of_descriptors_says_so_and_joins_when_it_has_some";
+    if let Some((_, place)) = role() {
+        let outcomes: Vec<_> = (0..28).map(|more| join_with(&place, more)).collect();
+        assert!(outcomes.first() == Some(&"refused") && outcomes.last() == Some(&"opened"));
+        tell("joined");
+        while hear().is_some() {}
+        return;
+    }
+    let place = Place::new("starved_newcomer");
+    let hub = place.open("hub");
+    let output = publisher(&hub, "/image", Qos::reliable(4, Duration::from_millis(1)));
+    let heard = subscriber(&hub, "/image", reliable(4));
+    let _back = subscriber(&hub, "/back", Qos::best_effort(4));
+    let mut child = Process::start(test, "newcomer", place.path());
+    child.expect("joined");
+    assert!(hub.wait_until(LIMIT, || output.peers() == 1), "nothing of the attempts is left");
+    publish(&output, 1);
+    assert_eq!(drain(&heard), [1]);
+    child.finish();
+}
+
+/// Says a peer's hello to a socket with an abstract name and tells how it is answered.
+fn say_hello(socket_name: &str) {
+    let flags = SocketFlags::CLOEXEC;
+    let fd = rustix::net::socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None);
+    let fd: OwnedFd = fd.unwrap();
+    let address = SocketAddrUnix::new_abstract_name(socket_name.as_bytes()).unwrap();
+    rustix::net::connect(&fd, &address).unwrap();
+    let socket = ControlSocket::from_fd(fd);
+    // A hello of version 2 with a name that is lower than almost any other.
+    let mut hello = vec![1];
+    hello.extend(2u32.to_le_bytes());
+    hello.extend([0; 16]);
+    hello.extend((7u16).to_le_bytes());
+    hello.extend(b"mallory");
+    hello.push(0);
+    hello.extend(0u64.to_le_bytes());
+    // Refused before it said anything: an error, too.
+    let _ = socket.send(&hello, &[]);
+    let mut buffer = vec![0; FRAME_BYTES_MAX];
+    let end = std::time::Instant::now() + LIMIT;
+    while std::time::Instant::now() < end {
+        match socket.receive(&mut buffer) {
+            Ok(Received::Frame { .. }) => return tell("welcome"),
+            Ok(Received::Empty) => std::thread::yield_now(),
+            Ok(Received::Closed) | Err(_) => return tell("refused"),
+        }
+    }
+}
+
+#[test]
+fn a_peer_of_another_user_is_refused_with_both_users_unless_a_group_admits_it() {
+    let test = "a_peer_of_another_user_is_refused_with_both_users_unless_a_group_admits_it";
+    if let Some((_, socket_name)) = role() {
+        return say_hello(&socket_name);
+    }
+    let own = rustix::process::geteuid().as_raw();
+    if own != 0 {
+        return skip("only root can start a process of another user");
+    }
+    const NOBODY: u32 = 65534;
+    // Where that user may read it, whatever the build folder's rights are.
+    let place = Place::new("foreign");
+    let program = std::env::temp_dir().join(format!("crossdock-foreign-{}", std::process::id()));
+    std::fs::copy(std::env::current_exe().unwrap(), &program).unwrap();
+    let mut refused = Vec::new();
+    for (domain_id, access) in [(1, Access::SameUser), (2, Access::Group(NOBODY))] {
+        let options = ParticipantOptions::new(domain_id, "victim");
+        let rendezvous = Rendezvous::Abstract;
+        let options = ParticipantOptions { rendezvous, access, ..options };
+        let participant = Participant::open(options).unwrap();
+        let suffix = format!("/{}", participant.peer_name());
+        let sockets = std::fs::read_to_string("/proc/net/unix").unwrap();
+        let of_ours = |line: &str| Some(line.split_once('@')?.1.to_string());
+        let name = sockets.lines().filter_map(of_ours).find(|name| name.ends_with(&suffix));
+        let child = Command::new(&program)
+            .args([test, "--exact", "--nocapture", "--test-threads=1"])
+            .env("CROSSDOCK_TEST_ROLE", "foreign")
+            .env("CROSSDOCK_TEST_PLACE", name.unwrap())
+            .current_dir("/")
+            .uid(NOBODY)
+            .gid(NOBODY)
+            .stdin(Stdio::null())
+            .output()
+            .unwrap();
+        let said = String::from_utf8(child.stdout).unwrap();
+        if access == Access::SameUser {
+            assert!(said.contains("> refused"), "{said}");
+            assert!(participant.wait_until(LIMIT, || {
+                let events = participant.take_events().0;
+                refused.extend(events.iter().map(Event::to_string));
+                !refused.is_empty()
+            }));
+        } else {
+            assert!(said.contains("> welcome"), "{said}");
+        }
+    }
+    std::fs::remove_file(&program).unwrap();
+    drop(place);
+    let text = refused.join("; ");
+    assert!(text.contains(&format!("of user {NOBODY} may not connect")), "{text}");
+    assert!(text.contains(&format!("processes of user {own} (same user only)")), "{text}");
+}
