@@ -107,7 +107,7 @@ impl DoorbellControl {
         joined.push((pair.clone(), ready_line));
         shared.inbox.push(Note::Join(pair.clone(), ready_line));
         drop(joined);
-        self.wake();
+        self.look_again();
         Ok(JoinedPair { bell: shared.index, ready_line })
     }
 
@@ -124,7 +124,7 @@ impl DoorbellControl {
         let (pair, ready_line) = joined.swap_remove(place);
         shared.inbox.push(Note::Leave(ready_line, pair));
         drop(joined);
-        self.wake();
+        self.look_again();
     }
 
     /// Marks `input` and wakes the executor: something about it has changed in this process.
@@ -147,6 +147,14 @@ impl DoorbellControl {
         }
     }
 
+    /// Has the executor look at what it looks at before each sleep anyway: no nudge is needed.
+    fn look_again(&self) {
+        let shared = &*self.0;
+        if !shared.fork.in_child() && shared.bell().ring() {
+            futex::wake_one(&shared.bell().word);
+        }
+    }
+
     /// Longest single sleep; `None` (the start): no limit. Set it when a peer of another user may
     /// trigger this process: such a peer could take wake-ups away from others (decision record
     /// 0001), and this bounds the delay.
@@ -154,7 +162,7 @@ impl DoorbellControl {
         let ns =
             interval.map_or(0, |interval| u64::try_from(interval.as_nanos()).unwrap_or(u64::MAX));
         self.0.recheck_ns.store(ns, Ordering::Relaxed);
-        self.wake();
+        self.look_again();
     }
 }
 
