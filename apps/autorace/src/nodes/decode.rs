@@ -1,4 +1,8 @@
 //! Decode: JPEG from a camera or a recording to rgb8.
+//!
+//! The only node that allocates after start-up: the JPEG library has no way to keep the tables and
+//! scratch rows of one picture for the next. A picture of 640 x 480 costs it 17 allocations of
+//! 109 kB in all; tests/allocation.rs holds the bound. The picture itself is decoded in place.
 
 use crate::jpeg::Jpeg;
 use crate::nodes::message::{Shape, publish_image};

@@ -27,6 +27,18 @@ pub fn frames(bag: &Path, mut each: impl FnMut(Frame)) {
     }
 }
 
+/// The first compressed images of the recording `bag`, at most `count` of them.
+pub fn pictures(bag: &Path, count: usize) -> Vec<Vec<u8>> {
+    let bytes = std::fs::read(bag).expect("recording is readable");
+    let messages = mcap::MessageStream::new(&bytes).expect("recording is MCAP");
+    let messages = messages.map(|message| message.expect("recording is whole"));
+    messages
+        .filter(|message| message.channel.topic == "/camera/image_raw/compressed")
+        .map(|message| compressed_image(&message.data).1.to_vec())
+        .take(count)
+        .collect()
+}
+
 /// Width, height and rgb8 bytes of a JPEG.
 pub fn decode(jpeg: &[u8]) -> (usize, usize, Vec<u8>) {
     let picture = Jpeg::open(jpeg).expect("image is JPEG");
