@@ -3,12 +3,13 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use crossdock_msg::definition::{
-    DefinitionError, Element, Primitive, Shape, TypeName, Value, parse_merged, parse_message,
+    DefinitionError, Element, MessageDefinition, Primitive, Shape, TypeName, Value, message_text,
+    parse_merged, parse_message,
 };
 use crossdock_msg::resolve::Library;
 use crossdock_msg::{Schema, SchemaError};
 
-fn parse(text: &str) -> Result<crossdock_msg::definition::MessageDefinition, DefinitionError> {
+fn parse(text: &str) -> Result<MessageDefinition, DefinitionError> {
     parse_message(&TypeName::message("my_msgs", "My"), "My.msg", text)
 }
 
@@ -75,6 +76,20 @@ fn errors_name_line_and_column_and_say_what_was_expected() {
         let error = parse(text).unwrap_err().to_string();
         assert!(error.contains(wanted), "{text:?}: {error}");
     }
+}
+
+#[test]
+fn a_text_that_ends_with_a_backslash_is_written_so_that_it_can_be_read() {
+    let text = "string DRIVE=C:\\\nstring[] folders [a\\, \"b\\c\"]\nstring<=3 d e\\ # f\n";
+    let parsed = parse(text).unwrap();
+    assert_eq!(parsed.constants[0].value, Value::Text("C:\\".into()));
+    let again = parse(&message_text(&parsed)).unwrap();
+    assert_eq!(again.constants[0].value, parsed.constants[0].value);
+    let defaults = |definition: &MessageDefinition| -> Vec<Option<Value>> {
+        definition.fields.iter().map(|field| field.default.clone()).collect()
+    };
+    assert_eq!(defaults(&again), defaults(&parsed));
+    assert!(defaults(&again).iter().all(Option::is_some));
 }
 
 #[test]

@@ -70,6 +70,9 @@ fn push_value(text: &mut String, value: &Value) {
         Value::Float(value) => {
             let _ = write!(text, "{value:?}");
         }
+        // A backslash before the closing quote would stand for the quote. Only a text that was
+        // written without quotes ends with one, so it can be written so again.
+        Value::Text(value) if value.ends_with('\\') => text.push_str(value),
         Value::Text(value) => {
             let _ = write!(text, "\"{}\"", value.replace('"', "\\\""));
         }
