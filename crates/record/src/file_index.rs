@@ -242,6 +242,10 @@ impl<'f> Builder<'f> {
             if opcode == 0 {
                 return self.broken(at, DamageKind::Malformed("its kind is 0"));
             }
+            if body > to {
+                // What the index leaves between two chunks is shorter than any record.
+                return self.broken(at, DamageKind::Malformed("it reaches into the next record"));
+            }
             if matches!(opcode, op::DATA_END | op::FOOTER) && end <= to {
                 return WalkEnd::Closed;
             }

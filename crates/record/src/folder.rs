@@ -8,6 +8,7 @@ use crate::bag::OpenBagError;
 use crate::qos::{OfferedQos, profiles_of};
 use crate::yaml::{YAML_BYTES_MAX, Yaml};
 use mcap::MAGIC;
+use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Component, Path, PathBuf};
@@ -107,14 +108,8 @@ fn read_metadata(folder: &Path, information: &Yaml) -> Result<BagFiles, OpenBagE
     if text("storage_identifier") == "sqlite3" {
         return Err(OpenBagError::Sqlite { path: folder.to_owned() });
     }
-    let named: Vec<PathBuf> = information
-        .field("relative_file_paths")
-        .map_or(&[][..], Yaml::elements)
-        .iter()
-        .filter_map(Yaml::text)
-        .filter_map(|name| inside(folder, Path::new(name)))
-        .collect();
     let mut files = BagFiles::default();
+    let named = named_files(folder, information, &mut files.remarks);
     for topic in information.field("topics_with_message_count").map_or(&[][..], Yaml::elements) {
         read_topic(topic, &mut files);
     }
@@ -127,6 +122,26 @@ fn read_metadata(folder: &Path, information: &Yaml) -> Result<BagFiles, OpenBagE
         files.paths = named;
     }
     Ok(files)
+}
+
+/// The files that metadata.yaml names, in its order, each once: its messages happened once.
+fn named_files(folder: &Path, information: &Yaml, remarks: &mut Vec<String>) -> Vec<PathBuf> {
+    let names = information.field("relative_file_paths").map_or(&[][..], Yaml::elements);
+    let mut seen = BTreeSet::new();
+    let mut again = BTreeSet::new();
+    let mut files = Vec::new();
+    for name in names.iter().filter_map(Yaml::text) {
+        let Some(path) = inside(folder, Path::new(name)) else { continue };
+        if seen.insert(path.clone()) {
+            files.push(path);
+        } else if again.insert(path.clone()) {
+            let path = path.display();
+            remarks.push(format!(
+                "{path} is named more than once in {METADATA_NAME}; it is read once"
+            ));
+        }
+    }
+    files
 }
 
 /// The place of a file that metadata.yaml names; never outside the folder.

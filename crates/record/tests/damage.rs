@@ -87,6 +87,42 @@ fn a_damaged_chunk_is_left_out_and_the_rest_is_read() {
 }
 
 #[test]
+fn an_index_that_leaves_a_few_bytes_between_two_chunks_is_damage() {
+    const CHUNK: u8 = 0x06;
+    const CHUNK_INDEX: u8 = 0x08;
+    const FOOTER: u8 = 0x02;
+    let scratch = Scratch::new("gap");
+    let path = scratch.path("g.mcap");
+    write_strings(&path, options(Compression::None, 2_000), 100);
+    let mut bytes = fs::read(&path).unwrap();
+    let word = |bytes: &[u8], at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap());
+    let mut indexes = Vec::new();
+    let mut at = 8;
+    while at + 9 < bytes.len() {
+        let body = at + 9;
+        match bytes[at] {
+            CHUNK_INDEX => indexes.push(body),
+            // The checksum of the summary: 0 stands for none.
+            FOOTER => bytes[body + 16..body + 20].fill(0),
+            _ => {}
+        }
+        at = body + word(&bytes, at + 1) as usize;
+    }
+    // Offsets of message indexes by channel lie behind times, place and length; their total is next.
+    let offsets = u32::from_le_bytes(bytes[indexes[0] + 32..indexes[0] + 36].try_into().unwrap());
+    let total = indexes[0] + 36 + offsets as usize;
+    let shorter = word(&bytes, total) - 8;
+    bytes[total..total + 8].copy_from_slice(&shorter.to_le_bytes());
+    // What lies in the gap looks like the beginning of a chunk.
+    let second = word(&bytes, indexes[1] + 16) as usize;
+    bytes[second - 8] = CHUNK;
+    let (_, found) = survive(&path, &bytes).unwrap();
+    assert_eq!(check_strings(&found), 100);
+    let error = found.error.unwrap().to_string();
+    assert!(error.contains("reaches into the next record"), "{error}");
+}
+
+#[test]
 fn random_damage_never_panics_hangs_or_gives_false_messages() {
     let seed = 0x5eed_0001;
     println!("seed {seed:#x}");

@@ -296,6 +296,20 @@ fn a_bag_of_several_files_is_read_in_the_order_of_its_metadata_or_of_its_names()
 }
 
 #[test]
+fn a_file_that_metadata_names_several_times_is_read_once() {
+    let scratch = Scratch::new("named-twice");
+    let folder = split_bag(&scratch);
+    // The second and third name lead to the same file as the first.
+    let names = "[bag_0.mcap, ../bag_0.mcap, bag_0.mcap, bag_1.mcap]";
+    fs::write(folder.join("metadata.yaml"), metadata_naming(names)).unwrap();
+    let reader = BagReader::open(&folder).unwrap();
+    assert_eq!((contents(&reader).messages.len(), reader.message_count()), (20, 20));
+    let remarks = reader.remarks();
+    assert_eq!(remarks.len(), 1, "{remarks:?}");
+    assert!(remarks[0].contains("bag_0.mcap is named more than once"), "{remarks:?}");
+}
+
+#[test]
 fn a_missing_file_of_a_bag_is_reported_after_the_others_were_read() {
     let scratch = Scratch::new("missing");
     let folder = split_bag(&scratch);
