@@ -21,6 +21,8 @@ fn explore(name: &str, preemptions: usize, limit_s: u64, model: impl Fn() + Send
     let mut builder = loom::model::Builder::new();
     builder.preemption_bound = Some(preemptions);
     builder.max_branches = 5_000;
+    // Whatever loom's environment variables say: a model that ends early has proved nothing.
+    builder.max_permutations = None;
     let limit = Duration::from_secs(limit_s);
     builder.max_duration = Some(limit);
     let runs = std::sync::Arc::new(std::sync::atomic::AtomicU64::new(0));
@@ -75,7 +77,7 @@ fn several_open_loans_and_an_abandoned_one_change_nothing() {
 
 #[test]
 fn a_late_joiner_is_seen_by_the_very_next_scan() {
-    explore("late joiner", 3, 240, late_joiner);
+    explore("late joiner", 6, 240, late_joiner);
 }
 
 #[test]
@@ -116,26 +118,55 @@ fn relayed_sleepers_are_woken() {
 }
 
 // ---- the same, larger ----
+//
+// Executions and the time of one core were counted when the sizes were chosen: five minutes in all.
+// Other sizes are out of reach: two subscribers of five messages through three chunks had not ended
+// after 3.7 million executions.
 
+/// Seconds that a long model may take: several times what the longest ones take, for a machine
+/// that is busy.
+const LONG_LIMIT_S: u64 = 1800;
+
+/// A third look and a fifth message, where the quick model has two and four: the hold is used again
+/// after it was dropped, and the chunks come round once more while it is set.
 #[test]
-#[ignore = "long: part of make test-long"]
-fn long_one_subscriber() {
+#[ignore = "2 to 3 minutes: 3 444 401 executions"]
+fn long_one_subscriber_looks_three_times() {
     let size = Size { messages: 5, looks: 3, ..ONE };
-    explore("one subscriber, long", 3, 3600, move || holding(size));
+    explore("one subscriber, five messages, three looks", 3, LONG_LIMIT_S, move || holding(size));
 }
 
+/// Six messages through three chunks: more reuse of chunks than in any quick model, under a
+/// subscriber that takes at most two messages.
 #[test]
-#[ignore = "long: part of make test-long"]
-fn long_two_subscribers() {
-    let size = Size { subscribers: 2, messages: 5, looks: 1, ..ONE };
-    explore("two subscribers, long", 2, 3600, move || holding(size));
+#[ignore = "2 to 3 minutes: 3 217 198 executions"]
+fn long_one_subscriber_of_six_messages() {
+    let size = Size { messages: 6, ..ONE };
+    explore("one subscriber, six messages", 3, LONG_LIMIT_S, move || holding(size));
 }
 
+/// The quick model with one more preemption.
 #[test]
-#[ignore = "long: part of make test-long"]
-fn long_late_joiner_and_dropped_elsewhere() {
-    explore("late joiner, long", 4, 1800, late_joiner);
-    explore("dropped elsewhere, long", 3, 1800, dropped_elsewhere);
+#[ignore = "2 minutes: 1 793 321 executions"]
+fn long_one_subscriber_preempted_four_times() {
+    explore("one subscriber", 4, LONG_LIMIT_S, || holding(ONE));
+}
+
+/// Three preemptions among three threads, where the quick model of two subscribers has two. The
+/// chunks are two instead of three, so that the third message (the quick model has four) already
+/// reuses the first one's chunk, unless a subscriber holds it.
+#[test]
+#[ignore = "1 minute: 866 640 executions"]
+fn long_two_subscribers_preempted_three_times() {
+    let size = Size { subscribers: 2, chunks: 2, messages: 3, looks: 1, ..ONE };
+    explore("two subscribers, two chunks", 3, LONG_LIMIT_S, move || holding(size));
+}
+
+/// The quick model of three threads with one more preemption.
+#[test]
+#[ignore = "10 seconds: 148 144 executions"]
+fn long_sample_dropped_elsewhere_preempted_four_times() {
+    explore("dropped elsewhere", 4, LONG_LIMIT_S, dropped_elsewhere);
 }
 
 // ---- negative controls ----
