@@ -15,6 +15,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 /// Bytes before and behind the block.
 const MARGIN_BYTES: usize = 4096;
 
+/// How many times as many reads as asked for there are at most.
+const PATIENCE: u64 = 1000;
+
 /// Reads whose results are checked.
 #[derive(Default)]
 struct Outcome {
@@ -29,7 +32,7 @@ fn a_subscriber_never_leaves_the_block_while_its_publisher_mutates_it_1e6_times(
 }
 
 #[test]
-#[ignore = "minutes: 10^9 reads, for `make test-long`"]
+#[ignore = "2 to 5 minutes: 10^9 reads, on two cores"]
 fn a_subscriber_never_leaves_the_block_while_its_publisher_mutates_it_1e9_times() {
     read_while_mutated(1_000_000_000);
 }
@@ -90,7 +93,9 @@ fn read(shared: &[AtomicU64], schema: &Schema, reads_min: u64) -> Outcome {
     let mut buffer = CdrBuffer::new();
     let mut encoded = Vec::new();
     let mut round = 0u64;
-    while outcome.reads < reads_min {
+    // On a busy machine the other thread may come late: then reading goes on until it has.
+    let both = |outcome: &Outcome| outcome.slices > 0 && outcome.refused > 0;
+    while outcome.reads < reads_min || !both(&outcome) && outcome.reads / reads_min < PATIENCE {
         round += 1;
         let cloud = PointCloud2::view(block).unwrap();
         check(cloud.header().frame_id(), &bounds, &mut outcome);
