@@ -1,0 +1,83 @@
+//! Fuzzes graph, mapping and parameter files, and all that is done with a graph that is accepted:
+//! check, plan, pictures, writing.
+#![no_main]
+
+#[path = "../../crates/graph/tests/support/mod.rs"]
+mod support;
+
+use crossdock_fuzz::Input;
+use crossdock_graph::{Graph, Interfaces, Mapping, ParameterOverrides, Picture, RunOptions, check};
+use libfuzzer_sys::fuzz_target;
+use std::sync::OnceLock;
+
+const GRAPH: u8 = 0;
+const MAPPING: u8 = 1;
+const PARAMETERS: u8 = 2;
+const KINDS: u8 = 3;
+
+fn interfaces() -> &'static Interfaces {
+    static INTERFACES: OnceLock<Interfaces> = OnceLock::new();
+    INTERFACES.get_or_init(support::interfaces)
+}
+
+fn course() -> &'static Graph {
+    static COURSE: OnceLock<Graph> = OnceLock::new();
+    COURSE.get_or_init(support::course)
+}
+
+fn seeds() -> Vec<Vec<u8>> {
+    let course = course();
+    let chain = Mapping::one_chain_per_package(course).to_yaml();
+    let processes = Mapping::one_process_per_node(course).to_yaml();
+    let texts: [(u8, &str); 9] = [
+        (GRAPH, support::COURSE),
+        (GRAPH, include_str!("../../apps/autorace/course.graph.yaml")),
+        (GRAPH, "crossdock: 1\nname: a\nnodes:\n  n: {type: autorace/features}\n"),
+        (MAPPING, &chain),
+        (MAPPING, &processes),
+        (MAPPING, include_str!("../../apps/autorace/course.processes.mapping.yaml")),
+        (PARAMETERS, include_str!("../../apps/autorace/params/autorace.yaml")),
+        (PARAMETERS, include_str!("../../apps/autorace/params/highway.yaml")),
+        (PARAMETERS, "features:\n  ros__parameters:\n    a: [1, 2]\n    b: &x .inf\n    c: *x\n"),
+    ];
+    texts.iter().map(|(kind, text)| [&[*kind], text.as_bytes()].concat()).collect()
+}
+
+fn used(graph: &Graph, mapping: &Mapping) {
+    let plan = check(graph, mapping, interfaces(), &RunOptions::PLAIN);
+    let picture = Picture { graph, mapping: Some(mapping), interfaces: Some(interfaces()) };
+    assert!(picture.to_svg().ends_with("</svg>\n"));
+    assert!(picture.to_dot().ends_with("}\n"));
+    if plan.is_ok() {
+        let read = Graph::from_yaml("again", graph.to_yaml().as_bytes());
+        let read = read.expect("what is written can be read");
+        assert_eq!(read.without_source(), graph.clone().without_source());
+        let read = Mapping::from_yaml("again", mapping.to_yaml().as_bytes());
+        assert_eq!(read.expect("what is written can be read").to_yaml(), mapping.to_yaml());
+    }
+}
+
+fuzz_target!(init: crossdock_fuzz::seeds(seeds), |data: &[u8]| {
+    let mut input = Input::new(data);
+    match input.u8() % KINDS {
+        GRAPH => match Graph::from_yaml("fuzz", input.rest()) {
+            Ok(graph) => {
+                used(&graph, &Mapping::one_chain_per_package(&graph));
+                used(&graph, &Mapping::one_process_per_node(&graph));
+            }
+            Err(violations) => assert!(!violations.is_empty()),
+        },
+        MAPPING => match Mapping::from_yaml("fuzz", input.rest()) {
+            Ok(mapping) => used(course(), &mapping),
+            Err(violations) => assert!(!violations.is_empty()),
+        },
+        _ => match ParameterOverrides::from_yaml("fuzz", input.rest()) {
+            Ok(overrides) => {
+                if let Ok(graph) = course().with_parameters(&overrides) {
+                    used(&graph, &Mapping::one_chain_per_package(&graph));
+                }
+            }
+            Err(violations) => assert!(!violations.is_empty()),
+        },
+    }
+});
