@@ -19,7 +19,7 @@ LOOM := RUSTFLAGS="--cfg loom" $(CARGO) test --release --locked -p crossdock-shm
 SKIPPED := $(CURDIR)/target/skipped.txt
 
 .PHONY: demo test test-long packages check-format check-lints check-aarch64 check-bench loom \
-    bench-transport clean
+    fuzz bench-transport clean
 
 demo:
 	$(CARGO) build --release --locked
@@ -36,11 +36,17 @@ test: packages check-format check-lints check-aarch64 loom
 	CROSSDOCK_SKIP_LOG=$(SKIPPED) $(CARGO) test --workspace --locked
 	@echo "skipped: $$(wc -l < $(SKIPPED))"; cat $(SKIPPED)
 
-# At most two hours: every model of the protocol, thousands of kills, longer fuzzing.
+# After `make test`: the larger models of the protocol, the tests that take minutes, six thousand
+# kills, and fuzzing.
 test-long: test
-	$(LOOM) -- --include-ignored
-	CROSSDOCK_LONG=1 CROSSDOCK_KILLS=2000 CROSSDOCK_SKIP_LOG=$(SKIPPED) \
+	$(LOOM) -- --ignored
+	CROSSDOCK_LONG=1 CROSSDOCK_KILLS=1000 CROSSDOCK_SKIP_LOG=$(SKIPPED) \
 	    $(CARGO) test --workspace --release --locked -- --include-ignored
+	$(MAKE) fuzz
+	@echo "skipped: $$(wc -l < $(SKIPPED))"; cat $(SKIPPED)
+
+fuzz:
+	$(MAKE) -C fuzz fuzz
 
 packages:
 	scripts/system-packages $(TEST_PACKAGES)
