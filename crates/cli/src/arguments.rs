@@ -22,6 +22,8 @@ pub(crate) enum Command {
     /// Draw a graph, or import one from JSON
     #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
     Graph(GraphArguments),
+    /// Map the topics of a graph whose nodes are placed in software and hardware
+    Map(MapArguments),
     /// Look at the topics of running graphs without disturbing them
     #[command(subcommand)]
     Topic(TopicCommand),
@@ -93,7 +95,7 @@ pub(crate) struct GraphArguments {
     /// Graph file (YAML)
     #[arg(required = true)]
     pub(crate) graph: Option<PathBuf>,
-    /// Mapping file (YAML) whose processes are drawn around the nodes
+    /// Mapping file (YAML) whose processes and hardware subgraphs are drawn around the nodes
     #[arg(long, value_name = "FILE")]
     pub(crate) mapping: Option<PathBuf>,
     /// Folder to look for package binaries in; may be repeated
@@ -123,6 +125,37 @@ pub(crate) struct ImportArguments {
     /// Output file; default: standard output
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct MapArguments {
+    /// Graph file (YAML)
+    pub(crate) graph: PathBuf,
+    /// Placement of the nodes: a placement file (YAML), or a computation graph in JSON whose nodes
+    /// say `mapping`
+    #[arg(long, value_name = "FILE")]
+    pub(crate) placement: PathBuf,
+    /// Mapping file to write
+    #[arg(short, long, value_name = "MAPPING")]
+    pub(crate) output: Option<PathBuf>,
+    /// Picture to write (SVG): boxes go round hardware subgraphs, topics are marked by mapping
+    #[arg(long, value_name = "SVG")]
+    pub(crate) picture: Option<PathBuf>,
+    /// What becomes of topics for which the rule leaves the choice open
+    #[arg(long, value_enum, default_value_t = Prefer::Gateway)]
+    pub(crate) prefer: Prefer,
+    /// Folder to look for package binaries in, for the picture; may be repeated
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) package_path: Vec<PathBuf>,
+    /// Print choices, crossings and mapping as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum Prefer {
+    Gateway,
+    Software,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]

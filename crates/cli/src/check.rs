@@ -21,8 +21,13 @@ pub(crate) fn check(arguments: &CheckArguments) -> Result<ExitCode> {
     let nodes: usize = (plan.processes.iter().flat_map(|process| &process.executors))
         .map(|executor| executor.nodes.len())
         .sum();
+    let hardware: usize = plan.fabrics.iter().map(|fabric| fabric.nodes.len()).sum();
+    let in_fabrics = match plan.fabrics.len() {
+        0 => String::new(),
+        fabrics => format!(", {hardware} in {fabrics} fabrics"),
+    };
     output::print(&format!(
-        "{}: {nodes} nodes in {} processes, {} topics; no violation found\n",
+        "{}: {nodes} nodes in {} processes{in_fabrics}, {} topics; no violation found\n",
         plan.graph,
         plan.processes.len(),
         plan.topics.len()

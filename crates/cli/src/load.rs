@@ -5,8 +5,8 @@ use crate::arguments::{GraphFiles, Rate};
 use crate::packages::Packages;
 use anyhow::{Context, Result};
 use crossdock_graph::{
-    Graph, InputTopic, Mapping, Pacing, ParameterOverrides, Plan, RunOptions, Time, Violation,
-    check,
+    Graph, InputTopic, Mapping, Pacing, ParameterOverrides, Placement, Plan, RunOptions, Time,
+    Violation, check,
 };
 use crossdock_record::BagReader;
 use std::fmt;
@@ -77,6 +77,14 @@ pub(crate) fn read_mapping(path: Option<&Path>, graph: &Graph) -> Result<Mapping
     let Some(path) = path else { return Ok(Mapping::one_chain_per_package(graph)) };
     let mapping = Mapping::from_yaml(&path.display().to_string(), &read(path, "mapping file")?);
     mapping.map_err(|violations| Violations::from(violations).into())
+}
+
+/// Reads a placement file, or the placement in a computation graph in JSON.
+pub(crate) fn read_placement(path: &Path) -> Result<Placement> {
+    let (name, text) = (path.display().to_string(), read(path, "placement file")?);
+    let is_json = path.extension().is_some_and(|ending| ending == "json");
+    let read = if is_json { Placement::from_json } else { Placement::from_yaml };
+    read(&name, &text).map_err(|violations| Violations::from(violations).into())
 }
 
 /// Reads and checks everything that `files` and `wishes` name.

@@ -9,6 +9,7 @@ mod arguments;
 mod check;
 mod graph;
 mod load;
+mod map;
 mod output;
 mod packages;
 mod run;
@@ -44,6 +45,7 @@ fn main() -> ExitCode {
         Command::Run(arguments) => run::run(arguments, &set_arguments(&matches, graph_arguments)),
         Command::Check(arguments) => check::check(arguments),
         Command::Graph(arguments) => graph::graph(arguments),
+        Command::Map(arguments) => map::map(arguments),
         Command::Topic(command) => topic::topic(command),
     };
     done.unwrap_or_else(|error| report(&error, wants_json(&cli.command)))
@@ -65,6 +67,7 @@ fn wants_json(command: &Command) -> bool {
         Command::Run(arguments) => arguments.json,
         Command::Check(arguments) => arguments.json,
         Command::Graph(arguments) => arguments.json,
+        Command::Map(arguments) => arguments.json,
         Command::Topic(_) => false,
     }
 }

@@ -52,6 +52,40 @@ impl Graph {
     }
 }
 
+/// A node as the JSON describes it, for readers of what a graph does not hold.
+pub(crate) struct JsonNode {
+    /// Name in the JSON.
+    pub(crate) original: String,
+    /// Name in the graph.
+    pub(crate) name: String,
+    /// Whether it stands for the world outside and is no node of the graph.
+    pub(crate) is_environment: bool,
+    /// What the JSON says under the key that was asked for.
+    pub(crate) value: Option<Value>,
+}
+
+/// The nodes of a computation graph in JSON, with the names that the import gives them and what each
+/// says under `key`.
+pub(crate) fn json_nodes(
+    file: &str,
+    text: &[u8],
+    key: &str,
+) -> Result<Vec<JsonNode>, Vec<Violation>> {
+    let mut import = Import { file, violations: Vec::new(), notes: Notes::default() };
+    let root = import.root(text);
+    let described = root.as_ref().and_then(|root| import.described(root));
+    let Some(described) = described.filter(|_| import.violations.is_empty()) else {
+        return Err(import.violations);
+    };
+    let node = |node: Described<'_>| JsonNode {
+        original: node.original.to_owned(),
+        name: node.name,
+        is_environment: node.is_environment,
+        value: node.fields.get(key).cloned(),
+    };
+    Ok(described.into_iter().map(node).collect())
+}
+
 struct Import<'a> {
     file: &'a str,
     violations: Vec<Violation>,
@@ -80,27 +114,31 @@ impl<'a> Import<'a> {
     }
 
     fn document(&mut self, text: &[u8]) -> Option<Graph> {
+        let root = self.root(text)?;
+        let described = self.described(&root)?;
+        let topics = topic_names(&root, &described);
+        let graph = self.graph(&root, &described, &topics);
+        self.chains(&root, &described, &topics, graph)
+    }
+
+    fn root(&mut self, text: &[u8]) -> Option<Map<String, Value>> {
         if text.len() > FILE_BYTES_MAX {
             let message = format!("the file has {} bytes, more than {FILE_BYTES_MAX}", text.len());
             self.fault(ViolationKind::Limit, message, "check its name");
             return None;
         }
-        let value: Value = match serde_json::from_slice(text) {
-            Ok(value) => value,
+        match serde_json::from_slice(text) {
+            Ok(Value::Object(root)) => Some(root),
+            Ok(_) => {
+                let message = "the JSON is no object".to_owned();
+                self.fault(ViolationKind::WrongValue, message, "import a file with `nodes`");
+                None
+            }
             Err(error) => {
                 self.fault(ViolationKind::Syntax, format!("not JSON: {error}"), "check the file");
-                return None;
+                None
             }
-        };
-        let Some(root) = value.as_object() else {
-            let message = "the JSON is no object".to_owned();
-            self.fault(ViolationKind::WrongValue, message, "import a file with `nodes`");
-            return None;
-        };
-        let described = self.described(root)?;
-        let topics = topic_names(root, &described);
-        let graph = self.graph(root, &described, &topics);
-        self.chains(root, &described, &topics, graph)
+        }
     }
 
     fn described<'v>(&mut self, root: &'v Map<String, Value>) -> Option<Vec<Described<'v>>> {

@@ -1,7 +1,9 @@
 //! Graph and mapping files of Crossdock: model, checks, plans and pictures.
 //!
 //! A [`Graph`] says which nodes exist and which topics join them, a [`Mapping`] says in which
-//! process and executor each node runs, [`Interfaces`] say what the packages offer.
+//! process and executor or in which fabric each node runs and where the messages of each topic
+//! live, [`Interfaces`] say what the packages offer. A [`CommunicationMapping`] is the mapping that
+//! follows from a graph and a [`Placement`] of its nodes.
 //!
 //! The crate is pure: it reads text that it is given and returns data; it opens no file, starts no
 //! process, never prints and never blocks. All functions may be called from any thread.
@@ -9,6 +11,7 @@
 #![forbid(unsafe_code)]
 
 mod check;
+mod communication;
 mod graph_file;
 mod import;
 mod input;
@@ -20,6 +23,7 @@ mod model;
 mod names;
 mod parameters;
 mod picture;
+mod placement;
 mod plan;
 mod read;
 mod scalar;
@@ -32,21 +36,25 @@ mod write;
 mod yaml;
 
 pub use check::{RunOptions, check};
+pub use communication::{CommunicationMapping, Crossings, OpenTopics, Sides, TopicChoice};
 pub use import::Imported;
 pub use input::InputTopic;
 pub use interface::{
     BinaryInterface, InputInterface, Interfaces, NodeInterface, OutputInterface, PackageInterface,
     ParameterInterface, TimerInterface,
 };
-pub use mapping::{ExecutorMode, MappedExecutor, MappedProcess, Mapping};
+pub use mapping::{
+    ExecutorMode, MappedExecutor, MappedFabric, MappedProcess, MappedTopic, Mapping, TopicMapping,
+};
 pub use model::{
     Argument, Chain, Condition, Copies, Durability, Graph, GraphInput, GraphNode, GraphOutput,
     GraphTimer, GraphTopic, Lockstep, Period, Qos, QosRequest, Reliability, Same,
 };
 pub use parameters::ParameterOverrides;
 pub use picture::Picture;
+pub use placement::Placement;
 pub use plan::{
-    ExecutorPlan, ExpectedConnections, InputPlan, NodePlan, OutputPlan, Pacing, Plan,
+    ExecutorPlan, ExpectedConnections, FabricPlan, InputPlan, NodePlan, OutputPlan, Pacing, Plan,
     PortReference, ProcessPlan, Route, Routes, Time, TimerPlan, TopicPlan,
 };
 pub use source::{Place, Source};

@@ -1,16 +1,22 @@
-//! The mapping: which node runs in which process and executor.
+//! The mapping: which node runs in which process and executor or in which fabric, and where the
+//! messages of each topic live.
 //!
 //! Pure data. Must not know what nodes do; whether it fits a graph is for `check`.
 
-use crate::model::Graph;
+use crate::model::{Graph, GraphNode};
 use crate::source::Source;
 use serde::{Deserialize, Serialize};
 
-/// Assignment of the nodes of a graph to processes and executors.
+/// Assignment of the nodes of a graph to processes, executors and fabrics, and of its topics to
+/// software, hardware or gateways.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Mapping {
     /// Processes, in file order.
     pub processes: Vec<MappedProcess>,
+    /// Fabrics with the nodes that are hardware there, in file order.
+    pub fabrics: Vec<MappedFabric>,
+    /// Topics that the mapping names, in file order; every other topic is software-mapped.
+    pub topics: Vec<MappedTopic>,
     /// Where each part was written; empty for a mapping built in code.
     #[serde(skip)]
     pub source: Source,
@@ -49,13 +55,65 @@ pub enum ExecutorMode {
     Event,
 }
 
+/// A fabric (the configurable logic of one FPGA) and the nodes that are hardware there.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct MappedFabric {
+    /// Name, unique in the mapping, a ROS name token.
+    pub name: String,
+    /// Names of its nodes.
+    pub nodes: Vec<String>,
+}
+
+/// Where the messages of one topic live.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct MappedTopic {
+    /// Absolute ROS topic name.
+    pub name: String,
+    /// Where its messages live.
+    pub mapping: TopicMapping,
+}
+
+/// Where the messages of a topic live.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum TopicMapping {
+    /// In host memory; a hardware node on it reads or writes there, each for itself.
+    #[default]
+    Software,
+    /// In one fabric, which they never leave.
+    Hardware,
+    /// In host memory and in each fabric that has a node on the topic; a gateway per fabric moves
+    /// each message once.
+    Gateway,
+}
+
+impl TopicMapping {
+    /// The word for it in a mapping file.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Software => "software",
+            Self::Hardware => "hardware",
+            Self::Gateway => "gateway",
+        }
+    }
+}
+
 impl Mapping {
     /// One process per package, named like the package, with all its nodes in one chain. Packages
     /// come in the order of their first node.
     #[must_use]
     pub fn one_chain_per_package(graph: &Graph) -> Self {
+        Self::one_chain_per_package_of(&graph.nodes)
+    }
+
+    /// The same for some of the nodes of a graph.
+    pub(crate) fn one_chain_per_package_of<'a>(
+        nodes: impl IntoIterator<Item = &'a GraphNode>,
+    ) -> Self {
         let mut mapping = Self::default();
-        for node in &graph.nodes {
+        for node in nodes {
             let process = mapping.processes.iter_mut().find(|process| process.name == node.package);
             match process {
                 Some(process) => process.executors[0].nodes.push(node.name.clone()),
@@ -70,7 +128,14 @@ impl Mapping {
     pub fn one_process_per_node(graph: &Graph) -> Self {
         let processes = graph.nodes.iter();
         let processes = processes.map(|node| single(&node.name, ExecutorMode::Event, node));
-        Self { processes: processes.collect(), source: Source::default() }
+        Self { processes: processes.collect(), ..Self::default() }
+    }
+
+    /// Where the messages of a topic live.
+    #[must_use]
+    pub fn topic_mapping(&self, topic: &str) -> TopicMapping {
+        let named = self.topics.iter().find(|mapped| mapped.name == topic);
+        named.map_or(TopicMapping::Software, |mapped| mapped.mapping)
     }
 
     /// The same mapping without the positions of its parts.
@@ -80,7 +145,7 @@ impl Mapping {
     }
 }
 
-fn single(name: &str, mode: ExecutorMode, node: &crate::model::GraphNode) -> MappedProcess {
+fn single(name: &str, mode: ExecutorMode, node: &GraphNode) -> MappedProcess {
     let nodes = vec![node.name.clone()];
     let executor = MappedExecutor { name: String::new(), mode, spin_us: 0, nodes };
     MappedProcess { name: name.to_owned(), executors: vec![executor] }

@@ -3,17 +3,26 @@
 //! Checks what one file can say alone. Whether it fits a graph is for `check`.
 
 use crate::limits::SPIN_US_MAX;
-use crate::mapping::{ExecutorMode, MappedExecutor, MappedProcess, Mapping};
-use crate::names::token_fault;
+use crate::mapping::{
+    ExecutorMode, MappedExecutor, MappedFabric, MappedProcess, MappedTopic, Mapping, TopicMapping,
+};
+use crate::names::{token_fault, topic_fault};
 use crate::read::{Keys, Reading};
 use crate::violation::{Violation, ViolationKind};
 use crate::yaml::{self, Data, Entry, Tree};
 
-const MAPPING: Keys =
-    Keys { what: "a mapping file", required: &["crossdock", "processes"], optional: &[] };
+const MAPPING: Keys = Keys {
+    what: "a mapping file",
+    required: &["crossdock", "processes"],
+    optional: &["fabrics", "topics"],
+};
 const PROCESS: Keys = Keys { what: "a process", required: &["executors"], optional: &[] };
 const EXECUTOR: Keys =
     Keys { what: "an executor", required: &["mode", "nodes"], optional: &["name", "spin_us"] };
+const FABRIC: Keys = Keys { what: "a fabric", required: &["nodes"], optional: &[] };
+const TOPIC: Keys = Keys { what: "a topic of a mapping", required: &["mapping"], optional: &[] };
+const TOPIC_MAPPINGS: [TopicMapping; 3] =
+    [TopicMapping::Software, TopicMapping::Hardware, TopicMapping::Gateway];
 
 impl Mapping {
     /// Reads a mapping file. `file` is its name for messages; it is not opened.
@@ -40,7 +49,53 @@ fn read_mapping(reading: &mut Reading, tree: &Tree) -> Mapping {
         let entries = reading.map(tree, "`processes`");
         mapping.processes = entries.iter().map(|entry| process(reading, entry)).collect();
     }
+    if let Some(tree) = fields.get("fabrics") {
+        mapping.fabrics = read_fabrics(reading, tree);
+    }
+    if let Some(tree) = fields.get("topics") {
+        let entries = reading.map(tree, "`topics`");
+        mapping.topics = entries.iter().filter_map(|entry| topic(reading, entry)).collect();
+    }
     mapping
+}
+
+/// The map `fabrics` of mapping and placement files.
+pub(crate) fn read_fabrics(reading: &mut Reading, tree: &Tree) -> Vec<MappedFabric> {
+    reading.source.set(&["fabrics"], tree.place);
+    let entries = reading.map(tree, "`fabrics`");
+    entries.iter().map(|entry| fabric(reading, entry)).collect()
+}
+
+fn fabric(reading: &mut Reading, entry: &Entry) -> MappedFabric {
+    let name = entry.key.clone();
+    reading.source.set(&["fabrics", &name], entry.key_place);
+    reading.check_name(&name, entry.key_place, "the fabric", token_fault);
+    let fields = reading.fields(&entry.value, &FABRIC);
+    let mut nodes = Vec::new();
+    if let Some(tree) = fields.get("nodes") {
+        for item in reading.list(tree, "`nodes`") {
+            let Some(node) = reading.text(item, "a node of a fabric") else { continue };
+            reading.source.set(&["fabrics", &name, &node], item.place);
+            nodes.push(node);
+        }
+        if nodes.is_empty() && matches!(tree.data, Data::List(_)) {
+            let message = format!("fabric `{name}` has no node");
+            reading.note(ViolationKind::MissingKey, tree.place, message, "add one or remove it");
+        }
+    }
+    MappedFabric { name, nodes }
+}
+
+fn topic(reading: &mut Reading, entry: &Entry) -> Option<MappedTopic> {
+    let name = entry.key.clone();
+    reading.source.set(&["topics", &name], entry.key_place);
+    reading.check_name(&name, entry.key_place, "the topic", topic_fault);
+    reading.topic = Some(name.clone());
+    let fields = reading.fields(&entry.value, &TOPIC);
+    let words = TOPIC_MAPPINGS.map(|mapping| (mapping.word(), mapping));
+    let mapping = fields.get("mapping").and_then(|tree| reading.choice(tree, "`mapping`", &words));
+    reading.topic = None;
+    Some(MappedTopic { name, mapping: mapping? })
 }
 
 fn process(reading: &mut Reading, entry: &Entry) -> MappedProcess {

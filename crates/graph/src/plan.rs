@@ -3,7 +3,7 @@
 //! Pure data that the launcher sends to package binaries as JSON. Nothing in it is optional to
 //! obey: an executor needs no other source.
 
-use crate::mapping::ExecutorMode;
+use crate::mapping::{ExecutorMode, TopicMapping};
 use crate::model::{Chain, Condition, Copies, Lockstep, Qos};
 use crate::value::ParameterValue;
 use crate::violation::Violation;
@@ -18,6 +18,8 @@ pub struct Plan {
     pub graph: String,
     /// One part per process, in the order of the mapping.
     pub processes: Vec<ProcessPlan>,
+    /// Fabrics with the nodes that are hardware there, in the order of the mapping.
+    pub fabrics: Vec<FabricPlan>,
     /// Every topic of the run, by name: who is on it and which way its messages go.
     pub topics: Vec<TopicPlan>,
     /// Connections that the launcher's own ports (playing, recording) wait for.
@@ -51,6 +53,16 @@ pub struct ProcessPlan {
     pub expected: Vec<ExpectedConnections>,
     /// Spans to be measured, the same list in every process.
     pub chains: Vec<Chain>,
+}
+
+/// The nodes that are hardware in one fabric. None of them is part of a [`ProcessPlan`].
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FabricPlan {
+    /// Name of the fabric in the mapping.
+    pub name: String,
+    /// Its nodes, in the order of the mapping.
+    pub nodes: Vec<String>,
 }
 
 /// What time means in a run.
@@ -215,11 +227,13 @@ pub struct TopicPlan {
     pub max_bytes: Option<u64>,
     /// Whether a copy is a reason to refuse the start.
     pub copies: Copies,
-    /// Publishers.
+    /// Where its messages live.
+    pub mapping: TopicMapping,
+    /// Publishers in processes.
     pub publishers: Vec<PortReference>,
-    /// Subscribers.
+    /// Subscribers in processes.
     pub subscribers: Vec<PortReference>,
-    /// Which way its messages go, all executors together.
+    /// Which way its messages go between processes, all executors together.
     pub route: Route,
 }
 

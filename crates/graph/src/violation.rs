@@ -81,8 +81,10 @@ pub enum ViolationKind {
     ChainUnreachable,
     /// A node that the mapping places nowhere.
     Unmapped,
-    /// A node that the mapping places twice.
+    /// A node that a mapping or placement places twice.
     MappedTwice,
+    /// A topic whose mapping its nodes or its contract do not allow.
+    TopicMapping,
     /// Packages in one process that no binary links together.
     NotLinkedTogether,
     /// A topic that both the input recording and a node publish.

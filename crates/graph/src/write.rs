@@ -109,6 +109,21 @@ impl Mapping {
                 out.line(6, &format!("- {}", flow(&fields)));
             }
         }
+        if !self.fabrics.is_empty() {
+            out.line(0, "fabrics:");
+        }
+        for fabric in &self.fabrics {
+            let nodes: Vec<String> = fabric.nodes.iter().map(|node| quoted(node)).collect();
+            let fields = [format!("nodes: [{}]", nodes.join(", "))];
+            out.line(2, &format!("{}: {}", quoted(&fabric.name), flow(&fields)));
+        }
+        if !self.topics.is_empty() {
+            out.line(0, "topics:");
+        }
+        for topic in &self.topics {
+            let fields = [format!("mapping: {}", topic.mapping.word())];
+            out.line(2, &format!("{}: {}", quoted(&topic.name), flow(&fields)));
+        }
         out.text
     }
 }

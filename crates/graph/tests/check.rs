@@ -393,15 +393,14 @@ fn a_graph_built_in_code_meets_the_same_rules() {
     graph.nodes[0].parameters.insert("gain".into(), ParameterValue::Double(f64::NAN));
     graph.nodes[2].outputs[0].topic = "relative".into();
     graph.topics[0].qos.depth = Some(0);
-    let mapping = Mapping { processes: vec![], source: Source::default() };
+    let mapping = Mapping::default();
     let violations =
         check(&graph, &mapping, &Interfaces::default(), &RunOptions::PLAIN).unwrap_err();
     only(&violations, ViolationKind::Duplicate);
     only(&violations, ViolationKind::InvalidName);
     assert_eq!(violations.iter().filter(|v| v.kind == ViolationKind::OutOfRange).count(), 2);
     let process = |name: &str| MappedProcess { name: name.into(), executors: vec![] };
-    let mapping =
-        Mapping { processes: vec![process("a"), process("a")], source: Source::default() };
+    let mapping = Mapping { processes: vec![process("a"), process("a")], ..Mapping::default() };
     let violations = check(&course(), &mapping, &interfaces(), &RunOptions::PLAIN).unwrap_err();
     assert!(only(&violations, ViolationKind::Duplicate).message.contains("process `a`"));
 }

@@ -58,6 +58,7 @@ pub(crate) fn run(
         arguments: graph_arguments,
     };
     let loaded = load(&arguments.files, &wishes)?;
+    refuse_hardware(&loaded.plan)?;
     for warning in &loaded.plan.warnings {
         eprintln!("warning: {warning}");
     }
@@ -72,6 +73,20 @@ pub(crate) fn run(
     let text = if arguments.json { json + "\n" } else { summary.text() };
     crate::output::print(&text)?;
     Ok(if summary.ok { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// This version runs nodes in processes only.
+fn refuse_hardware(plan: &Plan) -> Result<()> {
+    let Some(fabric) = plan.fabrics.iter().find(|fabric| !fabric.nodes.is_empty()) else {
+        return Ok(());
+    };
+    bail!(
+        "the mapping places nodes in fabric `{}` ({}), and this version of crossdock cannot run \
+         hardware nodes, hardware-mapped topics or gateways; it can `check` and draw them. Move \
+         the nodes to a process of the mapping to run them in software",
+        fabric.name,
+        fabric.nodes.join(", ")
+    )
 }
 
 /// Everything that is open during a run.

@@ -4,6 +4,7 @@
 //! Time grows with the number of nodes and ports, never with the number of their pairs. Must not
 //! know how anything is run.
 
+mod hardware;
 mod nodes;
 mod placement;
 mod planning;
@@ -13,7 +14,7 @@ mod triggers;
 
 use crate::interface::{BinaryInterface, Interfaces, NodeInterface};
 use crate::limits::VIOLATIONS_MAX;
-use crate::mapping::Mapping;
+use crate::mapping::{Mapping, TopicMapping};
 use crate::model::{Graph, GraphTopic, Qos};
 use crate::plan::{Pacing, Plan, Time};
 use crate::violation::{Violation, ViolationKind};
@@ -65,6 +66,9 @@ pub fn check(
         interfaces,
         options,
         declared: graph.topics.iter().map(|topic| (topic.name.as_str(), topic)).collect(),
+        topic_mappings: (mapping.topics.iter())
+            .map(|topic| (topic.name.as_str(), topic.mapping))
+            .collect(),
         violations: Vec::new(),
         warnings: Vec::new(),
     };
@@ -74,11 +78,13 @@ pub fn check(
         return Err(check.violations);
     }
     check.run_options();
-    let seats = check.place();
+    let hardware = check.hardware_nodes();
+    let seats = check.place(&hardware);
     let nodes = check.resolve(&seats);
     check.nodes(&nodes);
     let topics = check.collect_topics(&nodes);
     check.topics(&topics);
+    check.topic_mappings(&hardware, &topics);
     let order = check.order(&seats, &topics);
     check.chains(&topics);
     check.arguments(&nodes);
@@ -97,6 +103,8 @@ struct Check<'a> {
     options: &'a RunOptions,
     /// Topics with a declaration.
     declared: BTreeMap<&'a str, &'a GraphTopic>,
+    /// Topics that the mapping names; all others are software-mapped.
+    topic_mappings: BTreeMap<&'a str, TopicMapping>,
     violations: Vec<Violation>,
     warnings: Vec<Violation>,
 }

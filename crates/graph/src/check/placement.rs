@@ -1,5 +1,6 @@
-//! Which node runs where, and which binary a process is made of.
+//! Which node runs in which process, and which binary a process is made of.
 
+use super::hardware::Hardware;
 use super::{Check, Resolved, Seat};
 use crate::interface::BinaryInterface;
 use crate::names::{did_you_mean, listed};
@@ -7,8 +8,8 @@ use crate::violation::{Violation, ViolationKind};
 use std::collections::{BTreeMap, BTreeSet};
 
 impl<'a> Check<'a> {
-    /// The seat of every node, by its index in the graph.
-    pub(super) fn place(&mut self) -> Vec<Option<Seat>> {
+    /// The seat of every node, by its index in the graph; hardware nodes have none.
+    pub(super) fn place(&mut self, hardware: &Hardware<'a>) -> Vec<Option<Seat>> {
         let names = self.graph.nodes.iter().enumerate();
         let indexes: BTreeMap<&str, usize> =
             names.map(|(index, node)| (node.name.as_str(), index)).collect();
@@ -23,6 +24,9 @@ impl<'a> Check<'a> {
                     match indexes.get(name.as_str()) {
                         None if self.is_full() => {}
                         None => self.unknown_node(name, &path, indexes.keys().copied()),
+                        Some(_) if hardware.contains_key(name.as_str()) => {
+                            self.in_process_and_fabric(name, &path, hardware[name.as_str()]);
+                        }
                         Some(index) => match seats[*index] {
                             Some(first) => self.mapped_twice(name, &path, first),
                             None => seats[*index] = Some(seat),
@@ -31,7 +35,7 @@ impl<'a> Check<'a> {
                 }
             }
         }
-        self.unmapped(&seats);
+        self.unmapped(&seats, hardware);
         self.executor_names();
         seats
     }
@@ -54,10 +58,24 @@ impl<'a> Check<'a> {
         self.note(violation.for_node(name));
     }
 
-    fn unmapped(&mut self, seats: &[Option<Seat>]) {
-        for (node, _) in self.graph.nodes.iter().zip(seats).filter(|(_, seat)| seat.is_none()) {
+    fn in_process_and_fabric(&mut self, name: &str, path: &[&str], fabric: usize) {
+        let fabric = &self.mapping.fabrics[fabric].name;
+        let message = format!("the node is mapped twice, to a process and to fabric `{fabric}`");
+        let advice = "remove one of the two places";
+        let kind = ViolationKind::MappedTwice;
+        let violation = Violation::at(kind, &self.mapping.source, path, message, advice);
+        self.note(violation.for_node(name));
+    }
+
+    fn unmapped(&mut self, seats: &[Option<Seat>], hardware: &Hardware<'a>) {
+        let graph = self.graph;
+        let missing =
+            graph.nodes.iter().zip(seats).filter(|(node, seat)| {
+                seat.is_none() && !hardware.contains_key(node.name.as_str())
+            });
+        for (node, _) in missing {
             let message = "the mapping gives the node no place";
-            let advice = format!("add `{}` to an executor of the mapping", node.name);
+            let advice = format!("add `{}` to an executor or a fabric of the mapping", node.name);
             let kind = ViolationKind::Unmapped;
             let source = &self.mapping.source;
             let violation = Violation::at(kind, source, &["processes"], message, advice);

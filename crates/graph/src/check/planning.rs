@@ -4,7 +4,7 @@ use super::{Check, Port, Resolved, Seat, TopicPorts, Topics};
 use crate::interface::NodeInterface;
 use crate::model::{Copies, GraphNode};
 use crate::plan::{
-    ExecutorPlan, ExpectedConnections, InputPlan, NodePlan, OutputPlan, Pacing, Plan,
+    ExecutorPlan, ExpectedConnections, FabricPlan, InputPlan, NodePlan, OutputPlan, Pacing, Plan,
     PortReference, ProcessPlan, Route, Routes, Time, TimerPlan, TopicPlan,
 };
 use std::collections::{BTreeMap, BTreeSet};
@@ -74,6 +74,9 @@ impl<'a> Check<'a> {
         Plan {
             graph: self.graph.name.clone(),
             processes,
+            fabrics: (self.mapping.fabrics.iter())
+                .map(|it| FabricPlan { name: it.name.clone(), nodes: it.nodes.clone() })
+                .collect(),
             topics: topic_plans.collect(),
             launcher: launcher
                 .map(|(name, tally)| ExpectedConnections {
@@ -268,6 +271,7 @@ impl<'a> Check<'a> {
                 (false, true) => Route::Ring,
                 (true, true) => Route::Both,
             },
+            mapping: self.topic_mappings.get(name).copied().unwrap_or_default(),
             publishers,
             subscribers,
         }

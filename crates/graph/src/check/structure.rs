@@ -31,6 +31,13 @@ impl<'a> Check<'a> {
                 self.name(message_type, "the message type", &path, message_type_fault);
             }
         }
+        let names = self.mapping.fabrics.iter().map(|fabric| fabric.name.as_str());
+        self.unique(names, "fabric", |name| vec!["fabrics", name]);
+        let names = self.mapping.topics.iter().map(|topic| topic.name.as_str());
+        self.unique(names, "mapped topic", |name| vec!["topics", name]);
+        for fabric in &self.mapping.fabrics {
+            self.name(&fabric.name, "the fabric", &["fabrics", &fabric.name], token_fault);
+        }
         for process in &self.mapping.processes {
             self.name(&process.name, "the process", &["processes", &process.name], token_fault);
         }
@@ -125,7 +132,7 @@ impl<'a> Check<'a> {
                 let message = format!("{what} `{name}` is there twice");
                 let path = path(name);
                 let source = match what {
-                    "process" => &self.mapping.source,
+                    "process" | "fabric" | "mapped topic" => &self.mapping.source,
                     _ => &self.graph.source,
                 };
                 let kind = ViolationKind::Duplicate;

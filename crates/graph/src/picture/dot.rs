@@ -2,7 +2,7 @@
 //!
 //! Must not decide where anything is: Graphviz does that.
 
-use super::{Drawing, EdgeKind, VertexKind};
+use super::{Drawing, EdgeKind, GroupKind, Side, VertexKind};
 use std::fmt::Write as _;
 
 pub(super) fn write(drawing: &Drawing) -> String {
@@ -10,17 +10,18 @@ pub(super) fn write(drawing: &Drawing) -> String {
     // Writing to a String cannot fail, here and below.
     let _ = writeln!(out, "digraph {} {{", quoted(&drawing.title));
     out.push_str("  rankdir=TB;\n  node [fontname=\"sans-serif\", fontsize=11];\n");
-    for (process, name) in drawing.processes.iter().enumerate() {
-        let _ = writeln!(out, "  subgraph cluster_{process} {{");
-        let _ = writeln!(out, "    label={}; style=dashed;", quoted(name));
+    for (index, group) in drawing.groups.iter().enumerate() {
+        let _ = writeln!(out, "  subgraph cluster_{index} {{");
+        let color = if group.kind == GroupKind::Hardware { " color=\"#3f7d4e\";" } else { "" };
+        let _ = writeln!(out, "    label={}; style=dashed;{color}", quoted(&group.name));
         let members = (0..drawing.vertices.len())
-            .filter(|vertex| drawing.vertices[*vertex].process == Some(process));
+            .filter(|vertex| drawing.vertices[*vertex].group == Some(index));
         for vertex in members {
             let _ = writeln!(out, "    {}", statement(drawing, vertex));
         }
         out.push_str("  }\n");
     }
-    let free = (0..drawing.vertices.len()).filter(|v| drawing.vertices[*v].process.is_none());
+    let free = (0..drawing.vertices.len()).filter(|v| drawing.vertices[*v].group.is_none());
     for vertex in free {
         let _ = writeln!(out, "  {}", statement(drawing, vertex));
     }
@@ -46,9 +47,14 @@ fn statement(drawing: &Drawing, index: usize) -> String {
         VertexKind::Topic => "shape=ellipse",
         VertexKind::ExternalTopic => "shape=ellipse, style=dashed",
     };
+    let side = match vertex.side {
+        Side::Unmapped | Side::Software => "",
+        Side::Hardware => ", color=\"#3f7d4e\", penwidth=2",
+        Side::Gateway => ", color=\"#7a4fa3\", penwidth=2, peripheries=2",
+    };
     let lines = std::iter::once(&vertex.name).chain(&vertex.details);
     let label = lines.map(|line| escaped(line)).collect::<Vec<_>>().join("\\n");
-    format!("v{index} [{style}, label=\"{label}\"];")
+    format!("v{index} [{style}{side}, label=\"{label}\"];")
 }
 
 fn quoted(text: &str) -> String {

@@ -1,10 +1,12 @@
 //! Pictures of a graph and its mapping, as DOT text and as SVG.
 //!
-//! Nodes and topics are both vertices, so that a topic with many subscribers is drawn once. The
+//! Nodes and topics are both vertices, so that a topic with many subscribers is drawn once. Boxes go
+//! round processes and round hardware subgraphs. The
 //! layout is our own (layers, few crossings, straight long edges) and deterministic: the same graph
 //! gives the same picture, byte for byte. Works on graphs that a check would refuse, too.
 
 mod dot;
+mod groups;
 mod layers;
 mod order;
 mod place;
@@ -25,7 +27,8 @@ use std::collections::{BTreeMap, BTreeSet};
 pub struct Picture<'a> {
     /// Graph to draw.
     pub graph: &'a Graph,
-    /// Processes to draw around the nodes.
+    /// Processes and hardware subgraphs to draw around the nodes; where it has fabrics, topics are
+    /// marked by their mapping too.
     pub mapping: Option<&'a Mapping>,
     /// What the packages say about inputs.
     pub interfaces: Option<&'a Interfaces>,
@@ -56,8 +59,20 @@ struct Drawing {
     /// Nodes first, in graph order, then topics by first mention.
     vertices: Vec<Vertex>,
     edges: Vec<Edge>,
-    /// Names of processes.
-    processes: Vec<String>,
+    groups: Vec<Group>,
+}
+
+/// A dashed box.
+struct Group {
+    name: String,
+    kind: GroupKind,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum GroupKind {
+    Process,
+    /// Hardware nodes of one fabric that hardware-mapped topics and gateways join.
+    Hardware,
 }
 
 struct Vertex {
@@ -66,8 +81,19 @@ struct Vertex {
     name: String,
     /// Smaller lines below the name.
     details: Vec<String>,
-    /// Process that the vertex is drawn in.
-    process: Option<usize>,
+    /// Box that the vertex is drawn in.
+    group: Option<usize>,
+    side: Side,
+}
+
+/// Where a node runs or the messages of a topic live.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Side {
+    /// There is no mapping, or one without fabrics: nothing is to be told apart.
+    Unmapped,
+    Software,
+    Hardware,
+    Gateway,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -98,15 +124,16 @@ enum EdgeKind {
 impl Drawing {
     fn new(picture: &Picture<'_>) -> Self {
         let graph = picture.graph;
-        let (processes, seats) = seats(picture);
+        let seats = groups::seats(picture);
         let mut vertices: Vec<Vertex> = Vec::new();
         for node in &graph.nodes {
-            let seat = seats.get(node.name.as_str());
+            let seat = seats.of.get(node.name.as_str());
             vertices.push(Vertex {
                 kind: VertexKind::Node,
                 name: node.name.clone(),
                 details: details(node, seat.and_then(|seat| seat.executor.as_deref())),
-                process: seat.map(|seat| seat.process),
+                group: seat.map(|seat| seat.group),
+                side: Side::Unmapped,
             });
         }
         let names = graph.topic_names();
@@ -123,35 +150,17 @@ impl Drawing {
                 true => VertexKind::ExternalTopic,
                 false => VertexKind::Topic,
             };
+            let side = Side::Unmapped;
             let name = name.to_owned();
-            vertices.push(Vertex { kind, name, details: Vec::new(), process: None });
+            vertices.push(Vertex { kind, name, details: Vec::new(), group: None, side });
         }
         let edges = edges(picture, &index);
-        let mut drawing = Self { title: graph.name.clone(), vertices, edges, processes };
+        let title = graph.name.clone();
+        let mut drawing = Self { title, vertices, edges, groups: seats.groups };
         drawing.seat_topics();
+        drawing.add_hardware(picture.mapping);
         drawing.measure(graph, &index);
         drawing
-    }
-
-    /// A topic is drawn inside a process when all its ports are there and it is not external. The
-    /// box of a process with one node holds nothing else.
-    fn seat_topics(&mut self) {
-        let mut nodes = vec![0; self.processes.len()];
-        for process in self.vertices.iter().filter_map(|vertex| vertex.process) {
-            nodes[process] += 1;
-        }
-        let mut processes: Vec<BTreeSet<Option<usize>>> =
-            vec![BTreeSet::new(); self.vertices.len()];
-        for edge in &self.edges {
-            processes[edge.to].insert(self.vertices[edge.from].process);
-            processes[edge.from].insert(self.vertices[edge.to].process);
-        }
-        for (vertex, of_ports) in self.vertices.iter_mut().zip(processes) {
-            if vertex.kind == VertexKind::Topic && of_ports.len() == 1 {
-                let process = of_ports.into_iter().next().flatten();
-                vertex.process = process.filter(|process| nodes[*process] > 1);
-            }
-        }
     }
 
     /// Marks the edges on ways of triggers between the ends of measured chains.
@@ -186,31 +195,6 @@ fn reach(edges: &[Vec<usize>], start: usize) -> Vec<bool> {
         }
     }
     reached
-}
-
-/// Where a node is drawn.
-struct DrawnSeat {
-    process: usize,
-    /// Name of the executor when its process has several.
-    executor: Option<String>,
-}
-
-fn seats<'a>(picture: &Picture<'a>) -> (Vec<String>, BTreeMap<&'a str, DrawnSeat>) {
-    let mut seats = BTreeMap::new();
-    let Some(mapping) = picture.mapping else { return (Vec::new(), seats) };
-    for (process, mapped) in mapping.processes.iter().enumerate() {
-        for (index, executor) in mapped.executors.iter().enumerate() {
-            for node in &executor.nodes {
-                let name = match executor.name.as_str() {
-                    "" => format!("{}.{index}", mapped.name),
-                    name => name.to_owned(),
-                };
-                let executor = (mapped.executors.len() > 1).then_some(name);
-                seats.entry(node.as_str()).or_insert(DrawnSeat { process, executor });
-            }
-        }
-    }
-    (mapping.processes.iter().map(|process| process.name.clone()).collect(), seats)
 }
 
 fn details(node: &GraphNode, executor: Option<&str>) -> Vec<String> {

@@ -17,7 +17,7 @@ const PASSAGE_GAP: f64 = 12.0;
 const BOX_PAD: f64 = 12.0;
 const BOX_HEAD: f64 = 18.0;
 const BOX_FOOT: f64 = 18.0;
-/// Base line of a process name below the top of its box.
+/// Base line of a group name below the top of its box.
 const NAME_BASE: f64 = 14.0;
 const LANE_GAP: f64 = 20.0;
 const MARGIN: f64 = 20.0;
@@ -44,10 +44,10 @@ impl Area {
     }
 }
 
-/// The dashed box of a process.
+/// The dashed box of a group.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct ProcessBox {
-    pub(super) process: usize,
+pub(super) struct GroupBox {
+    pub(super) group: usize,
     pub(super) area: Area,
     /// Left end and base line of the name, in the box's head or foot.
     pub(super) name: (f64, f64),
@@ -61,8 +61,8 @@ pub(super) struct Layout {
     pub(super) ways: Vec<Vec<(f64, f64)>>,
     /// Whether an edge points up.
     pub(super) up: Vec<bool>,
-    /// Box of each process that has something in it.
-    pub(super) boxes: Vec<ProcessBox>,
+    /// Box of each group that has something in it.
+    pub(super) boxes: Vec<GroupBox>,
     pub(super) width: f64,
     pub(super) height: f64,
 }
@@ -126,25 +126,25 @@ impl Layout {
 
 /// Processes with a single node: their topics are outside.
 fn alone(drawing: &Drawing) -> Vec<bool> {
-    let mut members = vec![0; drawing.processes.len()];
-    for process in drawing.vertices.iter().filter_map(|vertex| vertex.process) {
-        members[process] += 1;
+    let mut members = vec![0; drawing.groups.len()];
+    for group in drawing.vertices.iter().filter_map(|vertex| vertex.group) {
+        members[group] += 1;
     }
     members.into_iter().map(|members| members == 1).collect()
 }
 
-/// The lane of each vertex: odd for processes with a box of their own, even for what is between.
+/// The lane of each vertex: odd for groups with a box of their own, even for what is between.
 fn lanes(drawing: &Drawing, layers: &Layers, alone: &[bool]) -> Vec<usize> {
-    let mut lane_of_process = vec![None; drawing.processes.len()];
+    let mut lane_of_group = vec![None; drawing.groups.len()];
     let mut next = 1;
-    for (process, lane) in lane_of_process.iter_mut().enumerate() {
-        let used = drawing.vertices.iter().any(|vertex| vertex.process == Some(process));
-        if used && !alone[process] {
+    for (group, lane) in lane_of_group.iter_mut().enumerate() {
+        let used = drawing.vertices.iter().any(|vertex| vertex.group == Some(group));
+        if used && !alone[group] {
             *lane = Some(next);
             next += 2;
         }
     }
-    let in_box = |vertex: usize| drawing.vertices[vertex].process.and_then(|p| lane_of_process[p]);
+    let in_box = |vertex: usize| drawing.vertices[vertex].group.and_then(|p| lane_of_group[p]);
     let count = drawing.vertices.len();
     let mut first = vec![usize::MAX; next + 1];
     for vertex in 0..count {
@@ -192,9 +192,9 @@ fn size(drawing: &Drawing, vertex: usize, alone: &[bool]) -> (f64, f64) {
     let details = drawn.details.iter().map(|line| text_width(&shown(line), DETAIL_SIZE));
     let width = details.fold(name * 1.08, f64::max) + 2.0 * NODE_PAD;
     let height = 30.0 + LINE_HEIGHT * drawn.details.len() as f64;
-    match drawn.process {
-        Some(process) if alone[process] => {
-            let head = text_width(&shown(&drawing.processes[process]), DETAIL_SIZE) + 16.0;
+    match drawn.group {
+        Some(group) if alone[group] => {
+            let head = text_width(&shown(&drawing.groups[group].name), DETAIL_SIZE) + 16.0;
             (width.max(head) + 2.0 * BOX_PAD, height + 2.0 * BOX_PAD + 4.0)
         }
         _ => (width, height),
@@ -253,13 +253,13 @@ impl Placing<'_> {
         }
     }
 
-    /// Room for the name of the process in a lane.
+    /// Room for the name of the group in a lane.
     fn head_width(&self, lane: usize) -> f64 {
-        let process = self.order.slots.iter().find_map(|slot| {
+        let group = self.order.slots.iter().find_map(|slot| {
             let vertex = slot.vertex.filter(|_| slot.lane == lane && lane % 2 == 1)?;
-            self.drawing.vertices[vertex].process
+            self.drawing.vertices[vertex].group
         });
-        process.map_or(0.0, |p| text_width(&shown(&self.drawing.processes[p]), DETAIL_SIZE) + 16.0)
+        group.map_or(0.0, |p| text_width(&shown(&self.drawing.groups[p].name), DETAIL_SIZE) + 16.0)
     }
 
     /// First positions: every run packed, in the middle of its lane.
@@ -409,17 +409,17 @@ impl Placing<'_> {
         }
     }
 
-    /// Boxes of processes around their members; members alone in a process shrink to make room.
-    fn boxes(&self, cells: &[Area]) -> (Vec<Area>, Vec<ProcessBox>) {
+    /// Boxes of groups around their members; members alone in a group shrink to make room.
+    fn boxes(&self, cells: &[Area]) -> (Vec<Area>, Vec<GroupBox>) {
         let mut vertices = cells.to_vec();
         let mut boxes = Vec::new();
-        for process in 0..self.drawing.processes.len() {
-            let of_process = |v: &usize| self.drawing.vertices[*v].process == Some(process);
-            let members: Vec<usize> = (0..cells.len()).filter(of_process).collect();
-            if let ([only], true) = (members.as_slice(), self.alone[process]) {
+        for group in 0..self.drawing.groups.len() {
+            let of_group = |v: &usize| self.drawing.vertices[*v].group == Some(group);
+            let members: Vec<usize> = (0..cells.len()).filter(of_group).collect();
+            if let ([only], true) = (members.as_slice(), self.alone[group]) {
                 let cell = cells[*only];
-                boxes.push(ProcessBox {
-                    process,
+                boxes.push(GroupBox {
+                    group,
                     area: cell,
                     name: (cell.x + 10.0, cell.y + NAME_BASE),
                 });
@@ -440,24 +440,24 @@ impl Placing<'_> {
             }
             let (x, y) = (least(|a| a.x) - BOX_PAD, least(|a| a.y) - BOX_PAD - BOX_HEAD);
             let (right, bottom) = (most(|a| a.x + a.width), most(|a| a.y + a.height));
-            let head = text_width(&shown(&self.drawing.processes[process]), DETAIL_SIZE) + 16.0;
+            let head = text_width(&shown(&self.drawing.groups[group].name), DETAIL_SIZE) + 16.0;
             let width = (right + BOX_PAD - x).max(head);
             let area = Area { x, y, width, height: bottom + BOX_FOOT - y };
-            boxes.push(ProcessBox { process, area, name: (x + 10.0, y + NAME_BASE) });
+            boxes.push(GroupBox { group, area, name: (x + 10.0, y + NAME_BASE) });
         }
         (vertices, boxes)
     }
 
-    /// Moves the name of a process to where the fewest edges pass: along the head of its box, else
+    /// Moves the name of a group to where the fewest edges pass: along the head of its box, else
     /// along the foot.
-    fn place_name(&self, drawn: &mut ProcessBox, ways: &[Vec<(f64, f64)>]) {
+    fn place_name(&self, drawn: &mut GroupBox, ways: &[Vec<(f64, f64)>]) {
         /// Edges that are looked at; beyond that there is no free place anyway.
         const EDGES_MAX: usize = 2_000;
         const STEP: f64 = 8.0;
-        if self.alone[drawn.process] {
+        if self.alone[drawn.group] {
             return;
         }
-        let name = text_width(&shown(&self.drawing.processes[drawn.process]), DETAIL_SIZE);
+        let name = text_width(&shown(&self.drawing.groups[drawn.group].name), DETAIL_SIZE);
         let Area { x, y, width, height } = drawn.area;
         let foot = y + height - BOX_FOOT;
         let steps = ((width - name - 20.0).max(0.0) / STEP) as usize;

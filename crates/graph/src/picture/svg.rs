@@ -3,7 +3,7 @@
 //! Must not decide where anything is.
 
 use super::place::{Area, DETAIL_SIZE, Layout, NAME_SIZE, text_width};
-use super::{Drawing, Edge, EdgeKind, VertexKind, shown};
+use super::{Drawing, Edge, EdgeKind, GroupKind, Side, Vertex, VertexKind, shown};
 use std::fmt::Write as _;
 
 const STYLE: &str = "\
@@ -21,6 +21,13 @@ stroke-width:4px}\
 .read{stroke:#8a97a5;stroke-dasharray:5 4}\
 .measured{stroke:#c2410c;stroke-width:1.9}";
 
+/// Style of what only pictures with fabrics have.
+const HARDWARE_STYLE: &str = "\
+.hardware{fill:#e3f4e6;stroke:#3f7d4e}\
+.hardware.pill,.hardware.external{stroke-width:2}\
+.gateway{fill:#f1e8fb;stroke:#7a4fa3;stroke-width:2.4}\
+.fabric{fill:#f2faf3;stroke:#3f7d4e;stroke-width:1.4;stroke-dasharray:7 5}";
+
 /// Space below the graph for the key.
 const KEY_HEIGHT: f64 = 34.0;
 
@@ -34,8 +41,9 @@ pub(super) fn write(drawing: &Drawing, layout: &Layout) -> String {
         out,
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" \
          width=\"{width}\" height=\"{height}\" role=\"img\">\n<title>{}</title>\n\
-         <style>{STYLE}</style>\n",
-        escaped(&drawing.title)
+         <style>{STYLE}{}</style>\n",
+        escaped(&drawing.title),
+        if has(drawing, GroupKind::Hardware) { HARDWARE_STYLE } else { "" }
     );
     for (id, color) in [("a", "#51606f"), ("r", "#8a97a5"), ("m", "#c2410c")] {
         let _ = writeln!(
@@ -47,8 +55,12 @@ pub(super) fn write(drawing: &Drawing, layout: &Layout) -> String {
     }
     let _ = writeln!(out, "<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>");
     for drawn in &layout.boxes {
-        let _ = writeln!(out, "<g><title>{}</title>", escaped(&drawing.processes[drawn.process]));
-        rectangle(&mut out, &drawn.area, "box", 10.0);
+        let _ = writeln!(out, "<g><title>{}</title>", escaped(&drawing.groups[drawn.group].name));
+        let class = match drawing.groups[drawn.group].kind {
+            GroupKind::Process => "box",
+            GroupKind::Hardware => "fabric",
+        };
+        rectangle(&mut out, &drawn.area, class, 10.0);
         out.push_str("</g>\n");
     }
     // Measured edges last, so that they lie on top.
@@ -60,7 +72,7 @@ pub(super) fn write(drawing: &Drawing, layout: &Layout) -> String {
         }
     }
     for drawn in &layout.boxes {
-        let name = shown(&drawing.processes[drawn.process]);
+        let name = shown(&drawing.groups[drawn.group].name);
         let (x, y) = drawn.name;
         text(&mut out, "process", x, y, "start", &name);
     }
@@ -80,8 +92,9 @@ fn vertex(out: &mut String, drawing: &Drawing, index: usize, area: &Area) {
         VertexKind::ExternalTopic => ("external", area.height / 2.0),
     };
     let outside = if vertex.kind == VertexKind::ExternalTopic { " (external)" } else { "" };
-    let _ = writeln!(out, "<g><title>{}{outside}</title>", escaped(&vertex.name));
-    rectangle(out, area, class, radius);
+    let (mark, told) = side(vertex);
+    let _ = writeln!(out, "<g><title>{}{outside}{told}</title>", escaped(&vertex.name));
+    rectangle(out, area, &format!("{class}{mark}"), radius);
     let center = area.center();
     if vertex.kind == VertexKind::Node {
         text(out, "name", center, area.y + 19.0, "middle", &shown(&vertex.name));
@@ -94,6 +107,18 @@ fn vertex(out: &mut String, drawing: &Drawing, index: usize, area: &Area) {
         text(out, "topic", center, area.y + 17.0, "middle", &shown(&vertex.name));
     }
     out.push_str("</g>\n");
+}
+
+/// How the side of a vertex is marked, and how its tooltip says it.
+fn side(vertex: &Vertex) -> (&'static str, &'static str) {
+    match (vertex.side, vertex.kind) {
+        (Side::Unmapped, _) => ("", ""),
+        (Side::Software, VertexKind::Node) => ("", " (software)"),
+        (Side::Software, _) => ("", " (software-mapped)"),
+        (Side::Hardware, VertexKind::Node) => (" hardware", " (hardware)"),
+        (Side::Hardware, _) => (" hardware", " (hardware-mapped)"),
+        (Side::Gateway, _) => (" gateway", " (gateway)"),
+    }
 }
 
 fn rectangle(out: &mut String, area: &Area, class: &str, radius: f64) {
@@ -167,14 +192,31 @@ pub(super) fn key_width(drawing: &Drawing) -> f64 {
     key(drawing).width
 }
 
+fn has(drawing: &Drawing, kind: GroupKind) -> bool {
+    drawing.groups.iter().any(|group| group.kind == kind)
+}
+
 fn key(drawing: &Drawing) -> Key {
     let any = |kind: VertexKind| drawing.vertices.iter().any(|vertex| vertex.kind == kind);
+    let on = |is_node: bool, side: Side| {
+        let of_kind = |vertex: &&Vertex| (vertex.kind == VertexKind::Node) == is_node;
+        drawing.vertices.iter().filter(of_kind).any(|vertex| vertex.side == side)
+    };
     let edges = |kind: EdgeKind| drawing.edges.iter().any(|edge| edge.kind == kind);
+    // With fabrics the plain signs mean software.
+    let mapped = has(drawing, GroupKind::Hardware);
+    let plain = |is_node| !mapped || on(is_node, Side::Software);
+    let node = if mapped { "software node" } else { "node" };
+    let topic = if mapped { "software-mapped topic" } else { "topic" };
     let all = [
-        (any(VertexKind::Node), "node", "node"),
-        (any(VertexKind::Topic), "pill", "topic"),
+        (any(VertexKind::Node) && plain(true), "node", node),
+        (on(true, Side::Hardware), "node hardware", "hardware node"),
+        (any(VertexKind::Topic) && plain(false), "pill", topic),
+        (on(false, Side::Hardware), "pill hardware", "hardware-mapped topic"),
+        (on(false, Side::Gateway), "pill gateway", "gateway"),
         (any(VertexKind::ExternalTopic), "external", "external topic"),
-        (!drawing.processes.is_empty(), "box", "process"),
+        (has(drawing, GroupKind::Process), "box", "process"),
+        (mapped, "fabric", "hardware subgraph"),
         (edges(EdgeKind::Trigger), "edge", "triggers"),
         (edges(EdgeKind::Read), "edge read", "is read when the node runs"),
         (drawing.edges.iter().any(|edge| edge.measured), "edge measured", "measured chain"),
@@ -208,7 +250,12 @@ impl Key {
                 );
             } else {
                 let area = Area { x, y: middle - 7.0, width: 28.0, height: 14.0 };
-                rectangle(&mut out, &area, class, if *class == "node" { 4.0 } else { 7.0 });
+                rectangle(
+                    &mut out,
+                    &area,
+                    class,
+                    if class.starts_with("node") { 4.0 } else { 7.0 },
+                );
             }
             text(&mut out, "detail", x + 34.0, middle + NAME_SIZE * 0.28, "start", label);
             x += text_width(label, DETAIL_SIZE) + KEY_SIGN;

@@ -3,8 +3,8 @@
 use super::place::{Area, Layout, text_width};
 use super::{Drawing, Picture, svg};
 use crate::{
-    Graph, GraphInput, GraphNode, GraphOutput, GraphTopic, MappedExecutor, MappedProcess, Mapping,
-    Source,
+    Graph, GraphInput, GraphNode, GraphOutput, GraphTopic, MappedExecutor, MappedFabric,
+    MappedProcess, MappedTopic, Mapping, Source, TopicMapping,
 };
 use proptest::prelude::*;
 
@@ -52,7 +52,7 @@ fn assert_tidy(graph: &Graph, mapping: Option<&Mapping>) {
         }
         for (index, area) in layout.vertices.iter().enumerate() {
             let vertex = &drawing.vertices[index];
-            if vertex.process == Some(drawn.process) {
+            if vertex.group == Some(drawn.group) {
                 assert!(inside(&drawn.area, area), "{} leaves its process", vertex.name);
             } else {
                 assert!(!overlap(&drawn.area, area), "{} lies on a process", vertex.name);
@@ -144,9 +144,10 @@ fn any_graph() -> impl Strategy<Value = (Graph, Mapping)> {
     let node = (
         proptest::collection::vec((0..8_usize, any::<bool>()), 0..4),
         proptest::collection::vec(0..8_usize, 0..3),
-        0..4_usize,
+        0..7_usize,
     );
-    proptest::collection::vec(node, 1..14).prop_map(|described| {
+    let mappings = proptest::collection::vec(0..3_usize, 8);
+    (proptest::collection::vec(node, 1..14), mappings).prop_map(|(described, mappings)| {
         let mut graph = Graph { name: "g".into(), ..Graph::default() };
         let topic = |number: usize| format!("/topic_{number}");
         let external = GraphTopic { name: topic(0), external: true, ..GraphTopic::default() };
@@ -161,11 +162,24 @@ fn any_graph() -> impl Strategy<Value = (Graph, Mapping)> {
             name: format!("p{number}"),
             executors: vec![executor()],
         };
-        let mut mapping =
-            Mapping { processes: (0..4).map(process).collect(), source: Source::default() };
+        let fabric = |number: usize| MappedFabric { name: format!("f{number}"), nodes: vec![] };
+        let any_mapping = [TopicMapping::Software, TopicMapping::Hardware, TopicMapping::Gateway];
+        let mapped = |(number, mapping): (usize, usize)| MappedTopic {
+            name: topic(number),
+            mapping: any_mapping[mapping],
+        };
+        let mut mapping = Mapping {
+            processes: (0..4).map(process).collect(),
+            fabrics: (0..3).map(fabric).collect(),
+            topics: mappings.into_iter().enumerate().map(mapped).collect(),
+            source: Source::default(),
+        };
         for (index, (inputs, outputs, process)) in described.into_iter().enumerate() {
             let name = format!("node_{index}");
-            mapping.processes[process].executors[0].nodes.push(name.clone());
+            match mapping.processes.get_mut(process) {
+                Some(process) => process.executors[0].nodes.push(name.clone()),
+                None => mapping.fabrics[process - 4].nodes.push(name.clone()),
+            }
             let input = |(at, (number, trigger)): (usize, (usize, bool))| GraphInput {
                 port: format!("i{at}"),
                 topic: topic(number),
@@ -195,6 +209,8 @@ proptest! {
     fn nothing_overlaps_in_any_graph((graph, mapping) in any_graph()) {
         assert_tidy(&graph, None);
         assert_tidy(&graph, Some(&mapping));
+        assert_tidy(&graph, Some(&Mapping { processes: vec![], ..mapping.clone() }));
+        assert_tidy(&graph, Some(&Mapping { fabrics: vec![], ..mapping }));
         assert_tidy(&graph, Some(&Mapping::one_process_per_node(&graph)));
     }
 }

@@ -112,3 +112,30 @@ pub(crate) fn only(violations: &[Violation], kind: ViolationKind) -> Violation {
     let violation = found.next();
     violation.unwrap_or_else(|| panic!("no {kind:?} in:\n{}", shown.join("\n"))).clone()
 }
+
+/// A package for every package of the graph that describes each node exactly as the graph uses it;
+/// every topic without a type has that of an image.
+pub(crate) fn described(graph: &Graph) -> Interfaces {
+    let type_of = |topic: &str| {
+        let declared = graph.topic(topic).and_then(|topic| topic.message_type.clone());
+        declared.unwrap_or_else(|| IMAGE.to_owned())
+    };
+    let mut packages: Vec<PackageInterface> = Vec::new();
+    for node in &graph.nodes {
+        let inputs = node.inputs.iter();
+        let inputs =
+            inputs.map(|it| input(&it.port, &type_of(&it.topic), it.trigger != Some(false)));
+        let outputs = node.outputs.iter().map(|it| output(&it.port, &type_of(&it.topic)));
+        let described = node_type(&node.node_type, inputs.collect(), outputs.collect(), vec![]);
+        match packages.iter_mut().find(|package| package.name == node.package) {
+            Some(package) => package.nodes.push(described),
+            None => packages
+                .push(PackageInterface { name: node.package.clone(), nodes: vec![described] }),
+        }
+    }
+    let binary = |package: PackageInterface| BinaryInterface {
+        binary: format!("crossdock-{}", package.name),
+        packages: vec![package],
+    };
+    Interfaces { binaries: packages.into_iter().map(binary).collect() }
+}
