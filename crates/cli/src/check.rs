@@ -22,12 +22,12 @@ pub(crate) fn check(arguments: &CheckArguments) -> Result<ExitCode> {
         .map(|executor| executor.nodes.len())
         .sum();
     let hardware: usize = plan.fabrics.iter().map(|fabric| fabric.nodes.len()).sum();
-    let in_fabrics = match plan.fabrics.len() {
+    let in_hardware = match hardware {
         0 => String::new(),
-        fabrics => format!(", {hardware} in {fabrics} fabrics"),
+        hardware => format!(", {hardware} in hardware"),
     };
     output::print(&format!(
-        "{}: {nodes} nodes in {} processes{in_fabrics}, {} topics; no violation found\n",
+        "{}: {nodes} nodes in {} processes{in_hardware}, {} topics; no violation found\n",
         plan.graph,
         plan.processes.len(),
         plan.topics.len()

@@ -136,11 +136,10 @@ fn notes(mapped: &CommunicationMapping) -> Vec<String> {
         let TopicChoice { topic, as_software, .. } = choice;
         if let (true, Some(as_gateway)) = (choice.open, choice.as_gateway) {
             notes.push(format!(
-                "{topic}: the rule leaves the choice open, no fabric has more than one subscriber; \
-                 software-mapped it has {} crossings, with a gateway {}; mapped to {} (--prefer)",
+                "{topic}: the rule leaves the choice open, as no fabric has more than one \
+                 subscriber; crossings if software-mapped: {}, with a gateway: {}; --prefer decides",
                 as_software.total(),
                 as_gateway.total(),
-                choice.mapping.word()
             ));
         }
         let is_unread = choice.subscribers == Sides::default();

@@ -2,6 +2,7 @@
 
 use crate::mapping::Mapping;
 use crate::model::Graph;
+use crate::placement::Placement;
 use crate::scalar::Scalar;
 use crate::yaml::{self, Data, Tree};
 use jsonschema::Validator;
@@ -9,6 +10,8 @@ use serde_json::Value;
 
 const GRAPH_SCHEMA: &str = include_str!("../../../docs/formats/graph.schema.json");
 const MAPPING_SCHEMA: &str = include_str!("../../../docs/formats/mapping.schema.json");
+const PLACEMENT_SCHEMA: &str = include_str!("../../../docs/formats/placement.schema.json");
+const PLACEMENT_GUIDE: &str = include_str!("../../../docs/formats/placement.md");
 const GUIDE: &str = include_str!("../../../docs/formats/graph-and-mapping.md");
 const COURSE: &str = include_str!("../tests/data/course.graph.yaml");
 
@@ -50,14 +53,23 @@ fn with(from: &str, to: &str) -> String {
 
 #[test]
 fn the_guides_examples_are_valid_by_schema_and_reader() {
-    let blocks: Vec<&str> = GUIDE.split("```yaml\n").skip(1).collect();
-    let blocks: Vec<&str> = blocks.iter().map(|block| block.split("```").next().unwrap()).collect();
-    assert_eq!(blocks.len(), 3);
+    let blocks = |guide: &'static str| -> Vec<&str> {
+        let blocks = guide.split("```yaml\n").skip(1);
+        blocks.map(|block| block.split("```").next().unwrap()).collect()
+    };
+    let placement = blocks(PLACEMENT_GUIDE);
+    assert_eq!(placement.len(), 1);
+    Placement::from_yaml("guide", placement[0].as_bytes()).unwrap();
+    assert!(validator(PLACEMENT_SCHEMA).is_valid(&json(placement[0]).unwrap()));
+    let blocks = blocks(GUIDE);
+    assert_eq!(blocks.len(), 4);
     Graph::from_yaml("guide", blocks[0].as_bytes()).unwrap();
     assert!(validator(GRAPH_SCHEMA).is_valid(&json(blocks[0]).unwrap()));
-    Mapping::from_yaml("guide", blocks[1].as_bytes()).unwrap();
-    assert!(validator(MAPPING_SCHEMA).is_valid(&json(blocks[1]).unwrap()));
-    crate::ParameterOverrides::from_yaml("guide", blocks[2].as_bytes()).unwrap();
+    for mapping in &blocks[1..3] {
+        Mapping::from_yaml("guide", mapping.as_bytes()).unwrap();
+        assert!(validator(MAPPING_SCHEMA).is_valid(&json(mapping).unwrap()));
+    }
+    crate::ParameterOverrides::from_yaml("guide", blocks[3].as_bytes()).unwrap();
 }
 
 fn good_graphs() -> Vec<String> {
@@ -147,12 +159,31 @@ fn schema_and_reader_accept_the_same_graph_files() {
 fn schema_and_reader_accept_the_same_mapping_files() {
     let validator = validator(MAPPING_SCHEMA);
     let file = |process: &str| format!("crossdock: 1\nprocesses: {{ {process} }}\n");
+    let with = |more: &str| format!("crossdock: 1\nprocesses: {{}}\n{more}\n");
     let good = [
         file("a: { executors: [ { mode: chain, nodes: [x, y] } ] }"),
         file("a: { executors: [ { name: e, mode: event, nodes: [x], spin_us: 1000000 } ] }"),
         file(""),
+        with("fabrics: { board: { nodes: [x, y] }, b2: { nodes: [z] } }"),
+        with("fabrics: {}\ntopics: {}"),
+        with("topics: { /a: { mapping: software }, /a/b: { mapping: hardware } }"),
+        with("topics: { /a: { mapping: gateway } }"),
     ];
     let bad = [
+        with("fabrics: { board: { nodes: [] } }"),
+        with("fabrics: { board: { nodes: [1] } }"),
+        with("fabrics: { board: { nodes: x } }"),
+        with("fabrics: { board: [x] }"),
+        with("fabrics: { board: {} }"),
+        with("fabrics: { board: { nodes: [x], clock: 1 } }"),
+        with("fabrics: { 2nd: { nodes: [x] } }"),
+        with("fabrics: [board]"),
+        with("topics: { /a: gateway }"),
+        with("topics: { /a: {} }"),
+        with("topics: { /a: { mapping: gate } }"),
+        with("topics: { /a: { mapping: gateway, fabric: board } }"),
+        with("topics: { a: { mapping: gateway } }"),
+        with("topics: [/a]"),
         file("a: {}"),
         file("a: { executors: [] }"),
         file("a: { executors: [ { mode: chain } ] }"),
@@ -175,6 +206,33 @@ fn schema_and_reader_accept_the_same_mapping_files() {
     }
     for text in bad {
         assert!(Mapping::from_yaml("m", text.as_bytes()).is_err(), "the reader accepts {text}");
+        assert!(!validator.is_valid(&json(&text).unwrap()), "the schema accepts {text}");
+    }
+}
+
+#[test]
+fn schema_and_reader_accept_the_same_placement_files() {
+    let validator = validator(PLACEMENT_SCHEMA);
+    let file = |fabrics: &str| format!("crossdock: 1\nfabrics: {fabrics}\n");
+    let good = [file("{}"), file("{ board: { nodes: [x, y] }, b2: { nodes: [z] } }")];
+    let bad = [
+        file("[x]"),
+        file("{ board: { nodes: [] } }"),
+        file("{ board: { nodes: [true] } }"),
+        file("{ board: { node: [x] } }"),
+        file("{ a__b: { nodes: [x] } }"),
+        file("{}\nsoftware: [x]"),
+        "crossdock: 2\nfabrics: {}\n".to_owned(),
+        "fabrics: {}\n".to_owned(),
+        "crossdock: 1\n".to_owned(),
+    ];
+    for text in good {
+        let read = Placement::from_yaml("p", text.as_bytes());
+        assert!(read.is_ok(), "{:#?}", read.err());
+        assert!(validator.is_valid(&json(&text).unwrap()), "{text}");
+    }
+    for text in bad {
+        assert!(Placement::from_yaml("p", text.as_bytes()).is_err(), "the reader accepts {text}");
         assert!(!validator.is_valid(&json(&text).unwrap()), "the schema accepts {text}");
     }
 }

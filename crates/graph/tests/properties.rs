@@ -7,13 +7,21 @@ mod support;
 use crossdock_graph::{
     Argument, Chain, Condition, Copies, Durability, Graph, GraphInput, GraphNode, GraphOutput,
     GraphTimer, GraphTopic, Interfaces, Lockstep, Mapping, ParameterValue, Period, Picture,
-    QosRequest, Reliability, RunOptions, Same, Source, check,
+    Placement, QosRequest, Reliability, RunOptions, Same, Source, check,
 };
 use proptest::collection::{btree_map, vec};
 use proptest::option;
 use proptest::prelude::*;
 use serde_json::json;
 use support::*;
+
+const HARDWARE: &str = "crossdock: 1
+processes: { p: { executors: [ { mode: chain, nodes: [a] } ] } }
+fabrics: { board: { nodes: [b, c] } }
+topics: { /x: { mapping: gateway }, /y: { mapping: hardware } }
+";
+const PLACED: &str =
+    "crossdock: 1\nfabrics: { board: { nodes: [b, c] }, second: { nodes: [d] } }\n";
 
 fn token() -> impl Strategy<Value = String> {
     "[a-z][a-z0-9]{0,6}(_[a-z0-9]{1,3}){0,2}"
@@ -191,6 +199,8 @@ proptest! {
     ) {
         let bytes = damage(COURSE, &edits);
         let _ = Mapping::from_yaml("m", &bytes);
+        let _ = Mapping::from_yaml("m", &damage(HARDWARE, &edits));
+        let _ = Placement::from_yaml("p", &damage(PLACED, &edits));
         match Graph::from_yaml("g", &bytes) {
             Ok(graph) => {
                 let mapping = Mapping::one_chain_per_package(&graph);
@@ -204,6 +214,8 @@ proptest! {
     fn any_bytes_are_read_or_refused(bytes in vec(any::<u8>(), 0..300)) {
         let _ = Graph::from_yaml("g", &bytes);
         let _ = Graph::import_json("g", &bytes);
+        let _ = Placement::from_yaml("p", &bytes);
+        let _ = Placement::from_json("p", &bytes);
     }
 
     #[test]

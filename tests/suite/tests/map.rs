@@ -74,7 +74,7 @@ fn a_node_of_the_driving_graph_is_placed_in_hardware_checked_and_not_run() {
     let output = run.output(&["check", HIGHWAY, "--mapping", &mapping]);
     let told = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    assert!(told.contains("3 in 1 fabrics") && told.contains("no violation found"), "{told}");
+    assert!(told.contains(", 3 in hardware") && told.contains("no violation found"), "{told}");
     let plan = run.json(&["check", HIGHWAY, "--mapping", &mapping, "--json"]);
     let nodes = json!(["compensation", "blur", "planner"]);
     assert_eq!(plan["fabrics"], json!([{ "name": "board", "nodes": nodes }]));
