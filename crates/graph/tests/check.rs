@@ -44,9 +44,9 @@ fn the_course_is_planned_as_one_chain_in_trigger_order() {
         "blur",
         "lane_planner",
         "polyfit",
-        "features",
         "red_light",
         "green_light",
+        "features",
         "control",
     ];
     assert_eq!(names, wanted);
@@ -427,14 +427,41 @@ fn nodes_run_in_the_order_of_the_mapping_where_triggers_allow() {
         "simulator",
         "compensation",
         "features",
+        "green_light",
+        "red_light",
         "blur",
         "lane_planner",
         "polyfit",
-        "green_light",
-        "red_light",
         "control",
     ];
     assert_eq!(names, wanted);
+}
+
+/// The order of the nodes of this graph, as one chain.
+fn order_of(text: &str) -> Vec<String> {
+    let plan = check_text(text).unwrap();
+    plan.processes[0].executors[0].nodes.iter().map(|node| node.name.clone()).collect()
+}
+
+#[test]
+fn nodes_that_read_each_other_come_before_one_that_stands_last_in_the_file() {
+    let features = "  features:
+    package: autorace
+    type: features
+    inputs: { image: /camera/image_compensated }
+    outputs: { points: /features }
+";
+    let moved = course_with(features, "").replace("chains:", &format!("{features}chains:"));
+    let names = order_of(&moved);
+    assert_eq!(names[5..], ["red_light", "green_light", "control", "features"]);
+}
+
+#[test]
+fn a_reader_comes_after_its_publisher_whatever_the_list_says() {
+    let mutual = "other: { topic: /traffic_light/red, trigger: false }";
+    let alone = "other: { topic: /traffic_light/green, trigger: false }";
+    let names = order_of(&course_with(mutual, alone));
+    assert_eq!(names[5..], ["green_light", "red_light", "features", "control"]);
 }
 
 #[test]

@@ -61,6 +61,77 @@ impl<'t> Triggering<'t> {
         reached
     }
 
+    /// What follows a vertex over triggers and over reads without trigger, one by one.
+    fn follower(&self, vertex: usize, place: usize) -> Option<usize> {
+        let after = &self.after[vertex];
+        after.get(place).or_else(|| self.readers[vertex].get(place - after.len())).copied()
+    }
+
+    /// The circle of each vertex, as the number of one of its members: vertices share a circle when
+    /// triggers and reads lead from each of them to the other.
+    fn circles(&self) -> Vec<usize> {
+        const NONE: usize = usize::MAX;
+        let mut number = vec![NONE; self.after.len()];
+        let mut circle = vec![NONE; self.after.len()];
+        // The way walked so far, and those of its vertices that may begin a circle.
+        let (mut way, mut beginnings) = (Vec::new(), Vec::new());
+        let mut walked = 0;
+        for start in 0..self.after.len() {
+            let mut visits = Vec::new();
+            if number[start] == NONE {
+                visits.push((start, 0));
+            }
+            // Each vertex comes up once, and once more for each edge from it.
+            while let Some((vertex, place)) = visits.pop() {
+                if place == 0 {
+                    number[vertex] = walked;
+                    walked += 1;
+                    way.push(vertex);
+                    beginnings.push(vertex);
+                }
+                let Some(next) = self.follower(vertex, place) else {
+                    if beginnings.pop_if(|last| *last == vertex).is_some() {
+                        while let Some(member) = way.pop() {
+                            circle[member] = vertex;
+                            if member == vertex {
+                                break;
+                            }
+                        }
+                    }
+                    continue;
+                };
+                visits.push((vertex, place + 1));
+                if number[next] == NONE {
+                    visits.push((next, 0));
+                } else if circle[next] == NONE {
+                    // A way back: what lies between cannot begin a circle of its own.
+                    while beginnings.pop_if(|last| number[*last] > number[next]).is_some() {}
+                }
+            }
+        }
+        circle
+    }
+
+    /// Takes away reads without trigger that lie on a circle, where no order serves them all: first
+    /// those of nodes that only timers release, which begin their loop; of what is still on a
+    /// circle those whose reader stands before the publisher in the mapping. Without this, nodes
+    /// that read each other would be put off behind all others.
+    fn open_circles(&mut self, rank: &[usize]) {
+        let circle = self.circles();
+        for topic in self.nodes..self.readers.len() {
+            let before = &self.before;
+            self.readers[topic]
+                .retain(|reader| circle[*reader] != circle[topic] || !before[*reader].is_empty());
+        }
+        let circle = self.circles();
+        for topic in self.nodes..self.readers.len() {
+            let publishers = self.before[topic].iter().filter(|it| circle[**it] == circle[topic]);
+            let Some(last) = publishers.map(|it| rank[*it]).max() else { continue };
+            self.readers[topic]
+                .retain(|reader| circle[*reader] != circle[topic] || last < rank[*reader]);
+        }
+    }
+
     /// The shortest way from `start` back to itself within `alive`, as vertices from `start` on.
     fn shortest_cycle(&self, start: usize, alive: &[bool]) -> Option<Vec<usize>> {
         let mut from: Vec<Option<usize>> = vec![None; self.after.len()];
@@ -155,13 +226,14 @@ impl<'a> Check<'a> {
     /// All nodes in an order of execution, by their index in the graph. Notes every cycle.
     pub(super) fn order(&mut self, seats: &[Option<Seat>], topics: &Topics<'a>) -> Vec<usize> {
         let nodes = self.graph.nodes.len();
-        let edges = Triggering::new(nodes, topics);
+        let mut edges = Triggering::new(nodes, topics);
         let mut by_seat: Vec<usize> = (0..nodes).collect();
         by_seat.sort_by_key(|node| (seats[*node].is_none(), seats[*node], *node));
         let mut rank = vec![0; nodes];
         for (position, node) in by_seat.into_iter().enumerate() {
             rank[node] = position;
         }
+        edges.open_circles(&rank);
         let mut stale = vec![0; nodes];
         for reader in edges.readers.iter().flatten() {
             stale[*reader] += 1;
