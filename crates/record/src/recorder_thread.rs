@@ -31,7 +31,8 @@ pub(crate) struct Begin {
 
 /// Messages taken from one topic before the others have their turn.
 const TURN_MESSAGES: usize = 64;
-/// How long what is still published is recorded after the stop.
+/// How long publishers that go on after the stop are still recorded. What those have left that are
+/// gone is recorded in any case: their rings bound it.
 const DRAIN_MAX: Duration = Duration::from_secs(2);
 /// Clock messages that may wait; only the newest counts.
 const CLOCK_DEPTH: usize = 16;
@@ -98,7 +99,8 @@ impl RecordingThread {
             let taken = self.take_turn()?;
             if stop {
                 let since = *stopped_at.get_or_insert_with(Instant::now);
-                if taken == 0 || since.elapsed() > DRAIN_MAX {
+                let goes_on = self.topics.iter().any(|topic| topic.subscriber.matched() > 0);
+                if taken == 0 || (goes_on && since.elapsed() > DRAIN_MAX) {
                     return Ok(());
                 }
             }

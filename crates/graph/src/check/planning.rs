@@ -2,12 +2,16 @@
 
 use super::{Check, Port, Resolved, Seat, TopicPorts, Topics};
 use crate::interface::NodeInterface;
-use crate::model::{Copies, GraphNode};
+use crate::model::{Copies, GraphNode, Qos, Reliability};
 use crate::plan::{
     ExecutorPlan, ExpectedConnections, FabricPlan, InputPlan, NodePlan, OutputPlan, Pacing, Plan,
     PortReference, ProcessPlan, Route, Routes, Time, TimerPlan, TopicPlan,
 };
 use std::collections::{BTreeMap, BTreeSet};
+
+/// How long a publisher waits for its subscribers in a run without pacing, milliseconds: as long as
+/// a recorder may be held up by its disk.
+const UNPACED_TIMEOUT_MS: u32 = 30_000;
 
 /// Number of ports on one topic, all in all and by executor and process.
 struct Tally {
@@ -186,7 +190,7 @@ impl<'a> Check<'a> {
                 topic: input.topic.clone(),
                 message_type: described.message_type.clone(),
                 trigger: port.trigger,
-                qos: port.qos,
+                qos: self.input_qos(port, &input.topic),
                 routes: tallies.get(input.topic.as_str())?.publishers.routes(seat),
             })
         });
@@ -199,7 +203,7 @@ impl<'a> Check<'a> {
                 port: output.port.clone(),
                 topic: output.topic.clone(),
                 message_type: described.message_type.clone(),
-                qos: port.qos,
+                qos: self.output_qos(port),
                 max_bytes: declared.and_then(|topic| topic.max_bytes),
                 copies: declared.map_or(Copies::Allowed, |topic| topic.copies),
                 routes: tallies.get(output.topic.as_str())?.subscribers.routes(seat),
@@ -226,6 +230,30 @@ impl<'a> Check<'a> {
                 })
                 .collect(),
         })
+    }
+
+    /// Without pacing nothing is gained by dropping a message, and which one it hits would depend on
+    /// the mapping: whatever the graph publishes waits for those that it triggers, and long enough
+    /// for a slow disk.
+    fn output_qos(&self, port: &Port<'a>) -> Qos {
+        match self.options.time {
+            Time::Simulated { pacing: Pacing::Max } => Qos {
+                reliability: Reliability::Reliable,
+                timeout_ms: port.qos.timeout_ms.max(UNPACED_TIMEOUT_MS),
+                ..port.qos
+            },
+            _ => port.qos,
+        }
+    }
+
+    /// The counterpart of [`Self::output_qos`]. Publishers outside the graph offer what they like; a
+    /// recording is played message by message. An input that does not trigger holds nobody up.
+    fn input_qos(&self, port: &Port<'a>, topic: &str) -> Qos {
+        let unpaced = matches!(self.options.time, Time::Simulated { pacing: Pacing::Max });
+        if unpaced && port.trigger && !self.is_external(topic) {
+            return Qos { reliability: Reliability::Reliable, ..port.qos };
+        }
+        port.qos
     }
 
     fn topic_plan(
