@@ -88,7 +88,7 @@ struct Process {
 /// One executor, seen from the main thread.
 struct Member {
     remote: Remote,
-    /// Lets it begin; dropped without a word, it ends.
+    /// Lets it begin; dropped, it ends.
     start: Option<Sender<()>>,
     thread: JoinHandle<()>,
     ended: bool,
@@ -196,8 +196,11 @@ impl Process {
         Ok(())
     }
 
+    /// No node executes any more; the process waits for the launcher's word to take down the rest.
     fn fail(&mut self, node: String, error: String) -> Result<(), PackageError> {
-        self.stop();
+        for member in &self.members {
+            member.remote.stop();
+        }
         answer(&self.socket, &Report::Failed { node, error })
     }
 
@@ -274,13 +277,20 @@ impl Thread {
             return Ok(());
         }
         loop {
-            match executor.run()? {
-                RunEnd::Stopped => return Ok(()),
-                RunEnd::Finished { reason } => {
+            match executor.run() {
+                Ok(RunEnd::Stopped) => break,
+                Ok(RunEnd::Finished { reason }) => {
                     self.notices.give(self.index, Notice::Finished { reason });
+                }
+                Err(RunError { node, error }) => {
+                    self.notices.give(self.index, Notice::Failed { node, error });
+                    break;
                 }
             }
         }
+        // What was counted stays readable until the launcher has had its look and stops the process.
+        let _ = self.started.recv();
+        Ok(())
     }
 }
 

@@ -7,7 +7,10 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use crossdock_comm::entities::kind;
+use crossdock_comm::{Access, Observer, ObserverOptions, Rendezvous};
 use crossdock_executor::launch::{LaunchedProcess, ProcessEvent, SpawnOptions};
+use crossdock_executor::record::node_counter;
 use crossdock_graph::{Chain, Graph, Mapping, Plan, Time};
 use support::{Folder, checked};
 
@@ -211,6 +214,19 @@ nodes:
         }
         other => panic!("{other:?}"),
     }
+    // Until it is stopped the process shows what it has done.
+    let mut observer = Observer::open(ObserverOptions {
+        domain_id: 0,
+        name: "looking".to_owned(),
+        rendezvous: Rendezvous::Folder(folder.path().join("crossdock")),
+        access: Access::SameUser,
+    })
+    .expect("the domain");
+    let seen = observer.snapshot().expect("the boards").processes;
+    let records = seen.iter().filter(|it| it.pid == processes[1].id()).flat_map(|it| &it.others);
+    let mut nodes = records.filter(|it| it.kind == kind::NODE);
+    let executions = nodes.next().map(|it| it.counters[node_counter::EXECUTIONS]);
+    assert_eq!(executions, Some(3));
     stop(processes);
 }
 
