@@ -3,9 +3,13 @@
 //! It must not use a library crate of the product: these tests know what a user knows.
 #![forbid(unsafe_code)]
 
+mod running;
+
+pub use running::{Running, Terminal, until};
+
 use crossdock_test_support::workspace;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 use std::sync::OnceLock;
 
 /// The folder with the product's binaries, built in the profile of the tests (once per process).
@@ -74,6 +78,24 @@ impl Run {
     #[must_use]
     pub fn output(&self, arguments: &[&str]) -> Output {
         self.crossdock(arguments).output().expect("crossdock starts")
+    }
+
+    /// Starts `crossdock ARGUMENTS`, with its output and errors on pipes.
+    #[must_use]
+    pub fn start(&self, arguments: &[&str]) -> Running {
+        let mut command = self.crossdock(arguments);
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        Running::spawn(command)
+    }
+
+    /// Messages published on a topic so far, as an observer counts them; 0 while there is no topic.
+    #[must_use]
+    pub fn published(&self, topic: &str) -> u64 {
+        let output = self.output(&["topic", "list", "--json"]);
+        let list = serde_json::from_slice::<serde_json::Value>(&output.stdout).unwrap_or_default();
+        let rows = list.as_array().cloned().unwrap_or_default();
+        let row = rows.iter().find(|row| row["topic"] == topic);
+        row.and_then(|row| row["messages"].as_u64()).unwrap_or(0)
     }
 
     /// Runs `crossdock ARGUMENTS`, which must succeed, and reads its standard output as JSON.

@@ -59,11 +59,13 @@ pub(crate) struct RunArguments {
     /// Topics to record, separated by commas; default: all topics but those that are played
     #[arg(long, value_name = "TOPICS", value_delimiter = ',', requires = "record")]
     pub(crate) topics: Vec<String>,
-    /// Simulated seconds per second, or `max`: as fast as the graph can without losing anything
-    #[arg(long, value_name = "R|max")]
+    /// How fast simulated time passes. With --input: recorded seconds per second (default 1), or
+    /// `max`. Without: `max` for a graph with a node in lock step, such as a simulator (default:
+    /// real time). `max` is as fast as the graph can without losing anything
+    #[arg(long, value_name = "R|max", allow_negative_numbers = true)]
     pub(crate) rate: Option<Rate>,
     /// End after this many seconds of the run's time
-    #[arg(long, value_name = "SECONDS", value_parser = positive)]
+    #[arg(long, value_name = "SECONDS", value_parser = positive, allow_negative_numbers = true)]
     pub(crate) duration: Option<f64>,
     /// ROS domain id
     #[arg(long, value_name = "ID", env = "ROS_DOMAIN_ID", default_value_t = 0)]
@@ -216,7 +218,8 @@ pub(crate) struct MeterArguments {
     /// Topic
     pub(crate) topic: String,
     /// Seconds between two lines
-    #[arg(long, value_name = "SECONDS", default_value_t = 1.0, value_parser = positive)]
+    #[arg(long, value_name = "SECONDS", default_value_t = 1.0, value_parser = positive,
+          allow_negative_numbers = true)]
     pub(crate) window: f64,
     /// End after this many lines
     #[arg(short = 'n', long, value_name = "COUNT")]

@@ -159,19 +159,31 @@ fn recorded(graph: &Graph, played: &[String], wishes: &Wishes<'_>) -> Vec<String
 /// Time is simulated where a recording makes it, or, without pacing, a node in lock step. A simulator
 /// that is to be paced runs by the computer's clock.
 fn time(graph: &Graph, wishes: &Wishes<'_>, has_bag: bool) -> Result<Time> {
-    let has_lockstep = graph.nodes.iter().any(|node| node.lockstep.is_some());
-    match wishes.rate {
-        Some(Rate::Max) if has_bag || has_lockstep => Ok(Time::Simulated { pacing: Pacing::Max }),
-        Some(Rate::Max) => anyhow::bail!(
+    let simulator = graph.nodes.iter().find(|node| node.lockstep.is_some());
+    match (wishes.rate, has_bag, simulator) {
+        (Some(Rate::Max), true, Some(node)) => anyhow::bail!(
+            "--rate max with --input: both the recording and node `{}` (`lockstep`) would make the \
+             time; leave --input out, or play the recording at a rate such as 1",
+            node.name
+        ),
+        (Some(Rate::Max), true, None) | (Some(Rate::Max), false, Some(_)) => {
+            Ok(Time::Simulated { pacing: Pacing::Max })
+        }
+        (Some(Rate::Max), false, None) => anyhow::bail!(
             "--rate max needs something that makes the time: a recording (--input) or a node with \
              `lockstep` in the graph; without it the graph runs in real time"
         ),
-        Some(Rate::Factor(rate)) if has_bag => Ok(Time::Simulated { pacing: Pacing::Rate(rate) }),
-        Some(Rate::Factor(_)) => anyhow::bail!(
-            "--rate with a number paces a recording: add --input, or leave it out for real time"
+        (Some(Rate::Factor(rate)), true, _) => Ok(Time::Simulated { pacing: Pacing::Rate(rate) }),
+        (Some(Rate::Factor(rate)), false, Some(node)) => anyhow::bail!(
+            "--rate {rate} paces a recording, and there is no --input; node `{}` simulates in real \
+             time without --rate, and as fast as the graph can with --rate max",
+            node.name
         ),
-        None if has_bag => Ok(Time::Simulated { pacing: Pacing::Rate(1.0) }),
-        None => Ok(Time::Wall),
+        (Some(Rate::Factor(rate)), false, None) => anyhow::bail!(
+            "--rate {rate} paces a recording: add --input, or leave it out for real time"
+        ),
+        (None, true, _) => Ok(Time::Simulated { pacing: Pacing::Rate(1.0) }),
+        (None, false, _) => Ok(Time::Wall),
     }
 }
 

@@ -41,6 +41,9 @@ pub(crate) struct ProcessRow {
 pub(crate) struct NodeRow {
     pub(crate) node: String,
     pub(crate) process: String,
+    /// How the process ended, if it did before it was told to: the figures are of that moment.
+    #[serde(rename = "process_ended", skip_serializing_if = "Option::is_none")]
+    pub(crate) ended: Option<String>,
     pub(crate) executions: u64,
     /// Messages passed over because a join found no partner of the same stamp.
     pub(crate) unmatched: u64,
@@ -153,7 +156,11 @@ impl Summary {
             let [p50, p99, max] = row.execute.texts();
             let executions = row.executions.to_string();
             let unmatched = row.unmatched.to_string();
-            let (node, process) = (row.node.clone(), row.process.clone());
+            let node = row.node.clone();
+            let process = match &row.ended {
+                Some(how) => format!("{}, ended: {how}", row.process),
+                None => row.process.clone(),
+            };
             table.row([node, process, executions, unmatched, p50, p99, max]);
         }
         table.text()

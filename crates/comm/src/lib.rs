@@ -28,6 +28,7 @@
 
 #![forbid(unsafe_code)]
 
+mod activity;
 mod any;
 mod connection;
 mod control;
@@ -58,6 +59,7 @@ mod schemas;
 mod serving;
 mod subscriber;
 
+pub use activity::Activity;
 pub use any::{AnyLoan, AnyPublisher, AnySample, AnySubscriber};
 pub use crossdock_shm::board::{Board, Entity, EntityDescription, WithHistogram};
 pub use crossdock_shm::histogram::HistogramSnapshot;

@@ -226,6 +226,11 @@ impl Observer {
         Observer::open_for(options, Purpose::Board)
     }
 
+    /// Where it looks.
+    pub fn options(&self) -> &ObserverOptions {
+        &self.options
+    }
+
     pub(crate) fn open_for(
         options: ObserverOptions,
         purpose: Purpose,
@@ -268,6 +273,13 @@ impl Observer {
         let unreachable = self.refresh()?;
         let processes = self.processes.values().map(snapshot_of).collect();
         Ok(GraphSnapshot { processes, unreachable })
+    }
+
+    /// The boards that are open, read without looking for processes that came or went. One whose
+    /// process has died since the last [`Observer::refresh`] or [`Observer::snapshot`] is read as it
+    /// was left. Reads shared memory only.
+    pub fn boards(&self) -> Vec<ProcessSnapshot> {
+        self.processes.values().map(snapshot_of).collect()
     }
 
     /// The histogram of a record of `others`, if it has one.

@@ -1,47 +1,15 @@
 //! The command line as a user meets it: idle graphs, dead processes, wrong files.
 #![allow(missing_docs)]
 
-use crossdock_suite::Run;
+use crossdock_suite::{Run, Running, Terminal, until};
 use crossdock_test_support::workspace;
-use std::io::Read;
-use std::process::{Child, Stdio};
-use std::time::{Duration, Instant};
+use serde_json::Value;
+use std::process::Stdio;
+use std::time::Duration;
 
 const HIGHWAY: &str = "apps/autorace/highway.graph.yaml";
+const COURSE: &str = "apps/autorace/course.graph.yaml";
 const PROCESSES: &str = "apps/autorace/highway.processes.mapping.yaml";
-
-/// Ends the child even when the test fails.
-struct Running(Child);
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        // A child that has ended already is what is wanted.
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
-impl Running {
-    fn interrupt(&self) {
-        let pid = rustix::process::Pid::from_child(&self.0);
-        rustix::process::kill_process(pid, rustix::process::Signal::INT).expect("a signal");
-    }
-}
-
-fn start(run: &Run, arguments: &[&str]) -> Running {
-    let mut command = run.crossdock(arguments);
-    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    Running(command.spawn().expect("crossdock starts"))
-}
-
-/// Looks again until it is so; the bound is only there so that a broken product ends the test.
-fn until(what: &str, mut is_so: impl FnMut() -> bool) {
-    let deadline = Instant::now() + Duration::from_secs(60);
-    while !is_so() {
-        assert!(Instant::now() < deadline, "{what} did not come about within a minute");
-        std::thread::yield_now();
-    }
-}
 
 /// The process and its children.
 fn family(parent: u32) -> Vec<u32> {
@@ -85,9 +53,14 @@ fn is_up(run: &Run) -> bool {
 fn an_idle_graph_makes_no_context_switch_in_any_thread_of_any_process() {
     for mapping in ["apps/autorace/highway.chain.mapping.yaml", PROCESSES] {
         let run = Run::new("idle");
-        let graph = start(&run, &["run", HIGHWAY, "--mapping", mapping]);
+        // On a terminal, where progress is shown while there is any.
+        let terminal = Terminal::open();
+        let mut command = run.crossdock(&["run", HIGHWAY, "--mapping", mapping]);
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(terminal.side());
+        let graph = Running::spawn(command);
+        until("a line", || terminal.text().contains(" 0 messages"));
         until("the graph", || is_up(&run));
-        let look = || -> Vec<_> { family(graph.0.id()).into_iter().flat_map(switches).collect() };
+        let look = || -> Vec<_> { family(graph.id()).into_iter().flat_map(switches).collect() };
         // The start has its own switches: wait until a second passes without one.
         let mut before = look();
         until("an idle graph", || {
@@ -106,14 +79,13 @@ fn an_idle_graph_makes_no_context_switch_in_any_thread_of_any_process() {
 #[test]
 fn ctrl_c_ends_a_run_cleanly_and_prints_the_table() {
     let run = Run::new("ctrl_c");
-    let mut graph = start(&run, &["run", HIGHWAY, "--mapping", PROCESSES, "--json"]);
+    let mut graph = run.start(&["run", HIGHWAY, "--mapping", PROCESSES, "--json"]);
     until("the graph", || is_up(&run));
-    let family = family(graph.0.id());
+    let family = family(graph.id());
     assert_eq!(family.len(), 11, "the launcher and a process per node");
     graph.interrupt();
-    let mut table = String::new();
-    graph.0.stdout.take().expect("a pipe").read_to_string(&mut table).expect("the table");
-    assert!(graph.0.wait().expect("the end").success());
+    let (status, table) = graph.end();
+    assert!(status.success());
     let summary: serde_json::Value = serde_json::from_str(&table).expect("JSON");
     assert_eq!(summary["end"], "interrupted");
     assert_eq!(summary["nodes"].as_array().expect("nodes").len(), 10);
@@ -126,17 +98,45 @@ fn ctrl_c_ends_a_run_cleanly_and_prints_the_table() {
 }
 
 #[test]
-fn a_killed_process_ends_the_run_with_its_name() {
+fn a_killed_process_ends_the_run_with_its_name_and_leaves_its_figures() {
     let run = Run::new("killed");
-    let mut graph = start(&run, &["run", HIGHWAY, "--mapping", PROCESSES]);
-    until("the graph", || is_up(&run));
-    let victim = *family(graph.0.id()).last().expect("a child");
-    let victim = rustix::process::Pid::from_raw(victim as i32).expect("a process id");
-    rustix::process::kill_process(victim, rustix::process::Signal::KILL).expect("a signal");
-    assert_eq!(graph.0.wait().expect("the end").code(), Some(1));
-    let mut table = String::new();
-    graph.0.stdout.take().expect("a pipe").read_to_string(&mut table).expect("the table");
-    assert!(table.contains("died") && table.contains("signal: 9"), "{table}");
+    let mapping = "apps/autorace/course.processes.mapping.yaml";
+    let graph = run.start(&["run", COURSE, "--mapping", mapping, "--json"]);
+    until("some driving", || run.published("/traffic_light") >= 20);
+    let victim = *family(graph.id()).last().expect("a child");
+    let signalled = rustix::process::Pid::from_raw(victim as i32).expect("a process id");
+    rustix::process::kill_process(signalled, rustix::process::Signal::KILL).expect("a signal");
+    let (status, table) = graph.end();
+    assert_eq!(status.code(), Some(1));
+    let summary: Value = serde_json::from_str(&table).expect("JSON");
+    let rows = |key: &str| summary[key].as_array().expect("rows").clone();
+    let dead = rows("processes").into_iter().find(|row| row["pid"] == victim).expect("its row");
+    let name = dead["name"].as_str().expect("a name");
+    assert_eq!(dead["end"], "signal: 9 (SIGKILL)");
+    let end = summary["end"].as_str().expect("a sentence");
+    assert!(end.contains(name) && end.contains("died"), "{end}");
+    for row in rows("nodes") {
+        assert!(row["executions"].as_u64() >= Some(20), "{row}");
+        let ended = if row["process"] == name { dead["end"].clone() } else { Value::Null };
+        assert_eq!(row["process_ended"], ended, "{row}");
+    }
+    let notes = summary["notes"].to_string();
+    assert!(notes.contains(&format!("figures of process `{name}`")), "{notes}");
+}
+
+#[test]
+fn the_shipped_chains_make_the_command_before_what_no_command_waits_for() {
+    let run = Run::new("order");
+    for graph in [COURSE, HIGHWAY] {
+        let plan = run.json(&["check", graph, "--json"]);
+        let nodes = plan["processes"][0]["executors"][0]["nodes"].as_array().expect("nodes");
+        let names: Vec<&str> = nodes.iter().map(|it| it["name"].as_str().expect("text")).collect();
+        let control = names.iter().position(|name| *name == "control").expect("control");
+        for later in ["lights", "features", "snapshot"] {
+            let place = names.iter().position(|name| *name == later);
+            assert!(place.is_none_or(|place| place > control), "{later} in {names:?}");
+        }
+    }
 }
 
 #[test]

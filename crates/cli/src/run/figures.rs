@@ -4,18 +4,21 @@ use crate::summary::{ChainRow, Losses, NodeRow, Percentiles, TopicRow};
 use anyhow::Result;
 use crossdock_comm::entities::{counter, kind};
 use crossdock_comm::{
-    Access, GraphSnapshot, HistogramSnapshot, Observer, ObserverOptions, PortSnapshot,
+    Access, Activity, HistogramSnapshot, ObserveError, Observer, ObserverOptions, PortSnapshot,
     ProcessSnapshot, Rendezvous,
 };
 use crossdock_executor::record::{chain_counter, node_counter};
 use crossdock_graph::{Plan, TopicPlan};
 use crossdock_record::{PlayReport, RecordReport};
+use std::collections::BTreeMap;
 
 /// Observes the processes of a run.
 pub(crate) struct Figures {
     observer: Observer,
-    /// Process ids of the run, the launcher's own among them.
+    /// Process ids of the nodes.
     pids: Vec<u32>,
+    /// Why a process could not be attached to.
+    unreachable: Vec<String>,
 }
 
 /// What was read.
@@ -24,46 +27,72 @@ pub(crate) struct Reading {
     pub(crate) topics: Vec<TopicRow>,
     pub(crate) chains: Vec<ChainRow>,
     pub(crate) simulated_s: Option<f64>,
-    /// Why a process could not be read.
-    pub(crate) unreachable: Vec<String>,
+    /// What has to be known to understand them, sentences.
+    pub(crate) notes: Vec<String>,
 }
 
 impl Figures {
-    /// Attaches to the processes with these ids; they do no work for it later.
+    /// Attaches to the processes with these ids and to the launcher itself. They do no work for it
+    /// later, and what they counted stays readable after their end.
     pub(crate) fn attach(domain_id: u32, name: &str, pids: Vec<u32>) -> Result<Self> {
         let mut observer = Observer::open(observer_options(domain_id, name))?;
-        observer.refresh()?;
-        Ok(Self { observer, pids })
+        let unreachable = observer.refresh()?;
+        Ok(Self { observer, pids, unreachable })
     }
 
     /// Messages published so far in the whole run. Reads shared memory only.
-    pub(crate) fn published(&mut self) -> Result<u64> {
-        let snapshot = self.snapshot()?;
-        let publishers = snapshot.processes.iter().flat_map(|process| &process.publishers);
-        Ok(publishers.map(|port| port.counters[counter::MESSAGES]).sum())
+    pub(crate) fn published(&self) -> u64 {
+        let boards = self.boards();
+        let publishers = boards.iter().flat_map(|process| &process.publishers);
+        publishers.map(|port| port.counters[counter::MESSAGES]).sum()
     }
 
-    /// Reads everything.
-    pub(crate) fn read(&mut self, plan: &Plan) -> Result<Reading> {
-        let snapshot = self.snapshot()?;
-        let nodes = self.nodes(plan, &snapshot);
-        let topics = plan.topics.iter().map(|topic| topic_row(topic, &snapshot)).collect();
-        let chains = self.chains(plan, &snapshot);
+    /// Tells when a node's process has worked that sleeps now.
+    pub(crate) fn activity(&self) -> Result<Activity, ObserveError> {
+        Activity::watch(self.observer.options().clone(), &self.pids)
+    }
+
+    /// Reads everything. `exits` says how processes have ended that did so before they were told to.
+    pub(crate) fn read(&self, plan: &Plan, exits: &BTreeMap<String, String>) -> Reading {
+        let boards = self.boards();
+        let nodes = self.nodes(plan, &boards, exits);
+        let topics = plan.topics.iter().map(|topic| topic_row(topic, &boards)).collect();
+        let chains = self.chains(plan, &boards);
         let simulated_s = simulated_s(plan, &nodes);
-        Ok(Reading { nodes, topics, chains, simulated_s, unreachable: snapshot.unreachable })
+        let mut notes = self.unreachable.clone();
+        notes.extend(exits.iter().map(|(process, how)| {
+            match boards.iter().any(|seen| seen.process == *process) {
+                true => format!(
+                    "the figures of process `{process}`, and its part in those of topics and \
+                     chains, are as it left them when it ended ({how})"
+                ),
+                false => format!(
+                    "process `{process}` ended ({how}) before its figures could be had; they are \
+                     missing above"
+                ),
+            }
+        }));
+        Reading { nodes, topics, chains, simulated_s, notes }
     }
 
-    fn snapshot(&mut self) -> Result<GraphSnapshot> {
-        let mut snapshot = self.observer.snapshot()?;
-        snapshot.processes.retain(|process| self.pids.contains(&process.pid));
-        Ok(snapshot)
+    /// The boards of the run's processes, the launcher's own among them.
+    fn boards(&self) -> Vec<ProcessSnapshot> {
+        let mut boards = self.observer.boards();
+        let own = std::process::id();
+        boards.retain(|process| process.pid == own || self.pids.contains(&process.pid));
+        boards
     }
 
     /// One row per node, in the order of the plan.
-    fn nodes(&self, plan: &Plan, snapshot: &GraphSnapshot) -> Vec<NodeRow> {
+    fn nodes(
+        &self,
+        plan: &Plan,
+        boards: &[ProcessSnapshot],
+        exits: &BTreeMap<String, String>,
+    ) -> Vec<NodeRow> {
         let mut rows = Vec::new();
         for process in &plan.processes {
-            let seen = snapshot.processes.iter().find(|seen| seen.process == process.name);
+            let seen = boards.iter().find(|seen| seen.process == process.name);
             for node in process.executors.iter().flat_map(|executor| &executor.nodes) {
                 let record = seen.and_then(|seen| {
                     let mut records = seen.others.iter();
@@ -75,6 +104,7 @@ impl Figures {
                 rows.push(NodeRow {
                     node: node.name.clone(),
                     process: process.name.clone(),
+                    ended: exits.get(&process.name).cloned(),
                     executions: count(node_counter::EXECUTIONS),
                     unmatched: count(node_counter::UNMATCHED),
                     execute: percentiles(record.as_ref().and_then(|(_, it)| it.as_ref())),
@@ -85,11 +115,11 @@ impl Figures {
     }
 
     /// One row per chain, from all processes that publish on its last topic.
-    fn chains(&self, plan: &Plan, snapshot: &GraphSnapshot) -> Vec<ChainRow> {
+    fn chains(&self, plan: &Plan, boards: &[ProcessSnapshot]) -> Vec<ChainRow> {
         let rows = plan.chains.iter().map(|chain| {
             let mut merged = HistogramSnapshot::empty();
             let mut count = 0;
-            for process in &snapshot.processes {
+            for process in boards {
                 let records = process.others.iter();
                 for record in records.filter(|it| it.kind == kind::CHAIN && it.name == chain.name) {
                     count += record.counters[chain_counter::MESSAGES];
@@ -131,9 +161,9 @@ fn percentiles(histogram: Option<&HistogramSnapshot>) -> Percentiles {
     }
 }
 
-fn topic_row(topic: &TopicPlan, snapshot: &GraphSnapshot) -> TopicRow {
+fn topic_row(topic: &TopicPlan, boards: &[ProcessSnapshot]) -> TopicRow {
     let ports = |of: fn(&ProcessSnapshot) -> &Vec<PortSnapshot>| {
-        let ports = snapshot.processes.iter().flat_map(of);
+        let ports = boards.iter().flat_map(of);
         ports.filter(|port| port.topic == topic.name).collect::<Vec<_>>()
     };
     let publishers = ports(|process| &process.publishers);

@@ -5,6 +5,7 @@ use crate::packages::Packages;
 use anyhow::{Context, Result, bail};
 use crossdock_executor::launch::{LaunchedProcess, ProcessEvent, SpawnOptions};
 use crossdock_graph::Plan;
+use std::collections::BTreeMap;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 
@@ -29,6 +30,8 @@ struct Member {
 pub(crate) enum End {
     /// As it should; the reason as a phrase.
     Finished(String),
+    /// By the user.
+    Interrupted,
     /// A node failed or a process died; a sentence.
     Failed(String),
 }
@@ -136,13 +139,24 @@ impl Fleet {
         Ok(unusual)
     }
 
-    /// Name, process id and end of each process.
-    pub(crate) fn ends(&self) -> Vec<(String, u32, String)> {
+    /// Process ids.
+    pub(crate) fn pids(&self) -> Vec<u32> {
+        self.members.iter().map(|member| member.process.id()).collect()
+    }
+
+    /// Name, process id and end of each process; `None`: it runs.
+    pub(crate) fn ends(&self) -> Vec<(String, u32, Option<String>)> {
         let end = |member: &Member| match &member.stage {
-            Stage::Exited(how) => how.clone(),
-            Stage::Starting | Stage::Ready => "running".to_owned(),
+            Stage::Exited(how) => Some(how.clone()),
+            Stage::Starting | Stage::Ready => None,
         };
         self.members.iter().map(|it| (it.name.clone(), it.process.id(), end(it))).collect()
+    }
+
+    /// How each of those processes ended that have ended by now, by name. Takes no report.
+    pub(crate) fn exits(&self) -> BTreeMap<String, String> {
+        let ended = self.ends().into_iter();
+        ended.filter_map(|(name, _, end)| Some((name, end?))).collect()
     }
 }
 

@@ -40,6 +40,9 @@ const STOP_TIMEOUT: Duration = Duration::from_secs(20);
 /// message of a recording played at maximum rate.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(30);
 
+/// How long a Ctrl-C may go unheard meanwhile.
+const DRAIN_SLICE: Duration = Duration::from_millis(100);
+
 /// Distance of the messages on `/clock` in recorded time, between those at each message.
 const CLOCK_TICK: Duration = Duration::from_millis(10);
 
@@ -153,16 +156,15 @@ impl Session {
         let duration = arguments.duration.filter(|_| self.plan_time() == Time::Wall);
         let deadline = duration.map(|seconds| self.started + Duration::from_secs_f64(seconds));
         let end = self.wait_end(deadline)?;
-        if matches!((&end, self.plan_time()), (End::Finished(_), Time::Simulated { .. })) {
-            self.drain();
+        if self.plan_time() != Time::Wall && self.comes_to_rest(&end) {
+            self.drain()?;
         }
         Ok(end)
     }
 
     /// Attaches to the boards of the processes.
     fn observe(&mut self) -> Result<()> {
-        let pids = self.fleet.ends().into_iter().map(|(_, pid, _)| pid);
-        let pids = pids.chain([std::process::id()]).collect();
+        let pids = self.fleet.pids();
         self.figures = Some(Figures::attach(self.participant.domain_id(), LAUNCHER, pids)?);
         Ok(())
     }
@@ -178,7 +180,7 @@ impl Session {
                 break;
             }
             match self.wake.wait(self.fleet.descriptors(), Some(deadline))? {
-                Woken::Signal => return Ok(Some(End::Finished("interrupted".to_owned()))),
+                Woken::Signal => return Ok(Some(End::Interrupted)),
                 Woken::Deadline => bail!(
                     "processes {} did not get ready within {} s; {}",
                     self.fleet.starting().join(", "),
@@ -228,11 +230,12 @@ impl Session {
             if self.recorder.as_ref().is_some_and(Recorder::is_finished) {
                 break End::Failed("the recording has stopped".to_owned());
             }
-            let figures = self.figures.as_mut();
+            let figures = self.figures.as_ref();
             let tick = figures.and_then(|figures| progress.next(self.player.as_ref(), figures));
             let until = [deadline, tick].into_iter().flatten().min();
-            match self.wake.wait(self.fleet.descriptors(), until)? {
-                Woken::Signal => break End::Finished("interrupted".to_owned()),
+            let descriptors = self.fleet.descriptors().chain(progress.descriptors());
+            match self.wake.wait(descriptors, until)? {
+                Woken::Signal => break End::Interrupted,
                 Woken::Deadline if deadline.is_some_and(|it| it <= Instant::now()) => {
                     break End::Finished("the time is over".to_owned());
                 }
@@ -243,16 +246,46 @@ impl Session {
         Ok(end)
     }
 
-    /// Lets the graph work off what is in flight, so that a recording holds all of it.
-    fn drain(&mut self) {
+    /// Whether nothing new begins in the graph after this end: what made the time has stopped.
+    fn comes_to_rest(&mut self, end: &End) -> bool {
+        match (end, &self.player) {
+            (End::Finished(_), _) => true,
+            (End::Interrupted, Some(player)) => {
+                player.stop();
+                true
+            }
+            // A node in lock step goes on until its process is stopped.
+            (End::Interrupted, None) | (End::Failed(_), _) => false,
+        }
+    }
+
+    /// Lets the graph work off what is in flight, so that a recording holds all of it. Another
+    /// Ctrl-C ends that, too.
+    fn drain(&mut self) -> Result<()> {
         let options = figures::observer_options(self.participant.domain_id(), LAUNCHER);
-        let note = match Quiescence::open(options).map(|mut it| it.wait(DRAIN_TIMEOUT)) {
-            Ok(true) => return,
-            Ok(false) => format!("the graph was still busy {} s after", DRAIN_TIMEOUT.as_secs()),
+        let note = match Quiescence::open(options) {
+            Ok(mut quiescence) => {
+                let until = Instant::now() + DRAIN_TIMEOUT;
+                // Bounded by the time-out, a slice at a time.
+                loop {
+                    if quiescence.wait(DRAIN_SLICE) {
+                        return Ok(());
+                    }
+                    let now = Instant::now();
+                    if self.wake.wait(std::iter::empty(), Some(now))? == Woken::Signal {
+                        break "the graph was still busy when it was interrupted at".to_owned();
+                    }
+                    if now >= until {
+                        let seconds = DRAIN_TIMEOUT.as_secs();
+                        break format!("the graph was still busy {seconds} s after");
+                    }
+                }
+            }
             Err(error) => format!("whether the graph has drained is not known: {error}, at"),
         };
         self.notes
             .push(format!("{note} the end of the run; a recording may lack its last messages"));
+        Ok(())
     }
 
     /// Stops everything and collects the figures.
@@ -263,7 +296,8 @@ impl Session {
             self.observe()?;
         }
         // Boards are read before their owners take their records down.
-        let read = self.figures.as_mut().map(|figures| figures.read(&self.plan)).transpose()?;
+        let exits = self.fleet.exits();
+        let read = self.figures.as_ref().map(|figures| figures.read(&self.plan, &exits));
         let mut failures = Vec::new();
         if let Some(player) = self.player.take() {
             player.stop();
@@ -282,20 +316,25 @@ impl Session {
         }
         let (end, mut ok) = match end {
             End::Finished(reason) => (reason, true),
+            End::Interrupted => ("interrupted".to_owned(), true),
             End::Failed(reason) => (reason, false),
         };
         ok &= failures.is_empty();
         failures.retain(|failure| *failure != end);
         let (simulated_s, nodes, topics, chains) = match read {
             Some(read) => {
-                self.notes.extend(read.unreachable);
+                self.notes.extend(read.notes);
                 (read.simulated_s, read.nodes, read.topics, read.chains)
             }
             None => (None, Vec::new(), Vec::new(), Vec::new()),
         };
         self.notes.splice(0..0, failures);
         let processes = self.fleet.ends().into_iter();
-        let processes = processes.map(|(name, pid, end)| ProcessRow { name, pid, end });
+        let processes = processes.map(|(name, pid, end)| ProcessRow {
+            name,
+            pid,
+            end: end.unwrap_or_else(|| "running".to_owned()),
+        });
         Ok(Summary {
             graph: self.plan.graph.clone(),
             end,

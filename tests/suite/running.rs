@@ -1,0 +1,118 @@
+//! A `crossdock` that runs beside the test, and the terminal that it may run on.
+//! It must not know what is run.
+
+use rustix::process::{Pid, Signal, kill_process};
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use std::fs::File;
+use std::io::Read;
+use std::os::fd::{AsFd, OwnedFd};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// How long anything may take that a test waits for: only there so that a broken product ends it.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Looks again until it is so.
+///
+/// # Panics
+/// When it is not so within a minute.
+pub fn until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let deadline = Instant::now() + PATIENCE;
+    while !is_so() {
+        assert!(Instant::now() < deadline, "{what} did not come about within a minute");
+        std::thread::yield_now();
+    }
+}
+
+/// A process that ends with the test, even when that fails.
+#[derive(Debug)]
+pub struct Running(Child);
+
+impl Running {
+    /// Starts a command.
+    #[must_use]
+    pub fn spawn(mut command: Command) -> Self {
+        Self(command.spawn().expect("the command starts"))
+    }
+
+    /// The process id.
+    #[must_use]
+    pub fn id(&self) -> u32 {
+        self.0.id()
+    }
+
+    /// Sends a signal.
+    pub fn signal(&self, signal: Signal) {
+        kill_process(Pid::from_child(&self.0), signal).expect("a signal");
+    }
+
+    /// What Ctrl-C does.
+    pub fn interrupt(&self) {
+        self.signal(Signal::INT);
+    }
+
+    /// Waits for the end; what it wrote to its standard output, where that is a pipe.
+    #[must_use]
+    pub fn end(mut self) -> (ExitStatus, String) {
+        let mut text = String::new();
+        if let Some(mut output) = self.0.stdout.take() {
+            output.read_to_string(&mut text).expect("its output");
+        }
+        (self.0.wait().expect("its end"), text)
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // A child that has ended already is what is wanted.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// A pseudo terminal whose text the test reads.
+#[derive(Debug)]
+pub struct Terminal {
+    /// Where the programs write. Kept open, so that the reader does not see an end before.
+    side: OwnedFd,
+    text: Arc<Mutex<Vec<u8>>>,
+}
+
+impl Terminal {
+    /// Opens a terminal. A thread reads it until the end of the test's process.
+    #[must_use]
+    pub fn open() -> Self {
+        let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
+        grantpt(&master).expect("a terminal that may be opened");
+        unlockpt(&master).expect("a terminal that is not locked");
+        let name = ptsname(&master, Vec::new()).expect("its name");
+        let name = name.into_string().expect("a name in UTF-8");
+        let side = File::options().read(true).write(true).open(name).expect("its other side");
+        let text = Arc::new(Mutex::new(Vec::new()));
+        let shared = Arc::clone(&text);
+        std::thread::spawn(move || {
+            let mut master = File::from(master);
+            let mut buffer = [0; 4096];
+            // Ends when all programs and the test have closed their side.
+            while let Ok(count @ 1..) = master.read(&mut buffer) {
+                let mut text = shared.lock().unwrap_or_else(PoisonError::into_inner);
+                text.extend_from_slice(&buffer[..count]);
+            }
+        });
+        Self { side: side.into(), text }
+    }
+
+    /// The side for a program's output.
+    #[must_use]
+    pub fn side(&self) -> Stdio {
+        self.side.as_fd().try_clone_to_owned().expect("a descriptor").into()
+    }
+
+    /// What has been written so far.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let text = self.text.lock().unwrap_or_else(PoisonError::into_inner);
+        String::from_utf8_lossy(&text).into_owned()
+    }
+}
