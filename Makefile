@@ -49,7 +49,7 @@ fuzz:
 	$(MAKE) -C fuzz fuzz
 
 packages:
-	scripts/system-packages $(TEST_PACKAGES)
+	@scripts/system-packages $(TEST_PACKAGES)
 
 check-format:
 	$(CARGO) fmt --all --check

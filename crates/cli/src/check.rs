@@ -27,10 +27,15 @@ pub(crate) fn check(arguments: &CheckArguments) -> Result<ExitCode> {
         hardware => format!(", {hardware} in hardware"),
     };
     output::print(&format!(
-        "{}: {nodes} nodes in {} processes{in_hardware}, {} topics; no violation found\n",
+        "{}: {} in {}{in_hardware}, {}; no violation found\n",
         plan.graph,
-        plan.processes.len(),
-        plan.topics.len()
+        counted(nodes, "node", "nodes"),
+        counted(plan.processes.len(), "process", "processes"),
+        counted(plan.topics.len(), "topic", "topics"),
     ))?;
     Ok(ExitCode::SUCCESS)
+}
+
+fn counted(count: usize, one: &str, more: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { more })
 }

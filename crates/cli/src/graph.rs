@@ -4,7 +4,7 @@ use crate::arguments::{GraphArguments, GraphCommand, ImportArguments, PictureFor
 use crate::load::{Violations, read_graph, read_mapping};
 use crate::output;
 use crate::packages::Packages;
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use crossdock_graph::{Graph, Picture};
 use std::path::Path;
 use std::process::ExitCode;
@@ -46,7 +46,7 @@ fn draw_picture(graph: &Path, arguments: &GraphArguments) -> Result<()> {
 
 fn import_json(arguments: &ImportArguments) -> Result<()> {
     let path = arguments.file.display();
-    let bytes = std::fs::read(&arguments.file).with_context(|| format!("{path} cannot be read"))?;
+    let bytes = crate::load::read(&arguments.file, "computation graph")?;
     let imported = Graph::import_json(&path.to_string(), &bytes).map_err(Violations::from)?;
     output::write(arguments.output.as_deref(), &imported.text)
 }

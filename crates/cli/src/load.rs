@@ -10,6 +10,7 @@ use crossdock_graph::{
 };
 use crossdock_record::BagReader;
 use std::fmt;
+use std::io::ErrorKind;
 use std::path::Path;
 
 /// What is wrong with the files, all of it.
@@ -118,8 +119,16 @@ pub(crate) fn load(files: &GraphFiles, wishes: &Wishes<'_>) -> Result<Loaded> {
     Ok(Loaded { plan, packages, bag, options })
 }
 
-fn read(path: &Path, what: &str) -> Result<Vec<u8>> {
-    std::fs::read(path).with_context(|| format!("the {what} {} cannot be read", path.display()))
+/// Reads a file that the user named.
+pub(crate) fn read(path: &Path, what: &str) -> Result<Vec<u8>> {
+    std::fs::read(path).map_err(|error| {
+        let advice = match error.kind() {
+            ErrorKind::NotFound => "check the name and the folder that this command runs in",
+            ErrorKind::IsADirectory => "it is a folder; name a file in it",
+            _ => "check who may read it",
+        };
+        anyhow::anyhow!("the {what} {} cannot be read: {error}; {advice}", path.display())
+    })
 }
 
 fn open_bag(path: &Path) -> Result<BagReader> {
@@ -133,6 +142,12 @@ fn with_recording(graph: &Graph, bag: &BagReader, path: &Path) -> Result<(Graph,
         .collect();
     let name = path.display().to_string();
     let (graph, played) = graph.with_input(&name, &topics).map_err(Violations::from)?;
+    if bag.topics().is_empty() {
+        let damage = bag.damage().map(|damage| format!(" ({damage})")).unwrap_or_default();
+        anyhow::bail!(
+            "--input {name} holds no topic that can be read{damage}; play another recording"
+        );
+    }
     if played.is_empty() {
         let names: Vec<&str> = bag.topics().iter().map(|topic| topic.name.as_str()).collect();
         anyhow::bail!(

@@ -57,7 +57,7 @@ fn report(error: &anyhow::Error, json: bool) -> ExitCode {
         Some(violations) if json => println!("{}", violations.json()),
         Some(violations) => eprintln!("{violations}"),
         None if output::is_closed(error) => {}
-        None => eprintln!("error: {error:#}"),
+        None => eprintln!("error: {}", output::sentence(error)),
     }
     ExitCode::FAILURE
 }

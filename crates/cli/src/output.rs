@@ -1,6 +1,7 @@
 //! Standard output, files beside it, and the end of a pipe.
 
-use anyhow::{Context, Result};
+use anyhow::Result;
+use std::fs::OpenOptions;
 use std::io::{ErrorKind, Write};
 use std::path::Path;
 
@@ -19,13 +20,63 @@ pub(crate) fn print(text: &str) -> Result<()> {
 pub(crate) fn write(path: Option<&Path>, text: &str) -> Result<()> {
     match path {
         None => print(text),
-        Some(path) => std::fs::write(path, text)
-            .with_context(|| format!("{} cannot be written", path.display())),
+        Some(path) => std::fs::write(path, text).map_err(|error| unwritable(path, &error)),
     }
+}
+
+/// Fails when a file cannot be written that is to be written only after long work. A file that is
+/// there stays as it is; one that is not there is not left behind.
+pub(crate) fn must_be_writable(path: &Path) -> Result<()> {
+    let new = OpenOptions::new().write(true).create_new(true).open(path);
+    match new {
+        Ok(_) => std::fs::remove_file(path),
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+            OpenOptions::new().append(true).open(path).map(drop)
+        }
+        Err(error) => Err(error),
+    }
+    .map_err(|error| unwritable(path, &error))
+}
+
+fn unwritable(path: &Path, error: &std::io::Error) -> anyhow::Error {
+    let advice = match error.kind() {
+        ErrorKind::NotFound => "make its folder first",
+        ErrorKind::IsADirectory => "it is a folder; name a file in it",
+        ErrorKind::StorageFull => "free some space or name a file on another disk",
+        _ => "name a file in a folder that you may write in",
+    };
+    anyhow::anyhow!("{} cannot be written: {error}; {advice}", path.display())
+}
+
+/// An error with its causes as one sentence. Causes that the text before them tells already are not
+/// told again.
+pub(crate) fn sentence(error: &anyhow::Error) -> String {
+    let mut text = String::new();
+    for cause in error.chain().map(ToString::to_string) {
+        if text.is_empty() {
+            text = cause;
+        } else if !text.contains(&cause) {
+            text = format!("{text}: {cause}");
+        }
+    }
+    text
 }
 
 /// Whether the error is only that the reader of our output has gone (`crossdock topic echo | head`).
 pub(crate) fn is_closed(error: &anyhow::Error) -> bool {
     let broken = error.downcast_ref::<std::io::Error>();
     broken.is_some_and(|error| error.kind() == ErrorKind::BrokenPipe)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cause_is_told_once() {
+        let cause = std::io::Error::from(ErrorKind::PermissionDenied);
+        let told = format!("a.mcap cannot be created: {cause}");
+        let error = anyhow::Error::new(cause).context(told.clone()).context("--record a.mcap");
+        assert_eq!(sentence(&error), format!("--record a.mcap: {told}"));
+    }
 }

@@ -90,7 +90,10 @@ pub enum CreateBagError {
         path: PathBuf,
     },
     /// The operating system refused.
-    #[error("{} cannot be created: {source}", path.display())]
+    #[error(
+        "{} cannot be created: {source}; give a place that you may write to and that has room",
+        path.display()
+    )]
     Io {
         /// The file or folder.
         path: PathBuf,

@@ -79,7 +79,7 @@ fn an_idle_graph_makes_no_context_switch_in_any_thread_of_any_process() {
 #[test]
 fn ctrl_c_ends_a_run_cleanly_and_prints_the_table() {
     let run = Run::new("ctrl_c");
-    let mut graph = run.start(&["run", HIGHWAY, "--mapping", PROCESSES, "--json"]);
+    let graph = run.start(&["run", HIGHWAY, "--mapping", PROCESSES, "--json"]);
     until("the graph", || is_up(&run));
     let family = family(graph.id());
     assert_eq!(family.len(), 11, "the launcher and a process per node");
@@ -164,6 +164,54 @@ fn wrong_files_are_refused_with_place_and_advice() {
     let output = run.output(&["run", HIGHWAY, "--input", "README.md", "--rate", "max"]);
     assert_eq!(output.status.code(), Some(1));
     assert!(String::from_utf8_lossy(&output.stderr).contains("README.md"));
+}
+
+#[test]
+fn a_second_run_in_the_domain_is_refused_and_does_not_disturb_the_first() {
+    let run = Run::new("two_runs");
+    let first = run.start(&["run", COURSE, "--duration", "6", "--json"]);
+    until("some driving", || run.published("/cmd_vel") > 0);
+    let output = run.output(&["run", COURSE, "--rate", "max", "--duration", "1"]);
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{errors}");
+    for part in ["domain 0", "process `autorace` (pid ", "--domain-id"] {
+        assert!(errors.contains(part), "`{part}` is missing in: {errors}");
+    }
+    let beside = ["run", COURSE, "--rate", "max", "--duration", "1", "--domain-id", "7", "--json"];
+    assert_eq!(run.json(&beside)["ok"], true);
+    let (status, summary) = first.end();
+    assert!(status.success(), "{summary}");
+}
+
+#[test]
+fn wrong_places_are_refused_once_with_place_and_advice_before_anything_runs() {
+    let run = Run::new("wrong_places");
+    let refused = |words: &[&str], told: &[&str]| {
+        let output = run.output(words);
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{words:?}: {errors}");
+        assert_eq!(errors.matches("os error").count(), 1, "told once: {errors}");
+        for part in told {
+            assert!(errors.contains(part), "{words:?}: `{part}` is missing in: {errors}");
+        }
+    };
+    let nowhere = run.file("no_folder/file");
+    let nowhere = nowhere.to_str().expect("UTF-8");
+    refused(&["run", "nosuch.yaml"], &["nosuch.yaml", "check the name"]);
+    refused(&["check", "apps"], &["graph file apps", "name a file in it"]);
+    refused(&["graph", COURSE, "-o", nowhere], &[nowhere, "make its folder first"]);
+    let max = ["run", COURSE, "--rate", "max", "--summary"];
+    refused(&[&max[..], &[nowhere]].concat(), &["--summary", nowhere, "make its folder first"]);
+    // Nobody can create a file there, whatever the rights.
+    let record = ["run", COURSE, "--rate", "max", "--record", "/proc/out.mcap"];
+    refused(&record, &["/proc/out.mcap cannot be created", "give a place"]);
+    // The magic, and nothing after it.
+    let stub = run.file("stub.mcap");
+    std::fs::write(&stub, b"\x89MCAP0\r\n").expect("a file");
+    let output = run.output(&["run", HIGHWAY, "--input", stub.to_str().expect("UTF-8")]);
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{errors}");
+    assert!(errors.contains("no topic that can be read"), "{errors}");
 }
 
 #[test]

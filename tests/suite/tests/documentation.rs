@@ -55,6 +55,45 @@ fn follow(command: &str, folder: &Path, run: &Run) -> String {
 }
 
 #[test]
+fn a_user_without_root_is_told_one_line_that_installs_what_is_missing() {
+    use std::os::unix::fs::PermissionsExt;
+    let run = Run::new("packages");
+    let tools = run.file("bin");
+    std::fs::create_dir_all(&tools).expect("a folder");
+    // A machine that lacks one package, and a user who may not install any.
+    let stubs = [
+        ("id", "echo 1000"),
+        ("sudo", "exit 1"),
+        ("apt-get", "echo apt-get was called; exit 1"),
+        ("dpkg-query", "for it; do :; done; [ \"$it\" != missing ] && echo install ok installed"),
+    ];
+    for (name, script) in stubs {
+        let file = tools.join(name);
+        std::fs::write(&file, format!("#!/bin/sh\n{script}\n")).expect("a file");
+        std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o755)).expect("rights");
+    }
+    let path = format!("{}:{}", tools.display(), std::env::var("PATH").expect("a path"));
+    let make = |packages: &str| {
+        let packages = format!("TEST_PACKAGES={packages}");
+        Command::new("make")
+            .args(["--silent", "packages", &packages])
+            .current_dir(workspace())
+            .env("PATH", &path)
+            .output()
+            .expect("make runs")
+    };
+    let output = make("there missing there_too");
+    assert!(!output.status.success());
+    let errors = String::from_utf8_lossy(&output.stderr);
+    let lines: Vec<&str> = errors.lines().filter(|line| line.contains("apt-get")).collect();
+    let wanted =
+        "    sudo apt-get update && sudo apt-get install -y --no-install-recommends missing";
+    assert_eq!(lines, [wanted], "{errors}");
+    assert!(output.stdout.is_empty(), "{}", String::from_utf8_lossy(&output.stdout));
+    assert!(make("there there_too").status.success());
+}
+
+#[test]
 fn the_first_node_runs_when_its_page_is_followed() {
     let run = Run::new("first_node");
     let folder = run.file("pilot");

@@ -1,7 +1,7 @@
 //! The figures of a run, read from the boards of its processes. It must not know how they are shown.
 
 use crate::summary::{ChainRow, Losses, NodeRow, Percentiles, TopicRow};
-use anyhow::Result;
+use anyhow::{Result, bail};
 use crossdock_comm::entities::{counter, kind};
 use crossdock_comm::{
     Access, Activity, HistogramSnapshot, ObserveError, Observer, ObserverOptions, PortSnapshot,
@@ -10,7 +10,7 @@ use crossdock_comm::{
 use crossdock_executor::record::{chain_counter, node_counter};
 use crossdock_graph::{Plan, TopicPlan};
 use crossdock_record::{PlayReport, RecordReport};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Observes the processes of a run.
 pub(crate) struct Figures {
@@ -138,6 +138,35 @@ impl Figures {
         });
         rows.collect()
     }
+}
+
+/// Fails when another process publishes a topic of which the plan holds all publishers: its messages
+/// would mix with those of the run, and its nodes would hold up those of the run.
+pub(crate) fn must_have_topics_alone(
+    domain_id: u32,
+    name: &str,
+    plan: &Plan,
+    pids: &[u32],
+) -> Result<()> {
+    let snapshot = Observer::open(observer_options(domain_id, name))?.snapshot()?;
+    let own = std::process::id();
+    let others = snapshot.processes.iter().filter(|it| it.pid != own && !pids.contains(&it.pid));
+    let published = plan.topics.iter().filter(|it| !it.external && !it.publishers.is_empty());
+    let published: BTreeSet<&str> = published.map(|topic| topic.name.as_str()).collect();
+    for other in others {
+        let mut ports = other.publishers.iter();
+        if let Some(port) = ports.find(|port| published.contains(port.topic.as_str())) {
+            bail!(
+                "{} is published in domain {domain_id} already, by node `{}` in process `{}` (pid \
+                 {}); end that run first, or give this one a domain of its own with --domain-id",
+                port.topic,
+                port.node,
+                other.process,
+                other.pid
+            );
+        }
+    }
+    Ok(())
 }
 
 /// How this command observes: the same user's processes of a domain at the usual place.

@@ -51,6 +51,9 @@ pub(crate) fn run(
     arguments: &RunArguments,
     graph_arguments: &[(String, String)],
 ) -> Result<ExitCode> {
+    if let Some(path) = &arguments.summary {
+        crate::output::must_be_writable(path).context("--summary")?;
+    }
     let wishes = Wishes {
         domain_id: arguments.domain_id,
         input: arguments.input.as_deref(),
@@ -70,8 +73,7 @@ pub(crate) fn run(
     let summary = session.close(end)?;
     let json = serde_json::to_string_pretty(&summary)?;
     if let Some(path) = &arguments.summary {
-        std::fs::write(path, &json)
-            .with_context(|| format!("--summary {} cannot be written", path.display()))?;
+        crate::output::write(Some(path), &json).context("--summary")?;
     }
     let text = if arguments.json { json + "\n" } else { summary.text() };
     crate::output::print(&text)?;
@@ -111,6 +113,7 @@ impl Session {
     fn open(loaded: Loaded, arguments: &RunArguments) -> Result<Self> {
         let Loaded { plan, packages, bag, options, .. } = loaded;
         let wake = Wake::new()?;
+        figures::must_have_topics_alone(options.domain_id, LAUNCHER, &plan, &[])?;
         // The bag first: nothing is started for a recording that cannot be written.
         let writer = match &arguments.record {
             Some(path) => Some(BagWriter::create(path, WriterOptions::new(Compression::Zstd))?),
@@ -147,6 +150,10 @@ impl Session {
             return Ok(end);
         }
         self.observe()?;
+        // Again, should another run have come up meanwhile.
+        let pids = self.fleet.pids();
+        let domain_id = self.participant.domain_id();
+        figures::must_have_topics_alone(domain_id, LAUNCHER, &self.plan, &pids)?;
         self.started = Instant::now();
         self.fleet.start()?;
         if let Some(player) = &self.player {
