@@ -145,7 +145,8 @@ fn with_recording(graph: &Graph, bag: &BagReader, path: &Path) -> Result<(Graph,
     if bag.topics().is_empty() {
         let damage = bag.damage().map(|damage| format!(" ({damage})")).unwrap_or_default();
         anyhow::bail!(
-            "--input {name} holds no topic that can be read{damage}; play another recording"
+            "--input {name} holds no topic that can be read{damage}; play another \
+             recording"
         );
     }
     if played.is_empty() {

@@ -276,8 +276,8 @@ impl Observer {
     }
 
     /// The boards that are open, read without looking for processes that came or went. One whose
-    /// process has died since the last [`Observer::refresh`] or [`Observer::snapshot`] is read as it
-    /// was left. Reads shared memory only.
+    /// process has died since the last [`Observer::refresh`] or [`Observer::snapshot`] is read as
+    /// it was left. Reads shared memory only.
     pub fn boards(&self) -> Vec<ProcessSnapshot> {
         self.processes.values().map(snapshot_of).collect()
     }

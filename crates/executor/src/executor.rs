@@ -223,6 +223,8 @@ impl Executor {
             self.clock = time;
         }
         if let Err(error) = result {
+            // It is never settled: the execution that failed is counted all the same.
+            slot.record.show(0);
             return Err(self.failure(step, &format!("failed: {error}")));
         }
         if let Cause::Lockstep(index) = step.cause() {

@@ -46,8 +46,8 @@ pub enum ProcessEvent {
         /// The node's words.
         reason: String,
     },
-    /// A node failed, or the process could not do what its plan says. None of its nodes executes any
-    /// more; its counters stay readable until it is stopped.
+    /// A node failed, or the process could not do what its plan says. None of its nodes executes
+    /// any more; its counters stay readable until it is stopped.
     Failed {
         /// Name of the node, empty when it was none.
         node: String,

@@ -288,7 +288,8 @@ impl Thread {
                 }
             }
         }
-        // What was counted stays readable until the launcher has had its look and stops the process.
+        // What was counted stays readable until the launcher has had its look and stops the
+        // process.
         let _ = self.started.recv();
         Ok(())
     }

@@ -52,7 +52,8 @@ impl Figures {
         Activity::watch(self.observer.options().clone(), &self.pids)
     }
 
-    /// Reads everything. `exits` says how processes have ended that did so before they were told to.
+    /// Reads everything. `exits` says how processes have ended that did so before they were told
+    /// to.
     pub(crate) fn read(&self, plan: &Plan, exits: &BTreeMap<String, String>) -> Reading {
         let boards = self.boards();
         let nodes = self.nodes(plan, &boards, exits);
@@ -140,8 +141,8 @@ impl Figures {
     }
 }
 
-/// Fails when another process publishes a topic of which the plan holds all publishers: its messages
-/// would mix with those of the run, and its nodes would hold up those of the run.
+/// Fails when another process publishes a topic of which the plan holds all publishers: its
+/// messages would mix with those of the run, and its nodes would hold up those of the run.
 pub(crate) fn must_have_topics_alone(
     domain_id: u32,
     name: &str,

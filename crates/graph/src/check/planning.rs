@@ -232,8 +232,8 @@ impl<'a> Check<'a> {
         })
     }
 
-    /// Without pacing nothing is gained by dropping a message, and which one it hits would depend on
-    /// the mapping: whatever the graph publishes waits for those that it triggers, and long enough
+    /// Without pacing nothing is gained by dropping a message, and which one it hits would depend
+    /// on the mapping: whatever the graph publishes waits for those that it triggers, and long enough
     /// for a slow disk.
     fn output_qos(&self, port: &Port<'a>) -> Qos {
         match self.options.time {
@@ -246,8 +246,8 @@ impl<'a> Check<'a> {
         }
     }
 
-    /// The counterpart of [`Self::output_qos`]. Publishers outside the graph offer what they like; a
-    /// recording is played message by message. An input that does not trigger holds nobody up.
+    /// The counterpart of [`Self::output_qos`]. Publishers outside the graph offer what they like;
+    /// a recording is played message by message. An input that does not trigger holds nobody up.
     fn input_qos(&self, port: &Port<'a>, topic: &str) -> Qos {
         let unpaced = matches!(self.options.time, Time::Simulated { pacing: Pacing::Max });
         if unpaced && port.trigger && !self.is_external(topic) {
