@@ -228,7 +228,7 @@ impl Observer {
 
     /// Where it looks.
     pub fn options(&self) -> &ObserverOptions {
-        &self.options
+        &self.asking.options
     }
 
     pub(crate) fn open_for(
