@@ -10,16 +10,17 @@ DEMO := $(OUT)/demo
 DEMO_GRAPH := apps/autorace/course.graph.yaml
 DEMO_TOPICS := /lane,/traffic_light,/cmd_vel,/odom,/course/light,/features,/camera/snapshot
 
-# What the tests use beyond Rust, a C compiler and make: independent readers of recordings, and a C
-# compiler for aarch64.
-TEST_PACKAGES := python3 python3-venv gcc-aarch64-linux-gnu libc6-dev-arm64-cross
+# What the tests use beyond Rust, a C compiler and make: independent readers of recordings, a C
+# compiler for aarch64, and a C++ compiler for the simulations of hw/. The hardware tools themselves
+# are Python packages, see scripts/hardware-tools.
+TEST_PACKAGES := python3 python3-venv gcc-aarch64-linux-gnu libc6-dev-arm64-cross g++
 AARCH64 := aarch64-unknown-linux-gnu
 LOOM := RUSTFLAGS="--cfg loom" $(CARGO) test --release --locked -p crossdock-shm --test model \
     --target-dir target/loom
 SKIPPED := $(CURDIR)/target/skipped.txt
 
-.PHONY: demo test test-long packages check-format check-lints check-aarch64 check-bench loom \
-    fuzz bench-transport clean
+.PHONY: demo test test-long packages hardware-tools check-format check-lints check-aarch64 \
+    check-bench loom fuzz bench-transport clean
 
 demo:
 	$(CARGO) build --release --locked
@@ -31,7 +32,7 @@ demo:
 	    --graph $(DEMO_GRAPH) --graph-picture $(DEMO)/graph.svg --summary $(DEMO)/run.json
 
 # Skips are written to a file by the tests themselves: a runner hides what passes.
-test: packages check-format check-lints check-aarch64 loom
+test: packages hardware-tools check-format check-lints check-aarch64 loom
 	: > $(SKIPPED)
 	CROSSDOCK_SKIP_LOG=$(SKIPPED) $(CARGO) test --workspace --locked
 	@echo "skipped: $$(wc -l < $(SKIPPED))"; cat $(SKIPPED)
@@ -50,6 +51,9 @@ fuzz:
 
 packages:
 	@scripts/system-packages $(TEST_PACKAGES)
+
+hardware-tools: packages
+	scripts/hardware-tools
 
 check-format:
 	$(CARGO) fmt --all --check

