@@ -383,10 +383,11 @@ class Sink {
 };
 
 // One cycle of a module with one clock: everybody drives, the outputs settle, everybody looks, the
-// clock rises.
-inline void step(Bench& bench, std::vector<Source>& sources, std::vector<Sink>& sinks,
+// clock rises. (A template, so that a testbench whose model has other clocks can include this file.)
+template <class Model = Vdut>
+void step(Bench& bench, std::vector<Source>& sources, std::vector<Sink>& sinks,
                  const std::function<void()>& look = {}) {
-  Vdut& dut = *bench.dut;
+  Model& dut = *bench.dut;
   dut.clk = 0;
   for (Source& source : sources) source.drive(bench.random);
   for (Sink& sink : sinks) sink.drive(bench.random);
@@ -402,8 +403,9 @@ inline void step(Bench& bench, std::vector<Source>& sources, std::vector<Sink>& 
 }
 
 // Four cycles of reset, with nothing offered.
-inline void reset(Bench& bench, std::vector<Source>& sources, std::vector<Sink>& sinks) {
-  Vdut& dut = *bench.dut;
+template <class Model = Vdut>
+void reset(Bench& bench, std::vector<Source>& sources, std::vector<Sink>& sinks) {
+  Model& dut = *bench.dut;
   for (Source& source : sources) source.clear();
   for (Sink& sink : sinks) sink.clear();
   dut.rst = 1;

@@ -3,6 +3,7 @@
 
 use crate::cache::Files;
 use crossdock_test_support::workspace;
+use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 
@@ -123,6 +124,21 @@ impl Design {
             parameters.map(|(name, value)| format!("-{}-{value}", name.to_lowercase()));
         let fault = self.fault.map(|what| format!("-but-{}", what.replace(' ', "-")));
         std::iter::once(self.top.clone()).chain(parameters).chain(fault).collect()
+    }
+
+    /// What makes Yosys read this design, with its parameters. `options` are `read_verilog`'s.
+    pub(crate) fn yosys_script(&self, options: &str) -> String {
+        let mut script = String::new();
+        for source in self.source_names() {
+            writeln!(script, "read_verilog {options} {source}").expect("text");
+        }
+        // Set on the module itself: as arguments of `hierarchy` they leave a second copy behind, and
+        // a `hierarchy` of its own before that of `prep` and `synth` loses the module.
+        if !self.parameters.is_empty() {
+            let sets = self.parameters.iter().map(|(name, value)| format!("-set {name} {value} "));
+            writeln!(script, "chparam {}{}", sets.collect::<String>(), self.top).expect("text");
+        }
+        script
     }
 
     /// The names of the source files, in a stable order.

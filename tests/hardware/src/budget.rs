@@ -1,0 +1,77 @@
+//! `hw/budget.json`: what each design may cost, as it was once measured. A figure that is worse by
+//! more than the tolerance fails; a better one is recorded with `CROSSDOCK_RECORD_BUDGET=1`.
+
+use crate::design::Design;
+use crate::synthesis::{area, ecp5_mhz};
+use crossdock_test_support::workspace;
+use serde_json::{Map, Value, json};
+use std::path::PathBuf;
+use std::sync::Mutex;
+
+/// Look-up tables depend on the mapper's luck; flip-flops and block memory do not.
+const LUT_TOLERANCE: f64 = 0.03;
+/// Place and route moves with every change of the netlist, though the seed is fixed.
+const MHZ_TOLERANCE: f64 = 0.08;
+
+/// Holds the area of a design against its budget.
+///
+/// # Errors
+/// What is worse, by how much, and how to record the new figures where that is meant.
+pub fn area_within_budget(design: &Design) -> Result<(), String> {
+    let found = area(design).map_err(|failure| failure.to_string())?;
+    let figures = [("lut", found.lut), ("ff", found.ff), ("bram18", found.bram18)];
+    let figures: Map<String, Value> =
+        figures.into_iter().map(|(name, value)| (name.to_owned(), json!(value))).collect();
+    held_against(design, figures, |name, value, budget| {
+        let tolerance = if name == "lut" { LUT_TOLERANCE } else { 0.0 };
+        value <= budget * (1.0 + tolerance)
+    })
+}
+
+/// Holds the clock rate of a design on an ECP5 against its budget (minutes).
+///
+/// # Errors
+/// What is worse, by how much, and how to record the new figures where that is meant.
+pub fn rate_within_budget(design: &Design) -> Result<(), String> {
+    let found = ecp5_mhz(design).map_err(|failure| failure.to_string())?;
+    let figures = Map::from_iter([("ecp5_mhz".to_owned(), json!(found.floor()))]);
+    held_against(design, figures, |_, value, budget| value >= budget * (1.0 - MHZ_TOLERANCE))
+}
+
+fn held_against(
+    design: &Design,
+    figures: Map<String, Value>,
+    fits: impl Fn(&str, f64, f64) -> bool,
+) -> Result<(), String> {
+    // Tests of one process share the file.
+    static FILE: Mutex<()> = Mutex::new(());
+    let _guard = FILE.lock().expect("no test has panicked here");
+    let path = path();
+    let text = std::fs::read_to_string(&path).expect("hw/budget.json");
+    let mut budget: Value = serde_json::from_str(&text).expect("hw/budget.json is JSON");
+    let label = design.label();
+    if std::env::var_os("CROSSDOCK_RECORD_BUDGET").is_some_and(|value| value == "1") {
+        let entry = &mut budget["designs"][&label];
+        for (name, value) in figures {
+            entry[name] = value;
+        }
+        let text = serde_json::to_string_pretty(&budget).expect("JSON");
+        std::fs::write(&path, text + "\n").expect("hw/budget.json");
+        return Ok(());
+    }
+    let record = "if that is meant, record it: CROSSDOCK_RECORD_BUDGET=1 and the same test again";
+    for (name, value) in figures {
+        let value = value.as_f64().expect("a number");
+        let Some(limit) = budget["designs"][&label][&name].as_f64() else {
+            return Err(format!("{label}: {name} is {value}, hw/budget.json has none; {record}"));
+        };
+        if !fits(&name, value, limit) {
+            return Err(format!("{label}: {name} is {value}, the budget {limit}; {record}"));
+        }
+    }
+    Ok(())
+}
+
+fn path() -> PathBuf {
+    workspace().join("hw/budget.json")
+}

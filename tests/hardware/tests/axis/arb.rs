@@ -1,0 +1,91 @@
+//! The arbiter.
+
+use crossdock_hardware_tests::{Design, Mutation, Proof, Simulation, lint, must};
+
+fn small(width: u64) -> Design {
+    let design = Design::module("axis_arb").set("WIDTH", width).set("PORTS", 3);
+    design.set("MAX_BYTES", 64).set("WATCHDOG_CYCLES", 3)
+}
+
+fn simulated(width: u64, ports: u64, check: u64, watchdog: u64) -> Simulation {
+    let design = Design::module("axis_arb").set("WIDTH", width).set("PORTS", ports);
+    let design = design.set("CHECK", check).set("MAX_BYTES", 700).set("WATCHDOG_CYCLES", watchdog);
+    must(lint(&design));
+    Simulation::new(design, "axis_arb/axis_arb_tb.cpp")
+}
+
+#[test]
+fn the_arbiter_is_proved_whole_fair_and_within_lengths() {
+    must(Proof::inductive(small(64), 4).check());
+}
+
+#[test]
+fn what_the_arbiters_proof_is_about_can_happen() {
+    must(Proof::reachable(small(64), 12).check());
+}
+
+#[test]
+#[ignore = "long: the proof at the greatest width"]
+fn the_arbiter_is_proved_at_other_widths_and_port_counts() {
+    must(Proof::inductive(small(512), 4).check());
+    must(Proof::inductive(small(128).set("PORTS", 2), 4).check());
+    must(Proof::inductive(small(64).set("CHECK", 0), 4).check());
+    must(Proof::inductive(small(64).set("PORTS", 1), 4).check());
+}
+
+#[test]
+fn the_arbiter_delivers_what_the_reference_model_says_under_stalls() {
+    for (width, ports, check, watchdog) in [(64, 2, 1, 16), (512, 5, 1, 8), (128, 3, 0, 0)] {
+        let report = must(simulated(width, ports, check, watchdog).run(&["--seed", "1"]));
+        assert_eq!(report.value("cycles"), report.value("beats"), "at {width} bit");
+    }
+}
+
+#[test]
+#[ignore = "long: many seeds"]
+fn the_arbiter_delivers_what_the_reference_model_says_for_many_seeds() {
+    for (width, ports, watchdog) in [(64, 2, 16), (128, 7, 3), (256, 1, 2), (512, 33, 100)] {
+        let simulation = simulated(width, ports, 1, watchdog);
+        for seed in 2..12 {
+            must(simulation.run(&["--seed", &seed.to_string(), "--messages", "2000"]));
+        }
+    }
+}
+
+/// Published templates arbitrate after every beat.
+const PER_BEAT: Mutation = Mutation {
+    what: "re-arbitrate per beat",
+    file: "axis_arb.sv",
+    from: "owner <= m_axis_tlast ? '0 : grant;",
+    to: "owner <= '0;",
+};
+
+const NO_END: Mutation = Mutation {
+    what: "messages longer than announced are not cut",
+    file: "axis_arb.sv",
+    from: "assign at_end = (left_now == '0);",
+    to: "assign at_end = (left_now == '0) && last;",
+};
+
+const NO_BOUND: Mutation = Mutation {
+    what: "the bound is not checked",
+    file: "axis_arb.sv",
+    from: "(payload > MAX_BYTES)",
+    to: "(payload > MAX_BYTES + 1)",
+};
+
+const UNFAIR: Mutation = Mutation {
+    what: "the lowest port always goes first",
+    file: "axis_arb.sv",
+    from: "(|behind) ? behind : request",
+    to: "request",
+};
+
+#[test]
+fn faults_of_the_arbiter_are_caught_by_proof_and_simulation() {
+    let simulation = simulated(64, 2, 1, 16);
+    for mutation in [PER_BEAT, NO_END, NO_BOUND, UNFAIR] {
+        must(Proof::bounded(small(64), 12).catches(&mutation));
+        must(simulation.catches(&mutation, &["--seed", "1"]));
+    }
+}

@@ -1,0 +1,37 @@
+//! What every module costs, held against `hw/budget.json`.
+
+use crate::topic::{complete, data_path};
+use crossdock_hardware_tests::budget::{area_within_budget, rate_within_budget};
+use crossdock_hardware_tests::{Design, must};
+
+fn designs() -> Vec<Design> {
+    vec![
+        Design::module("axis_reg"),
+        Design::module("axis_arb"),
+        Design::module("axis_arb").set("WATCHDOG_CYCLES", 1 << 16),
+        Design::module("axis_bcast"),
+        Design::module("axis_fifo"),
+        Design::module("axis_fifo_last"),
+        Design::module("axis_width").set("S_WIDTH", 64).set("M_WIDTH", 128),
+        Design::module("axis_width").set("S_WIDTH", 128).set("M_WIDTH", 64),
+        Design::module("axis_cdc"),
+        Design::module("axis_probe"),
+        data_path(),
+        complete(),
+    ]
+}
+
+#[test]
+fn no_module_takes_more_area_than_its_budget() {
+    for design in designs() {
+        must(area_within_budget(&design));
+    }
+}
+
+#[test]
+#[ignore = "long: place and route"]
+fn no_module_is_slower_than_its_budget() {
+    for design in designs() {
+        must(rate_within_budget(&design));
+    }
+}

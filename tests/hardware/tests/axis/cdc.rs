@@ -1,0 +1,53 @@
+//! The clock crossing.
+
+use crossdock_hardware_tests::{Design, Mutation, Proof, Simulation, lint, must};
+
+fn small() -> Design {
+    Design::module("axis_cdc").set("DEPTH", 4)
+}
+
+fn simulated(width: u64, depth: u64) -> Simulation {
+    let design = Design::module("axis_cdc").set("WIDTH", width).set("DEPTH", depth);
+    must(lint(&design));
+    Simulation::new(design, "axis_cdc/axis_cdc_tb.cpp")
+}
+
+#[test]
+fn the_clock_crossing_is_proved_for_any_two_clocks() {
+    must(Proof::inductive(small(), 3).several_clocks().check());
+}
+
+#[test]
+fn the_clock_crossing_keeps_every_beat_for_clocks_of_any_rate() {
+    for (width, depth) in [(64, 16), (512, 16)] {
+        let report = must(simulated(width, depth).run(&["--seed", "1"]));
+        for clocks in ["equal", "slower", "faster"] {
+            let beats = report.value(&format!("{clocks}_beats"));
+            let cycles = report.value(&format!("{clocks}_cycles"));
+            // The way through the registers, once; then one beat in each cycle of the slower clock.
+            assert!(cycles <= beats + 8, "{clocks}: {cycles} cycles for {beats} beats");
+        }
+    }
+}
+
+const ONE_TOO_MANY: Mutation = Mutation {
+    what: "full one beat too late",
+    file: "axis_cdc.sv",
+    from: "wire                full = wp_gray ==",
+    to: "wire                full = (wp_gray ^ (wp_gray >> 1)) ==",
+};
+
+const BINARY_CROSSES: Mutation = Mutation {
+    what: "the write position crosses in binary",
+    file: "axis_cdc.sv",
+    from: "wp_gray <= wp_next ^ (wp_next >> 1);",
+    to: "wp_gray <= wp_next;",
+};
+
+#[test]
+fn faults_of_the_clock_crossing_are_caught() {
+    for mutation in [ONE_TOO_MANY, BINARY_CROSSES] {
+        must(Proof::bounded(small(), 12).several_clocks().catches(&mutation));
+        must(simulated(64, 16).catches(&mutation, &["--seed", "1"]));
+    }
+}

@@ -1,0 +1,13 @@
+//! The AXI-stream modules of `hw/`: lint, proofs, simulations, faults that must be caught, budgets.
+#![allow(missing_docs)]
+
+mod arb;
+mod bcast;
+mod budget;
+mod cdc;
+mod fifo;
+mod fifo_last;
+mod probe;
+mod reg;
+mod topic;
+mod width;

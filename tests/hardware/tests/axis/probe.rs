@@ -1,0 +1,35 @@
+//! The probe.
+
+use crossdock_hardware_tests::{Design, Mutation, Proof, Simulation, lint, must};
+
+fn simulated(bits: u64) -> Simulation {
+    let design = Design::module("axis_probe").set("COUNT_WIDTH", bits);
+    must(lint(&design));
+    Simulation::new(design, "axis_probe/axis_probe_tb.cpp")
+}
+
+#[test]
+fn the_probe_is_proved_to_count_each_event() {
+    must(Proof::inductive(Design::module("axis_probe").set("COUNT_WIDTH", 16), 3).check());
+}
+
+#[test]
+fn the_probe_counts_what_the_reference_model_counts() {
+    for bits in [16, 64] {
+        must(simulated(bits).run(&["--seed", "1"]));
+    }
+}
+
+const GAPS_OUTSIDE: Mutation = Mutation {
+    what: "gaps are counted between messages too",
+    file: "axis_probe.sv",
+    from: "!s_axis_tvalid && !between,",
+    to: "!s_axis_tvalid,",
+};
+
+#[test]
+fn faults_of_the_probe_are_caught_by_proof_and_simulation() {
+    let small = Design::module("axis_probe").set("COUNT_WIDTH", 16);
+    must(Proof::bounded(small, 6).catches(&GAPS_OUTSIDE));
+    must(simulated(64).catches(&GAPS_OUTSIDE, &["--seed", "1"]));
+}
