@@ -122,28 +122,32 @@ module axis_arb #(
   logic             overlong;
 
   if (CHECK) begin : g_check
-    logic [LeftWidth-1:0] left;  // beats still to come
+    logic [LeftWidth-1:0] left;  // beats to come after the one that is awaited
     logic [LogBytes-1:0]  tail;  // bytes in the last beat; 0 for all
 
-    wire [31:0]          payload = data[63:32];
+    // The sums over the header end in registers. What has to be known of a message in its first
+    // beat takes one comparison, and is constant where the header alone needs more than a beat.
+    wire [31:0]           payload = data[63:32];
+    wire                  only_beat = (Bytes > 24) && (payload <= 32'(Bytes) - 32'd24);
+    wire [LogBytes-1:0]   tail_first = payload[LogBytes-1:0] + LogBytes'(24 % Bytes);
+    wire [LogBytes-1:0]   tail_now = (Bytes > 24 && !begun) ? tail_first : tail;
     // Too narrow only for a message over the bound, of which nothing is forwarded.
-    wire [LeftWidth-1:0] left_first = LeftWidth'(({1'b0, payload} + 33'd23) >> LogBytes);
-    wire [LeftWidth-1:0] left_now = begun ? left : left_first;
-    wire [LogBytes-1:0]  tail_now = begun ? tail : payload[LogBytes-1:0] + LogBytes'(24 % Bytes);
+    wire [LeftWidth-1:0]  left_second =
+        LeftWidth'(({1'b0, payload} + 33'd23 - 33'(Bytes)) >> LogBytes);
 
     always_comb
       for (int unsigned i = 0; i < Bytes; i++)
         allowed[i] = (tail_now == '0) || (i < 32'(tail_now));
 
     assign oversize = !begun && (payload > MAX_BYTES);
-    assign at_end = (left_now == '0);
+    assign at_end = begun ? (left == '0) : only_beat;
     assign overlong = at_end && (!last || |(keep & ~allowed));
     assign short_message = last && !user && !overlong && (!at_end || (keep != allowed));
 
     always_ff @(posedge clk)
       if (m_axis_tvalid && m_axis_tready) begin
-        left <= left_now - 1'b1;
-        tail <= tail_now;
+        left <= begun ? left - 1'b1 : left_second;
+        if (!begun) tail <= tail_first;
       end
   end else begin : g_no_check
     assign oversize = 1'b0;

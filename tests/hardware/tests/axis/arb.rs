@@ -63,8 +63,8 @@ const PER_BEAT: Mutation = Mutation {
 const NO_END: Mutation = Mutation {
     what: "messages longer than announced are not cut",
     file: "axis_arb.sv",
-    from: "assign at_end = (left_now == '0);",
-    to: "assign at_end = (left_now == '0) && last;",
+    from: "assign at_end = begun ? (left == '0) : only_beat;",
+    to: "assign at_end = last && (begun ? (left == '0) : only_beat);",
 };
 
 const NO_BOUND: Mutation = Mutation {
