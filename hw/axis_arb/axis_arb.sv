@@ -21,8 +21,8 @@
 //               most PORTS - 1 messages of others go first.
 // Reset         No message in progress, counts zero. A publisher reset alone in mid-message must
 //               end that message first, else its next one is taken for the rest.
-// Counts        Saturating; `dead` is high for a port whose message the watchdog ended, until the
-//               publisher has delivered the rest of it.
+// Counts        Saturating, 2 cycles after the event; `dead` is high for a port whose message the
+//               watchdog ended, until the publisher has delivered the rest of it.
 // Parameters    WIDTH: bits of tdata, 64, 128, 256 or 512. PORTS: 1 to 64.
 //               CHECK: 1 compares lengths. MAX_BYTES: bound of the payload, 1 to 2^32 - 64.
 //               WATCHDOG_CYCLES: 0 for none, else 2 to 2^30. COUNT_WIDTH: bits of a count, 1 to 32.
@@ -125,6 +125,8 @@ module axis_arb #(
     logic [LeftWidth-1:0] left;  // beats to come after the one that is awaited
     logic [LogBytes-1:0]  tail;  // bytes in the last beat; 0 for all
 
+    logic [PORTS-1:0]     over_bound;
+
     // The sums over the header end in registers. What has to be known of a message in its first
     // beat takes one comparison, and is constant where the header alone needs more than a beat.
     wire [31:0]           payload = data[63:32];
@@ -139,7 +141,11 @@ module axis_arb #(
       for (int unsigned i = 0; i < Bytes; i++)
         allowed[i] = (tail_now == '0) || (i < 32'(tail_now));
 
-    assign oversize = !begun && (payload > MAX_BYTES);
+    // Compared before the ports are joined: beside the arbitration, not behind it.
+    always_comb
+      for (int unsigned i = 0; i < PORTS; i++)
+        over_bound[i] = (s_axis_tdata[i*WIDTH+32 +: 32] > MAX_BYTES);
+    assign oversize = !begun && |(grant & over_bound);
     assign at_end = begun ? (left == '0) : only_beat;
     assign overlong = at_end && (!last || |(keep & ~allowed));
     assign short_message = last && !user && !overlong && (!at_end || (keep != allowed));
@@ -184,7 +190,7 @@ module axis_arb #(
     end
   end
 
-  // Ends of what is damaged -------------------------------------------------------------------------
+  // Ends of what is damaged -----------------------------------------------------------------------
 
   if (CHECK || WATCHDOG_CYCLES != 0) begin : g_drain
     wire cut = dropped ? !last
@@ -215,17 +221,26 @@ module axis_arb #(
     assign dead = '0;
   end
 
-  // Counts --------------------------------------------------------------------------------------------
+  // Counts ----------------------------------------------------------------------------------------
 
   wire finished = m_axis_tvalid && m_axis_tready && m_axis_tlast;
 
+  // What happened goes through a register first: counting is no part of a beat's way.
   if (CHECK) begin : g_counts
+    logic was_oversize;
+    logic was_short;
+    logic was_overlong;
     always_ff @(posedge clk) begin
-      if (dropped && !(&count_oversize)) count_oversize <= count_oversize + 1'b1;
-      if (finished && !ending && short_message && !(&count_short)) count_short <= count_short + 1'b1;
-      if (finished && !ending && overlong && !(&count_overlong))
-        count_overlong <= count_overlong + 1'b1;
+      was_oversize <= dropped;
+      was_short <= finished && !ending && short_message;
+      was_overlong <= finished && !ending && overlong;
+      if (was_oversize && !(&count_oversize)) count_oversize <= count_oversize + 1'b1;
+      if (was_short && !(&count_short)) count_short <= count_short + 1'b1;
+      if (was_overlong && !(&count_overlong)) count_overlong <= count_overlong + 1'b1;
       if (rst) begin
+        was_oversize <= 1'b0;
+        was_short <= 1'b0;
+        was_overlong <= 1'b0;
         count_oversize <= '0;
         count_short <= '0;
         count_overlong <= '0;
@@ -237,9 +252,14 @@ module axis_arb #(
     assign count_overlong = '0;
   end
   if (WATCHDOG_CYCLES != 0) begin : g_count_timeout
+    logic was_timeout;
     always_ff @(posedge clk) begin
-      if (finished && ending && !(&count_timeout)) count_timeout <= count_timeout + 1'b1;
-      if (rst) count_timeout <= '0;
+      was_timeout <= finished && ending;
+      if (was_timeout && !(&count_timeout)) count_timeout <= count_timeout + 1'b1;
+      if (rst) begin
+        was_timeout <= 1'b0;
+        count_timeout <= '0;
+      end
     end
   end else begin : g_no_count_timeout
     assign count_timeout = '0;

@@ -103,8 +103,10 @@ struct Arbiter {
 
     // A publisher that goes silent in mid-message, for one cycle less than the watchdog waits, or
     // exactly as long: then what it had sent is all that arrives, marked as damaged.
-    const size_t forwarded = std::min(beats.size(), (tb::header_bytes + announced + bytes - 1) / bytes);
-    const bool silent = watchdog != 0 && announced <= max_bytes && forwarded > 1 && random.percent(20);
+    const size_t wanted = (tb::header_bytes + announced + bytes - 1) / bytes;
+    const size_t forwarded = std::min(beats.size(), wanted);
+    const bool silent =
+        watchdog != 0 && announced <= max_bytes && forwarded > 1 && random.percent(20);
     const bool dies = silent && random.percent(50);
     const size_t stop = silent ? random.between(1, forwarded - 1) : 0;
     for (size_t i = 0; i < beats.size(); i++) {
@@ -150,7 +152,8 @@ static void full_speed(const tb::Options& options) {
   while (arbiter.sinks[0].beats < beats) {
     if (arbiter.bench.cycle - begin >= beats) tb::fail("an empty cycle at full speed");
     arbiter.step();
-    const auto [least, most] = std::minmax_element(arbiter.delivered.begin(), arbiter.delivered.end());
+    const auto [least, most] =
+        std::minmax_element(arbiter.delivered.begin(), arbiter.delivered.end());
     if (*most - *least > 1) tb::fail("unfair: %u messages of one, %u of another", unsigned(*most),
                                      unsigned(*least));
   }

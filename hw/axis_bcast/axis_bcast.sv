@@ -1,13 +1,13 @@
 // Broadcast: hands every message of one AXI stream to several subscribers.
 //
-// Function      Each beat goes to each subscriber of its message exactly once. All share one payload
-//               and one pair of entries (m_axis_tdata is one lane), each has a valid of its own that
-//               stays high until this subscriber has taken the beat; the next beat follows when the
-//               slowest has. So storage does not grow with the number of subscribers.
-//               With ENABLE, `enable` says at the start of a message who gets it: subscribing at run
-//               time. With LOOP_FILTER a port never sees messages whose publisher id (bits 31:16 of
-//               the first beat) is its own: a gateway does not hear itself. Who does not get a
-//               message is not offered any beat of it; a message for nobody is consumed.
+// Function      Each beat goes to each subscriber of its message exactly once. All share one
+//               payload and one pair of entries (m_axis_tdata is one lane), each has its own valid
+//               that stays high until this subscriber has taken the beat; the next beat follows
+//               when the slowest has. So storage does not grow with the number of subscribers.
+//               With ENABLE, `enable` says at the start of a message who gets it: subscribing at
+//               run time. With LOOP_FILTER a port never sees messages whose publisher id (bits
+//               31:16 of the first beat) is its own: a gateway does not hear itself. Who does not
+//               get a message is not offered any beat of it; a message for nobody is consumed.
 // Latency       1 cycle.
 // Throughput    1 beat per cycle.
 // Back-pressure s_axis_tready comes from a register; the slowest subscriber of the message in

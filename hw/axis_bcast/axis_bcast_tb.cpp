@@ -58,7 +58,8 @@ static void run(const tb::Options& options, unsigned stalls, uint64_t messages) 
   const uint64_t begin = bench.cycle;
   for (uint64_t i = 0; i < messages; i++) {
     const uint16_t publisher = uint16_t(bench.random.between(0, publishers - 1));
-    tb::Message message = tb::frame(bench.random, publisher, uint32_t(i), bench.random.between(0, 250));
+    const size_t payload = bench.random.between(0, 250);
+    tb::Message message = tb::frame(bench.random, publisher, uint32_t(i), payload);
     message.damaged = bench.random.percent(10);
     beats += message.beats(bytes);
     sources[0].send(message);

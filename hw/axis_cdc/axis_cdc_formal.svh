@@ -1,7 +1,7 @@
 // Properties of axis_cdc under two clocks that may rise at any time, alone, together or not at all:
 // every beat comes out once, in order, unchanged; what crosses changes one bit at a time.
-// `s_clk` and `m_clk` are free inputs. Every register starts as the resets leave it; that they do so
-// is run by the simulations.
+// `s_clk` and `m_clk` are free inputs. Every register starts as the resets leave it; that they
+// do so is run by the simulations.
 
 initial begin
   assume (wp == '0 && wp_gray == '0 && rp == '0 && rp_gray == '0 && !m_axis_tvalid);

@@ -1,10 +1,10 @@
-// FIFO, keep-last: holds the newest KEEP whole messages for a slow subscriber; never stalls a topic.
+// FIFO, keep-last: the newest KEEP whole messages for a slow subscriber; never stalls a topic.
 //
-// Function      A message that is complete and not damaged waits to be read; when one more than KEEP
-//               would wait, the oldest waiting one is dropped and counted. A message that is being
-//               read is read to its end, and the next one is begun while the last beat of the one
-//               before stands at the output: a subscriber that stands still finds at most these two
-//               and then the newest KEEP. Damaged messages (tuser) and messages of more than
+// Function      A message that is complete and not damaged waits to be read; when one more than
+//               KEEP would wait, the oldest waiting one is dropped and counted. A message that is
+//               being read is read to its end, and the next one is begun while the last beat of the
+//               one before stands at the output: a subscriber that stands still finds at most these
+//               two and then the newest KEEP. Damaged messages (tuser) and messages of more than
 //               SLOT_BEATS beats are discarded and counted: what comes out is always good.
 // Latency       A message is shown 3 cycles after its last beat, if nothing is ahead of it.
 // Throughput    1 beat per cycle on both sides, without a gap between messages that wait.

@@ -1,6 +1,6 @@
-// Testbench of axis_fifo_last. The reference model is the list of complete, good messages: what comes
-// out is that list with some left out, as many as are counted as dropped, and never one of the
-// newest KEEP. A subscriber that stands still for a while finds exactly the newest ones afterwards.
+// Testbench of axis_fifo_last. The reference model is the list of complete, good messages: what
+// comes out is that list with some left out, as many as are counted as dropped, and never one of
+// the newest KEEP. A subscriber that stands still for a while finds the newest ones afterwards.
 #include "axis.hpp"
 
 constexpr size_t bytes = P_WIDTH / 8;
@@ -19,7 +19,8 @@ struct Fifo {
       : bench(options) {
     sources.emplace_back(AXIS_LANE(*bench.dut, s_axis, 0, bytes), tb::Stalls(s_stalls, 9));
     sinks.emplace_back("output", AXIS_LANE(*bench.dut, m_axis, 0, bytes),
-                       tb::Stalls(m_stalls, longest), [&](const tb::Message& found) { take(found); });
+                       tb::Stalls(m_stalls, longest),
+                       [&](const tb::Message& found) { take(found); });
     tb::reset(bench, sources, sinks);
   }
   void take(const tb::Message& found) {
@@ -28,7 +29,8 @@ struct Fifo {
       good.pop_front();
       dropped += 1;
     }
-    if (good.empty()) tb::fail("a message of %zu bytes that is old, changed or nobody's", found.bytes.size());
+    if (good.empty())
+      tb::fail("a message of %zu bytes that is old, changed or nobody's", found.bytes.size());
     good.pop_front();
   }
   void step() {
@@ -91,7 +93,8 @@ static void keeping_up(const tb::Options& options) {
   if (fifo.dropped != 0) tb::fail("a subscriber that keeps up lost messages");
 }
 
-// The subscriber stands still while many messages come: it gets what was begun, then the newest KEEP.
+// The subscriber stands still while many messages come: it gets what was begun, then the newest
+// KEEP.
 static void standing_still(const tb::Options& options) {
   Fifo fifo(options, 0, 100, 1u << 30);
   std::vector<tb::Message> sent;
@@ -112,7 +115,8 @@ static void standing_still(const tb::Options& options) {
   for (size_t i = 0; i < begun; i++)
     if (!(fifo.output[i] == sent[i])) tb::fail("a message that was begun was lost");
   for (size_t i = 0; i < keep; i++)
-    if (!(fifo.output[begun + i] == sent[sent.size() - keep + i])) tb::fail("not the newest messages");
+    if (!(fifo.output[begun + i] == sent[sent.size() - keep + i]))
+      tb::fail("not the newest messages");
 }
 
 int main(int count, char** words) {

@@ -15,7 +15,8 @@
 // Reset         All counts and the snapshot become zero, the next beat starts a message. `clear`
 //               zeroes the counts, not the snapshot; with `snapshot` in the same cycle no cycle is
 //               lost or counted twice between two snapshots.
-// Parameters    COUNT_WIDTH: bits of a count, 16 to 64. Counts wrap: 48 bits last 32 days at 100 MHz.
+// Parameters    COUNT_WIDTH: bits of a count, 16 to 64. Counts wrap: 48 bits last 32 days at
+//               100 MHz.
 `default_nettype none
 
 module axis_probe #(

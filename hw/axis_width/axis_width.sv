@@ -1,8 +1,8 @@
 // Width converter: the same bytes in wider or narrower beats.
 //
-// Function      Messages keep their bytes, order and ends. Widening packs several beats into one; the
-//               last one of a message is filled as far as it goes. Narrowing splits a beat and
-//               leaves out the parts of the last one that hold no byte. A last beat without any byte
+// Function      Messages keep their bytes, order and ends. Widening packs several beats into one;
+//               the last one of a message is filled as far as it goes. Narrowing splits a beat and
+//               leaves out the parts of the last one that hold no byte. A last beat without a byte
 //               (tkeep 0: the end of a damaged message) stays one beat. Equal widths are wires.
 // Latency       1 cycle after the beat that completes an output beat (0 for equal widths).
 // Throughput    1 beat per cycle on the narrow side, also across messages.

@@ -115,7 +115,8 @@ if (M_WIDTH < S_WIDTH) begin : g_formal_narrow
       i_part: assert (g_narrow.part == shown && g_narrow.final_part == top);
       i_last: assert (g_narrow.last == formal_last && g_narrow.user == formal_user);
       i_next: assert (formal_ins == (formal_last ? 6'd0 : formal_latest + 6'd1));
-      if (formal_known) i_held: assert (g_narrow.data == formal_data && g_narrow.keep == formal_keep);
+      if (formal_known)
+        i_held: assert (g_narrow.data == formal_data && g_narrow.keep == formal_keep);
     end else begin
       i_outs: assert (formal_outs == 6'({formal_ins, {FLog{1'b0}}}));
     end

@@ -383,7 +383,7 @@ class Sink {
 };
 
 // One cycle of a module with one clock: everybody drives, the outputs settle, everybody looks, the
-// clock rises. (A template, so that a testbench whose model has other clocks can include this file.)
+// clock rises. A template, so that a testbench of a model with other clocks can include it.
 template <class Model = Vdut>
 void step(Bench& bench, std::vector<Source>& sources, std::vector<Sink>& sinks,
                  const std::function<void()>& look = {}) {
@@ -424,7 +424,8 @@ void reset(Bench& bench, std::vector<Source>& sources, std::vector<Sink>& sinks)
 
 // The message that comes next must be the expected one.
 inline void expect_next(const char* where, std::deque<Message>& expected, const Message& found) {
-  if (expected.empty()) fail("%s: a message of %zu bytes that nobody sent", where, found.bytes.size());
+  if (expected.empty())
+    fail("%s: a message of %zu bytes that nobody sent", where, found.bytes.size());
   const Message& wanted = expected.front();
   if (!(wanted == found)) {
     size_t at = 0;

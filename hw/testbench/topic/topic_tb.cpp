@@ -55,7 +55,8 @@ int main(int count, char** words) {
     Topic topic(options, 0);
     const uint64_t beats = topic.send(0, 0, options.number("payload", 3072));
     const uint64_t begin = topic.bench.cycle;
-    while (topic.sinks[subscribers - 1].beats == 0) tb::step(topic.bench, topic.sources, topic.sinks);
+    while (topic.sinks[subscribers - 1].beats == 0)
+      tb::step(topic.bench, topic.sources, topic.sinks);
     // The cycle in which the beat is taken is not yet over when it can be seen.
     tb::report("first_beat_cycles", topic.bench.cycle - begin - 1);
     topic.finish(10 * beats + 100);

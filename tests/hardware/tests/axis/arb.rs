@@ -70,8 +70,8 @@ const NO_END: Mutation = Mutation {
 const NO_BOUND: Mutation = Mutation {
     what: "the bound is not checked",
     file: "axis_arb.sv",
-    from: "(payload > MAX_BYTES)",
-    to: "(payload > MAX_BYTES + 1)",
+    from: "+: 32] > MAX_BYTES)",
+    to: "+: 32] > MAX_BYTES + 1)",
 };
 
 const UNFAIR: Mutation = Mutation {
