@@ -22,13 +22,14 @@ fn serial() -> MutexGuard<'static, ()> {
     SERIAL.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Descriptors and mappings come back to what they were, as soon as the control thread is done.
-fn assert_settles(steady: (usize, usize)) {
+/// Mappings and descriptors come back to what they were before anybody else came, as soon as the
+/// control thread is done.
+fn assert_settles(alone: (usize, usize)) {
     let end = Instant::now() + LIMIT;
-    while resources() != steady && Instant::now() < end {
+    while resources() != alone && Instant::now() < end {
         std::thread::yield_now();
     }
-    assert_eq!(resources(), steady, "(mappings, descriptors)");
+    assert_eq!(resources(), alone, "(mappings, descriptors)");
 }
 
 /// Kills of one test.
@@ -84,7 +85,7 @@ fn publishers_killed_at_random_moments_leave_whole_messages_and_nothing_else() {
     let place = Place::new("killed-publishers");
     let participant = place.open("parent");
     let input = subscriber(&participant, "/image", reliable(8));
-    let mut steady = None;
+    let alone = resources();
     let mut taken = 0;
     for round in 0..kills() {
         let child = Process::start(test, "publish", place.path());
@@ -126,11 +127,8 @@ fn publishers_killed_at_random_moments_leave_whole_messages_and_nothing_else() {
             assert_eq!(check(&sample), number);
         }
         assert!(!input.is_ready());
-        if round == 3 {
-            steady = Some(resources());
-        }
-        if round > 3 && round % 10 == 0 {
-            steady.into_iter().for_each(assert_settles);
+        if round % 10 == 0 {
+            assert_settles(alone);
         }
     }
     assert_eq!(input.lost(), 0);
@@ -166,7 +164,8 @@ fn subscribers_killed_at_random_moments_hold_nobody_up() {
     let participant = place.open("parent");
     let output = publisher(&participant, "/image", reliable(8));
     let witness = subscriber(&participant, "/image", reliable(8));
-    let mut steady = None;
+    participant.wait_until(LIMIT, || output.peers() == 1);
+    let alone = resources();
     let mut number = 0;
     let mut witnessed = 0;
     let mut publish_some = |count: u64| {
@@ -192,11 +191,8 @@ fn subscribers_killed_at_random_moments_hold_nobody_up() {
                 .wait_until(LIMIT, || { output.peers() == 1 && participant.peers().is_empty() })
         );
         publish_some(1);
-        if round == 3 {
-            steady = Some(resources());
-        }
-        if round > 3 && round % 10 == 0 {
-            steady.into_iter().for_each(assert_settles);
+        if round % 10 == 0 {
+            assert_settles(alone);
         }
     }
     assert_eq!((witness.lost(), output.counters().timeouts), (0, 0));
@@ -259,7 +255,7 @@ fn a_killed_subscriber_that_is_started_again_is_connected_again() {
     let place = Place::new("again");
     let participant = place.open("parent");
     let output = publisher(&participant, "/image", reliable(4));
-    let mut steady = None;
+    let alone = resources();
     for round in 0..10 {
         let mut child = Process::start(test, "subscribe", place.path());
         child.expect("matched");
@@ -269,9 +265,7 @@ fn a_killed_subscriber_that_is_started_again_is_connected_again() {
         assert!(participant.wait_until(LIMIT, || output.peers() == 0));
         output.handle().settle();
         participant.wait_until(LIMIT, || participant.peers().is_empty());
-        if round >= 2 {
-            assert_settles(*steady.get_or_insert_with(resources));
-        }
+        assert_settles(alone);
     }
     drop((output, participant));
     drop(place.open("next"));
