@@ -144,7 +144,7 @@ pub(crate) struct MapArguments {
     #[arg(long, value_name = "SVG")]
     pub(crate) picture: Option<PathBuf>,
     /// What becomes of topics for which the rule leaves the choice open
-    #[arg(long, value_enum, default_value_t = Prefer::Gateway)]
+    #[arg(long, value_enum, default_value_t = Prefer::Software)]
     pub(crate) prefer: Prefer,
     /// Folder to look for package binaries in, for the picture; may be repeated
     #[arg(long, value_name = "FOLDER")]

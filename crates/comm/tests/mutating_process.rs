@@ -417,7 +417,8 @@ fn a_process_that_scribbles_over_its_memory_harms_no_reader() {
         assert!(outcome.values > 0 && outcome.echoed > 0, "{target}: {outcome:?}");
         match target {
             "payloads" => assert!(outcome.refused > 0, "{outcome:?}"),
-            "hints" => {}
+            // Only who was lapped believes the head, so a lie may not be noticed.
+            "hints" | "head" => {}
             _ => assert!(outcome.damaged > 0, "{target}: {outcome:?}"),
         }
     }

@@ -84,9 +84,9 @@ pub struct Crossings {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OpenTopics {
     /// They are mapped to gateways, like all topics between hardware and software.
-    #[default]
     Gateway,
-    /// They stay software-mapped: one crossing for each hardware node on them.
+    /// They stay software-mapped, the paper's default: one crossing for each hardware node on them.
+    #[default]
     Software,
 }
 
