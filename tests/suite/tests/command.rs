@@ -116,7 +116,7 @@ fn a_killed_process_ends_the_run_with_its_name_and_leaves_its_figures() {
     let end = summary["end"].as_str().expect("a sentence");
     assert!(end.contains(name) && end.contains("died"), "{end}");
     for row in rows("nodes") {
-        assert!(row["executions"].as_u64() >= Some(20), "{row}");
+        assert!(row["executions"].as_u64() > Some(0), "{row}");
         let ended = if row["process"] == name { dead["end"].clone() } else { Value::Null };
         assert_eq!(row["process_ended"], ended, "{row}");
     }

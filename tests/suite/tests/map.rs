@@ -65,7 +65,9 @@ fn a_node_of_the_driving_graph_is_placed_in_hardware_checked_and_not_run() {
     let placement = "crossdock: 1\nfabrics:\n  board: { nodes: [compensation, blur, planner] }\n";
     let placement = written(&run, "p.yaml", placement);
     let mapping = name(&run, "m.yaml");
-    let output = run.output(&["map", HIGHWAY, "--placement", &placement, "-o", &mapping]);
+    let mut command = vec!["map", HIGHWAY, "--placement", &placement, "--prefer", "gateway"];
+    command.extend(["-o", &mapping]);
+    let output = run.output(&command);
     let table = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     assert!(table.contains("hardware-mapped: /camera/image_blurred\n"), "{table}");
