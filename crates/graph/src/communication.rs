@@ -7,6 +7,7 @@
 use crate::mapping::{MappedTopic, Mapping, TopicMapping};
 use crate::model::{Graph, GraphNode};
 use crate::placement::{Placement, hardware_nodes};
+use crate::stream::TopicStream;
 use crate::violation::{Violation, ViolationKind};
 use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
@@ -170,7 +171,11 @@ impl CommunicationMapping {
         let mapping = Mapping {
             fabrics: placement.fabrics.clone(),
             topics: (topics.iter())
-                .map(|choice| MappedTopic { name: choice.topic.clone(), mapping: choice.mapping })
+                .map(|choice| MappedTopic {
+                    name: choice.topic.clone(),
+                    mapping: choice.mapping,
+                    stream: TopicStream::default(),
+                })
                 .collect(),
             ..Mapping::one_chain_per_package_of(software)
         };

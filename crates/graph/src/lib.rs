@@ -30,12 +30,13 @@ mod scalar;
 #[cfg(test)]
 mod schema_tests;
 mod source;
+mod stream;
 mod value;
 mod violation;
 mod write;
 mod yaml;
 
-pub use check::{RunOptions, check};
+pub use check::{RunOptions, check, check_topic_mappings};
 pub use communication::{CommunicationMapping, Crossings, OpenTopics, Sides, TopicChoice};
 pub use import::Imported;
 pub use input::InputTopic;
@@ -58,5 +59,8 @@ pub use plan::{
     PortReference, ProcessPlan, Route, Routes, Time, TimerPlan, TopicPlan,
 };
 pub use source::{Place, Source};
+pub use stream::{
+    NodeStream, PortStream, STREAM_WIDTH_DEFAULT, STREAM_WIDTHS, StreamFifo, TopicStream,
+};
 pub use value::{ParameterType, ParameterValue};
 pub use violation::{Violation, ViolationKind};

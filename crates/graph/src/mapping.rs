@@ -5,6 +5,7 @@
 
 use crate::model::{Graph, GraphNode};
 use crate::source::Source;
+use crate::stream::TopicStream;
 use serde::{Deserialize, Serialize};
 
 /// Assignment of the nodes of a graph to processes, executors and fabrics, and of its topics to
@@ -71,6 +72,13 @@ pub struct MappedTopic {
     pub name: String,
     /// Where its messages live.
     pub mapping: TopicMapping,
+    /// Its AXI stream, where its messages are in a fabric.
+    #[serde(skip_serializing_if = "is_unsaid")]
+    pub stream: TopicStream,
+}
+
+fn is_unsaid(stream: &TopicStream) -> bool {
+    *stream == TopicStream::default()
 }
 
 /// Where the messages of a topic live.
@@ -136,6 +144,13 @@ impl Mapping {
     pub fn topic_mapping(&self, topic: &str) -> TopicMapping {
         let named = self.topics.iter().find(|mapped| mapped.name == topic);
         named.map_or(TopicMapping::Software, |mapped| mapped.mapping)
+    }
+
+    /// What the mapping says of a topic's AXI stream.
+    #[must_use]
+    pub fn topic_stream(&self, topic: &str) -> TopicStream {
+        let named = self.topics.iter().find(|mapped| mapped.name == topic);
+        named.map(|mapped| mapped.stream.clone()).unwrap_or_default()
     }
 
     /// The same mapping without the positions of its parts.

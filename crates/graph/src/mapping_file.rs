@@ -8,6 +8,7 @@ use crate::mapping::{
 };
 use crate::names::{token_fault, topic_fault};
 use crate::read::{Keys, Reading};
+use crate::stream::{TOPIC_KEYS, read_stream};
 use crate::violation::{Violation, ViolationKind};
 use crate::yaml::{self, Data, Entry, Tree};
 
@@ -20,7 +21,8 @@ const PROCESS: Keys = Keys { what: "a process", required: &["executors"], option
 const EXECUTOR: Keys =
     Keys { what: "an executor", required: &["mode", "nodes"], optional: &["name", "spin_us"] };
 const FABRIC: Keys = Keys { what: "a fabric", required: &["nodes"], optional: &[] };
-const TOPIC: Keys = Keys { what: "a topic of a mapping", required: &["mapping"], optional: &[] };
+const TOPIC: Keys =
+    Keys { what: "a topic of a mapping", required: &["mapping"], optional: &TOPIC_KEYS };
 const TOPIC_MAPPINGS: [TopicMapping; 3] =
     [TopicMapping::Software, TopicMapping::Hardware, TopicMapping::Gateway];
 
@@ -94,8 +96,20 @@ fn topic(reading: &mut Reading, entry: &Entry) -> Option<MappedTopic> {
     let fields = reading.fields(&entry.value, &TOPIC);
     let words = TOPIC_MAPPINGS.map(|mapping| (mapping.word(), mapping));
     let mapping = fields.get("mapping").and_then(|tree| reading.choice(tree, "`mapping`", &words));
+    let stream = read_stream(reading, &name, &fields);
+    for key in TOPIC_KEYS.iter().filter(|key| fields.get(key).is_some()) {
+        let needed = match (mapping, *key) {
+            (Some(TopicMapping::Software), _) => "`hardware` or `gateway`",
+            (Some(TopicMapping::Hardware), "gateway") => "`gateway`",
+            _ => continue,
+        };
+        let message = format!("`{key}` says how messages are in a fabric, and they are not");
+        let message = if *key == "gateway" { "the topic has no gateway".into() } else { message };
+        let advice = format!("remove `{key}`, or map the topic to {needed}");
+        reading.note(ViolationKind::TopicMapping, entry.key_place, message, advice);
+    }
     reading.topic = None;
-    Some(MappedTopic { name, mapping: mapping? })
+    Some(MappedTopic { name, mapping: mapping?, stream })
 }
 
 fn process(reading: &mut Reading, entry: &Entry) -> MappedProcess {

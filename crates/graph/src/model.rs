@@ -86,6 +86,9 @@ pub struct GraphTopic {
     pub copies: Copies,
     /// Upper bound of one message in the flat layout, bytes.
     pub max_bytes: Option<u64>,
+    /// Most elements of its sequences, bytes of its texts and UTF-16 units of its wide texts, by
+    /// field (`header.frame_id`): what hardware, which has no memory to grow into, makes room for.
+    pub bounds: BTreeMap<String, u32>,
     /// Quality of service of every port of the topic, where the port itself does not say more.
     pub qos: QosRequest,
 }

@@ -47,6 +47,14 @@ fn path_fault(name: &str) -> Option<String> {
     })
 }
 
+/// Why `name` is no field of a message (a token, or tokens joined by `.`), or `None`.
+pub(crate) fn field_fault(name: &str) -> Option<String> {
+    if name.chars().count() > NAME_CHARS_MAX {
+        return Some(format!("has more than {NAME_CHARS_MAX} characters"));
+    }
+    name.split('.').find_map(token_fault)
+}
+
 /// Why `name` is no message type (`sensor_msgs/msg/Image`), or `None`.
 pub(crate) fn message_type_fault(name: &str) -> Option<String> {
     let parts: Vec<&str> = name.split('/').collect();

@@ -12,6 +12,7 @@ const GRAPH_SCHEMA: &str = include_str!("../../../docs/formats/graph.schema.json
 const MAPPING_SCHEMA: &str = include_str!("../../../docs/formats/mapping.schema.json");
 const PLACEMENT_SCHEMA: &str = include_str!("../../../docs/formats/placement.schema.json");
 const PLACEMENT_GUIDE: &str = include_str!("../../../docs/formats/placement.md");
+const HARDWARE_GUIDE: &str = include_str!("../../../docs/formats/hardware-network.md");
 const GUIDE: &str = include_str!("../../../docs/formats/graph-and-mapping.md");
 const COURSE: &str = include_str!("../tests/data/course.graph.yaml");
 
@@ -61,6 +62,10 @@ fn the_guides_examples_are_valid_by_schema_and_reader() {
     assert_eq!(placement.len(), 1);
     Placement::from_yaml("guide", placement[0].as_bytes()).unwrap();
     assert!(validator(PLACEMENT_SCHEMA).is_valid(&json(placement[0]).unwrap()));
+    let hardware = blocks(HARDWARE_GUIDE);
+    assert_eq!(hardware.len(), 1);
+    Mapping::from_yaml("guide", hardware[0].as_bytes()).unwrap();
+    assert!(validator(MAPPING_SCHEMA).is_valid(&json(hardware[0]).unwrap()));
     let blocks = blocks(GUIDE);
     assert_eq!(blocks.len(), 4);
     Graph::from_yaml("guide", blocks[0].as_bytes()).unwrap();
@@ -78,6 +83,7 @@ fn good_graphs() -> Vec<String> {
         COURSE.to_owned(),
         with(q, "qos: { depth: 65536, timeout_ms: 1, reliability: best_effort }"),
         with(q, "copies: forbidden, external: true"),
+        with(q, "bounds: { data: 1000000, header.frame_id: 32 }"),
         with(q, "qos: { depth: 4.0 }"),
         with("rate_hz: 15", "period_ms: 0.5"),
         with("clip_percent: 1.0", "clip_percent: [1, 2.5]"),
@@ -105,6 +111,9 @@ fn bad_graphs() -> Vec<String> {
         with(q, "qos: { depth: \"4\" }"),
         with(q, "qos: { deep: 4 }"),
         with(q, "qos: { reliability: maybe }"),
+        with(q, "bounds: { data: 0 }"),
+        with(q, "bounds: { header..frame_id: 1 }"),
+        with(q, "bounds: [4]"),
         with(q, "external: yes"),
         with("max_bytes: 1000000", "max_bytes: 0"),
         with("type: sensor_msgs/msg/Image", "type: sensor_msgs/Image"),
@@ -168,6 +177,14 @@ fn schema_and_reader_accept_the_same_mapping_files() {
         with("fabrics: {}\ntopics: {}"),
         with("topics: { /a: { mapping: software }, /a/b: { mapping: hardware } }"),
         with("topics: { /a: { mapping: gateway } }"),
+        with("topics: { /a: { mapping: hardware, width: 128, clock: fast, check: false } }"),
+        with("topics: { /a: { mapping: hardware, watchdog_cycles: 65536, probe: true } }"),
+        with("topics: { /a: { mapping: gateway, gateway: { fifo_messages: 2, width: 64 } } }"),
+        with(
+            "topics: { /a: { mapping: hardware, subscribers: { x: { in: { keep_last: 2 } }, \
+             /y/z: { in: { fifo_beats: 512, width: 512, converter: true, clock: c } } } } }",
+        ),
+        with("topics: { /a: { mapping: hardware, publishers: { x: { out: { probe: true } } } } }"),
     ];
     let bad = [
         with("fabrics: { board: { nodes: [] } }"),
@@ -184,6 +201,23 @@ fn schema_and_reader_accept_the_same_mapping_files() {
         with("topics: { /a: { mapping: gateway, fabric: board } }"),
         with("topics: { a: { mapping: gateway } }"),
         with("topics: [/a]"),
+        with("topics: { /a: { mapping: hardware, width: 96 } }"),
+        with("topics: { /a: { mapping: hardware, clock: 2 } }"),
+        with("topics: { /a: { mapping: hardware, watchdog_cycles: 1 } }"),
+        with("topics: { /a: { mapping: software, width: 64 } }"),
+        with("topics: { /a: { mapping: hardware, gateway: {} } }"),
+        with(
+            "topics: { /a: { mapping: hardware, subscribers: { x: { in: { fifo_beats: 6 } } } } }",
+        ),
+        with(
+            "topics: { /a: { mapping: hardware, subscribers: { x: { in: { keep_last: 15 } } } } }",
+        ),
+        with(
+            "topics: { /a: { mapping: hardware, subscribers: { x: { in: { keep_last: 1, \
+             fifo_messages: 1 } } } } }",
+        ),
+        with("topics: { /a: { mapping: hardware, subscribers: { x: { keep_last: 1 } } } }"),
+        with("topics: { /a: { mapping: hardware, publishers: { x: { o: { keep_last: 1 } } } } }"),
         file("a: {}"),
         file("a: { executors: [] }"),
         file("a: { executors: [ { mode: chain } ] }"),

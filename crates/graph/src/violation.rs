@@ -85,6 +85,14 @@ pub enum ViolationKind {
     MappedTwice,
     /// A topic whose mapping its nodes or its contract do not allow.
     TopicMapping,
+    /// A type on a hardware stream without a bounded layout.
+    Layout,
+    /// A width, clock or FIFO of a hardware stream that cannot be.
+    Stream,
+    /// Hardware nodes in a cycle that nothing breaks.
+    HardwareCycle,
+    /// Two names that become one identifier in hardware, or one that is too long for it.
+    HardwareName,
     /// Packages in one process that no binary links together.
     NotLinkedTogether,
     /// A topic that both the input recording and a node publish.

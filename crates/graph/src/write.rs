@@ -7,6 +7,7 @@ use crate::model::{
     Copies, Durability, Graph, GraphNode, GraphTopic, Period, QosRequest, Reliability,
 };
 use crate::scalar::Scalar;
+use crate::stream::stream_fields;
 use crate::value::ParameterValue;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -121,7 +122,8 @@ impl Mapping {
             out.line(0, "topics:");
         }
         for topic in &self.topics {
-            let fields = [format!("mapping: {}", topic.mapping.word())];
+            let mut fields = vec![format!("mapping: {}", topic.mapping.word())];
+            fields.extend(stream_fields(&topic.stream, quoted));
             out.line(2, &format!("{}: {}", quoted(&topic.name), flow(&fields)));
         }
         out.text
@@ -228,6 +230,12 @@ fn topic_fields(topic: &GraphTopic) -> String {
         fields.push("copies: forbidden".to_owned());
     }
     fields.extend(topic.max_bytes.map(|max_bytes| format!("max_bytes: {max_bytes}")));
+    if !topic.bounds.is_empty() {
+        let bounds = topic.bounds.iter();
+        let bounds: Vec<String> =
+            bounds.map(|(field, bound)| format!("{}: {bound}", quoted(field))).collect();
+        fields.push(format!("bounds: {}", flow(&bounds)));
+    }
     fields.extend(qos_field(&topic.qos));
     flow(&fields)
 }

@@ -18,7 +18,12 @@ use support::*;
 const HARDWARE: &str = "crossdock: 1
 processes: { p: { executors: [ { mode: chain, nodes: [a] } ] } }
 fabrics: { board: { nodes: [b, c] } }
-topics: { /x: { mapping: gateway }, /y: { mapping: hardware } }
+topics:
+  /x: { mapping: gateway, gateway: { fifo_messages: 1 }, probe: true, clock: fast }
+  /y:
+    mapping: hardware
+    width: 128
+    subscribers: { b: { in: { keep_last: 2, width: 64, converter: true } } }
 ";
 const PLACED: &str =
     "crossdock: 1\nfabrics: { board: { nodes: [b, c] }, second: { nodes: [d] } }\n";
@@ -77,14 +82,17 @@ fn qos() -> impl Strategy<Value = QosRequest> {
 fn topic() -> impl Strategy<Value = GraphTopic> {
     let copies = prop_oneof![Just(Copies::Allowed), Just(Copies::Forbidden)];
     let message_type = option::of(token().prop_map(|package| format!("{package}/msg/Type")));
-    let parts =
-        (topic_name(), message_type, any::<bool>(), copies, option::of(1_u64..1 << 30), qos());
-    parts.prop_map(|(name, message_type, external, copies, max_bytes, qos)| GraphTopic {
+    let fields = vec(token(), 1..3).prop_map(|tokens| tokens.join("."));
+    let bounds = btree_map(fields, 1_u32..1 << 30, 0..3);
+    let max_bytes = option::of(1_u64..1 << 30);
+    let parts = (topic_name(), message_type, any::<bool>(), copies, max_bytes, bounds, qos());
+    parts.prop_map(|(name, message_type, external, copies, max_bytes, bounds, qos)| GraphTopic {
         name,
         message_type,
         external,
         copies,
         max_bytes,
+        bounds,
         qos,
     })
 }

@@ -36,12 +36,53 @@ impl<'a> Check<'a> {
                 self.refuse(ViolationKind::UnknownTopic, &mapped.name, None, message, advice);
             }
         }
+        self.streams(hardware, topics);
         for (topic, ports) in topics {
             let ends = self.ends(ports, hardware);
             match self.topic_mappings.get(*topic).copied().unwrap_or_default() {
                 TopicMapping::Software => self.software_mapped(topic, &ends),
                 TopicMapping::Hardware => self.hardware_mapped(topic, &ends),
                 TopicMapping::Gateway => self.gateway_mapped(topic, &ends),
+            }
+        }
+    }
+
+    /// What the mapping says of streams must be of hardware ports on the topic.
+    fn streams(&mut self, hardware: &Hardware<'a>, topics: &Topics<'a>) {
+        let mapping = self.mapping;
+        for mapped in &mapping.topics {
+            let Some(ports) = topics.get(mapped.name.as_str()) else { continue };
+            let stream = &mapped.stream;
+            for (streams, ports, key, what) in [
+                (&stream.publishers, &ports.publishers, "publishers", "output"),
+                (&stream.subscribers, &ports.subscribers, "subscribers", "input"),
+            ] {
+                let mut seen = BTreeSet::new();
+                for said in streams {
+                    let on = ports.iter().filter(|port| self.node_name(port.node) == said.node);
+                    let on: Vec<&str> = on.map(|port| port.port).collect();
+                    let (message, advice) = if !seen.insert((&said.node, &said.port)) {
+                        (format!("{what} `{}` is there twice", said.port), "remove one".to_owned())
+                    } else if self.graph.node(&said.node).is_none() {
+                        let names = self.graph.nodes.iter().map(|node| node.name.as_str());
+                        let near = did_you_mean(&said.node, names);
+                        let advice = if near.is_empty() { "remove it".into() } else { near };
+                        (format!("graph `{}` has no such node", self.graph.name), advice)
+                    } else if !on.contains(&said.port.as_str()) {
+                        let near = did_you_mean(&said.port, on.iter().copied());
+                        let advice = if near.is_empty() { "remove it".into() } else { near };
+                        (format!("the node has no {what} `{}` on the topic", said.port), advice)
+                    } else if !hardware.contains_key(said.node.as_str()) {
+                        let message = "the node is software, so it has no stream".to_owned();
+                        (message, "remove it, or place the node in a fabric".to_owned())
+                    } else {
+                        continue;
+                    };
+                    let path = ["topics", &mapped.name, key, &said.node, &said.port];
+                    let kind = ViolationKind::TopicMapping;
+                    let violation = Violation::at(kind, &mapping.source, &path, message, advice);
+                    self.note(violation.for_topic(&mapped.name).for_node(&said.node));
+                }
             }
         }
     }

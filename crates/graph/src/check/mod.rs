@@ -60,18 +60,7 @@ pub fn check(
     interfaces: &Interfaces,
     options: &RunOptions,
 ) -> Result<Plan, Vec<Violation>> {
-    let mut check = Check {
-        graph,
-        mapping,
-        interfaces,
-        options,
-        declared: graph.topics.iter().map(|topic| (topic.name.as_str(), topic)).collect(),
-        topic_mappings: (mapping.topics.iter())
-            .map(|topic| (topic.name.as_str(), topic.mapping))
-            .collect(),
-        violations: Vec::new(),
-        warnings: Vec::new(),
-    };
+    let mut check = Check::new(graph, mapping, interfaces, options);
     check.structure();
     if !check.violations.is_empty() {
         // Names that are used twice would make every later message ambiguous.
@@ -90,6 +79,32 @@ pub fn check(
     check.arguments(&nodes);
     if check.violations.is_empty() {
         return Ok(check.plan(&seats, &nodes, &topics, &order));
+    }
+    check.violations.sort_by(|a, b| (&a.file, a.place).cmp(&(&b.file, b.place)));
+    Err(check.violations)
+}
+
+/// Checks that a mapping fits a graph as far as hardware is concerned: its fabrics, its topic
+/// mappings and what it says of streams. Needs no package: what only descriptions can tell is not
+/// checked.
+///
+/// Pure: allocates, does not block, may be called from any thread.
+///
+/// # Errors
+/// Every rule that is broken, by file and position.
+pub fn check_topic_mappings(graph: &Graph, mapping: &Mapping) -> Result<(), Vec<Violation>> {
+    let interfaces = Interfaces::default();
+    let options = RunOptions::PLAIN;
+    let mut check = Check::new(graph, mapping, &interfaces, &options);
+    check.structure();
+    if check.violations.is_empty() {
+        let hardware = check.hardware_nodes();
+        let unknown = Resolved { binary: None, interface: None };
+        let topics = check.collect_topics(&vec![unknown; graph.nodes.len()]);
+        check.topic_mappings(&hardware, &topics);
+    }
+    if check.violations.is_empty() {
+        return Ok(());
     }
     check.violations.sort_by(|a, b| (&a.file, a.place).cmp(&(&b.file, b.place)));
     Err(check.violations)
@@ -148,6 +163,26 @@ struct TopicPorts<'a> {
 type Topics<'a> = BTreeMap<&'a str, TopicPorts<'a>>;
 
 impl<'a> Check<'a> {
+    fn new(
+        graph: &'a Graph,
+        mapping: &'a Mapping,
+        interfaces: &'a Interfaces,
+        options: &'a RunOptions,
+    ) -> Self {
+        Self {
+            graph,
+            mapping,
+            interfaces,
+            options,
+            declared: graph.topics.iter().map(|topic| (topic.name.as_str(), topic)).collect(),
+            topic_mappings: (mapping.topics.iter())
+                .map(|topic| (topic.name.as_str(), topic.mapping))
+                .collect(),
+            violations: Vec::new(),
+            warnings: Vec::new(),
+        }
+    }
+
     fn note(&mut self, violation: Violation) {
         if !self.is_full() && !self.violations.contains(&violation) {
             self.violations.push(violation);

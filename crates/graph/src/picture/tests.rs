@@ -4,7 +4,7 @@ use super::place::{Area, Layout, text_width};
 use super::{Drawing, Picture, svg};
 use crate::{
     Graph, GraphInput, GraphNode, GraphOutput, GraphTopic, MappedExecutor, MappedFabric,
-    MappedProcess, MappedTopic, Mapping, Source, TopicMapping,
+    MappedProcess, MappedTopic, Mapping, Source, TopicMapping, TopicStream,
 };
 use proptest::prelude::*;
 
@@ -165,6 +165,7 @@ fn any_graph() -> impl Strategy<Value = (Graph, Mapping)> {
         let fabric = |number: usize| MappedFabric { name: format!("f{number}"), nodes: vec![] };
         let any_mapping = [TopicMapping::Software, TopicMapping::Hardware, TopicMapping::Gateway];
         let mapped = |(number, mapping): (usize, usize)| MappedTopic {
+            stream: TopicStream::default(),
             name: topic(number),
             mapping: any_mapping[mapping],
         };
