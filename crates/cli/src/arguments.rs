@@ -24,6 +24,9 @@ pub(crate) enum Command {
     Graph(GraphArguments),
     /// Map the topics of a graph whose nodes are placed in software and hardware
     Map(MapArguments),
+    /// Generate files from a graph and its mapping
+    #[command(subcommand)]
+    Gen(GenCommand),
     /// Look at the topics of running graphs without disturbing them
     #[command(subcommand)]
     Topic(TopicCommand),
@@ -152,6 +155,33 @@ pub(crate) struct MapArguments {
     /// Print choices, crossings and mapping as JSON
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum GenCommand {
+    /// The network of AXI streams between the hardware nodes of a fabric, as SystemVerilog
+    Hw(HardwareArguments),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct HardwareArguments {
+    /// Graph file (YAML)
+    pub(crate) graph: PathBuf,
+    /// Mapping file (YAML) with fabrics and topic mappings
+    #[arg(long, value_name = "FILE")]
+    pub(crate) mapping: PathBuf,
+    /// Folder to write to; files of the same names are replaced
+    #[arg(short, long, value_name = "FOLDER")]
+    pub(crate) output: PathBuf,
+    /// Fabric of the mapping; default: the only one
+    #[arg(long, value_name = "NAME")]
+    pub(crate) fabric: Option<String>,
+    /// Folder with message definitions, as PACKAGE/msg/TYPE.msg below it; may be repeated
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) interfaces: Vec<PathBuf>,
+    /// Folder to look for package binaries in, for the types of topics; may be repeated
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) package_path: Vec<PathBuf>,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]

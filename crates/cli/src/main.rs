@@ -7,6 +7,7 @@
 
 mod arguments;
 mod check;
+mod generate;
 mod graph;
 mod load;
 mod map;
@@ -46,6 +47,7 @@ fn main() -> ExitCode {
         Command::Check(arguments) => check::check(arguments),
         Command::Graph(arguments) => graph::graph(arguments),
         Command::Map(arguments) => map::map(arguments),
+        Command::Gen(command) => generate::generate_files(command),
         Command::Topic(command) => topic::topic(command),
     };
     done.unwrap_or_else(|error| report(&error, wants_json(&cli.command)))
@@ -68,7 +70,7 @@ fn wants_json(command: &Command) -> bool {
         Command::Check(arguments) => arguments.json,
         Command::Graph(arguments) => arguments.json,
         Command::Map(arguments) => arguments.json,
-        Command::Topic(_) => false,
+        Command::Gen(_) | Command::Topic(_) => false,
     }
 }
 

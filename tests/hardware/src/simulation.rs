@@ -14,6 +14,8 @@ use std::process::Command;
 pub struct Simulation {
     design: Design,
     testbench: String,
+    prefix: String,
+    files: Files,
 }
 
 /// What a testbench has measured: names and values.
@@ -73,7 +75,27 @@ impl Simulation {
     /// macros (`P_WIDTH`) and the model as class `Vdut`.
     #[must_use]
     pub fn new(design: Design, testbench: &str) -> Self {
-        Self { design, testbench: testbench.to_owned() }
+        Self {
+            design,
+            testbench: testbench.to_owned(),
+            prefix: "Vdut".to_owned(),
+            files: Files::new(),
+        }
+    }
+
+    /// The same with another class of the model.
+    #[must_use]
+    pub fn with_model(mut self, class: &str) -> Self {
+        class.clone_into(&mut self.prefix);
+        self
+    }
+
+    /// The same with a C++ file, generated for example: headers to be included, sources to be
+    /// compiled with the testbench.
+    #[must_use]
+    pub fn with_file(mut self, name: &str, content: &str) -> Self {
+        self.files.insert(name.to_owned(), content.to_owned());
+        self
     }
 
     /// Builds (cached) and runs the testbench (cached) with these arguments.
@@ -153,9 +175,11 @@ impl Simulation {
         let runtime = runtime();
         let mut files = self.design.sources().clone();
         files.extend(testbench(&self.testbench));
+        files.extend(self.files.clone());
         let kind = if waves { "traced" } else { "model" };
         let name = format!("{kind}/{}", self.label());
-        let mut verilator = vec!["--cc", "--quiet", "-O3", "--prefix", "Vdut", "--Mdir", "model"];
+        let mut verilator =
+            vec!["--cc", "--quiet", "-O3", "--prefix", self.prefix.as_str(), "--Mdir", "model"];
         // No assertion of time or width is left out: what lint lets pass may still be a warning here.
         verilator.extend(["-Wno-fatal", "--x-assign", "unique", "--x-initial", "unique"]);
         verilator.extend(waves.then_some("--trace-vcd"));
@@ -178,7 +202,8 @@ impl Simulation {
                 command
             })?;
             // One translation unit: the headers are read once, which is most of the time.
-            std::fs::write(folder.join("all.cpp"), unit(&folder.join("model"))).expect("all.cpp");
+            std::fs::write(folder.join("all.cpp"), self.unit(&folder.join("model")))
+                .expect("all.cpp");
             run_ok({
                 let mut command = compiler(folder);
                 command.arg(format!("-DVM_TRACE={0}", u8::from(waves)));
@@ -194,6 +219,24 @@ impl Simulation {
             output,
         })?;
         Ok(done.folder.join("simulation"))
+    }
+
+    /// Includes every generated file of the model, then the files and the testbench.
+    fn unit(&self, model: &Path) -> String {
+        let mut names: Vec<String> = (std::fs::read_dir(model).expect("the model"))
+            .map(|entry| entry.expect("entry").file_name().to_string_lossy().into_owned())
+            .filter(|name| name.ends_with(".cpp"))
+            .collect();
+        names.sort();
+        let mut text = String::new();
+        for name in names {
+            writeln!(text, "#include \"model/{name}\"").expect("text");
+        }
+        for name in self.files.keys().filter(|name| name.ends_with(".cpp")) {
+            writeln!(text, "#include \"{name}\"").expect("text");
+        }
+        text.push_str("#include \"testbench.cpp\"\n");
+        text
     }
 }
 
@@ -218,21 +261,6 @@ fn start(program: &Path, arguments: &[&str], folder: &Path) -> Ended {
 fn run_ok(command: Command) -> Result<(), String> {
     let ended = run(command);
     if ended.success() { Ok(()) } else { Err(ended.tail()) }
-}
-
-/// Includes every generated file of the model, then the testbench.
-fn unit(model: &Path) -> String {
-    let mut names: Vec<String> = (std::fs::read_dir(model).expect("the model"))
-        .map(|entry| entry.expect("entry").file_name().to_string_lossy().into_owned())
-        .filter(|name| name.ends_with(".cpp"))
-        .collect();
-    names.sort();
-    let mut text = String::new();
-    for name in names {
-        writeln!(text, "#include \"model/{name}\"").expect("text");
-    }
-    text.push_str("#include \"testbench.cpp\"\n");
-    text
 }
 
 /// Verilator's runtime as a static library, built once for all simulations.

@@ -1,0 +1,91 @@
+//! `crossdock gen`: files that follow from a graph and its mapping.
+//! It must not know how they are made: that is the generator crates'.
+
+use crate::arguments::{GenCommand, HardwareArguments};
+use crate::load::{Violations, read_graph, read_mapping};
+use crate::output;
+use crate::packages::Packages;
+use anyhow::{Context, Result, bail};
+use crossdock_graph::Mapping;
+use crossdock_hwgen::{Generated, Request, generate};
+use crossdock_msg::Schema;
+use crossdock_msg::generate::Generator;
+use std::path::Path;
+use std::process::ExitCode;
+
+/// Generates what the command names.
+pub(crate) fn generate_files(command: &GenCommand) -> Result<ExitCode> {
+    match command {
+        GenCommand::Hw(arguments) => hardware(arguments),
+    }
+}
+
+fn hardware(arguments: &HardwareArguments) -> Result<ExitCode> {
+    let graph = read_graph(&arguments.graph)?;
+    let mapping = read_mapping(Some(&arguments.mapping), &graph)?;
+    let fabric = fabric(&mapping, arguments)?;
+    let interfaces = Packages::find(&arguments.package_path)?.interfaces;
+    let mut definitions = Generator::new();
+    for folder in &arguments.interfaces {
+        definitions.add_folder(folder)?;
+    }
+    let types = |name: &str| {
+        let schema = Schema::from_library(definitions.library(), name);
+        schema.map_err(|error| error.to_string())
+    };
+    let request = Request {
+        graph: &graph,
+        mapping: &mapping,
+        interfaces: &interfaces,
+        fabric: &fabric,
+        types: &types,
+    };
+    let generated = generate(&request).map_err(Violations::from)?;
+    let folder = &arguments.output;
+    std::fs::create_dir_all(folder)
+        .with_context(|| format!("the folder {} cannot be made", folder.display()))?;
+    for (name, text) in &generated.files {
+        output::write(Some(&folder.join(name)), text)?;
+    }
+    output::print(&told(&generated, folder))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The fabric that was named, or the only one.
+fn fabric(mapping: &Mapping, arguments: &HardwareArguments) -> Result<String> {
+    let names: Vec<&str> = mapping.fabrics.iter().map(|fabric| fabric.name.as_str()).collect();
+    match (&arguments.fabric, names.as_slice()) {
+        (Some(name), _) => Ok(name.clone()),
+        (None, [only]) => Ok((*only).to_owned()),
+        (None, []) => bail!(
+            "{} has no fabric: place nodes under `fabrics`, or let `crossdock map` do it",
+            arguments.mapping.display()
+        ),
+        (None, several) => bail!(
+            "{} has the fabrics {}: choose one by --fabric",
+            arguments.mapping.display(),
+            several.join(", ")
+        ),
+    }
+}
+
+fn told(generated: &Generated, folder: &Path) -> String {
+    let network = &generated.network;
+    let mut text = String::new();
+    for topic in &network.topics {
+        text.push_str(&format!(
+            "{}: {} publishers, {} subscribers, {} bits, {} beats for the longest message\n",
+            topic.name,
+            topic.publishers.len(),
+            topic.subscribers.len(),
+            topic.width,
+            topic.beats_max(topic.width)
+        ));
+    }
+    for topic in &network.software_topics {
+        text.push_str(&format!("{topic}: software-mapped, not in the network\n"));
+    }
+    let files = generated.files.len();
+    text.push_str(&format!("{}: {files} files, see report.md\n", folder.display()));
+    text
+}

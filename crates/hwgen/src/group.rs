@@ -1,0 +1,584 @@
+//! From graph and mapping to the network of a fabric: groups publishers and subscribers, settles
+//! widths, clocks and FIFOs, and refuses what cannot be. Must not know Verilog.
+
+use crate::Request;
+use crate::layout::{LayoutFault, PayloadLayout};
+use crate::network::{
+    Arbiter, BROADCAST_PORTS, Clock, Network, NetworkPort, PortOwner, Stage, TopicNetwork,
+};
+use crossdock_graph::{
+    PortStream, STREAM_WIDTH_DEFAULT, StreamFifo, TopicMapping, TopicStream, Violation,
+    ViolationKind,
+};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Publishers of one topic: what the module `axis_arb` can be made for.
+const PUBLISHERS_MAX: usize = 64;
+/// Beats of a keep-all FIFO and of a slot of a keep-last FIFO, and least beats of both.
+const FIFO_BEATS_MAX: u64 = 1 << 20;
+const SLOT_BEATS_MAX: u64 = 1 << 18;
+const FIFO_BEATS_MIN: u64 = 4;
+const SLOT_BEATS_MIN: u64 = 2;
+/// Characters of an identifier. Files are named after modules, and file systems allow 255 bytes.
+const IDENTIFIER_CHARS_MAX: usize = 200;
+
+/// A ROS name as an identifier: `/camera/image` becomes `camera_image`.
+pub(crate) fn identifier(name: &str) -> String {
+    name.trim_start_matches('/').replace('/', "_")
+}
+
+pub(crate) struct Grouping<'a> {
+    request: &'a Request<'a>,
+    nodes: BTreeSet<&'a str>,
+    next_id: u16,
+    pub(crate) violations: Vec<Violation>,
+}
+
+/// A port on a topic: node, port.
+type Ends<'a> = Vec<(&'a str, &'a str)>;
+
+impl<'a> Grouping<'a> {
+    pub(crate) fn new(request: &'a Request<'a>) -> Self {
+        let fabrics = request.mapping.fabrics.iter();
+        let fabric = fabrics.filter(|fabric| fabric.name == request.fabric);
+        let nodes = fabric.flat_map(|fabric| &fabric.nodes).map(String::as_str).collect();
+        Self { request, nodes, next_id: 1, violations: Vec::new() }
+    }
+
+    /// The network; what is wrong is in `violations` then.
+    pub(crate) fn network(&mut self) -> Network {
+        let mut names: BTreeMap<&str, (Ends<'a>, Ends<'a>, bool)> = BTreeMap::new();
+        for node in &self.request.graph.nodes {
+            let here = self.nodes.contains(node.name.as_str());
+            for output in &node.outputs {
+                let (publishers, _, elsewhere) = names.entry(&output.topic).or_default();
+                match here {
+                    true => publishers.push((&node.name, &output.port)),
+                    false => *elsewhere = true,
+                }
+            }
+            for input in node.inputs.iter().filter(|_| here) {
+                let (_, subscribers, _) = names.entry(&input.topic).or_default();
+                subscribers.push((&node.name, &input.port));
+            }
+        }
+        let (mut topics, mut software_topics) = (Vec::new(), Vec::new());
+        for (name, (publishers, subscribers, elsewhere)) in names {
+            if publishers.is_empty() && subscribers.is_empty() {
+                continue;
+            }
+            let gateway = match self.request.mapping.topic_mapping(name) {
+                TopicMapping::Hardware => false,
+                TopicMapping::Gateway => true,
+                _ => {
+                    software_topics.push(name.to_owned());
+                    continue;
+                }
+            };
+            let external = self.request.graph.topic(name).is_some_and(|topic| topic.external);
+            let down = gateway && (elsewhere || external) && !subscribers.is_empty();
+            let up = gateway && !publishers.is_empty();
+            let Some(layout) = self.layout(name, &publishers, &subscribers) else { continue };
+            topics.extend(self.topic(name, layout, &publishers, &subscribers, [down, up]));
+        }
+        let mut clocks = vec![Clock { name: None }];
+        clocks.extend(topics.iter().flat_map(TopicNetwork::clocks));
+        clocks.sort();
+        clocks.dedup();
+        let network = Network {
+            graph: self.request.graph.name.clone(),
+            fabric: self.request.fabric.to_owned(),
+            module: format!("network_{}", self.request.fabric),
+            clocks,
+            topics,
+            software_topics,
+        };
+        self.names(&network);
+        self.cycles(&network);
+        network
+    }
+
+    /// Notes a violation at a part of the mapping.
+    fn refuse(
+        &mut self,
+        path: &[&str],
+        node: Option<&str>,
+        topic: &str,
+        message: String,
+        advice: impl Into<String>,
+    ) {
+        let source = &self.request.mapping.source;
+        let violation = Violation::at(ViolationKind::Stream, source, path, message, advice);
+        let violation = violation.for_topic(topic);
+        self.violations.push(match node {
+            Some(node) => violation.for_node(node),
+            None => violation,
+        });
+    }
+
+    // Layouts -------------------------------------------------------------------------------------
+
+    fn layout(
+        &mut self,
+        topic: &str,
+        publishers: &Ends<'_>,
+        subscribers: &Ends<'_>,
+    ) -> Option<PayloadLayout> {
+        let graph = self.request.graph;
+        let fault = |message: String, advice: String| {
+            let path = ["topics", topic];
+            Violation::at(ViolationKind::Layout, &graph.source, &path, message, advice)
+                .for_topic(topic)
+        };
+        let Some(type_name) = self.message_type(topic, publishers, subscribers) else {
+            let advice = "add `type: package/msg/Type` to the topic in the graph file";
+            let message = "the topic is in hardware, and nothing says its message type";
+            self.violations.push(fault(message.into(), advice.into()));
+            return None;
+        };
+        let schema = match (self.request.types)(&type_name) {
+            Ok(schema) => schema,
+            Err(error) => {
+                let message = format!("the type {type_name} cannot be used in hardware: {error}");
+                let advice = "name the folder with its package by `--interfaces`";
+                self.violations.push(fault(message, advice.into()));
+                return None;
+            }
+        };
+        let none = BTreeMap::new();
+        let bounds = graph.topic(topic).map_or(&none, |topic| &topic.bounds);
+        let hash = schema.type_hash().to_string();
+        let faults = match PayloadLayout::new(schema.layout(), hash, bounds) {
+            Ok(layout) => return Some(layout),
+            Err(faults) => faults,
+        };
+        for found in faults {
+            let (path, message, advice) = match found {
+                LayoutFault::Unbounded(fields) => {
+                    let shown: Vec<String> = fields.iter().map(|it| format!("`{it}`")).collect();
+                    let wanted: Vec<String> = fields.iter().map(|it| format!("{it}: N")).collect();
+                    (
+                        None,
+                        format!(
+                            "{type_name} has no longest message, as nothing bounds {}",
+                            shown.join(", ")
+                        ),
+                        format!(
+                            "add `bounds: {{ {} }}` to the topic in the graph file, in elements or \
+                             bytes of text",
+                            wanted.join(", ")
+                        ),
+                    )
+                }
+                LayoutFault::UnknownField { path, known } => {
+                    let advice = match known.is_empty() {
+                        true => "remove it: all its fields have a fixed length".to_owned(),
+                        false => format!("fields that can have one: {}", known.join(", ")),
+                    };
+                    let message =
+                        format!("{type_name} has no sequence or text `{path}` to have a bound");
+                    (Some(path), message, advice)
+                }
+                LayoutFault::AboveType { path, bound } => {
+                    let message = format!("{type_name} bounds `{path}` to {bound} itself");
+                    (Some(path), message, format!("choose at most {bound}, or remove it"))
+                }
+                LayoutFault::TooLarge => (
+                    None,
+                    format!("{type_name} with these bounds is too large for a stream"),
+                    "choose smaller bounds: a message has less than 4 GiB and 4096 fields".into(),
+                ),
+            };
+            let violation = match &path {
+                Some(path) => {
+                    let path = ["topics", topic, "bounds", path];
+                    let kind = ViolationKind::Layout;
+                    Violation::at(kind, &graph.source, &path, message, advice).for_topic(topic)
+                }
+                None => fault(message, advice),
+            };
+            self.violations.push(violation);
+        }
+        None
+    }
+
+    /// What the graph declares, or what the package of one of the ports says.
+    fn message_type(
+        &self,
+        topic: &str,
+        publishers: &Ends<'_>,
+        subscribers: &Ends<'_>,
+    ) -> Option<String> {
+        let Request { graph, interfaces, .. } = self.request;
+        if let Some(declared) = graph.topic(topic).and_then(|topic| topic.message_type.clone()) {
+            return Some(declared);
+        }
+        let interface = |node: &str| {
+            let node = graph.node(node)?;
+            interfaces.node_type(&node.package, &node.node_type)
+        };
+        let outputs = publishers
+            .iter()
+            .filter_map(|(node, port)| Some(&interface(node)?.output(port)?.message_type));
+        let inputs = subscribers
+            .iter()
+            .filter_map(|(node, port)| Some(&interface(node)?.input(port)?.message_type));
+        outputs.chain(inputs).next().cloned()
+    }
+
+    // Topics --------------------------------------------------------------------------------------
+
+    fn topic(
+        &mut self,
+        name: &str,
+        layout: PayloadLayout,
+        publishers: &Ends<'_>,
+        subscribers: &Ends<'_>,
+        [down, up]: [bool; 2],
+    ) -> Option<TopicNetwork> {
+        let stream = self.request.mapping.topic_stream(name);
+        let mut topic = TopicNetwork {
+            name: name.to_owned(),
+            identifier: identifier(name),
+            width: stream.width.unwrap_or(STREAM_WIDTH_DEFAULT),
+            clock: Clock { name: stream.clock.clone() },
+            layout,
+            publishers: Vec::new(),
+            subscribers: Vec::new(),
+            arbiter: None,
+            broadcasts: Vec::new(),
+            runtime_enable: stream.runtime_enable,
+            probe: stream.probe,
+        };
+        for (node, port) in publishers {
+            let said = stream.publisher(node, port);
+            let published = self.port(&topic, "publishers", Some((*node, *port)), &said);
+            topic.publishers.push(published);
+        }
+        if down {
+            // What stands in the way up only is left out.
+            let said = PortStream { fifo: None, probe: false, ..stream.gateway.clone() };
+            let published = self.port(&topic, "publishers", None, &said);
+            topic.publishers.push(published);
+        }
+        for (node, port) in subscribers {
+            let said = stream.subscriber(node, port);
+            let subscribed = self.port(&topic, "subscribers", Some((*node, *port)), &said);
+            topic.subscribers.push(subscribed);
+        }
+        if up {
+            let mut subscribed = self.port(&topic, "subscribers", None, &stream.gateway);
+            // A gateway does not hear what it has brought down itself.
+            subscribed.filtered_id = match (down, topic.publishers.last()) {
+                (true, Some(own)) => own.publisher_id,
+                _ => 0,
+            };
+            topic.subscribers.push(subscribed);
+        }
+        if topic.publishers.len() > PUBLISHERS_MAX {
+            let message = format!(
+                "{} publishers in one fabric, more than {PUBLISHERS_MAX}",
+                topic.publishers.len()
+            );
+            let advice = "split the topic";
+            self.refuse(&["topics", name], None, name, message, advice);
+        }
+        settle(&mut topic, &stream);
+        Some(topic)
+    }
+
+    fn port(
+        &mut self,
+        topic: &TopicNetwork,
+        key: &str,
+        end: Option<(&str, &str)>,
+        said: &PortStream,
+    ) -> NetworkPort {
+        let publishes = key == "publishers";
+        let (owner, name) = match end {
+            Some((node, port)) => (
+                PortOwner::Node { node: node.to_owned(), port: port.to_owned() },
+                format!("{}_{port}", identifier(node)),
+            ),
+            None => (PortOwner::Gateway, format!("gateway_{}", topic.identifier)),
+        };
+        let width = said.width.unwrap_or(topic.width);
+        let clock = match &said.clock {
+            Some(name) => Clock { name: Some(name.clone()) },
+            None => topic.clock.clone(),
+        };
+        let path = match end {
+            Some((node, port)) => vec!["topics", &topic.name, key, node, port],
+            None => vec!["topics", &topic.name, "gateway"],
+        };
+        let node = end.map(|(node, _)| node);
+        if width != topic.width && !said.converter {
+            let does = if publishes { "gives" } else { "takes" };
+            let message = format!(
+                "`{}` {does} beats of {width} bits, the topic has {}, and no converter is named",
+                owner.shown(),
+                topic.width
+            );
+            let advice = "add `converter: true` there, which slows the topic to the narrower side, \
+                          or give both one width";
+            self.refuse(&path, node, &topic.name, message, advice);
+        }
+        let mut stages = Vec::new();
+        let crossing = (clock != topic.clock).then(|| match publishes {
+            true => (clock.clone(), topic.clock.clone()),
+            false => (topic.clock.clone(), clock.clone()),
+        });
+        let crossing = crossing.map(|(from, to)| Stage::Crossing { from, to, width: topic.width });
+        let converter = (width != topic.width).then(|| {
+            let (from, to) = if publishes { (width, topic.width) } else { (topic.width, width) };
+            Stage::Width { from, to, clock: clock.clone() }
+        });
+        if publishes {
+            stages.extend(converter);
+            stages.extend(crossing);
+        } else {
+            let fifo = said.fifo.and_then(|fifo| self.fifo(topic, fifo, &path, node));
+            stages.extend(fifo);
+            stages.extend(crossing);
+            stages.extend(converter);
+        }
+        let publisher_id = if publishes { self.next_id } else { 0 };
+        // Ports are limited to far less than 2^16 per graph.
+        self.next_id = self.next_id.saturating_add(u16::from(publishes));
+        let signals = format!("{}_{name}", if publishes { "s_axis" } else { "m_axis" });
+        let probe = said.probe;
+        NetworkPort { owner, signals, width, clock, publisher_id, filtered_id: 0, stages, probe }
+    }
+
+    fn fifo(
+        &mut self,
+        topic: &TopicNetwork,
+        fifo: StreamFifo,
+        path: &[&str],
+        node: Option<&str>,
+    ) -> Option<Stage> {
+        let message_beats = topic.beats_max(topic.width);
+        let (beats, max, what) = match fifo {
+            StreamFifo::Beats(beats) => (u64::from(beats), FIFO_BEATS_MAX, "FIFO"),
+            StreamFifo::Messages(messages) => {
+                let beats = u64::from(messages) * message_beats;
+                let beats = beats.max(FIFO_BEATS_MIN).next_power_of_two();
+                (beats, FIFO_BEATS_MAX, "FIFO")
+            }
+            StreamFifo::KeepLast(_) => {
+                let beats = message_beats.max(SLOT_BEATS_MIN).next_power_of_two();
+                (beats, SLOT_BEATS_MAX, "slot of a keep-last FIFO")
+            }
+        };
+        if beats > max {
+            let message = format!(
+                "a {what} has at most {max} beats, and {beats} would be needed: the longest message \
+                 has {message_beats} at {} bits",
+                topic.width
+            );
+            let advice = "choose fewer messages, smaller bounds or wider beats";
+            self.refuse(path, node, &topic.name, message, advice);
+            return None;
+        }
+        // At most 2^20.
+        let beats = beats as u32;
+        Some(match fifo {
+            StreamFifo::KeepLast(messages) => Stage::KeepLast { messages, slot_beats: beats },
+            _ => Stage::Fifo { beats },
+        })
+    }
+
+    // Names ---------------------------------------------------------------------------------------
+
+    fn names(&mut self, network: &Network) {
+        let source = &self.request.graph.source;
+        let mut topics: BTreeMap<&str, &str> = BTreeMap::new();
+        let mut ports: BTreeMap<&str, (&TopicNetwork, String)> = BTreeMap::new();
+        for topic in &network.topics {
+            let path = ["topics", topic.name.as_str()];
+            let kind = ViolationKind::HardwareName;
+            if let Some(other) = topics.insert(&topic.identifier, &topic.name) {
+                let message =
+                    format!("it becomes `{}` in hardware, as `{other}` does", topic.identifier);
+                let violation = Violation::at(kind, source, &path, message, "rename one of them");
+                self.violations.push(violation.for_topic(&topic.name));
+            }
+            for (publishes, port) in (topic.publishers.iter().map(|port| (true, port)))
+                .chain(topic.subscribers.iter().map(|port| (false, port)))
+            {
+                let direction = if publishes { "outputs" } else { "inputs" };
+                let path = match &port.owner {
+                    PortOwner::Node { node, port } => vec!["nodes", node, direction, port],
+                    PortOwner::Gateway => path.to_vec(),
+                };
+                let too_long = port.signals.len() > IDENTIFIER_CHARS_MAX;
+                let reserved = port.signals.contains("__");
+                let shown = port.owner.shown();
+                let message = match ports.insert(&port.signals, (topic, shown.clone())) {
+                    Some((on, other)) => format!(
+                        "`{shown}` becomes `{}` in hardware, as `{other}` on `{}` does",
+                        port.signals, on.name
+                    ),
+                    None if reserved => format!(
+                        "`{shown}` becomes `{}` in hardware, and tools keep double underscores \
+                         for themselves",
+                        port.signals
+                    ),
+                    None if too_long => {
+                        format!(
+                            "its identifier in hardware has more than {IDENTIFIER_CHARS_MAX} characters"
+                        )
+                    }
+                    None => continue,
+                };
+                let advice = "rename node, port or topic";
+                let violation = Violation::at(kind, source, &path, message, advice);
+                let violation = violation.for_topic(&topic.name);
+                self.violations.push(match &port.owner {
+                    PortOwner::Node { node, .. } => violation.for_node(node),
+                    PortOwner::Gateway => violation,
+                });
+            }
+        }
+        if let Some(topic) =
+            network.topics.iter().find(|topic| topic.identifier.len() > IDENTIFIER_CHARS_MAX)
+        {
+            let message = format!(
+                "its identifier in hardware has more than {IDENTIFIER_CHARS_MAX} characters"
+            );
+            let path = ["topics", topic.name.as_str()];
+            let kind = ViolationKind::HardwareName;
+            let violation = Violation::at(kind, source, &path, message, "choose a shorter name");
+            self.violations.push(violation.for_topic(&topic.name));
+        }
+    }
+
+    // Cycles --------------------------------------------------------------------------------------
+
+    /// Refuses cycles of nodes in which every input waits without a FIFO of a whole message.
+    fn cycles(&mut self, network: &Network) {
+        let mut edges: BTreeMap<&str, Vec<Edge<'_>>> = BTreeMap::new();
+        for topic in &network.topics {
+            let beats = topic.beats_max(topic.width);
+            for publisher in &topic.publishers {
+                let PortOwner::Node { node: from, .. } = &publisher.owner else { continue };
+                for subscriber in &topic.subscribers {
+                    let PortOwner::Node { node: to, port } = &subscriber.owner else { continue };
+                    let isolated = subscriber.stages.iter().any(|stage| match stage {
+                        Stage::Fifo { beats: depth } => u64::from(*depth) >= beats,
+                        Stage::KeepLast { .. } => true,
+                        _ => false,
+                    });
+                    if !isolated {
+                        edges.entry(from).or_default().push(Edge { topic: &topic.name, to, port });
+                    }
+                }
+            }
+        }
+        let mut done = BTreeSet::new();
+        let order: Vec<&str> =
+            self.request.graph.nodes.iter().map(|node| node.name.as_str()).collect();
+        for start in order {
+            if let Some(way) = cycle_from(start, &edges, &mut done) {
+                self.cycle(&way);
+            }
+        }
+    }
+
+    fn cycle(&mut self, way: &[(&str, Edge<'_>)]) {
+        let mut shown = String::new();
+        for (node, edge) in way {
+            shown.push_str(&format!("{node} -> {} -> ", edge.topic));
+        }
+        let Some((first, _)) = way.first() else { return };
+        let Some((_, last)) = way.last() else { return };
+        let message = format!(
+            "hardware nodes form a cycle without a FIFO of a whole message, in which each may wait \
+             for the next for ever: {shown}{first}"
+        );
+        let advice = format!(
+            "add `subscribers: {{ {}: {{ {}: {{ fifo_messages: 1 }} }} }}` to the topic in the \
+             mapping file, or a FIFO elsewhere in the cycle",
+            last.to, last.port
+        );
+        let source = &self.request.mapping.source;
+        let path = ["topics", last.topic];
+        let kind = ViolationKind::HardwareCycle;
+        let violation = Violation::at(kind, source, &path, message, advice);
+        self.violations.push(violation.for_topic(last.topic).for_node(last.to));
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Edge<'a> {
+    topic: &'a str,
+    to: &'a str,
+    port: &'a str,
+}
+
+/// A cycle that can be reached from `start`, by depth first search without recursion; nodes in
+/// `done` are known to lead to none that has not been reported.
+fn cycle_from<'a>(
+    start: &'a str,
+    edges: &BTreeMap<&'a str, Vec<Edge<'a>>>,
+    done: &mut BTreeSet<&'a str>,
+) -> Option<Vec<(&'a str, Edge<'a>)>> {
+    // The way so far: node, next edge to try.
+    let mut way: Vec<(&'a str, usize)> = Vec::new();
+    let mut on_way = BTreeSet::new();
+    if done.insert(start) {
+        way.push((start, 0));
+        on_way.insert(start);
+    }
+    let mut found = None;
+    while let Some((node, next)) = way.last_mut() {
+        let Some(edge) = edges.get(node).and_then(|edges| edges.get(*next)) else {
+            on_way.remove(*node);
+            way.pop();
+            continue;
+        };
+        *next += 1;
+        if on_way.contains(edge.to) {
+            if found.is_none() {
+                let from = way.iter().position(|(node, _)| *node == edge.to)?;
+                let cycle = way[from..].iter();
+                found = Some(cycle.map(|(node, next)| (*node, edges[node][next - 1])).collect());
+            }
+        } else if done.insert(edge.to) {
+            on_way.insert(edge.to);
+            way.push((edge.to, 0));
+        }
+    }
+    found
+}
+
+/// Which modules join and serve the ports.
+fn settle(topic: &mut TopicNetwork, stream: &TopicStream) {
+    let (publishers, subscribers) = (topic.publishers.len(), topic.subscribers.len());
+    let watchdog_cycles = stream.watchdog_cycles.unwrap_or(0);
+    let check = stream.check.unwrap_or(publishers > 1);
+    if publishers > 1 || (publishers == 1 && (check || watchdog_cycles > 0)) {
+        topic.arbiter = Some(Arbiter { check, watchdog_cycles });
+    }
+    let filtered = topic.subscribers.iter().any(|port| port.filtered_id != 0);
+    topic.runtime_enable &= subscribers > 0;
+    if subscribers > 1 || filtered || topic.runtime_enable {
+        topic.broadcasts = tree(subscribers);
+    }
+}
+
+/// Ports of the broadcasts of each level for so many subscribers, the first level first.
+fn tree(subscribers: usize) -> Vec<Vec<usize>> {
+    let mut levels = Vec::new();
+    let mut ports = subscribers;
+    loop {
+        let count = ports.div_ceil(BROADCAST_PORTS);
+        // As even as can be: the first ones get what is left over.
+        let level = (0..count).map(|index| ports / count + usize::from(index < ports % count));
+        levels.insert(0, level.collect());
+        if count == 1 {
+            return levels;
+        }
+        ports = count;
+    }
+}

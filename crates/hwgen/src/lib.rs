@@ -1,0 +1,168 @@
+//! The network generator: from a graph and a mapping to the AXI streams that join the hardware
+//! nodes of a fabric.
+//!
+//! [`generate`] groups the publishers and subscribers of every hardware-mapped topic, and the
+//! hardware side of every gateway topic, and wires modules of the hardware library. What it gives is
+//! text: SystemVerilog, the layout of the messages, a register map, a C interface for simulation, a
+//! picture and a report. It writes no logic of its own. The formats are described in
+//! `docs/formats/hardware-network.md`.
+//!
+//! The crate is pure: it opens no file, starts no process, never prints and never blocks. The same
+//! request gives the same bytes. All functions may be called from any thread.
+
+#![forbid(unsafe_code)]
+
+mod group;
+pub mod layout;
+pub mod library;
+pub mod network;
+mod picture;
+mod report;
+mod verilog;
+mod wrapper;
+
+use crossdock_graph::{Graph, Interfaces, Mapping, Violation, ViolationKind, check_topic_mappings};
+use crossdock_msg::Schema;
+use network::{Network, Register};
+use serde::Serialize;
+use sha2::{Digest, Sha256};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What a network is made from.
+pub struct Request<'a> {
+    /// The graph.
+    pub graph: &'a Graph,
+    /// Where its nodes and topics are.
+    pub mapping: &'a Mapping,
+    /// What packages say of their nodes: types of topics of which the graph says nothing.
+    pub interfaces: &'a Interfaces,
+    /// The fabric to make the network for, by its name in the mapping.
+    pub fabric: &'a str,
+    /// Finds a message type by its full name, or says why not.
+    pub types: &'a dyn Fn(&str) -> Result<Schema, String>,
+}
+
+/// A generated network.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Generated {
+    /// The network as data.
+    pub network: Network,
+    /// Every word that the host reads or writes.
+    pub registers: Vec<Register>,
+    /// Files by name: their texts.
+    pub files: BTreeMap<String, String>,
+}
+
+/// Generates the network of a fabric.
+///
+/// Allocates; does not block.
+///
+/// # Errors
+/// Everything that keeps the network from being made, by file and position: hardware that does not
+/// fit the graph, types without bounds, cycles without a FIFO, widths without a converter, names
+/// that become the same identifier.
+pub fn generate(request: &Request<'_>) -> Result<Generated, Vec<Violation>> {
+    check_topic_mappings(request.graph, request.mapping)?;
+    let mut fabrics = request.mapping.fabrics.iter();
+    if !fabrics.any(|fabric| fabric.name == request.fabric) {
+        let names = request.mapping.fabrics.iter().map(|fabric| fabric.name.as_str());
+        let names = names.collect::<Vec<_>>().join(", ");
+        let message = format!("the mapping has no fabric `{}`", request.fabric);
+        let advice = match names.as_str() {
+            "" => "place nodes under `fabrics` in the mapping file".to_owned(),
+            names => format!("its fabrics are {names}"),
+        };
+        let source = &request.mapping.source;
+        return Err(vec![Violation::at(
+            ViolationKind::Stream,
+            source,
+            &["fabrics"],
+            message,
+            advice,
+        )]);
+    }
+    let mut grouping = group::Grouping::new(request);
+    let network = grouping.network();
+    let mut violations = grouping.violations;
+    if network.topics.is_empty() && violations.is_empty() {
+        let message = format!("fabric `{}` has no topic in hardware", request.fabric);
+        let advice = "map topics to `hardware` or `gateway`, or let `crossdock map` do it";
+        let source = &request.mapping.source;
+        let path = ["fabrics", request.fabric];
+        violations.push(Violation::at(ViolationKind::Stream, source, &path, message, advice));
+    }
+    if !violations.is_empty() {
+        violations.sort_by(|a, b| (&a.file, a.place).cmp(&(&b.file, b.place)));
+        violations.truncate(crossdock_graph::limits::VIOLATIONS_MAX);
+        return Err(violations);
+    }
+    Ok(write(network))
+}
+
+/// `registers.json`.
+#[derive(Serialize)]
+struct RegisterMap<'a> {
+    module: &'a str,
+    identity: String,
+    registers: &'a [Register],
+}
+
+fn json(value: &impl Serialize) -> String {
+    // Only maps with keys that are no text have no JSON form, and these types have no map.
+    serde_json::to_string_pretty(value).unwrap_or_default() + "\n"
+}
+
+fn write(network: Network) -> Generated {
+    let registers = network.registers();
+    let mut files = BTreeMap::new();
+    let mut used = BTreeSet::new();
+    let mut sources = Vec::new();
+    for topic in &network.topics {
+        let (text, modules) = verilog::topic(&network, topic, &registers);
+        used.extend(modules);
+        for (name, text) in [(topic.package(), verilog::package(topic)), (topic.module(), text)] {
+            sources.push(format!("{name}.sv"));
+            files.insert(format!("{name}.sv"), text);
+        }
+    }
+    for module in &used {
+        files.insert(format!("{module}.sv"), module.source().to_owned());
+    }
+    let mut order: Vec<String> = used.iter().map(|module| format!("{module}.sv")).collect();
+    order.append(&mut sources);
+    order.push(format!("{}.sv", network.module));
+    files.insert("sources.f".to_owned(), order.join("\n") + "\n");
+    let identity = identity(&network, &files);
+    let top = verilog::network(&network, &registers, identity);
+    files.insert(format!("{}.sv", network.module), top);
+    files.insert("network.h".to_owned(), wrapper::HEADER.to_owned());
+    files.insert("wrapper.cpp".to_owned(), wrapper::wrapper(&network, &registers));
+    files.insert("network.svg".to_owned(), picture::svg(&network));
+    files.insert("report.md".to_owned(), report::report(&network));
+    files.insert("registers.md".to_owned(), report::registers(&network, &registers, identity));
+    files.insert("layouts.md".to_owned(), report::layouts(&network));
+    let map = RegisterMap {
+        module: &network.module,
+        identity: format!("{identity:#018x}"),
+        registers: &registers,
+    };
+    files.insert("registers.json".to_owned(), json(&map));
+    files.insert("network.json".to_owned(), json(&network));
+    Generated { network, registers, files }
+}
+
+/// What tells this network from others: all that the host relies on.
+fn identity(network: &Network, files: &BTreeMap<String, String>) -> u64 {
+    let mut hash = Sha256::new();
+    let mut part = |text: &str| {
+        hash.update((text.len() as u64).to_le_bytes());
+        hash.update(text);
+    };
+    part(&network.module);
+    for (name, text) in files {
+        part(name);
+        part(text);
+    }
+    let digest: [u8; 32] = hash.finalize().into();
+    u64::from_be_bytes(digest[..8].try_into().unwrap_or_default())
+}

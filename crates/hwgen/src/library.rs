@@ -1,0 +1,59 @@
+//! The library modules that networks are made of, with their sources: part of the program, so that
+//! an installed one needs no other file. Must not know networks.
+
+use std::fmt;
+
+/// A module of the hardware library.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum LibraryModule {
+    /// Joins publishers.
+    AxisArb,
+    /// Serves subscribers.
+    AxisBcast,
+    /// Crosses clocks.
+    AxisCdc,
+    /// Keep-all FIFO.
+    AxisFifo,
+    /// Keep-last FIFO.
+    AxisFifoLast,
+    /// Counts for the host.
+    AxisProbe,
+    /// Converts widths.
+    AxisWidth,
+}
+
+impl LibraryModule {
+    /// Name of the module; its file is the name with `.sv`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::AxisArb => "axis_arb",
+            Self::AxisBcast => "axis_bcast",
+            Self::AxisCdc => "axis_cdc",
+            Self::AxisFifo => "axis_fifo",
+            Self::AxisFifoLast => "axis_fifo_last",
+            Self::AxisProbe => "axis_probe",
+            Self::AxisWidth => "axis_width",
+        }
+    }
+
+    /// Text of the module's file.
+    #[must_use]
+    pub fn source(self) -> &'static str {
+        match self {
+            Self::AxisArb => include_str!("../../../hw/axis_arb/axis_arb.sv"),
+            Self::AxisBcast => include_str!("../../../hw/axis_bcast/axis_bcast.sv"),
+            Self::AxisCdc => include_str!("../../../hw/axis_cdc/axis_cdc.sv"),
+            Self::AxisFifo => include_str!("../../../hw/axis_fifo/axis_fifo.sv"),
+            Self::AxisFifoLast => include_str!("../../../hw/axis_fifo_last/axis_fifo_last.sv"),
+            Self::AxisProbe => include_str!("../../../hw/axis_probe/axis_probe.sv"),
+            Self::AxisWidth => include_str!("../../../hw/axis_width/axis_width.sv"),
+        }
+    }
+}
+
+impl fmt::Display for LibraryModule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}

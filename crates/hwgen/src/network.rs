@@ -1,0 +1,357 @@
+//! The network of one fabric as data: which streams there are, which library modules stand between
+//! them, and what the host can read and write. Must not know Verilog.
+
+use crate::layout::PayloadLayout;
+use serde::Serialize;
+
+/// Subscribers of one broadcast; more get a tree. The ready path of a broadcast grows with its
+/// subscribers.
+pub const BROADCAST_PORTS: usize = 16;
+/// Cycles through a keep-all FIFO.
+const FIFO_CYCLES: u64 = 2;
+/// Cycles from the end of a message to its first beat behind a keep-last FIFO.
+const KEEP_LAST_CYCLES: u64 = 3;
+
+/// The streams of all hardware-mapped topics and gateway topics of one fabric.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Network {
+    /// Name of the graph.
+    pub graph: String,
+    /// Name of the fabric.
+    pub fabric: String,
+    /// Name of the top module.
+    pub module: String,
+    /// Clocks, the fabric's own first.
+    pub clocks: Vec<Clock>,
+    /// Topics, in the order of their names.
+    pub topics: Vec<TopicNetwork>,
+    /// Topics with hardware nodes of the fabric whose messages live in host memory.
+    pub software_topics: Vec<String>,
+}
+
+/// A clock with its reset.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct Clock {
+    /// Name in the mapping; `None`: the fabric's own.
+    pub name: Option<String>,
+}
+
+impl Clock {
+    /// Name of the clock's port.
+    #[must_use]
+    pub fn clk(&self) -> String {
+        self.name.as_ref().map_or("clk".to_owned(), |name| format!("{name}_clk"))
+    }
+
+    /// Name of the port of its synchronous reset.
+    #[must_use]
+    pub fn rst(&self) -> String {
+        self.name.as_ref().map_or("rst".to_owned(), |name| format!("{name}_rst"))
+    }
+}
+
+/// What joins the publishers and subscribers of one topic.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct TopicNetwork {
+    /// Name of the topic.
+    pub name: String,
+    /// The topic's name as an identifier.
+    pub identifier: String,
+    /// Bits of a beat.
+    pub width: u32,
+    /// Clock.
+    pub clock: Clock,
+    /// Where the fields of its messages lie.
+    pub layout: PayloadLayout,
+    /// Publishers, each with its own id.
+    pub publishers: Vec<NetworkPort>,
+    /// Subscribers.
+    pub subscribers: Vec<NetworkPort>,
+    /// Joins the publishers; `None`: there is one, and it is the topic's stream.
+    pub arbiter: Option<Arbiter>,
+    /// Broadcasts per level, the topic's own first: subscribers of each. Empty: wires.
+    pub broadcasts: Vec<Vec<usize>>,
+    /// Whether the host says which subscribers get messages.
+    pub runtime_enable: bool,
+    /// Whether the host can read counts of the topic's stream.
+    pub probe: bool,
+}
+
+/// What the arbiter of a topic does besides joining.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Arbiter {
+    /// Compares lengths with headers and with the topic's bound.
+    pub check: bool,
+    /// Cycles of silence that end a message; 0: none do.
+    pub watchdog_cycles: u32,
+}
+
+/// A stream at the edge of the network.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct NetworkPort {
+    /// Whose stream it is.
+    pub owner: PortOwner,
+    /// Prefix of its signals (`s_axis_blur_image`).
+    pub signals: String,
+    /// Bits of a beat.
+    pub width: u32,
+    /// Clock.
+    pub clock: Clock,
+    /// Publisher id that the headers of its messages carry; 0 for subscribers.
+    pub publisher_id: u16,
+    /// Publisher id whose messages it does not get; 0: it gets all.
+    pub filtered_id: u16,
+    /// What stands between port and topic, in the order in which messages pass.
+    pub stages: Vec<Stage>,
+    /// Whether the host can read counts of the stream.
+    pub probe: bool,
+}
+
+/// Whose stream it is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PortOwner {
+    /// A port of a node.
+    Node {
+        /// Node.
+        node: String,
+        /// Port.
+        port: String,
+    },
+    /// The topic's gateway, which is attached from outside.
+    Gateway,
+}
+
+impl PortOwner {
+    /// The port for people: `blur.image`, `gateway`.
+    #[must_use]
+    pub fn shown(&self) -> String {
+        match self {
+            Self::Node { node, port } => format!("{node}.{port}"),
+            Self::Gateway => "gateway".to_owned(),
+        }
+    }
+}
+
+/// One library module between a port and its topic.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Stage {
+    /// Width converter.
+    Width {
+        /// Bits of a beat before.
+        from: u32,
+        /// Bits of a beat behind.
+        to: u32,
+        /// Clock.
+        clock: Clock,
+    },
+    /// Clock crossing.
+    Crossing {
+        /// Clock before.
+        from: Clock,
+        /// Clock behind.
+        to: Clock,
+        /// Bits of a beat.
+        width: u32,
+    },
+    /// Keep-all FIFO in the topic's clock and width.
+    Fifo {
+        /// Beats, a power of two.
+        beats: u32,
+    },
+    /// Keep-last FIFO in the topic's clock and width.
+    KeepLast {
+        /// Whole messages that wait.
+        messages: u32,
+        /// Beats of a slot, a power of two.
+        slot_beats: u32,
+    },
+}
+
+/// A word of 64 bits that the host reads or writes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Register {
+    /// Byte address.
+    pub address: u32,
+    /// Name, unique in the network.
+    pub name: String,
+    /// `read` or `write`.
+    pub access: &'static str,
+    /// Topic it belongs to; empty: the network.
+    pub topic: String,
+    /// Name of the clock in which it changes or is sampled.
+    pub clock: String,
+    /// Bits that mean something, from bit 0 on.
+    pub bits: u32,
+    /// Meaning, and which bits hold what.
+    pub meaning: String,
+    /// Port of the topic's module.
+    #[serde(skip)]
+    pub port: String,
+}
+
+/// Byte address of the first word that the host writes; what it reads begins at 0.
+pub const CONTROL_ADDRESS: u32 = 0x8000;
+/// The first word of the registers: `XDNET` and the version of this map, 1.
+pub const REGISTERS_MAGIC: u64 = 0x5844_4e45_5400_0001;
+
+impl TopicNetwork {
+    /// Name of the topic's module.
+    #[must_use]
+    pub fn module(&self) -> String {
+        format!("hmt_{}", self.identifier)
+    }
+
+    /// Name of the package with the layout of its messages.
+    #[must_use]
+    pub fn package(&self) -> String {
+        format!("layout_{}", self.identifier)
+    }
+
+    /// Beats of the longest frame at a width.
+    #[must_use]
+    pub fn beats_max(&self, width: u32) -> u64 {
+        self.layout.frame_bytes_max().div_ceil(u64::from(width / 8))
+    }
+
+    /// Cycles of the topic's clock from the first beat at a publisher until the last beat has been
+    /// taken by every subscriber, above the sum of all beats of all publishers. Stages of single
+    /// ports are not counted.
+    #[must_use]
+    pub fn constant_cycles(&self) -> u64 {
+        self.broadcasts.len() as u64
+    }
+
+    /// Cycles that the stages of a subscriber add, each of its own clock; a keep-last FIFO adds a
+    /// whole message, a crossing depends on both clocks and gives `None`.
+    #[must_use]
+    pub fn stage_cycles(&self, port: &NetworkPort) -> Option<u64> {
+        let stages = port.stages.iter().map(|stage| match stage {
+            // A narrower side needs more beats for the same message.
+            Stage::Width { from, to, .. } => {
+                Some(1 + self.beats_max(*to).saturating_sub(self.beats_max(*from)))
+            }
+            Stage::Crossing { .. } => None,
+            Stage::Fifo { .. } => Some(FIFO_CYCLES),
+            Stage::KeepLast { .. } => Some(KEEP_LAST_CYCLES + self.beats_max(self.width) - 1),
+        });
+        stages.sum()
+    }
+
+    /// Ports that have a probe, in the order of the registers.
+    pub fn probed(&self) -> impl Iterator<Item = &NetworkPort> {
+        self.publishers.iter().chain(&self.subscribers).filter(|port| port.probe)
+    }
+
+    /// Clocks of the topic and its ports, each once, the fabric's own first.
+    #[must_use]
+    pub fn clocks(&self) -> Vec<Clock> {
+        let ports = self.publishers.iter().chain(&self.subscribers);
+        let mut clocks: Vec<Clock> = ports.map(|port| port.clock.clone()).collect();
+        clocks.push(self.clock.clone());
+        clocks.sort();
+        clocks.dedup();
+        clocks
+    }
+
+    /// What the host reads and writes of the topic; addresses are given by the network.
+    fn registers(&self) -> Vec<Register> {
+        let register = |access, name: &str, clock: &Clock, bits, meaning: String| Register {
+            address: 0,
+            name: format!("{}.{name}", self.identifier),
+            access,
+            topic: self.name.clone(),
+            clock: clock.clk(),
+            bits,
+            meaning,
+            port: name.to_owned(),
+        };
+        let mut registers = Vec::new();
+        if let Some(arbiter) = self.arbiter {
+            let meaning = "messages that were short (15:0), cut because over-long (31:16), dropped \
+                           because over the bound (47:32), ended by the watchdog (63:48); \
+                           saturating";
+            registers.push(register("read", "counts", &self.clock, 64, meaning.into()));
+            if arbiter.watchdog_cycles > 0 {
+                let meaning = "one bit per publisher: it fell silent in mid-message and has not \
+                               delivered the rest; order: ";
+                let meaning = format!("{meaning}{}", shown(&self.publishers));
+                let bits = self.publishers.len() as u32;
+                registers.push(register("read", "dead", &self.clock, bits, meaning));
+            }
+        }
+        for (index, port) in self.subscribers.iter().enumerate() {
+            if port.stages.iter().any(|stage| matches!(stage, Stage::KeepLast { .. })) {
+                let meaning = format!(
+                    "keep-last FIFO of {}: messages dropped for newer ones (15:0), discarded as \
+                     damaged or too long (31:16); saturating",
+                    port.owner.shown()
+                );
+                let name = format!("fifo_{index}");
+                registers.push(register("read", &name, &self.clock, 32, meaning));
+            }
+        }
+        if self.runtime_enable {
+            let meaning = "one bit per subscriber: it gets messages, from the next one on; order: ";
+            let meaning = format!("{meaning}{}", shown(&self.subscribers));
+            let bits = self.subscribers.len() as u32;
+            registers.push(register("write", "enable", &self.clock, bits, meaning));
+        }
+        let topic = self.probe.then(|| ("topic".to_owned(), &self.clock, "the topic".to_owned()));
+        let ports =
+            self.probed().map(|port| (port.signals.clone(), &port.clock, port.owner.shown()));
+        for (name, clock, of) in topic.into_iter().chain(ports) {
+            let meaning = format!(
+                "probe of {of}: clear (0), snapshot (1), number of the count to read (4:2): \
+                 0 messages, 1 beats, 2 stall cycles, 3 gap cycles, 4 damaged, 5 cycles"
+            );
+            registers.push(register("write", &format!("probe_{name}_set"), clock, 5, meaning));
+            let meaning = format!("probe of {of}: the count that was asked for, a cycle later");
+            registers.push(register("read", &format!("probe_{name}"), clock, 64, meaning));
+        }
+        registers
+    }
+}
+
+fn shown(ports: &[NetworkPort]) -> String {
+    ports.iter().map(|port| port.owner.shown()).collect::<Vec<_>>().join(", ")
+}
+
+impl Network {
+    /// Every word that the host reads or writes, those that it reads first.
+    #[must_use]
+    pub fn registers(&self) -> Vec<Register> {
+        let fixed = |name: &str, meaning: &str| Register {
+            address: 0,
+            name: name.to_owned(),
+            access: "read",
+            topic: String::new(),
+            clock: "clk".to_owned(),
+            bits: 64,
+            meaning: meaning.to_owned(),
+            port: String::new(),
+        };
+        let mut registers = vec![
+            fixed("magic", "0x58444e4554000001: a network with this form of register map"),
+            fixed("identity", "first 8 bytes of the SHA-256 of the network's files"),
+        ];
+        registers.extend(self.topics.iter().flat_map(TopicNetwork::registers));
+        registers.sort_by_key(|register| register.access == "write");
+        let (mut read, mut write) = (0, CONTROL_ADDRESS);
+        for register in &mut registers {
+            let next = if register.access == "read" { &mut read } else { &mut write };
+            register.address = *next;
+            *next += 8;
+        }
+        registers
+    }
+
+    /// Every port with its topic and whether it is a publisher, in the order of the C interface.
+    pub fn ports(&self) -> impl Iterator<Item = (&TopicNetwork, bool, &NetworkPort)> {
+        self.topics.iter().flat_map(|topic| {
+            let publishers = topic.publishers.iter().map(move |port| (topic, true, port));
+            publishers.chain(topic.subscribers.iter().map(move |port| (topic, false, port)))
+        })
+    }
+}

@@ -1,0 +1,156 @@
+//! What a network is, in words and numbers: report, register map and layout tables. Must not decide
+//! anything about the network.
+
+use crate::layout::{ElementCount, FieldPlace, PayloadLayout};
+use crate::network::{Network, NetworkPort, Register, Stage};
+use std::fmt::Write as _;
+
+/// Clock rate for which the report gives times, besides cycles.
+const EXAMPLE_MHZ: f64 = 100.0;
+
+pub(crate) fn report(network: &Network) -> String {
+    let mut text = format!(
+        "# Network of fabric `{}`, graph `{}`\n\nTop module `{}`; clocks: {}.\n\n## Topics\n\n",
+        network.fabric,
+        network.graph,
+        network.module,
+        network
+            .clocks
+            .iter()
+            .map(|clock| format!("`{}`", clock.clk()))
+            .collect::<Vec<_>>()
+            .join(", ")
+    );
+    // Writing to a String cannot fail, here and below.
+    let _ = writeln!(
+        text,
+        "| topic | type | publishers | subscribers | bits | clock | longest message, bytes | beats of \
+         its frame | cycles | at {EXAMPLE_MHZ} MHz |\n|---|---|---|---|---|---|---|---|---|---|"
+    );
+    for topic in &network.topics {
+        let beats = topic.beats_max(topic.width);
+        let publishers = topic.publishers.len() as u64;
+        let cycles = publishers.max(1) * beats + topic.constant_cycles();
+        let _ = writeln!(
+            text,
+            "| {} | {} | {publishers} | {} | {} | {} | {} | {beats} | {cycles} | {:.2} us |",
+            topic.name,
+            topic.layout.type_name,
+            topic.subscribers.len(),
+            topic.width,
+            topic.clock.clk(),
+            topic.layout.payload_bytes_max,
+            cycles as f64 / EXAMPLE_MHZ
+        );
+    }
+    text.push_str(
+        "\nCycles: publishers x beats + constant, from the first beat at the publishers, which send one \
+         longest message each, until every subscriber has taken the last; nobody stalls, and the stages \
+         of single ports (below) are not counted.\n\n## Ports\n\n| port | of | direction | publisher id | bits | clock | \
+         stages | cycles of the stages |\n|---|---|---|---|---|---|---|---|\n",
+    );
+    for (topic, publishes, port) in network.ports() {
+        let cycles = topic.stage_cycles(port).map_or("by the clocks".into(), |it| it.to_string());
+        let _ = writeln!(
+            text,
+            "| `{}` | {} on {} | {} | {} | {} | {} | {} | {cycles} |",
+            port.signals,
+            port.owner.shown(),
+            topic.name,
+            if publishes { "into the network" } else { "out of the network" },
+            if publishes { port.publisher_id.to_string() } else { "-".to_owned() },
+            port.width,
+            port.clock.clk(),
+            stages(port, publishes)
+        );
+    }
+    if !network.software_topics.is_empty() {
+        let _ = writeln!(
+            text,
+            "\n## Not in the network\n\nSoftware-mapped topics with nodes of this fabric, which read or \
+             write host memory themselves: {}.",
+            network.software_topics.join(", ")
+        );
+    }
+    text
+}
+
+/// What messages pass between a port and its topic, and where the host looks.
+pub(crate) fn stages(port: &NetworkPort, publishes: bool) -> String {
+    let mut names: Vec<String> = port.stages.iter().map(stage).collect();
+    if port.probe {
+        names.insert(if publishes { 0 } else { names.len() }, "probe".to_owned());
+    }
+    if port.filtered_id != 0 {
+        names.insert(0, format!("without publisher {}", port.filtered_id));
+    }
+    if names.is_empty() { "-".to_owned() } else { names.join(", ") }
+}
+
+/// A stage for people.
+pub(crate) fn stage(stage: &Stage) -> String {
+    match stage {
+        Stage::Width { from, to, .. } => format!("{from} to {to} bits"),
+        Stage::Crossing { from, to, .. } => format!("{} to {}", from.clk(), to.clk()),
+        Stage::Fifo { beats } => format!("FIFO of {beats} beats"),
+        Stage::KeepLast { messages, slot_beats } => {
+            format!("newest {messages} messages of {slot_beats} beats")
+        }
+    }
+}
+
+pub(crate) fn registers(network: &Network, registers: &[Register], identity: u64) -> String {
+    let mut text = format!(
+        "# Registers of `{}`\n\nWords of 64 bits, little endian, by byte address; word n of the port \
+         `status` is at 8n, word n of `control` at {:#x} + 8n. Bits above the given number are 0. A \
+         register changes, and is sampled, with its clock. Identity: `{identity:#018x}`.\n\n\
+         | address | name | access | clock | bits | meaning |\n|---|---|---|---|---|---|\n",
+        network.module,
+        crate::network::CONTROL_ADDRESS
+    );
+    for register in registers {
+        let Register { address, name, access, clock, bits, meaning, .. } = register;
+        let _ = writeln!(
+            text,
+            "| {address:#06x} | `{name}` | {access} | `{clock}` | {bits} | {meaning} |"
+        );
+    }
+    text
+}
+
+pub(crate) fn layouts(network: &Network) -> String {
+    let mut text = format!(
+        "# Messages of `{}`\n\nOffsets count from the first byte of the payload, behind the 24 bytes of \
+         the header; those of items (`[]`) from the first byte of the item.\n",
+        network.module
+    );
+    for topic in &network.topics {
+        let PayloadLayout { type_name, type_hash, payload_bytes_max, fixed, .. } = &topic.layout;
+        let length = if *fixed { "always" } else { "at most" };
+        let _ = writeln!(
+            text,
+            "\n## {}\n\n{type_name}, `{type_hash}`, {length} {payload_bytes_max} bytes; constants in \
+             package `{}`.\n\n| field | type | where | bytes of an element | elements |\n\
+             |---|---|---|---|---|",
+            topic.name,
+            topic.package()
+        );
+        for field in &topic.layout.fields {
+            let place = match field.place {
+                FieldPlace::Offset(offset) => offset.to_string(),
+                FieldPlace::Aligned(bytes) => format!("next multiple of {bytes}"),
+            };
+            let count = match field.count {
+                ElementCount::Fixed(count) => count.to_string(),
+                ElementCount::Bounded(bound) => format!("at most {bound}"),
+            };
+            let bytes = field.element_bytes.map_or("varies".to_owned(), |bytes| bytes.to_string());
+            let _ = writeln!(
+                text,
+                "| {} | {} | {place} | {bytes} | {count} |",
+                field.path, field.element
+            );
+        }
+    }
+    text
+}

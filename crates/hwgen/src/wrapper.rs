@@ -1,0 +1,90 @@
+//! The C interface over Verilator's model of a network. Must not know how the network is made.
+
+use crate::network::{CONTROL_ADDRESS, Network, PortOwner, Register, Stage};
+use std::fmt::Write as _;
+
+/// The header: the same for every network.
+pub(crate) const HEADER: &str = include_str!("text/network.h");
+const WRAPPER: &str = include_str!("text/wrapper.cpp");
+
+/// The C++ file that implements the header for this network.
+pub(crate) fn wrapper(network: &Network, registers: &[Register]) -> String {
+    let written: Vec<&Register> =
+        registers.iter().filter(|register| register.access == "write").collect();
+    let (reads, writes) = (registers.len() - written.len(), written.len());
+    let signals =
+        network.ports().map(|(_, _, port)| format!("XD_SIGNALS(model, {})", port.signals));
+    let clocks = network.clocks.iter();
+    let clocks = clocks.map(|clock| format!("{{&model.{}, &model.{}}}", clock.clk(), clock.rst()));
+    let has_control = writes > 0;
+    let mut reset = String::new();
+    for (word, register) in written.iter().enumerate().filter(|_| has_control) {
+        let enables = register.port == "enable";
+        let value = if enables { !0_u64 >> (64 - register.bits.clamp(1, 64)) } else { 0 };
+        let _ = writeln!(reset, "    const uint64_t word{word} = {value:#x};");
+        let _ = writeln!(
+            reset,
+            "    std::memcpy(reinterpret_cast<uint8_t*>(&model->control) + {}, &word{word}, 8);",
+            word * 8
+        );
+    }
+    let status =
+        "std::memcpy(value, reinterpret_cast<uint8_t*>(&network->model->status) + word * 8, 8);";
+    let control =
+        "std::memcpy(value, reinterpret_cast<uint8_t*>(&network->model->control) + word * 8, 8);";
+    let read = match has_control {
+        true => format!("  if (written) {control}\n  else {status}"),
+        false => format!("  {status}"),
+    };
+    let write = match has_control {
+        true => {
+            "  std::memcpy(reinterpret_cast<uint8_t*>(&network->model->control) + word * 8, &value, 8);"
+        }
+        false => "  (void)network;\n  (void)word;\n  (void)value;",
+    };
+    WRAPPER
+        .replace("@TABLES@", &tables(network, reads, writes))
+        .replace("@SIGNALS@", &lines(signals))
+        .replace("@CLOCKS@", &lines(clocks))
+        .replace("@RESET@\n", &reset)
+        .replace("@READ@", &read)
+        .replace("@WRITE@", write)
+}
+
+fn lines(items: impl Iterator<Item = String>) -> String {
+    items.map(|item| format!("      {item},")).collect::<Vec<_>>().join("\n")
+}
+
+fn tables(network: &Network, reads: usize, writes: usize) -> String {
+    let mut text = format!(
+        "constexpr uint32_t control_address = {CONTROL_ADDRESS:#x};\n\
+         constexpr uint32_t status_words = {reads};\n\
+         constexpr uint32_t control_words = {writes};\n\nconst xd_port ports[] = {{\n"
+    );
+    for (topic, publishes, port) in network.ports() {
+        let clock = network.clocks.iter().position(|clock| *clock == port.clock);
+        let keeps = port.stages.iter().any(|stage| matches!(stage, Stage::KeepLast { .. }));
+        let _ = writeln!(
+            text,
+            "    {{\"{}\", \"{}\", \"{}\", {}, {}, {}u, {}, {}, {}, {}, {}}},",
+            port.signals,
+            topic.name,
+            topic.layout.type_name,
+            port.width / 8,
+            clock.unwrap_or_default(),
+            topic.layout.payload_bytes_max,
+            port.publisher_id,
+            port.filtered_id,
+            u8::from(publishes),
+            u8::from(port.owner == PortOwner::Gateway),
+            u8::from(keeps)
+        );
+    }
+    text.push_str("};\nconstexpr uint32_t port_count = sizeof ports / sizeof *ports;\n\n");
+    text.push_str("const char* const clock_names[] = {\n");
+    for clock in &network.clocks {
+        let _ = writeln!(text, "    \"{}\",", clock.clk());
+    }
+    text.push_str("};\nconstexpr uint32_t clock_count = sizeof clock_names / sizeof *clock_names;");
+    text
+}

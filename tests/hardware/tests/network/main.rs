@@ -1,0 +1,113 @@
+//! Generated networks: they lint and elaborate, and deliver every message once, in order per
+//! publisher, to every subscriber.
+#![allow(missing_docs)]
+
+mod random;
+
+use crossdock_graph::{Graph, Interfaces, Mapping};
+use crossdock_hardware_tests::synthesis::area;
+use crossdock_hardware_tests::{Design, Mutation, Simulation, lint, must};
+use crossdock_hwgen::{Generated, Request, generate};
+use crossdock_msg::Schema;
+use crossdock_test_support::workspace;
+use random::Random;
+
+const TESTBENCH: &str = "testbench/network/network_tb.cpp";
+
+fn generated(graph: &str, mapping: &str, fabric: &str) -> Generated {
+    let violations = |all: Vec<crossdock_graph::Violation>| -> String {
+        let lines: Vec<String> = all.iter().map(ToString::to_string).collect();
+        format!("{}\n{graph}\n{mapping}", lines.join("\n"))
+    };
+    let read = Graph::from_yaml("graph", graph.as_bytes()).map_err(violations);
+    let placed = Mapping::from_yaml("mapping", mapping.as_bytes()).map_err(violations);
+    let request = Request {
+        graph: &must(read),
+        mapping: &must(placed),
+        interfaces: &Interfaces::default(),
+        fabric,
+        types: &|name| Schema::shipped(name).map_err(|error| error.to_string()),
+    };
+    must(generate(&request).map_err(violations))
+}
+
+/// All that is generated comes from `generate`, the library modules too.
+fn design(generated: &Generated) -> Design {
+    let sources = generated.files["sources.f"].lines();
+    sources.fold(Design::new(&generated.network.module, &[]), |design, name| {
+        design.with_source(name, &generated.files[name])
+    })
+}
+
+fn simulation(generated: &Generated) -> Simulation {
+    let with =
+        |simulation: Simulation, name: &str| simulation.with_file(name, &generated.files[name]);
+    let simulation = Simulation::new(design(generated), TESTBENCH).with_model("Vnetwork");
+    with(with(simulation, "network.h"), "wrapper.cpp")
+}
+
+/// Lints, simulates, and holds the cycles of topics without stages at ports against the report.
+fn holds(generated: &Generated, seed: u64) {
+    must(lint(&design(generated)));
+    let report = must(simulation(generated).run(&["--seed", &seed.to_string()]));
+    for topic in &generated.network.topics {
+        let mut ports = topic.publishers.iter().chain(&topic.subscribers);
+        let is_plain = ports.all(|port| port.stages.is_empty() && port.filtered_id == 0);
+        let publishers = topic.publishers.len() as u64;
+        if is_plain && publishers > 0 && !topic.subscribers.is_empty() {
+            let cycles = publishers * topic.beats_max(topic.width) + topic.constant_cycles();
+            let measured = report.value(&format!("cycles {}", topic.name));
+            assert_eq!(measured, cycles, "{} with {publishers} publishers", topic.name);
+        }
+    }
+}
+
+/// Its fabric has a name of its own, so that results of different networks are kept side by side.
+fn random(seed: u64) -> Generated {
+    let fabric = format!("seed{seed}");
+    let (graph, mapping) = Random::new(seed).network(&fabric, seed.is_multiple_of(8));
+    generated(&graph, &mapping, &fabric)
+}
+
+#[test]
+fn random_networks_deliver_every_message_once_and_in_order_to_every_subscriber() {
+    for seed in 1..=8 {
+        holds(&random(seed), seed);
+    }
+}
+
+#[test]
+#[ignore = "long: 200 networks"]
+fn two_hundred_random_networks_deliver_every_message() {
+    for seed in 9..=208 {
+        holds(&random(seed), seed);
+    }
+}
+
+/// The driving graph with short messages: with whole images the keep-last FIFO alone is megabytes.
+fn drive() -> Generated {
+    let data = workspace().join("crates/hwgen/tests/data");
+    let read = |name| std::fs::read_to_string(data.join(name)).expect("data of the golden test");
+    let graph = read("drive.graph.yaml").replace("data: 921600", "data: 600");
+    generated(&graph, &read("drive.mapping.yaml"), "board")
+}
+
+#[test]
+fn the_driving_graphs_network_lints_and_elaborates_in_both_tools() {
+    let generated = drive();
+    holds(&generated, 1);
+    let area = must(area(&design(&generated)));
+    assert!(area.lut > 0 && area.bram18 > 0, "{area:?}");
+}
+
+const SWAPPED: Mutation = Mutation {
+    what: "two subscribers take each others beats",
+    file: "hmt_light_red.sv",
+    from: ".m_axis_tready({b0_2_tready, b0_1_tready, b0_0_tready})",
+    to: ".m_axis_tready({b0_2_tready, b0_0_tready, b0_1_tready})",
+};
+
+#[test]
+fn a_network_that_is_wired_wrongly_is_noticed() {
+    must(simulation(&drive()).catches(&SWAPPED, &["--seed", "1"]));
+}
