@@ -119,7 +119,7 @@ fn relayed_sleepers_are_woken() {
 
 // ---- the same, larger ----
 //
-// Executions and the time of one core were counted when the sizes were chosen: seven minutes in all.
+// Executions and the time of one core were counted when the sizes were chosen: nine minutes in all.
 // Other sizes are out of reach: two subscribers of five messages through three chunks had not ended
 // after 3.7 million executions.
 
@@ -139,7 +139,7 @@ fn long_one_subscriber_looks_three_times() {
 /// Six messages through three chunks: more reuse of chunks than in any quick model, under a
 /// subscriber that takes at most two messages.
 #[test]
-#[ignore = "2 to 3 minutes: 3 217 198 executions"]
+#[ignore = "4 minutes: 5 937 293 executions"]
 fn long_one_subscriber_of_six_messages() {
     let size = Size { messages: 6, ..ONE };
     explore("one subscriber, six messages", 3, LONG_LIMIT_S, move || holding(size));
@@ -147,7 +147,7 @@ fn long_one_subscriber_of_six_messages() {
 
 /// The quick model with one more preemption.
 #[test]
-#[ignore = "2 minutes: 1 793 321 executions"]
+#[ignore = "3 minutes: 3 490 651 executions"]
 fn long_one_subscriber_preempted_four_times() {
     explore("one subscriber", 4, LONG_LIMIT_S, || holding(ONE));
 }
@@ -156,7 +156,7 @@ fn long_one_subscriber_preempted_four_times() {
 /// chunks are two instead of three, so that the third message (the quick model has four) already
 /// reuses the first one's chunk, unless a subscriber holds it.
 #[test]
-#[ignore = "1 minute: 866 640 executions"]
+#[ignore = "1 minute: 982 001 executions"]
 fn long_two_subscribers_preempted_three_times() {
     let size = Size { subscribers: 2, chunks: 2, messages: 3, looks: 1, ..ONE };
     explore("two subscribers, two chunks", 3, LONG_LIMIT_S, move || holding(size));
@@ -164,7 +164,7 @@ fn long_two_subscribers_preempted_three_times() {
 
 /// The quick model of three threads with two more preemptions.
 #[test]
-#[ignore = "half a minute: 520 218 executions"]
+#[ignore = "half a minute: 431 565 executions"]
 fn long_sample_dropped_elsewhere_preempted_five_times() {
     explore("dropped elsewhere", 5, LONG_LIMIT_S, dropped_elsewhere);
 }
