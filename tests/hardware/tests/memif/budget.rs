@@ -1,0 +1,23 @@
+//! What every module costs, held against `hw/budget.json`.
+
+use crossdock_hardware_tests::budget::{area_within_budget, rate_within_budget};
+use crossdock_hardware_tests::{Design, must};
+
+fn designs() -> Vec<Design> {
+    vec![Design::module("memif_mmu"), Design::module("osif")]
+}
+
+#[test]
+fn no_memory_side_module_takes_more_area_than_its_budget() {
+    for design in designs() {
+        must(area_within_budget(&design));
+    }
+}
+
+#[test]
+#[ignore = "long: place and route"]
+fn no_memory_side_module_is_slower_than_its_budget() {
+    for design in designs() {
+        must(rate_within_budget(&design));
+    }
+}

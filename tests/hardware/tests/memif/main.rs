@@ -1,0 +1,6 @@
+//! The memory-side modules of `hw/`: lint, proofs, simulations, faults that must be caught, budgets.
+#![allow(missing_docs)]
+
+mod budget;
+mod mmu;
+mod osif;

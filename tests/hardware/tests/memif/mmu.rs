@@ -1,0 +1,96 @@
+//! The MEMIF translation.
+
+use crossdock_hardware_tests::{Design, Mutation, Proof, Simulation, lint, must};
+
+fn small() -> Design {
+    let design = Design::module("memif_mmu").set("ADDRESS_WIDTH", 16).set("WINDOWS", 2);
+    design.set("OUTSTANDING", 2)
+}
+
+#[test]
+fn the_translation_is_proved_to_let_nothing_out_of_its_windows() {
+    must(Proof::inductive(small(), 3).check());
+}
+
+#[test]
+fn what_the_translations_proof_is_about_can_happen() {
+    must(Proof::reachable(small(), 20).check());
+}
+
+fn simulated(width: u64) -> Simulation {
+    let design = Design::module("memif_mmu").set("WIDTH", width).set("WINDOWS", 4);
+    let design = design.set("ADDRESS_WIDTH", 40);
+    must(lint(&design));
+    Simulation::new(design, "memif_mmu/memif_mmu_tb.cpp")
+}
+
+#[test]
+#[ignore = "long: other shapes"]
+fn the_translation_is_proved_in_other_shapes() {
+    must(Proof::inductive(small().set("WIDTH", 512), 3).check());
+    must(Proof::inductive(small().set("OUTSTANDING", 8).set("WINDOWS", 3), 3).check());
+}
+
+#[test]
+fn the_translation_leads_bursts_where_the_reference_model_says_without_a_gap() {
+    for width in [64, 512] {
+        let report = must(simulated(width).run(&["--seed", "1"]));
+        assert_eq!(report.value("read_cycles"), report.value("read_beats"), "at {width} bit");
+        assert_eq!(report.value("write_cycles"), report.value("write_beats"), "at {width} bit");
+        assert!(report.value("refused") > 100 && report.value("passed") > 100);
+    }
+}
+
+#[test]
+#[ignore = "long: many seeds"]
+fn the_translation_agrees_with_the_reference_model_for_many_seeds() {
+    for width in [64, 128, 256] {
+        for seed in 2..10 {
+            must(simulated(width).run(&["--seed", &seed.to_string(), "--rounds", "200"]));
+        }
+    }
+}
+
+const ONE_PAGE_MORE: Mutation = Mutation {
+    what: "a window is one page longer",
+    file: "memif_mmu.sv",
+    from: "&& s_axi_awaddr[ADDRESS_WIDTH-1:12] <= last[i]) begin",
+    to: "&& s_axi_awaddr[ADDRESS_WIDTH-1:12] <= last[i] + 1'b1) begin",
+};
+
+const RIGHTS_MIXED: Mutation = Mutation {
+    what: "who may read may write",
+    file: "memif_mmu.sv",
+    from: "if (writable[i] && s_axi_awaddr",
+    to: "if (readable[i] && s_axi_awaddr",
+};
+
+const OVER_THE_PAGE: Mutation = Mutation {
+    what: "a burst may cross the page by one beat",
+    file: "memif_mmu.sv",
+    from: "in_page = 32'(from) + 32'(len) < (4096 >> LogBytes);",
+    to: "in_page = 32'(from) + 32'(len) <= (4096 >> LogBytes);",
+};
+
+const DATA_ASTRAY: Mutation = Mutation {
+    what: "data of a refused burst goes to memory",
+    file: "memif_mmu.sv",
+    from: "m_axi_wvalid = s_axi_wvalid && w_open != '0;",
+    to: "m_axi_wvalid = s_axi_wvalid && (w_open != '0 || w_swallow);",
+};
+
+const OUT_OF_TURN: Mutation = Mutation {
+    what: "a refusal overtakes the answers before it",
+    file: "memif_mmu.sv",
+    from: "(aw_step == Answer) && aw_open == '0;",
+    to: "(aw_step == Answer);",
+};
+
+#[test]
+fn faults_of_the_translation_are_caught_by_proof_and_simulation() {
+    let simulation = simulated(64);
+    for mutation in [ONE_PAGE_MORE, RIGHTS_MIXED, OVER_THE_PAGE, DATA_ASTRAY, OUT_OF_TURN] {
+        must(Proof::bounded(small(), 12).catches(&mutation));
+        must(simulation.catches(&mutation, &["--seed", "1"]));
+    }
+}
