@@ -1,9 +1,10 @@
-//! The control thread: sleeps in epoll without a time-out and carries what sockets and the
-//! rendezvous report to the state.
+//! The control thread: sleeps in epoll and carries what sockets and the rendezvous report to the
+//! state.
 //!
-//! It is never on the data path: publishing and taking go on while it sleeps, and an idle
-//! participant makes no context switch at all, except while it waits for free descriptors. This file must not know what frames mean
-//! (`handshake`) nor when ports match (`matching`).
+//! It is never on the data path: publishing and taking go on while it sleeps. It sleeps without a
+//! time-out, so that an idle participant makes no context switch at all, except while something waits
+//! for free descriptors. This file must not know what frames mean (`handshake`) nor when ports match
+//! (`matching`).
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
