@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "Vdut.h"
+#include "random.hpp"
 #include "verilated.h"
 #if VM_TRACE
 #include "verilated_vcd_c.h"
@@ -29,24 +30,6 @@ namespace tb {
 
 // Bytes of the frame's header.
 constexpr size_t header_bytes = 24;
-
-// Reproducible chance (splitmix64).
-class Random {
- public:
-  explicit Random(uint64_t seed) : state_(seed) {}
-  uint64_t next() {
-    uint64_t z = (state_ += 0x9e3779b97f4a7c15u);
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return z ^ (z >> 31);
-  }
-  // A number from low to high, both included.
-  uint64_t between(uint64_t low, uint64_t high) { return low + next() % (high - low + 1); }
-  bool percent(unsigned p) { return next() % 100 < p; }
-
- private:
-  uint64_t state_;
-};
 
 // The command line: --seed N, --waves FILE, and numbers that the testbench asks for by name.
 class Options {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "network.h"
+#include "random.hpp"
 
 namespace {
 
@@ -33,18 +34,7 @@ uint64_t edges = 0;
   std::_Exit(1);
 }
 
-// Reproducible chance (splitmix64).
-struct Random {
-  uint64_t state;
-  uint64_t next() {
-    uint64_t z = (state += 0x9e3779b97f4a7c15u);
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return z ^ (z >> 31);
-  }
-  uint64_t between(uint64_t low, uint64_t high) { return low + next() % (high - low + 1); }
-  bool percent(unsigned p) { return next() % 100 < p; }
-};
+using tb::Random;
 
 using Bytes = std::vector<uint8_t>;
 
