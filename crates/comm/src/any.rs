@@ -7,16 +7,18 @@ use std::sync::Arc;
 
 use crossdock_msg::{Block, Schema};
 use crossdock_shm::clock::now_ns;
-use crossdock_shm::{RawLoan, RawSample};
+use crossdock_shm::{RawLoan, RawSample, Region};
 
+use crate::doorbell::Doorbell;
 use crate::error::{LoanError, PortError, PublishCdrError, PublishError, TakeError};
+use crate::group;
 use crate::handle::{InputHandle, OutputHandle};
-use crate::input::{InputCore, InputPlan};
+use crate::input::{InputCore, InputPlan, Taken};
 use crate::matching::Takes;
 use crate::output::{NO_STAMP, OutputCore, OutputPlan, Refused};
 use crate::participant::Participant;
 use crate::publisher::{PublisherCounters, PublisherOptions};
-use crate::qos::BackPressure;
+use crate::qos::{BackPressure, Qos};
 use crate::subscriber::{SubscriberCounters, SubscriberOptions};
 
 impl Participant {
@@ -31,6 +33,15 @@ impl Participant {
         schema: Arc<Schema>,
         options: PublisherOptions<'_>,
     ) -> Result<AnyPublisher, PortError> {
+        self.open_any_publisher(schema, options, None)
+    }
+
+    fn open_any_publisher(
+        &self,
+        schema: Arc<Schema>,
+        options: PublisherOptions<'_>,
+        bridge: Option<u64>,
+    ) -> Result<AnyPublisher, PortError> {
         let core = OutputCore::create(
             self,
             OutputPlan {
@@ -39,6 +50,7 @@ impl Participant {
                 qos: options.qos,
                 max_bytes: options.max_bytes,
                 group: options.group,
+                bridge,
                 type_name: schema.type_name(),
                 type_hash: schema.type_hash().0,
                 layout_hash: schema.layout_hash().0,
@@ -61,23 +73,98 @@ impl Participant {
         &self,
         options: SubscriberOptions<'_>,
     ) -> Result<AnySubscriber, PortError> {
-        let core = InputCore::create(
-            self,
-            InputPlan {
-                node: options.node,
-                topic: options.topic,
-                qos: options.qos,
-                doorbell: options.doorbell,
-                group: None,
-                takes: Takes::Any,
-                back_pressure: BackPressure::All,
-                type_name: "",
-                type_hash: [0; 32],
-                layout_hash: [0; 32],
-            },
-        )?;
-        Ok(AnySubscriber { core })
+        let plan = InputPlan {
+            node: options.node,
+            topic: options.topic,
+            qos: options.qos,
+            doorbell: options.doorbell,
+            group: None,
+            bridge: None,
+            takes: Takes::Any,
+            back_pressure: BackPressure::All,
+            type_name: "",
+            type_hash: [0; 32],
+            layout_hash: [0; 32],
+        };
+        Ok(AnySubscriber { core: InputCore::create(self, plan)?, schema: None })
     }
+
+    /// Both ends of a topic for whoever carries it to another medium (hardware, a wire): neither
+    /// hears what the other publishes, everybody else on the topic hears and is heard. Only
+    /// publishers of exactly this type are taken.
+    ///
+    /// Both are connected through rings. Allocates, maps memory, takes the participant's lock.
+    ///
+    /// # Errors
+    /// As [`Participant::publisher`] and [`Participant::subscriber`].
+    pub fn bridge(
+        &self,
+        schema: &Arc<Schema>,
+        options: BridgeOptions<'_>,
+    ) -> Result<Bridge, PortError> {
+        let BridgeOptions { node, topic, qos, directions, max_bytes, doorbell } = options;
+        let bridge = Some(group::next_id());
+        let publisher = (directions != Directions::Out).then(|| {
+            let options = PublisherOptions { node, topic, qos, max_bytes, group: None };
+            self.open_any_publisher(Arc::clone(schema), options, bridge)
+        });
+        let publisher = publisher.transpose()?;
+        let subscriber = (directions != Directions::In).then(|| -> Result<_, PortError> {
+            let plan = InputPlan {
+                node,
+                topic,
+                qos,
+                doorbell,
+                group: None,
+                bridge,
+                takes: Takes::One,
+                back_pressure: BackPressure::All,
+                type_name: schema.type_name(),
+                type_hash: schema.type_hash().0,
+                layout_hash: schema.layout_hash().0,
+            };
+            let core = InputCore::create(self, plan)?;
+            Ok(AnySubscriber { core, schema: Some(Arc::clone(schema)) })
+        });
+        Ok(Bridge { publisher, subscriber: subscriber.transpose()? })
+    }
+}
+
+/// Which way a [`Bridge`] carries messages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Directions {
+    /// From the other medium to the topic.
+    In,
+    /// From the topic to the other medium.
+    Out,
+    /// Both.
+    Both,
+}
+
+/// How to open a [`Bridge`].
+#[derive(Clone, Copy, Debug)]
+pub struct BridgeOptions<'a> {
+    /// What it is called among the nodes.
+    pub node: &'a str,
+    /// The topic, absolute: `/camera/image`.
+    pub topic: &'a str,
+    /// What it offers and requests.
+    pub qos: Qos,
+    /// Which way messages go.
+    pub directions: Directions,
+    /// Largest message that it publishes, in bytes of the flat layout, as in [`PublisherOptions`].
+    pub max_bytes: Option<usize>,
+    /// Where messages for the other medium wake the executor.
+    pub doorbell: Option<&'a Doorbell>,
+}
+
+/// Both ends of a topic, see [`Participant::bridge`]. Neither `Send` nor `Sync`.
+#[derive(Debug)]
+pub struct Bridge {
+    /// Publishes what comes from the other medium.
+    pub publisher: Option<AnyPublisher>,
+    /// Takes what goes to the other medium.
+    pub subscriber: Option<AnySubscriber>,
 }
 
 /// Publishes messages of a type that is known at run time only.
@@ -186,6 +273,11 @@ impl<'a> AnyLoan<'a> {
         self.raw.parts_mut().1.len = len;
     }
 
+    /// The memory object that the bytes lie in, for whoever writes them by other means.
+    pub fn region(&self) -> Region {
+        self.raw.region()
+    }
+
     /// As [`crate::Loan::set_stamp_ns`].
     pub fn set_stamp_ns(&mut self, stamp_ns: u64) {
         self.raw.parts_mut().1.stamp_ns = stamp_ns;
@@ -219,6 +311,8 @@ impl<'a> AnyLoan<'a> {
 /// Neither `Send` nor `Sync`. Blocking, allocation and system calls as [`crate::Subscriber`].
 pub struct AnySubscriber {
     core: Rc<InputCore>,
+    /// The type, where it is known before the first publisher is met.
+    schema: Option<Arc<Schema>>,
 }
 
 impl std::fmt::Debug for AnySubscriber {
@@ -233,9 +327,7 @@ impl AnySubscriber {
     /// # Errors
     /// As [`crate::Subscriber::take`].
     pub fn take(&self) -> Result<Option<AnySample>, TakeError> {
-        // Connections of an untyped subscriber always carry the type.
-        let taken = self.core.take()?;
-        Ok(taken.and_then(|taken| Some(AnySample { raw: taken.raw, schema: taken.schema? })))
+        Ok(self.core.take()?.and_then(|taken| self.sample(taken)))
     }
 
     /// The newest message, as [`crate::Subscriber::latest`].
@@ -243,8 +335,13 @@ impl AnySubscriber {
     /// # Errors
     /// As [`crate::Subscriber::take`].
     pub fn latest(&self) -> Result<Option<AnySample>, TakeError> {
-        let taken = self.core.latest()?;
-        Ok(taken.and_then(|taken| Some(AnySample { raw: taken.raw, schema: taken.schema? })))
+        Ok(self.core.latest()?.and_then(|taken| self.sample(taken)))
+    }
+
+    fn sample(&self, taken: Taken) -> Option<AnySample> {
+        // Where the type was not known, its connections always carry it.
+        let schema = taken.schema.or_else(|| self.schema.clone())?;
+        Some(AnySample { raw: taken.raw, schema })
     }
 
     /// Is a message there (or a loss to be counted)?
@@ -296,6 +393,11 @@ impl AnySample {
     /// The payload in the flat layout.
     pub fn block(&self) -> Block<'_> {
         Block::new(self.raw.bytes())
+    }
+
+    /// The memory object that the payload lies in, for whoever reads it by other means.
+    pub fn region(&self) -> Option<Region> {
+        self.raw.region()
     }
 
     /// The stamp that its publisher gave it, in ns.

@@ -13,6 +13,11 @@ use crate::output::OutputCore;
 
 static NEXT_GROUP: AtomicU64 = AtomicU64::new(1);
 
+/// A number for ports that are not connected to each other through a ring.
+pub(crate) fn next_id() -> u64 {
+    NEXT_GROUP.fetch_add(1, Ordering::Relaxed)
+}
+
 /// The ports of one executor: one thread.
 ///
 /// Neither `Send` nor `Sync`. Cloning gives another handle to the same group. Creating one
@@ -44,7 +49,7 @@ impl std::fmt::Debug for PortGroup {
 impl PortGroup {
     /// A group without ports.
     pub fn new() -> PortGroup {
-        let id = NEXT_GROUP.fetch_add(1, Ordering::Relaxed);
+        let id = next_id();
         let (outputs, inputs) = (RefCell::default(), RefCell::default());
         let members = Members { id, origin: Cell::new([0; 2]), outputs, inputs };
         PortGroup { members: Rc::new(members) }

@@ -34,6 +34,8 @@ pub(crate) struct InputPlan<'a> {
     pub(crate) qos: Qos,
     pub(crate) doorbell: Option<&'a Doorbell>,
     pub(crate) group: Option<&'a PortGroup>,
+    /// The bridge that it belongs to, whose other end it does not meet.
+    pub(crate) bridge: Option<u64>,
     pub(crate) takes: Takes,
     pub(crate) back_pressure: BackPressure,
     /// Empty when any type is taken.
@@ -108,7 +110,7 @@ impl InputCore {
             last_stamp_ns: Cell::new(0),
             state: RefCell::default(),
         });
-        input.register(plan.takes, plan.group)?;
+        input.register(plan.takes, plan.group.map(PortGroup::id), plan.bridge)?;
         if let Some(group) = plan.group {
             for output in group.outputs_on(plan.topic) {
                 output.link(&input)?;
@@ -118,7 +120,12 @@ impl InputCore {
         Ok(input)
     }
 
-    fn register(&self, takes: Takes, group: Option<&PortGroup>) -> Result<(), PortError> {
+    fn register(
+        &self,
+        takes: Takes,
+        group: Option<u64>,
+        bridge: Option<u64>,
+    ) -> Result<(), PortError> {
         let core = &self.handle.core;
         let mut state = core.lock();
         if let Some((publisher, reason)) = local_conflict(&state.publishers, &self.info) {
@@ -142,7 +149,7 @@ impl InputCore {
             back_pressure: self.back_pressure,
             mailbox: Arc::clone(&self.mailbox),
             wake,
-            group: group.filter(|_| linked).map(PortGroup::id),
+            group: group.filter(|_| linked).or(bridge),
         };
         matching::add_subscriber(core, &mut state, subscriber);
         core.publish(state);

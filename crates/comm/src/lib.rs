@@ -60,12 +60,12 @@ mod serving;
 mod subscriber;
 
 pub use activity::Activity;
-pub use any::{AnyLoan, AnyPublisher, AnySample, AnySubscriber};
+pub use any::{AnyLoan, AnyPublisher, AnySample, AnySubscriber, Bridge, BridgeOptions, Directions};
 pub use crossdock_shm::board::{Board, Entity, EntityDescription, WithHistogram};
 pub use crossdock_shm::histogram::HistogramSnapshot;
 pub use crossdock_shm::rendezvous::PeerName;
 pub use crossdock_shm::socket::Access;
-pub use crossdock_shm::{CopyError, DoorbellControl, DoorbellOptions, Woken};
+pub use crossdock_shm::{CopyError, DoorbellControl, DoorbellOptions, Region, Woken};
 pub use doorbell::Doorbell;
 pub use echo::{Echo, EchoError, Echoed};
 pub use error::{DamagedPayload, LoanError, PortError, PublishCdrError, PublishError, TakeError};

@@ -298,7 +298,8 @@ pub(crate) fn accepted_without_memory(state: &mut State, token: u64, number: u32
     state.scarce_pair(pair, &text);
 }
 
-/// Ports of one group are linked inside the thread, except where only the ring has the history.
+/// Ports of one group are linked inside the thread, except where only the ring has the history;
+/// those of one bridge do not meet.
 fn same_group(state: &State, publisher: u64, subscriber: &LocalSubscriber) -> bool {
     let group = state.publishers.get(&publisher).and_then(|known| known.group);
     group.is_some() && group == subscriber.group

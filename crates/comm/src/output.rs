@@ -54,6 +54,8 @@ pub(crate) struct OutputPlan<'a> {
     pub(crate) qos: Qos,
     pub(crate) max_bytes: Option<usize>,
     pub(crate) group: Option<&'a PortGroup>,
+    /// The bridge that it belongs to, whose other end it does not meet.
+    pub(crate) bridge: Option<u64>,
     pub(crate) type_name: &'a str,
     pub(crate) type_hash: [u8; 32],
     pub(crate) layout_hash: [u8; 32],
@@ -186,7 +188,7 @@ impl OutputCore {
             info: output.info.clone(),
             definition: plan.definition.into(),
             control,
-            group: plan.group.map(PortGroup::id),
+            group: plan.group.map(PortGroup::id).or(plan.bridge),
         })?;
         Ok(output)
     }

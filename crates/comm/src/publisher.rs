@@ -69,6 +69,7 @@ impl Participant {
                 qos: options.qos,
                 max_bytes: options.max_bytes,
                 group: options.group,
+                bridge: None,
                 type_name: T::TYPE_NAME,
                 type_hash: T::TYPE_HASH.0,
                 layout_hash: T::LAYOUT_HASH.0,

@@ -81,6 +81,7 @@ impl Participant {
                 qos: options.qos,
                 doorbell: options.doorbell,
                 group: options.group,
+                bridge: None,
                 takes: Takes::One,
                 back_pressure,
                 type_name: T::TYPE_NAME,

@@ -20,7 +20,7 @@
 
 use crate::descriptor::Meta;
 use crate::fork::ForkMark;
-use crate::memory::Mapping;
+use crate::memory::{Mapping, Region};
 use crate::pool::Chunk;
 use crate::protocol::{Conn, HOLDS_MAX};
 use crate::tables::{ConnLease, lock};
@@ -167,6 +167,15 @@ impl Home {
             return None;
         }
         self.segments.get(usize::from(chunk.segment))?.get()?.range(chunk.offset, len as u64)
+    }
+
+    /// The segment that an address lies in.
+    pub(crate) fn region(&self, payload: NonNull<u8>) -> Option<Region> {
+        let mapped = self.segments.iter().filter_map(OnceLock::get);
+        mapped.map(Region::new).find(|region| {
+            let offset = (payload.as_ptr() as usize).wrapping_sub(region.address());
+            offset < region.bytes()
+        })
     }
 
     /// Has the subscriber gone?

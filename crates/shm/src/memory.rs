@@ -199,6 +199,31 @@ impl Mapping {
     }
 }
 
+/// A memory object that messages lie in, kept mapped while this lives: for hardware that reads or
+/// writes them, and must be told what it may touch.
+///
+/// `Send + Sync`; cloning shares the mapping.
+#[derive(Clone, Debug)]
+pub struct Region {
+    mapping: Arc<Mapping>,
+}
+
+impl Region {
+    pub(crate) fn new(mapping: &Arc<Mapping>) -> Self {
+        Region { mapping: Arc::clone(mapping) }
+    }
+
+    /// Address of its first byte, a multiple of 4096; tells regions of one process apart.
+    pub fn address(&self) -> usize {
+        self.mapping.start.as_ptr() as usize
+    }
+
+    /// Its bytes.
+    pub fn bytes(&self) -> usize {
+        self.mapping.bytes
+    }
+}
+
 impl Drop for Mapping {
     fn drop(&mut self) {
         if self.fork.in_child() {

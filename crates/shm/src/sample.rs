@@ -4,6 +4,7 @@
 
 use crate::descriptor::Meta;
 use crate::home::{Entry, Home};
+use crate::memory::Region;
 use std::ptr::NonNull;
 
 /// A message in shared memory, read-only, held until this is dropped.
@@ -77,6 +78,16 @@ impl RawSample {
         }
         let entry = self.entry();
         (entry.payload.as_ptr(), entry.meta.len)
+    }
+
+    /// The memory object that the payload lies in; `None` in a forked child.
+    pub fn region(&self) -> Option<Region> {
+        // SAFETY: this sample's hold word is not 0 and its own.
+        let home = unsafe { Home::of(self.entry) };
+        if home.in_child() {
+            return None;
+        }
+        home.region(self.entry().payload)
     }
 
     /// Sequence number: consecutive per publisher, from 1.

@@ -13,7 +13,7 @@ use crate::descriptor::{Meta, to_words};
 use crate::futex;
 use crate::home::SEGMENTS_MAX;
 use crate::local::Lane;
-use crate::memory::{OwnMemory, PAGE_BYTES, Writers};
+use crate::memory::{OwnMemory, PAGE_BYTES, Region, Writers};
 use crate::pool::{Chunk, Class, Pool, Taken, chunk_bytes};
 use crate::prefetch;
 use crate::tables::{Kind, Preamble, lock};
@@ -258,6 +258,11 @@ impl Core {
         // SAFETY: as above.
         unsafe { (*place).meta.len = 0 };
         Ok(record)
+    }
+
+    /// The memory object that a chunk of this publisher lies in.
+    pub(super) fn region(&self, chunk: Chunk) -> Region {
+        Region::new(&self.state.borrow().mappings[usize::from(chunk.segment)])
     }
 
     /// As many as loans were ever open at the same time, so no message in the long run.

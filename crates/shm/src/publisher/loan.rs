@@ -6,6 +6,7 @@
 
 use super::{Core, PublishError, PublishRefused, RingPublisher};
 use crate::descriptor::Meta;
+use crate::memory::Region;
 use crate::pool::Chunk;
 use std::marker::PhantomData;
 use std::ptr::NonNull;
@@ -80,6 +81,11 @@ impl<'a> RawLoan<'a> {
     pub fn meta_mut(&mut self) -> &mut Meta {
         // SAFETY: as promised to `new`: alive, and this loan's alone.
         unsafe { &mut self.record.as_mut().meta }
+    }
+
+    /// The memory object that the bytes lie in.
+    pub fn region(&self) -> Region {
+        self.core().region(self.record().chunk)
     }
 
     /// Bytes loaned.
