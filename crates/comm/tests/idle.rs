@@ -13,6 +13,8 @@ use crossdock_msg::types::sensor_msgs::Image;
 
 /// How long nothing may happen.
 const REST: Duration = Duration::from_secs(5);
+/// How often it is tried.
+const TIMES: usize = 4;
 
 #[test]
 fn connected_processes_make_no_context_switch_while_nothing_happens() {
@@ -65,11 +67,22 @@ fn connected_processes_make_no_context_switch_while_nothing_happens() {
         counts.push(control(switches(own)));
         counts
     };
-    let before = all();
+    let mut before = all();
     assert_eq!(before.last().map(Vec::len), Some(1));
-    // The time is what is measured; nothing is waited for.
-    std::thread::sleep(REST);
-    assert_eq!(all(), before);
+    // On a busy machine what the start has caused may take longer than it looks settled: whatever
+    // goes on by itself goes on in every one of these times.
+    let rested = (0..TIMES).any(|_| {
+        // The time is what is measured; nothing is waited for.
+        std::thread::sleep(REST);
+        let now = all();
+        let rested = now == before;
+        if !rested {
+            println!("switches: {before:?}, then {now:?}");
+        }
+        before = now;
+        rested
+    });
+    assert!(rested, "something goes on while nothing happens");
     common::publish(&output, 1);
     children.iter_mut().for_each(|child| child.expect("woken"));
     children.into_iter().for_each(Process::finish);
