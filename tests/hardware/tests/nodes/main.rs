@@ -1,0 +1,85 @@
+//! Kernels of hardware nodes against their specifications.
+
+use crossdock_hardware_tests::budget::area_within_budget;
+use crossdock_hardware_tests::{Design, Mutation, Proof, Simulation, lint, must};
+use crossdock_test_support::workspace;
+
+/// Image compensation of the driving graph, for pictures of so many bytes.
+fn compensation(max_bytes: u64) -> Design {
+    let folder = workspace().join("apps/autorace/hardware/image_compensation");
+    let mut design = Design::new("pixel_levels", &["pixel_levels", "replay"]);
+    for name in ["stretch_levels.sv", "compensate_picture.sv"] {
+        let source = std::fs::read_to_string(folder.join(name));
+        design = design.with_source(name, &source.expect("a source file"));
+    }
+    let design = design.with_top("compensate_picture");
+    design.set("MAX_BYTES", max_bytes).set("CLIP_PER_MYRIAD", 100)
+}
+
+fn simulated(max_bytes: u64) -> Simulation {
+    let design = compensation(max_bytes);
+    must(lint(&design));
+    let testbench = "../apps/autorace/hardware/image_compensation/compensate_picture_tb.cpp";
+    Simulation::new(design, testbench)
+}
+
+#[test]
+fn compensation_equals_its_specification_under_stalls_and_resets() {
+    for max_bytes in [900, 3000] {
+        must(simulated(max_bytes).run(&["--seed", "1", "--pictures", "300"]));
+    }
+}
+
+#[test]
+fn compensation_takes_and_gives_a_beat_per_cycle() {
+    let report = must(simulated(24_000).run(&["--stalls", "0", "--pictures", "5"]));
+    let (beats, latency) = (report.value("beats"), report.value("latency"));
+    assert!((beats..beats + 600).contains(&latency), "{report:?}");
+    assert!((beats..beats + 600).contains(&report.value("period")), "{report:?}");
+}
+
+const FAULTS: [Mutation; 3] = [
+    Mutation {
+        what: "the pixel over a beat's edge is counted wrongly",
+        file: "pixel_levels.sv",
+        from: "2'd1: pixel[i] = bytes[i*24 +: 24];",
+        to: "2'd1: pixel[i] = bytes[8 + i*24 +: 24];",
+    },
+    Mutation {
+        what: "the range begins one level too early",
+        file: "stretch_levels.sv",
+        from: "Product'(reached) > cut",
+        to: "Product'(reached) >= cut",
+    },
+    Mutation {
+        what: "a beat is overwritten before it is sent",
+        file: "replay.sv",
+        from: "write_at < read_at);",
+        to: "write_at <= read_at);",
+    },
+];
+
+#[test]
+fn faults_of_compensation_are_caught() {
+    for fault in &FAULTS {
+        must(simulated(900).catches(fault, &["--seed", "1", "--pictures", "300"]));
+    }
+}
+
+#[test]
+fn what_is_replayed_is_proved_to_leave_as_it_came() {
+    let small = Design::module("replay").set("MAX_BYTES", 24);
+    must(lint(&small));
+    must(Proof::inductive(small.clone(), 4).check());
+    must(Proof::reachable(small.clone(), 16).check());
+    must(Proof::bounded(small, 16).catches(&FAULTS[2]));
+}
+
+#[test]
+fn nothing_that_kernels_are_made_of_takes_more_area_than_its_budget() {
+    let levels = Design::new("pixel_levels", &["pixel_levels", "replay"]);
+    for design in [Design::module("replay"), levels] {
+        // What grows with the picture is memory alone, and the tool takes minutes for much of it.
+        must(area_within_budget(&design.set("MAX_BYTES", 24_000)));
+    }
+}
