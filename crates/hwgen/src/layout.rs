@@ -108,7 +108,7 @@ impl PayloadLayout {
         let mut compiler = Compiler {
             layout,
             bounds,
-            fixed: fixed_structs(layout),
+            fixed: layout.fixed_structs(),
             fields: Vec::new(),
             used: BTreeSet::new(),
             boundable: Vec::new(),
@@ -357,29 +357,6 @@ impl Compiler<'_> {
 
     fn is_fixed(&self, index: usize) -> bool {
         self.fixed[index]
-    }
-}
-
-/// Which structs have the same length in every message. In rounds, because a struct may be used by
-/// many others; there are no more rounds than structs.
-fn fixed_structs(layout: &Layout) -> Vec<bool> {
-    let mut fixed = vec![true; layout.structs.len()];
-    loop {
-        let varies = layout.structs.iter().map(|structure| {
-            structure.fields.iter().any(|field| {
-                matches!(field.shape, Shape::Sequence { .. })
-                    || match field.element {
-                        ElementLayout::Primitive(_) => false,
-                        ElementLayout::Struct(nested) => !fixed[nested],
-                        ElementLayout::Text { .. } | ElementLayout::WideText { .. } => true,
-                    }
-            })
-        });
-        let next: Vec<bool> = varies.map(|varies| !varies).collect();
-        if next == fixed {
-            return fixed;
-        }
-        fixed = next;
     }
 }
 

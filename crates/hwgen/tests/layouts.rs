@@ -4,6 +4,7 @@
 
 use crossdock_hwgen::layout::{ElementCount, FieldPlace, LayoutFault, PayloadLayout};
 use crossdock_msg::Schema;
+use crossdock_msg::frame::{FramePlan, FramePlanError};
 use std::collections::BTreeMap;
 
 fn layout(
@@ -72,4 +73,21 @@ fn bounds_that_cannot_be_are_told() {
     assert_eq!(fault(&[("b", 1), ("c", 1)]), Err(vec![unknown]));
     let many = layout("p/msg/One", "uint64[] b\n", &[("b", 1 << 30)]);
     assert_eq!(many, Err(vec![LayoutFault::TooLarge]));
+}
+
+#[test]
+fn hardware_and_software_agree_on_the_longest_message_of_every_type() {
+    for (name, text) in crossdock_msg::types::ALL {
+        let schema = Schema::parse(name, text).unwrap();
+        let bounds = match FramePlan::new(&schema, &BTreeMap::new()) {
+            Err(FramePlanError::Unbounded { fields, .. }) => {
+                fields.into_iter().zip(3..).collect::<BTreeMap<_, _>>()
+            }
+            _ => BTreeMap::new(),
+        };
+        let plan = FramePlan::new(&schema, &bounds).unwrap();
+        let found = PayloadLayout::new(schema.layout(), String::new(), &bounds).unwrap();
+        assert_eq!(found.payload_bytes_max, plan.payload_bytes_max(), "{name}");
+        assert_eq!(found.fixed, plan.is_fixed(), "{name}");
+    }
 }

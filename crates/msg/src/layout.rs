@@ -135,6 +135,27 @@ impl Layout {
         (is_header && stamp.name == "stamp").then_some((first.offset + stamp.offset) as usize)
     }
 
+    /// Which structs have the same length in every message, by position: all that hold no text and
+    /// no sequence. In rounds, because a struct may be used by many others; there are no more rounds
+    /// than structs.
+    pub fn fixed_structs(&self) -> Vec<bool> {
+        let mut fixed = vec![true; self.structs.len()];
+        loop {
+            let holds = |field: &FieldLayout| match (field.shape, field.element) {
+                (Shape::Sequence { .. }, _) => false,
+                (_, ElementLayout::Primitive(_)) => true,
+                (_, ElementLayout::Struct(nested)) => fixed[nested],
+                (_, ElementLayout::Text { .. } | ElementLayout::WideText { .. }) => false,
+            };
+            let next: Vec<bool> =
+                self.structs.iter().map(|one| one.fields.iter().all(holds)).collect();
+            if next == fixed {
+                return fixed;
+            }
+            fixed = next;
+        }
+    }
+
     /// The text whose SHA-256 is the layout hash.
     pub fn canonical_text(&self) -> String {
         let mut text = String::from("crossdock flat layout 1\n");

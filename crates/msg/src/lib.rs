@@ -4,6 +4,7 @@
 //! * [`Schema`] resolves a type: its RIHS01 hash, its flat layout, its codec, JSON for people.
 //! * [`Message`] is implemented by the types in [`types`] and by those that [`generate`] writes in
 //!   a user's build script.
+//! * [`frame`] converts messages from and to the frames of hardware nodes.
 //! * [`block`] reads and builds messages in place, safely even when another process still writes.
 //!
 //! ```
@@ -41,6 +42,7 @@ extern crate self as crossdock_msg;
 pub mod block;
 pub mod cdr;
 pub mod definition;
+pub mod frame;
 pub mod generate;
 mod hash;
 mod json;

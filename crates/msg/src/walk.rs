@@ -3,7 +3,7 @@
 
 #![forbid(unsafe_code)]
 
-use crate::block::{BLOCK_ALIGNMENT, Block, FlatError, Plain, Reference, array_alignment};
+use crate::block::{BLOCK_ALIGNMENT, Block, FlatError, Plain, Reference};
 use crate::cdr::check_length;
 use crate::definition::Shape;
 use crate::layout::{ElementLayout, FieldLayout, Layout};
@@ -104,7 +104,7 @@ fn check_numbers(walk: &mut Walk<'_>, field: &FieldLayout, at: usize) -> Result<
         4 => walk.slice::<u32>(at, bound)?.1,
         _ => walk.slice::<u64>(at, bound)?.1,
     };
-    check_place(walk, at, reference, size, array_alignment(0))
+    check_place(walk, at, reference, size, BLOCK_ALIGNMENT)
 }
 
 fn check_element(walk: &mut Walk<'_>, element: ElementLayout, at: usize) -> Result<(), FlatError> {
@@ -113,7 +113,7 @@ fn check_element(walk: &mut Walk<'_>, element: ElementLayout, at: usize) -> Resu
         ElementLayout::Struct(index) => check_struct(walk, index, at),
         ElementLayout::WideText { bound } => {
             let (_, reference) = walk.slice::<u16>(at, bound)?;
-            check_place(walk, at, reference, 2, array_alignment(0))
+            check_place(walk, at, reference, 2, BLOCK_ALIGNMENT)
         }
         ElementLayout::Text { bound } => {
             let (_, reference) = walk.slice::<u8>(at, bound)?;
@@ -132,8 +132,8 @@ fn check_element(walk: &mut Walk<'_>, element: ElementLayout, at: usize) -> Resu
     }
 }
 
-/// Checks what safe access does not need: the alignment that writers keep, the capacity, and that
-/// nothing points into the root struct.
+/// Checks what safe access does not need: the alignment that readers may count on, the capacity, and
+/// that nothing points into the root struct.
 fn check_place(
     walk: &Walk<'_>,
     at: usize,

@@ -70,6 +70,26 @@ fn the_validator_names_each_broken_rule() {
 }
 
 #[test]
+fn numbers_may_lie_at_any_multiple_of_eight() {
+    let schema = Schema::parse("my_msgs/Numbers", "uint8[] few\nwstring wide\n").unwrap();
+    let valid = |offsets: [u64; 2]| {
+        let mut memory = FlatBuffer::with_bytes(64);
+        for (field, offset) in offsets.into_iter().enumerate() {
+            let words = [offset, 4 | (4 << 32)].map(u64::to_le_bytes).concat();
+            memory.as_mut_slice()[16 * field..][..16].copy_from_slice(&words);
+        }
+        schema.validate(Block::new(memory.as_slice()))
+    };
+    assert_eq!(valid([32, 40]), Ok(()));
+    for (field, offsets) in [("few", [36, 48]), ("wide", [32, 46])] {
+        let error = valid(offsets).unwrap_err();
+        let FlatError::InField { field: found, cause } = error else { panic!("{error}") };
+        assert_eq!(&*found, field);
+        assert!(matches!(*cause, FlatError::Misaligned { alignment: 8, .. }), "{cause}");
+    }
+}
+
+#[test]
 fn views_refuse_external_buffers_and_unaligned_blocks() {
     let mut memory = header();
     let unaligned = Block::new(&memory.as_slice()[1..]);

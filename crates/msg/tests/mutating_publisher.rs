@@ -7,6 +7,7 @@
 mod common;
 
 use common::random::{Random, random_cdr};
+use crossdock_msg::frame::{FramePlan, SegmentSource};
 use crossdock_msg::types::sensor_msgs::PointCloud2;
 use crossdock_msg::{Block, CdrBuffer, FlatBuffer, FlatError, Message, Schema};
 use std::ops::Range;
@@ -92,6 +93,10 @@ fn read(shared: &[AtomicU64], schema: &Schema, reads_min: u64) -> Outcome {
     let mut outcome = Outcome::default();
     let mut buffer = CdrBuffer::new();
     let mut encoded = Vec::new();
+    let fields = ["header.frame_id", "fields", "fields.name", "data"];
+    let plan = FramePlan::new(schema, &fields.map(|it| (it.to_owned(), 64)).into()).unwrap();
+    let mut scratch = vec![0; plan.scratch_bytes_max(8)];
+    let mut segments = Vec::new();
     let mut round = 0u64;
     // On a busy machine the other thread may come late: then reading goes on until it has.
     let both = |outcome: &Outcome| outcome.slices > 0 && outcome.refused > 0;
@@ -113,7 +118,15 @@ fn read(shared: &[AtomicU64], schema: &Schema, reads_min: u64) -> Outcome {
             let _ = schema.validate(block);
             let _ = PointCloud2::encode_cdr(cloud, &mut buffer);
             let _ = schema.encode_cdr(block, &mut encoded);
-            outcome.reads += 3;
+            if let Ok(payload) = plan.gather(block, 8, &mut scratch, &mut segments) {
+                let mut ends = segments.iter().map(|it| match it.source {
+                    SegmentSource::Block => (it.offset + it.bytes, block.len()),
+                    SegmentSource::Scratch => (it.offset + it.bytes, scratch.len()),
+                });
+                assert!(ends.all(|(end, limit)| end <= limit), "{segments:?}");
+                assert_eq!(segments.iter().map(|it| it.bytes).sum::<usize>(), payload);
+            }
+            outcome.reads += 4;
         }
     }
     outcome

@@ -3,6 +3,7 @@
 #![allow(dead_code, reason = "each test file uses a part")]
 
 pub(crate) mod random;
+pub(crate) mod types;
 
 use crossdock_msg::definition::{TypeName, parse_message};
 use crossdock_msg::resolve::Library;
