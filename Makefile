@@ -18,6 +18,8 @@ AARCH64 := aarch64-unknown-linux-gnu
 LOOM := RUSTFLAGS="--cfg loom" $(CARGO) test --release --locked -p crossdock-shm --test model \
     --target-dir target/loom
 SKIPPED := $(CURDIR)/target/skipped.txt
+# Where `crossdock` finds Verilator and Yosys, see scripts/hardware-tools.
+export CROSSDOCK_TOOLS ?= $(CURDIR)/target/tools
 
 .PHONY: demo test test-long packages hardware-tools check-format check-lints check-aarch64 \
     check-bench loom fuzz bench-transport clean

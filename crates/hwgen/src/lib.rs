@@ -47,6 +47,8 @@ pub struct Request<'a> {
 pub struct Generated {
     /// The network as data.
     pub network: Network,
+    /// Tells this network from others; a host reads it at byte address 8.
+    pub identity: u64,
     /// Every word that the host reads or writes.
     pub registers: Vec<Register>,
     /// Files by name: their texts.
@@ -148,7 +150,7 @@ fn write(network: Network) -> Generated {
     };
     files.insert("registers.json".to_owned(), json(&map));
     files.insert("network.json".to_owned(), json(&network));
-    Generated { network, registers, files }
+    Generated { network, identity, registers, files }
 }
 
 /// What tells this network from others: all that the host relies on.

@@ -174,6 +174,167 @@ struct Bench {
   }
 };
 
+// The same by xd_network_run: whole messages, clocks with periods of their own, and stops at random
+// times. Nothing but what was sent arrives, buffers that are too short stay whole, time never goes
+// back, and what is refused changes nothing.
+struct Runner {
+  static constexpr uint64_t none = ~0ull;
+  static constexpr size_t guard = 64;
+  Bench bench;
+  std::vector<xd_source> sources;
+  std::vector<xd_sink> sinks;
+  std::vector<Bytes> buffers;
+  std::vector<xd_clock> clocks;
+  uint64_t now = 0;
+
+  explicit Runner(uint64_t with) : bench(with, true) {
+    for (uint32_t i = 0; i < xd_network_clock_count(); i++) {
+      const uint64_t period = bench.random.between(1, 40);
+      clocks.push_back({period, period});
+    }
+    for (End& end : bench.ends) {
+      if (end.port->publishes) {
+        sources.push_back({});
+        sources.back().port = end.index;
+        sources.back().done = 1;
+      } else {
+        sinks.push_back({});
+        sinks.back().port = end.index;
+        buffers.push_back({});
+      }
+    }
+    for (size_t i = 0; i < sinks.size(); i++) arm(i);
+  }
+
+  // Some buffers have no room for the longest message.
+  void arm(size_t at) {
+    const xd_port& of = *bench.ends[sinks[at].port].port;
+    const uint32_t longest = std::min(payload_bytes_max, of.payload_bytes_max);
+    const uint64_t room = header_bytes + (bench.random.percent(20) ? longest / 2 : longest);
+    buffers[at].assign(room + guard, 0xa5);
+    const uint32_t port = sinks[at].port;
+    sinks[at] = {};
+    sinks[at].port = port;
+    sinks[at].data = buffers[at].data();
+    sinks[at].capacity = room;
+  }
+
+  void refusals() {
+    xd_run run = {clocks.data(), sources.data(), sinks.data(), uint32_t(sources.size()),
+                  uint32_t(sinks.size()), now + 1000, now, 0};
+    const auto refused = [&](const char* what) {
+      if (xd_network_run(bench.network, &run) != -1) fail("%s is not refused", what);
+    };
+    run.clocks = nullptr;
+    refused("no clock");
+    run.clocks = clocks.data();
+    run.until_ps = none;
+    refused("the end of time");
+    run.until_ps = now + 1000;
+    xd_source wrong = {};
+    wrong.frame = buffers.empty() ? nullptr : buffers[0].data();
+    wrong.bytes = 1;
+    run.sources = &wrong;
+    run.source_count = 1;
+    for (uint32_t port : {xd_network_port_count(), sinks.empty() ? ~0u : sinks[0].port}) {
+      wrong.port = port;
+      refused("a port that does not publish");
+    }
+    run.source_count = 0;
+    std::vector<xd_sink> twice(2, sinks.empty() ? xd_sink{} : sinks[0]);
+    if (sinks.empty()) return;
+    run.sinks = twice.data();
+    run.sink_count = 2;
+    refused("a port named twice");
+    const uint64_t period = clocks[0].period_ps;
+    clocks[0].period_ps = 0;
+    run.sink_count = 0;
+    refused("a clock without a period");
+    clocks[0].period_ps = period;
+  }
+
+  void send() {
+    for (xd_source& source : sources) {
+      End& end = bench.ends[source.port];
+      if (!source.done) continue;
+      if (source.sent > 0) {
+        end.sending.pop_front();
+        source.sent = 0;
+      }
+      if (end.sending.empty() || bench.paused(end)) continue;
+      source.frame = end.sending.front().data();
+      source.bytes = end.sending.front().size();
+      source.done = 0;
+    }
+  }
+
+  void take() {
+    for (size_t i = 0; i < sinks.size(); i++) {
+      const xd_sink& sink = sinks[i];
+      for (uint64_t at = sink.capacity; at < buffers[i].size(); at++)
+        if (buffers[i][at] != 0xa5) fail("a sink writes behind its buffer");
+      if (!sink.done) continue;
+      End& end = bench.ends[sink.port];
+      if (sink.damaged) fail("%s: a damaged message", end.port->name);
+      if (sink.first_ps > sink.done_ps || sink.done_ps > now) fail("%s: odd times", end.port->name);
+      end.receiving.assign(sink.data, sink.data + std::min(sink.received, sink.capacity));
+      if (sink.received > sink.capacity) whole(end, sink.received);
+      bench.take(end);
+      arm(i);
+    }
+  }
+
+  // The part of a long message that did not fit is that of the message it is the start of.
+  void whole(End& end, uint64_t bytes) {
+    for (const auto& queue : end.expected)
+      for (const Bytes& message : queue)
+        if (message.size() == bytes &&
+            std::equal(end.receiving.begin(), end.receiving.end(), message.begin())) {
+          end.receiving = message;
+          return;
+        }
+    fail("%s: not the start of a message", end.port->name);
+  }
+
+  void go(uint64_t messages) {
+    refusals();
+    for (End& end : bench.ends)
+      for (uint32_t i = 0; end.port->publishes && i < messages; i++) {
+        const uint32_t longest = std::min(payload_bytes_max, end.port->payload_bytes_max);
+        bench.send(end, i, uint32_t(bench.random.between(0, longest)));
+      }
+    for (uint64_t i = 0; bench.pending(); i++) {
+      if (i == 2000000) fail("messages did not arrive");
+      send();
+      // Who is not named is not served: its beats wait.
+      std::vector<xd_sink> named;
+      std::vector<size_t> index;
+      for (size_t at = 0; at < sinks.size(); at++)
+        if (!bench.paused(bench.ends[sinks[at].port])) {
+          named.push_back(sinks[at]);
+          index.push_back(at);
+        }
+      std::vector<xd_source> offering;
+      for (const xd_source& source : sources)
+        if (!source.done) offering.push_back(source);
+      xd_run run = {clocks.data(), offering.data(), named.data(), uint32_t(offering.size()),
+                    uint32_t(named.size()), now + bench.random.between(0, 3000), now, 0};
+      const int stopped = xd_network_run(bench.network, &run);
+      if (stopped < 0) fail("a run is refused");
+      if (run.now_ps < now || run.now_ps > run.until_ps) fail("time is out of its range");
+      now = run.now_ps;
+      // Time goes on where no edge was left.
+      if (stopped == 0 && run.edges == 0) now = run.until_ps;
+      edges += run.edges;
+      for (size_t at = 0; at < index.size(); at++) sinks[index[at]] = named[at];
+      for (xd_source& source : sources)
+        for (const xd_source& it : offering)
+          if (it.port == source.port) source = it;
+      take();
+    }
+  }
+};
+
 uint64_t number(int count, char** words, const char* name, uint64_t otherwise) {
   for (int i = 1; i + 1 < count; i += 2)
     if (std::string(words[i]) == name) return std::strtoull(words[i + 1], nullptr, 0);
@@ -221,6 +382,7 @@ int main(int count, char** words) {
       if (end.port->publishes) bench.send(end, 1, std::min(64u, end.port->payload_bytes_max));
     bench.finish(100000);
   }
+  Runner(seed).go(messages / 2);
   Bench bench(seed, false);
   for (const End& first : bench.ends) {
     const bool seen = [&] {

@@ -11,16 +11,7 @@ use serde_json::Value;
 use std::fmt::{self, Write};
 use std::path::Path;
 
-/// Resources of an UltraScale+ part (Yosys, family xcup).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Area {
-    /// Look-up tables, those that serve as memory included.
-    pub lut: u64,
-    /// Flip-flops.
-    pub ff: u64,
-    /// Block memory in units of 18 kbit.
-    pub bram18: u64,
-}
+pub use crossdock_fabric::Area;
 
 /// Why there is no figure.
 #[derive(Debug)]
@@ -49,48 +40,8 @@ pub fn area(design: &Design) -> Result<Area, SynthesisFailure> {
         .expect("text");
     script.push_str("tee -q -o area.json stat -json\n");
     let text = yosys("area", design, design.sources(), &script, "area.json")?;
-    // Before the JSON object the file may hold the command's own heading.
-    let json = text.find('{').map_or("", |at| &text[at..]);
-    let stat: Value = serde_json::from_str(json).expect("JSON from Yosys");
-    let cells = stat["design"]["num_cells_by_type"].as_object().expect("cells by type");
-    let mut area = Area { lut: 0, ff: 0, bram18: 0 };
-    for (cell, count) in cells {
-        let count = count.as_u64().expect("a count");
-        let (kind, each) = cost(cell);
-        *match kind {
-            Kind::Lut => &mut area.lut,
-            Kind::FlipFlop => &mut area.ff,
-            Kind::Memory => &mut area.bram18,
-            Kind::Free => continue,
-        } += each * count;
-    }
-    Ok(area)
-}
-
-enum Kind {
-    Lut,
-    FlipFlop,
-    Memory,
-    Free,
-}
-
-/// What one cell of an UltraScale+ netlist takes.
-fn cost(cell: &str) -> (Kind, u64) {
-    match cell {
-        "RAMB36E2" => (Kind::Memory, 2),
-        "RAMB18E2" => (Kind::Memory, 1),
-        "RAM32M16" | "RAM64M8" | "RAM64X8SW" | "RAM32X16DR8" | "RAM256X1D" => (Kind::Lut, 8),
-        "RAM32M" | "RAM64M" | "RAM128X1D" => (Kind::Lut, 4),
-        "RAM32X1D" | "RAM64X1D" => (Kind::Lut, 2),
-        "INV" | "SRL16E" | "SRLC32E" => (Kind::Lut, 1),
-        // They sit beside the look-up tables of the same slice, or are no hardware at all.
-        "$scopeinfo" | "CARRY4" | "CARRY8" | "MUXF7" | "MUXF8" | "MUXF9" | "GND" | "VCC" => {
-            (Kind::Free, 0)
-        }
-        _ if cell.starts_with("LUT") => (Kind::Lut, 1),
-        _ if cell.starts_with("FD") => (Kind::FlipFlop, 1),
-        _ => panic!("the netlist has a cell {cell}; say in synthesis.rs what it costs"),
-    }
+    // How cells are counted is the product's; one that it does not know has to get its cost there.
+    Ok(Area::of_statistics(&text).unwrap_or_else(|error| panic!("{}: {error}", design.label())))
 }
 
 /// The clock rate in MHz that place and route reaches on an ECP5-85 of speed grade 8, with a register

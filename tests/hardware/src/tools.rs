@@ -1,25 +1,15 @@
 //! Where the hardware tools are and how they are started. It must not know what they are run for.
 
-use crossdock_test_support::workspace;
+use crossdock_test_support::{hardware_tools, workspace};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
-/// The folder of the tools' executables. Installs the tools when they are missing (once per process;
-/// minutes on a new tree, milliseconds otherwise).
-///
-/// # Panics
-/// When they cannot be installed; the message is the script's, which names the next step.
+/// The folder of the tools' executables.
 pub(crate) fn folder() -> &'static Path {
     static FOLDER: OnceLock<PathBuf> = OnceLock::new();
-    FOLDER.get_or_init(|| {
-        let script = workspace().join("scripts/hardware-tools");
-        let output = Command::new(&script).output().expect("scripts/hardware-tools starts");
-        let errors = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "{errors}");
-        workspace().join("target/tools/bin")
-    })
+    FOLDER.get_or_init(|| hardware_tools().join("bin"))
 }
 
 /// The exact versions of all tools: part of every cache key.

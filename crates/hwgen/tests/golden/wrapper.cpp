@@ -2,6 +2,7 @@
 // hosts only: ports are copied as bytes.
 #include "network.h"
 
+#include <algorithm>
 #include <cstring>
 #include <memory>
 #include <new>
@@ -99,6 +100,42 @@ std::vector<Clock> clocks_of(Vnetwork& model) {
   };
 }
 
+// A stream at the edge of the network.
+struct PortState {
+  Signals signals;
+  uint64_t clock;  // the bit of its clock
+  uint32_t bytes;  // of a beat
+  bool publishes;
+  bool taken;      // at the edge under way
+  bool full;       // subscriber: a beat waits to be popped
+  xd_sink* sink;   // of the run in progress
+};
+
+// Beats are copied with a size that the compiler knows: a call costs more than the copy.
+inline void copy(void* to, const void* from, uint32_t bytes) {
+  switch (bytes) {
+    case 1: std::memcpy(to, from, 1); break;
+    case 2: std::memcpy(to, from, 2); break;
+    case 4: std::memcpy(to, from, 4); break;
+    case 8: std::memcpy(to, from, 8); break;
+    case 16: std::memcpy(to, from, 16); break;
+    case 32: std::memcpy(to, from, 32); break;
+    default: std::memcpy(to, from, 64);
+  }
+}
+
+// Valid bytes of a last beat: tkeep is contiguous from the lowest byte.
+inline uint32_t kept(uint64_t keep) {
+  return keep == ~0ull ? 64 : uint32_t(__builtin_ctzll(~keep));
+}
+
+// What the other side of the interface declares.
+static_assert(sizeof(xd_source) == 40 && sizeof(xd_sink) == 56 && sizeof(xd_clock) == 16);
+static_assert(sizeof(xd_run) == 56 && sizeof(xd_port) == 48);
+
+// Times stay so far from the end of their range that no sum of two wraps.
+constexpr uint64_t time_end = 1ull << 62;
+
 }  // namespace
 
 struct xd_network {
@@ -106,10 +143,17 @@ struct xd_network {
     context.randSeed(static_cast<int>(seed & 0x7fffffffu) | 1);
     context.randReset(2);
     model = std::make_unique<Vnetwork>(&context);
-    signals = signals_of(*model);
     clocks = clocks_of(*model);
-    full.resize(signals.size());
-    beats.resize(signals.size());
+    for (const Signals& signals : signals_of(*model)) {
+      const xd_port& port = ports[ends.size()];
+      PortState end = {};
+      end.signals = signals;
+      end.clock = 1ull << port.clock;
+      end.bytes = port.width_bytes;
+      end.publishes = port.publishes != 0;
+      ends.push_back(end);
+    }
+    beats.resize(ends.size());
     reset();
   }
   ~xd_network() { model->final(); }
@@ -121,59 +165,193 @@ struct xd_network {
     std::memcpy(reinterpret_cast<uint8_t*>(&model->control) + 8, &word1, 8);
     const uint64_t word2 = 0x0;
     std::memcpy(reinterpret_cast<uint8_t*>(&model->control) + 16, &word2, 8);
-    for (size_t port = 0; port < signals.size(); port++) {
-      full[port] = false;
-      if (ports[port].publishes) *signals[port].valid = 0;
-      else *signals[port].ready = 0;
+    for (PortState& end : ends) {
+      end.full = false;
+      if (end.publishes) *end.signals.valid = 0;
+      else *end.signals.ready = 0;
     }
     for (const Clock& clock : clocks) *clock.rst = 1;
     // More edges than a clock crossing has registers.
-    for (int i = 0; i < 8; i++) edge(~0ull);
+    for (int i = 0; i < 8; i++) edge(~0ull, 0);
     for (const Clock& clock : clocks) *clock.rst = 0;
-    for (size_t port = 0; port < signals.size(); port++) {
-      full[port] = false;
-      if (!ports[port].publishes) *signals[port].ready = 1;
+    for (PortState& end : ends) {
+      end.full = false;
+      if (!end.publishes) *end.signals.ready = 1;
     }
     model->eval();
   }
 
-  void edge(uint64_t mask) {
-    for (size_t clock = 0; clock < clocks.size(); clock++) *clocks[clock].clk = 0;
+  void edge(uint64_t mask, uint64_t now_ps) {
+    for (const Clock& clock : clocks) *clock.clk = 0;
     model->eval();
-    for (size_t port = 0; port < signals.size(); port++) {
-      const Signals& of = signals[port];
-      taken[port] = (mask >> ports[port].clock & 1) && *of.valid && *of.ready;
-      if (!taken[port] || ports[port].publishes) continue;
+    for (size_t port = 0; port < ends.size(); port++) {
+      PortState& end = ends[port];
+      end.taken = (mask & end.clock) && *end.signals.valid && *end.signals.ready;
+      if (!end.taken || end.publishes) continue;
       xd_beat& beat = beats[port];
-      std::memcpy(beat.data, of.data, ports[port].width_bytes);
-      beat.keep = 0;
-      std::memcpy(&beat.keep, of.keep, ports[port].width_bytes / 8);
-      beat.last = *of.last;
-      beat.user = *of.user;
+      if (end.sink == nullptr) {
+        copy(beat.data, end.signals.data, end.bytes);
+        beat.keep = 0;
+        copy(&beat.keep, end.signals.keep, end.bytes / 8);
+        beat.last = *end.signals.last;
+        beat.user = *end.signals.user;
+        end.full = true;
+      } else if (!*end.signals.last) {
+        take(end, static_cast<const uint8_t*>(end.signals.data), end.bytes, now_ps);
+      } else {
+        uint64_t keep = 0;
+        copy(&keep, end.signals.keep, end.bytes / 8);
+        take(end, static_cast<const uint8_t*>(end.signals.data), kept(keep), now_ps);
+        finish(end, *end.signals.user, now_ps);
+      }
     }
     for (size_t clock = 0; clock < clocks.size(); clock++) *clocks[clock].clk = mask >> clock & 1;
     model->eval();
-    for (size_t port = 0; port < signals.size(); port++) {
-      if (!taken[port]) continue;
-      if (ports[port].publishes) *signals[port].valid = 0;
-      else *signals[port].ready = 0;
-      full[port] = !ports[port].publishes;
+    for (PortState& end : ends) {
+      if (!end.taken) continue;
+      if (end.publishes) *end.signals.valid = 0;
+      else if (end.full) *end.signals.ready = 0;
     }
+  }
+
+  void take(PortState& end, const uint8_t* data, uint32_t bytes, uint64_t now_ps) {
+    xd_sink& sink = *end.sink;
+    if (sink.received == 0) sink.first_ps = now_ps;
+    const uint64_t at = sink.received;
+    sink.received += bytes;
+    if (sink.received <= sink.capacity && bytes == end.bytes) copy(sink.data + at, data, bytes);
+    else if (at < sink.capacity)
+      std::memcpy(sink.data + at, data, std::min<uint64_t>(bytes, sink.capacity - at));
+  }
+
+  void finish(PortState& end, uint8_t damaged, uint64_t now_ps) {
+    end.sink->damaged = damaged != 0;
+    end.sink->done_ps = now_ps;
+    end.sink->done = 1;
+    end.sink = nullptr;
+    done = true;
+  }
+
+  // What was taken before the run, while nobody popped.
+  void pop_into(uint32_t port, uint64_t now_ps) {
+    PortState& end = ends[port];
+    const xd_beat& beat = beats[port];
+    end.full = false;
+    *end.signals.ready = 1;
+    take(end, beat.data, beat.last ? kept(beat.keep) : end.bytes, now_ps);
+    if (beat.last) finish(end, beat.user, now_ps);
+  }
+
+  void offer(xd_source& source) {
+    const PortState& end = ends[source.port];
+    if (*end.signals.valid || source.sent == source.bytes) return;
+    const uint64_t left = source.bytes - source.sent;
+    const uint64_t all = end.bytes == 64 ? ~0ull : (1ull << end.bytes) - 1;
+    if (left > end.bytes) {
+      copy(end.signals.data, source.frame + source.sent, end.bytes);
+      copy(end.signals.keep, &all, end.bytes / 8);
+      source.sent += end.bytes;
+    } else {
+      const uint64_t keep = all >> (end.bytes - left);
+      std::memset(end.signals.data, 0, end.bytes);
+      std::memcpy(end.signals.data, source.frame + source.sent, left);
+      copy(end.signals.keep, &keep, end.bytes / 8);
+      source.sent = source.bytes;
+    }
+    *end.signals.last = source.sent == source.bytes;
+    *end.signals.user = 0;
+    *end.signals.valid = 1;
+  }
+
+  bool accepts(const xd_run& run) {
+    if (run.clocks == nullptr || run.until_ps > time_end) return false;
+    for (size_t clock = 0; clock < clocks.size(); clock++) {
+      const xd_clock& it = run.clocks[clock];
+      if (it.period_ps == 0 || it.period_ps > time_end || it.next_ps > time_end) return false;
+    }
+    if (run.source_count > ends.size() || run.sink_count > ends.size()) return false;
+    if (run.source_count > 0 && run.sources == nullptr) return false;
+    if (run.sink_count > 0 && run.sinks == nullptr) return false;
+    uint64_t seen[(sizeof ports / sizeof *ports + 63) / 64] = {};
+    const auto fits = [&](uint32_t port, bool publishes) {
+      if (port >= ends.size() || ends[port].publishes != publishes) return false;
+      const uint64_t bit = 1ull << port % 64;
+      const bool is_new = (seen[port / 64] & bit) == 0;
+      seen[port / 64] |= bit;
+      return is_new;
+    };
+    for (uint32_t i = 0; i < run.source_count; i++) {
+      const xd_source& it = run.sources[i];
+      if (!fits(it.port, true) || it.frame == nullptr) return false;
+      if (it.bytes == 0 || it.sent > it.bytes) return false;
+    }
+    for (uint32_t i = 0; i < run.sink_count; i++) {
+      const xd_sink& it = run.sinks[i];
+      if (!fits(it.port, false) || (it.data == nullptr && it.capacity > 0)) return false;
+    }
+    return true;
+  }
+
+  // Each point in time in three steps: what drives inputs offers, the edge is taken with what the
+  // outputs hand over, and whoever has seen its last beat go is done.
+  int run(xd_run& run) {
+    if (!accepts(run)) return -1;
+    done = false;
+    run.edges = 0;
+    for (uint32_t i = 0; i < run.sink_count; i++) {
+      xd_sink& sink = run.sinks[i];
+      if (sink.done) continue;
+      ends[sink.port].sink = &sink;
+      if (ends[sink.port].full) pop_into(sink.port, run.now_ps);
+    }
+    while (!done) {
+      uint64_t now_ps = run.clocks[0].next_ps;
+      for (size_t clock = 1; clock < clocks.size(); clock++)
+        now_ps = std::min(now_ps, run.clocks[clock].next_ps);
+      if (now_ps > run.until_ps) break;
+      uint64_t mask = 0;
+      for (size_t clock = 0; clock < clocks.size(); clock++) {
+        xd_clock& it = run.clocks[clock];
+        if (it.next_ps != now_ps) continue;
+        mask |= 1ull << clock;
+        it.next_ps += it.period_ps;
+      }
+      for (uint32_t i = 0; i < run.source_count; i++)
+        if (!run.sources[i].done) offer(run.sources[i]);
+      edge(mask, now_ps);
+      run.now_ps = now_ps;
+      run.edges += 1;
+      for (uint32_t i = 0; i < run.source_count; i++) {
+        xd_source& it = run.sources[i];
+        if (it.done || it.sent < it.bytes || *ends[it.port].signals.valid) continue;
+        it.done_ps = now_ps;
+        it.done = 1;
+        done = true;
+      }
+    }
+    for (uint32_t i = 0; i < run.sink_count; i++) ends[run.sinks[i].port].sink = nullptr;
+    return done;
   }
 
   VerilatedContext context;
   std::unique_ptr<Vnetwork> model;
-  std::vector<Signals> signals;
   std::vector<Clock> clocks;
-  // Publisher: a beat is on offer. Subscriber: a beat waits to be popped.
-  std::vector<bool> full;
-  std::vector<xd_beat> beats;
-  bool taken[sizeof ports / sizeof *ports] = {};
+  std::vector<PortState> ends;
+  std::vector<xd_beat> beats;  // what waits to be popped
+  bool done = false;           // a source or sink, in the run in progress
 };
 
 extern "C" {
 
-xd_network* xd_network_new(uint32_t seed) { return new (std::nothrow) xd_network(seed); }
+uint32_t xd_network_abi(void) { return XD_NETWORK_ABI; }
+
+xd_network* xd_network_new(uint32_t seed) {
+  try {
+    return new xd_network(seed);
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
+}
 
 void xd_network_delete(xd_network* network) { delete network; }
 
@@ -191,10 +369,10 @@ const char* xd_network_clock_name(uint32_t clock) {
 
 int xd_network_push(xd_network* network, uint32_t port, const xd_beat* beat) {
   if (port >= port_count || !ports[port].publishes) return -1;
-  const Signals& to = network->signals[port];
+  const Signals& to = network->ends[port].signals;
   if (*to.valid) return 0;
-  std::memcpy(to.data, beat->data, ports[port].width_bytes);
-  std::memcpy(to.keep, &beat->keep, ports[port].width_bytes / 8);
+  copy(to.data, beat->data, ports[port].width_bytes);
+  copy(to.keep, &beat->keep, ports[port].width_bytes / 8);
   *to.last = beat->last != 0;
   *to.user = beat->user != 0;
   *to.valid = 1;
@@ -203,18 +381,21 @@ int xd_network_push(xd_network* network, uint32_t port, const xd_beat* beat) {
 
 int xd_network_pop(xd_network* network, uint32_t port, xd_beat* beat) {
   if (port >= port_count || ports[port].publishes) return -1;
-  if (!network->full[port]) return 0;
+  PortState& end = network->ends[port];
+  if (!end.full) return 0;
   *beat = network->beats[port];
-  network->full[port] = false;
-  *network->signals[port].ready = 1;
+  end.full = false;
+  *end.signals.ready = 1;
   return 1;
 }
 
 int xd_network_edge(xd_network* network, uint64_t clocks) {
   if (clock_count < 64 && clocks >> clock_count != 0) return -1;
-  network->edge(clocks);
+  network->edge(clocks, 0);
   return 0;
 }
+
+int xd_network_run(xd_network* network, xd_run* run) { return network->run(*run); }
 
 int xd_network_read(xd_network* network, uint32_t address, uint64_t* value) {
   if (address % 8 != 0) return -1;

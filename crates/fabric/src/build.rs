@@ -1,0 +1,255 @@
+//! From the files of a generated network to a library that is loaded. Must not know what the network
+//! is used for.
+
+use crate::cache::{Cache, CacheError, Key, Kind, Progress, Wanted};
+use crate::loaded::{Handle, Loaded};
+use crate::model::{Model, Port};
+use crate::tools::{FindToolError, Search, Tools, run};
+use crossdock_hwgen::Generated;
+use crossdock_hwgen::network::REGISTERS_MAGIC;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Arc;
+
+const NETWORKS: Kind = Kind { name: "networks", kept: 64 };
+const RUNTIMES: Kind = Kind { name: "runtime", kept: 4 };
+const LIBRARY: &str = "network.so";
+const RUNTIME: &str = "runtime.o";
+
+/// What Verilator is told. No threads: a network is too small to be worth a barrier per edge. Registers
+/// that reset leaves alone start at random values of the model's seed.
+const VERILATOR: [&str; 9] = [
+    "--cc",
+    "-O3",
+    "-Wno-fatal",
+    "--x-assign",
+    "fast",
+    "--x-initial",
+    "unique",
+    "--prefix",
+    "Vnetwork",
+];
+/// What the compiler is told, for the runtime and for networks.
+const COMPILER: [&str; 11] = [
+    "-std=c++17",
+    "-O2",
+    "-w",
+    "-fPIC",
+    "-fvisibility=hidden",
+    "-pthread",
+    "-DVM_COVERAGE=0",
+    "-DVM_SC=0",
+    "-DVM_TRACE=0",
+    "-DVM_TRACE_VCD=0",
+    "-DVM_TRACE_FST=0",
+];
+/// Networks in one process have the same names inside: none but the interface leaves a library.
+const EXPORTS: &str = "{ global: xd_network_*; local: *; };\n";
+const RUNTIME_UNIT: &str = "#include \"verilated.cpp\"\n#include \"verilated_threads.cpp\"\n";
+
+/// The library of a network could not be built.
+#[derive(Debug, thiserror::Error)]
+pub enum BuildError {
+    /// Verilator or the compiler is missing.
+    #[error(transparent)]
+    Tool(#[from] FindToolError),
+    /// The cache cannot be used.
+    #[error(transparent)]
+    Cache(#[from] CacheError),
+    /// A tool failed.
+    #[error("{what} could not be built: {output}")]
+    Failed {
+        /// What was built.
+        what: String,
+        /// Which tool failed, and what it wrote last.
+        output: String,
+    },
+    /// What was built cannot be used.
+    #[error(transparent)]
+    Load(#[from] LoadError),
+}
+
+/// A built network cannot be loaded.
+#[derive(Debug, thiserror::Error)]
+#[error("{} cannot be loaded: {why}; remove the folder {} to build it again",
+    path.display(), path.parent().unwrap_or(path).display())]
+pub struct LoadError {
+    path: PathBuf,
+    why: String,
+}
+
+/// A network as a library, loaded. Cheap to clone; unloaded with the last of its models.
+#[derive(Clone)]
+pub struct Library {
+    loaded: Arc<Loaded>,
+    ports: Arc<[Port]>,
+    clocks: Arc<[String]>,
+}
+
+impl Library {
+    /// The library of a network: from the cache, or built and kept there, and loaded. `progress` hears
+    /// of everything that takes long.
+    ///
+    /// Blocks: milliseconds with what is in the cache, else some tens of seconds, and while another
+    /// process builds the same. Allocates.
+    ///
+    /// # Errors
+    /// A tool is missing or fails, the cache cannot be written, or what was built is not this network.
+    pub fn build(
+        generated: &Generated,
+        search: &Search,
+        cache: &Cache,
+        progress: &mut dyn FnMut(Progress<'_>),
+    ) -> Result<Self, BuildError> {
+        let tools = Tools::find(search)?;
+        let what = format!("simulation of {}", generated.network.module);
+        let files = inputs(generated);
+        let recipe = format!("{VERILATOR:?} {COMPILER:?} {EXPORTS}");
+        let parts = files.iter().flat_map(|(name, text)| [name.as_str(), text.as_str()]);
+        let wanted = Wanted {
+            kind: NETWORKS,
+            key: Key::of([recipe.as_str(), &tools.versions].into_iter().chain(parts)),
+            what: &what,
+            // Small networks take what Verilator's headers take; each port adds its share.
+            seconds: 15 + generated.network.ports().count() as u32 / 4,
+            files: &[LIBRARY],
+        };
+        let entry = cache.entry(&wanted, progress, |folder, progress| {
+            let runtime = runtime(&tools, cache, progress)?;
+            build(folder, &files, &generated.network.module, &runtime, &tools)
+                .map_err(|output| BuildError::Failed { what: what.clone(), output })
+        })?;
+        Ok(Self::open(&entry.join(LIBRARY), generated.identity)?)
+    }
+
+    /// Loads a library and makes sure that it is the network with this identity.
+    fn open(path: &Path, identity: u64) -> Result<Self, LoadError> {
+        let failed = |why: String| LoadError { path: path.to_owned(), why };
+        let loaded = Arc::new(Loaded::open(path).map_err(failed)?);
+        let no_memory = || failed("there is no memory for it".to_owned());
+        let mut probe = Handle::new(Arc::clone(&loaded), 1).ok_or_else(no_memory)?;
+        let found = (probe.read(0), probe.read(8));
+        if found != (Some(REGISTERS_MAGIC), Some(identity)) {
+            let why = format!("it is another network ({found:x?} instead of {identity:x})");
+            return Err(failed(why));
+        }
+        let ports = loaded.ports().into_iter().map(Port::from).collect();
+        let clocks = loaded.clocks().into();
+        Ok(Self { loaded, ports, clocks })
+    }
+
+    /// The ports of the network; a port's index is its number in sources and sinks.
+    #[must_use]
+    pub fn ports(&self) -> &[Port] {
+        &self.ports
+    }
+
+    /// The names of its clocks, the fabric's own first.
+    #[must_use]
+    pub fn clocks(&self) -> &[String] {
+        &self.clocks
+    }
+
+    /// A simulation of the network in reset state at time 0, with the periods of its clocks in
+    /// picoseconds, in their order. The first edge of each comes after one period. `seed` decides what
+    /// stands in registers that reset leaves alone.
+    ///
+    /// Allocates; does not block. `None` when there are not as many periods as clocks, a period is 0
+    /// or above 2^62, or there is no memory.
+    #[must_use]
+    pub fn model(&self, seed: u32, periods_ps: &[u64]) -> Option<Model> {
+        let is_period = |period: &u64| (1..=1 << 62).contains(period);
+        if periods_ps.len() != self.clocks.len() || !periods_ps.iter().all(is_period) {
+            return None;
+        }
+        let handle = Handle::new(Arc::clone(&self.loaded), seed)?;
+        Some(Model::new(handle, Arc::clone(&self.ports), periods_ps))
+    }
+}
+
+impl std::fmt::Debug for Library {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Library").field("ports", &self.ports).finish_non_exhaustive()
+    }
+}
+
+/// The files that a simulation is made from; pictures and reports are not among them.
+fn inputs(generated: &Generated) -> Vec<(&String, &String)> {
+    let ends = [".sv", ".f", ".h", ".cpp"];
+    generated.files.iter().filter(|(name, _)| ends.iter().any(|end| name.ends_with(end))).collect()
+}
+
+/// Verilator's runtime as one object, the same for all networks.
+fn runtime(
+    tools: &Tools,
+    cache: &Cache,
+    progress: &mut dyn FnMut(Progress<'_>),
+) -> Result<PathBuf, BuildError> {
+    let what = "Verilator's runtime";
+    let recipe = format!("{COMPILER:?} {RUNTIME_UNIT}");
+    let wanted = Wanted {
+        kind: RUNTIMES,
+        key: Key::of([recipe.as_str(), &tools.versions]),
+        what,
+        seconds: 15,
+        files: &[RUNTIME],
+    };
+    let entry = cache.entry(&wanted, progress, |folder, _| {
+        write(folder, "runtime.cpp", RUNTIME_UNIT)?;
+        let mut command = compiler(tools, folder);
+        command.args(["-c", "runtime.cpp", "-o", RUNTIME]);
+        run(command).map_err(|output| BuildError::Failed { what: what.to_owned(), output })
+    })?;
+    Ok(entry.join(RUNTIME))
+}
+
+fn build(
+    folder: &Path,
+    files: &[(&String, &String)],
+    module: &str,
+    runtime: &Path,
+    tools: &Tools,
+) -> Result<(), String> {
+    let written = |name: &str, text: &str| write(folder, name, text).map_err(|it| it.to_string());
+    for (name, text) in files {
+        written(name, text)?;
+    }
+    written("exports.map", EXPORTS)?;
+    let mut command = Command::new(&tools.verilator);
+    command.current_dir(folder).env("VERILATOR_ROOT", &tools.verilator_root);
+    command.args(VERILATOR).args(["--Mdir", "model", "--top-module", module, "-f", "sources.f"]);
+    run(command)?;
+    // One unit: reading the headers is most of the time of a small network.
+    let mut sources: Vec<String> = std::fs::read_dir(folder.join("model"))
+        .map_err(|error| format!("what Verilator wrote cannot be read: {error}"))?
+        .flatten()
+        .map(|entry| entry.file_name().to_string_lossy().into_owned())
+        .filter(|name| name.ends_with(".cpp"))
+        .collect();
+    sources.sort();
+    let mut unit = String::new();
+    for name in sources {
+        let _ = writeln!(unit, "#include \"model/{name}\"");
+    }
+    unit.push_str("#include \"wrapper.cpp\"\n");
+    written("unit.cpp", &unit)?;
+    let mut command = compiler(tools, folder);
+    command.args(["-I.", "-Imodel", "-shared", "unit.cpp"]).arg(runtime);
+    command.args(["-Wl,--version-script=exports.map", "-o", LIBRARY]);
+    run(command)
+}
+
+fn compiler(tools: &Tools, folder: &Path) -> Command {
+    let include = tools.verilator_root.join("include");
+    let mut command = Command::new(&tools.compiler);
+    command.current_dir(folder).args(COMPILER).arg("-I").arg(&include);
+    command.arg("-isystem").arg(include.join("vltstd"));
+    command
+}
+
+fn write(folder: &Path, name: &str, text: &str) -> Result<(), CacheError> {
+    let path = folder.join(name);
+    let written = std::fs::write(&path, text);
+    written.map_err(|source| CacheError::File { what: "writing", path, source })
+}

@@ -1,0 +1,298 @@
+//! What has been made once is kept by the content of everything it was made from. Must not know what
+//! it keeps.
+//!
+//! Safe against other processes and against being killed at any time: an entry is made in a folder
+//! of its own under a lock that the kernel drops with its holder, and becomes visible, whole, by one
+//! rename. Every use compares checksums; what is damaged is made again.
+//!
+//! ```text
+//! <kind>/<key>/          an entry: its files and `checksums`
+//! building/<slot>-<pid>/ what is being made; removed by the next holder of the slot's lock
+//! locks/<slot>           16 slots per kind, by the first digit of the key
+//! ```
+
+use rustix::fs::{FlockOperation, flock};
+use sha2::{Digest, Sha256};
+use std::fmt::Write as _;
+use std::fs::{self, DirBuilder, File};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant, SystemTime};
+
+/// File of an entry that holds the checksums of all others.
+const CHECKSUMS: &str = "checksums";
+
+/// Told while something is made: what takes long should not happen in silence.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Progress<'a> {
+    /// Something is being made for the first time; `seconds` is about how long that takes on two
+    /// quiet cores, `folder` where it will be kept.
+    Building {
+        /// What, for people.
+        what: &'a str,
+        /// About how long.
+        seconds: u32,
+        /// Where it is kept.
+        folder: &'a Path,
+    },
+    /// Another process makes the same or its neighbour: its end is waited for.
+    Waiting {
+        /// What, for people.
+        what: &'a str,
+    },
+    /// What was kept is damaged and is made again.
+    Damaged {
+        /// What, for people.
+        what: &'a str,
+    },
+    /// It is made.
+    Built {
+        /// What, for people.
+        what: &'a str,
+        /// How long it took.
+        took: Duration,
+    },
+}
+
+/// The folder of the cache cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum CacheError {
+    /// There is no place for it.
+    #[error(
+        "there is no folder to keep built networks in: set CROSSDOCK_CACHE, XDG_CACHE_HOME or HOME"
+    )]
+    NoFolder,
+    /// Others could put code there that is then run.
+    #[error(
+        "cache: {} belongs to another user or others may write there: name a folder of your own in \
+         CROSSDOCK_CACHE", path.display()
+    )]
+    Shared {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// A file operation failed.
+    #[error("cache: {what} {}: {source}; free space there, or name another folder in CROSSDOCK_CACHE",
+        path.display())]
+    File {
+        /// What was tried.
+        what: &'static str,
+        /// With what.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+}
+
+/// A kind of things that are kept.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Kind {
+    /// Folder.
+    pub(crate) name: &'static str,
+    /// Entries that are kept; the ones that were not used for longest make room.
+    pub(crate) kept: usize,
+}
+
+/// What is to be made where it is not kept yet.
+pub(crate) struct Wanted<'a> {
+    pub(crate) kind: Kind,
+    pub(crate) key: Key,
+    /// For people.
+    pub(crate) what: &'a str,
+    /// About how long it takes.
+    pub(crate) seconds: u32,
+    /// The files that the maker leaves in its folder and that are kept.
+    pub(crate) files: &'a [&'a str],
+}
+
+/// Identifies an entry: a digest of everything that it is made from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Key(String);
+
+impl Key {
+    /// The key of these parts, whose order and borders count.
+    pub(crate) fn of<'a>(parts: impl IntoIterator<Item = &'a str>) -> Self {
+        let mut hash = Sha256::new();
+        for part in parts {
+            hash.update((part.len() as u64).to_le_bytes());
+            hash.update(part);
+        }
+        Self(hex(&hash.finalize()[..16]))
+    }
+}
+
+/// A folder of things that were made once.
+#[derive(Clone, Debug)]
+pub struct Cache {
+    folder: PathBuf,
+}
+
+impl Cache {
+    /// In `CROSSDOCK_CACHE`, else `crossdock` in `XDG_CACHE_HOME`, else `~/.cache/crossdock`.
+    ///
+    /// # Errors
+    /// None of the three variables names a folder.
+    pub fn from_environment() -> Result<Self, CacheError> {
+        let set =
+            |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+        let folder = set("CROSSDOCK_CACHE")
+            .or_else(|| Some(set("XDG_CACHE_HOME")?.join("crossdock")))
+            .or_else(|| Some(set("HOME")?.join(".cache/crossdock")));
+        // Tools run elsewhere: a relative folder has to stay the same one.
+        let folder = folder.ok_or(CacheError::NoFolder)?;
+        let absolute = std::path::absolute(&folder);
+        Ok(Self::at(absolute.map_err(failed("finding", &folder))?))
+    }
+
+    /// In this folder, which is made when it is first needed.
+    #[must_use]
+    pub fn at(folder: PathBuf) -> Self {
+        Self { folder }
+    }
+
+    /// The folder.
+    #[must_use]
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// The folder of the entry, made by `make` where it is not there or damaged. `make` gets an empty
+    /// folder. Blocks while another process makes an entry of the same slot.
+    pub(crate) fn entry<E: From<CacheError>>(
+        &self,
+        wanted: &Wanted<'_>,
+        progress: &mut dyn FnMut(Progress<'_>),
+        make: impl FnOnce(&Path, &mut dyn FnMut(Progress<'_>)) -> Result<(), E>,
+    ) -> Result<PathBuf, E> {
+        let what = wanted.what;
+        let entry = self.made(wanted.kind.name)?.join(&wanted.key.0);
+        if is_whole(&entry, wanted.files) {
+            touch(&entry);
+            return Ok(entry);
+        }
+        let slot = format!("{}-{}", wanted.kind.name, &wanted.key.0[..1]);
+        let _lock = self.lock(&slot, || progress(Progress::Waiting { what }))?;
+        // Somebody else may have made it meanwhile.
+        if is_whole(&entry, wanted.files) {
+            return Ok(entry);
+        }
+        if entry.exists() {
+            progress(Progress::Damaged { what });
+            fs::remove_dir_all(&entry).map_err(failed("removing", &entry))?;
+        }
+        self.forget_oldest(wanted.kind);
+        let folder = self.building(&slot)?;
+        let home = &self.folder;
+        progress(Progress::Building { what, seconds: wanted.seconds, folder: home });
+        let begin = Instant::now();
+        make(&folder, progress)?;
+        let whole = gathered(&folder, wanted.files)?;
+        fs::rename(&whole, &entry).map_err(failed("renaming", &whole))?;
+        // What is left is only inputs; the next holder of the slot would remove it too.
+        let _ = fs::remove_dir_all(&folder);
+        progress(Progress::Built { what, took: begin.elapsed() });
+        Ok(entry)
+    }
+
+    /// The lock of a slot; `waiting` is called once where another has it.
+    fn lock(&self, slot: &str, waiting: impl FnOnce()) -> Result<File, CacheError> {
+        let path = self.made("locks")?.join(slot);
+        let file = File::options().create(true).append(true).open(&path);
+        let file = file.map_err(failed("opening", &path))?;
+        if flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
+            waiting();
+            let locked = flock(&file, FlockOperation::LockExclusive);
+            locked.map_err(|error| failed("locking", &path)(error.into()))?;
+        }
+        Ok(file)
+    }
+
+    /// An empty folder to make something in. The name is the process's own: what a killed process has
+    /// left running may still write into its folder.
+    fn building(&self, slot: &str) -> Result<PathBuf, CacheError> {
+        let home = self.made("building")?;
+        let left = fs::read_dir(&home).map_err(failed("reading", &home))?.flatten();
+        let prefix = format!("{slot}-");
+        for entry in left.filter(|it| it.file_name().to_string_lossy().starts_with(&prefix)) {
+            let _ = fs::remove_dir_all(entry.path());
+        }
+        let folder = home.join(format!("{prefix}{}", std::process::id()));
+        fs::create_dir_all(&folder).map_err(failed("making", &folder))?;
+        Ok(folder)
+    }
+
+    /// A folder of the cache. Others have no business in it: what it keeps is loaded as code.
+    fn made(&self, name: &str) -> Result<PathBuf, CacheError> {
+        let folder = self.folder.join(name);
+        let made = DirBuilder::new().recursive(true).mode(0o700).create(&folder);
+        made.map_err(failed("making", &folder))?;
+        let found = folder.metadata().map_err(failed("reading", &folder))?;
+        if found.uid() != rustix::process::geteuid().as_raw() || found.mode() & 0o022 != 0 {
+            return Err(CacheError::Shared { path: folder });
+        }
+        Ok(folder)
+    }
+
+    fn forget_oldest(&self, kind: Kind) {
+        let Ok(home) = self.made(kind.name) else { return };
+        let Ok(entries) = fs::read_dir(home) else { return };
+        let used = |path: &Path| {
+            let file = path.join(CHECKSUMS).metadata().and_then(|it| it.modified());
+            file.unwrap_or(SystemTime::UNIX_EPOCH)
+        };
+        let entries = entries.flatten().map(|entry| entry.path());
+        let mut entries: Vec<_> = entries.map(|path| (used(&path), path)).collect();
+        entries.sort();
+        let surplus = (entries.len() + 1).saturating_sub(kind.kept);
+        for (_, path) in &entries[..surplus] {
+            // Who has it loaded keeps it; who is about to makes it again.
+            let _ = fs::remove_dir_all(path);
+        }
+    }
+}
+
+fn failed(what: &'static str, path: &Path) -> impl FnOnce(io::Error) -> CacheError {
+    let path = path.to_owned();
+    move |source| CacheError::File { what, path, source }
+}
+
+/// Moves the files that are kept into a folder of their own, with their checksums.
+fn gathered(folder: &Path, files: &[&str]) -> Result<PathBuf, CacheError> {
+    let whole = folder.join("entry");
+    fs::create_dir(&whole).map_err(failed("making", &whole))?;
+    let mut checksums = String::new();
+    for name in files {
+        let (from, to) = (folder.join(name), whole.join(name));
+        fs::rename(&from, &to).map_err(failed("renaming", &from))?;
+        let content = fs::read(&to).map_err(failed("reading", &to))?;
+        let _ = writeln!(checksums, "{}  {name}", hex(&Sha256::digest(content)));
+    }
+    let path = whole.join(CHECKSUMS);
+    fs::write(&path, checksums).map_err(failed("writing", &path))?;
+    Ok(whole)
+}
+
+/// Whether an entry holds these files as they were made.
+fn is_whole(entry: &Path, files: &[&str]) -> bool {
+    let Ok(checksums) = fs::read_to_string(entry.join(CHECKSUMS)) else { return false };
+    files.iter().all(|name| {
+        let Ok(content) = fs::read(entry.join(name)) else { return false };
+        let line = format!("{}  {name}", hex(&Sha256::digest(content)));
+        checksums.lines().any(|it| it == line)
+    })
+}
+
+/// Notes that an entry was used; a cache that may only be read keeps no order.
+fn touch(entry: &Path) {
+    if let Ok(file) = File::options().append(true).open(entry.join(CHECKSUMS)) {
+        let _ = file.set_modified(SystemTime::now());
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}

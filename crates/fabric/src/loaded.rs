@@ -1,0 +1,377 @@
+//! A built network in this process: the only place that knows the C interface of `network.h`. Must
+//! not know how it was built. All unsafe code of the crate is here.
+//!
+//! What the unsafe blocks rest on:
+//! 1. A library is only opened after its checksum was compared with the one written when it was built
+//!    from `network.h` as it is compiled into this program, and is asked for [`ABI`] first: its
+//!    functions have the signatures that [`Functions`] gives them.
+//! 2. [`Functions`] lives as long as the library is loaded: both are in [`Loaded`], which every
+//!    [`Handle`] shares.
+//! 3. A [`Handle`] is used by one thread at a time: its methods that reach the network take `&mut
+//!    self`, and it is not `Sync`.
+//! 4. [`Source`] and [`Sink`] have the layout of `xd_source` and `xd_sink`. Pointer and length in them
+//!    come from one slice whose borrow they carry; the network uses them during a call only.
+#![allow(unsafe_code)]
+
+use libloading::Library;
+use std::ffi::{CStr, c_char, c_int};
+use std::marker::PhantomData;
+use std::path::Path;
+use std::ptr::NonNull;
+use std::sync::Arc;
+
+/// Version of the C interface that this file declares.
+const ABI: u32 = 2;
+
+/// The network of the C++ side.
+#[repr(C)]
+struct Opaque {
+    _private: [u8; 0],
+}
+
+/// `xd_port`.
+#[repr(C)]
+struct RawPort {
+    name: *const c_char,
+    topic: *const c_char,
+    message_type: *const c_char,
+    width_bytes: u32,
+    clock: u32,
+    payload_bytes_max: u32,
+    publisher_id: u16,
+    filtered_id: u16,
+    publishes: u8,
+    gateway: u8,
+    keep_last: u8,
+}
+
+/// One message on its way into the network: `xd_source`.
+#[repr(C)]
+#[derive(Debug)]
+pub struct Source<'a> {
+    port: u32,
+    done: u32,
+    frame: *const u8,
+    bytes: u64,
+    sent: u64,
+    done_ps: u64,
+    borrow: PhantomData<&'a [u8]>,
+}
+
+/// Room for one message that comes out of the network: `xd_sink`.
+#[repr(C)]
+#[derive(Debug)]
+pub struct Sink<'a> {
+    port: u32,
+    done: u32,
+    damaged: u32,
+    unused: u32,
+    data: *mut u8,
+    capacity: u64,
+    received: u64,
+    first_ps: u64,
+    done_ps: u64,
+    borrow: PhantomData<&'a mut [u8]>,
+}
+
+/// A clock in time: `xd_clock`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Clock {
+    pub(crate) period_ps: u64,
+    pub(crate) next_ps: u64,
+}
+
+/// `xd_run`.
+#[repr(C)]
+struct RawRun {
+    clocks: *mut Clock,
+    sources: *mut Source<'static>,
+    sinks: *mut Sink<'static>,
+    source_count: u32,
+    sink_count: u32,
+    until_ps: u64,
+    now_ps: u64,
+    edges: u64,
+}
+
+// The C++ side asserts the same sizes.
+const _: () = assert!(size_of::<Source<'_>>() == 40);
+const _: () = assert!(size_of::<Sink<'_>>() == 56);
+const _: () = assert!(size_of::<Clock>() == 16);
+const _: () = assert!(size_of::<RawRun>() == 56);
+const _: () = assert!(size_of::<RawPort>() == 48);
+
+impl<'a> Source<'a> {
+    /// Sends a frame, header included, at the port with this index.
+    #[must_use]
+    pub fn new(port: u32, frame: &'a [u8]) -> Self {
+        Self {
+            port,
+            done: 0,
+            frame: frame.as_ptr(),
+            bytes: frame.len() as u64,
+            sent: 0,
+            done_ps: 0,
+            borrow: PhantomData,
+        }
+    }
+
+    /// Index of its port.
+    #[must_use]
+    pub fn port(&self) -> u32 {
+        self.port
+    }
+
+    /// Bytes of the frame.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// When the last beat was taken; `None` before.
+    #[must_use]
+    pub fn done_ps(&self) -> Option<u64> {
+        (self.done != 0).then_some(self.done_ps)
+    }
+}
+
+impl<'a> Sink<'a> {
+    /// Takes a frame, header included, from the port with this index. Bytes that do not fit are
+    /// counted and not written.
+    #[must_use]
+    pub fn new(port: u32, data: &'a mut [u8]) -> Self {
+        Self {
+            port,
+            done: 0,
+            damaged: 0,
+            unused: 0,
+            data: data.as_mut_ptr(),
+            capacity: data.len() as u64,
+            received: 0,
+            first_ps: 0,
+            done_ps: 0,
+            borrow: PhantomData,
+        }
+    }
+
+    /// Index of its port.
+    #[must_use]
+    pub fn port(&self) -> u32 {
+        self.port
+    }
+
+    /// When the last beat was taken; `None` before.
+    #[must_use]
+    pub fn done_ps(&self) -> Option<u64> {
+        (self.done != 0).then_some(self.done_ps)
+    }
+
+    /// When the first beat was taken; `None` before.
+    #[must_use]
+    pub fn first_ps(&self) -> Option<u64> {
+        (self.done != 0 || self.received > 0).then_some(self.first_ps)
+    }
+
+    /// Bytes that have come, also those that did not fit.
+    #[must_use]
+    pub fn received(&self) -> u64 {
+        self.received
+    }
+
+    /// Whether the network marked the message as damaged.
+    #[must_use]
+    pub fn is_damaged(&self) -> bool {
+        self.damaged != 0
+    }
+}
+
+// SAFETY: rule 4; a source is a shared borrow of bytes, a sink an exclusive one, and both may go to
+// another thread as such borrows may.
+unsafe impl Send for Source<'_> {}
+// SAFETY: as above.
+unsafe impl Send for Sink<'_> {}
+
+/// The functions of a library.
+struct Functions {
+    new: unsafe extern "C" fn(u32) -> *mut Opaque,
+    delete: unsafe extern "C" fn(*mut Opaque),
+    port_count: unsafe extern "C" fn() -> u32,
+    port: unsafe extern "C" fn(u32) -> *const RawPort,
+    clock_count: unsafe extern "C" fn() -> u32,
+    clock_name: unsafe extern "C" fn(u32) -> *const c_char,
+    read: unsafe extern "C" fn(*mut Opaque, u32, *mut u64) -> c_int,
+    run: unsafe extern "C" fn(*mut Opaque, *mut RawRun) -> c_int,
+}
+
+/// A library that is loaded.
+pub(crate) struct Loaded {
+    functions: Functions,
+    // Dropped last: unloads the code behind `functions`.
+    _library: Library,
+}
+
+/// A port as the library describes it.
+pub(crate) struct LoadedPort {
+    pub(crate) name: String,
+    pub(crate) topic: String,
+    pub(crate) width_bits: u32,
+    pub(crate) clock: usize,
+    pub(crate) payload_bytes_max: u32,
+    pub(crate) publisher_id: u16,
+    pub(crate) publishes: bool,
+}
+
+impl Loaded {
+    /// Loads a library that was built by this program and not changed since.
+    pub(crate) fn open(path: &Path) -> Result<Self, String> {
+        let text = |error: libloading::Error| error.to_string();
+        // SAFETY: rule 1: the file is what the compiler left, and its initialisers are Verilator's.
+        let library = unsafe { Library::new(path) }.map_err(text)?;
+        // SAFETY: rule 1; this function has had this signature in every version.
+        let abi = unsafe { library.get::<unsafe extern "C" fn() -> u32>(b"xd_network_abi\0") };
+        let abi = abi.map_err(text)?;
+        // SAFETY: as above; it only returns a constant.
+        let abi = unsafe { abi() };
+        if abi != ABI {
+            return Err(format!("it has version {abi} of the interface, not {ABI}"));
+        }
+        macro_rules! function {
+            ($name:literal) => {{
+                // SAFETY: rule 1: the version says that the signature is the one of the field.
+                let symbol = unsafe { library.get($name) };
+                *symbol.map_err(text)?
+            }};
+        }
+        let functions = Functions {
+            new: function!(b"xd_network_new\0"),
+            delete: function!(b"xd_network_delete\0"),
+            port_count: function!(b"xd_network_port_count\0"),
+            port: function!(b"xd_network_port\0"),
+            clock_count: function!(b"xd_network_clock_count\0"),
+            clock_name: function!(b"xd_network_clock_name\0"),
+            read: function!(b"xd_network_read\0"),
+            run: function!(b"xd_network_run\0"),
+        };
+        Ok(Self { functions, _library: library })
+    }
+
+    /// The ports, by their index.
+    pub(crate) fn ports(&self) -> Vec<LoadedPort> {
+        // SAFETY: rules 1 and 2; the functions only read constants, as below.
+        let count = unsafe { (self.functions.port_count)() };
+        (0..count).filter_map(|index| self.port(index)).collect()
+    }
+
+    fn port(&self, index: u32) -> Option<LoadedPort> {
+        // SAFETY: as above.
+        let port = unsafe { (self.functions.port)(index) };
+        // SAFETY: it points at a constant of the library, or is null.
+        let port = unsafe { port.as_ref() }?;
+        Some(LoadedPort {
+            name: text(port.name),
+            topic: text(port.topic),
+            width_bits: port.width_bytes * 8,
+            clock: port.clock as usize,
+            payload_bytes_max: port.payload_bytes_max,
+            publisher_id: port.publisher_id,
+            publishes: port.publishes != 0,
+        })
+    }
+
+    /// The names of the clocks, by their index.
+    pub(crate) fn clocks(&self) -> Vec<String> {
+        // SAFETY: as in `ports`.
+        let count = unsafe { (self.functions.clock_count)() };
+        let name = |clock| {
+            // SAFETY: as in `ports`.
+            let name = unsafe { (self.functions.clock_name)(clock) };
+            text(name)
+        };
+        (0..count).map(name).collect()
+    }
+}
+
+/// A text constant of a library; empty for a null pointer.
+fn text(pointer: *const c_char) -> String {
+    if pointer.is_null() {
+        return String::new();
+    }
+    // SAFETY: rule 1: texts of the interface are constants of the library that end with a zero.
+    let text = unsafe { CStr::from_ptr(pointer) };
+    text.to_string_lossy().into_owned()
+}
+
+/// One network in simulation.
+pub(crate) struct Handle {
+    network: NonNull<Opaque>,
+    loaded: Arc<Loaded>,
+}
+
+// SAFETY: rule 3: a network has no ties to the thread that made it.
+unsafe impl Send for Handle {}
+
+/// How a run ended.
+pub(crate) struct Ran {
+    pub(crate) now_ps: u64,
+    pub(crate) edges: u64,
+    /// Whether a source or sink is done.
+    pub(crate) done: bool,
+}
+
+impl Handle {
+    /// A network in reset state; `None` without memory for it.
+    pub(crate) fn new(loaded: Arc<Loaded>, seed: u32) -> Option<Self> {
+        // SAFETY: rules 1 and 2.
+        let network = unsafe { (loaded.functions.new)(seed) };
+        NonNull::new(network).map(|network| Self { network, loaded })
+    }
+
+    /// A register; `None` where there is none.
+    pub(crate) fn read(&mut self, address: u32) -> Option<u64> {
+        let mut value = 0;
+        let read = self.loaded.functions.read;
+        // SAFETY: rules 1 to 3; `value` lives through the call.
+        let found = unsafe { read(self.network.as_ptr(), address, &raw mut value) };
+        (found == 0).then_some(value)
+    }
+
+    /// `xd_network_run`; `None` when it is refused. There must be as many clocks as the network has,
+    /// which [`crate::Model`] sees to and this function checks.
+    pub(crate) fn run(
+        &mut self,
+        clocks: &mut [Clock],
+        sources: &mut [Source<'_>],
+        sinks: &mut [Sink<'_>],
+        until_ps: u64,
+        now_ps: u64,
+    ) -> Option<Ran> {
+        // SAFETY: as in `Loaded::ports`.
+        let clock_count = unsafe { (self.loaded.functions.clock_count)() };
+        if clocks.len() != clock_count as usize {
+            return None;
+        }
+        let mut run = RawRun {
+            clocks: clocks.as_mut_ptr(),
+            // The lifetimes end here: the network keeps no pointer after the call.
+            sources: sources.as_mut_ptr().cast(),
+            sinks: sinks.as_mut_ptr().cast(),
+            source_count: u32::try_from(sources.len()).ok()?,
+            sink_count: u32::try_from(sinks.len()).ok()?,
+            until_ps,
+            now_ps,
+            edges: 0,
+        };
+        let function = self.loaded.functions.run;
+        // SAFETY: rules 1 to 4; the counts are those of the slices, clocks were counted above.
+        let ended = unsafe { function(self.network.as_ptr(), &raw mut run) };
+        let ran = Ran { now_ps: run.now_ps, edges: run.edges, done: ended == 1 };
+        (ended >= 0).then_some(ran)
+    }
+}
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        // SAFETY: rules 1 to 3; nobody else has this pointer.
+        unsafe { (self.loaded.functions.delete)(self.network.as_ptr()) }
+    }
+}

@@ -1,0 +1,157 @@
+//! A network in virtual time. Must not know how it was built or what runs in it.
+
+use crate::loaded::{Clock, Handle, LoadedPort, Sink, Source};
+use std::sync::Arc;
+
+/// A stream at the edge of a network.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Port {
+    /// Prefix of its signals.
+    pub name: String,
+    /// Topic.
+    pub topic: String,
+    /// Bits of a beat.
+    pub width_bits: u32,
+    /// Index of its clock.
+    pub clock: usize,
+    /// Longest payload.
+    pub payload_bytes_max: u32,
+    /// For the headers of a publisher; 0 for a subscriber.
+    pub publisher_id: u16,
+    /// Messages go into the network here; else they come out.
+    pub publishes: bool,
+}
+
+impl From<LoadedPort> for Port {
+    fn from(port: LoadedPort) -> Self {
+        let LoadedPort { name, topic, width_bits, clock, payload_bytes_max, .. } = port;
+        let (publisher_id, publishes) = (port.publisher_id, port.publishes);
+        Self { name, topic, width_bits, clock, payload_bytes_max, publisher_id, publishes }
+    }
+}
+
+/// Why a run came back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stop {
+    /// A source has sent its message or a sink has one.
+    Done,
+    /// No clock has an edge left up to the time that was given.
+    Time,
+}
+
+/// What was asked of a network cannot be done; nothing has happened.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RunError {
+    /// There is no such port, or it is of the other direction.
+    #[error("port {port} is none that {wanted} ({ports} ports)")]
+    Port {
+        /// The number that was given.
+        port: u32,
+        /// What the port should do.
+        wanted: &'static str,
+        /// Ports of the network.
+        ports: usize,
+    },
+    /// Two sources or two sinks name one port.
+    #[error("port {port} is named twice in one run")]
+    Twice {
+        /// The number of the port.
+        port: u32,
+    },
+    /// A frame has no byte.
+    #[error("the frame for port {port} is empty; it needs its header at least")]
+    Empty {
+        /// The number of the port.
+        port: u32,
+    },
+    /// Virtual time has an end.
+    #[error("a run cannot go on until {until_ps} ps: virtual time ends at 2^62 ps")]
+    Time {
+        /// The time that was given.
+        until_ps: u64,
+    },
+}
+
+/// A network in simulation.
+///
+/// Time is virtual, in picoseconds from 0 on; clocks tick with their periods whatever the calls. One
+/// thread at a time uses a model. Nothing blocks or allocates.
+///
+/// A run goes from edge to edge. Before each edge, what feeds the network offers its next beat; at the
+/// edge beats pass; after it, what is done stops the run. Beats of the sinks' ports that are not named
+/// in a run wait in the network: that is back-pressure.
+pub struct Model {
+    handle: Handle,
+    ports: Arc<[Port]>,
+    clocks: Box<[Clock]>,
+    now_ps: u64,
+    edges: u64,
+}
+
+impl Model {
+    pub(crate) fn new(handle: Handle, ports: Arc<[Port]>, periods_ps: &[u64]) -> Self {
+        let clock = |period: &u64| Clock { period_ps: *period, next_ps: *period };
+        Self { handle, ports, clocks: periods_ps.iter().map(clock).collect(), now_ps: 0, edges: 0 }
+    }
+
+    /// The time: that of the last edge, or up to which the last run went without one.
+    #[must_use]
+    pub fn now_ps(&self) -> u64 {
+        self.now_ps
+    }
+
+    /// Edges so far; those of several clocks at one time are one.
+    #[must_use]
+    pub fn edges(&self) -> u64 {
+        self.edges
+    }
+
+    /// Lets time pass until a source or sink is done, or no edge is left up to `until_ps`. Sources
+    /// and sinks that are done are passed over; the others go on in the next run that names them.
+    ///
+    /// # Errors
+    /// What was asked cannot be done, and nothing has happened.
+    pub fn run(
+        &mut self,
+        sources: &mut [Source<'_>],
+        sinks: &mut [Sink<'_>],
+        until_ps: u64,
+    ) -> Result<Stop, RunError> {
+        let ran = self.handle.run(&mut self.clocks, sources, sinks, until_ps, self.now_ps);
+        let Some(ran) = ran else { return Err(self.refusal(sources, sinks, until_ps)) };
+        self.edges += ran.edges;
+        if ran.done {
+            self.now_ps = ran.now_ps;
+            return Ok(Stop::Done);
+        }
+        self.now_ps = self.now_ps.max(until_ps);
+        Ok(Stop::Time)
+    }
+
+    /// Why the network refuses what it was asked.
+    fn refusal(&self, sources: &[Source<'_>], sinks: &[Sink<'_>], until_ps: u64) -> RunError {
+        let mut seen = vec![false; self.ports.len()];
+        let sources = sources.iter().map(|it| (it.port(), true, it.bytes() == 0));
+        let sinks = sinks.iter().map(|it| (it.port(), false, false));
+        for (port, publishes, is_empty) in sources.chain(sinks) {
+            let found = self.ports.get(port as usize);
+            if found.is_none_or(|found| found.publishes != publishes) {
+                let wanted = if publishes { "publishes" } else { "subscribes" };
+                return RunError::Port { port, wanted, ports: self.ports.len() };
+            }
+            if is_empty {
+                return RunError::Empty { port };
+            }
+            if std::mem::replace(&mut seen[port as usize], true) {
+                return RunError::Twice { port };
+            }
+        }
+        RunError::Time { until_ps }
+    }
+}
+
+impl std::fmt::Debug for Model {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Model").field("now_ps", &self.now_ps).finish_non_exhaustive()
+    }
+}
