@@ -6,6 +6,7 @@
 constexpr size_t bytes = P_WIDTH / 8;
 constexpr size_t ports = P_PORTS;
 constexpr bool check = P_CHECK;
+constexpr uint64_t latency = P_REGISTER;
 constexpr size_t max_bytes = P_MAX_BYTES;
 constexpr uint64_t watchdog = P_WATCHDOG_CYCLES;
 
@@ -150,7 +151,7 @@ static void full_speed(const tb::Options& options) {
     }
   const uint64_t begin = arbiter.bench.cycle;
   while (arbiter.sinks[0].beats < beats) {
-    if (arbiter.bench.cycle - begin >= beats) tb::fail("an empty cycle at full speed");
+    if (arbiter.bench.cycle - begin >= beats + latency) tb::fail("an empty cycle at full speed");
     arbiter.step();
     const auto [least, most] =
         std::minmax_element(arbiter.delivered.begin(), arbiter.delivered.end());

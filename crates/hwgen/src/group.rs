@@ -557,13 +557,15 @@ fn settle(topic: &mut TopicNetwork, stream: &TopicStream) {
     let (publishers, subscribers) = (topic.publishers.len(), topic.subscribers.len());
     let watchdog_cycles = stream.watchdog_cycles.unwrap_or(0);
     let check = stream.check.unwrap_or(publishers > 1);
-    if publishers > 1 || (publishers == 1 && (check || watchdog_cycles > 0)) {
-        topic.arbiter = Some(Arbiter { check, watchdog_cycles });
-    }
     let filtered = topic.subscribers.iter().any(|port| port.filtered_id != 0);
     topic.runtime_enable &= subscribers > 0;
     if subscribers > 1 || filtered || topic.runtime_enable {
         topic.broadcasts = tree(subscribers);
+    }
+    if publishers > 1 || (publishers == 1 && (check || watchdog_cycles > 0)) {
+        // A tree has taken the second cycle already that the first beat of a message may take.
+        let register = check && topic.broadcasts.len() <= 1;
+        topic.arbiter = Some(Arbiter { check, watchdog_cycles, register });
     }
 }
 

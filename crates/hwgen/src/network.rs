@@ -84,6 +84,8 @@ pub struct Arbiter {
     pub check: bool,
     /// Cycles of silence that end a message; 0: none do.
     pub watchdog_cycles: u32,
+    /// Whether a register lies between joining and checking, for the clock rate.
+    pub register: bool,
 }
 
 /// A stream at the edge of the network.
@@ -220,7 +222,8 @@ impl TopicNetwork {
     /// ports are not counted.
     #[must_use]
     pub fn constant_cycles(&self) -> u64 {
-        self.broadcasts.len() as u64
+        let register = self.arbiter.is_some_and(|arbiter| arbiter.register);
+        self.broadcasts.len() as u64 + u64::from(register)
     }
 
     /// Cycles that the stages of a subscriber add, each of its own clock; a keep-last FIFO adds a

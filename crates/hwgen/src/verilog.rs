@@ -211,6 +211,7 @@ fn publishers(body: &mut Body, topic: &TopicNetwork) {
         ("WIDTH", topic.width.to_string()),
         ("PORTS", topic.publishers.len().to_string()),
         ("CHECK", format!("1'b{}", u8::from(arbiter.check))),
+        ("REGISTER", format!("1'b{}", u8::from(arbiter.register))),
         ("MAX_BYTES", format!("32'd{}", topic.layout.payload_bytes_max)),
         ("WATCHDOG_CYCLES", arbiter.watchdog_cycles.to_string()),
     ];

@@ -8,6 +8,7 @@ module topic #(
   parameter int unsigned PUBLISHERS = 2,
   parameter int unsigned SUBSCRIBERS = 8,
   parameter bit          CHECK = 1'b1,
+  parameter bit          REGISTER = CHECK,
   parameter int unsigned MAX_BYTES = 1 << 20,
   parameter int unsigned WATCHDOG_CYCLES = 0,
   parameter bit          ENABLE = 1'b1
@@ -45,6 +46,7 @@ module topic #(
     .WIDTH          (WIDTH),
     .PORTS          (PUBLISHERS),
     .CHECK          (CHECK),
+    .REGISTER       (REGISTER),
     .MAX_BYTES      (MAX_BYTES),
     .WATCHDOG_CYCLES(WATCHDOG_CYCLES)
   ) u_arb (

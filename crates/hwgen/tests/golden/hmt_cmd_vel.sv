@@ -38,6 +38,7 @@ module hmt_cmd_vel (
     .WIDTH(64),
     .PORTS(2),
     .CHECK(1'b1),
+    .REGISTER(1'b1),
     .MAX_BYTES(32'd48),
     .WATCHDOG_CYCLES(65536)
   ) u_arb (

@@ -8,6 +8,7 @@ fn designs() -> Vec<Design> {
     vec![
         Design::module("axis_reg"),
         Design::module("axis_arb"),
+        Design::module("axis_arb").set("REGISTER", 0),
         Design::module("axis_arb").set("WATCHDOG_CYCLES", 1 << 16),
         Design::module("axis_bcast"),
         Design::module("axis_fifo"),
