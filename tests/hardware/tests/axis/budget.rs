@@ -16,6 +16,7 @@ fn designs() -> Vec<Design> {
         Design::module("axis_width").set("S_WIDTH", 64).set("M_WIDTH", 128),
         Design::module("axis_width").set("S_WIDTH", 128).set("M_WIDTH", 64),
         Design::module("axis_cdc"),
+        Design::module("axis_pack"),
         Design::module("axis_probe"),
         data_path(),
         complete(),

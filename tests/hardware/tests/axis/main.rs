@@ -7,6 +7,7 @@ mod budget;
 mod cdc;
 mod fifo;
 mod fifo_last;
+mod pack;
 mod probe;
 mod reg;
 mod topic;

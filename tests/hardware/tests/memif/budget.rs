@@ -4,7 +4,12 @@ use crossdock_hardware_tests::budget::{area_within_budget, rate_within_budget};
 use crossdock_hardware_tests::{Design, must};
 
 fn designs() -> Vec<Design> {
-    vec![Design::module("memif_mmu"), Design::module("osif")]
+    vec![
+        crate::read::complete(),
+        Design::module("memif_write"),
+        Design::module("memif_mmu"),
+        Design::module("osif"),
+    ]
 }
 
 #[test]

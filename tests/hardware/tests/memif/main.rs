@@ -4,3 +4,5 @@
 mod budget;
 mod mmu;
 mod osif;
+mod read;
+mod write;
