@@ -172,9 +172,9 @@ fn messages_of_two_publishers_reach_both_subscribers_whole_and_in_the_same_cycle
         let bytes: Vec<&[u8]> = run.iter().map(|(bytes, ..)| bytes.as_slice()).collect();
         assert_eq!(bytes, [&frames[0][..], &frames[0], &frames[1], &frames[1]]);
     }
-    // 129 beats each, and one cycle through the broadcast.
+    // 129 beats each, one cycle through the arbiter and one through the broadcast.
     let done: Vec<u64> = runs[0].iter().map(|(_, _, done_ps)| done_ps / PERIOD_PS).collect();
-    assert_eq!(done, [130, 130, 259, 259]);
+    assert_eq!(done, [131, 131, 260, 260]);
     assert_eq!(runs[0], runs[1]);
     assert_eq!(runs[0], runs[2]);
 }

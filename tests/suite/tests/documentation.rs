@@ -35,7 +35,7 @@ fn follow(command: &str, folder: &Path, run: &Run) -> String {
     let built = binaries().display().to_string();
     let release = built.ends_with("release");
     let command = command
-        .replace("../crossdock/target/release", &built)
+        .replace("../crossdock/target/release", "target/release")
         .replace("target/release", &built)
         .replace(" --release", if release { " --release" } else { "" });
     let target = binaries().parent().expect("the target folder");
