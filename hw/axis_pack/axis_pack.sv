@@ -2,16 +2,16 @@
 //
 // Function      The output has the bytes of the input in their order, without a gap: all beats of a
 //               message are full but its last. Unlike elsewhere tkeep counts in every beat of the
-//               input: a beat holds one run of whole lanes of 8 bytes, anywhere in it, or nothing;
-//               only the run of a message's last beat may end inside a lane. tuser comes out with
-//               tlast.
+//               input: a beat holds one run of whole lanes of 8 bytes, anywhere in it; only the
+//               run of a message's last beat may end inside a lane, or hold nothing. tuser comes
+//               out with tlast.
 // Latency       1 cycle; at 64 bit there is nothing to move, and the beat passes in its own cycle.
 // Throughput    The output never pauses while full beats arrive. A message whose last beat does not
 //               fit takes one cycle more at the input, in which the rest goes out.
-// Back-pressure s_axis_tready is low while the output waits, in the same cycle, and while the rest of
-//               a message goes out.
-// Ordering      First in, first out. A last beat that holds nothing ends the message, if need be with
-//               a beat that holds nothing.
+// Back-pressure s_axis_tready is low while the output waits, in the same cycle, and while the rest
+//               of a message goes out.
+// Ordering      First in, first out. A last beat that holds nothing ends the message, if need be
+//               with a beat that holds nothing.
 // Reset         Empty.
 // Why           What is gathered from several places begins and ends in mid-beat: segments of host
 //               memory, a header in front of a payload.
@@ -44,13 +44,12 @@ module axis_pack #(
   localparam int unsigned Lanes = WIDTH / 64;
 
   if (Lanes == 1) begin : g_wires
-    wire shows = s_axis_tlast || s_axis_tkeep[0];
-    assign s_axis_tready = m_axis_tready || !shows;
+    assign s_axis_tready = m_axis_tready;
     assign m_axis_tdata = s_axis_tdata;
     assign m_axis_tkeep = s_axis_tkeep;
     assign m_axis_tlast = s_axis_tlast;
     assign m_axis_tuser = s_axis_tuser;
-    assign m_axis_tvalid = s_axis_tvalid && shows;
+    assign m_axis_tvalid = s_axis_tvalid;
     wire unused = &{1'b0, clk, rst};
   end else begin : g_pack
     localparam int unsigned LogLanes = $clog2(Lanes);

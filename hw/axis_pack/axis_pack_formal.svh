@@ -1,6 +1,6 @@
 // Properties of axis_pack: every lane of a message comes out once, unchanged, in its place; the
-// message ends behind its last lane, with its flag. Lanes are counted per message modulo 8 beats; an
-// arbitrary one of them is followed.
+// message ends behind its last lane, with its flag. Lanes are counted per message modulo 8 beats;
+// an arbitrary one of them is followed.
 `include "axis_formal.svh"
 
 `AXIS_ASSUME_STABLE(s_axis_tvalid, s_axis_tready,
@@ -12,10 +12,12 @@
 logic [Lanes-1:0] formal_lanes;
 always_comb for (int i = 0; i < Lanes; i++) formal_lanes[i] = s_axis_tkeep[8*i];
 always_comb if (s_axis_tvalid) begin
+  assume (s_axis_tlast || formal_lanes != '0);
   for (int i = 0; i < Lanes; i++) begin
     assume (formal_lanes[i] || s_axis_tkeep[8*i +: 8] == '0);
     for (int j = 1; j < 8; j++) assume (!s_axis_tkeep[8*i+j] || s_axis_tkeep[8*i+j-1]);
-    if (formal_lanes[i] && !(s_axis_tlast && (i == Lanes - 1 || !formal_lanes[i < Lanes-1 ? i+1 : i])))
+    if (formal_lanes[i]
+        && !(s_axis_tlast && (i == Lanes - 1 || !formal_lanes[i < Lanes-1 ? i+1 : i])))
       assume (&s_axis_tkeep[8*i +: 8]);
     for (int j = 0; j < i; j++)
       if (i - j > 1 && formal_lanes[i] && formal_lanes[j]) assume (formal_lanes[i-1]);
@@ -24,10 +26,9 @@ end
 
 if (Lanes == 1) begin : g_formal_wires
   always_comb begin
-    if (m_axis_tvalid) a_same: assert (s_axis_tvalid && {m_axis_tdata, m_axis_tkeep, m_axis_tlast,
-        m_axis_tuser} == {s_axis_tdata, s_axis_tkeep, s_axis_tlast, s_axis_tuser});
-    if (s_axis_tvalid && s_axis_tready)
-      a_kept: assert ((m_axis_tvalid && m_axis_tready) || (!s_axis_tlast && s_axis_tkeep == '0));
+    a_same: assert ({m_axis_tvalid, m_axis_tdata, m_axis_tkeep, m_axis_tlast, m_axis_tuser}
+        == {s_axis_tvalid, s_axis_tdata, s_axis_tkeep, s_axis_tlast, s_axis_tuser});
+    a_taken: assert (s_axis_tready == m_axis_tready);
   end
 end else begin : g_formal_pack
   localparam int unsigned FLog = $clog2(Lanes);

@@ -48,7 +48,7 @@ struct Pack {
     for (uint64_t i = 0; i < many; i++) {
       const size_t first = random.percent(50) || full ? 0 : random.between(0, lanes - 1);
       size_t n = full ? lanes : random.between(1, lanes - first);
-      if (random.percent(5)) n = 0;
+      if (random.percent(5) && i + 1 == many) n = 0;
       size_t size = 8 * n;
       if (n > 0 && i + 1 == many) size -= random.between(0, 7);
       runs.push_back({first, size});

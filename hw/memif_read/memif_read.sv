@@ -1,45 +1,44 @@
 // MEMIF read engine: gathers messages from host memory and puts them on an AXI stream.
 //
-// Function      Each descriptor {address, bytes, tag, last} names a segment of memory. The segments up
-//               to and with one that is `last` are one message: their bytes one after the other
-//               without a gap, tlast with the last of them. So the small parts of a message that lie
-//               elsewhere, or in another order, are collected by the host, and the large ones are
-//               read where they are. Bursts are requested ahead, across segments and messages, as
-//               far as the buffer has room.
+// Function      Each descriptor {address, bytes, tag, last} names a segment of memory. The segments
+//               up to and with one that is `last` are one message: their bytes one after the other
+//               without a gap, tlast with the last of them. So the small parts of a message that
+//               lie elsewhere, or in another order, are collected by the host, and the large ones
+//               are read where they are. Bursts are requested ahead, across segments and messages,
+//               as far as the buffer has room.
 // Completion    One per message, {tag of its last segment, error}, when its last beat has come from
 //               memory: the host may reuse all its segments. The beats may still lie in the buffer.
 // Error         When the memory reports an error for any beat, the message keeps its length and
-//               carries tuser with tlast: damaged, to be discarded. So does a message with a segment
-//               that the host must not post: of 0 bytes (nothing of it is on the stream, though the
-//               beat at its address is read), or, before the last, of a number of bytes that is no
-//               multiple of 8 (it is rounded up).
+//               carries tuser with tlast: damaged, to be discarded. So does a message with a
+//               segment that the host must not post: of 0 bytes (nothing of it is on the stream,
+//               though the beat at its address is read), or, before the last, of a number of bytes
+//               that is no multiple of 8 (it is rounded up).
 // Memory        AXI4, one ID, INCR bursts of at most BURST_BEATS full-width beats. A burst never
 //               leaves an aligned block of BURST_BEATS beats, so it never crosses 4 KiB. Only beats
 //               that [address, address + bytes) touches are read. Every burst has its place in the
-//               buffer when it is requested, so m_axi_rready is low in no cycle: a slow stream never
-//               holds up the memory's other users.
+//               buffer when it is requested, so m_axi_rready is low in no cycle: a slow stream
+//               never holds up the memory's other users.
 // Latency       2 cycles from a descriptor's acceptance to the address on offer; from the memory's
 //               beat to the stream's 2 cycles, and 1 more where packed.
 // Throughput    1 beat per cycle as long as the buffer holds what the memory's latency takes. A
 //               segment takes as many cycles as it touches beats of memory, at least 2: segments of
 //               2 beats and more follow each other without an empty cycle.
 // Back-pressure BUFFER_BEATS / BURST_BEATS full bursts are outstanding at most. desc_ready is low
-//               while DESCRIPTORS are in work or wait for their completion to be taken: a message may
-//               have more segments than that, as they are reported one by one inside.
+//               while DESCRIPTORS are in work. The last one of a message is until its completion is
+//               taken, the others until their last beat has come: a message may have any number.
 // Ordering      Descriptors, messages, completions: first in, first out.
 // Reset         Nothing in progress, counts zero. The memory's side must forget outstanding bursts
 //               at the same time.
 // Counts        count_bytes: bytes of all segments taken. count_beats: beats on the read data
 //               channel. They wrap. count_error: completions with error, saturating.
 // Parameters    WIDTH: bits of tdata and rdata, 64, 128, 256 or 512. ADDRESS_WIDTH: 13 to 64; the
-//               address of a descriptor has no bits 2:0, so it is a multiple of 8; a segment must not
-//               wrap round the end of the address space. LENGTH_WIDTH: bits of a segment's number of
-//               bytes, 8 to 32. TAG_WIDTH: 1 to 32.
-//               BURST_BEATS: a power of two, 2 to 64. BUFFER_BEATS: a power of two, BURST_BEATS to
-//               2^16. DESCRIPTORS: a power of two, 2 to 64. COUNT_WIDTH: 32 to 64.
-//               PACK: 1, or 0 for whoever puts something in front of the message and an axis_pack
-//               behind both: the stream then has the segments' beats as they lie in memory, in the
-//               form that axis_pack takes.
+//               address of a descriptor has no bits 2:0, so it is a multiple of 8; a segment must
+//               not wrap round the end of the address space. LENGTH_WIDTH: bits of a segment's
+//               number of bytes, 8 to 32. TAG_WIDTH: 1 to 32. BURST_BEATS: a power of two, 2 to 64.
+//               BUFFER_BEATS: a power of two, BURST_BEATS to 2^16. DESCRIPTORS: a power of two, 2
+//               to 64. COUNT_WIDTH: 32 to 64. PACK: 1, or 0 for whoever puts something in front of
+//               the message and an axis_pack behind both: the stream then has the segments' beats
+//               as they lie in memory, in the form that axis_pack takes.
 `default_nettype none
 
 module memif_read #(
@@ -125,7 +124,7 @@ module memif_read #(
   localparam int unsigned LeftWidth = SpanWidth - LogBytes;
   localparam int unsigned IssueWidth = (LeftWidth > LogBurst) ? LeftWidth : LogBurst;
 
-  // Segments: a ring in which each is accepted, received, then reported -----------------------------
+  // Segments: a ring in which each is accepted, received, then reported ---------------------------
 
   wire [ADDRESS_WIDTH-1:0] address = {desc_address, 3'b0};
   wire                     empty = (desc_bytes == '0);
@@ -159,6 +158,7 @@ module memif_read #(
   wire                room = claimed <= (LogBuffer+1)'(BUFFER_BEATS - BURST_BEATS);
   wire                issue = running && room && (!m_axi_arvalid || m_axi_arready);
   wire                leaves;
+  wire                drop;
 
   assign desc_ready = !running && !in_work[LogDescriptors];
   assign m_axi_arsize = 3'(LogBytes);
@@ -168,7 +168,8 @@ module memif_read #(
     if (accept) begin
       entries[accepted[LogDescriptors-1:0]] <= {desc_last, faulty, empty,
           3'(address[LogBytes-1:0] >> 3),
-          span[LogBytes-1:0] | (desc_last ? LogBytes'(0) : LogBytes'(7)), span[SpanWidth-1:LogBytes]};
+          span[LogBytes-1:0] | (desc_last ? LogBytes'(0) : LogBytes'(7)),
+          span[SpanWidth-1:LogBytes]};
       names[accepted[LogDescriptors-1:0]] <= {desc_last, desc_tag};
     end
 
@@ -190,7 +191,8 @@ module memif_read #(
     end
     if (issue) m_axi_arvalid <= 1'b1;
     else if (m_axi_arready) m_axi_arvalid <= 1'b0;
-    claimed <= claimed + (issue ? (LogBuffer+1)'(burst) + 1'b1 : '0) - (LogBuffer+1)'(leaves);
+    claimed <= claimed + (issue ? (LogBuffer+1)'(burst) + 1'b1 : '0) - (LogBuffer+1)'(leaves)
+        - (LogBuffer+1)'(drop);
     if (rst) begin
       accepted <= '0;
       running <= 1'b0;
@@ -214,6 +216,9 @@ module memif_read #(
 
   // A beat that no burst asked for finds no segment, and is not written.
   wire beat = m_axi_rvalid && head;
+  // What holds nothing of its message goes no further, but for its end.
+  assign drop = beat && head_empty && !head_final;
+  wire store = beat && !drop;
   wire finish = beat && left == '0;
   wire last = finish && head_final;
   wire bad = error || head_faulty || m_axi_rresp[1];
@@ -265,12 +270,12 @@ module memif_read #(
 
   // The memory and its output register stand alone, so that tools find a block memory in them.
   always_ff @(posedge clk) begin
-    if (beat) mem[wp[LogBuffer-1:0]] <= {bad && last, last, keep, m_axi_rdata};
+    if (store) mem[wp[LogBuffer-1:0]] <= {bad && last, last, keep, m_axi_rdata};
     if (fetch) shown <= mem[rp[LogBuffer-1:0]];
   end
 
   always_ff @(posedge clk) begin
-    if (beat) wp <= wp + 1'b1;
+    if (store) wp <= wp + 1'b1;
     if (fetch) rp <= rp + 1'b1;
     if (fetch) shown_valid <= 1'b1;
     else if (shown_ready) shown_valid <= 1'b0;

@@ -1,7 +1,7 @@
 // Properties of memif_read: every burst inside its page and its segment, bursts follow each other
-// without gap or overlap, the buffer has room for each beat when it comes; each segment gets exactly
-// its beats, of which exactly its bytes go on; the stream is what came, in order; a completion comes
-// after its message's last beat.
+// without gap or overlap, the buffer has room for each beat when it comes; each segment gets
+// exactly its beats, of which exactly its bytes go on; the stream is what came, in order; a
+// completion comes after its message's last beat.
 //
 // For PACK = 0: the stream of that is what axis_pack's own proof assumes.
 `include "axis_formal.svh"
@@ -108,7 +108,7 @@ always @(posedge clk) begin
     formal_reported <= formal_reported + 1'b1;
     if (formal_reported == formal_segment) formal_open <= 1'b0;
   end
-  if (beat) begin
+  if (store) begin
     formal_ins <= formal_ins + 1'b1;
     if (formal_ins == formal_chosen) formal_golden <= {bad && last, last, keep, m_axi_rdata};
   end
@@ -146,6 +146,7 @@ always_comb if (formal_running) begin
   if (m_axi_rvalid && formal_open && formal_received == formal_segment) begin
     a_finish: assert (finish == (formal_got + 1'b1 == formal_total));
     a_last: assert (last == (finish && formal_final));
+    a_stored: assert (store == (formal_final || formal_bytes != '0));
     a_damaged: assert (bad == (formal_error || formal_faulty || m_axi_rresp[1]));
     for (int i = 0; i < Bytes; i++)
       assert (keep[i] == ((SpanWidth+1)'({formal_got, LogBytes'(i)}) >= formal_from

@@ -37,11 +37,13 @@ struct Engine {
   uint64_t failed = 0, sum = 0, length = 0, first_out = 0, last_out = 0;
   unsigned error_percent = 0;
 
-  Engine(const tb::Options& options, tb::AxiBehaviour behaviour, unsigned stalls, unsigned out_stalls)
+  Engine(const tb::Options& options, tb::AxiBehaviour behaviour, unsigned stalls,
+         unsigned out_stalls)
       : bench(options), axi(AXI_READ_PORT(*bench.dut, m_axi), bytes, memory, behaviour),
         post_stalls(stalls, 60), done_stalls(stalls, 200) {
     sinks.emplace_back("stream", AXIS_LANE(*bench.dut, m_axis, 0, bytes),
-                       tb::Stalls(out_stalls, 40), [this](const tb::Message& found) { take(found); });
+                       tb::Stalls(out_stalls, 40),
+                       [this](const tb::Message& found) { take(found); });
     axi.respond = [this](const tb::AxiBurst& burst) {
       if (!bench.random.percent(error_percent)) return uint8_t(bench.random.next() & 1);
       messages[segments[burst.address / block].message].damaged = true;

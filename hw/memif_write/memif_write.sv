@@ -1,12 +1,13 @@
 // MEMIF write engine: writes messages from an AXI stream to host memory, cutting through.
 //
 // Function      Each message goes into the buffer of one descriptor {address, capacity, tag}, which
-//               is taken with the message's first beat; one completion {tag, bytes, status} tells of
-//               it. The header (24 bytes, payload bytes in bits 63:32 of the first beat) says how
-//               long the message is, so bursts are requested before their data has come. Written is
-//               what message, header and capacity all hold; the rest of the message is taken and
-//               discarded. When a message ends before its header says, bursts that are already
-//               requested are filled with beats without a strobe, and no more are requested.
+//               is taken with the message's first beat; one completion {tag, bytes, status} tells
+//               of it. The header (24 bytes, payload bytes in bits 63:32 of the first beat) says
+//               how long the message is, so bursts are requested before their data has come.
+//               Written is what message, header and capacity all hold; the rest of the message is
+//               taken and discarded. When a message ends before its header says, bursts that are
+//               already requested are filled with beats without a strobe, and no more are
+//               requested.
 // Completion    Only after the write response of the message's last burst and the message's last
 //               beat: what it reports can be read by the host. done_bytes is what was written.
 //               done_status: bit 0 cut      longer than the capacity
@@ -23,10 +24,10 @@
 //               response by 2 cycles.
 // Throughput    1 beat per cycle inside a message, 3 cycles between messages. Responses of earlier
 //               messages are awaited while later ones are written.
-// Back-pressure s_axis_tready is low without a descriptor and follows m_axi_wready. A publisher that
-//               falls silent in mid-message holds the write channel: put an axis_fifo and a watchdog
-//               (axis_arb) before it where memory is shared. m_axi_bready is low while a completion
-//               is not taken.
+// Back-pressure s_axis_tready is low without a descriptor and follows m_axi_wready. A publisher
+//               that falls silent in mid-message holds the write channel: put an axis_fifo and a
+//               watchdog (axis_arb) before it where memory is shared. m_axi_bready is low while a
+//               completion is not taken.
 // Ordering      Descriptors, messages, completions: first in, first out.
 // Reset         Nothing in progress, counts zero. The memory's side must forget outstanding bursts
 //               at the same time.

@@ -1,11 +1,11 @@
 // Properties of memif_write: every burst inside its page and its buffer, every strobe inside the
-// capacity; each beat of the stream is written once, where it belongs, or discarded behind the plan;
-// each message is completed once, after the last response to its bursts, with what was written, its
-// flags and the errors of its own bursts.
+// capacity; each beat of the stream is written once, where it belongs, or discarded behind the
+// plan; each message is completed once, after the last response to its bursts, with what was
+// written, its flags and the errors of its own bursts.
 //
 // The plan is computed a second time here, from lengths instead of lengths minus 1. An arbitrary
-// burst is followed from its address to its last beat, and an arbitrary message from its descriptor to
-// its completion: `formal_pick_*` choose them, and what is to come before them is counted down.
+// burst is followed from its address to its last beat, and an arbitrary message from its descriptor
+// to its completion: `formal_pick_*` choose them, and what is to come before them is counted down.
 `include "axis_formal.svh"
 `include "axi_formal.svh"
 
@@ -20,11 +20,12 @@
 localparam int unsigned FormalBeats = ADDRESS_WIDTH - LogBytes;
 localparam int unsigned FormalBlocks = FormalBeats - LogBurst;
 
-// Bursts at the memory that are not answered: address taken, data taken. It answers what it has got,
-// both of it, and nothing else.
+// Bursts at the memory that are not answered: address taken, data taken. It answers what it has
+// got, both of it, and nothing else.
 logic [BurstCount:0] formal_addresses;
 logic [BurstCount:0] formal_data;
-always_comb if (formal_running && m_axi_bvalid) assume (formal_addresses != '0 && formal_data != '0);
+always_comb
+  if (formal_running && m_axi_bvalid) assume (formal_addresses != '0 && formal_data != '0);
 
 // The message in progress.
 logic [FormalBeats-1:0]  formal_base;      // where its buffer begins, in beats
@@ -184,7 +185,8 @@ always_comb if (formal_running) begin
       a_last: assert (m_axi_wlast == (formal_in_burst == formal_burst_len));
     end
   end
-  // A beat that is taken is written in the same cycle, unless the plan is full; others have no strobe.
+  // A beat that is taken is written in the same cycle, unless the plan is full; others have no
+  // strobe.
   if (taken) begin
     a_taken_inside: assert (running && !formal_ended);
     if (formal_beats < formal_plan_beats) begin
@@ -238,7 +240,8 @@ always_comb if (formal_running) begin
       i_issue_address: assert (issue_address == FormalBeats'(formal_base + formal_asked));
       i_issue_block: assert (formal_asked == '0 || issue_address[LogBytes +: LogBurst] == '0);
       i_issue_ahead: assert (ahead == '0 ? formal_asked == formal_beats
-          : issue_address[ADDRESS_WIDTH-1:LogBytes+LogBurst] == FormalBlocks'(formal_block + ahead));
+          : issue_address[ADDRESS_WIDTH-1:LogBytes+LogBurst]
+            == FormalBlocks'(formal_block + ahead));
     end else if (!filled) begin
       i_last_ahead: assert (ahead != '0
           && FormalBlocks'(formal_final >> LogBurst) == FormalBlocks'(formal_block + ahead - 1'b1));
@@ -272,7 +275,8 @@ always_comb if (formal_running) begin
     assert (formal_awaited(i) <= outstanding);
     if (i + 1 < marks_level) assert (formal_awaited(i) <= formal_awaited(i + 1));
   end
-  if (marks_level == '0 && !formal_in_progress) i_all_answered: assert (outstanding == '0 && !error);
+  if (marks_level == '0 && !formal_in_progress)
+    i_all_answered: assert (outstanding == '0 && !error);
   if (marks_level != '0 && !formal_in_progress)
     i_newest: assert (formal_awaited(marks_level - 1) == outstanding);
   if (formal_message) begin

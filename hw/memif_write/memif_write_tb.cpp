@@ -96,7 +96,8 @@ struct Engine {
     const bool is_damaged = message.damaged
         || (is_cut ? post.capacity > 0 && last_beat < (post.capacity - 1) / bytes
                    : announced != message.bytes.size());
-    const unsigned status = unsigned(is_cut) | unsigned(is_damaged) << 1 | unsigned(post.failed) << 2;
+    const unsigned status =
+        unsigned(is_cut) | unsigned(is_damaged) << 1 | unsigned(post.failed) << 2;
     if (dut.done_tag != post.tag || dut.done_bytes != n || dut.done_status != status)
       tb::fail("message %zu: tag %u, %u bytes, status %u instead of %u, %llu, %u", completed,
                unsigned(dut.done_tag), unsigned(dut.done_bytes), unsigned(dut.done_status),
