@@ -1,19 +1,19 @@
-// MEMIF translation: lets AXI4 bursts through to memory only inside windows that the host has opened.
+// MEMIF translation: lets AXI4 bursts through to memory only in windows that the host has opened.
 //
 // Function      A window is {first page, last page, offset} in pages of 4 KiB, with a right to read
 //               and one to write. A burst whose pages lie in a window with the right for it goes on
-//               to its address + offset; of several such windows the lowest number counts. Any other
-//               burst is refused: it never reaches memory, its write data is taken and discarded,
-//               and it is answered with DECERR. So is a burst that crosses 4 KiB.
+//               to its address + offset; of several such windows the lowest number counts. Any
+//               other burst is refused: it never reaches memory, its write data is taken and
+//               discarded, and it is answered with DECERR. So is a burst that crosses 4 KiB.
 //               Windows suit pinned huge pages: one per region that is contiguous in memory, any
 //               number of pages long.
-// Windows       `window_write` sets window `window_number` to the values beside it; without rights it
-//               is closed. Valid for bursts that are looked up from the next cycle on. The host
+// Windows       `window_write` sets window `window_number` to the values beside it; without rights
+//               it is closed. Valid for bursts that are looked up from the next cycle on. The host
 //               closes a window, waits until the engines have completed what they had, and only
 //               then gives its memory away.
 // Latency       2 cycles on the address channels, none on the others.
-// Throughput    A burst in 2 cycles per direction, so data of bursts of 2 beats and more has no gap.
-//               A refused burst waits until those before it are answered.
+// Throughput    A burst in 2 cycles per direction, so data of bursts of 2 beats and more has no
+//               gap. A refused burst waits until those before it are answered.
 // Back-pressure m_axi_awvalid does not wait for write data, and write data waits for no awready.
 //               At most OUTSTANDING bursts per direction are open.
 // Ordering      One ID: answers in the order of the addresses, refused bursts in their place.
@@ -105,10 +105,7 @@ module memif_mmu #(
     $fatal(1, "%m: OUTSTANDING is a power of two from 1 to 64");
   end
 
-  localparam int unsigned LogBytes = $clog2(WIDTH / 8);
   localparam int unsigned Page = ADDRESS_WIDTH - 12;
-  localparam int unsigned BurstCount = $clog2(OUTSTANDING) + 1;
-  localparam logic [1:0] DecErr = 2'b11;
 
   // Windows --------------------------------------------------------------------------------------
 
@@ -133,8 +130,7 @@ module memif_mmu #(
     end
   end
 
-  // Two directions, the same steps: a burst is looked up while it is on offer, then its address is
-  // added up while it goes to the output register, or it is refused.
+  // A burst is looked up while it is on offer, and its address is added up while it goes on.
   logic            aw_found;
   logic            ar_found;
   logic [Page-1:0] aw_offset;
@@ -157,141 +153,24 @@ module memif_mmu #(
       end
     end
   end
-  // Places in beats: a burst's last beat is in the page of its first.
-  function automatic logic in_page(input logic [11-LogBytes:0] from, input logic [7:0] len);
-    in_page = 32'(from) + 32'(len) < (4096 >> LogBytes);
-  endfunction
 
-  // Writes ---------------------------------------------------------------------------------------
-
-  typedef enum logic [1:0] {
-    LookUp,   // the next burst is awaited or looked up
-    Pass,     // it goes on as soon as the output register is free
-    Swallow,  // it is refused, and its data is taken once that of the bursts before it has gone
-    Answer    // it is answered once the bursts before it are
-  } step_t;
-
-  step_t                    aw_step;
-  logic [ADDRESS_WIDTH-1:0] aw_address;
-  logic [7:0]               aw_len;
-  logic [Page-1:0]          aw_add;
-  logic [BurstCount-1:0]    aw_open;  // bursts passed on and not yet answered
-  logic [BurstCount-1:0]    w_open;   // those of them whose data has not all gone
-
-  wire aw_take = s_axi_awvalid && s_axi_awready;
-  wire aw_pass = (aw_step == Pass) && (!m_axi_awvalid || m_axi_awready)
-      && aw_open != BurstCount'(OUTSTANDING);
-  wire w_swallow = (aw_step == Swallow) && w_open == '0;
-  wire b_refuse = (aw_step == Answer) && aw_open == '0;
-  wire w_done = m_axi_wvalid && m_axi_wready && m_axi_wlast;
-  wire b_done = m_axi_bvalid && m_axi_bready;
-
-  assign s_axi_awready = (aw_step == LookUp);
-  assign m_axi_awsize = 3'(LogBytes);
-  assign m_axi_awburst = 2'b01;
-  assign m_axi_wdata = s_axi_wdata;
-  assign m_axi_wstrb = s_axi_wstrb;
-  assign m_axi_wlast = s_axi_wlast;
-  assign m_axi_wvalid = s_axi_wvalid && w_open != '0;
-  assign s_axi_wready = (w_open != '0) ? m_axi_wready : w_swallow;
-  assign s_axi_bvalid = b_refuse || (m_axi_bvalid && aw_open != '0);
-  assign s_axi_bresp = b_refuse ? DecErr : m_axi_bresp;
-  assign m_axi_bready = s_axi_bready && aw_open != '0;
+  logic            aw_take;
+  logic            ar_take;
+  logic [Page-1:0] aw_page;
+  logic [Page-1:0] ar_page;
+  logic [Page-1:0] aw_add;
+  logic [Page-1:0] ar_add;
+  wire  [Page-1:0] aw_to = aw_page + aw_add;
+  wire  [Page-1:0] ar_to = ar_page + ar_add;
 
   always_ff @(posedge clk) begin
-    case (aw_step)
-      LookUp: if (s_axi_awvalid)
-        aw_step <= (aw_found && in_page(s_axi_awaddr[11:LogBytes], s_axi_awlen)) ? Pass : Swallow;
-      Pass: if (aw_pass) aw_step <= LookUp;
-      Swallow: if (w_swallow && s_axi_wvalid && s_axi_wlast) aw_step <= Answer;
-      Answer: if (b_refuse && s_axi_bready) aw_step <= LookUp;
-    endcase
-    if (aw_take) begin
-      aw_address <= s_axi_awaddr;
-      aw_len <= s_axi_awlen;
-      aw_add <= aw_offset;
-    end
-    if (aw_pass) begin
-      m_axi_awaddr <= {aw_address[ADDRESS_WIDTH-1:12] + aw_add, aw_address[11:0]};
-      m_axi_awlen <= aw_len;
-    end
-    if (aw_pass) m_axi_awvalid <= 1'b1;
-    else if (m_axi_awready) m_axi_awvalid <= 1'b0;
-    aw_open <= aw_open + BurstCount'(aw_pass) - BurstCount'(b_done);
-    w_open <= w_open + BurstCount'(aw_pass) - BurstCount'(w_done);
-    if (rst) begin
-      aw_step <= LookUp;
-      m_axi_awvalid <= 1'b0;
-      aw_open <= '0;
-      w_open <= '0;
-    end
+    if (aw_take) aw_add <= aw_offset;
+    if (ar_take) ar_add <= ar_offset;
   end
 
-  // Reads ----------------------------------------------------------------------------------------
-
-  step_t                    ar_step;  // never Swallow
-  logic [ADDRESS_WIDTH-1:0] ar_address;
-  logic [7:0]               ar_len;   // of a refused burst: beats to come, minus 1
-  logic [Page-1:0]          ar_add;
-  logic [BurstCount-1:0]    ar_open;  // bursts passed on whose last beat has not come
-
-  wire ar_take = s_axi_arvalid && s_axi_arready;
-  wire ar_pass = (ar_step == Pass) && (!m_axi_arvalid || m_axi_arready)
-      && ar_open != BurstCount'(OUTSTANDING);
-  wire r_refuse = (ar_step == Answer) && ar_open == '0;
-  wire r_done = m_axi_rvalid && m_axi_rready && m_axi_rlast;
-
-  assign s_axi_arready = (ar_step == LookUp);
-  assign m_axi_arsize = 3'(LogBytes);
-  assign m_axi_arburst = 2'b01;
-  assign s_axi_rvalid = r_refuse || (m_axi_rvalid && ar_open != '0);
-  assign s_axi_rdata = r_refuse ? '0 : m_axi_rdata;
-  assign s_axi_rresp = r_refuse ? DecErr : m_axi_rresp;
-  assign s_axi_rlast = r_refuse ? (ar_len == '0) : m_axi_rlast;
-  assign m_axi_rready = s_axi_rready && ar_open != '0;
-
-  always_ff @(posedge clk) begin
-    case (ar_step)
-      LookUp: if (s_axi_arvalid)
-        ar_step <= (ar_found && in_page(s_axi_araddr[11:LogBytes], s_axi_arlen)) ? Pass : Answer;
-      Pass: if (ar_pass) ar_step <= LookUp;
-      default: if (r_refuse && s_axi_rready && ar_len == '0) ar_step <= LookUp;
-    endcase
-    if (ar_take) begin
-      ar_address <= s_axi_araddr;
-      ar_len <= s_axi_arlen;
-      ar_add <= ar_offset;
-    end else if (r_refuse && s_axi_rready) begin
-      ar_len <= ar_len - 1'b1;
-    end
-    if (ar_pass) begin
-      m_axi_araddr <= {ar_address[ADDRESS_WIDTH-1:12] + ar_add, ar_address[11:0]};
-      m_axi_arlen <= ar_len;
-    end
-    if (ar_pass) m_axi_arvalid <= 1'b1;
-    else if (m_axi_arready) m_axi_arvalid <= 1'b0;
-    ar_open <= ar_open + BurstCount'(ar_pass) - BurstCount'(r_done);
-    if (rst) begin
-      ar_step <= LookUp;
-      m_axi_arvalid <= 1'b0;
-      ar_open <= '0;
-    end
-  end
-
-  // What was refused -----------------------------------------------------------------------------
-
-  wire b_refused = b_refuse && s_axi_bready;
-  wire r_refused = r_refuse && s_axi_rready && ar_len == '0;
-
-  // Both directions may refuse in the same cycle: both are counted.
-  always_ff @(posedge clk) begin
-    if (!(&count_refused[15:1])) count_refused <= count_refused + 16'(b_refused) + 16'(r_refused);
-    if (count_refused == '0 && (b_refused || r_refused)) begin
-      refused_address <= b_refused ? aw_address : ar_address;
-      refused_write <= b_refused;
-    end
-    if (rst) count_refused <= '0;
-  end
+  memif_gate #(.WIDTH(WIDTH), .ADDRESS_WIDTH(ADDRESS_WIDTH), .OUTSTANDING(OUTSTANDING)) gate (
+    .aw_known(1'b1), .aw_allowed(aw_found), .ar_known(1'b1), .ar_allowed(ar_found), .*
+  );
 
 `ifdef FORMAL
   `include "memif_mmu_formal.svh"

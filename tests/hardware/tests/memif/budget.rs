@@ -7,7 +7,8 @@ fn designs() -> Vec<Design> {
     vec![
         crate::read::complete(),
         Design::module("memif_write"),
-        Design::module("memif_mmu"),
+        crate::mmu::translation(),
+        crate::tlb::paged(),
         Design::module("osif"),
     ]
 }

@@ -5,4 +5,5 @@ mod budget;
 mod mmu;
 mod osif;
 mod read;
+mod tlb;
 mod write;

@@ -1,0 +1,110 @@
+//! The MEMIF page table.
+
+use crossdock_hardware_tests::{Design, Mutation, Proof, Simulation, lint, must};
+
+pub(crate) fn paged() -> Design {
+    Design::new("memif_tlb", &["memif_tlb", "memif_gate"])
+}
+
+fn small() -> Design {
+    let design = paged().set("ADDRESS_WIDTH", 22).set("LEVELS", 2);
+    design.set("LINES", 4).set("OUTSTANDING", 1)
+}
+
+fn simulated(width: u64, levels: u64) -> Simulation {
+    let design = paged().set("WIDTH", width).set("LEVELS", levels).set("ADDRESS_WIDTH", 40);
+    must(lint(&design));
+    Simulation::new(design, "memif_tlb/memif_tlb_tb.cpp")
+}
+
+#[test]
+fn pages_are_proved_to_be_what_the_table_says() {
+    must(Proof::inductive(small(), 3).check());
+}
+
+#[test]
+fn what_the_proof_of_the_page_table_is_about_can_happen() {
+    must(Proof::reachable(small(), 22).check());
+}
+
+#[test]
+#[ignore = "long: other shapes"]
+fn pages_are_proved_to_be_what_the_table_says_in_other_shapes() {
+    must(Proof::inductive(small().set("LEVELS", 3).set("ADDRESS_WIDTH", 36), 3).check());
+    must(Proof::inductive(small().set("ADDRESS_WIDTH", 32), 3).check());
+}
+
+#[test]
+fn bursts_go_where_the_page_table_says_and_linear_data_has_no_gap() {
+    for (width, levels) in [(64, 3), (512, 2)] {
+        let report = must(simulated(width, levels).run(&["--seed", "1"]));
+        assert_eq!(report.value("read_cycles"), report.value("read_beats"), "at {width} bit");
+        assert_eq!(report.value("write_cycles"), report.value("write_beats"), "at {width} bit");
+        // Pages 500 to 539, and the line behind: no line is fetched twice.
+        assert_eq!(report.value("walks"), 7, "at {width} bit");
+        assert!(report.value("refused") > 100 && report.value("passed") > 100);
+    }
+}
+
+#[test]
+#[ignore = "long: many seeds"]
+fn bursts_go_where_the_page_table_says_for_many_seeds() {
+    for (width, levels) in [(64, 2), (128, 3), (256, 4)] {
+        for seed in 2..10 {
+            must(simulated(width, levels).run(&["--seed", &seed.to_string(), "--rounds", "300"]));
+        }
+    }
+}
+
+const RIGHTS_MIXED: Mutation = Mutation {
+    what: "who may read may write",
+    file: "memif_tlb.sv",
+    from: ".aw_allowed(aw_hit && aw_entry[1])",
+    to: ".aw_allowed(aw_hit && aw_entry[0])",
+};
+
+const OLD_PAGES: Mutation = Mutation {
+    what: "a walk under way survives a change of the table",
+    file: "memif_tlb.sv",
+    from: "valid[oldest] <= !stale;",
+    to: "valid[oldest] <= 1'b1;",
+};
+
+const OLD_LOOKUP: Mutation = Mutation {
+    what: "a lookup under way survives a change of the table",
+    file: "memif_tlb.sv",
+    from: "aw_looks = s_axi_awvalid && !aw_take && !table_write;",
+    to: "aw_looks = s_axi_awvalid && !aw_take;",
+};
+
+const OUT_OF_SPACE: Mutation = Mutation {
+    what: "a page outside the address space is cut to fit",
+    file: "memif_tlb.sv",
+    from: "good = !t_axi_rresp[1] && (t_axi_rdata >> ADDRESS_WIDTH) == '0;",
+    to: "good = !t_axi_rresp[1];",
+};
+
+const HALF_A_LINE: Mutation = Mutation {
+    what: "a line is used while it is filled",
+    file: "memif_tlb.sv",
+    from: "        valid[oldest] <= 1'b0;\n",
+    to: "",
+};
+
+const FAULTS: [Mutation; 5] = [RIGHTS_MIXED, OLD_PAGES, OLD_LOOKUP, OUT_OF_SPACE, HALF_A_LINE];
+
+#[test]
+fn faults_of_the_page_table_are_caught_by_simulation() {
+    let simulation = simulated(64, 3);
+    for mutation in FAULTS {
+        must(simulation.catches(&mutation, &["--seed", "1"]));
+    }
+}
+
+#[test]
+#[ignore = "long: from reset to the first page known takes 18 cycles"]
+fn faults_of_the_page_table_are_caught_by_proof() {
+    for mutation in FAULTS {
+        must(Proof::bounded(small(), 24).catches(&mutation));
+    }
+}
