@@ -3,6 +3,7 @@
 
 use crate::Request;
 use crate::layout::{LayoutFault, PayloadLayout};
+use crate::message::MessageShape;
 use crate::network::{
     Arbiter, BROADCAST_PORTS, Clock, Network, NetworkPort, PortOwner, Stage, TopicNetwork,
 };
@@ -78,8 +79,8 @@ impl<'a> Grouping<'a> {
             let external = self.request.graph.topic(name).is_some_and(|topic| topic.external);
             let down = gateway && (elsewhere || external) && !subscribers.is_empty();
             let up = gateway && !publishers.is_empty();
-            let Some(layout) = self.layout(name, &publishers, &subscribers) else { continue };
-            topics.extend(self.topic(name, layout, &publishers, &subscribers, [down, up]));
+            let Some(message) = self.layout(name, &publishers, &subscribers) else { continue };
+            topics.extend(self.topic(name, message, &publishers, &subscribers, [down, up]));
         }
         let mut clocks = vec![Clock { name: None }];
         clocks.extend(topics.iter().flat_map(TopicNetwork::clocks));
@@ -123,7 +124,7 @@ impl<'a> Grouping<'a> {
         topic: &str,
         publishers: &Ends<'_>,
         subscribers: &Ends<'_>,
-    ) -> Option<PayloadLayout> {
+    ) -> Option<(PayloadLayout, MessageShape)> {
         let graph = self.request.graph;
         let fault = |message: String, advice: String| {
             let path = ["topics", topic];
@@ -149,7 +150,10 @@ impl<'a> Grouping<'a> {
         let bounds = graph.topic(topic).map_or(&none, |topic| &topic.bounds);
         let hash = schema.type_hash().to_string();
         let faults = match PayloadLayout::new(schema.layout(), hash, bounds) {
-            Ok(layout) => return Some(layout),
+            Ok(payload) => {
+                let shape = MessageShape::new(schema.layout(), &payload);
+                return Some((payload, shape));
+            }
             Err(faults) => faults,
         };
         for found in faults {
@@ -231,7 +235,7 @@ impl<'a> Grouping<'a> {
     fn topic(
         &mut self,
         name: &str,
-        layout: PayloadLayout,
+        (layout, shape): (PayloadLayout, MessageShape),
         publishers: &Ends<'_>,
         subscribers: &Ends<'_>,
         [down, up]: [bool; 2],
@@ -243,6 +247,7 @@ impl<'a> Grouping<'a> {
             width: stream.width.unwrap_or(STREAM_WIDTH_DEFAULT),
             clock: Clock { name: stream.clock.clone() },
             layout,
+            shape,
             publishers: Vec::new(),
             subscribers: Vec::new(),
             arbiter: None,

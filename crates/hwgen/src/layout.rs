@@ -116,7 +116,7 @@ impl PayloadLayout {
             faults: Vec::new(),
             full: false,
         };
-        let mut end = Cursor { bytes_max: 0, fixed: true };
+        let mut end = Cursor::new();
         compiler.structure(0, "", &mut end);
         let Compiler { fields, used, boundable, unbounded, mut faults, full, .. } = compiler;
         for path in bounds.keys().filter(|path| !used.contains(*path) && !full) {
@@ -149,19 +149,28 @@ impl PayloadLayout {
 struct Cursor {
     bytes_max: u64,
     fixed: bool,
+    /// The strictest alignment since the last byte: that of a message before its first field, and of
+    /// its end before the field behind it.
+    aligned: u64,
 }
 
 impl Cursor {
+    fn new() -> Self {
+        Self { bytes_max: 0, fixed: true, aligned: 1 }
+    }
+
     fn align(&mut self, alignment: u64) -> FieldPlace {
         self.bytes_max = self.bytes_max.saturating_add(alignment - 1) / alignment * alignment;
+        self.aligned = self.aligned.max(alignment);
         match self.fixed {
             true => FieldPlace::Offset(self.bytes_max),
-            false => FieldPlace::Aligned(alignment),
+            false => FieldPlace::Aligned(self.aligned),
         }
     }
 
     fn add(&mut self, bytes: u64) {
         self.bytes_max = self.bytes_max.saturating_add(bytes);
+        self.aligned = 1;
     }
 }
 
@@ -260,7 +269,7 @@ impl Compiler<'_> {
     /// The bytes of many elements, and the fields of one of them below `path[]`.
     fn repeated(&mut self, element: ElementLayout, count: u64, path: &str, cursor: &mut Cursor) {
         let inner = format!("{path}[]");
-        let mut one = Cursor { bytes_max: 0, fixed: true };
+        let mut one = Cursor::new();
         match element {
             ElementLayout::Primitive(primitive) => one.add(u64::from(primitive.bytes())),
             ElementLayout::Struct(index) => {

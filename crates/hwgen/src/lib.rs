@@ -4,7 +4,8 @@
 //! [`generate`] groups the publishers and subscribers of every hardware-mapped topic, and the
 //! hardware side of every gateway topic, and wires modules of the hardware library. What it gives is
 //! text: SystemVerilog, the layout of the messages, a register map, a C interface for simulation, a
-//! picture and a report. It writes no logic of its own. The formats are described in
+//! picture and a report. It writes no logic of its own; the adapters of
+//! messages hold tables, registers and what chooses among them. The formats are described in
 //! `docs/formats/hardware-network.md`.
 //!
 //! The crate is pure: it opens no file, starts no process, never prints and never blocks. The same
@@ -15,6 +16,7 @@
 mod group;
 pub mod layout;
 pub mod library;
+pub mod message;
 pub mod network;
 mod picture;
 mod report;
@@ -137,6 +139,7 @@ fn write(network: Network) -> Generated {
     let identity = identity(&network, &files);
     let top = verilog::network(&network, &registers, identity);
     files.insert(format!("{}.sv", network.module), top);
+    messages(&network, &mut files);
     files.insert("network.h".to_owned(), wrapper::HEADER.to_owned());
     files.insert("wrapper.cpp".to_owned(), wrapper::wrapper(&network, &registers));
     files.insert("network.svg".to_owned(), picture::svg(&network));
@@ -151,6 +154,25 @@ fn write(network: Network) -> Generated {
     files.insert("registers.json".to_owned(), json(&map));
     files.insert("network.json".to_owned(), json(&network));
     Generated { network, identity, registers, files }
+}
+
+/// What nodes take and publish messages with: the network itself needs none of it.
+fn messages(network: &Network, files: &mut BTreeMap<String, String>) {
+    let mut order = Vec::new();
+    for module in [library::LibraryModule::FramePublish, library::LibraryModule::FrameTake] {
+        files.insert(format!("{module}.sv"), module.source().to_owned());
+        order.push(format!("{module}.sv"));
+    }
+    for topic in &network.topics {
+        let name = topic.message();
+        files.insert(format!("{name}.hpp"), message::header(topic));
+        for (name, text) in message::modules(topic) {
+            order.push(format!("{name}.sv"));
+            files.insert(format!("{name}.sv"), text);
+        }
+    }
+    files.insert("messages.f".to_owned(), order.join("\n") + "\n");
+    files.insert("crossdock_hls.hpp".to_owned(), message::HLS.to_owned());
 }
 
 /// What tells this network from others: all that the host relies on.

@@ -20,6 +20,10 @@ pub enum LibraryModule {
     AxisProbe,
     /// Converts widths.
     AxisWidth,
+    /// Puts messages together.
+    FramePublish,
+    /// Takes messages apart.
+    FrameTake,
 }
 
 impl LibraryModule {
@@ -34,6 +38,8 @@ impl LibraryModule {
             Self::AxisFifoLast => "axis_fifo_last",
             Self::AxisProbe => "axis_probe",
             Self::AxisWidth => "axis_width",
+            Self::FramePublish => "frame_publish",
+            Self::FrameTake => "frame_take",
         }
     }
 
@@ -48,6 +54,8 @@ impl LibraryModule {
             Self::AxisFifoLast => include_str!("../../../hw/axis_fifo_last/axis_fifo_last.sv"),
             Self::AxisProbe => include_str!("../../../hw/axis_probe/axis_probe.sv"),
             Self::AxisWidth => include_str!("../../../hw/axis_width/axis_width.sv"),
+            Self::FramePublish => include_str!("../../../hw/frame_publish/frame_publish.sv"),
+            Self::FrameTake => include_str!("../../../hw/frame_take/frame_take.sv"),
         }
     }
 }

@@ -2,6 +2,7 @@
 //! them, and what the host can read and write. Must not know Verilog.
 
 use crate::layout::PayloadLayout;
+use crate::message::MessageShape;
 use serde::Serialize;
 
 /// Subscribers of one broadcast; more get a tree. The ready path of a broadcast grows with its
@@ -63,6 +64,9 @@ pub struct TopicNetwork {
     pub clock: Clock,
     /// Where the fields of its messages lie.
     pub layout: PayloadLayout,
+    /// What the adapters of its messages are made from.
+    #[serde(skip)]
+    pub shape: MessageShape,
     /// Publishers, each with its own id.
     pub publishers: Vec<NetworkPort>,
     /// Subscribers.
@@ -203,6 +207,13 @@ impl TopicNetwork {
     #[must_use]
     pub fn module(&self) -> String {
         format!("hmt_{}", self.identifier)
+    }
+
+    /// Name of its messages: of their struct in C++ and, with `_take` and `_publish`, of their
+    /// adapters.
+    #[must_use]
+    pub fn message(&self) -> String {
+        format!("message_{}", self.identifier)
     }
 
     /// Name of the package with the layout of its messages.

@@ -64,6 +64,18 @@ fn items_of_varying_length_begin_at_multiples_of_eight() {
 }
 
 #[test]
+fn a_nested_message_aligns_its_first_field_and_the_one_behind_it() {
+    let text = "string<=3 name\np/Pair pair\nuint8 c\nuint8 d\n\
+                ================================================================================\n\
+                MSG: p/Pair\nuint8 x\nfloat64 y\nuint8 z\n";
+    let found = layout("p/msg/All", text, &[]).unwrap();
+    let place = |path: &str| found.fields.iter().find(|it| it.path == path).unwrap().place;
+    assert_eq!(place("pair.x"), FieldPlace::Aligned(8));
+    assert_eq!(place("pair.z"), FieldPlace::Aligned(1));
+    assert_eq!((place("c"), place("d")), (FieldPlace::Aligned(8), FieldPlace::Aligned(1)));
+}
+
+#[test]
 fn bounds_that_cannot_be_are_told() {
     let fault = |bounds: &[(&str, u32)]| layout("p/msg/One", "string<=4 a\nuint8[] b\n", bounds);
     let above = LayoutFault::AboveType { path: "a".to_owned(), bound: 4 };

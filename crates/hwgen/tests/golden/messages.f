@@ -1,0 +1,16 @@
+frame_publish.sv
+frame_take.sv
+message_camera_image_publish.sv
+message_camera_image_take.sv
+message_cmd_vel_publish.sv
+message_cmd_vel_take.sv
+message_image_blurred_publish.sv
+message_image_blurred_take.sv
+message_image_compensated_publish.sv
+message_image_compensated_take.sv
+message_lane_publish.sv
+message_lane_take.sv
+message_light_green_publish.sv
+message_light_green_take.sv
+message_light_red_publish.sv
+message_light_red_take.sv
