@@ -286,7 +286,7 @@ module frame_publish #(
         if (push != '0) begin
           part <= '0;
           used <= '0;
-        end else if (op_kind == KindAlign) begin
+        end else if (op_kind == KindAlign && step) begin
           used <= place[2:0];
         end else if (take) begin
           part <= grown;

@@ -287,7 +287,7 @@ module frame_take #(
         end
       end
       Run: begin
-        if (place == 4'd8) used <= '0;
+        if (place == 4'd8 && pop != '0) used <= '0;
         if (op_kind == KindAlign && place != 4'd8 && wrong == 3'd0) used <= place[2:0];
         if (op_kind == KindNumber && fire) begin
           used <= place_end[2:0];

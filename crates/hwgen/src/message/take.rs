@@ -306,7 +306,7 @@ fn choose_ready(module: &mut Module, ready: &str, has_items: bool) {
     module.line("  // have more numbers.");
     module.line("  wire event_ends = event_length ? event_data[31:0] == '0");
     module.line("                  : event_sequence ? event_last && !event_user : event_index + 32'd1 == op[31:0];");
-    module.line("  wire unused = &{1'b0, event_offset, event_user, keep, top};\n");
+    module.line("  wire unused = &{1'b0, event_data, event_offset, event_user, keep, top};\n");
 }
 
 fn instance(module: &mut Module) {

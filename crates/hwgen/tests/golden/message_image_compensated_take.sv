@@ -118,7 +118,7 @@ module message_image_compensated_take #(
   // have more numbers.
   wire event_ends = event_length ? event_data[31:0] == '0
                   : event_sequence ? event_last && !event_user : event_index + 32'd1 == op[31:0];
-  wire unused = &{1'b0, event_offset, event_user, keep, top};
+  wire unused = &{1'b0, event_data, event_offset, event_user, keep, top};
 
   always_ff @(posedge clk) begin
     if (begins) parsed <= '0;

@@ -5,16 +5,22 @@
 #[path = "../../../../crates/msg/tests/common/random.rs"]
 #[allow(dead_code, reason = "only messages are made here")]
 mod random;
+#[path = "../../../../crates/msg/tests/common/types.rs"]
+#[allow(clippy::unwrap_used, reason = "tests")]
+mod types;
 mod values;
 mod vectors;
+mod walk;
 
 use crossdock_graph::{Graph, Interfaces, Mapping};
-use crossdock_hardware_tests::{Design, Mutation, Report, Simulation, lint, must};
+use crossdock_hardware_tests::{Design, Report, Simulation, lint, must};
 use crossdock_hwgen::{Generated, Request, generate};
 use crossdock_msg::Schema;
 use crossdock_msg::definition::parse_message;
 use crossdock_msg::frame::{FramePlan, FramePlanError};
 use crossdock_msg::resolve::Library;
+use proptest::strategy::{Strategy, ValueTree};
+use proptest::test_runner::TestRunner;
 use random::Lengths;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -22,7 +28,10 @@ use std::path::{Path, PathBuf};
 const TESTBENCH: &str = "testbench/message/message_tb.cpp";
 
 /// A type with bounds and the width of its topic.
+#[derive(Clone)]
 struct Case {
+    /// Tells cases apart.
+    name: String,
     schema: Schema,
     bounds: BTreeMap<String, u32>,
     width: u32,
@@ -37,15 +46,17 @@ impl Case {
             }
             _ => BTreeMap::new(),
         };
-        Self { schema, bounds, width }
+        let name = schema.type_name().rsplit('/').next().unwrap_or_default().to_lowercase();
+        Self { name, schema, bounds, width }
     }
 
     fn shipped(name: &str, bound: u32, width: u32) -> Self {
         Self::new(must(Schema::shipped(name)), bound, width)
     }
 
-    fn text(text: &str, width: u32) -> Self {
-        Self::new(must(Schema::parse("test_msgs/msg/Case", text)), 6, width)
+    fn text(name: &str, text: &str, width: u32) -> Self {
+        let schema = must(Schema::parse("test_msgs/msg/Case", text));
+        Self { name: name.to_owned(), ..Self::new(schema, 6, width) }
     }
 
     fn bounded(mut self, field: &str, bound: u32) -> Self {
@@ -83,8 +94,7 @@ impl Case {
 
     /// Both adapters in one module; the name tells cases apart.
     fn design(&self, generated: &Generated) -> Design {
-        let name = self.schema.type_name().rsplit('/').next().unwrap_or_default().to_lowercase();
-        let top = format!("message_both_{name}");
+        let top = format!("message_both_{}", self.name);
         let sources = generated.files["messages.f"].lines();
         let design = sources.fold(Design::new(&top, &[]), |design, source| {
             design.with_source(source, &generated.files[source])
@@ -127,7 +137,7 @@ const FLAT: &str = "bool on\nuint8[5] five\nfloat64[70] many\nuint16[] wide\nwst
 
 fn flat(width: u32) -> Case {
     let bounds = [("wide", 40), ("units", 20), ("numbers", 500), ("odd", 3)];
-    let case = Case::text(FLAT, width);
+    let case = Case::text("flat", FLAT, width);
     bounds.into_iter().fold(case, |case, (field, bound)| case.bounded(field, bound))
 }
 
@@ -148,7 +158,7 @@ fn a_twist_which_has_one_length_passes() {
 
 #[test]
 fn nested_messages_and_texts_pass_at_the_largest_width() {
-    Case::text(NESTED, 512).holds();
+    Case::text("nested", NESTED, 512).holds();
 }
 
 #[test]
@@ -171,67 +181,6 @@ fn an_images_data_pass_at_one_beat_per_cycle() {
     }
 }
 
-const FAULTS: [Mutation; 8] = [
-    Mutation {
-        what: "lengths may be one above their bounds",
-        file: "frame_take.sv",
-        from: "number[31:0] > op_count) wrong",
-        to: "number[31:0] > op_count + 1) wrong",
-    },
-    Mutation {
-        what: "bytes behind the message are let pass",
-        file: "frame_take.sv",
-        from: "if (beyond_end) wrong = FaultLong;",
-        to: "if (1'b0) wrong = FaultLong;",
-    },
-    Mutation {
-        what: "the length in the header is not looked at",
-        file: "frame_take.sv",
-        from: "else if (frame_bytes != header_payload_bytes + 32'd24) wrong = FaultLength;",
-        to: "else if (1'b0) wrong = FaultLength;",
-    },
-    Mutation {
-        what: "a cut frame is waited for",
-        file: "frame_take.sv",
-        from: "end else if (ended) wrong = FaultShort;",
-        to: "end else if (1'b0) wrong = FaultShort;",
-    },
-    Mutation {
-        what: "the last word of data is used up whole",
-        file: "frame_take.sv",
-        from: "pop = (data_ends && data_rest != 3'd0) ? data_words - CountWidth'(1) : data_words;",
-        to: "pop = data_words;",
-    },
-    Mutation {
-        what: "padding behind data keeps what was there",
-        file: "frame_publish.sv",
-        from: "data[8*i +: 8] = (BytesWidth'(i) < data_bytes) ? give_data[8*i +: 8] : 8'd0;",
-        to: "data[8*i +: 8] = give_data[8*i +: 8];",
-    },
-    Mutation {
-        what: "a full beat does not wait for what follows",
-        file: "frame_publish.sv",
-        from: "assign m_axis_tvalid = (count > CountWidth'(Words)) || ended;",
-        to: "assign m_axis_tvalid = (count >= CountWidth'(Words)) || ended;",
-    },
-    Mutation {
-        what: "the length leaves the alignment out",
-        file: "frame_publish.sv",
-        from: "(op_kind == KindAlign) ? at_place : at;",
-        to: "(op_kind == KindAlign) ? at : at;",
-    },
-];
-
-#[test]
-fn faults_of_the_adapters_are_noticed() {
-    let text = "uint8 a\nuint16[] numbers\nE e\nuint64 last\n===\n\
-                MSG: test_msgs/E\nuint8 a\nfloat64 b\nuint8 c\n";
-    let simulation = Case::text(text, 64).bounded("numbers", 50).simulation(Lengths::UpTo(40), 12);
-    for fault in &FAULTS {
-        must(simulation.catches(fault, &["--seed", "1"]));
-    }
-}
-
 #[test]
 fn the_header_is_clean_under_all_warnings() {
     let folder = crossdock_test_support::workspace().join("target/hw/message_headers");
@@ -239,7 +188,7 @@ fn the_header_is_clean_under_all_warnings() {
     let mut main = String::from("#include <cstdio>\n");
     for (name, case) in [
         ("image", Case::shipped("sensor_msgs/msg/Image", 16, 64)),
-        ("nested", Case::text(NESTED, 64)),
+        ("nested", Case::text("nested", NESTED, 64)),
         ("flat", flat(64)),
     ] {
         let files = case.generated().files;
@@ -262,6 +211,28 @@ fn the_header_is_clean_under_all_warnings() {
         .args(warnings)
         .args(["main.cpp", "-o", "main"]));
     run(&mut std::process::Command::new(folder.join("main")));
+}
+
+/// The first so many types of the same random sequence, each at a width of its own.
+fn random_types(count: usize) -> impl Iterator<Item = Case> {
+    let mut runner = TestRunner::deterministic();
+    (0..count).map(move |index| {
+        let tree = types::types().new_tree(&mut runner).expect("a type");
+        let mut case = Case::new(types::schema(&tree.current()), 9, [512, 128, 64, 256][index % 4]);
+        case.name = format!("random{index}");
+        case
+    })
+}
+
+#[test]
+fn a_random_type_passes() {
+    random_types(1).for_each(|case| drop(case.holds()));
+}
+
+#[test]
+#[ignore = "long: 40 random types"]
+fn forty_random_types_pass() {
+    random_types(40).for_each(|case| drop(case.holds()));
 }
 
 /// `.msg` files below a folder.

@@ -45,8 +45,7 @@ pub(crate) fn vectors(case: &Case, shape: &MessageShape, lengths: Lengths, count
     }
     // Right but for one length, which is one above its bound.
     for field in case.bounds.keys() {
-        let (schema, width) = (case.schema.clone(), case.width);
-        let mut larger = Case { schema, bounds: case.bounds.clone(), width };
+        let mut larger = case.clone();
         larger.bounds.entry(field.clone()).and_modify(|bound| *bound += 1);
         let plan_of_larger = must(FramePlan::new(&larger.schema, &larger.bounds));
         let payload = message(&larger, &plan_of_larger, count, Lengths::Longest(0));
