@@ -13,6 +13,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod area;
 mod group;
 pub mod layout;
 pub mod library;
@@ -21,6 +22,7 @@ pub mod network;
 mod picture;
 mod report;
 mod verilog;
+mod vivado;
 mod wrapper;
 
 use crossdock_graph::{Graph, Interfaces, Mapping, Violation, ViolationKind, check_topic_mappings};
@@ -120,10 +122,12 @@ fn write(network: Network) -> Generated {
     let registers = network.registers();
     let mut files = BTreeMap::new();
     let mut used = BTreeSet::new();
+    let mut instances = Vec::new();
     let mut sources = Vec::new();
     for topic in &network.topics {
-        let (text, modules) = verilog::topic(&network, topic, &registers);
-        used.extend(modules);
+        let (text, made) = verilog::topic(&network, topic, &registers);
+        used.extend(made.iter().map(|instance| instance.module));
+        instances.push(made);
         for (name, text) in [(topic.package(), verilog::package(topic)), (topic.module(), text)] {
             sources.push(format!("{name}.sv"));
             files.insert(format!("{name}.sv"), text);
@@ -142,8 +146,10 @@ fn write(network: Network) -> Generated {
     messages(&network, &mut files);
     files.insert("network.h".to_owned(), wrapper::HEADER.to_owned());
     files.insert("wrapper.cpp".to_owned(), wrapper::wrapper(&network, &registers));
+    files.insert("vivado.tcl".to_owned(), vivado::script(&network, &registers, &order));
+    files.insert(format!("{}_block.v", network.module), vivado::block(&network, &registers));
     files.insert("network.svg".to_owned(), picture::svg(&network));
-    files.insert("report.md".to_owned(), report::report(&network));
+    files.insert("report.md".to_owned(), report::report(&network, &instances));
     files.insert("registers.md".to_owned(), report::registers(&network, &registers, identity));
     files.insert("layouts.md".to_owned(), report::layouts(&network));
     let map = RegisterMap {

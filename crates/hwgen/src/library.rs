@@ -26,7 +26,59 @@ pub enum LibraryModule {
     FrameTake,
 }
 
+/// The value of a parameter, as its type in the module wants it written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Parameter {
+    /// A number.
+    Number(u64),
+    /// A number that is written with its 32 bits.
+    Word(u64),
+    /// One bit.
+    Bit(bool),
+}
+
+impl Parameter {
+    /// The value as a number.
+    #[must_use]
+    pub fn number(self) -> u64 {
+        match self {
+            Self::Number(value) | Self::Word(value) => value,
+            Self::Bit(value) => u64::from(value),
+        }
+    }
+}
+
+impl fmt::Display for Parameter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Number(value) => write!(f, "{value}"),
+            Self::Word(value) => write!(f, "32'd{value}"),
+            Self::Bit(value) => write!(f, "1'b{}", u8::from(*value)),
+        }
+    }
+}
+
+/// A library module as a network uses it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Instance {
+    /// Which module.
+    pub module: LibraryModule,
+    /// Its parameters.
+    pub parameters: Vec<(&'static str, Parameter)>,
+}
+
 impl LibraryModule {
+    /// All of them.
+    pub const ALL: [Self; 7] = [
+        Self::AxisArb,
+        Self::AxisBcast,
+        Self::AxisCdc,
+        Self::AxisFifo,
+        Self::AxisFifoLast,
+        Self::AxisProbe,
+        Self::AxisWidth,
+    ];
+
     /// Name of the module; its file is the name with `.sv`.
     #[must_use]
     pub fn name(self) -> &'static str {

@@ -1,14 +1,18 @@
 //! What a network is, in words and numbers: report, register map and layout tables. Must not decide
 //! anything about the network.
 
+use crate::area::{Area, estimate, measured_with};
 use crate::layout::{ElementCount, FieldPlace, PayloadLayout};
+use crate::library::Instance;
 use crate::network::{Network, NetworkPort, Register, Stage};
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 /// Clock rate for which the report gives times, besides cycles.
 const EXAMPLE_MHZ: f64 = 100.0;
 
-pub(crate) fn report(network: &Network) -> String {
+/// `instances`: of each topic, the library modules that it is made of.
+pub(crate) fn report(network: &Network, instances: &[Vec<Instance>]) -> String {
     let mut text = format!(
         "# Network of fabric `{}`, graph `{}`\n\nTop module `{}`; clocks: {}.\n\n## Topics\n\n",
         network.fabric,
@@ -64,6 +68,7 @@ pub(crate) fn report(network: &Network) -> String {
             stages(port, publishes)
         );
     }
+    text.push_str(&areas(network, instances));
     if !network.software_topics.is_empty() {
         let _ = writeln!(
             text,
@@ -71,6 +76,47 @@ pub(crate) fn report(network: &Network) -> String {
              write host memory themselves: {}.",
             network.software_topics.join(", ")
         );
+    }
+    text
+}
+
+/// What the network takes, by topic and module.
+fn areas(network: &Network, instances: &[Vec<Instance>]) -> String {
+    let mut text = format!(
+        "\n## Area, estimated\n\nThe sum of what the library modules take alone on an UltraScale+ part, as {} \
+         counts it for each (the figures that `hw/budget.json` holds them to); between the parameters that \
+         were measured it is taken to be linear. Not placed, not routed; says nothing of clock rates. Block \
+         memory in units of 18 kbit.\n\n| topic | module | instances | look-up tables | flip-flops | block \
+         memory |\n|---|---|---|---|---|---|\n",
+        measured_with()
+    );
+    let (mut total, mut count, mut unknown) = (Area::default(), 0, 0);
+    for (topic, instances) in network.topics.iter().zip(instances) {
+        let mut modules: BTreeMap<&str, (u64, Area)> = BTreeMap::new();
+        for instance in instances {
+            let Some(area) = estimate(instance) else {
+                unknown += 1;
+                continue;
+            };
+            let (count, sum) = modules.entry(instance.module.name()).or_default();
+            *count += 1;
+            *sum += area;
+        }
+        for (module, (instances, area)) in modules {
+            let Area { lut, ff, bram18 } = area;
+            let _ = writeln!(
+                text,
+                "| {} | `{module}` | {instances} | {lut} | {ff} | {bram18} |",
+                topic.name
+            );
+            count += instances;
+            total += area;
+        }
+    }
+    let Area { lut, ff, bram18 } = total;
+    let _ = writeln!(text, "| all | | {count} | {lut} | {ff} | {bram18} |");
+    if unknown > 0 {
+        let _ = writeln!(text, "\nWithout a figure, and not in the sum: {unknown} instances.");
     }
     text
 }

@@ -3,7 +3,7 @@
 //! needs logic belongs into the library. Must not decide anything about the network.
 
 use crate::layout::{ElementCount, FieldPlace};
-use crate::library::LibraryModule;
+use crate::library::{Instance, LibraryModule, Parameter};
 use crate::network::{
     CONTROL_ADDRESS, Clock, Network, NetworkPort, REGISTERS_MAGIC, Register, Stage, TopicNetwork,
 };
@@ -22,6 +22,10 @@ fn signals(width: u32) -> [(&'static str, Option<u32>); 6] {
     ]
 }
 
+fn number(value: u32) -> Parameter {
+    Parameter::Number(u64::from(value))
+}
+
 fn range(bits: Option<u32>) -> String {
     bits.map_or(String::new(), |bits| format!("[{}:0]", bits - 1))
 }
@@ -32,12 +36,12 @@ struct Body {
     text: String,
     /// Signals that nothing reads.
     unread: Vec<String>,
-    used: BTreeSet<LibraryModule>,
+    used: Vec<Instance>,
 }
 
 impl Body {
     fn new() -> Self {
-        Self { ports: Vec::new(), text: String::new(), unread: Vec::new(), used: BTreeSet::new() }
+        Self { ports: Vec::new(), text: String::new(), unread: Vec::new(), used: Vec::new() }
     }
 
     fn port(&mut self, direction: &'static str, bits: Option<u32>, name: &str) {
@@ -88,10 +92,10 @@ impl Body {
         &mut self,
         module: LibraryModule,
         name: &str,
-        parameters: &[(&str, String)],
+        parameters: &[(&'static str, Parameter)],
         connections: &[(String, String)],
     ) {
-        self.used.insert(module);
+        self.used.push(Instance { module, parameters: parameters.to_vec() });
         let parameters = parameters.iter().map(|(name, value)| format!("    .{name}({value})"));
         let connections = connections.iter().map(|(port, to)| format!("    .{port}({to})"));
         let parameters = parameters.collect::<Vec<_>>().join(",\n");
@@ -99,7 +103,7 @@ impl Body {
         self.line(&format!("  {module} #(\n{parameters}\n  ) {name} (\n{connections}\n  );\n"));
     }
 
-    fn module(mut self, name: &str, comment: &str) -> (String, BTreeSet<LibraryModule>) {
+    fn module(mut self, name: &str, comment: &str) -> (String, Vec<Instance>) {
         if !self.unread.is_empty() {
             let unread = self.unread.join(", ");
             self.line(&format!("  wire unused = &{{1'b0, {unread}}};\n"));
@@ -139,12 +143,12 @@ fn lanes(streams: &[String], signal: &str) -> String {
 
 // One topic ---------------------------------------------------------------------------------------
 
-/// The module of a topic and the library modules that it uses.
+/// The module of a topic and the instances of library modules in it.
 pub(crate) fn topic(
     network: &Network,
     topic: &TopicNetwork,
     registers: &[Register],
-) -> (String, BTreeSet<LibraryModule>) {
+) -> (String, Vec<Instance>) {
     let mut body = Body::new();
     body.clocks(&topic.clocks());
     for register in registers.iter().filter(|register| register.topic == topic.name) {
@@ -168,10 +172,10 @@ pub(crate) fn topic(
         probe(&mut body, name, stream, clock);
     }
     // A module has all clocks of its topic, also one that only wires belong to.
-    let used = |name: &str| body.text.contains(&format!("({name})"));
+    let is_used = |name: &str| body.text.contains(&format!("({name})"));
     let clocks: Vec<String> = (topic.clocks().iter())
         .flat_map(|clock| [clock.clk(), clock.rst()])
-        .filter(|name| !used(name))
+        .filter(|name| !is_used(name))
         .collect();
     body.unread.extend(clocks);
     let comment = format!(
@@ -208,12 +212,12 @@ fn publishers(body: &mut Body, topic: &TopicNetwork) {
         body.unread.push("dead".to_owned());
     }
     let parameters = [
-        ("WIDTH", topic.width.to_string()),
-        ("PORTS", topic.publishers.len().to_string()),
-        ("CHECK", format!("1'b{}", u8::from(arbiter.check))),
-        ("REGISTER", format!("1'b{}", u8::from(arbiter.register))),
-        ("MAX_BYTES", format!("32'd{}", topic.layout.payload_bytes_max)),
-        ("WATCHDOG_CYCLES", arbiter.watchdog_cycles.to_string()),
+        ("WIDTH", number(topic.width)),
+        ("PORTS", Parameter::Number(topic.publishers.len() as u64)),
+        ("CHECK", Parameter::Bit(arbiter.check)),
+        ("REGISTER", Parameter::Bit(arbiter.register)),
+        ("MAX_BYTES", Parameter::Word(topic.layout.payload_bytes_max)),
+        ("WATCHDOG_CYCLES", number(arbiter.watchdog_cycles)),
     ];
     let mut connections = clocked(&topic.clock);
     for (signal, _) in signals(topic.width) {
@@ -305,10 +309,10 @@ fn broadcast(
     let ids: Vec<String> = ids.map(|port| format!("16'd{}", port.filtered_id)).collect();
     let enable = topic.runtime_enable && served.is_some();
     let parameters = [
-        ("WIDTH", topic.width.to_string()),
-        ("PORTS", ports.to_string()),
-        ("ENABLE", format!("1'b{}", u8::from(enable))),
-        ("LOOP_FILTER", filter.to_string()),
+        ("WIDTH", number(topic.width)),
+        ("PORTS", Parameter::Number(ports as u64)),
+        ("ENABLE", Parameter::Bit(enable)),
+        ("LOOP_FILTER", number(filter)),
     ];
     let mut connections = clocked(&topic.clock);
     let enabled = if enable { format!("enable[{first} +: {ports}]") } else { "'1".to_owned() };
@@ -374,10 +378,10 @@ fn stage_instance(
     [from, to]: [&str; 2],
 ) {
     let streams = || connected("s", from).into_iter().chain(connected("m", to));
-    let width = ("WIDTH", topic.width.to_string());
+    let width = ("WIDTH", number(topic.width));
     match stage {
         Stage::Width { from, to, clock } => {
-            let parameters = [("S_WIDTH", from.to_string()), ("M_WIDTH", to.to_string())];
+            let parameters = [("S_WIDTH", number(*from)), ("M_WIDTH", number(*to))];
             let connections: Vec<_> = clocked(clock).into_iter().chain(streams()).collect();
             body.instance(LibraryModule::AxisWidth, name, &parameters, &connections);
         }
@@ -386,12 +390,12 @@ fn stage_instance(
                 [(format!("{side}_clk"), clock.clk()), (format!("{side}_rst"), clock.rst())]
             });
             let connections: Vec<_> = clocks.chain(streams()).collect();
-            let parameters = [("WIDTH", width.to_string())];
+            let parameters = [("WIDTH", number(*width))];
             body.instance(LibraryModule::AxisCdc, name, &parameters, &connections);
         }
         Stage::Fifo { beats } => {
             let connections: Vec<_> = clocked(&topic.clock).into_iter().chain(streams()).collect();
-            let parameters = [width, ("DEPTH", beats.to_string())];
+            let parameters = [width, ("DEPTH", number(*beats))];
             body.instance(LibraryModule::AxisFifo, name, &parameters, &connections);
         }
         Stage::KeepLast { messages, slot_beats } => {
@@ -402,7 +406,7 @@ fn stage_instance(
                 connections.push((format!("count_{count}"), format!("{counts}[{low} +: 16]")));
             }
             let parameters =
-                [width, ("KEEP", messages.to_string()), ("SLOT_BEATS", slot_beats.to_string())];
+                [width, ("KEEP", number(*messages)), ("SLOT_BEATS", number(*slot_beats))];
             body.instance(LibraryModule::AxisFifoLast, name, &parameters, &connections);
         }
     }
@@ -418,7 +422,7 @@ fn probe(body: &mut Body, name: &str, stream: &str, clock: &Clock) {
     connections.push(("snapshot".to_owned(), format!("{set}[1]")));
     connections.push(("read_address".to_owned(), format!("{set}[4:2]")));
     connections.push(("read_data".to_owned(), format!("probe_{name}")));
-    let parameters = [("COUNT_WIDTH", "48".to_owned())];
+    let parameters = [("COUNT_WIDTH", number(48))];
     body.instance(LibraryModule::AxisProbe, &format!("u_probe_{name}"), &parameters, &connections);
 }
 

@@ -70,3 +70,17 @@ fn the_network_has_wires_and_instances_only() {
         }
     }
 }
+
+#[test]
+fn the_project_script_names_every_source_in_order_and_says_that_it_was_not_run() {
+    let files = generated(DRIVE, DRIVE_MAPPING).unwrap().files;
+    let script = &files["vivado.tcl"];
+    assert!(script.contains("NOT RUN"), "{script}");
+    let named: Vec<&str> = script.lines().filter_map(|line| line.strip_prefix("  ")).collect();
+    let mut sources: Vec<&str> = files["sources.f"].lines().collect();
+    sources.push("network_board_block.v");
+    let named: Vec<&str> =
+        named.into_iter().filter(|name| name.ends_with(".sv") || name.ends_with(".v")).collect();
+    assert_eq!(named, sources);
+    assert!(!script.contains('@'), "a place was not filled in");
+}

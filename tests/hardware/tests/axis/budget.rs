@@ -1,8 +1,11 @@
 //! What every module costs, held against `hw/budget.json`.
 
 use crate::topic::{complete, data_path};
-use crossdock_hardware_tests::budget::{area_within_budget, rate_within_budget};
+use crossdock_hardware_tests::budget::{
+    area_is_the_budget, area_within_budget, rate_within_budget,
+};
 use crossdock_hardware_tests::{Design, must};
+use crossdock_hwgen::area::{label, measured_designs};
 
 fn designs() -> Vec<Design> {
     vec![
@@ -35,5 +38,18 @@ fn no_module_takes_more_area_than_its_budget() {
 fn no_module_is_slower_than_its_budget() {
     for design in designs() {
         must(rate_within_budget(&design));
+    }
+}
+
+/// The generator's report adds up what modules take: its figures are these.
+#[test]
+#[ignore = "long: some hundred syntheses"]
+fn the_figures_that_estimates_are_made_of_are_what_the_modules_take() {
+    for (module, parameters) in measured_designs() {
+        let design = Design::module(module.name());
+        let design =
+            parameters.iter().fold(design, |design, (name, value)| design.set(name, *value));
+        assert_eq!(design.label(), label(module, &parameters));
+        must(area_is_the_budget(&design));
     }
 }
