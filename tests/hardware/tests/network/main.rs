@@ -6,7 +6,8 @@ mod random;
 
 use crossdock_graph::{Graph, Interfaces, Mapping};
 use crossdock_hardware_tests::synthesis::area;
-use crossdock_hardware_tests::{Design, Mutation, Simulation, lint, must};
+use crossdock_hardware_tests::{Design, Mutation, Report, Simulation, lint, must};
+use crossdock_hwgen::network::Register;
 use crossdock_hwgen::{Generated, Request, generate};
 use crossdock_msg::Schema;
 use crossdock_test_support::workspace;
@@ -44,10 +45,30 @@ fn simulation(generated: &Generated) -> Simulation {
         |simulation: Simulation, name: &str| simulation.with_file(name, &generated.files[name]);
     let simulation = Simulation::new(design(generated), TESTBENCH).with_model("Vnetwork");
     with(with(simulation, "network.h"), "wrapper.cpp")
+        .with_file("registers.hpp", &register_map(generated))
+}
+
+/// What `registers.json` and `network.json` say, for the testbench.
+fn register_map(generated: &Generated) -> String {
+    let mut text = String::from(
+        "#pragma once\n#include <cstddef>\n#include <cstdint>\nstruct HostRegister {\n  \
+         uint32_t address; bool written; const char *topic, *clock, *port; uint32_t bits;\n};\n\
+         const HostRegister host_registers[] = {\n",
+    );
+    for Register { address, access, topic, clock, port, bits, .. } in &generated.registers {
+        let written = *access == "write";
+        text += &format!("  {{{address}, {written}, {topic:?}, {clock:?}, {port:?}, {bits}}},\n");
+    }
+    text += "};\nstruct TopicWidth { const char* topic; size_t bytes; };\n\
+             const TopicWidth topic_widths[] = {\n";
+    for topic in &generated.network.topics {
+        text += &format!("  {{{:?}, {}}},\n", topic.name, topic.width / 8);
+    }
+    text + "};\n"
 }
 
 /// Lints, simulates, and holds the cycles of topics without stages at ports against the report.
-fn holds(generated: &Generated, seed: u64) {
+fn holds(generated: &Generated, seed: u64) -> Report {
     must(lint(&design(generated)));
     let report = must(simulation(generated).run(&["--seed", &seed.to_string()]));
     for topic in &generated.network.topics {
@@ -60,6 +81,7 @@ fn holds(generated: &Generated, seed: u64) {
             assert_eq!(measured, cycles, "{} with {publishers} publishers", topic.name);
         }
     }
+    report
 }
 
 /// Its fabric has a name of its own, so that results of different networks are kept side by side.
@@ -71,8 +93,10 @@ fn random(seed: u64) -> Generated {
 
 #[test]
 fn random_networks_deliver_every_message_once_and_in_order_to_every_subscriber() {
-    for seed in 1..=8 {
-        holds(&random(seed), seed);
+    let reports: Vec<Report> = (1..=8).map(|seed| holds(&random(seed), seed)).collect();
+    // Among them are networks with probes, and such whose subscribers were switched.
+    for what in ["probed", "switched"] {
+        assert!(reports.iter().any(|report| report.value(what) > 0), "none has {what}");
     }
 }
 
@@ -125,7 +149,23 @@ const SWAPPED: Mutation = Mutation {
     to: ".m_axis_tready({b0_2_tready, b0_0_tready, b0_1_tready})",
 };
 
+const ENABLES_SWAPPED: Mutation = Mutation {
+    what: "two subscribers take each others switch",
+    file: "hmt_image_compensated.sv",
+    from: ".enable(enable[0 +: 4])",
+    to: ".enable({enable[3:2], enable[0], enable[1]})",
+};
+
+const PROBED_ELSEWHERE: Mutation = Mutation {
+    what: "a probe listens before the clock crossing",
+    file: "hmt_image_compensated.sv",
+    from: ".s_axis_tvalid(m_axis_blur_image_tvalid),\n    .s_axis_tready(m_axis_blur_image_tready),\n    .clear",
+    to: ".s_axis_tvalid(b0_0_tvalid),\n    .s_axis_tready(b0_0_tready),\n    .clear",
+};
+
 #[test]
 fn a_network_that_is_wired_wrongly_is_noticed() {
-    must(simulation(&drive()).catches(&SWAPPED, &["--seed", "1"]));
+    for mutation in [SWAPPED, ENABLES_SWAPPED, PROBED_ELSEWHERE] {
+        must(simulation(&drive()).catches(&mutation, &["--seed", "1"]));
+    }
 }

@@ -98,8 +98,8 @@ impl Random {
             (20, ", clock: fast"),
             (20, ", check: true"),
             (20, ", watchdog_cycles: 5000"),
-            (20, ", runtime_enable: true"),
-            (20, ", probe: true"),
+            (30, ", runtime_enable: true"),
+            (30, ", probe: true"),
         ] {
             mapped.push_str(if self.percent(share) { key } else { "" });
         }
