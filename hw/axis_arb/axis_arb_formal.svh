@@ -1,7 +1,7 @@
 // Properties of axis_arb: messages stay whole, nothing is lost or doubled, no empty cycle, fair,
 // no output message longer than its header says, damage is always flagged, a dead publisher ends.
-// The expected length is counted upwards in bytes here, downwards in beats by the module: of what is
-// joined (in front of the register) and of what comes out.
+// The expected length is counted upwards in bytes here, downwards in beats by the module: of what
+// is joined (in front of the register) and of what comes out.
 `include "axis_formal.svh"
 
 for (genvar formal_port = 0; formal_port < PORTS; formal_port++) begin : g_formal_ports
