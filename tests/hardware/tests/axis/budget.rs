@@ -21,6 +21,8 @@ fn designs() -> Vec<Design> {
         Design::module("axis_cdc"),
         Design::module("axis_pack"),
         Design::module("axis_probe"),
+        Design::module("node_shell"),
+        Design::module("node_shell").set("SEQUENTIAL", 1),
         data_path(),
         complete(),
     ]

@@ -7,6 +7,7 @@ mod budget;
 mod cdc;
 mod fifo;
 mod fifo_last;
+mod node_shell;
 mod pack;
 mod probe;
 mod reg;
