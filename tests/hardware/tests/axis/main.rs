@@ -5,6 +5,7 @@ mod arb;
 mod bcast;
 mod budget;
 mod cdc;
+mod chain;
 mod fifo;
 mod fifo_last;
 mod node_shell;
