@@ -63,8 +63,8 @@ pub enum StatisticsError {
 }
 
 impl Area {
-    /// The area of a generated network, all of it flat, without pads and clock buffers: a network is
-    /// part of something larger. Gives the version of Yosys too.
+    /// The area of a generated network, all of it flat, without pads and clock buffers: a network
+    /// is part of something larger. Gives the version of Yosys too.
     ///
     /// Blocks: milliseconds with what is in the cache, else seconds to a minute. Allocates.
     ///
@@ -91,7 +91,7 @@ impl Area {
         let sources: Vec<(&String, &String)> =
             generated.files.iter().filter(|(name, _)| name.ends_with(".sv")).collect();
         let parts = sources.iter().flat_map(|(name, text)| [name.as_str(), text.as_str()]);
-        let what = format!("area of {module}");
+        let what = format!("area figure of {module}");
         let wanted = Wanted {
             kind: AREAS,
             key: Key::of([version.as_str(), &script].into_iter().chain(parts)),

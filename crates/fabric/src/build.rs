@@ -1,5 +1,5 @@
-//! From the files of a generated network to a library that is loaded. Must not know what the network
-//! is used for.
+//! From the files of a generated network to a library that is loaded. Must not know what the
+//! network is used for.
 
 use crate::cache::{Cache, CacheError, Key, Kind, Progress, Wanted};
 use crate::loaded::{Handle, Loaded};
@@ -17,8 +17,8 @@ const RUNTIMES: Kind = Kind { name: "runtime", kept: 4 };
 const LIBRARY: &str = "network.so";
 const RUNTIME: &str = "runtime.o";
 
-/// What Verilator is told. No threads: a network is too small to be worth a barrier per edge. Registers
-/// that reset leaves alone start at random values of the model's seed.
+/// What Verilator is told. No threads: a network is too small to be worth a barrier per edge.
+/// Registers that reset leaves alone start at random values of the model's seed.
 const VERILATOR: [&str; 9] = [
     "--cc",
     "-O3",
@@ -88,14 +88,15 @@ pub struct Library {
 }
 
 impl Library {
-    /// The library of a network: from the cache, or built and kept there, and loaded. `progress` hears
-    /// of everything that takes long.
+    /// The library of a network: from the cache, or built and kept there, and loaded. `progress`
+    /// hears of everything that takes long.
     ///
     /// Blocks: milliseconds with what is in the cache, else some tens of seconds, and while another
     /// process builds the same. Allocates.
     ///
     /// # Errors
-    /// A tool is missing or fails, the cache cannot be written, or what was built is not this network.
+    /// A tool is missing or fails, the cache cannot be written, or what was built is not this
+    /// network.
     pub fn build(
         generated: &Generated,
         search: &Search,
@@ -152,11 +153,11 @@ impl Library {
     }
 
     /// A simulation of the network in reset state at time 0, with the periods of its clocks in
-    /// picoseconds, in their order. The first edge of each comes after one period. `seed` decides what
-    /// stands in registers that reset leaves alone.
+    /// picoseconds, in their order. The first edge of each comes after one period. `seed` decides
+    /// what stands in registers that reset leaves alone.
     ///
-    /// Allocates; does not block. `None` when there are not as many periods as clocks, a period is 0
-    /// or above 2^62, or there is no memory.
+    /// Allocates; does not block. `None` when there are not as many periods as clocks, a period is
+    /// 0 or above 2^62, or there is no memory.
     #[must_use]
     pub fn model(&self, seed: u32, periods_ps: &[u64]) -> Option<Model> {
         let is_period = |period: &u64| (1..=1 << 62).contains(period);

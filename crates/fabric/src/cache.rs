@@ -1,9 +1,9 @@
-//! What has been made once is kept by the content of everything it was made from. Must not know what
-//! it keeps.
+//! What has been made once is kept by the content of everything it was made from. Must not know
+//! what it keeps.
 //!
 //! Safe against other processes and against being killed at any time: an entry is made in a folder
-//! of its own under a lock that the kernel drops with its holder, and becomes visible, whole, by one
-//! rename. Every use compares checksums; what is damaged is made again.
+//! of its own under a lock that the kernel drops with its holder, and becomes visible, whole, by
+//! one rename. Every use compares checksums; what is damaged is made again.
 //!
 //! ```text
 //! <kind>/<key>/          an entry: its files and `checksums`
@@ -157,8 +157,8 @@ impl Cache {
         &self.folder
     }
 
-    /// The folder of the entry, made by `make` where it is not there or damaged. `make` gets an empty
-    /// folder. Blocks while another process makes an entry of the same slot.
+    /// The folder of the entry, made by `make` where it is not there or damaged. `make` gets an
+    /// empty folder. Blocks while another process makes an entry of the same slot.
     pub(crate) fn entry<E: From<CacheError>>(
         &self,
         wanted: &Wanted<'_>,
@@ -208,8 +208,8 @@ impl Cache {
         Ok(file)
     }
 
-    /// An empty folder to make something in. The name is the process's own: what a killed process has
-    /// left running may still write into its folder.
+    /// An empty folder to make something in. The name is the process's own: what a killed process
+    /// has left running may still write into its folder.
     fn building(&self, slot: &str) -> Result<PathBuf, CacheError> {
         let home = self.made("building")?;
         let left = fs::read_dir(&home).map_err(failed("reading", &home))?.flatten();
@@ -295,4 +295,89 @@ fn hex(bytes: &[u8]) -> String {
         let _ = write!(text, "{byte:02x}");
         text
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const KIND: Kind = Kind { name: "things", kept: 2 };
+
+    fn cache(test: &str) -> Cache {
+        let name = format!("crossdock-cache-{test}-{}", std::process::id());
+        let folder = std::env::temp_dir().join(name);
+        fs::remove_dir_all(&folder).ok();
+        Cache::at(folder)
+    }
+
+    /// The text that is kept under a name, and whether it had to be made.
+    fn kept(cache: &Cache, name: &str) -> (String, bool) {
+        let key = Key::of([name]);
+        let wanted = Wanted { kind: KIND, key, what: name, seconds: 0, files: &["text"] };
+        let mut made = false;
+        let entry = cache.entry::<CacheError>(&wanted, &mut |_| {}, |folder, _| {
+            made = true;
+            fs::write(folder.join("text"), name).map_err(failed("writing", folder))?;
+            fs::write(folder.join("other"), "not kept").map_err(failed("writing", folder))
+        });
+        let entry = entry.unwrap();
+        assert!(!entry.join("other").exists());
+        (fs::read_to_string(entry.join("text")).unwrap(), made)
+    }
+
+    #[test]
+    fn what_was_not_used_for_longest_makes_room() {
+        let cache = cache("oldest");
+        let age = |name: &str, seconds| {
+            let entry = cache.folder().join(KIND.name).join(Key::of([name]).0).join(CHECKSUMS);
+            let time = SystemTime::UNIX_EPOCH + Duration::from_secs(seconds);
+            File::options().append(true).open(entry).unwrap().set_modified(time).unwrap();
+        };
+        for (name, seconds) in [("a", 1), ("b", 2)] {
+            assert_eq!(kept(&cache, name), (name.to_owned(), true));
+            age(name, seconds);
+        }
+        // Using it makes it the newest.
+        assert_eq!(kept(&cache, "a"), ("a".to_owned(), false));
+        assert_eq!(kept(&cache, "c"), ("c".to_owned(), true));
+        assert_eq!(kept(&cache, "a"), ("a".to_owned(), false));
+        assert_eq!(kept(&cache, "b"), ("b".to_owned(), true));
+        fs::remove_dir_all(cache.folder()).unwrap();
+    }
+
+    #[test]
+    fn an_entry_that_could_not_be_made_is_not_there() {
+        let cache = cache("failed");
+        let key = Key::of(["x"]);
+        let wanted = Wanted { kind: KIND, key, what: "x", seconds: 0, files: &["text"] };
+        let broken = |folder: &Path| {
+            fs::write(folder.join("text"), "half").unwrap();
+            Err(CacheError::NoFolder)
+        };
+        let made = cache.entry(&wanted, &mut |_| {}, |folder, _| broken(folder));
+        assert!(matches!(made, Err(CacheError::NoFolder)));
+        assert_eq!(kept(&cache, "x"), ("x".to_owned(), true));
+        fs::remove_dir_all(cache.folder()).unwrap();
+    }
+
+    #[test]
+    fn a_folder_in_which_others_may_write_is_refused() {
+        use std::os::unix::fs::PermissionsExt;
+        let cache = cache("shared");
+        kept(&cache, "x");
+        let folder = cache.folder().join(KIND.name);
+        fs::set_permissions(&folder, fs::Permissions::from_mode(0o777)).unwrap();
+        let key = Key::of(["x"]);
+        let wanted = Wanted { kind: KIND, key, what: "x", seconds: 0, files: &["text"] };
+        let found = cache.entry::<CacheError>(&wanted, &mut |_| {}, |_, _| Ok(()));
+        let error = found.unwrap_err().to_string();
+        assert!(error.contains("others may write there"), "{error}");
+        fs::remove_dir_all(cache.folder()).unwrap();
+    }
+
+    #[test]
+    fn parts_of_a_key_have_borders() {
+        assert_ne!(Key::of(["ab", "c"]), Key::of(["a", "bc"]));
+        assert_eq!(Key::of(["ab"]), Key::of(["ab"]));
+    }
 }

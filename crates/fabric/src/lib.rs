@@ -1,18 +1,19 @@
-//! The virtual board: networks that `crossdock-hwgen` has generated, run cycle by cycle in Verilator.
+//! The virtual board: networks that `crossdock-hwgen` has generated, run cycle by cycle in
+//! Verilator.
 //!
-//! [`Tools::find`] looks for Verilator and a C++ compiler. [`Library::build`] makes a shared library
-//! of a network, once: what has been built is kept in a [`Cache`] by the content of everything that
-//! goes into it. A [`Model`] is one network in simulation, in virtual time: it moves whole messages
-//! between the network and memory ([`Source`], [`Sink`]) and stops at events. [`Profile`] says for
-//! which board time and width stand, [`Area`] what a network takes.
+//! [`Tools::find`] looks for Verilator and a C++ compiler. [`Library::build`] makes a shared
+//! library of a network, once: what has been built is kept in a [`Cache`] by the content of
+//! everything that goes into it. A [`Model`] is one network in simulation, in virtual time: it
+//! moves whole messages between the network and memory ([`Source`], [`Sink`]) and stops at events.
+//! [`Profile`] says for which board time and width stand, [`Area`] what a network takes.
 //!
 //! Everything is deterministic: the same network, seed and calls give the same beats at the same
 //! times. The crate never prints; what takes long is told to a callback ([`Progress`]).
 //!
 //! # Threads
-//! A [`Model`] may move between threads and is used by one at a time; models are independent of each
-//! other, also those of one library. Building blocks for tens of seconds, and while another process
-//! builds the same.
+//! A [`Model`] may move between threads and is used by one at a time; models are independent of
+//! each other, also those of one library. Building blocks for tens of seconds, and while another
+//! process builds the same.
 #![deny(unsafe_code)]
 
 mod area;

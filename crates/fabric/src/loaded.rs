@@ -2,15 +2,15 @@
 //! not know how it was built. All unsafe code of the crate is here.
 //!
 //! What the unsafe blocks rest on:
-//! 1. A library is only opened after its checksum was compared with the one written when it was built
-//!    from `network.h` as it is compiled into this program, and is asked for [`ABI`] first: its
-//!    functions have the signatures that [`Functions`] gives them.
+//! 1. A library is only opened after its checksum was compared with the one written when it was
+//!    built from `network.h` as it is compiled into this program, and is asked for [`ABI`] first:
+//!    its functions have the signatures that [`Functions`] gives them.
 //! 2. [`Functions`] lives as long as the library is loaded: both are in [`Loaded`], which every
 //!    [`Handle`] shares.
 //! 3. A [`Handle`] is used by one thread at a time: its methods that reach the network take `&mut
 //!    self`, and it is not `Sync`.
-//! 4. [`Source`] and [`Sink`] have the layout of `xd_source` and `xd_sink`. Pointer and length in them
-//!    come from one slice whose borrow they carry; the network uses them during a call only.
+//! 4. [`Source`] and [`Sink`] have the layout of `xd_source` and `xd_sink`. Pointer and length in
+//!    them come from one slice whose borrow they carry; the network uses them during a call only.
 #![allow(unsafe_code)]
 
 use libloading::Library;
@@ -335,8 +335,8 @@ impl Handle {
         (found == 0).then_some(value)
     }
 
-    /// `xd_network_run`; `None` when it is refused. There must be as many clocks as the network has,
-    /// which [`crate::Model`] sees to and this function checks.
+    /// `xd_network_run`; `None` when it is refused. There must be as many clocks as the network
+    /// has, which [`crate::Model`] sees to and this function checks.
     pub(crate) fn run(
         &mut self,
         clocks: &mut [Clock],

@@ -74,12 +74,12 @@ pub enum RunError {
 
 /// A network in simulation.
 ///
-/// Time is virtual, in picoseconds from 0 on; clocks tick with their periods whatever the calls. One
-/// thread at a time uses a model. Nothing blocks or allocates.
+/// Time is virtual, in picoseconds from 0 on; clocks tick with their periods whatever the calls.
+/// One thread at a time uses a model. Nothing blocks or allocates.
 ///
-/// A run goes from edge to edge. Before each edge, what feeds the network offers its next beat; at the
-/// edge beats pass; after it, what is done stops the run. Beats of the sinks' ports that are not named
-/// in a run wait in the network: that is back-pressure.
+/// A run goes from edge to edge. Before each edge, what feeds the network offers its next beat; at
+/// the edge beats pass; after it, what is done stops the run. Beats of the sinks' ports that are
+/// not named in a run wait in the network: that is back-pressure.
 pub struct Model {
     handle: Handle,
     ports: Arc<[Port]>,

@@ -41,9 +41,8 @@ impl Profile {
             name: "ecp5-85",
             width_bits: 64,
             period_ps: 8_000,
-            source: "LFE5UM-85F, speed grade 8: 125 MHz, below the 136 MHz at which hw/budget.json has \
-                     a topic of 2 publishers and 8 subscribers with all its checks placed and routed; \
-                     others were not placed",
+            source: "LFE5UM-85F, speed grade 8: 125 MHz, below the 157 MHz of the slowest module of \
+                     networks in hw/budget.json, each placed and routed alone; networks were not",
         },
     ];
 

@@ -1,5 +1,5 @@
-//! Where Verilator, the C++ compiler and Yosys are, and which versions they have. Must not know what
-//! they are run for.
+//! Where Verilator, the C++ compiler and Yosys are, and which versions they have. Must not know
+//! what they are run for.
 
 use std::ffi::OsString;
 use std::fmt;
@@ -79,9 +79,9 @@ pub struct Tools {
 }
 
 impl Tools {
-    /// Looks for Verilator in `VERILATOR_ROOT`, in the private Python environment, in `PATH`; for the
-    /// compiler in `CXX`, then as `c++`, `g++`, `clang++` in `PATH`. Starts both to ask for their
-    /// versions: some tens of milliseconds.
+    /// Looks for Verilator in `VERILATOR_ROOT`, in the private Python environment, in `PATH`; for
+    /// the compiler in `CXX`, then as `c++`, `g++`, `clang++` in `PATH`. Starts both to ask for
+    /// their versions: some tens of milliseconds.
     ///
     /// # Errors
     /// Which one is missing, does not start or is too old, and the line that installs it.
