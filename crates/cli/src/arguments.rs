@@ -1,7 +1,9 @@
 //! What the command line takes. Words and flags follow the `ros2` command where it has them.
 //! It must not know what the commands do.
 
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use crossdock_fabric::Profile;
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -30,6 +32,9 @@ pub(crate) enum Command {
     /// Look at the topics of running graphs without disturbing them
     #[command(subcommand)]
     Topic(TopicCommand),
+    /// Repeat experiments on hardware topics in simulation, beside what papers print
+    #[command(subcommand)]
+    Bench(BenchCommand),
 }
 
 /// Which graph, mapped how, with which packages.
@@ -182,6 +187,61 @@ pub(crate) struct HardwareArguments {
     /// Folder to look for package binaries in, for the types of topics; may be repeated
     #[arg(long, value_name = "FOLDER")]
     pub(crate) package_path: Vec<PathBuf>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum BenchCommand {
+    /// Cycles of hardware-mapped topics: the message sizes of the fpgaDDS paper, and 1 to 8
+    /// publishers with 1 to 16 subscribers. Fails when a network takes other cycles than
+    /// publishers x beats and its constant
+    Hmt(HmtArguments),
+    /// Look-up tables and flip-flops of the networks of one topic, as Yosys counts them
+    NetworkArea(NetworkAreaArguments),
+}
+
+/// Where results go.
+#[derive(Debug, Args)]
+pub(crate) struct OutFolder {
+    /// Folder for CSV, JSON and page; default: out/bench/EXPERIMENT
+    #[arg(long, value_name = "FOLDER")]
+    out: Option<PathBuf>,
+}
+
+impl OutFolder {
+    /// The folder for the results of this experiment.
+    pub(crate) fn folder(&self, experiment: &str) -> PathBuf {
+        self.out.clone().unwrap_or_else(|| PathBuf::from("out/bench").join(experiment))
+    }
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct HmtArguments {
+    #[command(flatten)]
+    pub(crate) out: OutFolder,
+    /// Board that width and clock are taken from
+    #[arg(long, default_value = "zcu104-64",
+          value_parser = PossibleValuesParser::new(Profile::ALL.iter().map(|profile| profile.name)))]
+    pub(crate) profile: String,
+    /// Decides the bytes of the messages and what stands in registers before reset
+    #[arg(long, default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// Fewer publishers, subscribers and sizes
+    #[arg(long)]
+    pub(crate) quick: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct NetworkAreaArguments {
+    #[command(flatten)]
+    pub(crate) out: OutFolder,
+    /// Bits of a beat; may be repeated
+    #[arg(long, value_name = "BITS", default_value = "64",
+          value_parser = PossibleValuesParser::new(["64", "128", "256", "512"])
+              .map(|bits| bits.parse::<u32>().unwrap_or_default()))]
+    pub(crate) width: Vec<u32>,
+    /// Fewer publishers and subscribers
+    #[arg(long)]
+    pub(crate) quick: bool,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]

@@ -6,6 +6,7 @@
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
 mod arguments;
+mod bench;
 mod check;
 mod generate;
 mod graph;
@@ -49,6 +50,7 @@ fn main() -> ExitCode {
         Command::Map(arguments) => map::map(arguments),
         Command::Gen(command) => generate::generate_files(command),
         Command::Topic(command) => topic::topic(command),
+        Command::Bench(command) => bench::bench(command),
     };
     done.unwrap_or_else(|error| report(&error, wants_json(&cli.command)))
 }
@@ -70,7 +72,7 @@ fn wants_json(command: &Command) -> bool {
         Command::Check(arguments) => arguments.json,
         Command::Graph(arguments) => arguments.json,
         Command::Map(arguments) => arguments.json,
-        Command::Gen(_) | Command::Topic(_) => false,
+        Command::Gen(_) | Command::Topic(_) | Command::Bench(_) => false,
     }
 }
 

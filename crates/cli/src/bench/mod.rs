@@ -1,0 +1,71 @@
+//! `crossdock bench`: experiments on the virtual board, with their results as CSV, JSON and a page.
+//! It must not know how networks are made or run: that is the crates' below.
+
+mod area;
+mod hmt;
+mod networks;
+mod paper;
+mod rows;
+mod transfer;
+
+use crate::arguments::{BenchCommand, OutFolder};
+use anyhow::{Context, Result};
+use crossdock_fabric::Progress;
+use rows::Record;
+use serde_json::{Value, json};
+use std::process::ExitCode;
+
+/// Runs the experiment that the command names.
+pub(crate) fn bench(command: &BenchCommand) -> Result<ExitCode> {
+    match command {
+        BenchCommand::Hmt(arguments) => hmt::hmt(arguments),
+        BenchCommand::NetworkArea(arguments) => area::network_area(arguments),
+    }
+}
+
+/// Tells on standard error what takes long.
+fn tell(progress: Progress<'_>) {
+    match progress {
+        Progress::Building { what, seconds, folder } => {
+            eprintln!("making the {what} (once, about {seconds} s; kept in {})", folder.display())
+        }
+        Progress::Waiting { what } => {
+            eprintln!("waiting for another process that makes the {what} or its neighbour");
+        }
+        Progress::Damaged { what } => eprintln!("what is kept of the {what} is damaged"),
+        Progress::Built { what, took } => {
+            eprintln!("made the {what} in {:.0} s", took.as_secs_f64());
+        }
+    }
+}
+
+/// What an experiment leaves: rows, what holds for all of them, and a page.
+struct Report<'a, R> {
+    /// Name of the experiment and its files.
+    name: &'a str,
+    rows: &'a [R],
+    /// Facts for the JSON file beside the rows.
+    facts: Value,
+    page: String,
+}
+
+impl<R: Record> Report<'_, R> {
+    /// Writes the three files into the folder, which is made where it is not there.
+    fn write(&self, out: &OutFolder) -> Result<()> {
+        let folder = out.folder(self.name);
+        std::fs::create_dir_all(&folder)
+            .with_context(|| format!("the folder {} cannot be made", folder.display()))?;
+        let rows: Vec<Value> = self.rows.iter().map(rows::json).collect();
+        let whole = json!({ "experiment": self.name, "facts": self.facts, "rows": rows });
+        let texts = [
+            ("csv", rows::csv(self.rows)),
+            ("json", serde_json::to_string_pretty(&whole)? + "\n"),
+            ("md", self.page.clone()),
+        ];
+        for (ending, text) in texts {
+            crate::output::write(Some(&folder.join(format!("{}.{ending}", self.name))), &text)?;
+        }
+        let name = folder.join(self.name);
+        crate::output::print(&format!("{0}.csv, {0}.json, {0}.md\n", name.display()))
+    }
+}

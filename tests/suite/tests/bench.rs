@@ -1,0 +1,127 @@
+//! `crossdock bench` as a user meets it: experiments that repeat, files that hold what was printed,
+//! and one line for what is missing.
+#![allow(missing_docs)]
+
+use crossdock_suite::Run;
+use crossdock_test_support::{hardware_tools, workspace};
+use std::collections::BTreeMap;
+use std::process::Output;
+
+/// Networks are kept from run to run of the tests: what has not changed is not built again.
+fn bench(run: &Run, arguments: &[&str]) -> Output {
+    let mut command = run.crossdock(&[&["bench"], arguments].concat());
+    command
+        .env("CROSSDOCK_TOOLS", hardware_tools())
+        .env("CROSSDOCK_CACHE", workspace().join("target/hw/cache"))
+        .env_remove("VERILATOR_ROOT");
+    command.output().expect("crossdock starts")
+}
+
+/// The rows of a CSV file, by column.
+fn rows(text: &str) -> Vec<BTreeMap<String, String>> {
+    let mut lines = text.lines().map(cells);
+    let names = lines.next().expect("a head");
+    lines.map(|cells| names.iter().cloned().zip(cells).collect()).collect()
+}
+
+fn cells(line: &str) -> Vec<String> {
+    let mut cells = vec![String::new()];
+    let mut quoted = false;
+    for letter in line.chars() {
+        match letter {
+            '"' => quoted = !quoted,
+            ',' if !quoted => cells.push(String::new()),
+            _ => cells.last_mut().expect("a cell").push(letter),
+        }
+    }
+    cells
+}
+
+#[test]
+fn topics_take_publishers_times_beats_cycles_whatever_the_seed_and_the_board() {
+    let run = Run::new("bench_hmt");
+    let mut found = Vec::new();
+    for (seed, profile) in [("1", "zcu104-64"), ("2", "ecp5-85")] {
+        let folder = run.file(seed);
+        let folder = folder.to_str().expect("UTF-8");
+        let arguments = ["hmt", "--quick", "--seed", seed, "--profile", profile, "--out", folder];
+        let output = bench(&run, &arguments);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let read = |name| std::fs::read_to_string(run.file(seed).join(name)).expect("a file");
+        let rows = rows(&read("hmt.csv"));
+        assert!(rows.iter().all(|row| row["seed"] == seed && row["profile"] == profile));
+        let json: serde_json::Value = serde_json::from_str(&read("hmt.json")).expect("JSON");
+        assert_eq!(json["rows"].as_array().expect("rows").len(), rows.len());
+        assert_eq!(json["facts"]["relation_holds"], true);
+        assert!(read("hmt.md").contains("| 3146 | software-mapped | ms | 9.24 |"));
+        found.push(rows);
+    }
+
+    let number = |row: &BTreeMap<String, String>, name: &str| -> u64 {
+        row[name].parse().unwrap_or_else(|_| panic!("{name} of {row:?}"))
+    };
+    let mut pairs = Vec::new();
+    for row in found[0].iter().filter(|row| !row["ours_cycles"].is_empty()) {
+        let (publishers, subscribers) = (number(row, "publishers"), number(row, "subscribers"));
+        // 64 bit, a header of 24 bytes, a length that is padded to 8; the arbiter takes a cycle, and
+        // so does the broadcast.
+        let beats = (32 + number(row, "message_bytes")).div_ceil(8);
+        let constant = u64::from(publishers > 1) + u64::from(subscribers > 1);
+        let cycles = publishers * beats + constant;
+        assert_eq!(number(row, "ours_cycles"), cycles, "{row:?}");
+        let ms: f64 = row["ours"].parse().expect("a number");
+        assert!((ms - cycles as f64 / 1e5).abs() < 1e-6, "{row:?}");
+        pairs.push((publishers, subscribers, number(row, "message_bytes")));
+    }
+    let sizes = [3_072, 12_288, 49_152, 196_608, 786_432, 3_145_728];
+    let table_i = sizes.map(|bytes| (1, 1, bytes));
+    let relation = [(1, 1), (1, 8), (2, 1), (2, 8)].map(|(p, s)| (p, s, 3_072));
+    assert_eq!(pairs, [&table_i[..], &relation].concat());
+    for (one, other) in found[0].iter().zip(&found[1]) {
+        assert_eq!(one["ours_cycles"], other["ours_cycles"]);
+    }
+
+    let fitted = found[0].iter().filter(|row| row["quantity"] == "software-mapped");
+    let fitted: Vec<&str> = fitted.map(|row| row["paper_profile_is"].as_str()).collect();
+    assert_eq!(fitted, ["predicted", "predicted", "fitted", "fitted", "fitted", "fitted"]);
+}
+
+#[test]
+fn what_is_missing_for_an_experiment_is_told_with_the_line_that_installs_it() {
+    let run = Run::new("bench_tools");
+    for (experiment, tool) in [("hmt", "Verilator"), ("network-area", "Yosys")] {
+        let out = run.file("out");
+        let arguments = ["bench", experiment, "--out", out.to_str().expect("UTF-8")];
+        let mut command = run.crossdock(&arguments);
+        command.env("CROSSDOCK_TOOLS", run.file("nothing")).env("PATH", run.file("nothing"));
+        command.env("CROSSDOCK_CACHE", run.file("cache")).env_remove("VERILATOR_ROOT");
+        let output = command.output().expect("crossdock starts");
+        let errors = String::from_utf8(output.stderr).expect("UTF-8");
+        assert_eq!(output.status.code(), Some(1), "{errors}");
+        assert!(errors.starts_with(&format!("error: {tool} is neither")), "{errors}");
+        let line = errors.lines().nth(1).expect("a second line");
+        assert!(line.trim_start().starts_with("python3 -m venv"), "{errors}");
+        assert!(!out.exists());
+    }
+}
+
+#[test]
+#[ignore = "long: four syntheses"]
+fn the_area_of_a_topic_hardly_grows_with_its_subscribers() {
+    let run = Run::new("bench_area");
+    let out = run.file("out");
+    let output = bench(&run, &["network-area", "--quick", "--out", out.to_str().expect("UTF-8")]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let text = std::fs::read_to_string(out.join("network-area.csv")).expect("a file");
+    let rows = rows(&text);
+    let of = |subscribers: &str, checks: &str, name: &str| -> u64 {
+        let mut all = rows.iter();
+        let row = all.find(|it| it["subscribers"] == subscribers && it["checks_lengths"] == checks);
+        row.expect("a row")[name].parse().expect("a number")
+    };
+    assert_eq!(rows.len(), 4);
+    // The shared pair of entries of a broadcast, and not one flip-flop of data per subscriber.
+    assert!(of("8", "false", "ff") <= 160);
+    assert!(of("8", "true", "ff") > of("8", "false", "ff"));
+    assert!(of("1", "false", "ff") < of("8", "false", "ff"));
+}
