@@ -16,6 +16,8 @@ fn designs() -> Vec<Design> {
         Design::module("axis_bcast"),
         Design::module("axis_fifo"),
         Design::module("axis_fifo_last"),
+        Design::module("axis_header"),
+        Design::module("axis_header").set("WIDTH", 128),
         Design::module("axis_width").set("S_WIDTH", 64).set("M_WIDTH", 128),
         Design::module("axis_width").set("S_WIDTH", 128).set("M_WIDTH", 64),
         Design::module("axis_cdc"),

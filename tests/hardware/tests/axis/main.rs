@@ -8,6 +8,7 @@ mod cdc;
 mod chain;
 mod fifo;
 mod fifo_last;
+mod header;
 mod node_shell;
 mod pack;
 mod probe;

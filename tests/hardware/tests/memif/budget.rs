@@ -9,6 +9,7 @@ fn designs() -> Vec<Design> {
         Design::module("memif_write"),
         crate::mmu::translation(),
         crate::tlb::paged(),
+        Design::module("memif_share").set("PORTS", 4),
         Design::module("osif"),
     ]
 }

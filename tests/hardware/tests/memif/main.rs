@@ -5,5 +5,6 @@ mod budget;
 mod mmu;
 mod osif;
 mod read;
+mod share;
 mod tlb;
 mod write;
