@@ -141,9 +141,14 @@ impl Design {
         script
     }
 
-    /// The names of the source files, in a stable order.
+    /// The names of the source files, in a stable order, packages before those that use them.
     pub(crate) fn source_names(&self) -> Vec<&str> {
-        self.sources.keys().map(String::as_str).collect()
+        let is_package = |source: &str| source.lines().any(|line| line.starts_with("package "));
+        let mut names: Vec<(bool, &str)> = (self.sources.iter())
+            .map(|(name, source)| (!is_package(source), name.as_str()))
+            .collect();
+        names.sort_unstable();
+        names.into_iter().map(|(_, name)| name).collect()
     }
 }
 

@@ -58,7 +58,7 @@ pub fn ecp5_mhz(design: &Design) -> Result<f64, SynthesisFailure> {
     files.insert("registered.sv".to_owned(), registered(design, &ports));
 
     let mut script = String::new();
-    for file in files.keys() {
+    for file in design.source_names().into_iter().chain(["registered.sv"]) {
         writeln!(script, "read_verilog -sv {file}").expect("text");
     }
     script.push_str("synth_ecp5 -top registered -json netlist.json\n");

@@ -11,6 +11,7 @@ fn designs() -> Vec<Design> {
         crate::tlb::paged(),
         Design::module("memif_share").set("PORTS", 4),
         Design::module("osif"),
+        crate::gateway::complete(),
     ]
 }
 

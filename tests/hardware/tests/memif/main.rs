@@ -2,6 +2,7 @@
 #![allow(missing_docs)]
 
 mod budget;
+mod gateway;
 mod mmu;
 mod osif;
 mod read;

@@ -1,0 +1,207 @@
+//! The gateway: its two halves alone, and whole gateways between topics and host memory.
+
+use crossdock_hardware_tests::{Design, Mutation, Proof, Simulation, lint, must};
+
+fn down() -> Design {
+    let design = Design::new("gateway_down", &["gateway_down", "gateway_words"]);
+    let design = design.set("ADDRESS_WIDTH", 13).set("MESSAGES", 2).set("COUNT_WIDTH", 16);
+    design.set("MAX_BYTES", 63)
+}
+
+fn up() -> Design {
+    let design = Design::new("gateway_up", &["gateway_up", "gateway_words"]);
+    let design = design.set("ADDRESS_WIDTH", 13).set("CREDITS", 2).set("COUNT_WIDTH", 16);
+    design.set("BURST_BEATS", 4)
+}
+
+/// The folders of all that a gateway is made of.
+const PARTS: [&str; 9] = [
+    "gateway",
+    "gateway_words",
+    "gateway_up",
+    "gateway_down",
+    "memif_read",
+    "memif_write",
+    "axis_pack",
+    "axis_header",
+    "axis_fifo",
+];
+
+pub(crate) fn complete() -> Design {
+    Design::new("gateway", &PARTS)
+}
+
+/// Gateways that share one memory and one host.
+fn simulated(width: u64, gateways: u64, credits: u64, isolate: u64, fifo: u64) -> Simulation {
+    let others = ["testbench/gateway", "axis_arb", "osif", "memif_mmu", "memif_share"];
+    let folders: Vec<&str> = PARTS.into_iter().chain(others).collect();
+    let design = Design::new("gateway_system", &folders).set("WIDTH", width);
+    let design = design.set("GATEWAYS", gateways).set("CREDITS", credits);
+    let design = design.set("ISOLATE", isolate).set("FIFO_BEATS", fifo);
+    must(lint(&design));
+    Simulation::new(design, "gateway/gateway_tb.cpp")
+}
+
+#[test]
+fn every_message_down_is_proved_to_be_sent_and_reported_once_with_its_own_bytes() {
+    must(Proof::inductive(down(), 2).check());
+}
+
+#[test]
+fn every_message_up_is_proved_to_use_one_credit_and_its_own_ones_never_to_pass() {
+    must(Proof::inductive(up(), 2).check());
+}
+
+#[test]
+fn what_the_proofs_of_the_gateway_are_about_can_happen() {
+    must(Proof::reachable(down(), 14).check());
+    must(Proof::reachable(up(), 14).check());
+}
+
+#[test]
+#[ignore = "long: other shapes"]
+fn the_gateway_is_proved_in_other_shapes() {
+    must(Proof::inductive(up().set("WIDTH", 128), 2).check());
+    must(Proof::inductive(up().set("CREDITS", 4), 2).check());
+    must(Proof::inductive(up().set("ISOLATE", 0), 2).check());
+}
+
+#[test]
+fn a_gateway_moves_one_beat_per_cycle_in_both_directions_and_each_message_once() {
+    for (width, gateways, isolate, fifo) in [(64, 1, 0, 16), (64, 2, 1, 64), (512, 2, 1, 512)] {
+        let simulation = simulated(width, gateways, 4, isolate, fifo);
+        let report = must(simulation.run(&["--seed", "1", "--messages", "150"]));
+        let beats = report.value("beats");
+        assert_eq!(report.value("up_cycles"), beats, "up at {width} bit");
+        assert_eq!(report.value("down_cycles"), beats, "down at {width} bit");
+        // One transfer: the payload is read once, the frame is written once.
+        assert_eq!(report.value("read_beats"), report.value("payload_beats"), "at {width} bit");
+        assert_eq!(report.value("write_beats"), beats, "at {width} bit");
+        assert_eq!(report.value("bytes_written"), report.value("frame_bytes"));
+        // Short messages: gathering costs a cycle of each whose payload begins and ends in
+        // mid-beat.
+        assert!(report.value("short_cycles") <= report.value("short_beats") + 40);
+        // From a message's last beat to the doorbell: the memory's 40 cycles and the modules' own,
+        // with isolation a burst's beats more.
+        for name in ["short_arrival", "long_arrival"] {
+            assert!(report.value(name) <= 40 + 20 + 16 * isolate, "{name} at {width} bit");
+        }
+        for rare in ["up_bad", "down_bad", "own", "dropped", "refused"] {
+            assert!(report.value(rare) > 5, "{rare} is too rare");
+        }
+    }
+}
+
+#[test]
+#[ignore = "long: many seeds"]
+fn gateways_agree_with_the_reference_model_for_many_seeds() {
+    for (width, gateways, credits, isolate, fifo) in
+        [(64, 1, 2, 1, 32), (128, 3, 4, 1, 512), (256, 2, 8, 0, 64), (512, 4, 2, 1, 128)]
+    {
+        let simulation = simulated(width, gateways, credits, isolate, fifo);
+        for seed in 2..12 {
+            must(simulation.run(&["--seed", &seed.to_string(), "--messages", "400"]));
+        }
+    }
+}
+
+const COMMIT_EARLY: Mutation = Mutation {
+    what: "commit before the last write response",
+    file: "memif_write.sv",
+    from: "marks_level != '0 && answered == head_mark;",
+    to: "marks_level != '0 && (answered == head_mark || answered + 1'b1 == head_mark);",
+};
+
+const ARRIVED_EARLY: Mutation = Mutation {
+    what: "arrived before the write engine says so",
+    file: "gateway_up.sv",
+    from: "assign arrived_valid = (reported != completed);",
+    to: "assign arrived_valid = (reported != used);",
+};
+
+const FILTER_INVERTED: Mutation = Mutation {
+    what: "loop filter inverted",
+    file: "gateway_up.sv",
+    from: "wire own = (s_axis_tdata[31:16] == 16'(PUBLISHER_ID));",
+    to: "wire own = (s_axis_tdata[31:16] != 16'(PUBLISHER_ID));",
+};
+
+const CREDIT_TWICE: Mutation = Mutation {
+    what: "a credit is used twice",
+    file: "gateway_up.sv",
+    from: "if (begins) used <= used + 1'b1;",
+    to: "if (begins && m_axis_tlast) used <= used + 1'b1;",
+};
+
+const PARTLY_DROPPED: Mutation = Mutation {
+    what: "part of a message is dropped when credits run out",
+    file: "gateway_up.sv",
+    from: "dropping || (between && (own || (!has_credit && !reliable)));",
+    to: "dropping || (between && own) || (!has_credit && !reliable);",
+};
+
+const NOT_ISOLATED: Mutation = Mutation {
+    what: "a burst begins before its data is there",
+    file: "gateway_up.sv",
+    from: "begun || ends != '0 || level >= 21'(BURST_BEATS);",
+    to: "begun || ends != '0 || level != '0;",
+};
+
+const ADDRESS_EARLY: Mutation = Mutation {
+    what: "an address leaves before its data is there",
+    file: "gateway_up.sv",
+    from: "|| (ahead == 1 && next_entered);",
+    to: "|| (ahead == 1);",
+};
+
+const SENT_EARLY: Mutation = Mutation {
+    what: "memory is given back before it has been read",
+    file: "gateway_down.sv",
+    from: "(!read[report_place] || done_valid);",
+    to: "1'b1;",
+};
+
+const UNMARKED: Mutation = Mutation {
+    what: "segments that do not add up go unnoticed",
+    file: "gateway_down.sv",
+    from: "cuts || (close_empty ? left != '0 : (bytes != left || todo != 8'd1));",
+    to: "cuts;",
+};
+
+const SEGMENT_LOST: Mutation = Mutation {
+    what: "a segment is overwritten by the next one",
+    file: "gateway_down.sv",
+    from: "wire load = gathers && is_segment && good && (!held || offers);",
+    to: "wire load = gathers && is_segment && good;",
+};
+
+/// What the proof of the write engine catches by itself is tried in its own tests.
+#[test]
+fn faults_of_the_gateway_are_caught_by_simulation() {
+    let simulation = simulated(64, 1, 2, 1, 64);
+    for mutation in [COMMIT_EARLY, FILTER_INVERTED, CREDIT_TWICE, PARTLY_DROPPED] {
+        must(simulation.catches(&mutation, &["--seed", "1"]));
+    }
+}
+
+#[test]
+fn faults_of_the_gateway_are_caught_by_proof() {
+    for mutation in [ARRIVED_EARLY, FILTER_INVERTED, CREDIT_TWICE, PARTLY_DROPPED] {
+        must(Proof::bounded(up(), 8).catches(&mutation));
+    }
+}
+
+#[test]
+#[ignore = "long: more faults"]
+fn more_faults_of_the_gateway_are_caught_by_proof_and_simulation() {
+    let simulation = simulated(64, 1, 2, 1, 64);
+    for mutation in [ARRIVED_EARLY, NOT_ISOLATED, ADDRESS_EARLY, SENT_EARLY, UNMARKED, SEGMENT_LOST]
+    {
+        must(simulation.catches(&mutation, &["--seed", "1"]));
+    }
+    // The other two take a proof from reset longer than they are worth.
+    must(Proof::bounded(up(), 8).catches(&NOT_ISOLATED));
+    for mutation in [SENT_EARLY, UNMARKED] {
+        must(Proof::bounded(down(), 7).catches(&mutation));
+    }
+}
