@@ -68,8 +68,8 @@ pub struct Instance {
 }
 
 impl LibraryModule {
-    /// All of them.
-    pub const ALL: [Self; 7] = [
+    /// Those that networks are made of.
+    pub const OF_NETWORKS: [Self; 7] = [
         Self::AxisArb,
         Self::AxisBcast,
         Self::AxisCdc,

@@ -33,7 +33,8 @@ pub(crate) fn complete() -> Design {
 
 /// Gateways that share one memory and one host.
 fn simulated(width: u64, gateways: u64, credits: u64, isolate: u64, fifo: u64) -> Simulation {
-    let others = ["testbench/gateway", "axis_arb", "osif", "memif_mmu", "memif_share"];
+    let others =
+        ["testbench/gateway", "axis_arb", "osif", "memif_mmu", "memif_gate", "memif_share"];
     let folders: Vec<&str> = PARTS.into_iter().chain(others).collect();
     let design = Design::new("gateway_system", &folders).set("WIDTH", width);
     let design = design.set("GATEWAYS", gateways).set("CREDITS", credits);
