@@ -12,6 +12,17 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 
+/// Which of the generated modules is simulated.
+struct Top {
+    /// The list of its sources.
+    list: &'static str,
+    /// The C interface over it.
+    wrapper: &'static str,
+}
+
+const NETWORK: Top = Top { list: "sources.f", wrapper: "wrapper.cpp" };
+const BOARD: Top = Top { list: "board.f", wrapper: "board.cpp" };
+
 const NETWORKS: Kind = Kind { name: "networks", kept: 64 };
 const RUNTIMES: Kind = Kind { name: "runtime", kept: 4 };
 const LIBRARY: &str = "network.so";
@@ -103,10 +114,41 @@ impl Library {
         cache: &Cache,
         progress: &mut dyn FnMut(Progress<'_>),
     ) -> Result<Self, BuildError> {
+        Self::build_top(generated, &NETWORK, search, cache, progress)
+    }
+
+    /// The same of the network with its gateways, where it has some that can share host memory:
+    /// `None` where not.
+    ///
+    /// # Errors
+    /// As [`Library::build`].
+    pub fn build_board(
+        generated: &Generated,
+        search: &Search,
+        cache: &Cache,
+        progress: &mut dyn FnMut(Progress<'_>),
+    ) -> Result<Option<Self>, BuildError> {
+        if !generated.files.contains_key(BOARD.list) {
+            return Ok(None);
+        }
+        Self::build_top(generated, &BOARD, search, cache, progress).map(Some)
+    }
+
+    fn build_top(
+        generated: &Generated,
+        top: &Top,
+        search: &Search,
+        cache: &Cache,
+        progress: &mut dyn FnMut(Progress<'_>),
+    ) -> Result<Self, BuildError> {
         let tools = Tools::find(search)?;
-        let what = format!("simulation of {}", generated.network.module);
+        let module = match top.list == BOARD.list {
+            true => generated.network.board(),
+            false => generated.network.module.clone(),
+        };
+        let what = format!("simulation of {module}");
         let files = inputs(generated);
-        let recipe = format!("{VERILATOR:?} {COMPILER:?} {EXPORTS}");
+        let recipe = format!("{VERILATOR:?} {COMPILER:?} {EXPORTS} {}", top.list);
         let parts = files.iter().flat_map(|(name, text)| [name.as_str(), text.as_str()]);
         let wanted = Wanted {
             kind: NETWORKS,
@@ -118,7 +160,7 @@ impl Library {
         };
         let entry = cache.entry(&wanted, progress, |folder, progress| {
             let runtime = runtime(&tools, cache, progress)?;
-            build(folder, &files, &generated.network.module, &runtime, &tools)
+            build(folder, &files, (&module, top), &runtime, &tools)
                 .map_err(|output| BuildError::Failed { what: what.clone(), output })
         })?;
         Ok(Self::open(&entry.join(LIBRARY), generated.identity)?)
@@ -208,7 +250,7 @@ fn runtime(
 fn build(
     folder: &Path,
     files: &[(&String, &String)],
-    module: &str,
+    (module, top): (&str, &Top),
     runtime: &Path,
     tools: &Tools,
 ) -> Result<(), String> {
@@ -219,7 +261,7 @@ fn build(
     written("exports.map", EXPORTS)?;
     let mut command = Command::new(&tools.verilator);
     command.current_dir(folder).env("VERILATOR_ROOT", &tools.verilator_root);
-    command.args(VERILATOR).args(["--Mdir", "model", "--top-module", module, "-f", "sources.f"]);
+    command.args(VERILATOR).args(["--Mdir", "model", "--top-module", module, "-f", top.list]);
     run(command)?;
     // One unit: reading the headers is most of the time of a small network.
     let mut sources: Vec<String> = std::fs::read_dir(folder.join("model"))
@@ -233,7 +275,7 @@ fn build(
     for name in sources {
         let _ = writeln!(unit, "#include \"model/{name}\"");
     }
-    unit.push_str("#include \"wrapper.cpp\"\n");
+    let _ = writeln!(unit, "#include \"{}\"", top.wrapper);
     written("unit.cpp", &unit)?;
     let mut command = compiler(tools, folder);
     command.args(["-I.", "-Imodel", "-shared", "unit.cpp"]).arg(runtime);

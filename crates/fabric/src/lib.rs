@@ -19,6 +19,7 @@
 mod area;
 mod build;
 mod cache;
+mod host;
 mod loaded;
 mod model;
 mod profile;
@@ -27,7 +28,8 @@ mod tools;
 pub use area::{Area, AreaError, StatisticsError};
 pub use build::{BuildError, Library, LoadError};
 pub use cache::{Cache, CacheError, Progress};
-pub use loaded::{Sink, Source};
+pub use host::{Board, HostEvent, Outgoing, Status, WINDOWS, WORDS};
+pub use loaded::{Access, MemoryTiming, Sink, Source, Traffic};
 pub use model::{Model, Port, RunError, Stop};
 pub use profile::Profile;
 pub use tools::{FindToolError, Search, Tools};

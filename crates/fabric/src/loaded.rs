@@ -11,8 +11,12 @@
 //!    self`, and it is not `Sync`.
 //! 4. [`Source`] and [`Sink`] have the layout of `xd_source` and `xd_sink`. Pointer and length in
 //!    them come from one slice whose borrow they carry; the network uses them during a call only.
+//! 5. Memory that a board reaches is that of [`Region`]s which the [`Handle`] keeps mapped. A board
+//!    writes only while a run is in progress, only where a region is writable, and there only into
+//!    loans, which nobody in this process looks into meanwhile: the driver has lent them out.
 #![allow(unsafe_code)]
 
+use crossdock_shm::Region;
 use libloading::Library;
 use std::ffi::{CStr, c_char, c_int};
 use std::marker::PhantomData;
@@ -21,7 +25,7 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 
 /// Version of the C interface that this file declares.
-const ABI: u32 = 2;
+const ABI: u32 = 3;
 
 /// The network of the C++ side.
 #[repr(C)]
@@ -82,6 +86,86 @@ pub(crate) struct Clock {
     pub(crate) next_ps: u64,
 }
 
+/// An access to a board's register port: `xd_access`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Access {
+    address: u32,
+    write: u32,
+    value: u64,
+    done_ps: u64,
+}
+
+impl Access {
+    /// Reads the register of this number.
+    #[must_use]
+    pub fn read(address: u32) -> Self {
+        Self { address, write: 0, value: 0, done_ps: 0 }
+    }
+
+    /// Writes it.
+    #[must_use]
+    pub fn write(address: u32, value: u64) -> Self {
+        Self { address, write: 1, value, done_ps: 0 }
+    }
+
+    /// What was read once it is done, or is written.
+    #[must_use]
+    pub fn value(&self) -> u64 {
+        self.value
+    }
+
+    /// When it was done; 0 before.
+    #[must_use]
+    pub fn done_ps(&self) -> u64 {
+        self.done_ps
+    }
+}
+
+/// How host memory answers a board: `xd_memory`. In cycles of the board's own clock.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MemoryTiming {
+    /// From a burst's address to its first beat.
+    pub read_latency: u32,
+    /// From a burst's last beat to its response.
+    pub write_latency: u32,
+    /// Bursts open in each direction, 1 to 64.
+    pub outstanding: u32,
+    /// 1/256 cycles from one beat to the next, in each direction, 256 to 65536.
+    pub beat_256ths: u32,
+    /// Cycles of the memory that others have, in percent, 0 to 99.
+    pub load_percent: u32,
+    /// Which ones these are.
+    pub seed: u32,
+}
+
+/// `xd_window`.
+#[repr(C)]
+struct RawWindow {
+    address: u64,
+    bytes: u64,
+    memory: *mut u8,
+    writable: u32,
+    unused: u32,
+}
+
+/// What has passed between a board and host memory: `xd_traffic`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Traffic {
+    /// Bytes of whole beats that were read.
+    pub bytes_read: u64,
+    /// Bytes that were written.
+    pub bytes_written: u64,
+    /// Beats that were read.
+    pub beats_read: u64,
+    /// Beats that were written.
+    pub beats_written: u64,
+    /// Bursts that lay in no window: answered with an error, nothing was touched.
+    pub refused: u64,
+}
+
 /// `xd_run`.
 #[repr(C)]
 struct RawRun {
@@ -93,13 +177,34 @@ struct RawRun {
     until_ps: u64,
     now_ps: u64,
     edges: u64,
+    accesses: *mut Access,
+    access_count: u32,
+    accesses_done: u32,
+    access_cycles: u32,
+    doorbell: u32,
+}
+
+/// What a host does in a run.
+#[derive(Debug, Default)]
+pub(crate) struct HostRun<'a> {
+    pub(crate) accesses: &'a mut [Access],
+    /// How many of them are done.
+    pub(crate) done: u32,
+    /// Cycles from one to the next.
+    pub(crate) cycles: u32,
+    /// Stop while it rings; afterwards: whether it does.
+    pub(crate) doorbell: bool,
 }
 
 // The C++ side asserts the same sizes.
 const _: () = assert!(size_of::<Source<'_>>() == 40);
 const _: () = assert!(size_of::<Sink<'_>>() == 56);
 const _: () = assert!(size_of::<Clock>() == 16);
-const _: () = assert!(size_of::<RawRun>() == 56);
+const _: () = assert!(size_of::<RawRun>() == 80);
+const _: () = assert!(size_of::<Access>() == 24);
+const _: () = assert!(size_of::<MemoryTiming>() == 24);
+const _: () = assert!(size_of::<RawWindow>() == 32);
+const _: () = assert!(size_of::<Traffic>() == 40);
 const _: () = assert!(size_of::<RawPort>() == 48);
 
 impl<'a> Source<'a> {
@@ -201,6 +306,9 @@ struct Functions {
     clock_name: unsafe extern "C" fn(u32) -> *const c_char,
     read: unsafe extern "C" fn(*mut Opaque, u32, *mut u64) -> c_int,
     run: unsafe extern "C" fn(*mut Opaque, *mut RawRun) -> c_int,
+    memory: unsafe extern "C" fn(*mut Opaque, *const MemoryTiming) -> c_int,
+    windows: unsafe extern "C" fn(*mut Opaque, *const RawWindow, u32) -> c_int,
+    traffic: unsafe extern "C" fn(*mut Opaque, *mut Traffic) -> c_int,
 }
 
 /// A library that is loaded.
@@ -251,6 +359,9 @@ impl Loaded {
             clock_name: function!(b"xd_network_clock_name\0"),
             read: function!(b"xd_network_read\0"),
             run: function!(b"xd_network_run\0"),
+            memory: function!(b"xd_network_memory\0"),
+            windows: function!(b"xd_network_windows\0"),
+            traffic: function!(b"xd_network_traffic\0"),
         };
         Ok(Self { functions, _library: library })
     }
@@ -305,6 +416,8 @@ fn text(pointer: *const c_char) -> String {
 pub(crate) struct Handle {
     network: NonNull<Opaque>,
     loaded: Arc<Loaded>,
+    /// What the board may reach; kept mapped until it may no longer (rule 5).
+    regions: Vec<Region>,
 }
 
 // SAFETY: rule 3: a network has no ties to the thread that made it.
@@ -323,7 +436,7 @@ impl Handle {
     pub(crate) fn new(loaded: Arc<Loaded>, seed: u32) -> Option<Self> {
         // SAFETY: rules 1 and 2.
         let network = unsafe { (loaded.functions.new)(seed) };
-        NonNull::new(network).map(|network| Self { network, loaded })
+        NonNull::new(network).map(|network| Self { network, loaded, regions: Vec::new() })
     }
 
     /// A register; `None` where there is none.
@@ -342,6 +455,7 @@ impl Handle {
         clocks: &mut [Clock],
         sources: &mut [Source<'_>],
         sinks: &mut [Sink<'_>],
+        host: &mut HostRun<'_>,
         until_ps: u64,
         now_ps: u64,
     ) -> Option<Ran> {
@@ -360,12 +474,60 @@ impl Handle {
             until_ps,
             now_ps,
             edges: 0,
+            accesses: host.accesses.as_mut_ptr(),
+            access_count: u32::try_from(host.accesses.len()).ok()?,
+            accesses_done: host.done,
+            access_cycles: host.cycles,
+            doorbell: u32::from(host.doorbell),
         };
         let function = self.loaded.functions.run;
         // SAFETY: rules 1 to 4; the counts are those of the slices, clocks were counted above.
         let ended = unsafe { function(self.network.as_ptr(), &raw mut run) };
+        host.done = run.accesses_done;
+        host.doorbell = run.doorbell != 0;
         let ran = Ran { now_ps: run.now_ps, edges: run.edges, done: ended == 1 };
         (ended >= 0).then_some(ran)
+    }
+}
+
+impl Handle {
+    /// How host memory answers; false: the network is no board, or a value is out of its range.
+    pub(crate) fn memory(&mut self, timing: &MemoryTiming) -> bool {
+        let memory = self.loaded.functions.memory;
+        // SAFETY: rules 1 to 3; the value lives through the call.
+        let set = unsafe { memory(self.network.as_ptr(), timing) };
+        set == 0
+    }
+
+    /// The board reaches these regions, at the addresses that they have in this process, and no
+    /// others; false: the network is no board, and nothing has happened.
+    pub(crate) fn reach(&mut self, regions: Vec<Region>) -> bool {
+        let window = |region: &Region| RawWindow {
+            address: region.address() as u64,
+            bytes: region.bytes() as u64,
+            memory: std::ptr::with_exposed_provenance_mut(region.address()),
+            writable: u32::from(region.is_writable()),
+            unused: 0,
+        };
+        let raw: Vec<RawWindow> = regions.iter().map(window).collect();
+        let Ok(count) = u32::try_from(raw.len()) else { return false };
+        let windows = self.loaded.functions.windows;
+        // SAFETY: rules 1 to 3 and 5: the regions stay mapped as long as the windows are open; what is
+        // writable is memory of this process's own loans.
+        let set = unsafe { windows(self.network.as_ptr(), raw.as_ptr(), count) };
+        if set == 0 {
+            self.regions = regions;
+        }
+        set == 0
+    }
+
+    /// What has passed so far; `None`: the network is no board.
+    pub(crate) fn traffic(&mut self) -> Option<Traffic> {
+        let mut found = Traffic::default();
+        let traffic = self.loaded.functions.traffic;
+        // SAFETY: rules 1 to 3; the value lives through the call.
+        let read = unsafe { traffic(self.network.as_ptr(), &raw mut found) };
+        (read == 0).then_some(found)
     }
 }
 

@@ -1,6 +1,6 @@
 //! A network in virtual time. Must not know how it was built or what runs in it.
 
-use crate::loaded::{Clock, Handle, LoadedPort, Sink, Source};
+use crate::loaded::{Clock, Handle, HostRun, LoadedPort, Sink, Source};
 use std::sync::Arc;
 
 /// A stream at the edge of a network.
@@ -117,7 +117,19 @@ impl Model {
         sinks: &mut [Sink<'_>],
         until_ps: u64,
     ) -> Result<Stop, RunError> {
-        let ran = self.handle.run(&mut self.clocks, sources, sinks, until_ps, self.now_ps);
+        self.run_with(sources, sinks, &mut HostRun::default(), until_ps)
+    }
+
+    /// The same beside what a board's host does: accesses to its registers, and waiting for its
+    /// doorbell.
+    pub(crate) fn run_with(
+        &mut self,
+        sources: &mut [Source<'_>],
+        sinks: &mut [Sink<'_>],
+        host: &mut HostRun<'_>,
+        until_ps: u64,
+    ) -> Result<Stop, RunError> {
+        let ran = self.handle.run(&mut self.clocks, sources, sinks, host, until_ps, self.now_ps);
         let Some(ran) = ran else { return Err(self.refusal(sources, sinks, until_ps)) };
         self.edges += ran.edges;
         if ran.done {
@@ -126,6 +138,11 @@ impl Model {
         }
         self.now_ps = self.now_ps.max(until_ps);
         Ok(Stop::Time)
+    }
+
+    /// The simulation behind it, for the host of a board.
+    pub(crate) fn handle(&mut self) -> &mut Handle {
+        &mut self.handle
     }
 
     /// Why the network refuses what it was asked.

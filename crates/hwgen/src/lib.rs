@@ -14,6 +14,7 @@
 #![forbid(unsafe_code)]
 
 pub mod area;
+pub mod board;
 mod group;
 pub mod layout;
 pub mod library;
@@ -145,11 +146,16 @@ fn write(network: Network) -> Generated {
     files.insert(format!("{}.sv", network.module), top);
     messages(&network, &mut files);
     files.insert("network.h".to_owned(), wrapper::HEADER.to_owned());
-    files.insert("wrapper.cpp".to_owned(), wrapper::wrapper(&network, &registers));
+    files.insert(
+        "wrapper.cpp".to_owned(),
+        wrapper::wrapper(&network, &registers, wrapper::Top::Network),
+    );
+    let list = order.clone();
     files.insert("vivado.tcl".to_owned(), vivado::script(&network, &registers, &order));
     files.insert(format!("{}_block.v", network.module), vivado::block(&network, &registers));
     files.insert("network.svg".to_owned(), picture::svg(&network));
     files.insert("report.md".to_owned(), report::report(&network, &instances));
+    surroundings(&network, &registers, list, &mut files);
     files.insert("registers.md".to_owned(), report::registers(&network, &registers, identity));
     files.insert("layouts.md".to_owned(), report::layouts(&network));
     let map = RegisterMap {
@@ -160,6 +166,37 @@ fn write(network: Network) -> Generated {
     files.insert("registers.json".to_owned(), json(&map));
     files.insert("network.json".to_owned(), json(&network));
     Generated { network, identity, registers, files }
+}
+
+/// What joins the network to a host, where there are gateways that can share its memory.
+fn surroundings(
+    network: &Network,
+    registers: &[Register],
+    order: Vec<String>,
+    files: &mut BTreeMap<String, String>,
+) {
+    if let Some((topic, message, advice)) = board::obstacle(network) {
+        let why = format!("\n## No board\n\n`{topic}`: {message}. To have one, {advice}.\n");
+        files.entry("report.md".to_owned()).or_default().push_str(&why);
+        return;
+    }
+    let Some((text, instances)) = board::board(network, registers) else { return };
+    let mut list = Vec::new();
+    for module in instances.iter().flat_map(|made| made.module.parts().iter().chain([&made.module]))
+    {
+        let name = format!("{module}.sv");
+        if !order.contains(&name) && !list.contains(&name) {
+            files.insert(name.clone(), module.source().to_owned());
+            list.push(name);
+        }
+    }
+    let top = wrapper::Top::Board(board::memory_width(network));
+    files.insert("board.cpp".to_owned(), wrapper::wrapper(network, registers, top));
+    let board = format!("{}.sv", network.board());
+    list.extend(order);
+    list.push(board.clone());
+    files.insert(board, text);
+    files.insert("board.f".to_owned(), list.join("\n") + "\n");
 }
 
 /// What nodes take and publish messages with: the network itself needs none of it.

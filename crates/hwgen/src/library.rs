@@ -24,6 +24,32 @@ pub enum LibraryModule {
     FramePublish,
     /// Takes messages apart.
     FrameTake,
+    /// Puts a header in front of a payload.
+    AxisHeader,
+    /// Joins segments at 8 bytes.
+    AxisPack,
+    /// Joins a topic and host memory.
+    Gateway,
+    /// Takes the host's words apart.
+    GatewayDown,
+    /// Gives messages their credits.
+    GatewayUp,
+    /// The words between gateway and host; a package.
+    GatewayWords,
+    /// The host's registers.
+    HostPort,
+    /// Passes bursts on or refuses them.
+    MemifGate,
+    /// Windows of host memory.
+    MemifMmu,
+    /// Reads host memory.
+    MemifRead,
+    /// Shares a port of host memory.
+    MemifShare,
+    /// Writes host memory.
+    MemifWrite,
+    /// Queues of words to and from the host.
+    Osif,
 }
 
 /// The value of a parameter, as its type in the module wants it written.
@@ -92,6 +118,38 @@ impl LibraryModule {
             Self::AxisWidth => "axis_width",
             Self::FramePublish => "frame_publish",
             Self::FrameTake => "frame_take",
+            Self::AxisHeader => "axis_header",
+            Self::AxisPack => "axis_pack",
+            Self::Gateway => "gateway",
+            Self::GatewayDown => "gateway_down",
+            Self::GatewayUp => "gateway_up",
+            Self::GatewayWords => "gateway_words",
+            Self::HostPort => "host_port",
+            Self::MemifGate => "memif_gate",
+            Self::MemifMmu => "memif_mmu",
+            Self::MemifRead => "memif_read",
+            Self::MemifShare => "memif_share",
+            Self::MemifWrite => "memif_write",
+            Self::Osif => "osif",
+        }
+    }
+
+    /// The modules that are inside this one, at any depth, packages first.
+    #[must_use]
+    pub fn parts(self) -> &'static [Self] {
+        match self {
+            Self::Gateway => &[
+                Self::GatewayWords,
+                Self::GatewayDown,
+                Self::GatewayUp,
+                Self::MemifRead,
+                Self::MemifWrite,
+                Self::AxisFifo,
+                Self::AxisHeader,
+                Self::AxisPack,
+            ],
+            Self::MemifMmu => &[Self::MemifGate],
+            _ => &[],
         }
     }
 
@@ -108,6 +166,19 @@ impl LibraryModule {
             Self::AxisWidth => include_str!("../../../hw/axis_width/axis_width.sv"),
             Self::FramePublish => include_str!("../../../hw/frame_publish/frame_publish.sv"),
             Self::FrameTake => include_str!("../../../hw/frame_take/frame_take.sv"),
+            Self::AxisHeader => include_str!("../../../hw/axis_header/axis_header.sv"),
+            Self::AxisPack => include_str!("../../../hw/axis_pack/axis_pack.sv"),
+            Self::Gateway => include_str!("../../../hw/gateway/gateway.sv"),
+            Self::GatewayDown => include_str!("../../../hw/gateway_down/gateway_down.sv"),
+            Self::GatewayUp => include_str!("../../../hw/gateway_up/gateway_up.sv"),
+            Self::GatewayWords => include_str!("../../../hw/gateway_words/gateway_words.sv"),
+            Self::HostPort => include_str!("../../../hw/host_port/host_port.sv"),
+            Self::MemifGate => include_str!("../../../hw/memif_gate/memif_gate.sv"),
+            Self::MemifMmu => include_str!("../../../hw/memif_mmu/memif_mmu.sv"),
+            Self::MemifRead => include_str!("../../../hw/memif_read/memif_read.sv"),
+            Self::MemifShare => include_str!("../../../hw/memif_share/memif_share.sv"),
+            Self::MemifWrite => include_str!("../../../hw/memif_write/memif_write.sv"),
+            Self::Osif => include_str!("../../../hw/osif/osif.sv"),
         }
     }
 }

@@ -333,6 +333,12 @@ fn shown(ports: &[NetworkPort]) -> String {
 }
 
 impl Network {
+    /// Name of the module that holds the network and its gateways.
+    #[must_use]
+    pub fn board(&self) -> String {
+        self.module.replacen("network_", "board_", 1)
+    }
+
     /// Every word that the host reads or writes, those that it reads first.
     #[must_use]
     pub fn registers(&self) -> Vec<Register> {

@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 /// The signals of a stream: name and bits, `None` for one.
-fn signals(width: u32) -> [(&'static str, Option<u32>); 6] {
+pub(crate) fn signals(width: u32) -> [(&'static str, Option<u32>); 6] {
     [
         ("tdata", Some(width)),
         ("tkeep", Some(width / 8)),
@@ -31,7 +31,7 @@ fn range(bits: Option<u32>) -> String {
 }
 
 /// A module under construction: its ports and body, and the library modules that it uses.
-struct Body {
+pub(crate) struct Body {
     ports: Vec<(&'static str, String, String)>,
     text: String,
     /// Signals that nothing reads.
@@ -40,22 +40,22 @@ struct Body {
 }
 
 impl Body {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self { ports: Vec::new(), text: String::new(), unread: Vec::new(), used: Vec::new() }
     }
 
-    fn port(&mut self, direction: &'static str, bits: Option<u32>, name: &str) {
+    pub(crate) fn port(&mut self, direction: &'static str, bits: Option<u32>, name: &str) {
         self.ports.push((direction, range(bits), name.to_owned()));
     }
 
-    fn clocks(&mut self, clocks: &[Clock]) {
+    pub(crate) fn clocks(&mut self, clocks: &[Clock]) {
         for clock in clocks {
             self.port("input", None, &clock.clk());
             self.port("input", None, &clock.rst());
         }
     }
 
-    fn stream_port(&mut self, port: &NetworkPort, publishes: bool) {
+    pub(crate) fn stream_port(&mut self, port: &NetworkPort, publishes: bool) {
         for (signal, bits) in signals(port.width) {
             let forward = signal != "tready";
             let direction = if forward == publishes { "input" } else { "output" };
@@ -63,18 +63,18 @@ impl Body {
         }
     }
 
-    fn line(&mut self, line: &str) {
+    pub(crate) fn line(&mut self, line: &str) {
         self.text.push_str(line);
         self.text.push('\n');
     }
 
-    fn wire(&mut self, bits: Option<u32>, name: &str) {
+    pub(crate) fn wire(&mut self, bits: Option<u32>, name: &str) {
         let range = range(bits);
         let space = if range.is_empty() { "" } else { " " };
         self.line(&format!("  wire {range}{space}{name};"));
     }
 
-    fn stream(&mut self, width: u32, name: &str) {
+    pub(crate) fn stream(&mut self, width: u32, name: &str) {
         for (signal, bits) in signals(width) {
             self.wire(bits, &format!("{name}_{signal}"));
         }
@@ -88,7 +88,7 @@ impl Body {
         self.line(&format!("  assign {from}_tready = {to}_tready;"));
     }
 
-    fn instance(
+    pub(crate) fn instance(
         &mut self,
         module: LibraryModule,
         name: &str,
@@ -103,7 +103,19 @@ impl Body {
         self.line(&format!("  {module} #(\n{parameters}\n  ) {name} (\n{connections}\n  );\n"));
     }
 
-    fn module(mut self, name: &str, comment: &str) -> (String, Vec<Instance>) {
+    /// A module of the network's own, without parameters.
+    pub(crate) fn plain_instance(
+        &mut self,
+        module: &str,
+        name: &str,
+        connections: &[(String, String)],
+    ) {
+        let connections = connections.iter().map(|(port, to)| format!("    .{port}({to})"));
+        let connections = connections.collect::<Vec<_>>().join(",\n");
+        self.line(&format!("  {module} {name} (\n{connections}\n  );\n"));
+    }
+
+    pub(crate) fn module(mut self, name: &str, comment: &str) -> (String, Vec<Instance>) {
         if !self.unread.is_empty() {
             let unread = self.unread.join(", ");
             self.line(&format!("  wire unused = &{{1'b0, {unread}}};\n"));
@@ -470,10 +482,7 @@ pub(crate) fn network(network: &Network, registers: &[Register], identity: u64) 
             let names = signals(port.width).map(|(signal, _)| format!("{}_{signal}", port.signals));
             connections.extend(names.map(|name| (name.clone(), name)));
         }
-        let connections = connections.iter().map(|(port, to)| format!("    .{port}({to})"));
-        let connections = connections.collect::<Vec<_>>().join(",\n");
-        let module = topic.module();
-        body.line(&format!("  {module} u_{} (\n{connections}\n  );\n", topic.identifier));
+        body.plain_instance(&topic.module(), &format!("u_{}", topic.identifier), &connections);
     }
     let idle = network.clocks.iter().filter(|clock| !clocks.contains(clock));
     body.unread.extend(idle.flat_map(|clock| [clock.clk(), clock.rst()]));

@@ -1,19 +1,41 @@
 //! The C interface over Verilator's model of a network. Must not know how the network is made.
 
-use crate::network::{CONTROL_ADDRESS, Network, PortOwner, Register, Stage};
+use crate::network::{CONTROL_ADDRESS, Network, NetworkPort, PortOwner, Register, Stage};
 use std::fmt::Write as _;
 
 /// The header: the same for every network.
 pub(crate) const HEADER: &str = include_str!("text/network.h");
 const WRAPPER: &str = include_str!("text/wrapper.cpp");
 
+/// What stands behind the port of host memory.
+const HOST: &str = include_str!("text/host.hpp");
+
+/// Which module is the model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Top {
+    /// The network alone: its gateways' streams are ports.
+    Network,
+    /// The network with its gateways; bits of a beat of host memory.
+    Board(u32),
+}
+
+impl Top {
+    fn has(self, port: &NetworkPort) -> bool {
+        self == Self::Network || port.owner != PortOwner::Gateway
+    }
+}
+
 /// The C++ file that implements the header for this network.
-pub(crate) fn wrapper(network: &Network, registers: &[Register]) -> String {
+pub(crate) fn wrapper(network: &Network, registers: &[Register], top: Top) -> String {
     let written: Vec<&Register> =
         registers.iter().filter(|register| register.access == "write").collect();
     let (reads, writes) = (registers.len() - written.len(), written.len());
-    let signals =
-        network.ports().map(|(_, _, port)| format!("XD_SIGNALS(model, {})", port.signals));
+    let ports = network.ports().filter(|(_, _, port)| top.has(port));
+    let signals = ports.map(|(_, _, port)| format!("XD_SIGNALS(model, {})", port.signals));
+    let host = match top {
+        Top::Network => String::new(),
+        Top::Board(width) => HOST.replace("@MEMORY_BYTES@", &(width / 8).to_string()) + "\n",
+    };
     let clocks = network.clocks.iter();
     let clocks = clocks.map(|clock| format!("{{&model.{}, &model.{}}}", clock.clk(), clock.rst()));
     let has_control = writes > 0;
@@ -43,7 +65,9 @@ pub(crate) fn wrapper(network: &Network, registers: &[Register]) -> String {
         false => "  (void)network;\n  (void)word;\n  (void)value;",
     };
     WRAPPER
-        .replace("@TABLES@", &tables(network, reads, writes))
+        .replace("@IS_BOARD@", if top == Top::Network { "0" } else { "1" })
+        .replace("@HOST@", &host)
+        .replace("@TABLES@", &tables(network, reads, writes, top))
         .replace("@SIGNALS@", &lines(signals))
         .replace("@CLOCKS@", &lines(clocks))
         .replace("@RESET@\n", &reset)
@@ -55,13 +79,13 @@ fn lines(items: impl Iterator<Item = String>) -> String {
     items.map(|item| format!("      {item},")).collect::<Vec<_>>().join("\n")
 }
 
-fn tables(network: &Network, reads: usize, writes: usize) -> String {
+fn tables(network: &Network, reads: usize, writes: usize, top: Top) -> String {
     let mut text = format!(
         "constexpr uint32_t control_address = {CONTROL_ADDRESS:#x};\n\
          constexpr uint32_t status_words = {reads};\n\
          constexpr uint32_t control_words = {writes};\n\nconst xd_port ports[] = {{\n"
     );
-    for (topic, publishes, port) in network.ports() {
+    for (topic, publishes, port) in network.ports().filter(|(_, _, port)| top.has(port)) {
         let clock = network.clocks.iter().position(|clock| *clock == port.clock);
         let keeps = port.stages.iter().any(|stage| matches!(stage, Stage::KeepLast { .. }));
         let _ = writeln!(

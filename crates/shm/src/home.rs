@@ -172,7 +172,7 @@ impl Home {
     /// The segment that an address lies in.
     pub(crate) fn region(&self, payload: NonNull<u8>) -> Option<Region> {
         let mapped = self.segments.iter().filter_map(OnceLock::get);
-        mapped.map(Region::new).find(|region| {
+        mapped.map(Region::to_read).find(|region| {
             let offset = (payload.as_ptr() as usize).wrapping_sub(region.address());
             offset < region.bytes()
         })

@@ -125,7 +125,7 @@ pub use home::sweep;
 #[cfg(not(loom))]
 pub use local::{LinkError, LocalLink, LocalOptions};
 #[cfg(not(loom))]
-pub use memory::{CreateMemoryError, OpenMemoryError, Region};
+pub use memory::{CreateMemoryError, OpenMemoryError, Region, Scratch};
 #[cfg(not(loom))]
 pub use observer::{CopyError, RingObserver};
 #[cfg(not(loom))]

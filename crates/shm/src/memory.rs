@@ -206,11 +206,23 @@ impl Mapping {
 #[derive(Clone, Debug)]
 pub struct Region {
     mapping: Arc<Mapping>,
+    writable: bool,
 }
 
 impl Region {
-    pub(crate) fn new(mapping: &Arc<Mapping>) -> Self {
-        Region { mapping: Arc::clone(mapping) }
+    /// What another one has written, or has handed out: to be read only.
+    pub(crate) fn to_read(mapping: &Arc<Mapping>) -> Self {
+        Region { mapping: Arc::clone(mapping), writable: false }
+    }
+
+    /// What this process has a loan in.
+    pub(crate) fn to_write(mapping: &Arc<Mapping>) -> Self {
+        Region { mapping: Arc::clone(mapping), writable: true }
+    }
+
+    /// May it be written, where a loan lies in it?
+    pub fn is_writable(&self) -> bool {
+        self.writable
     }
 
     /// Address of its first byte, a multiple of 4096; tells regions of one process apart.
@@ -221,6 +233,38 @@ impl Region {
     /// Its bytes.
     pub fn bytes(&self) -> usize {
         self.mapping.bytes
+    }
+}
+
+/// Memory of this process for hardware to read: what goes there besides messages.
+///
+/// `Send`. Writing needs `&mut self`, so nobody writes while a driver that borrows it lets hardware
+/// read.
+#[derive(Debug)]
+pub struct Scratch {
+    memory: OwnMemory,
+}
+
+impl Scratch {
+    /// Makes `bytes` bytes of zeros, rounded up to pages. Allocates, makes system calls.
+    pub fn create(label: &str, bytes: u64) -> Result<Self, CreateMemoryError> {
+        Ok(Scratch { memory: OwnMemory::create(label, bytes, Writers::Maker)? })
+    }
+
+    /// The memory object.
+    pub fn region(&self) -> Region {
+        Region::to_read(&self.memory.mapping)
+    }
+
+    /// Writes at an offset; false, and nothing written, where it does not fit.
+    pub fn write(&mut self, offset: usize, bytes: &[u8]) -> bool {
+        let Some(to) = self.memory.mapping.range(offset as u64, bytes.len() as u64) else {
+            return false;
+        };
+        // SAFETY: inside a live mapping that this value alone writes; nobody in this process reads it
+        // meanwhile, since that takes a borrow of this value, and no reference into it is given out.
+        unsafe { ptr::copy_nonoverlapping(bytes.as_ptr(), to.as_ptr(), bytes.len()) };
+        true
     }
 }
 

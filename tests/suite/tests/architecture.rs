@@ -16,7 +16,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("executor", &["msg", "graph", "comm"]),
     ("record", &["msg", "comm", "executor"]),
     ("hwgen", &["msg", "graph"]),
-    ("fabric", &["hwgen"]),
+    ("fabric", &["msg", "hwgen", "shm"]),
     ("cli", &["msg", "graph", "hwgen", "fabric", "comm", "executor", "record"]),
     ("autorace", &["msg", "graph", "comm", "executor", "record"]),
     ("test-support", &[]),

@@ -18,7 +18,7 @@ extern "C" {
 #pragma GCC visibility push(default)
 
 /* Version of this interface: what is built against one version cannot be used with another. */
-#define XD_NETWORK_ABI 2
+#define XD_NETWORK_ABI 3
 uint32_t xd_network_abi(void);
 
 typedef struct xd_network xd_network;
@@ -103,6 +103,14 @@ typedef struct xd_clock {
   uint64_t next_ps;   /* in, out: when its next rising edge comes */
 } xd_clock;
 
+/* An access to a board's register port. */
+typedef struct xd_access {
+  uint32_t address; /* number of the register */
+  uint32_t write;   /* 1: written, 0: read */
+  uint64_t value;   /* in: what is written; out: what was read */
+  uint64_t done_ps; /* out: when */
+} xd_access;
+
 typedef struct xd_run {
   xd_clock *clocks;   /* as many as the network has, in its order */
   xd_source *sources; /* at most one per port */
@@ -112,14 +120,57 @@ typedef struct xd_run {
   uint64_t until_ps; /* edges come up to and at this time, none later */
   uint64_t now_ps;   /* out: the time of the last edge; as it was when none came */
   uint64_t edges;    /* out: points in time at which there was an edge */
+  xd_access *accesses;    /* boards only: one after the other, in the host's clock, which is the first */
+  uint32_t access_count;
+  uint32_t accesses_done; /* in, out: how many of them are done; begins at 0 */
+  uint32_t access_cycles; /* from one access to the next; at least 1 */
+  uint32_t doorbell;      /* in: 1: stop while it rings and no access is left; out: whether it rings */
 } xd_run;
 
 /* Lets time pass, edge by edge, until a source or sink is done or no edge is left up to `until_ps`:
- * 1 or 0. Edges of several clocks at one time are one. Sources and sinks that are done are passed
+ * 1 or 0; the last access and the doorbell, where it is asked for, are such ends too. Edges of several clocks at one time are one. Sources and sinks that are done are passed
  * over; each is used again by setting its `sent` or `received` and `done` to 0. Memory is used during the
  * call only. -1 without any edge: an index, a count, a time or a period out of its range, a pointer
  * that must not be null. Times are at most 2^62. */
 int xd_network_run(xd_network *network, xd_run *run);
+
+/* Most bursts that host memory has open in each direction. */
+#define XD_OUTSTANDING_MAX 64
+
+/* How host memory answers a board; in cycles of its first clock. */
+typedef struct xd_memory {
+  uint32_t read_latency;  /* from a burst's address to its first beat */
+  uint32_t write_latency; /* from a burst's last beat to its response */
+  uint32_t outstanding;   /* bursts open in each direction, 1 to XD_OUTSTANDING_MAX */
+  uint32_t beat_256ths;   /* 1/256 cycles from one beat to the next, in each direction; 256 to 65536 */
+  uint32_t load_percent;  /* cycles of the memory that others have, 0 to 99 */
+  uint32_t seed;          /* of which ones these are */
+} xd_memory;
+
+/* Memory of the host that a board may reach. */
+typedef struct xd_window {
+  uint64_t address; /* as the board sees it */
+  uint64_t bytes;
+  uint8_t *memory;
+  uint32_t writable;
+  uint32_t unused;
+} xd_window;
+
+/* What has passed between board and host memory. */
+typedef struct xd_traffic {
+  uint64_t bytes_read; /* whole beats */
+  uint64_t bytes_written;
+  uint64_t beats_read;
+  uint64_t beats_written;
+  uint64_t refused; /* bursts that lay in no window: answered with DECERR */
+} xd_traffic;
+
+/* Of a board: 0; of a network alone, or with a value out of its range: -1, and nothing has happened.
+ * Windows replace those of the call before; their memory is used by every run until the next call, and
+ * is written by the board alone while a run is in progress. */
+int xd_network_memory(xd_network *network, const xd_memory *memory);
+int xd_network_windows(xd_network *network, const xd_window *windows, uint32_t count);
+int xd_network_traffic(xd_network *network, xd_traffic *traffic);
 
 #pragma GCC visibility pop
 #ifdef __cplusplus

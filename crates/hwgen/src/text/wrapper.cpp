@@ -2,6 +2,9 @@
 // hosts only: ports are copied as bytes.
 #include "network.h"
 
+// Whether the model is a board: it has host memory and registers.
+#define XD_HOST @IS_BOARD@
+
 #include <algorithm>
 #include <cstring>
 #include <memory>
@@ -75,12 +78,13 @@ inline uint32_t kept(uint64_t keep) {
 
 // What the other side of the interface declares.
 static_assert(sizeof(xd_source) == 40 && sizeof(xd_sink) == 56 && sizeof(xd_clock) == 16);
-static_assert(sizeof(xd_run) == 56 && sizeof(xd_port) == 48);
+static_assert(sizeof(xd_run) == 80 && sizeof(xd_port) == 48 && sizeof(xd_access) == 24);
+static_assert(sizeof(xd_memory) == 24 && sizeof(xd_window) == 32 && sizeof(xd_traffic) == 40);
 
 // Times stay so far from the end of their range that no sum of two wraps.
 constexpr uint64_t time_end = 1ull << 62;
 
-}  // namespace
+@HOST@}  // namespace
 
 struct xd_network {
   explicit xd_network(uint32_t seed) {
@@ -109,6 +113,11 @@ struct xd_network {
       if (end.publishes) *end.signals.valid = 0;
       else *end.signals.ready = 0;
     }
+#if XD_HOST
+    memory.clear(*model);
+    model->register_write = 0;
+    model->register_address = 0;
+#endif
     for (const Clock& clock : clocks) *clock.rst = 1;
     // More edges than a clock crossing has registers.
     for (int i = 0; i < 8; i++) edge(~0ull, 0);
@@ -117,6 +126,9 @@ struct xd_network {
       end.full = false;
       if (!end.publishes) *end.signals.ready = 1;
     }
+#if XD_HOST
+    memory.clear(*model);
+#endif
     model->eval();
   }
 
@@ -144,8 +156,14 @@ struct xd_network {
         finish(end, *end.signals.user, now_ps);
       }
     }
+#if XD_HOST
+    if (mask & 1) memory.sample(*model);
+#endif
     for (size_t clock = 0; clock < clocks.size(); clock++) *clocks[clock].clk = mask >> clock & 1;
     model->eval();
+#if XD_HOST
+    if (mask & 1) memory.drive(*model);
+#endif
     for (PortState& end : ends) {
       if (!end.taken) continue;
       if (end.publishes) *end.signals.valid = 0;
@@ -208,6 +226,9 @@ struct xd_network {
       const xd_clock& it = run.clocks[clock];
       if (it.period_ps == 0 || it.period_ps > time_end || it.next_ps > time_end) return false;
     }
+    if (run.access_count > 0 && (!XD_HOST || run.accesses == nullptr || run.access_cycles == 0))
+      return false;
+    if (run.accesses_done > run.access_count || (run.doorbell && !XD_HOST)) return false;
     if (run.source_count > ends.size() || run.sink_count > ends.size()) return false;
     if (run.source_count > 0 && run.sources == nullptr) return false;
     if (run.sink_count > 0 && run.sinks == nullptr) return false;
@@ -243,6 +264,14 @@ struct xd_network {
       ends[sink.port].sink = &sink;
       if (ends[sink.port].full) pop_into(sink.port, run.now_ps);
     }
+#if XD_HOST
+    const bool listens = run.doorbell != 0;
+    uint32_t until_access = 0;
+    const auto rings = [&] {
+      return listens && model->doorbell && run.accesses_done == run.access_count;
+    };
+    done = done || rings();
+#endif
     while (!done) {
       uint64_t now_ps = run.clocks[0].next_ps;
       for (size_t clock = 1; clock < clocks.size(); clock++)
@@ -257,7 +286,27 @@ struct xd_network {
       }
       for (uint32_t i = 0; i < run.source_count; i++)
         if (!run.sources[i].done) offer(run.sources[i]);
+#if XD_HOST
+      xd_access* access = nullptr;
+      if ((mask & 1) && run.accesses_done < run.access_count && until_access-- == 0) {
+        access = &run.accesses[run.accesses_done];
+        model->register_address = access->address & 0xfff;
+        model->register_write = access->write != 0;
+        model->register_write_data = access->value;
+      }
+#endif
       edge(mask, now_ps);
+#if XD_HOST
+      if (access != nullptr) {
+        if (!access->write) access->value = model->register_read_data;
+        access->done_ps = now_ps;
+        model->register_write = 0;
+        until_access = run.access_cycles - 1;
+        run.accesses_done += 1;
+        done = run.accesses_done == run.access_count;
+      }
+      done = done || rings();
+#endif
       run.now_ps = now_ps;
       run.edges += 1;
       for (uint32_t i = 0; i < run.source_count; i++) {
@@ -269,6 +318,9 @@ struct xd_network {
       }
     }
     for (uint32_t i = 0; i < run.sink_count; i++) ends[run.sinks[i].port].sink = nullptr;
+#if XD_HOST
+    run.doorbell = model->doorbell;
+#endif
     return done;
   }
 
@@ -277,7 +329,10 @@ struct xd_network {
   std::vector<Clock> clocks;
   std::vector<PortState> ends;
   std::vector<xd_beat> beats;  // what waits to be popped
-  bool done = false;           // a source or sink, in the run in progress
+  bool done = false;           // what ends the run in progress
+#if XD_HOST
+  HostMemory memory;
+#endif
 };
 
 extern "C" {
@@ -353,5 +408,30 @@ int xd_network_write(xd_network* network, uint32_t address, uint64_t value) {
 @WRITE@
   return 0;
 }
+
+#if XD_HOST
+int xd_network_memory(xd_network* network, const xd_memory* memory) {
+  if (memory->outstanding == 0 || memory->outstanding > XD_OUTSTANDING_MAX) return -1;
+  if (memory->beat_256ths < 256 || memory->beat_256ths > 65536) return -1;
+  if (memory->load_percent > 99) return -1;
+  network->memory.configure(*memory);
+  return 0;
+}
+
+int xd_network_windows(xd_network* network, const xd_window* windows, uint32_t count) {
+  return network->memory.open(windows, count) ? 0 : -1;
+}
+
+int xd_network_traffic(xd_network* network, xd_traffic* traffic) {
+  *traffic = network->memory.traffic();
+  return 0;
+}
+#else
+int xd_network_memory(xd_network*, const xd_memory*) { return -1; }
+
+int xd_network_windows(xd_network*, const xd_window*, uint32_t) { return -1; }
+
+int xd_network_traffic(xd_network*, xd_traffic*) { return -1; }
+#endif
 
 }  // extern "C"

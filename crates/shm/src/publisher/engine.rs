@@ -262,7 +262,7 @@ impl Core {
 
     /// The memory object that a chunk of this publisher lies in.
     pub(super) fn region(&self, chunk: Chunk) -> Region {
-        Region::new(&self.state.borrow().mappings[usize::from(chunk.segment)])
+        Region::to_write(&self.state.borrow().mappings[usize::from(chunk.segment)])
     }
 
     /// As many as loans were ever open at the same time, so no message in the long run.

@@ -1,0 +1,277 @@
+//! Messages cross between host memory and a network once, whichever way they go.
+#![allow(missing_docs)]
+
+use crossdock_comm::{
+    Bridge, BridgeOptions, Directions, Participant, ParticipantOptions, Publisher,
+    PublisherOptions, Qos, Rendezvous, Subscriber, SubscriberOptions,
+};
+use crossdock_fabric::{
+    Board, Cache, HostEvent, Library, MemoryTiming, Outgoing, Search, Sink, Source, Stop,
+};
+use crossdock_graph::{Graph, Interfaces, Mapping};
+use crossdock_hwgen::{Generated, Request, generate};
+use crossdock_msg::frame::{FrameHeader, FramePlan, HEADER_BYTES, SegmentSource};
+use crossdock_msg::types::sensor_msgs::Image;
+use crossdock_msg::{Extra, Schema};
+use crossdock_shm::Scratch;
+use crossdock_test_support::{hardware_tools, workspace};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+const PERIOD_PS: u64 = 10_000;
+const FOREVER_PS: u64 = 1 << 60;
+const DATA_BYTES: usize = 40_000;
+const GRAPH: &str = "
+crossdock: 1
+name: both
+topics:
+  /image: { type: sensor_msgs/msg/Image, bounds: { header.frame_id: 32, encoding: 16, data: 40000 } }
+nodes:
+  camera: { package: p, type: camera, outputs: { image: /image } }
+  show: { package: p, type: show, inputs: { image: /image } }
+  renderer: { package: p, type: renderer, outputs: { image: /image } }
+  left: { package: p, type: left, inputs: { image: /image } }
+  right: { package: p, type: right, inputs: { image: /image } }
+";
+const MAPPING: &str = "
+crossdock: 1
+processes: { host: { executors: [ { mode: chain, nodes: [camera, show] } ] } }
+fabrics: { board: { nodes: [renderer, left, right] } }
+topics: { /image: { mapping: gateway } }
+";
+const TIMING: MemoryTiming = MemoryTiming {
+    read_latency: 40,
+    write_latency: 20,
+    outstanding: 16,
+    beat_256ths: 256,
+    load_percent: 0,
+    seed: 1,
+};
+
+fn generated() -> Generated {
+    let graph = Graph::from_yaml("graph", GRAPH.as_bytes()).expect("a graph");
+    let mapping = Mapping::from_yaml("mapping", MAPPING.as_bytes()).expect("a mapping");
+    let request = Request {
+        graph: &graph,
+        mapping: &mapping,
+        interfaces: &Interfaces::default(),
+        fabric: "board",
+        types: &|name| Schema::shipped(name).map_err(|error| error.to_string()),
+    };
+    generate(&request).expect("a network")
+}
+
+fn library() -> Library {
+    let search = Search { tools: Some(hardware_tools().to_owned()), ..Search::from_environment() };
+    let cache = Cache::at(workspace().join("target/hw/cache"));
+    let built = Library::build_board(&generated(), &search, &cache, &mut |_| {});
+    built.unwrap_or_else(|error| panic!("{error}")).expect("a board")
+}
+
+/// One side of the topic in software, with the board's gateway on it.
+struct Host {
+    camera: Publisher<Image>,
+    show: Subscriber<Image>,
+    bridge: Bridge,
+    plan: FramePlan,
+    scratch: Scratch,
+    _participant: Participant,
+    folder: std::path::PathBuf,
+}
+
+impl Host {
+    fn new(test: &str) -> Self {
+        let folder = std::env::temp_dir().join(format!("crossdock-{test}-{}", std::process::id()));
+        let options = ParticipantOptions {
+            rendezvous: Rendezvous::Folder(folder.clone()),
+            ..ParticipantOptions::new(0, "host")
+        };
+        let participant = Participant::open(options).expect("a participant");
+        let schema = Arc::new(Schema::of::<Image>().expect("a schema"));
+        let bounds = [("header.frame_id", 32), ("encoding", 16), ("data", DATA_BYTES as u32)];
+        let bounds: BTreeMap<String, u32> =
+            bounds.into_iter().map(|(name, bound)| (name.to_owned(), bound)).collect();
+        let plan = FramePlan::new(&schema, &bounds).expect("a plan");
+        let qos = Qos::reliable(4, Duration::from_secs(10));
+        let (topic, max_bytes) = ("/image", Some(plan.chunk_bytes_max()));
+        let options = BridgeOptions {
+            node: "gateway",
+            topic,
+            qos,
+            directions: Directions::Both,
+            max_bytes,
+            doorbell: None,
+        };
+        let bridge = participant.bridge(&schema, options).expect("a bridge");
+        let options = PublisherOptions { node: "camera", topic, qos, max_bytes, group: None };
+        let camera = participant.publisher(options).expect("a publisher");
+        let options = SubscriberOptions { node: "show", topic, qos, doorbell: None, group: None };
+        let show = participant.subscriber(options).expect("a subscriber");
+        let scratch = Scratch::create("scratch", 4096).expect("memory");
+        Host { camera, show, bridge, plan, scratch, _participant: participant, folder }
+    }
+
+    fn publish(&self, number: u32, bytes: usize) {
+        let extra = Extra::none().text(6).text(4).bytes(bytes);
+        let mut loan = self.camera.loan(extra).expect("a loan");
+        let mut image = loan.message();
+        image.header().set_frame_id("camera").expect("room");
+        image.set_height(number);
+        image.set_encoding("rgb8").expect("room");
+        let data = image.data_uninit(bytes).expect("room");
+        data.iter_mut().enumerate().for_each(|(at, byte)| *byte = (at as u32 * 7 + number) as u8);
+        loan.publish().map_err(|refused| refused.reason).expect("published");
+    }
+}
+
+impl Drop for Host {
+    fn drop(&mut self) {
+        std::fs::remove_dir_all(&self.folder).ok();
+    }
+}
+
+fn port(library: &Library, name: &str) -> u32 {
+    let found = library.ports().iter().position(|port| port.name.contains(name));
+    found.expect("the port") as u32
+}
+
+fn board(library: &Library, timing: MemoryTiming) -> Board {
+    let model = library.model(1, &[PERIOD_PS]).expect("one clock");
+    Board::new(model, &timing, 4).expect("a board")
+}
+
+#[test]
+fn a_message_from_software_reaches_all_hardware_subscribers_and_is_read_once() {
+    let library = library();
+    let mut board = board(&library, TIMING);
+    let mut host = Host::new("gateway-down");
+    let subscriber = host.bridge.subscriber.as_ref().expect("a subscriber");
+    for (number, bytes) in [(1, DATA_BYTES), (2, 999), (3, 0)] {
+        host.publish(number, bytes);
+        let sample = subscriber.take().expect("no error").expect("a message");
+        let (mut small, mut segments) = (vec![0; 4096], Vec::new());
+        let payload = host.plan.gather(sample.block(), 256, &mut small, &mut segments);
+        let payload = payload.expect("a message within its bounds");
+        assert!(host.scratch.write(0, &small));
+        let region = sample.region().expect("a region");
+        assert!(board.reach(&[region, host.scratch.region()]));
+        let places: Vec<(usize, u32)> = (segments.iter())
+            .map(|segment| {
+                let from = match segment.source {
+                    SegmentSource::Scratch => host.scratch.region().address(),
+                    SegmentSource::Block => sample.block().as_ptr() as usize,
+                };
+                (from + segment.offset, segment.bytes as u32)
+            })
+            .collect();
+        let in_place = segments.iter().filter(|it| it.source == SegmentSource::Block);
+        assert_eq!(in_place.map(|it| it.bytes).sum::<usize>(), if bytes > 256 { bytes } else { 0 });
+        let outgoing = Outgoing {
+            tag: number as u16,
+            sequence: number,
+            stamp_ns: sample.stamp_ns(),
+            payload_bytes: payload as u32,
+            segments: &places,
+        };
+        let before = board.traffic();
+        board.send(0, &outgoing);
+        let mut frames = [vec![0; DATA_BYTES + 256], vec![0; DATA_BYTES + 256]];
+        let [left, right] = &mut frames;
+        let mut sinks = [
+            Sink::new(port(&library, "left_image"), left),
+            Sink::new(port(&library, "right_image"), right),
+        ];
+        let mut sent = false;
+        while !sent || sinks.iter().any(|sink| sink.done_ps().is_none()) {
+            assert_eq!(board.run(&mut [], &mut sinks, FOREVER_PS), Ok(Stop::Done));
+            while let Some(event) = board.event() {
+                let HostEvent::Sent { gateway: 0, tag, status } = event else {
+                    panic!("{event:?}")
+                };
+                assert_eq!((tag, status.is_good()), (number as u16, true));
+                sent = true;
+            }
+        }
+        let mut expected = Vec::new();
+        host.plan.encode(sample.block(), &mut expected).expect("a payload");
+        let received = sinks.map(|sink| sink.received() as usize);
+        assert_eq!(received, [HEADER_BYTES + payload; 2]);
+        for frame in &frames {
+            let header = FrameHeader::read(frame).expect("a header");
+            assert_eq!((header.sequence, header.stamp_ns), (number, sample.stamp_ns()));
+            assert_eq!(frame[HEADER_BYTES..HEADER_BYTES + payload], expected);
+        }
+        // Whole beats: each segment may share its first and last one with others.
+        let read = board.traffic().bytes_read - before.bytes_read;
+        let slack = 8 * segments.len() as u64;
+        assert!((payload as u64..=payload as u64 + slack).contains(&read), "{read} of {payload}");
+        assert_eq!((board.traffic().refused, board.traffic().bytes_written), (0, 0));
+    }
+}
+
+#[test]
+fn a_message_from_hardware_is_written_once_and_published_where_it_lies() {
+    let library = library();
+    let mut board = board(&library, TIMING);
+    let host = Host::new("gateway-up");
+    let publisher = host.bridge.publisher.as_ref().expect("a publisher");
+    let renderer = library.ports().iter().find(|port| port.name.contains("renderer"));
+    let id = renderer.expect("the port").publisher_id;
+    for number in 1..=3_u32 {
+        host.publish(number, 1000 * number as usize);
+        let model = host.show.take().expect("no error").expect("the model of what hardware sends");
+        let mut frame = vec![0; HEADER_BYTES];
+        let mut payload = Vec::new();
+        host.plan.encode(model.block(), &mut payload).expect("a payload");
+        let header = FrameHeader {
+            publisher_id: id,
+            payload_bytes: payload.len() as u32,
+            sequence: number,
+            stamp_ns: 77,
+        };
+        frame.copy_from_slice(&header.to_bytes());
+        frame.extend(&payload);
+
+        let mut loan = publisher.loan(host.plan.chunk_bytes_max()).expect("a loan");
+        let front = host.plan.front_bytes();
+        let (region, at) = (loan.region(), loan.bytes_mut().as_ptr() as usize + front);
+        let capacity = loan.bytes_mut().len() - front - host.plan.behind_bytes_max();
+        assert!(board.reach(&[region]));
+        board.lend(0, 40 + number as u16, at, capacity as u32);
+        let before = board.traffic();
+        let mut sources = [Source::new(port(&library, "renderer"), &frame)];
+        let mut taken = [vec![0; DATA_BYTES + 256], vec![0; DATA_BYTES + 256]];
+        let [left, right] = &mut taken;
+        let mut sinks = [
+            Sink::new(port(&library, "left_image"), left),
+            Sink::new(port(&library, "right_image"), right),
+        ];
+        let arrived = loop {
+            assert_eq!(board.run(&mut sources, &mut sinks, FOREVER_PS), Ok(Stop::Done));
+            if let Some(event) = board.event() {
+                break event;
+            }
+        };
+        let HostEvent::Arrived { gateway: 0, tag, bytes, publisher_id, sequence, status } = arrived
+        else {
+            panic!("{arrived:?}")
+        };
+        assert_eq!((tag, publisher_id, sequence), (40 + number as u16, id, number));
+        assert!(status.is_good() && bytes as usize == frame.len(), "{arrived:?}");
+        let adopted = host.plan.adopt(loan.bytes_mut(), front, bytes as usize);
+        loan.set_len(adopted.expect("a message within its bounds").block_bytes);
+        loan.publish().map_err(|refused| refused.reason).expect("published");
+
+        let shown = host.show.take().expect("no error").expect("the message");
+        let (sent, came) = (model.message(), shown.message());
+        assert_eq!((came.height(), came.encoding()), (sent.height(), sent.encoding()));
+        assert_eq!(came.header().frame_id(), sent.header().frame_id());
+        assert_eq!(came.data(), sent.data());
+        assert_eq!(host.bridge.subscriber.as_ref().map(|it| it.counters().taken), Some(0));
+        assert_eq!(publisher.counters().copies, 0);
+        let traffic = board.traffic();
+        assert_eq!(traffic.bytes_written - before.bytes_written, frame.len() as u64);
+        assert_eq!((traffic.refused, traffic.bytes_read), (0, 0));
+    }
+}

@@ -1,0 +1,367 @@
+//! The board around a network: a gateway per gateway topic, what joins them to host memory, and the
+//! host's registers, as one module with the network inside. Only wires and instances of library
+//! modules. Must not decide anything about the network.
+
+use crate::library::{Instance, LibraryModule, Parameter};
+use crate::network::{Network, NetworkPort, PortOwner, Register, TopicNetwork};
+use crate::verilog::{Body, signals};
+
+/// Bits of an address in host memory: what a process of a 64-bit host can address.
+pub const ADDRESS_WIDTH: u32 = 48;
+/// Gateways of one board: what one port of host memory is shared by.
+pub const GATEWAYS_MAX: usize = 16;
+/// Windows of host memory that are open at the same time.
+pub const WINDOWS: u32 = 16;
+/// Words that wait for the host, and for each client of the osif.
+const UP_WORDS: u32 = 64;
+const DOWN_WORDS: u32 = 32;
+
+/// A gateway with its streams.
+#[derive(Clone, Copy)]
+pub(crate) struct BoardGateway<'a> {
+    pub(crate) topic: &'a TopicNetwork,
+    /// What it brings down is published here.
+    pub(crate) down: Option<&'a NetworkPort>,
+    /// What it takes up comes from here.
+    pub(crate) up: Option<&'a NetworkPort>,
+}
+
+impl BoardGateway<'_> {
+    /// The publisher id of what it brings down; 0: nothing.
+    pub(crate) fn publisher_id(&self) -> u16 {
+        self.down.map_or(0, |port| port.publisher_id)
+    }
+
+    fn ports(&self) -> impl Iterator<Item = &NetworkPort> {
+        self.down.into_iter().chain(self.up)
+    }
+}
+
+/// The gateways of a network, in the order of its topics: gateway g has clients 2 g (down) and
+/// 2 g + 1 (up) of the osif.
+pub(crate) fn gateways(network: &Network) -> Vec<BoardGateway<'_>> {
+    let is_gateway = |port: &&NetworkPort| port.owner == PortOwner::Gateway;
+    let found = network.topics.iter().map(|topic| BoardGateway {
+        topic,
+        down: topic.publishers.iter().find(is_gateway),
+        up: topic.subscribers.iter().find(is_gateway),
+    });
+    found.filter(|gateway| gateway.ports().next().is_some()).collect()
+}
+
+/// Why a network's gateways cannot share one port of host memory: a sentence and an advice.
+pub(crate) fn obstacle(network: &Network) -> Option<(String, String, String)> {
+    let gateways = gateways(network);
+    if gateways.len() > GATEWAYS_MAX {
+        let message =
+            format!("{} gateways in one fabric, more than {GATEWAYS_MAX}", gateways.len());
+        let advice = "map topics that few software nodes need to `software`, or use two fabrics";
+        return Some((gateways[GATEWAYS_MAX].topic.name.clone(), message, advice.to_owned()));
+    }
+    let width = gateways.first()?.ports().next()?.width;
+    for gateway in &gateways {
+        for port in gateway.ports() {
+            if port.clock.name.is_some() {
+                let message = "its gateway has another clock than the fabric".to_owned();
+                let advice = "leave `clock` out of the topic's `gateway`, and of the topic";
+                return Some((gateway.topic.name.clone(), message, advice.to_owned()));
+            }
+            if port.width != width {
+                let message = format!(
+                    "its gateway has {} bits, that of `{}` has {width}: they share one port of host \
+                     memory",
+                    port.width, gateways[0].topic.name
+                );
+                let advice =
+                    "give all gateways one width: `gateway: { width: N, converter: true }`";
+                return Some((gateway.topic.name.clone(), message, advice.to_owned()));
+            }
+        }
+    }
+    None
+}
+
+/// Bits of a beat of host memory; 0 without gateways.
+pub(crate) fn memory_width(network: &Network) -> u32 {
+    let gateways = gateways(network);
+    gateways.iter().flat_map(BoardGateway::ports).map(|port| port.width).next().unwrap_or(0)
+}
+
+/// The signals of an AXI4 master: name, bits, whether the master drives them.
+fn axi(width: u32) -> Vec<(&'static str, Option<u32>, bool)> {
+    vec![
+        ("awaddr", Some(ADDRESS_WIDTH), true),
+        ("awlen", Some(8), true),
+        ("awsize", Some(3), true),
+        ("awburst", Some(2), true),
+        ("awvalid", None, true),
+        ("awready", None, false),
+        ("wdata", Some(width), true),
+        ("wstrb", Some(width / 8), true),
+        ("wlast", None, true),
+        ("wvalid", None, true),
+        ("wready", None, false),
+        ("bresp", Some(2), false),
+        ("bvalid", None, false),
+        ("bready", None, true),
+        ("araddr", Some(ADDRESS_WIDTH), true),
+        ("arlen", Some(8), true),
+        ("arsize", Some(3), true),
+        ("arburst", Some(2), true),
+        ("arvalid", None, true),
+        ("arready", None, false),
+        ("rdata", Some(width), false),
+        ("rresp", Some(2), false),
+        ("rlast", None, false),
+        ("rvalid", None, false),
+        ("rready", None, true),
+    ]
+}
+
+/// Answers that a shared port gives to all masters alike; what tells whose they are has a bit each.
+const BROADCAST: [&str; 4] = ["bresp", "rdata", "rresp", "rlast"];
+/// What every burst has, so that nobody passes it on.
+const FIXED: [&str; 4] = ["awsize", "awburst", "arsize", "arburst"];
+
+fn pairs(names: &[&str]) -> Vec<(String, String)> {
+    names.iter().map(|name| ((*name).to_owned(), (*name).to_owned())).collect()
+}
+
+/// The module `board_<fabric>` and the library modules' instances in it. `None`: the network has no gateway.
+pub(crate) fn board(network: &Network, registers: &[Register]) -> Option<(String, Vec<Instance>)> {
+    let gateways = gateways(network);
+    let width = gateways.first()?.ports().next()?.width;
+    let mut body = Body::new();
+    body.clocks(&network.clocks);
+    let written = registers.iter().filter(|register| register.access == "write").count();
+    body.port("output", Some(64 * (registers.len() - written) as u32), "status");
+    if written > 0 {
+        body.port("input", Some(64 * written as u32), "control");
+    }
+    for (_, publishes, port) in network.ports() {
+        if port.owner != PortOwner::Gateway {
+            body.stream_port(port, publishes);
+        }
+    }
+    for (signal, bits, ours) in axi(width) {
+        body.port(if ours { "output" } else { "input" }, bits, &format!("m_axi_{signal}"));
+    }
+    body.port("input", Some(12), "register_address");
+    body.port("input", None, "register_write");
+    body.port("input", Some(64), "register_write_data");
+    body.port("output", Some(64), "register_read_data");
+    body.port("output", None, "doorbell");
+    network_instance(&mut body, network, written > 0);
+    host_side(&mut body, gateways.len(), width);
+    for (number, gateway) in gateways.iter().enumerate() {
+        gateway_instance(&mut body, number, gateway, width);
+    }
+    let comment = format!(
+        "// Generated from graph `{}`: the network of fabric `{}` with its gateways, their port of host\n\
+         // memory, and the host's registers (hw/host_port).\n\
+         // What a module has and this board does not need stays open.\n\
+         /* verilator lint_off PINCONNECTEMPTY */\n",
+        network.graph, network.fabric
+    );
+    Some(body.module(&network.board(), &comment))
+}
+
+fn network_instance(body: &mut Body, network: &Network, has_control: bool) {
+    let mut connections = Vec::new();
+    for clock in &network.clocks {
+        connections.extend([clock.clk(), clock.rst()].map(|name| (name.clone(), name)));
+    }
+    connections.extend(pairs(&["status"]));
+    if has_control {
+        connections.extend(pairs(&["control"]));
+    }
+    for (_, _, port) in network.ports() {
+        if port.owner == PortOwner::Gateway {
+            body.stream(port.width, &port.signals);
+        }
+        let names = signals(port.width).map(|(signal, _)| format!("{}_{signal}", port.signals));
+        connections.extend(names.map(|name| (name.clone(), name)));
+    }
+    body.line("");
+    body.plain_instance(&network.module, "u_network", &connections);
+}
+
+/// Registers, queues, and the way of all gateways to host memory.
+fn host_side(body: &mut Body, gateways: usize, width: u32) {
+    let count = gateways as u32;
+    let clients = 2 * count;
+    let page = ADDRESS_WIDTH - 12;
+    let clocked = pairs(&["clk", "rst"]);
+    for (bits, name) in [
+        (None, "osif_write"),
+        (Some(64), "osif_read_data"),
+        (Some(count), "gateway_write"),
+        (Some(64 * count), "gateway_read_data"),
+        (None, "window_write"),
+        (Some(4), "window_number"),
+        (Some(page), "window_first"),
+        (Some(page), "window_last"),
+        (Some(page), "window_offset"),
+        (None, "window_readable"),
+        (None, "window_writable"),
+        (Some(16), "count_refused"),
+        (Some(ADDRESS_WIDTH), "refused_address"),
+        (None, "refused_write"),
+        (Some(128 * clients), "up_word"),
+        (Some(clients), "up_valid"),
+        (Some(clients), "up_ready"),
+        (Some(128 * clients), "down_word"),
+        (Some(clients), "down_valid"),
+        (Some(clients), "down_ready"),
+    ] {
+        body.wire(bits, name);
+    }
+    for (signal, bits, _) in axi(width) {
+        let fixed = FIXED.contains(&signal);
+        if !fixed {
+            let lanes = if BROADCAST.contains(&signal) { 1 } else { count };
+            body.wire(bits.map(|bits| bits * lanes).or(Some(lanes)), &format!("gateways_{signal}"));
+            body.wire(bits, &format!("shared_{signal}"));
+        }
+    }
+    body.line("");
+    let mut connections = clocked.clone();
+    connections.extend(pairs(&[
+        "register_address",
+        "register_write",
+        "register_write_data",
+        "register_read_data",
+        "osif_write",
+        "osif_read_data",
+        "gateway_write",
+        "gateway_read_data",
+        "window_write",
+        "window_number",
+        "window_first",
+        "window_last",
+        "window_offset",
+        "window_readable",
+        "window_writable",
+        "count_refused",
+        "refused_address",
+        "refused_write",
+    ]));
+    let address = ("ADDRESS_WIDTH", Parameter::Number(ADDRESS_WIDTH.into()));
+    let parameters = [("GATEWAYS", Parameter::Number(count.into())), address];
+    body.instance(LibraryModule::HostPort, "u_host", &parameters, &connections);
+
+    let mut connections = clocked.clone();
+    connections.extend(pairs(&[
+        "up_word",
+        "up_valid",
+        "up_ready",
+        "down_word",
+        "down_valid",
+        "down_ready",
+        "register_write_data",
+        "doorbell",
+    ]));
+    let to = |port: &str, to: &str| (port.to_owned(), to.to_owned());
+    connections.push(to("register_address", "register_address[10:0]"));
+    connections.push(to("register_write", "osif_write"));
+    connections.push(to("register_read_data", "osif_read_data"));
+    let parameters = [
+        ("CLIENTS", Parameter::Number(clients.into())),
+        ("WORD_WIDTH", Parameter::Number(128)),
+        ("UP_DEPTH", Parameter::Number(UP_WORDS.into())),
+        ("DOWN_DEPTH", Parameter::Number(DOWN_WORDS.into())),
+    ];
+    body.instance(LibraryModule::Osif, "u_osif", &parameters, &connections);
+
+    let mut connections = clocked.clone();
+    for (signal, _, _) in axi(width).into_iter().filter(|(signal, ..)| !FIXED.contains(signal)) {
+        connections.push((format!("s_axi_{signal}"), format!("gateways_{signal}")));
+        connections.push((format!("m_axi_{signal}"), format!("shared_{signal}")));
+    }
+    connections.extend(FIXED.map(|signal| (format!("m_axi_{signal}"), String::new())));
+    let parameters = [
+        ("WIDTH", Parameter::Number(width.into())),
+        address,
+        ("PORTS", Parameter::Number(count.into())),
+    ];
+    body.instance(LibraryModule::MemifShare, "u_share", &parameters, &connections);
+
+    let mut connections = clocked;
+    connections.extend(pairs(&[
+        "window_write",
+        "window_number",
+        "window_first",
+        "window_last",
+        "window_offset",
+        "window_readable",
+        "window_writable",
+        "count_refused",
+        "refused_address",
+        "refused_write",
+    ]));
+    for (signal, _, _) in axi(width) {
+        if !FIXED.contains(&signal) {
+            connections.push((format!("s_axi_{signal}"), format!("shared_{signal}")));
+        }
+        connections.push((format!("m_axi_{signal}"), format!("m_axi_{signal}")));
+    }
+    let parameters = [
+        ("WIDTH", Parameter::Number(width.into())),
+        address,
+        ("WINDOWS", Parameter::Number(WINDOWS.into())),
+        ("OUTSTANDING", Parameter::Number(32)),
+    ];
+    body.instance(LibraryModule::MemifMmu, "u_mmu", &parameters, &connections);
+}
+
+fn gateway_instance(body: &mut Body, number: usize, gateway: &BoardGateway<'_>, width: u32) {
+    let (down, up) = (2 * number, 2 * number + 1);
+    let mut connections = pairs(&["clk", "rst", "register_write_data"]);
+    let to = |port: &str, to: String| (port.to_owned(), to);
+    for (command, answer, client) in [("command", "sent", down), ("credit", "arrived", up)] {
+        let word = client * 128;
+        connections.extend([
+            to(&format!("{command}_word"), format!("down_word[{word} +: 128]")),
+            to(&format!("{command}_valid"), format!("down_valid[{client}]")),
+            to(&format!("{command}_ready"), format!("down_ready[{client}]")),
+            to(&format!("{answer}_word"), format!("up_word[{word} +: 128]")),
+            to(&format!("{answer}_valid"), format!("up_valid[{client}]")),
+            to(&format!("{answer}_ready"), format!("up_ready[{client}]")),
+        ]);
+    }
+    // What comes up enters the gateway, what goes down leaves it.
+    for (port, direction) in [(gateway.up, "s"), (gateway.down, "m")] {
+        for (signal, bits) in signals(width) {
+            let enters = (direction == "s") == (signal != "tready");
+            let absent = match (enters, bits) {
+                (true, _) if signal == "tready" => "1'b1".to_owned(),
+                (true, bits) => format!("{}'d0", bits.unwrap_or(1)),
+                (false, _) => String::new(),
+            };
+            let other = port.map_or(absent, |port| format!("{}_{signal}", port.signals));
+            connections.push((format!("{direction}_axis_{signal}"), other));
+        }
+    }
+    for (signal, bits, _) in axi(width) {
+        let lane = match bits {
+            _ if FIXED.contains(&signal) => String::new(),
+            _ if BROADCAST.contains(&signal) => format!("gateways_{signal}"),
+            Some(bits) => format!("gateways_{signal}[{} +: {bits}]", number * bits as usize),
+            None => format!("gateways_{signal}[{number}]"),
+        };
+        connections.push((format!("m_axi_{signal}"), lane));
+    }
+    connections.extend([
+        to("register_address", "register_address[3:0]".to_owned()),
+        to("register_write", format!("gateway_write[{number}]")),
+        to("register_read_data", format!("gateway_read_data[{} +: 64]", number * 64)),
+    ]);
+    let parameters = [
+        ("WIDTH", Parameter::Number(width.into())),
+        ("ADDRESS_WIDTH", Parameter::Number(ADDRESS_WIDTH.into())),
+        ("PUBLISHER_ID", Parameter::Number(gateway.publisher_id().into())),
+        ("MAX_BYTES", Parameter::Number(gateway.topic.layout.payload_bytes_max)),
+    ];
+    let name = format!("u_gateway_{}", gateway.topic.identifier);
+    body.instance(LibraryModule::Gateway, &name, &parameters, &connections);
+}
