@@ -275,3 +275,144 @@ fn a_message_from_hardware_is_written_once_and_published_where_it_lies() {
         assert_eq!((traffic.refused, traffic.bytes_read), (0, 0));
     }
 }
+
+/// A frame of the hardware publisher: an image with so many bytes.
+fn frame(host: &Host, publisher_id: u16, sequence: u32, bytes: usize) -> Vec<u8> {
+    host.publish(sequence, bytes);
+    let model = host.show.take().expect("no error").expect("a message");
+    let mut payload = Vec::new();
+    host.plan.encode(model.block(), &mut payload).expect("a payload");
+    let payload_bytes = payload.len() as u32;
+    let header = FrameHeader { publisher_id, payload_bytes, sequence, stamp_ns: 0 };
+    [&header.to_bytes()[..], &payload].concat()
+}
+
+#[test]
+fn memory_that_was_not_opened_is_neither_read_nor_does_it_stop_the_topic() {
+    let library = library();
+    let mut board = board(&library, TIMING);
+    let host = Host::new("gateway-closed");
+    host.publish(1, 1000);
+    let sample = host.bridge.subscriber.as_ref().expect("a subscriber").take();
+    let sample = sample.expect("no error").expect("a message");
+    // The message's own region is open, the scratch memory is not.
+    assert!(board.reach(&[sample.region().expect("a region")]));
+    let closed = (host.scratch.region().address(), 64);
+    let open = (sample.block().as_ptr() as usize, 64);
+    let mut ended = Vec::new();
+    for (tag, segment) in [(1, closed), (2, open)] {
+        let segments = [segment];
+        let (sequence, stamp_ns, payload_bytes) = (1, 2, 64);
+        let outgoing = Outgoing { tag, sequence, stamp_ns, payload_bytes, segments: &segments };
+        board.send(0, &outgoing);
+        let mut taken = [vec![0; 256], vec![0; 256]];
+        let [left, right] = &mut taken;
+        let mut sinks = [
+            Sink::new(port(&library, "left_image"), left),
+            Sink::new(port(&library, "right_image"), right),
+        ];
+        let mut sent = None;
+        while sent.is_none() || sinks.iter().any(|sink| sink.done_ps().is_none()) {
+            assert_eq!(board.run(&mut [], &mut sinks, FOREVER_PS), Ok(Stop::Done));
+            sent = board.event().or(sent);
+        }
+        ended.push((sent, sinks.map(|sink| sink.is_damaged())));
+    }
+    let [(Some(HostEvent::Sent { tag: 1, status, .. }), damaged), (Some(second), whole)] =
+        &ended[..]
+    else {
+        panic!("{ended:?}")
+    };
+    assert!(status.memory_error && *damaged == [true, true], "{ended:?}");
+    let HostEvent::Sent { tag: 2, status, .. } = second else { panic!("{ended:?}") };
+    assert!(status.is_good() && *whole == [false, false], "{ended:?}");
+    // The window was asked before the memory: nothing came out of the board.
+    assert_eq!(board.traffic().refused, 0);
+}
+
+#[test]
+fn a_message_longer_than_its_room_is_cut_and_what_lies_behind_stays() {
+    let library = library();
+    let mut board = board(&library, TIMING);
+    let host = Host::new("gateway-cut");
+    let publisher = host.bridge.publisher.as_ref().expect("a publisher");
+    let id = library.ports()[port(&library, "renderer") as usize].publisher_id;
+    let sent = frame(&host, id, 1, 5000);
+    let mut loan = publisher.loan(8192).expect("a loan");
+    loan.bytes_mut().fill(0xa5);
+    assert!(board.reach(&[loan.region()]));
+    // No multiple of anything: the last beat is written in part.
+    board.lend(0, 7, loan.bytes_mut().as_ptr() as usize + 64, 1003);
+    let mut sources = [Source::new(port(&library, "renderer"), &sent)];
+    let mut taken = [vec![0; 8192], vec![0; 8192]];
+    let [left, right] = &mut taken;
+    let mut sinks = [
+        Sink::new(port(&library, "left_image"), left),
+        Sink::new(port(&library, "right_image"), right),
+    ];
+    let event = loop {
+        assert_eq!(board.run(&mut sources, &mut sinks, FOREVER_PS), Ok(Stop::Done));
+        if let Some(event) = board.event() {
+            break event;
+        }
+    };
+    let HostEvent::Arrived { tag: 7, bytes: 1003, status, .. } = event else { panic!("{event:?}") };
+    assert!(status.cut, "{event:?}");
+    let memory = loan.bytes_mut();
+    assert_eq!(memory[64..64 + 1003], sent[..1003]);
+    assert!(memory[..64].iter().chain(&memory[64 + 1003..]).all(|byte| *byte == 0xa5));
+}
+
+#[test]
+fn without_room_in_the_host_a_reliable_topic_waits_and_a_best_effort_one_goes_on() {
+    let library = library();
+    let id = library.ports()[port(&library, "renderer") as usize].publisher_id;
+    for reliable in [true, false] {
+        let mut board = board(&library, TIMING);
+        let host = Host::new(&format!("gateway-{reliable}"));
+        let publisher = host.bridge.publisher.as_ref().expect("a publisher");
+        board.set_reliable(0, reliable);
+        let frames: Vec<_> = (1..=3).map(|number| frame(&host, id, number, 9000)).collect();
+        let mut loan = publisher.loan(host.plan.chunk_bytes_max()).expect("a loan");
+        assert!(board.reach(&[loan.region()]));
+        let mut arrived = Vec::new();
+        for (index, sent) in frames.iter().enumerate() {
+            if index == 2 {
+                board.lend(0, 9, loan.bytes_mut().as_ptr() as usize + 64, 16_384);
+                // The room is there before the message.
+                let end_ps = board.now_ps() + 1000 * PERIOD_PS;
+                assert_eq!(board.run(&mut [], &mut [], end_ps), Ok(Stop::Time));
+            }
+            let mut sources = [Source::new(port(&library, "renderer"), sent)];
+            let mut taken = [vec![0; 16_384], vec![0; 16_384]];
+            let [left, right] = &mut taken;
+            let mut sinks = [
+                Sink::new(port(&library, "left_image"), left),
+                Sink::new(port(&library, "right_image"), right),
+            ];
+            // Ten times what the message takes.
+            let end_ps = board.now_ps() + 12_000 * PERIOD_PS;
+            while sinks.iter().any(|sink| sink.done_ps().is_none()) || index == 2 {
+                let stop = board.run(&mut sources, &mut sinks, end_ps).expect("a run");
+                arrived.extend(board.event());
+                if stop == Stop::Time {
+                    break;
+                }
+            }
+            let passed = sinks.map(|sink| sink.done_ps().is_some());
+            if reliable && index < 2 {
+                // The gateway holds more than a kilobyte of each message back: nobody has it whole.
+                assert_eq!(passed, [false, false], "message {index}");
+                break;
+            }
+            assert_eq!(passed, [true, true], "message {index}");
+        }
+        let sequences: Vec<u32> = (arrived.iter())
+            .map(|event| match event {
+                HostEvent::Arrived { sequence, status, .. } if status.is_good() => *sequence,
+                other => panic!("{other:?}"),
+            })
+            .collect();
+        assert_eq!(sequences, if reliable { vec![] } else { vec![3] });
+    }
+}

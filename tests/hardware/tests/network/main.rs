@@ -40,6 +40,14 @@ fn design(generated: &Generated) -> Design {
     })
 }
 
+/// The network with its gateways.
+fn board(generated: &Generated) -> Design {
+    let sources = generated.files["board.f"].lines();
+    sources.fold(Design::new(&generated.network.board(), &[]), |design, name| {
+        design.with_source(name, &generated.files[name])
+    })
+}
+
 fn simulation(generated: &Generated) -> Simulation {
     let with =
         |simulation: Simulation, name: &str| simulation.with_file(name, &generated.files[name]);
@@ -168,4 +176,48 @@ fn a_network_that_is_wired_wrongly_is_noticed() {
     for mutation in [SWAPPED, ENABLES_SWAPPED, PROBED_ELSEWHERE] {
         must(simulation(&drive()).catches(&mutation, &["--seed", "1"]));
     }
+}
+
+/// A topic in both directions, one down, one up; one that the host has no part in.
+const BOARD_GRAPH: &str = "
+crossdock: 1
+name: gateways
+topics:
+  /image: { type: sensor_msgs/msg/Image, bounds: { header.frame_id: 32, encoding: 16, data: 4096 } }
+  /speed: { type: std_msgs/msg/UInt64 }
+  /found: { type: std_msgs/msg/UInt64 }
+  /inner: { type: std_msgs/msg/UInt64 }
+nodes:
+  camera: { package: p, type: camera, outputs: { image: /image, speed: /speed } }
+  renderer: { package: p, type: renderer, outputs: { image: /image }, inputs: { speed: /speed } }
+  filter: { package: p, type: filter, inputs: { image: /image }, outputs: { inner: /inner } }
+  count: { package: p, type: count, inputs: { inner: /inner }, outputs: { found: /found } }
+  show: { package: p, type: show, inputs: { image: /image, found: /found } }
+";
+
+#[test]
+fn a_board_has_gateways_in_each_direction_at_all_widths_and_lints() {
+    for width in [64, 512] {
+        let mapping = format!(
+            "crossdock: 1\nprocesses: {{ host: {{ executors: [ {{ mode: chain, nodes: [camera, show] }} ] }} }}\n\
+             fabrics: {{ board: {{ nodes: [renderer, filter, count] }} }}\ntopics:\n  \
+             /image: {{ mapping: gateway, width: {width} }}\n  \
+             /speed: {{ mapping: gateway, width: {width} }}\n  \
+             /found: {{ mapping: gateway, width: {width} }}\n  /inner: {{ mapping: hardware }}\n"
+        );
+        must(lint(&board(&generated(BOARD_GRAPH, &mapping, "board"))));
+    }
+}
+
+#[test]
+fn gateways_that_cannot_share_host_memory_have_no_board_and_the_report_says_why() {
+    let mapping = "crossdock: 1\nprocesses: { host: { executors: [ { mode: chain, nodes: [camera, show] } ] } }\n\
+         fabrics: { board: { nodes: [renderer, filter, count] } }\ntopics:\n  \
+         /image: { mapping: gateway, width: 128 }\n  /speed: { mapping: gateway }\n  \
+         /found: { mapping: gateway }\n  /inner: { mapping: hardware }\n";
+    let generated = generated(BOARD_GRAPH, mapping, "board");
+    assert!(!generated.files.contains_key("board.f"));
+    let report = &generated.files["report.md"];
+    let said = report.split("## No board").nth(1).expect("the reason");
+    assert!(said.contains("`/image`") && said.contains("128") && said.contains("64"), "{said}");
 }
