@@ -10,6 +10,7 @@ fn designs() -> Vec<Design> {
         crate::mmu::translation(),
         crate::tlb::paged(),
         Design::module("memif_share").set("PORTS", 4),
+        Design::module("host_port").set("GATEWAYS", 4),
         Design::module("osif"),
         crate::gateway::complete(),
     ]
