@@ -120,10 +120,12 @@ fn structure(text: &mut String, structure: &Structure, name: &str, head: &str, i
     let inner = format!("{indent}  ");
     let mut visits = String::new();
     for member in &structure.members {
-        declare(text, member, &inner);
+        let struct_name = struct_name(member, name);
+        declare(text, member, &struct_name, &inner);
         visit(
             &mut visits,
             member,
+            &struct_name,
             &member.content,
             &format!("self.{}", identifier(&member.name)),
             0,
@@ -142,14 +144,20 @@ fn structure(text: &mut String, structure: &Structure, name: &str, head: &str, i
     );
 }
 
+/// The struct of a nested message: named after its field, and not like the struct that it is in, whose
+/// name stands for that one's constructor there.
+fn struct_name(member: &Member, outer: &str) -> String {
+    let name = format!("{}_t", member.name);
+    if name == outer { format!("{name}_t") } else { name }
+}
+
 /// The struct of a nested message, and the field.
-fn declare(text: &mut String, member: &Member, indent: &str) {
+fn declare(text: &mut String, member: &Member, struct_name: &str, indent: &str) {
     let name = identifier(&member.name);
-    let struct_name = format!("{}_t", member.name);
     let element = |text: &mut String, content: &Content| match content {
         Content::Struct(inner) => {
-            structure(text, inner, &struct_name, "", indent);
-            struct_name.clone()
+            structure(text, inner, struct_name, "", indent);
+            struct_name.to_owned()
         }
         Content::Sequence(unit, bound) => sequence(*unit, *bound),
         // Numbers are no elements of their own.
@@ -181,6 +189,7 @@ fn declare(text: &mut String, member: &Member, indent: &str) {
 fn visit(
     text: &mut String,
     member: &Member,
+    struct_name: &str,
     content: &Content,
     place: &str,
     field_offset: usize,
@@ -192,29 +201,36 @@ fn visit(
         Content::Numbers(..) => writeln!(text, "{indent}  fields.array({field}, {place});"),
         Content::Sequence(..) => writeln!(text, "{indent}  fields.data({field}, {place});"),
         Content::Struct(_) => {
-            writeln!(text, "{indent}  {}_t::visit({place}, fields);", member.name)
+            writeln!(text, "{indent}  {struct_name}::visit({place}, fields);")
         }
         Content::Array(inner, count) => {
             let _ = writeln!(text, "{indent}  for (uint32_t i = 0; i < {count}u; i++) {{");
-            element(text, member, inner, &format!("{place}[i]"), indent);
+            element(text, member, struct_name, inner, &format!("{place}[i]"), indent);
             writeln!(text, "{indent}  }}")
         }
         Content::Records(inner, bound) => {
             let _ = writeln!(text, "{indent}  fields.length({field}, {place}.length, {bound}u);");
             let _ = writeln!(text, "{indent}  for (uint32_t i = 0; i < {place}.held(); i++) {{");
-            element(text, member, inner, &format!("{place}.data[i]"), indent);
+            element(text, member, struct_name, inner, &format!("{place}.data[i]"), indent);
             writeln!(text, "{indent}  }}")
         }
     };
 }
 
 /// An element of an array or sequence; texts stand in the layout's table behind it.
-fn element(text: &mut String, member: &Member, content: &Content, place: &str, indent: &str) {
+fn element(
+    text: &mut String,
+    member: &Member,
+    struct_name: &str,
+    content: &Content,
+    place: &str,
+    indent: &str,
+) {
     let inner = format!("{indent}  ");
     if matches!(content, Content::Sequence(..)) {
         let _ = writeln!(text, "{inner}  fields.align(8);");
     }
-    visit(text, member, content, place, 1, &inner);
+    visit(text, member, struct_name, content, place, 1, &inner);
 }
 
 fn sequence(unit: Unit, bound: u32) -> String {
