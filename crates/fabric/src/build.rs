@@ -114,7 +114,8 @@ impl Library {
         cache: &Cache,
         progress: &mut dyn FnMut(Progress<'_>),
     ) -> Result<Self, BuildError> {
-        Self::build_top(generated, &NETWORK, search, cache, progress)
+        let module = &generated.network.module;
+        Self::build_top(generated, (module, &NETWORK), search, cache, progress)
     }
 
     /// The same of the network with its gateways, where it has some that can share host memory:
@@ -131,23 +132,20 @@ impl Library {
         if !generated.files.contains_key(BOARD.list) {
             return Ok(None);
         }
-        Self::build_top(generated, &BOARD, search, cache, progress).map(Some)
+        let module = generated.network.board();
+        Self::build_top(generated, (&module, &BOARD), search, cache, progress).map(Some)
     }
 
     fn build_top(
         generated: &Generated,
-        top: &Top,
+        (module, top): (&str, &Top),
         search: &Search,
         cache: &Cache,
         progress: &mut dyn FnMut(Progress<'_>),
     ) -> Result<Self, BuildError> {
         let tools = Tools::find(search)?;
-        let module = match top.list == BOARD.list {
-            true => generated.network.board(),
-            false => generated.network.module.clone(),
-        };
         let what = format!("simulation of {module}");
-        let files = inputs(generated);
+        let files = inputs(generated, top);
         let recipe = format!("{VERILATOR:?} {COMPILER:?} {EXPORTS} {}", top.list);
         let parts = files.iter().flat_map(|(name, text)| [name.as_str(), text.as_str()]);
         let wanted = Wanted {
@@ -160,7 +158,7 @@ impl Library {
         };
         let entry = cache.entry(&wanted, progress, |folder, progress| {
             let runtime = runtime(&tools, cache, progress)?;
-            build(folder, &files, (&module, top), &runtime, &tools)
+            build(folder, &files, (module, top), &runtime, &tools)
                 .map_err(|output| BuildError::Failed { what: what.clone(), output })
         })?;
         Ok(Self::open(&entry.join(LIBRARY), generated.identity)?)
@@ -217,10 +215,14 @@ impl std::fmt::Debug for Library {
     }
 }
 
-/// The files that a simulation is made from; pictures and reports are not among them.
-fn inputs(generated: &Generated) -> Vec<(&String, &String)> {
-    let ends = [".sv", ".f", ".h", ".cpp"];
-    generated.files.iter().filter(|(name, _)| ends.iter().any(|end| name.ends_with(end))).collect()
+/// The files that a simulation is made from: what its list names, and the interface. A change of any
+/// other, an adapter or a report, builds nothing again.
+fn inputs<'a>(generated: &'a Generated, top: &Top) -> Vec<(&'a String, &'a String)> {
+    let listed: Vec<&str> =
+        generated.files.get(top.list).into_iter().flat_map(|it| it.lines()).collect();
+    let used =
+        |name: &str| [top.list, top.wrapper, "network.h"].contains(&name) || listed.contains(&name);
+    generated.files.iter().filter(|(name, _)| used(name)).collect()
 }
 
 /// Verilator's runtime as one object, the same for all networks.
