@@ -79,7 +79,8 @@ impl Area {
         let (yosys, version) = yosys(search)?;
         let module = &generated.network.module;
         let mut script = String::new();
-        for source in generated.files["sources.f"].lines() {
+        let sources = generated.listed("sources.f");
+        for (source, _) in &sources {
             // Writing to a String cannot fail, here and below.
             let _ = writeln!(script, "read_verilog -sv {source}");
         }
@@ -88,8 +89,6 @@ impl Area {
             "synth_xilinx -family xcup -flatten -noiopad -noclkbuf -top {module}\n\
              tee -q -o {STATISTICS} stat -json"
         );
-        let sources: Vec<(&String, &String)> =
-            generated.files.iter().filter(|(name, _)| name.ends_with(".sv")).collect();
         let parts = sources.iter().flat_map(|(name, text)| [name.as_str(), text.as_str()]);
         let what = format!("area figure of {module}");
         let wanted = Wanted {

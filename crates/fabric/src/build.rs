@@ -218,11 +218,9 @@ impl std::fmt::Debug for Library {
 /// The files that a simulation is made from: what its list names, and the interface. A change of any
 /// other, an adapter or a report, builds nothing again.
 fn inputs<'a>(generated: &'a Generated, top: &Top) -> Vec<(&'a String, &'a String)> {
-    let listed: Vec<&str> =
-        generated.files.get(top.list).into_iter().flat_map(|it| it.lines()).collect();
-    let used =
-        |name: &str| [top.list, top.wrapper, "network.h"].contains(&name) || listed.contains(&name);
-    generated.files.iter().filter(|(name, _)| used(name)).collect()
+    let others = [top.list, top.wrapper, "network.h"];
+    let others = others.into_iter().filter_map(|name| generated.files.get_key_value(name));
+    generated.listed(top.list).into_iter().chain(others).collect()
 }
 
 /// Verilator's runtime as one object, the same for all networks.

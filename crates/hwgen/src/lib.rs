@@ -60,6 +60,16 @@ pub struct Generated {
     pub files: BTreeMap<String, String>,
 }
 
+impl Generated {
+    /// The files that one of its lists (`sources.f`, `board.f`) names, by name; none where there is no
+    /// such list.
+    #[must_use]
+    pub fn listed(&self, list: &str) -> Vec<(&String, &String)> {
+        let names = self.files.get(list).map_or("", String::as_str);
+        names.lines().filter_map(|name| self.files.get_key_value(name)).collect()
+    }
+}
+
 /// Generates the network of a fabric.
 ///
 /// Allocates; does not block.
