@@ -237,7 +237,7 @@ fn run(
         format!("crossdock: 1\nprocesses: {{ drive: {{ executors: [ {executor} ] }} }}\n");
     let mapping = Mapping::from_yaml(name, mapping.as_bytes()).expect("a mapping");
     let package = metered();
-    let interfaces = Interfaces { binaries: vec![package.description()] };
+    let interfaces = Interfaces { binaries: vec![package.description()], ..Interfaces::default() };
     let options = RunOptions { time, ..RunOptions::PLAIN };
     let plan = check(&graph, &mapping, &interfaces, &options).unwrap_or_else(|v| panic!("{v:#?}"));
     let folder = format!("crossdock-allocation-{name}-{mode}-{}", std::process::id());

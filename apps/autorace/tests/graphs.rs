@@ -28,7 +28,8 @@ fn mapping(name: &str) -> Mapping {
 }
 
 fn plan(graph: &Graph, mapping: &Mapping, time: Time) -> Plan {
-    let interfaces = Interfaces { binaries: vec![package().description()] };
+    let interfaces =
+        Interfaces { binaries: vec![package().description()], ..Interfaces::default() };
     let options = RunOptions { time, ..RunOptions::PLAIN };
     check(graph, mapping, &interfaces, &options)
         .unwrap_or_else(|violations| panic!("{}: {violations:#?}", graph.name))

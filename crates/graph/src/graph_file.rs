@@ -3,12 +3,13 @@
 //! Checks what one file can say alone: keys, kinds, ranges, names. What must hold between its parts
 //! and with the packages is in `check`. The format is described in `docs/formats`.
 
+use crate::hardware_package::bounds;
 use crate::limits::{MESSAGE_BYTES_MAX, QOS_DEPTH_MAX, TIMEOUT_MS_MAX};
 use crate::model::{
     Argument, Chain, Condition, Copies, Durability, Graph, GraphInput, GraphNode, GraphOutput,
     GraphTimer, GraphTopic, Lockstep, Period, QosRequest, Reliability, Same,
 };
-use crate::names::{field_fault, message_type_fault, node_fault, token_fault, topic_fault};
+use crate::names::{message_type_fault, node_fault, token_fault, topic_fault};
 use crate::parameters::read_parameters;
 use crate::read::{Keys, Reading};
 use crate::violation::{Violation, ViolationKind};
@@ -129,16 +130,7 @@ fn topic(reading: &mut Reading, entry: &Entry) -> GraphTopic {
         topic.max_bytes = reading.integer(tree, "`max_bytes`", 1..=MESSAGE_BYTES_MAX);
     }
     if let Some(tree) = fields.get("bounds") {
-        reading.source.set(&["topics", &name, "bounds"], tree.place);
-        for entry in reading.map(tree, "`bounds`") {
-            let path = ["topics", name.as_str(), "bounds", entry.key.as_str()];
-            reading.source.set(&path, entry.key_place);
-            reading.check_name(&entry.key, entry.key_place, "the field", field_fault);
-            let what = format!("the bound of `{}`", entry.key);
-            let bound = reading.integer(&entry.value, &what, 1..=MESSAGE_BYTES_MAX);
-            let bound = bound.and_then(|bound| u32::try_from(bound).ok());
-            topic.bounds.extend(bound.map(|bound| (entry.key.clone(), bound)));
-        }
+        topic.bounds = bounds(reading, tree, &["topics", &name]);
     }
     if let Some(tree) = fields.get("qos") {
         topic.qos = qos(reading, tree, &["topics", &name, "qos"]);

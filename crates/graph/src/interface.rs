@@ -1,7 +1,8 @@
 //! What packages describe about their node types: ports, timers, parameters.
 //!
-//! Pure data that a package binary sends as JSON. Must not know graphs.
+//! Pure data, which a package binary sends as JSON. Must not know graphs.
 
+use crate::hardware_package::{HardwareNode, HardwarePackage};
 use crate::model::QosRequest;
 use crate::value::ParameterValue;
 use serde::{Deserialize, Serialize};
@@ -12,6 +13,9 @@ use serde::{Deserialize, Serialize};
 pub struct Interfaces {
     /// One description per binary.
     pub binaries: Vec<BinaryInterface>,
+    /// What exists in hardware, one description per package file.
+    #[serde(default)]
+    pub hardware: Vec<HardwarePackage>,
 }
 
 /// What one package binary answers when asked to describe itself.
@@ -123,10 +127,37 @@ pub struct ParameterInterface {
 }
 
 impl Interfaces {
-    /// The description of a node type in any binary, the binary named after the package first.
+    /// The description of a node type in any binary, the binary named after the package first, else
+    /// in hardware.
     #[must_use]
     pub fn node_type(&self, package: &str, node_type: &str) -> Option<&NodeInterface> {
-        self.package(package)?.node_type(node_type)
+        let software = self.package(package).and_then(|package| package.node_type(node_type));
+        let hardware = || Some(&self.hardware_node(package, node_type)?.1.interface);
+        software.or_else(hardware)
+    }
+
+    /// A node type in hardware, from the first package of this name that has it.
+    #[must_use]
+    pub fn hardware_node(
+        &self,
+        package: &str,
+        node_type: &str,
+    ) -> Option<(&HardwarePackage, &HardwareNode)> {
+        let packages = self.hardware.iter().filter(|it| it.name == package);
+        packages.filter_map(|it| Some((it, it.node_type(node_type)?))).next()
+    }
+
+    /// A parameter of a node type, in software or in hardware.
+    #[must_use]
+    pub fn parameter(
+        &self,
+        package: &str,
+        node_type: &str,
+        name: &str,
+    ) -> Option<&ParameterInterface> {
+        let software = self.package(package).and_then(|package| package.node_type(node_type));
+        let hardware = || self.hardware_node(package, node_type)?.1.interface.parameter(name);
+        software.and_then(|interface| interface.parameter(name)).or_else(hardware)
     }
 
     /// The description of a package, from `crossdock-<package>` if that binary has it, else from

@@ -2,7 +2,7 @@
 //!
 //! A [`Graph`] says which nodes exist and which topics join them, a [`Mapping`] says in which
 //! process and executor or in which fabric each node runs and where the messages of each topic
-//! live, [`Interfaces`] say what the packages offer. A [`CommunicationMapping`] is the mapping that
+//! live, [`Interfaces`] say what the packages offer, in software and as [`HardwarePackage`]s. A [`CommunicationMapping`] is the mapping that
 //! follows from a graph and a [`Placement`] of its nodes.
 //!
 //! The crate is pure: it reads text that it is given and returns data; it opens no file, starts no
@@ -13,6 +13,7 @@
 mod check;
 mod communication;
 mod graph_file;
+mod hardware_package;
 mod import;
 mod input;
 mod interface;
@@ -36,8 +37,9 @@ mod violation;
 mod write;
 mod yaml;
 
-pub use check::{RunOptions, check, check_topic_mappings};
+pub use check::{RunOptions, check, check_fabrics, check_topic_mappings};
 pub use communication::{CommunicationMapping, Crossings, OpenTopics, Sides, TopicChoice};
+pub use hardware_package::{HARDWARE_PACKAGE_ENDING, HardwareNode, HardwarePackage, SourceKind};
 pub use import::Imported;
 pub use input::InputTopic;
 pub use interface::{

@@ -216,8 +216,8 @@ impl Graph {
         };
         let parameter = &argument.parameter;
         let default = self.node(&argument.node).and_then(|node| {
-            let node_type = interfaces.node_type(&node.package, &node.node_type)?;
-            Some(&node_type.parameter(parameter)?.default)
+            let found = interfaces.parameter(&node.package, &node.node_type, parameter);
+            found.map(|found| &found.default)
         });
         let Some(default) = default else {
             let node = &argument.node;

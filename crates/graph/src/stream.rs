@@ -131,7 +131,7 @@ fn said(streams: &[NodeStream], node: &str, port: &str) -> PortStream {
 /// The stream keys of a topic of a mapping file.
 pub(crate) fn read_stream(reading: &mut Reading, topic: &str, fields: &Fields<'_>) -> TopicStream {
     TopicStream {
-        width: width(reading, fields),
+        width: read_width(reading, fields),
         clock: clock(reading, fields),
         check: fields.get("check").and_then(|tree| reading.boolean(tree, "`check`")),
         watchdog_cycles: count(reading, fields, "watchdog_cycles", WATCHDOG_CYCLES),
@@ -202,7 +202,7 @@ fn port(reading: &mut Reading, tree: &Tree, keys: &Keys) -> PortStream {
         reading.note(ViolationKind::WrongValue, tree.place, message, advice);
     }
     PortStream {
-        width: width(reading, &fields),
+        width: read_width(reading, &fields),
         converter: flag(reading, &fields, "converter"),
         clock: clock(reading, &fields),
         fifo: fifos.into_iter().flatten().next(),
@@ -210,7 +210,8 @@ fn port(reading: &mut Reading, tree: &Tree, keys: &Keys) -> PortStream {
     }
 }
 
-fn width(reading: &mut Reading, fields: &Fields<'_>) -> Option<u32> {
+/// The key `width` of a stream.
+pub(crate) fn read_width(reading: &mut Reading, fields: &Fields<'_>) -> Option<u32> {
     let tree = fields.get("width")?;
     let width = reading.integer(tree, "`width`", 64..=512)?;
     let known = STREAM_WIDTHS.into_iter().find(|known| u64::from(*known) == width);

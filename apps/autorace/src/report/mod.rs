@@ -169,7 +169,8 @@ fn graph_picture(
             (format!("graph.{ending}"), fs::read(from).map_err(file_error(from))?)
         }
         (None, Some(graph)) => {
-            let interfaces = Interfaces { binaries: vec![package().description()] };
+            let interfaces =
+                Interfaces { binaries: vec![package().description()], ..Interfaces::default() };
             let drawing =
                 crossdock_graph::Picture { graph, mapping: None, interfaces: Some(&interfaces) };
             ("graph.svg".to_owned(), drawing.to_svg().into_bytes())

@@ -84,7 +84,7 @@ pub fn checked(graph: &Graph, mapping: &Mapping, time: Time) -> Plan {
 
 /// The checked plan of a graph of nodes of a package.
 pub fn checked_with(package: &Package, graph: &Graph, mapping: &Mapping, time: Time) -> Plan {
-    let interfaces = Interfaces { binaries: vec![package.description()] };
+    let interfaces = Interfaces { binaries: vec![package.description()], ..Interfaces::default() };
     let options = RunOptions { time, ..RunOptions::PLAIN };
     check(graph, mapping, &interfaces, &options).expect("a plan")
 }

@@ -6,6 +6,7 @@
 
 mod hardware;
 mod nodes;
+mod packages;
 mod placement;
 mod planning;
 mod structure;
@@ -18,6 +19,7 @@ use crate::mapping::{Mapping, TopicMapping};
 use crate::model::{Graph, GraphTopic, Qos};
 use crate::plan::{Pacing, Plan, Time};
 use crate::violation::{Violation, ViolationKind};
+use packages::Implementation;
 use std::collections::BTreeMap;
 
 /// What a run adds to graph and mapping.
@@ -69,8 +71,9 @@ pub fn check(
     check.run_options();
     let hardware = check.hardware_nodes();
     let seats = check.place(&hardware);
-    let nodes = check.resolve(&seats);
+    let nodes = check.resolve(&seats, &hardware);
     check.nodes(&nodes);
+    check.agreement();
     let topics = check.collect_topics(&nodes);
     check.topics(&topics);
     check.topic_mappings(&hardware, &topics);
@@ -99,15 +102,36 @@ pub fn check_topic_mappings(graph: &Graph, mapping: &Mapping) -> Result<(), Vec<
     check.structure();
     if check.violations.is_empty() {
         let hardware = check.hardware_nodes();
-        let unknown = Resolved { binary: None, interface: None };
-        let topics = check.collect_topics(&vec![unknown; graph.nodes.len()]);
+        let nodes = check.resolve_hardware(|_| false);
+        let topics = check.collect_topics(&nodes);
         check.topic_mappings(&hardware, &topics);
     }
+    check.done()
+}
+
+/// The same, and its hardware nodes against what `interfaces` say of their types, where they do.
+///
+/// Pure: allocates, does not block, may be called from any thread.
+///
+/// # Errors
+/// Every rule that is broken, by file and position.
+pub fn check_fabrics(
+    graph: &Graph,
+    mapping: &Mapping,
+    interfaces: &Interfaces,
+) -> Result<(), Vec<Violation>> {
+    let options = RunOptions::PLAIN;
+    let mut check = Check::new(graph, mapping, interfaces, &options);
+    check.structure();
     if check.violations.is_empty() {
-        return Ok(());
+        let hardware = check.hardware_nodes();
+        let nodes = check.resolve_hardware(|node| hardware.contains_key(node));
+        check.known_nodes(&nodes);
+        check.agreement();
+        let topics = check.collect_topics(&nodes);
+        check.topic_mappings(&hardware, &topics);
     }
-    check.violations.sort_by(|a, b| (&a.file, a.place).cmp(&(&b.file, b.place)));
-    Err(check.violations)
+    check.done()
 }
 
 /// The state of one check.
@@ -137,6 +161,10 @@ struct Seat {
 struct Resolved<'a> {
     binary: Option<&'a BinaryInterface>,
     interface: Option<&'a NodeInterface>,
+    /// The node type in hardware, wherever this node is.
+    hardware: Option<Implementation<'a>>,
+    /// The mapping places the node in a fabric.
+    in_fabric: bool,
 }
 
 /// A connected port with everything settled that descriptions and graph say about it.
@@ -181,6 +209,12 @@ impl<'a> Check<'a> {
             violations: Vec::new(),
             warnings: Vec::new(),
         }
+    }
+
+    /// What was found, in order.
+    fn done(mut self) -> Result<(), Vec<Violation>> {
+        self.violations.sort_by(|a, b| (&a.file, a.place).cmp(&(&b.file, b.place)));
+        if self.violations.is_empty() { Ok(()) } else { Err(self.violations) }
     }
 
     fn note(&mut self, violation: Violation) {

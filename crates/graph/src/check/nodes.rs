@@ -1,8 +1,9 @@
 //! Each node against the description of its node type: ports, timers, parameters, conditions.
 
 use super::{Check, Resolved};
-use crate::interface::NodeInterface;
-use crate::limits::QOS_DEPTH_MAX;
+use crate::hardware_package::HARDWARE_PACKAGE_ENDING;
+use crate::interface::{NodeInterface, ParameterInterface};
+use crate::limits::{QOS_DEPTH_MAX, VIOLATIONS_MAX};
 use crate::model::{GraphNode, is_period};
 use crate::names::{did_you_mean, listed};
 use crate::violation::{Violation, ViolationKind};
@@ -14,17 +15,33 @@ impl<'a> Check<'a> {
                 return;
             }
             match resolved.interface {
-                Some(interface) => {
-                    self.description(node, interface);
-                    self.ports(node, interface);
-                    self.timers(node, interface);
-                    self.parameters(node, interface);
-                }
+                Some(interface) => self.known_node(node, resolved, interface),
                 None => self.unknown_type(node, resolved),
             }
             self.condition(node, resolved.interface);
             self.lockstep(node, resolved.interface);
         }
+    }
+
+    /// Those whose types somebody describes.
+    pub(super) fn known_nodes(&mut self, nodes: &[Resolved<'a>]) {
+        for (node, resolved) in self.graph.nodes.iter().zip(nodes) {
+            if let (Some(interface), false) = (resolved.interface, self.is_full()) {
+                self.known_node(node, resolved, interface);
+            }
+        }
+    }
+
+    fn known_node(
+        &mut self,
+        node: &GraphNode,
+        resolved: &Resolved<'a>,
+        interface: &'a NodeInterface,
+    ) {
+        self.description(node, interface);
+        self.ports(node, interface);
+        self.timers(node, interface);
+        self.parameters(node, resolved, interface);
     }
 
     fn node_fault(
@@ -42,6 +59,25 @@ impl<'a> Check<'a> {
     }
 
     fn unknown_type(&mut self, node: &GraphNode, resolved: &Resolved<'a>) {
+        if let (Some((package, _)), false) = (resolved.hardware, resolved.in_fabric) {
+            let message = format!(
+                "`{}` of package `{}` exists in hardware only ({}), and the mapping places the node in \
+                 a process",
+                node.node_type,
+                node.package,
+                package.source.file()
+            );
+            let advice = format!(
+                "place it in a fabric, or put a `crossdock-{}` that has it on the package path",
+                node.package
+            );
+            let kind = ViolationKind::UnknownNodeType;
+            return self.node_fault(kind, node, &["type"], message, advice);
+        }
+        let or_hardware = match resolved.in_fabric {
+            true => format!(", or `{}{HARDWARE_PACKAGE_ENDING}` for its hardware", node.package),
+            false => String::new(),
+        };
         let package = resolved.binary.and_then(|binary| binary.package(&node.package));
         let Some(package) = package else {
             let binaries = self.interfaces.binaries.iter();
@@ -50,7 +86,7 @@ impl<'a> Check<'a> {
             let near = did_you_mean(&node.package, known.iter().copied());
             let message = format!("no binary offers package `{}`", node.package);
             let advice = format!(
-                "{near}{}build `crossdock-{}` and put it on the package path; found: {}",
+                "{near}{}build `crossdock-{}` and put it on the package path{or_hardware}; found: {}",
                 if near.is_empty() { "" } else { " else " },
                 node.package,
                 listed(known)
@@ -145,11 +181,28 @@ impl<'a> Check<'a> {
         }
     }
 
-    fn parameters(&mut self, node: &GraphNode, interface: &NodeInterface) {
-        let known = || interface.parameters.iter().map(|parameter| parameter.name.as_str());
+    /// Parameters of the implementation that the mapping chooses. What only the other one has may be
+    /// said, so that a graph fits both, but it is told.
+    fn parameters(
+        &mut self,
+        node: &GraphNode,
+        resolved: &Resolved<'a>,
+        interface: &'a NodeInterface,
+    ) {
+        let hardware = resolved.hardware.map(|(_, hardware)| &hardware.interface);
+        let (used, other) = match (hardware, resolved.in_fabric) {
+            (Some(hardware), true) => (hardware, Some(interface)),
+            (other, _) => (interface, other),
+        };
+        let of_other = || other.into_iter().flat_map(|it| &it.parameters);
+        let known = || used.parameters.iter().chain(of_other()).map(|it| it.name.as_str());
         for (name, value) in &node.parameters {
             let path = ["parameters", name.as_str()];
-            let Some(parameter) = interface.parameter(name) else {
+            let elsewhere = other.and_then(|interface| interface.parameter(name));
+            if used.parameter(name).is_none() && elsewhere.is_some() {
+                self.unused_parameter(node, name, resolved.in_fabric, &used.parameters);
+            }
+            let Some(parameter) = used.parameter(name).or(elsewhere) else {
                 let message = format!("`{}` has no parameter `{name}`", node.node_type);
                 let advice = near_or_list(name, "its parameters are", known());
                 self.node_fault(ViolationKind::UnknownParameter, node, &path, message, advice);
@@ -166,6 +219,29 @@ impl<'a> Check<'a> {
                 };
                 self.node_fault(ViolationKind::ParameterType, node, &path, message, advice);
             }
+        }
+    }
+
+    fn unused_parameter(
+        &mut self,
+        node: &GraphNode,
+        name: &str,
+        in_fabric: bool,
+        used: &[ParameterInterface],
+    ) {
+        let (here, there) =
+            if in_fabric { ("hardware", "software") } else { ("software", "hardware") };
+        let message = format!(
+            "parameter `{name}` has no effect: `{}` has it in {there}, and the node is {here}",
+            node.node_type
+        );
+        let known = listed(used.iter().map(|parameter| parameter.name.as_str()));
+        let advice = format!("its parameters in {here} are: {known}");
+        let path = ["nodes", &node.name, "parameters", name];
+        let kind = ViolationKind::UnknownParameter;
+        let warning = self.fault(kind, &path, message, advice).for_node(&node.name);
+        if self.warnings.len() < VIOLATIONS_MAX {
+            self.warnings.push(warning);
         }
     }
 
@@ -231,7 +307,10 @@ impl<'a> Check<'a> {
                 continue;
             };
             let Some(interface) = nodes[index].interface else { continue };
-            if interface.parameter(&argument.parameter).is_none() {
+            let hardware = nodes[index].hardware.map(|(_, hardware)| &hardware.interface);
+            let has =
+                |interface: &NodeInterface| interface.parameter(&argument.parameter).is_some();
+            if !has(interface) && !hardware.is_some_and(has) {
                 let known = interface.parameters.iter().map(|parameter| parameter.name.as_str());
                 let message = format!(
                     "argument `{}` sets the parameter `{}`, which `{}` does not have",

@@ -112,8 +112,13 @@ impl<'a> Check<'a> {
         }
     }
 
-    /// Binary and description of every node, by its index in the graph.
-    pub(super) fn resolve(&mut self, seats: &[Option<Seat>]) -> Vec<Resolved<'a>> {
+    /// Binary and description of every node, by its index in the graph. A node in a process is
+    /// software; one in a fabric is described by its package's binary, else by its hardware package.
+    pub(super) fn resolve(
+        &mut self,
+        seats: &[Option<Seat>],
+        hardware: &Hardware<'a>,
+    ) -> Vec<Resolved<'a>> {
         let binaries: Vec<Option<&'a BinaryInterface>> =
             (0..self.mapping.processes.len()).map(|index| self.binary(index, seats)).collect();
         let nodes = self.graph.nodes.iter().zip(seats);
@@ -123,7 +128,10 @@ impl<'a> Check<'a> {
                 let binary = of_process.or_else(|| self.interfaces.binary_of(&[&node.package]));
                 let package = binary.and_then(|binary| binary.package(&node.package));
                 let interface = package.and_then(|package| package.node_type(&node.node_type));
-                Resolved { binary, interface }
+                let in_fabric = hardware.contains_key(node.name.as_str());
+                let hardware = self.interfaces.hardware_node(&node.package, &node.node_type);
+                let of_hardware = hardware.filter(|_| in_fabric).map(|(_, it)| &it.interface);
+                Resolved { binary, interface: interface.or(of_hardware), hardware, in_fabric }
             })
             .collect()
     }

@@ -91,7 +91,7 @@ pub(crate) fn autorace() -> PackageInterface {
 pub(crate) fn interfaces() -> Interfaces {
     let binary =
         BinaryInterface { binary: "crossdock-autorace".into(), packages: vec![autorace()] };
-    Interfaces { binaries: vec![binary] }
+    Interfaces { binaries: vec![binary], ..Interfaces::default() }
 }
 
 pub(crate) fn course() -> Graph {
@@ -137,5 +137,5 @@ pub(crate) fn described(graph: &Graph) -> Interfaces {
         binary: format!("crossdock-{}", package.name),
         packages: vec![package],
     };
-    Interfaces { binaries: packages.into_iter().map(binary).collect() }
+    Interfaces { binaries: packages.into_iter().map(binary).collect(), ..Interfaces::default() }
 }

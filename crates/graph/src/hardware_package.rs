@@ -1,0 +1,361 @@
+//! Hardware packages: node types that exist as modules in SystemVerilog or VHDL, and the reading of
+//! the files that describe them.
+//!
+//! Checks what one file can say alone. Whether it fits a graph and the package binaries is for
+//! `check`; sources are only named here. The format is described in `docs/formats`.
+
+use crate::interface::{InputInterface, NodeInterface, OutputInterface, ParameterInterface};
+use crate::limits::MESSAGE_BYTES_MAX;
+use crate::model::QosRequest;
+use crate::names::{field_fault, listed, message_type_fault, token_fault};
+use crate::read::{Keys, Reading};
+use crate::scalar::Scalar;
+use crate::source::Source;
+use crate::stream::{STREAM_WIDTH_DEFAULT, read_width};
+use crate::value::ParameterValue;
+use crate::violation::{Violation, ViolationKind};
+use crate::yaml::{self, Data, Entry, Tree};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// How the names of hardware package files end: `<package>.hardware.yaml`.
+pub const HARDWARE_PACKAGE_ENDING: &str = ".hardware.yaml";
+
+/// Ends of the names of sources, with what they are.
+const ENDINGS: [(&str, SourceKind); 7] = [
+    (".sv", SourceKind::Verilog),
+    (".v", SourceKind::Verilog),
+    (".vhd", SourceKind::Vhdl),
+    (".vhdl", SourceKind::Vhdl),
+    (".svh", SourceKind::Included),
+    (".vh", SourceKind::Included),
+    (".mem", SourceKind::Included),
+];
+
+/// What a source is, by the end of its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SourceKind {
+    /// SystemVerilog or Verilog.
+    Verilog,
+    /// VHDL, which becomes Verilog before it is used.
+    Vhdl,
+    /// Included or read by others, and not compiled by itself.
+    Included,
+}
+
+impl SourceKind {
+    /// What a file of this name is; `None`: no source.
+    #[must_use]
+    pub fn of(file: &str) -> Option<Self> {
+        let name = HardwareNode::file_name(file);
+        let fits = |ending: &str| name.len() > ending.len() && name.ends_with(ending);
+        ENDINGS.iter().find(|(ending, _)| fits(ending)).map(|(_, kind)| *kind)
+    }
+}
+
+const PACKAGE: Keys = Keys {
+    what: "a hardware package file",
+    required: &["crossdock", "package", "nodes"],
+    optional: &[],
+};
+const NODE: Keys = Keys {
+    what: "a node type in hardware",
+    required: &["sources"],
+    optional: &["doc", "module", "width", "parameters", "inputs", "outputs"],
+};
+const INPUT: Keys = Keys {
+    what: "an input in hardware",
+    required: &["type"],
+    optional: &["bounds", "trigger", "optional"],
+};
+const OUTPUT: Keys =
+    Keys { what: "an output in hardware", required: &["type"], optional: &["bounds", "optional"] };
+
+/// The node types of one package that exist in hardware.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HardwarePackage {
+    /// Name of the package, a ROS name token.
+    pub name: String,
+    /// Its node types, in file order.
+    pub nodes: Vec<HardwareNode>,
+    /// Where each part was written; empty for a package built in code.
+    #[serde(skip)]
+    pub source: Source,
+}
+
+/// A node type in hardware.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HardwareNode {
+    /// What it offers and needs, as a package binary would describe it.
+    pub interface: NodeInterface,
+    /// Name of its module.
+    pub module: String,
+    /// Files of its sources, relative to the package file, in the order of compilation.
+    pub sources: Vec<String>,
+    /// Bits of a beat of its streams.
+    pub width: u32,
+    /// By input: most elements of sequences and bytes of texts that it has room for.
+    pub input_bounds: BTreeMap<String, BTreeMap<String, u32>>,
+    /// By output: most elements of sequences and bytes of texts that it publishes.
+    pub output_bounds: BTreeMap<String, BTreeMap<String, u32>>,
+}
+
+impl HardwarePackage {
+    /// Reads a hardware package file. `file` is its name for messages; it is not opened.
+    ///
+    /// Takes time and memory in proportion to `text`, which has a limit. Does not block.
+    ///
+    /// # Errors
+    /// Everything that is wrong with the file by itself, in the order of the file.
+    pub fn from_yaml(file: &str, text: &[u8]) -> Result<Self, Vec<Violation>> {
+        let mut reading = Reading::new(file);
+        let tree = yaml::parse(file, text, &mut reading.violations);
+        let package = tree.map(|tree| read_package(&mut reading, &tree));
+        let (package, source) = reading.finish(package)?;
+        Ok(Self { source, ..package })
+    }
+
+    /// The node type of this name.
+    #[must_use]
+    pub fn node_type(&self, node_type: &str) -> Option<&HardwareNode> {
+        self.nodes.iter().find(|node| node.interface.node_type == node_type)
+    }
+}
+
+impl HardwareNode {
+    /// The bounds of a port: of an output, else of an input.
+    #[must_use]
+    pub fn bounds(&self, publishes: bool, port: &str) -> Option<&BTreeMap<String, u32>> {
+        if publishes { self.output_bounds.get(port) } else { self.input_bounds.get(port) }
+    }
+
+    /// The last part of a source's name, which it has among the generated files.
+    #[must_use]
+    pub fn file_name(source: &str) -> &str {
+        source.rsplit('/').next().unwrap_or(source)
+    }
+
+    /// The parameter of the module for a parameter of the node type.
+    #[must_use]
+    pub fn module_parameter(name: &str) -> String {
+        name.to_uppercase()
+    }
+}
+
+fn read_package(reading: &mut Reading, tree: &Tree) -> HardwarePackage {
+    reading.source.set(&[], tree.place);
+    let fields = reading.fields(tree, &PACKAGE);
+    reading.version(&fields);
+    let mut package = HardwarePackage::default();
+    if let Some(tree) = fields.get("package") {
+        reading.source.set(&["package"], tree.place);
+        package.name = reading.name(tree, "the package", token_fault).unwrap_or_default();
+    }
+    if let Some(tree) = fields.get("nodes") {
+        let entries = reading.map(tree, "`nodes`");
+        package.nodes = entries.iter().map(|entry| node(reading, entry)).collect();
+        if entries.is_empty() && matches!(tree.data, Data::Map(_)) {
+            let message = "the package has no node type in hardware";
+            let advice = "add one under `nodes`, or remove the file";
+            reading.note(ViolationKind::MissingKey, tree.place, message, advice);
+        }
+    }
+    package
+}
+
+fn node(reading: &mut Reading, entry: &Entry) -> HardwareNode {
+    let name = entry.key.clone();
+    reading.source.set(&["nodes", &name], entry.key_place);
+    reading.check_name(&name, entry.key_place, "the node type", token_fault);
+    let fields = reading.fields(&entry.value, &NODE);
+    let mut node = HardwareNode { module: name.clone(), ..HardwareNode::default() };
+    node.interface.node_type.clone_from(&name);
+    if let Some(tree) = fields.get("doc") {
+        node.interface.doc = reading.text(tree, "`doc`").unwrap_or_default();
+    }
+    if let Some(tree) = fields.get("module") {
+        reading.source.set(&["nodes", &name, "module"], tree.place);
+        node.module = reading.name(tree, "the module", token_fault).unwrap_or_default();
+    }
+    if let Some(tree) = fields.get("sources") {
+        node.sources = sources(reading, &name, tree);
+    }
+    node.width = read_width(reading, &fields).unwrap_or(STREAM_WIDTH_DEFAULT);
+    if let Some(tree) = fields.get("parameters") {
+        let entries = reading.map(tree, "`parameters`");
+        let parameters = entries.iter().filter_map(|entry| parameter(reading, &name, entry));
+        node.interface.parameters = parameters.collect();
+        one_each(reading, entries);
+    }
+    if let Some(tree) = fields.get("inputs") {
+        for entry in reading.map(tree, "`inputs`") {
+            input(reading, &mut node, entry);
+        }
+    }
+    if let Some(tree) = fields.get("outputs") {
+        for entry in reading.map(tree, "`outputs`") {
+            output(reading, &mut node, entry);
+        }
+    }
+    if node.interface.inputs.is_empty() && node.interface.outputs.is_empty() {
+        let message = format!("`{name}` has neither inputs nor outputs");
+        let advice = "name its ports under `inputs` and `outputs`";
+        reading.note(ViolationKind::MissingKey, entry.key_place, message, advice);
+    }
+    node
+}
+
+fn sources(reading: &mut Reading, node: &str, tree: &Tree) -> Vec<String> {
+    let path = ["nodes", node, "sources"];
+    reading.source.set(&path, tree.place);
+    let mut sources: Vec<String> = Vec::new();
+    for item in reading.list(tree, "`sources`") {
+        let Some(file) = reading.text(item, "a source") else { continue };
+        reading.source.set(&[&path[..], &[&file]].concat(), item.place);
+        let name = HardwareNode::file_name(&file);
+        let same = sources.iter().find(|other| HardwareNode::file_name(other) == name);
+        let (message, advice) = if let Some(fault) = source_fault(&file) {
+            let advice = "name a file relative to this one, like `node/threshold.sv`";
+            (format!("the source `{file}` {fault}"), advice)
+        } else if let Some(same) = same {
+            let message = format!("`{file}` and `{same}` have one file name");
+            (message, "the generated files lie in one folder: rename one of them")
+        } else {
+            sources.push(file);
+            continue;
+        };
+        reading.note(ViolationKind::WrongValue, item.place, message, advice);
+    }
+    let compiled =
+        |file: &String| SourceKind::of(file).is_some_and(|it| it != SourceKind::Included);
+    if matches!(tree.data, Data::List(_)) && !sources.iter().any(compiled) {
+        let message = "there is no source to compile";
+        let endings = ENDINGS.iter().filter(|(_, kind)| *kind != SourceKind::Included);
+        let endings = listed(endings.map(|(ending, _)| *ending));
+        let advice = format!("name the files with the node's module; they end in {endings}");
+        reading.note(ViolationKind::MissingKey, tree.place, message, advice);
+    }
+    sources
+}
+
+/// Names that stand in lists of files without quotes, everywhere.
+fn source_fault(file: &str) -> Option<String> {
+    let allowed = |c: char| c.is_ascii_alphanumeric() || "_-./".contains(c);
+    if file.starts_with('/') {
+        return Some("is no relative path".to_owned());
+    }
+    if let Some(c) = file.chars().find(|c| !allowed(*c)) {
+        return Some(format!("contains {c:?}"));
+    }
+    let name = HardwareNode::file_name(file);
+    if name.starts_with(['.', '-']) {
+        return Some("has a file name that begins with `.` or `-`".to_owned());
+    }
+    let endings = || listed(ENDINGS.iter().map(|(ending, _)| *ending));
+    SourceKind::of(file).is_none().then(|| format!("does not end in {}", endings()))
+}
+
+/// Parameters of modules are 32-bit integers.
+fn parameter(reading: &mut Reading, node: &str, entry: &Entry) -> Option<ParameterInterface> {
+    let name = entry.key.clone();
+    reading.source.set(&["nodes", node, "parameters", &name], entry.key_place);
+    reading.check_name(&name, entry.key_place, "the parameter", token_fault);
+    let value = match Scalar::of(&entry.value) {
+        Some(Scalar::Integer(value)) if i32::try_from(value).is_ok() => value,
+        Some(Scalar::Integer(_) | Scalar::TooLarge) => {
+            let message = format!("parameter `{name}` must be {} to {}", i32::MIN, i32::MAX);
+            let advice = "choose a value in between: parameters of modules have 32 bits";
+            reading.note(ViolationKind::OutOfRange, entry.value.place, message, advice);
+            return None;
+        }
+        _ => {
+            let message = format!("parameter `{name}` of a module must be an integer");
+            let advice = "write a whole number, scaled if need be (per myriad, 1/256)";
+            reading.note(ViolationKind::WrongValue, entry.value.place, message, advice);
+            return None;
+        }
+    };
+    Some(ParameterInterface { name, default: ParameterValue::Integer(value), doc: String::new() })
+}
+
+/// Names that differ in case alone would be one parameter of the module.
+fn one_each(reading: &mut Reading, entries: &[Entry]) {
+    let mut seen: BTreeMap<String, &str> = BTreeMap::new();
+    for entry in entries {
+        let upper = HardwareNode::module_parameter(&entry.key);
+        if let Some(other) = seen.insert(upper.clone(), &entry.key) {
+            let message =
+                format!("`{}` becomes `{upper}` in the module, as `{other}` does", entry.key);
+            reading.note(ViolationKind::Duplicate, entry.key_place, message, "rename one of them");
+        }
+    }
+}
+
+fn input(reading: &mut Reading, node: &mut HardwareNode, entry: &Entry) {
+    let (port, place) = (entry.key.clone(), entry.key_place);
+    let name = node.interface.node_type.clone();
+    let path = ["nodes", name.as_str(), "inputs", port.as_str()];
+    reading.source.set(&path, place);
+    reading.check_name(&port, place, "the input", token_fault);
+    let fields = reading.fields(&entry.value, &INPUT);
+    let mut flag = |key: &str| {
+        let tree = fields.get(key)?;
+        reading.boolean(tree, &format!("`{key}`"))
+    };
+    let (trigger, optional) = (flag("trigger"), flag("optional"));
+    let message_type = message_type(reading, fields.get("type"), &path);
+    let bounds = fields.get("bounds").map(|tree| bounds(reading, tree, &path));
+    node.input_bounds.insert(port.clone(), bounds.unwrap_or_default());
+    node.interface.inputs.push(InputInterface {
+        port,
+        message_type,
+        type_hash: None,
+        trigger: trigger.unwrap_or(true),
+        optional: optional.unwrap_or_default(),
+        qos: QosRequest::default(),
+    });
+}
+
+fn output(reading: &mut Reading, node: &mut HardwareNode, entry: &Entry) {
+    let (port, place) = (entry.key.clone(), entry.key_place);
+    let name = node.interface.node_type.clone();
+    let path = ["nodes", name.as_str(), "outputs", port.as_str()];
+    reading.source.set(&path, place);
+    reading.check_name(&port, place, "the output", token_fault);
+    let fields = reading.fields(&entry.value, &OUTPUT);
+    let optional = fields.get("optional").and_then(|it| reading.boolean(it, "`optional`"));
+    let message_type = message_type(reading, fields.get("type"), &path);
+    let bounds = fields.get("bounds").map(|tree| bounds(reading, tree, &path));
+    node.output_bounds.insert(port.clone(), bounds.unwrap_or_default());
+    node.interface.outputs.push(OutputInterface {
+        port,
+        message_type,
+        type_hash: None,
+        optional: optional.unwrap_or_default(),
+        qos: QosRequest::default(),
+    });
+}
+
+fn message_type(reading: &mut Reading, tree: Option<&Tree>, path: &[&str]) -> String {
+    let Some(tree) = tree else { return String::new() };
+    reading.source.set(&[path, &["type"]].concat(), tree.place);
+    reading.name(tree, "the message type", message_type_fault).unwrap_or_default()
+}
+
+/// The map `bounds` of a topic or port: most elements by field.
+pub(crate) fn bounds(reading: &mut Reading, tree: &Tree, path: &[&str]) -> BTreeMap<String, u32> {
+    let path = [path, &["bounds"]].concat();
+    reading.source.set(&path, tree.place);
+    let mut bounds = BTreeMap::new();
+    for entry in reading.map(tree, "`bounds`") {
+        reading.source.set(&[&path[..], &[&entry.key]].concat(), entry.key_place);
+        reading.check_name(&entry.key, entry.key_place, "the field", field_fault);
+        let what = format!("the bound of `{}`", entry.key);
+        let bound = reading.integer(&entry.value, &what, 1..=MESSAGE_BYTES_MAX);
+        let bound = bound.and_then(|bound| u32::try_from(bound).ok());
+        bounds.extend(bound.map(|bound| (entry.key.clone(), bound)));
+    }
+    bounds
+}
