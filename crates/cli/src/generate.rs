@@ -2,12 +2,13 @@
 //! It must not know how they are made: that is the generator crates'.
 
 use crate::arguments::{GenCommand, HardwareArguments};
-use crate::load::{Violations, read_graph, read_mapping};
+use crate::hardware::{FabricFiles, generate_fabric};
+use crate::load::{read_graph, read_mapping};
 use crate::output;
 use crate::packages::Packages;
 use anyhow::{Context, Result, bail};
 use crossdock_graph::Mapping;
-use crossdock_hwgen::{Generated, Request, generate};
+use crossdock_hwgen::Generated;
 use crossdock_msg::Schema;
 use crossdock_msg::generate::Generator;
 use std::path::Path;
@@ -24,7 +25,7 @@ fn hardware(arguments: &HardwareArguments) -> Result<ExitCode> {
     let graph = read_graph(&arguments.graph)?;
     let mapping = read_mapping(Some(&arguments.mapping), &graph)?;
     let fabric = fabric(&mapping, arguments)?;
-    let interfaces = Packages::find(&arguments.package_path)?.interfaces;
+    let packages = Packages::of_graph(&arguments.package_path, &graph, &arguments.graph)?;
     let mut definitions = Generator::new();
     for folder in &arguments.interfaces {
         definitions.add_folder(folder)?;
@@ -33,14 +34,13 @@ fn hardware(arguments: &HardwareArguments) -> Result<ExitCode> {
         let schema = Schema::from_library(definitions.library(), name);
         schema.map_err(|error| error.to_string())
     };
-    let request = Request {
+    let generated = generate_fabric(&FabricFiles {
         graph: &graph,
         mapping: &mapping,
-        interfaces: &interfaces,
+        interfaces: &packages.interfaces,
         fabric: &fabric,
         types: &types,
-    };
-    let generated = generate(&request).map_err(Violations::from)?;
+    })?;
     let folder = &arguments.output;
     std::fs::create_dir_all(folder)
         .with_context(|| format!("the folder {} cannot be made", folder.display()))?;
@@ -84,6 +84,9 @@ fn told(generated: &Generated, folder: &Path) -> String {
     }
     for topic in &network.software_topics {
         text.push_str(&format!("{topic}: software-mapped, not in the network\n"));
+    }
+    for node in &network.nodes {
+        text.push_str(&format!("{}: module `{}`, part of the board\n", node.name, node.module));
     }
     let files = generated.files.len();
     text.push_str(&format!("{}: {files} files, see report.md\n", folder.display()));

@@ -19,8 +19,8 @@ pub(crate) fn graph(arguments: &GraphArguments) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn draw_picture(graph: &Path, arguments: &GraphArguments) -> Result<()> {
-    let graph = read_graph(graph)?;
+fn draw_picture(file: &Path, arguments: &GraphArguments) -> Result<()> {
+    let graph = read_graph(file)?;
     let mapping = arguments.mapping.as_deref();
     let mapping = mapping.map(|path| read_mapping(Some(path), &graph)).transpose()?;
     let output = arguments.output.as_deref();
@@ -30,7 +30,7 @@ fn draw_picture(graph: &Path, arguments: &GraphArguments) -> Result<()> {
     }
     // Which inputs trigger is the packages' to say where the graph does not; a graph whose packages
     // are not built can still be drawn.
-    let interfaces = Packages::find(&arguments.package_path)?.interfaces;
+    let interfaces = Packages::of_graph(&arguments.package_path, &graph, file)?.interfaces;
     let picture =
         Picture { graph: &graph, mapping: mapping.as_ref(), interfaces: Some(&interfaces) };
     let by_ending = match output.and_then(|path| path.extension()?.to_str()) {

@@ -99,7 +99,7 @@ pub(crate) fn load(files: &GraphFiles, wishes: &Wishes<'_>) -> Result<Loaded> {
             .and_then(|overrides| graph.with_parameters(&overrides))
             .map_err(Violations::from)?;
     }
-    let packages = Packages::find(&files.package_path)?;
+    let packages = Packages::of_graph(&files.package_path, &graph, &files.graph)?;
     for (name, text) in wishes.arguments {
         let set = graph.with_argument(&packages.interfaces, name, text);
         graph = set.map_err(|violations| remarked(violations.into(), &packages))?;

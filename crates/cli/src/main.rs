@@ -10,6 +10,7 @@ mod bench;
 mod check;
 mod generate;
 mod graph;
+mod hardware;
 mod load;
 mod map;
 mod output;

@@ -50,7 +50,8 @@ pub(crate) fn map(arguments: &MapArguments) -> Result<ExitCode> {
 
 /// Draws hardware subgraphs only: the processes of the mapping are its default.
 fn draw(path: &Path, graph: &Graph, mapping: &Mapping, arguments: &MapArguments) -> Result<()> {
-    let interfaces = Packages::find(&arguments.package_path)?.interfaces;
+    let interfaces =
+        Packages::of_graph(&arguments.package_path, graph, &arguments.graph)?.interfaces;
     let hardware = Mapping { processes: Vec::new(), ..mapping.clone() };
     let picture = Picture { graph, mapping: Some(&hardware), interfaces: Some(&interfaces) };
     output::write(Some(path), &picture.to_svg())

@@ -1,9 +1,10 @@
 //! Finds package binaries and asks them what they offer.
-//! It must not know graphs: which package is needed is for the check.
+//! It must not know what a graph does: which package is needed is for the check.
 
+use crate::hardware;
 use anyhow::{Result, bail};
 use crossdock_executor::launch::{LaunchedProcess, SpawnOptions};
-use crossdock_graph::Interfaces;
+use crossdock_graph::{Graph, Interfaces};
 use std::collections::BTreeMap;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -29,7 +30,7 @@ pub(crate) struct Packages {
 impl Packages {
     /// Looks for package binaries in `first`, then in the folders of `CROSSDOCK_PACKAGE_PATH`, then
     /// beside this command, and asks each to describe itself. The first of a name wins.
-    pub(crate) fn find(first: &[PathBuf]) -> Result<Self> {
+    fn find(first: &[PathBuf]) -> Result<Self> {
         if let Some(missing) = first.iter().find(|folder| !folder.is_dir()) {
             bail!("--package-path: {} is no folder", missing.display());
         }
@@ -48,6 +49,14 @@ impl Packages {
         let mut packages =
             Self { interfaces: Interfaces::default(), programs, folders, silent: Vec::new() };
         packages.describe();
+        Ok(packages)
+    }
+
+    /// The same with the hardware packages of a graph, which are looked for there and beside the graph
+    /// file.
+    pub(crate) fn of_graph(first: &[PathBuf], graph: &Graph, graph_file: &Path) -> Result<Self> {
+        let mut packages = Self::find(first)?;
+        packages.interfaces.hardware = hardware::find(graph, graph_file, &packages.folders)?;
         Ok(packages)
     }
 

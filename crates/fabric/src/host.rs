@@ -15,6 +15,10 @@ pub const WINDOWS: usize = 16;
 /// Words that a client's queue takes: what is under way to a gateway and not yet answered for.
 pub const WORDS: usize = 32;
 
+/// Cycles without anything after which a board may stand still: more than a beat needs from one stream to
+/// the next through anything in the library.
+pub const IDLE_CYCLES: u32 = 256;
+
 /// Registers of `hw/osif`, by number.
 mod osif {
     pub(super) const UP_WRITTEN: u32 = 0;
@@ -143,6 +147,7 @@ pub struct Board {
     access_cycles: u32,
     events: VecDeque<HostEvent>,
     windows: usize,
+    idle_cycles: u32,
 }
 
 impl Board {
@@ -164,7 +169,22 @@ impl Board {
             access_cycles,
             events: VecDeque::new(),
             windows: 0,
+            idle_cycles: 0,
         })
+    }
+
+    /// Lets runs end with [`Stop::Idle`] when nothing has happened for so many cycles of every clock:
+    /// [`IDLE_CYCLES`], or more. 0, as in a new board: they never do.
+    pub fn set_idle_cycles(&mut self, cycles: u32) {
+        self.idle_cycles = cycles;
+    }
+
+    /// Lets time pass up to this moment without simulating it, after a run that ended idle. The clocks
+    /// tick on afterwards as if their edges had come; what counts cycles on the board, probes among
+    /// it, has not counted them. False, and nothing has happened, when the last run did not end idle, or
+    /// time would go back or past its end. Does not block.
+    pub fn skip_to(&mut self, now_ps: u64) -> bool {
+        self.model.skip_to(now_ps)
     }
 
     /// Lets the board reach these regions and no others. At most [`WINDOWS`]; false, and nothing has
@@ -230,7 +250,8 @@ impl Board {
     }
 
     /// Lets time pass until a source or sink is done, a gateway has told something
-    /// ([`Board::event`]), or `until_ps` is reached.
+    /// ([`Board::event`]), or `until_ps` is reached; or nothing happens any more, where that was asked
+    /// for by [`Board::set_idle_cycles`].
     ///
     /// # Errors
     /// As [`Model::run`].
@@ -260,6 +281,7 @@ impl Board {
                 done: self.done,
                 cycles: self.access_cycles,
                 doorbell: self.step == Step::Idle,
+                idle_cycles: self.idle_cycles,
             };
             let stop = self.model.run_with(sources, sinks, &mut host, until_ps)?;
             let rings = host.doorbell;
@@ -267,7 +289,7 @@ impl Board {
             if self.done as usize == self.batch.len() {
                 self.finish_batch(rings);
             }
-            if stop == Stop::Time || ended(sources, sinks) > before {
+            if stop != Stop::Done || ended(sources, sinks) > before {
                 return Ok(stop);
             }
         }

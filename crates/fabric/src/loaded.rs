@@ -25,7 +25,7 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 
 /// Version of the C interface that this file declares.
-const ABI: u32 = 3;
+const ABI: u32 = 4;
 
 /// The network of the C++ side.
 #[repr(C)]
@@ -182,6 +182,8 @@ struct RawRun {
     accesses_done: u32,
     access_cycles: u32,
     doorbell: u32,
+    idle_cycles: u32,
+    idle: u32,
 }
 
 /// What a host does in a run.
@@ -194,13 +196,15 @@ pub(crate) struct HostRun<'a> {
     pub(crate) cycles: u32,
     /// Stop while it rings; afterwards: whether it does.
     pub(crate) doorbell: bool,
+    /// Stop when so many edges of every clock have changed nothing; 0: never.
+    pub(crate) idle_cycles: u32,
 }
 
 // The C++ side asserts the same sizes.
 const _: () = assert!(size_of::<Source<'_>>() == 40);
 const _: () = assert!(size_of::<Sink<'_>>() == 56);
 const _: () = assert!(size_of::<Clock>() == 16);
-const _: () = assert!(size_of::<RawRun>() == 80);
+const _: () = assert!(size_of::<RawRun>() == 88);
 const _: () = assert!(size_of::<Access>() == 24);
 const _: () = assert!(size_of::<MemoryTiming>() == 24);
 const _: () = assert!(size_of::<RawWindow>() == 32);
@@ -429,6 +433,8 @@ pub(crate) struct Ran {
     pub(crate) edges: u64,
     /// Whether a source or sink is done.
     pub(crate) done: bool,
+    /// Whether nothing will happen any more.
+    pub(crate) idle: bool,
 }
 
 impl Handle {
@@ -479,13 +485,16 @@ impl Handle {
             accesses_done: host.done,
             access_cycles: host.cycles,
             doorbell: u32::from(host.doorbell),
+            idle_cycles: host.idle_cycles,
+            idle: 0,
         };
         let function = self.loaded.functions.run;
         // SAFETY: rules 1 to 4; the counts are those of the slices, clocks were counted above.
         let ended = unsafe { function(self.network.as_ptr(), &raw mut run) };
         host.done = run.accesses_done;
         host.doorbell = run.doorbell != 0;
-        let ran = Ran { now_ps: run.now_ps, edges: run.edges, done: ended == 1 };
+        let (done, idle) = (ended == 1, run.idle != 0);
+        let ran = Ran { now_ps: run.now_ps, edges: run.edges, done, idle };
         (ended >= 0).then_some(ran)
     }
 }

@@ -3,6 +3,9 @@
 use crate::loaded::{Clock, Handle, HostRun, LoadedPort, Sink, Source};
 use std::sync::Arc;
 
+/// The end of virtual time. Periods are at most as long, so that no sum of two wraps.
+const TIME_END_PS: u64 = 1 << 62;
+
 /// A stream at the edge of a network.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Port {
@@ -37,6 +40,8 @@ pub enum Stop {
     Done,
     /// No clock has an edge left up to the time that was given.
     Time,
+    /// Nothing will happen on the board until its host does something. Only where that was asked for.
+    Idle,
 }
 
 /// What was asked of a network cannot be done; nothing has happened.
@@ -86,12 +91,15 @@ pub struct Model {
     clocks: Box<[Clock]>,
     now_ps: u64,
     edges: u64,
+    /// The last run ended because nothing happened.
+    is_idle: bool,
 }
 
 impl Model {
     pub(crate) fn new(handle: Handle, ports: Arc<[Port]>, periods_ps: &[u64]) -> Self {
         let clock = |period: &u64| Clock { period_ps: *period, next_ps: *period };
-        Self { handle, ports, clocks: periods_ps.iter().map(clock).collect(), now_ps: 0, edges: 0 }
+        let clocks = periods_ps.iter().map(clock).collect();
+        Self { handle, ports, clocks, now_ps: 0, edges: 0, is_idle: false }
     }
 
     /// The time: that of the last edge, or up to which the last run went without one.
@@ -132,12 +140,34 @@ impl Model {
         let ran = self.handle.run(&mut self.clocks, sources, sinks, host, until_ps, self.now_ps);
         let Some(ran) = ran else { return Err(self.refusal(sources, sinks, until_ps)) };
         self.edges += ran.edges;
+        self.is_idle = ran.idle;
+        if ran.idle {
+            self.now_ps = self.now_ps.max(ran.now_ps);
+            return Ok(Stop::Idle);
+        }
         if ran.done {
             self.now_ps = ran.now_ps;
             return Ok(Stop::Done);
         }
         self.now_ps = self.now_ps.max(until_ps);
         Ok(Stop::Time)
+    }
+
+    /// Lets time pass up to this moment without simulating it: the clocks go on afterwards as if their
+    /// edges had come. False, and nothing has happened, unless the last run ended idle, time would go
+    /// back, or its end would be passed.
+    pub(crate) fn skip_to(&mut self, now_ps: u64) -> bool {
+        if !self.is_idle || now_ps < self.now_ps || now_ps > TIME_END_PS {
+            return false;
+        }
+        for clock in &mut self.clocks {
+            // An edge at that moment has passed, as in a run up to it.
+            if let Some(since_ps) = now_ps.checked_sub(clock.next_ps) {
+                clock.next_ps += (since_ps / clock.period_ps + 1) * clock.period_ps;
+            }
+        }
+        self.now_ps = now_ps;
+        true
     }
 
     /// The simulation behind it, for the host of a board.

@@ -58,6 +58,7 @@ fn generated() -> Generated {
         interfaces: &Interfaces::default(),
         fabric: "board",
         types: &|name| Schema::shipped(name).map_err(|error| error.to_string()),
+        implementations: &[],
     };
     generate(&request).expect("a network")
 }

@@ -1,9 +1,10 @@
-//! The board around a network: a gateway per gateway topic, what joins them to host memory, and the
-//! host's registers, as one module with the network inside. Only wires and instances of library
+//! The board around a network: a gateway per gateway topic, what joins them to host memory, the host's
+//! registers, and the nodes with an implementation, as one module with the network inside. Only wires and instances of library
 //! modules. Must not decide anything about the network.
 
 use crate::library::{Instance, LibraryModule, Parameter};
 use crate::network::{Network, NetworkPort, PortOwner, Register, TopicNetwork};
+use crate::nodes;
 use crate::verilog::{Body, signals};
 
 /// Bits of an address in host memory: what a process of a 64-bit host can address.
@@ -139,7 +140,7 @@ pub(crate) fn board(network: &Network, registers: &[Register]) -> Option<(String
         body.port("input", Some(64 * written as u32), "control");
     }
     for (_, publishes, port) in network.ports() {
-        if port.owner != PortOwner::Gateway {
+        if !network.is_inside(port) {
             body.stream_port(port, publishes);
         }
     }
@@ -151,14 +152,21 @@ pub(crate) fn board(network: &Network, registers: &[Register]) -> Option<(String
     body.port("input", Some(64), "register_write_data");
     body.port("output", Some(64), "register_read_data");
     body.port("output", None, "doorbell");
+    body.port("output", None, "active");
     network_instance(&mut body, network, written > 0);
     host_side(&mut body, gateways.len(), width);
     for (number, gateway) in gateways.iter().enumerate() {
         gateway_instance(&mut body, number, gateway, width);
     }
+    for node in &network.nodes {
+        nodes::instance(&mut body, node);
+    }
+    body.line("  // High while anything needs the clock that the host does not know of.");
+    body.line(&format!("  assign active = {};", nodes::activity(network)));
+    body.line("");
     let comment = format!(
         "// Generated from graph `{}`: the network of fabric `{}` with its gateways, their port of host\n\
-         // memory, and the host's registers (hw/host_port).\n\
+         // memory, the host's registers (hw/host_port), and nodes.\n\
          // What a module has and this board does not need stays open.\n\
          /* verilator lint_off PINCONNECTEMPTY */\n",
         network.graph, network.fabric
@@ -176,7 +184,7 @@ fn network_instance(body: &mut Body, network: &Network, has_control: bool) {
         connections.extend(pairs(&["control"]));
     }
     for (_, _, port) in network.ports() {
-        if port.owner == PortOwner::Gateway {
+        if network.is_inside(port) {
             body.stream(port.width, &port.signals);
         }
         let names = signals(port.width).map(|(signal, _)| format!("{}_{signal}", port.signals));

@@ -2,7 +2,7 @@
 //! widths, clocks and FIFOs, and refuses what cannot be. Must not know Verilog.
 
 use crate::Request;
-use crate::layout::{LayoutFault, PayloadLayout};
+use crate::layout::PayloadLayout;
 use crate::message::MessageShape;
 use crate::network::{
     Arbiter, BROADCAST_PORTS, Clock, Network, NetworkPort, PortOwner, Stage, TopicNetwork,
@@ -93,6 +93,7 @@ impl<'a> Grouping<'a> {
             clocks,
             topics,
             software_topics,
+            nodes: Vec::new(),
         };
         self.names(&network);
         self.cycles(&network);
@@ -157,42 +158,7 @@ impl<'a> Grouping<'a> {
             Err(faults) => faults,
         };
         for found in faults {
-            let (path, message, advice) = match found {
-                LayoutFault::Unbounded(fields) => {
-                    let shown: Vec<String> = fields.iter().map(|it| format!("`{it}`")).collect();
-                    let wanted: Vec<String> = fields.iter().map(|it| format!("{it}: N")).collect();
-                    (
-                        None,
-                        format!(
-                            "{type_name} has no longest message, as nothing bounds {}",
-                            shown.join(", ")
-                        ),
-                        format!(
-                            "add `bounds: {{ {} }}` to the topic in the graph file, in elements or \
-                             bytes of text",
-                            wanted.join(", ")
-                        ),
-                    )
-                }
-                LayoutFault::UnknownField { path, known } => {
-                    let advice = match known.is_empty() {
-                        true => "remove it: all its fields have a fixed length".to_owned(),
-                        false => format!("fields that can have one: {}", known.join(", ")),
-                    };
-                    let message =
-                        format!("{type_name} has no sequence or text `{path}` to have a bound");
-                    (Some(path), message, advice)
-                }
-                LayoutFault::AboveType { path, bound } => {
-                    let message = format!("{type_name} bounds `{path}` to {bound} itself");
-                    (Some(path), message, format!("choose at most {bound}, or remove it"))
-                }
-                LayoutFault::TooLarge => (
-                    None,
-                    format!("{type_name} with these bounds is too large for a stream"),
-                    "choose smaller bounds: a message has less than 4 GiB and 4096 fields".into(),
-                ),
-            };
+            let (path, message, advice) = found.told(&type_name, "the topic in the graph file");
             let violation = match &path {
                 Some(path) => {
                     let path = ["topics", topic, "bounds", path];

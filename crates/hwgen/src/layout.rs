@@ -93,6 +93,47 @@ pub enum LayoutFault {
     TooLarge,
 }
 
+impl LayoutFault {
+    /// The field concerned, what is wrong, and what to do where `whose` bounds are written.
+    pub(crate) fn told(self, type_name: &str, whose: &str) -> (Option<String>, String, String) {
+        match self {
+            Self::Unbounded(fields) => {
+                let shown: Vec<String> = fields.iter().map(|it| format!("`{it}`")).collect();
+                let wanted: Vec<String> = fields.iter().map(|it| format!("{it}: N")).collect();
+                (
+                    None,
+                    format!(
+                        "{type_name} has no longest message, as nothing bounds {}",
+                        shown.join(", ")
+                    ),
+                    format!(
+                        "add `bounds: {{ {} }}` to {whose}, in elements or bytes of text",
+                        wanted.join(", ")
+                    ),
+                )
+            }
+            Self::UnknownField { path, known } => {
+                let advice = match known.is_empty() {
+                    true => "remove it: all its fields have a fixed length".to_owned(),
+                    false => format!("fields that can have one: {}", known.join(", ")),
+                };
+                let message =
+                    format!("{type_name} has no sequence or text `{path}` to have a bound");
+                (Some(path), message, advice)
+            }
+            Self::AboveType { path, bound } => {
+                let message = format!("{type_name} bounds `{path}` to {bound} itself");
+                (Some(path), message, format!("choose at most {bound}, or remove it"))
+            }
+            Self::TooLarge => (
+                None,
+                format!("{type_name} with these bounds is too large for a stream"),
+                "choose smaller bounds: a message has less than 4 GiB and 4096 fields".into(),
+            ),
+        }
+    }
+}
+
 impl PayloadLayout {
     /// Lays out a type whose unbounded fields have `bounds`.
     ///

@@ -20,15 +20,19 @@ pub mod layout;
 pub mod library;
 pub mod message;
 pub mod network;
+mod nodes;
 mod picture;
 mod report;
 mod verilog;
 mod vivado;
 mod wrapper;
 
-use crossdock_graph::{Graph, Interfaces, Mapping, Violation, ViolationKind, check_topic_mappings};
+pub use nodes::{Implementation, SourceText};
+
+use crossdock_graph::{Graph, Interfaces, Mapping, Violation, ViolationKind, check_fabrics};
 use crossdock_msg::Schema;
 use network::{Network, Register};
+use nodes::Nodes;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
@@ -45,6 +49,9 @@ pub struct Request<'a> {
     pub fabric: &'a str,
     /// Finds a message type by its full name, or says why not.
     pub types: &'a dyn Fn(&str) -> Result<Schema, String>,
+    /// Node types in hardware whose nodes become part of the board. Those of the fabric's nodes that
+    /// are of none of them stay edges of the board.
+    pub implementations: &'a [Implementation<'a>],
 }
 
 /// A generated network.
@@ -79,7 +86,7 @@ impl Generated {
 /// fit the graph, types without bounds, cycles without a FIFO, widths without a converter, names
 /// that become the same identifier.
 pub fn generate(request: &Request<'_>) -> Result<Generated, Vec<Violation>> {
-    check_topic_mappings(request.graph, request.mapping)?;
+    check_fabrics(request.graph, request.mapping, request.interfaces)?;
     let mut fabrics = request.mapping.fabrics.iter();
     if !fabrics.any(|fabric| fabric.name == request.fabric) {
         let names = request.mapping.fabrics.iter().map(|fabric| fabric.name.as_str());
@@ -99,8 +106,11 @@ pub fn generate(request: &Request<'_>) -> Result<Generated, Vec<Violation>> {
         )]);
     }
     let mut grouping = group::Grouping::new(request);
-    let network = grouping.network();
+    let mut network = grouping.network();
     let mut violations = grouping.violations;
+    let mut nodes = nodes::nodes(request, &network);
+    violations.append(&mut nodes.violations);
+    network.nodes = std::mem::take(&mut nodes.nodes);
     if network.topics.is_empty() && violations.is_empty() {
         let message = format!("fabric `{}` has no topic in hardware", request.fabric);
         let advice = "map topics to `hardware` or `gateway`, or let `crossdock map` do it";
@@ -113,7 +123,7 @@ pub fn generate(request: &Request<'_>) -> Result<Generated, Vec<Violation>> {
         violations.truncate(crossdock_graph::limits::VIOLATIONS_MAX);
         return Err(violations);
     }
-    Ok(write(network))
+    Ok(write(network, nodes))
 }
 
 /// `registers.json`.
@@ -129,7 +139,7 @@ fn json(value: &impl Serialize) -> String {
     serde_json::to_string_pretty(value).unwrap_or_default() + "\n"
 }
 
-fn write(network: Network) -> Generated {
+fn write(network: Network, nodes: Nodes) -> Generated {
     let registers = network.registers();
     let mut files = BTreeMap::new();
     let mut used = BTreeSet::new();
@@ -151,6 +161,7 @@ fn write(network: Network) -> Generated {
     order.append(&mut sources);
     order.push(format!("{}.sv", network.module));
     files.insert("sources.f".to_owned(), order.join("\n") + "\n");
+    let of_nodes = node_sources(nodes, &mut files);
     let identity = identity(&network, &files);
     let top = verilog::network(&network, &registers, identity);
     files.insert(format!("{}.sv", network.module), top);
@@ -165,7 +176,7 @@ fn write(network: Network) -> Generated {
     files.insert(format!("{}_block.v", network.module), vivado::block(&network, &registers));
     files.insert("network.svg".to_owned(), picture::svg(&network));
     files.insert("report.md".to_owned(), report::report(&network, &instances));
-    surroundings(&network, &registers, list, &mut files);
+    surroundings(&network, &registers, list, of_nodes, &mut files);
     files.insert("registers.md".to_owned(), report::registers(&network, &registers, identity));
     files.insert("layouts.md".to_owned(), report::layouts(&network));
     let map = RegisterMap {
@@ -178,11 +189,36 @@ fn write(network: Network) -> Generated {
     Generated { network, identity, registers, files }
 }
 
+/// What the board's nodes are made of, and the list of it.
+fn node_sources(nodes: Nodes, files: &mut BTreeMap<String, String>) -> Vec<String> {
+    files.extend(nodes.files);
+    let mut list = Vec::new();
+    for module in nodes.library {
+        list.push(format!("{module}.sv"));
+        files.insert(format!("{module}.sv"), module.source().to_owned());
+    }
+    // What adapters are made of.
+    for module in [library::LibraryModule::FramePublish, library::LibraryModule::FrameTake] {
+        let name = format!("{module}.sv");
+        if nodes.list.iter().any(|file| files[file].contains(module.name()))
+            && !list.contains(&name)
+        {
+            list.push(name);
+        }
+    }
+    list.extend(nodes.list);
+    if !list.is_empty() {
+        files.insert("nodes.f".to_owned(), list.join("\n") + "\n");
+    }
+    list
+}
+
 /// What joins the network to a host, where there are gateways that can share its memory.
 fn surroundings(
     network: &Network,
     registers: &[Register],
     order: Vec<String>,
+    of_nodes: Vec<String>,
     files: &mut BTreeMap<String, String>,
 ) {
     if let Some((topic, message, advice)) = board::obstacle(network) {
@@ -190,7 +226,14 @@ fn surroundings(
         files.entry("report.md".to_owned()).or_default().push_str(&why);
         return;
     }
-    let Some((text, instances)) = board::board(network, registers) else { return };
+    let Some((text, instances)) = board::board(network, registers) else {
+        if !network.nodes.is_empty() {
+            let why = "\n## No board\n\nNo topic has a gateway, so that no host reaches the nodes. To have \
+                       a board, map a topic to `gateway`.\n";
+            files.entry("report.md".to_owned()).or_default().push_str(why);
+        }
+        return;
+    };
     let mut list = Vec::new();
     for module in instances.iter().flat_map(|made| made.module.parts().iter().chain([&made.module]))
     {
@@ -203,7 +246,9 @@ fn surroundings(
     let top = wrapper::Top::Board(board::memory_width(network));
     files.insert("board.cpp".to_owned(), wrapper::wrapper(network, registers, top));
     let board = format!("{}.sv", network.board());
+    let known: BTreeSet<String> = list.iter().chain(&order).cloned().collect();
     list.extend(order);
+    list.extend(of_nodes.into_iter().filter(|name| !known.contains(name)));
     list.push(board.clone());
     files.insert(board, text);
     files.insert("board.f".to_owned(), list.join("\n") + "\n");

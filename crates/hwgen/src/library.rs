@@ -50,6 +50,16 @@ pub enum LibraryModule {
     MemifWrite,
     /// Queues of words to and from the host.
     Osif,
+    /// Register slice.
+    AxisReg,
+    /// Page tables of host memory.
+    MemifTlb,
+    /// Stands round the kernel of a node.
+    NodeShell,
+    /// Histogram of a picture, and its bytes through a table.
+    PixelLevels,
+    /// Stores a message and sends it again.
+    Replay,
 }
 
 /// The value of a parameter, as its type in the module wants it written.
@@ -94,6 +104,37 @@ pub struct Instance {
 }
 
 impl LibraryModule {
+    /// All of them: what the sources of nodes may name.
+    pub const ALL: [Self; 27] = [
+        Self::AxisArb,
+        Self::AxisBcast,
+        Self::AxisCdc,
+        Self::AxisFifo,
+        Self::AxisFifoLast,
+        Self::AxisProbe,
+        Self::AxisWidth,
+        Self::FramePublish,
+        Self::FrameTake,
+        Self::AxisHeader,
+        Self::AxisPack,
+        Self::Gateway,
+        Self::GatewayDown,
+        Self::GatewayUp,
+        Self::GatewayWords,
+        Self::HostPort,
+        Self::MemifGate,
+        Self::MemifMmu,
+        Self::MemifRead,
+        Self::MemifShare,
+        Self::MemifWrite,
+        Self::Osif,
+        Self::AxisReg,
+        Self::MemifTlb,
+        Self::NodeShell,
+        Self::PixelLevels,
+        Self::Replay,
+    ];
+
     /// Those that networks are made of.
     pub const OF_NETWORKS: [Self; 7] = [
         Self::AxisArb,
@@ -131,6 +172,11 @@ impl LibraryModule {
             Self::MemifShare => "memif_share",
             Self::MemifWrite => "memif_write",
             Self::Osif => "osif",
+            Self::AxisReg => "axis_reg",
+            Self::MemifTlb => "memif_tlb",
+            Self::NodeShell => "node_shell",
+            Self::PixelLevels => "pixel_levels",
+            Self::Replay => "replay",
         }
     }
 
@@ -148,7 +194,8 @@ impl LibraryModule {
                 Self::AxisHeader,
                 Self::AxisPack,
             ],
-            Self::MemifMmu => &[Self::MemifGate],
+            Self::MemifMmu | Self::MemifTlb => &[Self::MemifGate],
+            Self::PixelLevels => &[Self::Replay],
             _ => &[],
         }
     }
@@ -179,6 +226,11 @@ impl LibraryModule {
             Self::MemifShare => include_str!("../../../hw/memif_share/memif_share.sv"),
             Self::MemifWrite => include_str!("../../../hw/memif_write/memif_write.sv"),
             Self::Osif => include_str!("../../../hw/osif/osif.sv"),
+            Self::AxisReg => include_str!("../../../hw/axis_reg/axis_reg.sv"),
+            Self::MemifTlb => include_str!("../../../hw/memif_tlb/memif_tlb.sv"),
+            Self::NodeShell => include_str!("../../../hw/node_shell/node_shell.sv"),
+            Self::PixelLevels => include_str!("../../../hw/pixel_levels/pixel_levels.sv"),
+            Self::Replay => include_str!("../../../hw/replay/replay.sv"),
         }
     }
 }

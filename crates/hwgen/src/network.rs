@@ -28,6 +28,54 @@ pub struct Network {
     pub topics: Vec<TopicNetwork>,
     /// Topics with hardware nodes of the fabric whose messages live in host memory.
     pub software_topics: Vec<String>,
+    /// Nodes whose implementation is part of the board; the others are attached to its ports.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub nodes: Vec<NetworkNode>,
+}
+
+/// A node in a board.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct NetworkNode {
+    /// Its name in the graph.
+    pub name: String,
+    /// Its name as an identifier.
+    pub identifier: String,
+    /// Its package.
+    pub package: String,
+    /// Its type in the package.
+    pub node_type: String,
+    /// Name of its module.
+    pub module: String,
+    /// Values of the module's parameters.
+    pub parameters: Vec<ModuleParameter>,
+    /// Clock.
+    pub clock: Clock,
+    /// Bits of a beat of its streams.
+    pub width: u32,
+    /// Inputs of its type.
+    pub inputs: Vec<NodeEnd>,
+    /// Outputs of its type.
+    pub outputs: Vec<NodeEnd>,
+}
+
+/// A parameter of a node's module.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ModuleParameter {
+    /// Its name in the module.
+    pub name: String,
+    /// Its value.
+    pub value: i32,
+}
+
+/// A port of a node in a board.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct NodeEnd {
+    /// Port.
+    pub port: String,
+    /// Prefix of the network's signals that it is wired to; `None`: nothing.
+    pub signals: Option<String>,
+    /// Publisher id of an output; 0 for inputs.
+    pub publisher_id: u16,
 }
 
 /// A clock with its reset.
@@ -337,6 +385,15 @@ impl Network {
     #[must_use]
     pub fn board(&self) -> String {
         self.module.replacen("network_", "board_", 1)
+    }
+
+    /// Whether a port is joined inside the board: to a gateway or to a node that is part of it.
+    #[must_use]
+    pub fn is_inside(&self, port: &NetworkPort) -> bool {
+        match &port.owner {
+            PortOwner::Gateway => true,
+            PortOwner::Node { node, .. } => self.nodes.iter().any(|it| it.name == *node),
+        }
     }
 
     /// Every word that the host reads or writes, those that it reads first.

@@ -115,6 +115,26 @@ impl Body {
         self.line(&format!("  {module} {name} (\n{connections}\n  );\n"));
     }
 
+    /// A module that is not the library's, with parameters by name and value.
+    pub(crate) fn node_instance(
+        &mut self,
+        module: &str,
+        name: &str,
+        parameters: &[(String, String)],
+        connections: &[(String, String)],
+    ) {
+        let list = |pairs: &[(String, String)]| {
+            let pairs = pairs.iter().map(|(name, value)| format!("    .{name}({value})"));
+            pairs.collect::<Vec<_>>().join(",\n")
+        };
+        let parameters = match parameters {
+            [] => String::new(),
+            parameters => format!("#(\n{}\n  ) ", list(parameters)),
+        };
+        let connections = list(connections);
+        self.line(&format!("  {module} {parameters}{name} (\n{connections}\n  );\n"));
+    }
+
     pub(crate) fn module(mut self, name: &str, comment: &str) -> (String, Vec<Instance>) {
         if !self.unread.is_empty() {
             let unread = self.unread.join(", ");

@@ -20,8 +20,9 @@ pub(crate) enum Top {
 }
 
 impl Top {
-    fn has(self, port: &NetworkPort) -> bool {
-        self == Self::Network || port.owner != PortOwner::Gateway
+    /// Whether a port of the network is one of the model.
+    fn has(self, network: &Network, port: &NetworkPort) -> bool {
+        self == Self::Network || !network.is_inside(port)
     }
 }
 
@@ -30,7 +31,7 @@ pub(crate) fn wrapper(network: &Network, registers: &[Register], top: Top) -> St
     let written: Vec<&Register> =
         registers.iter().filter(|register| register.access == "write").collect();
     let (reads, writes) = (registers.len() - written.len(), written.len());
-    let ports = network.ports().filter(|(_, _, port)| top.has(port));
+    let ports = network.ports().filter(|(_, _, port)| top.has(network, port));
     let signals = ports.map(|(_, _, port)| format!("XD_SIGNALS(model, {})", port.signals));
     let host = match top {
         Top::Network => String::new(),
@@ -80,12 +81,15 @@ fn lines(items: impl Iterator<Item = String>) -> String {
 }
 
 fn tables(network: &Network, reads: usize, writes: usize, top: Top) -> String {
+    let arbiters = network.topics.iter().filter_map(|topic| topic.arbiter);
+    let watchdog = arbiters.map(|arbiter| arbiter.watchdog_cycles).max().unwrap_or_default();
     let mut text = format!(
         "constexpr uint32_t control_address = {CONTROL_ADDRESS:#x};\n\
          constexpr uint32_t status_words = {reads};\n\
-         constexpr uint32_t control_words = {writes};\n\nconst xd_port ports[] = {{\n"
+         constexpr uint32_t control_words = {writes};\n\
+         constexpr uint32_t watchdog_cycles = {watchdog};\n\nconst xd_port ports[] = {{\n"
     );
-    for (topic, publishes, port) in network.ports().filter(|(_, _, port)| top.has(port)) {
+    for (topic, publishes, port) in network.ports().filter(|(_, _, port)| top.has(network, port)) {
         let clock = network.clocks.iter().position(|clock| *clock == port.clock);
         let keeps = port.stages.iter().any(|stage| matches!(stage, Stage::KeepLast { .. }));
         let _ = writeln!(

@@ -75,6 +75,7 @@ pub(crate) fn network(
         interfaces: &Interfaces::default(),
         fabric,
         types: &|name| Schema::parse(name, MESSAGE.1).map_err(|error| error.to_string()),
+        implementations: &[],
     };
     Ok(generate(&request).map_err(Violations::from)?)
 }

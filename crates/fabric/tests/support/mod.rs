@@ -2,6 +2,8 @@
 
 #![allow(dead_code, clippy::unwrap_used)]
 
+pub(crate) mod pictures;
+
 use crossdock_graph::{Graph, Interfaces, Mapping};
 use crossdock_hwgen::{Generated, Request, generate};
 use crossdock_msg::Schema;
@@ -36,6 +38,7 @@ pub(crate) fn network(publishers: usize, subscribers: usize, topic: &str) -> Gen
         interfaces: &Interfaces::default(),
         fabric: "board",
         types: &|name| Schema::parse(name, "uint8[] data\n").map_err(|error| error.to_string()),
+        implementations: &[],
     };
     generate(&request).unwrap()
 }

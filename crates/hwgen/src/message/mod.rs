@@ -143,14 +143,37 @@ pub(crate) fn header(topic: &TopicNetwork) -> String {
     cpp::header(&topic.message(), &topic.name, topic.layout.payload_bytes_max, &topic.shape)
 }
 
-/// The adapters for both directions, by name; none where hardware has no room for the program.
+/// The adapters of a topic for both directions, by name; none where hardware has no room for the
+/// program.
 pub(crate) fn modules(topic: &TopicNetwork) -> Vec<(String, String)> {
-    let TopicNetwork { name, width, shape, .. } = topic;
-    let Some(program) = shape.program.as_deref() else { return Vec::new() };
-    let take = take::take(&topic.message(), name, *width, shape, program);
-    let publish = publish::publish(&topic.message(), name, *width, shape, program);
-    let name = |direction| format!("{}_{direction}", topic.message());
-    vec![(name("publish"), publish), (name("take"), take)]
+    let of = format!("topic {}", topic.name);
+    let adapters = [true, false].into_iter().filter_map(|publishes| {
+        let name = adapter_name(&topic.message(), publishes);
+        let text = adapter(&name, &of, topic.width, &topic.shape, publishes)?;
+        Some((name, text))
+    });
+    adapters.collect()
+}
+
+/// The name of the adapter that publishes or takes these messages.
+pub(crate) fn adapter_name(message: &str, publishes: bool) -> String {
+    format!("{message}_{}", if publishes { "publish" } else { "take" })
+}
+
+/// The module that publishes or takes the messages of a topic or port, `of`; `None`: hardware has no
+/// room for the program.
+pub(crate) fn adapter(
+    name: &str,
+    of: &str,
+    width: u32,
+    shape: &MessageShape,
+    publishes: bool,
+) -> Option<String> {
+    let program = shape.program.as_deref()?;
+    Some(match publishes {
+        true => publish::publish(name, of, width, shape, program),
+        false => take::take(name, of, width, shape, program),
+    })
 }
 
 impl MessageShape {

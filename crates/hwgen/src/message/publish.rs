@@ -1,14 +1,14 @@
-//! The module that puts the messages of one topic together, as SystemVerilog: the program, and what
+//! The module that puts the messages of one topic or port together, as SystemVerilog: the program, and what
 //! chooses between the fields' ports. All that moves along the payload is in `frame_publish`.
 
 use super::take::{Module, range};
 use super::{MessageShape, Operation, Port};
 use std::fmt::Write as _;
 
-/// The module `message_<topic>_publish`.
+/// The module of this name for the messages of a topic or port, `of`.
 pub(super) fn publish(
-    message: &str,
-    topic: &str,
+    name: &str,
+    of: &str,
     width: u32,
     shape: &MessageShape,
     program: &[Operation],
@@ -71,10 +71,10 @@ pub(super) fn publish(
         "  wire unused = &{1'b0, top, ask_length, ask_sequence, ask_index, ask_bytes, ask_field};\n",
     );
     instance(&mut module, measured);
-    module.text(&comment(topic, type_name, measured), &format!("{message}_publish"), width)
+    module.text(&comment(of, type_name, measured), name, width)
 }
 
-fn comment(topic: &str, type_name: &str, measured: bool) -> String {
+fn comment(of: &str, type_name: &str, measured: bool) -> String {
     let length = match measured {
         true => "The payload's\n//               length comes from the lengths of the fields.",
         false => {
@@ -82,7 +82,7 @@ fn comment(topic: &str, type_name: &str, measured: bool) -> String {
         }
     };
     format!(
-        "// Publishes messages of topic {topic}, {type_name}, on its stream.\n\
+        "// Publishes messages of {of}, {type_name}, on its stream.\n\
          //\n\
          // Fields        Small ones and lengths are ports that stand from `valid` to `ready`. Large ones are\n\
          //               streams of full beats, the first element in byte 0, as many as the length says; a\n\

@@ -1,4 +1,4 @@
-//! The module that takes the messages of one topic apart, as SystemVerilog: the program, registers
+//! The module that takes the messages of one topic or port apart, as SystemVerilog: the program, registers
 //! for small fields, streams for large ones. All that moves along the payload is in `frame_take`.
 
 use super::{MessageShape, Operation, Port};
@@ -60,10 +60,10 @@ pub(super) fn range(bits: u64) -> String {
     if bits == 1 { String::new() } else { format!("[{}:0]", bits - 1) }
 }
 
-/// The module `message_<topic>_take`.
+/// The module of this name for the messages of a topic or port, `of`.
 pub(super) fn take(
-    message: &str,
-    topic: &str,
+    name: &str,
+    of: &str,
     width: u32,
     shape: &MessageShape,
     program: &[Operation],
@@ -155,12 +155,12 @@ pub(super) fn take(
     module.line("    if (rst) parsed <= '0;");
     module.line("  end\n");
     instance(&mut module);
-    module.text(&comment(topic, type_name), &format!("{message}_take"), width)
+    module.text(&comment(of, type_name), name, width)
 }
 
-fn comment(topic: &str, type_name: &str) -> String {
+fn comment(of: &str, type_name: &str) -> String {
     format!(
-        "// Takes messages of topic {topic}, {type_name}, from its stream.\n\
+        "// Takes messages of {of}, {type_name}, from its stream.\n\
          //\n\
          // Fields        Small ones are registers that hold from the moment when their bit of `parsed`\n\
          //               (position as in layouts.md) is set to the next message. Large ones are streams,\n\

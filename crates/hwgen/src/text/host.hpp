@@ -52,6 +52,8 @@ class HostMemory {
     return true;
   }
   const xd_traffic& traffic() const { return traffic_; }
+  // Whether a burst is not answered yet.
+  bool is_open() const { return aw_at_ != aw_end_ || ar_at_ != ar_end_; }
 
   void clear(Vnetwork& model) {
     aw_at_ = aw_end_ = b_end_ = 0;

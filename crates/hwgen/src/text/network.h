@@ -18,7 +18,7 @@ extern "C" {
 #pragma GCC visibility push(default)
 
 /* Version of this interface: what is built against one version cannot be used with another. */
-#define XD_NETWORK_ABI 3
+#define XD_NETWORK_ABI 4
 uint32_t xd_network_abi(void);
 
 typedef struct xd_network xd_network;
@@ -125,12 +125,19 @@ typedef struct xd_run {
   uint32_t accesses_done; /* in, out: how many of them are done; begins at 0 */
   uint32_t access_cycles; /* from one access to the next; at least 1 */
   uint32_t doorbell;      /* in: 1: stop while it rings and no access is left; out: whether it rings */
+  uint32_t idle_cycles;   /* boards only: stop when so many edges of every clock have changed nothing; 0: never */
+  uint32_t idle;          /* out: 1: that is why it stopped */
 } xd_run;
 
 /* Lets time pass, edge by edge, until a source or sink is done or no edge is left up to `until_ps`:
- * 1 or 0; the last access and the doorbell, where it is asked for, are such ends too. Edges of several clocks at one time are one. Sources and sinks that are done are passed
- * over; each is used again by setting its `sent` or `received` and `done` to 0. Memory is used during the
- * call only. -1 without any edge: an index, a count, a time or a period out of its range, a pointer
+ * 1 or 0; the last access and the doorbell, where it is asked for, are such ends too. Edges of several clocks
+ * at one time are one. Sources and sinks that are done are passed over; each is used again by setting its `sent` or
+ * `received` and `done` to 0. Memory is used during the call only.
+ *
+ * With `idle_cycles` a run of a board also ends, with 0 and `idle`, when so many edges of every clock, counted
+ * over runs and never fewer than a watchdog waits, have come without a beat offered, a node busy, a burst of host memory
+ * open, an access, a doorbell, or a source with something left. Its clocks may then stand still for any time, as
+ * nothing would happen in it: raise `next_ps` of each clock by a multiple of its period. -1 without any edge: an index, a count, a time or a period out of its range, a pointer
  * that must not be null. Times are at most 2^62. */
 int xd_network_run(xd_network *network, xd_run *run);
 

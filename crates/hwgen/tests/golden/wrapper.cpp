@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <memory>
 #include <new>
 #include <vector>
@@ -19,6 +20,7 @@ namespace {
 constexpr uint32_t control_address = 0x8000;
 constexpr uint32_t status_words = 7;
 constexpr uint32_t control_words = 3;
+constexpr uint32_t watchdog_cycles = 65536;
 
 const xd_port ports[] = {
     {"s_axis_gateway_camera_image", "/camera/image", "sensor_msgs/msg/Image", 8, 0, 921672u, 1, 0, 1, 1, 0},
@@ -134,7 +136,7 @@ inline uint32_t kept(uint64_t keep) {
 
 // What the other side of the interface declares.
 static_assert(sizeof(xd_source) == 40 && sizeof(xd_sink) == 56 && sizeof(xd_clock) == 16);
-static_assert(sizeof(xd_run) == 80 && sizeof(xd_port) == 48 && sizeof(xd_access) == 24);
+static_assert(sizeof(xd_run) == 88 && sizeof(xd_port) == 48 && sizeof(xd_access) == 24);
 static_assert(sizeof(xd_memory) == 24 && sizeof(xd_window) == 32 && sizeof(xd_traffic) == 40);
 
 // Times stay so far from the end of their range that no sum of two wraps.
@@ -191,6 +193,7 @@ struct xd_network {
     memory.clear(*model);
 #endif
     model->eval();
+    wake();
   }
 
   void edge(uint64_t mask, uint64_t now_ps) {
@@ -231,6 +234,28 @@ struct xd_network {
       else if (end.full) *end.signals.ready = 0;
     }
   }
+
+  // Something happens from outside: edges without anything are counted anew.
+  void wake() { std::fill(std::begin(quiet), std::end(quiet), 0u); }
+
+#if XD_HOST
+  // After an edge: whether it may have changed anything, or announces a change.
+  void count_quiet(uint64_t mask, bool accessed) {
+    if (accessed || model->active || model->doorbell || memory.is_open()) return wake();
+    for (size_t clock = 0; clock < clocks.size(); clock++)
+      if ((mask >> clock & 1) && quiet[clock] != ~0u) quiet[clock] += 1;
+  }
+
+  // Whether nothing will happen any more unless something comes from outside.
+  bool is_idle(const xd_run& run) const {
+    if (run.idle_cycles == 0 || run.accesses_done < run.access_count) return false;
+    for (uint32_t i = 0; i < run.source_count; i++)
+      if (!run.sources[i].done) return false;
+    const uint32_t least = *std::min_element(std::begin(quiet), std::end(quiet));
+    // A watchdog that counts is not seen from here.
+    return least >= run.idle_cycles && least > watchdog_cycles;
+  }
+#endif
 
   void take(PortState& end, const uint8_t* data, uint32_t bytes, uint64_t now_ps) {
     xd_sink& sink = *end.sink;
@@ -290,6 +315,7 @@ struct xd_network {
     if (run.access_count > 0 && (!XD_HOST || run.accesses == nullptr || run.access_cycles == 0))
       return false;
     if (run.accesses_done > run.access_count || (run.doorbell && !XD_HOST)) return false;
+    if (run.idle_cycles > 0 && !XD_HOST) return false;
     if (run.source_count > ends.size() || run.sink_count > ends.size()) return false;
     if (run.source_count > 0 && run.sources == nullptr) return false;
     if (run.sink_count > 0 && run.sinks == nullptr) return false;
@@ -319,6 +345,8 @@ struct xd_network {
     if (!accepts(run)) return -1;
     done = false;
     run.edges = 0;
+    run.idle = 0;
+    if (run.idle_cycles == 0) wake();
     for (uint32_t i = 0; i < run.sink_count; i++) {
       xd_sink& sink = run.sinks[i];
       if (sink.done) continue;
@@ -334,6 +362,10 @@ struct xd_network {
     done = done || rings();
 #endif
     while (!done) {
+#if XD_HOST
+      run.idle = is_idle(run);
+      if (run.idle) break;
+#endif
       uint64_t now_ps = run.clocks[0].next_ps;
       for (size_t clock = 1; clock < clocks.size(); clock++)
         now_ps = std::min(now_ps, run.clocks[clock].next_ps);
@@ -366,6 +398,7 @@ struct xd_network {
         run.accesses_done += 1;
         done = run.accesses_done == run.access_count;
       }
+      if (run.idle_cycles > 0) count_quiet(mask, access != nullptr);
       done = done || rings();
 #endif
       run.now_ps = now_ps;
@@ -391,6 +424,7 @@ struct xd_network {
   std::vector<PortState> ends;
   std::vector<xd_beat> beats;  // what waits to be popped
   bool done = false;           // what ends the run in progress
+  uint32_t quiet[clock_count] = {};  // edges of each clock since anything happened
 #if XD_HOST
   HostMemory memory;
 #endif
@@ -431,6 +465,7 @@ int xd_network_push(xd_network* network, uint32_t port, const xd_beat* beat) {
   *to.last = beat->last != 0;
   *to.user = beat->user != 0;
   *to.valid = 1;
+  network->wake();
   return 1;
 }
 
@@ -441,6 +476,7 @@ int xd_network_pop(xd_network* network, uint32_t port, xd_beat* beat) {
   *beat = network->beats[port];
   end.full = false;
   *end.signals.ready = 1;
+  network->wake();
   return 1;
 }
 
@@ -467,6 +503,7 @@ int xd_network_write(xd_network* network, uint32_t address, uint64_t value) {
   if (address % 8 != 0 || address < control_address) return -1;
   const uint32_t word = (address - control_address) / 8;
   if (word >= control_words) return -1;
+  network->wake();
   std::memcpy(reinterpret_cast<uint8_t*>(&network->model->control) + word * 8, &value, 8);
   return 0;
 }

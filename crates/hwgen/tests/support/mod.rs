@@ -23,6 +23,7 @@ pub(crate) fn generated(graph: &str, mapping: &str) -> Result<Generated, Vec<Str
         interfaces: &Interfaces::default(),
         fabric: "board",
         types: &|name| Schema::shipped(name).map_err(|error| error.to_string()),
+        implementations: &[],
     };
     generate(&request).map_err(lines)
 }

@@ -88,6 +88,7 @@ impl Case {
             interfaces: &Interfaces::default(),
             fabric: "board",
             types: &|_| Ok(self.schema.clone()),
+            implementations: &[],
         };
         must(generate(&request).map_err(shown))
     }

@@ -28,6 +28,7 @@ fn generated(graph: &str, mapping: &str, fabric: &str) -> Generated {
         interfaces: &Interfaces::default(),
         fabric,
         types: &|name| Schema::shipped(name).map_err(|error| error.to_string()),
+        implementations: &[],
     };
     must(generate(&request).map_err(violations))
 }

@@ -1,0 +1,147 @@
+//! Hardware nodes of a graph, from files to the network of a fabric: hardware packages beside the
+//! package binaries and the graph file, their sources, and VHDL through GHDL.
+//! It must not know how a network is made or simulated: that is for the crates below.
+
+use crate::load::{Violations, read};
+use anyhow::Result;
+use crossdock_graph::{
+    Graph, HARDWARE_PACKAGE_ENDING, HardwareNode, HardwarePackage, Interfaces, Mapping, SourceKind,
+    Violation, ViolationKind,
+};
+use crossdock_hwgen::{Generated, Implementation, Request, SourceText, generate};
+use crossdock_msg::Schema;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+mod vhdl;
+
+/// Folder beside a graph file with the hardware of its nodes.
+const HARDWARE_FOLDER: &str = "hardware";
+/// Bytes of one source.
+const SOURCE_BYTES_MAX: u64 = 16 << 20;
+
+/// What the network of a fabric is made from.
+pub(crate) struct FabricFiles<'a> {
+    pub(crate) graph: &'a Graph,
+    pub(crate) mapping: &'a Mapping,
+    /// With the hardware packages that [`find`] gives.
+    pub(crate) interfaces: &'a Interfaces,
+    /// Its name in the mapping.
+    pub(crate) fabric: &'a str,
+    /// Finds a message type by its full name, or says why not.
+    pub(crate) types: &'a dyn Fn(&str) -> Result<Schema, String>,
+}
+
+/// The hardware packages of a graph's nodes: `<package>.hardware.yaml` in `folders`, then beside the
+/// graph file and in the folder `hardware` there. The first of a name wins.
+///
+/// # Errors
+/// A file cannot be read, or what is in it is wrong.
+pub(crate) fn find(
+    graph: &Graph,
+    graph_file: &Path,
+    folders: &[PathBuf],
+) -> Result<Vec<HardwarePackage>> {
+    let beside = graph_file.parent().unwrap_or(Path::new("")).to_owned();
+    let inside = beside.join(HARDWARE_FOLDER);
+    let folders: Vec<&Path> =
+        folders.iter().chain([&beside, &inside]).map(PathBuf::as_path).collect();
+    let packages: BTreeSet<&str> = graph.nodes.iter().map(|node| node.package.as_str()).collect();
+    let mut found = Vec::new();
+    for package in packages {
+        let name = format!("{package}{HARDWARE_PACKAGE_ENDING}");
+        let file = folders.iter().map(|folder| folder.join(&name)).find(|file| file.is_file());
+        let Some(file) = file else { continue };
+        let text = read(&file, "hardware package file")?;
+        let read = HardwarePackage::from_yaml(&file.display().to_string(), &text);
+        let read = read.map_err(Violations::from)?;
+        if read.name != package {
+            let message =
+                format!("the file is named after package `{package}`, not `{}`", read.name);
+            let (kind, path) = (ViolationKind::HardwareNode, ["package"]);
+            let advice = "make both names the same";
+            let violation = Violation::at(kind, &read.source, &path, message, advice);
+            return Err(Violations::from(vec![violation]).into());
+        }
+        found.push(read);
+    }
+    Ok(found)
+}
+
+/// The network of a fabric, and its board with all nodes that have an implementation.
+///
+/// Blocks while it reads sources and, where some are VHDL, while GHDL runs.
+///
+/// # Errors
+/// Everything that keeps the network from being made, by file and position; a source that cannot be
+/// read or turned into Verilog.
+pub(crate) fn generate_fabric(files: &FabricFiles<'_>) -> Result<Generated> {
+    let &FabricFiles { graph, mapping, interfaces, fabric, types } = files;
+    let mut implementations: Vec<Implementation<'_>> = Vec::new();
+    let nodes = mapping.fabrics.iter().filter(|it| it.name == fabric).flat_map(|it| &it.nodes);
+    for node in nodes.filter_map(|name| graph.node(name)) {
+        let found = interfaces.hardware_node(&node.package, &node.node_type);
+        let Some((package, hardware)) = found else { continue };
+        if !implementations.iter().any(|known| std::ptr::eq(known.node, hardware)) {
+            let sources = sources(package, hardware).map_err(|it| Violations::from(vec![*it]))?;
+            implementations.push(Implementation { package, node: hardware, sources });
+        }
+    }
+    let implementations = &implementations;
+    let request = Request { graph, mapping, interfaces, fabric, types, implementations };
+    Ok(generate(&request).map_err(Violations::from)?)
+}
+
+/// The texts of a node type's sources. VHDL becomes Verilog.
+fn sources(
+    package: &HardwarePackage,
+    node: &HardwareNode,
+) -> Result<Vec<SourceText>, Box<Violation>> {
+    let folder = Path::new(package.source.file()).parent().unwrap_or(Path::new(""));
+    let (mut texts, mut vhdl) = (Vec::new(), Vec::new());
+    for name in &node.sources {
+        let path = folder.join(name);
+        let text = source_text(&path).map_err(|(why, advice)| {
+            let message = format!("the source {} {why}", path.display());
+            Box::new(fault(package, node, name, message, advice))
+        })?;
+        match SourceKind::of(name) {
+            Some(SourceKind::Vhdl) => vhdl.push((name.as_str(), path, text)),
+            _ => texts.push(SourceText { name: name.clone(), text }),
+        }
+    }
+    if let Some((first, ..)) = vhdl.first() {
+        let made = vhdl::to_verilog(node, &vhdl, &texts);
+        let made = made
+            .map_err(|(message, advice)| Box::new(fault(package, node, first, message, advice)))?;
+        texts.splice(0..0, made);
+    }
+    Ok(texts)
+}
+
+fn fault(
+    package: &HardwarePackage,
+    node: &HardwareNode,
+    source: &str,
+    message: String,
+    advice: String,
+) -> Violation {
+    let path = ["nodes", &node.interface.node_type, "sources", source];
+    Violation::at(ViolationKind::HardwareNode, &package.source, &path, message, advice)
+}
+
+/// A source, or why not and what to do.
+fn source_text(path: &Path) -> Result<String, (String, String)> {
+    let unreadable = |error: std::io::Error| {
+        let advice = "correct its name, which is relative to this file, or who may read it";
+        (format!("cannot be read: {error}"), advice.to_owned())
+    };
+    let length = std::fs::metadata(path).map_err(unreadable)?.len();
+    if length > SOURCE_BYTES_MAX {
+        let why = format!("has {length} bytes, more than {SOURCE_BYTES_MAX}");
+        return Err((why, "leave out what is no source".to_owned()));
+    }
+    let bytes = std::fs::read(path).map_err(unreadable)?;
+    String::from_utf8(bytes)
+        .map_err(|_| ("is no UTF-8 text".to_owned(), "save it as UTF-8".to_owned()))
+}

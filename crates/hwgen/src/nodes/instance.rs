@@ -1,0 +1,54 @@
+//! Instances of nodes in a board, and what keeps its clock running. Must not decide anything.
+
+use crate::network::{Network, NetworkNode, NodeEnd};
+use crate::verilog::{Body, signals};
+
+/// The wire that says whether a node needs its clock.
+fn busy(node: &NetworkNode) -> String {
+    format!("busy_{}", node.identifier)
+}
+
+/// A node between its streams.
+pub(crate) fn instance(body: &mut Body, node: &NetworkNode) {
+    body.wire(None, &busy(node));
+    let mut connections = vec![
+        ("clk".to_owned(), node.clock.clk()),
+        ("rst".to_owned(), node.clock.rst()),
+        ("busy".to_owned(), busy(node)),
+    ];
+    for end in &node.inputs {
+        connections.extend(stream(end, "s", node.width));
+    }
+    for end in &node.outputs {
+        connections.extend(stream(end, "m", node.width));
+        let id = format!("16'd{}", end.publisher_id);
+        connections.push((format!("{}_publisher_id", end.port), id));
+    }
+    let parameters = node.parameters.iter().map(|it| (it.name.clone(), it.value.to_string()));
+    let parameters: Vec<(String, String)> = parameters.collect();
+    let name = format!("u_node_{}", node.identifier);
+    body.node_instance(&node.module, &name, &parameters, &connections);
+}
+
+/// A port of a node: its stream, or nothing that ever comes and a sink that takes everything.
+fn stream(end: &NodeEnd, direction: &str, width: u32) -> Vec<(String, String)> {
+    let connection = |(signal, bits): (&str, Option<u32>)| {
+        let enters = (direction == "s") == (signal != "tready");
+        let to = match &end.signals {
+            Some(signals) => format!("{signals}_{signal}"),
+            None if enters && signal == "tready" => "1'b1".to_owned(),
+            None if enters => format!("{}'d0", bits.unwrap_or(1)),
+            None => String::new(),
+        };
+        (format!("{direction}_axis_{}_{signal}", end.port), to)
+    };
+    signals(width).into_iter().map(connection).collect()
+}
+
+/// The expression for a board's output `active`.
+pub(crate) fn activity(network: &Network) -> String {
+    let streams = network.ports().map(|(_, _, port)| format!("{}_tvalid", port.signals));
+    let memory = ["aw", "w", "b", "ar", "r"].map(|channel| format!("m_axi_{channel}valid"));
+    let terms: Vec<String> = streams.chain(network.nodes.iter().map(busy)).chain(memory).collect();
+    format!("|{{{}}}", terms.join(", "))
+}
