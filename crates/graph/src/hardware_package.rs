@@ -262,7 +262,12 @@ fn parameter(reading: &mut Reading, node: &str, entry: &Entry) -> Option<Paramet
     let name = entry.key.clone();
     reading.source.set(&["nodes", node, "parameters", &name], entry.key_place);
     reading.check_name(&name, entry.key_place, "the parameter", token_fault);
-    let value = match Scalar::of(&entry.value) {
+    let scalar = match Scalar::of(&entry.value) {
+        // 3.0 is a whole number, as everywhere in these files.
+        Some(Scalar::Double(value)) if value.fract() == 0.0 => Some(Scalar::Integer(value as i64)),
+        scalar => scalar,
+    };
+    let value = match scalar {
         Some(Scalar::Integer(value)) if i32::try_from(value).is_ok() => value,
         Some(Scalar::Integer(_) | Scalar::TooLarge) => {
             let message = format!("parameter `{name}` must be {} to {}", i32::MIN, i32::MAX);

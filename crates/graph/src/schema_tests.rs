@@ -1,5 +1,6 @@
 //! The JSON Schemas in `docs/formats` and the readers agree on good and bad files.
 
+use crate::hardware_package::HardwarePackage;
 use crate::mapping::Mapping;
 use crate::model::Graph;
 use crate::placement::Placement;
@@ -11,6 +12,9 @@ use serde_json::Value;
 const GRAPH_SCHEMA: &str = include_str!("../../../docs/formats/graph.schema.json");
 const MAPPING_SCHEMA: &str = include_str!("../../../docs/formats/mapping.schema.json");
 const PLACEMENT_SCHEMA: &str = include_str!("../../../docs/formats/placement.schema.json");
+const HARDWARE_PACKAGE_SCHEMA: &str =
+    include_str!("../../../docs/formats/hardware-package.schema.json");
+const HARDWARE_PACKAGE_GUIDE: &str = include_str!("../../../docs/formats/hardware-package.md");
 const PLACEMENT_GUIDE: &str = include_str!("../../../docs/formats/placement.md");
 const HARDWARE_GUIDE: &str = include_str!("../../../docs/formats/hardware-network.md");
 const GUIDE: &str = include_str!("../../../docs/formats/graph-and-mapping.md");
@@ -62,6 +66,10 @@ fn the_guides_examples_are_valid_by_schema_and_reader() {
     assert_eq!(placement.len(), 1);
     Placement::from_yaml("guide", placement[0].as_bytes()).unwrap();
     assert!(validator(PLACEMENT_SCHEMA).is_valid(&json(placement[0]).unwrap()));
+    let package = blocks(HARDWARE_PACKAGE_GUIDE);
+    assert_eq!(package.len(), 1);
+    HardwarePackage::from_yaml("guide", package[0].as_bytes()).unwrap();
+    assert!(validator(HARDWARE_PACKAGE_SCHEMA).is_valid(&json(package[0]).unwrap()));
     let hardware = blocks(HARDWARE_GUIDE);
     assert_eq!(hardware.len(), 1);
     Mapping::from_yaml("guide", hardware[0].as_bytes()).unwrap();
@@ -267,6 +275,70 @@ fn schema_and_reader_accept_the_same_placement_files() {
     }
     for text in bad {
         assert!(Placement::from_yaml("p", text.as_bytes()).is_err(), "the reader accepts {text}");
+        assert!(!validator.is_valid(&json(&text).unwrap()), "the schema accepts {text}");
+    }
+}
+
+#[test]
+fn schema_and_reader_accept_the_same_hardware_package_files() {
+    let validator = validator(HARDWARE_PACKAGE_SCHEMA);
+    let file = |nodes: &str| format!("crossdock: 1\npackage: p\nnodes: {nodes}\n");
+    let node = |more: &str| {
+        file(&format!("{{ n: {{ inputs: {{ i: {{ type: a/msg/B }} }}, sources: [n.sv]{more} }} }}"))
+    };
+    let source = |name: &str| node("").replace("n.sv", name);
+    let good = [
+        node(""),
+        node(", doc: what it does, module: other, width: 512"),
+        node(", parameters: { clip: -2147483648, size: 2147483647, whole: 3.0 }"),
+        node(", outputs: { o: { type: a/msg/B, bounds: { data: 1, header.frame_id: 3 } } }"),
+        node("").replace("type: a/msg/B", "type: a/msg/B, trigger: false, optional: true"),
+        file("{ n: { outputs: { o: { type: a/msg/B, optional: true } }, sources: [n.v] } }"),
+        source("../shared/n.v"),
+        source("a-b/n.x.sv, n.svh, table.mem"),
+        source("n.vhd, m.vhdl"),
+    ];
+    let bad = [
+        file("{}"),
+        file("[n]"),
+        file("{ n: {} }"),
+        file("{ n: { sources: [n.sv] } }"),
+        file("{ n: { sources: [n.sv], inputs: {} } }"),
+        node("").replace("package: p\n", ""),
+        node("").replace("package: p", "package: p__q"),
+        node("").replace("crossdock: 1", "crossdock: 2"),
+        node(", widths: 64"),
+        node(", width: 96"),
+        node(", module: 3d"),
+        node(", parameters: { clip: 1.5 }"),
+        node(", parameters: { clip: true }"),
+        node(", parameters: { clip: text }"),
+        node(", parameters: { clip: 2147483648 }"),
+        node(", parameters: { 3d: 1 }"),
+        node(", outputs: { o: { type: a/B } }"),
+        node(", outputs: { o: {} }"),
+        node(", outputs: { o: { type: a/msg/B, trigger: true } }"),
+        node(", outputs: { o: { type: a/msg/B, bounds: { data: 0 } } }"),
+        node(", outputs: { o: { type: a/msg/B, bounds: { a..b: 1 } } }"),
+        source(""),
+        source("/n.sv"),
+        source("n"),
+        source(".sv"),
+        source("n.txt"),
+        source("n.svh"),
+        source("'n m.sv'"),
+        source("n/"),
+        source("-n.sv"),
+        source("3"),
+    ];
+    for text in good {
+        let read = HardwarePackage::from_yaml("h", text.as_bytes());
+        assert!(read.is_ok(), "{:#?}\n{text}", read.err());
+        assert!(validator.is_valid(&json(&text).unwrap()), "{text}");
+    }
+    for text in bad {
+        let read = HardwarePackage::from_yaml("h", text.as_bytes());
+        assert!(read.is_err(), "the reader accepts {text}");
         assert!(!validator.is_valid(&json(&text).unwrap()), "the schema accepts {text}");
     }
 }
