@@ -67,6 +67,18 @@ pub(crate) fn network(
         "crossdock: 1\nprocesses: {{}}\nfabrics: {{ {fabric}: {{ nodes: [{}] }} }}\ntopics:\n{mapped}",
         names.join(", ")
     );
+    generated(fabric, &graph, &mapping, &|name| {
+        Schema::parse(name, MESSAGE.1).map_err(|error| error.to_string())
+    })
+}
+
+/// The network of a fabric of these files.
+pub(crate) fn generated(
+    fabric: &str,
+    graph: &str,
+    mapping: &str,
+    types: &dyn Fn(&str) -> Result<Schema, String>,
+) -> Result<Generated> {
     let graph = Graph::from_yaml("bench graph", graph.as_bytes()).map_err(Violations::from)?;
     let mapping = Mapping::from_yaml("bench mapping", mapping.as_bytes());
     let request = Request {
@@ -74,7 +86,7 @@ pub(crate) fn network(
         mapping: &mapping.map_err(Violations::from)?,
         interfaces: &Interfaces::default(),
         fabric,
-        types: &|name| Schema::parse(name, MESSAGE.1).map_err(|error| error.to_string()),
+        types,
         implementations: &[],
     };
     Ok(generate(&request).map_err(Violations::from)?)
@@ -87,20 +99,25 @@ pub(crate) fn frame_bytes(data_bytes: u64) -> u64 {
 
 /// The frame of a message whose data follows from the seed.
 pub(crate) fn frame(publisher_id: u16, sequence: u32, seed: u64, data_bytes: u32) -> Vec<u8> {
-    let mut frame = Vec::with_capacity(BEFORE_DATA + data_bytes as usize + 8);
+    let mut frame = Vec::with_capacity(BEFORE_DATA + data_bytes as usize);
     frame.extend([1, 0]);
     frame.extend(publisher_id.to_le_bytes());
     frame.extend((8 + data_bytes).to_le_bytes());
     frame.extend(sequence.to_le_bytes());
     frame.resize(24, 0);
     frame.extend(data_bytes.to_le_bytes());
-    frame.resize(BEFORE_DATA, 0);
-    let mut random = Random(seed ^ u64::from(publisher_id) << 48 ^ u64::from(sequence) << 16);
-    while frame.len() < BEFORE_DATA + data_bytes as usize {
-        frame.extend(random.next().to_le_bytes());
-    }
-    frame.truncate(BEFORE_DATA + data_bytes as usize);
+    frame.resize(BEFORE_DATA + data_bytes as usize, 0);
+    let seed = seed ^ u64::from(publisher_id) << 48 ^ u64::from(sequence) << 16;
+    random_bytes(seed, &mut frame[BEFORE_DATA..]);
     frame
+}
+
+/// Fills memory with bytes that follow from the seed.
+pub(crate) fn random_bytes(seed: u64, to: &mut [u8]) {
+    let mut random = Random(seed);
+    for bytes in to.chunks_mut(8) {
+        bytes.copy_from_slice(&random.next().to_le_bytes()[..bytes.len()]);
+    }
 }
 
 /// Reproducible chance (splitmix64).

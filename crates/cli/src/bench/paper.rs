@@ -50,7 +50,8 @@ pub(crate) const FITTED: usize = 4;
 /// name.
 pub(crate) const PROFILE: &str = "zcu104-paper";
 
-/// How long a software-mapped transfer takes on the paper's board: a constant and a time per byte.
+/// How long a software-mapped transfer takes on the paper's board: a constant and a time per byte, on
+/// which the host memory of its profile ([`PROFILE`]) is fitted.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SoftwareMapped {
     /// What every message takes, ms.
@@ -73,11 +74,6 @@ impl SoftwareMapped {
         let squares = points.iter().map(|(x, _)| (x - mean_x).powi(2));
         let byte_ms = products.sum::<f64>() / squares.sum::<f64>();
         Self { fixed_ms: mean_y - byte_ms * mean_x, byte_ms }
-    }
-
-    /// Time of a message, ms.
-    pub(crate) fn ms(&self, bytes: u64) -> f64 {
-        self.fixed_ms + self.byte_ms * bytes as f64
     }
 }
 
@@ -106,6 +102,7 @@ pub(crate) fn residual_percent(text: &str, value: f64) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crossdock_fabric::Profile;
 
     #[test]
     fn the_fit_goes_through_its_points_and_near_the_others() {
@@ -113,8 +110,25 @@ mod tests {
         assert!((model.fixed_ms - 0.0485).abs() < 0.0001, "{model:?}");
         assert!((model.byte_ms * 1e6 - 2.9215).abs() < 0.0001, "{model:?}");
         for transfer in &TRANSFERS[2..] {
-            let off = model.ms(transfer.bytes) - printed(transfer.software[0]).0;
+            let ms = model.fixed_ms + model.byte_ms * transfer.bytes as f64;
+            let off = ms - printed(transfer.software[0]).0;
             assert!(off.abs() < 0.01, "{transfer:?}: {off}");
+        }
+    }
+
+    #[test]
+    fn the_profile_of_the_paper_s_board_has_the_fit() {
+        let model = SoftwareMapped::fitted();
+        let profile = Profile::named(PROFILE).expect("the profile");
+        let software = profile.memory.software_ns.expect("what software takes");
+        assert!((f64::from(software.value) / 1e6 - model.fixed_ms).abs() < 1e-4, "{model:?}");
+        // Whole cycles and 1/256 of one come no closer than 0.15 % to the slope.
+        let ms = |index: usize| profile.software_mapped_ms(TRANSFERS[index].bytes, 0);
+        let bytes = TRANSFERS[5].bytes - TRANSFERS[2].bytes;
+        let byte_ms = (ms(5) - ms(2)) / bytes as f64;
+        assert!((byte_ms / model.byte_ms - 1.0).abs() < 0.0015, "{byte_ms} and {model:?}");
+        for (index, transfer) in TRANSFERS.iter().enumerate().skip(TRANSFERS.len() - FITTED) {
+            assert!(holds(transfer.software[0], ms(index)), "{transfer:?}: {}", ms(index));
         }
     }
 
