@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use crossdock_msg::{Block, Schema};
 use crossdock_shm::clock::now_ns;
-use crossdock_shm::{RawLoan, RawSample, Region};
+use crossdock_shm::{ParkedLoan, RawLoan, RawSample, Region};
 
 use crate::doorbell::Doorbell;
 use crate::error::{LoanError, PortError, PublishCdrError, PublishError, TakeError};
@@ -102,9 +102,10 @@ impl Participant {
         schema: &Arc<Schema>,
         options: BridgeOptions<'_>,
     ) -> Result<Bridge, PortError> {
-        let BridgeOptions { node, topic, qos, directions, max_bytes, doorbell } = options;
+        let BridgeOptions { node, topic, directions, max_bytes, doorbell, .. } = options;
         let bridge = Some(group::next_id());
         let publisher = (directions != Directions::Out).then(|| {
+            let qos = options.offered;
             let options = PublisherOptions { node, topic, qos, max_bytes, group: None };
             self.open_any_publisher(Arc::clone(schema), options, bridge)
         });
@@ -113,7 +114,7 @@ impl Participant {
             let plan = InputPlan {
                 node,
                 topic,
-                qos,
+                qos: options.requested,
                 doorbell,
                 group: None,
                 bridge,
@@ -148,8 +149,10 @@ pub struct BridgeOptions<'a> {
     pub node: &'a str,
     /// The topic, absolute: `/camera/image`.
     pub topic: &'a str,
-    /// What it offers and requests.
-    pub qos: Qos,
+    /// What it offers to subscribers of the topic.
+    pub offered: Qos,
+    /// What it requests of publishers.
+    pub requested: Qos,
     /// Which way messages go.
     pub directions: Directions,
     /// Largest message that it publishes, in bytes of the flat layout, as in [`PublisherOptions`].
@@ -222,6 +225,19 @@ impl AnyPublisher {
         Ok(())
     }
 
+    /// The loan that was parked. Does not block or allocate.
+    ///
+    /// # Errors
+    /// It is another publisher's; it comes back.
+    pub fn resume(&self, parked: ParkedLoan) -> Result<AnyLoan<'_>, ParkedLoan> {
+        Ok(AnyLoan { raw: self.core.resume(parked)?, core: &self.core })
+    }
+
+    /// Whether the next message would be published without waiting for a reliable subscriber.
+    pub fn has_room(&self) -> bool {
+        self.core.has_room()
+    }
+
     /// Subscribers outside this thread's group that the next message reaches.
     pub fn peers(&self) -> usize {
         self.core.peers()
@@ -271,6 +287,12 @@ impl<'a> AnyLoan<'a> {
     /// How many of the bytes are the message; all of them unless this is called.
     pub fn set_len(&mut self, len: usize) {
         self.raw.parts_mut().1.len = len;
+    }
+
+    /// Lets go of the publisher without giving the memory back, for whoever has others write it
+    /// meanwhile; [`AnyPublisher::resume`] makes it a loan again.
+    pub fn park(self) -> ParkedLoan {
+        self.raw.park()
     }
 
     /// The memory object that the bytes lie in, for whoever writes them by other means.

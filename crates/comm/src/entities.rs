@@ -16,6 +16,10 @@ pub mod kind {
     pub const NODE: u32 = 4;
     /// A chain; counters and detail belong to the executor.
     pub const CHAIN: u32 = 5;
+    /// A gateway between a topic and a fabric; counters and detail belong to its host.
+    pub const GATEWAY: u32 = 6;
+    /// A fabric; counters and detail belong to its host.
+    pub const FABRIC: u32 = 7;
 }
 
 /// Counters of publishers and subscribers. Each counts from the creation of the port.

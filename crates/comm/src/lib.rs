@@ -61,11 +61,11 @@ mod subscriber;
 
 pub use activity::Activity;
 pub use any::{AnyLoan, AnyPublisher, AnySample, AnySubscriber, Bridge, BridgeOptions, Directions};
-pub use crossdock_shm::board::{Board, Entity, EntityDescription, WithHistogram};
+pub use crossdock_shm::board::{Board, Entity, EntityDescription, EntitySnapshot, WithHistogram};
 pub use crossdock_shm::histogram::HistogramSnapshot;
 pub use crossdock_shm::rendezvous::PeerName;
 pub use crossdock_shm::socket::Access;
-pub use crossdock_shm::{CopyError, DoorbellControl, DoorbellOptions, Region, Woken};
+pub use crossdock_shm::{CopyError, DoorbellControl, DoorbellOptions, ParkedLoan, Region, Woken};
 pub use doorbell::Doorbell;
 pub use echo::{Echo, EchoError, Echoed};
 pub use error::{DamagedPayload, LoanError, PortError, PublishCdrError, PublishError, TakeError};

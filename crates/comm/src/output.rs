@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use crossdock_shm::board::{Entity, EntityDescription, WithHistogram};
 use crossdock_shm::{
-    LocalLink, LocalOptions, Meta, PublishRefused, RawLoan, Reliability as RingReliability,
-    RingConfig, RingPublisher,
+    LocalLink, LocalOptions, Meta, ParkedLoan, PublishRefused, RawLoan,
+    Reliability as RingReliability, RingConfig, RingPublisher,
 };
 
 use crate::connection::Connection;
@@ -263,6 +263,14 @@ impl OutputCore {
         let mut loan = self.ring.loan(bytes)?;
         *loan.meta_mut() = Meta { len: 0, stamp_ns: NO_STAMP, origin: self.origin(), flags: 0 };
         Ok(loan)
+    }
+
+    pub(crate) fn resume(&self, parked: ParkedLoan) -> Result<RawLoan<'_>, ParkedLoan> {
+        self.ring.resume(parked)
+    }
+
+    pub(crate) fn has_room(&self) -> bool {
+        self.ring.has_room()
     }
 
     /// The origin that the group's messages have now.

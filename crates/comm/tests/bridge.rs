@@ -19,7 +19,8 @@ fn bridge(participant: &Participant, directions: Directions) -> Bridge {
     let options = BridgeOptions {
         node: "gateway",
         topic: "/image",
-        qos: reliable(4),
+        offered: reliable(4),
+        requested: reliable(4),
         directions,
         max_bytes: Some(8192),
         doorbell: None,

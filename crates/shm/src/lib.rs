@@ -130,8 +130,8 @@ pub use memory::{CreateMemoryError, OpenMemoryError, Region, Scratch};
 pub use observer::{CopyError, RingObserver};
 #[cfg(not(loom))]
 pub use publisher::{
-    CreateRingError, Holder, LoanError, PublishError, PublishRefused, PublisherCounters, RawLoan,
-    Reliability, RingConfig, RingPublisher,
+    CreateRingError, Holder, LoanError, ParkedLoan, PublishError, PublishRefused,
+    PublisherCounters, RawLoan, Reliability, RingConfig, RingPublisher,
 };
 #[cfg(not(loom))]
 pub use sample::RawSample;

@@ -267,3 +267,48 @@ fn a_loan_carries_its_meta_data_until_it_is_published() {
     assert_eq!((sample.bytes(), sample.meta().stamp_ns), (&b"ab"[..], 5));
     drop(refused);
 }
+
+#[test]
+fn a_parked_loan_keeps_its_memory_and_is_published_by_its_publisher_alone() {
+    let publisher = RingPublisher::create("camera", config()).unwrap();
+    let other = RingPublisher::create("other", config()).unwrap();
+    let (side, peer) = side();
+    let (mut subscriber, _) = connect(&publisher.control(), &side, &peer, join("viewer"));
+    let mut loan = publisher.loan(64).unwrap();
+    loan.bytes_mut()[..3].copy_from_slice(b"abc");
+    let parked = loan.park();
+    // Others come and go meanwhile, and none gets this memory.
+    for value in 1..=100 {
+        publish(&publisher, value);
+        assert_eq!(take(&mut subscriber), value);
+    }
+    let Err(parked) = other.resume(parked) else { panic!("another publisher has taken it") };
+    let mut loan = publisher.resume(parked).unwrap();
+    assert_eq!(&loan.bytes_mut()[..3], b"abc");
+    loan.publish(Meta { len: 3, ..Meta::default() }).unwrap();
+    assert_eq!(subscriber.take().unwrap().unwrap().bytes(), b"abc");
+}
+
+#[test]
+fn a_publisher_knows_beforehand_whether_it_would_have_to_wait() {
+    let timeout = Duration::from_millis(1);
+    let reliability = Reliability::Reliable { timeout };
+    let publisher =
+        RingPublisher::create("camera", RingConfig { reliability, ..config() }).unwrap();
+    assert!(publisher.has_room());
+    let (side, peer) = side();
+    let how = Join { reliable: true, ..join("slow") };
+    let (mut subscriber, _) = connect(&publisher.control(), &side, &peer, how);
+    let mut value = 0;
+    while publisher.has_room() {
+        value += 1;
+        assert!(value <= 1000, "room without end");
+        publish(&publisher, value);
+    }
+    assert!(value > 0);
+    assert!(publisher.loan(8).unwrap().publish(Meta::default()).is_err(), "there was no room");
+    assert_eq!(take(&mut subscriber), 1);
+    assert!(publisher.has_room());
+    publish(&publisher, value + 1);
+    assert!(!publisher.has_room());
+}

@@ -515,6 +515,17 @@ impl Core {
         Ok(last)
     }
 
+    /// Whether the next message would go out without waiting for a reliable peer.
+    pub(super) fn has_room(&self) -> bool {
+        let state = &mut *self.state.borrow_mut();
+        self.absorb(state);
+        let last = (state.seq + 1).saturating_sub(state.depth);
+        if state.reliable > 0 && last >= state.min_wanted {
+            state.look_at_cursors();
+        }
+        state.reliable == 0 || last < state.min_wanted || last == 0
+    }
+
     /// Rule P8: waits until every reliable peer wants something newer than what the next message
     /// pushes out of the ring, and answers the last number of that.
     #[cold]

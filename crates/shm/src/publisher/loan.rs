@@ -32,6 +32,19 @@ pub struct RawLoan<'a> {
     publisher: PhantomData<&'a RingPublisher>,
 }
 
+/// A loan that waits without borrowing its publisher: for drivers that lend its memory to hardware
+/// and keep both.
+///
+/// [`RingPublisher::resume`] makes a loan of it again. Dropped, its memory stays taken until the
+/// publisher goes. It stays on the thread of its publisher.
+#[derive(Debug)]
+#[must_use = "its memory stays taken until it is resumed"]
+pub struct ParkedLoan {
+    pub(super) record: NonNull<LoanRecord>,
+    /// Number of the publisher.
+    pub(super) publisher: u64,
+}
+
 impl<'a> RawLoan<'a> {
     /// # Safety
     /// `record` is a record of a publisher that outlives 'a, filled for a chunk that nobody else
@@ -86,6 +99,13 @@ impl<'a> RawLoan<'a> {
     /// The memory object that the bytes lie in.
     pub fn region(&self) -> Region {
         self.core().region(self.record().chunk)
+    }
+
+    /// Lets go of the publisher without giving the memory back.
+    pub fn park(self) -> ParkedLoan {
+        let parked = ParkedLoan { record: self.record, publisher: self.core().number };
+        std::mem::forget(self);
+        parked
     }
 
     /// Bytes loaned.

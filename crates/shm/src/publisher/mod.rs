@@ -9,7 +9,7 @@ mod errors;
 mod loan;
 
 pub use errors::{CreateRingError, Holder, LoanError, PublishError, PublishRefused};
-pub use loan::RawLoan;
+pub use loan::{ParkedLoan, RawLoan};
 
 use crate::control::{RingControl, RingGeometry};
 use crate::fork::ForkMark;
@@ -22,6 +22,7 @@ use engine::State;
 use std::cell::RefCell;
 use std::ptr::NonNull;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 /// Offset of `Head` in a ring's memory; the preamble lies before it.
@@ -107,6 +108,8 @@ unsafe impl Send for RingPublisher {}
 /// What a publisher is.
 #[derive(Debug)]
 struct Core {
+    /// Tells publishers of this process apart, those that are gone included.
+    number: u64,
     label: Arc<str>,
     config: RingConfig,
     control: Arc<RingControl>,
@@ -179,7 +182,9 @@ impl RingPublisher {
         let control = Arc::new(RingControl::new(label.clone(), memory, geometry, history));
         let class = Class::new(0, chunk, first, total);
         let state = State::new(&config, class, mapping);
+        static NEXT: AtomicU64 = AtomicU64::new(0);
         let core = Core {
+            number: NEXT.fetch_add(1, Ordering::Relaxed),
             label,
             config,
             control,
@@ -218,6 +223,25 @@ impl RingPublisher {
         let record = self.core().take_loan(bytes)?;
         // SAFETY: just filled for this loan, which borrows the publisher.
         Ok(unsafe { RawLoan::new(record) })
+    }
+
+    /// The loan that was parked. Does not block or allocate.
+    ///
+    /// # Errors
+    /// It is another publisher's; the token comes back.
+    pub fn resume(&self, parked: ParkedLoan) -> Result<RawLoan<'_>, ParkedLoan> {
+        if parked.publisher != self.core().number {
+            return Err(parked);
+        }
+        // SAFETY: numbers are given once in a process, so the record is of this publisher, which is
+        // alive; the loan that used it was parked, and this takes the only token for it.
+        Ok(unsafe { RawLoan::new(parked.record) })
+    }
+
+    /// Whether the next message would be published without waiting for a reliable subscriber.
+    pub fn has_room(&self) -> bool {
+        let core = self.core();
+        core.in_child() || core.has_room()
     }
 
     /// Peers connected from outside this thread's local links.
