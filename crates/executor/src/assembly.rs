@@ -5,7 +5,7 @@ use std::fmt::Display;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
-use crossdock_comm::{Doorbell, DoorbellOptions, InputHandle, OutputHandle, PortGroup};
+use crossdock_comm::{Doorbell, DoorbellOptions, OutputHandle, PortGroup};
 use crossdock_graph::{ExecutorMode, NodePlan, Time};
 
 use crate::clock::{CLOCK_TOPIC, Clock, ClockInput, ClockOutput};
@@ -18,7 +18,7 @@ use crate::origin::Beginning;
 use crate::ready::NumberSet;
 use crate::record::{ChainRecord, NodeRecord};
 use crate::remote::BELLS;
-use crate::setup::Setup;
+use crate::setup::{OpenedInput, Setup};
 use crate::slots::{End, Input, NodeSlot, Output, Purpose, Successor, TimerSlot};
 use crate::step::Step;
 use crate::timers::Timers;
@@ -55,7 +55,7 @@ struct Assembly<'a> {
 /// A node with the handles of its ports, in the order of its plan.
 struct Created {
     node: Box<dyn Node>,
-    inputs: Vec<InputHandle>,
+    inputs: Vec<OpenedInput>,
     outputs: Vec<OutputHandle>,
 }
 
@@ -81,19 +81,22 @@ impl<'a> Assembly<'a> {
     /// Makes a node. Its successors are not known yet.
     fn add(&mut self, plan: &NodePlan) -> Result<(), String> {
         let Created { node, inputs, outputs } = self.create(plan)?;
-        self.connections.add(plan, &inputs, &outputs);
+        self.connections.add(plan, inputs.iter().map(|it| &it.handle), &outputs);
         let index = self.nodes.len();
         let start = self.inputs.len();
-        let releasing = |purpose| purpose == Purpose::Trigger || purpose == Purpose::Condition;
+        let releasing = |purpose| matches!(purpose, Purpose::Trigger | Purpose::Condition);
         self.add_inputs(plan, &inputs, releasing);
         let triggers = start..self.inputs.len();
-        self.add_inputs(plan, &inputs, |purpose| purpose == Purpose::Command);
+        self.add_inputs(plan, &inputs, |purpose| !releasing(purpose));
+        let settled = inputs.iter().filter(|it| it.purpose != Some(Purpose::Polled));
+        let settled = settled.map(|it| it.handle.clone()).collect();
         for timer in &plan.timers {
             match &plan.lockstep {
                 Some(lockstep) if lockstep.timer == timer.name => {
                     let command = plan.inputs.iter().zip(&inputs);
                     let command = command.filter(|(input, _)| input.port == lockstep.command);
-                    for (input, handle) in command {
+                    for (input, opened) in command {
+                        let handle = &opened.handle;
                         self.locksteps.push(Lockstep::new(index, timer, input, handle, &outputs));
                     }
                 }
@@ -105,7 +108,7 @@ impl<'a> Assembly<'a> {
         self.nodes.push(NodeSlot {
             name: plan.name.clone(),
             node,
-            inputs: inputs.into_boxed_slice(),
+            inputs: settled,
             only_trigger: (triggers.len() == 1 && plan.condition.is_none())
                 .then_some(triggers.start),
             triggers,
@@ -149,13 +152,13 @@ impl<'a> Assembly<'a> {
     fn add_inputs(
         &mut self,
         plan: &NodePlan,
-        handles: &[InputHandle],
+        opened: &[OpenedInput],
         wanted: impl Fn(Purpose) -> bool,
     ) {
         let node = self.nodes.len();
         let chains = self.options.chains;
-        for (input, handle) in plan.inputs.iter().zip(handles) {
-            if let Some(purpose) = Purpose::of(plan, input).filter(|purpose| wanted(*purpose)) {
+        for (input, OpenedInput { handle, purpose }) in plan.inputs.iter().zip(opened) {
+            if let Some(purpose) = purpose.filter(|purpose| wanted(*purpose)) {
                 self.inputs.push(Input {
                     node,
                     port: input.port.clone(),
@@ -197,7 +200,7 @@ impl<'a> Assembly<'a> {
                 let mut successors = Vec::new();
                 for (index, input) in on_topic {
                     input.inside = true;
-                    if input.purpose != Purpose::Command {
+                    if !matches!(input.purpose, Purpose::Command | Purpose::Polled) {
                         successors.push(Successor { input: index, node: input.node });
                     }
                 }
@@ -267,6 +270,7 @@ impl<'a> Assembly<'a> {
             mode: plan.mode,
             released: NumberSet::new(self.nodes.len()),
             executed: NumberSet::new(self.nodes.len()),
+            polled: NumberSet::new(self.nodes.len()),
             next_node: 0,
             next_input: 0,
             arrived: NumberSet::new(self.inputs.len()),

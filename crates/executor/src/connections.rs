@@ -40,10 +40,10 @@ enum Handle {
 
 impl Connections {
     /// Adds the ports of a node; the handles are beside those of the plan.
-    pub(crate) fn add(
+    pub(crate) fn add<'a>(
         &mut self,
         plan: &NodePlan,
-        inputs: &[InputHandle],
+        inputs: impl Iterator<Item = &'a InputHandle>,
         outputs: &[OutputHandle],
     ) {
         let expected =

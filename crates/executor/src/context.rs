@@ -14,6 +14,9 @@ pub enum Trigger<'a> {
     Timer(&'a str),
     /// Messages on all inputs of the node's condition.
     Condition,
+    /// The node drives a device: it has asked to be polled ([`Context::poll_again`]), or a message
+    /// has come on one of its bridges ([`Setup::bridge`](crate::Setup::bridge)).
+    Poll,
 }
 
 impl fmt::Display for Trigger<'_> {
@@ -22,6 +25,7 @@ impl fmt::Display for Trigger<'_> {
             Self::Input(port) => write!(f, "input `{port}`"),
             Self::Timer(timer) => write!(f, "timer `{timer}`"),
             Self::Condition => write!(f, "condition"),
+            Self::Poll => write!(f, "poll"),
         }
     }
 }
@@ -36,6 +40,7 @@ pub struct Context<'a> {
     pub(crate) trigger: Trigger<'a>,
     pub(crate) clock: &'a Clock,
     pub(crate) finish: &'a mut Finish,
+    pub(crate) again: bool,
 }
 
 impl<'a> Context<'a> {
@@ -62,6 +67,12 @@ impl<'a> Context<'a> {
     #[must_use]
     pub fn now_stamp(&self) -> (i32, u32) {
         stamp(self.now_ns())
+    }
+
+    /// Asks for another execution as soon as everything else of this executor has had its turn: for
+    /// nodes that drive a device which cannot ring. Until none asks, the executor does not sleep.
+    pub fn poll_again(&mut self) {
+        self.again = true;
     }
 
     /// Asks for the end of the run. What is in flight in this executor is still done; its timers

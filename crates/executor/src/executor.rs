@@ -111,6 +111,8 @@ pub struct Executor {
     pub(crate) unarmed: NumberSet,
     /// Inputs by the index under which the doorbell rings for them.
     pub(crate) bells: Vec<Vec<usize>>,
+    /// Nodes that are to be polled.
+    pub(crate) polled: NumberSet,
     pub(crate) finish: Finish,
     /// Why the run cannot go on, found while looking for the next step.
     pub(crate) fault: Option<RunError>,
@@ -195,6 +197,7 @@ impl Executor {
                 inputs.iter_mut().for_each(|input| input.released += 1);
                 Trigger::Condition
             }
+            Cause::Poll => Trigger::Poll,
             Cause::Timer(index) => {
                 let timer = &self.timer_slots[index];
                 // What timers of simulated time see is when they were due, so that it does not
@@ -215,9 +218,12 @@ impl Executor {
             }
         };
         let (clock, finish) = (&self.clock, &mut self.finish);
-        let mut context = Context { node: &slot.name, trigger, clock, finish };
+        let mut context = Context { node: &slot.name, trigger, clock, finish, again: false };
         let start_ns = slot.record.start_ns();
         let result = slot.node.execute(&mut context);
+        if context.again {
+            self.polled.insert(node);
+        }
         slot.record.executed(start_ns);
         if let Some(time) = time {
             self.clock = time;
@@ -247,7 +253,7 @@ impl Executor {
                 let inputs = &self.inputs[self.nodes[step.node()].triggers.clone()];
                 origin::join(inputs.iter().map(Input::origin))
             }
-            Cause::Timer(_) | Cause::Lockstep(_) => NO_ORIGIN,
+            Cause::Timer(_) | Cause::Lockstep(_) | Cause::Poll => NO_ORIGIN,
         };
         self.group.set_origin(origin);
         origin
@@ -278,6 +284,7 @@ impl Executor {
                 let published = seconds(last_ns.unwrap_or(0));
                 format!("messages of its condition, the last published at {published} s")
             }
+            Cause::Poll => "poll of its bridges".to_owned(),
             Cause::Timer(index) => {
                 let TimerSlot { name, due_ns, .. } = &self.timer_slots[index];
                 format!("timer `{name}` due at {} s", seconds(*due_ns))

@@ -113,7 +113,8 @@ mod timers;
 
 pub use context::{Context, Trigger};
 pub use crossdock_comm::{
-    Loan, LoanError, PublishError, Publisher, Sample, Subscriber, SubscriberCounters, TakeError,
+    Bridge, Loan, LoanError, PublishError, Publisher, Sample, Subscriber, SubscriberCounters,
+    TakeError,
 };
 pub use executor::{Executor, ExecutorOptions, RunEnd, RunError};
 pub use interface::Interface;

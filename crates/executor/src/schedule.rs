@@ -164,7 +164,15 @@ impl Executor {
         let gives_way = std::mem::take(&mut self.timer_fired);
         let timer = if gives_way { None } else { self.next_timer() };
         let step = timer.or_else(|| self.next_message());
-        if step.is_none() && gives_way { self.next_timer() } else { step }
+        let step = if step.is_none() && gives_way { self.next_timer() } else { step };
+        step.or_else(|| self.next_poll())
+    }
+
+    /// Nodes that drive a device come last, and take turns.
+    fn next_poll(&mut self) -> Option<Step> {
+        let node = self.polled.next_around(self.next_node)?;
+        self.polled.remove(node);
+        Some(Step::poll(node))
     }
 
     /// A message that releases a node: in a chain the inputs take turns, else the earliest of all.

@@ -2,13 +2,15 @@
 //! parameters. It must not know how the executor will run the node.
 
 use std::fmt;
+use std::sync::Arc;
 
 use crossdock_comm::{
-    BackPressure, Doorbell, Durability, InputHandle, OutputHandle, Participant, PortError,
-    PortGroup, Publisher, PublisherOptions, Qos, Reliability, Subscriber, SubscriberOptions,
+    BackPressure, Board, Bridge, BridgeOptions, Directions, Doorbell, Durability, InputHandle,
+    OutputHandle, Participant, PortError, PortGroup, Publisher, PublisherOptions, Qos, Reliability,
+    Subscriber, SubscriberOptions,
 };
-use crossdock_graph::{NodePlan, OutputPlan};
-use crossdock_msg::Message;
+use crossdock_graph::{InputPlan, NodePlan, OutputPlan};
+use crossdock_msg::{Message, Schema};
 
 use crate::parameter::Parameter;
 use crate::slots::Purpose;
@@ -22,8 +24,16 @@ pub struct Setup<'a> {
     doorbell: &'a Doorbell,
     group: &'a PortGroup,
     /// What the node has opened, beside `plan.inputs` and `plan.outputs`.
-    inputs: Vec<Option<InputHandle>>,
+    inputs: Vec<Option<OpenedInput>>,
     outputs: Vec<Option<OutputHandle>>,
+}
+
+/// An input that a node has opened.
+#[derive(Clone, Debug)]
+pub(crate) struct OpenedInput {
+    pub(crate) handle: InputHandle,
+    /// What it is watched for; `None`: its messages wait until the node asks for them.
+    pub(crate) purpose: Option<Purpose>,
 }
 
 impl<'a> Setup<'a> {
@@ -42,6 +52,13 @@ impl<'a> Setup<'a> {
     #[must_use]
     pub fn node(&self) -> &'a str {
         &self.plan.name
+    }
+
+    /// The board on which the process shows what it does: for nodes that have more to tell than their
+    /// ports and executions.
+    #[must_use]
+    pub fn board(&self) -> &'a Board {
+        self.participant.board()
     }
 
     /// The subscriber of an input port. Every connected port is opened once.
@@ -64,7 +81,7 @@ impl<'a> Setup<'a> {
             group: Some(self.group),
         };
         let back_pressure = match purpose {
-            Some(Purpose::Trigger | Purpose::Command) => BackPressure::All,
+            Some(Purpose::Trigger | Purpose::Command | Purpose::Polled) => BackPressure::All,
             // The counterpart may never come, and a publisher on this thread cannot wait for it.
             Some(Purpose::Condition) => BackPressure::Outside,
             // The node may never ask.
@@ -74,8 +91,83 @@ impl<'a> Setup<'a> {
             .participant
             .subscriber_with::<T>(options, back_pressure)
             .map_err(|error| self.error(port, SetupErrorKind::Port(error)))?;
-        self.inputs[index] = Some(subscriber.handle());
+        self.inputs[index] = Some(OpenedInput { handle: subscriber.handle(), purpose });
         Ok(subscriber)
+    }
+
+    /// Both ends of a topic for a node that carries it to another medium, see
+    /// [`Participant::bridge`]: the messages of input port `input` go out, what comes in is published
+    /// on output port `output`, which is on the same topic. At least one of them is given.
+    ///
+    /// A message on the input has the node polled ([`Trigger::Poll`](crate::Trigger::Poll)) and waits
+    /// until it is taken. What is taken counts as processed when the node says so
+    /// ([`InputHandle::mark_processed`]): it may be under way in the other medium when `execute`
+    /// returns.
+    ///
+    /// # Errors
+    ///
+    /// As for [`subscriber`](Self::subscriber), or the two ports are on different topics.
+    pub fn bridge(
+        &mut self,
+        schema: &Arc<Schema>,
+        input: Option<&str>,
+        output: Option<&str>,
+    ) -> Result<Bridge, SetupError> {
+        let plan = self.plan;
+        let port = input.or(output).unwrap_or_default();
+        let not_connected = |port, what| self.error(port, SetupErrorKind::NotConnected(what));
+        let find = |port: &str| plan.inputs.iter().position(|it| it.port == port);
+        let input = input.map(|it| find(it).ok_or_else(|| not_connected(it, "input")));
+        let input = input.transpose()?;
+        let find = |port: &str| plan.outputs.iter().position(|it| it.port == port);
+        let output = output.map(|it| find(it).ok_or_else(|| not_connected(it, "output")));
+        let output = output.transpose()?;
+        let of_input = input.map(|index| &plan.inputs[index]);
+        let of_output = output.map(|index| &plan.outputs[index]);
+        let (topic, directions) = match (of_input, of_output) {
+            (Some(input), Some(output)) if input.topic != output.topic => {
+                let (input, output) = (input.topic.clone(), output.topic.clone());
+                return Err(self.error(port, SetupErrorKind::TwoTopics { input, output }));
+            }
+            (Some(input), Some(_)) => (&input.topic, Directions::Both),
+            (Some(input), None) => (&input.topic, Directions::Out),
+            (None, Some(output)) => (&output.topic, Directions::In),
+            (None, None) => return Err(not_connected(port, "bridge")),
+        };
+        let name = schema.type_name();
+        if let Some(input) = of_input {
+            self.check_type(port, (&input.message_type, name), self.is_open(input))?;
+        }
+        if let (Some(output), Some(index)) = (of_output, output) {
+            self.check_type(port, (&output.message_type, name), self.outputs[index].is_some())?;
+        }
+        let requested = of_input.map(|it| qos(&it.qos));
+        let offered = of_output.map(|it| qos(&it.qos));
+        let any = Qos::best_effort(1);
+        let options = BridgeOptions {
+            node: &plan.name,
+            topic,
+            offered: offered.unwrap_or(any),
+            requested: requested.unwrap_or(any),
+            directions,
+            max_bytes: of_output.and_then(max_bytes),
+            doorbell: Some(self.doorbell),
+        };
+        let bridge = self.participant.bridge(schema, options);
+        let bridge = bridge.map_err(|error| self.error(port, SetupErrorKind::Port(error)))?;
+        if let (Some(index), Some(subscriber)) = (input, &bridge.subscriber) {
+            let (handle, purpose) = (subscriber.handle(), Some(Purpose::Polled));
+            self.inputs[index] = Some(OpenedInput { handle, purpose });
+        }
+        if let (Some(index), Some(publisher)) = (output, &bridge.publisher) {
+            self.outputs[index] = Some(publisher.handle());
+        }
+        Ok(bridge)
+    }
+
+    fn is_open(&self, input: &InputPlan) -> bool {
+        let mut ports = self.plan.inputs.iter().zip(&self.inputs);
+        ports.any(|(plan, opened)| plan.port == input.port && opened.is_some())
     }
 
     /// The publisher of an output port. Every connected port is opened once.
@@ -145,7 +237,7 @@ impl<'a> Setup<'a> {
     }
 
     /// The handles of all ports, beside those of the plan.
-    pub(crate) fn finish(self) -> Result<(Vec<InputHandle>, Vec<OutputHandle>), SetupError> {
+    pub(crate) fn finish(self) -> Result<(Vec<OpenedInput>, Vec<OutputHandle>), SetupError> {
         let inputs = self.plan.inputs.iter().zip(&self.inputs);
         let outputs = self.plan.outputs.iter().zip(&self.outputs);
         let unopened = inputs
@@ -164,12 +256,20 @@ impl<'a> Setup<'a> {
     }
 
     fn check<T: Message>(&self, port: &str, planned: &str, open: bool) -> Result<(), SetupError> {
+        self.check_type(port, (planned, T::TYPE_NAME), open)
+    }
+
+    fn check_type(
+        &self,
+        port: &str,
+        (planned, asked): (&str, &str),
+        open: bool,
+    ) -> Result<(), SetupError> {
         if open {
             return Err(self.error(port, SetupErrorKind::OpenedTwice));
         }
-        if planned != T::TYPE_NAME {
-            let planned = planned.to_owned();
-            let asked = T::TYPE_NAME;
+        if planned != asked {
+            let (planned, asked) = (planned.to_owned(), asked.to_owned());
             return Err(self.error(port, SetupErrorKind::Type { planned, asked }));
         }
         Ok(())
@@ -214,7 +314,8 @@ enum SetupErrorKind {
     NotConnected(&'static str),
     OpenedTwice,
     NotOpened,
-    Type { planned: String, asked: &'static str },
+    Type { planned: String, asked: String },
+    TwoTopics { input: String, output: String },
     Port(PortError),
     NoParameter,
     Value { accepts: &'static str, found: String },
@@ -242,6 +343,11 @@ impl fmt::Display for SetupError {
                 f,
                 "node type `{node_type}` opens port `{name}` as {asked}, but its interface says \
                  {planned}; make them the same"
+            ),
+            SetupErrorKind::TwoTopics { input, output } => write!(
+                f,
+                "node type `{node_type}` opens a bridge at port `{name}` from {input} to {output}; \
+                 both ends of a bridge are on one topic"
             ),
             SetupErrorKind::Port(error) => {
                 write!(f, "port `{name}` of node type `{node_type}` cannot be opened: {error}")

@@ -11,12 +11,14 @@ impl Executor {
     /// Notes at which inputs something may have arrived.
     #[inline]
     pub(crate) fn drain_doorbell(&mut self) {
-        let Self { doorbell, bells, inputs, arrived, unarmed, .. } = self;
+        let Self { doorbell, bells, inputs, arrived, unarmed, polled, .. } = self;
         doorbell.drain(|bell| {
             for &input in bells.get(usize::from(bell)).into_iter().flatten() {
                 unarmed.insert(input);
-                if inputs[input].purpose != Purpose::Command {
-                    arrived.insert(input);
+                match inputs[input].purpose {
+                    Purpose::Command => {}
+                    Purpose::Polled => polled.insert(inputs[input].node),
+                    _ => arrived.insert(input),
                 }
             }
         });
@@ -106,7 +108,7 @@ impl Executor {
     fn is_work(&self, input: usize) -> bool {
         let Input { node, purpose, handle, .. } = &self.inputs[input];
         match purpose {
-            Purpose::Trigger => handle.is_ready(),
+            Purpose::Trigger | Purpose::Polled => handle.is_ready(),
             Purpose::Condition => {
                 let mut inputs = self.inputs[self.nodes[*node].triggers.clone()].iter();
                 inputs.all(|input| input.handle.is_ready())
@@ -120,8 +122,10 @@ impl Executor {
 
     /// Notes that something has arrived at an input. Commands are looked at anyway.
     fn note(&mut self, input: usize) {
-        if self.inputs[input].purpose != Purpose::Command {
-            self.arrived.insert(input);
+        match self.inputs[input].purpose {
+            Purpose::Command => {}
+            Purpose::Polled => self.polled.insert(self.inputs[input].node),
+            _ => self.arrived.insert(input),
         }
     }
 }

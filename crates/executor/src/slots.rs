@@ -17,7 +17,7 @@ use crate::step::Step;
 pub(crate) struct NodeSlot {
     pub(crate) name: String,
     pub(crate) node: Box<dyn Node>,
-    /// All its inputs: what it has taken from them is processed when it returns.
+    /// Its inputs but bridges: what it has taken from them is processed when it returns.
     pub(crate) inputs: Box<[InputHandle]>,
     /// Its releasing inputs, as a range of the executor's inputs.
     pub(crate) triggers: Range<usize>,
@@ -133,6 +133,8 @@ pub(crate) enum Purpose {
     Condition,
     /// A lockstep waits for its command.
     Command,
+    /// Its messages are for a node that is polled: they wait until it takes them.
+    Polled,
 }
 
 impl Purpose {

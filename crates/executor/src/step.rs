@@ -22,12 +22,15 @@ pub(crate) enum Cause {
     Timer(usize),
     /// The lockstep of this index is released.
     Lockstep(usize),
+    /// The node is polled: it has asked for that, or a message for it has come.
+    Poll,
 }
 
 const INPUT: u64 = 1;
 const CONDITION: u64 = 2;
 const TIMER: u64 = 3;
 const LOCKSTEP: u64 = 4;
+const POLL: u64 = 5;
 
 /// Nodes that one executor can have.
 pub(crate) const NODES_MAX: usize = 1 << 24;
@@ -52,6 +55,11 @@ impl Step {
     /// A node is released by a lockstep.
     pub(crate) fn lockstep(node: usize, lockstep: usize) -> Self {
         Self::new(LOCKSTEP, node, lockstep)
+    }
+
+    /// A node is polled.
+    pub(crate) fn poll(node: usize) -> Self {
+        Self::new(POLL, node, 0)
     }
 
     #[inline]
@@ -86,6 +94,7 @@ impl Step {
             INPUT => Cause::Input(index),
             TIMER => Cause::Timer(index),
             LOCKSTEP => Cause::Lockstep(index),
+            POLL => Cause::Poll,
             _ => Cause::Condition,
         }
     }
@@ -103,6 +112,7 @@ mod tests {
             (Step::condition(last), Cause::Condition),
             (Step::timer(last, u32::MAX as usize), Cause::Timer(u32::MAX as usize)),
             (Step::lockstep(last, 0), Cause::Lockstep(0)),
+            (Step::poll(last), Cause::Poll),
         ];
         for (step, cause) in steps {
             assert_eq!((step.node(), step.cause()), (last, cause));
