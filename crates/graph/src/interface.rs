@@ -7,6 +7,10 @@ use crate::model::QosRequest;
 use crate::value::ParameterValue;
 use serde::{Deserialize, Serialize};
 
+/// Binary and package of the process that hosts a fabric: this command itself. No package of a graph
+/// has this name.
+pub const FABRIC_BINARY: &str = "crossdock";
+
 /// The descriptions of every package binary that was found.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

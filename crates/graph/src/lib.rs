@@ -43,8 +43,8 @@ pub use hardware_package::{HARDWARE_PACKAGE_ENDING, HardwareNode, HardwarePackag
 pub use import::Imported;
 pub use input::InputTopic;
 pub use interface::{
-    BinaryInterface, InputInterface, Interfaces, NodeInterface, OutputInterface, PackageInterface,
-    ParameterInterface, TimerInterface,
+    BinaryInterface, FABRIC_BINARY, InputInterface, Interfaces, NodeInterface, OutputInterface,
+    PackageInterface, ParameterInterface, TimerInterface,
 };
 pub use mapping::{
     ExecutorMode, MappedExecutor, MappedFabric, MappedProcess, MappedTopic, Mapping, TopicMapping,
@@ -57,8 +57,9 @@ pub use parameters::ParameterOverrides;
 pub use picture::Picture;
 pub use placement::Placement;
 pub use plan::{
-    ExecutorPlan, ExpectedConnections, FabricPlan, InputPlan, NodePlan, OutputPlan, Pacing, Plan,
-    PortReference, ProcessPlan, Route, Routes, Time, TimerPlan, TopicPlan,
+    ExecutorPlan, ExpectedConnections, FabricPlan, GatewayPlan, HardwareEnd, InputPlan, NodePlan,
+    OutputPlan, Pacing, Plan, PortReference, ProcessPlan, Route, Routes, Time, TimerPlan,
+    TopicPlan,
 };
 pub use source::{Place, Source};
 pub use stream::{

@@ -55,14 +55,55 @@ pub struct ProcessPlan {
     pub chains: Vec<Chain>,
 }
 
-/// The nodes that are hardware in one fabric. None of them is part of a [`ProcessPlan`].
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// The nodes that are hardware in one fabric, and what joins it to host memory. None of the nodes is
+/// part of a [`ProcessPlan`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FabricPlan {
     /// Name of the fabric in the mapping.
     pub name: String,
     /// Its nodes, in the order of the mapping.
     pub nodes: Vec<String>,
+    /// The ways between it and host memory, by topic.
+    pub gateways: Vec<GatewayPlan>,
+    /// The process that hosts it, with one node that has all ends of the gateways; `None` where
+    /// there is no gateway. What the fabric is made of is for the launcher to say.
+    pub host: Option<ProcessPlan>,
+}
+
+/// One way between host memory and a fabric.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct GatewayPlan {
+    /// Topic.
+    pub topic: String,
+    /// Message type.
+    #[serde(rename = "type")]
+    pub message_type: String,
+    /// Input of the host's node whose messages go into the fabric.
+    pub down: Option<String>,
+    /// Output of the host's node on which messages of the fabric are published.
+    pub up: Option<String>,
+    /// The hardware port that has it for itself, on a software-mapped topic; `None`: all hardware
+    /// ports of the fabric on the topic share it.
+    pub end: Option<HardwareEnd>,
+}
+
+/// A port of a hardware node.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HardwareEnd {
+    /// Node.
+    pub node: String,
+    /// Port of the node type.
+    pub port: String,
+}
+
+impl Plan {
+    /// All processes of the run: those of nodes, then the hosts of fabrics.
+    pub fn all_processes(&self) -> impl Iterator<Item = &ProcessPlan> {
+        self.processes.iter().chain(self.fabrics.iter().filter_map(|fabric| fabric.host.as_ref()))
+    }
 }
 
 /// What time means in a run.

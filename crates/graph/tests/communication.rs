@@ -6,9 +6,9 @@
 mod support;
 
 use crossdock_graph::{
-    CommunicationMapping, Crossings, Graph, GraphInput, GraphNode, GraphOutput, GraphTopic,
-    MappedFabric, Mapping, OpenTopics, Picture, Placement, RunOptions, Sides, TopicChoice,
-    TopicMapping, ViolationKind, check,
+    CommunicationMapping, Crossings, FABRIC_BINARY, GatewayPlan, Graph, GraphInput, GraphNode,
+    GraphOutput, GraphTopic, MappedFabric, Mapping, OpenTopics, Picture, Placement, Plan,
+    RunOptions, Sides, TopicChoice, TopicMapping, ViolationKind, check,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -206,6 +206,63 @@ fn a_placement_in_json_says_hw_or_sw_for_every_node() {
     assert!(violations.len() == 1 && missing.to_string().contains("`NodeB`"), "{missing}");
     only(&read(&json(", \"mapping\": \"gpu\"")).unwrap_err(), ViolationKind::WrongValue);
     only(&read("{").unwrap_err(), ViolationKind::Syntax);
+}
+
+#[test]
+fn a_fabric_has_a_host_with_a_port_for_each_end_of_a_gateway() {
+    let file = |topics: &str| {
+        let process = |name: &str, node: &str| {
+            format!("{name}: {{ executors: [ {{ mode: chain, nodes: [{node}] }} ] }}")
+        };
+        let (left, right) = (process("left", "planner"), process("right", "control"));
+        let fabric = "f: { nodes: [compensation, blur, red] }";
+        format!(
+            "crossdock: 1\nprocesses: {{ {left}, {right} }}\nfabrics: {{ {fabric} }}\n\
+             topics: {{ {topics} }}\n"
+        )
+    };
+    let checked = |text: &str| {
+        let mapping = Mapping::from_yaml("m.yaml", text.as_bytes()).unwrap();
+        check(&graph(), &mapping, &described(&graph()), &RunOptions::PLAIN)
+    };
+    // Topic, input, output, and the hardware node that has the gateway for itself.
+    let gateways = |plan: &Plan| -> Vec<String> {
+        let told = |it: &GatewayPlan| {
+            let port = |port: &Option<String>| port.clone().unwrap_or("-".to_owned());
+            let end = it.end.as_ref().map_or("-", |end| end.node.as_str());
+            format!("{} {} {} {end}", it.topic, port(&it.down), port(&it.up))
+        };
+        plan.fabrics[0].gateways.iter().map(told).collect()
+    };
+    let mapped = "/raw: { mapping: gateway }, /image: { mapping: gateway }, \
+                  /blurred: { mapping: gateway }, /red: { mapping: gateway }";
+    let plan = checked(&file(mapped)).unwrap();
+    let shared = ["/blurred - /blurred -", "/image - /image -", "/raw /raw - -", "/red - /red -"];
+    assert_eq!(gateways(&plan), shared, "what only the fabric publishes is not brought down");
+    let host = plan.fabrics[0].host.as_ref().unwrap();
+    assert_eq!((host.name.as_str(), host.binary.as_str()), ("f", FABRIC_BINARY));
+    let names = plan.all_processes().map(|it| it.name.as_str());
+    assert_eq!(names.collect::<Vec<_>>(), ["left", "right", "f"]);
+    let output = |topic: &str| {
+        let outputs = host.executors[0].nodes[0].outputs.iter();
+        outputs.filter(|it| it.topic == topic).map(|it| it.routes.ring).collect::<Vec<_>>()
+    };
+    assert_eq!((output("/blurred"), output("/image")), (vec![1], vec![0]));
+    let input = &plan.processes[0].executors[0].nodes[0].inputs[0];
+    assert_eq!((input.topic.as_str(), input.routes.ring), ("/blurred", 1));
+
+    let plan = checked(&file("/image: { mapping: hardware }")).unwrap();
+    let direct =
+        ["/blurred - blur.o blur", "/raw compensation.i - compensation", "/red - red.o red"];
+    assert_eq!(
+        gateways(&plan),
+        direct,
+        "each hardware port of a software-mapped topic has its own"
+    );
+
+    let violations = checked(&file(mapped).replace("f: {", "left: {")).unwrap_err();
+    let twice = only(&violations, ViolationKind::Duplicate);
+    assert!(twice.message.contains("a process and a fabric are both called `left`"), "{twice}");
 }
 
 #[test]

@@ -4,6 +4,7 @@
 //! Time grows with the number of nodes and ports, never with the number of their pairs. Must not
 //! know how anything is run.
 
+mod fabrics;
 mod hardware;
 mod nodes;
 mod packages;
@@ -81,7 +82,8 @@ pub fn check(
     check.chains(&topics);
     check.arguments(&nodes);
     if check.violations.is_empty() {
-        return Ok(check.plan(&seats, &nodes, &topics, &order));
+        let gateways = check.gateways(&hardware, &topics);
+        return Ok(check.plan(&seats, &nodes, &topics, &order, &gateways));
     }
     check.violations.sort_by(|a, b| (&a.file, a.place).cmp(&(&b.file, b.place)));
     Err(check.violations)

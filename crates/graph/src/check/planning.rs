@@ -1,10 +1,11 @@
 //! The plan of a graph in which nothing is wrong.
 
+use super::fabrics::{Gateway, Gateways};
 use super::{Check, Port, Resolved, Seat, TopicPorts, Topics};
 use crate::interface::NodeInterface;
 use crate::model::{Copies, GraphNode, Qos, Reliability};
 use crate::plan::{
-    ExecutorPlan, ExpectedConnections, FabricPlan, InputPlan, NodePlan, OutputPlan, Pacing, Plan,
+    ExecutorPlan, ExpectedConnections, InputPlan, NodePlan, OutputPlan, Pacing, Plan,
     PortReference, ProcessPlan, Route, Routes, Time, TimerPlan, TopicPlan,
 };
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,8 +15,8 @@ use std::collections::{BTreeMap, BTreeSet};
 const UNPACED_TIMEOUT_MS: u32 = 30_000;
 
 /// Number of ports on one topic, all in all and by executor and process.
-struct Tally {
-    total: u32,
+pub(super) struct Tally {
+    pub(super) total: u32,
     /// Ports of the launcher among them.
     launcher: u32,
     by_executor: BTreeMap<(usize, usize), u32>,
@@ -23,10 +24,10 @@ struct Tally {
 }
 
 impl Tally {
-    fn new(ports: &[Port<'_>], seats: &[Option<Seat>], by_launcher: bool) -> Self {
+    fn new(ports: &[Port<'_>], seats: &[Option<Seat>], by_launcher: bool, gateways: u32) -> Self {
         let launcher = u32::from(by_launcher);
         let mut tally = Self {
-            total: launcher,
+            total: launcher + gateways,
             launcher,
             by_executor: BTreeMap::new(),
             by_process: BTreeMap::new(),
@@ -52,9 +53,9 @@ impl Tally {
 }
 
 /// Publishers and subscribers of one topic, counted.
-struct Tallies {
-    publishers: Tally,
-    subscribers: Tally,
+pub(super) struct Tallies {
+    pub(super) publishers: Tally,
+    pub(super) subscribers: Tally,
 }
 
 impl<'a> Check<'a> {
@@ -64,9 +65,14 @@ impl<'a> Check<'a> {
         nodes: &[Resolved<'a>],
         topics: &Topics<'a>,
         order: &[usize],
+        gateways: &Gateways<'a>,
     ) -> Plan {
-        let tallies: BTreeMap<&str, Tallies> =
-            topics.iter().map(|(name, ports)| (*name, self.tallies(name, ports, seats))).collect();
+        let tallies: BTreeMap<&str, Tallies> = (topics.iter())
+            .map(|(name, ports)| {
+                let gateways = gateways.get(name).map_or(&[][..], Vec::as_slice);
+                (*name, self.tallies(name, ports, seats, gateways))
+            })
+            .collect();
         let processes = (0..self.mapping.processes.len())
             .map(|process| self.process(process, seats, nodes, topics, &tallies, order))
             .collect();
@@ -78,8 +84,8 @@ impl<'a> Check<'a> {
         Plan {
             graph: self.graph.name.clone(),
             processes,
-            fabrics: (self.mapping.fabrics.iter())
-                .map(|it| FabricPlan { name: it.name.clone(), nodes: it.nodes.clone() })
+            fabrics: (0..self.mapping.fabrics.len())
+                .map(|index| self.fabric(index, gateways, topics, &tallies))
                 .collect(),
             topics: topic_plans.collect(),
             launcher: launcher
@@ -96,12 +102,20 @@ impl<'a> Check<'a> {
         }
     }
 
-    fn tallies(&self, name: &str, ports: &TopicPorts<'a>, seats: &[Option<Seat>]) -> Tallies {
+    fn tallies(
+        &self,
+        name: &str,
+        ports: &TopicPorts<'a>,
+        seats: &[Option<Seat>],
+        gateways: &[Gateway<'a>],
+    ) -> Tallies {
+        let up = gateways.iter().filter(|gateway| gateway.up.is_some()).count() as u32;
+        let down = gateways.iter().filter(|gateway| gateway.down.is_some()).count() as u32;
         let played = self.options.played.iter().any(|topic| topic == name);
         let recorded = self.options.recorded.iter().any(|topic| topic == name);
         Tallies {
-            publishers: Tally::new(&ports.publishers, seats, played),
-            subscribers: Tally::new(&ports.subscribers, seats, recorded),
+            publishers: Tally::new(&ports.publishers, seats, played, up),
+            subscribers: Tally::new(&ports.subscribers, seats, recorded, down),
         }
     }
 
@@ -235,7 +249,7 @@ impl<'a> Check<'a> {
     /// Without pacing nothing is gained by dropping a message, and which one it hits would depend
     /// on the mapping: whatever the graph publishes waits for those that it triggers, and long enough
     /// for a slow disk.
-    fn output_qos(&self, port: &Port<'a>) -> Qos {
+    pub(super) fn output_qos(&self, port: &Port<'a>) -> Qos {
         match self.options.time {
             Time::Simulated { pacing: Pacing::Max } => Qos {
                 reliability: Reliability::Reliable,
@@ -248,7 +262,7 @@ impl<'a> Check<'a> {
 
     /// The counterpart of [`Self::output_qos`]. Publishers outside the graph offer what they like;
     /// a recording is played message by message. An input that does not trigger holds nobody up.
-    fn input_qos(&self, port: &Port<'a>, topic: &str) -> Qos {
+    pub(super) fn input_qos(&self, port: &Port<'a>, topic: &str) -> Qos {
         let unpaced = matches!(self.options.time, Time::Simulated { pacing: Pacing::Max });
         if unpaced && port.trigger && !self.is_external(topic) {
             return Qos { reliability: Reliability::Reliable, ..port.qos };

@@ -23,6 +23,7 @@ impl<'a> Check<'a> {
         self.unique(names, "argument", |name| vec!["arguments", name]);
         let names = self.mapping.processes.iter().map(|process| process.name.as_str());
         self.unique(names, "process", |name| vec!["processes", name]);
+        self.process_and_fabric();
         for topic in &graph.topics {
             self.name(&topic.name, "the topic", &["topics", &topic.name], topic_fault);
             self.qos(&topic.qos, &["topics", &topic.name, "qos"]);
@@ -43,6 +44,19 @@ impl<'a> Check<'a> {
         }
         for index in 0..graph.nodes.len() {
             self.node_structure(index);
+        }
+    }
+
+    /// A fabric has a process of its name.
+    fn process_and_fabric(&mut self) {
+        let mapping = self.mapping;
+        let processes = mapping.processes.iter().map(|process| process.name.as_str());
+        let processes: BTreeSet<&str> = processes.collect();
+        for fabric in mapping.fabrics.iter().filter(|it| processes.contains(it.name.as_str())) {
+            let message = format!("a process and a fabric are both called `{}`", fabric.name);
+            let path = ["fabrics", fabric.name.as_str()];
+            let (kind, advice) = (ViolationKind::Duplicate, "rename one of them");
+            self.note(Violation::at(kind, &mapping.source, &path, message, advice));
         }
     }
 
