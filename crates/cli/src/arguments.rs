@@ -35,7 +35,13 @@ pub(crate) enum Command {
     /// Repeat experiments on hardware topics in simulation, beside what papers print
     #[command(subcommand)]
     Bench(BenchCommand),
+    /// Host a fabric; started by `crossdock run`, not by people
+    #[command(name = HOST_COMMAND, hide = true)]
+    Host,
 }
+
+/// The command that `crossdock run` starts for each fabric.
+pub(crate) const HOST_COMMAND: &str = "host-fabric";
 
 /// Which graph, mapped how, with which packages.
 #[derive(Debug, Args)]
@@ -52,6 +58,10 @@ pub(crate) struct GraphFiles {
     /// this command; may be repeated
     #[arg(long, value_name = "FOLDER")]
     pub(crate) package_path: Vec<PathBuf>,
+    /// Folder with message definitions of topics in hardware, beside the standard ones and the folder
+    /// `interfaces` at the graph file; may be repeated
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) interfaces: Vec<PathBuf>,
 }
 
 #[derive(Debug, Args)]

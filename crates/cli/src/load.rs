@@ -6,12 +6,17 @@ use crate::packages::Packages;
 use anyhow::{Context, Result};
 use crossdock_graph::{
     Graph, InputTopic, Mapping, Pacing, ParameterOverrides, Placement, Plan, RunOptions, Time,
-    Violation, check,
+    TopicMapping, Violation, check,
 };
+use crossdock_msg::generate::Generator;
+use crossdock_msg::resolve::Library;
 use crossdock_record::BagReader;
 use std::fmt;
 use std::io::ErrorKind;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+/// Folder beside a graph file with message definitions of its own.
+const INTERFACES_FOLDER: &str = "interfaces";
 
 /// What is wrong with the files, all of it.
 #[derive(Debug)]
@@ -60,6 +65,10 @@ pub(crate) struct Wishes<'a> {
 
 /// A run that is checked and can be started.
 pub(crate) struct Loaded {
+    pub(crate) graph: Graph,
+    pub(crate) mapping: Mapping,
+    /// Folders with message definitions beside the standard ones.
+    interfaces: Vec<PathBuf>,
     pub(crate) plan: Plan,
     pub(crate) packages: Packages,
     pub(crate) bag: Option<BagReader>,
@@ -109,14 +118,28 @@ pub(crate) fn load(files: &GraphFiles, wishes: &Wishes<'_>) -> Result<Loaded> {
     if let (Some(bag), Some(path)) = (&bag, wishes.input) {
         (graph, played) = with_recording(&graph, bag, path)?;
     }
-    let recorded = recorded(&graph, &played, wishes);
+    let recorded = recorded(&graph, &mapping, &played, wishes)?;
     let time = time(&graph, wishes, bag.is_some())?;
     let domain_id = wishes.domain_id;
     let duration_ns = wishes.duration_s.map(|seconds| (seconds * 1e9) as u64);
     let options = RunOptions { domain_id, time, played, recorded, duration_ns };
     let plan = check(&graph, &mapping, &packages.interfaces, &options);
     let plan = plan.map_err(|violations| remarked(violations.into(), &packages))?;
-    Ok(Loaded { plan, packages, bag, options })
+    let beside = files.graph.parent().unwrap_or(Path::new("")).join(INTERFACES_FOLDER);
+    let mut interfaces = files.interfaces.clone();
+    interfaces.extend(Some(beside).filter(|folder| folder.is_dir()));
+    Ok(Loaded { graph, mapping, interfaces, plan, packages, bag, options })
+}
+
+impl Loaded {
+    /// Message definitions: the standard ones, and those of the folders that the user named.
+    pub(crate) fn definitions(&self) -> Result<Library> {
+        let mut definitions = Generator::new();
+        for folder in &self.interfaces {
+            definitions.add_folder(folder)?;
+        }
+        Ok(definitions.library().clone())
+    }
 }
 
 /// Reads a file that the user named.
@@ -160,16 +183,28 @@ fn with_recording(graph: &Graph, bag: &BagReader, path: &Path) -> Result<(Graph,
     Ok((graph, played))
 }
 
-/// The topics to be recorded: those asked for, else all that are not played.
-fn recorded(graph: &Graph, played: &[String], wishes: &Wishes<'_>) -> Vec<String> {
-    match (wishes.record, wishes.topics) {
+/// The topics to be recorded: those asked for, else all that are not played and pass host memory.
+fn recorded(
+    graph: &Graph,
+    mapping: &Mapping,
+    played: &[String],
+    wishes: &Wishes<'_>,
+) -> Result<Vec<String>> {
+    let stays_inside = |name: &str| mapping.topic_mapping(name) == TopicMapping::Hardware;
+    if let Some(name) = wishes.topics.iter().find(|name| stays_inside(name)) {
+        anyhow::bail!(
+            "--topics {name}: its messages never leave the fabric, so they cannot be recorded; map \
+             it to `gateway`"
+        );
+    }
+    Ok(match (wishes.record, wishes.topics) {
         (false, _) => Vec::new(),
         (true, []) => {
             let names = graph.topic_names().into_iter().map(str::to_owned);
-            names.filter(|name| !played.contains(name)).collect()
+            names.filter(|name| !played.contains(name) && !stays_inside(name)).collect()
         }
         (true, topics) => topics.to_vec(),
-    }
+    })
 }
 
 /// Time is simulated where a recording makes it, or, without pacing, a node in lock step. A simulator

@@ -52,8 +52,15 @@ fn main() -> ExitCode {
         Command::Gen(command) => generate::generate_files(command),
         Command::Topic(command) => topic::topic(command),
         Command::Bench(command) => bench::bench(command),
+        Command::Host => host_fabric(),
     };
     done.unwrap_or_else(|error| report(&error, wants_json(&cli.command)))
+}
+
+/// Hosts a fabric for `crossdock run`, as a package binary hosts nodes.
+fn host_fabric() -> anyhow::Result<ExitCode> {
+    crossdock_gateway::package().main()?;
+    Ok(ExitCode::SUCCESS)
 }
 
 /// Prints an error on standard error; violations as JSON on standard output where that was asked.
@@ -73,7 +80,7 @@ fn wants_json(command: &Command) -> bool {
         Command::Check(arguments) => arguments.json,
         Command::Graph(arguments) => arguments.json,
         Command::Map(arguments) => arguments.json,
-        Command::Gen(_) | Command::Topic(_) | Command::Bench(_) => false,
+        Command::Gen(_) | Command::Topic(_) | Command::Bench(_) | Command::Host => false,
     }
 }
 

@@ -1,6 +1,7 @@
 //! Standard output, files beside it, and the end of a pipe.
 
 use anyhow::Result;
+use crossdock_fabric::Progress;
 use std::fs::OpenOptions;
 use std::io::{ErrorKind, Write};
 use std::path::Path;
@@ -78,5 +79,21 @@ mod tests {
         let told = format!("a.mcap cannot be created: {cause}");
         let error = anyhow::Error::new(cause).context(told.clone()).context("--record a.mcap");
         assert_eq!(sentence(&error), format!("--record a.mcap: {told}"));
+    }
+}
+
+/// Tells on standard error what takes long.
+pub(crate) fn tell(progress: Progress<'_>) {
+    match progress {
+        Progress::Building { what, seconds, folder } => {
+            eprintln!("making the {what} (once, about {seconds} s; kept in {})", folder.display())
+        }
+        Progress::Waiting { what } => {
+            eprintln!("waiting for another process that makes the {what} or its neighbour");
+        }
+        Progress::Damaged { what } => eprintln!("what is kept of the {what} is damaged"),
+        Progress::Built { what, took } => {
+            eprintln!("made the {what} in {:.0} s", took.as_secs_f64());
+        }
     }
 }

@@ -24,6 +24,12 @@ pub(crate) struct Summary {
     pub(crate) nodes: Vec<NodeRow>,
     /// Topics.
     pub(crate) topics: Vec<TopicRow>,
+    /// Ways between topics and hardware; none where no node is hardware.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) gateways: Vec<GatewayRow>,
+    /// Boards; none where no node is hardware.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) fabrics: Vec<FabricRow>,
     /// Measured spans.
     pub(crate) chains: Vec<ChainRow>,
     /// What went wrong or was noteworthy, sentences.
@@ -103,6 +109,45 @@ impl Losses {
 }
 
 #[derive(Clone, Debug, Serialize)]
+pub(crate) struct GatewayRow {
+    /// The topic.
+    pub(crate) topic: String,
+    pub(crate) fabric: String,
+    /// Messages into the fabric, and bytes of their payloads.
+    pub(crate) down: u64,
+    pub(crate) down_bytes: u64,
+    /// Messages out of the fabric, and bytes of their payloads.
+    pub(crate) up: u64,
+    pub(crate) up_bytes: u64,
+    /// Messages that were not handed on, by cause.
+    pub(crate) down_refused: u64,
+    pub(crate) up_refused: u64,
+    pub(crate) up_timed_out: u64,
+    /// Bytes of small pieces that were copied together before the fabric read them.
+    pub(crate) copied_bytes: u64,
+}
+
+impl GatewayRow {
+    fn refused(&self) -> u64 {
+        self.down_refused + self.up_refused + self.up_timed_out
+    }
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct FabricRow {
+    pub(crate) fabric: String,
+    /// What the board stands for.
+    pub(crate) profile: String,
+    /// Bytes that it read from and wrote to host memory, whole beats.
+    pub(crate) bytes_read: u64,
+    pub(crate) bytes_written: u64,
+    /// Accesses outside of what it may reach.
+    pub(crate) refused: u64,
+    /// Time on the board, in which its clock did not stand.
+    pub(crate) simulated_us: u64,
+}
+
+#[derive(Clone, Debug, Serialize)]
 pub(crate) struct ChainRow {
     pub(crate) chain: String,
     pub(crate) from: String,
@@ -126,7 +171,9 @@ impl Summary {
             None => writeln!(text, "; {:.1} s", self.real_s),
         }
         .expect("writing to a string does not fail");
-        for part in [self.node_table(), self.topic_table(), self.chain_table()] {
+        let hardware = [self.gateway_table(), self.fabric_table()];
+        let software = [self.node_table(), self.topic_table()];
+        for part in software.into_iter().chain(hardware).chain([self.chain_table()]) {
             if !part.is_empty() {
                 text.push('\n');
                 text.push_str(&part);
@@ -183,6 +230,50 @@ impl Summary {
                 row.copies.to_string(),
                 row.losses.total().to_string(),
                 row.losses.causes(),
+            ]);
+        }
+        table.text()
+    }
+
+    fn gateway_table(&self) -> String {
+        let mut table = Table::new(&[
+            ("gateway", Align::Left),
+            ("fabric", Align::Left),
+            ("down", Align::Right),
+            ("bytes", Align::Right),
+            ("up", Align::Right),
+            ("bytes", Align::Right),
+            ("refused", Align::Right),
+        ]);
+        for row in &self.gateways {
+            table.row([
+                row.topic.clone(),
+                row.fabric.clone(),
+                row.down.to_string(),
+                bytes(row.down_bytes),
+                row.up.to_string(),
+                bytes(row.up_bytes),
+                row.refused().to_string(),
+            ]);
+        }
+        table.text()
+    }
+
+    fn fabric_table(&self) -> String {
+        let mut table = Table::new(&[
+            ("fabric", Align::Left),
+            ("simulated as", Align::Left),
+            ("read from host", Align::Right),
+            ("written to host", Align::Right),
+            ("time on board", Align::Right),
+        ]);
+        for row in &self.fabrics {
+            table.row([
+                row.fabric.clone(),
+                row.profile.clone(),
+                bytes(row.bytes_read),
+                bytes(row.bytes_written),
+                duration(row.simulated_us * 1000),
             ]);
         }
         table.text()

@@ -93,6 +93,8 @@ pub struct LoadError {
 /// A network as a library, loaded. Cheap to clone; unloaded with the last of its models.
 #[derive(Clone)]
 pub struct Library {
+    /// Under which it is kept.
+    key: Arc<str>,
     loaded: Arc<Loaded>,
     ports: Arc<[Port]>,
     clocks: Arc<[String]>,
@@ -161,11 +163,33 @@ impl Library {
             build(folder, &files, (module, top), &runtime, &tools)
                 .map_err(|output| BuildError::Failed { what: what.clone(), output })
         })?;
-        Ok(Self::open(&entry.join(LIBRARY), generated.identity)?)
+        Ok(Self::open(&entry, generated.identity)?)
+    }
+
+    /// A library that was built before, by the key that [`Library::key`] gave for it: what one process
+    /// has built another loads.
+    ///
+    /// Blocks for milliseconds. Allocates.
+    ///
+    /// # Errors
+    /// It is not in the cache any more, damaged, or not this network.
+    pub fn kept(cache: &Cache, key: &str, identity: u64) -> Result<Self, LoadError> {
+        let entry = cache.kept(NETWORKS, key, &[LIBRARY]).map_err(|why| LoadError {
+            path: cache.folder().join(NETWORKS.name).join(key),
+            why: why.to_owned(),
+        })?;
+        Self::open(&entry, identity)
+    }
+
+    /// What it is kept under, for [`Library::kept`].
+    #[must_use]
+    pub fn key(&self) -> &str {
+        &self.key
     }
 
     /// Loads a library and makes sure that it is the network with this identity.
-    fn open(path: &Path, identity: u64) -> Result<Self, LoadError> {
+    fn open(entry: &Path, identity: u64) -> Result<Self, LoadError> {
+        let path = &entry.join(LIBRARY);
         let failed = |why: String| LoadError { path: path.to_owned(), why };
         let loaded = Arc::new(Loaded::open(path).map_err(failed)?);
         let no_memory = || failed("there is no memory for it".to_owned());
@@ -177,7 +201,8 @@ impl Library {
         }
         let ports = loaded.ports().into_iter().map(Port::from).collect();
         let clocks = loaded.clocks().into();
-        Ok(Self { loaded, ports, clocks })
+        let key = entry.file_name().unwrap_or_default().to_string_lossy().into();
+        Ok(Self { key, loaded, ports, clocks })
     }
 
     /// The ports of the network; a port's index is its number in sources and sinks.

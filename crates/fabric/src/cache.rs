@@ -195,6 +195,25 @@ impl Cache {
         Ok(entry)
     }
 
+    /// The folder of an entry that was made before, by its key as text; else why there is none.
+    pub(crate) fn kept(
+        &self,
+        kind: Kind,
+        key: &str,
+        files: &[&str],
+    ) -> Result<PathBuf, &'static str> {
+        if key.is_empty() || !key.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+            return Err("this is no key");
+        }
+        let home = self.made(kind.name).map_err(|_| "the folder cannot be used")?;
+        let entry = home.join(key);
+        if is_whole(&entry, files) {
+            touch(&entry);
+            return Ok(entry);
+        }
+        Err(if entry.exists() { "it is damaged" } else { "it is not there any more" })
+    }
+
     /// The lock of a slot; `waiting` is called once where another has it.
     fn lock(&self, slot: &str, waiting: impl FnOnce()) -> Result<File, CacheError> {
         let path = self.made("locks")?.join(slot);

@@ -99,7 +99,8 @@ impl Host {
         let options = BridgeOptions {
             node: "gateway",
             topic,
-            qos,
+            offered: qos,
+            requested: qos,
             directions: Directions::Both,
             max_bytes,
             doorbell: None,

@@ -18,13 +18,14 @@ const UP_WORDS: u32 = 64;
 const DOWN_WORDS: u32 = 32;
 
 /// A gateway with its streams.
-#[derive(Clone, Copy)]
-pub(crate) struct BoardGateway<'a> {
-    pub(crate) topic: &'a TopicNetwork,
+#[derive(Clone, Copy, Debug)]
+pub struct BoardGateway<'a> {
+    /// Its topic.
+    pub topic: &'a TopicNetwork,
     /// What it brings down is published here.
-    pub(crate) down: Option<&'a NetworkPort>,
+    pub down: Option<&'a NetworkPort>,
     /// What it takes up comes from here.
-    pub(crate) up: Option<&'a NetworkPort>,
+    pub up: Option<&'a NetworkPort>,
 }
 
 impl BoardGateway<'_> {
@@ -40,7 +41,8 @@ impl BoardGateway<'_> {
 
 /// The gateways of a network, in the order of its topics: gateway g has clients 2 g (down) and
 /// 2 g + 1 (up) of the osif.
-pub(crate) fn gateways(network: &Network) -> Vec<BoardGateway<'_>> {
+#[must_use]
+pub fn gateways(network: &Network) -> Vec<BoardGateway<'_>> {
     let is_gateway = |port: &&NetworkPort| port.owner == PortOwner::Gateway;
     let found = network.topics.iter().map(|topic| BoardGateway {
         topic,

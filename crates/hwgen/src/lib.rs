@@ -77,6 +77,19 @@ impl Generated {
     }
 }
 
+impl Generated {
+    /// Why the network has no board, and what to do: a sentence for people.
+    #[must_use]
+    pub fn obstacle(&self) -> String {
+        match board::obstacle(&self.network) {
+            Some((topic, message, advice)) => format!("{topic}: {message}; {advice}"),
+            None => "nothing passes between its nodes and software; map a topic of theirs to \
+                     `gateway` in the mapping file"
+                .to_owned(),
+        }
+    }
+}
+
 /// Generates the network of a fabric.
 ///
 /// Allocates; does not block.

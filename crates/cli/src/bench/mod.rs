@@ -9,8 +9,8 @@ mod rows;
 mod transfer;
 
 use crate::arguments::{BenchCommand, OutFolder};
+use crate::output::tell;
 use anyhow::{Context, Result};
-use crossdock_fabric::Progress;
 use rows::Record;
 use serde_json::{Value, json};
 use std::process::ExitCode;
@@ -20,22 +20,6 @@ pub(crate) fn bench(command: &BenchCommand) -> Result<ExitCode> {
     match command {
         BenchCommand::Hmt(arguments) => hmt::hmt(arguments),
         BenchCommand::NetworkArea(arguments) => area::network_area(arguments),
-    }
-}
-
-/// Tells on standard error what takes long.
-fn tell(progress: Progress<'_>) {
-    match progress {
-        Progress::Building { what, seconds, folder } => {
-            eprintln!("making the {what} (once, about {seconds} s; kept in {})", folder.display())
-        }
-        Progress::Waiting { what } => {
-            eprintln!("waiting for another process that makes the {what} or its neighbour");
-        }
-        Progress::Damaged { what } => eprintln!("what is kept of the {what} is damaged"),
-        Progress::Built { what, took } => {
-            eprintln!("made the {what} in {:.0} s", took.as_secs_f64());
-        }
     }
 }
 

@@ -1,13 +1,14 @@
 //! The figures of a run, read from the boards of its processes. It must not know how they are shown.
 
-use crate::summary::{ChainRow, Losses, NodeRow, Percentiles, TopicRow};
+use crate::summary::{ChainRow, FabricRow, GatewayRow, Losses, NodeRow, Percentiles, TopicRow};
 use anyhow::{Result, bail};
 use crossdock_comm::entities::{counter, kind};
 use crossdock_comm::{
-    Access, Activity, HistogramSnapshot, ObserveError, Observer, ObserverOptions, PortSnapshot,
-    ProcessSnapshot, Rendezvous,
+    Access, Activity, EntitySnapshot, HistogramSnapshot, ObserveError, Observer, ObserverOptions,
+    PortSnapshot, ProcessSnapshot, Rendezvous,
 };
 use crossdock_executor::record::{chain_counter, node_counter};
+use crossdock_gateway::record::{fabric_counter, gateway_counter};
 use crossdock_graph::{Plan, TopicPlan};
 use crossdock_record::{PlayReport, RecordReport};
 use std::collections::{BTreeMap, BTreeSet};
@@ -22,9 +23,12 @@ pub(crate) struct Figures {
 }
 
 /// What was read.
+#[derive(Default)]
 pub(crate) struct Reading {
     pub(crate) nodes: Vec<NodeRow>,
     pub(crate) topics: Vec<TopicRow>,
+    pub(crate) gateways: Vec<GatewayRow>,
+    pub(crate) fabrics: Vec<FabricRow>,
     pub(crate) chains: Vec<ChainRow>,
     pub(crate) simulated_s: Option<f64>,
     /// What has to be known to understand them, sentences.
@@ -73,7 +77,8 @@ impl Figures {
                 ),
             }
         }));
-        Reading { nodes, topics, chains, simulated_s, notes }
+        let (gateways, fabrics) = (gateway_rows(&boards), fabric_rows(&boards));
+        Reading { nodes, topics, gateways, fabrics, chains, simulated_s, notes }
     }
 
     /// The boards of the run's processes, the launcher's own among them.
@@ -218,6 +223,47 @@ fn topic_row(topic: &TopicPlan, boards: &[ProcessSnapshot]) -> TopicRow {
             corrupt: taken(counter::LOST_CORRUPT),
         },
     }
+}
+
+/// What the hosts of fabrics tell of one kind, with the texts of its details.
+fn hosted(boards: &[ProcessSnapshot], of: u32) -> impl Iterator<Item = (&EntitySnapshot, String)> {
+    let records = boards.iter().flat_map(|process| &process.others);
+    let records = records.filter(move |record| record.kind == of);
+    records.map(|record| (record, String::from_utf8_lossy(&record.detail).into_owned()))
+}
+
+fn gateway_rows(boards: &[ProcessSnapshot]) -> Vec<GatewayRow> {
+    let row = |(record, fabric): (&EntitySnapshot, String)| {
+        let count = |index: usize| record.counters[index];
+        GatewayRow {
+            topic: record.name.clone(),
+            fabric,
+            down: count(gateway_counter::DOWN),
+            down_bytes: count(gateway_counter::DOWN_BYTES),
+            up: count(gateway_counter::UP),
+            up_bytes: count(gateway_counter::UP_BYTES),
+            down_refused: count(gateway_counter::DOWN_REFUSED),
+            up_refused: count(gateway_counter::UP_REFUSED),
+            up_timed_out: count(gateway_counter::UP_TIMED_OUT),
+            copied_bytes: count(gateway_counter::DOWN_COPIED),
+        }
+    };
+    hosted(boards, kind::GATEWAY).map(row).collect()
+}
+
+fn fabric_rows(boards: &[ProcessSnapshot]) -> Vec<FabricRow> {
+    let row = |(record, profile): (&EntitySnapshot, String)| {
+        let count = |index: usize| record.counters[index];
+        FabricRow {
+            fabric: record.name.clone(),
+            profile,
+            bytes_read: count(fabric_counter::BYTES_READ),
+            bytes_written: count(fabric_counter::BYTES_WRITTEN),
+            refused: count(fabric_counter::REFUSED),
+            simulated_us: count(fabric_counter::SIMULATED_US),
+        }
+    };
+    hosted(boards, kind::FABRIC).map(row).collect()
 }
 
 /// The simulated time that a node in lock step has made; `None` when no node makes time.

@@ -1,12 +1,14 @@
 //! The processes of a run: started, brought to the barrier, let go, stopped.
 //! It must not know what is played, recorded or shown.
 
+use crate::arguments::HOST_COMMAND;
 use crate::packages::Packages;
 use anyhow::{Context, Result, bail};
 use crossdock_executor::launch::{LaunchedProcess, ProcessEvent, SpawnOptions};
-use crossdock_graph::Plan;
+use crossdock_graph::{FABRIC_BINARY, Plan, ProcessPlan};
 use std::collections::BTreeMap;
 use std::os::fd::{AsFd, BorrowedFd};
+use std::path::Path;
 use std::time::Duration;
 
 /// Where one process of the run is in its life.
@@ -45,16 +47,8 @@ impl Fleet {
     /// Starts one process per part of the plan and sends each its part.
     pub(crate) fn launch(plan: &Plan, packages: &Packages) -> Result<Self> {
         let mut fleet = Self { members: Vec::new() };
-        for part in &plan.processes {
-            let program = packages.program(&part.binary);
-            let program = program.with_context(|| {
-                format!("process `{}` needs the binary {}", part.name, part.binary)
-            })?;
-            let options = SpawnOptions {
-                program: program.to_owned(),
-                arguments: Vec::new(),
-                environment: Vec::new(),
-            };
+        for part in plan.all_processes() {
+            let options = program(part, packages)?;
             let mut process = LaunchedProcess::spawn(&options)?;
             process.launch(part)?;
             let name = part.name.clone();
@@ -158,6 +152,20 @@ impl Fleet {
         let ended = self.ends().into_iter();
         ended.filter_map(|(name, _, end)| Some((name, end?))).collect()
     }
+}
+
+/// What a process of the plan is made of: a package binary, or this command as the host of a fabric.
+fn program(part: &ProcessPlan, packages: &Packages) -> Result<SpawnOptions> {
+    let hosts = part.binary == FABRIC_BINARY;
+    let program = match hosts {
+        true => std::env::current_exe().context("where this command lies")?,
+        false => packages
+            .program(&part.binary)
+            .map(Path::to_owned)
+            .with_context(|| format!("process `{}` needs the binary {}", part.name, part.binary))?,
+    };
+    let arguments = if hosts { vec![HOST_COMMAND.into()] } else { Vec::new() };
+    Ok(SpawnOptions { program, arguments, environment: Vec::new() })
 }
 
 impl Member {

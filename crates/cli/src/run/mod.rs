@@ -3,6 +3,7 @@
 //! The launcher's main thread sleeps in one poll until something happens: a process reports, the
 //! player or recorder ends, a signal comes, the time is over. It must not know how nodes run.
 
+mod fabrics;
 mod figures;
 mod fleet;
 mod progress;
@@ -63,8 +64,8 @@ pub(crate) fn run(
         topics: &arguments.topics,
         arguments: graph_arguments,
     };
-    let loaded = load(&arguments.files, &wishes)?;
-    refuse_hardware(&loaded.plan)?;
+    let mut loaded = load(&arguments.files, &wishes)?;
+    fabrics::prepare(&mut loaded)?;
     for warning in &loaded.plan.warnings {
         eprintln!("warning: {warning}");
     }
@@ -78,20 +79,6 @@ pub(crate) fn run(
     let text = if arguments.json { json + "\n" } else { summary.text() };
     crate::output::print(&text)?;
     Ok(if summary.ok { ExitCode::SUCCESS } else { ExitCode::FAILURE })
-}
-
-/// This version runs nodes in processes only.
-fn refuse_hardware(plan: &Plan) -> Result<()> {
-    let Some(fabric) = plan.fabrics.iter().find(|fabric| !fabric.nodes.is_empty()) else {
-        return Ok(());
-    };
-    bail!(
-        "the mapping places nodes in fabric `{}` ({}), and this version of crossdock cannot run \
-         hardware nodes, hardware-mapped topics or gateways; it can `check` and draw them. Move \
-         the nodes to a process of the mapping to run them in software",
-        fabric.name,
-        fabric.nodes.join(", ")
-    )
 }
 
 /// Everything that is open during a run.
@@ -328,13 +315,8 @@ impl Session {
         };
         ok &= failures.is_empty();
         failures.retain(|failure| *failure != end);
-        let (simulated_s, nodes, topics, chains) = match read {
-            Some(read) => {
-                self.notes.extend(read.notes);
-                (read.simulated_s, read.nodes, read.topics, read.chains)
-            }
-            None => (None, Vec::new(), Vec::new(), Vec::new()),
-        };
+        let mut read = read.unwrap_or_default();
+        self.notes.append(&mut read.notes);
         self.notes.splice(0..0, failures);
         let processes = self.fleet.ends().into_iter();
         let processes = processes.map(|(name, pid, end)| ProcessRow {
@@ -347,17 +329,19 @@ impl Session {
             end,
             ok,
             real_s,
-            simulated_s,
+            simulated_s: read.simulated_s,
             processes: processes.collect(),
-            nodes,
-            topics,
-            chains,
+            nodes: read.nodes,
+            topics: read.topics,
+            gateways: read.gateways,
+            fabrics: read.fabrics,
+            chains: read.chains,
             notes: self.notes,
         })
     }
 
     fn plan_time(&self) -> Time {
-        self.plan.processes.first().map_or(Time::Wall, |process| process.time)
+        self.plan.all_processes().next().map_or(Time::Wall, |process| process.time)
     }
 }
 
@@ -367,7 +351,7 @@ fn recorder_options(plan: &Plan) -> RecorderOptions {
     let recorded = plan.topics.iter().filter(|topic| topic.recorded);
     let topics = recorded
         .map(|topic| TopicToRecord { name: topic.name.clone(), qos: offered(plan, &topic.name) });
-    let simulated = plan.processes.iter().any(|process| process.time != Time::Wall);
+    let simulated = plan.all_processes().any(|process| process.time != Time::Wall);
     RecorderOptions {
         node: "recorder".to_owned(),
         topics: topics.collect(),
@@ -377,7 +361,7 @@ fn recorder_options(plan: &Plan) -> RecorderOptions {
 
 /// The weakest quality of service that any publisher of the topic in the graph offers.
 fn offered(plan: &Plan, topic: &str) -> Qos {
-    let outputs = plan.processes.iter().flat_map(|process| &process.executors);
+    let outputs = plan.all_processes().flat_map(|process| &process.executors);
     let outputs = outputs.flat_map(|executor| &executor.nodes).flat_map(|node| &node.outputs);
     let offers = outputs.filter(|output| output.topic == topic).map(comm_qos);
     let weakest = offers.min_by_key(|qos| matches!(qos.reliability, Reliability::Reliable { .. }));
@@ -416,7 +400,7 @@ fn player_options(plan: &Plan, arguments: &RunArguments) -> PlayerOptions {
         Some(Rate::Factor(rate)) => crossdock_record::Rate::Factor(rate),
         None => crossdock_record::Rate::Factor(1.0),
     };
-    let simulated = plan.processes.iter().any(|process| process.time != Time::Wall);
+    let simulated = plan.all_processes().any(|process| process.time != Time::Wall);
     PlayerOptions {
         node: "player".to_owned(),
         topics: PlayTopics::Only(topics.collect()),

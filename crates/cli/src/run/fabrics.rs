@@ -1,0 +1,117 @@
+//! Fabrics of a run: each is generated, built once and kept, and its host told what it hosts.
+//! It must not know how a board is simulated nor how a host carries messages.
+
+use crate::hardware::{FabricFiles, generate_fabric};
+use crate::load::Loaded;
+use crate::output::tell;
+use anyhow::{Context, Result, bail};
+use crossdock_fabric::{Cache, Library, Profile, Search};
+use crossdock_gateway::{HOST_PLAN, HostGateway, HostPlan};
+use crossdock_graph::{FabricPlan, ParameterValue, Reliability};
+use crossdock_hwgen::board::gateways;
+use crossdock_msg::Schema;
+use crossdock_msg::frame::FramePlan;
+use std::collections::BTreeMap;
+
+/// What a run's boards stand for: width and clock of the papers' board, our way to host memory. In a
+/// run the board's clock is free; its figures are a bench's business.
+const PROFILE: &str = "zcu104-64";
+
+/// Registers that reset leaves alone are the same in every run.
+const SEED: u32 = 1;
+
+/// Generates and builds the board of every fabric with nodes, and completes the plan of its host.
+///
+/// Blocks while something is built for the first time, and says so.
+pub(crate) fn prepare(loaded: &mut Loaded) -> Result<()> {
+    let Some(profile) = Profile::named(PROFILE) else { bail!("there is no profile {PROFILE}") };
+    let mut fabrics = std::mem::take(&mut loaded.plan.fabrics);
+    for fabric in fabrics.iter_mut().filter(|fabric| !fabric.nodes.is_empty()) {
+        prepare_fabric(fabric, loaded, profile)
+            .with_context(|| format!("fabric `{}`", fabric.name))?;
+    }
+    loaded.plan.fabrics = fabrics;
+    Ok(())
+}
+
+fn prepare_fabric(fabric: &mut FabricPlan, loaded: &Loaded, profile: &Profile) -> Result<()> {
+    must_be_complete(fabric, loaded)?;
+    let Some(host) = fabric.host.as_mut() else {
+        bail!(
+            "nothing passes between its nodes and software; map a topic of theirs to `gateway` in \
+             the mapping file"
+        )
+    };
+    let definitions = loaded.definitions()?;
+    let types = |name: &str| {
+        let schema = Schema::from_library(&definitions, name);
+        schema.map_err(|error| error.to_string())
+    };
+    let generated = generate_fabric(&FabricFiles {
+        graph: &loaded.graph,
+        mapping: &loaded.mapping,
+        interfaces: &loaded.packages.interfaces,
+        fabric: &fabric.name,
+        types: &types,
+    })?;
+    let cache = Cache::from_environment()?;
+    let search = Search::from_environment();
+    let built = Library::build_board(&generated, &search, &cache, &mut tell)?;
+    let Some(library) = built else { bail!("{}", generated.obstacle()) };
+    let mut plan = HostPlan {
+        fabric: fabric.name.clone(),
+        cache: cache.folder().to_owned(),
+        key: library.key().to_owned(),
+        identity: generated.identity,
+        profile: profile.name.to_owned(),
+        seed: SEED,
+        gateways: Vec::new(),
+    };
+    let node = host.executors.iter_mut().flat_map(|executor| &mut executor.nodes).next();
+    let node = node.context("its host has no node")?;
+    for gateway in gateways(&generated.network) {
+        let found = fabric.gateways.iter().find(|it| it.topic == gateway.topic.name);
+        let found = found.with_context(|| format!("{} has no gateway", gateway.topic.name))?;
+        let schema = types(&found.message_type).map_err(anyhow::Error::msg)?;
+        let bounds = loaded.graph.topic(&found.topic).map(|topic| topic.bounds.clone());
+        let bounds: BTreeMap<String, u32> = bounds.unwrap_or_default();
+        let frames = FramePlan::new(&schema, &bounds)?;
+        let mut reliable = true;
+        for output in node.outputs.iter_mut().filter(|it| Some(&it.port) == found.up.as_ref()) {
+            output.max_bytes = Some(frames.chunk_bytes_max() as u64);
+            reliable = output.qos.reliability == Reliability::Reliable;
+        }
+        plan.gateways.push(HostGateway {
+            topic: found.topic.clone(),
+            message_type: found.message_type.clone(),
+            definition: schema.definition().to_owned(),
+            bounds,
+            down: found.down.clone(),
+            up: found.up.clone(),
+            reliable,
+        });
+    }
+    let value = ParameterValue::String(plan.to_text());
+    node.parameters.insert(HOST_PLAN.to_owned(), value);
+    Ok(())
+}
+
+/// Every node of a fabric that runs is there in hardware.
+fn must_be_complete(fabric: &FabricPlan, loaded: &Loaded) -> Result<()> {
+    let interfaces = &loaded.packages.interfaces;
+    let nodes = fabric.nodes.iter().filter_map(|name| loaded.graph.node(name));
+    let missing = |node: &&crossdock_graph::GraphNode| {
+        interfaces.hardware_node(&node.package, &node.node_type).is_none()
+    };
+    let Some(node) = nodes.filter(missing).next() else { return Ok(()) };
+    bail!(
+        "node `{}` is placed there, but its type `{}` of package `{}` does not exist in hardware; \
+         describe it in `{}{}` on the package path, beside the graph file or in the folder \
+         `hardware` there, or move the node to a process of the mapping",
+        node.name,
+        node.node_type,
+        node.package,
+        node.package,
+        crossdock_graph::HARDWARE_PACKAGE_ENDING
+    )
+}

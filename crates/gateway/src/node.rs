@@ -1,0 +1,291 @@
+//! The node: gateways, their board, and what one poll does. Must not know how messages are laid out
+//! nor where their memory comes from.
+
+use crate::down::Down;
+use crate::plan::{HostGateway, HostPlan};
+use crate::record::fabric_counter;
+use crate::up::Up;
+use crate::windows::Windows;
+use crossdock_comm::entities::kind;
+use crossdock_comm::{Entity, EntityDescription, WithHistogram};
+use crossdock_executor::{Context, Interface, Node, NodeError, NodeType, Package, Setup};
+use crossdock_fabric::{Board, Cache, HostEvent, Library, Profile, Stop};
+use crossdock_msg::Schema;
+use crossdock_msg::frame::FramePlan;
+use crossdock_shm::Scratch;
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// The parameter that holds the [`HostPlan`], as [`HostPlan::to_text`] gives it.
+pub const HOST_PLAN: &str = "host";
+
+/// Simulated cycles per poll at most: some milliseconds, after which new messages are looked for.
+const CYCLES_PER_POLL: u64 = 8192;
+/// Cycles without activity after which the fabric's clock stops: more than any module of the library
+/// holds anything without showing it.
+const IDLE_CYCLES: u32 = 256;
+/// Messages of which it is remembered what triggered them.
+const ORIGINS: usize = 64;
+
+/// The package with the node type `gateways`, for the process that hosts a fabric.
+#[must_use]
+pub fn package() -> Package {
+    Package::new("crossdock").node::<Gateways>()
+}
+
+/// What all gateways of a fabric use.
+pub(crate) struct Shared {
+    pub(crate) board: Board,
+    pub(crate) windows: Windows,
+    pub(crate) scratch: Scratch,
+    pub(crate) origins: Origins,
+}
+
+/// What triggered the messages that went down lately, by their stamp: a node in hardware hands on
+/// the stamp of what triggered it, and nothing else.
+#[derive(Default)]
+pub(crate) struct Origins {
+    known: VecDeque<(u64, [u64; 2])>,
+}
+
+impl Origins {
+    pub(crate) fn note(&mut self, stamp_ns: u64, origin: [u64; 2]) {
+        if self.known.len() >= ORIGINS {
+            self.known.pop_front();
+        }
+        self.known.push_back((stamp_ns, origin));
+    }
+
+    /// All zeros: not known.
+    pub(crate) fn of(&self, stamp_ns: u64) -> [u64; 2] {
+        let found = self.known.iter().rev().find(|(known, _)| *known == stamp_ns);
+        found.map_or([0; 2], |(_, origin)| *origin)
+    }
+}
+
+/// One topic's ways.
+struct Gateway {
+    topic: String,
+    plan: FramePlan,
+    down: Option<Down>,
+    up: Option<Up>,
+    entity: Entity,
+}
+
+/// See the head of the crate.
+struct Gateways {
+    // Dropped first: it reaches the memory of the others.
+    shared: Shared,
+    gateways: Vec<Gateway>,
+    entity: Entity,
+    slice_ps: u64,
+    /// Publishers that were connected at the last look.
+    matched: usize,
+}
+
+impl NodeType for Gateways {
+    const NAME: &'static str = "gateways";
+
+    fn interface() -> Interface {
+        Interface::new()
+            .doc("Carries messages between topics and the hardware nodes of a fabric.")
+            .parameter(HOST_PLAN, "", "what it hosts; written by the launcher")
+    }
+
+    fn create(setup: &mut Setup<'_>) -> Result<Self, NodeError> {
+        let text: String = setup.parameter(HOST_PLAN)?;
+        let plan: HostPlan = serde_json::from_str(&text).map_err(|error| {
+            NodeError::new(format!("the parameter `{HOST_PLAN}` is no host plan: {error}"))
+        })?;
+        let profile = Profile::named(&plan.profile)
+            .ok_or_else(|| NodeError::new(format!("there is no profile `{}`", plan.profile)))?;
+        let (mut scratch_bytes, mut gateways) = (0, Vec::new());
+        for (number, gateway) in plan.gateways.iter().enumerate() {
+            let made = make(setup, &plan.fabric, (number as u32, gateway), &mut scratch_bytes);
+            gateways.push(made.map_err(|error| {
+                NodeError::new(format!("gateway of {}: {error}", gateway.topic))
+            })?);
+        }
+        let mut board = board(&plan, profile)?;
+        board.set_idle_cycles(IDLE_CYCLES);
+        for (number, gateway) in plan.gateways.iter().enumerate() {
+            board.set_reliable(number as u32, gateway.reliable);
+        }
+        let scratch = Scratch::create(&plan.fabric, scratch_bytes.max(1) as u64)?;
+        let mut windows = Windows::default();
+        windows.enter(&scratch.region());
+        let entity = setup.board().add(EntityDescription {
+            kind: kind::FABRIC,
+            name: &plan.fabric,
+            detail: profile.name.as_bytes(),
+            histogram: WithHistogram::No,
+        })?;
+        Ok(Self {
+            shared: Shared { board, windows, scratch, origins: Origins::default() },
+            gateways,
+            entity,
+            slice_ps: CYCLES_PER_POLL * profile.period_ps,
+            matched: 0,
+        })
+    }
+}
+
+/// The board in reset state.
+fn board(plan: &HostPlan, profile: &Profile) -> Result<Board, NodeError> {
+    let library = Library::kept(&Cache::at(plan.cache.clone()), &plan.key, plan.identity)?;
+    let periods_ps = vec![profile.period_ps; library.clocks().len()];
+    let model = library.model(plan.seed, &periods_ps);
+    let timing = profile.memory.timing(0, plan.seed);
+    let cycles = profile.memory.register_cycles.value;
+    let board = model.and_then(|model| Board::new(model, &timing, cycles));
+    board.ok_or_else(|| {
+        NodeError::new(format!(
+            "the board of fabric `{}` cannot be simulated with profile `{}`",
+            plan.fabric, profile.name
+        ))
+    })
+}
+
+fn make(
+    setup: &mut Setup<'_>,
+    fabric: &str,
+    (number, gateway): (u32, &HostGateway),
+    scratch_bytes: &mut usize,
+) -> Result<Gateway, NodeError> {
+    let schema = Arc::new(Schema::parse(&gateway.message_type, &gateway.definition)?);
+    let plan = FramePlan::new(&schema, &gateway.bounds)?;
+    let bridge = setup.bridge(&schema, gateway.down.as_deref(), gateway.up.as_deref())?;
+    let down = bridge.subscriber.map(|it| Down::new(it, number, &plan, scratch_bytes));
+    let up = bridge.publisher.map(|it| Up::new(it, number, &plan));
+    let entity = setup.board().add(EntityDescription {
+        kind: kind::GATEWAY,
+        name: &gateway.topic,
+        detail: fabric.as_bytes(),
+        histogram: WithHistogram::No,
+    })?;
+    Ok(Gateway { topic: gateway.topic.clone(), plan, down, up, entity })
+}
+
+impl Node for Gateways {
+    fn execute(&mut self, context: &mut Context<'_>) -> Result<(), NodeError> {
+        let stop = self.poll()?;
+        let moves = match stop {
+            Stop::Idle => self.rest()?,
+            Stop::Done | Stop::Time => true,
+        };
+        self.show();
+        if moves {
+            context.poll_again();
+        }
+        Ok(())
+    }
+}
+
+impl Gateways {
+    /// Serves host and board for a slice of time, or until the board has nothing left to do.
+    fn poll(&mut self) -> Result<Stop, NodeError> {
+        self.forget_the_gone();
+        let until_ps = self.shared.board.now_ps() + self.slice_ps;
+        loop {
+            self.serve();
+            let stop = self.shared.board.run(&mut [], &mut [], until_ps)?;
+            if stop != Stop::Done {
+                return Ok(stop);
+            }
+            // Each event is about a message, and there are only so many under way.
+            while let Some(event) = self.shared.board.event() {
+                self.hear(event)?;
+            }
+        }
+    }
+
+    /// Gives the board what there is for it, and publishes what it has given.
+    fn serve(&mut self) {
+        for Gateway { plan, down, up, entity, .. } in &mut self.gateways {
+            if let Some(up) = up {
+                up.publish(up.is_stuck(), entity);
+                up.lend(&mut self.shared);
+            }
+            if let Some(down) = down {
+                down.send(plan, &mut self.shared, entity);
+            }
+        }
+        let Shared { board, windows, .. } = &mut self.shared;
+        windows.show(board);
+    }
+
+    fn hear(&mut self, event: HostEvent) -> Result<(), NodeError> {
+        let known = match event {
+            HostEvent::Sent { gateway, tag, status } => {
+                let Some(it) = self.gateways.get_mut(gateway as usize) else {
+                    return Err(unknown(&event));
+                };
+                let down = it.down.as_mut();
+                down.is_some_and(|down| down.sent(tag, status, &mut self.shared, &it.entity))
+            }
+            HostEvent::Arrived { gateway, tag, bytes, status, .. } => {
+                let Some(it) = self.gateways.get_mut(gateway as usize) else {
+                    return Err(unknown(&event));
+                };
+                let message = (tag, bytes, status);
+                let up = it.up.as_mut();
+                up.is_some_and(|up| up.arrived(message, &it.plan, &mut self.shared, &it.entity))
+            }
+            HostEvent::Unknown { .. } => false,
+        };
+        if known { Ok(()) } else { Err(unknown(&event)) }
+    }
+
+    /// The board has nothing to do. What is left waits for subscribers, or for the next message.
+    /// True: it is to be polled again.
+    fn rest(&mut self) -> Result<bool, NodeError> {
+        let mut again = false;
+        for Gateway { topic, down, up, entity, .. } in &mut self.gateways {
+            if let Some(up) = up {
+                up.publish(true, entity);
+                again |= up.is_waiting() || up.is_short();
+            }
+            if let Some(down) = down {
+                let left = down.under_way();
+                if left > 0 && !again {
+                    return Err(NodeError::new(format!(
+                        "the fabric has stopped with {left} messages of {topic} under way: a node \
+                         takes messages without `busy`, or its clock has no edge; look at its \
+                         `busy` output"
+                    )));
+                }
+            }
+        }
+        if !again {
+            self.gateways.iter().filter_map(|it| it.down.as_ref()).for_each(Down::settle);
+        }
+        Ok(again)
+    }
+
+    /// Memory of publishers that have gone is not kept for them.
+    fn forget_the_gone(&mut self) {
+        let downs = self.gateways.iter().filter_map(|gateway| gateway.down.as_ref());
+        let matched = downs.map(Down::matched).sum();
+        if matched < self.matched {
+            self.shared.windows.forget();
+        }
+        self.matched = matched;
+    }
+
+    /// Shows what the board has done.
+    fn show(&mut self) {
+        let traffic = self.shared.board.traffic();
+        self.entity.set(fabric_counter::BYTES_READ, traffic.bytes_read);
+        self.entity.set(fabric_counter::BYTES_WRITTEN, traffic.bytes_written);
+        self.entity.set(fabric_counter::REFUSED, traffic.refused);
+        self.entity.set(fabric_counter::SIMULATED_US, self.shared.board.now_ps() / 1_000_000);
+    }
+}
+
+#[cold]
+fn unknown(event: &HostEvent) -> NodeError {
+    NodeError::new(format!(
+        "the board tells of a message that is not under way ({event:?}): what was built is not what \
+         was planned; remove the folder of built networks and start again"
+    ))
+}

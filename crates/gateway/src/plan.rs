@@ -1,0 +1,56 @@
+//! What a host is made from, as data that a launcher sends. Must not know graphs.
+
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+/// A fabric, how it was built, and its gateways.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HostPlan {
+    /// Name of the fabric.
+    pub fabric: String,
+    /// The folder in which built networks are kept.
+    pub cache: PathBuf,
+    /// Which of them it is ([`Library::key`](crossdock_fabric::Library::key)).
+    pub key: String,
+    /// The network's identity.
+    pub identity: u64,
+    /// The profile whose way to host memory the board has.
+    pub profile: String,
+    /// What stands in registers that reset leaves alone.
+    pub seed: u32,
+    /// The gateways, by their number on the board.
+    pub gateways: Vec<HostGateway>,
+}
+
+/// One gateway.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HostGateway {
+    /// Topic.
+    pub topic: String,
+    /// Message type.
+    #[serde(rename = "type")]
+    pub message_type: String,
+    /// Its definition, merged `ros2msg` text.
+    pub definition: String,
+    /// Bounds of its sequences and texts, by path.
+    pub bounds: BTreeMap<String, u32>,
+    /// Input of the node whose messages go into the fabric.
+    pub down: Option<String>,
+    /// Output of the node on which messages of the fabric are published.
+    pub up: Option<String>,
+    /// Whether hardware waits where there is no memory for its message; else it is dropped and
+    /// counted.
+    pub reliable: bool,
+}
+
+impl HostPlan {
+    /// The plan as the text of a parameter. Allocates.
+    #[must_use]
+    pub fn to_text(&self) -> String {
+        // Only maps with keys that are no text have no JSON form.
+        serde_json::to_string(self).unwrap_or_default()
+    }
+}

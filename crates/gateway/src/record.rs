@@ -1,0 +1,36 @@
+//! What a host tells of its gateways and its board, on the process's board where observers read it.
+//! Must not know who reads it.
+
+/// Counters of a gateway (kind [`GATEWAY`](crossdock_comm::entities::kind::GATEWAY)). The record's
+/// name is the topic, its detail the fabric's name. Its histogram is empty.
+pub mod gateway_counter {
+    /// Messages that the fabric has taken whole.
+    pub const DOWN: usize = 0;
+    /// Bytes of their payloads.
+    pub const DOWN_BYTES: usize = 1;
+    /// Messages that the fabric could not be given: damaged, longer than a bound, or not readable.
+    pub const DOWN_REFUSED: usize = 2;
+    /// Bytes of messages that were first copied together, because they lie in many small pieces.
+    pub const DOWN_COPIED: usize = 3;
+    /// Messages of the fabric that were published.
+    pub const UP: usize = 4;
+    /// Bytes of their payloads.
+    pub const UP_BYTES: usize = 5;
+    /// Messages of the fabric that were not published: cut, damaged, or not of their type.
+    pub const UP_REFUSED: usize = 6;
+    /// Messages of the fabric that a reliable subscriber did not take in time.
+    pub const UP_TIMED_OUT: usize = 7;
+}
+
+/// Counters of a board (kind [`FABRIC`](crossdock_comm::entities::kind::FABRIC)). The record's name
+/// is the fabric's, its detail the profile's.
+pub mod fabric_counter {
+    /// Bytes that were read from host memory, whole beats.
+    pub const BYTES_READ: usize = 0;
+    /// Bytes that were written to host memory.
+    pub const BYTES_WRITTEN: usize = 1;
+    /// Accesses outside of what the board may reach, all refused.
+    pub const REFUSED: usize = 2;
+    /// Simulated time, microseconds.
+    pub const SIMULATED_US: usize = 3;
+}
