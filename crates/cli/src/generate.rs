@@ -75,7 +75,7 @@ fn told(generated: &Generated, folder: &Path) -> String {
     for topic in &network.topics {
         text.push_str(&format!(
             "{}: {} publishers, {} subscribers, {} bits, {} beats for the longest message\n",
-            topic.name,
+            topic.shown(),
             topic.publishers.len(),
             topic.subscribers.len(),
             topic.width,
@@ -83,7 +83,8 @@ fn told(generated: &Generated, folder: &Path) -> String {
         ));
     }
     for topic in &network.software_topics {
-        text.push_str(&format!("{topic}: software-mapped, not in the network\n"));
+        let each = "each port with a stream and a gateway of its own";
+        text.push_str(&format!("{topic}: software-mapped, {each}\n"));
     }
     for node in &network.nodes {
         text.push_str(&format!("{}: module `{}`, part of the board\n", node.name, node.module));

@@ -1,151 +1,19 @@
 //! Messages cross between host memory and a network once, whichever way they go.
 #![allow(missing_docs)]
 
-use crossdock_comm::{
-    Bridge, BridgeOptions, Directions, Participant, ParticipantOptions, Publisher,
-    PublisherOptions, Qos, Rendezvous, Subscriber, SubscriberOptions,
+mod support {
+    pub(crate) mod image;
+}
+
+use crossdock_fabric::{HostEvent, Outgoing, Sink, Source, Stop};
+use crossdock_msg::frame::{FrameHeader, HEADER_BYTES, SegmentSource};
+use support::image::{
+    DATA_BYTES, FOREVER_PS, Host, PERIOD_PS, TIMING, board, frame, library, port,
 };
-use crossdock_fabric::{
-    Board, Cache, HostEvent, Library, MemoryTiming, Outgoing, Search, Sink, Source, Stop,
-};
-use crossdock_graph::{Graph, Interfaces, Mapping};
-use crossdock_hwgen::{Generated, Request, generate};
-use crossdock_msg::frame::{FrameHeader, FramePlan, HEADER_BYTES, SegmentSource};
-use crossdock_msg::types::sensor_msgs::Image;
-use crossdock_msg::{Extra, Schema};
-use crossdock_shm::Scratch;
-use crossdock_test_support::{hardware_tools, workspace};
-use std::collections::BTreeMap;
-use std::sync::Arc;
-use std::time::Duration;
-
-const PERIOD_PS: u64 = 10_000;
-const FOREVER_PS: u64 = 1 << 60;
-const DATA_BYTES: usize = 40_000;
-const GRAPH: &str = "
-crossdock: 1
-name: both
-topics:
-  /image: { type: sensor_msgs/msg/Image, bounds: { header.frame_id: 32, encoding: 16, data: 40000 } }
-nodes:
-  camera: { package: p, type: camera, outputs: { image: /image } }
-  show: { package: p, type: show, inputs: { image: /image } }
-  renderer: { package: p, type: renderer, outputs: { image: /image } }
-  left: { package: p, type: left, inputs: { image: /image } }
-  right: { package: p, type: right, inputs: { image: /image } }
-";
-const MAPPING: &str = "
-crossdock: 1
-processes: { host: { executors: [ { mode: chain, nodes: [camera, show] } ] } }
-fabrics: { board: { nodes: [renderer, left, right] } }
-topics: { /image: { mapping: gateway } }
-";
-const TIMING: MemoryTiming = MemoryTiming {
-    read_latency: 40,
-    write_latency: 20,
-    outstanding: 16,
-    beat_256ths: 256,
-    load_percent: 0,
-    seed: 1,
-};
-
-fn generated() -> Generated {
-    let graph = Graph::from_yaml("graph", GRAPH.as_bytes()).expect("a graph");
-    let mapping = Mapping::from_yaml("mapping", MAPPING.as_bytes()).expect("a mapping");
-    let request = Request {
-        graph: &graph,
-        mapping: &mapping,
-        interfaces: &Interfaces::default(),
-        fabric: "board",
-        types: &|name| Schema::shipped(name).map_err(|error| error.to_string()),
-        implementations: &[],
-    };
-    generate(&request).expect("a network")
-}
-
-fn library() -> Library {
-    let search = Search { tools: Some(hardware_tools().to_owned()), ..Search::from_environment() };
-    let cache = Cache::at(workspace().join("target/hw/cache"));
-    let built = Library::build_board(&generated(), &search, &cache, &mut |_| {});
-    built.unwrap_or_else(|error| panic!("{error}")).expect("a board")
-}
-
-/// One side of the topic in software, with the board's gateway on it.
-struct Host {
-    camera: Publisher<Image>,
-    show: Subscriber<Image>,
-    bridge: Bridge,
-    plan: FramePlan,
-    scratch: Scratch,
-    _participant: Participant,
-    folder: std::path::PathBuf,
-}
-
-impl Host {
-    fn new(test: &str) -> Self {
-        let folder = std::env::temp_dir().join(format!("crossdock-{test}-{}", std::process::id()));
-        let options = ParticipantOptions {
-            rendezvous: Rendezvous::Folder(folder.clone()),
-            ..ParticipantOptions::new(0, "host")
-        };
-        let participant = Participant::open(options).expect("a participant");
-        let schema = Arc::new(Schema::of::<Image>().expect("a schema"));
-        let bounds = [("header.frame_id", 32), ("encoding", 16), ("data", DATA_BYTES as u32)];
-        let bounds: BTreeMap<String, u32> =
-            bounds.into_iter().map(|(name, bound)| (name.to_owned(), bound)).collect();
-        let plan = FramePlan::new(&schema, &bounds).expect("a plan");
-        let qos = Qos::reliable(4, Duration::from_secs(10));
-        let (topic, max_bytes) = ("/image", Some(plan.chunk_bytes_max()));
-        let options = BridgeOptions {
-            node: "gateway",
-            topic,
-            offered: qos,
-            requested: qos,
-            directions: Directions::Both,
-            max_bytes,
-            doorbell: None,
-        };
-        let bridge = participant.bridge(&schema, options).expect("a bridge");
-        let options = PublisherOptions { node: "camera", topic, qos, max_bytes, group: None };
-        let camera = participant.publisher(options).expect("a publisher");
-        let options = SubscriberOptions { node: "show", topic, qos, doorbell: None, group: None };
-        let show = participant.subscriber(options).expect("a subscriber");
-        let scratch = Scratch::create("scratch", 4096).expect("memory");
-        Host { camera, show, bridge, plan, scratch, _participant: participant, folder }
-    }
-
-    fn publish(&self, number: u32, bytes: usize) {
-        let extra = Extra::none().text(6).text(4).bytes(bytes);
-        let mut loan = self.camera.loan(extra).expect("a loan");
-        let mut image = loan.message();
-        image.header().set_frame_id("camera").expect("room");
-        image.set_height(number);
-        image.set_encoding("rgb8").expect("room");
-        let data = image.data_uninit(bytes).expect("room");
-        data.iter_mut().enumerate().for_each(|(at, byte)| *byte = (at as u32 * 7 + number) as u8);
-        loan.publish().map_err(|refused| refused.reason).expect("published");
-    }
-}
-
-impl Drop for Host {
-    fn drop(&mut self) {
-        std::fs::remove_dir_all(&self.folder).ok();
-    }
-}
-
-fn port(library: &Library, name: &str) -> u32 {
-    let found = library.ports().iter().position(|port| port.name.contains(name));
-    found.expect("the port") as u32
-}
-
-fn board(library: &Library, timing: MemoryTiming) -> Board {
-    let model = library.model(1, &[PERIOD_PS]).expect("one clock");
-    Board::new(model, &timing, 4).expect("a board")
-}
 
 #[test]
 fn a_message_from_software_reaches_all_hardware_subscribers_and_is_read_once() {
-    let library = library();
+    let library = library("gateway");
     let mut board = board(&library, TIMING);
     let mut host = Host::new("gateway-down");
     let subscriber = host.bridge.subscriber.as_ref().expect("a subscriber");
@@ -214,7 +82,7 @@ fn a_message_from_software_reaches_all_hardware_subscribers_and_is_read_once() {
 
 #[test]
 fn a_message_from_hardware_is_written_once_and_published_where_it_lies() {
-    let library = library();
+    let library = library("gateway");
     let mut board = board(&library, TIMING);
     let host = Host::new("gateway-up");
     let publisher = host.bridge.publisher.as_ref().expect("a publisher");
@@ -278,20 +146,9 @@ fn a_message_from_hardware_is_written_once_and_published_where_it_lies() {
     }
 }
 
-/// A frame of the hardware publisher: an image with so many bytes.
-fn frame(host: &Host, publisher_id: u16, sequence: u32, bytes: usize) -> Vec<u8> {
-    host.publish(sequence, bytes);
-    let model = host.show.take().expect("no error").expect("a message");
-    let mut payload = Vec::new();
-    host.plan.encode(model.block(), &mut payload).expect("a payload");
-    let payload_bytes = payload.len() as u32;
-    let header = FrameHeader { publisher_id, payload_bytes, sequence, stamp_ns: 0 };
-    [&header.to_bytes()[..], &payload].concat()
-}
-
 #[test]
 fn memory_that_was_not_opened_is_neither_read_nor_does_it_stop_the_topic() {
-    let library = library();
+    let library = library("gateway");
     let mut board = board(&library, TIMING);
     let host = Host::new("gateway-closed");
     host.publish(1, 1000);
@@ -334,7 +191,7 @@ fn memory_that_was_not_opened_is_neither_read_nor_does_it_stop_the_topic() {
 
 #[test]
 fn a_message_longer_than_its_room_is_cut_and_what_lies_behind_stays() {
-    let library = library();
+    let library = library("gateway");
     let mut board = board(&library, TIMING);
     let host = Host::new("gateway-cut");
     let publisher = host.bridge.publisher.as_ref().expect("a publisher");
@@ -367,7 +224,7 @@ fn a_message_longer_than_its_room_is_cut_and_what_lies_behind_stays() {
 
 #[test]
 fn without_room_in_the_host_a_reliable_topic_waits_and_a_best_effort_one_goes_on() {
-    let library = library();
+    let library = library("gateway");
     let id = library.ports()[port(&library, "renderer") as usize].publisher_id;
     for reliable in [true, false] {
         let mut board = board(&library, TIMING);

@@ -9,7 +9,7 @@ use crate::windows::Windows;
 use crossdock_comm::entities::kind;
 use crossdock_comm::{Entity, EntityDescription, WithHistogram};
 use crossdock_executor::{Context, Interface, Node, NodeError, NodeType, Package, Setup};
-use crossdock_fabric::{Board, Cache, HostEvent, Library, Profile, Stop};
+use crossdock_fabric::{Board, Cache, HostEvent, IDLE_CYCLES, Library, Profile, Stop};
 use crossdock_msg::Schema;
 use crossdock_msg::frame::FramePlan;
 use crossdock_shm::Scratch;
@@ -21,9 +21,6 @@ pub const HOST_PLAN: &str = "host";
 
 /// Simulated cycles per poll at most: some milliseconds, after which new messages are looked for.
 const CYCLES_PER_POLL: u64 = 8192;
-/// Cycles without activity after which the fabric's clock stops: more than any module of the library
-/// holds anything without showing it.
-const IDLE_CYCLES: u32 = 256;
 /// Messages of which it is remembered what triggered them.
 const ORIGINS: usize = 64;
 

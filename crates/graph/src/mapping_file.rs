@@ -99,6 +99,8 @@ fn topic(reading: &mut Reading, entry: &Entry) -> Option<MappedTopic> {
     let stream = read_stream(reading, &name, &fields);
     for key in TOPIC_KEYS.iter().filter(|key| fields.get(key).is_some()) {
         let needed = match (mapping, *key) {
+            // Nodes in a fabric have streams of their own to a software-mapped topic.
+            (Some(TopicMapping::Software), "width") => continue,
             (Some(TopicMapping::Software), _) => "`hardware` or `gateway`",
             (Some(TopicMapping::Hardware), "gateway") => "`gateway`",
             _ => continue,

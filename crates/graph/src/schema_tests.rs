@@ -183,7 +183,7 @@ fn schema_and_reader_accept_the_same_mapping_files() {
         file(""),
         with("fabrics: { board: { nodes: [x, y] }, b2: { nodes: [z] } }"),
         with("fabrics: {}\ntopics: {}"),
-        with("topics: { /a: { mapping: software }, /a/b: { mapping: hardware } }"),
+        with("topics: { /a: { mapping: software, width: 128 }, /a/b: { mapping: hardware } }"),
         with("topics: { /a: { mapping: gateway } }"),
         with("topics: { /a: { mapping: hardware, width: 128, clock: fast, check: false } }"),
         with("topics: { /a: { mapping: hardware, watchdog_cycles: 65536, probe: true } }"),
@@ -212,7 +212,7 @@ fn schema_and_reader_accept_the_same_mapping_files() {
         with("topics: { /a: { mapping: hardware, width: 96 } }"),
         with("topics: { /a: { mapping: hardware, clock: 2 } }"),
         with("topics: { /a: { mapping: hardware, watchdog_cycles: 1 } }"),
-        with("topics: { /a: { mapping: software, width: 64 } }"),
+        with("topics: { /a: { mapping: software, probe: true } }"),
         with("topics: { /a: { mapping: hardware, gateway: {} } }"),
         with(
             "topics: { /a: { mapping: hardware, subscribers: { x: { in: { fifo_beats: 6 } } } } }",

@@ -44,21 +44,26 @@ impl BoardGateway<'_> {
 #[must_use]
 pub fn gateways(network: &Network) -> Vec<BoardGateway<'_>> {
     let is_gateway = |port: &&NetworkPort| port.owner == PortOwner::Gateway;
-    let found = network.topics.iter().map(|topic| BoardGateway {
+    let found = network.gateways().map(|topic| BoardGateway {
         topic,
         down: topic.publishers.iter().find(is_gateway),
         up: topic.subscribers.iter().find(is_gateway),
     });
-    found.filter(|gateway| gateway.ports().next().is_some()).collect()
+    found.collect()
 }
 
 /// Why a network's gateways cannot share one port of host memory: a sentence and an advice.
 pub(crate) fn obstacle(network: &Network) -> Option<(String, String, String)> {
     let gateways = gateways(network);
     if gateways.len() > GATEWAYS_MAX {
-        let message =
-            format!("{} gateways in one fabric, more than {GATEWAYS_MAX}", gateways.len());
-        let advice = "map topics that few software nodes need to `software`, or use two fabrics";
+        let message = format!(
+            "{} gateways in one fabric, {} of them for single ports on software-mapped topics, more \
+                 than {GATEWAYS_MAX}",
+            gateways.len(),
+            gateways.iter().filter(|gateway| gateway.topic.direct).count()
+        );
+        let advice = "map topics to `gateway`, which takes one however many nodes, or to `hardware` \
+                      where all nodes are there, or use two fabrics";
         return Some((gateways[GATEWAYS_MAX].topic.name.clone(), message, advice.to_owned()));
     }
     let width = gateways.first()?.ports().next()?.width;

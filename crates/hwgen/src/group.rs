@@ -36,7 +36,7 @@ pub(crate) struct Grouping<'a> {
 }
 
 /// A port on a topic: node, port.
-type Ends<'a> = Vec<(&'a str, &'a str)>;
+pub(crate) type Ends<'a> = Vec<(&'a str, &'a str)>;
 
 impl<'a> Grouping<'a> {
     pub(crate) fn new(request: &'a Request<'a>) -> Self {
@@ -73,6 +73,7 @@ impl<'a> Grouping<'a> {
                 TopicMapping::Gateway => true,
                 _ => {
                     software_topics.push(name.to_owned());
+                    topics.extend(self.direct(name, &publishers, &subscribers));
                     continue;
                 }
             };
@@ -80,7 +81,8 @@ impl<'a> Grouping<'a> {
             let down = gateway && (elsewhere || external) && !subscribers.is_empty();
             let up = gateway && !publishers.is_empty();
             let Some(message) = self.layout(name, &publishers, &subscribers) else { continue };
-            topics.extend(self.topic(name, message, &publishers, &subscribers, [down, up]));
+            let named = (name, identifier(name));
+            topics.extend(self.topic(named, message, &publishers, &subscribers, [down, up]));
         }
         let mut clocks = vec![Clock { name: None }];
         clocks.extend(topics.iter().flat_map(TopicNetwork::clocks));
@@ -120,7 +122,7 @@ impl<'a> Grouping<'a> {
 
     // Layouts -------------------------------------------------------------------------------------
 
-    fn layout(
+    pub(crate) fn layout(
         &mut self,
         topic: &str,
         publishers: &Ends<'_>,
@@ -198,9 +200,10 @@ impl<'a> Grouping<'a> {
 
     // Topics --------------------------------------------------------------------------------------
 
-    fn topic(
+    /// `identifier` tells it from all others of the network.
+    pub(crate) fn topic(
         &mut self,
-        name: &str,
+        (name, identifier): (&str, String),
         (layout, shape): (PayloadLayout, MessageShape),
         publishers: &Ends<'_>,
         subscribers: &Ends<'_>,
@@ -209,7 +212,8 @@ impl<'a> Grouping<'a> {
         let stream = self.request.mapping.topic_stream(name);
         let mut topic = TopicNetwork {
             name: name.to_owned(),
-            identifier: identifier(name),
+            identifier,
+            direct: false,
             width: stream.width.unwrap_or(STREAM_WIDTH_DEFAULT),
             clock: Clock { name: stream.clock.clone() },
             layout,

@@ -15,6 +15,7 @@
 
 pub mod area;
 pub mod board;
+mod direct;
 mod group;
 pub mod layout;
 pub mod library;
@@ -125,8 +126,11 @@ pub fn generate(request: &Request<'_>) -> Result<Generated, Vec<Violation>> {
     violations.append(&mut nodes.violations);
     network.nodes = std::mem::take(&mut nodes.nodes);
     if network.topics.is_empty() && violations.is_empty() {
-        let message = format!("fabric `{}` has no topic in hardware", request.fabric);
-        let advice = "map topics to `hardware` or `gateway`, or let `crossdock map` do it";
+        let message = format!(
+            "fabric `{}` has no topic in hardware: none of its nodes has a port",
+            request.fabric
+        );
+        let advice = "place nodes there that publish or subscribe";
         let source = &request.mapping.source;
         let path = ["fabrics", request.fabric];
         violations.push(Violation::at(ViolationKind::Stream, source, &path, message, advice));
@@ -276,7 +280,10 @@ fn messages(network: &Network, files: &mut BTreeMap<String, String>) {
     }
     for topic in &network.topics {
         let name = topic.message();
-        files.insert(format!("{name}.hpp"), message::header(topic));
+        if files.insert(format!("{name}.hpp"), message::header(topic)).is_some() {
+            // Of another direct stream of the same topic.
+            continue;
+        }
         for (name, text) in message::modules(topic) {
             order.push(format!("{name}.sv"));
             files.insert(format!("{name}.sv"), text);

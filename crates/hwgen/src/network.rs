@@ -1,6 +1,7 @@
 //! The network of one fabric as data: which streams there are, which library modules stand between
 //! them, and what the host can read and write. Must not know Verilog.
 
+use crate::group::identifier;
 use crate::layout::PayloadLayout;
 use crate::message::MessageShape;
 use serde::Serialize;
@@ -24,7 +25,8 @@ pub struct Network {
     pub module: String,
     /// Clocks, the fabric's own first.
     pub clocks: Vec<Clock>,
-    /// Topics, in the order of their names.
+    /// Topics, in the order of their names; of software-mapped ones the direct streams, those of
+    /// publishers first.
     pub topics: Vec<TopicNetwork>,
     /// Topics with hardware nodes of the fabric whose messages live in host memory.
     pub software_topics: Vec<String>,
@@ -104,8 +106,13 @@ impl Clock {
 pub struct TopicNetwork {
     /// Name of the topic.
     pub name: String,
-    /// The topic's name as an identifier.
+    /// The topic's name as an identifier; of a direct stream, with its port.
     pub identifier: String,
+    /// Whether it is the direct stream of one port on a software-mapped topic: a gateway at the other
+    /// end, so that its messages pass between host memory and this port alone. A software-mapped topic
+    /// has one per port in the fabric, all of its name.
+    #[serde(skip_serializing_if = "is_false")]
+    pub direct: bool,
     /// Bits of a beat.
     pub width: u32,
     /// Clock.
@@ -127,6 +134,12 @@ pub struct TopicNetwork {
     pub runtime_enable: bool,
     /// Whether the host can read counts of the topic's stream.
     pub probe: bool,
+}
+
+// The form that serde calls.
+#[allow(clippy::trivially_copy_pass_by_ref)]
+fn is_false(value: &bool) -> bool {
+    !*value
 }
 
 /// What the arbiter of a topic does besides joining.
@@ -254,14 +267,28 @@ impl TopicNetwork {
     /// Name of the topic's module.
     #[must_use]
     pub fn module(&self) -> String {
-        format!("hmt_{}", self.identifier)
+        format!("{}_{}", if self.direct { "direct" } else { "hmt" }, self.identifier)
     }
 
     /// Name of its messages: of their struct in C++ and, with `_take` and `_publish`, of their
-    /// adapters.
+    /// adapters. All direct streams of a topic have the same.
     #[must_use]
     pub fn message(&self) -> String {
-        format!("message_{}", self.identifier)
+        format!("message_{}", identifier(&self.name))
+    }
+
+    /// The topic for people; a direct stream with its port: `/image to left.image`.
+    #[must_use]
+    pub fn shown(&self) -> String {
+        let is_node = |port: &&NetworkPort| port.owner != PortOwner::Gateway;
+        let from = self.publishers.iter().find(is_node).map(|port| ("from", port));
+        let end = from.or(self.subscribers.iter().find(is_node).map(|port| ("to", port)));
+        match end {
+            Some((word, port)) if self.direct => {
+                format!("{} {word} {}", self.name, port.owner.shown())
+            }
+            _ => self.name.clone(),
+        }
     }
 
     /// Name of the package with the layout of its messages.
@@ -422,6 +449,13 @@ impl Network {
             *next += 8;
         }
         registers
+    }
+
+    /// The topics and direct streams that have a gateway: number g of a board is that of the g-th.
+    pub fn gateways(&self) -> impl Iterator<Item = &TopicNetwork> {
+        let is_gateway = |port: &NetworkPort| port.owner == PortOwner::Gateway;
+        let topics = self.topics.iter();
+        topics.filter(move |it| it.publishers.iter().chain(&it.subscribers).any(is_gateway))
     }
 
     /// Every port with its topic and whether it is a publisher, in the order of the C interface.

@@ -75,7 +75,7 @@ fn draw(out: &mut String, topic: &TopicNetwork, top: usize, width: usize) {
         "<text class=\"topic\" x=\"{MARGIN}\" y=\"{}\">{}</text>\n<text class=\"detail\" x=\"{MARGIN}\" \
          y=\"{}\">{}, {} bits, {}{probe}</text>",
         top + 14,
-        shortened(&topic.name, 2 * NAME_CHARS),
+        shortened(&topic.shown(), 2 * NAME_CHARS),
         top + 27,
         topic.layout.type_name,
         topic.width,

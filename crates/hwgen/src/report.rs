@@ -38,7 +38,7 @@ pub(crate) fn report(network: &Network, instances: &[Vec<Instance>]) -> String {
         let _ = writeln!(
             text,
             "| {} | {} | {publishers} | {} | {} | {} | {} | {beats} | {cycles} | {:.2} us |",
-            topic.name,
+            topic.shown(),
             topic.layout.type_name,
             topic.subscribers.len(),
             topic.width,
@@ -60,7 +60,7 @@ pub(crate) fn report(network: &Network, instances: &[Vec<Instance>]) -> String {
             "| `{}` | {} on {} | {} | {} | {} | {} | {} | {cycles} |",
             port.signals,
             port.owner.shown(),
-            topic.name,
+            topic.shown(),
             if publishes { "into the network" } else { "out of the network" },
             if publishes { port.publisher_id.to_string() } else { "-".to_owned() },
             port.width,
@@ -72,8 +72,9 @@ pub(crate) fn report(network: &Network, instances: &[Vec<Instance>]) -> String {
     if !network.software_topics.is_empty() {
         let _ = writeln!(
             text,
-            "\n## Not in the network\n\nSoftware-mapped topics with nodes of this fabric, which read or \
-             write host memory themselves: {}.",
+            "\n## Direct\n\nSoftware-mapped topics with nodes of this fabric: {}. Each port there has a stream \
+             and a gateway of its own, and its messages pass between host memory and this port once: a \
+             message for several nodes is read once for each.",
             network.software_topics.join(", ")
         );
     }
@@ -107,7 +108,7 @@ fn areas(network: &Network, instances: &[Vec<Instance>]) -> String {
             let _ = writeln!(
                 text,
                 "| {} | `{module}` | {instances} | {lut} | {ff} | {bram18} |",
-                topic.name
+                topic.shown()
             );
             count += instances;
             total += area;
@@ -178,7 +179,7 @@ pub(crate) fn layouts(network: &Network) -> String {
             "\n## {}\n\n{type_name}, `{type_hash}`, {length} {payload_bytes_max} bytes; constants in \
              package `{}`.\n\n| field | type | where | bytes of an element | elements |\n\
              |---|---|---|---|---|",
-            topic.name,
+            topic.shown(),
             topic.package()
         );
         for field in &topic.layout.fields {

@@ -147,13 +147,14 @@ fn a_message_that_no_fifo_can_hold_is_refused() {
 
 #[test]
 fn a_fabric_without_topics_in_hardware_is_refused() {
-    let topics = DRIVE_MAPPING.find("topics:").unwrap();
-    let violations = generated(DRIVE, &DRIVE_MAPPING[..topics]).unwrap_err();
+    let graph = format!("{DRIVE}  alone: {{ package: drive, type: alone }}\n");
+    let mapping = "crossdock: 1\nprocesses: {}\nfabrics:\n  board: { nodes: [alone] }\n";
+    let violations = generated(&graph, mapping).unwrap_err();
     assert_eq!(
         violations,
         [
-            "m.yaml:4:3: fabric `board` has no topic in hardware; map topics to `hardware` or `gateway`, \
-          or let `crossdock map` do it"
+            "m.yaml:4:3: fabric `board` has no topic in hardware: none of its nodes has a port; place nodes \
+             there that publish or subscribe"
         ]
     );
 }

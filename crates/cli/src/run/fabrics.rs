@@ -7,8 +7,9 @@ use crate::output::tell;
 use anyhow::{Context, Result, bail};
 use crossdock_fabric::{Cache, Library, Profile, Search};
 use crossdock_gateway::{HOST_PLAN, HostGateway, HostPlan};
-use crossdock_graph::{FabricPlan, ParameterValue, Reliability};
+use crossdock_graph::{FabricPlan, GatewayPlan, ParameterValue, Reliability};
 use crossdock_hwgen::board::gateways;
+use crossdock_hwgen::network::{PortOwner, TopicNetwork};
 use crossdock_msg::Schema;
 use crossdock_msg::frame::FramePlan;
 use std::collections::BTreeMap;
@@ -70,8 +71,8 @@ fn prepare_fabric(fabric: &mut FabricPlan, loaded: &Loaded, profile: &Profile) -
     let node = host.executors.iter_mut().flat_map(|executor| &mut executor.nodes).next();
     let node = node.context("its host has no node")?;
     for gateway in gateways(&generated.network) {
-        let found = fabric.gateways.iter().find(|it| it.topic == gateway.topic.name);
-        let found = found.with_context(|| format!("{} has no gateway", gateway.topic.name))?;
+        let found = planned(&fabric.gateways, gateway.topic);
+        let found = found.with_context(|| format!("{} has no gateway", gateway.topic.shown()))?;
         let schema = types(&found.message_type).map_err(anyhow::Error::msg)?;
         let bounds = loaded.graph.topic(&found.topic).map(|topic| topic.bounds.clone());
         let bounds: BTreeMap<String, u32> = bounds.unwrap_or_default();
@@ -94,6 +95,18 @@ fn prepare_fabric(fabric: &mut FabricPlan, loaded: &Loaded, profile: &Profile) -
     let value = ParameterValue::String(plan.to_text());
     node.parameters.insert(HOST_PLAN.to_owned(), value);
     Ok(())
+}
+
+/// The gateway of the plan that is this one of the network.
+fn planned<'a>(gateways: &'a [GatewayPlan], topic: &TopicNetwork) -> Option<&'a GatewayPlan> {
+    let owners = topic.publishers.iter().chain(&topic.subscribers).map(|port| &port.owner);
+    let mut ends = owners.filter_map(|owner| match owner {
+        PortOwner::Node { node, port } => Some((node.as_str(), port.as_str())),
+        PortOwner::Gateway => None,
+    });
+    let end = ends.next().filter(|_| topic.direct);
+    let of_plan = |it: &'a GatewayPlan| it.end.as_ref().map(|end| (&*end.node, &*end.port));
+    gateways.iter().find(|it| it.topic == topic.name && of_plan(it) == end)
 }
 
 /// Every node of a fabric that runs is there in hardware.

@@ -1,0 +1,631 @@
+// Generated from graph `both`: the network of fabric `board` with its gateways, their port of host
+// memory, and the host's registers (hw/host_port).
+// What a module has and this board does not need stays open.
+/* verilator lint_off PINCONNECTEMPTY */
+`default_nettype none
+
+module board_board (
+  input wire clk,
+  input wire rst,
+  output wire [127:0] status,
+  input wire [127:0] s_axis_renderer_image_tdata,
+  input wire [15:0] s_axis_renderer_image_tkeep,
+  input wire s_axis_renderer_image_tlast,
+  input wire s_axis_renderer_image_tuser,
+  input wire s_axis_renderer_image_tvalid,
+  output wire s_axis_renderer_image_tready,
+  output wire [127:0] m_axis_left_image_tdata,
+  output wire [15:0] m_axis_left_image_tkeep,
+  output wire m_axis_left_image_tlast,
+  output wire m_axis_left_image_tuser,
+  output wire m_axis_left_image_tvalid,
+  input wire m_axis_left_image_tready,
+  output wire [127:0] m_axis_right_image_tdata,
+  output wire [15:0] m_axis_right_image_tkeep,
+  output wire m_axis_right_image_tlast,
+  output wire m_axis_right_image_tuser,
+  output wire m_axis_right_image_tvalid,
+  input wire m_axis_right_image_tready,
+  input wire [127:0] s_axis_left_lane_tdata,
+  input wire [15:0] s_axis_left_lane_tkeep,
+  input wire s_axis_left_lane_tlast,
+  input wire s_axis_left_lane_tuser,
+  input wire s_axis_left_lane_tvalid,
+  output wire s_axis_left_lane_tready,
+  output wire [47:0] m_axi_awaddr,
+  output wire [7:0] m_axi_awlen,
+  output wire [2:0] m_axi_awsize,
+  output wire [1:0] m_axi_awburst,
+  output wire m_axi_awvalid,
+  input wire m_axi_awready,
+  output wire [127:0] m_axi_wdata,
+  output wire [15:0] m_axi_wstrb,
+  output wire m_axi_wlast,
+  output wire m_axi_wvalid,
+  input wire m_axi_wready,
+  input wire [1:0] m_axi_bresp,
+  input wire m_axi_bvalid,
+  output wire m_axi_bready,
+  output wire [47:0] m_axi_araddr,
+  output wire [7:0] m_axi_arlen,
+  output wire [2:0] m_axi_arsize,
+  output wire [1:0] m_axi_arburst,
+  output wire m_axi_arvalid,
+  input wire m_axi_arready,
+  input wire [127:0] m_axi_rdata,
+  input wire [1:0] m_axi_rresp,
+  input wire m_axi_rlast,
+  input wire m_axi_rvalid,
+  output wire m_axi_rready,
+  input wire [11:0] register_address,
+  input wire register_write,
+  input wire [63:0] register_write_data,
+  output wire [63:0] register_read_data,
+  output wire doorbell
+);
+
+  wire [127:0] m_axis_gateway_camera_image_from_renderer_image_tdata;
+  wire [15:0] m_axis_gateway_camera_image_from_renderer_image_tkeep;
+  wire m_axis_gateway_camera_image_from_renderer_image_tlast;
+  wire m_axis_gateway_camera_image_from_renderer_image_tuser;
+  wire m_axis_gateway_camera_image_from_renderer_image_tvalid;
+  wire m_axis_gateway_camera_image_from_renderer_image_tready;
+  wire [127:0] s_axis_gateway_camera_image_to_left_image_tdata;
+  wire [15:0] s_axis_gateway_camera_image_to_left_image_tkeep;
+  wire s_axis_gateway_camera_image_to_left_image_tlast;
+  wire s_axis_gateway_camera_image_to_left_image_tuser;
+  wire s_axis_gateway_camera_image_to_left_image_tvalid;
+  wire s_axis_gateway_camera_image_to_left_image_tready;
+  wire [127:0] s_axis_gateway_camera_image_to_right_image_tdata;
+  wire [15:0] s_axis_gateway_camera_image_to_right_image_tkeep;
+  wire s_axis_gateway_camera_image_to_right_image_tlast;
+  wire s_axis_gateway_camera_image_to_right_image_tuser;
+  wire s_axis_gateway_camera_image_to_right_image_tvalid;
+  wire s_axis_gateway_camera_image_to_right_image_tready;
+  wire [127:0] m_axis_gateway_lane_tdata;
+  wire [15:0] m_axis_gateway_lane_tkeep;
+  wire m_axis_gateway_lane_tlast;
+  wire m_axis_gateway_lane_tuser;
+  wire m_axis_gateway_lane_tvalid;
+  wire m_axis_gateway_lane_tready;
+
+  network_board u_network (
+    .clk(clk),
+    .rst(rst),
+    .status(status),
+    .s_axis_renderer_image_tdata(s_axis_renderer_image_tdata),
+    .s_axis_renderer_image_tkeep(s_axis_renderer_image_tkeep),
+    .s_axis_renderer_image_tlast(s_axis_renderer_image_tlast),
+    .s_axis_renderer_image_tuser(s_axis_renderer_image_tuser),
+    .s_axis_renderer_image_tvalid(s_axis_renderer_image_tvalid),
+    .s_axis_renderer_image_tready(s_axis_renderer_image_tready),
+    .m_axis_gateway_camera_image_from_renderer_image_tdata(m_axis_gateway_camera_image_from_renderer_image_tdata),
+    .m_axis_gateway_camera_image_from_renderer_image_tkeep(m_axis_gateway_camera_image_from_renderer_image_tkeep),
+    .m_axis_gateway_camera_image_from_renderer_image_tlast(m_axis_gateway_camera_image_from_renderer_image_tlast),
+    .m_axis_gateway_camera_image_from_renderer_image_tuser(m_axis_gateway_camera_image_from_renderer_image_tuser),
+    .m_axis_gateway_camera_image_from_renderer_image_tvalid(m_axis_gateway_camera_image_from_renderer_image_tvalid),
+    .m_axis_gateway_camera_image_from_renderer_image_tready(m_axis_gateway_camera_image_from_renderer_image_tready),
+    .s_axis_gateway_camera_image_to_left_image_tdata(s_axis_gateway_camera_image_to_left_image_tdata),
+    .s_axis_gateway_camera_image_to_left_image_tkeep(s_axis_gateway_camera_image_to_left_image_tkeep),
+    .s_axis_gateway_camera_image_to_left_image_tlast(s_axis_gateway_camera_image_to_left_image_tlast),
+    .s_axis_gateway_camera_image_to_left_image_tuser(s_axis_gateway_camera_image_to_left_image_tuser),
+    .s_axis_gateway_camera_image_to_left_image_tvalid(s_axis_gateway_camera_image_to_left_image_tvalid),
+    .s_axis_gateway_camera_image_to_left_image_tready(s_axis_gateway_camera_image_to_left_image_tready),
+    .m_axis_left_image_tdata(m_axis_left_image_tdata),
+    .m_axis_left_image_tkeep(m_axis_left_image_tkeep),
+    .m_axis_left_image_tlast(m_axis_left_image_tlast),
+    .m_axis_left_image_tuser(m_axis_left_image_tuser),
+    .m_axis_left_image_tvalid(m_axis_left_image_tvalid),
+    .m_axis_left_image_tready(m_axis_left_image_tready),
+    .s_axis_gateway_camera_image_to_right_image_tdata(s_axis_gateway_camera_image_to_right_image_tdata),
+    .s_axis_gateway_camera_image_to_right_image_tkeep(s_axis_gateway_camera_image_to_right_image_tkeep),
+    .s_axis_gateway_camera_image_to_right_image_tlast(s_axis_gateway_camera_image_to_right_image_tlast),
+    .s_axis_gateway_camera_image_to_right_image_tuser(s_axis_gateway_camera_image_to_right_image_tuser),
+    .s_axis_gateway_camera_image_to_right_image_tvalid(s_axis_gateway_camera_image_to_right_image_tvalid),
+    .s_axis_gateway_camera_image_to_right_image_tready(s_axis_gateway_camera_image_to_right_image_tready),
+    .m_axis_right_image_tdata(m_axis_right_image_tdata),
+    .m_axis_right_image_tkeep(m_axis_right_image_tkeep),
+    .m_axis_right_image_tlast(m_axis_right_image_tlast),
+    .m_axis_right_image_tuser(m_axis_right_image_tuser),
+    .m_axis_right_image_tvalid(m_axis_right_image_tvalid),
+    .m_axis_right_image_tready(m_axis_right_image_tready),
+    .s_axis_left_lane_tdata(s_axis_left_lane_tdata),
+    .s_axis_left_lane_tkeep(s_axis_left_lane_tkeep),
+    .s_axis_left_lane_tlast(s_axis_left_lane_tlast),
+    .s_axis_left_lane_tuser(s_axis_left_lane_tuser),
+    .s_axis_left_lane_tvalid(s_axis_left_lane_tvalid),
+    .s_axis_left_lane_tready(s_axis_left_lane_tready),
+    .m_axis_gateway_lane_tdata(m_axis_gateway_lane_tdata),
+    .m_axis_gateway_lane_tkeep(m_axis_gateway_lane_tkeep),
+    .m_axis_gateway_lane_tlast(m_axis_gateway_lane_tlast),
+    .m_axis_gateway_lane_tuser(m_axis_gateway_lane_tuser),
+    .m_axis_gateway_lane_tvalid(m_axis_gateway_lane_tvalid),
+    .m_axis_gateway_lane_tready(m_axis_gateway_lane_tready)
+  );
+
+  wire osif_write;
+  wire [63:0] osif_read_data;
+  wire [3:0] gateway_write;
+  wire [255:0] gateway_read_data;
+  wire window_write;
+  wire [3:0] window_number;
+  wire [35:0] window_first;
+  wire [35:0] window_last;
+  wire [35:0] window_offset;
+  wire window_readable;
+  wire window_writable;
+  wire [15:0] count_refused;
+  wire [47:0] refused_address;
+  wire refused_write;
+  wire [1023:0] up_word;
+  wire [7:0] up_valid;
+  wire [7:0] up_ready;
+  wire [1023:0] down_word;
+  wire [7:0] down_valid;
+  wire [7:0] down_ready;
+  wire [191:0] gateways_awaddr;
+  wire [47:0] shared_awaddr;
+  wire [31:0] gateways_awlen;
+  wire [7:0] shared_awlen;
+  wire [3:0] gateways_awvalid;
+  wire shared_awvalid;
+  wire [3:0] gateways_awready;
+  wire shared_awready;
+  wire [511:0] gateways_wdata;
+  wire [127:0] shared_wdata;
+  wire [63:0] gateways_wstrb;
+  wire [15:0] shared_wstrb;
+  wire [3:0] gateways_wlast;
+  wire shared_wlast;
+  wire [3:0] gateways_wvalid;
+  wire shared_wvalid;
+  wire [3:0] gateways_wready;
+  wire shared_wready;
+  wire [1:0] gateways_bresp;
+  wire [1:0] shared_bresp;
+  wire [3:0] gateways_bvalid;
+  wire shared_bvalid;
+  wire [3:0] gateways_bready;
+  wire shared_bready;
+  wire [191:0] gateways_araddr;
+  wire [47:0] shared_araddr;
+  wire [31:0] gateways_arlen;
+  wire [7:0] shared_arlen;
+  wire [3:0] gateways_arvalid;
+  wire shared_arvalid;
+  wire [3:0] gateways_arready;
+  wire shared_arready;
+  wire [127:0] gateways_rdata;
+  wire [127:0] shared_rdata;
+  wire [1:0] gateways_rresp;
+  wire [1:0] shared_rresp;
+  wire [0:0] gateways_rlast;
+  wire shared_rlast;
+  wire [3:0] gateways_rvalid;
+  wire shared_rvalid;
+  wire [3:0] gateways_rready;
+  wire shared_rready;
+
+  host_port #(
+    .GATEWAYS(4),
+    .ADDRESS_WIDTH(48)
+  ) u_host (
+    .clk(clk),
+    .rst(rst),
+    .register_address(register_address),
+    .register_write(register_write),
+    .register_write_data(register_write_data),
+    .register_read_data(register_read_data),
+    .osif_write(osif_write),
+    .osif_read_data(osif_read_data),
+    .gateway_write(gateway_write),
+    .gateway_read_data(gateway_read_data),
+    .window_write(window_write),
+    .window_number(window_number),
+    .window_first(window_first),
+    .window_last(window_last),
+    .window_offset(window_offset),
+    .window_readable(window_readable),
+    .window_writable(window_writable),
+    .count_refused(count_refused),
+    .refused_address(refused_address),
+    .refused_write(refused_write)
+  );
+
+  osif #(
+    .CLIENTS(8),
+    .WORD_WIDTH(128),
+    .UP_DEPTH(64),
+    .DOWN_DEPTH(32)
+  ) u_osif (
+    .clk(clk),
+    .rst(rst),
+    .up_word(up_word),
+    .up_valid(up_valid),
+    .up_ready(up_ready),
+    .down_word(down_word),
+    .down_valid(down_valid),
+    .down_ready(down_ready),
+    .register_write_data(register_write_data),
+    .doorbell(doorbell),
+    .register_address(register_address[10:0]),
+    .register_write(osif_write),
+    .register_read_data(osif_read_data)
+  );
+
+  memif_share #(
+    .WIDTH(128),
+    .ADDRESS_WIDTH(48),
+    .PORTS(4)
+  ) u_share (
+    .clk(clk),
+    .rst(rst),
+    .s_axi_awaddr(gateways_awaddr),
+    .m_axi_awaddr(shared_awaddr),
+    .s_axi_awlen(gateways_awlen),
+    .m_axi_awlen(shared_awlen),
+    .s_axi_awvalid(gateways_awvalid),
+    .m_axi_awvalid(shared_awvalid),
+    .s_axi_awready(gateways_awready),
+    .m_axi_awready(shared_awready),
+    .s_axi_wdata(gateways_wdata),
+    .m_axi_wdata(shared_wdata),
+    .s_axi_wstrb(gateways_wstrb),
+    .m_axi_wstrb(shared_wstrb),
+    .s_axi_wlast(gateways_wlast),
+    .m_axi_wlast(shared_wlast),
+    .s_axi_wvalid(gateways_wvalid),
+    .m_axi_wvalid(shared_wvalid),
+    .s_axi_wready(gateways_wready),
+    .m_axi_wready(shared_wready),
+    .s_axi_bresp(gateways_bresp),
+    .m_axi_bresp(shared_bresp),
+    .s_axi_bvalid(gateways_bvalid),
+    .m_axi_bvalid(shared_bvalid),
+    .s_axi_bready(gateways_bready),
+    .m_axi_bready(shared_bready),
+    .s_axi_araddr(gateways_araddr),
+    .m_axi_araddr(shared_araddr),
+    .s_axi_arlen(gateways_arlen),
+    .m_axi_arlen(shared_arlen),
+    .s_axi_arvalid(gateways_arvalid),
+    .m_axi_arvalid(shared_arvalid),
+    .s_axi_arready(gateways_arready),
+    .m_axi_arready(shared_arready),
+    .s_axi_rdata(gateways_rdata),
+    .m_axi_rdata(shared_rdata),
+    .s_axi_rresp(gateways_rresp),
+    .m_axi_rresp(shared_rresp),
+    .s_axi_rlast(gateways_rlast),
+    .m_axi_rlast(shared_rlast),
+    .s_axi_rvalid(gateways_rvalid),
+    .m_axi_rvalid(shared_rvalid),
+    .s_axi_rready(gateways_rready),
+    .m_axi_rready(shared_rready),
+    .m_axi_awsize(),
+    .m_axi_awburst(),
+    .m_axi_arsize(),
+    .m_axi_arburst()
+  );
+
+  memif_mmu #(
+    .WIDTH(128),
+    .ADDRESS_WIDTH(48),
+    .WINDOWS(16),
+    .OUTSTANDING(32)
+  ) u_mmu (
+    .clk(clk),
+    .rst(rst),
+    .window_write(window_write),
+    .window_number(window_number),
+    .window_first(window_first),
+    .window_last(window_last),
+    .window_offset(window_offset),
+    .window_readable(window_readable),
+    .window_writable(window_writable),
+    .count_refused(count_refused),
+    .refused_address(refused_address),
+    .refused_write(refused_write),
+    .s_axi_awaddr(shared_awaddr),
+    .m_axi_awaddr(m_axi_awaddr),
+    .s_axi_awlen(shared_awlen),
+    .m_axi_awlen(m_axi_awlen),
+    .m_axi_awsize(m_axi_awsize),
+    .m_axi_awburst(m_axi_awburst),
+    .s_axi_awvalid(shared_awvalid),
+    .m_axi_awvalid(m_axi_awvalid),
+    .s_axi_awready(shared_awready),
+    .m_axi_awready(m_axi_awready),
+    .s_axi_wdata(shared_wdata),
+    .m_axi_wdata(m_axi_wdata),
+    .s_axi_wstrb(shared_wstrb),
+    .m_axi_wstrb(m_axi_wstrb),
+    .s_axi_wlast(shared_wlast),
+    .m_axi_wlast(m_axi_wlast),
+    .s_axi_wvalid(shared_wvalid),
+    .m_axi_wvalid(m_axi_wvalid),
+    .s_axi_wready(shared_wready),
+    .m_axi_wready(m_axi_wready),
+    .s_axi_bresp(shared_bresp),
+    .m_axi_bresp(m_axi_bresp),
+    .s_axi_bvalid(shared_bvalid),
+    .m_axi_bvalid(m_axi_bvalid),
+    .s_axi_bready(shared_bready),
+    .m_axi_bready(m_axi_bready),
+    .s_axi_araddr(shared_araddr),
+    .m_axi_araddr(m_axi_araddr),
+    .s_axi_arlen(shared_arlen),
+    .m_axi_arlen(m_axi_arlen),
+    .m_axi_arsize(m_axi_arsize),
+    .m_axi_arburst(m_axi_arburst),
+    .s_axi_arvalid(shared_arvalid),
+    .m_axi_arvalid(m_axi_arvalid),
+    .s_axi_arready(shared_arready),
+    .m_axi_arready(m_axi_arready),
+    .s_axi_rdata(shared_rdata),
+    .m_axi_rdata(m_axi_rdata),
+    .s_axi_rresp(shared_rresp),
+    .m_axi_rresp(m_axi_rresp),
+    .s_axi_rlast(shared_rlast),
+    .m_axi_rlast(m_axi_rlast),
+    .s_axi_rvalid(shared_rvalid),
+    .m_axi_rvalid(m_axi_rvalid),
+    .s_axi_rready(shared_rready),
+    .m_axi_rready(m_axi_rready)
+  );
+
+  gateway #(
+    .WIDTH(128),
+    .ADDRESS_WIDTH(48),
+    .PUBLISHER_ID(0),
+    .MAX_BYTES(4168)
+  ) u_gateway_camera_image_from_renderer_image (
+    .clk(clk),
+    .rst(rst),
+    .register_write_data(register_write_data),
+    .command_word(down_word[0 +: 128]),
+    .command_valid(down_valid[0]),
+    .command_ready(down_ready[0]),
+    .sent_word(up_word[0 +: 128]),
+    .sent_valid(up_valid[0]),
+    .sent_ready(up_ready[0]),
+    .credit_word(down_word[128 +: 128]),
+    .credit_valid(down_valid[1]),
+    .credit_ready(down_ready[1]),
+    .arrived_word(up_word[128 +: 128]),
+    .arrived_valid(up_valid[1]),
+    .arrived_ready(up_ready[1]),
+    .s_axis_tdata(m_axis_gateway_camera_image_from_renderer_image_tdata),
+    .s_axis_tkeep(m_axis_gateway_camera_image_from_renderer_image_tkeep),
+    .s_axis_tlast(m_axis_gateway_camera_image_from_renderer_image_tlast),
+    .s_axis_tuser(m_axis_gateway_camera_image_from_renderer_image_tuser),
+    .s_axis_tvalid(m_axis_gateway_camera_image_from_renderer_image_tvalid),
+    .s_axis_tready(m_axis_gateway_camera_image_from_renderer_image_tready),
+    .m_axis_tdata(),
+    .m_axis_tkeep(),
+    .m_axis_tlast(),
+    .m_axis_tuser(),
+    .m_axis_tvalid(),
+    .m_axis_tready(1'b1),
+    .m_axi_awaddr(gateways_awaddr[0 +: 48]),
+    .m_axi_awlen(gateways_awlen[0 +: 8]),
+    .m_axi_awsize(),
+    .m_axi_awburst(),
+    .m_axi_awvalid(gateways_awvalid[0]),
+    .m_axi_awready(gateways_awready[0]),
+    .m_axi_wdata(gateways_wdata[0 +: 128]),
+    .m_axi_wstrb(gateways_wstrb[0 +: 16]),
+    .m_axi_wlast(gateways_wlast[0]),
+    .m_axi_wvalid(gateways_wvalid[0]),
+    .m_axi_wready(gateways_wready[0]),
+    .m_axi_bresp(gateways_bresp),
+    .m_axi_bvalid(gateways_bvalid[0]),
+    .m_axi_bready(gateways_bready[0]),
+    .m_axi_araddr(gateways_araddr[0 +: 48]),
+    .m_axi_arlen(gateways_arlen[0 +: 8]),
+    .m_axi_arsize(),
+    .m_axi_arburst(),
+    .m_axi_arvalid(gateways_arvalid[0]),
+    .m_axi_arready(gateways_arready[0]),
+    .m_axi_rdata(gateways_rdata),
+    .m_axi_rresp(gateways_rresp),
+    .m_axi_rlast(gateways_rlast),
+    .m_axi_rvalid(gateways_rvalid[0]),
+    .m_axi_rready(gateways_rready[0]),
+    .register_address(register_address[3:0]),
+    .register_write(gateway_write[0]),
+    .register_read_data(gateway_read_data[0 +: 64])
+  );
+
+  gateway #(
+    .WIDTH(128),
+    .ADDRESS_WIDTH(48),
+    .PUBLISHER_ID(2),
+    .MAX_BYTES(4168)
+  ) u_gateway_camera_image_to_left_image (
+    .clk(clk),
+    .rst(rst),
+    .register_write_data(register_write_data),
+    .command_word(down_word[256 +: 128]),
+    .command_valid(down_valid[2]),
+    .command_ready(down_ready[2]),
+    .sent_word(up_word[256 +: 128]),
+    .sent_valid(up_valid[2]),
+    .sent_ready(up_ready[2]),
+    .credit_word(down_word[384 +: 128]),
+    .credit_valid(down_valid[3]),
+    .credit_ready(down_ready[3]),
+    .arrived_word(up_word[384 +: 128]),
+    .arrived_valid(up_valid[3]),
+    .arrived_ready(up_ready[3]),
+    .s_axis_tdata(128'd0),
+    .s_axis_tkeep(16'd0),
+    .s_axis_tlast(1'd0),
+    .s_axis_tuser(1'd0),
+    .s_axis_tvalid(1'd0),
+    .s_axis_tready(),
+    .m_axis_tdata(s_axis_gateway_camera_image_to_left_image_tdata),
+    .m_axis_tkeep(s_axis_gateway_camera_image_to_left_image_tkeep),
+    .m_axis_tlast(s_axis_gateway_camera_image_to_left_image_tlast),
+    .m_axis_tuser(s_axis_gateway_camera_image_to_left_image_tuser),
+    .m_axis_tvalid(s_axis_gateway_camera_image_to_left_image_tvalid),
+    .m_axis_tready(s_axis_gateway_camera_image_to_left_image_tready),
+    .m_axi_awaddr(gateways_awaddr[48 +: 48]),
+    .m_axi_awlen(gateways_awlen[8 +: 8]),
+    .m_axi_awsize(),
+    .m_axi_awburst(),
+    .m_axi_awvalid(gateways_awvalid[1]),
+    .m_axi_awready(gateways_awready[1]),
+    .m_axi_wdata(gateways_wdata[128 +: 128]),
+    .m_axi_wstrb(gateways_wstrb[16 +: 16]),
+    .m_axi_wlast(gateways_wlast[1]),
+    .m_axi_wvalid(gateways_wvalid[1]),
+    .m_axi_wready(gateways_wready[1]),
+    .m_axi_bresp(gateways_bresp),
+    .m_axi_bvalid(gateways_bvalid[1]),
+    .m_axi_bready(gateways_bready[1]),
+    .m_axi_araddr(gateways_araddr[48 +: 48]),
+    .m_axi_arlen(gateways_arlen[8 +: 8]),
+    .m_axi_arsize(),
+    .m_axi_arburst(),
+    .m_axi_arvalid(gateways_arvalid[1]),
+    .m_axi_arready(gateways_arready[1]),
+    .m_axi_rdata(gateways_rdata),
+    .m_axi_rresp(gateways_rresp),
+    .m_axi_rlast(gateways_rlast),
+    .m_axi_rvalid(gateways_rvalid[1]),
+    .m_axi_rready(gateways_rready[1]),
+    .register_address(register_address[3:0]),
+    .register_write(gateway_write[1]),
+    .register_read_data(gateway_read_data[64 +: 64])
+  );
+
+  gateway #(
+    .WIDTH(128),
+    .ADDRESS_WIDTH(48),
+    .PUBLISHER_ID(3),
+    .MAX_BYTES(4168)
+  ) u_gateway_camera_image_to_right_image (
+    .clk(clk),
+    .rst(rst),
+    .register_write_data(register_write_data),
+    .command_word(down_word[512 +: 128]),
+    .command_valid(down_valid[4]),
+    .command_ready(down_ready[4]),
+    .sent_word(up_word[512 +: 128]),
+    .sent_valid(up_valid[4]),
+    .sent_ready(up_ready[4]),
+    .credit_word(down_word[640 +: 128]),
+    .credit_valid(down_valid[5]),
+    .credit_ready(down_ready[5]),
+    .arrived_word(up_word[640 +: 128]),
+    .arrived_valid(up_valid[5]),
+    .arrived_ready(up_ready[5]),
+    .s_axis_tdata(128'd0),
+    .s_axis_tkeep(16'd0),
+    .s_axis_tlast(1'd0),
+    .s_axis_tuser(1'd0),
+    .s_axis_tvalid(1'd0),
+    .s_axis_tready(),
+    .m_axis_tdata(s_axis_gateway_camera_image_to_right_image_tdata),
+    .m_axis_tkeep(s_axis_gateway_camera_image_to_right_image_tkeep),
+    .m_axis_tlast(s_axis_gateway_camera_image_to_right_image_tlast),
+    .m_axis_tuser(s_axis_gateway_camera_image_to_right_image_tuser),
+    .m_axis_tvalid(s_axis_gateway_camera_image_to_right_image_tvalid),
+    .m_axis_tready(s_axis_gateway_camera_image_to_right_image_tready),
+    .m_axi_awaddr(gateways_awaddr[96 +: 48]),
+    .m_axi_awlen(gateways_awlen[16 +: 8]),
+    .m_axi_awsize(),
+    .m_axi_awburst(),
+    .m_axi_awvalid(gateways_awvalid[2]),
+    .m_axi_awready(gateways_awready[2]),
+    .m_axi_wdata(gateways_wdata[256 +: 128]),
+    .m_axi_wstrb(gateways_wstrb[32 +: 16]),
+    .m_axi_wlast(gateways_wlast[2]),
+    .m_axi_wvalid(gateways_wvalid[2]),
+    .m_axi_wready(gateways_wready[2]),
+    .m_axi_bresp(gateways_bresp),
+    .m_axi_bvalid(gateways_bvalid[2]),
+    .m_axi_bready(gateways_bready[2]),
+    .m_axi_araddr(gateways_araddr[96 +: 48]),
+    .m_axi_arlen(gateways_arlen[16 +: 8]),
+    .m_axi_arsize(),
+    .m_axi_arburst(),
+    .m_axi_arvalid(gateways_arvalid[2]),
+    .m_axi_arready(gateways_arready[2]),
+    .m_axi_rdata(gateways_rdata),
+    .m_axi_rresp(gateways_rresp),
+    .m_axi_rlast(gateways_rlast),
+    .m_axi_rvalid(gateways_rvalid[2]),
+    .m_axi_rready(gateways_rready[2]),
+    .register_address(register_address[3:0]),
+    .register_write(gateway_write[2]),
+    .register_read_data(gateway_read_data[128 +: 64])
+  );
+
+  gateway #(
+    .WIDTH(128),
+    .ADDRESS_WIDTH(48),
+    .PUBLISHER_ID(0),
+    .MAX_BYTES(8)
+  ) u_gateway_lane (
+    .clk(clk),
+    .rst(rst),
+    .register_write_data(register_write_data),
+    .command_word(down_word[768 +: 128]),
+    .command_valid(down_valid[6]),
+    .command_ready(down_ready[6]),
+    .sent_word(up_word[768 +: 128]),
+    .sent_valid(up_valid[6]),
+    .sent_ready(up_ready[6]),
+    .credit_word(down_word[896 +: 128]),
+    .credit_valid(down_valid[7]),
+    .credit_ready(down_ready[7]),
+    .arrived_word(up_word[896 +: 128]),
+    .arrived_valid(up_valid[7]),
+    .arrived_ready(up_ready[7]),
+    .s_axis_tdata(m_axis_gateway_lane_tdata),
+    .s_axis_tkeep(m_axis_gateway_lane_tkeep),
+    .s_axis_tlast(m_axis_gateway_lane_tlast),
+    .s_axis_tuser(m_axis_gateway_lane_tuser),
+    .s_axis_tvalid(m_axis_gateway_lane_tvalid),
+    .s_axis_tready(m_axis_gateway_lane_tready),
+    .m_axis_tdata(),
+    .m_axis_tkeep(),
+    .m_axis_tlast(),
+    .m_axis_tuser(),
+    .m_axis_tvalid(),
+    .m_axis_tready(1'b1),
+    .m_axi_awaddr(gateways_awaddr[144 +: 48]),
+    .m_axi_awlen(gateways_awlen[24 +: 8]),
+    .m_axi_awsize(),
+    .m_axi_awburst(),
+    .m_axi_awvalid(gateways_awvalid[3]),
+    .m_axi_awready(gateways_awready[3]),
+    .m_axi_wdata(gateways_wdata[384 +: 128]),
+    .m_axi_wstrb(gateways_wstrb[48 +: 16]),
+    .m_axi_wlast(gateways_wlast[3]),
+    .m_axi_wvalid(gateways_wvalid[3]),
+    .m_axi_wready(gateways_wready[3]),
+    .m_axi_bresp(gateways_bresp),
+    .m_axi_bvalid(gateways_bvalid[3]),
+    .m_axi_bready(gateways_bready[3]),
+    .m_axi_araddr(gateways_araddr[144 +: 48]),
+    .m_axi_arlen(gateways_arlen[24 +: 8]),
+    .m_axi_arsize(),
+    .m_axi_arburst(),
+    .m_axi_arvalid(gateways_arvalid[3]),
+    .m_axi_arready(gateways_arready[3]),
+    .m_axi_rdata(gateways_rdata),
+    .m_axi_rresp(gateways_rresp),
+    .m_axi_rlast(gateways_rlast),
+    .m_axi_rvalid(gateways_rvalid[3]),
+    .m_axi_rready(gateways_rready[3]),
+    .register_address(register_address[3:0]),
+    .register_write(gateway_write[3]),
+    .register_read_data(gateway_read_data[192 +: 64])
+  );
+
+endmodule
+
+`default_nettype wire
