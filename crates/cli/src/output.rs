@@ -69,19 +69,6 @@ pub(crate) fn is_closed(error: &anyhow::Error) -> bool {
     broken.is_some_and(|error| error.kind() == ErrorKind::BrokenPipe)
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_cause_is_told_once() {
-        let cause = std::io::Error::from(ErrorKind::PermissionDenied);
-        let told = format!("a.mcap cannot be created: {cause}");
-        let error = anyhow::Error::new(cause).context(told.clone()).context("--record a.mcap");
-        assert_eq!(sentence(&error), format!("--record a.mcap: {told}"));
-    }
-}
-
 /// Tells on standard error what takes long.
 pub(crate) fn tell(progress: Progress<'_>) {
     match progress {
@@ -95,5 +82,18 @@ pub(crate) fn tell(progress: Progress<'_>) {
         Progress::Built { what, took } => {
             eprintln!("made the {what} in {:.0} s", took.as_secs_f64());
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cause_is_told_once() {
+        let cause = std::io::Error::from(ErrorKind::PermissionDenied);
+        let told = format!("a.mcap cannot be created: {cause}");
+        let error = anyhow::Error::new(cause).context(told.clone()).context("--record a.mcap");
+        assert_eq!(sentence(&error), format!("--record a.mcap: {told}"));
     }
 }

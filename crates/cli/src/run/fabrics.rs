@@ -112,11 +112,11 @@ fn planned<'a>(gateways: &'a [GatewayPlan], topic: &TopicNetwork) -> Option<&'a 
 /// Every node of a fabric that runs is there in hardware.
 fn must_be_complete(fabric: &FabricPlan, loaded: &Loaded) -> Result<()> {
     let interfaces = &loaded.packages.interfaces;
-    let nodes = fabric.nodes.iter().filter_map(|name| loaded.graph.node(name));
+    let mut nodes = fabric.nodes.iter().filter_map(|name| loaded.graph.node(name));
     let missing = |node: &&crossdock_graph::GraphNode| {
         interfaces.hardware_node(&node.package, &node.node_type).is_none()
     };
-    let Some(node) = nodes.filter(missing).next() else { return Ok(()) };
+    let Some(node) = nodes.find(missing) else { return Ok(()) };
     bail!(
         "node `{}` is placed there, but its type `{}` of package `{}` does not exist in hardware; \
          describe it in `{}{}` on the package path, beside the graph file or in the folder \

@@ -121,7 +121,8 @@ impl Host {
         let options = BridgeOptions {
             node,
             topic: "/image",
-            qos: Qos::reliable(4, Duration::from_secs(10)),
+            offered: Qos::reliable(4, Duration::from_secs(10)),
+            requested: Qos::reliable(4, Duration::from_secs(10)),
             directions,
             max_bytes: Some(self.plan.chunk_bytes_max()),
             doorbell: None,

@@ -65,7 +65,9 @@ impl Host {
         let bridge = |topic, directions| {
             let node = "gateway";
             let doorbell = None;
-            let options = BridgeOptions { node, topic, qos, directions, max_bytes, doorbell };
+            let (offered, requested) = (qos, qos);
+            let options =
+                BridgeOptions { node, topic, offered, requested, directions, max_bytes, doorbell };
             participant.bridge(&schema, options).expect("a bridge")
         };
         let down = bridge("/image", Directions::Both);
