@@ -1,5 +1,5 @@
 // Generated from graph `both`: the network of fabric `board` with its gateways, their port of host
-// memory, and the host's registers (hw/host_port).
+// memory, the host's registers (hw/host_port), and nodes.
 // What a module has and this board does not need stays open.
 /* verilator lint_off PINCONNECTEMPTY */
 `default_nettype none
@@ -61,7 +61,8 @@ module board_board (
   input wire register_write,
   input wire [63:0] register_write_data,
   output wire [63:0] register_read_data,
-  output wire doorbell
+  output wire doorbell,
+  output wire active
 );
 
   wire [127:0] m_axis_gateway_camera_image_from_renderer_image_tdata;
@@ -625,6 +626,9 @@ module board_board (
     .register_write(gateway_write[3]),
     .register_read_data(gateway_read_data[192 +: 64])
   );
+
+  // High while anything needs the clock that the host does not know of.
+  assign active = |{s_axis_renderer_image_tvalid, m_axis_gateway_camera_image_from_renderer_image_tvalid, s_axis_gateway_camera_image_to_left_image_tvalid, m_axis_left_image_tvalid, s_axis_gateway_camera_image_to_right_image_tvalid, m_axis_right_image_tvalid, s_axis_left_lane_tvalid, m_axis_gateway_lane_tvalid, m_axi_awvalid, m_axi_wvalid, m_axi_bvalid, m_axi_arvalid, m_axi_rvalid};
 
 endmodule
 
