@@ -59,6 +59,15 @@ module stretch_levels #(
   logic [7:0]             value;      // (level - low) * 255 / range, rounded, and what is over
   logic [7:0]             over;
 
+  // pixels * CLIP_PER_MYRIAD: as a sum of shifts, for which no multiplier is taken.
+  localparam logic [12:0] Clip = 13'(CLIP_PER_MYRIAD);
+  logic [Product-1:0]    outliers;
+  always_comb begin
+    outliers = '0;
+    for (int unsigned i = 0; i < 13; i++)
+      if (Clip[i]) outliers += Product'(pixels) << i;
+  end
+
   wire [Product-1:0]     cut = dividend;
   wire [COUNT_WIDTH-1:0] reached = below + bin_count;
   wire [COUNT_WIDTH-1:0] above = pixels - below;
@@ -84,7 +93,7 @@ module stretch_levels #(
     case (step)
       Wait: if (measured) begin
         step <= Cut;
-        dividend <= Product'(pixels) * Product'(CLIP_PER_MYRIAD);
+        dividend <= outliers;
         remainder <= '0;
         todo <= Steps'(Product - 1);
         below <= '0;

@@ -1,4 +1,9 @@
-//! Kernels of hardware nodes against their specifications.
+//! Kernels of hardware nodes against their specifications, nodes against their software twins.
+#![allow(missing_docs)]
+
+mod frames;
+mod image_compensation;
+mod twin;
 
 use crossdock_hardware_tests::budget::area_within_budget;
 use crossdock_hardware_tests::{Design, Mutation, Proof, Simulation, lint, must};

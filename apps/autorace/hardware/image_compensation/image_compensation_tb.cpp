@@ -1,0 +1,121 @@
+// Testbench of image_compensation: frames and what the software twin makes of them come from a file;
+// random stalls on both sides, resets, and a clock that stands still while nobody needs it.
+#include "axis.hpp"
+
+#include <fstream>
+
+namespace {
+
+struct Vector {
+  tb::Message frame;
+  tb::Message expected;  // of sequence 0; without bytes: nothing is published
+};
+
+uint32_t word(std::ifstream& file) {
+  uint32_t value = 0;
+  file.read(reinterpret_cast<char*>(&value), 4);
+  return value;
+}
+
+std::vector<uint8_t> bytes(std::ifstream& file) {
+  std::vector<uint8_t> found(word(file));
+  file.read(reinterpret_cast<char*>(found.data()), std::streamsize(found.size()));
+  return found;
+}
+
+// Little endian: the count; of each vector whether it is damaged, and both frames, each behind its
+// length.
+std::vector<Vector> read(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) tb::fail("%s cannot be read", path.c_str());
+  std::vector<Vector> vectors(word(file));
+  for (Vector& vector : vectors) {
+    vector.frame.damaged = word(file) != 0;
+    vector.frame.bytes = bytes(file);
+    vector.expected.bytes = bytes(file);
+  }
+  if (!file) tb::fail("%s ends too early", path.c_str());
+  return vectors;
+}
+
+}  // namespace
+
+int main(int count, char** words) {
+  const tb::Options options(count, words);
+  tb::Bench bench(options);
+  tb::Random& random = bench.random;
+  Vdut& dut = *bench.dut;
+  const std::vector<Vector> vectors = read(options.text("vectors"));
+  const unsigned stalls = unsigned(options.number("stalls", 30));
+  const bool resets = options.number("resets", 0) != 0;
+  const uint16_t publisher = uint16_t(random.next());
+
+  std::deque<tb::Message> expected;
+  std::vector<uint64_t> ends;  // cycles of the last beats of what was published
+  uint64_t first = 0, published = 0, idle = 0;
+  std::vector<tb::Source> sources;
+  std::vector<tb::Sink> sinks;
+  const tb::Stalls often(stalls, 12);
+  sources.emplace_back(AXIS_LANE(dut, s_axis_image, 0, 8), often);
+  sinks.emplace_back("compensated", AXIS_LANE(dut, m_axis_compensated, 0, 8), often,
+                     [&](const tb::Message& found) {
+                       tb::expect_next("compensated", expected, found);
+                       ends.push_back(bench.cycle);
+                     });
+  dut.compensated_publisher_id = publisher;
+
+  size_t next = 0;
+  uint32_t sequence = 0;
+  uint64_t busy_alone = 0;
+  const auto send = [&](const Vector& vector) {
+    sources[0].send(vector.frame);
+    if (vector.expected.bytes.empty()) return;
+    tb::Message wanted = vector.expected;
+    std::memcpy(wanted.bytes.data() + 2, &publisher, 2);
+    std::memcpy(wanted.bytes.data() + 8, &sequence, 4);
+    sequence += 1;
+    published += 1;
+    expected.push_back(wanted);
+  };
+  tb::reset(bench, sources, sinks);
+  // Without stalls it is measured: not before the histogram is clear.
+  for (int i = 0; i < 300 && stalls == 0; i++) tb::step(bench, sources, sinks);
+  while (next < vectors.size() || !sources[0].empty() || !expected.empty() || idle < 2000) {
+    if (sources[0].empty() && next < vectors.size()) send(vectors[next++]);
+    if (resets && random.between(0, 30000) == 0) {
+      expected.clear();
+      sequence = 0;
+      tb::reset(bench, sources, sinks);
+    }
+    dut.clk = 0;
+    sources[0].drive(random);
+    sinks[0].drive(random);
+    bench.settle();
+    bench.record();
+    // Nothing offered, nothing to do: the clock need not tick, and nothing may be waiting for it.
+    const bool offered = dut.s_axis_image_tvalid || dut.m_axis_compensated_tvalid;
+    if (first == 0 && dut.s_axis_image_tvalid && dut.s_axis_image_tready) first = bench.cycle;
+    if (offered || dut.busy) {
+      sources[0].sample();
+      sinks[0].sample();
+      dut.clk = 1;
+      bench.settle();
+      bench.record();
+      idle = 0;
+      busy_alone = offered ? 0 : busy_alone + 1;
+      // The longest wait that is its own: a table, and a picture that nobody is to get.
+      if (busy_alone > 2000 + P_MAX_BYTES / 8) tb::fail("it is busy without an end");
+    } else {
+      idle += 1;
+      if (idle >= 2000 && !expected.empty() && sources[0].empty() && next == vectors.size())
+        tb::fail("it is not busy, but %zu messages are missing", expected.size());
+    }
+    bench.cycle += 1;
+    if (bench.cycle > 200000000) tb::fail("it stands still");
+  }
+  tb::report("published", published);
+  if (ends.empty()) return 0;
+  tb::report("latency", ends.front() - first + 1);
+  if (ends.size() > 1) tb::report("period", ends[ends.size() - 1] - ends[ends.size() - 2]);
+  return 0;
+}

@@ -1,0 +1,320 @@
+//! Frames for the testbench of image compensation: recorded pictures, chance ones, and what is no
+//! picture or no message; with each what the software node makes of it. It must not know hardware.
+
+use crate::twin;
+use crossdock_autorace::image::Rgb;
+use crossdock_autorace::nodes::{package, rgb_of};
+use crossdock_autorace::recording;
+use crossdock_hardware_tests::must;
+use crossdock_msg::frame::{FrameHeader, FramePlan, HEADER_BYTES};
+use crossdock_msg::types::sensor_msgs::Image;
+use crossdock_msg::{Block, BlockMut, Extra, FlatBuffer, Message, Schema};
+use crossdock_test_support::workspace;
+use sha2::{Digest, Sha256};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// Seeded chance (xorshift).
+pub(crate) struct Random(u64);
+
+impl Random {
+    pub(crate) fn new(seed: u64) -> Self {
+        Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
+    }
+
+    fn next(&mut self) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0
+    }
+
+    /// 0 to `end` - 1.
+    fn below(&mut self, end: usize) -> usize {
+        (self.next() >> 16) as usize % end
+    }
+}
+
+/// An image message before it is one.
+#[derive(Clone, Debug)]
+pub(crate) struct Fields {
+    stamp: (i32, u32),
+    frame_id: Vec<u8>,
+    height: u32,
+    width: u32,
+    encoding: Vec<u8>,
+    is_bigendian: u8,
+    step: u32,
+    data: Vec<u8>,
+}
+
+impl Fields {
+    /// An rgb8 picture.
+    pub(crate) fn picture(width: usize, height: usize, data: Vec<u8>) -> Self {
+        Self {
+            stamp: (0, 0),
+            frame_id: b"camera".to_vec(),
+            height: height as u32,
+            width: width as u32,
+            encoding: b"rgb8".to_vec(),
+            is_bigendian: 0,
+            step: width as u32 * 3,
+            data,
+        }
+    }
+
+    fn block(&self) -> FlatBuffer {
+        let (frame_id, encoding) = (self.frame_id.len(), self.encoding.len());
+        let extra = Extra::none().text(frame_id).text(encoding).bytes(self.data.len());
+        let mut memory = FlatBuffer::with_bytes(Image::ROOT_BYTES + extra.total());
+        let mut top = 0;
+        let mut to = Image::builder(BlockMut::new(memory.as_mut_slice(), &mut top));
+        to.header().stamp().set_sec(self.stamp.0);
+        to.header().stamp().set_nanosec(self.stamp.1);
+        must(to.header().set_frame_id_bytes(&self.frame_id));
+        to.set_height(self.height);
+        to.set_width(self.width);
+        must(to.set_encoding_bytes(&self.encoding));
+        to.set_is_bigendian(self.is_bigendian);
+        to.set_step(self.step);
+        must(to.data_uninit(self.data.len())).copy_from_slice(&self.data);
+        memory
+    }
+}
+
+/// A frame as it is sent.
+#[derive(Clone, Debug)]
+pub(crate) struct Sent {
+    bytes: Vec<u8>,
+    damaged: bool,
+}
+
+impl Sent {
+    /// Beats of 8 bytes.
+    pub(crate) fn beats(&self) -> u64 {
+        self.bytes.len().div_ceil(8) as u64
+    }
+}
+
+/// What messages may be as long as, and pictures.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Limits {
+    /// Bound of `data` at the node's ports.
+    pub(crate) bound: u32,
+    /// The node's MAX_BYTES.
+    pub(crate) max_bytes: u32,
+}
+
+impl Limits {
+    /// Bounds of the node's ports.
+    pub(crate) fn bounds(self, encoding: u32) -> [(&'static str, u32); 3] {
+        [("data", self.bound), ("header.frame_id", 64), ("encoding", encoding)]
+    }
+
+    fn plan(self) -> FramePlan {
+        plan(&self.bounds(16))
+    }
+}
+
+fn plan(bounds: &[(&str, u32)]) -> FramePlan {
+    let bounds: BTreeMap<_, _> =
+        bounds.iter().map(|(at, bound)| ((*at).to_owned(), *bound)).collect();
+    must(FramePlan::new(&must(Schema::of::<Image>()), &bounds))
+}
+
+/// The frame of a message, whatever its bounds.
+pub(crate) fn frame(fields: &Fields, random: &mut Random) -> Sent {
+    let plan = plan(&[("data", 1 << 24), ("header.frame_id", 4096), ("encoding", 4096)]);
+    let mut payload = Vec::new();
+    must(plan.encode(Block::new(fields.block().as_slice()), &mut payload));
+    let header = FrameHeader {
+        publisher_id: random.next() as u16,
+        payload_bytes: payload.len() as u32,
+        sequence: random.next() as u32,
+        stamp_ns: random.next(),
+    };
+    Sent { bytes: [&header.to_bytes()[..], &payload].concat(), damaged: false }
+}
+
+/// A picture of chance: noise, a narrow range, two levels, a ramp, blank; any size.
+fn picture(random: &mut Random, max_bytes: usize) -> Fields {
+    let pixels = max_bytes / 3;
+    let most = [1, 3, 40, pixels][random.below(4)];
+    let width = 1 + random.below(most);
+    let height = 1 + random.below(most / width);
+    let low = random.below(256);
+    let high = low + random.below(256 - low);
+    let kind = random.below(5);
+    let count = width * height * 3;
+    let data = (0..count).map(|at| match kind {
+        0 => random.next() as u8,
+        1 => (low + random.below(high - low + 1)) as u8,
+        2 => [low, high][random.below(2)] as u8,
+        3 => (low + (high - low) * at / count) as u8,
+        _ => low as u8,
+    });
+    let mut fields = Fields::picture(width, height, data.collect());
+    fields.stamp = (random.next() as i32, random.next() as u32);
+    fields.frame_id = (0..random.below(65)).map(|_| random.next() as u8).collect();
+    fields.is_bigendian = [0, 0, 1, 255][random.below(4)];
+    fields
+}
+
+/// Makes of a picture what may be no picture: one thing is not as it should be.
+fn odd(mut fields: Fields, number: usize, limits: Limits, random: &mut Random) -> Fields {
+    let encodings: [&[u8]; 8] =
+        [b"bgr8", b"mono8", b"rgb16", b"RGB8", b"rgb8\0", b"rgb", b"", b"rgb8rgb8rgb8rgb8"];
+    let length = fields.data.len();
+    match number % 22 {
+        0 | 1 => fields.encoding = encodings[random.below(8)].to_vec(),
+        2 => fields.step += 1 + random.below(8) as u32,
+        3 => fields.step = fields.width,
+        4 => fields.step |= 1 << 31,
+        5 => fields.height += 1,
+        6 => fields.height -= 1,
+        // The area is the same modulo 2^32.
+        7 => fields.height |= 1 << 31,
+        8 => fields.data.push(7),
+        9 => fields.data.truncate(length - 1),
+        10 => fields.data.clear(),
+        // Without pixels, but with a size: a picture.
+        11 => (fields.data, fields.height) = (vec![], 0),
+        12 => (fields.data, fields.width, fields.step) = (vec![], 0, 0),
+        13 => {
+            let width = 1 << 30;
+            (fields.data, fields.height, fields.width) = (vec![], 0, width);
+            fields.step = width.wrapping_mul(3);
+        }
+        14 => (fields.data, fields.width, fields.step, fields.height) = (vec![], 0, 0, u32::MAX),
+        15 => {
+            let rows = limits.max_bytes / 3 + 1 + random.below(3) as u32;
+            fields = Fields::picture(1, rows as usize, vec![9; rows as usize * 3]);
+        }
+        16 => {
+            let rows = limits.bound / 3 + 1 + random.below(300) as u32;
+            fields = Fields::picture(1, rows as usize, vec![9; rows as usize * 3]);
+        }
+        // Its data are as long as its rows, but the rows are not as long as its pixels.
+        17 => fields.width += 1,
+        18 => fields.width |= 1 << 30,
+        19 => (fields.data, fields.height, fields.step) = (vec![], 0, fields.step + 3),
+        20 => fields.frame_id = vec![b'f'; 65],
+        _ => fields.encoding = vec![b'r'; 17],
+    }
+    fields
+}
+
+/// Damages a frame.
+fn damage(mut sent: Sent, number: usize, random: &mut Random) -> Sent {
+    let bytes = &mut sent.bytes;
+    let length = bytes.len();
+    match number % 8 {
+        0 => sent.damaged = true,
+        1 => bytes.truncate(1 + random.below(length - 1)),
+        2 => bytes.extend((0..=random.below(600)).map(|it| it as u8)),
+        3 => bytes[4 + random.below(3)] ^= 1 << random.below(8),
+        4 => bytes[random.below(2)] ^= 4,
+        5 => {
+            let cut = HEADER_BYTES + random.below(length - HEADER_BYTES);
+            bytes.truncate(cut.max(HEADER_BYTES + 1));
+            let payload = (bytes.len() - HEADER_BYTES) as u32;
+            bytes[4..8].copy_from_slice(&payload.to_le_bytes());
+        }
+        // Cut where its data begin or end.
+        6 => bytes.truncate(length - 1),
+        _ => sent = Sent { bytes: bytes[..HEADER_BYTES].to_vec(), damaged: true },
+    }
+    sent
+}
+
+/// Good pictures, and between them odd and damaged ones, as many as both together.
+pub(crate) fn chance(seed: u64, count: usize, limits: Limits) -> Vec<Sent> {
+    let mut random = Random::new(seed);
+    let mut all = Vec::new();
+    for number in 0..count {
+        let good = picture(&mut random, limits.max_bytes as usize);
+        all.push(frame(&good, &mut random));
+        let other = picture(&mut random, limits.max_bytes as usize);
+        all.push(match number % 3 {
+            0 => frame(&odd(other, number / 3, limits, &mut random), &mut random),
+            1 => damage(frame(&other, &mut random), number / 3, &mut random),
+            _ => frame(&other, &mut random),
+        });
+    }
+    all
+}
+
+/// Every so many-th picture of a recording, at most `count`.
+pub(crate) fn recorded(bag: &Path, every: usize, count: usize) -> Vec<Fields> {
+    let recorded = must(recording::read(bag));
+    let stamps: Vec<i64> =
+        recorded.image_stamps_ns.iter().copied().step_by(every).take(count).collect();
+    let mut found = Vec::new();
+    must(recording::pictures(bag, &stamps, |picture| {
+        let mut fields = Fields::picture(picture.width, picture.height, picture.rgb);
+        let (sec, nanosec) = (picture.stamp_ns / 1_000_000_000, picture.stamp_ns % 1_000_000_000);
+        fields.stamp = (sec as i32, nanosec as u32);
+        found.push(fields);
+    }));
+    found
+}
+
+/// What the software node publishes for each frame, of sequence and publisher 0; nothing where it
+/// refuses the message, or hardware does: damaged, above its bounds, too large.
+fn expected(sent: &[Sent], limits: Limits) -> Vec<Option<Vec<u8>>> {
+    let plan = limits.plan();
+    let message = |sent: &Sent| {
+        let header = FrameHeader::read(&sent.bytes).ok()?;
+        let payload = &sent.bytes[HEADER_BYTES..];
+        let is_whole = header.payload_bytes as usize == payload.len() && !sent.damaged;
+        let block = is_whole.then(|| plan.decode(payload).ok())??;
+        let view = Image::view(Block::new(block.as_slice())).ok()?;
+        let fits =
+            rgb_of(view).is_ok_and(|it: Rgb<'_>| it.data().len() <= limits.max_bytes as usize);
+        fits.then_some((header, block))
+    };
+    let taken: Vec<_> = sent.iter().map(message).collect();
+    let blocks = taken.iter().flatten().map(|(_, block)| block.clone()).collect();
+    let results =
+        twin::published(package(), "image_compensation", ["image", "compensated"], blocks);
+    assert_eq!(results.len(), taken.iter().flatten().count(), "one message for each picture");
+    let mut results = results.into_iter();
+    let frame = |header: &FrameHeader| {
+        let block = results.next().expect("as many");
+        let mut payload = Vec::new();
+        must(plan.encode(Block::new(block.as_slice()), &mut payload));
+        let header = FrameHeader {
+            publisher_id: 0,
+            payload_bytes: payload.len() as u32,
+            sequence: 0,
+            ..*header
+        };
+        [&header.to_bytes()[..], &payload].concat()
+    };
+    let headers = taken.iter().map(|it| it.as_ref().map(|(header, _)| header));
+    let mut frame = frame;
+    headers.map(|header| header.map(&mut frame)).collect()
+}
+
+/// The file that the testbench reads, named by its content; and how many messages it has published.
+pub(crate) fn file(sent: &[Sent], limits: Limits) -> (PathBuf, u64) {
+    let expected = expected(sent, limits);
+    let mut bytes = (sent.len() as u32).to_le_bytes().to_vec();
+    for (sent, expected) in sent.iter().zip(&expected) {
+        bytes.extend(u32::from(sent.damaged).to_le_bytes());
+        for frame in [&sent.bytes, expected.as_ref().unwrap_or(&vec![])] {
+            bytes.extend((frame.len() as u32).to_le_bytes());
+            bytes.extend(frame);
+        }
+    }
+    let digest = Sha256::digest(&bytes);
+    let name: String = digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+    let folder = workspace().join("target/hw/vectors");
+    must(std::fs::create_dir_all(&folder));
+    let path = folder.join(format!("{name}.bin"));
+    // Whole or not at all, whoever writes it at the same time.
+    let unfinished = folder.join(format!("{name}.{}", std::process::id()));
+    must(std::fs::write(&unfinished, bytes));
+    must(std::fs::rename(&unfinished, &path));
+    (path, expected.iter().flatten().count() as u64)
+}

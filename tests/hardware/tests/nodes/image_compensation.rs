@@ -1,0 +1,189 @@
+//! The hardware node of image compensation against the software one, frame by frame.
+
+use crate::frames::{self, Limits, Random};
+use crossdock_graph::{Graph, Interfaces, Mapping, Violation};
+use crossdock_hardware_tests::budget::{area_within_budget, rate_within_budget};
+use crossdock_hardware_tests::{Design, Mutation, Report, Simulation, lint, must};
+use crossdock_hwgen::{Request, generate};
+use crossdock_msg::Schema;
+use crossdock_test_support::workspace;
+use std::path::Path;
+
+const TESTBENCH: &str = "../apps/autorace/hardware/image_compensation/image_compensation_tb.cpp";
+/// A small node whose messages may be longer than its pictures.
+const SMALL: Limits = Limits { bound: 4000, max_bytes: 3000 };
+/// The node as it is shipped.
+const SHIPPED: Limits = Limits { bound: 921_600, max_bytes: 921_600 };
+
+/// The adapter `message_t_<direction>` for these bounds under another name.
+fn adapter(design: Design, direction: &str, port: &str, bounds: &[(&str, u32)]) -> Design {
+    let bounds: Vec<String> =
+        bounds.iter().map(|(field, bound)| format!("{field}: {bound}")).collect();
+    let graph = format!(
+        "crossdock: 1\nname: one\ntopics:\n  /t: {{ type: sensor_msgs/msg/Image, bounds: {{ {} }} }}\n\
+         nodes:\n  a: {{ package: p, type: a, outputs: {{ t: /t }} }}\n  b: {{ package: p, type: b, \
+         inputs: {{ t: /t }} }}\n",
+        bounds.join(", ")
+    );
+    let mapping = "crossdock: 1\nprocesses: {}\nfabrics: { board: { nodes: [a, b] } }\ntopics: { /t: { \
+                   mapping: hardware } }\n";
+    let shown =
+        |all: Vec<Violation>| all.iter().map(|it| it.to_string() + "\n").collect::<String>();
+    let request = Request {
+        graph: &must(Graph::from_yaml("graph", graph.as_bytes()).map_err(shown)),
+        mapping: &must(Mapping::from_yaml("mapping", mapping.as_bytes()).map_err(shown)),
+        interfaces: &Interfaces::default(),
+        fabric: "board",
+        types: &|name| Schema::shipped(name).map_err(|error| error.to_string()),
+    };
+    let files = must(generate(&request).map_err(shown)).files;
+    let walk = format!("frame_{direction}.sv");
+    let name = format!("image_compensation_{port}_{direction}");
+    let module = files[&format!("message_t_{direction}.sv")]
+        .replace(&format!("module message_t_{direction}"), &format!("module {name}"));
+    design.with_source(&walk, &files[&walk]).with_source(&format!("{name}.sv"), &module)
+}
+
+fn node(limits: Limits) -> Design {
+    let design = crate::compensation(u64::from(limits.max_bytes));
+    let path = workspace().join("apps/autorace/hardware/image_compensation/image_compensation.sv");
+    let design = design.with_source("image_compensation.sv", &must(std::fs::read_to_string(path)));
+    let design = adapter(design, "take", "image", &limits.bounds(16));
+    let design = adapter(design, "publish", "compensated", &limits.bounds(4));
+    design.with_top("image_compensation").set("MAX_BYTES", u64::from(limits.max_bytes))
+}
+
+fn simulation(limits: Limits) -> Simulation {
+    Simulation::new(node(limits), TESTBENCH)
+}
+
+fn run(limits: Limits, vectors: &Path, options: &[&str]) -> Report {
+    let vectors = vectors.to_str().expect("a path");
+    must(simulation(limits).run(&[&["--vectors", vectors], options].concat()))
+}
+
+#[test]
+fn the_node_is_clean_under_all_warnings() {
+    must(lint(&node(SHIPPED)));
+    must(lint(&node(SMALL)));
+}
+
+#[test]
+fn frames_of_all_kinds_become_what_the_software_node_makes_of_them() {
+    let (path, count) = frames::file(&frames::chance(1, 300, SMALL), SMALL);
+    assert!(count > 350, "{count} pictures");
+    for (seed, stalls) in [("1", "30"), ("2", "3"), ("3", "0")] {
+        let report = run(SMALL, &path, &["--seed", seed, "--stalls", stalls]);
+        assert_eq!(report.value("published"), count);
+    }
+}
+
+#[test]
+fn after_a_reset_the_node_begins_anew() {
+    let (path, _) = frames::file(&frames::chance(2, 300, SMALL), SMALL);
+    run(SMALL, &path, &["--seed", "4", "--resets", "1"]);
+}
+
+#[test]
+fn recorded_pictures_become_what_the_software_node_makes_of_them() {
+    let Some(data) = crossdock_test_support::data() else { return };
+    let mut random = Random::new(1);
+    let mut sent = Vec::new();
+    for (bag, every) in [
+        ("driving/highway_a_25hz/highway_a_25hz.mcap", 60),
+        ("autorace_sim/autorace_a_15hz/autorace_a_15hz.mcap", 100),
+    ] {
+        let pictures = frames::recorded(&data.join(bag), every, 2);
+        assert_eq!(pictures.len(), 2, "{bag}");
+        sent.extend(pictures.iter().map(|it| frames::frame(it, &mut random)));
+    }
+    let (path, count) = frames::file(&sent, SHIPPED);
+    assert_eq!(count, 4);
+    run(SHIPPED, &path, &["--seed", "1", "--stalls", "10"]);
+}
+
+#[test]
+fn a_picture_takes_its_beats_twice_and_a_table_and_the_next_one_overlaps() {
+    let mut random = Random::new(1);
+    let picture = frames::Fields::picture(640, 480, vec![100; 921_600]);
+    let sent: Vec<_> = (0..3).map(|_| frames::frame(&picture, &mut random)).collect();
+    let (path, _) = frames::file(&sent, SHIPPED);
+    let report = run(SHIPPED, &path, &["--seed", "1", "--stalls", "0"]);
+    let beats = sent[0].beats();
+    let (latency, period) = (report.value("latency"), report.value("period"));
+    assert!((2 * beats..2 * beats + 630).contains(&latency), "{report:?}");
+    assert!((beats..beats + 630).contains(&period), "{report:?}");
+}
+
+const FAULTS: [Mutation; 8] = [
+    Mutation {
+        what: "another encoding is a picture",
+        file: "image_compensation.sv",
+        from: "encoding_length == 32'd4 && encoding[31:0] == Rgb8",
+        to: "encoding_length == 32'd4",
+    },
+    Mutation {
+        what: "rows may have any length",
+        file: "image_compensation.sv",
+        from: "&& row_bytes == {2'd0, step} &&",
+        to: "&&",
+    },
+    Mutation {
+        what: "the area is looked at modulo a power of two",
+        file: "image_compensation.sv",
+        from: "over <= ((step >> Bits) != '0 && height != '0) || ((height >> Bits) != '0 && step != '0);",
+        to: "over <= 1'b0;",
+    },
+    Mutation {
+        what: "pictures longer than the memory are cut",
+        file: "image_compensation.sv",
+        from: "&& length <= 32'(MAX_BYTES);",
+        to: ";",
+    },
+    Mutation {
+        what: "the picture of a damaged message stays in the kernel",
+        file: "image_compensation.sv",
+        from: "if (feeds && (failed || (came && settled && !good))) doomed <= 1'b1;",
+        to: "if (feeds && came && settled && !good) doomed <= 1'b1;",
+    },
+    Mutation {
+        what: "a picture is fed before a refused one is gone",
+        file: "image_compensation.sv",
+        from: ".s_valid(data_valid && feeds && !doomed),",
+        to: ".s_valid(data_valid && feeds),",
+    },
+    Mutation {
+        what: "a refused picture leaves in place of the one before it",
+        file: "image_compensation.sv",
+        from: "wire         drains = doomed && !held;",
+        to: "wire         drains = doomed;",
+    },
+    Mutation {
+        what: "the clock stops while a message is held",
+        file: "image_compensation.sv",
+        from: "else if (held || doomed || (",
+        to: "else if ((",
+    },
+];
+
+#[test]
+fn faults_of_the_node_are_caught() {
+    let (path, _) = frames::file(&frames::chance(1, 300, SMALL), SMALL);
+    let vectors = path.to_str().expect("a path");
+    for fault in &FAULTS {
+        let options = ["--vectors", vectors, "--seed", "1", "--stalls", "30"];
+        must(simulation(SMALL).catches(fault, &options));
+    }
+}
+
+#[test]
+fn the_node_takes_no_more_area_than_its_budget() {
+    // What grows with the picture is memory alone, and the tool takes minutes for much of it.
+    must(area_within_budget(&node(Limits { bound: 24_000, max_bytes: 24_000 })));
+}
+
+#[test]
+#[ignore = "long: place and route"]
+fn the_node_is_not_slower_than_its_budget() {
+    must(rate_within_budget(&node(Limits { bound: 24_000, max_bytes: 24_000 })));
+}
