@@ -63,7 +63,7 @@ impl Fields {
         }
     }
 
-    fn block(&self) -> FlatBuffer {
+    pub(crate) fn block(&self) -> FlatBuffer {
         let (frame_id, encoding) = (self.frame_id.len(), self.encoding.len());
         let extra = Extra::none().text(frame_id).text(encoding).bytes(self.data.len());
         let mut memory = FlatBuffer::with_bytes(Image::ROOT_BYTES + extra.total());
@@ -111,7 +111,7 @@ impl Limits {
         [("data", self.bound), ("header.frame_id", 64), ("encoding", encoding)]
     }
 
-    fn plan(self) -> FramePlan {
+    pub(crate) fn plan(self) -> FramePlan {
         plan(&self.bounds(16))
     }
 }
@@ -134,6 +134,12 @@ pub(crate) fn frame(fields: &Fields, random: &mut Random) -> Sent {
         stamp_ns: random.next(),
     };
     Sent { bytes: [&header.to_bytes()[..], &payload].concat(), damaged: false }
+}
+
+/// A picture of noise.
+pub(crate) fn noise(width: usize, height: usize, random: &mut Random) -> Fields {
+    let data = (0..width * height * 3).map(|_| 20 + random.next() as u8 / 2);
+    Fields::picture(width, height, data.collect())
 }
 
 /// A picture of chance: noise, a narrow range, two levels, a ramp, blank; any size.

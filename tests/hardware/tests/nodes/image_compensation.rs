@@ -1,56 +1,62 @@
 //! The hardware node of image compensation against the software one, frame by frame.
 
+use crate::board;
 use crate::frames::{self, Limits, Random};
-use crossdock_graph::{Graph, Interfaces, Mapping, Violation};
+use crossdock_graph::HardwareNode;
 use crossdock_hardware_tests::budget::{area_within_budget, rate_within_budget};
 use crossdock_hardware_tests::{Design, Mutation, Report, Simulation, lint, must};
-use crossdock_hwgen::{Request, generate};
-use crossdock_msg::Schema;
-use crossdock_test_support::workspace;
 use std::path::Path;
 
 const TESTBENCH: &str = "../apps/autorace/hardware/image_compensation/image_compensation_tb.cpp";
+/// A board with this node alone, its topics' bounds such that any limits of the node fit.
+const GRAPH: &str = "
+crossdock: 1
+name: alone
+topics:
+  /image: { bounds: { data: 1, header.frame_id: 64, encoding: 16 } }
+  /compensated: { bounds: { data: 16777216, header.frame_id: 64, encoding: 16 } }
+nodes:
+  camera: { package: ends, type: camera, outputs: { image: /image } }
+  node:
+    package: autorace
+    type: image_compensation
+    inputs: { image: /image }
+    outputs: { compensated: /compensated }
+  sink: { package: ends, type: sink, inputs: { image: /compensated } }
+";
+const MAPPING: &str = "
+crossdock: 1
+processes: { host: { executors: [ { mode: chain, nodes: [camera, sink] } ] } }
+fabrics: { board: { nodes: [node] } }
+topics: { /image: { mapping: gateway }, /compensated: { mapping: gateway } }
+";
 /// A small node whose messages may be longer than its pictures.
 const SMALL: Limits = Limits { bound: 4000, max_bytes: 3000 };
 /// The node as it is shipped.
 const SHIPPED: Limits = Limits { bound: 921_600, max_bytes: 921_600 };
 
-/// The adapter `message_t_<direction>` for these bounds under another name.
-fn adapter(design: Design, direction: &str, port: &str, bounds: &[(&str, u32)]) -> Design {
-    let bounds: Vec<String> =
-        bounds.iter().map(|(field, bound)| format!("{field}: {bound}")).collect();
-    let graph = format!(
-        "crossdock: 1\nname: one\ntopics:\n  /t: {{ type: sensor_msgs/msg/Image, bounds: {{ {} }} }}\n\
-         nodes:\n  a: {{ package: p, type: a, outputs: {{ t: /t }} }}\n  b: {{ package: p, type: b, \
-         inputs: {{ t: /t }} }}\n",
-        bounds.join(", ")
-    );
-    let mapping = "crossdock: 1\nprocesses: {}\nfabrics: { board: { nodes: [a, b] } }\ntopics: { /t: { \
-                   mapping: hardware } }\n";
-    let shown =
-        |all: Vec<Violation>| all.iter().map(|it| it.to_string() + "\n").collect::<String>();
-    let request = Request {
-        graph: &must(Graph::from_yaml("graph", graph.as_bytes()).map_err(shown)),
-        mapping: &must(Mapping::from_yaml("mapping", mapping.as_bytes()).map_err(shown)),
-        interfaces: &Interfaces::default(),
-        fabric: "board",
-        types: &|name| Schema::shipped(name).map_err(|error| error.to_string()),
-    };
-    let files = must(generate(&request).map_err(shown)).files;
-    let walk = format!("frame_{direction}.sv");
-    let name = format!("image_compensation_{port}_{direction}");
-    let module = files[&format!("message_t_{direction}.sv")]
-        .replace(&format!("module message_t_{direction}"), &format!("module {name}"));
-    design.with_source(&walk, &files[&walk]).with_source(&format!("{name}.sv"), &module)
-}
+/// What of a board's files the node is made of, beside its own sources.
+const PARTS: [&str; 6] = [
+    "frame_take.sv",
+    "frame_publish.sv",
+    "image_compensation_image_take.sv",
+    "image_compensation_compensated_publish.sv",
+    "pixel_levels.sv",
+    "replay.sv",
+];
 
+/// The node with its adapters, as the generator makes them from the package file with these limits.
 fn node(limits: Limits) -> Design {
-    let design = crate::compensation(u64::from(limits.max_bytes));
-    let path = workspace().join("apps/autorace/hardware/image_compensation/image_compensation.sv");
-    let design = design.with_source("image_compensation.sv", &must(std::fs::read_to_string(path)));
-    let design = adapter(design, "take", "image", &limits.bounds(16));
-    let design = adapter(design, "publish", "compensated", &limits.bounds(4));
-    design.with_top("image_compensation").set("MAX_BYTES", u64::from(limits.max_bytes))
+    let package = board::package(limits);
+    let files = board::generated(&package, GRAPH, MAPPING).files;
+    let sources = package.nodes[0].sources.iter().map(|it| HardwareNode::file_name(it));
+    let design = PARTS
+        .into_iter()
+        .chain(sources)
+        .fold(Design::new("image_compensation", &[]), |design, name| {
+            design.with_source(name, &files[name])
+        });
+    design.set("MAX_BYTES", u64::from(limits.max_bytes))
 }
 
 fn simulation(limits: Limits) -> Simulation {

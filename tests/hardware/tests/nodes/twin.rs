@@ -20,6 +20,26 @@ thread_local! {
     static SEEN: RefCell<Vec<FlatBuffer>> = const { RefCell::new(Vec::new()) };
 }
 
+/// Publishes the image message of a block.
+pub(crate) fn publish(publisher: &Publisher<Image>, block: &FlatBuffer) -> Result<(), NodeError> {
+    let from: ImageView<'_> = Image::view(Block::new(block.as_slice()))?;
+    let (frame_id, encoding, data) = (from.header().frame_id()?, from.encoding()?, from.data()?);
+    let extra = Extra::none().text(frame_id.len()).text(encoding.len()).bytes(data.len());
+    let mut loan = publisher.loan(extra)?;
+    let mut to = loan.message();
+    to.header().stamp().set_sec(from.header().stamp().sec());
+    to.header().stamp().set_nanosec(from.header().stamp().nanosec());
+    to.header().set_frame_id_bytes(frame_id)?;
+    to.set_height(from.height());
+    to.set_width(from.width());
+    to.set_encoding_bytes(encoding)?;
+    to.set_is_bigendian(from.is_bigendian());
+    to.set_step(from.step());
+    to.data_uninit(data.len())?.copy_from_slice(data);
+    loan.publish()?;
+    Ok(())
+}
+
 /// Publishes what there is, a message at each time of its timer.
 struct Camera(Publisher<Image>);
 
@@ -41,23 +61,7 @@ impl Node for Camera {
             context.finish("all messages are sent");
             return Ok(());
         };
-        let from: ImageView<'_> = Image::view(Block::new(block.as_slice()))?;
-        let (frame_id, encoding, data) =
-            (from.header().frame_id()?, from.encoding()?, from.data()?);
-        let extra = Extra::none().text(frame_id.len()).text(encoding.len()).bytes(data.len());
-        let mut loan = self.0.loan(extra)?;
-        let mut to = loan.message();
-        to.header().stamp().set_sec(from.header().stamp().sec());
-        to.header().stamp().set_nanosec(from.header().stamp().nanosec());
-        to.header().set_frame_id_bytes(frame_id)?;
-        to.set_height(from.height());
-        to.set_width(from.width());
-        to.set_encoding_bytes(encoding)?;
-        to.set_is_bigendian(from.is_bigendian());
-        to.set_step(from.step());
-        to.data_uninit(data.len())?.copy_from_slice(data);
-        loan.publish()?;
-        Ok(())
+        publish(&self.0, &block)
     }
 }
 
@@ -109,7 +113,7 @@ pub(crate) fn published(
     let graph = must(Graph::from_yaml("twin", graph.as_bytes()).map_err(shown));
     let mapping = must(Mapping::from_yaml("twin", mapping.as_bytes()).map_err(shown));
     let package = Package::new("ends").node::<Camera>().node::<Sink>().with(package);
-    let interfaces = Interfaces { binaries: vec![package.description()] };
+    let interfaces = Interfaces { binaries: vec![package.description()], hardware: Vec::new() };
     let plan = must(check(&graph, &mapping, &interfaces, &RunOptions::PLAIN).map_err(shown));
     let folder = std::env::temp_dir().join(format!(
         "crossdock-twin-{}-{:?}",

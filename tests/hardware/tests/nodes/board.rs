@@ -1,0 +1,252 @@
+//! Image compensation on the board of the closed course: pictures of software go down to it and come
+//! back through its gateways, over real rings, and are those of the software node. It must not know
+//! what is inside the node.
+
+use crate::frames::{self, Fields, Limits, Random};
+use crate::twin;
+use crossdock_autorace::nodes::package as software;
+use crossdock_comm::{
+    Bridge, BridgeOptions, Directions, Participant, ParticipantOptions, Publisher,
+    PublisherOptions, Qos, Rendezvous, Subscriber, SubscriberOptions,
+};
+use crossdock_fabric::{
+    Board, Cache, HostEvent, IDLE_CYCLES, Library, MemoryTiming, Outgoing, Search, Stop,
+};
+use crossdock_graph::{Graph, HardwarePackage, Interfaces, Mapping, Violation};
+use crossdock_hardware_tests::must;
+use crossdock_hwgen::{Generated, Implementation, Request, SourceText, generate};
+use crossdock_msg::frame::{FrameHeader, FramePlan, SegmentSource};
+use crossdock_msg::types::sensor_msgs::Image;
+use crossdock_msg::{Block, FlatBuffer, Schema};
+use crossdock_shm::Scratch;
+use crossdock_test_support::{hardware_tools, workspace};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+const PERIOD_PS: u64 = 10_000;
+const TIMING: MemoryTiming = MemoryTiming {
+    read_latency: 40,
+    write_latency: 20,
+    outstanding: 16,
+    beat_256ths: 256,
+    load_percent: 0,
+    seed: 1,
+};
+/// As in the graph file: the bounds of both topics.
+const LIMITS: Limits = Limits { bound: 921_600, max_bytes: 921_600 };
+const IN: &str = "/camera/image_raw";
+const OUT: &str = "/camera/image_compensated";
+
+fn shown(all: Vec<Violation>) -> String {
+    all.iter().map(|it| it.to_string() + "\n").collect()
+}
+
+fn autorace(name: &str) -> String {
+    must(std::fs::read_to_string(workspace().join("apps/autorace").join(name)))
+}
+
+/// The hardware package as it is shipped, but for these limits.
+pub(crate) fn package(limits: Limits) -> HardwarePackage {
+    let name = "hardware/autorace.hardware.yaml";
+    let text = autorace(name)
+        .replace("data: 921600", &format!("data: {}", limits.bound))
+        .replace("max_bytes: 921600", &format!("max_bytes: {}", limits.max_bytes));
+    must(HardwarePackage::from_yaml(name, text.as_bytes()).map_err(shown))
+}
+
+/// The network and board of fabric `board`.
+pub(crate) fn generated(package: &HardwarePackage, graph: &str, mapping: &str) -> Generated {
+    let implementation = |node| {
+        let HardwarePackage { nodes, .. } = package;
+        let node = nodes.iter().find(|it| it.interface.node_type == node).expect("the node type");
+        let text = |name: &String| autorace(&format!("hardware/{name}"));
+        let sources = node.sources.iter();
+        let sources = sources.map(|name| SourceText { name: name.clone(), text: text(name) });
+        Implementation { package, node, sources: sources.collect() }
+    };
+    let interfaces =
+        Interfaces { binaries: vec![software().description()], hardware: vec![package.clone()] };
+    let request = Request {
+        graph: &must(Graph::from_yaml("graph", graph.as_bytes()).map_err(shown)),
+        mapping: &must(Mapping::from_yaml("mapping", mapping.as_bytes()).map_err(shown)),
+        interfaces: &interfaces,
+        fabric: "board",
+        types: &|name| Schema::shipped(name).map_err(|error| error.to_string()),
+        implementations: &[implementation("image_compensation")],
+    };
+    must(generate(&request).map_err(shown))
+}
+
+/// The software on both sides of the board, and the host's ends of its gateways.
+struct Host {
+    camera: Publisher<Image>,
+    show: Subscriber<Image>,
+    down: Bridge,
+    up: Bridge,
+    plan: FramePlan,
+    scratch: Scratch,
+    _participant: Participant,
+    folder: PathBuf,
+}
+
+impl Host {
+    fn new() -> Self {
+        let folder = std::env::temp_dir().join(format!("crossdock-course-{}", std::process::id()));
+        let participant = must(Participant::open(ParticipantOptions {
+            rendezvous: Rendezvous::Folder(folder.clone()),
+            ..ParticipantOptions::new(0, "host")
+        }));
+        let schema = Arc::new(must(Schema::of::<Image>()));
+        let plan = LIMITS.plan();
+        let qos = Qos::reliable(4, Duration::from_secs(10));
+        let max_bytes = Some(plan.chunk_bytes_max());
+        let bridge = |topic| {
+            let (node, directions, doorbell) = ("gateway", Directions::Both, None);
+            let options = BridgeOptions { node, topic, qos, directions, max_bytes, doorbell };
+            must(participant.bridge(&schema, options))
+        };
+        let (down, up) = (bridge(IN), bridge(OUT));
+        let options = PublisherOptions { node: "camera", topic: IN, qos, max_bytes, group: None };
+        let camera = must(participant.publisher(options));
+        let (node, topic) = ("show", OUT);
+        let options = SubscriberOptions { node, topic, qos, doorbell: None, group: None };
+        let show = must(participant.subscriber(options));
+        let scratch = must(Scratch::create("scratch", 4096));
+        Self { camera, show, down, up, plan, scratch, _participant: participant, folder }
+    }
+
+    /// A picture goes down, and what comes up is published: the payload that a subscriber gets, and
+    /// the cycles from the first word to the board to its last one.
+    fn through(
+        &mut self,
+        board: &mut Board,
+        gateways: [u32; 2],
+        picture: &FlatBuffer,
+        number: u32,
+    ) -> (Vec<u8>, u64) {
+        twin::publish(&self.camera, picture).unwrap_or_else(|error| panic!("{error}"));
+        let sample = must(self.down.subscriber.as_ref().expect("a subscriber").take());
+        let sample = sample.expect("the picture");
+        let (mut small, mut segments) = (vec![0; 4096], Vec::new());
+        let payload = must(self.plan.gather(sample.block(), 256, &mut small, &mut segments));
+        assert!(self.scratch.write(0, &small));
+        let place = |source| match source {
+            SegmentSource::Scratch => self.scratch.region().address(),
+            SegmentSource::Block => sample.block().as_ptr() as usize,
+        };
+        let places: Vec<(usize, u32)> =
+            segments.iter().map(|it| (place(it.source) + it.offset, it.bytes as u32)).collect();
+
+        let publisher = self.up.publisher.as_ref().expect("a publisher");
+        let mut loan = must(publisher.loan(self.plan.chunk_bytes_max()));
+        let front = self.plan.front_bytes();
+        let address = loan.bytes_mut().as_ptr() as usize + front;
+        let capacity = loan.bytes_mut().len() - front - self.plan.behind_bytes_max();
+        let sample_region = sample.region().expect("a region");
+        assert!(board.reach(&[sample_region, self.scratch.region(), loan.region()]));
+
+        let [down, up] = gateways;
+        let tag = number as u16;
+        let begun_ps = board.now_ps();
+        board.lend(up, tag, address, capacity as u32);
+        let stamp_ns = 5_000_000_000 + u64::from(number);
+        // Not the node's own numbers.
+        let sequence = 70 + number;
+        let payload_bytes = payload as u32;
+        board.send(down, &Outgoing { tag, sequence, stamp_ns, payload_bytes, segments: &places });
+        let (mut is_sent, mut arrived) = (false, None);
+        while !is_sent || arrived.is_none() {
+            // Idle: the message is lost.
+            assert_eq!(board.run(&mut [], &mut [], 1 << 60), Ok(Stop::Done));
+            while let Some(event) = board.event() {
+                match event {
+                    HostEvent::Sent { gateway, tag: sent, status } => {
+                        assert_eq!((gateway, sent, status.is_good()), (down, tag, true));
+                        is_sent = true;
+                    }
+                    HostEvent::Arrived { gateway, tag: came, bytes, sequence, status, .. } => {
+                        assert_eq!((gateway, came, status.is_good()), (up, tag, true));
+                        assert_eq!(sequence, number, "the node counts its own messages");
+                        arrived = Some((bytes, board.now_ps() - begun_ps));
+                    }
+                    other @ HostEvent::Unknown { .. } => panic!("{other:?}"),
+                }
+            }
+        }
+        let (bytes, took_ps) = arrived.expect("a message");
+        let header = must(FrameHeader::read(&loan.bytes_mut()[front..]));
+        assert_eq!((header.sequence, header.stamp_ns), (number, stamp_ns));
+        let adopted = must(self.plan.adopt(loan.bytes_mut(), front, bytes as usize));
+        loan.set_len(adopted.block_bytes);
+        loan.publish().unwrap_or_else(|refused| panic!("{}", refused.reason));
+        let shown = must(self.show.take()).expect("the picture");
+        (self.payload(shown.block()), took_ps / PERIOD_PS)
+    }
+
+    fn payload(&self, block: Block<'_>) -> Vec<u8> {
+        let mut payload = Vec::new();
+        must(self.plan.encode(block, &mut payload));
+        payload
+    }
+}
+
+impl Drop for Host {
+    fn drop(&mut self) {
+        std::fs::remove_dir_all(&self.folder).ok();
+    }
+}
+
+/// Pictures of the course, with those of its recording where there is one.
+fn pictures() -> Vec<Fields> {
+    let mut random = Random::new(3);
+    let mut all = vec![frames::noise(640, 480, &mut random), frames::noise(33, 7, &mut random)];
+    if let Some(data) = crossdock_test_support::data() {
+        let bag = data.join("autorace_sim/autorace_a_15hz/autorace_a_15hz.mcap");
+        all.extend(frames::recorded(&bag, 150, 2));
+        assert_eq!(all.len(), 4);
+    }
+    all
+}
+
+#[test]
+fn the_course_with_compensation_on_a_board_sees_the_pictures_of_the_software_node() {
+    let generated = generated(
+        &package(LIMITS),
+        &autorace("course.graph.yaml"),
+        &autorace("course.hardware.mapping.yaml"),
+    );
+    let gateway = |topic| {
+        // Both topics have one.
+        let mut topics = generated.network.topics.iter();
+        topics.position(|it| it.name == topic).expect("a gateway") as u32
+    };
+    let gateways = [gateway(IN), gateway(OUT)];
+    let search = Search { tools: Some(hardware_tools().to_owned()), ..Search::from_environment() };
+    let cache = Cache::at(workspace().join("target/hw/cache"));
+    let library = must(Library::build_board(&generated, &search, &cache, &mut |_| {}));
+    let library = library.expect("a board");
+    assert!(
+        library.ports().is_empty(),
+        "all nodes of the fabric are inside: {:?}",
+        library.ports()
+    );
+    let model = library.model(1, &[PERIOD_PS]).expect("one clock");
+    let mut board = Board::new(model, &TIMING, 4).expect("a board");
+    board.set_idle_cycles(IDLE_CYCLES);
+
+    let blocks: Vec<FlatBuffer> = pictures().iter().map(Fields::block).collect();
+    let expected =
+        twin::published(software(), "image_compensation", ["image", "compensated"], blocks.clone());
+    let mut host = Host::new();
+    for (number, (block, expected)) in (0..).zip(blocks.iter().zip(&expected)) {
+        let (found, cycles) = host.through(&mut board, gateways, block, number);
+        let expected = host.payload(Block::new(expected.as_slice()));
+        assert!(found == expected, "picture {number} of {} bytes differs", expected.len());
+        // In, a table, out; what the gateways add is their latency, whatever the picture's size.
+        let beats = expected.len() as u64 / 8 + 3;
+        assert!(cycles < 2 * beats + 1500, "{cycles} cycles for {beats} beats");
+    }
+    assert_eq!(board.run(&mut [], &mut [], 1 << 60), Ok(Stop::Idle));
+    assert_eq!(board.traffic().refused, 0);
+}
