@@ -320,7 +320,9 @@ impl<'a> AnyLoan<'a> {
         if meta.stamp_ns == NO_STAMP {
             meta.stamp_ns = now_ns();
         }
+        let origin = meta.origin;
         let AnyLoan { raw, core } = self;
+        core.set_last_origin(origin);
         core.publish(raw).map_err(|Refused { loan: raw, reason }| {
             let loan = AnyLoan { raw, core };
             PublishError { loan, reason }

@@ -184,6 +184,12 @@ impl OutputHandle {
         self.core.last().1
     }
 
+    /// Origin of the last message; only of publishers whose type is known at run time only, else
+    /// zeros.
+    pub fn last_origin(&self) -> [u64; 2] {
+        self.core.last_origin()
+    }
+
     /// Subscribers that the next message reaches, inside and outside the group.
     pub fn matched(&self) -> usize {
         self.core.matched()

@@ -83,6 +83,8 @@ pub(crate) struct OutputCore {
     published: Cell<u64>,
     /// Stamp and header stamp of the last message.
     last: Cell<(u64, Option<(i32, u32)>)>,
+    /// Origin of the last message of a type that is known at run time only.
+    last_origin: Cell<[u64; 2]>,
     /// Subscribers of the same group.
     links: Rc<Cell<usize>>,
 }
@@ -180,9 +182,17 @@ impl OutputCore {
         let links = Rc::default();
         let handle = Arc::clone(&participant.handle);
         let group = plan.group.cloned();
-        let (published, last) = (Cell::new(0), Cell::new((0, None)));
-        let output =
-            Rc::new(OutputCore { handle, info, ring, entity, group, published, last, links });
+        let output = Rc::new(OutputCore {
+            handle,
+            info,
+            ring,
+            entity,
+            group,
+            published: Cell::new(0),
+            last: Cell::new((0, None)),
+            last_origin: Cell::new([0; 2]),
+            links,
+        });
         output.join_group(plan.group)?;
         output.register(LocalPublisher {
             info: output.info.clone(),
@@ -289,6 +299,14 @@ impl OutputCore {
     #[inline]
     pub(crate) fn last(&self) -> (u64, Option<(i32, u32)>) {
         self.last.get()
+    }
+
+    pub(crate) fn set_last_origin(&self, origin: [u64; 2]) {
+        self.last_origin.set(origin);
+    }
+
+    pub(crate) fn last_origin(&self) -> [u64; 2] {
+        self.last_origin.get()
     }
 
     /// Publishes with the meta data that the loan has, and counts.

@@ -139,7 +139,13 @@ impl<'a> Assembly<'a> {
                 plan.node_type, plan.package
             )
         })?;
-        let mut setup = Setup::new(plan, self.options.participant, &self.doorbell, &self.group);
+        let mut setup = Setup::new(
+            plan,
+            self.options.participant,
+            &self.doorbell,
+            &self.group,
+            self.options.chains,
+        );
         let created = catch_unwind(AssertUnwindSafe(|| registration.create(&mut setup)));
         let created = created.unwrap_or_else(|panic| {
             Err(NodeError::new(format!("it panicked while it was made: {}", panic_text(&*panic))))

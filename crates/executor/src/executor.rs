@@ -236,7 +236,10 @@ impl Executor {
         if let Cause::Lockstep(index) = step.cause() {
             self.locksteps[index].settle();
         }
+        let polled = step.cause() == Cause::Poll;
         for end in &mut slot.ends {
+            // What comes from a device goes back to something long gone; the message knows it.
+            let origin = if polled { end.handle.last_origin() } else { origin };
             end.settle(origin);
         }
         if self.finish.is_new() {

@@ -119,6 +119,7 @@ pub use crossdock_comm::{
 pub use executor::{Executor, ExecutorOptions, RunEnd, RunError};
 pub use interface::Interface;
 pub use node::{Node, NodeError, NodeType};
+pub use origin::Tracing;
 pub use package::{Package, PackageError};
 pub use parameter::Parameter;
 pub use record::Statistics;

@@ -55,6 +55,23 @@ pub(crate) fn begin(inherited: Origin, beginning: Beginning, stamp_ns: u64) -> O
     }
 }
 
+/// What becomes of the origins of messages of one topic that an executor does not hand on itself.
+#[derive(Clone, Copy, Debug)]
+pub struct Tracing(Option<Beginning>);
+
+impl Tracing {
+    pub(crate) fn of(topic: &str, chains: &[Chain]) -> Self {
+        Self(Beginning::of(topic, chains))
+    }
+
+    /// The origin of everything that follows from a message of the topic, published at `stamp_ns`
+    /// with the origin `inherited`. Does not block or allocate.
+    #[must_use]
+    pub fn origin(self, inherited: [u64; 2], stamp_ns: u64) -> [u64; 2] {
+        self.0.map_or(inherited, |beginning| begin(inherited, beginning, stamp_ns))
+    }
+}
+
 /// Of several messages that run a node together: all their origins, the first come first kept.
 pub(crate) fn join(origins: impl IntoIterator<Item = Origin>) -> Origin {
     let mut joined = NO_ORIGIN;

@@ -9,9 +9,10 @@ use crossdock_comm::{
     OutputHandle, Participant, PortError, PortGroup, Publisher, PublisherOptions, Qos, Reliability,
     Subscriber, SubscriberOptions,
 };
-use crossdock_graph::{InputPlan, NodePlan, OutputPlan};
+use crossdock_graph::{Chain, InputPlan, NodePlan, OutputPlan};
 use crossdock_msg::{Message, Schema};
 
+use crate::origin::Tracing;
 use crate::parameter::Parameter;
 use crate::slots::Purpose;
 
@@ -23,6 +24,7 @@ pub struct Setup<'a> {
     participant: &'a Participant,
     doorbell: &'a Doorbell,
     group: &'a PortGroup,
+    chains: &'a [Chain],
     /// What the node has opened, beside `plan.inputs` and `plan.outputs`.
     inputs: Vec<Option<OpenedInput>>,
     outputs: Vec<Option<OutputHandle>>,
@@ -42,16 +44,23 @@ impl<'a> Setup<'a> {
         participant: &'a Participant,
         doorbell: &'a Doorbell,
         group: &'a PortGroup,
+        chains: &'a [Chain],
     ) -> Self {
         let inputs = vec![None; plan.inputs.len()];
         let outputs = vec![None; plan.outputs.len()];
-        Self { plan, participant, doorbell, group, inputs, outputs }
+        Self { plan, participant, doorbell, group, chains, inputs, outputs }
     }
 
     /// The name of the node in the graph.
     #[must_use]
     pub fn node(&self) -> &'a str {
         &self.plan.name
+    }
+
+    /// What to make of the origins of a topic's messages, for nodes that take them by a bridge.
+    #[must_use]
+    pub fn tracing(&self, topic: &str) -> Tracing {
+        Tracing::of(topic, self.chains)
     }
 
     /// The board on which the process shows what it does: for nodes that have more to tell than their

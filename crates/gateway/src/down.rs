@@ -4,6 +4,7 @@
 use crate::node::Shared;
 use crate::record::gateway_counter;
 use crossdock_comm::{AnySample, AnySubscriber, Entity};
+use crossdock_executor::Tracing;
 use crossdock_fabric::{Outgoing, Status, WORDS};
 use crossdock_msg::frame::{FramePlan, Segment, SegmentSource};
 use crossdock_shm::Region;
@@ -18,6 +19,7 @@ const IN_PLACE_BYTES_MIN: usize = 256;
 /// One gateway's way down.
 pub(crate) struct Down {
     subscriber: AnySubscriber,
+    tracing: Tracing,
     number: u32,
     in_place_min: usize,
     /// Of the scratch memory: where its first place begins, and how long a place is.
@@ -45,7 +47,7 @@ struct UnderWay {
 impl Down {
     /// Takes its share of the scratch memory, whose length so far is `scratch`.
     pub(crate) fn new(
-        subscriber: AnySubscriber,
+        (subscriber, tracing): (AnySubscriber, Tracing),
         number: u32,
         plan: &FramePlan,
         scratch: &mut usize,
@@ -60,6 +62,7 @@ impl Down {
         *scratch += scratch_bytes * UNDER_WAY_MAX;
         Self {
             subscriber,
+            tracing,
             number,
             in_place_min,
             scratch_at,
@@ -139,7 +142,8 @@ impl Down {
             entity.add(gateway_counter::DOWN_COPIED, small_bytes as u64);
         }
         shared.windows.show(&mut shared.board);
-        shared.origins.note(sample.stamp_ns(), sample.origin());
+        let origin = self.tracing.origin(sample.origin(), sample.stamp_ns());
+        shared.origins.note(sample.stamp_ns(), origin);
         let outgoing = Outgoing {
             tag: place as u16,
             sequence: self.sequence,

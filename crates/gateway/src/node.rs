@@ -152,7 +152,9 @@ fn make(
     let schema = Arc::new(Schema::parse(&gateway.message_type, &gateway.definition)?);
     let plan = FramePlan::new(&schema, &gateway.bounds)?;
     let bridge = setup.bridge(&schema, gateway.down.as_deref(), gateway.up.as_deref())?;
-    let down = bridge.subscriber.map(|it| Down::new(it, number, &plan, scratch_bytes));
+    let tracing = setup.tracing(&gateway.topic);
+    let down = bridge.subscriber;
+    let down = down.map(|it| Down::new((it, tracing), number, &plan, scratch_bytes));
     let up = bridge.publisher.map(|it| Up::new(it, number, &plan));
     let entity = setup.board().add(EntityDescription {
         kind: kind::GATEWAY,

@@ -199,7 +199,10 @@ impl<'a> Check<'a> {
         for (name, value) in &node.parameters {
             let path = ["parameters", name.as_str()];
             let elsewhere = other.and_then(|interface| interface.parameter(name));
-            if used.parameter(name).is_none() && elsewhere.is_some() {
+            if let (None, Some(elsewhere)) = (used.parameter(name), elsewhere)
+                && value.converted_to(elsewhere.default.parameter_type()).as_ref()
+                    != Some(&elsewhere.default)
+            {
                 self.unused_parameter(node, name, resolved.in_fabric, &used.parameters);
             }
             let Some(parameter) = used.parameter(name).or(elsewhere) else {
@@ -232,16 +235,19 @@ impl<'a> Check<'a> {
         let (here, there) =
             if in_fabric { ("hardware", "software") } else { ("software", "hardware") };
         let message = format!(
-            "parameter `{name}` has no effect: `{}` has it in {there}, and the node is {here}",
+            "parameter `{name}` would have no effect: `{}` has it in {there}, and the node is {here}",
             node.node_type
         );
         let known = listed(used.iter().map(|parameter| parameter.name.as_str()));
         let advice = format!("its parameters in {here} are: {known}");
         let path = ["nodes", &node.name, "parameters", name];
         let kind = ViolationKind::UnknownParameter;
-        let warning = self.fault(kind, &path, message, advice).for_node(&node.name);
-        if self.warnings.len() < VIOLATIONS_MAX {
-            self.warnings.push(warning);
+        let found = self.fault(kind, &path, message, advice).for_node(&node.name);
+        // A hardware node that silently does something else than its software would be found late.
+        if in_fabric {
+            self.note(found);
+        } else if self.warnings.len() < VIOLATIONS_MAX {
+            self.warnings.push(found);
         }
     }
 
