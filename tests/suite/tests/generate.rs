@@ -72,3 +72,116 @@ fn own_message_types_are_found_and_a_missing_one_is_named_with_its_line() {
     let told = String::from_utf8(output.stdout).expect("UTF-8");
     assert!(told.contains("/x: 1 publishers, 1 subscribers, 64 bits, 5 beats"), "{told}");
 }
+
+const PICTURES: &str = "crates/fabric/tests/pictures/pictures.hardware.yaml";
+
+/// A graph with a node type of the package `pictures` in a fabric, in a folder of its own with what is
+/// beside it.
+struct Board {
+    run: Run,
+}
+
+impl Board {
+    fn new(test: &str) -> Self {
+        let board = Self { run: Run::new(test) };
+        board.write(
+            "g.yaml",
+            "crossdock: 1\nname: g\ntopics:\n  /in: { external: true, bounds: { header.frame_id: 32, encoding: 16, \
+             data: 40000 } }\n  /out: { bounds: { header.frame_id: 32, encoding: 16, data: 40000 } }\nnodes:\n  \
+             n: { package: pictures, type: invert, inputs: { image: /in }, outputs: { inverted: /out } }\n",
+        );
+        board.write(
+            "m.yaml",
+            "crossdock: 1\nprocesses: {}\nfabrics: { board: { nodes: [n] } }\n\
+             topics: { /in: { mapping: gateway }, /out: { mapping: gateway } }\n",
+        );
+        board
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        let file = self.run.file(name);
+        std::fs::create_dir_all(file.parent().expect("a folder")).expect("a folder");
+        std::fs::write(&file, text).expect("a file");
+    }
+
+    /// Puts the package of the tests of boards into a folder, changed.
+    fn package(&self, folder: &str, change: impl Fn(String) -> String) {
+        let from = workspace().join(PICTURES);
+        let read = |path: &Path| std::fs::read_to_string(path).expect("a file");
+        self.write(&format!("{folder}/pictures.hardware.yaml"), &change(read(&from)));
+        for source in ["rtl/invert_picture.sv", "rtl/invert_bytes.sv"] {
+            let text = read(&from.parent().expect("its folder").join(source));
+            self.write(&format!("{folder}/{source}"), &text);
+        }
+    }
+
+    fn generate(&self, more: &[&str]) -> Result<BTreeMap<String, String>, String> {
+        let [graph, mapping, out] = ["g.yaml", "m.yaml", "out"].map(|name| self.run.file(name));
+        let [graph, mapping, folder] =
+            [&graph, &mapping, &out].map(|path| path.to_str().expect("UTF-8"));
+        let command = [&["gen", "hw", graph, "--mapping", mapping, "-o", folder], more].concat();
+        // No `ghdl` anywhere, whatever is installed.
+        let output = self.run.crossdock(&command).env("PATH", self.run.file("nothing")).output();
+        let output = output.expect("crossdock starts");
+        match output.status.success() {
+            true => Ok(files(&out)),
+            false => Err(String::from_utf8(output.stderr).expect("UTF-8")),
+        }
+    }
+}
+
+#[test]
+fn nodes_with_a_hardware_package_are_part_of_the_board() {
+    let board = Board::new("gen_hw_nodes");
+    // Types of topics are nowhere else: without a package there is no network.
+    assert!(board.generate(&[]).unwrap_err().contains("nothing says its message type"));
+    board.package("hardware", |text| text);
+    let found = board.generate(&[]).expect("files");
+    let instance = "  invert_picture #(\n    .MASK(255)\n  ) u_node_n (";
+    assert!(found["board_board.sv"].contains(instance), "{}", found["board_board.sv"]);
+    for name in found["board.f"].lines().chain(found["nodes.f"].lines()) {
+        assert!(found.contains_key(name), "{name} is listed and not there");
+    }
+    assert!(found["board.f"].lines().any(|name| name == "axis_reg.sv"), "{}", found["board.f"]);
+    // A folder of packages comes before what is beside the graph.
+    board.package("packages", |text| text.replace("mask: 255", "mask: 254"));
+    let packages = board.run.file("packages");
+    let packages = packages.to_str().expect("UTF-8");
+    let found = board.generate(&["--package-path", packages]).expect("files");
+    assert!(found["board_board.sv"].contains(".MASK(254)"));
+}
+
+#[test]
+fn hardware_packages_that_cannot_be_used_are_refused_with_what_to_do() {
+    let board = Board::new("gen_hw_refused");
+    let refused = |from: &str, to: &str| {
+        board.package("hardware", |text| {
+            assert!(text.contains(from), "{from}");
+            text.replacen(from, to, 1)
+        });
+        board.generate(&[]).unwrap_err()
+    };
+    let file = board.run.file("hardware/pictures.hardware.yaml").display().to_string();
+    let errors = refused("rtl/invert_bytes.sv", "rtl/no.sv");
+    let missing = board.run.file("hardware/rtl/no.sv").display().to_string();
+    let says = format!("{file}:8:38: the source {missing} cannot be read: ");
+    assert!(errors.starts_with(&says) && errors.contains("relative to this file"), "{errors}");
+    let errors = refused("package: pictures", "package: picture");
+    let says = format!("{file}:3:10: the file is named after package `pictures`, not `picture`; ");
+    assert!(errors.starts_with(&says), "{errors}");
+    let errors = refused("nodes:", "knots:");
+    assert!(errors.contains("did you mean `nodes`?"), "{errors}");
+    board.write("hardware/rtl/bytes.vhd", "entity invert_bytes is\nend entity;\n");
+    let errors = refused("rtl/invert_bytes.sv", "rtl/bytes.vhd");
+    assert_eq!(
+        errors,
+        format!(
+            "{file}:8:38: rtl/bytes.vhd is VHDL, which GHDL turns into Verilog, and there is no command \
+             `ghdl`; install it (Debian, Ubuntu: `sudo apt-get install ghdl`), or write the node in \
+             SystemVerilog\n"
+        )
+    );
+    board.write("hardware/rtl/bytes.vhd", "entity other is\nend entity;\n");
+    let errors = refused("rtl/invert_bytes.sv", "rtl/bytes.vhd");
+    assert!(errors.contains("rtl/bytes.vhd has no entity `invert_picture`"), "{errors}");
+}

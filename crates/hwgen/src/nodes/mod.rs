@@ -191,10 +191,10 @@ fn take_sources(
             let path = ["sources", name.as_str()];
             found.violations.push(fault(implementation, kind, &path, what, advice));
         };
-        if let Some(other) = claim(&mut names.files, file, &whose, text) {
+        let taken = claim(&mut names.files, file, &whose, text);
+        if let Some(other) = &taken {
             let message = format!("the source `{name}` cannot be called `{file}`: that is {other}");
             refuse(message, "rename the file");
-            continue;
         }
         let words = sources::words(text);
         for module in &words.defined {
@@ -207,6 +207,9 @@ fn take_sources(
         }
         all.named.extend(words.named);
         all.defined.extend(words.defined);
+        if taken.is_some() {
+            continue;
+        }
         if SourceKind::of(name) != Some(SourceKind::Included) && !found.list.contains(&file.into())
         {
             found.list.push(file.to_owned());
