@@ -355,7 +355,6 @@ struct xd_network {
     }
 #if XD_HOST
     const bool listens = run.doorbell != 0;
-    uint32_t until_access = 0;
     const auto rings = [&] {
       return listens && model->doorbell && run.accesses_done == run.access_count;
     };
@@ -381,7 +380,9 @@ struct xd_network {
         if (!run.sources[i].done) offer(run.sources[i]);
 #if XD_HOST
       xd_access* access = nullptr;
-      if ((mask & 1) && run.accesses_done < run.access_count && until_access-- == 0) {
+      if ((mask & 1) && until_access > 0) {
+        until_access -= 1;
+      } else if ((mask & 1) && run.accesses_done < run.access_count) {
         access = &run.accesses[run.accesses_done];
         model->register_address = access->address & 0xfff;
         model->register_write = access->write != 0;
@@ -427,6 +428,7 @@ struct xd_network {
   uint32_t quiet[clock_count] = {};  // edges of each clock since anything happened
 #if XD_HOST
   HostMemory memory;
+  uint32_t until_access = 0;  // edges until the register port is free: kept where a run is cut
 #endif
 };
 
