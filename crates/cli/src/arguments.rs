@@ -205,6 +205,13 @@ pub(crate) enum BenchCommand {
     /// publishers with 1 to 16 subscribers. Fails when a network takes other cycles than
     /// publishers x beats and its constant
     Hmt(HmtArguments),
+    /// Cycles of a chain of three hardware nodes in sequential and in dataflow execution. Fails when
+    /// they are others than the phases and their fill
+    ExecutionModes(ExecutionModesArguments),
+    /// Cycles of messages that gateways move over host memory, of which others have a share: the
+    /// message sizes of the fpgaDDS paper at 0, 25, 50 and 75 %. Fails when they are others than
+    /// beats / (1 - share) and the way's constant
+    MemifLoad(MemoryLoadArguments),
     /// Look-up tables and flip-flops of the networks of one topic, as Yosys counts them
     NetworkArea(NetworkAreaArguments),
 }
@@ -236,6 +243,43 @@ pub(crate) struct HmtArguments {
     #[arg(long, default_value_t = 1)]
     pub(crate) seed: u64,
     /// Fewer publishers, subscribers and sizes
+    #[arg(long)]
+    pub(crate) quick: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ExecutionModesArguments {
+    #[command(flatten)]
+    pub(crate) out: OutFolder,
+    /// Board that the clock is taken from
+    #[arg(long, default_value = "zcu104-64",
+          value_parser = PossibleValuesParser::new(Profile::ALL.iter().map(|profile| profile.name)))]
+    pub(crate) profile: String,
+    /// Decides the bytes of the messages and what stands in registers before reset
+    #[arg(long, default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// Fewer sizes
+    #[arg(long)]
+    pub(crate) quick: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct MemoryLoadArguments {
+    #[command(flatten)]
+    pub(crate) out: OutFolder,
+    /// Board that width, clock and the way to host memory are taken from
+    #[arg(long, default_value = "zcu104-64",
+          value_parser = PossibleValuesParser::new(Profile::ALL.iter().map(|profile| profile.name)))]
+    pub(crate) profile: String,
+    /// Decides the bytes of the messages, which cycles of the memory others have, and what stands in
+    /// registers before reset
+    #[arg(long, default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// Share of the memory's cycles that others have; may be repeated
+    #[arg(long, value_name = "PERCENT", default_values_t = [0, 25, 50, 75],
+          value_parser = clap::value_parser!(u32).range(0..=95))]
+    pub(crate) load: Vec<u32>,
+    /// Fewer sizes and repeats
     #[arg(long)]
     pub(crate) quick: bool,
 }

@@ -65,7 +65,9 @@ pub use crossdock_shm::board::{Board, Entity, EntityDescription, EntitySnapshot,
 pub use crossdock_shm::histogram::HistogramSnapshot;
 pub use crossdock_shm::rendezvous::PeerName;
 pub use crossdock_shm::socket::Access;
-pub use crossdock_shm::{CopyError, DoorbellControl, DoorbellOptions, ParkedLoan, Region, Woken};
+pub use crossdock_shm::{
+    CopyError, DoorbellControl, DoorbellOptions, ParkedLoan, Region, Scratch, Woken,
+};
 pub use doorbell::Doorbell;
 pub use echo::{Echo, EchoError, Echoed};
 pub use error::{DamagedPayload, LoanError, PortError, PublishCdrError, PublishError, TakeError};

@@ -122,7 +122,7 @@ const fn figure(value: u32, source: &'static str) -> Figure {
 const FITTED: &str = "fitted, with all other figures of this memory as they stand, on the slope of the \
                       CycloneDDS column of the fpgaDDS paper's table I over its four largest sizes: \
                       two passes of 1.461 ns per byte; that both take the same is assumed";
-const ENGINE: &str = "bursts of memif_read and memif_write: 64 beats";
+const ENGINE: &str = "reads of a gateway: 64 beats; it writes in bursts of 16";
 const WINDOWS: &str = "none is needed: windows of host memory are pinned, see memif_mmu";
 const PORT: &str = "reset value of AFIFM_RDISSUE and AFIFM_WRISSUE of an UltraScale+ MPSoC (AMD UG1087), \
                     which stands for 8 commands";

@@ -5,7 +5,9 @@
 
 module chain #(
   parameter bit          SEQUENTIAL = 1'b0,
-  parameter int unsigned MAX_BYTES = 8192
+  parameter int unsigned MAX_BYTES = 8192,
+  // Cycles in which the kernel of each node computes a beat, 1 to 255: node 0 in bits 7:0.
+  parameter int unsigned BEAT_CYCLES = 24'h010101
 ) (
   input  wire         clk,
   input  wire         rst,
@@ -143,10 +145,11 @@ module chain #(
       );
     end
 
-    // The function of every node: 1 is added to each byte, one beat per cycle.
+    // The function of every node: 1 is added to each byte.
     chain_kernel #(
-      .SEQUENTIAL(SEQUENTIAL),
-      .BEATS     ((MAX_BYTES + 7) / 8)
+      .SEQUENTIAL (SEQUENTIAL),
+      .BEATS      ((MAX_BYTES + 7) / 8),
+      .BEAT_CYCLES(32'(BEAT_CYCLES[i*8+:8]))
     ) u_kernel (
       .clk, .rst, .done,
       .in_tdata(fed_tdata), .in_tkeep(fed_tkeep), .in_tlast(fed_tlast), .in_tuser(fed_tuser),

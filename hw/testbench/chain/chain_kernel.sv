@@ -1,11 +1,12 @@
-// The kernel of the nodes of `chain`: adds 1 to every byte, one beat per cycle, in either execution
-// mode. SEQUENTIAL: it keeps the whole message, computes it in place, gives it back; else it gives
-// every beat in the cycle after it came.
+// The kernel of the nodes of `chain`: adds 1 to every byte, a beat in BEAT_CYCLES (1 to 255), in either
+// execution mode. SEQUENTIAL: it keeps the whole message, computes it in place, gives it back; else it
+// gives every beat BEAT_CYCLES after it came.
 `default_nettype none
 
 module chain_kernel #(
   parameter bit          SEQUENTIAL = 1'b0,
-  parameter int unsigned BEATS = 1024
+  parameter int unsigned BEATS = 1024,
+  parameter int unsigned BEAT_CYCLES = 1
 ) (
   input  wire         clk,
   input  wire         rst,
@@ -28,6 +29,12 @@ module chain_kernel #(
   function automatic logic [63:0] result(input logic [63:0] from);
     for (int unsigned i = 0; i < 8; i++) result[i*8 +: 8] = from[i*8 +: 8] + 8'd1;
   endfunction
+
+  if (BEAT_CYCLES < 1 || BEAT_CYCLES > 255) begin : g_bad_cycles
+    $fatal(1, "%m: BEAT_CYCLES is 1 to 255");
+  end
+
+  logic [7:0] left;  // cycles that the beat in work still takes, this one not counted
 
   if (SEQUENTIAL) begin : g_sequential
     localparam int unsigned LogBeats = $clog2(BEATS);
@@ -54,7 +61,11 @@ module chain_kernel #(
         keep <= in_tkeep;
         user <= in_tuser;
         computing <= in_tlast;
+        left <= 8'(BEAT_CYCLES - 1);
+      end else if (computing && left != '0) begin
+        left <= left - 8'd1;
       end else if (computing) begin
+        left <= 8'(BEAT_CYCLES - 1);
         beats[at] <= result(beats[at]);
         at <= out_tlast ? '0 : at + 1'b1;
         computing <= !out_tlast;
@@ -72,14 +83,21 @@ module chain_kernel #(
   end else begin : g_dataflow
     assign done = 1'b0;
     assign computing = 1'b0;
-    assign in_tready = !out_tvalid || out_tready;
+    assign in_tready = (left == '0) && (!out_tvalid || out_tready);
     always_ff @(posedge clk) begin
       if (in_tready) begin
         {out_tuser, out_tlast, out_tkeep} <= {in_tuser, in_tlast, in_tkeep};
         out_tdata <= result(in_tdata);
-        out_tvalid <= in_tvalid;
+        out_tvalid <= in_tvalid && (BEAT_CYCLES == 1);
+        if (in_tvalid) left <= 8'(BEAT_CYCLES - 1);
+      end else if (left != '0) begin
+        left <= left - 8'd1;
+        out_tvalid <= (left == 8'd1);
       end
-      if (rst) out_tvalid <= 1'b0;
+      if (rst) begin
+        out_tvalid <= 1'b0;
+        left <= '0;
+      end
     end
   end
 

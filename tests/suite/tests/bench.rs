@@ -17,8 +17,10 @@ fn bench(run: &Run, arguments: &[&str]) -> Output {
     command.output().expect("crossdock starts")
 }
 
-/// The rows of a CSV file, by column.
-fn rows(text: &str) -> Vec<BTreeMap<String, String>> {
+/// Rows of a CSV file, by column.
+type Rows = Vec<BTreeMap<String, String>>;
+
+fn rows(text: &str) -> Rows {
     let mut lines = text.lines().map(cells);
     let names = lines.next().expect("a head");
     lines.map(|cells| names.iter().cloned().zip(cells).collect()).collect()
@@ -86,10 +88,120 @@ fn topics_take_publishers_times_beats_cycles_whatever_the_seed_and_the_board() {
     assert_eq!(fitted, ["predicted", "predicted", "fitted", "fitted", "fitted", "fitted"]);
 }
 
+/// Runs an experiment with these arguments and gives its rows, once it has ended well.
+fn experiment(run: &Run, name: &str, folder: &str, arguments: &[&str]) -> (String, Rows) {
+    let out = run.file(folder);
+    let out_text = out.to_str().expect("UTF-8");
+    let output = bench(run, &[&[name, "--out", out_text], arguments].concat());
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let read = |ending| std::fs::read_to_string(out.join(format!("{name}.{ending}")));
+    let text = read("csv").expect("a file");
+    let rows = rows(&text);
+    let json: serde_json::Value =
+        serde_json::from_str(&read("json").expect("a file")).expect("JSON");
+    assert_eq!(json["rows"].as_array().expect("rows").len(), rows.len());
+    assert_eq!(json["facts"]["relation_holds"], true);
+    assert!(read("md").expect("a page").starts_with("# "));
+    (text, rows)
+}
+
+fn number(row: &BTreeMap<String, String>, name: &str) -> f64 {
+    row[name].parse().unwrap_or_else(|_| panic!("{name} of {row:?}"))
+}
+
+#[test]
+fn messages_over_memory_that_others_use_take_its_beats_over_what_is_left_of_it() {
+    let run = Run::new("bench_memif_load");
+    let loads = ["--quick", "--load", "50"];
+    let (text, found) = experiment(&run, "memif-load", "one", &loads);
+    let (again, _) = experiment(&run, "memif-load", "again", &loads);
+    assert_eq!(text, again, "the same seed gives the same cycles");
+    let other = experiment(&run, "memif-load", "two", &[&loads[..], &["--seed", "2"]].concat()).1;
+
+    let ways = ["hardware-mapped", "gateway, down", "gateway, up", "over host memory, up and down"];
+    assert_eq!(found.len(), 2 * 2 * ways.len(), "load 0 and 50, two sizes");
+    let mut constants = BTreeMap::new();
+    for (row, other) in found.iter().zip(&other) {
+        let [cycles, load] = ["ours_cycles", "load_percent"].map(|name| number(row, name));
+        let way = row["way"].as_str();
+        assert!((number(row, "ours") - cycles / 1e5).abs() < 1e-6, "{row:?}");
+        if way == "hardware-mapped" {
+            // A frame of an image: 24 bytes of header, 56 of fields before the data.
+            assert_eq!(cycles, (80.0 + number(row, "message_bytes")) / 8.0, "{row:?}");
+            assert_eq!(row["ours_cycles"], other["ours_cycles"]);
+            continue;
+        }
+        let beats = number(row, "memory_beats");
+        // Every way moves the message over the memory's port once; down, the header comes from the
+        // words that the host sends.
+        let whole = (80.0 + number(row, "message_bytes")) / 8.0;
+        let once = if way == "gateway, down" { whole - 3.0 } else { whole };
+        let expected_beats = if way == ways[3] { 2.0 * whole - 3.0 } else { once };
+        assert_eq!(beats, expected_beats, "{row:?}");
+        if load == 0.0 {
+            // To the cycle, the same constant for every size and seed.
+            let constant = *constants.entry(way).or_insert(cycles - beats);
+            assert_eq!(cycles - beats, constant, "{row:?}");
+            assert_eq!(row["ours_cycles"], other["ours_cycles"]);
+            assert_eq!(number(row, "ours_deviation"), 0.0);
+        } else {
+            assert_ne!(
+                row["ours_cycles"], other["ours_cycles"],
+                "another seed, other cycles taken"
+            );
+            for row in [row, other] {
+                let (cycles, repeats) = (number(row, "ours_cycles"), number(row, "repeats"));
+                let expected = beats / 0.5 + constants[way];
+                let deviation = (beats * 0.5).sqrt() / 0.5 / repeats.sqrt();
+                assert!((cycles - expected).abs() < 4.0 * deviation + 40.0, "{row:?}");
+            }
+        }
+    }
+    // What the paper prints is set beside the rows without load, and beside no other.
+    for row in &found {
+        let printed = number(row, "load_percent") == 0.0 && !row["way"].starts_with("gateway");
+        assert_eq!(!row["paper"].is_empty(), printed, "{row:?}");
+    }
+}
+
+#[test]
+fn a_chain_takes_all_phases_in_sequential_execution_and_the_longest_in_dataflow() {
+    let run = Run::new("bench_execution_modes");
+    let (_, found) = experiment(&run, "execution-modes", "one", &["--quick"]);
+    let arguments = ["--quick", "--seed", "2", "--profile", "zcu104-128x200"];
+    let (_, other) = experiment(&run, "execution-modes", "two", &arguments);
+    assert_eq!(found.len(), 2 * 2 * 2, "two modes, two sizes, two kinds of kernels");
+    for (row, other) in found.iter().zip(&other) {
+        let cycles = number(row, "ours_cycles");
+        assert_eq!(row["ours_cycles"], other["ours_cycles"]);
+        assert!((number(row, "ours") - cycles / 1e5).abs() < 1e-6, "{row:?}");
+        // The other board's clock is twice as fast, and the nodes' streams are no wider.
+        assert!((number(other, "ours") - cycles / 2e5).abs() < 1e-6, "{other:?}");
+        // 64 bit: 24 bytes of header are three beats, a length that is padded to 8 is one more.
+        let payload = (8.0 + number(row, "message_bytes")) / 8.0;
+        let kernels = row["kernel_cycles_per_beat"].split(' ').map(|it| it.parse::<f64>());
+        let kernels: Vec<f64> = kernels.map(|it| it.expect("a number")).collect();
+        let slowest = kernels.iter().copied().fold(0.0, f64::max);
+        let sum = kernels.iter().sum::<f64>();
+        let (phases, fill) = match row["mode"].as_str() {
+            "sequential" => (4.0 * (3.0 + payload) + sum * payload, 3.0),
+            "dataflow" => (3.0 + slowest * payload, 7.0 + sum - slowest),
+            other => panic!("{other}"),
+        };
+        assert_eq!(cycles, phases + fill, "{row:?}");
+        assert_eq!(number(row, "fill_cycles"), fill);
+    }
+}
+
 #[test]
 fn what_is_missing_for_an_experiment_is_told_with_the_line_that_installs_it() {
     let run = Run::new("bench_tools");
-    for (experiment, tool) in [("hmt", "Verilator"), ("network-area", "Yosys")] {
+    for (experiment, tool) in [
+        ("hmt", "Verilator"),
+        ("memif-load", "Verilator"),
+        ("execution-modes", "Verilator"),
+        ("network-area", "Yosys"),
+    ] {
         let out = run.file("out");
         let arguments = ["bench", experiment, "--out", out.to_str().expect("UTF-8")];
         let mut command = run.crossdock(&arguments);

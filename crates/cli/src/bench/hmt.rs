@@ -3,7 +3,7 @@
 
 use super::networks::{Topic, frame, frame_bytes, network};
 use super::paper::{self, SoftwareMapped, TABLE_I, TRANSFERS};
-use super::rows::Record;
+use super::rows::{Record, rounded};
 use super::transfer::{Buffers, Ports, transfer};
 use super::{Report, tell};
 use crate::arguments::HmtArguments;
@@ -93,11 +93,6 @@ impl Record for Row {
             ("version", env!("CARGO_PKG_VERSION").into()),
         ]
     }
-}
-
-/// Six decimals: nanoseconds of a millisecond.
-fn rounded(value: f64) -> f64 {
-    (value * 1e6).round() / 1e6
 }
 
 /// Runs the experiment, writes its files and tells whether the relation holds.

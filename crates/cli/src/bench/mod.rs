@@ -2,7 +2,11 @@
 //! It must not know how networks are made or run: that is the crates' below.
 
 mod area;
+mod chains;
+mod execution_modes;
 mod hmt;
+mod host;
+mod memory_load;
 mod networks;
 mod paper;
 mod rows;
@@ -19,6 +23,8 @@ use std::process::ExitCode;
 pub(crate) fn bench(command: &BenchCommand) -> Result<ExitCode> {
     match command {
         BenchCommand::Hmt(arguments) => hmt::hmt(arguments),
+        BenchCommand::ExecutionModes(arguments) => execution_modes::execution_modes(arguments),
+        BenchCommand::MemifLoad(arguments) => memory_load::memory_load(arguments),
         BenchCommand::NetworkArea(arguments) => area::network_area(arguments),
     }
 }

@@ -9,7 +9,7 @@ use crossdock_msg::Schema;
 use std::fmt::Write as _;
 
 /// The type of all messages: bytes of any number up to a bound.
-const MESSAGE: (&str, &str) = ("crossdock_bench/msg/Bytes", "uint8[] data\n");
+pub(crate) const MESSAGE: (&str, &str) = ("crossdock_bench/msg/Bytes", "uint8[] data\n");
 /// Header of a frame, length of the sequence and what is left to a multiple of 8.
 const BEFORE_DATA: usize = 32;
 

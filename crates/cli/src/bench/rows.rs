@@ -8,6 +8,11 @@ pub(crate) trait Record {
     fn columns(&self) -> Vec<(&'static str, Value)>;
 }
 
+/// Six decimals: nanoseconds of a millisecond.
+pub(crate) fn rounded(value: f64) -> f64 {
+    (value * 1e6).round() / 1e6
+}
+
 /// The row as an object.
 pub(crate) fn json(row: &impl Record) -> Value {
     let columns = row.columns().into_iter().map(|(name, value)| (name.to_owned(), value));
