@@ -35,12 +35,6 @@ fn modes(beat_cycles: [u64; 3]) {
         // Four transfers: into the first node, between them, out of the last one.
         let phases = 4 * beats + computing;
         let (one, overlapped) = (value(&sequential, "cycles"), value(&dataflow, "cycles"));
-        println!(
-            "{payload} bytes, {beats} beats: sequential {one} cycles (phases {phases}), dataflow \
-             {overlapped}; eleven messages {} and {}",
-            value(&sequential, "eleven"),
-            value(&dataflow, "eleven")
-        );
         let beats_of_payload = payload / 8;
         assert_eq!(computing, beat_cycles.iter().sum::<u64>() * beats_of_payload);
         assert_eq!(one, phases + between);
