@@ -158,7 +158,9 @@ impl Host {
         let bridge = |topic, directions| {
             let node = "gateway";
             let doorbell = None;
-            let options = BridgeOptions { node, topic, qos, directions, max_bytes, doorbell };
+            let (offered, requested) = (qos, qos);
+            let options =
+                BridgeOptions { node, topic, offered, requested, directions, max_bytes, doorbell };
             participant.bridge(&schema, options)
         };
         let down = bridge(DOWN, Directions::Out)?.subscriber.context("the way down")?;

@@ -103,7 +103,9 @@ impl Host {
         let max_bytes = Some(plan.chunk_bytes_max());
         let bridge = |topic| {
             let (node, directions, doorbell) = ("gateway", Directions::Both, None);
-            let options = BridgeOptions { node, topic, qos, directions, max_bytes, doorbell };
+            let (offered, requested) = (qos, qos);
+            let options =
+                BridgeOptions { node, topic, offered, requested, directions, max_bytes, doorbell };
             must(participant.bridge(&schema, options))
         };
         let (down, up) = (bridge(IN), bridge(OUT));
