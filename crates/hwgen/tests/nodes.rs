@@ -133,7 +133,7 @@ fn nodes_are_wired_to_their_streams_with_their_ids_and_parameters() {
     ] {
         assert!(first.contains(&format!("    {line}")), "{line}\n{first}");
     }
-    assert_eq!(generated.network.ports().find(|it| it.2.publisher_id == 2).unwrap().1, true);
+    assert!(generated.network.ports().find(|it| it.2.publisher_id == 2).unwrap().1);
     let second = instance("u_node_second");
     for line in [
         ".LEVEL(3)",

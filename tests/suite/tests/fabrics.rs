@@ -1,0 +1,187 @@
+//! Graphs with nodes in hardware as a user runs them: the mapping alone places a node, its results are
+//! those of its software twin, and everything that works on topics works with it.
+#![allow(missing_docs)]
+
+use crossdock_suite::{Run, Running, until};
+use crossdock_test_support::{hardware_tools, long, shared, workspace};
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::process::{Command, Stdio};
+
+const COURSE: &str = "apps/autorace/course.graph.yaml";
+const HIGHWAY: &str = "apps/autorace/highway.graph.yaml";
+const COMPENSATED: &str = "/camera/image_compensated";
+
+/// `crossdock ARGUMENTS` with the tools that build boards, and boards kept from test to test.
+fn crossdock(run: &Run, arguments: &[&str]) -> Command {
+    let mut command = run.crossdock(arguments);
+    command.env("CROSSDOCK_TOOLS", hardware_tools());
+    command.env("CROSSDOCK_CACHE", workspace().join("target/hw/cache"));
+    command
+}
+
+/// Runs a graph and gives its summary, and the payloads of every topic of the recording that it made.
+fn drive(name: &str, arguments: &[&str]) -> (Value, BTreeMap<String, Vec<Vec<u8>>>) {
+    let run = Run::new(name);
+    let out = run.file("drive.mcap");
+    let mut all = vec!["run"];
+    all.extend(arguments);
+    all.extend(["--rate", "max", "--json", "--record", out.to_str().expect("UTF-8")]);
+    let output = crossdock(&run, &all).output().expect("crossdock starts");
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{all:?}: {errors}");
+    let summary: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!(summary["ok"], true, "{summary:#}");
+    for topic in summary["topics"].as_array().expect("topics") {
+        for (cause, count) in topic["losses"].as_object().expect("losses") {
+            assert_eq!(count, 0, "{} lost messages: {cause}", topic["topic"]);
+        }
+    }
+    let bytes = std::fs::read(&out).expect("the recording");
+    let mut topics: BTreeMap<String, Vec<Vec<u8>>> = BTreeMap::new();
+    for message in mcap::MessageStream::new(&bytes).expect("MCAP") {
+        let message = message.expect("a message");
+        topics.entry(message.channel.topic.clone()).or_default().push(message.data.into_owned());
+    }
+    (summary, topics)
+}
+
+/// Both mappings of a graph give the same messages on all topics; the summary of the one with
+/// hardware.
+fn the_mapping_does_not_matter(graph: &str, name: &str, arguments: &[&str]) -> Value {
+    let mapped = |kind: &str| {
+        let mapping = format!("apps/autorace/{name}.{kind}.mapping.yaml");
+        let all = [&[graph, "--mapping", &mapping], arguments].concat();
+        drive(&format!("{name}_{kind}"), &all)
+    };
+    let (_, software) = mapped("chain");
+    let (summary, hardware) = mapped("hardware");
+    assert!(software[COMPENSATED].len() >= 5, "too few pictures to say anything");
+    let count = |topics: &BTreeMap<String, Vec<Vec<u8>>>| -> BTreeMap<String, usize> {
+        topics.iter().map(|(topic, messages)| (topic.clone(), messages.len())).collect()
+    };
+    assert_eq!(count(&software), count(&hardware));
+    for (topic, messages) in &software {
+        let first = messages.iter().zip(&hardware[topic]).position(|(a, b)| a != b);
+        assert_eq!(first, None, "{topic}: the first message that differs");
+    }
+    summary
+}
+
+#[test]
+fn the_course_is_driven_the_same_with_image_compensation_in_hardware() {
+    let duration = if long() { "10" } else { "0.5" };
+    let summary = the_mapping_does_not_matter(COURSE, "course", &["--duration", duration]);
+    let count = |value: &Value| value.as_u64().expect("a count");
+    let topic = |name: &str| {
+        let topics = summary["topics"].as_array().expect("topics");
+        topics.iter().find(|topic| topic["topic"] == name).expect("the topic").clone()
+    };
+    let images = count(&topic(COMPENSATED)["messages"]);
+    assert_eq!(topic(COMPENSATED)["copies"], 0);
+    let gateways = summary["gateways"].as_array().expect("gateways");
+    let of = |key: &str| gateways.iter().map(|gateway| count(&gateway[key])).sum::<u64>();
+    assert_eq!((of("down"), of("up")), (images, images), "{summary:#}");
+    assert_eq!(of("down_refused") + of("up_refused") + of("up_timed_out"), 0, "{summary:#}");
+    // Each message crossed host memory once each way: its payload, and not a beat per segment more.
+    let fabric = &summary["fabrics"][0];
+    let read = count(&fabric["bytes_read"]);
+    assert!(read >= of("down_bytes") && read < of("down_bytes") + 64 * images, "{summary:#}");
+    let header_bytes = 24;
+    assert_eq!(count(&fabric["bytes_written"]), of("up_bytes") + header_bytes * images);
+    assert_eq!(fabric["refused"], 0, "{summary:#}");
+    // Measured spans go on through hardware.
+    for chain in summary["chains"].as_array().expect("chains") {
+        assert!(count(&chain["count"]) >= images - 1, "{chain:#}");
+    }
+}
+
+#[test]
+fn a_recording_gives_the_same_lights_with_image_compensation_in_hardware() {
+    let Some(shared) = shared() else { return };
+    let bag = shared.join("data/autorace_sim/autorace_a_15hz");
+    let bag = bag.to_str().expect("UTF-8");
+    let duration = if long() { "5" } else { "0.4" };
+    let params = "apps/autorace/params/autorace.yaml";
+    let arguments = ["--input", bag, "--params", params, "--duration", duration];
+    the_mapping_does_not_matter(HIGHWAY, "highway", &arguments);
+}
+
+/// The host of a fabric among the processes that `crossdock run` has started.
+fn host_of(run: &Running) -> Pid {
+    let parent = format!("PPid:\t{}\n", run.id());
+    let entries = std::fs::read_dir("/proc").expect("proc").flatten();
+    let host = entries.filter_map(|entry| {
+        let status = std::fs::read_to_string(entry.path().join("status")).ok()?;
+        let command = std::fs::read_to_string(entry.path().join("cmdline")).ok()?;
+        let is_host = status.contains(&parent) && command.contains("host-fabric");
+        is_host.then(|| entry.file_name().to_string_lossy().parse::<i32>().ok()).flatten()
+    });
+    let pids: Vec<i32> = host.collect();
+    assert_eq!(pids.len(), 1, "one host");
+    Pid::from_raw(pids[0]).expect("a process id")
+}
+
+#[test]
+fn hardware_is_seen_from_outside_and_its_end_takes_down_the_run_and_nothing_else() {
+    let run = Run::new("fabric_killed");
+    let mapping = "apps/autorace/course.hardware.mapping.yaml";
+    let arguments = ["run", COURSE, "--mapping", mapping, "--rate", "max"];
+    let mut command = crossdock(&run, &arguments);
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let running = Running::spawn(command);
+    until("pictures of hardware", || run.published(COMPENSATED) > 1);
+    let echoed = run.json(&["topic", "echo", COMPENSATED, "--once", "--json"]);
+    let message = echoed.get("message").unwrap_or(&echoed);
+    assert_eq!((&message["height"], &message["encoding"]), (&480.into(), &"rgb8".into()));
+    let info = run.output(&["topic", "info", COMPENSATED]);
+    let info = String::from_utf8_lossy(&info.stdout).into_owned();
+    assert!(info.contains("gateways_board"), "{info}");
+
+    kill_process(host_of(&running), Signal::KILL).expect("a signal");
+    let (status, told) = running.end();
+    assert_eq!(status.code(), Some(1), "{told}");
+    for part in ["process `board`", "died", "SIGKILL", COMPENSATED] {
+        assert!(told.contains(part), "`{part}` is missing in: {told}");
+    }
+    let list = run.output(&["topic", "list"]);
+    let list = String::from_utf8_lossy(&list.stderr).into_owned();
+    assert!(list.contains("no graph is running"), "{list}");
+}
+
+#[test]
+fn what_hardware_cannot_do_is_refused_before_anything_starts() {
+    let run = Run::new("fabric_refused");
+    let text =
+        std::fs::read_to_string(workspace().join("apps/autorace/course.hardware.mapping.yaml"));
+    let text = text.expect("the mapping");
+    let refused = |name: &str, mapping: &str, arguments: &[&str], told: &[&str]| {
+        let path = run.file(name);
+        std::fs::write(&path, mapping).expect("written");
+        let path = path.to_str().expect("UTF-8");
+        let all = [&["run", COURSE, "--mapping", path, "--rate", "max"], arguments].concat();
+        let output = crossdock(&run, &all).output().expect("crossdock starts");
+        let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(1), "{name}: {errors}");
+        for part in told {
+            assert!(errors.contains(part), "{name}: `{part}` is missing in: {errors}");
+        }
+    };
+    let without = text.replace("blur, ", "").replace("[compensation]", "[compensation, blur]");
+    let software = ["node `blur`", "does not exist in hardware", "autorace.hardware.yaml"];
+    refused("no_hardware", &without, &[], &software);
+    let inside = text.replace(
+        "/camera/image_compensated: { mapping: gateway }",
+        "/camera/image_compensated: { mapping: hardware }",
+    );
+    refused("not_inside", &inside, &[], &["node `blur`", "hardware-mapped", "`gateway`"]);
+    let twice = text.replace("board:", "drive:");
+    refused("same_name", &twice, &[], &["a process and a fabric are both called `drive`"]);
+    let params = run.file("params.yaml");
+    std::fs::write(&params, "crossdock: 1\nnodes: { compensation: { clip_percent: 3.0 } }\n")
+        .expect("written");
+    let params = ["--params", params.to_str().expect("UTF-8")];
+    let told = ["`clip_percent` would have no effect", "clip_per_myriad"];
+    refused("parameter", &text, &params, &told);
+}
