@@ -213,6 +213,21 @@ impl Board {
         true
     }
 
+    /// The same on a board whose way to host memory is that of published systems
+    /// ([`crossdock_hwgen::paper`]): what it reaches is what the page tables below `root` say, in the
+    /// form of `hw/memif_tlb`, three levels; they and what they name must lie in `regions`. Addresses
+    /// given to this driver afterwards are those of the tables. False as there.
+    pub fn reach_by_table(&mut self, regions: &[Region], root: usize) -> bool {
+        if regions.len() > WINDOWS || !self.model.handle().reach(regions.to_vec()) {
+            return false;
+        }
+        self.waiting.extend([
+            Access::write(port::WINDOW_FIRST, root as u64 >> 12),
+            Access::write(port::WINDOW_SET, 1 << 8),
+        ]);
+        true
+    }
+
     /// Whether a gateway waits for its host with messages up (reliable) or drops what finds no room.
     pub fn set_reliable(&mut self, gateway: u32, reliable: bool) {
         let control = port::GATEWAY + 16 * gateway;

@@ -17,6 +17,15 @@ pub const WINDOWS: u32 = 16;
 const UP_WORDS: u32 = 64;
 const DOWN_WORDS: u32 = 32;
 
+/// What stands between the gateways and host memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Way {
+    /// Bursts of all of them under way at the same time, through windows.
+    Own,
+    /// One burst at a time, through page tables: see [`crate::paper`].
+    Paper,
+}
+
 /// A gateway with its streams.
 #[derive(Clone, Copy, Debug)]
 pub struct BoardGateway<'a> {
@@ -96,7 +105,7 @@ pub(crate) fn memory_width(network: &Network) -> u32 {
 }
 
 /// The signals of an AXI4 master: name, bits, whether the master drives them.
-fn axi(width: u32) -> Vec<(&'static str, Option<u32>, bool)> {
+pub(crate) fn axi(width: u32) -> Vec<(&'static str, Option<u32>, bool)> {
     vec![
         ("awaddr", Some(ADDRESS_WIDTH), true),
         ("awlen", Some(8), true),
@@ -129,14 +138,18 @@ fn axi(width: u32) -> Vec<(&'static str, Option<u32>, bool)> {
 /// Answers that a shared port gives to all masters alike; what tells whose they are has a bit each.
 const BROADCAST: [&str; 4] = ["bresp", "rdata", "rresp", "rlast"];
 /// What every burst has, so that nobody passes it on.
-const FIXED: [&str; 4] = ["awsize", "awburst", "arsize", "arburst"];
+pub(crate) const FIXED: [&str; 4] = ["awsize", "awburst", "arsize", "arburst"];
 
-fn pairs(names: &[&str]) -> Vec<(String, String)> {
+pub(crate) fn pairs(names: &[&str]) -> Vec<(String, String)> {
     names.iter().map(|name| ((*name).to_owned(), (*name).to_owned())).collect()
 }
 
 /// The module `board_<fabric>` and the library modules' instances in it. `None`: the network has no gateway.
-pub(crate) fn board(network: &Network, registers: &[Register]) -> Option<(String, Vec<Instance>)> {
+pub(crate) fn board(
+    network: &Network,
+    registers: &[Register],
+    way: Way,
+) -> Option<(String, Vec<Instance>)> {
     let gateways = gateways(network);
     let width = gateways.first()?.ports().next()?.width;
     let mut body = Body::new();
@@ -162,8 +175,12 @@ pub(crate) fn board(network: &Network, registers: &[Register]) -> Option<(String
     body.port("output", None, "active");
     network_instance(&mut body, network, written > 0);
     host_side(&mut body, gateways.len(), width);
+    match way {
+        Way::Own => own_way(&mut body, gateways.len(), width),
+        Way::Paper => crate::paper::way(&mut body, gateways.len(), width),
+    }
     for (number, gateway) in gateways.iter().enumerate() {
-        gateway_instance(&mut body, number, gateway, width);
+        gateway_instance(&mut body, number, gateway, (width, way));
     }
     for node in &network.nodes {
         nodes::instance(&mut body, node);
@@ -201,7 +218,7 @@ fn network_instance(body: &mut Body, network: &Network, has_control: bool) {
     body.plain_instance(&network.module, "u_network", &connections);
 }
 
-/// Registers, queues, and the way of all gateways to host memory.
+/// Registers, queues, and the gateways' signals to host memory.
 fn host_side(body: &mut Body, gateways: usize, width: u32) {
     let count = gateways as u32;
     let clients = 2 * count;
@@ -236,7 +253,6 @@ fn host_side(body: &mut Body, gateways: usize, width: u32) {
         if !fixed {
             let lanes = if BROADCAST.contains(&signal) { 1 } else { count };
             body.wire(bits.map(|bits| bits * lanes).or(Some(lanes)), &format!("gateways_{signal}"));
-            body.wire(bits, &format!("shared_{signal}"));
         }
     }
     body.line("");
@@ -287,7 +303,18 @@ fn host_side(body: &mut Body, gateways: usize, width: u32) {
         ("DOWN_DEPTH", Parameter::Number(DOWN_WORDS.into())),
     ];
     body.instance(LibraryModule::Osif, "u_osif", &parameters, &connections);
+}
 
+/// All gateways share one port of host memory, behind windows.
+fn own_way(body: &mut Body, gateways: usize, width: u32) {
+    let clocked = pairs(&["clk", "rst"]);
+    let address = ("ADDRESS_WIDTH", Parameter::Number(ADDRESS_WIDTH.into()));
+    for (signal, bits, _) in axi(width) {
+        if !FIXED.contains(&signal) {
+            body.wire(bits, &format!("shared_{signal}"));
+        }
+    }
+    body.line("");
     let mut connections = clocked.clone();
     for (signal, _, _) in axi(width).into_iter().filter(|(signal, ..)| !FIXED.contains(signal)) {
         connections.push((format!("s_axi_{signal}"), format!("gateways_{signal}")));
@@ -297,7 +324,7 @@ fn host_side(body: &mut Body, gateways: usize, width: u32) {
     let parameters = [
         ("WIDTH", Parameter::Number(width.into())),
         address,
-        ("PORTS", Parameter::Number(count.into())),
+        ("PORTS", Parameter::Number(gateways as u64)),
     ];
     body.instance(LibraryModule::MemifShare, "u_share", &parameters, &connections);
 
@@ -329,7 +356,12 @@ fn host_side(body: &mut Body, gateways: usize, width: u32) {
     body.instance(LibraryModule::MemifMmu, "u_mmu", &parameters, &connections);
 }
 
-fn gateway_instance(body: &mut Body, number: usize, gateway: &BoardGateway<'_>, width: u32) {
+fn gateway_instance(
+    body: &mut Body,
+    number: usize,
+    gateway: &BoardGateway<'_>,
+    (width, way): (u32, Way),
+) {
     let (down, up) = (2 * number, 2 * number + 1);
     let mut connections = pairs(&["clk", "rst", "register_write_data"]);
     let to = |port: &str, to: String| (port.to_owned(), to);
@@ -371,12 +403,15 @@ fn gateway_instance(body: &mut Body, number: usize, gateway: &BoardGateway<'_>, 
         to("register_write", format!("gateway_write[{number}]")),
         to("register_read_data", format!("gateway_read_data[{} +: 64]", number * 64)),
     ]);
-    let parameters = [
+    let mut parameters = vec![
         ("WIDTH", Parameter::Number(width.into())),
         ("ADDRESS_WIDTH", Parameter::Number(ADDRESS_WIDTH.into())),
         ("PUBLISHER_ID", Parameter::Number(gateway.publisher_id().into())),
         ("MAX_BYTES", Parameter::Number(gateway.topic.layout.payload_bytes_max)),
     ];
+    if way == Way::Paper {
+        parameters.extend(crate::paper::bursts(width));
+    }
     let name = format!("u_gateway_{}", gateway.topic.identifier);
     body.instance(LibraryModule::Gateway, &name, &parameters, &connections);
 }

@@ -22,6 +22,7 @@ pub mod library;
 pub mod message;
 pub mod network;
 mod nodes;
+pub mod paper;
 mod picture;
 mod report;
 mod verilog;
@@ -243,14 +244,24 @@ fn surroundings(
         files.entry("report.md".to_owned()).or_default().push_str(&why);
         return;
     }
-    let Some((text, instances)) = board::board(network, registers) else {
-        if !network.nodes.is_empty() {
-            let why = "\n## No board\n\nNo topic has a gateway, so that no host reaches the nodes. To have \
-                       a board, map a topic to `gateway`.\n";
-            files.entry("report.md".to_owned()).or_default().push_str(why);
-        }
-        return;
-    };
+    let made = board_files(network, registers, board::Way::Own, (order, of_nodes), files);
+    if !made && !network.nodes.is_empty() {
+        let why = "\n## No board\n\nNo topic has a gateway, so that no host reaches the nodes. To have a \
+                   board, map a topic to `gateway`.\n";
+        files.entry("report.md".to_owned()).or_default().push_str(why);
+    }
+}
+
+/// The board, its C interface and its list, where there are gateways. `order` has the network's own
+/// files, `of_nodes` those of its nodes.
+fn board_files(
+    network: &Network,
+    registers: &[Register],
+    way: board::Way,
+    (order, of_nodes): (Vec<String>, Vec<String>),
+    files: &mut BTreeMap<String, String>,
+) -> bool {
+    let Some((text, instances)) = board::board(network, registers, way) else { return false };
     let mut list = Vec::new();
     for module in instances.iter().flat_map(|made| made.module.parts().iter().chain([&made.module]))
     {
@@ -269,6 +280,7 @@ fn surroundings(
     list.push(board.clone());
     files.insert(board, text);
     files.insert("board.f".to_owned(), list.join("\n") + "\n");
+    true
 }
 
 /// What nodes take and publish messages with: the network itself needs none of it.

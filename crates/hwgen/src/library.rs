@@ -60,6 +60,8 @@ pub enum LibraryModule {
     PixelLevels,
     /// Stores a message and sends it again.
     Replay,
+    /// Host memory as in published systems, for reproductions.
+    PaperMemif,
 }
 
 /// The value of a parameter, as its type in the module wants it written.
@@ -177,6 +179,7 @@ impl LibraryModule {
             Self::NodeShell => "node_shell",
             Self::PixelLevels => "pixel_levels",
             Self::Replay => "replay",
+            Self::PaperMemif => "paper_memif",
         }
     }
 
@@ -231,6 +234,7 @@ impl LibraryModule {
             Self::NodeShell => include_str!("../../../hw/node_shell/node_shell.sv"),
             Self::PixelLevels => include_str!("../../../hw/pixel_levels/pixel_levels.sv"),
             Self::Replay => include_str!("../../../hw/replay/replay.sv"),
+            Self::PaperMemif => include_str!("../../../hw/paper_memif/paper_memif.sv"),
         }
     }
 }

@@ -106,3 +106,22 @@ fn direct_streams_count_among_the_gateways_of_a_board() {
                 than 16. To have one, map topics to `gateway`";
     assert!(made.files["report.md"].contains(says), "{}", made.files["report.md"]);
 }
+
+#[test]
+fn a_board_with_the_published_way_to_memory_differs_in_that_alone() {
+    let made = generated(GRAPH, MAPPING).unwrap();
+    let paper = crossdock_hwgen::paper::with_paper_board(made.clone());
+    assert_eq!((&paper.network, paper.identity), (&made.network, made.identity));
+    let changed = paper.files.iter().filter(|(name, text)| made.files.get(*name) != Some(text));
+    let changed: Vec<&str> = changed.map(|(name, _)| name.as_str()).collect();
+    assert_eq!(changed, ["board.f", "board_board.sv", "paper_memif.sv"]);
+    let listed = |list: &str, name: &str| list.lines().any(|line| line == name);
+    for (name, has) in
+        [("paper_memif.sv", true), ("memif_share.sv", false), ("memif_mmu.sv", false)]
+    {
+        assert_eq!(listed(&paper.files["board.f"], name), has, "{name}");
+        assert_eq!(listed(&made.files["board.f"], name), !has, "{name}");
+    }
+    // 256 bytes at 128 bit.
+    assert!(paper.files["board_board.sv"].contains("READ_BURST_BEATS(16)"));
+}

@@ -165,47 +165,26 @@ module board_board (
   wire [7:0] down_valid;
   wire [7:0] down_ready;
   wire [191:0] gateways_awaddr;
-  wire [47:0] shared_awaddr;
   wire [31:0] gateways_awlen;
-  wire [7:0] shared_awlen;
   wire [3:0] gateways_awvalid;
-  wire shared_awvalid;
   wire [3:0] gateways_awready;
-  wire shared_awready;
   wire [511:0] gateways_wdata;
-  wire [127:0] shared_wdata;
   wire [63:0] gateways_wstrb;
-  wire [15:0] shared_wstrb;
   wire [3:0] gateways_wlast;
-  wire shared_wlast;
   wire [3:0] gateways_wvalid;
-  wire shared_wvalid;
   wire [3:0] gateways_wready;
-  wire shared_wready;
   wire [1:0] gateways_bresp;
-  wire [1:0] shared_bresp;
   wire [3:0] gateways_bvalid;
-  wire shared_bvalid;
   wire [3:0] gateways_bready;
-  wire shared_bready;
   wire [191:0] gateways_araddr;
-  wire [47:0] shared_araddr;
   wire [31:0] gateways_arlen;
-  wire [7:0] shared_arlen;
   wire [3:0] gateways_arvalid;
-  wire shared_arvalid;
   wire [3:0] gateways_arready;
-  wire shared_arready;
   wire [127:0] gateways_rdata;
-  wire [127:0] shared_rdata;
   wire [1:0] gateways_rresp;
-  wire [1:0] shared_rresp;
   wire [0:0] gateways_rlast;
-  wire shared_rlast;
   wire [3:0] gateways_rvalid;
-  wire shared_rvalid;
   wire [3:0] gateways_rready;
-  wire shared_rready;
 
   host_port #(
     .GATEWAYS(4),
@@ -253,6 +232,28 @@ module board_board (
     .register_write(osif_write),
     .register_read_data(osif_read_data)
   );
+
+  wire [47:0] shared_awaddr;
+  wire [7:0] shared_awlen;
+  wire shared_awvalid;
+  wire shared_awready;
+  wire [127:0] shared_wdata;
+  wire [15:0] shared_wstrb;
+  wire shared_wlast;
+  wire shared_wvalid;
+  wire shared_wready;
+  wire [1:0] shared_bresp;
+  wire shared_bvalid;
+  wire shared_bready;
+  wire [47:0] shared_araddr;
+  wire [7:0] shared_arlen;
+  wire shared_arvalid;
+  wire shared_arready;
+  wire [127:0] shared_rdata;
+  wire [1:0] shared_rresp;
+  wire shared_rlast;
+  wire shared_rvalid;
+  wire shared_rready;
 
   memif_share #(
     .WIDTH(128),

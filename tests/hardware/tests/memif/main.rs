@@ -5,6 +5,7 @@ mod budget;
 mod gateway;
 mod mmu;
 mod osif;
+mod paper;
 mod read;
 mod share;
 mod tlb;
