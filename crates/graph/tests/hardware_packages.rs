@@ -215,18 +215,17 @@ fn what_exists_twice_has_the_same_ports_and_types() {
 }
 
 #[test]
-fn a_parameter_that_the_chosen_side_does_not_have_is_warned_of() {
+fn a_parameter_that_hardware_does_not_have_is_refused_unless_it_changes_nothing() {
     let graph = GRAPH.replace("mask: 3", "mask: 3, clip: 0.5");
     let all = interfaces(Some(invert(vec![parameter("clip", 1.0)])), Some(PACKAGE));
-    let plan = checked_graph(&graph, &in_fabric(), &all).unwrap();
-    let warnings: Vec<String> = plan.warnings.iter().map(Violation::to_string).collect();
     assert_eq!(
-        warnings,
-        [
-            "g.yaml:10:34: node `invert`: parameter `clip` has no effect: `invert` has it in software, and \
-          the node is hardware; its parameters in hardware are: `mask`"
-        ]
+        checked_graph(&graph, &in_fabric(), &all).unwrap_err(),
+        ["g.yaml:10:34: node `invert`: parameter `clip` would have no effect: `invert` has it in \
+             software, and the node is hardware; its parameters in hardware are: `mask`"]
     );
+    // What hardware is made with is what software does without being told.
+    let default = graph.replace("clip: 0.5", "clip: 1.0");
+    assert_eq!(checked_graph(&default, &in_fabric(), &all).unwrap().warnings, []);
     let plan = checked_graph(&graph, &in_process(), &all).unwrap();
     assert_eq!(plan.warnings.len(), 1);
     assert!(plan.warnings[0].message.contains("has it in hardware, and the node is software"));

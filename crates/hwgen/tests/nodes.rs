@@ -308,13 +308,14 @@ fn ports_and_parameters_must_be_those_of_the_node_type() {
 }
 
 #[test]
-fn a_node_on_a_topic_in_host_memory_is_refused() {
-    assert_eq!(
-        refused("/a: { mapping: gateway }", "/a: { mapping: software }"),
-        "m.yaml:5:3: node `first`, topic `/a`: the topic is software-mapped, and input `image` of \
-         `filter` is a stream; map the topic to `gateway`: nodes of a board do not read or write host \
-         memory themselves"
-    );
+fn a_node_on_a_topic_in_host_memory_has_a_gateway_of_its_own() {
+    let mut files = Files::new();
+    files.mapping = files.mapping.replace("/a: { mapping: gateway }", "/a: { mapping: software }");
+    let generated = files.generated().unwrap();
+    let direct = generated.network.gateways().filter(|topic| topic.direct).map(|it| it.shown());
+    assert_eq!(direct.collect::<Vec<_>>(), ["/a to first.image"]);
+    let board = &generated.files["board_board.sv"];
+    assert!(board.contains(".s_axis_image_tdata(m_axis_first_image_tdata)"), "{board}");
 }
 
 #[test]

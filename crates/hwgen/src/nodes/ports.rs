@@ -9,9 +9,7 @@ use crate::message::MessageShape;
 use crate::network::{
     Clock, ModuleParameter, Network, NetworkNode, NetworkPort, NodeEnd, PortOwner, TopicNetwork,
 };
-use crossdock_graph::{
-    GraphNode, HardwareNode, ParameterValue, TopicMapping, Violation, ViolationKind,
-};
+use crossdock_graph::{GraphNode, HardwareNode, ParameterValue, Violation, ViolationKind};
 use std::collections::BTreeMap;
 
 /// A port of a node type.
@@ -291,31 +289,17 @@ impl PortCheck<'_> {
         }
     }
 
-    /// A port without a stream: not connected, or to a topic in host memory.
+    /// A port without a stream: it is not connected.
     fn absent(&mut self, port: &TypePort<'_>) {
         let node_type = &self.node.node_type;
         let what = if port.publishes { "output" } else { "input" };
-        let Some(topic) = connected(self.node, port) else {
-            if !port.optional {
-                let message = format!("{what} `{}` of `{node_type}` is not connected", port.name);
-                let advice = format!("add `{}: /topic` under `{}`", port.name, path(port)[0]);
-                let at = ["nodes", &self.node.name, path(port)[0]];
-                let (kind, source) = (ViolationKind::UnconnectedPort, &self.request.graph.source);
-                let violation = Violation::at(kind, source, &at, message, advice);
-                self.violations.push(violation.for_node(&self.node.name));
-            }
-            return;
-        };
-        if self.request.mapping.topic_mapping(topic) == TopicMapping::Software {
-            let message = format!(
-                "the topic is software-mapped, and {what} `{}` of `{node_type}` is a stream",
-                port.name
-            );
-            let advice = "map the topic to `gateway`: nodes of a board do not read or write host \
-                          memory themselves";
-            let (kind, source) = (ViolationKind::TopicMapping, &self.request.mapping.source);
-            let violation = Violation::at(kind, source, &["topics", topic], message, advice);
-            self.note(violation, topic);
+        if connected(self.node, port).is_none() && !port.optional {
+            let message = format!("{what} `{}` of `{node_type}` is not connected", port.name);
+            let advice = format!("add `{}: /topic` under `{}`", port.name, path(port)[0]);
+            let at = ["nodes", &self.node.name, path(port)[0]];
+            let (kind, source) = (ViolationKind::UnconnectedPort, &self.request.graph.source);
+            let violation = Violation::at(kind, source, &at, message, advice);
+            self.violations.push(violation.for_node(&self.node.name));
         }
     }
 
