@@ -47,6 +47,8 @@ fn follow(command: &str, folder: &Path, run: &Run) -> String {
         // The profile of the tests, so that what they have built is used again.
         .env("CARGO_PROFILE_DEV_OPT_LEVEL", "1")
         .env("XDG_RUNTIME_DIR", run.runtime())
+        .env("CROSSDOCK_TOOLS", workspace().join("target/tools"))
+        .env("CROSSDOCK_CACHE", workspace().join("target/hw/cache"))
         .output()
         .expect("a shell");
     let errors = String::from_utf8_lossy(&output.stderr);
@@ -93,22 +95,19 @@ fn a_user_without_root_is_told_one_line_that_installs_what_is_missing() {
     assert!(make("there there_too").status.success());
 }
 
-#[test]
-fn the_first_node_runs_when_its_page_is_followed() {
-    let run = Run::new("first_node");
-    let folder = run.file("pilot");
-    std::fs::create_dir_all(&folder).expect("an empty folder");
+/// Follows a page of `docs/how-to` in a folder `pilot` beside the clone: writes its files and runs its
+/// commands. Gives what the last command said.
+fn follow_page(page: &str, folder: &Path, run: &Run) -> String {
+    std::fs::create_dir_all(folder).expect("an empty folder");
     std::os::unix::fs::symlink(workspace(), run.file("crossdock")).expect("the clone beside it");
-    let page = workspace().join("docs/how-to/first-node.md");
+    let page = workspace().join("docs/how-to").join(page);
     let page = std::fs::read_to_string(page).expect("the page");
-    let lock = workspace().join("Cargo.lock");
-    std::fs::copy(lock, folder.join("Cargo.lock")).expect("the versions that were built already");
     let mut said = String::new();
     for block in blocks(&page) {
         match (block.language.as_str(), block.file) {
             ("sh", _) => {
                 for command in block.content.lines() {
-                    said = follow(command, &folder, &run);
+                    said = follow(command, folder, run);
                 }
             }
             (_, Some(file)) => {
@@ -120,10 +119,45 @@ fn the_first_node_runs_when_its_page_is_followed() {
             (_, None) => {}
         }
     }
+    said
+}
+
+#[test]
+fn the_first_node_runs_when_its_page_is_followed() {
+    let run = Run::new("first_node");
+    let folder = run.file("pilot");
+    std::fs::create_dir_all(&folder).expect("an empty folder");
+    let lock = workspace().join("Cargo.lock");
+    std::fs::copy(lock, folder.join("Cargo.lock")).expect("the versions that were built already");
+    let said = follow_page("first-node.md", &folder, &run);
     let executions = |node: &str| {
         let row = said.lines().find(|line| line.starts_with(node)).expect("a row");
         row.split_whitespace().nth(2).map(str::to_owned)
     };
     assert_eq!(executions("simulator").as_deref(), Some("150"), "{said}");
     assert_eq!(executions("pilot").as_deref(), Some("150"), "{said}");
+}
+
+#[test]
+fn the_first_hardware_node_runs_when_its_page_is_followed() {
+    let run = Run::new("first_hardware_node");
+    let folder = run.file("pilot");
+    follow_page("first-hardware-node.md", &folder, &run);
+    let messages = |file: &str, topic: &str| -> Vec<Vec<u8>> {
+        let bytes = std::fs::read(folder.join(file)).expect("a recording");
+        let all = mcap::MessageStream::new(&bytes).expect("MCAP").map(|it| it.expect("a message"));
+        all.filter(|it| it.channel.topic == topic).map(|it| it.data.into_owned()).collect()
+    };
+    // A picture's bytes are the last field of its message.
+    let bright = |picture: &Vec<u8>| {
+        let pixels = &picture[picture.len() - 640 * 480 * 3..];
+        pixels.iter().filter(|level| **level >= 200).count() as u32
+    };
+    let expected: Vec<u32> =
+        messages("pictures.mcap", "/camera/snapshot").iter().map(bright).collect();
+    assert!(expected.len() > 2 && expected.iter().any(|count| *count > 0), "{expected:?}");
+    let number =
+        |message: &Vec<u8>| message[4..].try_into().map(u32::from_le_bytes).expect("4 bytes");
+    let counted: Vec<u32> = messages("counts.mcap", "/bright").iter().map(number).collect();
+    assert_eq!(counted, expected);
 }
