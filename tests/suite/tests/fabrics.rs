@@ -47,6 +47,18 @@ fn drive(name: &str, arguments: &[&str]) -> (Value, BTreeMap<String, Vec<Vec<u8>
     (summary, topics)
 }
 
+/// A file of the test's own; its name.
+fn written(run: &Run, name: &str, text: &str) -> String {
+    let path = run.file(name);
+    std::fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+    std::fs::write(&path, text).expect("written");
+    path.to_str().expect("UTF-8").to_owned()
+}
+
+fn count(value: &Value) -> u64 {
+    value.as_u64().expect("a count")
+}
+
 /// Both mappings of a graph give the same messages on all topics; the summary of the one with
 /// hardware.
 fn the_mapping_does_not_matter(graph: &str, name: &str, arguments: &[&str]) -> Value {
@@ -73,7 +85,6 @@ fn the_mapping_does_not_matter(graph: &str, name: &str, arguments: &[&str]) -> V
 fn the_course_is_driven_the_same_with_image_compensation_in_hardware() {
     let duration = if long() { "10" } else { "0.5" };
     let summary = the_mapping_does_not_matter(COURSE, "course", &["--duration", duration]);
-    let count = |value: &Value| value.as_u64().expect("a count");
     let topic = |name: &str| {
         let topics = summary["topics"].as_array().expect("topics");
         topics.iter().find(|topic| topic["topic"] == name).expect("the topic").clone()
@@ -106,6 +117,106 @@ fn a_recording_gives_the_same_lights_with_image_compensation_in_hardware() {
     let params = "apps/autorace/params/autorace.yaml";
     let arguments = ["--input", bag, "--params", params, "--duration", duration];
     the_mapping_does_not_matter(HIGHWAY, "highway", &arguments);
+}
+
+#[test]
+fn topics_in_host_memory_reach_hardware_without_a_shared_gateway() {
+    let run = Run::new("fabric_direct");
+    let text =
+        std::fs::read_to_string(workspace().join("apps/autorace/course.hardware.mapping.yaml"));
+    let text = text.expect("the mapping").replace("gateway }", "software }");
+    let mapping = written(&run, "direct.mapping.yaml", &text);
+    let duration = ["--duration", "0.4"];
+    let direct = [&[COURSE, "--mapping", &mapping], &duration[..]].concat();
+    let (summary, hardware) = drive("fabric_direct_hardware", &direct);
+    let (_, software) = drive("fabric_direct_software", &[&[COURSE], &duration[..]].concat());
+    assert_eq!(hardware[COMPENSATED], software[COMPENSATED]);
+    assert_eq!(hardware["/cmd_vel"], software["/cmd_vel"]);
+    assert_eq!(summary["gateways"].as_array().map(Vec::len), Some(2), "{summary:#}");
+}
+
+/// Pictures of the course, about one in two simulated seconds.
+fn pictures(run: &Run) -> String {
+    let bag = run.file("pictures.mcap").to_str().expect("UTF-8").to_owned();
+    let arguments = ["run", COURSE, "--rate", "max", "--duration", "5", "--record", &bag];
+    let output = run.output(&[&arguments[..], &["--topics", "/camera/snapshot"]].concat());
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    bag
+}
+
+/// A graph whose two nodes invert pictures, each in a fabric of its own; those that come from outside
+/// have so many bytes at most.
+fn inverting_twice(run: &Run, data_bytes: usize) -> [String; 2] {
+    let topic = |data_bytes: usize, more: &str| {
+        let bounds = format!("bounds: {{ data: {data_bytes}, header.frame_id: 32, encoding: 16 }}");
+        format!("{{ type: sensor_msgs/msg/Image, {more}{bounds} }}")
+    };
+    let node = |name: &str, from: &str, to: &str| {
+        format!(
+            "  {name}: {{ package: pictures, type: invert, inputs: {{ image: {from} }}, outputs: {{ \
+             inverted: {to} }} }}\n"
+        )
+    };
+    let external = topic(data_bytes, "external: true, ");
+    let topic = topic(921_600, "");
+    let graph = format!(
+        "crossdock: 1\nname: twice\ntopics:\n  /camera/snapshot: {external}\n  /once: {topic}\n  \
+         /twice: {topic}\nnodes:\n{}{}",
+        node("first", "/camera/snapshot", "/once"),
+        node("second", "/once", "/twice")
+    );
+    let mapping = "crossdock: 1\nprocesses: {}\nfabrics:\n  east: { nodes: [first] }\n  west: { nodes: \
+                   [second] }\ntopics:\n  /camera/snapshot: { mapping: gateway }\n  /once: { mapping: \
+                   gateway }\n  /twice: { mapping: gateway }\n";
+    let from = workspace().join("crates/fabric/tests/pictures");
+    let package = std::fs::read_to_string(from.join("pictures.hardware.yaml")).expect("a package");
+    let package =
+        package.replace("data: 50000", "data: 921600").replace("data: 40000", "data: 921600");
+    written(run, "hardware/pictures.hardware.yaml", &package);
+    for source in ["rtl/invert_picture.sv", "rtl/invert_bytes.sv"] {
+        let text = std::fs::read_to_string(from.join(source)).expect("a source");
+        written(run, &format!("hardware/{source}"), &text);
+    }
+    [written(run, "g.yaml", &graph), written(run, "m.yaml", mapping)]
+}
+
+#[test]
+fn a_topic_between_two_fabrics_passes_host_memory_and_comes_out_whole() {
+    let run = Run::new("two_fabrics");
+    let bag = pictures(&run);
+    let [graph, mapping] = inverting_twice(&run, 921_600);
+    let arguments = [graph.as_str(), "--mapping", &mapping, "--input", &bag];
+    let (summary, recorded) = drive("two_fabrics_run", &arguments);
+    let bytes = std::fs::read(&bag).expect("the pictures");
+    let pictures = mcap::MessageStream::new(&bytes).expect("MCAP");
+    let pictures: Vec<Vec<u8>> =
+        pictures.map(|it| it.expect("a message").data.into_owned()).collect();
+    assert!(pictures.len() > 1);
+    assert_eq!(recorded["/twice"], pictures, "inverted twice");
+    assert_ne!(recorded["/once"], pictures, "inverted once");
+    assert_eq!(summary["fabrics"].as_array().map(Vec::len), Some(2), "{summary:#}");
+}
+
+#[test]
+fn messages_beyond_the_bounds_of_their_topic_are_counted_and_stop_nothing() {
+    let run = Run::new("fabric_bounds");
+    let bag = pictures(&run);
+    let [graph, mapping] = inverting_twice(&run, 1000);
+    let arguments =
+        ["run", &graph, "--mapping", &mapping, "--input", &bag, "--rate", "max", "--json"];
+    let output = crossdock(&run, &arguments).output().expect("crossdock starts");
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{errors}");
+    let summary: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let gateways = summary["gateways"].as_array().expect("gateways");
+    let of = |topic: &str| gateways.iter().find(|it| it["topic"] == topic).expect("a gateway");
+    let refused = count(&of("/camera/snapshot")["down_refused"]);
+    assert!(refused > 1 && of("/camera/snapshot")["down"] == 0, "{summary:#}");
+    assert_eq!(of("/twice")["up"], 0, "{summary:#}");
+    let note = summary["notes"][0].as_str().expect("a note");
+    assert!(note.contains(&format!("{refused} messages of /camera/snapshot")), "{note}");
+    assert!(note.contains("fabric `east`") && note.contains("`bounds`"), "{note}");
+    assert_eq!(summary["fabrics"][0]["bytes_read"], 0, "{summary:#}");
 }
 
 /// The host of a fabric among the processes that `crossdock run` has started.
@@ -157,10 +268,8 @@ fn what_hardware_cannot_do_is_refused_before_anything_starts() {
         std::fs::read_to_string(workspace().join("apps/autorace/course.hardware.mapping.yaml"));
     let text = text.expect("the mapping");
     let refused = |name: &str, mapping: &str, arguments: &[&str], told: &[&str]| {
-        let path = run.file(name);
-        std::fs::write(&path, mapping).expect("written");
-        let path = path.to_str().expect("UTF-8");
-        let all = [&["run", COURSE, "--mapping", path, "--rate", "max"], arguments].concat();
+        let path = written(&run, name, mapping);
+        let all = [&["run", COURSE, "--mapping", &path, "--rate", "max"], arguments].concat();
         let output = crossdock(&run, &all).output().expect("crossdock starts");
         let errors = String::from_utf8_lossy(&output.stderr).into_owned();
         assert_eq!(output.status.code(), Some(1), "{name}: {errors}");

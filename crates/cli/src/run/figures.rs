@@ -78,6 +78,7 @@ impl Figures {
             }
         }));
         let (gateways, fabrics) = (gateway_rows(&boards), fabric_rows(&boards));
+        notes.extend(gateways.iter().flat_map(gateway_notes));
         Reading { nodes, topics, gateways, fabrics, chains, simulated_s, notes }
     }
 
@@ -249,6 +250,34 @@ fn gateway_rows(boards: &[ProcessSnapshot]) -> Vec<GatewayRow> {
         }
     };
     hosted(boards, kind::GATEWAY).map(row).collect()
+}
+
+/// What did not pass a gateway, and what to do.
+fn gateway_notes(row: &GatewayRow) -> Vec<String> {
+    let GatewayRow { topic, fabric, .. } = row;
+    let mut notes = Vec::new();
+    if row.down_refused > 0 {
+        notes.push(format!(
+            "{} messages of {topic} were not given to fabric `{fabric}`: they are longer than `bounds` \
+             of the topic in the graph file, or damaged",
+            row.down_refused
+        ));
+    }
+    if row.up_refused > 0 {
+        notes.push(format!(
+            "{} messages of fabric `{fabric}` were not published on {topic}: they are cut, damaged, or \
+             longer than `bounds` of the topic in the graph file",
+            row.up_refused
+        ));
+    }
+    if row.up_timed_out > 0 {
+        notes.push(format!(
+            "{} messages of fabric `{fabric}` were not published on {topic}: a reliable subscriber did \
+             not take them in time",
+            row.up_timed_out
+        ));
+    }
+    notes
 }
 
 fn fabric_rows(boards: &[ProcessSnapshot]) -> Vec<FabricRow> {
