@@ -1,19 +1,22 @@
-//! Fuzzes graph, mapping and parameter files, and all that is done with a graph that is accepted:
-//! check, plan, pictures, writing.
+//! Fuzzes graph, mapping, parameter and hardware package files, and all that is done with a graph that
+//! is accepted: check, plan, pictures, writing.
 #![no_main]
 
 #[path = "../../crates/graph/tests/support/mod.rs"]
 mod support;
 
 use crossdock_fuzz::Input;
-use crossdock_graph::{Graph, Interfaces, Mapping, ParameterOverrides, Picture, RunOptions, check};
+use crossdock_graph::{
+    Graph, HardwarePackage, Interfaces, Mapping, ParameterOverrides, Picture, RunOptions, check,
+};
 use libfuzzer_sys::fuzz_target;
 use std::sync::OnceLock;
 
 const GRAPH: u8 = 0;
 const MAPPING: u8 = 1;
 const PARAMETERS: u8 = 2;
-const KINDS: u8 = 3;
+const HARDWARE: u8 = 3;
+const KINDS: u8 = 4;
 
 fn interfaces() -> &'static Interfaces {
     static INTERFACES: OnceLock<Interfaces> = OnceLock::new();
@@ -29,13 +32,14 @@ fn seeds() -> Vec<Vec<u8>> {
     let course = course();
     let chain = Mapping::one_chain_per_package(course).to_yaml();
     let processes = Mapping::one_process_per_node(course).to_yaml();
-    let texts: [(u8, &str); 9] = [
+    let texts: [(u8, &str); 10] = [
         (GRAPH, support::COURSE),
         (GRAPH, include_str!("../../apps/autorace/course.graph.yaml")),
         (GRAPH, "crossdock: 1\nname: a\nnodes:\n  n: {type: autorace/features}\n"),
         (MAPPING, &chain),
         (MAPPING, &processes),
         (MAPPING, include_str!("../../apps/autorace/course.processes.mapping.yaml")),
+        (HARDWARE, include_str!("../../crates/fabric/tests/pictures/pictures.hardware.yaml")),
         (PARAMETERS, include_str!("../../apps/autorace/params/autorace.yaml")),
         (PARAMETERS, include_str!("../../apps/autorace/params/highway.yaml")),
         (PARAMETERS, "features:\n  ros__parameters:\n    a: [1, 2]\n    b: &x .inf\n    c: *x\n"),
@@ -69,6 +73,17 @@ fuzz_target!(init: crossdock_fuzz::seeds(seeds), |data: &[u8]| {
         },
         MAPPING => match Mapping::from_yaml("fuzz", input.rest()) {
             Ok(mapping) => used(course(), &mapping),
+            Err(violations) => assert!(!violations.is_empty()),
+        },
+        HARDWARE => match HardwarePackage::from_yaml("fuzz", input.rest()) {
+            Ok(package) => {
+                let hardware = vec![package];
+                let interfaces = Interfaces { hardware, ..interfaces().clone() };
+                let mapping = Mapping::one_chain_per_package(course());
+                if let Err(violations) = check(course(), &mapping, &interfaces, &RunOptions::PLAIN) {
+                    assert!(!violations.is_empty());
+                }
+            }
             Err(violations) => assert!(!violations.is_empty()),
         },
         _ => match ParameterOverrides::from_yaml("fuzz", input.rest()) {

@@ -37,7 +37,7 @@ mod violation;
 mod write;
 mod yaml;
 
-pub use check::{RunOptions, check, check_fabrics, check_topic_mappings};
+pub use check::{RunOptions, check, check_fabrics};
 pub use communication::{CommunicationMapping, Crossings, OpenTopics, Sides, TopicChoice};
 pub use hardware_package::{HARDWARE_PACKAGE_ENDING, HardwareNode, HardwarePackage, SourceKind};
 pub use import::Imported;

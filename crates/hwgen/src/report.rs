@@ -69,6 +69,7 @@ pub(crate) fn report(network: &Network, instances: &[Vec<Instance>]) -> String {
         );
     }
     text.push_str(&areas(network, instances));
+    text.push_str(&nodes(network));
     if !network.software_topics.is_empty() {
         let _ = writeln!(
             text,
@@ -76,6 +77,31 @@ pub(crate) fn report(network: &Network, instances: &[Vec<Instance>]) -> String {
              and a gateway of its own, and its messages pass between host memory and this port once: a \
              message for several nodes is read once for each.",
             network.software_topics.join(", ")
+        );
+    }
+    text
+}
+
+/// The nodes that are part of the board.
+fn nodes(network: &Network) -> String {
+    if network.nodes.is_empty() {
+        return String::new();
+    }
+    let mut text = "\n## Nodes on the board\n\n| node | type | module | parameters | clock |\n\
+                    |---|---|---|---|---|\n"
+        .to_owned();
+    for node in &network.nodes {
+        let parameters = node.parameters.iter().map(|it| format!("{} = {}", it.name, it.value));
+        let parameters = parameters.collect::<Vec<_>>().join(", ");
+        let _ = writeln!(
+            text,
+            "| {} | {} of {} | `{}` | {} | {} |",
+            node.name,
+            node.node_type,
+            node.package,
+            node.module,
+            if parameters.is_empty() { "-" } else { &parameters },
+            node.clock.clk()
         );
     }
     text

@@ -354,6 +354,15 @@ fn two_node_types_may_share_sources_and_not_a_name() {
     let shared = files.generated().unwrap();
     assert_eq!(shared.network.nodes.len(), 3);
     assert_eq!(shared.files["nodes.f"].matches("filter_core.sv").count(), 1);
+    let mut two_files = files.clone();
+    two_files.package = two_files.package.replace("[rtl/filter_core.sv]", "[rtl/other.sv]");
+    assert_eq!(
+        two_files.generated().unwrap_err(),
+        [
+            "p.hardware.yaml:14:15: the source `rtl/other.sv` defines `filter_core`, a name that is taken: \
+          `rtl/filter_core.sv` of `filter`; rename the module or package"
+        ]
+    );
     files.package = files.package.replace(
         "module: filter_core\n    sources: [rtl/filter_core.sv]\n",
         "module: nobody\n    sources: [rtl/filter_core.sv]\n",

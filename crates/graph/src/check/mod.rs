@@ -90,28 +90,8 @@ pub fn check(
 }
 
 /// Checks that a mapping fits a graph as far as hardware is concerned: its fabrics, its topic
-/// mappings and what it says of streams. Needs no package: what only descriptions can tell is not
-/// checked.
-///
-/// Pure: allocates, does not block, may be called from any thread.
-///
-/// # Errors
-/// Every rule that is broken, by file and position.
-pub fn check_topic_mappings(graph: &Graph, mapping: &Mapping) -> Result<(), Vec<Violation>> {
-    let interfaces = Interfaces::default();
-    let options = RunOptions::PLAIN;
-    let mut check = Check::new(graph, mapping, &interfaces, &options);
-    check.structure();
-    if check.violations.is_empty() {
-        let hardware = check.hardware_nodes();
-        let nodes = check.resolve_hardware(|_| false);
-        let topics = check.collect_topics(&nodes);
-        check.topic_mappings(&hardware, &topics);
-    }
-    check.done()
-}
-
-/// The same, and its hardware nodes against what `interfaces` say of their types, where they do.
+/// mappings and what it says of streams; and its hardware nodes against what `interfaces` say of their
+/// types. Needs no package: where nothing describes a node type, it is taken as the graph uses it.
 ///
 /// Pure: allocates, does not block, may be called from any thread.
 ///

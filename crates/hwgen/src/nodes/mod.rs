@@ -198,7 +198,9 @@ fn take_sources(
         }
         let words = sources::words(text);
         for module in &words.defined {
-            if let Some(other) = claim(&mut names.modules, module, &whose, text) {
+            // The same file twice is one; two files with the same content are two.
+            let content = format!("{file}\n{text}");
+            if let Some(other) = claim(&mut names.modules, module, &whose, &content) {
                 let message = format!(
                     "the source `{name}` defines `{module}`, a name that is taken: {other}"
                 );

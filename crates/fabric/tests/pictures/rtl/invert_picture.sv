@@ -1,9 +1,11 @@
 // Inverts pictures: each leaves as it came, but for the bits of MASK in every byte of its data. Beats
-// of data leave while later ones arrive. A picture that breaks off is filled up with zeros.
+// of data leave while later ones arrive, PAUSE_CYCLES after the first. A picture that breaks off is
+// filled up with zeros.
 `default_nettype none
 
 module invert_picture #(
-  parameter int unsigned MASK = 255
+  parameter int unsigned MASK = 255,
+  parameter int unsigned PAUSE_CYCLES = 0
 ) (
   input  wire        clk,
   input  wire        rst,
@@ -46,8 +48,9 @@ module invert_picture #(
   wire [63:0] data, inverted;
   wire data_user, data_valid;
 
-  typedef enum logic [1:0] {Waiting, Sending, Ending} state_t;
+  typedef enum logic [1:0] {Waiting, Pausing, Sending, Ending} state_t;
   state_t state;
+  logic [31:0] pause;
   logic broken;
 
   invert_image_take u_take (
@@ -90,10 +93,12 @@ module invert_picture #(
   // All small fields stand when the data begin, or when a picture without any is there.
   always_ff @(posedge clk) begin
     case (state)
-      Waiting: if (data_valid && !data_user || taken) state <= Sending;
+      Waiting: if (data_valid && !data_user || taken) state <= Pausing;
+      Pausing: if (pause == PAUSE_CYCLES) state <= Sending;
       Sending: if (sent) state <= Ending;
       default: if (taken || broken) state <= Waiting;
     endcase
+    pause <= state == Pausing ? pause + 32'd1 : '0;
     broken <= state != Waiting && (broken || failed) && !(state == Ending);
     if (rst) begin
       state <= Waiting;
