@@ -106,12 +106,12 @@ fn sources(
             Box::new(fault(package, node, name, message, advice))
         })?;
         match SourceKind::of(name) {
-            Some(SourceKind::Vhdl) => vhdl.push((name.as_str(), path, text)),
+            Some(SourceKind::Vhdl) => vhdl.push((name.as_str(), text)),
             _ => texts.push(SourceText { name: name.clone(), text }),
         }
     }
     if let Some((first, ..)) = vhdl.first() {
-        let made = vhdl::to_verilog(node, &vhdl, &texts);
+        let made = vhdl::to_verilog(node, folder, &vhdl, &texts);
         let made = made
             .map_err(|(message, advice)| Box::new(fault(package, node, first, message, advice)))?;
         texts.splice(0..0, made);

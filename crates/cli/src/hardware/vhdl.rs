@@ -3,7 +3,7 @@
 use crossdock_graph::HardwareNode;
 use crossdock_hwgen::SourceText;
 use std::io::ErrorKind;
-use std::path::PathBuf;
+use std::path::Path;
 use std::process::Command;
 
 /// What is wrong, and what to do.
@@ -12,15 +12,16 @@ type Fault = (String, String);
 const SHOWN_CHARS: usize = 600;
 
 /// One Verilog source per VHDL entity that is the node's module or that its other sources name. Each
-/// holds all that is inside the entity.
+/// holds all that is inside the entity. `sources` are names in `folder` and texts.
 pub(super) fn to_verilog(
     node: &HardwareNode,
-    sources: &[(&str, PathBuf, String)],
+    folder: &Path,
+    sources: &[(&str, String)],
     others: &[SourceText],
 ) -> Result<Vec<SourceText>, Fault> {
-    let names: Vec<&str> = sources.iter().map(|(name, ..)| *name).collect();
+    let names: Vec<&str> = sources.iter().map(|(name, _)| *name).collect();
     let names = names.join(", ");
-    let entities: Vec<String> = sources.iter().flat_map(|(_, _, text)| entities(text)).collect();
+    let entities: Vec<String> = sources.iter().flat_map(|(_, text)| entities(text)).collect();
     let module = node.module.to_lowercase();
     let is_named = |entity: &&String| others.iter().any(|it| has_word(&it.text, entity));
     let wanted: Vec<&String> = match entities.iter().find(|entity| **entity == module) {
@@ -42,13 +43,14 @@ pub(super) fn to_verilog(
         );
         return Err((message, "name the node's entity under `module`".to_owned()));
     }
-    wanted.into_iter().map(|entity| verilog(entity, &names, sources)).collect()
+    wanted.into_iter().map(|entity| verilog(entity, &names, folder, sources)).collect()
 }
 
 fn verilog(
     entity: &str,
     names: &str,
-    sources: &[(&str, PathBuf, String)],
+    folder: &Path,
+    sources: &[(&str, String)],
 ) -> Result<SourceText, Fault> {
     // Its library of analysed units goes to a folder of its own, which is left behind by nobody.
     let work = std::env::temp_dir().join(format!("crossdock-ghdl-{}", std::process::id()));
@@ -59,7 +61,9 @@ fn verilog(
     let mut command = Command::new("ghdl");
     command.args(["synth", "--std=08", "--out=verilog"]);
     command.arg(format!("--workdir={}", work.display()));
-    command.args(sources.iter().map(|(_, path, _)| path)).args(["-e", entity]);
+    // GHDL writes the names of files into comments: they are the same wherever it runs.
+    command.args(sources.iter().map(|(name, _)| name)).args(["-e", entity]);
+    command.current_dir(if folder.as_os_str().is_empty() { Path::new(".") } else { folder });
     let output = command.output();
     std::fs::remove_dir_all(&work).ok();
     let output = output.map_err(|error| {
