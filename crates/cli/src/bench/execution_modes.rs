@@ -170,7 +170,7 @@ fn rows(profile: &'static Profile, seed: u64, quick: bool) -> Result<Vec<Row>> {
     // The other half only matters for the data.
     let model = library.model(seed as u32, &[profile.period_ps]);
     let mut model = model.context("there is no memory for the simulation")?;
-    let mut stream = Stream { period_ps: profile.period_ps, seed, sequence: 0 };
+    let mut sender = Sender { period_ps: profile.period_ps, seed, sequence: 0 };
     let sizes: Vec<usize> =
         if quick { QUICK_SIZES.to_vec() } else { (0..TRANSFERS.len()).collect() };
     let mut rows = Vec::new();
@@ -181,8 +181,8 @@ fn rows(profile: &'static Profile, seed: u64, quick: bool) -> Result<Vec<Row>> {
             for chain in pair {
                 let ports = Ports::of(&library, &chain.topic())?;
                 // Every chain has had as many messages before.
-                stream.sequence = u32::try_from(at * MESSAGES)?;
-                let cycles = stream.run(&mut model, &ports, message_bytes).with_context(|| {
+                sender.sequence = u32::try_from(at * MESSAGES)?;
+                let cycles = sender.run(&mut model, &ports, message_bytes).with_context(|| {
                     format!("{}, {message_bytes} bytes, seed {seed}", chain.topic())
                 })?;
                 let beats = frame_bytes(message_bytes).div_ceil(u64::from(WIDTH_BITS / 8));
@@ -204,14 +204,14 @@ fn rows(profile: &'static Profile, seed: u64, quick: bool) -> Result<Vec<Row>> {
 }
 
 /// Sends messages through chains.
-struct Stream {
+struct Sender {
     period_ps: u64,
     seed: u64,
     /// Messages that the chain has had.
     sequence: u32,
 }
 
-impl Stream {
+impl Sender {
     /// Sends [`MESSAGES`] messages, one right behind the other, and holds each against what the
     /// nodes should make of it.
     fn run(&mut self, model: &mut Model, ports: &Ports, data_bytes: u64) -> Result<Cycles> {
