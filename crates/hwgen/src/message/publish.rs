@@ -136,8 +136,8 @@ fn choice(module: &mut Module, name: &str, field: usize, port: Port) -> String {
             ));
             module.line(&format!("  wire [{name}__BITS-1:0] {name}__all = {name}__BITS'({name});"));
             format!(
-                "give_data = ask_sequence ? {name}__all[ask_index*{bits} +: WIDTH] : \
-                 WIDTH'({name}__length);"
+                "give_data = ask_sequence ? {name}__all[ask_index / (WIDTH/{bits}) * WIDTH +: WIDTH] \
+                 : WIDTH'({name}__length);"
             )
         }
         Port::ValueStream { .. } => {

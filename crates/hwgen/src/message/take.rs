@@ -220,7 +220,9 @@ fn values(
     };
 }
 
-/// Whole beats are written, so that the register behind the port may be longer than it.
+/// Whole beats are written, so that the register behind the port may be longer than it. Data come in
+/// full beats: the division says that they lie at multiples of them, without which the choice of
+/// a place costs a shifter.
 fn bounded(
     module: &mut Module,
     registers: &mut String,
@@ -241,8 +243,8 @@ fn bounded(
         registers,
         "        12'd{field}: begin\n          if (event_length) begin\n            {name}__length <= \
          event_data[31:0];\n            {name}__register <= '0;\n          end else if (!event_user) \
-         begin\n            {name}__register[event_index*{bits} +: WIDTH] <= event_data;\n          \
-         end\n        end\n"
+         begin\n            {name}__register[event_index / (WIDTH/{bits}) * WIDTH +: WIDTH] <= \
+         event_data;\n          end\n        end\n"
     );
     module.line(&format!(
         "  if ({name}__BITS > {all}) begin : g_{name}\n    wire unused = &{{1'b0, \

@@ -131,7 +131,7 @@ module message_camera_image_take #(
             field_header__frame_id__length <= event_data[31:0];
             field_header__frame_id__register <= '0;
           end else if (!event_user) begin
-            field_header__frame_id__register[event_index*8 +: WIDTH] <= event_data;
+            field_header__frame_id__register[event_index / (WIDTH/8) * WIDTH +: WIDTH] <= event_data;
           end
         end
         12'd3: field_height <= event_data[31:0];
@@ -141,7 +141,7 @@ module message_camera_image_take #(
             field_encoding__length <= event_data[31:0];
             field_encoding__register <= '0;
           end else if (!event_user) begin
-            field_encoding__register[event_index*8 +: WIDTH] <= event_data;
+            field_encoding__register[event_index / (WIDTH/8) * WIDTH +: WIDTH] <= event_data;
           end
         end
         12'd6: field_is_bigendian <= event_data[7:0];

@@ -88,10 +88,10 @@ module message_image_blurred_publish #(
     case (ask_field)
       12'd0: give_data = WIDTH'(field_header__stamp__sec);
       12'd1: give_data = WIDTH'(field_header__stamp__nanosec);
-      12'd2: give_data = ask_sequence ? field_header__frame_id__all[ask_index*8 +: WIDTH] : WIDTH'(field_header__frame_id__length);
+      12'd2: give_data = ask_sequence ? field_header__frame_id__all[ask_index / (WIDTH/8) * WIDTH +: WIDTH] : WIDTH'(field_header__frame_id__length);
       12'd3: give_data = WIDTH'(field_height);
       12'd4: give_data = WIDTH'(field_width);
-      12'd5: give_data = ask_sequence ? field_encoding__all[ask_index*8 +: WIDTH] : WIDTH'(field_encoding__length);
+      12'd5: give_data = ask_sequence ? field_encoding__all[ask_index / (WIDTH/8) * WIDTH +: WIDTH] : WIDTH'(field_encoding__length);
       12'd6: give_data = WIDTH'(field_is_bigendian);
       12'd7: give_data = WIDTH'(field_step);
       12'd8: {give_valid, give_data} = ask_sequence ? {field_data__tvalid, field_data__tdata} : {1'b1, WIDTH'(field_data__length)};
