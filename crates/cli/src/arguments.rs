@@ -212,6 +212,10 @@ pub(crate) enum BenchCommand {
     /// message sizes of the fpgaDDS paper at 0, 25, 50 and 75 %. Fails when they are others than
     /// beats / (1 - share) and the way's constant
     MemifLoad(MemoryLoadArguments),
+    /// A topic in host memory against one with a gateway: the experiment of the gateway paper. Fails
+    /// when Crossdock does not reach in a cell what it is to reach; with the profile zcu104-paper, a
+    /// reproduction of the published system
+    Gateway(GatewayArguments),
     /// Look-up tables and flip-flops of the networks of one topic, as Yosys counts them
     NetworkArea(NetworkAreaArguments),
 }
@@ -280,6 +284,22 @@ pub(crate) struct MemoryLoadArguments {
           value_parser = clap::value_parser!(u32).range(0..=95))]
     pub(crate) load: Vec<u32>,
     /// Fewer sizes and repeats
+    #[arg(long)]
+    pub(crate) quick: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct GatewayArguments {
+    #[command(flatten)]
+    pub(crate) out: OutFolder,
+    /// Board that width, clock and memory are taken from
+    #[arg(long, default_value = "zcu104-64",
+          value_parser = PossibleValuesParser::new(Profile::ALL.iter().map(|profile| profile.name)))]
+    pub(crate) profile: String,
+    /// Decides the bytes of the messages and what stands in registers before reset
+    #[arg(long, default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// 2 hardware subscribers, 10 kB and 100 kB
     #[arg(long)]
     pub(crate) quick: bool,
 }

@@ -202,11 +202,82 @@ fn a_chain_takes_all_phases_in_sequential_execution_and_the_longest_in_dataflow(
     }
 }
 
+/// The rows of a quick run of the gateway experiment.
+fn gateway(run: &Run, name: &str, profile: &str, seed: &str) -> Vec<BTreeMap<String, String>> {
+    let folder = run.file(name);
+    let out = folder.to_str().expect("UTF-8");
+    let arguments = ["gateway", "--quick", "--seed", seed, "--profile", profile, "--out", out];
+    let output = bench(run, &arguments);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let read = |name| std::fs::read_to_string(folder.join(name)).expect("a file");
+    let json: serde_json::Value = serde_json::from_str(&read("gateway.json")).expect("JSON");
+    assert_eq!(json["facts"]["paper_mode"], profile == "zcu104-paper");
+    assert_eq!(json["facts"]["targets_missed"], 0);
+    assert!(read("gateway.md").contains("**Simulation**"));
+    let rows = rows(&read("gateway.csv"));
+    // Publisher, mapping, size: 2 hardware subscribers.
+    assert_eq!((rows.len(), json["rows"].as_array().map(Vec::len)), (8, Some(8)));
+    assert!(rows.iter().all(|row| row["profile"] == profile && row["seed"] == seed));
+    rows
+}
+
+fn of<T: std::str::FromStr>(row: &BTreeMap<String, String>, name: &str) -> T {
+    row[name].parse().unwrap_or_else(|_| panic!("{name} of {row:?}"))
+}
+
+#[test]
+fn a_gateway_moves_a_message_over_host_memory_once_and_a_software_mapped_topic_once_per_node() {
+    let run = Run::new("bench_gateway");
+    let rows = gateway(&run, "1", "zcu104-64", "1");
+    for row in &rows {
+        let bytes: u64 = of(row, "message_bytes");
+        let (read, written): (u64, u64) =
+            (of(row, "memif_bytes_read"), of(row, "memif_bytes_written"));
+        let from_hardware = row["publisher"] == "hardware";
+        // 2 subscribers read where the topic is in host memory; what is not data is less than 200 bytes.
+        let reads = match (row["mapping"].as_str(), from_hardware) {
+            ("software", _) => 2,
+            (_, true) => 0,
+            (_, false) => 1,
+        };
+        let times = |count: u64| count * bytes..=count * (bytes + 200);
+        assert!(times(reads).contains(&read), "{row:?}");
+        assert!(times(u64::from(from_hardware)).contains(&written), "{row:?}");
+        if row["mapping"] == "gateway" {
+            assert_eq!(row["targets_reached"], "true", "{row:?}");
+        }
+    }
+    // The hardware follows from the design, not from the data.
+    let other = gateway(&run, "2", "zcu104-64", "2");
+    for (row, other) in rows.iter().zip(&other) {
+        assert_eq!(row["to_slowest_hardware_cycles"], other["to_slowest_hardware_cycles"]);
+    }
+}
+
+#[test]
+#[ignore = "long: four more boards"]
+fn the_published_way_to_host_memory_takes_what_was_fitted_on_table_i() {
+    let run = Run::new("bench_gateway_paper");
+    let rows = gateway(&run, "1", "zcu104-paper", "1");
+    let of_size = |bytes: u32| {
+        let row = rows.iter().find(|row| {
+            row["message_bytes"] == bytes.to_string()
+                && row["publisher"] == "hardware"
+                && row["mapping"] == "software"
+        });
+        of::<f64>(row.expect("a row"), "to_slowest_hardware_ms")
+    };
+    // Three passes, of its publisher and two subscribers; a pass is half of 2.922 ns per byte.
+    let slope = (of_size(100_000) - of_size(10_000)) / 90_000.0 * 1e6 / 3.0;
+    assert!((slope / 1.461 - 1.0).abs() < 0.03, "{slope} ns per byte");
+}
+
 #[test]
 fn what_is_missing_for_an_experiment_is_told_with_the_line_that_installs_it() {
     let run = Run::new("bench_tools");
     for (experiment, tool) in [
         ("hmt", "Verilator"),
+        ("gateway", "Verilator"),
         ("memif-load", "Verilator"),
         ("execution-modes", "Verilator"),
         ("network-area", "Yosys"),

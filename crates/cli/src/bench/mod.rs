@@ -4,6 +4,7 @@
 mod area;
 mod chains;
 mod execution_modes;
+mod gateway;
 mod hmt;
 mod host;
 mod memory_load;
@@ -25,6 +26,7 @@ pub(crate) fn bench(command: &BenchCommand) -> Result<ExitCode> {
         BenchCommand::Hmt(arguments) => hmt::hmt(arguments),
         BenchCommand::ExecutionModes(arguments) => execution_modes::execution_modes(arguments),
         BenchCommand::MemifLoad(arguments) => memory_load::memory_load(arguments),
+        BenchCommand::Gateway(arguments) => gateway::gateway(arguments),
         BenchCommand::NetworkArea(arguments) => area::network_area(arguments),
     }
 }

@@ -106,6 +106,7 @@ impl Shape {
             interfaces: &Interfaces::default(),
             fabric: "board",
             types: &|name| Schema::shipped(name).map_err(|error| error.to_string()),
+            implementations: &[],
         };
         Ok(generate(&request).map_err(Violations::from)?)
     }
@@ -114,8 +115,7 @@ impl Shape {
 /// The board's simulation, from the cache or built.
 pub(crate) fn library(generated: &Generated) -> Result<Library> {
     let cache = Cache::from_environment()?;
-    let built =
-        Library::build_board(generated, &Search::from_environment(), &cache, &mut tell)?;
+    let built = Library::build_board(generated, &Search::from_environment(), &cache, &mut tell)?;
     built.context("the network has no board")
 }
 

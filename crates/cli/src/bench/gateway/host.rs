@@ -5,12 +5,11 @@ use super::board::{TEXTS, TOPIC};
 use anyhow::{Context, Result, ensure};
 use crossdock_comm::{
     AnySample, Bridge, BridgeOptions, Directions, Participant, ParticipantOptions, Publisher,
-    PublisherOptions, Qos, Rendezvous, Subscriber, SubscriberOptions,
+    PublisherOptions, Qos, Rendezvous, Scratch, Subscriber, SubscriberOptions,
 };
 use crossdock_msg::frame::{FrameHeader, FramePlan, SegmentSource};
 use crossdock_msg::types::sensor_msgs::Image;
 use crossdock_msg::{Extra, Schema};
-use crossdock_shm::Scratch;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::rc::Rc;
@@ -79,13 +78,19 @@ impl Host {
         let qos = Qos::reliable(QUEUE, BLOCKED_MAX);
         let max_bytes = Some(plan.chunk_bytes_max());
         let bridge = |node: &str, directions| {
-            let options =
-                BridgeOptions { node, topic: TOPIC, qos, directions, max_bytes, doorbell: None };
+            let options = BridgeOptions {
+                node,
+                topic: TOPIC,
+                offered: qos,
+                requested: qos,
+                directions,
+                max_bytes,
+                doorbell: None,
+            };
             participant.bridge(&schema, options)
         };
         let publisher = |topic| {
-            let options =
-                PublisherOptions { node: "source", topic, qos, max_bytes, group: None };
+            let options = PublisherOptions { node: "source", topic, qos, max_bytes, group: None };
             participant.publisher(options)
         };
         let subscriber = |topic| {
@@ -158,7 +163,8 @@ impl Host {
 
     /// What the software subscriber got: number and data.
     pub(crate) fn shown(&self) -> Result<(u32, Vec<u8>)> {
-        let sample = self.show.take()?.context("the software subscriber did not hear the message")?;
+        let sample =
+            self.show.take()?.context("the software subscriber did not hear the message")?;
         let image = sample.message();
         Ok((image.height(), image.data()?.to_vec()))
     }

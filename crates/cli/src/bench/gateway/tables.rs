@@ -2,8 +2,7 @@
 //! the memory.
 
 use anyhow::{Context, Result, ensure};
-use crossdock_comm::Region;
-use crossdock_shm::Scratch;
+use crossdock_comm::{Region, Scratch};
 use std::collections::BTreeMap;
 
 /// Levels of tables, entries of one as a power of two, and bytes of a page likewise.
