@@ -9,8 +9,9 @@ use std::collections::BTreeMap;
 const LEVELS: u32 = 3;
 const LOG_ENTRIES: u32 = 9;
 const LOG_PAGE: u32 = 12;
-/// Pages of all tables of one board: 64 MiB for each of 16 regions take 32 of the last level each.
-const TABLES_MAX: usize = 1024;
+/// Tables of one board: 1 GiB for each of 16 regions, which is more than the pools of its publishers,
+/// takes 512 of the last level each. Only what is written takes memory.
+const TABLES_MAX: usize = 8192 + 64;
 /// Rights of an entry: readable or a table, writable.
 const VALID: u64 = 1;
 const WRITABLE: u64 = 2;
@@ -46,7 +47,7 @@ impl Tables {
         let base = self.root() as u64;
         // By level and the part of the address above it: its place.
         let mut places = BTreeMap::from([((LEVELS - 1, 0_u64), 0_usize)]);
-        let mut words = vec![0_u64; TABLES_MAX << LOG_ENTRIES];
+        let mut words = vec![0_u64; 1 << LOG_ENTRIES];
         for region in regions {
             let rights = if region.is_writable() { VALID | WRITABLE } else { VALID };
             for offset in (0..region.bytes()).step_by(1 << LOG_PAGE) {
@@ -58,6 +59,7 @@ impl Tables {
                     let next = places.len();
                     let place = *places.entry((level - 1, below)).or_insert(next);
                     ensure!(place < TABLES_MAX, "more than {TABLES_MAX} page tables");
+                    words.resize(places.len() << LOG_ENTRIES, 0);
                     words[entry(table, below)] = (base + (place << LOG_PAGE) as u64) | VALID;
                     table = place;
                 }
@@ -67,8 +69,7 @@ impl Tables {
                 *leaf = wanted;
             }
         }
-        let used = places.len() << LOG_ENTRIES;
-        let bytes: Vec<u8> = words[..used].iter().flat_map(|word| word.to_le_bytes()).collect();
+        let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
         self.memory.write(0, &bytes).then_some(()).context("the tables do not fit their memory")
     }
 }
