@@ -15,7 +15,9 @@
 //! A message that hardware cannot take (damaged, longer than its bounds) is passed over and counted.
 //! One that hardware sends damaged, or longer than its bound, is counted and not published. A
 //! reliable subscriber that does not take in time costs the message, counted at its publisher as
-//! always. Hardware without memory to write to waits (reliable) or drops and counts (best effort).
+//! always; until then hardware goes on with what memory it has, and once it has none, the host waits
+//! for that subscriber, and the board with it. Hardware without memory to write to waits (reliable)
+//! or drops and counts (best effort).
 
 #![forbid(unsafe_code)]
 
