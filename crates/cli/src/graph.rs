@@ -1,7 +1,8 @@
 //! `crossdock graph`: pictures of graphs, and graph files from JSON.
 
 use crate::arguments::{GraphArguments, GraphCommand, ImportArguments, PictureFormat};
-use crate::load::{Violations, read_graph, read_mapping};
+use crate::files::Violations;
+use crate::load::{read_graph, read_mapping};
 use crate::output;
 use crate::packages::Packages;
 use anyhow::{Result, bail};
@@ -46,7 +47,7 @@ fn draw_picture(file: &Path, arguments: &GraphArguments) -> Result<()> {
 
 fn import_json(arguments: &ImportArguments) -> Result<()> {
     let path = arguments.file.display();
-    let bytes = crate::load::read(&arguments.file, "computation graph")?;
+    let bytes = crate::files::read(&arguments.file, "computation graph")?;
     let imported = Graph::import_json(&path.to_string(), &bytes).map_err(Violations::from)?;
     output::write(arguments.output.as_deref(), &imported.text)
 }

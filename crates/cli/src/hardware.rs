@@ -2,7 +2,7 @@
 //! package binaries and the graph file, their sources, and VHDL through GHDL.
 //! It must not know how a network is made or simulated: that is for the crates below.
 
-use crate::load::{Violations, read};
+use crate::files::{Violations, read};
 use anyhow::Result;
 use crossdock_graph::{
     Graph, HARDWARE_PACKAGE_ENDING, HardwareNode, HardwarePackage, Interfaces, Mapping, SourceKind,

@@ -2,52 +2,20 @@
 //! It must not start anything but the packages' descriptions of themselves.
 
 use crate::arguments::{GraphFiles, Rate};
+use crate::files::{Violations, read};
 use crate::packages::Packages;
 use anyhow::{Context, Result};
 use crossdock_graph::{
     Graph, InputTopic, Mapping, Pacing, ParameterOverrides, Placement, Plan, RunOptions, Time,
-    TopicMapping, Violation, check,
+    TopicMapping, check,
 };
 use crossdock_msg::generate::Generator;
 use crossdock_msg::resolve::Library;
 use crossdock_record::BagReader;
-use std::fmt;
-use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 /// Folder beside a graph file with message definitions of its own.
 const INTERFACES_FOLDER: &str = "interfaces";
-
-/// What is wrong with the files, all of it.
-#[derive(Debug)]
-pub(crate) struct Violations {
-    pub(crate) violations: Vec<Violation>,
-    /// What else the user should know, such as where packages were looked for.
-    pub(crate) remarks: Vec<String>,
-}
-
-impl Violations {
-    /// Both lists as one JSON object.
-    pub(crate) fn json(&self) -> serde_json::Value {
-        serde_json::json!({ "violations": self.violations, "remarks": self.remarks })
-    }
-}
-
-impl fmt::Display for Violations {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let lines = self.violations.iter().map(ToString::to_string);
-        let remarks = self.remarks.iter().map(|remark| format!("note: {remark}"));
-        f.write_str(&lines.chain(remarks).collect::<Vec<_>>().join("\n"))
-    }
-}
-
-impl std::error::Error for Violations {}
-
-impl From<Vec<Violation>> for Violations {
-    fn from(violations: Vec<Violation>) -> Self {
-        Self { violations, remarks: Vec::new() }
-    }
-}
 
 /// What a run adds to the files.
 #[derive(Debug, Default)]
@@ -140,18 +108,6 @@ impl Loaded {
         }
         Ok(definitions.library().clone())
     }
-}
-
-/// Reads a file that the user named.
-pub(crate) fn read(path: &Path, what: &str) -> Result<Vec<u8>> {
-    std::fs::read(path).map_err(|error| {
-        let advice = match error.kind() {
-            ErrorKind::NotFound => "check the name and the folder that this command runs in",
-            ErrorKind::IsADirectory => "it is a folder; name a file in it",
-            _ => "check who may read it",
-        };
-        anyhow::anyhow!("the {what} {} cannot be read: {error}; {advice}", path.display())
-    })
 }
 
 fn open_bag(path: &Path) -> Result<BagReader> {

@@ -8,6 +8,7 @@
 mod arguments;
 mod bench;
 mod check;
+mod files;
 mod generate;
 mod graph;
 mod hardware;
@@ -23,7 +24,7 @@ mod topic;
 use arguments::{Cli, Command};
 use clap::{Arg, ArgMatches, CommandFactory, FromArgMatches};
 use crossdock_graph::{Argument, Graph};
-use load::Violations;
+use files::Violations;
 use std::path::Path;
 use std::process::ExitCode;
 

@@ -2,7 +2,8 @@
 //! It must not know the rule: that is the graph crate's.
 
 use crate::arguments::{MapArguments, Prefer};
-use crate::load::{Violations, read_graph, read_placement};
+use crate::files::Violations;
+use crate::load::{read_graph, read_placement};
 use crate::output;
 use crate::packages::Packages;
 use crate::table::{Align, Table};

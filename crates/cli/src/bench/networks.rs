@@ -1,7 +1,7 @@
 //! Graphs of hardware topics with given numbers of publishers and subscribers, and their networks:
 //! made like any user's, only in memory. Must not know what is measured on them.
 
-use crate::load::Violations;
+use crate::files::Violations;
 use anyhow::Result;
 use crossdock_graph::{Graph, Interfaces, Mapping};
 use crossdock_hwgen::{Generated, Request, generate};

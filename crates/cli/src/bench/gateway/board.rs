@@ -2,7 +2,7 @@
 //! pictures, made like any user's. Must not know what is measured on them.
 
 use crate::bench::tell;
-use crate::load::Violations;
+use crate::files::Violations;
 use anyhow::{Context, Result};
 use crossdock_fabric::{Cache, Library, Search};
 use crossdock_graph::{Graph, Interfaces, Mapping};
