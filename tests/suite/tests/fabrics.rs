@@ -144,30 +144,22 @@ fn pictures(run: &Run) -> String {
     bag
 }
 
-/// A graph whose two nodes invert pictures, each in a fabric of its own; those that come from outside
-/// have so many bytes at most.
-fn inverting_twice(run: &Run, data_bytes: usize) -> [String; 2] {
-    let topic = |data_bytes: usize, more: &str| {
-        let bounds = format!("bounds: {{ data: {data_bytes}, header.frame_id: 32, encoding: 16 }}");
-        format!("{{ type: sensor_msgs/msg/Image, {more}{bounds} }}")
-    };
-    let node = |name: &str, from: &str, to: &str| {
-        format!(
-            "  {name}: {{ package: pictures, type: invert, inputs: {{ image: {from} }}, outputs: {{ \
-             inverted: {to} }} }}\n"
-        )
-    };
-    let external = topic(data_bytes, "external: true, ");
-    let topic = topic(921_600, "");
-    let graph = format!(
-        "crossdock: 1\nname: twice\ntopics:\n  /camera/snapshot: {external}\n  /once: {topic}\n  \
-         /twice: {topic}\nnodes:\n{}{}",
-        node("first", "/camera/snapshot", "/once"),
-        node("second", "/once", "/twice")
-    );
-    let mapping = "crossdock: 1\nprocesses: {}\nfabrics:\n  east: { nodes: [first] }\n  west: { nodes: \
-                   [second] }\ntopics:\n  /camera/snapshot: { mapping: gateway }\n  /once: { mapping: \
-                   gateway }\n  /twice: { mapping: gateway }\n";
+/// A topic of pictures of so many bytes at most.
+fn topic(data_bytes: usize, more: &str) -> String {
+    let bounds = format!("bounds: {{ data: {data_bytes}, header.frame_id: 32, encoding: 16 }}");
+    format!("{{ type: sensor_msgs/msg/Image, {more}{bounds} }}")
+}
+
+/// A hardware node that inverts pictures.
+fn invert(name: &str, from: &str, to: &str) -> String {
+    format!(
+        "  {name}: {{ package: pictures, type: invert, inputs: {{ image: {from} }}, outputs: {{ inverted: \
+         {to} }} }}\n"
+    )
+}
+
+/// The package that [`invert`] names, for pictures of the course, beside the graph.
+fn with_pictures_package(run: &Run) {
     let from = workspace().join("crates/fabric/tests/pictures");
     let package = std::fs::read_to_string(from.join("pictures.hardware.yaml")).expect("a package");
     let package =
@@ -177,7 +169,64 @@ fn inverting_twice(run: &Run, data_bytes: usize) -> [String; 2] {
         let text = std::fs::read_to_string(from.join(source)).expect("a source");
         written(run, &format!("hardware/{source}"), &text);
     }
+}
+
+/// A graph whose two nodes invert pictures, each in a fabric of its own; those that come from outside
+/// have so many bytes at most.
+fn inverting_twice(run: &Run, data_bytes: usize) -> [String; 2] {
+    with_pictures_package(run);
+    let (external, topic) = (topic(data_bytes, "external: true, "), topic(921_600, ""));
+    let graph = format!(
+        "crossdock: 1\nname: twice\ntopics:\n  /camera/snapshot: {external}\n  /once: {topic}\n  \
+         /twice: {topic}\nnodes:\n{}{}",
+        invert("first", "/camera/snapshot", "/once"),
+        invert("second", "/once", "/twice")
+    );
+    let mapping = "crossdock: 1\nprocesses: {}\nfabrics:\n  east: { nodes: [first] }\n  west: { nodes: \
+                   [second] }\ntopics:\n  /camera/snapshot: { mapping: gateway }\n  /once: { mapping: \
+                   gateway }\n  /twice: { mapping: gateway }\n";
     [written(run, "g.yaml", &graph), written(run, "m.yaml", mapping)]
+}
+
+#[test]
+fn a_topic_with_publishers_and_subscribers_on_both_sides_reaches_each_once() {
+    let run = Run::new("fabric_mixed");
+    let bag = pictures(&run);
+    with_pictures_package(&run);
+    let (external, topic) = (topic(921_600, "external: true, "), topic(921_600, ""));
+    let graph = format!(
+        "crossdock: 1\nname: mixed\ntopics:\n  /camera/snapshot: {external}\n  /mixed: {topic}\n  \
+         /out: {topic}\nnodes:\n{}{}  pass: {{ package: autorace, type: snapshot, inputs: {{ image: \
+         /camera/snapshot }}, outputs: {{ snapshot: /mixed }}, parameters: {{ every: 1 }} }}\n",
+        invert("first", "/camera/snapshot", "/mixed"),
+        invert("second", "/mixed", "/out")
+    );
+    let mapping = "crossdock: 1\nprocesses: { soft: { executors: [ { mode: chain, nodes: [pass] } ] } }\n\
+                   fabrics: { board: { nodes: [first, second] } }\ntopics:\n  /camera/snapshot: { \
+                   mapping: gateway }\n  /mixed: { mapping: gateway }\n  /out: { mapping: gateway }\n";
+    let (graph, mapping) = (written(&run, "g.yaml", &graph), written(&run, "m.yaml", mapping));
+    let arguments = [graph.as_str(), "--mapping", &mapping, "--input", &bag];
+    let (summary, recorded) = drive("fabric_mixed_run", &arguments);
+    // Of every picture one as it is, from software, and one inverted, from hardware.
+    let inverted = |picture: &Vec<u8>| {
+        let at = picture.len() - 640 * 480 * 3;
+        let bytes = picture.iter().enumerate();
+        bytes.map(|(index, byte)| if index < at { *byte } else { !*byte }).collect::<Vec<u8>>()
+    };
+    let sorted = |mut pictures: Vec<Vec<u8>>| {
+        pictures.sort();
+        pictures
+    };
+    let mixed = sorted(recorded["/mixed"].clone());
+    assert!(mixed.len() > 2 && mixed.len().is_multiple_of(2));
+    // It is closed under inversion, and so is what comes out of it: each message went through once.
+    assert_eq!(sorted(mixed.iter().map(inverted).collect()), mixed);
+    assert_eq!(sorted(recorded["/out"].clone()), mixed);
+    // Down comes what software has published, up what hardware has: nothing both ways.
+    let gateways = summary["gateways"].as_array().expect("gateways");
+    let of = gateways.iter().find(|it| it["topic"] == "/mixed").expect("a gateway");
+    let each = mixed.len() as u64 / 2;
+    assert_eq!((count(&of["down"]), count(&of["up"])), (each, each), "{summary:#}");
 }
 
 #[test]
