@@ -15,11 +15,13 @@
 // Reset         Empty.
 // Why           What is gathered from several places begins and ends in mid-beat: segments of host
 //               memory, a header in front of a payload.
-// Parameters    WIDTH: bits of tdata, 64, 128, 256 or 512.
+// Parameters    WIDTH: bits of tdata, 64, 128, 256 or 512. LANE_BYTES: 8; fewer only where a proof
+//               is to be about many lanes, whose bytes it need not tell apart.
 `default_nettype none
 
 module axis_pack #(
-  parameter int unsigned WIDTH = 512
+  parameter int unsigned WIDTH = 512,
+  parameter int unsigned LANE_BYTES = 8
 ) (
   input  wire                clk,
   input  wire                rst,
@@ -41,7 +43,13 @@ module axis_pack #(
     $fatal(1, "%m: WIDTH is 64, 128, 256 or 512");
   end
 
-  localparam int unsigned Lanes = WIDTH / 64;
+  if (LANE_BYTES != 1 && LANE_BYTES != 2 && LANE_BYTES != 4 && LANE_BYTES != 8)
+  begin : g_bad_lane
+    $fatal(1, "%m: LANE_BYTES is 1, 2, 4 or 8");
+  end
+
+  localparam int unsigned Lane = 8 * LANE_BYTES;
+  localparam int unsigned Lanes = WIDTH / Lane;
 
   if (Lanes == 1) begin : g_wires
     assign s_axis_tready = m_axis_tready;
@@ -54,11 +62,11 @@ module axis_pack #(
   end else begin : g_pack
     localparam int unsigned LogLanes = $clog2(Lanes);
 
-    logic [63:0]         lanes [Lanes];    // that wait for a full beat; the top one never does
-    logic [7:0]          keeps [Lanes];
-    logic [LogLanes-1:0] fill;             // how many
-    logic                rest;             // they are the last of their message
-    logic                rest_user;
+    logic [Lane-1:0]       lanes [Lanes];    // that wait for a full beat; the top one never does
+    logic [LANE_BYTES-1:0] keeps [Lanes];
+    logic [LogLanes-1:0]   fill;             // how many
+    logic                  rest;             // they are the last of their message
+    logic                  rest_user;
 
     // The run of the arriving beat: its first lane and its length.
     logic [LogLanes-1:0] first;
@@ -67,7 +75,7 @@ module axis_pack #(
       first = '0;
       count = '0;
       for (int i = Lanes - 1; i >= 0; i--)
-        if (s_axis_tkeep[8*i]) begin
+        if (s_axis_tkeep[LANE_BYTES*i]) begin
           first = LogLanes'(i);
           count += 1'b1;
         end
@@ -82,12 +90,12 @@ module axis_pack #(
 
     // Every lane where it belongs behind those that wait; what does not fit begins at lane 0 again.
     // In the beat with the rest of a message nothing stands behind them.
-    logic [63:0] turned [Lanes];
-    logic [7:0]  turned_keep [Lanes];
+    logic [Lane-1:0]       turned [Lanes];
+    logic [LANE_BYTES-1:0] turned_keep [Lanes];
     always_comb
       for (int unsigned i = 0; i < Lanes; i++) begin
-        turned[i] = s_axis_tdata[64*LogLanes'(i+32'(turn)) +: 64];
-        turned_keep[i] = s_axis_tkeep[8*LogLanes'(i+32'(turn)) +: 8];
+        turned[i] = s_axis_tdata[Lane*LogLanes'(i+32'(turn)) +: Lane];
+        turned_keep[i] = s_axis_tkeep[LANE_BYTES*LogLanes'(i+32'(turn)) +: LANE_BYTES];
       end
 
     assign s_axis_tready = free && !rest;
@@ -95,8 +103,9 @@ module axis_pack #(
     always_ff @(posedge clk) begin
       if (free)
         for (int unsigned i = 0; i < Lanes; i++) begin
-          m_axis_tdata[64*i +: 64] <= (i < 32'(fill)) ? lanes[i] : turned[i];
-          m_axis_tkeep[8*i +: 8] <= (i < 32'(fill)) ? keeps[i] : rest ? '0 : turned_keep[i];
+          m_axis_tdata[Lane*i +: Lane] <= (i < 32'(fill)) ? lanes[i] : turned[i];
+          m_axis_tkeep[LANE_BYTES*i +: LANE_BYTES] <= (i < 32'(fill)) ? keeps[i]
+              : rest ? '0 : turned_keep[i];
         end
       if (take)
         for (int unsigned i = 0; i < Lanes; i++)

@@ -10,15 +10,16 @@
 
 // One run of lanes, each of them whole but the top one of a last beat.
 logic [Lanes-1:0] formal_lanes;
-always_comb for (int i = 0; i < Lanes; i++) formal_lanes[i] = s_axis_tkeep[8*i];
+always_comb for (int i = 0; i < Lanes; i++) formal_lanes[i] = s_axis_tkeep[LANE_BYTES*i];
 always_comb if (s_axis_tvalid) begin
   assume (s_axis_tlast || formal_lanes != '0);
   for (int i = 0; i < Lanes; i++) begin
-    assume (formal_lanes[i] || s_axis_tkeep[8*i +: 8] == '0);
-    for (int j = 1; j < 8; j++) assume (!s_axis_tkeep[8*i+j] || s_axis_tkeep[8*i+j-1]);
+    assume (formal_lanes[i] || s_axis_tkeep[LANE_BYTES*i +: LANE_BYTES] == '0);
+    for (int j = 1; j < LANE_BYTES; j++)
+      assume (!s_axis_tkeep[LANE_BYTES*i+j] || s_axis_tkeep[LANE_BYTES*i+j-1]);
     if (formal_lanes[i]
         && !(s_axis_tlast && (i == Lanes - 1 || !formal_lanes[i < Lanes-1 ? i+1 : i])))
-      assume (&s_axis_tkeep[8*i +: 8]);
+      assume (&s_axis_tkeep[LANE_BYTES*i +: LANE_BYTES]);
     for (int j = 0; j < i; j++)
       if (i - j > 1 && formal_lanes[i] && formal_lanes[j]) assume (formal_lanes[i-1]);
   end
@@ -32,6 +33,7 @@ if (Lanes == 1) begin : g_formal_wires
   end
 end else begin : g_formal_pack
   localparam int unsigned FLog = $clog2(Lanes);
+  localparam int unsigned Word = Lane + LANE_BYTES;
   wire formal_in = s_axis_tvalid && s_axis_tready;
   wire formal_out = m_axis_tvalid && m_axis_tready;
 
@@ -52,20 +54,20 @@ end else begin : g_formal_pack
   logic            ended = 1'b0; // its last beat has come
   logic            ended_user;
   logic            held = 1'b0;  // the chosen lane waits
-  logic [71:0]     golden;
+  logic [Word-1:0] golden;
   // What the output register holds.
   logic [2:0]      shown_beat = '0;
   logic            shown_last = 1'b0;
   logic            shown_user;
   logic [FLog+2:0] shown_lanes;  // the message's lanes up to the end of this beat
   logic            shown_held = 1'b0;
-  logic [71:0]     shown_golden;
+  logic [Word-1:0] shown_golden;
   logic [2:0]      outs = '0;    // beats of the message that goes out
 
   wire [FLog+2:0] offset = chosen - ins;
   wire            comes = formal_in && offset < arriving;
-  wire [71:0]     coming = {s_axis_tkeep[8*FLog'(below + offset) +: 8],
-                            s_axis_tdata[64*FLog'(below + offset) +: 64]};
+  wire [Word-1:0] coming = {s_axis_tkeep[LANE_BYTES*FLog'(below + offset) +: LANE_BYTES],
+                            s_axis_tdata[Lane*FLog'(below + offset) +: Lane]};
   wire [FLog+2:0] reached = ins + (formal_in ? arriving : '0);
   wire            ends = ended || (formal_in && s_axis_tlast);
   wire [FLog+2:0] waiting = reached - {sent, FLog'(0)};
@@ -111,11 +113,11 @@ end else begin : g_formal_pack
       a_last: assert (m_axis_tlast == shown_last);
       a_user: assert (m_axis_tuser == (shown_last && shown_user));
       for (int i = 0; i < Lanes; i++)
-        assert (m_axis_tkeep[8*i] == (!shown_last
+        assert (m_axis_tkeep[LANE_BYTES*i] == (!shown_last
             || i < (FLog+3)'(shown_lanes - {shown_beat, FLog'(0)})));
       if (!m_axis_tlast) a_full: assert (&m_axis_tkeep);
-      if (shown_held) a_lane: assert ({m_axis_tkeep[8*place +: 8], m_axis_tdata[64*place +: 64]}
-          == shown_golden);
+      if (shown_held) a_lane: assert ({m_axis_tkeep[LANE_BYTES*place +: LANE_BYTES],
+          m_axis_tdata[Lane*place +: Lane]} == shown_golden);
       a_present: assert (shown_held == (chosen[FLog+2:FLog] == shown_beat
           && (!shown_last || place < (FLog+3)'(shown_lanes - {shown_beat, FLog'(0)}))));
     end
