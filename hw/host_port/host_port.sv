@@ -109,6 +109,10 @@ module host_port #(
   // Of what is written, windows take as many bits as addresses have.
   wire unused = &{1'b0, register_write_data};
 
+`ifdef FORMAL
+  `include "host_port_formal.svh"
+`endif
+
 endmodule
 
 `default_nettype wire

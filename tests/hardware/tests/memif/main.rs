@@ -3,6 +3,7 @@
 
 mod budget;
 mod gateway;
+mod host_port;
 mod mmu;
 mod osif;
 mod paper;
