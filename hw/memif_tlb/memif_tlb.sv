@@ -337,10 +337,11 @@ module memif_tlb #(
   // The page of memory is kept here, so the gate need not say which one was asked for.
   logic [ADDRESS_WIDTH-1:12] aw_page;
   logic [ADDRESS_WIDTH-1:12] ar_page;
-  memif_gate #(.WIDTH(WIDTH), .ADDRESS_WIDTH(ADDRESS_WIDTH), .OUTSTANDING(OUTSTANDING)) gate (
-    .aw_known(aw_hit || aw_refuse), .aw_allowed(aw_hit && aw_entry[1]),
-    .ar_known(ar_hit || ar_refuse), .ar_allowed(ar_hit && ar_entry[0]), .*
-  );
+  wire aw_known = aw_hit || aw_refuse;
+  wire ar_known = ar_hit || ar_refuse;
+  wire aw_allowed = aw_hit && aw_entry[1];
+  wire ar_allowed = ar_hit && ar_entry[0];
+  memif_gate #(.WIDTH(WIDTH), .ADDRESS_WIDTH(ADDRESS_WIDTH), .OUTSTANDING(OUTSTANDING)) gate (.*);
 
   // The walk counts its beats itself; bits of an entry that mean nothing.
   wire unused = &{1'b0, t_axi_rlast, t_axi_rresp[0], t_axi_rdata[11:2], aw_entry[0], ar_entry[1],

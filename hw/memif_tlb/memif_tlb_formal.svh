@@ -93,8 +93,8 @@ wire formal_walks = formal_settled && !stale && line == formal_line
 
 always_comb if (formal_running) begin
   // What the gate is told.
-  if (aw_take && formal_aw) a_aw_allowed: assert ((aw_hit && aw_entry[1]) == formal_entry[1]);
-  if (ar_take && formal_ar) a_ar_allowed: assert ((ar_hit && ar_entry[0]) == formal_entry[0]);
+  if (aw_take && formal_aw) a_aw_allowed: assert (aw_allowed == formal_entry[1]);
+  if (ar_take && formal_ar) a_ar_allowed: assert (ar_allowed == formal_entry[0]);
   if (formal_aw_taken) a_aw_to: assert (!formal_entry[1] || aw_to == formal_entry[Entry-1:2]);
   if (formal_ar_taken) a_ar_to: assert (!formal_entry[0] || ar_to == formal_entry[Entry-1:2]);
   // Walks.

@@ -7,7 +7,9 @@ constexpr size_t bytes = P_WIDTH / 8;
 constexpr uint64_t pages = 128;  // of memory
 constexpr unsigned levels = P_LEVELS;
 constexpr unsigned known = 9 * levels < P_ADDRESS_WIDTH - 12 ? 9 * levels : P_ADDRESS_WIDTH - 12;
-constexpr uint64_t outside = 1ull << known;  // the first page that the table does not reach
+constexpr uint64_t space = 1ull << (P_ADDRESS_WIDTH - 12);  // pages that an address can name
+// The first page that the table does not reach; there is none where it reaches them all.
+constexpr uint64_t outside = 1ull << known;
 
 struct Entry {
   uint64_t page = 0;
@@ -125,20 +127,20 @@ int main(int count, char** words) {
   auto& random = tlb.bench.random;
   const uint64_t rounds = options.number("rounds", 60);
   for (uint64_t round = 0; round < rounds; round++) {
-    // Neighbours, on both sides of where a table of each level ends, and beyond all of them.
+    // Neighbours, on both sides of where a table of each level ends, and beyond all of them; an
+    // address that goes on past the last page begins anew.
     const std::array<uint64_t, 4> around{0, 512, 512 * 512 % outside, outside};
     const auto any = [&] {
       const uint64_t middle = around[random.between(0, 3)];
-      return middle + random.between(0, 40) - std::min<uint64_t>(middle, 20);
+      return (middle + random.between(0, 40) - std::min<uint64_t>(middle, 20)) % space;
     };
     // While bursts are under way tables are not changed, but others can be put in their place.
     if (tlb.busy() || random.percent(30)) tlb.forget();
     for (int i = 0; i < 150; i++) {
-      // Some lead out of the address space.
-      const uint64_t beyond = 1ull << (P_ADDRESS_WIDTH - 12);
       const uint64_t page = any();
       if (page >= outside) continue;
-      tlb.map(page, {random.between(0, pages - 1) + beyond * random.percent(3), random.percent(80),
+      // Some lead out of the address space.
+      tlb.map(page, {random.between(0, pages - 1) + space * random.percent(3), random.percent(80),
                      random.percent(80)});
       if (random.percent(3)) tlb.spoil(page & ~7ull);
     }

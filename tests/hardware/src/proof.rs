@@ -13,6 +13,7 @@ pub struct Proof {
     mode: &'static str,
     depth: u32,
     multiclock: bool,
+    granted: &'static [&'static str],
 }
 
 /// Why a proof did not succeed.
@@ -70,20 +71,20 @@ impl Proof {
     /// For all times, by induction over `depth` cycles.
     #[must_use]
     pub fn inductive(design: Design, depth: u32) -> Self {
-        Self { design, mode: "prove", depth, multiclock: false }
+        Self { design, mode: "prove", depth, multiclock: false, granted: &[] }
     }
 
     /// For the first `depth` cycles after reset only.
     #[must_use]
     pub fn bounded(design: Design, depth: u32) -> Self {
-        Self { design, mode: "bmc", depth, multiclock: false }
+        Self { design, mode: "bmc", depth, multiclock: false, granted: &[] }
     }
 
     /// That every `cover` statement is reached within `depth` cycles: the assumptions of the other
     /// proofs leave room for what they are about.
     #[must_use]
     pub fn reachable(design: Design, depth: u32) -> Self {
-        Self { design, mode: "cover", depth, multiclock: false }
+        Self { design, mode: "cover", depth, multiclock: false, granted: &[] }
     }
 
     /// The same for a design with more than one clock.
@@ -110,7 +111,22 @@ impl Proof {
     /// # Errors
     /// What happened instead.
     pub fn catches(&self, mutation: &Mutation) -> Result<(), String> {
-        let mutant = Self { design: self.design.clone().mutated(mutation), ..self.clone() };
+        self.catches_among(mutation, &[])
+    }
+
+    /// The same, looking only at runs that keep the properties of these names (Yosys' patterns,
+    /// `MODULE/NAME`). What is found is a run of the changed design all the same, and for a fault that
+    /// shows late the solver has far fewer to look through.
+    ///
+    /// # Errors
+    /// What happened instead.
+    pub fn catches_among(
+        &self,
+        mutation: &Mutation,
+        granted: &'static [&'static str],
+    ) -> Result<(), String> {
+        let design = self.design.clone().mutated(mutation);
+        let mutant = Self { design, granted, ..self.clone() };
         let name = format!("{}/{}", self.mode, mutant.design.label());
         let files = mutant.files();
         let job = Job { name: &name, files: &files, arguments: "mutant" };
@@ -158,7 +174,11 @@ impl Proof {
         script.push_str("[engines]\nsmtbmc --unroll z3\n[script]\n");
         // Memories as registers: z3 is twenty times slower on its own arrays.
         script.push_str(&design.yosys_script("-formal -sv"));
-        writeln!(script, "prep -top {}\nmemory_map\n[files]", design.top()).expect("text");
+        writeln!(script, "prep -top {}\nmemory_map", design.top()).expect("text");
+        for pattern in self.granted {
+            writeln!(script, "chformal -assert2assume {pattern}").expect("text");
+        }
+        script.push_str("[files]\n");
         for file in design.sources().keys().chain(design.properties().keys()) {
             writeln!(script, "{file}").expect("text");
         }
