@@ -287,6 +287,8 @@ fn host_of(run: &Running) -> Pid {
 fn hardware_is_seen_from_outside_and_its_end_takes_down_the_run_and_nothing_else() {
     let run = Run::new("fabric_killed");
     let mapping = "apps/autorace/course.hardware.mapping.yaml";
+    // The board is built now, for as long as that takes.
+    drive("fabric_killed_built", &[COURSE, "--mapping", mapping, "--duration", "0.1"]);
     let arguments = ["run", COURSE, "--mapping", mapping, "--rate", "max"];
     let mut command = crossdock(&run, &arguments);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
