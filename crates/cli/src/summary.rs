@@ -2,6 +2,7 @@
 //! It must not know how a run is carried out or where its figures come from.
 
 use crate::table::{Align, Table};
+use crossdock_hwgen::network::Counted;
 use serde::Serialize;
 use std::fmt::Write;
 
@@ -145,6 +146,23 @@ pub(crate) struct FabricRow {
     pub(crate) refused: u64,
     /// Time on the board, in which its clock did not stand.
     pub(crate) simulated_us: u64,
+    /// What it had to do to messages, where it did.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) counts: Vec<CountRow>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct CountRow {
+    /// What was done.
+    pub(crate) what: Counted,
+    /// The topic.
+    pub(crate) of: String,
+    /// Ports of the topic that it concerns.
+    pub(crate) at: String,
+    /// How often.
+    pub(crate) count: u64,
+    /// Whether the register counts no further: it may have been more often.
+    pub(crate) at_least: bool,
 }
 
 #[derive(Clone, Debug, Serialize)]

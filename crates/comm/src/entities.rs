@@ -20,6 +20,8 @@ pub mod kind {
     pub const GATEWAY: u32 = 6;
     /// A fabric; counters and detail belong to its host.
     pub const FABRIC: u32 = 7;
+    /// Counts in a fabric's registers; counters and detail belong to its host.
+    pub const FABRIC_COUNTS: u32 = 8;
 }
 
 /// Counters of publishers and subscribers. Each counts from the creation of the port.

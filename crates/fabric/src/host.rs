@@ -348,6 +348,33 @@ impl Board {
         }
     }
 
+    /// Reads words of the network's `status` by their byte addresses, one access after the other: the
+    /// time of as many accesses passes, in which no source or sink takes part. False, and nothing has
+    /// happened: the register port is in use, and is free after a later run.
+    ///
+    /// # Errors
+    /// There is no word at an address; or as [`Model::run`].
+    pub fn read_status(&mut self, words: &mut [(u32, u64)]) -> Result<bool, RunError> {
+        let free = self.batch.is_empty() && self.waiting.is_empty();
+        if self.step != Step::Idle || !free {
+            return Ok(false);
+        }
+        if words.is_empty() {
+            return Ok(true);
+        }
+        let until_ps = self.model.edge_ps(words.len() as u64 * u64::from(self.access_cycles));
+        let mut host = HostRun { idle_cycles: self.idle_cycles, ..HostRun::default() };
+        if self.model.run_with(&mut [], &mut [], &mut host, until_ps)? == Stop::Idle {
+            // Nothing changes in the time that is left.
+            self.model.skip_to(until_ps);
+        }
+        for (address, value) in words {
+            let found = self.model.handle().read(*address);
+            *value = found.ok_or(RunError::Register { address: *address })?;
+        }
+        Ok(true)
+    }
+
     /// What a gateway has told, oldest first.
     pub fn event(&mut self) -> Option<HostEvent> {
         self.events.pop_front()

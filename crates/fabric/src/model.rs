@@ -69,6 +69,12 @@ pub enum RunError {
         /// The number of the port.
         port: u32,
     },
+    /// There is no such word to read.
+    #[error("there is no register at address {address:#x}")]
+    Register {
+        /// The byte address that was given.
+        address: u32,
+    },
     /// Virtual time has an end.
     #[error("a run cannot go on until {until_ps} ps: virtual time ends at 2^62 ps")]
     Time {
@@ -168,6 +174,13 @@ impl Model {
         }
         self.now_ps = now_ps;
         true
+    }
+
+    /// The time of this edge of the first clock, 1 for the next one.
+    pub(crate) fn edge_ps(&self, number: u64) -> u64 {
+        let clock = self.clocks.first().map_or((0, 0), |it| (it.next_ps, it.period_ps));
+        let more_ps = number.saturating_sub(1).saturating_mul(clock.1);
+        clock.0.saturating_add(more_ps).min(TIME_END_PS)
     }
 
     /// The simulation behind it, for the host of a board.

@@ -5,7 +5,7 @@ mod support {
     pub(crate) mod image;
 }
 
-use crossdock_fabric::{HostEvent, Outgoing, Sink, Source, Stop};
+use crossdock_fabric::{HostEvent, IDLE_CYCLES, Outgoing, RunError, Sink, Source, Stop};
 use crossdock_msg::frame::{FrameHeader, HEADER_BYTES, SegmentSource};
 use support::image::{
     DATA_BYTES, FOREVER_PS, Host, PERIOD_PS, TIMING, board, frame, library, port,
@@ -274,4 +274,27 @@ fn without_room_in_the_host_a_reliable_topic_waits_and_a_best_effort_one_goes_on
             .collect();
         assert_eq!(sequences, if reliable { vec![] } else { vec![3] });
     }
+}
+
+#[test]
+fn words_that_the_host_reads_take_the_time_of_their_accesses_and_wait_for_others() {
+    let library = library("gateway");
+    let mut board = board(&library, TIMING);
+    board.set_idle_cycles(IDLE_CYCLES);
+    board.set_reliable(0, true);
+    let mut words = [(8, 0), (0, 0)];
+    assert_eq!(board.read_status(&mut words), Ok(false), "the register port is in use");
+    assert_eq!((board.now_ps(), words), (0, [(8, 0), (0, 0)]));
+    assert_eq!(board.run(&mut [], &mut [], FOREVER_PS), Ok(Stop::Idle));
+    let before_ps = board.now_ps();
+    assert_eq!(board.read_status(&mut words), Ok(true));
+    let [(_, identity), (_, magic)] = words;
+    assert_eq!(magic, crossdock_hwgen::network::REGISTERS_MAGIC);
+    assert_ne!(identity, 0);
+    let took_ps = board.now_ps() - before_ps;
+    assert_eq!(took_ps, 2 * 4 * PERIOD_PS, "4 cycles each, as `board` makes it");
+    let absent = RunError::Register { address: 0x7ff8 };
+    assert_eq!(board.read_status(&mut [(0x7ff8, 0)]), Err(absent));
+    // It goes on where it was.
+    assert_eq!(board.run(&mut [], &mut [], FOREVER_PS), Ok(Stop::Idle));
 }

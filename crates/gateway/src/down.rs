@@ -152,6 +152,7 @@ impl Down {
             segments: &self.outgoing,
         };
         shared.board.send(self.number, &outgoing);
+        shared.unread = true;
         self.sequence = self.sequence.wrapping_add(1);
         self.words += words;
         self.places[place] = Some(UnderWay { sample, region, payload_bytes, words });

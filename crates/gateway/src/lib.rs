@@ -17,10 +17,12 @@
 //! reliable subscriber that does not take in time costs the message, counted at its publisher as
 //! always; until then hardware goes on with what memory it has, and once it has none, the host waits
 //! for that subscriber, and the board with it. Hardware without memory to write to waits (reliable)
-//! or drops and counts (best effort).
+//! or drops and counts (best effort). What the network itself cuts, ends or drops it counts in
+//! registers; the host reads them when the board has come to rest, and shows them.
 
 #![forbid(unsafe_code)]
 
+mod counts;
 mod down;
 mod node;
 mod plan;
@@ -29,4 +31,4 @@ mod up;
 mod windows;
 
 pub use node::{HOST_PLAN, package};
-pub use plan::{HostGateway, HostPlan};
+pub use plan::{HostCount, HostGateway, HostPlan};

@@ -1,6 +1,7 @@
 //! The node: gateways, their board, and what one poll does. Must not know how messages are laid out
 //! nor where their memory comes from.
 
+use crate::counts::Counts;
 use crate::down::Down;
 use crate::plan::{HostGateway, HostPlan};
 use crate::record::fabric_counter;
@@ -21,6 +22,8 @@ pub const HOST_PLAN: &str = "host";
 
 /// Simulated cycles per poll at most: some milliseconds, after which new messages are looked for.
 const CYCLES_PER_POLL: u64 = 8192;
+/// Polls after which the counts of a board that never rests are read.
+const POLLS_PER_READING: u32 = 16;
 /// Messages of which it is remembered what triggered them.
 const ORIGINS: usize = 64;
 
@@ -36,6 +39,8 @@ pub(crate) struct Shared {
     pub(crate) windows: Windows,
     pub(crate) scratch: Scratch,
     pub(crate) origins: Origins,
+    /// The board has been given something, or was under way, since its counts were read at rest.
+    pub(crate) unread: bool,
 }
 
 /// What triggered the messages that went down lately, by their stamp: a node in hardware hands on
@@ -75,9 +80,12 @@ struct Gateways {
     shared: Shared,
     gateways: Vec<Gateway>,
     entity: Entity,
+    counts: Counts,
     slice_ps: u64,
     /// Publishers that were connected at the last look.
     matched: usize,
+    /// Polls since the counts were read.
+    polls: u32,
 }
 
 impl NodeType for Gateways {
@@ -117,12 +125,16 @@ impl NodeType for Gateways {
             detail: profile.name.as_bytes(),
             histogram: WithHistogram::No,
         })?;
+        let counts = Counts::new(setup, &plan.fabric, &plan.counts)?;
+        let origins = Origins::default();
         Ok(Self {
-            shared: Shared { board, windows, scratch, origins: Origins::default() },
+            shared: Shared { board, windows, scratch, origins, unread: true },
             gateways,
             entity,
+            counts,
             slice_ps: CYCLES_PER_POLL * profile.period_ps,
             matched: 0,
+            polls: 0,
         })
     }
 }
@@ -172,6 +184,14 @@ impl Node for Gateways {
             Stop::Idle => self.rest()?,
             Stop::Done | Stop::Time => true,
         };
+        self.shared.unread |= stop != Stop::Idle;
+        if moves {
+            self.polls += 1;
+            // Where the registers are in use, it is tried again after the next poll.
+            if self.polls >= POLLS_PER_READING && self.counts.read(&mut self.shared.board)? {
+                self.polls = 0;
+            }
+        }
         self.show();
         if moves {
             context.poll_again();
@@ -256,6 +276,12 @@ impl Gateways {
             }
         }
         if !again {
+            // First: who sees that all was processed also sees what became of it.
+            let Shared { board, unread, .. } = &mut self.shared;
+            if *unread && self.counts.read(board)? {
+                *unread = false;
+            }
+            self.polls = 0;
             self.gateways.iter().filter_map(|it| it.down.as_ref()).for_each(Down::settle);
         }
         Ok(again)

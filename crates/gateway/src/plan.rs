@@ -22,6 +22,20 @@ pub struct HostPlan {
     pub seed: u32,
     /// The gateways, by their number on the board.
     pub gateways: Vec<HostGateway>,
+    /// Counts in the network's registers, which the host reads and shows in this order.
+    pub counts: Vec<HostCount>,
+}
+
+/// Where a count stands. What it counts is for whoever reads it on the process's board.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HostCount {
+    /// Byte address of its register.
+    pub address: u32,
+    /// Its lowest bit.
+    pub low: u32,
+    /// Its bits.
+    pub bits: u32,
 }
 
 /// One gateway.

@@ -34,3 +34,15 @@ pub mod fabric_counter {
     /// Simulated time, microseconds.
     pub const SIMULATED_US: usize = 3;
 }
+
+/// Counters of what a fabric counts in its registers (kind
+/// [`FABRIC_COUNTS`](crossdock_comm::entities::kind::FABRIC_COUNTS)): those of the host's plan in their
+/// order, as many to a record as it has counters. The record's name is the fabric's, its detail the
+/// position in the plan of its first count, in decimal digits.
+pub mod fabric_counts {
+    /// The position in the plan of a record's first count; `None`: the detail is of another form.
+    #[must_use]
+    pub fn first(detail: &[u8]) -> Option<usize> {
+        std::str::from_utf8(detail).ok()?.parse().ok()
+    }
+}

@@ -69,6 +69,7 @@ impl Up {
             let at = memory.as_ptr() as usize + self.front_bytes;
             let room = memory.len().saturating_sub(self.front_bytes + self.behind_bytes);
             shared.board.lend(self.number, place as u16, at, room as u32);
+            shared.unread = true;
             self.lent[place] = Some(Lent { loan: loan.park(), region });
         }
     }

@@ -253,9 +253,47 @@ pub struct Register {
     pub bits: u32,
     /// Meaning, and which bits hold what.
     pub meaning: String,
+    /// What in it a host adds up and tells: messages that did not pass as they came.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub counts: Vec<Count>,
     /// Port of the topic's module.
     #[serde(skip)]
     pub port: String,
+}
+
+/// A count in a register.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Count {
+    /// What is counted.
+    pub what: Counted,
+    /// Topic, with its port where it is a direct stream.
+    pub of: String,
+    /// Ports of the topic that it concerns, for people (`blur.image`).
+    pub at: String,
+    /// Its lowest bit.
+    pub low: u32,
+    /// Its bits; at its highest value it stands still.
+    pub bits: u32,
+}
+
+/// What a count is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Counted {
+    /// Messages that ended before the length in their header; they go on, marked as damaged.
+    Short,
+    /// Messages that were longer than the length in their header; they were cut.
+    OverLong,
+    /// Messages that were longer than the topic's bounds; they were dropped.
+    OverBound,
+    /// Messages whose publisher fell silent; they were ended, marked as damaged.
+    Silent,
+    /// 1: a publisher has not delivered the rest of a message that was ended.
+    Dead,
+    /// Messages that were dropped for newer ones.
+    KeepLast,
+    /// Messages that a keep-last FIFO did not take: damaged, or too long for it.
+    Discarded,
 }
 
 /// Byte address of the first word that the host writes; what it reads begins at 0.
@@ -354,20 +392,34 @@ impl TopicNetwork {
             clock: clock.clk(),
             bits,
             meaning,
+            counts: Vec::new(),
             port: name.to_owned(),
         };
+        let of = self.shown();
+        let count = |what, at: String, low, bits| Count { what, of: of.clone(), at, low, bits };
         let mut registers = Vec::new();
         if let Some(arbiter) = self.arbiter {
             let meaning = "messages that were short (15:0), cut because over-long (31:16), dropped \
                            because over the bound (47:32), ended by the watchdog (63:48); \
                            saturating";
-            registers.push(register("read", "counts", &self.clock, 64, meaning.into()));
+            let kinds = [Counted::Short, Counted::OverLong, Counted::OverBound, Counted::Silent];
+            let counts = kinds.into_iter().zip([0, 16, 32, 48]);
+            // Without a look at lengths the first three are always 0.
+            let counts = counts.map(|(what, low)| count(what, shown(&self.publishers), low, 16));
+            let counts = counts.collect();
+            let counted = register("read", "counts", &self.clock, 64, meaning.into());
+            registers.push(Register { counts, ..counted });
             if arbiter.watchdog_cycles > 0 {
                 let meaning = "one bit per publisher: it fell silent in mid-message and has not \
                                delivered the rest; order: ";
                 let meaning = format!("{meaning}{}", shown(&self.publishers));
                 let bits = self.publishers.len() as u32;
-                registers.push(register("read", "dead", &self.clock, bits, meaning));
+                let publishers = (0..bits).zip(&self.publishers);
+                let counts = publishers
+                    .map(|(bit, port)| count(Counted::Dead, port.owner.shown(), bit, 1))
+                    .collect();
+                let dead = register("read", "dead", &self.clock, bits, meaning);
+                registers.push(Register { counts, ..dead });
             }
         }
         for (index, port) in self.subscribers.iter().enumerate() {
@@ -378,7 +430,10 @@ impl TopicNetwork {
                     port.owner.shown()
                 );
                 let name = format!("fifo_{index}");
-                registers.push(register("read", &name, &self.clock, 32, meaning));
+                let counts = [(Counted::KeepLast, 0), (Counted::Discarded, 16)];
+                let counts = counts.map(|(what, low)| count(what, port.owner.shown(), low, 16));
+                let fifo = register("read", &name, &self.clock, 32, meaning);
+                registers.push(Register { counts: counts.into(), ..fifo });
             }
         }
         if self.runtime_enable {
@@ -434,6 +489,7 @@ impl Network {
             clock: "clk".to_owned(),
             bits: 64,
             meaning: meaning.to_owned(),
+            counts: Vec::new(),
             port: String::new(),
         };
         let mut registers = vec![

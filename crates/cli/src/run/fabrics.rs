@@ -6,10 +6,10 @@ use crate::load::Loaded;
 use crate::output::tell;
 use anyhow::{Context, Result, bail};
 use crossdock_fabric::{Cache, Library, Profile, Search};
-use crossdock_gateway::{HOST_PLAN, HostGateway, HostPlan};
+use crossdock_gateway::{HOST_PLAN, HostCount, HostGateway, HostPlan};
 use crossdock_graph::{FabricPlan, GatewayPlan, ParameterValue, Reliability};
 use crossdock_hwgen::board::gateways;
-use crossdock_hwgen::network::{PortOwner, TopicNetwork};
+use crossdock_hwgen::network::{Count, PortOwner, Register, TopicNetwork};
 use crossdock_msg::Schema;
 use crossdock_msg::frame::FramePlan;
 use std::collections::BTreeMap;
@@ -21,21 +21,30 @@ const PROFILE: &str = "zcu104-64";
 /// Registers that reset leaves alone are the same in every run.
 const SEED: u32 = 1;
 
+/// By fabric: what its network counts, in the order in which its host shows it.
+pub(crate) type Counts = BTreeMap<String, Vec<Count>>;
+
 /// Generates and builds the board of every fabric with nodes, and completes the plan of its host.
 ///
 /// Blocks while something is built for the first time, and says so.
-pub(crate) fn prepare(loaded: &mut Loaded) -> Result<()> {
+pub(crate) fn prepare(loaded: &mut Loaded) -> Result<Counts> {
     let Some(profile) = Profile::named(PROFILE) else { bail!("there is no profile {PROFILE}") };
     let mut fabrics = std::mem::take(&mut loaded.plan.fabrics);
+    let mut counts = Counts::new();
     for fabric in fabrics.iter_mut().filter(|fabric| !fabric.nodes.is_empty()) {
-        prepare_fabric(fabric, loaded, profile)
+        let counted = prepare_fabric(fabric, loaded, profile)
             .with_context(|| format!("fabric `{}`", fabric.name))?;
+        counts.insert(fabric.name.clone(), counted);
     }
     loaded.plan.fabrics = fabrics;
-    Ok(())
+    Ok(counts)
 }
 
-fn prepare_fabric(fabric: &mut FabricPlan, loaded: &Loaded, profile: &Profile) -> Result<()> {
+fn prepare_fabric(
+    fabric: &mut FabricPlan,
+    loaded: &Loaded,
+    profile: &Profile,
+) -> Result<Vec<Count>> {
     must_be_complete(fabric, loaded)?;
     let Some(host) = fabric.host.as_mut() else {
         bail!(
@@ -67,6 +76,7 @@ fn prepare_fabric(fabric: &mut FabricPlan, loaded: &Loaded, profile: &Profile) -
         profile: profile.name.to_owned(),
         seed: SEED,
         gateways: Vec::new(),
+        counts: counts(&generated.registers).map(|(_, place)| place).collect(),
     };
     let node = host.executors.iter_mut().flat_map(|executor| &mut executor.nodes).next();
     let node = node.context("its host has no node")?;
@@ -94,7 +104,16 @@ fn prepare_fabric(fabric: &mut FabricPlan, loaded: &Loaded, profile: &Profile) -
     }
     let value = ParameterValue::String(plan.to_text());
     node.parameters.insert(HOST_PLAN.to_owned(), value);
-    Ok(())
+    Ok(counts(&generated.registers).map(|(count, _)| count.clone()).collect())
+}
+
+/// What the registers count, and where it stands.
+fn counts(registers: &[Register]) -> impl Iterator<Item = (&Count, HostCount)> {
+    registers.iter().flat_map(|register| {
+        let place =
+            |it: &Count| HostCount { address: register.address, low: it.low, bits: it.bits };
+        register.counts.iter().map(move |count| (count, place(count)))
+    })
 }
 
 /// The gateway of the plan that is this one of the network.

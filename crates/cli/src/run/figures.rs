@@ -1,5 +1,7 @@
 //! The figures of a run, read from the boards of its processes. It must not know how they are shown.
 
+use super::counts;
+use super::fabrics::Counts;
 use crate::summary::{ChainRow, FabricRow, GatewayRow, Losses, NodeRow, Percentiles, TopicRow};
 use anyhow::{Result, bail};
 use crossdock_comm::entities::{counter, kind};
@@ -58,7 +60,12 @@ impl Figures {
 
     /// Reads everything. `exits` says how processes have ended that did so before they were told
     /// to.
-    pub(crate) fn read(&self, plan: &Plan, exits: &BTreeMap<String, String>) -> Reading {
+    pub(crate) fn read(
+        &self,
+        plan: &Plan,
+        counts: &Counts,
+        exits: &BTreeMap<String, String>,
+    ) -> Reading {
         let boards = self.boards();
         let nodes = self.nodes(plan, &boards, exits);
         let topics = plan.topics.iter().map(|topic| topic_row(topic, &boards)).collect();
@@ -77,8 +84,13 @@ impl Figures {
                 ),
             }
         }));
-        let (gateways, fabrics) = (gateway_rows(&boards), fabric_rows(&boards));
+        let gateways = gateway_rows(&boards);
+        let mut fabrics = fabric_rows(&boards);
+        for fabric in &mut fabrics {
+            fabric.counts = counts::rows(&fabric.fabric, counts, &boards);
+        }
         notes.extend(gateways.iter().flat_map(gateway_notes));
+        notes.extend(fabrics.iter().flat_map(counts::notes));
         Reading { nodes, topics, gateways, fabrics, chains, simulated_s, notes }
     }
 
@@ -227,7 +239,10 @@ fn topic_row(topic: &TopicPlan, boards: &[ProcessSnapshot]) -> TopicRow {
 }
 
 /// What the hosts of fabrics tell of one kind, with the texts of its details.
-fn hosted(boards: &[ProcessSnapshot], of: u32) -> impl Iterator<Item = (&EntitySnapshot, String)> {
+pub(super) fn hosted(
+    boards: &[ProcessSnapshot],
+    of: u32,
+) -> impl Iterator<Item = (&EntitySnapshot, String)> {
     let records = boards.iter().flat_map(|process| &process.others);
     let records = records.filter(move |record| record.kind == of);
     records.map(|record| (record, String::from_utf8_lossy(&record.detail).into_owned()))
@@ -290,6 +305,7 @@ fn fabric_rows(boards: &[ProcessSnapshot]) -> Vec<FabricRow> {
             bytes_written: count(fabric_counter::BYTES_WRITTEN),
             refused: count(fabric_counter::REFUSED),
             simulated_us: count(fabric_counter::SIMULATED_US),
+            counts: Vec::new(),
         }
     };
     hosted(boards, kind::FABRIC).map(row).collect()

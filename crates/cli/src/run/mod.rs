@@ -3,6 +3,7 @@
 //! The launcher's main thread sleeps in one poll until something happens: a process reports, the
 //! player or recorder ends, a signal comes, the time is over. It must not know how nodes run.
 
+mod counts;
 mod fabrics;
 mod figures;
 mod fleet;
@@ -20,6 +21,7 @@ use crossdock_record::{
     BagWriter, Compression, LogTime, PlayTopics, Player, PlayerOptions, Recorder, RecorderOptions,
     TopicToPlay, TopicToRecord, WriterOptions,
 };
+use fabrics::Counts;
 use figures::Figures;
 pub(crate) use figures::observer_options;
 use fleet::{End, Fleet};
@@ -65,11 +67,11 @@ pub(crate) fn run(
         arguments: graph_arguments,
     };
     let mut loaded = load(&arguments.files, &wishes)?;
-    fabrics::prepare(&mut loaded)?;
+    let counts = fabrics::prepare(&mut loaded)?;
     for warning in &loaded.plan.warnings {
         eprintln!("warning: {warning}");
     }
-    let mut session = Session::open(loaded, arguments)?;
+    let mut session = Session::open(loaded, counts, arguments)?;
     let end = session.carry_out(arguments)?;
     let summary = session.close(end)?;
     let json = serde_json::to_string_pretty(&summary)?;
@@ -84,6 +86,8 @@ pub(crate) fn run(
 /// Everything that is open during a run.
 struct Session {
     plan: Plan,
+    /// What its fabrics count.
+    counts: Counts,
     wake: Wake,
     fleet: Fleet,
     /// Attached once the processes stand.
@@ -97,7 +101,7 @@ struct Session {
 
 impl Session {
     /// Opens the launcher's own ports, then starts the processes.
-    fn open(loaded: Loaded, arguments: &RunArguments) -> Result<Self> {
+    fn open(loaded: Loaded, counts: Counts, arguments: &RunArguments) -> Result<Self> {
         let Loaded { plan, packages, bag, options, .. } = loaded;
         let wake = Wake::new()?;
         figures::must_have_topics_alone(options.domain_id, LAUNCHER, &plan, &[])?;
@@ -128,7 +132,18 @@ impl Session {
         let notes = Vec::new();
         let started = Instant::now();
         let figures = None;
-        Ok(Self { plan, wake, fleet, figures, player, recorder, participant, started, notes })
+        Ok(Self {
+            plan,
+            counts,
+            wake,
+            fleet,
+            figures,
+            player,
+            recorder,
+            participant,
+            started,
+            notes,
+        })
     }
 
     /// From the barrier to the reason for the end.
@@ -291,7 +306,8 @@ impl Session {
         }
         // Boards are read before their owners take their records down.
         let exits = self.fleet.exits();
-        let read = self.figures.as_ref().map(|figures| figures.read(&self.plan, &exits));
+        let figures = self.figures.as_ref();
+        let read = figures.map(|figures| figures.read(&self.plan, &self.counts, &exits));
         let mut failures = Vec::new();
         if let Some(player) = self.player.take() {
             player.stop();

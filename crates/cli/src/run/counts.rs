@@ -1,0 +1,75 @@
+//! What fabrics had to do to messages, as their registers count it: rows and notes of the closing table.
+//! It must not know how the counts come to be on a board.
+
+use super::fabrics::Counts;
+use super::figures::hosted;
+use crate::summary::{CountRow, FabricRow};
+use crossdock_comm::ProcessSnapshot;
+use crossdock_comm::entities::kind;
+use crossdock_gateway::record::fabric_counts;
+use crossdock_hwgen::network::Counted;
+
+/// The counts of a fabric that are not zero.
+pub(super) fn rows(fabric: &str, counts: &Counts, boards: &[ProcessSnapshot]) -> Vec<CountRow> {
+    let Some(counts) = counts.get(fabric) else { return Vec::new() };
+    let mut rows = Vec::new();
+    for (record, _) in hosted(boards, kind::FABRIC_COUNTS).filter(|(it, _)| it.name == fabric) {
+        let Some(first) = fabric_counts::first(&record.detail) else { continue };
+        for (count, &value) in counts.iter().skip(first).zip(&record.counters) {
+            if value > 0 {
+                rows.push(CountRow {
+                    what: count.what,
+                    of: count.of.clone(),
+                    at: count.at.clone(),
+                    count: value,
+                    at_least: count.bits > 1 && value == !0 >> (64 - count.bits.clamp(1, 64)),
+                });
+            }
+        }
+    }
+    rows
+}
+
+/// What the user should know of it: what, how many, where, and what to do.
+pub(super) fn notes(fabric: &FabricRow) -> Vec<String> {
+    fabric.counts.iter().map(|row| note(&fabric.fabric, row)).collect()
+}
+
+fn note(fabric: &str, row: &CountRow) -> String {
+    let CountRow { of, at, .. } = row;
+    let messages = match (row.at_least, row.count) {
+        (true, count) => format!("at least {count} messages"),
+        (false, 1) => "1 message".to_owned(),
+        (false, count) => format!("{count} messages"),
+    };
+    match row.what {
+        Counted::Short => format!(
+            "fabric `{fabric}` marked {messages} of {of} as damaged that ended before the length in the \
+             header: look at what {at} announces and sends"
+        ),
+        Counted::OverLong => format!(
+            "fabric `{fabric}` cut {messages} of {of} that went on behind the length in the header: look \
+             at what {at} announces and sends"
+        ),
+        Counted::OverBound => format!(
+            "fabric `{fabric}` dropped {messages} of {of} longer than `bounds` of the topic in the graph \
+             file: raise them, or look at what {at} sends"
+        ),
+        Counted::Silent => format!(
+            "fabric `{fabric}` ended {messages} of {of} because the publisher fell silent: look at why \
+             {at} stops in mid-message, or raise `watchdog_cycles` of the topic in the mapping file"
+        ),
+        Counted::Dead => format!(
+            "{at} has not delivered the rest of a message of {of} that fabric `{fabric}` ended, and is \
+             not heard until it does: look at why it stops in mid-message"
+        ),
+        Counted::KeepLast => format!(
+            "fabric `{fabric}` dropped {messages} of {of} before {at} for newer ones: raise its \
+             `keep_last` in the mapping file, or give it `fifo_messages` instead if it needs them all"
+        ),
+        Counted::Discarded => format!(
+            "fabric `{fabric}` discarded {messages} of {of} before {at}: they were damaged, or longer \
+             than `bounds` of the topic in the graph file"
+        ),
+    }
+}
