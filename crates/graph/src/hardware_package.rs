@@ -61,7 +61,7 @@ const PACKAGE: Keys = Keys {
 const NODE: Keys = Keys {
     what: "a node type in hardware",
     required: &["sources"],
-    optional: &["doc", "module", "width", "parameters", "inputs", "outputs"],
+    optional: &["doc", "module", "width", "drops", "parameters", "inputs", "outputs"],
 };
 const INPUT: Keys = Keys {
     what: "an input in hardware",
@@ -96,6 +96,10 @@ pub struct HardwareNode {
     pub sources: Vec<String>,
     /// Bits of a beat of its streams.
     pub width: u32,
+    /// Whether it has an output `dropped`, high for a cycle per message that it takes and drops on
+    /// purpose.
+    #[serde(default)]
+    pub drops: bool,
     /// By input: most elements of sequences and bytes of texts that it has room for.
     pub input_bounds: BTreeMap<String, BTreeMap<String, u32>>,
     /// By output: most elements of sequences and bytes of texts that it publishes.
@@ -183,6 +187,8 @@ fn node(reading: &mut Reading, entry: &Entry) -> HardwareNode {
         node.sources = sources(reading, &name, tree);
     }
     node.width = read_width(reading, &fields).unwrap_or(STREAM_WIDTH_DEFAULT);
+    let drops = fields.get("drops").and_then(|it| reading.boolean(it, "`drops`"));
+    node.drops = drops.unwrap_or_default();
     if let Some(tree) = fields.get("parameters") {
         let entries = reading.map(tree, "`parameters`");
         let parameters = entries.iter().filter_map(|entry| parameter(reading, &name, entry));

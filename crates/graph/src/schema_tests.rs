@@ -289,7 +289,7 @@ fn schema_and_reader_accept_the_same_hardware_package_files() {
     let source = |name: &str| node("").replace("n.sv", name);
     let good = [
         node(""),
-        node(", doc: what it does, module: other, width: 512"),
+        node(", doc: what it does, module: other, width: 512, drops: true"),
         node(", parameters: { clip: -2147483648, size: 2147483647, whole: 3.0 }"),
         node(", outputs: { o: { type: a/msg/B, bounds: { data: 1, header.frame_id: 3 } } }"),
         node("").replace("type: a/msg/B", "type: a/msg/B, trigger: false, optional: true"),
@@ -299,6 +299,8 @@ fn schema_and_reader_accept_the_same_hardware_package_files() {
         source("n.vhd, m.vhdl"),
     ];
     let bad = [
+        node(", drops: 3"),
+        node(", drops: [late]"),
         file("{}"),
         file("[n]"),
         file("{ n: {} }"),

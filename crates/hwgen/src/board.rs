@@ -155,7 +155,8 @@ pub(crate) fn board(
     let mut body = Body::new();
     body.clocks(&network.clocks);
     let written = registers.iter().filter(|register| register.access == "write").count();
-    body.port("output", Some(64 * (registers.len() - written) as u32), "status");
+    let reads = registers.len() - written;
+    body.port("output", Some(64 * reads as u32), "status");
     if written > 0 {
         body.port("input", Some(64 * written as u32), "control");
     }
@@ -173,7 +174,14 @@ pub(crate) fn board(
     body.port("output", Some(64), "register_read_data");
     body.port("output", None, "doorbell");
     body.port("output", None, "active");
-    network_instance(&mut body, network, written > 0);
+    // The network's words come first, then those of nodes that say what they drop.
+    let of_nodes = network.nodes.iter().filter(|node| node.drops);
+    let first = reads - of_nodes.clone().count();
+    let of_network = match reads - first {
+        0 => "status".to_owned(),
+        _ => format!("status[{}:0]", 64 * first - 1),
+    };
+    network_instance(&mut body, network, of_network, written > 0);
     host_side(&mut body, gateways.len(), width);
     match way {
         Way::Own => own_way(&mut body, gateways.len(), width),
@@ -184,6 +192,9 @@ pub(crate) fn board(
     }
     for node in &network.nodes {
         nodes::instance(&mut body, node);
+    }
+    for (node, word) in of_nodes.zip(first..) {
+        nodes::count(&mut body, node, word);
     }
     body.line("  // High while anything needs the clock that the host does not know of.");
     body.line(&format!("  assign active = {};", nodes::activity(network)));
@@ -198,12 +209,12 @@ pub(crate) fn board(
     Some(body.module(&network.board(), &comment))
 }
 
-fn network_instance(body: &mut Body, network: &Network, has_control: bool) {
+fn network_instance(body: &mut Body, network: &Network, status: String, has_control: bool) {
     let mut connections = Vec::new();
     for clock in &network.clocks {
         connections.extend([clock.clk(), clock.rst()].map(|name| (name.clone(), name)));
     }
-    connections.extend(pairs(&["status"]));
+    connections.push(("status".to_owned(), status));
     if has_control {
         connections.extend(pairs(&["control"]));
     }

@@ -63,7 +63,7 @@ pub struct Generated {
     pub network: Network,
     /// Tells this network from others; a host reads it at byte address 8.
     pub identity: u64,
-    /// Every word that the host reads or writes.
+    /// Every word that the host reads or writes, of the board where there is one.
     pub registers: Vec<Register>,
     /// Files by name: their texts.
     pub files: BTreeMap<String, String>,
@@ -159,6 +159,7 @@ fn json(value: &impl Serialize) -> String {
 
 fn write(network: Network, nodes: Nodes) -> Generated {
     let registers = network.registers();
+    let of_board = network.board_registers(&registers);
     let mut files = BTreeMap::new();
     let mut used = BTreeSet::new();
     let mut instances = Vec::new();
@@ -180,7 +181,7 @@ fn write(network: Network, nodes: Nodes) -> Generated {
     order.push(format!("{}.sv", network.module));
     files.insert("sources.f".to_owned(), order.join("\n") + "\n");
     let of_nodes = node_sources(nodes, &mut files);
-    let identity = identity(&network, &files);
+    let identity = identity(&network, &files, &of_board);
     let top = verilog::network(&network, &registers, identity);
     files.insert(format!("{}.sv", network.module), top);
     messages(&network, &mut files);
@@ -194,6 +195,12 @@ fn write(network: Network, nodes: Nodes) -> Generated {
     files.insert(format!("{}_block.v", network.module), vivado::block(&network, &registers));
     files.insert("network.svg".to_owned(), picture::svg(&network));
     files.insert("report.md".to_owned(), report::report(&network, &instances));
+    let mut all = registers;
+    let reads = all.iter().filter(|register| register.access == "read").count();
+    if board::obstacle(&network).is_none() && network.gateways().next().is_some() {
+        all.splice(reads..reads, of_board);
+    }
+    let registers = all;
     surroundings(&network, &registers, list, of_nodes, &mut files);
     files.insert("registers.md".to_owned(), report::registers(&network, &registers, identity));
     files.insert("layouts.md".to_owned(), report::layouts(&network));
@@ -306,7 +313,7 @@ fn messages(network: &Network, files: &mut BTreeMap<String, String>) {
 }
 
 /// What tells this network from others: all that the host relies on.
-fn identity(network: &Network, files: &BTreeMap<String, String>) -> u64 {
+fn identity(network: &Network, files: &BTreeMap<String, String>, of_board: &[Register]) -> u64 {
     let mut hash = Sha256::new();
     let mut part = |text: &str| {
         hash.update((text.len() as u64).to_le_bytes());
@@ -316,6 +323,9 @@ fn identity(network: &Network, files: &BTreeMap<String, String>) -> u64 {
     for (name, text) in files {
         part(name);
         part(text);
+    }
+    for register in of_board {
+        part(&register.name);
     }
     let digest: [u8; 32] = hash.finalize().into();
     u64::from_be_bytes(digest[..8].try_into().unwrap_or_default())

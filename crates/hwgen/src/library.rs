@@ -20,6 +20,8 @@ pub enum LibraryModule {
     AxisProbe,
     /// Converts widths.
     AxisWidth,
+    /// Counts what nodes drop.
+    EventCount,
     /// Puts messages together.
     FramePublish,
     /// Takes messages apart.
@@ -107,7 +109,7 @@ pub struct Instance {
 
 impl LibraryModule {
     /// All of them: what the sources of nodes may name.
-    pub const ALL: [Self; 27] = [
+    pub const ALL: [Self; 28] = [
         Self::AxisArb,
         Self::AxisBcast,
         Self::AxisCdc,
@@ -115,6 +117,7 @@ impl LibraryModule {
         Self::AxisFifoLast,
         Self::AxisProbe,
         Self::AxisWidth,
+        Self::EventCount,
         Self::FramePublish,
         Self::FrameTake,
         Self::AxisHeader,
@@ -159,6 +162,7 @@ impl LibraryModule {
             Self::AxisFifoLast => "axis_fifo_last",
             Self::AxisProbe => "axis_probe",
             Self::AxisWidth => "axis_width",
+            Self::EventCount => "event_count",
             Self::FramePublish => "frame_publish",
             Self::FrameTake => "frame_take",
             Self::AxisHeader => "axis_header",
@@ -214,6 +218,7 @@ impl LibraryModule {
             Self::AxisFifoLast => include_str!("../../../hw/axis_fifo_last/axis_fifo_last.sv"),
             Self::AxisProbe => include_str!("../../../hw/axis_probe/axis_probe.sv"),
             Self::AxisWidth => include_str!("../../../hw/axis_width/axis_width.sv"),
+            Self::EventCount => include_str!("../../../hw/event_count/event_count.sv"),
             Self::FramePublish => include_str!("../../../hw/frame_publish/frame_publish.sv"),
             Self::FrameTake => include_str!("../../../hw/frame_take/frame_take.sv"),
             Self::AxisHeader => include_str!("../../../hw/axis_header/axis_header.sv"),

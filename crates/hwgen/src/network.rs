@@ -54,6 +54,9 @@ pub struct NetworkNode {
     pub clock: Clock,
     /// Bits of a beat of its streams.
     pub width: u32,
+    /// Whether it says which messages it drops, so that the board counts them.
+    #[serde(skip_serializing_if = "is_false")]
+    pub drops: bool,
     /// Inputs of its type.
     pub inputs: Vec<NodeEnd>,
     /// Outputs of its type.
@@ -266,9 +269,9 @@ pub struct Register {
 pub struct Count {
     /// What is counted.
     pub what: Counted,
-    /// Topic, with its port where it is a direct stream.
+    /// Topic, with its port where it is a direct stream; the node where it is one that drops.
     pub of: String,
-    /// Ports of the topic that it concerns, for people (`blur.image`).
+    /// Ports of the topic that it concerns, for people (`blur.image`); of a node, its type.
     pub at: String,
     /// Its lowest bit.
     pub low: u32,
@@ -292,10 +295,14 @@ pub enum Counted {
     Dead,
     /// Messages that were dropped for newer ones.
     KeepLast,
+    /// Messages that a node took and dropped on purpose.
+    Dropped,
     /// Messages that a keep-last FIFO did not take: damaged, or too long for it.
     Discarded,
 }
 
+/// Bits of the count of what a node drops.
+pub(crate) const DROPPED_BITS: u32 = 16;
 /// Byte address of the first word that the host writes; what it reads begins at 0.
 pub const CONTROL_ADDRESS: u32 = 0x8000;
 /// The first word of the registers: `XDNET` and the version of this map, 1.
@@ -505,6 +512,36 @@ impl Network {
             *next += 8;
         }
         registers
+    }
+
+    /// The words that a board has beside those of its network ([`Network::registers`], which are
+    /// given): behind what the host reads there, one per node that says what it drops.
+    #[must_use]
+    pub fn board_registers(&self, network: &[Register]) -> Vec<Register> {
+        let reads = network.iter().filter(|register| register.access == "read").count();
+        let dropping = self.nodes.iter().filter(|node| node.drops);
+        let words = dropping.zip(reads as u32..).map(|(node, word)| Register {
+            address: 8 * word,
+            name: format!("{}.dropped", node.identifier),
+            access: "read",
+            topic: String::new(),
+            clock: node.clock.clk(),
+            bits: DROPPED_BITS,
+            meaning: format!(
+                "messages that node {} took and dropped on purpose; saturating; the board's, not the \
+                 network's",
+                node.name
+            ),
+            counts: vec![Count {
+                what: Counted::Dropped,
+                of: node.name.clone(),
+                at: format!("{} of {}", node.node_type, node.package),
+                low: 0,
+                bits: DROPPED_BITS,
+            }],
+            port: String::new(),
+        });
+        words.collect()
     }
 
     /// The topics and direct streams that have a gateway: number g of a board is that of the g-th.

@@ -375,3 +375,39 @@ fn two_node_types_may_share_sources_and_not_a_name() {
         ]
     );
 }
+
+#[test]
+fn what_a_node_drops_is_counted_in_a_word_of_the_board_behind_those_of_the_network() {
+    let mut files = Files::new();
+    let plain = files.generated().unwrap();
+    assert!(!plain.files["board.f"].contains("event_count"));
+    files.package = files
+        .package
+        .replace("    module: filter_core\n", "    module: filter_core\n    drops: true\n");
+    let generated = files.generated().unwrap();
+    let of = |name: &str| generated.registers.iter().find(|it| it.name == name).unwrap();
+    let (first, second) = (of("first.dropped"), of("second.dropped"));
+    let reads = plain.registers.iter().filter(|it| it.access == "read").count() as u32;
+    assert_eq!((first.address, second.address), (8 * reads, 8 * reads + 8));
+    assert_eq!((first.bits, first.access), (16, "read"));
+    assert_eq!(
+        (first.counts[0].of.as_str(), first.counts[0].at.as_str()),
+        ("first", "filter of p")
+    );
+    assert!(!generated.registers.iter().any(|it| it.name == "watch.dropped"), "it does not say so");
+    let board = &generated.files["board_board.sv"];
+    for part in [
+        format!("output wire [{}:0] status", 64 * (reads + 2) - 1),
+        format!(".status(status[{}:0])", 64 * reads - 1),
+        ".dropped(dropped_second)".to_owned(),
+        format!(".count(status[{} +: 16])", 64 * (reads + 1)),
+    ] {
+        assert!(board.contains(&part), "{part} is not in {board}");
+    }
+    assert!(generated.files["board.f"].lines().any(|name| name == "event_count.sv"));
+    assert!(generated.files["registers.md"].contains("`first.dropped`"));
+    // The network is the same without its board, and a host can tell the boards apart.
+    let network = format!("constexpr uint32_t status_words = {reads};");
+    assert!(generated.files["wrapper.cpp"].contains(&network));
+    assert_ne!(generated.identity, plain.identity);
+}

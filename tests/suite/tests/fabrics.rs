@@ -268,6 +268,111 @@ fn messages_beyond_the_bounds_of_their_topic_are_counted_and_stop_nothing() {
     assert_eq!(summary["fabrics"][0]["bytes_read"], 0, "{summary:#}");
 }
 
+/// A node that sends, on the first picture, five numbers each of which has another fault, and drops all
+/// later pictures.
+const FAULTY: &str =
+    "// Sends numbers that are right, short, over-long, over the bound, and none whole.
+module faulty (
+  input  wire        clk, rst,
+  input  wire [63:0] s_axis_image_tdata,
+  input  wire [7:0]  s_axis_image_tkeep,
+  input  wire        s_axis_image_tlast, s_axis_image_tuser, s_axis_image_tvalid,
+  output wire        s_axis_image_tready,
+  output wire [63:0] m_axis_number_tdata,
+  output wire [7:0]  m_axis_number_tkeep,
+  output wire        m_axis_number_tlast, m_axis_number_tuser, m_axis_number_tvalid,
+  input  wire        m_axis_number_tready,
+  input  wire [15:0] number_publisher_id,
+  output wire        dropped,
+  output wire        busy
+);
+  logic       begun;
+  logic [2:0] frame, beat;
+  wire        came = s_axis_image_tvalid && s_axis_image_tlast;
+  wire        silent = frame == 3'd4 && beat == 3'd2;
+  wire [2:0]  ends = frame == 3'd1 ? 3'd2 : frame == 3'd2 ? 3'd5 : 3'd3;
+  wire [31:0] length = frame == 3'd3 ? 32'd4096 : 32'd4;
+  wire        unused = &{1'b0, s_axis_image_tdata, s_axis_image_tkeep, s_axis_image_tuser};
+  assign s_axis_image_tready = 1'b1;
+  assign m_axis_number_tdata = beat == 3'd0 ? {length, number_publisher_id, 16'd1} : 64'(frame);
+  assign m_axis_number_tkeep = m_axis_number_tlast && frame == 3'd0 ? 8'h0f : 8'hff;
+  assign m_axis_number_tlast = beat == ends;
+  assign m_axis_number_tuser = 1'b0;
+  assign m_axis_number_tvalid = begun && !silent;
+  assign dropped = came && begun;
+  assign busy = m_axis_number_tvalid;
+  always_ff @(posedge clk) begin
+    if (came) begun <= 1'b1;
+    if (m_axis_number_tvalid && m_axis_number_tready) begin
+      beat <= m_axis_number_tlast ? 3'd0 : beat + 3'd1;
+      frame <= m_axis_number_tlast ? frame + 3'd1 : frame;
+    end
+    if (rst) begin
+      begun <= 1'b0;
+      beat <= 3'd0;
+      frame <= 3'd0;
+    end
+  end
+endmodule
+";
+
+#[test]
+fn what_hardware_cuts_ends_or_drops_is_told_at_the_end() {
+    let run = Run::new("fabric_counts");
+    let bag = pictures(&run);
+    let package = "crossdock: 1\npackage: faults\nnodes:\n  faulty:\n    sources: [faulty.sv]\n    drops: true\n    \
+                   inputs: { image: { type: sensor_msgs/msg/Image, bounds: { data: 921600, header.frame_id: 32, \
+                   encoding: 16 } } }\n    outputs: { number: { type: std_msgs/msg/UInt32 } }\n";
+    written(&run, "hardware/faults.hardware.yaml", package);
+    written(&run, "hardware/faulty.sv", FAULTY);
+    let graph = "crossdock: 1\nname: faults\ntopics:\n  /camera/snapshot: { type: sensor_msgs/msg/Image, external: true, \
+                 bounds: { data: 921600, header.frame_id: 32, encoding: 16 } }\n  /number: { type: \
+                 std_msgs/msg/UInt32 }\nnodes:\n  broken: { package: faults, type: faulty, inputs: { image: \
+                 /camera/snapshot }, outputs: { number: /number } }\n";
+    let mapping = "crossdock: 1\nprocesses: {}\nfabrics: { board: { nodes: [broken] } }\ntopics:\n  \
+                   /camera/snapshot: { mapping: gateway }\n  /number: { mapping: gateway, check: true, \
+                   watchdog_cycles: 1024 }\n";
+    let graph = written(&run, "g.yaml", graph);
+    let mapping = written(&run, "m.yaml", mapping);
+    let arguments =
+        ["run", &graph, "--mapping", &mapping, "--input", &bag, "--rate", "max", "--json"];
+    let output = crossdock(&run, &arguments).output().expect("crossdock starts");
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{errors}");
+    let summary: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let gateways = summary["gateways"].as_array().expect("gateways");
+    let of = |topic: &str| gateways.iter().find(|it| it["topic"] == topic).expect("a gateway");
+    let pictures = count(&of("/camera/snapshot")["down"]);
+    assert!(pictures > 1, "{summary:#}");
+    // The short one, the cut one and the ended one go on as damaged.
+    assert_eq!((&of("/number")["up"], &of("/number")["up_refused"]), (&1.into(), &3.into()));
+    let counts = summary["fabrics"][0]["counts"].as_array().expect("counts");
+    let found: BTreeMap<&str, (u64, &str)> = counts
+        .iter()
+        .map(|it| (it["what"].as_str().expect("what"), it))
+        .map(|(what, it)| (what, (count(&it["count"]), it["of"].as_str().expect("whose"))))
+        .collect();
+    let expected = [
+        ("short", (1, "/number")),
+        ("over_long", (1, "/number")),
+        ("over_bound", (1, "/number")),
+        ("silent", (1, "/number")),
+        ("dead", (1, "/number")),
+        ("dropped", (pictures - 1, "broken")),
+    ];
+    assert_eq!(found, BTreeMap::from(expected), "{summary:#}");
+    let notes: Vec<&str> =
+        summary["notes"].as_array().expect("notes").iter().filter_map(Value::as_str).collect();
+    let told = |parts: [&str; 3]| {
+        let is_told = |note: &&&str| parts.iter().all(|part| note.contains(part));
+        assert_eq!(notes.iter().filter(is_told).count(), 1, "{parts:?} in {notes:#?}");
+    };
+    told(["fabric `board` dropped 1 message of /number", "`bounds`", "broken.number"]);
+    told(["ended 1 message of /number", "fell silent", "`watchdog_cycles`"]);
+    told(["broken.number has not delivered", "/number", "`board`"]);
+    told(["node `broken`", &format!("dropped {} message", pictures - 1), "faulty of faults"]);
+}
+
 /// The host of a fabric among the processes that `crossdock run` has started.
 fn host_of(run: &Running) -> Pid {
     let parent = format!("PPid:\t{}\n", run.id());

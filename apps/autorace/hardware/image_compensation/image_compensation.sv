@@ -13,9 +13,9 @@
 //               message at all, see frame_take: damaged, cut, over-long, a length above its bound.
 //               And pictures of more than MAX_BYTES. Such a message is taken to its end at the
 //               pace of all others, and nothing is published; it leaves no trace in the messages
-//               before and behind it. (The software node ends the run with an error. Nobody is
-//               told here: nodes have no registers.) If its data have gone into the kernel before
-//               it turned out to be wrong, they come out of it and are gone.
+//               before and behind it but a cycle of `dropped`, by which the board counts it. (The
+//               software node ends the run with an error.) If its data have gone into the kernel
+//               before it turned out to be wrong, they come out of it and are gone.
 // Latency       From the first beat in to the last beat out: twice the beats and 580 cycles. The
 //               first beat leaves when the whole picture can follow without a gap.
 // Throughput    1 beat per cycle in both directions; the next message comes while the picture
@@ -52,6 +52,7 @@ module image_compensation #(
   output logic        m_axis_compensated_tuser,
   output logic        m_axis_compensated_tvalid,
   input  wire         m_axis_compensated_tready,
+  output logic        dropped,
   output logic        busy
 );
 
@@ -162,6 +163,7 @@ module image_compensation #(
   assign go_on = settled && (!good || (!held && !doomed));
 
   always_ff @(posedge clk) begin
+    dropped <= !rst && ends && (failed || !good);
     if (!looked) begin
       if (data_valid || came) begin
         looked <= 1'b1;

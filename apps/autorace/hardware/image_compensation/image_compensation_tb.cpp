@@ -52,7 +52,7 @@ int main(int count, char** words) {
 
   std::deque<tb::Message> expected;
   std::vector<uint64_t> ends;  // cycles of the last beats of what was published
-  uint64_t first = 0, published = 0, idle = 0;
+  uint64_t first = 0, published = 0, refused = 0, dropped = 0, idle = 0;
   std::vector<tb::Source> sources;
   std::vector<tb::Sink> sinks;
   const tb::Stalls often(stalls, 12);
@@ -69,7 +69,10 @@ int main(int count, char** words) {
   uint64_t busy_alone = 0;
   const auto send = [&](const Vector& vector) {
     sources[0].send(vector.frame);
-    if (vector.expected.bytes.empty()) return;
+    if (vector.expected.bytes.empty()) {
+      refused += 1;
+      return;
+    }
     tb::Message wanted = vector.expected;
     std::memcpy(wanted.bytes.data() + 2, &publisher, 2);
     std::memcpy(wanted.bytes.data() + 8, &sequence, 4);
@@ -98,6 +101,7 @@ int main(int count, char** words) {
     if (offered || dut.busy) {
       sources[0].sample();
       sinks[0].sample();
+      dropped += dut.dropped;
       dut.clk = 1;
       bench.settle();
       bench.record();
@@ -113,7 +117,12 @@ int main(int count, char** words) {
     bench.cycle += 1;
     if (bench.cycle > 200000000) tb::fail("it stands still");
   }
+  // A reset takes what was under way without a word.
+  if (!resets && dropped != refused)
+    tb::fail("%llu messages are told to be dropped, of %llu", (unsigned long long)dropped,
+             (unsigned long long)refused);
   tb::report("published", published);
+  tb::report("dropped", dropped);
   if (ends.empty()) return 0;
   tb::report("latency", ends.front() - first + 1);
   if (ends.size() > 1) tb::report("period", ends[ends.size() - 1] - ends[ends.size() - 2]);

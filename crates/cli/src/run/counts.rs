@@ -63,6 +63,10 @@ fn note(fabric: &str, row: &CountRow) -> String {
             "{at} has not delivered the rest of a message of {of} that fabric `{fabric}` ended, and is \
              not heard until it does: look at why it stops in mid-message"
         ),
+        Counted::Dropped => format!(
+            "node `{of}` in fabric `{fabric}` dropped {messages} that it took: look at what {at} takes, \
+             and at what is sent to it"
+        ),
         Counted::KeepLast => format!(
             "fabric `{fabric}` dropped {messages} of {of} before {at} for newer ones: raise its \
              `keep_last` in the mapping file, or give it `fifo_messages` instead if it needs them all"

@@ -1,6 +1,7 @@
 //! Instances of nodes in a board, and what keeps its clock running. Must not decide anything.
 
-use crate::network::{Network, NetworkNode, NodeEnd};
+use crate::library::{LibraryModule, Parameter};
+use crate::network::{DROPPED_BITS, Network, NetworkNode, NodeEnd};
 use crate::verilog::{Body, signals};
 
 /// The wire that says whether a node needs its clock.
@@ -16,6 +17,10 @@ pub(crate) fn instance(body: &mut Body, node: &NetworkNode) {
         ("rst".to_owned(), node.clock.rst()),
         ("busy".to_owned(), busy(node)),
     ];
+    if node.drops {
+        body.wire(None, &dropped(node));
+        connections.push(("dropped".to_owned(), dropped(node)));
+    }
     for end in &node.inputs {
         connections.extend(stream(end, "s", node.width));
     }
@@ -28,6 +33,27 @@ pub(crate) fn instance(body: &mut Body, node: &NetworkNode) {
     let parameters: Vec<(String, String)> = parameters.collect();
     let name = format!("u_node_{}", node.identifier);
     body.node_instance(&node.module, &name, &parameters, &connections);
+}
+
+/// The wire that is high for a cycle per message that a node drops.
+fn dropped(node: &NetworkNode) -> String {
+    format!("dropped_{}", node.identifier)
+}
+
+/// The count of what a node drops, in a word of `status`.
+pub(crate) fn count(body: &mut Body, node: &NetworkNode, word: usize) {
+    let to = |port: &str, to: String| (port.to_owned(), to);
+    let (low, bits) = (64 * word, DROPPED_BITS as usize);
+    let connections = [
+        to("clk", node.clock.clk()),
+        to("rst", node.clock.rst()),
+        to("happened", dropped(node)),
+        to("count", format!("status[{low} +: {bits}]")),
+    ];
+    let parameters = [("COUNT_WIDTH", Parameter::Number(DROPPED_BITS.into()))];
+    let name = format!("u_count_{}", node.identifier);
+    body.instance(LibraryModule::EventCount, &name, &parameters, &connections);
+    body.line(&format!("  assign status[{} +: {}] = '0;\n", low + bits, 64 - bits));
 }
 
 /// A port of a node: its stream, or nothing that ever comes and a sink that takes everything.

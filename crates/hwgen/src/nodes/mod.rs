@@ -6,7 +6,7 @@ mod instance;
 mod ports;
 mod sources;
 
-pub(crate) use instance::{activity, instance};
+pub(crate) use instance::{activity, count, instance};
 
 use crate::library::LibraryModule;
 use crate::network::{Network, NetworkNode};

@@ -106,6 +106,7 @@ pub(super) fn attach(
         parameters: parameters(request, node, implementation, violations),
         clock: Clock { name: None },
         width: implementation.node.width,
+        drops: implementation.node.drops,
         inputs: Vec::new(),
         outputs: Vec::new(),
     };

@@ -12,6 +12,7 @@ fn designs() -> Vec<Design> {
         Design::module("memif_share").set("PORTS", 4),
         Design::module("host_port").set("GATEWAYS", 4),
         Design::module("osif"),
+        Design::module("event_count"),
         crate::gateway::complete(),
     ]
 }

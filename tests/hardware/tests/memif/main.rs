@@ -2,6 +2,7 @@
 #![allow(missing_docs)]
 
 mod budget;
+mod event_count;
 mod gateway;
 mod host_port;
 mod mmu;

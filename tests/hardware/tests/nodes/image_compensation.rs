@@ -81,6 +81,7 @@ fn frames_of_all_kinds_become_what_the_software_node_makes_of_them() {
     for (seed, stalls) in [("1", "30"), ("2", "3"), ("3", "0")] {
         let report = run(SMALL, &path, &["--seed", seed, "--stalls", stalls]);
         assert_eq!(report.value("published"), count);
+        assert!(report.value("dropped") > 50, "{report:?}");
     }
 }
 
@@ -121,7 +122,13 @@ fn a_picture_takes_its_beats_twice_and_a_table_and_the_next_one_overlaps() {
     assert!((beats..beats + 630).contains(&period), "{report:?}");
 }
 
-const FAULTS: [Mutation; 8] = [
+const FAULTS: [Mutation; 9] = [
+    Mutation {
+        what: "what is no message is dropped without a word",
+        file: "image_compensation.sv",
+        from: "dropped <= !rst && ends && (failed || !good);",
+        to: "dropped <= !rst && ends && !good;",
+    },
     Mutation {
         what: "another encoding is a picture",
         file: "image_compensation.sv",
