@@ -68,3 +68,33 @@ pub fn hardware_tools() -> &'static Path {
 pub fn long() -> bool {
     std::env::var_os("CROSSDOCK_LONG").is_some_and(|v| v == "1")
 }
+
+/// A number that an environment variable sets, for tests whose size is chosen.
+pub fn number(name: &str) -> Option<u64> {
+    std::env::var(name).ok()?.parse().ok()
+}
+
+/// The seed of a test that tries something else each time: `CROSSDOCK_SEED`, or else the time. It is
+/// printed, and repeats what was tried.
+pub fn seed() -> u64 {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    let seed = number("CROSSDOCK_SEED").unwrap_or_else(|| now.map_or(1, |now| now.as_secs()));
+    println!("CROSSDOCK_SEED={seed}");
+    seed
+}
+
+/// So many of these, at random and in random order: the same ones from the same seed, and all of them
+/// when there are no more.
+pub fn sample<T>(mut all: Vec<T>, count: usize, seed: u64) -> Vec<T> {
+    let mut state = seed;
+    for place in 0..count.min(all.len()) {
+        // splitmix64
+        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut word = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        let left = (all.len() - place) as u64;
+        all.swap(place, place + ((word ^ (word >> 31)) % left) as usize);
+    }
+    all.truncate(count);
+    all
+}
