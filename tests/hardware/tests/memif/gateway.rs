@@ -206,3 +206,46 @@ fn more_faults_of_the_gateway_are_caught_by_proof_and_simulation() {
         must(Proof::bounded(down(), 7).catches(&mutation));
     }
 }
+
+/// What holds the halves and the engines together has no proof of its own: the simulation does.
+const WIRING: [Mutation; 5] = [
+    Mutation {
+        what: "errors of the read engine do not reach the host",
+        file: "gateway.sv",
+        from: ".done_error    (read_done_error)",
+        to: ".done_error    (1'b0)",
+    },
+    Mutation {
+        what: "ends of messages are counted behind the FIFO",
+        file: "gateway.sv",
+        from: ".entering_last    (s_axis_tlast)",
+        to: ".entering_last    (queued_tlast)",
+    },
+    Mutation {
+        what: "addresses leave though they are held",
+        file: "gateway.sv",
+        from: "assign m_axi_awvalid = address_valid && address_open;",
+        to: "assign m_axi_awvalid = address_valid;",
+    },
+    Mutation {
+        what: "refused messages stand for damaged ones",
+        file: "gateway.sv",
+        from: "4'd5: register_read_data <= 64'(down_damaged);",
+        to: "4'd5: register_read_data <= 64'(down_refused);",
+    },
+    Mutation {
+        what: "messages are dropped though the topic is reliable",
+        file: "gateway.sv",
+        from: "reliable <= RELIABLE;",
+        to: "reliable <= 1'b0;",
+    },
+];
+
+#[test]
+#[ignore = "long: faults of the wiring"]
+fn faults_of_the_gateways_wiring_are_caught_by_simulation() {
+    let simulation = simulated(64, 1, 2, 1, 64);
+    for mutation in &WIRING {
+        must(simulation.catches(mutation, &["--seed", "1"]));
+    }
+}
