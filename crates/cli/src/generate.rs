@@ -3,14 +3,13 @@
 
 use crate::arguments::{GenCommand, HardwareArguments};
 use crate::hardware::{FabricFiles, generate_fabric};
-use crate::load::{read_graph, read_mapping};
+use crate::load::{definitions, read_graph, read_mapping};
 use crate::output;
 use crate::packages::Packages;
 use anyhow::{Context, Result, bail};
 use crossdock_graph::Mapping;
 use crossdock_hwgen::Generated;
 use crossdock_msg::Schema;
-use crossdock_msg::generate::Generator;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -26,10 +25,7 @@ fn hardware(arguments: &HardwareArguments) -> Result<ExitCode> {
     let mapping = read_mapping(Some(&arguments.mapping), &graph)?;
     let fabric = fabric(&mapping, arguments)?;
     let packages = Packages::of_graph(&arguments.package_path, &graph, &arguments.graph)?;
-    let mut definitions = Generator::new();
-    for folder in &arguments.interfaces {
-        definitions.add_folder(folder)?;
-    }
+    let definitions = definitions(&arguments.interfaces)?;
     let types = |name: &str| {
         let schema = Schema::from_library(definitions.library(), name);
         schema.map_err(|error| error.to_string())

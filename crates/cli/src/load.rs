@@ -10,7 +10,6 @@ use crossdock_graph::{
     TopicMapping, check,
 };
 use crossdock_msg::generate::Generator;
-use crossdock_msg::resolve::Library;
 use crossdock_record::BagReader;
 use std::path::{Path, PathBuf};
 
@@ -36,7 +35,7 @@ pub(crate) struct Loaded {
     pub(crate) graph: Graph,
     pub(crate) mapping: Mapping,
     /// Folders with message definitions beside the standard ones.
-    interfaces: Vec<PathBuf>,
+    pub(crate) interfaces: Vec<PathBuf>,
     pub(crate) plan: Plan,
     pub(crate) packages: Packages,
     pub(crate) bag: Option<BagReader>,
@@ -99,15 +98,13 @@ pub(crate) fn load(files: &GraphFiles, wishes: &Wishes<'_>) -> Result<Loaded> {
     Ok(Loaded { graph, mapping, interfaces, plan, packages, bag, options })
 }
 
-impl Loaded {
-    /// Message definitions: the standard ones, and those of the folders that the user named.
-    pub(crate) fn definitions(&self) -> Result<Library> {
-        let mut definitions = Generator::new();
-        for folder in &self.interfaces {
-            definitions.add_folder(folder)?;
-        }
-        Ok(definitions.library().clone())
+/// Message definitions: the standard ones, and those of these folders.
+pub(crate) fn definitions(folders: &[PathBuf]) -> Result<Generator> {
+    let mut definitions = Generator::new();
+    for folder in folders {
+        definitions.add_folder(folder)?;
     }
+    Ok(definitions)
 }
 
 fn open_bag(path: &Path) -> Result<BagReader> {

@@ -130,14 +130,10 @@ impl Down {
         // Fits: the scratch memory was made for it.
         shared.scratch.write(at, &self.small[..small_bytes]);
         let scratch = shared.scratch.region().address() + at;
+        let block = sample.block().as_ptr() as usize;
+        let places = self.segments.iter();
         self.outgoing.clear();
-        for segment in &self.segments {
-            let from = match segment.source {
-                SegmentSource::Scratch => scratch,
-                SegmentSource::Block => sample.block().as_ptr() as usize,
-            };
-            self.outgoing.push((from + segment.offset, segment.bytes as u32));
-        }
+        self.outgoing.extend(places.map(|it| (it.address(block, scratch), it.bytes as u32)));
         if self.in_place_min > IN_PLACE_BYTES_MIN {
             entity.add(gateway_counter::DOWN_COPIED, small_bytes as u64);
         }

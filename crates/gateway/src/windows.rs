@@ -19,14 +19,17 @@ struct Window {
 }
 
 impl Windows {
+    fn find(&mut self, region: &Region) -> Option<&mut Window> {
+        self.open.iter_mut().find(|window| {
+            window.region.address() == region.address()
+                && window.region.is_writable() == region.is_writable()
+        })
+    }
+
     /// Opens a region for one more message; false: all windows are in use, try again when a message
     /// has arrived.
     pub(crate) fn enter(&mut self, region: &Region) -> bool {
-        let found = self.open.iter_mut().find(|window| {
-            window.region.address() == region.address()
-                && window.region.is_writable() == region.is_writable()
-        });
-        if let Some(window) = found {
+        if let Some(window) = self.find(region) {
             window.users += 1;
             return true;
         }
@@ -43,11 +46,7 @@ impl Windows {
 
     /// A message in a region is no longer under way. The region stays open for the next one.
     pub(crate) fn leave(&mut self, region: &Region) {
-        let found = self.open.iter_mut().find(|window| {
-            window.region.address() == region.address()
-                && window.region.is_writable() == region.is_writable()
-        });
-        if let Some(window) = found {
+        if let Some(window) = self.find(region) {
             window.users = window.users.saturating_sub(1);
         }
     }

@@ -10,7 +10,7 @@ use crossdock_comm::{
 };
 use crossdock_fabric::{Board, HostEvent, Library, Outgoing, Profile, Sink, Source, Stop, Traffic};
 use crossdock_hwgen::Generated;
-use crossdock_msg::frame::{FrameHeader, FramePlan, HEADER_BYTES, SegmentSource};
+use crossdock_msg::frame::{FrameHeader, FramePlan, HEADER_BYTES};
 use crossdock_msg::types::sensor_msgs::Image;
 use crossdock_msg::{Extra, Schema};
 use std::path::PathBuf;
@@ -236,13 +236,7 @@ impl Host {
         let region = message.sample.region().context("the message lies in no shared memory")?;
         let scratch = self.scratch.region();
         let places: Vec<(usize, u32)> = (segments.iter())
-            .map(|segment| {
-                let from = match segment.source {
-                    SegmentSource::Scratch => scratch.address(),
-                    SegmentSource::Block => block.as_ptr() as usize,
-                };
-                (from + segment.offset, segment.bytes as u32)
-            })
+            .map(|it| (it.address(block.as_ptr() as usize, scratch.address()), it.bytes as u32))
             .collect();
         ensure!(board.reach(&[region, scratch]), "too many windows");
         let begin_ps = self.settle(board)?;

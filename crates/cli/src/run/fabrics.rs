@@ -2,7 +2,7 @@
 //! It must not know how a board is simulated nor how a host carries messages.
 
 use crate::hardware::{FabricFiles, generate_fabric};
-use crate::load::Loaded;
+use crate::load::{Loaded, definitions};
 use crate::output::tell;
 use anyhow::{Context, Result, bail};
 use crossdock_fabric::{Cache, Library, Profile, Search};
@@ -12,6 +12,7 @@ use crossdock_hwgen::board::gateways;
 use crossdock_hwgen::network::{Count, PortOwner, Register, TopicNetwork};
 use crossdock_msg::Schema;
 use crossdock_msg::frame::FramePlan;
+use crossdock_msg::generate::Generator;
 use std::collections::BTreeMap;
 
 /// What a run's boards stand for: width and clock of the papers' board, our way to host memory. In a
@@ -28,11 +29,15 @@ pub(crate) type Counts = BTreeMap<String, Vec<Count>>;
 ///
 /// Blocks while something is built for the first time, and says so.
 pub(crate) fn prepare(loaded: &mut Loaded) -> Result<Counts> {
-    let Some(profile) = Profile::named(PROFILE) else { bail!("there is no profile {PROFILE}") };
-    let mut fabrics = std::mem::take(&mut loaded.plan.fabrics);
     let mut counts = Counts::new();
+    if loaded.plan.fabrics.iter().all(|fabric| fabric.nodes.is_empty()) {
+        return Ok(counts);
+    }
+    let Some(profile) = Profile::named(PROFILE) else { bail!("there is no profile {PROFILE}") };
+    let definitions = definitions(&loaded.interfaces)?;
+    let mut fabrics = std::mem::take(&mut loaded.plan.fabrics);
     for fabric in fabrics.iter_mut().filter(|fabric| !fabric.nodes.is_empty()) {
-        let counted = prepare_fabric(fabric, loaded, profile)
+        let counted = prepare_fabric(fabric, loaded, &definitions, profile)
             .with_context(|| format!("fabric `{}`", fabric.name))?;
         counts.insert(fabric.name.clone(), counted);
     }
@@ -43,6 +48,7 @@ pub(crate) fn prepare(loaded: &mut Loaded) -> Result<Counts> {
 fn prepare_fabric(
     fabric: &mut FabricPlan,
     loaded: &Loaded,
+    definitions: &Generator,
     profile: &Profile,
 ) -> Result<Vec<Count>> {
     must_be_complete(fabric, loaded)?;
@@ -52,9 +58,8 @@ fn prepare_fabric(
              the mapping file"
         )
     };
-    let definitions = loaded.definitions()?;
     let types = |name: &str| {
-        let schema = Schema::from_library(&definitions, name);
+        let schema = Schema::from_library(definitions.library(), name);
         schema.map_err(|error| error.to_string())
     };
     let generated = generate_fabric(&FabricFiles {

@@ -19,6 +19,18 @@ pub struct Segment {
     pub bytes: usize,
 }
 
+impl Segment {
+    /// Where it begins in memory, when the block begins at `block` and the scratch buffer at `scratch`.
+    #[must_use]
+    pub fn address(&self, block: usize, scratch: usize) -> usize {
+        let source = match self.source {
+            SegmentSource::Scratch => scratch,
+            SegmentSource::Block => block,
+        };
+        source + self.offset
+    }
+}
+
 /// Where the bytes of a segment lie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SegmentSource {

@@ -7,7 +7,7 @@ use crossdock_comm::{
     AnySample, Bridge, BridgeOptions, Directions, Participant, ParticipantOptions, Publisher,
     PublisherOptions, Qos, Rendezvous, Scratch, Subscriber, SubscriberOptions,
 };
-use crossdock_msg::frame::{FrameHeader, FramePlan, SegmentSource};
+use crossdock_msg::frame::{FrameHeader, FramePlan};
 use crossdock_msg::types::sensor_msgs::Image;
 use crossdock_msg::{Extra, Schema};
 use std::collections::BTreeMap;
@@ -151,13 +151,8 @@ impl Host {
         let payload = self.plan.gather(block, IN_PLACE_BYTES_MIN, &mut small, &mut segments)?;
         ensure!(self.scratch.write(down * SCRATCH_BYTES, &small), "the scratch memory is full");
         let scratch = self.scratch.region().address() + down * SCRATCH_BYTES;
-        let places = segments.iter().map(|segment| {
-            let from = match segment.source {
-                SegmentSource::Scratch => scratch,
-                SegmentSource::Block => block.as_ptr() as usize,
-            };
-            (from + segment.offset, segment.bytes as u32)
-        });
+        let block = block.as_ptr() as usize;
+        let places = segments.iter().map(|it| (it.address(block, scratch), it.bytes as u32));
         Ok(Gathered { payload_bytes: u32::try_from(payload)?, places: places.collect() })
     }
 
