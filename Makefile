@@ -40,12 +40,12 @@ test: packages hardware-tools check-format check-lints check-aarch64 loom
 	@echo "skipped: $$(wc -l < $(SKIPPED))"; cat $(SKIPPED)
 
 # After `make test`: the larger models of the protocol, the tests that take minutes, six thousand
-# kills, and fuzzing. Seconds of one core: models of the protocol 540, place and route 440, long
+# kills, and fuzzing. It goes on after a failure and tells all of them. Seconds of one core: models of the protocol 540, place and route 440, long
 # proofs and simulations of the memory side 880, of the streams 300.
 test-long: test
 	$(LOOM) -- --ignored
 	CROSSDOCK_LONG=1 CROSSDOCK_KILLS=1000 CROSSDOCK_SKIP_LOG=$(SKIPPED) \
-	    $(CARGO) test --workspace --release --locked -- --include-ignored
+	    $(CARGO) test --workspace --release --locked --no-fail-fast -- --include-ignored
 	$(MAKE) fuzz
 	@echo "skipped: $$(wc -l < $(SKIPPED))"; cat $(SKIPPED)
 
