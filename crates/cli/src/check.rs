@@ -4,6 +4,7 @@ use crate::arguments::CheckArguments;
 use crate::load::{Wishes, load};
 use crate::output;
 use anyhow::Result;
+use crossdock_graph::{ExecutorMode, ExecutorPlan, ProcessPlan};
 use std::process::ExitCode;
 
 /// Checks a graph and says in a line that it is in order.
@@ -33,7 +34,21 @@ pub(crate) fn check(arguments: &CheckArguments) -> Result<ExitCode> {
         counted(plan.processes.len(), "process", "processes"),
         counted(plan.topics.len(), "topic", "topics"),
     ))?;
+    for (mapped, process) in loaded.mapping.processes.iter().zip(&plan.processes) {
+        if mapped.executors.iter().any(|executor| executor.mode == ExecutorMode::Graph) {
+            output::print(&threads(process))?;
+        }
+    }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The nodes of each thread: in graph mode the mapping does not say.
+fn threads(process: &ProcessPlan) -> String {
+    let thread = |executor: &ExecutorPlan| {
+        let nodes: Vec<&str> = executor.nodes.iter().map(|node| node.name.as_str()).collect();
+        format!("  thread {}: {}\n", executor.name, nodes.join(", "))
+    };
+    process.executors.iter().map(thread).collect()
 }
 
 fn counted(count: usize, one: &str, more: &str) -> String {

@@ -23,5 +23,9 @@ pub const TIMEOUT_MS_MAX: u64 = 3_600_000;
 pub const MESSAGE_BYTES_MAX: u64 = 1 << 30;
 /// Longest polling before sleep: one second, microseconds.
 pub const SPIN_US_MAX: u64 = 1_000_000;
+/// Threads of one executor.
+pub const LANES_MAX: u64 = 64;
+/// What one execution of a node may be expected to take: one minute, microseconds.
+pub const COST_US_MAX: u64 = 60_000_000;
 /// ROS 2 domain ids end here: the highest that gives valid UDP ports on every platform.
 pub const DOMAIN_ID_MAX: u32 = 232;

@@ -7,6 +7,7 @@ use crate::model::{Graph, GraphNode};
 use crate::source::Source;
 use crate::stream::TopicStream;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// Assignment of the nodes of a graph to processes, executors and fabrics, and of its topics to
 /// software, hardware or gateways.
@@ -28,7 +29,7 @@ pub struct Mapping {
 pub struct MappedProcess {
     /// Name, unique in the mapping, a ROS name token.
     pub name: String,
-    /// Executors, one thread each.
+    /// Executors, one thread each but for those in graph mode.
     pub executors: Vec<MappedExecutor>,
 }
 
@@ -43,6 +44,26 @@ pub struct MappedExecutor {
     pub spin_us: u32,
     /// Names of its nodes.
     pub nodes: Vec<String>,
+    /// Threads of an executor in graph mode, its lanes; 1 in the other modes.
+    pub threads: u32,
+    /// What one execution of a node is expected to take, microseconds; 1000 where nothing is said.
+    /// Only graph mode looks at it.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub costs_us: BTreeMap<String, u32>,
+}
+
+impl Default for MappedExecutor {
+    /// A chain without nodes.
+    fn default() -> Self {
+        Self {
+            name: String::new(),
+            mode: ExecutorMode::Chain,
+            spin_us: 0,
+            nodes: Vec::new(),
+            threads: 1,
+            costs_us: BTreeMap::new(),
+        }
+    }
 }
 
 /// How an executor runs its nodes.
@@ -54,6 +75,9 @@ pub enum ExecutorMode {
     Chain,
     /// Each node when one of its triggers fires.
     Event,
+    /// On several threads, each node always on the same one: what can run at the same time is
+    /// spread over chains, one per thread. A plan has these chains.
+    Graph,
 }
 
 /// A fabric (the configurable logic of one FPGA) and the nodes that are hardware there.
@@ -162,6 +186,6 @@ impl Mapping {
 
 fn single(name: &str, mode: ExecutorMode, node: &GraphNode) -> MappedProcess {
     let nodes = vec![node.name.clone()];
-    let executor = MappedExecutor { name: String::new(), mode, spin_us: 0, nodes };
+    let executor = MappedExecutor { mode, nodes, ..MappedExecutor::default() };
     MappedProcess { name: name.to_owned(), executors: vec![executor] }
 }

@@ -2,15 +2,16 @@
 //!
 //! Checks what one file can say alone. Whether it fits a graph is for `check`.
 
-use crate::limits::SPIN_US_MAX;
+use crate::limits::{COST_US_MAX, LANES_MAX, SPIN_US_MAX};
 use crate::mapping::{
     ExecutorMode, MappedExecutor, MappedFabric, MappedProcess, MappedTopic, Mapping, TopicMapping,
 };
 use crate::names::{token_fault, topic_fault};
-use crate::read::{Keys, Reading};
+use crate::read::{Fields, Keys, Reading};
 use crate::stream::{TOPIC_KEYS, read_stream};
 use crate::violation::{Violation, ViolationKind};
 use crate::yaml::{self, Data, Entry, Tree};
+use std::collections::BTreeMap;
 
 const MAPPING: Keys = Keys {
     what: "a mapping file",
@@ -18,8 +19,16 @@ const MAPPING: Keys = Keys {
     optional: &["fabrics", "topics"],
 };
 const PROCESS: Keys = Keys { what: "a process", required: &["executors"], optional: &[] };
-const EXECUTOR: Keys =
-    Keys { what: "an executor", required: &["mode", "nodes"], optional: &["name", "spin_us"] };
+const EXECUTOR: Keys = Keys {
+    what: "an executor",
+    required: &["mode", "nodes"],
+    optional: &["name", "spin_us", "threads", "costs_us"],
+};
+const MODES: [(&str, ExecutorMode); 3] = [
+    ("chain", ExecutorMode::Chain),
+    ("event", ExecutorMode::Event),
+    ("graph", ExecutorMode::Graph),
+];
 const FABRIC: Keys = Keys { what: "a fabric", required: &["nodes"], optional: &[] };
 const TOPIC: Keys =
     Keys { what: "a topic of a mapping", required: &["mapping"], optional: &TOPIC_KEYS };
@@ -143,8 +152,7 @@ fn executor(
     let number = index.to_string();
     reading.source.set(&["processes", process, &number], tree.place);
     let fields = reading.fields(tree, &EXECUTOR);
-    let modes = [("chain", ExecutorMode::Chain), ("event", ExecutorMode::Event)];
-    let mode = fields.get("mode").and_then(|tree| reading.choice(tree, "`mode`", &modes));
+    let mode = fields.get("mode").and_then(|tree| reading.choice(tree, "`mode`", &MODES));
     let name = fields
         .get("name")
         .and_then(|tree| reading.name(tree, "the executor", token_fault))
@@ -154,6 +162,7 @@ fn executor(
         .and_then(|tree| reading.integer(tree, "`spin_us`", 0..=SPIN_US_MAX))
         .and_then(|value| u32::try_from(value).ok())
         .unwrap_or_default();
+    let (threads, costs_us) = lanes(reading, mode, tree, &fields);
     let tree = fields.get("nodes")?;
     let mut nodes = Vec::new();
     for item in reading.list(tree, "`nodes`") {
@@ -165,5 +174,37 @@ fn executor(
         let message = format!("an executor of process `{process}` has no node");
         reading.note(ViolationKind::MissingKey, tree.place, message, "add one or remove it");
     }
-    Some(MappedExecutor { name, mode: mode?, spin_us, nodes })
+    Some(MappedExecutor { name, mode: mode?, spin_us, nodes, threads, costs_us })
+}
+
+/// What only an executor in graph mode has: threads, and what its nodes are expected to take.
+fn lanes(
+    reading: &mut Reading,
+    mode: Option<ExecutorMode>,
+    executor: &Tree,
+    fields: &Fields<'_>,
+) -> (u32, BTreeMap<String, u32>) {
+    let in_graph_mode = mode == Some(ExecutorMode::Graph);
+    for key in ["threads", "costs_us"] {
+        if let Some(tree) = fields.get(key).filter(|_| mode.is_some() && !in_graph_mode) {
+            let message = format!("`{key}` is for executors in graph mode; others have one thread");
+            let advice = format!("write `mode: graph`, or remove `{key}`");
+            reading.note(ViolationKind::WrongValue, tree.place, message, advice);
+        }
+    }
+    if in_graph_mode && fields.get("threads").is_none() {
+        let message = "an executor in graph mode needs `threads`";
+        let advice = "say how many threads it may have, for example `threads: 2`";
+        reading.note(ViolationKind::MissingKey, executor.place, message, advice);
+    }
+    let threads = fields
+        .get("threads")
+        .and_then(|tree| reading.integer(tree, "`threads`", 1..=LANES_MAX))
+        .and_then(|value| u32::try_from(value).ok());
+    let mut costs_us = BTreeMap::new();
+    for entry in fields.get("costs_us").map_or(&[][..], |tree| reading.map(tree, "`costs_us`")) {
+        let cost = reading.integer(&entry.value, "the cost of a node", 1..=COST_US_MAX);
+        costs_us.extend(cost.and_then(|cost| Some((entry.key.clone(), u32::try_from(cost).ok()?))));
+    }
+    (threads.unwrap_or(1), costs_us)
 }

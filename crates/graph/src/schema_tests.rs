@@ -75,14 +75,14 @@ fn the_guides_examples_are_valid_by_schema_and_reader() {
     Mapping::from_yaml("guide", hardware[0].as_bytes()).unwrap();
     assert!(validator(MAPPING_SCHEMA).is_valid(&json(hardware[0]).unwrap()));
     let blocks = blocks(GUIDE);
-    assert_eq!(blocks.len(), 4);
+    assert_eq!(blocks.len(), 5);
     Graph::from_yaml("guide", blocks[0].as_bytes()).unwrap();
     assert!(validator(GRAPH_SCHEMA).is_valid(&json(blocks[0]).unwrap()));
-    for mapping in &blocks[1..3] {
+    for mapping in &blocks[1..4] {
         Mapping::from_yaml("guide", mapping.as_bytes()).unwrap();
         assert!(validator(MAPPING_SCHEMA).is_valid(&json(mapping).unwrap()));
     }
-    crate::ParameterOverrides::from_yaml("guide", blocks[3].as_bytes()).unwrap();
+    crate::ParameterOverrides::from_yaml("guide", blocks[4].as_bytes()).unwrap();
 }
 
 fn good_graphs() -> Vec<String> {
@@ -180,6 +180,8 @@ fn schema_and_reader_accept_the_same_mapping_files() {
     let good = [
         file("a: { executors: [ { mode: chain, nodes: [x, y] } ] }"),
         file("a: { executors: [ { name: e, mode: event, nodes: [x], spin_us: 1000000 } ] }"),
+        file("a: { executors: [ { mode: graph, threads: 2, nodes: [x], costs_us: { x: 5 } } ] }"),
+        file("a: { executors: [ { mode: graph, threads: 64, nodes: [x], costs_us: {} } ] }"),
         file(""),
         with("fabrics: { board: { nodes: [x, y] }, b2: { nodes: [z] } }"),
         with("fabrics: {}\ntopics: {}"),
@@ -236,6 +238,12 @@ fn schema_and_reader_accept_the_same_mapping_files() {
         file("a: { executors: [ { mode: chain, nodes: [x], spin_us: -1 } ] }"),
         file("a: { executors: [ { mode: chain, nodes: [x], spin_us: 1000001 } ] }"),
         file("a: { executors: [ { mode: chain, nodes: [x], name: 9 } ] }"),
+        file("a: { executors: [ { mode: graph, nodes: [x] } ] }"),
+        file("a: { executors: [ { mode: graph, threads: 0, nodes: [x] } ] }"),
+        file("a: { executors: [ { mode: graph, threads: 65, nodes: [x] } ] }"),
+        file("a: { executors: [ { mode: graph, threads: 2, nodes: [x], costs_us: { x: 0 } } ] }"),
+        file("a: { executors: [ { mode: chain, threads: 2, nodes: [x] } ] }"),
+        file("a: { executors: [ { mode: event, nodes: [x], costs_us: { x: 5 } } ] }"),
         file("a: { executors: [ { mode: chain, nodes: [x], cpu: 1 } ] }"),
         file("a b: { executors: [ { mode: chain, nodes: [x] } ] }"),
         "crossdock: 1\n".to_owned(),

@@ -101,11 +101,17 @@ impl Mapping {
                 fields.push(match executor.mode {
                     ExecutorMode::Chain => "mode: chain".to_owned(),
                     ExecutorMode::Event => "mode: event".to_owned(),
+                    ExecutorMode::Graph => format!("mode: graph, threads: {}", executor.threads),
                 });
                 let nodes: Vec<String> = executor.nodes.iter().map(|node| quoted(node)).collect();
                 fields.push(format!("nodes: [{}]", nodes.join(", ")));
                 if executor.spin_us != 0 {
                     fields.push(format!("spin_us: {}", executor.spin_us));
+                }
+                if !executor.costs_us.is_empty() {
+                    let cost = |(node, cost): (&String, &u32)| format!("{}: {cost}", quoted(node));
+                    let costs: Vec<String> = executor.costs_us.iter().map(cost).collect();
+                    fields.push(format!("costs_us: {}", flow(&costs)));
                 }
                 out.line(6, &format!("- {}", flow(&fields)));
             }

@@ -130,12 +130,15 @@ fn the_closed_course_is_driven_and_does_not_depend_on_the_mapping() {
     };
     let chain = drive("course_chain", "apps/autorace/course.chain.mapping.yaml");
     let processes = drive("course_processes", "apps/autorace/course.processes.mapping.yaml");
+    let threads = drive("course_threads", "apps/autorace/course.threads.mapping.yaml");
     let counts = |topics: &BTreeMap<String, Vec<Vec<u8>>>| -> BTreeMap<String, usize> {
         topics.iter().map(|(topic, messages)| (topic.clone(), messages.len())).collect()
     };
-    assert_eq!(counts(&chain), counts(&processes));
-    for (topic, messages) in &chain {
-        let first = messages.iter().zip(&processes[topic]).position(|(a, b)| a != b);
-        assert_eq!(first, None, "{topic}: the first message that differs");
+    for (other, name) in [(&processes, "processes"), (&threads, "threads")] {
+        assert_eq!(counts(&chain), counts(other), "{name}");
+        for (topic, messages) in &chain {
+            let first = messages.iter().zip(&other[topic]).position(|(a, b)| a != b);
+            assert_eq!(first, None, "{topic}: the first message that differs in {name}");
+        }
     }
 }

@@ -6,6 +6,7 @@
 
 mod fabrics;
 mod hardware;
+mod lanes;
 mod nodes;
 mod packages;
 mod placement;
@@ -70,19 +71,21 @@ pub fn check(
         return Err(check.violations);
     }
     check.run_options();
+    check.costs();
     let hardware = check.hardware_nodes();
-    let seats = check.place(&hardware);
+    let mut seats = check.place(&hardware);
     let nodes = check.resolve(&seats, &hardware);
     check.nodes(&nodes);
     check.agreement();
     let topics = check.collect_topics(&nodes);
     check.topics(&topics);
     check.topic_mappings(&hardware, &topics);
-    let order = check.order(&seats, &topics);
+    let mut order = check.order(&seats, &topics);
     check.chains(&topics);
     check.arguments(&nodes);
     if check.violations.is_empty() {
         let gateways = check.gateways(&hardware, &topics);
+        check.lanes(&mut seats, &topics, &mut order);
         return Ok(check.plan(&seats, &nodes, &topics, &order, &gateways));
     }
     check.violations.sort_by(|a, b| (&a.file, a.place).cmp(&(&b.file, b.place)));
@@ -136,6 +139,8 @@ struct Seat {
     process: usize,
     executor: usize,
     position: usize,
+    /// Thread of an executor in graph mode; 0 in the other modes.
+    lane: usize,
 }
 
 /// A node with its description, where there is one.

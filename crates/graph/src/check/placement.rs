@@ -20,7 +20,8 @@ impl<'a> Check<'a> {
                 for (position, name) in executor.nodes.iter().enumerate() {
                     let number = executor_index.to_string();
                     let path = ["processes", &process.name, &number, name];
-                    let seat = Seat { process: process_index, executor: executor_index, position };
+                    let (process, executor) = (process_index, executor_index);
+                    let seat = Seat { process, executor, position, lane: 0 };
                     match indexes.get(name.as_str()) {
                         None if self.is_full() => {}
                         None => self.unknown_node(name, &path, indexes.keys().copied()),
@@ -85,11 +86,15 @@ impl<'a> Check<'a> {
 
     fn executor_names(&mut self) {
         let mapping = self.mapping;
-        let mut seen = BTreeSet::new();
+        let mut seen: BTreeSet<String> = BTreeSet::new();
         for (process_index, process) in mapping.processes.iter().enumerate() {
-            for executor_index in 0..process.executors.len() {
-                let name = self.executor_name(process_index, executor_index);
-                if !seen.insert(name.clone()) {
+            for (executor_index, executor) in process.executors.iter().enumerate() {
+                let mut names = vec![self.executor_name(process_index, executor_index)];
+                let lanes = 0..executor.threads as usize;
+                names.extend(lanes.map(|it| self.lane_name(process_index, executor_index, it)));
+                // The one lane of an executor has its name.
+                names.dedup();
+                for name in names.into_iter().filter(|name| !seen.insert(name.clone())) {
                     let message = format!("executor `{name}` is there twice");
                     let number = executor_index.to_string();
                     let path = ["processes", process.name.as_str(), &number];
@@ -109,6 +114,15 @@ impl<'a> Check<'a> {
             "" if process.executors.len() == 1 => process.name.clone(),
             "" => format!("{}.{executor}", process.name),
             name => name.to_owned(),
+        }
+    }
+
+    /// The name of a thread of an executor: that of the executor, and its number if there are more.
+    pub(super) fn lane_name(&self, process: usize, executor: usize, lane: usize) -> String {
+        let name = self.executor_name(process, executor);
+        match self.mapping.processes[process].executors[executor].threads {
+            0 | 1 => name,
+            _ => format!("{name}.{lane}"),
         }
     }
 

@@ -3,6 +3,7 @@
 use super::fabrics::{Gateway, Gateways};
 use super::{Check, Port, Resolved, Seat, TopicPorts, Topics};
 use crate::interface::NodeInterface;
+use crate::mapping::ExecutorMode;
 use crate::model::{Copies, GraphNode, Qos, Reliability};
 use crate::plan::{
     ExecutorPlan, ExpectedConnections, InputPlan, NodePlan, OutputPlan, Pacing, Plan,
@@ -14,12 +15,12 @@ use std::collections::{BTreeMap, BTreeSet};
 /// a recorder may be held up by its disk.
 const UNPACED_TIMEOUT_MS: u32 = 30_000;
 
-/// Number of ports on one topic, all in all and by executor and process.
+/// Number of ports on one topic, all in all, by thread and by process.
 pub(super) struct Tally {
     pub(super) total: u32,
     /// Ports of the launcher among them.
     launcher: u32,
-    by_executor: BTreeMap<(usize, usize), u32>,
+    by_lane: BTreeMap<(usize, usize, usize), u32>,
     by_process: BTreeMap<usize, u32>,
 }
 
@@ -29,12 +30,12 @@ impl Tally {
         let mut tally = Self {
             total: launcher + gateways,
             launcher,
-            by_executor: BTreeMap::new(),
+            by_lane: BTreeMap::new(),
             by_process: BTreeMap::new(),
         };
         for seat in ports.iter().filter_map(|port| seats[port.node]) {
             tally.total += 1;
-            *tally.by_executor.entry((seat.process, seat.executor)).or_default() += 1;
+            *tally.by_lane.entry((seat.process, seat.executor, seat.lane)).or_default() += 1;
             *tally.by_process.entry(seat.process).or_default() += 1;
         }
         tally
@@ -42,7 +43,7 @@ impl Tally {
 
     /// How a port in this seat reaches the ports that were counted.
     fn routes(&self, seat: Seat) -> Routes {
-        let here = self.by_executor.get(&(seat.process, seat.executor));
+        let here = self.by_lane.get(&(seat.process, seat.executor, seat.lane));
         let in_thread = here.copied().unwrap_or_default();
         Routes { in_thread, ring: self.total - in_thread }
     }
@@ -136,15 +137,25 @@ impl<'a> Check<'a> {
             .collect();
         let first = mapped.executors.first().and_then(|executor| executor.nodes.first());
         let package = first.and_then(|name| self.graph.node(name));
-        let executors = mapped.executors.iter().enumerate().map(|(index, executor)| {
-            let seated = |node: &&usize| seats[**node].is_some_and(|seat| seat.executor == index);
+        let lanes = mapped.executors.iter().enumerate().flat_map(|(index, executor)| {
+            (0..executor.threads as usize).map(move |lane| (index, executor, lane))
+        });
+        let executors = lanes.filter_map(|(index, executor, lane)| {
+            let seated = |node: &&usize| {
+                seats[**node].is_some_and(|seat| (seat.executor, seat.lane) == (index, lane))
+            };
             let plan = |node: &usize| self.node_plan(*node, seats, nodes, topics, tallies);
-            ExecutorPlan {
-                name: self.executor_name(process, index),
-                mode: executor.mode,
+            let nodes: Vec<NodePlan> = own.iter().filter(seated).filter_map(plan).collect();
+            // A thread for which nothing is left is none.
+            (!nodes.is_empty()).then(|| ExecutorPlan {
+                name: self.lane_name(process, index, lane),
+                mode: match executor.mode {
+                    ExecutorMode::Graph => ExecutorMode::Chain,
+                    mode => mode,
+                },
                 spin_us: executor.spin_us,
-                nodes: own.iter().filter(seated).filter_map(plan).collect(),
-            }
+                nodes,
+            })
         });
         ProcessPlan {
             name: mapped.name.clone(),
@@ -283,7 +294,7 @@ impl<'a> Check<'a> {
             seated
                 .map(|(port, seat)| PortReference {
                     process: self.mapping.processes[seat.process].name.clone(),
-                    executor: self.executor_name(seat.process, seat.executor),
+                    executor: self.lane_name(seat.process, seat.executor, seat.lane),
                     node: self.node_name(port.node).to_owned(),
                     port: port.port.to_owned(),
                     trigger: port.trigger,

@@ -152,12 +152,8 @@ fn any_graph() -> impl Strategy<Value = (Graph, Mapping)> {
         let topic = |number: usize| format!("/topic_{number}");
         let external = GraphTopic { name: topic(0), external: true, ..GraphTopic::default() };
         graph.topics.push(external);
-        let executor = || MappedExecutor {
-            name: String::new(),
-            mode: crate::ExecutorMode::Event,
-            spin_us: 0,
-            nodes: Vec::new(),
-        };
+        let executor =
+            || MappedExecutor { mode: crate::ExecutorMode::Event, ..MappedExecutor::default() };
         let process = |number: usize| MappedProcess {
             name: format!("p{number}"),
             executors: vec![executor()],
