@@ -37,13 +37,13 @@ impl Activity {
         let mut observer = Observer::open_for(options, Purpose::Watch)?;
         // Processes that cannot be watched are not waited for.
         observer.refresh()?;
-        observer.processes.retain(|_, seen| pids.contains(&seen.view.pid()));
+        observer.processes.retain(|_, seen| pids.contains(&seen.pid));
         Ok(Activity { observer })
     }
 
     /// Descriptors of which one is readable once a process has worked or has gone.
     pub fn descriptors(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
-        self.observer.processes.values().map(|seen| seen.socket.as_fd())
+        self.observer.processes.values().filter_map(|seen| Some(seen.socket.as_ref()?.as_fd()))
     }
 
     /// Whether a process has worked or has gone. Does not block.

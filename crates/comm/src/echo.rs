@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use crossdock_msg::{Block, FlatBuffer, Schema};
 use crossdock_shm::rendezvous::PeerName;
-use crossdock_shm::{CopyError, RingObserver};
+use crossdock_shm::{CopyError, Meta, RingObserver};
 
 use crate::observer::{Asking, ObserveError, add_segments, map_ring};
 
@@ -71,6 +71,22 @@ pub struct Echoed<'a> {
     pub stamp_ns: u64,
 }
 
+/// What an observer has read of a message without its payload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stamps {
+    /// Its number at its publisher.
+    pub seq: u64,
+    /// Bytes of its payload.
+    pub bytes: usize,
+    /// When it was published, ns.
+    pub stamp_ns: u64,
+    /// `header.stamp`, seconds and nanoseconds, where its type has one.
+    pub header: Option<(i32, u32)>,
+}
+
+/// Bytes of `header.stamp`: seconds and nanoseconds.
+const HEADER_STAMP_BYTES: usize = 8;
+
 impl Echo {
     pub(crate) fn open(source: EchoSource, schema: Arc<Schema>) -> Result<Echo, ObserveError> {
         let (shape, fds) = source.asking.ring(source.process, &source.label, source.port)?;
@@ -97,11 +113,37 @@ impl Echo {
     /// [`EchoError`] when the publisher's ring is damaged, or a message lies in new memory that its
     /// process does not hand out (any more).
     pub fn copy_next(&mut self) -> Result<Option<Echoed<'_>>, EchoError> {
+        let Some((seq, meta)) = self.copy(usize::MAX)? else { return Ok(None) };
+        self.aligned.resize(self.copied.len());
+        self.aligned.as_mut_slice().copy_from_slice(&self.copied);
+        let block = Block::new(self.aligned.as_slice());
+        Ok(Some(Echoed { block, seq, stamp_ns: meta.stamp_ns }))
+    }
+
+    /// What the next message says of itself, if one is there; of its payload only a header's stamp is
+    /// read, and that only if `header` says so. Otherwise as [`Echo::copy_next`].
+    ///
+    /// # Errors
+    /// As [`Echo::copy_next`].
+    pub fn next_stamps(&mut self, header: bool) -> Result<Option<Stamps>, EchoError> {
+        let stamp_at = self.schema.stamp_offset().filter(|_| header);
+        let bytes_max = stamp_at.map_or(0, |at| at + HEADER_STAMP_BYTES);
+        let Some((seq, meta)) = self.copy(bytes_max)? else { return Ok(None) };
+        let header = stamp_at.and_then(|at| {
+            let bytes: [u8; HEADER_STAMP_BYTES] =
+                self.copied.get(at..at + HEADER_STAMP_BYTES)?.try_into().ok()?;
+            let [a, b, c, d, e, f, g, h] = bytes;
+            Some((i32::from_ne_bytes([a, b, c, d]), u32::from_ne_bytes([e, f, g, h])))
+        });
+        Ok(Some(Stamps { seq, bytes: meta.len, stamp_ns: meta.stamp_ns, header }))
+    }
+
+    /// Copies the first bytes of the next message.
+    fn copy(&mut self, bytes_max: usize) -> Result<Option<(u64, Meta)>, EchoError> {
         // Each turn maps a segment that was not mapped, of which there are few, or is the last.
-        let (seq, meta) = loop {
-            match self.ring.copy_next(&mut self.copied) {
-                Ok(None) => return Ok(None),
-                Ok(Some(found)) => break found,
+        loop {
+            match self.ring.copy_next(&mut self.copied, bytes_max) {
+                Ok(found) => return Ok(found),
                 Err(CopyError::UnknownSegment { seq, segment }) => {
                     if let Err(source) = self.fetch(segment.into()) {
                         self.ring.pass_over();
@@ -110,11 +152,7 @@ impl Echo {
                 }
                 Err(damage) => return Err(EchoError::Damaged(damage)),
             }
-        };
-        self.aligned.resize(self.copied.len());
-        self.aligned.as_mut_slice().copy_from_slice(&self.copied);
-        let block = Block::new(self.aligned.as_slice());
-        Ok(Some(Echoed { block, seq, stamp_ns: meta.stamp_ns }))
+        }
     }
 
     /// Maps what the publisher has made since, `segment` among it.

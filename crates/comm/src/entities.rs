@@ -22,6 +22,10 @@ pub mod kind {
     pub const FABRIC: u32 = 7;
     /// Counts in a fabric's registers; counters and detail belong to its host.
     pub const FABRIC_COUNTS: u32 = 8;
+    /// An executor; counters and detail belong to the executor.
+    pub const EXECUTOR: u32 = 9;
+    /// A timer; counters and detail belong to the executor.
+    pub const TIMER: u32 = 10;
 }
 
 /// Counters of publishers and subscribers. Each counts from the creation of the port.
@@ -53,6 +57,8 @@ pub mod counter {
     pub const SCANS: usize = 11;
     /// Publisher: times that a publish had to wait for a reliable subscriber.
     pub const WAITS: usize = 12;
+    /// Stamp in ns of the newest message that was published or taken; 0: none yet. Not a count.
+    pub const NEWEST_NS: usize = 13;
 }
 
 /// Counter of a connection: the last message number that was taken, lost or skipped.

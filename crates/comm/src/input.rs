@@ -376,6 +376,7 @@ impl InputCore {
         let schema = connection.schema().map(Arc::clone);
         self.entity.add(counter::MESSAGES, 1);
         self.entity.add(counter::BYTES, raw.meta().len as u64);
+        self.entity.set(counter::NEWEST_NS, raw.meta().stamp_ns);
         Ok(Some(Taken { raw, schema }))
     }
 

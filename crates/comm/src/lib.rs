@@ -69,7 +69,7 @@ pub use crossdock_shm::{
     CopyError, DoorbellControl, DoorbellOptions, ParkedLoan, Region, Scratch, Woken,
 };
 pub use doorbell::Doorbell;
-pub use echo::{Echo, EchoError, Echoed};
+pub use echo::{Echo, EchoError, Echoed, Stamps};
 pub use error::{DamagedPayload, LoanError, PortError, PublishCdrError, PublishError, TakeError};
 pub use event::{Event, Mismatch, PeerProcess, Side};
 pub use group::PortGroup;

@@ -5,7 +5,7 @@
 //! anybody. Messages on a ring are copied and looked at again, because nobody waits for an
 //! observer. This file must not know how anything is shown.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -29,6 +29,10 @@ use crate::qos::Qos;
 
 /// How long a process may take to answer; one that is stopped does not.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(1);
+/// Processes that are asked at once, and sockets kept open to those that have not answered.
+const ASKED_MAX: usize = 64;
+/// How long a process is left alone that could not be asked, or whose answer is of no use.
+const AGAIN_AFTER: Duration = Duration::from_secs(5);
 /// Frames of one answer: a definition of the largest legal size, and some.
 const ANSWER_FRAMES_MAX: usize = 64;
 /// Address space that an observer spends on one ring.
@@ -42,7 +46,10 @@ pub enum ObserveError {
     #[error(transparent)]
     Rendezvous(#[from] RendezvousError),
     /// A process does not answer.
-    #[error("{process} does not answer within {} s; is it stopped?", ANSWER_TIMEOUT.as_secs())]
+    #[error(
+        "{process} does not answer within {} s; if it is stopped, `kill -CONT` lets it go on",
+        ANSWER_TIMEOUT.as_secs()
+    )]
     Silent {
         /// Which one.
         process: String,
@@ -188,10 +195,30 @@ pub struct GraphSnapshot {
 pub(crate) struct Observed {
     pub(crate) name: PeerName,
     pub(crate) view: BoardView,
+    /// Its process id, from the kernel where it can tell.
+    pub(crate) pid: u32,
     /// Readable when it has died.
     pidfd: Option<OwnedFd>,
     /// Kept open by watchers.
-    pub(crate) socket: ControlSocket,
+    pub(crate) socket: Option<ControlSocket>,
+}
+
+/// One process that was asked for its board and has not answered yet.
+struct Asked {
+    socket: ControlSocket,
+    /// Its process id, from the kernel; 0: in a namespace that we cannot see.
+    pid: u32,
+    /// When it counts as silent.
+    deadline: Instant,
+}
+
+impl Asked {
+    fn label(&self, name: PeerName) -> String {
+        match self.pid {
+            0 => format!("process {name}"),
+            pid => format!("the process with pid {pid}"),
+        }
+    }
 }
 
 impl Observed {
@@ -203,12 +230,17 @@ impl Observed {
 
 /// Looks at the processes of one domain.
 ///
-/// `Send`. Calls block while processes that are asked for the first time answer (at most one
-/// second each); everything else only reads shared memory.
+/// `Send`. Calls block while processes that are asked for the first time answer: at most one second
+/// for each 64 of them, and only once for one that is stopped, which is seen when it goes on.
+/// Everything else only reads shared memory. Takes one file descriptor per process.
 pub struct Observer {
     asking: Arc<Asking>,
     purpose: Purpose,
     pub(crate) processes: BTreeMap<PeerName, Observed>,
+    /// At most [`ASKED_MAX`].
+    asked: BTreeMap<PeerName, Asked>,
+    /// Processes that are left alone: until when, and why.
+    refused: BTreeMap<PeerName, (Instant, String)>,
 }
 
 impl std::fmt::Debug for Observer {
@@ -238,7 +270,8 @@ impl Observer {
         let visit = Visit::open(&options.rendezvous.config(options.domain_id, options.access))?;
         let own = PeerName::random().map_err(RendezvousError::from)?;
         let asking = Arc::new(Asking { options, visit, own });
-        Ok(Observer { asking, purpose, processes: BTreeMap::new() })
+        let (processes, asked, refused) = Default::default();
+        Ok(Observer { asking, purpose, processes, asked, refused })
     }
 
     /// Looks for processes that came and went. Returns why others could not be looked at.
@@ -246,22 +279,75 @@ impl Observer {
     /// # Errors
     /// [`ObserveError`] when the meeting place cannot be read.
     pub fn refresh(&mut self) -> Result<Vec<String>, ObserveError> {
-        let listed = self.asking.visit.list()?;
+        let listed: BTreeSet<PeerName> = self.asking.visit.list()?.into_iter().collect();
+        let now = Instant::now();
         self.processes.retain(|name, seen| listed.contains(name) && !seen.has_died());
-        let mut unreachable = Vec::new();
-        for name in listed {
-            if self.processes.contains_key(&name) {
-                continue;
-            }
-            match self.attach(name) {
-                Ok(observed) => {
-                    self.processes.insert(name, observed);
-                }
-                Err(ObserveError::Gone { .. }) => {}
-                Err(error) => unreachable.push(error.to_string()),
+        self.asked.retain(|name, _| listed.contains(name));
+        self.refused.retain(|name, (until, _)| listed.contains(name) && *until > now);
+        self.hear(Duration::ZERO);
+        let known = |name: &PeerName| {
+            self.processes.contains_key(name)
+                || self.asked.contains_key(name)
+                || self.refused.contains_key(name)
+        };
+        let new: Vec<PeerName> = listed.into_iter().filter(|name| !known(name)).collect();
+        for names in new.chunks(ASKED_MAX) {
+            names.iter().for_each(|name| self.ask(*name));
+            self.hear(ANSWER_TIMEOUT);
+            // Those asked next need descriptors, too: of the silent only so many are waited for.
+            while self.asked.len() > ASKED_MAX {
+                let Some((name, asked)) = self.asked.pop_last() else { break };
+                self.refuse(name, &ObserveError::Silent { process: asked.label(name) });
             }
         }
-        Ok(unreachable)
+        let silent = self.asked.iter().filter(|(_, asked)| asked.deadline <= Instant::now());
+        let silent = silent
+            .map(|(name, asked)| ObserveError::Silent { process: asked.label(*name) }.to_string());
+        Ok(silent.chain(self.refused.values().map(|(_, why)| why.clone())).collect())
+    }
+
+    /// Asks a process for its board.
+    fn ask(&mut self, name: PeerName) {
+        match self.asking.ask(name, &self.label(name), self.purpose) {
+            Ok((socket, pid)) => {
+                let deadline = Instant::now() + ANSWER_TIMEOUT;
+                self.asked.insert(name, Asked { socket, pid, deadline });
+            }
+            Err(error) => self.refuse(name, &error),
+        }
+    }
+
+    fn refuse(&mut self, name: PeerName, error: &ObserveError) {
+        if !matches!(error, ObserveError::Gone { .. }) {
+            self.refused.insert(name, (Instant::now() + AGAIN_AFTER, error.to_string()));
+        }
+    }
+
+    /// Opens the boards of those that have answered, and waits for `timeout` for those that may
+    /// still do so in time.
+    fn hear(&mut self, timeout: Duration) {
+        let end = Instant::now() + timeout;
+        loop {
+            let sockets = self.asked.values().map(|asked| asked.socket.as_fd());
+            let mut polled: Vec<_> =
+                sockets.map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)).collect();
+            let now = Instant::now();
+            let in_time = self.asked.values().any(|asked| asked.deadline > now);
+            let left = end.saturating_duration_since(now);
+            if !poll(&mut polled, if in_time { left } else { Duration::ZERO }) {
+                return;
+            }
+            let is_ready = polled.iter().map(|fd| !fd.revents().is_empty());
+            let names = self.asked.keys().copied().zip(is_ready);
+            let ready: Vec<_> = names.filter_map(|(name, is)| is.then_some(name)).collect();
+            for name in ready {
+                let Some(asked) = self.asked.remove(&name) else { continue };
+                match self.attach(name, asked) {
+                    Ok(observed) => drop(self.processes.insert(name, observed)),
+                    Err(error) => self.refuse(name, &error),
+                }
+            }
+        }
     }
 
     /// The graph now: looks for processes that came and went, then reads all boards.
@@ -303,7 +389,7 @@ impl Observer {
     ) -> Result<Arc<Schema>, ObserveError> {
         let label = self.label(process);
         let port = publisher.port;
-        let socket = self.asking.ask(process, &label, Purpose::Definition { port })?;
+        let (socket, _) = self.asking.ask(process, &label, Purpose::Definition { port })?;
         let mut text = Vec::new();
         for _ in 0..ANSWER_FRAMES_MAX {
             let (frame, _) = answer(&socket, &label)?;
@@ -363,22 +449,24 @@ impl Observer {
 
     fn label(&self, process: PeerName) -> String {
         match self.processes.get(&process) {
-            Some(seen) => format!("process `{}` (pid {})", seen.view.process(), seen.view.pid()),
+            Some(seen) => format!("process `{}` (pid {})", seen.view.process(), seen.pid),
             None => format!("process {process}"),
         }
     }
 
-    /// Opens a process's board.
-    fn attach(&self, name: PeerName) -> Result<Observed, ObserveError> {
-        let label = self.label(name);
-        let socket = self.asking.ask(name, &label, self.purpose)?;
+    /// Opens a process's board, which is in its answer.
+    fn attach(&self, name: PeerName, asked: Asked) -> Result<Observed, ObserveError> {
+        let label = asked.label(name);
+        let Asked { socket, pid, .. } = asked;
         let pidfd = socket.peer_pidfd();
         let (frame, fds) = answer(&socket, &label)?;
         let (Frame::Welcome { version: VERSION, .. }, [board]) = (&frame, &fds[..]) else {
             return Err(unexpected(&label, frame));
         };
         let view = BoardView::open(board.as_fd())?;
-        Ok(Observed { name, view, pidfd, socket })
+        let pid = if pid == 0 { view.pid() } else { pid };
+        let socket = Some(socket).filter(|_| matches!(self.purpose, Purpose::Watch));
+        Ok(Observed { name, view, pid, pidfd, socket })
     }
 }
 
@@ -390,13 +478,13 @@ pub(crate) struct Asking {
 }
 
 impl Asking {
-    /// Connects to a process and says what for.
+    /// Connects to a process and says what for. Gives its process id, too; 0: it cannot be told.
     fn ask(
         &self,
         name: PeerName,
         label: &str,
         purpose: Purpose,
-    ) -> Result<ControlSocket, ObserveError> {
+    ) -> Result<(ControlSocket, u32), ObserveError> {
         let gone = || ObserveError::Gone { process: label.to_string() };
         let system = |what: String| ObserveError::System { process: label.to_string(), what };
         let socket = self.visit.connect(name)?.ok_or_else(gone)?;
@@ -406,7 +494,7 @@ impl Asking {
         let hello = Frame::Hello { version: VERSION, name: self.own, process, purpose };
         match socket.send(&hello.encode(), &[]) {
             // One frame fits in an empty socket.
-            Ok(_) => Ok(socket),
+            Ok(_) => Ok((socket, peer.pid)),
             Err(SendFrameError::Closed) => Err(gone()),
             Err(error) => Err(system(error.to_string())),
         }
@@ -419,7 +507,7 @@ impl Asking {
         label: &str,
         port: u64,
     ) -> Result<(RingShape, Vec<OwnedFd>), ObserveError> {
-        let socket = self.ask(process, label, Purpose::Ring { port })?;
+        let (socket, _) = self.ask(process, label, Purpose::Ring { port })?;
         let (frame, fds) = answer(&socket, label)?;
         let Frame::Ring { geometry, .. } = frame else { return Err(unexpected(label, frame)) };
         match RingShape::decode(&geometry, fds.len()) {
@@ -525,7 +613,7 @@ fn snapshot_of(seen: &Observed) -> ProcessSnapshot {
     let mut snapshot = ProcessSnapshot {
         name: seen.name,
         process: seen.view.process().to_string(),
-        pid: seen.view.pid(),
+        pid: seen.pid,
         publishers: Vec::new(),
         subscribers: Vec::new(),
         connections: Vec::new(),

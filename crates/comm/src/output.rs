@@ -328,6 +328,7 @@ impl OutputCore {
         self.last.set((stamp_ns, None));
         self.entity.set(counter::MESSAGES, seq);
         self.entity.add(counter::BYTES, len as u64);
+        self.entity.set(counter::NEWEST_NS, stamp_ns);
         let counters = self.ring.counters();
         self.entity.set(counter::WAKES, counters.wakes);
         self.entity.set(counter::SCANS, counters.scans);

@@ -26,7 +26,7 @@ use crate::event::Event;
 use crate::names::{NameError, NameKind, check_name};
 
 /// Ports and connections of a process that observers can see.
-const BOARD: BoardConfig = BoardConfig { entities: 8192, histograms: 512 };
+const BOARD: BoardConfig = BoardConfig { entities: 32_768, histograms: 4096 };
 
 /// Where the processes of a domain meet.
 #[derive(Clone, Debug, PartialEq, Eq)]

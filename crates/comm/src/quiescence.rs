@@ -109,10 +109,9 @@ impl Quiescence {
 
     /// Waits until somebody announces that it is idle, or goes.
     fn wait_for_idle(&mut self, timeout: Duration) {
-        let processes = self.observer.processes.values();
-        let mut polled: Vec<_> = processes
-            .map(|seen| PollFd::from_borrowed_fd(seen.socket.as_fd(), PollFlags::IN))
-            .collect();
+        let sockets = self.observer.processes.values().filter_map(|seen| seen.socket.as_ref());
+        let mut polled: Vec<_> =
+            sockets.map(|socket| PollFd::from_borrowed_fd(socket.as_fd(), PollFlags::IN)).collect();
         if !poll(&mut polled, timeout) {
             return;
         }
@@ -156,8 +155,9 @@ impl Quiescence {
 
 /// False: the process has gone.
 fn read_announcements(seen: &Observed, buffer: &mut [u8]) -> bool {
+    let Some(socket) = &seen.socket else { return true };
     for _ in 0..FRAMES_PER_LOOK {
-        match seen.socket.receive(buffer) {
+        match socket.receive(buffer) {
             // Whatever it says means: look again.
             Ok(Received::Frame { .. }) => {}
             Ok(Received::Empty) => return true,

@@ -11,7 +11,7 @@ use common::{LIMIT, Place, drain, publish, publisher, reliable, subscriber};
 use crossdock_comm::entities::{Carrier, counter};
 use crossdock_comm::{
     DoorbellOptions, EchoError, GraphSnapshot, ObserveError, Observer, ObserverOptions, PortGroup,
-    Publisher, PublisherOptions, Qos, Quiescence, Rendezvous, SubscriberOptions,
+    Publisher, PublisherOptions, Qos, Quiescence, Rendezvous, Stamps, SubscriberOptions,
 };
 use crossdock_msg::types::sensor_msgs::Image;
 use crossdock_msg::{Extra, Message};
@@ -113,6 +113,43 @@ fn echo_copies_what_is_on_a_ring_and_counts_what_it_missed() {
     assert_eq!(copied + echo.missed(), 100);
     assert_eq!(output.peers(), 1, "nobody counts an observer");
     drop(input);
+}
+
+#[test]
+fn stamps_and_sizes_are_read_without_payloads() {
+    let place = Place::new("stamps");
+    let participant = place.open("drive");
+    let output = publisher(&participant, "/image", Qos::best_effort(8));
+    let _input = subscriber(&participant, "/image", Qos::best_effort(8));
+    let mut observer = Observer::open(options(&place)).unwrap();
+    let seen = observer.snapshot().unwrap();
+    let (process, port) = (seen.processes[0].name, &seen.processes[0].publishers[0]);
+    let mut with_header = observer.echo(process, port).unwrap();
+    let mut without = observer.echo(process, port).unwrap();
+    let mut bytes = Vec::new();
+    for number in 1..=3u32 {
+        let mut loan = output.loan(Extra::none().bytes(1000 * number as usize)).unwrap();
+        let mut image = loan.message();
+        image.data_uninit(1000 * number as usize).unwrap().fill(0);
+        image.header().stamp().set_sec(-(number as i32));
+        image.header().stamp().set_nanosec(number);
+        loan.set_stamp_ns(100 + u64::from(number));
+        loan.publish().unwrap();
+        bytes
+            .push(observer.snapshot().unwrap().processes[0].publishers[0].counters[counter::BYTES]);
+    }
+    let mut total = 0;
+    for number in 1..=3u32 {
+        let stamps = with_header.next_stamps(true).unwrap().unwrap();
+        assert_eq!((stamps.seq, stamps.stamp_ns), (number.into(), 100 + u64::from(number)));
+        assert_eq!(stamps.header, Some((-(number as i32), number)));
+        total += stamps.bytes as u64;
+        assert_eq!(total, bytes[number as usize - 1]);
+        assert_eq!(without.next_stamps(false).unwrap(), Some(Stamps { header: None, ..stamps }));
+    }
+    assert_eq!(with_header.next_stamps(true).unwrap(), None);
+    let seen = observer.snapshot().unwrap();
+    assert_eq!(seen.processes[0].publishers[0].counters[counter::NEWEST_NS], 103);
 }
 
 #[test]
@@ -231,6 +268,19 @@ fn a_stopped_process_is_reported_and_the_others_are_seen() {
     let seen = observer.snapshot().unwrap();
     assert_eq!((seen.processes.len(), seen.unreachable.len()), (1, 1));
     assert!(seen.unreachable[0].contains("stopped"), "{}", seen.unreachable[0]);
+    // It is not asked, nor waited for, again: its answer comes when it goes on.
+    let start = std::time::Instant::now();
+    for _ in 0..100 {
+        assert_eq!(observer.snapshot().unwrap().unreachable.len(), 1);
+    }
+    assert!(start.elapsed() < LIMIT, "100 looks wait for less than 20 answers");
+    rustix::process::kill_process(pid, rustix::process::Signal::CONT).unwrap();
+    let end = std::time::Instant::now() + LIMIT;
+    while observer.snapshot().unwrap().processes.len() < 2 {
+        assert!(std::time::Instant::now() < end);
+        std::thread::yield_now();
+    }
+    assert_eq!(observer.snapshot().unwrap().unreachable.len(), 0);
 }
 
 /// Stops a process; returns when it stands.

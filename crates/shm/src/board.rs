@@ -138,7 +138,10 @@ pub enum AddEntityError {
         limit: usize,
     },
     /// All records, or all histograms, are in use.
-    #[error("no {what} is free for `{name}` on the board ({limit} in use); raise the limit")]
+    #[error(
+        "no {what} is free for `{name}` on the board of this process, all {limit} are in use; spread \
+         its nodes over more processes"
+    )]
     Full {
         /// Record or histogram.
         what: &'static str,
@@ -242,11 +245,33 @@ struct Shared {
     free: Mutex<Free>,
 }
 
-/// Indices of records and histograms that nothing uses.
+/// What nothing uses.
 #[derive(Debug)]
 struct Free {
-    entities: Vec<usize>,
-    histograms: Vec<usize>,
+    entities: FreeIndices,
+    histograms: FreeIndices,
+}
+
+/// Indices below a limit that nothing uses: those given back first, so that the used ones stay close
+/// together. Takes memory for what was given back only.
+#[derive(Debug)]
+struct FreeIndices {
+    returned: Vec<usize>,
+    never_used: std::ops::Range<usize>,
+}
+
+impl FreeIndices {
+    fn below(limit: usize) -> Self {
+        Self { returned: Vec::new(), never_used: 0..limit }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.returned.is_empty() && self.never_used.is_empty()
+    }
+
+    fn take(&mut self) -> Option<usize> {
+        self.returned.pop().or_else(|| self.never_used.next())
+    }
 }
 
 impl Board {
@@ -276,8 +301,8 @@ impl Board {
         // Pairs with the acquire load in `BoardView::open`.
         words.at(header::MAGIC).store(MAGIC, Ordering::Release);
         let free = Mutex::new(Free {
-            entities: (0..config.entities).rev().collect(),
-            histograms: (0..config.histograms).rev().collect(),
+            entities: FreeIndices::below(config.entities),
+            histograms: FreeIndices::below(config.histograms),
         });
         Ok(Board { shared: Arc::new(Shared { words, fd, config, free }) })
     }
@@ -302,9 +327,9 @@ impl Board {
         if histogram == WithHistogram::Yes && free.histograms.is_empty() {
             return Err(full("histogram", shared.config.histograms));
         }
-        let index = free.entities.pop().ok_or_else(|| full("record", shared.config.entities))?;
+        let index = free.entities.take().ok_or_else(|| full("record", shared.config.entities))?;
         let histogram = match histogram {
-            WithHistogram::Yes => free.histograms.pop(),
+            WithHistogram::Yes => free.histograms.take(),
             WithHistogram::No => None,
         };
         let used = shared.words.at(header::USED);
@@ -521,8 +546,8 @@ impl Drop for Entity {
             words.at(at + record::HISTOGRAM).store(0, Ordering::Relaxed);
             words.at(at + record::LENGTHS).store(0, Ordering::Relaxed);
         });
-        free.entities.push(self.index);
-        free.histograms.extend(self.histogram);
+        free.entities.returned.push(self.index);
+        free.histograms.returned.extend(self.histogram);
     }
 }
 

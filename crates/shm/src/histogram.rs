@@ -85,6 +85,23 @@ impl HistogramSnapshot {
         (self.count > 0).then(|| self.sum_ns as f64 / self.count as f64)
     }
 
+    /// What was counted after `before`, an earlier look at the same histogram. Its smallest and
+    /// largest value are those of the buckets, as nobody keeps them apart for an interval.
+    #[must_use]
+    pub fn since(&self, before: &HistogramSnapshot) -> HistogramSnapshot {
+        let pairs = self.buckets.iter().zip(&before.buckets);
+        let buckets: Vec<u64> = pairs.map(|(now, then)| now.saturating_sub(*then)).collect();
+        let first = buckets.iter().position(|count| *count > 0);
+        let last = buckets.iter().rposition(|count| *count > 0);
+        HistogramSnapshot {
+            count: self.count.saturating_sub(before.count),
+            sum_ns: self.sum_ns.saturating_sub(before.sum_ns),
+            min_ns: first.map_or(0, bucket_start_ns).max(self.min_ns),
+            max_ns: last.map_or(0, |bucket| bucket_start_ns(bucket + 1) - 1).min(self.max_ns),
+            buckets,
+        }
+    }
+
     /// Adds what another histogram has counted.
     pub fn merge(&mut self, other: &HistogramSnapshot) {
         if other.count == 0 {
@@ -132,6 +149,31 @@ mod tests {
         }
         assert_eq!(histogram.quantile_ns(0.0), Some(1));
         assert_eq!(HistogramSnapshot::empty().quantile_ns(0.5), None);
+    }
+
+    #[test]
+    fn an_interval_holds_only_what_was_counted_in_it() {
+        let count = |histogram: &mut HistogramSnapshot, value: u64| {
+            let first = histogram.count == 0;
+            histogram.min_ns = if first { value } else { histogram.min_ns.min(value) };
+            histogram.max_ns = histogram.max_ns.max(value);
+            histogram.count += 1;
+            histogram.sum_ns += value;
+            histogram.buckets[bucket_of(value)] += 1;
+        };
+        let mut before = HistogramSnapshot::empty();
+        (0..50).for_each(|_| count(&mut before, 1_000_000));
+        let mut now = before.clone();
+        (0..100).for_each(|value| count(&mut now, 1_000 + value));
+        let since = now.since(&before);
+        assert_eq!((since.count, since.sum_ns), (100, 100 * 1_000 + 99 * 50));
+        assert!(since.quantile_ns(0.99).unwrap() < 1_200, "{:?}", since.quantile_ns(0.99));
+        assert!(since.min_ns <= 1_000 && since.max_ns >= 1_099 && since.max_ns < 1_200);
+        assert_eq!(
+            now.since(&now),
+            HistogramSnapshot { min_ns: 1_000, ..HistogramSnapshot::empty() }
+        );
+        assert_eq!(now.since(&now).quantile_ns(0.5), None);
     }
 
     #[test]

@@ -111,9 +111,14 @@ impl RingObserver {
         self.missed += 1;
     }
 
-    /// Copies the next message into `payload`; answers its number and meta data, `None` if there is
-    /// none. A message in a segment that is not mapped stays the next one.
-    pub fn copy_next(&mut self, payload: &mut Vec<u8>) -> Result<Option<(u64, Meta)>, CopyError> {
+    /// Copies the next message into `payload`, at most its first `bytes_max` bytes; answers its number
+    /// and meta data, `None` if there is none. A message in a segment that is not mapped stays the
+    /// next one; nothing needs to be mapped where no bytes are asked for.
+    pub fn copy_next(
+        &mut self,
+        payload: &mut Vec<u8>,
+        bytes_max: usize,
+    ) -> Result<Option<(u64, Meta)>, CopyError> {
         for _ in 0..LOOKS_MAX {
             let seq = self.next;
             let corrupt = |fault| CopyError::Corrupt { seq, fault };
@@ -130,20 +135,25 @@ impl RingObserver {
             let descriptor =
                 Descriptor::from_words(seq, &words).ok_or(corrupt(Corruption::BadCheck))?;
             let Descriptor { chunk, meta } = descriptor;
+            let wanted = meta.len.min(bytes_max);
+            payload.clear();
+            if wanted == 0 {
+                self.next = seq + 1;
+                return Ok(Some((seq, meta)));
+            }
             let Some(mapping) =
                 self.segments.get(usize::from(chunk.segment)).and_then(Option::as_ref)
             else {
                 return Err(CopyError::UnknownSegment { seq, segment: chunk.segment });
             };
-            let words = (meta.len as u64).div_ceil(8);
+            let words = (wanted as u64).div_ceil(8);
             let aligned = chunk.offset.is_multiple_of(PAYLOAD_ALIGN);
             let source = MapSlice::<AtomicU64>::new(mapping, chunk.offset, words as usize);
             let source = source.filter(|_| aligned).ok_or(corrupt(Corruption::OutsideMemory))?;
-            payload.clear();
             // The chunk may be written again meanwhile: word by word, then a second look.
             payload
                 .extend(source.iter().flat_map(|word| word.load(Ordering::Relaxed).to_ne_bytes()));
-            payload.truncate(meta.len);
+            payload.truncate(wanted);
             // Pairs with the publisher's fence between the GONE mark and the reuse of the chunk
             // (P7).
             fence(Ordering::Acquire);

@@ -237,15 +237,15 @@ fn an_observer_copies_what_passes_and_counts_what_it_missed() {
     let mut observer =
         RingObserver::open("camera", control.ring_fd(), control.geometry(), 1 << 30).unwrap();
     let mut payload = Vec::new();
-    assert_eq!(observer.copy_next(&mut payload), Ok(None));
+    assert_eq!(observer.copy_next(&mut payload, usize::MAX), Ok(None));
     publish(&publisher, 2);
-    let copied = observer.copy_next(&mut payload).unwrap();
+    let copied = observer.copy_next(&mut payload, usize::MAX).unwrap();
     assert_eq!(copied.map(|(seq, meta)| (seq, meta.len)), Some((2, 8)));
     assert_eq!(payload, 2_u64.to_le_bytes());
     for value in 3..=30 {
         publish(&publisher, value);
     }
-    assert_eq!(observer.copy_next(&mut payload).unwrap().map(|(seq, _)| seq), Some(23));
+    assert_eq!(observer.copy_next(&mut payload, usize::MAX).unwrap().map(|(seq, _)| seq), Some(23));
     assert_eq!((payload.as_slice(), observer.missed()), (&23_u64.to_le_bytes()[..], 20));
 }
 
