@@ -16,7 +16,7 @@ use crate::lockstep::Lockstep;
 use crate::node::{Node, NodeError};
 use crate::origin::Beginning;
 use crate::ready::NumberSet;
-use crate::record::{ChainRecord, NodeRecord};
+use crate::record::{ChainRecord, ExecutorRecord, NodeRecord};
 use crate::remote::BELLS;
 use crate::setup::{OpenedInput, Setup};
 use crate::slots::{End, Input, NodeSlot, Output, Purpose, Successor, TimerSlot};
@@ -50,6 +50,7 @@ struct Assembly<'a> {
     timers: Vec<TimerSlot>,
     locksteps: Vec<Lockstep>,
     connections: Connections,
+    record: ExecutorRecord,
 }
 
 /// A node with the handles of its ports, in the order of its plan.
@@ -66,8 +67,11 @@ impl<'a> Assembly<'a> {
             .participant
             .doorbell(DoorbellOptions { spin })
             .map_err(|error| general(options, &error))?;
+        let record = ExecutorRecord::new(options.participant.board(), options.plan)
+            .map_err(|error| general(options, &error))?;
         Ok(Self {
             options,
+            record,
             group: PortGroup::new(),
             doorbell,
             nodes: Vec::new(),
@@ -296,6 +300,7 @@ impl<'a> Assembly<'a> {
             fault: None,
             untraced: self.options.chains.is_empty(),
             connections: self.connections,
+            _record: self.record,
             remote,
             group: self.group,
             doorbell: self.doorbell,

@@ -17,7 +17,7 @@ use crate::lockstep::{Lockstep, LockstepState};
 use crate::origin::{self, NO_ORIGIN, Origin};
 use crate::package::Package;
 use crate::ready::NumberSet;
-use crate::record::Statistics;
+use crate::record::{ExecutorRecord, Statistics};
 use crate::remote::Remote;
 use crate::slots::{Input, NodeSlot, TimerSlot};
 use crate::step::{Cause, Step};
@@ -119,6 +119,8 @@ pub struct Executor {
     /// No span is measured, so that no message needs an origin.
     pub(crate) untraced: bool,
     pub(crate) connections: Connections,
+    /// Kept, so that observers see the executor as long as it is there.
+    pub(crate) _record: ExecutorRecord,
     pub(crate) remote: Remote,
     pub(crate) group: PortGroup,
     pub(crate) doorbell: Doorbell,

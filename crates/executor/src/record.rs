@@ -3,7 +3,7 @@
 
 use crossdock_comm::entities::kind;
 use crossdock_comm::{Board, Entity, EntityDescription, PortError, WithHistogram};
-use crossdock_graph::NodePlan;
+use crossdock_graph::{ExecutorMode, ExecutorPlan, NodePlan};
 
 use crate::clock::monotonic_ns;
 
@@ -18,6 +18,27 @@ pub mod node_counter {
     pub const UNMATCHED: usize = 2;
     /// Messages that released the node and that it did not take.
     pub const NOT_TAKEN: usize = 3;
+    /// Id of the thread that runs the node, see [`executor_counter::THREAD`](super::executor_counter).
+    /// Not a count. The highest number, so that what is counted can grow from below.
+    pub const THREAD: usize = 15;
+}
+
+/// Counters of an executor's record (kind `EXECUTOR`). The record's name is the executor's, its detail
+/// the word for its mode.
+pub mod executor_counter {
+    /// Id of its thread, as the operating system of the process calls it. Not a count.
+    pub const THREAD: usize = 0;
+    /// Nodes that it owns.
+    pub const NODES: usize = 1;
+}
+
+/// Counters of a timer's record (kind `TIMER`). The record's name is its node's, its detail the name of
+/// the timer.
+pub mod timer_counter {
+    /// Nanoseconds from one time to the next. Not a count.
+    pub const PERIOD_NS: usize = 0;
+    /// Id of the thread that runs its node. Not a count.
+    pub const THREAD: usize = 1;
 }
 
 /// Counters of a span's record (kind `CHAIN`). The record's name is the chain's in the graph file,
@@ -37,6 +58,47 @@ pub enum Statistics {
     On,
     /// Executions are counted, no clock is read.
     Off,
+}
+
+/// The records of an executor and of the timers of its nodes: written once, at the start.
+#[derive(Debug)]
+pub(crate) struct ExecutorRecord {
+    /// Kept, because a record stays on the board as long as its entity.
+    _entities: Vec<Entity>,
+}
+
+impl ExecutorRecord {
+    /// Shows an executor that runs on the calling thread.
+    pub(crate) fn new(board: &Board, plan: &ExecutorPlan) -> Result<Self, PortError> {
+        let add = |kind, name: &str, detail: &str| {
+            let histogram = WithHistogram::No;
+            board.add(EntityDescription { kind, name, detail: detail.as_bytes(), histogram })
+        };
+        let mode = match plan.mode {
+            ExecutorMode::Chain => "chain",
+            ExecutorMode::Event => "event",
+            // A mode that has no word here yet is shown without one.
+            _ => "",
+        };
+        let executor = add(kind::EXECUTOR, &plan.name, mode)?;
+        executor.set(executor_counter::THREAD, own_thread());
+        executor.set(executor_counter::NODES, plan.nodes.len() as u64);
+        let mut entities = vec![executor];
+        for node in &plan.nodes {
+            for timer in &node.timers {
+                let record = add(kind::TIMER, &node.name, &timer.name)?;
+                record.set(timer_counter::PERIOD_NS, timer.period_ns);
+                record.set(timer_counter::THREAD, own_thread());
+                entities.push(record);
+            }
+        }
+        Ok(Self { _entities: entities })
+    }
+}
+
+/// The id of the calling thread. A system call.
+fn own_thread() -> u64 {
+    rustix::thread::gettid().as_raw_nonzero().get().unsigned_abs().into()
 }
 
 /// The record of a node.
@@ -59,6 +121,7 @@ impl NodeRecord {
             detail: format!("{}/{}", plan.package, plan.node_type).as_bytes(),
             histogram: WithHistogram::Yes,
         })?;
+        entity.set(node_counter::THREAD, own_thread());
         Ok(Self { entity, statistics, executions: 0 })
     }
 
