@@ -32,6 +32,11 @@ pub(crate) enum Command {
     /// Look at the topics of running graphs without disturbing them
     #[command(subcommand)]
     Topic(TopicCommand),
+    /// Look at the nodes of running graphs without disturbing them
+    #[command(subcommand)]
+    Node(NodeCommand),
+    /// Show processes, nodes and topics of running graphs in a table that renews itself
+    Top(TopArguments),
     /// Repeat experiments on hardware topics in simulation, beside what papers print
     #[command(subcommand)]
     Bench(BenchCommand),
@@ -113,8 +118,18 @@ pub(crate) struct GraphArguments {
     #[command(subcommand)]
     pub(crate) command: Option<GraphCommand>,
     /// Graph file (YAML)
-    #[arg(required = true)]
+    #[arg(required_unless_present = "live")]
     pub(crate) graph: Option<PathBuf>,
+    /// Draw what runs now, with rates, instead of a file; nothing that runs is disturbed
+    #[arg(long, conflicts_with_all = ["graph", "mapping", "package_path"])]
+    pub(crate) live: bool,
+    /// With --live: ROS domain id
+    #[arg(long, value_name = "ID", env = "ROS_DOMAIN_ID", default_value_t = 0)]
+    pub(crate) domain_id: u32,
+    /// With --live: seconds over which rates are measured
+    #[arg(long, value_name = "SECONDS", default_value_t = 1.0, value_parser = positive,
+          allow_negative_numbers = true)]
+    pub(crate) interval: f64,
     /// Mapping file (YAML) whose processes and hardware subgraphs are drawn around the nodes
     #[arg(long, value_name = "FILE")]
     pub(crate) mapping: Option<PathBuf>,
@@ -344,47 +359,171 @@ pub(crate) struct WatchArguments {
 #[derive(Debug, Subcommand)]
 pub(crate) enum TopicCommand {
     /// List the topics of all running graphs of the domain
-    List {
-        #[command(flatten)]
-        watch: WatchArguments,
-    },
+    List(ListArguments),
     /// Print messages as they come
-    Echo {
-        /// Topic
-        topic: String,
-        /// End after this many messages
-        #[arg(short = 'n', long, value_name = "COUNT")]
-        count: Option<u64>,
-        /// Print only the first message
-        #[arg(long, conflicts_with = "count")]
-        once: bool,
-        /// Print arrays and texts whole; default: at most 16 values, 128 bytes
-        #[arg(long)]
-        full: bool,
-        #[command(flatten)]
-        watch: WatchArguments,
-    },
-    /// Measure the rate of a topic from its counters
+    Echo(EchoArguments),
+    /// Measure how often messages are published, and how regularly
     Hz(MeterArguments),
-    /// Measure the bytes per second of a topic from its counters
+    /// Measure bytes per second, and how large messages are
     Bw(MeterArguments),
+    /// Measure how old the data of messages is when they are published: from the stamp in their headers
+    Delay(DelayArguments),
     /// Show type, quality of service, ports and counters of a topic
     Info {
         /// Topic
         topic: String,
+        /// Print the hash of its type too
+        #[arg(short, long)]
+        verbose: bool,
         #[command(flatten)]
         watch: WatchArguments,
     },
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct ListArguments {
+    /// Print each topic with its type on a line, as `ros2 topic list -t` does
+    #[arg(short = 't', long)]
+    pub(crate) show_types: bool,
+    /// Print published and subscribed topics with the number of ports, as `ros2 topic list -v` does
+    #[arg(short, long)]
+    pub(crate) verbose: bool,
+    /// Print only how many topics there are
+    #[arg(short, long)]
+    pub(crate) count_topics: bool,
+    #[command(flatten)]
+    pub(crate) watch: WatchArguments,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct EchoArguments {
+    /// Topic
+    pub(crate) topic: String,
+    /// End after this many messages
+    #[arg(short = 'n', long, value_name = "COUNT")]
+    pub(crate) count: Option<u64>,
+    /// Print only the first message
+    #[arg(long, conflicts_with = "count")]
+    pub(crate) once: bool,
+    /// Print only this field: `pose.position.x`, `ranges[3]`
+    #[arg(long, value_name = "FIELD")]
+    pub(crate) field: Option<String>,
+    /// Print arrays whole
+    #[arg(short = 'f', long, visible_alias = "full-length")]
+    pub(crate) full: bool,
+    /// Elements of an array that are printed
+    #[arg(short = 'l', long, value_name = "COUNT", default_value_t = 16, conflicts_with = "full")]
+    pub(crate) truncate_length: usize,
+    /// Print how many elements arrays have instead of the elements
+    #[arg(long)]
+    pub(crate) no_arr: bool,
+    /// Print how long texts are instead of the texts
+    #[arg(long)]
+    pub(crate) no_str: bool,
+    /// Print number and time of publication of each message
+    #[arg(short = 'i', long)]
+    pub(crate) include_message_info: bool,
+    /// Say nothing of messages that came faster than they could be printed
+    #[arg(long)]
+    pub(crate) no_lost_messages: bool,
+    #[command(flatten)]
+    pub(crate) watch: WatchArguments,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct DelayArguments {
+    #[command(flatten)]
+    pub(crate) meter: MeterArguments,
+    /// Measure how long ago the newest message was published, and for each subscriber how long ago the
+    /// one was published that it took last; needs no header
+    #[arg(long)]
+    pub(crate) age: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum NodeCommand {
+    /// List the nodes of all running graphs of the domain
+    List {
+        /// Print only how many nodes there are
+        #[arg(short, long)]
+        count_nodes: bool,
+        #[command(flatten)]
+        watch: WatchArguments,
+    },
+    /// Show process, executor, ports, timers and counters of a node
+    Info {
+        /// Node
+        node: String,
+        #[command(flatten)]
+        watch: WatchArguments,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct TopArguments {
+    /// Seconds between two looks
+    #[arg(short = 'd', long, value_name = "SECONDS", default_value_t = 1.0, value_parser = positive,
+          allow_negative_numbers = true)]
+    pub(crate) interval: f64,
+    /// End after this many looks
+    #[arg(short = 'n', long, value_name = "COUNT")]
+    pub(crate) count: Option<u64>,
+    /// Print one look as text, over one interval, and end
+    #[arg(long, conflicts_with = "count")]
+    pub(crate) once: bool,
+    /// What rows are sorted by, the largest first; rows that have no such figure are sorted by name
+    #[arg(short = 'o', long, value_enum, default_value_t = Sort::Name)]
+    pub(crate) sort: Sort,
+    #[command(flatten)]
+    pub(crate) watch: WatchArguments,
+}
+
+/// What rows are sorted by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Sort {
+    Name,
+    Cpu,
+    Rate,
+    Time,
+    Bandwidth,
+    Age,
+    Lost,
+}
+
+impl Sort {
+    /// The word for it.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Self::Name => "name",
+            Self::Cpu => "cpu",
+            Self::Rate => "rate",
+            Self::Time => "time",
+            Self::Bandwidth => "bandwidth",
+            Self::Age => "age",
+            Self::Lost => "losses",
+        }
+    }
+
+    /// The one after it, and after the last the first.
+    pub(crate) fn next(self) -> Self {
+        let all = Self::value_variants();
+        let at = all.iter().position(|it| *it == self).unwrap_or(0);
+        all[(at + 1) % all.len()]
+    }
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct MeterArguments {
     /// Topic
     pub(crate) topic: String,
+    /// Newest messages that mean, least and greatest are of; default: 10000, of `bw` 100
+    #[arg(short, long, value_name = "MESSAGES",
+          value_parser = clap::value_parser!(u32).range(1..=1_000_000).map(|it| it as usize))]
+    pub(crate) window: Option<usize>,
     /// Seconds between two lines
     #[arg(long, value_name = "SECONDS", default_value_t = 1.0, value_parser = positive,
           allow_negative_numbers = true)]
-    pub(crate) window: f64,
+    pub(crate) interval: f64,
     /// End after this many lines
     #[arg(short = 'n', long, value_name = "COUNT")]
     pub(crate) count: Option<u64>,

@@ -2,6 +2,7 @@
 
 use crate::arguments::{GraphArguments, GraphCommand, ImportArguments, PictureFormat};
 use crate::files::Violations;
+use crate::live_graph;
 use crate::load::{read_graph, read_mapping};
 use crate::output;
 use crate::packages::Packages;
@@ -15,6 +16,7 @@ pub(crate) fn graph(arguments: &GraphArguments) -> Result<ExitCode> {
     match (&arguments.command, &arguments.graph) {
         (Some(GraphCommand::Import(import)), _) => import_json(import)?,
         (None, Some(graph)) => draw_picture(graph, arguments)?,
+        (None, None) if arguments.live => live_graph::draw(arguments)?,
         (None, None) => bail!("name a graph file, or `import` and a JSON file"),
     }
     Ok(ExitCode::SUCCESS)
@@ -32,8 +34,13 @@ fn draw_picture(file: &Path, arguments: &GraphArguments) -> Result<()> {
     // Which inputs trigger is the packages' to say where the graph does not; a graph whose packages
     // are not built can still be drawn.
     let interfaces = Packages::of_graph(&arguments.package_path, &graph, file)?.interfaces;
-    let picture =
-        Picture { graph: &graph, mapping: mapping.as_ref(), interfaces: Some(&interfaces) };
+    let (mapping, interfaces) = (mapping.as_ref(), Some(&interfaces));
+    write_picture(&Picture { graph: &graph, mapping, interfaces, figures: None }, arguments)
+}
+
+/// Writes a picture to where and in the form that the arguments say.
+pub(crate) fn write_picture(picture: &Picture<'_>, arguments: &GraphArguments) -> Result<()> {
+    let output = arguments.output.as_deref();
     let by_ending = match output.and_then(|path| path.extension()?.to_str()) {
         Some("svg") => PictureFormat::Svg,
         _ => PictureFormat::Dot,

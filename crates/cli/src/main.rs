@@ -12,13 +12,17 @@ mod files;
 mod generate;
 mod graph;
 mod hardware;
+mod live_graph;
 mod load;
 mod map;
+mod node;
 mod output;
 mod packages;
 mod run;
+mod sight;
 mod summary;
 mod table;
+mod top;
 mod topic;
 
 use arguments::{Cli, Command};
@@ -52,6 +56,8 @@ fn main() -> ExitCode {
         Command::Map(arguments) => map::map(arguments),
         Command::Gen(command) => generate::generate_files(command),
         Command::Topic(command) => topic::topic(command),
+        Command::Node(command) => node::node(command),
+        Command::Top(arguments) => top::top(arguments),
         Command::Bench(command) => bench::bench(command),
         Command::Host => host_fabric(),
     };
@@ -81,7 +87,8 @@ fn wants_json(command: &Command) -> bool {
         Command::Check(arguments) => arguments.json,
         Command::Graph(arguments) => arguments.json,
         Command::Map(arguments) => arguments.json,
-        Command::Gen(_) | Command::Topic(_) | Command::Bench(_) | Command::Host => false,
+        Command::Gen(_) | Command::Topic(_) | Command::Node(_) => false,
+        Command::Top(_) | Command::Bench(_) | Command::Host => false,
     }
 }
 

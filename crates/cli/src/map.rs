@@ -54,7 +54,8 @@ fn draw(path: &Path, graph: &Graph, mapping: &Mapping, arguments: &MapArguments)
     let interfaces =
         Packages::of_graph(&arguments.package_path, graph, &arguments.graph)?.interfaces;
     let hardware = Mapping { processes: Vec::new(), ..mapping.clone() };
-    let picture = Picture { graph, mapping: Some(&hardware), interfaces: Some(&interfaces) };
+    let picture =
+        Picture { graph, mapping: Some(&hardware), interfaces: Some(&interfaces), figures: None };
     output::write(Some(path), &picture.to_svg())
 }
 

@@ -93,11 +93,24 @@ pub(crate) struct Losses {
 }
 
 impl Losses {
+    /// All of them. What observers read is another process's word: the sum stays in its range.
     pub(crate) fn total(&self) -> u64 {
-        self.lapped + self.keep_last + self.timed_out + self.corrupt
+        let causes = [self.lapped, self.keep_last, self.timed_out, self.corrupt];
+        causes.into_iter().fold(0, u64::saturating_add)
     }
 
-    fn causes(&self) -> String {
+    /// Both together.
+    pub(crate) fn and(&self, other: &Self) -> Self {
+        Self {
+            lapped: self.lapped.saturating_add(other.lapped),
+            keep_last: self.keep_last.saturating_add(other.keep_last),
+            timed_out: self.timed_out.saturating_add(other.timed_out),
+            corrupt: self.corrupt.saturating_add(other.corrupt),
+        }
+    }
+
+    /// The causes that occurred, with their counts.
+    pub(crate) fn causes(&self) -> String {
         let causes = [
             ("lapped", self.lapped),
             ("keep last", self.keep_last),

@@ -19,8 +19,9 @@ impl<const N: usize> Table<N> {
         Self { columns: *columns, rows: Vec::new() }
     }
 
+    /// Adds a row, without what would drive a terminal: cells may be another process's words.
     pub(crate) fn row(&mut self, row: [String; N]) {
-        self.rows.push(row);
+        self.rows.push(row.map(|cell| clean(&cell)));
     }
 
     /// Head and rows, each line ended; empty when there is no row.
@@ -48,6 +49,11 @@ impl<const N: usize> Table<N> {
         }
         text
     }
+}
+
+/// Text without control characters, which would drive the terminal that it is shown on.
+pub(crate) fn clean(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
 }
 
 #[cfg(test)]

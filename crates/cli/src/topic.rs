@@ -4,27 +4,31 @@
 //! It must not subscribe, except to show the messages of a topic that stays inside a chain.
 
 mod echo;
+mod follow;
 mod meter;
 mod table;
+mod window;
+
+pub(crate) use table::{port_json, qos};
 
 use crate::arguments::{TopicCommand, WatchArguments};
 use crate::output;
 use crate::run::observer_options;
+use crate::table::clean;
 use anyhow::{Result, bail};
 use crossdock_comm::{GraphSnapshot, Observer, PortSnapshot, ProcessSnapshot};
+use std::collections::BTreeSet;
 use std::process::ExitCode;
 
 /// Runs one of the topic commands.
 pub(crate) fn topic(command: &TopicCommand) -> Result<ExitCode> {
     match command {
-        TopicCommand::List { watch } => table::list(watch)?,
-        TopicCommand::Info { topic, watch } => table::info(topic, watch)?,
-        TopicCommand::Echo { topic, count, once, full, watch } => {
-            let count = if *once { Some(1) } else { *count };
-            echo::echo(&echo::Wishes { topic, count, full: *full, json: watch.json }, watch)?;
-        }
+        TopicCommand::List(arguments) => table::list(arguments)?,
+        TopicCommand::Info { topic, verbose, watch } => table::info(topic, *verbose, watch)?,
+        TopicCommand::Echo(arguments) => echo::echo(arguments)?,
         TopicCommand::Hz(arguments) => meter::meter(arguments, meter::Unit::Messages)?,
         TopicCommand::Bw(arguments) => meter::meter(arguments, meter::Unit::Bytes)?,
+        TopicCommand::Delay(arguments) => meter::delay(arguments)?,
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -34,13 +38,20 @@ fn open(watch: &WatchArguments) -> Result<Observer> {
     Ok(Observer::open(observer_options(watch.domain_id, "crossdock topic"))?)
 }
 
-/// The running graphs, with a warning for each process that does not answer.
-fn look(observer: &mut Observer) -> Result<GraphSnapshot> {
+/// The running graphs, with a warning for each process that does not answer and was not told of yet.
+fn look_again(observer: &mut Observer, told: &mut BTreeSet<String>) -> Result<GraphSnapshot> {
     let snapshot = observer.snapshot()?;
     for reason in &snapshot.unreachable {
-        eprintln!("warning: {reason}");
+        if told.insert(reason.clone()) {
+            eprintln!("warning: {}", clean(reason));
+        }
     }
     Ok(snapshot)
+}
+
+/// The running graphs, with a warning for each process that does not answer.
+fn look(observer: &mut Observer) -> Result<GraphSnapshot> {
+    look_again(observer, &mut BTreeSet::new())
 }
 
 /// The publishers of a topic.
@@ -62,8 +73,9 @@ fn must_exist(snapshot: &GraphSnapshot, topic: &str, domain_id: u32) -> Result<(
         .flat_map(|process| process.publishers.iter().chain(&process.subscribers));
     if !ports.any(|port| port.topic == topic) {
         bail!(
-            "no running graph in domain {domain_id} has the topic {topic}; `crossdock topic list` \
-             shows those that exist, --domain-id looks elsewhere"
+            "no running graph in domain {domain_id} has the topic {}; `crossdock topic list` \
+             shows those that exist, --domain-id looks elsewhere",
+            clean(topic)
         );
     }
     Ok(())

@@ -54,7 +54,7 @@ pub use model::{
     GraphTimer, GraphTopic, Lockstep, Period, Qos, QosRequest, Reliability, Same,
 };
 pub use parameters::ParameterOverrides;
-pub use picture::Picture;
+pub use picture::{Figures, Picture};
 pub use placement::Placement;
 pub use plan::{
     ExecutorPlan, ExpectedConnections, FabricPlan, GatewayPlan, HardwareEnd, InputPlan, NodePlan,

@@ -498,7 +498,8 @@ fn a_graph_as_large_as_allowed_is_checked_and_drawn() {
     let mapping = Mapping::one_process_per_node(&graph);
     let violations = check(&graph, &mapping, &Interfaces::default(), &RunOptions::PLAIN);
     assert!(!violations.unwrap_err().is_empty());
-    let picture = Picture { graph: &graph, mapping: Some(&mapping), interfaces: None };
+    let picture =
+        Picture { graph: &graph, mapping: Some(&mapping), interfaces: None, figures: None };
     assert!(picture.to_svg().len() > 100_000);
 }
 

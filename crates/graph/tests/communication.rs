@@ -79,7 +79,8 @@ fn the_picture_of_the_paper_has_two_hardware_subgraphs_with_the_gateways_inside(
     let placement = Placement::from_json("planner_figure8.json", &text).unwrap();
     let mapped = CommunicationMapping::new(&graph, &placement, OpenTopics::Gateway).unwrap();
     let mapping = Mapping { processes: vec![], ..mapped.mapping };
-    let picture = Picture { graph: &graph, mapping: Some(&mapping), interfaces: None };
+    let picture =
+        Picture { graph: &graph, mapping: Some(&mapping), interfaces: None, figures: None };
     let dot = picture.to_dot();
     let clusters: Vec<&str> = dot.split("subgraph cluster_").skip(1).collect();
     let members = |cluster: &str| -> Vec<String> {

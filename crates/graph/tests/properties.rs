@@ -258,7 +258,7 @@ proptest! {
         for mapping in [chain, Mapping::one_process_per_node(&graph)] {
             let violations = check(&graph, &mapping, &Interfaces::default(), &RunOptions::PLAIN);
             prop_assert!(violations.is_err(), "no package is known");
-            let picture = Picture { graph: &graph, mapping: Some(&mapping), interfaces: None };
+            let picture = Picture { graph: &graph, mapping: Some(&mapping), interfaces: None, figures: None };
             prop_assert!(picture.to_svg().ends_with("</svg>\n"));
             let dot = picture.to_dot();
             prop_assert!(dot.ends_with("}\n"), "not closed");

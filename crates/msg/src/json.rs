@@ -12,10 +12,21 @@ use crate::walk::Walk;
 use serde_json::{Map, Value};
 
 /// How much of a message to show.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct JsonOptions {
     /// Elements of an array or sequence that are shown; a text says how many are left out.
     pub elements_max: usize,
+    /// Whether arrays and sequences are shown; if not, a text says how many elements there are.
+    pub arrays: bool,
+    /// Whether texts are shown; if not, a text says how many bytes there are.
+    pub texts: bool,
+}
+
+impl Default for JsonOptions {
+    /// Everything.
+    fn default() -> Self {
+        Self { elements_max: usize::MAX, arrays: true, texts: true }
+    }
 }
 
 pub(crate) fn to_json(
@@ -63,6 +74,9 @@ fn field_json(
             (start, count)
         }
     };
+    if !options.arrays {
+        return Ok(Value::String(format!("<{count} elements>")));
+    }
     let shown = count.min(options.elements_max);
     let mut values = Vec::with_capacity(shown + 1);
     for index in 0..shown {
@@ -102,10 +116,16 @@ fn element_json(
         ElementLayout::Struct(index) => struct_json(walk, index, at, options),
         ElementLayout::Text { bound } => {
             let (text, _) = walk.slice::<u8>(at, bound)?;
+            if !options.texts {
+                return Ok(Value::String(format!("<{} bytes>", text.len())));
+            }
             Ok(Value::String(String::from_utf8_lossy(text).into_owned()))
         }
         ElementLayout::WideText { bound } => {
             let (units, _) = walk.slice::<u16>(at, bound)?;
+            if !options.texts {
+                return Ok(Value::String(format!("<{} bytes>", 2 * units.len())));
+            }
             Ok(Value::String(String::from_utf16_lossy(units)))
         }
     }

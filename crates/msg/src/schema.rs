@@ -223,7 +223,7 @@ impl Schema {
     ///
     /// The message's references are damaged.
     pub fn to_json(&self, block: Block<'_>) -> Result<serde_json::Value, FlatError> {
-        self.to_json_with(block, JsonOptions { elements_max: usize::MAX })
+        self.to_json_with(block, JsonOptions::default())
     }
 
     /// The message as JSON with long arrays cut.

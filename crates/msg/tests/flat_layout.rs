@@ -132,7 +132,7 @@ fn long_arrays_are_cut_in_json_and_numbers_that_json_lacks_become_texts() {
     let block = Block::new(&memory.as_slice()[..top]);
     let whole = schema.to_json(block).unwrap();
     assert_eq!(whole["ranges"], serde_json::json!([0.1, "nan", "inf", 4.0]));
-    let options = crossdock_msg::JsonOptions { elements_max: 1 };
+    let options = crossdock_msg::JsonOptions { elements_max: 1, ..Default::default() };
     let cut = schema.to_json_with(block, options).unwrap();
     assert_eq!(cut["ranges"], serde_json::json!([0.1, "... 3 more"]));
 }

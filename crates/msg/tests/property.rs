@@ -80,7 +80,7 @@ proptest! {
         let cut = flat.as_slice().len() - random.below(2) * random.below(flat.as_slice().len());
         let block = Block::new(&flat.as_slice()[..cut]);
         let _ = schema.validate(block);
-        let _ = schema.to_json_with(block, JsonOptions { elements_max: 8 });
+        let _ = schema.to_json_with(block, JsonOptions { elements_max: 8, ..JsonOptions::default() });
         let mut out = Vec::new();
         if schema.encode_cdr(block, &mut out).is_ok() {
             prop_assert_eq!(schema.cdr_bytes(block), Ok(out.len()));

@@ -171,8 +171,12 @@ fn graph_picture(
         (None, Some(graph)) => {
             let interfaces =
                 Interfaces { binaries: vec![package().description()], ..Interfaces::default() };
-            let drawing =
-                crossdock_graph::Picture { graph, mapping: None, interfaces: Some(&interfaces) };
+            let drawing = crossdock_graph::Picture {
+                graph,
+                mapping: None,
+                interfaces: Some(&interfaces),
+                figures: None,
+            };
             ("graph.svg".to_owned(), drawing.to_svg().into_bytes())
         }
         (None, None) => return Ok(None),

@@ -4,20 +4,19 @@
 //! meanwhile is reported. The messages of a chain are in no ring: showing them takes a subscriber,
 //! which makes their publisher write them to its ring, and that is said.
 
-use super::{look, must_exist, open, print_json, publishers};
-use crate::arguments::WatchArguments;
+use super::{look, look_again, must_exist, open, print_json, publishers};
+use crate::arguments::{EchoArguments, WatchArguments};
 use crate::output;
-use anyhow::{Result, bail};
+use crate::table::clean;
+use anyhow::{Context, Result, bail};
 use crossdock_comm::{
     AnySubscriber, DoorbellOptions, Echo, EchoError, ObserveError, Observer, Participant,
     ParticipantOptions, Qos, SubscriberOptions,
 };
 use crossdock_msg::{Block, JsonOptions, Schema};
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 use std::time::Duration;
-
-/// Values and bytes of an array that are shown, unless all are asked for.
-const ELEMENTS_MAX: usize = 16;
 
 /// Between two looks at rings on which nothing was new: short for a person, long for a processor.
 const LOOK_INTERVAL: Duration = Duration::from_millis(5);
@@ -29,24 +28,57 @@ const LOOKS_PER_REFRESH: u32 = 200;
 const DEPTH: usize = 16;
 
 /// What to show.
-pub(super) struct Wishes<'a> {
-    pub(super) topic: &'a str,
-    pub(super) count: Option<u64>,
-    pub(super) full: bool,
-    pub(super) json: bool,
+struct Wishes<'a> {
+    topic: &'a str,
+    count: Option<u64>,
+    field: Option<&'a str>,
+    options: JsonOptions,
+    /// Whether to say which message it is.
+    info: bool,
+    /// Whether to say that messages were not shown.
+    losses: bool,
+    json: bool,
 }
 
-impl Wishes<'_> {
+impl<'a> Wishes<'a> {
+    fn of(arguments: &'a EchoArguments) -> Self {
+        let elements_max = if arguments.full { usize::MAX } else { arguments.truncate_length };
+        let (arrays, texts) = (!arguments.no_arr, !arguments.no_str);
+        Self {
+            topic: &arguments.topic,
+            count: if arguments.once { Some(1) } else { arguments.count },
+            field: arguments.field.as_deref(),
+            options: JsonOptions { elements_max, arrays, texts },
+            info: arguments.include_message_info,
+            losses: !arguments.no_lost_messages,
+            json: arguments.watch.json,
+        }
+    }
+
     fn show(&self, schema: &Schema, block: Block<'_>, stamp_ns: u64, seq: u64) -> Result<()> {
-        let options =
-            JsonOptions { elements_max: if self.full { usize::MAX } else { ELEMENTS_MAX } };
-        let message = schema.to_json_with(block, options)?;
+        let mut message = schema.to_json_with(block, self.options)?;
+        if let Some(field) = self.field {
+            message = part(&message, field).cloned().with_context(|| {
+                let names = fields(&message).join(", ");
+                format!("{} has no field `{field}`; it has {names}", schema.type_name())
+            })?;
+        }
         if self.json {
             return print_json(&json!({ "seq": seq, "stamp_ns": stamp_ns, "message": message }));
         }
         let mut text = String::new();
+        if self.info {
+            text.push_str(&format!("# message {seq}, published at {stamp_ns} ns\n"));
+        }
         indent(&message, 0, &mut text);
         output::print(&(text + "---\n"))
+    }
+
+    /// Says that messages were overtaken before they could be shown.
+    fn tell_missed(&self, count: u64) {
+        if self.losses {
+            eprintln!("note: {count} messages came faster than they were shown");
+        }
     }
 
     fn is_done(&self, shown: u64) -> bool {
@@ -55,7 +87,8 @@ impl Wishes<'_> {
 }
 
 /// Prints the messages of a topic until enough were shown or Ctrl-C.
-pub(super) fn echo(wishes: &Wishes<'_>, watch: &WatchArguments) -> Result<()> {
+pub(super) fn echo(arguments: &EchoArguments) -> Result<()> {
+    let (wishes, watch) = (&Wishes::of(arguments), &arguments.watch);
     let mut observer = open(watch)?;
     let snapshot = look(&mut observer)?;
     must_exist(&snapshot, wishes.topic, watch.domain_id)?;
@@ -84,6 +117,7 @@ fn from_rings(wishes: &Wishes<'_>, observer: &mut Observer, mut echoes: Vec<Echo
     let mut shown = 0;
     let mut missed = 0;
     let mut silent_looks = 0;
+    let mut told = BTreeSet::new();
     loop {
         let mut news = false;
         for echo in &mut echoes {
@@ -99,13 +133,15 @@ fn from_rings(wishes: &Wishes<'_>, observer: &mut Observer, mut echoes: Vec<Echo
                 }
                 Ok(None) => {}
                 // Its process has died or is stopped: others go on.
-                Err(error @ EchoError::Memory { .. }) => eprintln!("note: {error}"),
+                Err(error @ EchoError::Memory { .. }) => {
+                    eprintln!("note: {}", clean(&error.to_string()));
+                }
                 Err(error) => return Err(error.into()),
             }
         }
         let now_missed: u64 = echoes.iter().map(Echo::missed).sum();
         if now_missed > missed {
-            eprintln!("note: {} messages came faster than they were shown", now_missed - missed);
+            wishes.tell_missed(now_missed - missed);
             missed = now_missed;
         }
         if news {
@@ -115,7 +151,7 @@ fn from_rings(wishes: &Wishes<'_>, observer: &mut Observer, mut echoes: Vec<Echo
         std::thread::sleep(LOOK_INTERVAL);
         silent_looks += 1;
         if silent_looks % LOOKS_PER_REFRESH == 0 {
-            let snapshot = look(observer)?;
+            let snapshot = look_again(observer, &mut told)?;
             if publishers(&snapshot, wishes.topic).next().is_none() {
                 eprintln!("note: the last publisher of {} has gone", wishes.topic);
                 return Ok(());
@@ -146,10 +182,7 @@ fn subscribing(wishes: &Wishes<'_>, watch: &WatchArguments) -> Result<()> {
             None => wait(&subscriber, &doorbell),
         }
         if subscriber.lost() > lost {
-            eprintln!(
-                "note: {} messages came faster than they were shown",
-                subscriber.lost() - lost
-            );
+            wishes.tell_missed(subscriber.lost() - lost);
             lost = subscriber.lost();
         }
     }
@@ -161,6 +194,23 @@ fn wait(subscriber: &AnySubscriber, doorbell: &crossdock_comm::Doorbell) {
     doorbell.drain(|_| {});
     let handle = subscriber.handle();
     doorbell.sleep(None, || handle.arm());
+}
+
+/// The part of a message at a path like `pose.position.x` or `ranges[3]`.
+fn part<'a>(message: &'a Value, path: &str) -> Option<&'a Value> {
+    path.split('.').try_fold(message, |value, step| {
+        let (name, indices) = step.split_once('[').map_or((step, None), |(a, b)| (a, Some(b)));
+        let value = value.get(name)?;
+        let Some(indices) = indices else { return Some(value) };
+        let mut indices = indices.strip_suffix(']')?.split("][");
+        indices.try_fold(value, |value, index| value.get(index.parse::<usize>().ok()?))
+    })
+}
+
+/// The names of a message's fields.
+fn fields(message: &Value) -> Vec<&str> {
+    let fields = message.as_object().into_iter().flat_map(|fields| fields.keys());
+    fields.map(String::as_str).collect()
 }
 
 /// A message as indented text, in the form in which `ros2 topic echo` shows it.
@@ -184,6 +234,23 @@ fn indent(value: &Value, depth: usize, text: &mut String) {
                 }
             }
             other => text.push_str(&format!("{margin}{name}: {other}\n")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_finds_fields_and_elements() {
+        let message = json!({ "pose": { "x": [1, [2, 3]] }, "name": "a" });
+        let found = |path: &str| part(&message, path).cloned();
+        assert_eq!(found("name"), Some(json!("a")));
+        assert_eq!(found("pose.x[0]"), Some(json!(1)));
+        assert_eq!(found("pose.x[1][0]"), Some(json!(2)));
+        for wrong in ["", "pose.y", "pose.x[7]", "pose.x[", "pose.x[a]", "name.x", "pose."] {
+            assert_eq!(found(wrong), None, "{wrong}");
         }
     }
 }

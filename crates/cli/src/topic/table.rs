@@ -1,15 +1,17 @@
 //! `crossdock topic list` and `info`: what the boards say of topics and their ports.
 
 use super::{look, must_exist, open};
-use crate::arguments::WatchArguments;
+use crate::arguments::{ListArguments, WatchArguments};
 use crate::output;
+use crate::sight::{lost_of, sum};
 use crate::summary::bytes;
-use crate::table::{Align, Table};
+use crate::table::{Align, Table, clean};
 use anyhow::Result;
 use crossdock_comm::entities::{Carrier, counter};
 use crossdock_comm::{Durability, GraphSnapshot, PortSnapshot, Qos, Reliability};
+use crossdock_msg::TypeHash;
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Ports of one topic, each with the name of its process.
 #[derive(Default)]
@@ -26,7 +28,7 @@ impl Topic<'_> {
     }
 
     fn published(&self, index: usize) -> u64 {
-        self.publishers.iter().map(|(_, port)| port.counters[index]).sum()
+        sum(self.publishers.iter().map(|(_, port)| port.counters[index]))
     }
 }
 
@@ -45,10 +47,14 @@ fn topics(snapshot: &GraphSnapshot) -> BTreeMap<&str, Topic<'_>> {
 }
 
 /// Lists all topics of the domain.
-pub(super) fn list(watch: &WatchArguments) -> Result<()> {
+pub(super) fn list(arguments: &ListArguments) -> Result<()> {
+    let ListArguments { show_types, verbose, count_topics, watch } = arguments;
     let mut observer = open(watch)?;
     let snapshot = look(&mut observer)?;
     let topics = topics(&snapshot);
+    if *count_topics {
+        return output::print(&format!("{}\n", topics.len()));
+    }
     if watch.json {
         let rows = topics.iter().map(|(name, topic)| {
             json!({
@@ -62,6 +68,16 @@ pub(super) fn list(watch: &WatchArguments) -> Result<()> {
         });
         let rows: Vec<Value> = rows.collect();
         return output::print(&(serde_json::to_string_pretty(&rows)? + "\n"));
+    }
+    if topics.is_empty() {
+        eprintln!(
+            "no graph is running in domain {}; `crossdock run` starts one, --domain-id looks \
+             elsewhere",
+            watch.domain_id
+        );
+    }
+    if *verbose || *show_types {
+        return output::print(&in_ros2_form(&topics, *verbose));
     }
     let mut table = Table::new(&[
         ("topic", Align::Left),
@@ -81,14 +97,35 @@ pub(super) fn list(watch: &WatchArguments) -> Result<()> {
             bytes(topic.published(counter::BYTES)),
         ]);
     }
-    if topics.is_empty() {
-        eprintln!("no graph is running in domain {}", watch.domain_id);
-    }
     output::print(&table.text())
 }
 
+/// The lines of `ros2 topic list -t` and `-v`, for those who read them with a program.
+fn in_ros2_form(topics: &BTreeMap<&str, Topic<'_>>, verbose: bool) -> String {
+    let mut text = String::new();
+    let mut side = |head: &str, count: &dyn Fn(&Topic<'_>) -> usize, what: &str| {
+        text.push_str(head);
+        for (name, topic) in topics {
+            let line = format!("{name} [{}]", topic.type_name());
+            match (verbose, count(topic)) {
+                (false, _) => text.push_str(&format!("{}\n", clean(&line))),
+                (true, 0) => {}
+                (true, 1) => text.push_str(&format!(" * {} 1 {what}\n", clean(&line))),
+                (true, many) => text.push_str(&format!(" * {} {many} {what}s\n", clean(&line))),
+            }
+        }
+    };
+    if verbose {
+        side("Published topics:\n", &|topic| topic.publishers.len(), "publisher");
+        side("\nSubscribed topics:\n", &|topic| topic.subscribers.len(), "subscriber");
+    } else {
+        side("", &|_| 0, "");
+    }
+    text
+}
+
 /// Shows everything that is known of one topic.
-pub(super) fn info(name: &str, watch: &WatchArguments) -> Result<()> {
+pub(super) fn info(name: &str, verbose: bool, watch: &WatchArguments) -> Result<()> {
     let mut observer = open(watch)?;
     let snapshot = look(&mut observer)?;
     must_exist(&snapshot, name, watch.domain_id)?;
@@ -128,14 +165,23 @@ pub(super) fn info(name: &str, watch: &WatchArguments) -> Result<()> {
                 port.counters[counter::MESSAGES].to_string(),
                 bytes(port.counters[counter::BYTES]),
                 port.counters[counter::COPIES].to_string(),
-                lost(port).to_string(),
+                lost_of(port).total().to_string(),
             ]);
         }
     }
     let (ring, in_thread) = carried;
+    let mut hashes = String::new();
+    if verbose {
+        let ports = topic.publishers.iter().chain(&topic.subscribers);
+        let known = ports.map(|(_, port)| port.type_hash).filter(|hash| *hash != [0; 32]);
+        for hash in known.collect::<BTreeSet<_>>() {
+            hashes.push_str(&format!("type hash {}\n", TypeHash(hash)));
+        }
+    }
     output::print(&format!(
-        "{name}: {}\n{ring} connections through the ring, {in_thread} inside a thread\n\n{}",
-        topic.type_name(),
+        "{}: {}\n{hashes}{ring} connections through the ring, {in_thread} inside a thread\n\n{}",
+        clean(name),
+        clean(topic.type_name()),
         table.text()
     ))
 }
@@ -149,17 +195,8 @@ fn carried(snapshot: &GraphSnapshot, topic: &str) -> (usize, usize) {
     (ring.len(), in_thread.len())
 }
 
-fn lost(port: &PortSnapshot) -> u64 {
-    let causes = [
-        counter::LOST_LAPPED,
-        counter::LOST_KEEP_LAST,
-        counter::LOST_TIMEOUT,
-        counter::LOST_CORRUPT,
-    ];
-    causes.iter().map(|index| port.counters[*index]).sum()
-}
-
-fn qos(qos: &Qos) -> String {
+/// A port's quality of service in words.
+pub(crate) fn qos(qos: &Qos) -> String {
     let reliability = match qos.reliability {
         Reliability::Reliable { .. } => "reliable",
         Reliability::BestEffort => "best effort",
@@ -171,9 +208,11 @@ fn qos(qos: &Qos) -> String {
     format!("{reliability}, depth {}, {durability}", qos.depth)
 }
 
-fn port_json(process: &str, port: &PortSnapshot) -> Value {
+/// What is known of a port.
+pub(crate) fn port_json(process: &str, port: &PortSnapshot) -> Value {
     let count = |index: usize| port.counters[index];
     json!({
+        "topic": port.topic,
         "node": port.node,
         "process": process,
         "type": port.type_name,

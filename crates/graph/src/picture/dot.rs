@@ -28,9 +28,11 @@ pub(super) fn write(drawing: &Drawing) -> String {
     for edge in &drawing.edges {
         let style = if edge.kind == EdgeKind::Read { "dashed" } else { "solid" };
         let color = if edge.measured { ", color=\"#c2410c\"" } else { "" };
+        let label = edge.label.as_ref().map(|label| format!(", label={}", quoted(label)));
+        let label = label.unwrap_or_default();
         let _ = writeln!(
             out,
-            "  v{} -> v{} [style={style}{color}, tooltip={}];",
+            "  v{} -> v{} [style={style}{color}, tooltip={}{label}];",
             edge.from,
             edge.to,
             quoted(&edge.ports.join(", "))

@@ -7,6 +7,7 @@
 
 mod dot;
 mod groups;
+mod labels;
 mod layers;
 mod order;
 mod place;
@@ -32,6 +33,21 @@ pub struct Picture<'a> {
     pub mapping: Option<&'a Mapping>,
     /// What the packages say about inputs.
     pub interfaces: Option<&'a Interfaces>,
+    /// What was measured while the graph ran.
+    pub figures: Option<&'a Figures>,
+}
+
+/// Short texts beside what they are about: what was measured while a graph ran.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Figures {
+    /// Below the names of nodes.
+    pub nodes: BTreeMap<String, String>,
+    /// Below the names of topics.
+    pub topics: BTreeMap<String, String>,
+    /// Beside edges from a node to a topic: (node, topic).
+    pub publishers: BTreeMap<(String, String), String>,
+    /// Beside edges from a topic to a node: (node, topic).
+    pub subscribers: BTreeMap<(String, String), String>,
 }
 
 impl Picture<'_> {
@@ -112,6 +128,8 @@ struct Edge {
     ports: Vec<String>,
     /// Whether it is part of a measured chain.
     measured: bool,
+    /// Written beside it where there is room, and in its tooltip.
+    label: Option<String>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -160,7 +178,28 @@ impl Drawing {
         drawing.seat_topics();
         drawing.add_hardware(picture.mapping);
         drawing.measure(graph, &index);
+        if let Some(figures) = picture.figures {
+            drawing.annotate(figures);
+        }
         drawing
+    }
+
+    fn annotate(&mut self, figures: &Figures) {
+        for vertex in &mut self.vertices {
+            let of_kind = match vertex.kind {
+                VertexKind::Node => &figures.nodes,
+                VertexKind::Topic | VertexKind::ExternalTopic => &figures.topics,
+            };
+            vertex.details.extend(of_kind.get(&vertex.name).cloned());
+        }
+        let name = |vertex: usize| self.vertices[vertex].name.clone();
+        for edge in &mut self.edges {
+            edge.label = match edge.kind {
+                EdgeKind::Publish => figures.publishers.get(&(name(edge.from), name(edge.to))),
+                _ => figures.subscribers.get(&(name(edge.to), name(edge.from))),
+            }
+            .cloned();
+        }
     }
 
     /// Marks the edges on ways of triggers between the ends of measured chains.
@@ -220,7 +259,7 @@ fn edges(picture: &Picture<'_>, index: &BTreeMap<&str, usize>) -> Vec<Edge> {
     let mut known: BTreeMap<(usize, usize), usize> = BTreeMap::new();
     let mut add = |from: usize, to: usize, kind: EdgeKind, port: &str| {
         let at = *known.entry((from, to)).or_insert_with(|| {
-            edges.push(Edge { from, to, kind, ports: Vec::new(), measured: false });
+            edges.push(Edge { from, to, kind, ports: Vec::new(), measured: false, label: None });
             edges.len() - 1
         });
         edges[at].ports.push(port.to_owned());

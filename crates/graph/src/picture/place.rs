@@ -186,10 +186,11 @@ fn lanes(drawing: &Drawing, layers: &Layers, alone: &[bool]) -> Vec<usize> {
 fn size(drawing: &Drawing, vertex: usize, alone: &[bool]) -> (f64, f64) {
     let drawn = &drawing.vertices[vertex];
     let name = text_width(&shown(&drawn.name), NAME_SIZE);
-    if drawn.kind != VertexKind::Node {
-        return (name * DETAIL_SIZE / NAME_SIZE + 26.0, TOPIC_HEIGHT);
-    }
     let details = drawn.details.iter().map(|line| text_width(&shown(line), DETAIL_SIZE));
+    if drawn.kind != VertexKind::Node {
+        let width = details.fold(name * DETAIL_SIZE / NAME_SIZE, f64::max) + 26.0;
+        return (width, TOPIC_HEIGHT + LINE_HEIGHT * drawn.details.len() as f64);
+    }
     let width = details.fold(name * 1.08, f64::max) + 2.0 * NODE_PAD;
     let height = 30.0 + LINE_HEIGHT * drawn.details.len() as f64;
     match drawn.group {

@@ -3,7 +3,7 @@
 //! Must not decide where anything is.
 
 use super::place::{Area, DETAIL_SIZE, Layout, NAME_SIZE, text_width};
-use super::{Drawing, Edge, EdgeKind, GroupKind, Side, Vertex, VertexKind, shown};
+use super::{Drawing, Edge, EdgeKind, GroupKind, Side, Vertex, VertexKind, labels, shown};
 use std::fmt::Write as _;
 
 const STYLE: &str = "\
@@ -28,11 +28,16 @@ const HARDWARE_STYLE: &str = "\
 .gateway{fill:#f1e8fb;stroke:#7a4fa3;stroke-width:2.4}\
 .fabric{fill:#f2faf3;stroke:#3f7d4e;stroke-width:1.4;stroke-dasharray:7 5}";
 
+/// Style of what only pictures with figures have.
+const LABEL_STYLE: &str = "\
+.label{font-size:9px;fill:#2f3d4c;paint-order:stroke;stroke:#ffffff;stroke-width:2.5px}";
+
 /// Space below the graph for the key.
 const KEY_HEIGHT: f64 = 34.0;
 
 pub(super) fn write(drawing: &Drawing, layout: &Layout) -> String {
     let key = key(drawing);
+    let has_labels = drawing.edges.iter().any(|edge| edge.label.is_some());
     let width = layout.width.ceil();
     let height = (layout.height + KEY_HEIGHT).ceil();
     let mut out = String::new();
@@ -41,9 +46,10 @@ pub(super) fn write(drawing: &Drawing, layout: &Layout) -> String {
         out,
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" \
          width=\"{width}\" height=\"{height}\" role=\"img\">\n<title>{}</title>\n\
-         <style>{STYLE}{}</style>\n",
+         <style>{STYLE}{}{}</style>\n",
         escaped(&drawing.title),
-        if has(drawing, GroupKind::Hardware) { HARDWARE_STYLE } else { "" }
+        if has(drawing, GroupKind::Hardware) { HARDWARE_STYLE } else { "" },
+        if has_labels { LABEL_STYLE } else { "" }
     );
     for (id, color) in [("a", "#51606f"), ("r", "#8a97a5"), ("m", "#c2410c")] {
         let _ = writeln!(
@@ -71,6 +77,11 @@ pub(super) fn write(drawing: &Drawing, layout: &Layout) -> String {
             }
         }
     }
+    for (edge, (x, y)) in labels::place(drawing, layout) {
+        if let Some(label) = &drawing.edges[edge].label {
+            text(&mut out, "label", x, y, "start", label);
+        }
+    }
     for drawn in &layout.boxes {
         let name = shown(&drawing.groups[drawn.group].name);
         let (x, y) = drawn.name;
@@ -88,8 +99,8 @@ fn vertex(out: &mut String, drawing: &Drawing, index: usize, area: &Area) {
     let vertex = &drawing.vertices[index];
     let (class, radius) = match vertex.kind {
         VertexKind::Node => ("node", 8.0),
-        VertexKind::Topic => ("pill", area.height / 2.0),
-        VertexKind::ExternalTopic => ("external", area.height / 2.0),
+        VertexKind::Topic => ("pill", (area.height / 2.0).min(13.0)),
+        VertexKind::ExternalTopic => ("external", (area.height / 2.0).min(13.0)),
     };
     let outside = if vertex.kind == VertexKind::ExternalTopic { " (external)" } else { "" };
     let (mark, told) = side(vertex);
@@ -105,6 +116,9 @@ fn vertex(out: &mut String, drawing: &Drawing, index: usize, area: &Area) {
         }
     } else {
         text(out, "topic", center, area.y + 17.0, "middle", &shown(&vertex.name));
+        for (at, line) in vertex.details.iter().enumerate() {
+            text(out, "detail", center, area.y + 31.0 + 14.0 * at as f64, "middle", &shown(line));
+        }
     }
     out.push_str("</g>\n");
 }
@@ -151,10 +165,11 @@ fn draw_edge(out: &mut String, drawing: &Drawing, edge: &Edge, way: &[(f64, f64)
         EdgeKind::Read => "non-triggering input",
     };
     let title = format!(
-        "{} \u{2192} {} ({how} {})",
+        "{} \u{2192} {} ({how} {}){}",
         drawing.vertices[edge.from].name,
         drawing.vertices[edge.to].name,
-        edge.ports.join(", ")
+        edge.ports.join(", "),
+        edge.label.as_ref().map(|label| format!(": {label}")).unwrap_or_default()
     );
     let _ = writeln!(
         out,

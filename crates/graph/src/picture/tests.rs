@@ -32,7 +32,7 @@ fn inside(outer: &Area, inner: &Area) -> bool {
 
 /// Panics with names if anything overlaps or leaves the picture.
 fn assert_tidy(graph: &Graph, mapping: Option<&Mapping>) {
-    let drawing = Drawing::new(&Picture { graph, mapping, interfaces: None });
+    let drawing = Drawing::new(&Picture { graph, mapping, interfaces: None, figures: None });
     let layout = Layout::new(&drawing, svg::key_width(&drawing));
     let page = Area { x: 0.0, y: 0.0, width: layout.width, height: layout.height };
     for (index, area) in layout.vertices.iter().enumerate() {
@@ -96,7 +96,8 @@ fn nothing_overlaps_in_published_graphs() {
 fn a_picture_is_the_same_each_time_and_says_all_names() {
     let graph = course();
     let mapping = Mapping::one_chain_per_package(&graph);
-    let picture = Picture { graph: &graph, mapping: Some(&mapping), interfaces: None };
+    let picture =
+        Picture { graph: &graph, mapping: Some(&mapping), interfaces: None, figures: None };
     let svg = picture.to_svg();
     assert_eq!(svg, picture.to_svg());
     let dot = picture.to_dot();
@@ -122,7 +123,7 @@ fn names_are_escaped_and_long_ones_shortened() {
     };
     let graph = Graph { name: "a\"b".into(), nodes: vec![node], ..Graph::default() };
     assert_tidy(&graph, None);
-    let picture = Picture { graph: &graph, mapping: None, interfaces: None };
+    let picture = Picture { graph: &graph, mapping: None, interfaces: None, figures: None };
     let svg = picture.to_svg();
     assert!(!svg.contains("<script") && !svg.contains('\u{7}'));
     assert!(svg.contains("&lt;/text&gt;&lt;script&gt;&quot;&amp;&#39;"));
@@ -135,7 +136,8 @@ fn an_empty_graph_and_unknown_nodes_in_a_mapping_are_drawn() {
     let mapping = Mapping::one_chain_per_package(&course());
     let graph = Graph::default();
     assert_tidy(&graph, Some(&mapping));
-    let svg = Picture { graph: &graph, mapping: Some(&mapping), interfaces: None }.to_svg();
+    let svg = Picture { graph: &graph, mapping: Some(&mapping), interfaces: None, figures: None }
+        .to_svg();
     assert!(svg.ends_with("</svg>\n") && !svg.contains("inf") && !svg.contains("NaN"));
 }
 

@@ -1,0 +1,284 @@
+//! `crossdock graph --live`: the graph that runs now, with its rates, as the boards tell it.
+//!
+//! Drawn by what draws graph files. Node names of several processes that are the same are told apart by
+//! process id. It must not subscribe to anything.
+
+use crate::arguments::GraphArguments;
+use crate::graph::write_picture;
+use crate::output;
+use crate::sight::{Reading, Sight, Span, detail, executor_of, lost_of, of_kind};
+use crate::summary::{bytes, duration};
+use crate::table::clean;
+use anyhow::{Result, bail};
+use crossdock_comm::entities::{Triggering, counter, kind};
+use crossdock_comm::{PeerName, PortSnapshot, ProcessSnapshot};
+use crossdock_executor::record::{executor_counter, node_counter, timer_counter};
+use crossdock_graph::{
+    Chain, ExecutorMode, Figures, Graph, GraphInput, GraphNode, GraphOutput, GraphTimer,
+    GraphTopic, MappedExecutor, MappedProcess, Mapping, Period, Picture,
+};
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+/// Draws the running graphs of a domain as one.
+pub(crate) fn draw(arguments: &GraphArguments) -> Result<()> {
+    let mut sight = Sight::open(arguments.domain_id, "crossdock graph")?;
+    let before = sight.read()?;
+    for reason in &before.graph.unreachable {
+        eprintln!("warning: {}", clean(reason));
+    }
+    if before.graph.processes.is_empty() {
+        bail!(
+            "no graph is running in domain {}; `crossdock run` starts one, --domain-id looks \
+             elsewhere",
+            arguments.domain_id
+        );
+    }
+    std::thread::sleep(Duration::from_secs_f64(arguments.interval));
+    let now = sight.read()?;
+    let running = Running::of(&now, &before, arguments.domain_id);
+    if arguments.json {
+        let value = serde_json::json!({ "graph": running.graph, "mapping": running.mapping });
+        let text = serde_json::to_string_pretty(&value)? + "\n";
+        return output::write(arguments.output.as_deref(), &text);
+    }
+    let Running { graph, mapping, figures } = &running;
+    let (mapping, figures) = (Some(mapping), Some(figures));
+    write_picture(&Picture { graph, mapping, interfaces: None, figures }, arguments)
+}
+
+/// A running graph in the words of graph and mapping files.
+struct Running {
+    graph: Graph,
+    mapping: Mapping,
+    figures: Figures,
+}
+
+impl Running {
+    fn of(now: &Reading, before: &Reading, domain_id: u32) -> Self {
+        let span = Span::new(now, Some(before));
+        let names = Names::of(&now.graph.processes);
+        let reading = reading_ports(&now.graph.processes);
+        let graph = Graph { name: format!("domain {domain_id}"), ..Graph::default() };
+        let mut running = Self { graph, mapping: Mapping::default(), figures: Figures::default() };
+        for process in &now.graph.processes {
+            running.add_process(&span, process, &names, &reading);
+        }
+        running.add_topics(now);
+        running.add_chains(&now.graph.processes);
+        running
+    }
+
+    fn add_process(
+        &mut self,
+        span: &Span<'_>,
+        process: &ProcessSnapshot,
+        names: &Names<'_>,
+        reading: &BTreeSet<(PeerName, u64)>,
+    ) {
+        let mut nodes: BTreeMap<&str, GraphNode> = BTreeMap::new();
+        let mut seats: BTreeMap<String, MappedExecutor> = BTreeMap::new();
+        let node = |name: &str| GraphNode { name: names.node(process, name), ..Default::default() };
+        for record in of_kind(&process.others, kind::NODE) {
+            let mut found = node(&record.name);
+            let type_name = detail(record);
+            let (package, node_type) = type_name.split_once('/').unwrap_or(("", &type_name));
+            (found.package, found.node_type) = (package.to_owned(), node_type.to_owned());
+            found.timers = timers(process, &record.name);
+            let executor = executor_of(&process.others, record.counters[node_counter::THREAD]);
+            if let Some(executor) = executor {
+                let mode = match detail(executor).as_str() {
+                    "chain" => ExecutorMode::Chain,
+                    _ => ExecutorMode::Event,
+                };
+                let thread = executor.counters[executor_counter::THREAD];
+                let seat = seats.entry(format!("{thread}")).or_insert_with(|| MappedExecutor {
+                    name: executor.name.clone(),
+                    mode,
+                    spin_us: 0,
+                    nodes: Vec::new(),
+                });
+                seat.nodes.push(found.name.clone());
+            }
+            if let Some(text) = span.node_text(process.name, record) {
+                self.figures.nodes.insert(found.name.clone(), text);
+            }
+            nodes.insert(&record.name, found);
+        }
+        let mut free = MappedExecutor {
+            name: "no executor".to_owned(),
+            mode: ExecutorMode::Event,
+            spin_us: 0,
+            nodes: Vec::new(),
+        };
+        let ports = process.publishers.iter().chain(&process.subscribers);
+        for port in ports {
+            nodes.entry(&port.node).or_insert_with(|| {
+                let found = node(&port.node);
+                free.nodes.push(found.name.clone());
+                found
+            });
+        }
+        self.add_ports(span, process, &mut nodes, reading);
+        let mut executors: Vec<MappedExecutor> = seats.into_values().collect();
+        executors.extend(Some(free).filter(|free| !free.nodes.is_empty()));
+        self.mapping.processes.push(MappedProcess { name: names.process(process), executors });
+        self.graph.nodes.extend(nodes.into_values());
+    }
+
+    fn add_ports(
+        &mut self,
+        span: &Span<'_>,
+        process: &ProcessSnapshot,
+        nodes: &mut BTreeMap<&str, GraphNode>,
+        reading: &BTreeSet<(PeerName, u64)>,
+    ) {
+        let rate = |port: &PortSnapshot| {
+            let messages = |port: &PortSnapshot| port.counters[counter::MESSAGES];
+            let rate = span.port_rate(process.name, port, messages);
+            let rate = rate.map_or_else(|| "new".to_owned(), |rate| format!("{rate:.1} Hz"));
+            match lost_of(port).total() {
+                0 => rate,
+                lost => format!("{rate}, {lost} lost"),
+            }
+        };
+        for port in &process.publishers {
+            let Some(node) = nodes.get_mut(port.node.as_str()) else { continue };
+            let (name, topic) = (format!("out {}", node.outputs.len()), port.topic.clone());
+            self.figures.publishers.insert((node.name.clone(), topic.clone()), rate(port));
+            node.outputs.push(GraphOutput { port: name, topic, ..GraphOutput::default() });
+        }
+        for port in &process.subscribers {
+            let Some(node) = nodes.get_mut(port.node.as_str()) else { continue };
+            let (name, topic) = (format!("in {}", node.inputs.len()), port.topic.clone());
+            self.figures.subscribers.insert((node.name.clone(), topic.clone()), rate(port));
+            let trigger = Some(!reading.contains(&(process.name, port.port)));
+            let input = GraphInput { port: name, topic, trigger, ..GraphInput::default() };
+            node.inputs.push(input);
+        }
+    }
+
+    fn add_topics(&mut self, now: &Reading) {
+        let mut types: BTreeMap<&str, &str> = BTreeMap::new();
+        for process in &now.graph.processes {
+            for port in process.publishers.iter().chain(&process.subscribers) {
+                let known = types.entry(&port.topic).or_default();
+                if known.is_empty() {
+                    *known = &port.type_name;
+                }
+            }
+        }
+        let published: BTreeSet<&str> = self
+            .graph
+            .nodes
+            .iter()
+            .flat_map(|node| node.outputs.iter().map(|output| output.topic.as_str()))
+            .collect();
+        let topics = types.into_iter().map(|(name, message_type)| GraphTopic {
+            name: name.to_owned(),
+            message_type: Some(message_type.to_owned()).filter(|it| !it.is_empty()),
+            // Nobody here publishes it.
+            external: !published.contains(name),
+            ..GraphTopic::default()
+        });
+        self.graph.topics = topics.collect();
+        let sizes = now.graph.processes.iter().flat_map(|process| &process.publishers);
+        let mut mean: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
+        for port in sizes {
+            let (messages, size) = mean.entry(&port.topic).or_default();
+            *messages = messages.saturating_add(port.counters[counter::MESSAGES]);
+            *size = size.saturating_add(port.counters[counter::BYTES]);
+        }
+        for (topic, (messages, size)) in mean {
+            if let Some(mean) = size.checked_div(messages) {
+                self.figures.topics.insert(topic.to_owned(), format!("{} each", bytes(mean)));
+            }
+        }
+    }
+
+    fn add_chains(&mut self, processes: &[ProcessSnapshot]) {
+        let records = processes.iter().flat_map(|it| of_kind(&it.others, kind::CHAIN));
+        let mut known = BTreeSet::new();
+        for record in records.filter(|record| known.insert(record.name.clone())) {
+            if let Some((from, to)) = detail(record).split_once(' ') {
+                let [name, from, to] = [&record.name, from, to].map(str::to_owned);
+                self.graph.chains.push(Chain { name, from, to });
+            }
+        }
+    }
+}
+
+impl Span<'_> {
+    /// How often a node executes, and how long that takes.
+    fn node_text(
+        &self,
+        process: PeerName,
+        record: &crossdock_comm::EntitySnapshot,
+    ) -> Option<String> {
+        let (per_s, mean_ns) = self.executions(process, record);
+        let mean = mean_ns.map(|ns| format!(", {} each", duration(ns))).unwrap_or_default();
+        Some(format!("{:.1} /s{mean}", per_s?))
+    }
+}
+
+/// Subscribers that nothing triggers: all their connections say so.
+fn reading_ports(processes: &[ProcessSnapshot]) -> BTreeSet<(PeerName, u64)> {
+    let mut reading = BTreeSet::new();
+    let mut triggered = BTreeSet::new();
+    for process in processes {
+        for connection in &process.connections {
+            let port = (process.name, connection.detail.subscriber);
+            match connection.detail.triggering {
+                Triggering::Yes => triggered.insert(port),
+                Triggering::No => reading.insert(port),
+            };
+        }
+    }
+    &reading - &triggered
+}
+
+fn timers(process: &ProcessSnapshot, node: &str) -> Vec<GraphTimer> {
+    let timers = of_kind(&process.others, kind::TIMER).filter(|timer| timer.name == node);
+    let timer = |record: &crossdock_comm::EntitySnapshot| GraphTimer {
+        name: detail(record),
+        period: Period::PeriodMs(record.counters[timer_counter::PERIOD_NS] as f64 / 1e6),
+    };
+    timers.map(timer).collect()
+}
+
+/// Names of which there are several.
+struct Names<'a> {
+    nodes: BTreeMap<&'a str, usize>,
+    processes: BTreeMap<&'a str, usize>,
+}
+
+impl<'a> Names<'a> {
+    fn of(processes: &'a [ProcessSnapshot]) -> Self {
+        let mut names = Self { nodes: BTreeMap::new(), processes: BTreeMap::new() };
+        for process in processes {
+            *names.processes.entry(&process.process).or_default() += 1;
+            let ports = process.publishers.iter().chain(&process.subscribers);
+            let nodes = of_kind(&process.others, kind::NODE).map(|it| it.name.as_str());
+            let own: BTreeSet<&str> = nodes.chain(ports.map(|port| port.node.as_str())).collect();
+            for node in own {
+                *names.nodes.entry(node).or_default() += 1;
+            }
+        }
+        names
+    }
+
+    fn node(&self, process: &ProcessSnapshot, name: &str) -> String {
+        unique(&self.nodes, name, process.pid)
+    }
+
+    fn process(&self, process: &ProcessSnapshot) -> String {
+        unique(&self.processes, &process.process, process.pid)
+    }
+}
+
+fn unique(known: &BTreeMap<&str, usize>, name: &str, pid: u32) -> String {
+    match known.get(name) {
+        Some(2..) => format!("{name} (pid {pid})"),
+        _ => name.to_owned(),
+    }
+}

@@ -1,0 +1,243 @@
+//! `crossdock node`: nodes of running graphs, seen without disturbing them.
+//! It must not subscribe to anything; everything is on the boards.
+
+use crate::arguments::{NodeCommand, WatchArguments};
+use crate::output;
+use crate::sight::{NodeRow, Reading, Sight, detail, executor_of, lost_of, of_kind};
+use crate::summary::{bytes, duration};
+use crate::table::{Align, Table, clean};
+use crate::topic::{port_json, qos};
+use anyhow::{Result, bail};
+use crossdock_comm::entities::{counter, kind};
+use crossdock_comm::{EntitySnapshot, PortSnapshot, ProcessSnapshot};
+use crossdock_executor::record::{executor_counter, node_counter, timer_counter};
+use serde_json::{Value, json};
+use std::fmt::Write as _;
+use std::process::ExitCode;
+
+/// Runs one of the node commands.
+pub(crate) fn node(command: &NodeCommand) -> Result<ExitCode> {
+    match command {
+        NodeCommand::List { count_nodes, watch } => list(*count_nodes, watch)?,
+        NodeCommand::Info { node, watch } => info(node, watch)?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn list(count_only: bool, watch: &WatchArguments) -> Result<()> {
+    let mut sight = Sight::open(watch.domain_id, "crossdock node")?;
+    let look = sight.look()?;
+    warn(&look.unreachable);
+    if count_only {
+        return output::print(&format!("{}\n", look.nodes.len()));
+    }
+    let mut nodes: Vec<&NodeRow> = look.nodes.iter().collect();
+    nodes.sort_by(|a, b| (&a.node, a.pid).cmp(&(&b.node, b.pid)));
+    if watch.json {
+        return output::print(&(serde_json::to_string_pretty(&nodes)? + "\n"));
+    }
+    if nodes.is_empty() {
+        eprintln!(
+            "no graph is running in domain {}; `crossdock run` starts one, --domain-id looks \
+             elsewhere",
+            watch.domain_id
+        );
+    }
+    let mut table = Table::new(&[
+        ("node", Align::Left),
+        ("type", Align::Left),
+        ("process", Align::Left),
+        ("pid", Align::Right),
+        ("executor", Align::Left),
+        ("executions", Align::Right),
+    ]);
+    for row in nodes {
+        table.row([
+            row.node.clone(),
+            row.node_type.clone(),
+            row.process.clone(),
+            row.pid.to_string(),
+            row.executor.clone().unwrap_or_else(|| "-".to_owned()),
+            row.executions.map_or_else(|| "-".to_owned(), |count| count.to_string()),
+        ]);
+    }
+    output::print(&table.text())
+}
+
+/// Everything that is known of the nodes of one name.
+fn info(name: &str, watch: &WatchArguments) -> Result<()> {
+    let reading = Sight::open(watch.domain_id, "crossdock node")?.read()?;
+    warn(&reading.graph.unreachable);
+    // As `ros2` writes it; nodes of a graph file have no slash.
+    let plain = name.strip_prefix('/').unwrap_or(name);
+    let found: Vec<Found<'_>> = reading
+        .graph
+        .processes
+        .iter()
+        .filter_map(|process| [name, plain].into_iter().find_map(|name| Found::of(process, name)))
+        .collect();
+    if found.is_empty() {
+        bail!(
+            "no node `{}` is running in domain {}; `crossdock node list` shows those that are, \
+             --domain-id looks elsewhere",
+            clean(name),
+            watch.domain_id
+        );
+    }
+    if watch.json {
+        let all: Vec<Value> = found.iter().map(|it| it.json(&reading)).collect();
+        return output::print(&(serde_json::to_string_pretty(&all)? + "\n"));
+    }
+    let texts: Vec<String> = found.iter().map(|it| it.text(&reading)).collect();
+    output::print(&texts.join("\n"))
+}
+
+fn warn(unreachable: &[String]) {
+    for reason in unreachable {
+        eprintln!("warning: {}", clean(reason));
+    }
+}
+
+/// A node of one process.
+struct Found<'a> {
+    name: &'a str,
+    process: &'a ProcessSnapshot,
+    /// What its executor tells of it; a node without an executor has only ports.
+    record: Option<&'a EntitySnapshot>,
+    publishers: Vec<&'a PortSnapshot>,
+    subscribers: Vec<&'a PortSnapshot>,
+}
+
+impl<'a> Found<'a> {
+    fn of(process: &'a ProcessSnapshot, name: &'a str) -> Option<Self> {
+        let record = of_kind(&process.others, kind::NODE).find(|it| it.name == name);
+        let ports = |ports: &'a [PortSnapshot]| -> Vec<&'a PortSnapshot> {
+            ports.iter().filter(|port| port.node == name).collect()
+        };
+        let (publishers, subscribers) = (ports(&process.publishers), ports(&process.subscribers));
+        let is_there = record.is_some() || !publishers.is_empty() || !subscribers.is_empty();
+        is_there.then_some(Self { name, process, record, publishers, subscribers })
+    }
+
+    fn count(&self, index: usize) -> u64 {
+        self.record.map_or(0, |record| record.counters[index])
+    }
+
+    fn executor(&self) -> Option<&'a EntitySnapshot> {
+        executor_of(&self.process.others, self.count(node_counter::THREAD))
+    }
+
+    /// Its timers: name and period in ns.
+    fn timers(&self) -> Vec<(String, u64)> {
+        let timers = of_kind(&self.process.others, kind::TIMER);
+        let own = timers.filter(|timer| timer.name == self.name);
+        own.map(|timer| (detail(timer), timer.counters[timer_counter::PERIOD_NS])).collect()
+    }
+
+    fn times(&self, reading: &Reading) -> Vec<(&'static str, u64)> {
+        let histogram = self.record.and_then(|it| reading.histogram(self.process.name, it));
+        let Some(times) = histogram else { return Vec::new() };
+        let mean = times.mean_ns().map(|ns| ns as u64);
+        let all = [
+            ("mean", mean),
+            ("p50", times.quantile_ns(0.5)),
+            ("p99", times.quantile_ns(0.99)),
+            ("max", mean.map(|_| times.max_ns)),
+        ];
+        all.into_iter().filter_map(|(name, ns)| Some((name, ns?))).collect()
+    }
+
+    fn json(&self, reading: &Reading) -> Value {
+        let process = self.process;
+        let ports = |ports: &[&PortSnapshot]| -> Vec<Value> {
+            ports.iter().map(|port| port_json(&process.process, port)).collect()
+        };
+        let executor = self.executor().map(|it| {
+            let thread = it.counters[executor_counter::THREAD];
+            json!({ "name": it.name, "mode": detail(it), "thread": thread })
+        });
+        let timers = self.timers().into_iter();
+        let timers: Vec<Value> = timers
+            .map(|(name, period_ns)| json!({ "timer": name, "period_ns": period_ns }))
+            .collect();
+        let times: serde_json::Map<String, Value> = self
+            .times(reading)
+            .into_iter()
+            .map(|(name, ns)| (format!("{name}_ns"), Value::from(ns)))
+            .collect();
+        json!({
+            "node": self.name,
+            "type": self.record.map(detail),
+            "process": process.process,
+            "pid": process.pid,
+            "stopped": reading.processor(process.pid).is_some_and(|it| it.is_stopped),
+            "executor": executor,
+            "executions": self.record.map(|it| it.counters[node_counter::EXECUTIONS]),
+            "execution_times": times,
+            "timer_skipped": self.count(node_counter::TIMER_SKIPPED),
+            "unmatched": self.count(node_counter::UNMATCHED),
+            "not_taken": self.count(node_counter::NOT_TAKEN),
+            "timers": timers,
+            "publishers": ports(&self.publishers),
+            "subscribers": ports(&self.subscribers),
+        })
+    }
+
+    fn text(&self, reading: &Reading) -> String {
+        let process = self.process;
+        let mut text = format!("{}\n", clean(self.name));
+        let mut line = |name: &str, value: String| {
+            // Writing to a String cannot fail.
+            let _ = writeln!(text, "  {name}: {}", clean(&value));
+        };
+        let stopped = reading.processor(process.pid).is_some_and(|it| it.is_stopped);
+        let stopped = if stopped { ", stopped" } else { "" };
+        if let Some(record) = self.record {
+            line("Type", detail(record));
+        }
+        line("Process", format!("{} (pid {}{stopped})", process.process, process.pid));
+        if let Some(it) = self.executor() {
+            let thread = it.counters[executor_counter::THREAD];
+            line("Executor", format!("{}, {} mode, thread {thread}", it.name, detail(it)));
+        }
+        if self.record.is_some() {
+            let times = self.times(reading).into_iter();
+            let times = times.map(|(name, ns)| format!(", {name} {}", duration(ns)));
+            let times: String = times.collect();
+            line("Executions", format!("{}{times}", self.count(node_counter::EXECUTIONS)));
+            let others = [
+                ("timer times passed over", node_counter::TIMER_SKIPPED),
+                ("unmatched", node_counter::UNMATCHED),
+                ("not taken", node_counter::NOT_TAKEN),
+            ];
+            let others = others.map(|(what, index)| format!("{what} {}", self.count(index)));
+            line("Counters", others.join(", "));
+        }
+        text.push_str("  Subscribers:\n");
+        self.subscribers.iter().for_each(|port| port_text(port, "taken", &mut text));
+        text.push_str("  Publishers:\n");
+        self.publishers.iter().for_each(|port| port_text(port, "published", &mut text));
+        text.push_str("  Timers:\n");
+        for (name, period_ns) in self.timers() {
+            let _ = writeln!(text, "    {}: {}", clean(&name), duration(period_ns));
+        }
+        text
+    }
+}
+
+fn port_text(port: &PortSnapshot, what: &str, text: &mut String) {
+    let messages = port.counters[counter::MESSAGES];
+    let size = bytes(port.counters[counter::BYTES]);
+    let losses = lost_of(port);
+    let lost = match losses.total() {
+        0 => "0".to_owned(),
+        total => format!("{total} ({})", losses.causes()),
+    };
+    let (topic, type_name) = (clean(&port.topic), clean(&port.type_name));
+    let _ = writeln!(
+        text,
+        "    {topic}: {type_name}\n      {}; {what} {messages} ({size}), copies {}, lost {lost}",
+        qos(&port.qos),
+        port.counters[counter::COPIES]
+    );
+}

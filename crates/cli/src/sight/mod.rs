@@ -1,0 +1,132 @@
+//! Running graphs as rows: what boards and the kernel say now, against what they said a look before.
+//!
+//! Everything is read from memory that is read-only here and from `/proc`; the processes do nothing for
+//! it after their boards have been opened. What a board says is another process's word: sums saturate,
+//! times do not go backwards. It must not know how rows are shown.
+
+mod processor;
+mod rows;
+
+use processor::{ProcessUse, ThreadUse};
+pub(crate) use rows::{ChainRow, ExecutorRow, Look, NodeRow, ProcessRow, Span, TopicRow, lost_of};
+
+use crate::run::observer_options;
+use anyhow::Result;
+use crossdock_comm::entities::kind;
+use crossdock_comm::{
+    EntitySnapshot, GraphSnapshot, HistogramSnapshot, Observer, PeerName, PortSnapshot,
+};
+use std::collections::BTreeMap;
+use std::time::{Instant, SystemTime};
+
+/// Looks at the running graphs of a domain again and again.
+pub(crate) struct Sight {
+    observer: Observer,
+    before: Option<Reading>,
+}
+
+/// Everything that was read at one moment.
+pub(crate) struct Reading {
+    pub(crate) at: Instant,
+    /// Time of day, ns.
+    pub(crate) now_ns: u64,
+    pub(crate) graph: GraphSnapshot,
+    /// By process and place on its board, with the version of the record.
+    histograms: BTreeMap<(PeerName, usize), (u64, HistogramSnapshot)>,
+    /// By process id.
+    processors: BTreeMap<u32, ProcessUse>,
+}
+
+impl Sight {
+    /// Opens a domain. Nobody learns of it.
+    pub(crate) fn open(domain_id: u32, name: &str) -> Result<Self> {
+        let observer = Observer::open(observer_options(domain_id, name))?;
+        Ok(Self { observer, before: None })
+    }
+
+    /// Looks, and compares with the look before.
+    pub(crate) fn look(&mut self) -> Result<Look> {
+        let now = self.read()?;
+        let look = Look::new(&now, self.before.as_ref());
+        self.before = Some(now);
+        Ok(look)
+    }
+
+    /// Everything as it is now.
+    pub(crate) fn read(&mut self) -> Result<Reading> {
+        let graph = self.observer.snapshot()?;
+        let mut histograms = BTreeMap::new();
+        let mut processors = BTreeMap::new();
+        for process in &graph.processes {
+            for record in &process.others {
+                if let Some(histogram) = self.observer.histogram(process.name, record) {
+                    histograms.insert((process.name, record.index), (record.version, histogram));
+                }
+            }
+            if let Some(used) = ProcessUse::read(process.pid) {
+                processors.insert(process.pid, used);
+            }
+        }
+        let now_ns = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+        let now_ns = now_ns.map_or(0, |now| u64::try_from(now.as_nanos()).unwrap_or(u64::MAX));
+        Ok(Reading { at: Instant::now(), now_ns, graph, histograms, processors })
+    }
+}
+
+impl Reading {
+    /// What a record's histogram has counted since the start.
+    pub(crate) fn histogram(
+        &self,
+        process: PeerName,
+        record: &EntitySnapshot,
+    ) -> Option<&HistogramSnapshot> {
+        let (version, histogram) = self.histograms.get(&(process, record.index))?;
+        (*version == record.version).then_some(histogram)
+    }
+
+    /// The process as the kernel sees it.
+    pub(crate) fn processor(&self, pid: u32) -> Option<&ProcessUse> {
+        self.processors.get(&pid)
+    }
+
+    /// Ports by process and number.
+    fn ports(&self) -> BTreeMap<(PeerName, u64), &PortSnapshot> {
+        let ports = self.graph.processes.iter().flat_map(|process| {
+            let ports = process.publishers.iter().chain(&process.subscribers);
+            ports.map(|port| ((process.name, port.port), port))
+        });
+        ports.collect()
+    }
+
+    /// Records of executors by process and place on its board.
+    fn records(&self) -> BTreeMap<(PeerName, usize), &EntitySnapshot> {
+        let records = self.graph.processes.iter().flat_map(|process| {
+            process.others.iter().map(|record| ((process.name, record.index), record))
+        });
+        records.collect()
+    }
+}
+
+/// The records of a kind.
+pub(crate) fn of_kind(
+    records: &[EntitySnapshot],
+    wanted: u32,
+) -> impl Iterator<Item = &EntitySnapshot> {
+    records.iter().filter(move |record| record.kind == wanted)
+}
+
+/// The executor whose thread has this id.
+pub(crate) fn executor_of(records: &[EntitySnapshot], thread: u64) -> Option<&EntitySnapshot> {
+    use crossdock_executor::record::executor_counter::THREAD;
+    of_kind(records, kind::EXECUTOR).find(|it| it.counters[THREAD] == thread && thread != 0)
+}
+
+/// A record's detail as text.
+pub(crate) fn detail(record: &EntitySnapshot) -> String {
+    String::from_utf8_lossy(&record.detail).into_owned()
+}
+
+/// A sum that stays at the end of its range: what is added is another process's word.
+pub(crate) fn sum(values: impl Iterator<Item = u64>) -> u64 {
+    values.fold(0, u64::saturating_add)
+}
