@@ -4,9 +4,10 @@
 use rustix::process::{Pid, Signal, kill_process};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use std::fs::File;
-use std::io::Read;
+use std::io::{BufRead, BufReader, Read, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -52,6 +53,32 @@ impl Running {
         self.signal(Signal::INT);
     }
 
+    /// The next line that it writes to its standard output, which is a pipe; `None` at its end. Lines are
+    /// read one by one: nothing is lost to a later look.
+    pub fn line(&mut self) -> Option<String> {
+        let output = self.0.stdout.as_mut().expect("its output is a pipe");
+        let mut line = String::new();
+        BufReader::with_capacity(1, output).read_line(&mut line).expect("its output");
+        (!line.is_empty()).then_some(line)
+    }
+
+    /// Counts the lines that it writes to its standard output, which is a pipe, from now on. They are
+    /// read by a thread, so that it never waits for room; the thread ends with the process.
+    pub fn count_lines(&mut self) -> Arc<AtomicUsize> {
+        let output = self.0.stdout.take().expect("its output is a pipe");
+        let count = Arc::new(AtomicUsize::new(0));
+        let shared = Arc::clone(&count);
+        std::thread::spawn(move || {
+            for line in BufReader::new(output).split(b'\n') {
+                if line.is_err() {
+                    return;
+                }
+                shared.fetch_add(1, Ordering::Relaxed);
+            }
+        });
+        count
+    }
+
     /// Waits for the end; what it wrote to its standard output, where that is a pipe.
     #[must_use]
     pub fn end(mut self) -> (ExitStatus, String) {
@@ -76,6 +103,7 @@ impl Drop for Running {
 pub struct Terminal {
     /// Where the programs write. Kept open, so that the reader does not see an end before.
     side: OwnedFd,
+    keyboard: File,
     text: Arc<Mutex<Vec<u8>>>,
 }
 
@@ -91,8 +119,9 @@ impl Terminal {
         let side = File::options().read(true).write(true).open(name).expect("its other side");
         let text = Arc::new(Mutex::new(Vec::new()));
         let shared = Arc::clone(&text);
+        let mut master = File::from(master);
+        let keyboard = master.try_clone().expect("a descriptor");
         std::thread::spawn(move || {
-            let mut master = File::from(master);
             let mut buffer = [0; 4096];
             // Ends when all programs and the test have closed their side.
             while let Ok(count @ 1..) = master.read(&mut buffer) {
@@ -100,10 +129,15 @@ impl Terminal {
                 text.extend_from_slice(&buffer[..count]);
             }
         });
-        Self { side: side.into(), text }
+        Self { side: side.into(), keyboard, text }
     }
 
-    /// The side for a program's output.
+    /// Presses keys.
+    pub fn press(&self, keys: &str) {
+        (&self.keyboard).write_all(keys.as_bytes()).expect("keys");
+    }
+
+    /// The side for a program's output or input.
     #[must_use]
     pub fn side(&self) -> Stdio {
         self.side.as_fd().try_clone_to_owned().expect("a descriptor").into()

@@ -1,0 +1,340 @@
+//! `observed`: what ten observers cost a publisher and its subscriber. Writes `observed.json`.
+//!
+//! The observers are `crossdock` commands, started once and attached; between blocks they are stopped
+//! and let go by signals, so that blocks with none of them and with all of them alternate.
+
+use crossdock_bench::Failure;
+use crossdock_bench::failure::While;
+use crossdock_bench::machine::{Machine, pin};
+use crossdock_bench::report::Provenance;
+use crossdock_bench::scope::Scope;
+use crossdock_comm::{
+    DoorbellOptions, Participant, ParticipantOptions, PublisherOptions, Qos, SubscriberOptions,
+};
+use crossdock_msg::Extra;
+use crossdock_msg::types::sensor_msgs::Image;
+use rustix::process::{Pid, Signal, kill_process};
+use rustix::thread::{CpuSet, sched_setaffinity};
+use serde::Serialize;
+use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitCode, Stdio};
+use std::time::{Duration, Instant};
+
+const TOPIC: &str = "/observed";
+const PERIOD: Duration = Duration::from_millis(1);
+const PAYLOAD_BYTES: usize = 1024;
+/// Length of one block.
+const BLOCK: Duration = Duration::from_millis(500);
+/// Between the signals and a block: until the observers have settled.
+const SETTLE: Duration = Duration::from_millis(100);
+const PAIRS: usize = 40;
+const PAIRS_QUICK: usize = 12;
+
+/// All observers, two of each kind, as people start them.
+const OBSERVERS: [&[&str]; 10] = [
+    &["top", "--json"],
+    &["top"],
+    &["topic", "hz", TOPIC],
+    &["topic", "hz", TOPIC, "--json"],
+    &["topic", "bw", TOPIC],
+    &["topic", "bw", TOPIC, "--json"],
+    &["topic", "delay", TOPIC],
+    &["topic", "delay", TOPIC, "--age"],
+    &["topic", "echo", TOPIC, "--no-arr"],
+    &["topic", "echo", TOPIC, "--json"],
+];
+
+/// What publisher and subscriber have used, together.
+#[derive(Clone, Copy, Default)]
+struct Used {
+    cpu_ns: u64,
+    switches: u64,
+}
+
+/// Of one block.
+#[derive(Clone, Copy, Serialize)]
+struct Block {
+    cpu_ns_per_message: f64,
+    switches_per_message: f64,
+}
+
+/// A mean with the ends of its 95 % interval.
+#[derive(Clone, Copy, Serialize)]
+struct Estimate {
+    mean: f64,
+    low: f64,
+    high: f64,
+}
+
+#[derive(Serialize)]
+struct Report {
+    #[serde(flatten)]
+    provenance: Provenance,
+    machine: Machine,
+    rate_hz: f64,
+    payload_bytes: usize,
+    observers: Vec<String>,
+    block_ms: u128,
+    without: Vec<Block>,
+    with: Vec<Block>,
+    /// Of publisher and subscriber together, per message, with none.
+    cpu_ns_per_message: Estimate,
+    /// With ten observers less with none, pair by pair.
+    difference_cpu_ns_per_message: Estimate,
+    difference_switches_per_message: Estimate,
+    /// Processors that the ten observers keep busy.
+    observers_cpu: f64,
+}
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let outcome = match words[..] {
+        ["publisher", cpu] => publish(cpu),
+        ["subscriber", cpu] => subscribe(cpu),
+        ["--crossdock", crossdock, "--out", folder] => run(crossdock, folder, PAIRS),
+        ["--crossdock", crossdock, "--quick", "--out", folder] => {
+            run(crossdock, folder, PAIRS_QUICK)
+        }
+        _ => {
+            let usage = "usage: observed --crossdock COMMAND [--quick] --out FOLDER";
+            Err(Failure::new("reading the command line", usage))
+        }
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            eprintln!("{failure}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Ends this process when the one that has started it is gone.
+fn end_with_parent() {
+    std::thread::spawn(|| {
+        let mut nothing = Vec::new();
+        let _ = std::io::stdin().read_to_end(&mut nothing);
+        std::process::exit(0);
+    });
+}
+
+fn open(name: &str, cpu: &str) -> Result<Participant, Failure> {
+    end_with_parent();
+    pin(cpu.parse().during("reading the processor")?)?;
+    Participant::open(ParticipantOptions::new(0, name)).during("opening the participant")
+}
+
+fn publish(cpu: &str) -> Result<(), Failure> {
+    let participant = open("publisher", cpu)?;
+    let (qos, max_bytes) = (Qos::best_effort(16), Some(4096));
+    let options = PublisherOptions { node: "source", topic: TOPIC, qos, max_bytes, group: None };
+    let publisher = participant.publisher::<Image>(options).during("making the publisher")?;
+    let patience = Duration::from_secs(20);
+    if !participant.wait_until(patience, || publisher.peers() == 1) {
+        return Err(Failure::new("connecting", "no subscriber"));
+    }
+    println!("ready");
+    let mut due = Instant::now() + PERIOD;
+    loop {
+        std::thread::sleep(due.saturating_duration_since(Instant::now()));
+        due += PERIOD;
+        let extra = Extra::none().bytes(PAYLOAD_BYTES);
+        let mut loan = publisher.loan(extra).during("loaning")?;
+        loan.message().data_uninit(PAYLOAD_BYTES).during("writing")?.fill(7);
+        loan.publish().map_err(|refused| Failure::new("publishing", refused.reason))?;
+    }
+}
+
+fn subscribe(cpu: &str) -> Result<(), Failure> {
+    let participant = open("subscriber", cpu)?;
+    let doorbell = participant.doorbell(DoorbellOptions { spin: Duration::ZERO });
+    let doorbell = doorbell.during("making the doorbell")?;
+    let options = SubscriberOptions {
+        node: "sink",
+        topic: TOPIC,
+        qos: Qos::best_effort(16),
+        doorbell: Some(&doorbell),
+        group: None,
+    };
+    let subscriber = participant.subscriber::<Image>(options).during("making the subscriber")?;
+    let handle = subscriber.handle();
+    println!("ready");
+    let mut sum = 0u64;
+    loop {
+        doorbell.drain(|_| ());
+        while let Some(sample) = subscriber.take().during("taking")? {
+            let data = sample.message().data().during("reading")?;
+            sum = data.iter().fold(sum, |sum, byte| sum.wrapping_add(u64::from(*byte)));
+        }
+        std::hint::black_box(sum);
+        doorbell.sleep(None, || handle.arm());
+    }
+}
+
+/// A process that ends with the run.
+struct Started(Child);
+
+impl Started {
+    fn spawn(command: &mut Command) -> Result<Self, Failure> {
+        Ok(Self(command.spawn().during("starting a process")?))
+    }
+
+    fn signal(&self, signal: Signal) -> Result<(), Failure> {
+        kill_process(Pid::from_child(&self.0), signal).during("sending a signal")
+    }
+
+    fn await_line(&mut self) -> Result<(), Failure> {
+        let output = self.0.stdout.as_mut().during("reading a process's output")?;
+        let mut line = String::new();
+        BufReader::with_capacity(1, output).read_line(&mut line).during("reading a line")?;
+        match line.is_empty() {
+            true => Err(Failure::new("waiting for a process", "it has ended")),
+            false => Ok(()),
+        }
+    }
+
+    /// What all its threads have used.
+    fn used(&self) -> Result<Used, Failure> {
+        let tasks = format!("/proc/{}/task", self.0.id());
+        let mut used = Used::default();
+        for task in std::fs::read_dir(tasks).during("listing threads")? {
+            let task = task.during("listing threads")?.path();
+            let read = |name| std::fs::read_to_string(task.join(name)).during("reading a thread");
+            let (time, status) = (read("schedstat")?, read("status")?);
+            let cpu_ns = time.split_whitespace().next().and_then(|word| word.parse::<u64>().ok());
+            used.cpu_ns += cpu_ns.during("reading schedstat")?;
+            let switches = status.lines().filter_map(|line| line.split_once("ctxt_switches:"));
+            let switches = switches.filter_map(|(_, count)| count.trim().parse::<u64>().ok());
+            used.switches += switches.sum::<u64>();
+        }
+        Ok(used)
+    }
+}
+
+impl Drop for Started {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn used(all: &[Started]) -> Result<Used, Failure> {
+    let mut sum = Used::default();
+    for one in all {
+        let used = one.used()?;
+        sum.cpu_ns += used.cpu_ns;
+        sum.switches += used.switches;
+    }
+    Ok(sum)
+}
+
+fn run(crossdock: &str, folder: &str, pairs: usize) -> Result<(), Failure> {
+    let folder = PathBuf::from(folder);
+    std::fs::create_dir_all(&folder).during("making the output folder")?;
+    let machine = Machine::read()?;
+    let scope = Scope::create()?;
+    let [own, theirs] = machine.different.or(machine.siblings).during("finding two processors")?;
+    let watched = watched(scope.folder(), own)?;
+    let observers = observers(crossdock, scope.folder(), theirs)?;
+    let (mut without, mut with) = (Vec::new(), Vec::new());
+    let mut observing_ns = 0;
+    for pair in 0..pairs {
+        // The second of a pair may find another machine than the first: neither is always second.
+        let order = if pair % 2 == 0 { [false, true] } else { [true, false] };
+        for observed in order {
+            let signal = if observed { Signal::CONT } else { Signal::STOP };
+            observers.iter().try_for_each(|observer| observer.signal(signal))?;
+            std::thread::sleep(SETTLE);
+            let before = used(&observers)?.cpu_ns;
+            let block = block(&watched)?;
+            observing_ns += used(&observers)?.cpu_ns - before;
+            if observed { with.push(block) } else { without.push(block) }
+        }
+    }
+    let difference = |of: fn(&Block) -> f64| {
+        let pairs = with.iter().zip(&without);
+        estimate(&pairs.map(|(with, without)| of(with) - of(without)).collect::<Vec<_>>())
+    };
+    let cpu = |block: &Block| block.cpu_ns_per_message;
+    let report = Report {
+        provenance: Provenance::read(),
+        machine,
+        rate_hz: 1.0 / PERIOD.as_secs_f64(),
+        payload_bytes: PAYLOAD_BYTES,
+        observers: OBSERVERS.map(|words| words.join(" ")).to_vec(),
+        block_ms: BLOCK.as_millis(),
+        cpu_ns_per_message: estimate(&without.iter().map(cpu).collect::<Vec<_>>()),
+        difference_cpu_ns_per_message: difference(cpu),
+        difference_switches_per_message: difference(|block| block.switches_per_message),
+        observers_cpu: observing_ns as f64 / (BLOCK.as_nanos() as f64 * pairs as f64),
+        without,
+        with,
+    };
+    print(&report);
+    let json = serde_json::to_vec_pretty(&report).during("writing the report as JSON")?;
+    std::fs::write(folder.join("observed.json"), json).during("writing observed.json")
+}
+
+/// Publisher and subscriber, connected and running.
+fn watched(place: &Path, cpu: usize) -> Result<[Started; 2], Failure> {
+    let own = std::env::current_exe().during("finding this program")?;
+    let start = |role: &str| {
+        let mut command = Command::new(&own);
+        command.args([role, &cpu.to_string()]).env("XDG_RUNTIME_DIR", place);
+        Started::spawn(command.stdin(Stdio::piped()).stdout(Stdio::piped()))
+    };
+    let mut both = [start("subscriber")?, start("publisher")?];
+    both.iter_mut().try_for_each(Started::await_line)?;
+    Ok(both)
+}
+
+fn observers(crossdock: &str, place: &Path, cpu: usize) -> Result<Vec<Started>, Failure> {
+    let mut set = CpuSet::new();
+    set.set(cpu);
+    let mut observers = Vec::new();
+    for words in OBSERVERS {
+        let mut command = Command::new(crossdock);
+        command.args(words).env("XDG_RUNTIME_DIR", place).env_remove("ROS_DOMAIN_ID");
+        let mut observer = Started::spawn(command.stdin(Stdio::null()).stdout(Stdio::piped()))?;
+        sched_setaffinity(Some(Pid::from_child(&observer.0)), &set).during("pinning")?;
+        // It has attached when it has something to say. From then on nobody reads but to discard.
+        observer.await_line()?;
+        let output = observer.0.stdout.take().during("reading an observer's output")?;
+        std::thread::spawn(move || std::io::copy(&mut { output }, &mut std::io::sink()));
+        observers.push(observer);
+    }
+    Ok(observers)
+}
+
+fn block(watched: &[Started; 2]) -> Result<Block, Failure> {
+    let (start, before) = (Instant::now(), used(watched)?);
+    std::thread::sleep(BLOCK);
+    let (seconds, after) = (start.elapsed().as_secs_f64(), used(watched)?);
+    let messages = seconds / PERIOD.as_secs_f64();
+    Ok(Block {
+        cpu_ns_per_message: (after.cpu_ns - before.cpu_ns) as f64 / messages,
+        switches_per_message: (after.switches - before.switches) as f64 / messages,
+    })
+}
+
+/// Mean and 95 % interval by Student's t, which for the numbers of blocks here is 2.2 (12) and 2.02 (40).
+fn estimate(values: &[f64]) -> Estimate {
+    let count = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / count;
+    let spread = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>();
+    let deviation = (spread / (count - 1.0).max(1.0)).sqrt() / count.sqrt();
+    let t = if values.len() < PAIRS { 2.201 } else { 2.023 };
+    Estimate { mean, low: mean - t * deviation, high: mean + t * deviation }
+}
+
+fn print(report: &Report) {
+    let line = |name: &str, it: &Estimate| {
+        println!("{name:<52}{:>10.2}   95 %: {:.2} to {:.2}", it.mean, it.low, it.high);
+    };
+    line("CPU ns per message, no observer", &report.cpu_ns_per_message);
+    line("CPU ns per message, ten observers more", &report.difference_cpu_ns_per_message);
+    line("context switches per message, ten observers more", &report.difference_switches_per_message);
+    println!("{:<52}{:>10.3}", "processors that the ten observers keep busy", report.observers_cpu);
+}
