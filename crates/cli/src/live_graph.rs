@@ -122,7 +122,10 @@ impl Running {
         self.add_ports(span, process, &mut nodes, reading);
         let mut executors: Vec<MappedExecutor> = seats.into_values().collect();
         executors.extend(Some(free).filter(|free| !free.nodes.is_empty()));
-        self.mapping.processes.push(MappedProcess { name: names.process(process), executors });
+        if !executors.is_empty() {
+            let name = names.process(process);
+            self.mapping.processes.push(MappedProcess { name, executors });
+        }
         self.graph.nodes.extend(nodes.into_values());
     }
 
