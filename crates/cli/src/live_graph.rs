@@ -95,8 +95,7 @@ impl Running {
                 let seat = seats.entry(format!("{thread}")).or_insert_with(|| MappedExecutor {
                     name: executor.name.clone(),
                     mode,
-                    spin_us: 0,
-                    nodes: Vec::new(),
+                    ..MappedExecutor::default()
                 });
                 seat.nodes.push(found.name.clone());
             }
@@ -108,8 +107,7 @@ impl Running {
         let mut free = MappedExecutor {
             name: "no executor".to_owned(),
             mode: ExecutorMode::Event,
-            spin_us: 0,
-            nodes: Vec::new(),
+            ..MappedExecutor::default()
         };
         let ports = process.publishers.iter().chain(&process.subscribers);
         for port in ports {
