@@ -10,6 +10,7 @@ use crate::input::InputCore;
 use crate::output::OutputCore;
 use crate::publisher::PublisherCounters;
 use crate::subscriber::SubscriberCounters;
+use crate::window::Gathered;
 
 /// A subscriber without its type.
 ///
@@ -78,6 +79,82 @@ impl InputHandle {
     /// As [`crate::Subscriber::take`].
     pub fn skip(&self) -> Result<bool, TakeError> {
         self.core.skip()
+    }
+
+    /// Looks at the next message that nobody has looked at: it joins those that wait in the input's
+    /// window, stays next to be taken when its turn comes, counts as taken from now on, and uses one
+    /// of the samples that may be held. Allocates nothing after [`watch`](Self::watch).
+    ///
+    /// # Errors
+    /// As [`crate::Subscriber::take`], but that all samples are held is no error.
+    pub fn gather(&self) -> Result<Gathered, TakeError> {
+        self.core.gather()
+    }
+
+    /// Stamp in ns and origin of the message that [`gather`](Self::gather) would look at.
+    pub fn peek_to_gather(&self) -> Option<NextMessage> {
+        let meta = self.core.peek_behind_window()?;
+        Some(NextMessage { stamp_ns: meta.stamp_ns, origin: meta.origin })
+    }
+
+    /// Messages that have been looked at or taken and have left the input.
+    pub fn left(&self) -> u64 {
+        self.core.left()
+    }
+
+    /// Messages that were lost or passed over before anybody looked at them.
+    pub fn missed(&self) -> u64 {
+        self.core.passed() - self.core.left() + self.core.lost()
+    }
+
+    /// Looks at the newest message and passes over all others, which count as skipped; answers how
+    /// many these were.
+    ///
+    /// # Errors
+    /// As [`crate::Subscriber::take`].
+    pub fn gather_newest(&self) -> Result<u64, TakeError> {
+        self.core.gather_newest()
+    }
+
+    /// Messages that have been looked at and not taken.
+    #[inline]
+    pub fn gathered(&self) -> usize {
+        self.core.window.len()
+    }
+
+    /// `header.stamp` of one of these, counted from the oldest. `None`: there is no such message, or
+    /// its type has no header.
+    pub fn gathered_header_stamp(&self, place: usize) -> Option<(i32, u32)> {
+        self.core.header_stamp_at(place, self.stamp_offset?)
+    }
+
+    /// Whether the type has a `header.stamp`.
+    pub fn has_header_stamp(&self) -> bool {
+        self.stamp_offset.is_some()
+    }
+
+    /// To be called once, before messages are gathered: makes room, and has
+    /// [`newest`](Self::newest) know of messages that have been taken. Allocates.
+    pub fn watch(&self) {
+        self.core.watch(self.stamp_offset);
+    }
+
+    /// Publication time in ns and `header.stamp` of the newest message that has been looked at or
+    /// taken; `None` before the first.
+    pub fn newest(&self) -> Option<(u64, Option<(i32, u32)>)> {
+        self.core.newest()
+    }
+
+    /// Is a message there (or a loss to be counted) that nobody has looked at?
+    #[inline]
+    pub fn is_ready_to_gather(&self) -> bool {
+        self.core.is_ready_behind_window()
+    }
+
+    /// As [`arm`](Self::arm), for messages that nobody has looked at yet.
+    #[inline]
+    pub fn arm_to_gather(&self) -> bool {
+        self.core.arm_behind_window()
     }
 
     /// Messages that publishers of the same group have pushed out since the last call, because

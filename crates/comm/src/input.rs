@@ -9,7 +9,7 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use crossdock_msg::{Block, Schema};
+use crossdock_msg::Schema;
 use crossdock_shm::board::{Entity, EntityDescription, WithHistogram};
 use crossdock_shm::{Meta, RawSample, TakeError as RingTakeError};
 
@@ -26,6 +26,7 @@ use crate::names::{NameKind, check_name};
 use crate::output::check_port;
 use crate::participant::{Handle, Participant};
 use crate::qos::{BackPressure, Qos};
+use crate::window::Window;
 
 /// What all subscribers have in common when they are created.
 pub(crate) struct InputPlan<'a> {
@@ -61,14 +62,29 @@ pub(crate) struct InputCore {
     /// Messages handed out or passed over on request, and the stamp of the last of them.
     passed: Cell<u64>,
     last_stamp_ns: Cell<u64>,
-    state: RefCell<InputState>,
+    /// Those of `passed` that had been looked at or taken one by one.
+    left: Cell<u64>,
+    /// Messages that were looked at and not handed out yet.
+    pub(crate) window: Window,
+    reading: Cell<Reading>,
+    pub(crate) state: RefCell<InputState>,
 }
 
 #[derive(Default)]
-struct InputState {
-    connections: Vec<Connection>,
-    /// A message that was looked at (`peek_header_stamp`) and not handed out yet.
-    looked_at: Option<Taken>,
+pub(crate) struct InputState {
+    pub(crate) connections: Vec<Connection>,
+}
+
+/// What [`crate::Subscriber::read`] gives.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Reading {
+    /// The next message.
+    #[default]
+    Next,
+    /// The newest message; older ones are passed over.
+    Latest,
+    /// All messages that have come since the last time.
+    SinceLast,
 }
 
 impl InputCore {
@@ -108,6 +124,9 @@ impl InputCore {
             back_pressure: plan.back_pressure,
             passed: Cell::new(0),
             last_stamp_ns: Cell::new(0),
+            left: Cell::new(0),
+            window: Window::default(),
+            reading: Cell::default(),
             state: RefCell::default(),
         });
         input.register(plan.takes, plan.group.map(PortGroup::id), plan.bridge)?;
@@ -192,7 +211,7 @@ impl InputCore {
 
     /// Takes in what the control thread left. One load when there is nothing.
     #[inline]
-    fn absorb(&self, state: &mut InputState) {
+    pub(crate) fn absorb(&self, state: &mut InputState) {
         if self.mailbox.has_notes() {
             self.absorb_notes(state);
         }
@@ -270,17 +289,19 @@ impl InputCore {
     pub(crate) fn is_ready(&self) -> bool {
         let mut state = self.state.borrow_mut();
         self.absorb(&mut state);
-        state.looked_at.is_some() || state.connections.iter().any(Connection::is_ready)
+        !self.window.is_empty() || state.connections.iter().any(Connection::is_ready)
     }
 
     /// The next message, whatever it is.
     #[inline]
     pub(crate) fn take(&self) -> Result<Option<Taken>, TakeError> {
-        let mut state = self.state.borrow_mut();
-        self.absorb(&mut state);
-        let taken = match state.looked_at.take() {
-            Some(taken) => Some(taken),
-            None => self.take_next(&mut state)?,
+        let taken = match self.window.is_empty() {
+            false => self.window.pop(),
+            true => {
+                let mut state = self.state.borrow_mut();
+                self.absorb(&mut state);
+                self.take_next(&mut state)?
+            }
         };
         if let Some(taken) = &taken {
             self.pass(taken);
@@ -289,9 +310,15 @@ impl InputCore {
     }
 
     #[inline]
-    fn pass(&self, taken: &Taken) {
+    pub(crate) fn pass(&self, taken: &Taken) {
         self.passed.set(self.passed.get() + 1);
         self.last_stamp_ns.set(taken.raw.meta().stamp_ns);
+        self.left.set(self.left.get() + 1);
+        self.window.pass(taken);
+    }
+
+    pub(crate) fn left(&self) -> u64 {
+        self.left.get()
     }
 
     /// Stamp of the last message handed out or passed over.
@@ -311,9 +338,14 @@ impl InputCore {
     pub(crate) fn peek(&self) -> Option<Meta> {
         let mut state = self.state.borrow_mut();
         self.absorb(&mut state);
-        if let Some(taken) = &state.looked_at {
-            return Some(taken.raw.meta());
+        if !self.window.is_empty() {
+            return self.window.messages().front().map(|taken| taken.raw.meta());
         }
+        self.peek_connections(&mut state)
+    }
+
+    /// What is known of the next message that is not in the window.
+    pub(crate) fn peek_connections(&self, state: &mut InputState) -> Option<Meta> {
         let mut best: Option<(bool, Meta)> = None;
         let mut place = 0;
         // Bounded: each turn goes on or drops a connection. The choice is that of `choose`.
@@ -333,7 +365,7 @@ impl InputCore {
                 Err(error) => {
                     // Reported by an event; what the others have goes on.
                     let connections = state.connections.len();
-                    drop(self.failed(&mut state, place, error));
+                    drop(self.failed(state, place, error));
                     place += usize::from(state.connections.len() == connections);
                     continue;
                 }
@@ -344,7 +376,7 @@ impl InputCore {
     }
 
     #[inline]
-    fn take_next(&self, state: &mut InputState) -> Result<Option<Taken>, TakeError> {
+    pub(crate) fn take_next(&self, state: &mut InputState) -> Result<Option<Taken>, TakeError> {
         // Each turn either ends or drops a connection or finds that one was lapped meanwhile.
         for _ in 0..=2 * state.connections.len() {
             let place = match state.connections.len() {
@@ -428,15 +460,24 @@ impl InputCore {
 
     /// The message with the largest stamp; the others are passed over and counted as skipped.
     pub(crate) fn latest(&self) -> Result<Option<Taken>, TakeError> {
+        let newest = self.find_newest()?;
+        if let Some(newest) = &newest {
+            self.pass(newest);
+        }
+        Ok(newest)
+    }
+
+    /// The message with the largest stamp, which has not left the input yet; the others have.
+    pub(crate) fn find_newest(&self) -> Result<Option<Taken>, TakeError> {
         let mut state = self.state.borrow_mut();
         self.absorb(&mut state);
-        let looked_at = state.looked_at.take();
         let mut newest: Option<(u64, usize)> = None;
         let mut place = 0;
         while place < state.connections.len() {
             let connection = &mut state.connections[place];
             let peeked = connection.skip_to_newest().and_then(|skipped| {
                 self.entity.add(counter::SKIPPED, skipped);
+                self.passed.set(self.passed.get() + skipped);
                 connection.peek()
             });
             match peeked {
@@ -449,36 +490,56 @@ impl InputCore {
             }
             place += 1;
         }
-        if let Some(looked_at) = &looked_at {
-            self.pass(looked_at);
+        let Some((_, newest)) = newest else { return Ok(self.newest_of_window()) };
+        self.skip_window();
+        for (place, connection) in state.connections.iter_mut().enumerate() {
+            if place != newest && matches!(connection.skip(), Ok(true)) {
+                self.entity.add(counter::SKIPPED, 1);
+                self.passed.set(self.passed.get() + 1);
+            }
+            self.count_gap(connection);
         }
-        let Some((_, newest)) = newest else { return Ok(looked_at) };
-        if looked_at.is_some() {
+        match self.take_from(&mut state.connections[newest]) {
+            // None: overtaken between the two looks.
+            Ok(taken) => Ok(taken),
+            Err(error) => Err(self.failed(&mut state, newest, error)),
+        }
+    }
+
+    /// The newest message that was looked at; the others are passed over.
+    fn newest_of_window(&self) -> Option<Taken> {
+        while self.window.len() > 1 {
+            let Some(older) = self.window.pop() else { break };
+            self.pass(&older);
             // It counts as taken already; nobody will process it.
             self.entity.add(counter::SKIPPED, 1);
             self.entity.add(counter::PROCESSED, 1);
         }
-        drop(looked_at);
-        for (place, connection) in state.connections.iter_mut().enumerate() {
-            if place != newest && matches!(connection.skip(), Ok(true)) {
-                self.entity.add(counter::SKIPPED, 1);
-            }
-            self.count_gap(connection);
-        }
-        self.take_at(&mut state, newest)
+        self.window.pop()
     }
 
-    fn take_at(&self, state: &mut InputState, place: usize) -> Result<Option<Taken>, TakeError> {
-        match self.take_from(&mut state.connections[place]) {
-            Ok(taken) => {
-                // None: overtaken between the two looks.
-                if let Some(taken) = &taken {
-                    self.pass(taken);
-                }
-                Ok(taken)
-            }
-            Err(error) => Err(self.failed(state, place, error)),
-        }
+    /// Adds to a counter of this subscriber.
+    pub(crate) fn add(&self, counter: usize, more: u64) {
+        self.entity.add(counter, more);
+    }
+
+    /// Whether the control thread has left something.
+    pub(crate) fn has_notes(&self) -> bool {
+        self.mailbox.has_notes()
+    }
+
+    pub(crate) fn reading(&self) -> Reading {
+        self.reading.get()
+    }
+
+    pub(crate) fn set_reading(&self, reading: Reading) {
+        self.reading.set(reading);
+    }
+
+    /// Messages that can wait on all its connections together.
+    pub(crate) fn waiting_max(&self) -> usize {
+        let connections = self.state.borrow().connections.len();
+        self.window.len() + self.info.qos.depth * connections.max(1)
     }
 
     /// Passes over the next message; false when there is none.
@@ -497,29 +558,26 @@ impl InputCore {
         offset: Option<usize>,
     ) -> Result<Option<(i32, u32)>, TakeError> {
         let Some(offset) = offset else { return Ok(None) };
-        let mut state = self.state.borrow_mut();
-        self.absorb(&mut state);
-        if state.looked_at.is_none() {
-            state.looked_at = self.take_next(&mut state)?;
+        if self.window.is_empty() {
+            let mut state = self.state.borrow_mut();
+            self.absorb(&mut state);
+            match self.take_next(&mut state)? {
+                Some(taken) => self.window.push(taken),
+                None => return Ok(None),
+            }
         }
-        let Some(taken) = &state.looked_at else { return Ok(None) };
-        let block = Block::new(taken.raw.bytes());
-        Ok(block.read::<i32>(offset).zip(block.read::<u32>(offset + 4)))
+        Ok(self.header_stamp_at(0, offset))
     }
 
     /// Arms the doorbells of all publishers; true when a message is there already.
     pub(crate) fn arm(&self) -> bool {
-        let mut state = self.state.borrow_mut();
-        self.absorb(&mut state);
-        // All of them, even after one had something.
-        let ready = state.connections.iter().fold(false, |ready, c| c.arm() | ready);
-        ready || state.looked_at.is_some() || self.mailbox.has_notes()
+        self.arm_behind_window() || !self.window.is_empty()
     }
 
     /// The node has finished with everything that it has taken.
     #[inline]
     pub(crate) fn mark_processed(&self) {
-        let looked_at = u64::from(self.state.borrow().looked_at.is_some());
+        let looked_at = self.window.len() as u64;
         self.entity.set(counter::PROCESSED, self.entity.value(counter::MESSAGES) - looked_at);
     }
 
@@ -549,7 +607,7 @@ impl InputCore {
 impl Drop for InputCore {
     fn drop(&mut self) {
         let unseen = self.mailbox.close();
-        self.state.get_mut().looked_at = None;
+        self.window.clear();
         self.state.get_mut().connections.clear();
         drop(unseen);
         let core = &self.handle.core;

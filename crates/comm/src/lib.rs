@@ -58,6 +58,7 @@ mod scarce;
 mod schemas;
 mod serving;
 mod subscriber;
+mod window;
 
 pub use activity::Activity;
 pub use any::{AnyLoan, AnyPublisher, AnySample, AnySubscriber, Bridge, BridgeOptions, Directions};
@@ -74,6 +75,7 @@ pub use error::{DamagedPayload, LoanError, PortError, PublishCdrError, PublishEr
 pub use event::{Event, Mismatch, PeerProcess, Side};
 pub use group::PortGroup;
 pub use handle::{InputHandle, NextMessage, OutputHandle};
+pub use input::Reading;
 pub use observer::{
     ConnectionSnapshot, GraphSnapshot, ObserveError, Observer, ObserverOptions, PortSnapshot,
     ProcessSnapshot,
@@ -82,4 +84,5 @@ pub use participant::{OpenError, Participant, ParticipantOptions, Rendezvous, To
 pub use publisher::{Loan, Publisher, PublisherCounters, PublisherOptions};
 pub use qos::{BackPressure, Durability, Qos, Reliability};
 pub use quiescence::Quiescence;
-pub use subscriber::{Sample, Subscriber, SubscriberCounters, SubscriberOptions};
+pub use subscriber::{Sample, Since, Subscriber, SubscriberCounters, SubscriberOptions, Waiting};
+pub use window::Gathered;

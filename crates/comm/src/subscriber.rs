@@ -2,6 +2,8 @@
 //!
 //! This file must not know where a message comes from (`input`).
 
+use std::cell::Ref;
+use std::collections::VecDeque;
 use std::marker::PhantomData;
 use std::rc::Rc;
 
@@ -12,7 +14,7 @@ use crate::doorbell::Doorbell;
 use crate::error::{DamagedPayload, PortError, TakeError};
 use crate::group::PortGroup;
 use crate::handle::InputHandle;
-use crate::input::{InputCore, InputPlan, Taken};
+use crate::input::{InputCore, InputPlan, Reading, Taken};
 use crate::matching::Takes;
 use crate::participant::Participant;
 use crate::qos::{BackPressure, Qos};
@@ -118,6 +120,32 @@ impl<T: Message> Subscriber<T> {
         }
     }
 
+    /// What has come, as the input was declared ([`Reading`]): the next message, the newest one, or
+    /// all since the last time, oldest first. Ends with the first error.
+    ///
+    /// Each message is taken when the iterator gets to it, so that one sample is held at a time if
+    /// each is dropped before the next; what is not asked for stays. Never gives more than could
+    /// wait when it began, so that it ends however fast the publishers are. Does not allocate.
+    pub fn read(&self) -> Since<'_, T> {
+        let left = match self.core.reading() {
+            Reading::Next | Reading::Latest => 1,
+            Reading::SinceLast => self.core.waiting_max(),
+        };
+        Since { subscriber: self, left }
+    }
+
+    /// What [`read`](Self::read) gives from now on.
+    pub fn set_reading(&self, reading: Reading) {
+        self.core.set_reading(reading);
+    }
+
+    /// The messages that whoever decides when the node runs has looked at, oldest first, read-only
+    /// where they wait: for predicates. None of them is taken; while this exists nothing can be
+    /// taken (that panics). Does not allocate.
+    pub fn waiting(&self) -> Waiting<'_, T> {
+        Waiting { messages: self.core.window.messages(), message: PhantomData }
+    }
+
     /// The payload's root is checked here, once and for all: its length does not change.
     #[inline]
     fn sample(&self, taken: Taken) -> Result<Sample<T>, TakeError> {
@@ -165,6 +193,58 @@ impl<T: Message> Subscriber<T> {
     /// The part that does not depend on the type, for executors.
     pub fn handle(&self) -> InputHandle {
         InputHandle::new(Rc::clone(&self.core), T::STAMP_OFFSET)
+    }
+}
+
+/// What has come: see [`Subscriber::read`].
+#[derive(Debug)]
+pub struct Since<'a, T: Message> {
+    subscriber: &'a Subscriber<T>,
+    left: usize,
+}
+
+impl<T: Message> Iterator for Since<'_, T> {
+    type Item = Result<Sample<T>, TakeError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.left = self.left.checked_sub(1)?;
+        let next = match self.subscriber.core.reading() {
+            Reading::Latest => self.subscriber.latest(),
+            Reading::Next | Reading::SinceLast => self.subscriber.take(),
+        };
+        if !matches!(next, Ok(Some(_))) {
+            self.left = 0;
+        }
+        next.transpose()
+    }
+}
+
+/// Messages where they wait: see [`Subscriber::waiting`].
+pub struct Waiting<'a, T: Message> {
+    messages: Ref<'a, VecDeque<Taken>>,
+    message: PhantomData<fn() -> T>,
+}
+
+impl<T: Message> std::fmt::Debug for Waiting<'_, T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Waiting").field("messages", &self.messages.len()).finish()
+    }
+}
+
+impl<T: Message> Waiting<'_, T> {
+    /// All of them, oldest first; what is damaged is left out.
+    pub fn messages(&self) -> impl DoubleEndedIterator<Item = T::View<'_>> {
+        self.messages.iter().filter_map(|taken| T::view(Block::new(taken.raw.bytes())).ok())
+    }
+
+    /// The newest.
+    pub fn newest(&self) -> Option<T::View<'_>> {
+        self.messages().next_back()
+    }
+
+    /// The one that would be taken next.
+    pub fn first(&self) -> Option<T::View<'_>> {
+        self.messages().next()
     }
 }
 
