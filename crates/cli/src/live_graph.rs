@@ -243,6 +243,8 @@ fn timers(process: &ProcessSnapshot, node: &str) -> Vec<GraphTimer> {
     let timer = |record: &crossdock_comm::EntitySnapshot| GraphTimer {
         name: detail(record),
         period: Period::PeriodMs(record.counters[timer_counter::PERIOD_NS] as f64 / 1e6),
+        offset_ns: None,
+        priority: 0,
     };
     timers.map(timer).collect()
 }

@@ -52,8 +52,12 @@ pub(crate) struct NodeRow {
     #[serde(rename = "process_ended", skip_serializing_if = "Option::is_none")]
     pub(crate) ended: Option<String>,
     pub(crate) executions: u64,
-    /// Messages passed over because a join found no partner of the same stamp.
+    /// Messages passed over because of the node's condition.
     pub(crate) unmatched: u64,
+    /// Times that it was released and its condition did not let it run.
+    pub(crate) held_back: u64,
+    /// Times that one of its timers was skipped because it was late by more than its period.
+    pub(crate) timer_skips: u64,
     #[serde(flatten)]
     pub(crate) execute: Percentiles,
 }
@@ -221,25 +225,46 @@ impl Summary {
     }
 
     fn node_table(&self) -> String {
+        let first = |row: &NodeRow| {
+            let process = match &row.ended {
+                Some(how) => format!("{}, ended: {how}", row.process),
+                None => row.process.clone(),
+            };
+            let (executions, unmatched) = (row.executions.to_string(), row.unmatched.to_string());
+            [row.node.clone(), process, executions, unmatched]
+        };
+        // Most graphs have nothing to say of what is rare.
+        if self.nodes.iter().all(|row| row.held_back == 0 && row.timer_skips == 0) {
+            let mut table = Table::new(&[
+                ("node", Align::Left),
+                ("process", Align::Left),
+                ("executions", Align::Right),
+                ("unmatched", Align::Right),
+                ("p50", Align::Right),
+                ("p99", Align::Right),
+                ("max", Align::Right),
+            ]);
+            for row in &self.nodes {
+                let ([a, b, c, d], [p50, p99, max]) = (first(row), row.execute.texts());
+                table.row([a, b, c, d, p50, p99, max]);
+            }
+            return table.text();
+        }
         let mut table = Table::new(&[
             ("node", Align::Left),
             ("process", Align::Left),
             ("executions", Align::Right),
             ("unmatched", Align::Right),
+            ("held back", Align::Right),
+            ("timer skips", Align::Right),
             ("p50", Align::Right),
             ("p99", Align::Right),
             ("max", Align::Right),
         ]);
         for row in &self.nodes {
-            let [p50, p99, max] = row.execute.texts();
-            let executions = row.executions.to_string();
-            let unmatched = row.unmatched.to_string();
-            let node = row.node.clone();
-            let process = match &row.ended {
-                Some(how) => format!("{}, ended: {how}", row.process),
-                None => row.process.clone(),
-            };
-            table.row([node, process, executions, unmatched, p50, p99, max]);
+            let ([a, b, c, d], [p50, p99, max]) = (first(row), row.execute.texts());
+            let (held_back, skips) = (row.held_back.to_string(), row.timer_skips.to_string());
+            table.row([a, b, c, d, held_back, skips, p50, p99, max]);
         }
         table.text()
     }

@@ -6,9 +6,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
 use crossdock_comm::{Doorbell, DoorbellOptions, OutputHandle, PortGroup};
-use crossdock_graph::{ExecutorMode, NodePlan, Time};
+use crossdock_graph::{ExecutorMode, NodePlan, Pacing, Time};
 
 use crate::clock::{CLOCK_TOPIC, Clock, ClockInput, ClockOutput};
+use crate::condition::Condition;
 use crate::connections::Connections;
 use crate::executor::{Executor, ExecutorOptions, RunError, panic_text};
 use crate::finish::Finish;
@@ -107,16 +108,17 @@ impl<'a> Assembly<'a> {
                 _ => self.timers.push(TimerSlot::new(index, timer)),
             }
         }
+        let handles = inputs.iter().map(|it| &it.handle);
+        let condition = Condition::new(plan, handles, Clock::new(self.options.time))?;
         let board = self.options.participant.board();
         let record = NodeRecord::new(board, plan, self.options.statistics);
         self.nodes.push(NodeSlot {
             name: plan.name.clone(),
             node,
             inputs: settled,
-            only_trigger: (triggers.len() == 1 && plan.condition.is_none())
-                .then_some(triggers.start),
+            only_trigger: (triggers.len() == 1 && condition.is_none()).then_some(triggers.start),
             triggers,
-            has_condition: plan.condition.is_some(),
+            condition: condition.map(Box::new),
             descendants: NumberSet::new(self.options.plan.nodes.len()),
             follower: None,
             outputs: outputs
@@ -150,6 +152,7 @@ impl<'a> Assembly<'a> {
             &self.group,
             self.options.chains,
         );
+        setup.hold_up_outside(is_unpaced(self.options.time));
         let created = catch_unwind(AssertUnwindSafe(|| registration.create(&mut setup)));
         let created = created.unwrap_or_else(|panic| {
             Err(NodeError::new(format!("it panicked while it was made: {}", panic_text(&*panic))))
@@ -287,7 +290,7 @@ impl<'a> Assembly<'a> {
             unarmed: NumberSet::full(self.inputs.len()),
             nodes: self.nodes,
             inputs: self.inputs,
-            timers: Timers::new(self.timers.iter().map(|timer| timer.period_ns), time.into()),
+            timers: Timers::new(self.timers.iter().map(|timer| timer.rate), time.into()),
             timer_slots: self.timers,
             timer_fired: false,
             locksteps: self.locksteps,
@@ -299,6 +302,7 @@ impl<'a> Assembly<'a> {
             finish: Finish::default(),
             fault: None,
             untraced: self.options.chains.is_empty(),
+            unpaced: is_unpaced(time),
             connections: self.connections,
             _record: self.record,
             remote,
@@ -307,6 +311,11 @@ impl<'a> Assembly<'a> {
             participant: participant.clone(),
         })
     }
+}
+
+/// Whether whoever plays waits for the graph to drain.
+fn is_unpaced(time: Time) -> bool {
+    matches!(time, Time::Simulated { pacing: Pacing::Max })
 }
 
 fn general(options: &ExecutorOptions<'_>, error: &dyn Display) -> RunError {

@@ -118,6 +118,8 @@ pub struct Executor {
     pub(crate) fault: Option<RunError>,
     /// No span is measured, so that no message needs an origin.
     pub(crate) untraced: bool,
+    /// Time waits for the graph to drain.
+    pub(crate) unpaced: bool,
     pub(crate) connections: Connections,
     /// Kept, so that observers see the executor as long as it is there.
     pub(crate) _record: ExecutorRecord,

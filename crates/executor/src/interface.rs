@@ -4,8 +4,8 @@
 use std::time::Duration;
 
 use crossdock_graph::{
-    InputInterface, NodeInterface, OutputInterface, ParameterInterface, ParameterValue, QosRequest,
-    TimerInterface,
+    InputInterface, InputReading, NodeInterface, OutputInterface, ParameterInterface,
+    ParameterValue, PredicateInterface, QosRequest, TimerInterface,
 };
 use crossdock_msg::Message;
 
@@ -71,6 +71,25 @@ impl Interface {
     #[must_use]
     pub fn input_latest<T: Message>(self, port: &str) -> Self {
         self.any_input::<T>(port, false)
+    }
+
+    /// As [`input_latest`](Self::input_latest), for a node that wants all messages since its last
+    /// execution: [`Subscriber::read`](crate::Subscriber::read) gives them, oldest first, as many as
+    /// the input's depth.
+    #[must_use]
+    pub fn input_since_last<T: Message>(self, port: &str) -> Self {
+        let mut interface = self.any_input::<T>(port, false);
+        interface.last_input().reading = Some(InputReading::SinceLast);
+        interface
+    }
+
+    /// A predicate that a graph's condition may name, and one sentence on when it holds:
+    /// [`Node::holds`](crate::Node::holds) answers it.
+    #[must_use]
+    pub fn predicate(mut self, name: &str, doc: &str) -> Self {
+        let (name, doc) = (name.to_owned(), doc.to_owned());
+        self.description.predicates.push(PredicateInterface { name, doc });
+        self
     }
 
     /// An output.
@@ -159,6 +178,7 @@ impl Interface {
             message_type: T::TYPE_NAME.to_owned(),
             type_hash: Some(T::TYPE_HASH.to_string()),
             trigger,
+            reading: None,
             optional: false,
             qos: QosRequest::default(),
         });

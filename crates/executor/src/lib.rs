@@ -63,12 +63,16 @@
 //!
 //! # When a node runs
 //!
-//! Each message on a triggering input runs its node once, and so does each time of a timer. With a
-//! condition in the graph file (`all_of`, `same: stamp`) a node runs once for each set of messages
-//! with the same `header.stamp`; a message without counterpart is passed over and counted as
-//! unmatched, at the latest when its input's depth is reached. Messages on other inputs wait until
-//! the node takes them, wake nobody and hold nobody up: beyond the input's depth the oldest is
+//! Each message on a triggering input runs its node once, and so does each time of a timer. A
+//! condition in the graph file says more: that a node runs once for each set of messages of several
+//! inputs (with the same stamp, with nearly the same, or the newest of each), and only if other
+//! inputs are young enough or a predicate in its own code holds ([`Node::holds`]). A message without
+//! counterpart is passed over and counted as unmatched, at the latest when its input's depth is
+//! reached. Messages on other inputs wait until the node takes them ([`Subscriber::latest`],
+//! [`Subscriber::read`]), wake nobody and hold nobody up: beyond the input's depth the oldest is
 //! skipped.
+//!
+//! All timers of one period release their nodes together, in graph order, with one wake-up.
 //!
 //! In a **chain** the executor runs, after a node has returned, the nodes that it has released, in
 //! graph order, by function calls; a message is handed over inside the thread and touches shared
@@ -86,8 +90,10 @@
 
 #![forbid(unsafe_code)]
 
+mod approximate;
 mod assembly;
 mod clock;
+mod condition;
 mod connections;
 mod context;
 mod control;
@@ -113,8 +119,8 @@ mod timers;
 
 pub use context::{Context, Trigger};
 pub use crossdock_comm::{
-    Bridge, Loan, LoanError, PublishError, Publisher, Sample, Subscriber, SubscriberCounters,
-    TakeError,
+    Bridge, Loan, LoanError, PublishError, Publisher, Sample, Since, Subscriber,
+    SubscriberCounters, TakeError, Waiting,
 };
 pub use executor::{Executor, ExecutorOptions, RunEnd, RunError};
 pub use interface::Interface;

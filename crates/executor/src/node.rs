@@ -28,6 +28,22 @@ pub trait Node {
     /// An error ends the run: it is reported with the name of the node, the trigger and the stamp.
     /// So does a panic.
     fn execute(&mut self, context: &mut Context<'_>) -> Result<(), NodeError>;
+
+    /// Whether a predicate holds that [`NodeType::interface`] declares and the condition of the node
+    /// in the graph names: the node runs only then.
+    ///
+    /// Asked each time that something else releases the node. It looks at what waits on the node's
+    /// subscribers ([`Subscriber::waiting`](crate::Subscriber::waiting)): on an input of `all_of` the
+    /// first one is what `execute` would take. It must take nothing, and should be quick: a message
+    /// on a triggering input wakes the executor to ask.
+    ///
+    /// # Errors
+    ///
+    /// An error ends the run, as in [`execute`](Self::execute).
+    fn holds(&self, predicate: &str) -> Result<bool, NodeError> {
+        let sentence = format!("predicate `{predicate}` is declared and not answered in `holds`");
+        Err(NodeError::new(sentence))
+    }
 }
 
 /// A node that a graph file can name: its interface and how to make one.

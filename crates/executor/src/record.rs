@@ -14,10 +14,13 @@ pub mod node_counter {
     pub const EXECUTIONS: usize = 0;
     /// How often one of its timers was skipped because it was late by more than its period.
     pub const TIMER_SKIPPED: usize = 1;
-    /// Messages passed over because the condition's other inputs had none of the same stamp.
+    /// Messages passed over because of the node's condition: they had no counterpart, a newer one
+    /// took their place, or more waited than the input's depth.
     pub const UNMATCHED: usize = 2;
     /// Messages that released the node and that it did not take.
     pub const NOT_TAKEN: usize = 3;
+    /// Times that messages or a timer released the node and its condition did not let it run.
+    pub const HELD_BACK: usize = 4;
     /// Id of the thread that runs the node, see [`executor_counter::THREAD`](super::executor_counter).
     /// Not a count. The highest number, so that what is counted can grow from below.
     pub const THREAD: usize = 15;

@@ -13,12 +13,14 @@
 //! a successor waits until that successor has run.
 //!
 //! In both modes simulated time is followed before anything else, and timers that are due fire
-//! before messages from outside run anything; timers of real time take turns with messages.
+//! before messages from outside run anything; timers of real time take turns with messages. The
+//! timers of a rate group (`timers`) fire one after the other, in graph order.
 
-use crossdock_comm::{InputHandle, TakeError};
+use crossdock_comm::InputHandle;
 use crossdock_graph::ExecutorMode;
 
 use crate::clock::Clock;
+use crate::condition::{Look, Released};
 use crate::executor::{Executor, RunError};
 use crate::record::node_counter;
 use crate::slots::Input;
@@ -135,7 +137,14 @@ impl Executor {
 
     /// What a node was released for is done, even if it did not take the message.
     fn settle(&mut self, node: usize) {
-        let slot = &self.nodes[node];
+        let slot = &mut self.nodes[node];
+        if let Some(condition) = &mut slot.condition
+            && let Err(error) = condition.settle()
+        {
+            let error = format!("left a message that cannot be skipped: {error}");
+            self.fault = Some(RunError { node: slot.name.clone(), error });
+            return;
+        }
         let mut left = 0;
         for input in &mut self.inputs[slot.triggers.clone()] {
             match input.settle() {
@@ -240,8 +249,8 @@ impl Executor {
     /// the message on a triggering input that was published first.
     fn step_of(&mut self, node: usize) -> Option<(Step, u64)> {
         let slot = &self.nodes[node];
-        if slot.has_condition {
-            return self.satisfy(node);
+        if slot.condition.is_some() {
+            return self.look(node);
         }
         let mut earliest: Option<(Step, u64)> = None;
         for index in slot.triggers.clone() {
@@ -253,21 +262,47 @@ impl Executor {
         earliest
     }
 
-    /// Brings the inputs of a condition to messages of one stamp, skipping older ones that have no
-    /// counterpart and never will: stamps only rise on a topic. The time is that of the message
-    /// that completed the set.
-    fn satisfy(&mut self, node: usize) -> Option<(Step, u64)> {
-        let slot = &self.nodes[node];
-        let step = Step::condition(node);
-        let inputs = &mut self.inputs[slot.triggers.clone()];
-        match matched(inputs) {
-            Ok((stamp_ns, skipped)) => {
-                slot.record.count(node_counter::UNMATCHED, skipped);
-                stamp_ns.map(|stamp_ns| (step, stamp_ns))
+    /// Looks whether a node's condition lets it run. The time is that of the last message that it
+    /// took for that.
+    #[inline(never)]
+    fn look(&mut self, node: usize) -> Option<(Step, u64)> {
+        let Self { nodes, inputs, clock, .. } = self;
+        let slot = &mut nodes[node];
+        let condition = slot.condition.as_mut()?;
+        match condition.look(&mut inputs[slot.triggers.clone()], &*slot.node, clock) {
+            Ok(Look { released, unmatched, is_held_back }) => {
+                slot.record.count(node_counter::UNMATCHED, unmatched);
+                slot.record.count(node_counter::HELD_BACK, u64::from(is_held_back));
+                let (released, stamp_ns) = released?;
+                let step = match released {
+                    Released::Join => Step::condition(node),
+                    Released::Input(place) => Step::input(node, slot.triggers.start + place),
+                };
+                Some((step, stamp_ns))
             }
             Err(error) => {
-                self.fault = Some(self.failure(step, &format!("cannot go on: {error}")));
+                self.fault = Some(self.failure(Step::condition(node), &error));
                 None
+            }
+        }
+    }
+
+    /// Whether the condition of a node lets the timer run it that has just fired.
+    fn lets_pass(&mut self, step: Step, due_ns: u64) -> bool {
+        let Self { nodes, inputs, clock, .. } = self;
+        let slot = &mut nodes[step.node()];
+        let Some(condition) = &mut slot.condition else { return true };
+        // As for the node itself, simulated time is the time at which the timer was due.
+        let mut clock = *clock;
+        clock.replace(due_ns);
+        match condition.lets_pass(&inputs[slot.triggers.clone()], &*slot.node, &clock) {
+            Ok(lets_pass) => {
+                slot.record.count(node_counter::HELD_BACK, u64::from(!lets_pass));
+                lets_pass
+            }
+            Err(error) => {
+                self.fault = Some(self.failure(step, &error));
+                false
             }
         }
     }
@@ -279,17 +314,28 @@ impl Executor {
     }
 
     fn next_due(&mut self) -> Option<Step> {
-        let next_ns = self.timers.next_ns()?;
-        let now_ns = self.timer_ns();
-        if next_ns > now_ns {
-            return None;
+        // Each round fires a timer whose node is held back.
+        for _ in 0..=self.timer_slots.len() {
+            let next_ns = self.timers.next_ns()?;
+            let now_ns = self.timer_ns();
+            if next_ns > now_ns {
+                return None;
+            }
+            let Due { index, due_ns, skipped } = self.timers.take_due(now_ns)?;
+            let timer = &mut self.timer_slots[index];
+            timer.due_ns = due_ns;
+            // A rate group goes to its end before a message has its turn.
+            self.timer_fired = self.clock == Clock::Wall && !self.timers.is_under_way();
+            let step = Step::timer(timer.node, index);
+            self.nodes[timer.node].record.count(node_counter::TIMER_SKIPPED, skipped);
+            if self.lets_pass(step, due_ns) {
+                return Some(step);
+            }
+            if self.fault.is_some() {
+                return None;
+            }
         }
-        let Due { index, due_ns, skipped } = self.timers.take_due(now_ns)?;
-        let timer = &mut self.timer_slots[index];
-        timer.due_ns = due_ns;
-        self.timer_fired = self.clock == Clock::Wall;
-        self.nodes[timer.node].record.count(node_counter::TIMER_SKIPPED, skipped);
-        Some(Step::timer(timer.node, index))
+        None
     }
 
     /// The lockstep whose command has arrived.
@@ -313,45 +359,4 @@ impl Executor {
         }
         None
     }
-}
-
-/// Brings inputs to messages of one stamp. Gives when the last of them was published, if all are
-/// there, and how many messages were skipped: those without a counterpart, and those that had to
-/// make room because more than the depth waited for theirs.
-fn matched(inputs: &mut [Input]) -> Result<(Option<u64>, u64), TakeError> {
-    let mut skipped = 0;
-    for input in inputs.iter_mut() {
-        // Inside the thread nobody can wait for a counterpart: the oldest made room.
-        let overflow = input.handle.take_overflow();
-        if overflow > 0 {
-            skipped += overflow;
-            input.released = input.handle.passed();
-        }
-    }
-    // Every round but the last skips a message, and no more can wait than the depths allow. Should
-    // a publisher add some meanwhile, `sleep` finds that there is work left.
-    let rounds: usize = inputs.iter().map(|input| input.depth).sum();
-    for _ in 0..=rounds {
-        let mut newest = None;
-        let mut stamp_ns = 0;
-        for input in inputs.iter() {
-            let stamp = input.handle.peek_header_stamp()?;
-            let Some(message) = input.handle.peek().filter(|_| stamp.is_some()) else {
-                return Ok((None, skipped));
-            };
-            newest = newest.max(stamp);
-            stamp_ns = stamp_ns.max(message.stamp_ns);
-        }
-        let before = skipped;
-        for input in inputs.iter_mut() {
-            if input.handle.peek_header_stamp()? < newest {
-                skipped += u64::from(input.handle.skip()?);
-                input.released = input.handle.passed();
-            }
-        }
-        if skipped == before {
-            return Ok((Some(stamp_ns), skipped));
-        }
-    }
-    Ok((None, skipped))
 }

@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use crossdock_comm::{
     BackPressure, Board, Bridge, BridgeOptions, Directions, Doorbell, Durability, InputHandle,
-    OutputHandle, Participant, PortError, PortGroup, Publisher, PublisherOptions, Qos, Reliability,
-    Subscriber, SubscriberOptions,
+    OutputHandle, Participant, PortError, PortGroup, Publisher, PublisherOptions, Qos, Reading,
+    Reliability, Subscriber, SubscriberOptions,
 };
-use crossdock_graph::{Chain, InputPlan, NodePlan, OutputPlan};
+use crossdock_graph::{Chain, InputPlan, InputReading, NodePlan, OutputPlan};
 use crossdock_msg::{Message, Schema};
 
 use crate::origin::Tracing;
@@ -25,6 +25,8 @@ pub struct Setup<'a> {
     doorbell: &'a Doorbell,
     group: &'a PortGroup,
     chains: &'a [Chain],
+    /// Publishers outside wait for inputs of conditions, whatever these make of the messages.
+    holds_up_outside: bool,
     /// What the node has opened, beside `plan.inputs` and `plan.outputs`.
     inputs: Vec<Option<OpenedInput>>,
     outputs: Vec<Option<OutputHandle>>,
@@ -48,7 +50,13 @@ impl<'a> Setup<'a> {
     ) -> Self {
         let inputs = vec![None; plan.inputs.len()];
         let outputs = vec![None; plan.outputs.len()];
-        Self { plan, participant, doorbell, group, chains, inputs, outputs }
+        let holds_up_outside = false;
+        Self { plan, participant, doorbell, group, chains, holds_up_outside, inputs, outputs }
+    }
+
+    /// Whether publishers outside wait for inputs of all conditions: where nothing may be lost.
+    pub(crate) fn hold_up_outside(&mut self, holds_up_outside: bool) {
+        self.holds_up_outside = holds_up_outside;
     }
 
     /// The name of the node in the graph.
@@ -92,7 +100,11 @@ impl<'a> Setup<'a> {
         let back_pressure = match purpose {
             Some(Purpose::Trigger | Purpose::Command | Purpose::Polled) => BackPressure::All,
             // The counterpart may never come, and a publisher on this thread cannot wait for it.
-            Some(Purpose::Condition) => BackPressure::Outside,
+            Some(Purpose::Condition) if self.holds_up_outside || !is_choosy(self.plan) => {
+                BackPressure::Outside
+            }
+            // It takes the newest or what fits best, of what is there.
+            Some(Purpose::Condition) => BackPressure::Never,
             // The node may never ask.
             None => BackPressure::Never,
         };
@@ -100,6 +112,11 @@ impl<'a> Setup<'a> {
             .participant
             .subscriber_with::<T>(options, back_pressure)
             .map_err(|error| self.error(port, SetupErrorKind::Port(error)))?;
+        subscriber.set_reading(match input.reading {
+            InputReading::Next => Reading::Next,
+            InputReading::Latest => Reading::Latest,
+            InputReading::SinceLast => Reading::SinceLast,
+        });
         self.inputs[index] = Some(OpenedInput { handle: subscriber.handle(), purpose });
         Ok(subscriber)
     }
@@ -287,6 +304,14 @@ impl<'a> Setup<'a> {
     fn error(&self, name: &str, what: SetupErrorKind) -> SetupError {
         SetupError { node_type: self.plan.node_type.clone(), name: name.to_owned(), what }
     }
+}
+
+/// Whether a node's condition chooses among the messages that are there: most have no counterpart.
+fn is_choosy(plan: &NodePlan) -> bool {
+    plan.condition.as_ref().is_some_and(|condition| {
+        condition.approximate_time.is_some()
+            || condition.all_of.is_empty() && condition.any_of.is_empty()
+    })
 }
 
 fn qos(plan: &crossdock_graph::Qos) -> Qos {

@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use crate::clock::{Clock, ClockInput, monotonic_ns};
+use crate::condition::Watch;
 use crate::executor::Executor;
 use crate::slots::{Input, Purpose};
 
@@ -77,9 +78,15 @@ impl Executor {
             clock.handle().mark_processed();
         }
         let waiting = self.inputs.iter().filter(|input| input.purpose == Purpose::Condition);
-        waiting
-            .filter(|input| input.handle.is_ready())
-            .for_each(|input| input.handle.mark_waiting());
+        for input in waiting {
+            if self.unpaced {
+                // Whoever waits for the graph to drain has to be told of every message.
+                input.handle.arm_to_gather();
+            }
+            if input.handle.is_ready() {
+                input.handle.mark_waiting();
+            }
+        }
     }
 
     /// Asks the publishers of all inputs that have been served to ring again. True when a message
@@ -89,12 +96,15 @@ impl Executor {
         let mut from = 0;
         while let Some(input) = self.unarmed.next(from) {
             from = input + 1;
-            if self.inputs[input].handle.is_ready() && !self.is_work(input) {
-                // It waits for its counterparts. They are empty and armed; it need not ring.
-                continue;
-            }
-            self.inputs[input].handle.arm();
-            if self.is_work(input) {
+            let is_work = match self.watch(input) {
+                Watch::Nothing => continue,
+                Watch::Gather => self.inputs[input].handle.arm_to_gather(),
+                Watch::Next => {
+                    self.inputs[input].handle.arm();
+                    self.is_work(input)
+                }
+            };
+            if is_work {
                 self.note(input);
                 work = true;
             } else {
@@ -104,14 +114,30 @@ impl Executor {
         work
     }
 
+    /// How the executor is to be told of what comes next on this input.
+    fn watch(&self, input: usize) -> Watch {
+        let slot = &self.nodes[self.inputs[input].node];
+        match &slot.condition {
+            Some(condition) if self.inputs[input].purpose == Purpose::Condition => {
+                let first = slot.triggers.start;
+                condition.watch(&self.inputs[slot.triggers.clone()], input - first)
+            }
+            _ => Watch::Next,
+        }
+    }
+
     /// Whether a message on this input gives something to do.
     fn is_work(&self, input: usize) -> bool {
         let Input { node, purpose, handle, .. } = &self.inputs[input];
         match purpose {
             Purpose::Trigger | Purpose::Polled => handle.is_ready(),
             Purpose::Condition => {
-                let mut inputs = self.inputs[self.nodes[*node].triggers.clone()].iter();
-                inputs.all(|input| input.handle.is_ready())
+                let slot = &self.nodes[*node];
+                let (first, inputs) = (slot.triggers.start, &self.inputs[slot.triggers.clone()]);
+                slot.condition.as_ref().map_or_else(
+                    || handle.is_ready(),
+                    |condition| condition.is_work(inputs, input - first),
+                )
             }
             Purpose::Command => {
                 let mut locksteps = self.locksteps.iter();

@@ -7,11 +7,13 @@ use std::ops::Range;
 use crossdock_comm::{InputHandle, OutputHandle, TakeError};
 use crossdock_graph::{InputPlan, NodePlan, TimerPlan};
 
+use crate::condition::Condition;
 use crate::node::Node;
 use crate::origin::{self, Beginning, NO_ORIGIN, Origin};
 use crate::ready::NumberSet;
 use crate::record::{ChainRecord, NodeRecord};
 use crate::step::Step;
+use crate::timers::Rate;
 
 /// A node and what surrounds it.
 pub(crate) struct NodeSlot {
@@ -23,8 +25,8 @@ pub(crate) struct NodeSlot {
     pub(crate) triggers: Range<usize>,
     /// The only one of them, if it needs no other.
     pub(crate) only_trigger: Option<usize>,
-    /// Whether it runs only when all of these hold messages of one stamp.
-    pub(crate) has_condition: bool,
+    /// When it runs, if not at each message on one of these.
+    pub(crate) condition: Option<Box<Condition>>,
     /// The nodes of this executor that its messages lead to, over any number of others.
     pub(crate) descendants: NumberSet,
     /// In a chain: the step that its outputs lead to, if there is only one and it needs no choice.
@@ -145,8 +147,10 @@ impl Purpose {
             _ if lockstep.is_some_and(|lockstep| lockstep.command == input.port) => {
                 Some(Self::Command)
             }
-            Some(condition) => condition.all_of.contains(&input.port).then_some(Self::Condition),
-            None => input.trigger.then_some(Self::Trigger),
+            Some(condition) if !condition.is_each_message() => {
+                input.trigger.then_some(Self::Condition)
+            }
+            _ => input.trigger.then_some(Self::Trigger),
         }
     }
 }
@@ -180,13 +184,15 @@ impl End {
 pub(crate) struct TimerSlot {
     pub(crate) node: usize,
     pub(crate) name: String,
-    pub(crate) period_ns: u64,
+    pub(crate) rate: Rate,
     /// When it fired last, or rather was due to, ns.
     pub(crate) due_ns: u64,
 }
 
 impl TimerSlot {
     pub(crate) fn new(node: usize, plan: &TimerPlan) -> Self {
-        Self { node, name: plan.name.clone(), period_ns: plan.period_ns, due_ns: 0 }
+        let TimerPlan { period_ns, offset_ns, priority, .. } = *plan;
+        let rate = Rate { period_ns, offset_ns, priority };
+        Self { node, name: plan.name.clone(), rate, due_ns: 0 }
     }
 }

@@ -139,8 +139,71 @@ impl Node for Echo {
     }
 }
 
+/// Joins two inputs under a condition that looks at a third one, all of whose messages it reads.
+struct Fuse {
+    a: Subscriber<PointStamped>,
+    b: Subscriber<PointStamped>,
+    side: Subscriber<PointStamped>,
+    meter: Meter,
+}
+
+impl NodeType for Fuse {
+    const NAME: &'static str = "fuse";
+
+    fn interface() -> Interface {
+        Interface::new()
+            .input::<PointStamped>("a")
+            .input::<PointStamped>("b")
+            .input_since_last::<PointStamped>("side")
+            .predicate("positive", "What waits on `a` and `side` is not negative.")
+    }
+
+    fn create(setup: &mut Setup<'_>) -> Result<Self, NodeError> {
+        let (a, b) = (setup.subscriber("a")?, setup.subscriber("b")?);
+        Ok(Self { a, b, side: setup.subscriber("side")?, meter: Meter::default() })
+    }
+}
+
+impl Node for Fuse {
+    fn execute(&mut self, context: &mut Context<'_>) -> Result<(), NodeError> {
+        drop((self.a.take()?, self.b.take()?));
+        for sample in self.side.read() {
+            drop(sample?);
+        }
+        if self.meter.step() {
+            context.finish("measured");
+        }
+        Ok(())
+    }
+
+    fn holds(&self, _: &str) -> Result<bool, NodeError> {
+        let (a, side) = (self.a.waiting(), self.side.waiting());
+        Ok(a.messages().chain(side.messages()).all(|message| message.point().x() >= 0.0))
+    }
+}
+
 fn package() -> Package {
-    Package::new("meter").node::<Pulse>().node::<Echo>()
+    Package::new("meter").node::<Pulse>().node::<Echo>().node::<Fuse>()
+}
+
+const CONDITIONS: [&str; 3] = [
+    "all_of: [a, b], approximate_time: {}, predicate: positive",
+    "all_of: [a, b], same: stamp, predicate: positive",
+    "fresh: [a, b], predicate: positive",
+];
+
+/// Two sources and their join under a condition.
+fn joined(condition: &str) -> String {
+    format!(
+        "crossdock: 1
+name: meter
+nodes:
+  pulse: {{ package: meter, type: pulse, outputs: {{ out: /a }} }}
+  other: {{ package: meter, type: pulse, outputs: {{ out: /b }} }}
+  fuse: {{ package: meter, type: fuse, inputs: {{ a: /a, b: /b, side: /a }},
+          condition: {{ {condition} }} }}
+"
+    )
 }
 
 const GRAPH: &[u8] = b"crossdock: 1
@@ -154,7 +217,11 @@ chains: { all: { from: /a, to: /b } }
 
 /// Runs the graph with these executors, a thread each, until its last node has measured.
 fn run(test: &str, executors: &str) -> u64 {
-    let graph = Graph::from_yaml("meter", GRAPH).expect("a graph");
+    run_graph(test, GRAPH, executors)
+}
+
+fn run_graph(test: &str, graph: &[u8], executors: &str) -> u64 {
+    let graph = Graph::from_yaml("meter", graph).expect("a graph");
     let mapping = format!("crossdock: 1\nprocesses: {{ main: {{ executors: [{executors}] }} }}\n");
     let mapping = Mapping::from_yaml("meter", mapping.as_bytes()).expect("a mapping");
     let plan = checked_with(&package(), &graph, &mapping, Time::Wall);
@@ -185,5 +252,11 @@ fn nothing_allocates_after_start_up() {
     assert_eq!(run("one_event", "{ mode: event, nodes: [pulse, first, second] }"), 0);
     let apart = "{ mode: chain, nodes: [pulse] }, { mode: event, nodes: [first, second] }";
     assert_eq!(run("two_threads", apart), 0);
-    assert!(MEASUREMENTS.load(Ordering::SeqCst) >= 6, "too few nodes have measured");
+    for (index, condition) in CONDITIONS.into_iter().enumerate() {
+        let one = "{ mode: chain, nodes: [pulse, other, fuse] }";
+        let graph = joined(condition);
+        let seen = run_graph(&format!("joined_{index}"), graph.as_bytes(), one);
+        assert_eq!(seen, 0, "{condition}");
+    }
+    assert!(MEASUREMENTS.load(Ordering::SeqCst) >= 12, "too few nodes have measured");
 }

@@ -3,11 +3,12 @@
 //! Checks what one file can say alone: keys, kinds, ranges, names. What must hold between its parts
 //! and with the packages is in `check`. The format is described in `docs/formats`.
 
+use crate::condition::Condition;
 use crate::hardware_package::bounds;
-use crate::limits::{MESSAGE_BYTES_MAX, QOS_DEPTH_MAX, TIMEOUT_MS_MAX};
+use crate::limits::{MESSAGE_BYTES_MAX, QOS_DEPTH_MAX, TIMEOUT_MS_MAX, TIMER_PRIORITY_MAX};
 use crate::model::{
-    Argument, Chain, Condition, Copies, Durability, Graph, GraphInput, GraphNode, GraphOutput,
-    GraphTimer, GraphTopic, Lockstep, Period, QosRequest, Reliability, Same,
+    Argument, Chain, Copies, Durability, Graph, GraphInput, GraphNode, GraphOutput, GraphTimer,
+    GraphTopic, InputReading, Lockstep, Period, QosRequest, Reliability,
 };
 use crate::names::{message_type_fault, node_fault, token_fault, topic_fault};
 use crate::parameters::read_parameters;
@@ -37,10 +38,14 @@ const NODE: Keys = Keys {
     required: &["package", "type"],
     optional: &["inputs", "outputs", "condition", "timers", "lockstep", "parameters"],
 };
-const INPUT: Keys = Keys { what: "an input", required: &["topic"], optional: &["trigger", "qos"] };
+const INPUT: Keys =
+    Keys { what: "an input", required: &["topic"], optional: &["trigger", "read", "qos"] };
 const OUTPUT: Keys = Keys { what: "an output", required: &["topic"], optional: &["qos"] };
-const CONDITION: Keys = Keys { what: "a condition", required: &["all_of", "same"], optional: &[] };
-const TIMER: Keys = Keys { what: "a timer", required: &[], optional: &["rate_hz", "period_ms"] };
+const TIMER: Keys = Keys {
+    what: "a timer",
+    required: &[],
+    optional: &["rate_hz", "period_ms", "offset_ms", "priority"],
+};
 const LOCKSTEP: Keys = Keys { what: "a lockstep", required: &["timer", "command"], optional: &[] };
 const CHAIN: Keys = Keys { what: "a chain", required: &["from", "to"], optional: &[] };
 
@@ -189,7 +194,8 @@ fn node(reading: &mut Reading, entry: &Entry) -> GraphNode {
         node.outputs = entries.iter().filter_map(|entry| output(reading, &name, entry)).collect();
     }
     if let Some(tree) = fields.get("condition") {
-        node.condition = condition(reading, &name, tree);
+        reading.source.set(&["nodes", &name, "condition"], tree.place);
+        node.condition = Condition::read(reading, tree);
     }
     if let Some(tree) = fields.get("timers") {
         let entries = reading.map(tree, "`timers`");
@@ -229,8 +235,10 @@ fn input(reading: &mut Reading, node: &str, entry: &Entry) -> Option<GraphInput>
         .get("qos")
         .map(|tree| qos(reading, tree, &["nodes", node, "inputs", &port, "qos"]))
         .unwrap_or_default();
+    let words = [("latest", InputReading::Latest), ("since_last", InputReading::SinceLast)];
+    let said = fields.get("read").and_then(|tree| reading.choice(tree, "`read`", &words));
     reading.topic = None;
-    Some(GraphInput { port, topic: topic?, trigger, qos })
+    Some(GraphInput { port, topic: topic?, trigger, reading: said, qos })
 }
 
 fn output(reading: &mut Reading, node: &str, entry: &Entry) -> Option<GraphOutput> {
@@ -251,31 +259,6 @@ fn output(reading: &mut Reading, node: &str, entry: &Entry) -> Option<GraphOutpu
         .unwrap_or_default();
     reading.topic = None;
     Some(GraphOutput { port, topic: topic?, qos })
-}
-
-fn condition(reading: &mut Reading, node: &str, tree: &Tree) -> Option<Condition> {
-    reading.source.set(&["nodes", node, "condition"], tree.place);
-    let fields = reading.fields(tree, &CONDITION);
-    let same = fields
-        .get("same")
-        .and_then(|tree| reading.choice(tree, "`same`", &[("stamp", Same::Stamp)]));
-    let all_of = fields.get("all_of")?;
-    let mut ports: Vec<String> = Vec::new();
-    for item in reading.list(all_of, "`all_of`") {
-        let Some(port) = reading.text(item, "an input of `all_of`") else { continue };
-        if ports.contains(&port) {
-            let message = format!("`{port}` is in `all_of` twice");
-            reading.note(ViolationKind::Duplicate, item.place, message, "remove one of them");
-        } else {
-            ports.push(port);
-        }
-    }
-    if ports.len() < 2 && matches!(all_of.data, Data::List(_)) {
-        let message = "`all_of` needs at least two inputs";
-        let advice = "name the inputs to be joined, or remove the condition";
-        reading.note(ViolationKind::Condition, all_of.place, message, advice);
-    }
-    Some(Condition { all_of: ports, same: same? })
 }
 
 fn timer(reading: &mut Reading, node: &str, entry: &Entry) -> Option<GraphTimer> {
@@ -301,7 +284,27 @@ fn timer(reading: &mut Reading, node: &str, entry: &Entry) -> Option<GraphTimer>
         reading.note(ViolationKind::OutOfRange, place, message, "choose a value in between");
         return None;
     }
-    Some(GraphTimer { name, period })
+    let offset = fields.get("offset_ms").map(|tree| (tree, reading.number(tree, "`offset_ms`")));
+    let offset_ns = match offset {
+        None => None,
+        Some((tree, ms)) => {
+            let offset_ns = (ms? * 1e6).round();
+            // NaN is in no range.
+            if !(0.0..period.period_ns()? as f64).contains(&offset_ns) {
+                let message =
+                    format!("`offset_ms` of timer `{name}` must be 0 to below its period");
+                let advice = "choose a value in between";
+                reading.note(ViolationKind::OutOfRange, tree.place, message, advice);
+                return None;
+            }
+            Some(offset_ns as u64)
+        }
+    };
+    let priority = fields.get("priority");
+    let priority = priority
+        .and_then(|tree| reading.integer(tree, "`priority`", 0..=TIMER_PRIORITY_MAX))
+        .and_then(|priority| u32::try_from(priority).ok());
+    Some(GraphTimer { name, period, offset_ns, priority: priority.unwrap_or_default() })
 }
 
 fn lockstep(reading: &mut Reading, node: &str, tree: &Tree) -> Option<Lockstep> {

@@ -324,6 +324,7 @@ fn input(reading: &mut Reading, node: &mut HardwareNode, entry: &Entry) {
         message_type,
         type_hash: None,
         trigger: trigger.unwrap_or(true),
+        reading: None,
         optional: optional.unwrap_or_default(),
         qos: QosRequest::default(),
     });

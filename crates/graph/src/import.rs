@@ -318,7 +318,12 @@ impl<'a> Import<'a> {
         let timed = described.period_ms.is_some();
         if let Some(period_ms) = described.period_ms {
             let period = Period::PeriodMs(period_ms);
-            node.timers.push(GraphTimer { name: "step".to_owned(), period });
+            node.timers.push(GraphTimer {
+                name: "step".to_owned(),
+                period,
+                offset_ns: None,
+                priority: 0,
+            });
             if !described.subscribes.is_empty() {
                 self.notes.add(&path, "its timer runs it, so its inputs do not trigger");
             }

@@ -3,7 +3,7 @@
 //! Pure data, which a package binary sends as JSON. Must not know graphs.
 
 use crate::hardware_package::{HardwareNode, HardwarePackage};
-use crate::model::QosRequest;
+use crate::model::{InputReading, QosRequest};
 use crate::value::ParameterValue;
 use serde::{Deserialize, Serialize};
 
@@ -64,6 +64,9 @@ pub struct NodeInterface {
     /// Parameters.
     #[serde(default)]
     pub parameters: Vec<ParameterInterface>,
+    /// Predicates that conditions may name.
+    #[serde(default)]
+    pub predicates: Vec<PredicateInterface>,
 }
 
 /// An input port of a node type.
@@ -80,6 +83,9 @@ pub struct InputInterface {
     pub type_hash: Option<String>,
     /// Whether a message runs the node, unless the graph says otherwise.
     pub trigger: bool,
+    /// Which messages the node reads, unless the graph says otherwise; `None`: the newest.
+    #[serde(default)]
+    pub reading: Option<InputReading>,
     /// Whether a graph may leave the port unconnected.
     #[serde(default)]
     pub optional: bool,
@@ -116,6 +122,17 @@ pub struct TimerInterface {
     pub name: String,
     /// Period unless the graph says otherwise, nanoseconds; `None`: the graph must say it.
     pub period_ns: Option<u64>,
+}
+
+/// A predicate of a node type: something about the messages that wait on its inputs which must hold
+/// for it to run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PredicateInterface {
+    /// Name, unique among the predicates of the node type.
+    pub name: String,
+    /// One sentence on when it holds.
+    pub doc: String,
 }
 
 /// A parameter of a node type.

@@ -12,6 +12,7 @@
 
 mod check;
 mod communication;
+mod condition;
 mod graph_file;
 mod hardware_package;
 mod import;
@@ -39,19 +40,20 @@ mod yaml;
 
 pub use check::{RunOptions, check, check_fabrics};
 pub use communication::{CommunicationMapping, Crossings, OpenTopics, Sides, TopicChoice};
+pub use condition::{ApproximateTime, Condition, Same};
 pub use hardware_package::{HARDWARE_PACKAGE_ENDING, HardwareNode, HardwarePackage, SourceKind};
 pub use import::Imported;
 pub use input::InputTopic;
 pub use interface::{
     BinaryInterface, FABRIC_BINARY, InputInterface, Interfaces, NodeInterface, OutputInterface,
-    PackageInterface, ParameterInterface, TimerInterface,
+    PackageInterface, ParameterInterface, PredicateInterface, TimerInterface,
 };
 pub use mapping::{
     ExecutorMode, MappedExecutor, MappedFabric, MappedProcess, MappedTopic, Mapping, TopicMapping,
 };
 pub use model::{
-    Argument, Chain, Condition, Copies, Durability, Graph, GraphInput, GraphNode, GraphOutput,
-    GraphTimer, GraphTopic, Lockstep, Period, Qos, QosRequest, Reliability, Same,
+    Argument, Chain, Copies, Durability, Graph, GraphInput, GraphNode, GraphOutput, GraphTimer,
+    GraphTopic, InputReading, Lockstep, Period, Qos, QosRequest, Reliability,
 };
 pub use parameters::ParameterOverrides;
 pub use picture::{Figures, Picture};

@@ -29,3 +29,8 @@ pub const LANES_MAX: u64 = 64;
 pub const COST_US_MAX: u64 = 60_000_000;
 /// ROS 2 domain ids end here: the highest that gives valid UDP ports on every platform.
 pub const DOMAIN_ID_MAX: u32 = 232;
+/// Highest priority of a timer.
+pub const TIMER_PRIORITY_MAX: u64 = 99;
+/// Messages that an input of an approximate-time condition can queue: a subscriber holds 15 messages
+/// of a publisher at most, and the node needs some of them.
+pub const APPROXIMATE_DEPTH_MAX: u32 = 12;

@@ -3,6 +3,7 @@
 //! Pure data with no opinion: what must hold between its parts is in `check`. Must not know
 //! processes, executors or files; where a part was written is kept beside it, in [`Source`].
 
+use crate::condition::Condition;
 use crate::source::Source;
 use crate::value::ParameterValue;
 use serde::{Deserialize, Serialize};
@@ -233,6 +234,8 @@ pub struct GraphInput {
     pub topic: String,
     /// Whether a message runs the node; `None`: as the node type says.
     pub trigger: Option<bool>,
+    /// Which messages the node reads, if none of them runs it; `None`: as the node type says.
+    pub reading: Option<InputReading>,
     /// Quality of service, over what the topic says.
     pub qos: QosRequest,
 }
@@ -248,23 +251,16 @@ pub struct GraphOutput {
     pub qos: QosRequest,
 }
 
-/// When a node with several triggering inputs runs.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Condition {
-    /// Input ports that must all hold a message.
-    pub all_of: Vec<String>,
-    /// What these messages must have in common.
-    pub same: Same,
-}
-
-/// What the messages of a [`Condition`] must have in common.
+/// Which messages of an input a node reads when it asks for what has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum Same {
-    /// `header.stamp`.
-    Stamp,
+pub enum InputReading {
+    /// The next one: of inputs each of whose messages releases the node.
+    Next,
+    /// The newest; older ones are passed over.
+    Latest,
+    /// All since the last execution.
+    SinceLast,
 }
 
 /// A timer of a node.
@@ -274,6 +270,12 @@ pub struct GraphTimer {
     pub name: String,
     /// How often it fires.
     pub period: Period,
+    /// When in its period it fires, nanoseconds, on the grid of the clock; `None`: one period after
+    /// the start, and so on.
+    pub offset_ns: Option<u64>,
+    /// Among timers of one executor that are due, those of a higher one fire first; of equal ones
+    /// those of the shorter period.
+    pub priority: u32,
 }
 
 /// How often a timer fires, in the unit in which somebody wrote it.

@@ -3,8 +3,9 @@
 //! Pure data that the launcher sends to package binaries as JSON. Nothing in it is optional to
 //! obey: an executor needs no other source.
 
+use crate::condition::Condition;
 use crate::mapping::{ExecutorMode, TopicMapping};
-use crate::model::{Chain, Condition, Copies, Lockstep, Qos};
+use crate::model::{Chain, Copies, InputReading, Lockstep, Qos};
 use crate::value::ParameterValue;
 use crate::violation::Violation;
 use serde::{Deserialize, Serialize};
@@ -183,6 +184,8 @@ pub struct InputPlan {
     pub message_type: String,
     /// Whether a message runs the node.
     pub trigger: bool,
+    /// Which messages the node reads when it asks for what has come.
+    pub reading: InputReading,
     /// Requested quality of service.
     pub qos: Qos,
     /// Publishers to be connected to.
@@ -228,6 +231,12 @@ pub struct TimerPlan {
     pub name: String,
     /// Nanoseconds from one time to the next, at least 1000.
     pub period_ns: u64,
+    /// When in its period it fires, nanoseconds, on the grid of the clock; `None`: one period after
+    /// the start, and so on.
+    pub offset_ns: Option<u64>,
+    /// Among timers that are due, those of a higher one fire first; of equal ones those of the
+    /// shorter period. Timers of one period, offset and priority are one rate group.
+    pub priority: u32,
 }
 
 /// How many ports of the run are on a topic, for the barrier before the start.

@@ -207,21 +207,43 @@ impl Reading {
 
     /// A number, finite and above 0.
     pub(crate) fn positive(&mut self, tree: &Tree, what: &str) -> Option<f64> {
-        let value = match Scalar::of(tree) {
-            Some(Scalar::Integer(value)) => value as f64,
-            Some(Scalar::Double(value)) => value,
-            _ => {
-                let is = kind_of(tree, &tree.data);
-                let message = format!("{what} must be a number, not {is}");
-                self.note(ViolationKind::WrongValue, tree.place, message, "write a number");
-                return None;
-            }
-        };
+        let value = self.number(tree, what)?;
         if value.is_finite() && value > 0.0 {
             return Some(value);
         }
         let message = format!("{what} must be a finite number above 0");
         self.note(ViolationKind::OutOfRange, tree.place, message, "choose a larger value");
+        None
+    }
+
+    /// A number.
+    pub(crate) fn number(&mut self, tree: &Tree, what: &str) -> Option<f64> {
+        match Scalar::of(tree) {
+            Some(Scalar::Integer(value)) => Some(value as f64),
+            Some(Scalar::Double(value)) => Some(value),
+            _ => {
+                let is = kind_of(tree, &tree.data);
+                let message = format!("{what} must be a number, not {is}");
+                self.note(ViolationKind::WrongValue, tree.place, message, "write a number");
+                None
+            }
+        }
+    }
+
+    /// A number in a range.
+    pub(crate) fn number_within(
+        &mut self,
+        tree: &Tree,
+        what: &str,
+        range: RangeInclusive<f64>,
+    ) -> Option<f64> {
+        let value = self.number(tree, what)?;
+        // NaN is in no range.
+        if range.contains(&value) {
+            return Some(value);
+        }
+        let message = format!("{what} must be {} to {}", range.start(), range.end());
+        self.note(ViolationKind::OutOfRange, tree.place, message, "choose a value in between");
         None
     }
 

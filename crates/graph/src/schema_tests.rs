@@ -18,6 +18,7 @@ const HARDWARE_PACKAGE_GUIDE: &str = include_str!("../../../docs/formats/hardwar
 const PLACEMENT_GUIDE: &str = include_str!("../../../docs/formats/placement.md");
 const HARDWARE_GUIDE: &str = include_str!("../../../docs/formats/hardware-network.md");
 const GUIDE: &str = include_str!("../../../docs/formats/graph-and-mapping.md");
+const CONDITIONS_GUIDE: &str = include_str!("../../../docs/how-to/conditions.md");
 const COURSE: &str = include_str!("../tests/data/course.graph.yaml");
 
 fn validator(schema: &str) -> Validator {
@@ -74,6 +75,10 @@ fn the_guides_examples_are_valid_by_schema_and_reader() {
     assert_eq!(hardware.len(), 1);
     Mapping::from_yaml("guide", hardware[0].as_bytes()).unwrap();
     assert!(validator(MAPPING_SCHEMA).is_valid(&json(hardware[0]).unwrap()));
+    let conditions = blocks(CONDITIONS_GUIDE);
+    assert_eq!(conditions.len(), 1);
+    Graph::from_yaml("guide", conditions[0].as_bytes()).unwrap();
+    assert!(validator(GRAPH_SCHEMA).is_valid(&json(conditions[0]).unwrap()));
     let blocks = blocks(GUIDE);
     assert_eq!(blocks.len(), 5);
     Graph::from_yaml("guide", blocks[0].as_bytes()).unwrap();
@@ -100,8 +105,23 @@ fn good_graphs() -> Vec<String> {
         with("laps: { node", "lap-count: { node"),
         with("  blur:", "  /camera/blur:"),
         with("crossdock: 1", "crossdock: 1.0"),
+        with(", same: stamp", ""),
+        with(JOIN, "any_of: [lane], newest_not_older_than_ms: { red: 0.5, green: 100 }"),
+        with(JOIN, "fresh: [lane], predicate: near"),
+        with(JOIN, "all_of: [lane, red], approximate_time: {}, fresh: [green]"),
+        with(
+            JOIN,
+            "all_of: [lane, red], approximate_time: { max_interval_ms: 20, age_penalty: 0, \
+             lower_bounds_ms: { lane: 30 } }",
+        ),
+        with("rate_hz: 15", "rate_hz: 15, offset_ms: 3.5, priority: 99"),
+        with("trigger: false } }\n    outputs: { image", "read: latest } }\n    outputs: { image"),
+        with("trigger: false", "trigger: false, read: since_last"),
     ]
 }
+
+/// The condition of the course.
+const JOIN: &str = "all_of: [lane, red, green], same: stamp";
 
 fn bad_graphs() -> Vec<String> {
     let q = "qos: { depth: 4 }";
@@ -141,7 +161,30 @@ fn bad_graphs() -> Vec<String> {
         with("all_of: [lane, red, green]", "all_of: [lane]"),
         with("all_of: [lane, red, green]", "all_of: [lane, lane]"),
         with("same: stamp", "same: time"),
-        with(", same: stamp", ""),
+        with(", same: stamp", ", any_of: [lane]"),
+        with("all_of: [lane, red, green], ", ""),
+        with("all_of: [lane, red, green], same", "any_of: [lane], same"),
+        with(JOIN, ""),
+        with(JOIN, "any_of: []"),
+        with(JOIN, "any_of: lane"),
+        with(JOIN, "fresh: []"),
+        with(JOIN, "fresh: [lane, lane]"),
+        with(JOIN, "approximate_time: {}"),
+        with(JOIN, "all_of: [lane, red], same: stamp, approximate_time: {}"),
+        with(JOIN, "all_of: [lane, red], approximate_time: true"),
+        with(JOIN, "all_of: [lane, red], approximate_time: { slop_ms: 3 }"),
+        with(JOIN, "all_of: [lane, red], approximate_time: { max_interval_ms: 0 }"),
+        with(JOIN, "all_of: [lane, red], approximate_time: { age_penalty: -1 }"),
+        with(JOIN, "all_of: [lane, red], approximate_time: { lower_bounds_ms: {} }"),
+        with(JOIN, "newest_not_older_than_ms: {}"),
+        with(JOIN, "newest_not_older_than_ms: { lane: 0 }"),
+        with(JOIN, "newest_not_older_than_ms: { lane: .nan }"),
+        with(JOIN, "newest_not_older_than_ms: { lane: soon }"),
+        with(JOIN, "predicate: [near]"),
+        with("rate_hz: 15", "rate_hz: 15, offset_ms: -1"),
+        with("rate_hz: 15", "rate_hz: 15, priority: 100"),
+        with("rate_hz: 15", "offset_ms: 3"),
+        with("trigger: false } }\n    outputs: { image", "read: newest } }\n    outputs: { image"),
         with("clip_percent: 1.0", "clip_percent: { a: 1 }"),
         with("clip_percent: 1.0", "clip_percent: [1, a]"),
         with("clip_percent: 1.0", "clip_percent: [[1]]"),

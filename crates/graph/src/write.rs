@@ -4,7 +4,7 @@
 
 use crate::mapping::{ExecutorMode, Mapping};
 use crate::model::{
-    Copies, Durability, Graph, GraphNode, GraphTopic, Period, QosRequest, Reliability,
+    Copies, Durability, Graph, GraphNode, GraphTopic, InputReading, Period, QosRequest, Reliability,
 };
 use crate::scalar::Scalar;
 use crate::stream::stream_fields;
@@ -179,6 +179,10 @@ impl Text<'_> {
             self.comments(&["nodes", name, "inputs", &input.port], 6);
             let mut fields = vec![format!("topic: {}", quoted(&input.topic))];
             fields.extend(input.trigger.map(|trigger| format!("trigger: {trigger}")));
+            fields.extend(input.reading.map(|reading| match reading {
+                InputReading::SinceLast => "read: since_last".to_owned(),
+                _ => "read: latest".to_owned(),
+            }));
             let value = port_fields(fields, &input.topic, &input.qos);
             self.line(6, &format!("{}: {value}", quoted(&input.port)));
         }
@@ -192,9 +196,7 @@ impl Text<'_> {
             self.line(6, &format!("{}: {value}", quoted(&output.port)));
         }
         if let Some(condition) = &node.condition {
-            let ports: Vec<String> = condition.all_of.iter().map(|port| quoted(port)).collect();
-            let fields = format!("{{ all_of: [{}], same: stamp }}", ports.join(", "));
-            self.line(4, &format!("condition: {fields}"));
+            self.line(4, &format!("condition: {}", flow(&condition.fields(quoted))));
         }
         if !node.timers.is_empty() {
             self.line(4, "timers:");
@@ -204,7 +206,14 @@ impl Text<'_> {
                 Period::RateHz(rate_hz) => format!("rate_hz: {}", double(rate_hz)),
                 Period::PeriodMs(period_ms) => format!("period_ms: {}", double(period_ms)),
             };
-            self.line(6, &format!("{}: {{ {period} }}", quoted(&timer.name)));
+            let mut fields = vec![period];
+            fields.extend(
+                timer.offset_ns.map(|ns| format!("offset_ms: {}", double(ns as f64 / 1e6))),
+            );
+            if timer.priority != 0 {
+                fields.push(format!("priority: {}", timer.priority));
+            }
+            self.line(6, &format!("{}: {}", quoted(&timer.name), flow(&fields)));
         }
         if let Some(lockstep) = &node.lockstep {
             let fields = [

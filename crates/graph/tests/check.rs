@@ -5,9 +5,10 @@
 mod support;
 
 use crossdock_graph::{
-    BinaryInterface, ExecutorMode, Graph, InputTopic, Interfaces, MappedExecutor, MappedProcess,
-    Mapping, Pacing, PackageInterface, ParameterOverrides, ParameterValue, Picture, Plan, Route,
-    RunOptions, Source, Time, Violation, ViolationKind, check,
+    BinaryInterface, ExecutorMode, Graph, GraphNode, InputReading, InputTopic, Interfaces,
+    MappedExecutor, MappedProcess, Mapping, NodeInterface, Pacing, PackageInterface,
+    ParameterOverrides, ParameterValue, Picture, Plan, PredicateInterface, Route, RunOptions,
+    Source, Time, TimerInterface, Violation, ViolationKind, check,
 };
 use std::collections::BTreeMap;
 use support::*;
@@ -275,6 +276,177 @@ fn conditions_locksteps_chains_and_arguments_are_checked() {
         "node: simulator, parameter: lap",
         ViolationKind::UnknownParameter,
     );
+}
+
+/// The course with another condition of its controller.
+fn with_condition(condition: &str) -> Result<Plan, Vec<Violation>> {
+    let inputs = "{ lane: /lane, red: /traffic_light/red, green: /traffic_light/green }";
+    let green = "{ lane: /lane, red: /traffic_light/red, \
+                 green: { topic: /traffic_light/green, trigger: false } }";
+    let (condition, trigger) = match condition.strip_prefix("green waits: ") {
+        Some(condition) => (condition, green),
+        None => (condition, inputs),
+    };
+    let text = course_with("all_of: [lane, red, green], same: stamp", condition);
+    assert!(text.contains(inputs));
+    let text = text.replace(inputs, trigger);
+    let graph = Graph::from_yaml("g.yaml", text.as_bytes())?;
+    let mapping = Mapping::one_chain_per_package(&graph);
+    let mut offered = interfaces();
+    let nodes = &mut offered.binaries[0].packages[0].nodes;
+    let control = nodes.iter_mut().find(|node| node.node_type == "lane_control").unwrap();
+    control.predicates.push(PredicateInterface { name: "in_lane".into(), doc: String::new() });
+    check(&graph, &mapping, &offered, &RunOptions::PLAIN)
+}
+
+#[test]
+fn conditions_that_can_hold_are_in_the_plan() {
+    for condition in [
+        "all_of: [lane, red, green]",
+        "any_of: [lane, red, green]",
+        "any_of: [lane, red, green], newest_not_older_than_ms: { green: 50 }",
+        "fresh: [lane, red, green]",
+        "green waits: fresh: [lane, red, green]",
+        "green waits: all_of: [lane, red], fresh: [green]",
+        "green waits: all_of: [lane, red], same: stamp, newest_not_older_than_ms: { green: 50 }",
+        "all_of: [lane, red, green], approximate_time: { lower_bounds_ms: { red: 5 } }",
+        "green waits: fresh: [green], predicate: in_lane",
+        "predicate: in_lane",
+    ] {
+        let plan =
+            with_condition(condition).unwrap_or_else(|found| panic!("{condition}: {found:#?}"));
+        let mut nodes = plan.processes.iter().flat_map(|it| &it.executors).flat_map(|it| &it.nodes);
+        let control = nodes.find(|node| node.name == "control").unwrap();
+        assert!(control.condition.is_some(), "{condition}");
+    }
+}
+
+#[test]
+fn conditions_that_cannot_hold_are_refused_with_place_and_advice() {
+    for (condition, message, advice) in [
+        ("all_of: [lane, red]", "`green` triggers but is not part", "add `green` to `all_of`"),
+        ("any_of: [lane, red]", "`green` triggers but is not part", "add `green` to `any_of`"),
+        ("fresh: [lane, red]", "`green` triggers but is not part", "add `green` to `fresh`"),
+        ("any_of: [lane, red, greens, green]", "names `greens`", "did you mean `green`"),
+        (
+            "newest_not_older_than_ms: { greens: 5 }",
+            "names `greens`, which is no connected input",
+            "did you mean `green`",
+        ),
+        ("green waits: all_of: [lane, red, green]", "`green`, which does not trigger", "`fresh`"),
+        (
+            "green waits: any_of: [lane, green, red]",
+            "`green`, which does not trigger",
+            "take it out of `any_of`",
+        ),
+        (
+            "all_of: [lane, red], fresh: [green]",
+            "`fresh` names `green`, which triggers, beside `all_of`",
+            "set `trigger: false` on `green`",
+        ),
+        (
+            "any_of: [lane, red, green], fresh: [lane]",
+            "`fresh` names `lane`, which triggers, beside `any_of`",
+            "take `lane` out of `fresh`",
+        ),
+        (
+            "green waits: all_of: [lane, red], approximate_time: { lower_bounds_ms: { green: 5 } }",
+            "names `green`, which is not joined",
+            "`all_of` has",
+        ),
+        ("predicate: in_line", "has no predicate `in_line`", "did you mean `in_lane`"),
+        ("all_of: [lane, red, green], any_of: [lane]", "either `all_of` or `any_of`", "keep one"),
+        ("same: stamp", "not whose", "add `all_of"),
+        ("", "says nothing", "remove it"),
+    ] {
+        let violations = with_condition(condition).expect_err(condition);
+        let found = violations.iter().find(|v| v.message.contains(message));
+        let found = found.unwrap_or_else(|| panic!("{condition}: {violations:#?}"));
+        assert!(found.advice.contains(advice), "{found}");
+        assert_eq!(found.kind, ViolationKind::Condition, "{found}");
+        assert_eq!(found.node.as_deref(), Some("control"), "{found}");
+        assert!(found.file == "g.yaml" && found.place.is_some(), "{found}");
+    }
+}
+
+/// Everything that the graph of the page on conditions uses is described as it uses it.
+#[test]
+fn the_guide_to_conditions_is_a_graph_that_can_run() {
+    let page = include_str!("../../../docs/how-to/conditions.md");
+    let text = page.split("```yaml\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
+    let graph = Graph::from_yaml("conditions.md", text.as_bytes()).unwrap();
+    let of_type = |node: &GraphNode| {
+        let inputs = node.inputs.iter().map(|it| input(&it.port, IMAGE, true));
+        let outputs = node.outputs.iter().map(|it| output(&it.port, IMAGE));
+        let timers = node.timers.iter();
+        let timers = timers.map(|it| TimerInterface { name: it.name.clone(), period_ns: None });
+        let predicates = node.condition.iter().filter_map(|it| it.predicate.clone());
+        NodeInterface {
+            timers: timers.collect(),
+            predicates: predicates
+                .map(|name| PredicateInterface { name, doc: String::new() })
+                .collect(),
+            ..node_type(&node.node_type, inputs.collect(), outputs.collect(), Vec::new())
+        }
+    };
+    let nodes = graph.nodes.iter().map(of_type).collect();
+    let fusion = PackageInterface { name: "fusion".into(), nodes };
+    let binary = BinaryInterface { binary: "crossdock-fusion".into(), packages: vec![fusion] };
+    let interfaces = Interfaces { binaries: vec![binary], ..Interfaces::default() };
+    let mapping = Mapping::one_chain_per_package(&graph);
+    let plan = check(&graph, &mapping, &interfaces, &RunOptions::PLAIN).unwrap();
+    let nodes = &plan.processes[0].executors[0].nodes;
+    assert!(nodes.iter().filter(|node| node.condition.is_some()).count() == 5);
+    let control = nodes.iter().find(|node| node.name == "control").unwrap();
+    assert_eq!(control.timers[0].offset_ns, Some(3_000_000));
+}
+
+#[test]
+fn queues_of_approximate_time_are_as_long_as_messages_can_be_held() {
+    let join = "all_of: [lane, red, green], same: stamp";
+    let approximate = "all_of: [lane, red, green], approximate_time: {}";
+    let queued = |depth: u32, topic: bool| {
+        let text = course_with(join, approximate);
+        let input = format!("lane: {{ topic: /lane, qos: {{ depth: {depth} }} }}");
+        let text = text.replace("lane: /lane, red", &format!("{input}, red"));
+        let declared = format!("topics:\n  /lane: {{ qos: {{ depth: {depth} }} }}\n");
+        let text = if topic { text.replace("topics:\n", &declared) } else { text };
+        let graph = Graph::from_yaml("g.yaml", text.as_bytes()).unwrap();
+        let mapping = Mapping::one_chain_per_package(&graph);
+        check(&graph, &mapping, &interfaces(), &RunOptions::PLAIN)
+    };
+    queued(12, true).unwrap();
+    queued(3, false).unwrap();
+    let violations = queued(10, false).unwrap_err();
+    let v = only(&violations, ViolationKind::Condition);
+    assert!(v.message.contains("`polyfit` keeps 4 of `/lane`"), "{v}");
+    assert!(v.advice.contains("depth: 10"), "{v}");
+    let violations = queued(13, true).unwrap_err();
+    assert!(only(&violations, ViolationKind::Condition).message.contains("12 at most"));
+}
+
+#[test]
+fn what_a_node_reads_is_said_of_inputs_that_do_not_trigger() {
+    let said = |read: &str| {
+        let text = course_with(
+            "other: { topic: /traffic_light/green, trigger: false }",
+            &format!("other: {{ topic: /traffic_light/green, {read} }}"),
+        );
+        let graph = Graph::from_yaml("g.yaml", text.as_bytes()).unwrap();
+        let mapping = Mapping::one_chain_per_package(&graph);
+        check(&graph, &mapping, &interfaces(), &RunOptions::PLAIN)
+    };
+    let reading = |plan: Plan, port: &str| {
+        let mut nodes = plan.processes.iter().flat_map(|it| &it.executors).flat_map(|it| &it.nodes);
+        let node = nodes.find(|node| node.name == "red_light").unwrap();
+        node.inputs.iter().find(|input| input.port == port).unwrap().reading
+    };
+    assert_eq!(reading(said("trigger: false").unwrap(), "other"), InputReading::Latest);
+    assert_eq!(reading(said("trigger: false").unwrap(), "image"), InputReading::Next);
+    assert_eq!(reading(said("read: since_last").unwrap(), "other"), InputReading::SinceLast);
+    let violations = said("trigger: true, read: latest").unwrap_err();
+    let v = violations.iter().find(|v| v.kind == ViolationKind::Condition).unwrap();
+    assert!(v.message.contains("`other` triggers, so"), "{v}");
 }
 
 #[test]

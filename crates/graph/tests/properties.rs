@@ -5,9 +5,10 @@
 mod support;
 
 use crossdock_graph::{
-    Argument, Chain, Condition, Copies, Durability, Graph, GraphInput, GraphNode, GraphOutput,
-    GraphTimer, GraphTopic, Interfaces, Lockstep, Mapping, ParameterValue, Period, Picture,
-    Placement, QosRequest, Reliability, RunOptions, Same, Source, check,
+    ApproximateTime, Argument, Chain, Condition, Copies, Durability, Graph, GraphInput, GraphNode,
+    GraphOutput, GraphTimer, GraphTopic, InputReading, Interfaces, Lockstep, Mapping,
+    ParameterValue, Period, Picture, Placement, QosRequest, Reliability, RunOptions, Same, Source,
+    check,
 };
 use proptest::collection::{btree_map, vec};
 use proptest::option;
@@ -97,30 +98,83 @@ fn topic() -> impl Strategy<Value = GraphTopic> {
     })
 }
 
+fn reading() -> impl Strategy<Value = Option<InputReading>> {
+    option::of(prop_oneof![Just(InputReading::Latest), Just(InputReading::SinceLast)])
+}
+
+fn condition() -> impl Strategy<Value = Condition> {
+    let times = || btree_map(token(), 1_000_u64..86_400_000_000_000, 0..3);
+    let ports = |least: usize| {
+        vec(token(), 0..3).prop_map(move |mut ports| {
+            ports.sort();
+            ports.dedup();
+            ports.extend(["z_last", "z_very_last"].map(str::to_owned).into_iter().take(least));
+            ports
+        })
+    };
+    let max_interval_ns = option::of(1_000_u64..86_400_000_000_000);
+    let age_penalty = option::of(0.0..1000.0_f64);
+    let approximate = (max_interval_ns, age_penalty, times()).prop_map(
+        |(max_interval_ns, age_penalty, lower_bounds_ns)| ApproximateTime {
+            max_interval_ns,
+            age_penalty,
+            lower_bounds_ns,
+        },
+    );
+    let join = prop_oneof![
+        (ports(2), option::of(Just(Same::Stamp))).prop_map(|(all_of, same)| Condition {
+            all_of,
+            same,
+            ..Condition::default()
+        }),
+        (ports(2), approximate).prop_map(|(all_of, approximate)| Condition {
+            all_of,
+            approximate_time: Some(approximate),
+            ..Condition::default()
+        }),
+        ports(1).prop_map(|any_of| Condition { any_of, ..Condition::default() }),
+        ports(1).prop_map(|fresh| Condition { fresh, ..Condition::default() }),
+    ];
+    let guards = (times(), option::of(token()));
+    (join, guards).prop_map(|(join, (newest_not_older_than_ns, predicate))| Condition {
+        newest_not_older_than_ns,
+        predicate,
+        ..join
+    })
+}
+
 fn node() -> impl Strategy<Value = GraphNode> {
-    let inputs = btree_map(token(), (topic_name(), option::of(any::<bool>()), qos()), 0..5);
+    let inputs =
+        btree_map(token(), (topic_name(), option::of(any::<bool>()), reading(), qos()), 0..5);
     let outputs = btree_map(token(), (topic_name(), qos()), 0..4);
     let period = prop_oneof![
         (1e-4..1e6_f64).prop_map(Period::RateHz),
         (1e-3..8e7_f64).prop_map(Period::PeriodMs),
     ];
-    let condition = option::of(vec(token(), 2..4).prop_map(|mut all_of| {
-        all_of.sort();
-        all_of.dedup();
-        all_of.push("z_last".to_owned());
-        all_of.push("z_very_last".to_owned());
-        Condition { all_of, same: Same::Stamp }
-    }));
+    let condition = option::of(condition());
     let lockstep = option::of((token(), token()))
         .prop_map(|names| names.map(|(timer, command)| Lockstep { timer, command }));
     let parameters = btree_map(any_text(), value(), 0..4);
-    let timers = btree_map(token(), period, 0..3);
+    // Every period is longer than these offsets.
+    let timing = (period, option::of(0_u64..1_000), 0_u32..100);
+    let timers = btree_map(token(), timing, 0..3);
     let parts = ((token(), token()), inputs, outputs, condition, timers, lockstep, parameters);
     parts.prop_map(
         |((package, node_type), inputs, outputs, condition, timers, lockstep, parameters)| {
-            let input = |(port, (topic, trigger, qos))| GraphInput { port, topic, trigger, qos };
+            let input = |(port, (topic, trigger, reading, qos))| GraphInput {
+                port,
+                topic,
+                trigger,
+                reading,
+                qos,
+            };
             let output = |(port, (topic, qos))| GraphOutput { port, topic, qos };
-            let timer = |(name, period)| GraphTimer { name, period };
+            let timer = |(name, (period, offset_ns, priority))| GraphTimer {
+                name,
+                period,
+                offset_ns,
+                priority,
+            };
             GraphNode {
                 name: String::new(),
                 package,

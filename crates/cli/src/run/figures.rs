@@ -126,6 +126,8 @@ impl Figures {
                     ended: exits.get(&process.name).cloned(),
                     executions: count(node_counter::EXECUTIONS),
                     unmatched: count(node_counter::UNMATCHED),
+                    held_back: count(node_counter::HELD_BACK),
+                    timer_skips: count(node_counter::TIMER_SKIPPED),
                     execute: percentiles(record.as_ref().and_then(|(_, it)| it.as_ref())),
                 });
             }

@@ -6,7 +6,7 @@ use super::planning::Tallies;
 use super::{Check, Port, TopicPorts, Topics};
 use crate::interface::FABRIC_BINARY;
 use crate::mapping::{ExecutorMode, TopicMapping};
-use crate::model::{Copies, Durability, Qos, Reliability};
+use crate::model::{Copies, Durability, InputReading, Qos, Reliability};
 use crate::plan::{
     ExecutorPlan, ExpectedConnections, FabricPlan, GatewayPlan, HardwareEnd, InputPlan, NodePlan,
     OutputPlan, ProcessPlan, Routes,
@@ -138,6 +138,7 @@ impl<'a> Check<'a> {
                 topic: topic.to_owned(),
                 message_type: message_type.clone(),
                 trigger: true,
+                reading: InputReading::Next,
                 qos,
                 routes: routes(tally.publishers.total),
             }));

@@ -4,6 +4,7 @@
 //! Time grows with the number of nodes and ports, never with the number of their pairs. Must not
 //! know how anything is run.
 
+mod conditions;
 mod fabrics;
 mod hardware;
 mod lanes;
@@ -79,6 +80,7 @@ pub fn check(
     check.agreement();
     let topics = check.collect_topics(&nodes);
     check.topics(&topics);
+    check.queues(&nodes, &topics);
     check.topic_mappings(&hardware, &topics);
     let mut order = check.order(&seats, &topics);
     check.chains(&topics);

@@ -1,4 +1,4 @@
-//! Each node against the description of its node type: ports, timers, parameters, conditions.
+//! Each node against the description of its node type: ports, timers, parameters.
 
 use super::{Check, Resolved};
 use crate::hardware_package::HARDWARE_PACKAGE_ENDING;
@@ -19,6 +19,7 @@ impl<'a> Check<'a> {
                 None => self.unknown_type(node, resolved),
             }
             self.condition(node, resolved.interface);
+            self.readings(node, resolved.interface);
             self.lockstep(node, resolved.interface);
         }
     }
@@ -44,7 +45,7 @@ impl<'a> Check<'a> {
         self.parameters(node, resolved, interface);
     }
 
-    fn node_fault(
+    pub(super) fn node_fault(
         &mut self,
         kind: ViolationKind,
         node: &GraphNode,
@@ -251,30 +252,6 @@ impl<'a> Check<'a> {
         }
     }
 
-    fn condition(&mut self, node: &GraphNode, interface: Option<&NodeInterface>) {
-        let Some(condition) = &node.condition else { return };
-        let kind = ViolationKind::Condition;
-        for port in &condition.all_of {
-            if node.input(port).is_none() {
-                let known = node.inputs.iter().map(|input| input.port.as_str());
-                let message = format!("the condition names `{port}`, which is no connected input");
-                let advice = near_or_list(port, "connected inputs are", known);
-                self.node_fault(kind, node, &["condition"], message, advice);
-            } else if !triggers(node, interface, port) {
-                let message = format!("the condition waits for `{port}`, which does not trigger");
-                let advice = format!("set `trigger: true` on `{port}` or take it out of `all_of`");
-                self.node_fault(kind, node, &["condition"], message, advice);
-            }
-        }
-        let others = node.inputs.iter().filter(|input| !condition.all_of.contains(&input.port));
-        for input in others.filter(|input| triggers(node, interface, &input.port)) {
-            let port = &input.port;
-            let message = format!("input `{port}` triggers but is not part of the condition");
-            let advice = format!("add `{port}` to `all_of` or set `trigger: false` on it");
-            self.node_fault(kind, node, &["condition"], message, advice);
-        }
-    }
-
     fn lockstep(&mut self, node: &GraphNode, interface: Option<&NodeInterface>) {
         let Some(lockstep) = &node.lockstep else { return };
         let kind = ViolationKind::Lockstep;
@@ -338,7 +315,7 @@ pub(super) fn triggers(node: &GraphNode, interface: Option<&NodeInterface>, port
     said.or(described.map(|input| input.trigger)).unwrap_or(true)
 }
 
-fn near_or_list<'b>(
+pub(super) fn near_or_list<'b>(
     name: &str,
     what: &str,
     known: impl Iterator<Item = &'b str> + Clone,

@@ -4,7 +4,7 @@ use super::fabrics::{Gateway, Gateways};
 use super::{Check, Port, Resolved, Seat, TopicPorts, Topics};
 use crate::interface::NodeInterface;
 use crate::mapping::ExecutorMode;
-use crate::model::{Copies, GraphNode, Qos, Reliability};
+use crate::model::{Copies, GraphNode, InputReading, Qos, Reliability};
 use crate::plan::{
     ExecutorPlan, ExpectedConnections, InputPlan, NodePlan, OutputPlan, Pacing, Plan,
     PortReference, ProcessPlan, Route, Routes, Time, TimerPlan, TopicPlan,
@@ -215,6 +215,11 @@ impl<'a> Check<'a> {
                 topic: input.topic.clone(),
                 message_type: described.message_type.clone(),
                 trigger: port.trigger,
+                reading: match input.reading.or(described.reading) {
+                    _ if port.trigger => InputReading::Next,
+                    Some(InputReading::SinceLast) => InputReading::SinceLast,
+                    _ => InputReading::Latest,
+                },
                 qos: self.input_qos(port, &input.topic),
                 routes: tallies.get(input.topic.as_str())?.publishers.routes(seat),
             })
@@ -336,7 +341,12 @@ fn timer_plans(node: &GraphNode, interface: &NodeInterface) -> Vec<TimerPlan> {
     let timers = interface.timers.iter().filter_map(|described| {
         let said = node.timers.iter().find(|timer| timer.name == described.name);
         let period_ns = said.and_then(|timer| timer.period.period_ns()).or(described.period_ns)?;
-        Some(TimerPlan { name: described.name.clone(), period_ns })
+        Some(TimerPlan {
+            name: described.name.clone(),
+            period_ns,
+            offset_ns: said.and_then(|timer| timer.offset_ns),
+            priority: said.map_or(0, |timer| timer.priority),
+        })
     });
     timers.collect()
 }

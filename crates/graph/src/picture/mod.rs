@@ -15,6 +15,7 @@ mod svg;
 #[cfg(test)]
 mod tests;
 
+use crate::condition::Condition;
 use crate::interface::Interfaces;
 use crate::mapping::Mapping;
 use crate::model::{Graph, GraphNode, Period};
@@ -245,10 +246,7 @@ fn details(node: &GraphNode, executor: Option<&str>) -> Vec<String> {
         };
         details.push(format!("timer {}: {period}", timer.name));
     }
-    details.extend(node.condition.as_ref().map(|condition| {
-        let ports = condition.all_of.join(", ");
-        format!("joins {ports}")
-    }));
+    details.extend(node.condition.as_ref().map(Condition::summary));
     details.extend(executor.map(|executor| format!("executor {executor}")));
     details
 }

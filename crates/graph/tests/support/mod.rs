@@ -20,6 +20,7 @@ pub(crate) fn input(port: &str, message_type: &str, trigger: bool) -> InputInter
         message_type: message_type.into(),
         type_hash: None,
         trigger,
+        reading: None,
         optional: false,
         qos: QosRequest::default(),
     }

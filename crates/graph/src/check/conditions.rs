@@ -1,0 +1,186 @@
+//! Each node's condition against its inputs, the description of its type and the queues it needs.
+
+use super::nodes::{near_or_list, triggers};
+use super::{Check, Resolved, Topics};
+use crate::condition::Condition;
+use crate::interface::NodeInterface;
+use crate::limits::APPROXIMATE_DEPTH_MAX;
+use crate::model::GraphNode;
+use crate::violation::ViolationKind;
+
+/// Messages of a publisher that a subscriber may hold at least, whatever the publisher's depth.
+const QUEUED_ALWAYS: u32 = 3;
+
+impl<'a> Check<'a> {
+    pub(super) fn condition(&mut self, node: &GraphNode, interface: Option<&NodeInterface>) {
+        let Some(condition) = &node.condition else { return };
+        let triggering = |port: &str| triggers(node, interface, port);
+        for port in named(condition) {
+            if node.input(port).is_none() {
+                let known = node.inputs.iter().map(|input| input.port.as_str());
+                let message = format!("the condition names `{port}`, which is no connected input");
+                let advice = near_or_list(port, "connected inputs are", known);
+                self.condition_fault(node, message, advice);
+            } else if node.lockstep.as_ref().is_some_and(|lockstep| lockstep.command == *port) {
+                let message = format!("the condition names `{port}`, the lockstep's command");
+                let advice = format!("take `{port}` out of the condition: the timer waits for it");
+                self.condition_fault(node, message, advice);
+            }
+        }
+        for (key, ports) in [("all_of", &condition.all_of), ("any_of", &condition.any_of)] {
+            for port in ports.iter().filter(|port| node.input(port).is_some()) {
+                if !triggering(port) {
+                    let message =
+                        format!("the condition waits for `{port}`, which does not trigger");
+                    let advice = format!(
+                        "set `trigger: true` on `{port}` or take it out of `{key}`; `fresh` asks \
+                         for a message on it"
+                    );
+                    self.condition_fault(node, message, advice);
+                }
+            }
+        }
+        self.fresh(node, condition, triggering);
+        self.releasing(node, interface, condition, triggering);
+        if let Some(approximate) = &condition.approximate_time {
+            for port in approximate.lower_bounds_ns.keys() {
+                if !condition.all_of.contains(port) {
+                    let message = format!("`lower_bounds_ms` names `{port}`, which is not joined");
+                    let known = condition.all_of.iter().map(String::as_str);
+                    let advice = near_or_list(port, "`all_of` has", known);
+                    self.condition_fault(node, message, advice);
+                }
+            }
+        }
+        if let (Some(name), Some(interface)) = (&condition.predicate, interface)
+            && !interface.predicates.iter().any(|predicate| predicate.name == *name)
+        {
+            let message = format!("`{}` has no predicate `{name}`", node.node_type);
+            let known = interface.predicates.iter().map(|predicate| predicate.name.as_str());
+            let advice = match interface.predicates.is_empty() {
+                true => "it declares none; remove `predicate`, or declare it in code".to_owned(),
+                false => near_or_list(name, "its predicates are", known),
+            };
+            self.condition_fault(node, message, advice);
+        }
+    }
+
+    /// Beside `all_of` and `any_of`, which say what releases the node, `fresh` only guards.
+    fn fresh(
+        &mut self,
+        node: &GraphNode,
+        condition: &Condition,
+        triggering: impl Fn(&str) -> bool,
+    ) {
+        let (key, joined) = match (condition.all_of.is_empty(), condition.any_of.is_empty()) {
+            (false, _) => ("all_of", &condition.all_of),
+            (true, false) => ("any_of", &condition.any_of),
+            (true, true) => return,
+        };
+        let connected = condition.fresh.iter().filter(|port| node.input(port).is_some());
+        for port in connected.filter(|port| triggering(port)) {
+            let message = format!("`fresh` names `{port}`, which triggers, beside `{key}`");
+            let advice = match joined.contains(port) {
+                true => format!("take `{port}` out of `fresh`: what `{key}` gives is unread"),
+                false => format!("set `trigger: false` on `{port}`, or add it to `{key}`"),
+            };
+            self.condition_fault(node, message, advice);
+        }
+    }
+
+    /// Every triggering input releases the node, and something does.
+    fn releasing(
+        &mut self,
+        node: &GraphNode,
+        interface: Option<&NodeInterface>,
+        condition: &Condition,
+        triggering: impl Fn(&str) -> bool,
+    ) {
+        let joins = condition.all_of.iter().chain(&condition.any_of).chain(&condition.fresh);
+        let joined: Vec<&String> = joins.filter(|port| triggering(port)).collect();
+        let said = !condition.all_of.is_empty() || !condition.any_of.is_empty();
+        let fresh = condition.fresh.iter().any(|port| triggering(port));
+        let key = match (condition.all_of.is_empty(), condition.any_of.is_empty()) {
+            (false, _) => "all_of",
+            (true, false) => "any_of",
+            (true, true) => "fresh",
+        };
+        let mut all = node.inputs.iter().filter(|input| triggering(&input.port));
+        if said || fresh {
+            for input in all.filter(|input| !joined.contains(&&input.port)) {
+                let port = &input.port;
+                let message = format!("input `{port}` triggers but is not part of the condition");
+                let advice = format!("add `{port}` to `{key}` or set `trigger: false` on it");
+                self.condition_fault(node, message, advice);
+            }
+        } else if all.next().is_none()
+            && node.timers.is_empty()
+            && interface.is_some_and(|interface| interface.timers.is_empty())
+        {
+            let message = "the condition guards a node that nothing releases".to_owned();
+            let advice = "let one of its inputs trigger, or give it a timer".to_owned();
+            self.condition_fault(node, message, advice);
+        }
+    }
+
+    /// Queues of approximate time hold messages, of which each publisher lends so many.
+    pub(super) fn queues(&mut self, nodes: &[Resolved<'a>], topics: &Topics<'a>) {
+        for (index, node) in self.graph.nodes.iter().enumerate() {
+            let condition = node.condition.as_ref().filter(|_| !nodes[index].in_fabric);
+            let Some(condition) = condition.filter(|it| it.approximate_time.is_some()) else {
+                continue;
+            };
+            let inputs = node.inputs.iter().filter(|it| condition.all_of.contains(&it.port));
+            for input in inputs {
+                let Some(ports) = topics.get(input.topic.as_str()) else { continue };
+                let mut subscribers = ports.subscribers.iter();
+                let own = subscribers.find(|it| it.node == index && it.port == input.port);
+                let Some(depth) = own.map(|port| port.qos.depth) else { continue };
+                let port = &input.port;
+                if depth > APPROXIMATE_DEPTH_MAX {
+                    let message = format!(
+                        "input `{port}` is to queue {depth} messages for `approximate_time`, which \
+                         can be {APPROXIMATE_DEPTH_MAX} at most"
+                    );
+                    let advice = format!("set `qos: {{ depth: {APPROXIMATE_DEPTH_MAX} }}` on it");
+                    self.condition_fault(node, message, advice);
+                }
+                let few = ports.publishers.iter().find(|it| it.qos.depth < depth);
+                if let Some(few) = few.filter(|_| depth > QUEUED_ALWAYS) {
+                    let message = format!(
+                        "input `{port}` is to queue {depth} messages for `approximate_time`, but \
+                         `{}` keeps {} of `{}`",
+                        self.node_name(few.node),
+                        few.qos.depth,
+                        input.topic
+                    );
+                    let advice = format!("set `qos: {{ depth: {depth} }}` on the topic");
+                    self.condition_fault(node, message, advice);
+                }
+            }
+        }
+    }
+
+    /// What an input gives the node that asks for what has come.
+    pub(super) fn readings(&mut self, node: &GraphNode, interface: Option<&NodeInterface>) {
+        for input in node.inputs.iter().filter(|input| input.reading.is_some()) {
+            let port = &input.port;
+            if triggers(node, interface, port) {
+                let message = format!("input `{port}` triggers, so the node reads each message");
+                let advice = "remove `read`, or set `trigger: false`".to_owned();
+                let path = ["inputs", port.as_str()];
+                self.node_fault(ViolationKind::Condition, node, &path, message, advice);
+            }
+        }
+    }
+
+    fn condition_fault(&mut self, node: &GraphNode, message: String, advice: String) {
+        self.node_fault(ViolationKind::Condition, node, &["condition"], message, advice);
+    }
+}
+
+/// Every input that a condition names, once for each time.
+fn named(condition: &Condition) -> impl Iterator<Item = &String> {
+    let lists = [&condition.all_of, &condition.any_of, &condition.fresh];
+    lists.into_iter().flatten().chain(condition.newest_not_older_than_ns.keys())
+}
