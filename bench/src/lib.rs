@@ -9,6 +9,7 @@ pub mod chain;
 pub mod child;
 pub mod control;
 pub mod coordinator;
+pub mod death;
 pub mod failure;
 pub mod machine;
 pub mod payload;

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use crossdock_shm::board::{Board, Entity};
 use crossdock_shm::rendezvous::{PeerName, Rendezvous};
 use crossdock_shm::socket::{Access, ControlSocket};
-use crossdock_shm::{BellMemory, ConnTable};
+use crossdock_shm::{BellMemory, ConnTable, Keeper};
 
 use crate::event::{Event, Events, Mismatch, PeerProcess, Side};
 use crate::frame::{Frame, PortInfo};
@@ -177,6 +177,8 @@ pub(crate) struct Core {
     pub(crate) process: String,
     pub(crate) domain_id: u32,
     pub(crate) access: Access,
+    /// Lets others hear of our death early.
+    _keeper: Option<Arc<Keeper>>,
     pub(crate) rendezvous: Rendezvous,
     pub(crate) epoll: Arc<OwnedFd>,
     /// An eventfd that wakes the control thread.
@@ -203,6 +205,7 @@ pub(crate) struct CoreParts {
     pub(crate) process: String,
     pub(crate) domain_id: u32,
     pub(crate) access: Access,
+    pub(crate) keeper: Option<Arc<Keeper>>,
     pub(crate) rendezvous: Rendezvous,
     pub(crate) epoll: OwnedFd,
     pub(crate) wake: OwnedFd,
@@ -218,6 +221,7 @@ impl Core {
             process: parts.process,
             domain_id: parts.domain_id,
             access: parts.access,
+            _keeper: parts.keeper,
             rendezvous: parts.rendezvous,
             epoll: Arc::new(parts.epoll),
             wake: parts.wake,

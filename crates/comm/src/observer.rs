@@ -129,7 +129,7 @@ pub struct ObserverOptions {
     pub name: String,
     /// Where the processes meet.
     pub rendezvous: Rendezvous,
-    /// Whose processes are believed: usually [`Access::SameUser`].
+    /// Whose processes are believed: usually what [`Rendezvous::access`] says of the place.
     pub access: Access,
 }
 

@@ -14,7 +14,7 @@ use std::time::Duration;
 use crossdock_shm::board::{Board, BoardConfig, OpenBoardError};
 use crossdock_shm::rendezvous::{Location, PeerName, RendezvousConfig, RendezvousError};
 use crossdock_shm::socket::{Access, SocketError};
-use crossdock_shm::{BellMemory, ConnTable, CreateMemoryError, DoorbellOptions};
+use crossdock_shm::{BellMemory, ConnTable, CreateMemoryError, DoorbellOptions, Keeper};
 use rustix::event::{EventfdFlags, epoll};
 use rustix::io::Errno;
 
@@ -39,7 +39,8 @@ pub enum Rendezvous {
 }
 
 impl Rendezvous {
-    /// `$XDG_RUNTIME_DIR/crossdock`, or `/tmp/crossdock-<uid>` where no runtime folder is set.
+    /// `$CROSSDOCK_RENDEZVOUS` where that is set, else `$XDG_RUNTIME_DIR/crossdock`, or
+    /// `/tmp/crossdock-<uid>` where no runtime folder is set.
     pub fn default_folder() -> Rendezvous {
         match Location::default_folder() {
             Location::Folder(path) => Rendezvous::Folder(path),
@@ -47,12 +48,21 @@ impl Rendezvous {
         }
     }
 
-    pub(crate) fn config(&self, domain_id: u32, access: Access) -> RendezvousConfig {
-        let location = match self {
+    /// Whom the place is for: the members of its group, if it is a folder that its group may write
+    /// to and whose entries belong to that group (mode 2770); else our own user. Looks at the folder.
+    pub fn access(&self) -> Access {
+        self.location().access()
+    }
+
+    fn location(&self) -> Location {
+        match self {
             Rendezvous::Folder(path) => Location::Folder(path.clone()),
             Rendezvous::Abstract => Location::Abstract,
-        };
-        RendezvousConfig { location, domain_id, access }
+        }
+    }
+
+    pub(crate) fn config(&self, domain_id: u32, access: Access) -> RendezvousConfig {
+        RendezvousConfig { location: self.location(), domain_id, access }
     }
 }
 
@@ -65,18 +75,24 @@ pub struct ParticipantOptions {
     pub name: String,
     /// Where to meet the others.
     pub rendezvous: Rendezvous,
-    /// Whose processes may connect: usually [`Access::SameUser`].
+    /// Whose processes may connect: usually what [`Rendezvous::access`] says of the place.
     pub access: Access,
+    /// Let peers hear of this process's death before the kernel has torn down its memory, by a
+    /// helper task ([`crossdock_shm::Keeper`]). The default; a debugger of memory that knows no such
+    /// tasks (valgrind) needs it off: `CROSSDOCK_KEEPER=off` in the environment.
+    pub keeper: bool,
 }
 
 impl ParticipantOptions {
-    /// Domain and name; the default folder; the same user only.
+    /// Domain and name; the default folder, for whom that is.
     pub fn new(domain_id: u32, name: &str) -> ParticipantOptions {
+        let rendezvous = Rendezvous::default_folder();
         ParticipantOptions {
             domain_id,
             name: name.to_string(),
-            rendezvous: Rendezvous::default_folder(),
-            access: Access::SameUser,
+            access: rendezvous.access(),
+            rendezvous,
+            keeper: std::env::var_os("CROSSDOCK_KEEPER").is_none_or(|value| value != "off"),
         }
     }
 }
@@ -278,6 +294,11 @@ fn open_core(options: &ParticipantOptions) -> Result<Core, OpenError> {
         move |errno: Errno| OpenError::Thread { process, what, source: errno.into() }
     };
     let label = &options.name;
+    let keeper = options.keeper.then(Keeper::of_process).transpose();
+    let (keeper, unkept) = match keeper {
+        Ok(keeper) => (keeper, None),
+        Err(error) => (None, Some(error.to_string())),
+    };
     let board = Board::create(label, BOARD)?;
     let conns = ConnTable::create(label)?;
     let bells = BellMemory::create(label)?;
@@ -297,15 +318,20 @@ fn open_core(options: &ParticipantOptions) -> Result<Core, OpenError> {
     if let Some(arrivals) = rendezvous.arrivals() {
         watch(arrivals, TOKEN_ARRIVALS).map_err(step("watching for arrivals"))?;
     }
-    Ok(Core::new(CoreParts {
+    let core = Core::new(CoreParts {
         process: options.name.clone(),
         domain_id: options.domain_id,
         access: options.access,
+        keeper,
         rendezvous,
         epoll,
         wake,
         board,
         conns,
         bells,
-    }))
+    });
+    if let Some(why) = unkept {
+        core.lock().trouble(why);
+    }
+    Ok(core)
 }

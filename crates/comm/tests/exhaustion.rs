@@ -1,5 +1,5 @@
-//! Processes that have no file descriptor left, and peers of another user: clear words, nothing
-//! hangs, what runs goes on, and what was missed is made up for.
+//! Processes that have no file descriptor left, and peers of another user or of another network
+//! namespace: clear words, nothing hangs, what runs goes on, and what was missed is made up for.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "helpers of tests")]
 
@@ -265,4 +265,127 @@ fn a_peer_of_another_user_is_refused_with_both_users_unless_a_group_admits_it() 
     let text = refused.join("; ");
     assert!(text.contains(&format!("of user {NOBODY} may not connect")), "{text}");
     assert!(text.contains(&format!("processes of user {own} (same user only)")), "{text}");
+}
+
+/// This program where every user may start it.
+struct Program(std::path::PathBuf);
+
+impl Program {
+    fn copy(name: &str) -> Program {
+        let path = std::env::temp_dir().join(format!("crossdock-{name}-{}", std::process::id()));
+        std::fs::copy(std::env::current_exe().unwrap(), &path).unwrap();
+        Program(path)
+    }
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+/// Hears `/image` and says the same on `/back`.
+fn echo(participant: &Participant) {
+    let output = publisher(participant, "/back", reliable(4));
+    let input = subscriber(participant, "/image", reliable(4));
+    let done = participant.wait_until(LIMIT, || input.matched() == 1 && output.peers() == 1);
+    assert!(done, "{:?}", participant.take_events());
+    tell("connected");
+    let mut next = 1;
+    while next <= 3 {
+        for number in drain(&input) {
+            assert_eq!(number, next);
+            publish(&output, number);
+            next += 1;
+        }
+        std::thread::yield_now();
+    }
+    while hear().is_some() {}
+}
+
+/// Publishes on `/image` and hears an echo.
+fn call(participant: &Participant) {
+    let output = publisher(participant, "/image", reliable(4));
+    let input = subscriber(participant, "/back", reliable(4));
+    let done = participant.wait_until(LIMIT, || input.matched() == 1 && output.peers() == 1);
+    assert!(done, "{:?}", participant.take_events());
+    for number in 1..=3 {
+        publish(&output, number);
+        let end = std::time::Instant::now() + LIMIT;
+        while drain(&input) != [number] {
+            assert!(std::time::Instant::now() < end, "message {number} did not come back");
+            std::thread::yield_now();
+        }
+    }
+    assert_eq!((input.lost(), output.counters().timeouts), (0, 0));
+}
+
+#[test]
+fn two_users_meet_in_a_folder_of_a_group_that_both_name_and_nowhere_else() {
+    let test = "two_users_meet_in_a_folder_of_a_group_that_both_name_and_nowhere_else";
+    if let Some((role, _)) = role() {
+        // The place comes from the environment, as in every other program.
+        return match (role.as_str(), Participant::open(ParticipantOptions::new(0, &role))) {
+            ("outsider", opened) => tell(&opened.unwrap_err().to_string()),
+            ("echo", opened) => echo(&opened.unwrap()),
+            (_, opened) => {
+                call(&opened.unwrap());
+                tell("called");
+                while hear().is_some() {}
+            }
+        };
+    }
+    if rustix::process::geteuid().as_raw() != 0 {
+        return skip("only root can start processes of other users");
+    }
+    const GROUP: u32 = 64_242;
+    let program = Program::copy("users");
+    let place = Place::new("users");
+    std::fs::create_dir(&place.0).unwrap();
+    std::os::unix::fs::chown(&place.0, None, Some(GROUP)).unwrap();
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o2770);
+    std::fs::set_permissions(&place.0, mode).unwrap();
+    let start = |role: &str, uid: u32, gid: u32| {
+        let mut command = Command::new(&program.0);
+        command.args([test, "--exact", "--nocapture", "--test-threads=1"]);
+        command.env("CROSSDOCK_RENDEZVOUS", &place.0).current_dir("/").uid(uid).gid(gid);
+        Process::spawn(&mut command, role, "")
+    };
+    let mut one = start("echo", 64_001, GROUP);
+    let mut other = start("call", 64_002, GROUP);
+    one.expect("connected");
+    other.expect("called");
+    let mut outsider = start("outsider", 64_003, 64_003);
+    let text = outsider.read().unwrap();
+    assert!(text.contains(place.path()) && text.contains("ermission"), "{text}");
+    one.finish();
+    other.finish();
+    assert_eq!(place.files(), 0);
+    // Nobody else's folder: each user has one of its own, and what it finds there is only its own.
+    let own = Rendezvous::Folder(place.0.join("own"));
+    assert_eq!(own.access(), Access::SameUser);
+    assert_eq!(Rendezvous::Folder(place.0.clone()).access(), Access::Group(GROUP));
+}
+
+#[test]
+fn two_network_namespaces_meet_in_a_folder_that_both_see() {
+    let test = "two_network_namespaces_meet_in_a_folder_that_both_see";
+    if let Some((_, place)) = role() {
+        return echo(&Place::of_parent(&place, "contained"));
+    }
+    let place = Place::new("namespaces");
+    let mut command = Command::new("unshare");
+    command.arg("--net").arg(std::env::current_exe().unwrap());
+    command.args([test, "--exact", "--nocapture", "--test-threads=1"]);
+    let may = Command::new("unshare").args(["--net", "true"]).stderr(Stdio::null()).status();
+    if !may.is_ok_and(|status| status.success()) {
+        return skip("no network namespace can be made here (`unshare --net`)");
+    }
+    let mut child = Process::spawn(&mut command, "echo", place.path());
+    let participant = place.open("host");
+    call(&participant);
+    child.expect("connected");
+    child.kill();
+    let gone = participant.wait_until(LIMIT, || participant.peers().is_empty());
+    assert!(gone, "its death is heard across namespaces");
 }

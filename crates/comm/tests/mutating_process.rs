@@ -5,7 +5,7 @@
 //! The child is an honest publisher; beside it, a thread scribbles over its memory (through
 //! `/proc/self/mem`, since others cannot map it for writing). The seed is printed;
 //! CROSSDOCK_SEED=<seed> repeats a run. A run under valgrind checks each access:
-//! `valgrind --trace-children=yes <test binary> --test-threads=1`.
+//! `CROSSDOCK_KEEPER=off valgrind --trace-children=yes <test binary> --test-threads=1`.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "helpers of tests")]
 

@@ -7,7 +7,7 @@
 mod common;
 
 use common::{Scratch, check_strings, contents, options, string_cdr, string_topic, text};
-use crossdock_comm::{Access, Participant, ParticipantOptions, PublisherOptions, Qos, Rendezvous};
+use crossdock_comm::{Participant, ParticipantOptions, PublisherOptions, Qos, Rendezvous};
 use crossdock_msg::Schema;
 use crossdock_record::{
     BagReader, BagWriter, Compression, LogTime, RecordError, Recorder, RecorderOptions,
@@ -78,10 +78,8 @@ fn fill(path: &Path, compression: Compression, expected: &str) {
 /// Records a topic until the disk is full; checks what the recorder says and leaves.
 fn record_until_full(scratch: &Scratch, out: &Path) {
     let participant = Participant::open(ParticipantOptions {
-        domain_id: 0,
-        name: "full".to_owned(),
         rendezvous: Rendezvous::Folder(scratch.path("meet")),
-        access: Access::SameUser,
+        ..ParticipantOptions::new(0, "full")
     })
     .unwrap();
     let qos = Qos::reliable(10, Duration::from_secs(60));

@@ -7,7 +7,7 @@
 mod common;
 
 use common::{Scratch, options, write_strings};
-use crossdock_comm::{Access, Participant, ParticipantOptions, Qos, Rendezvous};
+use crossdock_comm::{Participant, ParticipantOptions, Qos, Rendezvous};
 use crossdock_record::{
     BagReader, BagWriter, Compression, LogTime, PlayTopics, Player, PlayerOptions, Rate, Recorder,
     RecorderOptions, TopicToRecord, WriterOptions,
@@ -38,10 +38,8 @@ fn an_idle_recorder_and_a_waiting_player_never_wake_up() {
     let bag = scratch.path("b.mcap");
     write_strings(&bag, options(Compression::None, 1000), 10);
     let participant = Participant::open(ParticipantOptions {
-        domain_id: 0,
-        name: "idle".to_owned(),
         rendezvous: Rendezvous::Folder(scratch.path("meet")),
-        access: Access::SameUser,
+        ..ParticipantOptions::new(0, "idle")
     })
     .unwrap();
     let player = Player::start(

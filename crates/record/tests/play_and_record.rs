@@ -46,10 +46,8 @@ impl Domain {
 
     fn participant(&self, name: &str) -> Participant {
         Participant::open(ParticipantOptions {
-            domain_id: 0,
-            name: name.to_owned(),
             rendezvous: Rendezvous::Folder(self.scratch.path("meet")),
-            access: Access::SameUser,
+            ..ParticipantOptions::new(0, name)
         })
         .unwrap()
     }

@@ -87,6 +87,8 @@ pub mod histogram;
 #[cfg(not(loom))]
 mod home;
 #[cfg(not(loom))]
+mod keeper;
+#[cfg(not(loom))]
 mod local;
 #[cfg(not(loom))]
 mod memory;
@@ -122,6 +124,8 @@ pub use descriptor::Meta;
 pub use doorbell::{Doorbell, DoorbellControl, DoorbellOptions, JoinedPair, Woken};
 #[cfg(not(loom))]
 pub use home::sweep;
+#[cfg(not(loom))]
+pub use keeper::{KeepError, Keeper};
 #[cfg(not(loom))]
 pub use local::{LinkError, LocalLink, LocalOptions};
 #[cfg(not(loom))]

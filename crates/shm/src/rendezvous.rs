@@ -35,8 +35,9 @@ const BACKLOG: i32 = 1024;
 /// The most processes of one domain that a listing returns.
 pub const LISTED_MAX: usize = 4096;
 
-/// How often a busy folder lock is asked for, 1 ms apart. Its holders need some microseconds.
-const LOCK_TRIES_MAX: u32 = 2000;
+/// How often a busy folder lock is asked for, 1 ms apart. Its holders need some microseconds, unless
+/// one was stopped meanwhile: then what the lock is for is left to the next one.
+const LOCK_TRIES_MAX: u32 = 100;
 
 /// How long a connect waits for room in the backlog of a process that accepts nothing.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
@@ -119,13 +120,29 @@ pub enum Location {
 }
 
 impl Location {
-    /// `$XDG_RUNTIME_DIR/crossdock`, or `/tmp/crossdock-<uid>` where no runtime folder is set.
+    /// `$CROSSDOCK_RENDEZVOUS` where that is set, else `$XDG_RUNTIME_DIR/crossdock`, or
+    /// `/tmp/crossdock-<uid>` where no runtime folder is set.
     pub fn default_folder() -> Location {
+        let named = std::env::var_os("CROSSDOCK_RENDEZVOUS").filter(|root| !root.is_empty());
+        if let Some(root) = named {
+            return Location::Folder(root.into());
+        }
         let root = match std::env::var_os("XDG_RUNTIME_DIR").filter(|root| !root.is_empty()) {
             Some(root) => PathBuf::from(root).join("crossdock"),
             None => format!("/tmp/crossdock-{}", rustix::process::geteuid().as_raw()).into(),
         };
         Location::Folder(root)
+    }
+
+    /// Whom the place is for: a folder that its group may write to and whose entries belong to that
+    /// group (mode 2770) is for the members of the group, every other place for our own user.
+    pub fn access(&self) -> Access {
+        const SHARED: u32 = 0o2070;
+        let Location::Folder(root) = self else { return Access::SameUser };
+        match rustix::fs::stat(root) {
+            Ok(found) if found.st_mode & SHARED == SHARED => Access::Group(found.st_gid),
+            _ => Access::SameUser,
+        }
     }
 }
 
@@ -147,22 +164,14 @@ pub enum RendezvousError {
     /// A folder of the rendezvous belongs to somebody else or is open to others.
     #[error(
         "the rendezvous folder {} cannot be trusted: {found}; remove it, or set XDG_RUNTIME_DIR \
-         to a folder of your own with mode 0700", path.display()
+         to a folder of your own with mode 0700, or CROSSDOCK_RENDEZVOUS to one that a group of \
+         yours shares (mode 2770)", path.display()
     )]
     Untrusted {
         /// The folder.
         path: PathBuf,
         /// What is wrong with it.
         found: String,
-    },
-    /// Somebody holds the folder's lock for longer than any start takes.
-    #[error(
-        "the rendezvous folder {} stays locked; look for a stopped process that holds it \
-         (`fuser {}`)", path.display(), path.display()
-    )]
-    Locked {
-        /// The folder.
-        path: PathBuf,
     },
     /// A process accepts no connections (it is stopped, or its queue of waiting peers is full).
     #[error(
@@ -283,7 +292,8 @@ impl Visit {
     /// look: a file appears in the folder only when its process listens already.
     fn remove_stale(&self, name: PeerName) -> Result<(), RendezvousError> {
         let Place::Folder { path, folder } = &self.place else { return Ok(()) };
-        let _lock = FolderLock::take(path, folder.as_fd())?;
+        // Left to whoever comes next, if the lock cannot be had.
+        let Some(_lock) = FolderLock::take(path, folder.as_fd())? else { return Ok(()) };
         if let Err(Errno::CONNREFUSED) = self.try_connect(name) {
             unlink(path, folder.as_fd(), &name.to_string())?;
         }
@@ -485,16 +495,20 @@ fn open_folder(
 struct FolderLock<'a>(BorrowedFd<'a>);
 
 impl<'a> FolderLock<'a> {
-    fn take(path: &Path, folder: BorrowedFd<'a>) -> Result<FolderLock<'a>, RendezvousError> {
+    /// `None`: somebody holds it for longer than anybody needs it.
+    fn take(
+        path: &Path,
+        folder: BorrowedFd<'a>,
+    ) -> Result<Option<FolderLock<'a>>, RendezvousError> {
         for _ in 0..LOCK_TRIES_MAX {
             match rustix::fs::flock(folder, FlockOperation::NonBlockingLockExclusive) {
-                Ok(()) => return Ok(FolderLock(folder)),
+                Ok(()) => return Ok(Some(FolderLock(folder))),
                 Err(Errno::WOULDBLOCK) => std::thread::sleep(Duration::from_millis(1)),
                 Err(Errno::INTR) => {}
                 Err(errno) => return Err(system("locking", path)(errno)),
             }
         }
-        Err(RendezvousError::Locked { path: path.to_path_buf() })
+        Ok(None)
     }
 }
 
@@ -514,9 +528,12 @@ fn listen_in_folder(
     name: PeerName,
     config: &RendezvousConfig,
 ) -> Result<(), RendezvousError> {
-    let _lock = FolderLock::take(path, folder)?;
-    // Temporary names exist only under the lock: those that are here now are of dead processes.
-    for entry in folder_entries(path, folder)? {
+    let lock = FolderLock::take(path, folder)?;
+    // Temporary names exist only under the lock: those that are here now are of dead processes. Without
+    // it (its holder stands still) nothing is tidied; should it go on just now, and somebody tidy what
+    // is made here, the rename below says so.
+    let tidies = if lock.is_some() { folder_entries(path, folder)? } else { Vec::new() };
+    for entry in tidies {
         if entry.strip_prefix('.').is_some_and(|rest| rest.parse::<PeerName>().is_ok()) {
             unlink(path, folder, &entry)?;
         }
@@ -647,6 +664,28 @@ mod tests {
             [rustix::event::PollFd::from_borrowed_fd(fd, rustix::event::PollFlags::IN)];
         let limit = rustix::event::Timespec { tv_sec: 10, tv_nsec: 0 };
         assert_eq!(rustix::event::poll(&mut polled, Some(&limit)).unwrap(), 1);
+    }
+
+    #[test]
+    fn a_folder_whose_lock_somebody_keeps_can_be_joined_all_the_same() {
+        let scratch = Scratch::new("locked");
+        let a = Rendezvous::join(&scratch.config(), PeerName::random().unwrap()).unwrap();
+        let stale = Rendezvous::join(&scratch.config(), PeerName::random().unwrap()).unwrap();
+        let Rendezvous { name, listener, visit, .. } = &stale;
+        // As a process does that dies: the file stays.
+        rustix::net::shutdown(listener, rustix::net::Shutdown::Both).unwrap();
+        let held = std::fs::File::open(scratch.0.join("7")).unwrap();
+        rustix::fs::flock(&held, FlockOperation::LockExclusive).unwrap();
+        let b = Rendezvous::join(&scratch.config(), PeerName::random().unwrap()).unwrap();
+        assert!(b.visit().connect(a.name()).unwrap().is_some());
+        assert!(
+            a.visit().connect(*name).unwrap().is_none(),
+            "it is dead, whoever removes its file"
+        );
+        assert_eq!(visit.list().unwrap().len(), 3);
+        drop(held);
+        assert!(a.visit().connect(*name).unwrap().is_none());
+        assert_eq!(visit.list().unwrap().len(), 2);
     }
 
     #[test]

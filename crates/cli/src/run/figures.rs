@@ -6,7 +6,7 @@ use crate::summary::{ChainRow, FabricRow, GatewayRow, Losses, NodeRow, Percentil
 use anyhow::{Result, bail};
 use crossdock_comm::entities::{counter, kind};
 use crossdock_comm::{
-    Access, Activity, EntitySnapshot, HistogramSnapshot, ObserveError, Observer, ObserverOptions,
+    Activity, EntitySnapshot, HistogramSnapshot, ObserveError, Observer, ObserverOptions,
     PortSnapshot, ProcessSnapshot, Rendezvous,
 };
 use crossdock_executor::record::{chain_counter, node_counter};
@@ -190,14 +190,10 @@ pub(crate) fn must_have_topics_alone(
     Ok(())
 }
 
-/// How this command observes: the same user's processes of a domain at the usual place.
+/// How this command observes: the processes of a domain at the usual place, of whomever that is for.
 pub(crate) fn observer_options(domain_id: u32, name: &str) -> ObserverOptions {
-    ObserverOptions {
-        domain_id,
-        name: name.to_owned(),
-        rendezvous: Rendezvous::default_folder(),
-        access: Access::SameUser,
-    }
+    let rendezvous = Rendezvous::default_folder();
+    ObserverOptions { domain_id, name: name.to_owned(), access: rendezvous.access(), rendezvous }
 }
 
 fn percentiles(histogram: Option<&HistogramSnapshot>) -> Percentiles {

@@ -21,8 +21,14 @@ pub struct Process {
 impl Process {
     /// Starts the test called `test` of this binary in a child with a role.
     pub fn start(test: &str, role: &str, place: &str) -> Process {
-        let mut child = Command::new(std::env::current_exe().unwrap())
-            .args([test, "--exact", "--nocapture", "--test-threads=1"])
+        let mut command = Command::new(std::env::current_exe().unwrap());
+        command.args([test, "--exact", "--nocapture", "--test-threads=1"]);
+        Process::spawn(&mut command, role, place)
+    }
+
+    /// Starts a command that ends in a test binary and its arguments.
+    pub fn spawn(command: &mut Command, role: &str, place: &str) -> Process {
+        let mut child = command
             .env(ROLE, role)
             .env(PLACE, place)
             .stdin(Stdio::piped())
@@ -66,6 +72,44 @@ impl Process {
     pub fn kill(mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
+    }
+
+    /// SIGKILL, and the moment of it; it must not have ended by itself, as it does when a check of
+    /// its own fails.
+    pub fn kill_running(&mut self) -> std::time::Instant {
+        let moment = std::time::Instant::now();
+        self.child.kill().unwrap();
+        moment
+    }
+
+    /// After [`Process::kill_running`].
+    pub fn was_killed(mut self) {
+        use std::os::unix::process::ExitStatusExt;
+        let status = self.child.wait().unwrap();
+        assert_eq!(status.signal(), Some(9), "a child failed by itself: {status}");
+    }
+
+    /// Sends a signal.
+    pub fn signal(&self, signal: rustix::process::Signal) {
+        let pid = rustix::process::Pid::from_raw(self.child.id() as i32).unwrap();
+        rustix::process::kill_process(pid, signal).unwrap();
+    }
+
+    /// SIGSTOP; all its threads stand still behind this call.
+    pub fn stop(&self) {
+        self.signal(rustix::process::Signal::STOP);
+        let end = std::time::Instant::now() + super::LIMIT;
+        let stands = || {
+            let tasks = std::fs::read_dir(format!("/proc/{}/task", self.child.id())).unwrap();
+            let stats =
+                tasks.flatten().map(|task| std::fs::read_to_string(task.path().join("stat")));
+            // Behind the name, which ends with a bracket.
+            stats.flatten().all(|stat| stat.rsplit(") ").next().is_some_and(|s| s.starts_with('T')))
+        };
+        while !stands() {
+            assert!(std::time::Instant::now() < end, "a process goes on in spite of SIGSTOP");
+            std::thread::yield_now();
+        }
     }
 
     /// Ends its input and waits for its end.
