@@ -89,6 +89,11 @@ impl Mailbox {
         }
     }
 
+    /// Control thread: the subscriber has let go of a connection whose publisher is not gone.
+    pub(crate) fn cut_off(&self) {
+        self.matched.fetch_sub(1, Ordering::Relaxed);
+    }
+
     /// Subscriber: is there anything new? One load.
     #[inline]
     pub(crate) fn has_notes(&self) -> bool {

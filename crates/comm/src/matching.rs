@@ -111,6 +111,8 @@ pub(crate) struct Incoming {
     conn: ConnLease,
     armed: Option<ArmedLease>,
     stage: Stage,
+    /// The subscriber counts it no more: it was told that the publisher is gone.
+    gone: bool,
 }
 
 enum Stage {
@@ -216,8 +218,12 @@ pub(crate) fn peer_gone(state: &mut State, token: u64, peer: &mut Peer) {
 
 /// Tells the subscriber of a live pair that its publisher is gone.
 fn tell_gone(state: &mut State, number: u32) {
-    let Some(pair) = state.incoming.get(&number) else { return };
+    let Some(pair) = state.incoming.get_mut(&number) else { return };
     let Stage::Live(control) = &pair.stage else { return };
+    // Withdrawn before, and still read: it is told once.
+    if std::mem::replace(&mut pair.gone, true) {
+        return;
+    }
     control.publisher_gone();
     let Some(subscriber) = state.subscribers.get(&pair.subscriber) else { return };
     // A connection that comes back was never looked at and is one too many: it goes.
@@ -431,7 +437,7 @@ fn ask(
     let pair = state.pair();
     let publisher = publisher.port;
     let stage = Stage::Asked;
-    let entry = Incoming { peer: token, publisher, subscriber, conn, armed, stage };
+    let entry = Incoming { peer: token, publisher, subscriber, conn, armed, stage, gone: false };
     state.incoming.insert(pair, entry);
     if token == LOCAL {
         return connect_inside(core, state, pair, publisher, &info, &places);
@@ -712,6 +718,12 @@ fn release(state: &mut State, number: u32) {
     let Some(pair) = state.incoming.get_mut(&number) else { return };
     let token = pair.peer;
     pair.stage = Stage::Releasing;
+    // Let go before the publisher was gone: it was cut off.
+    if !std::mem::replace(&mut pair.gone, true)
+        && let Some(subscriber) = state.subscribers.get(&pair.subscriber)
+    {
+        subscriber.mailbox.cut_off();
+    }
     state.changes += 1;
     if token == LOCAL {
         serving::detach(state, (LOCAL, number));

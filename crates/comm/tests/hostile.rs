@@ -7,10 +7,13 @@
 mod common;
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
+use std::time::Instant;
 
+use common::child::{Process, role, tell};
 use common::{LIMIT, Place, drain, publish, publisher, reliable, resources, subscriber};
-use crossdock_comm::{Event, Participant, Qos};
+use crossdock_comm::{DoorbellOptions, Event, Participant, Qos, SubscriberOptions};
 use crossdock_msg::Message;
 use crossdock_msg::types::sensor_msgs::Image;
 use crossdock_shm::socket::{ControlSocket, FRAME_BYTES_MAX, Received};
@@ -307,4 +310,165 @@ fn a_peer_of_another_version_is_told_so() {
     let _ = socket.send(&frame, &[]).unwrap();
     let texts = victim.cut_offs();
     assert!(texts[0].contains("version 99") && texts[0].contains("mallory"), "{}", texts[0]);
+}
+
+/// The memory objects that this process maps for writing: its own, and what others let it write.
+fn writable_memory() -> Vec<std::ops::Range<u64>> {
+    let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
+    let ours = maps.lines().filter(|line| line.contains("memfd:crossdock"));
+    let range = |line: &str| {
+        let (start, end) = line.split_once(' ').unwrap().0.split_once('-').unwrap();
+        let number = |text: &str| u64::from_str_radix(text, 16).unwrap();
+        number(start)..number(end)
+    };
+    ours.filter(|line| line.contains(" rw-s ")).map(range).collect()
+}
+
+/// Takes part as anybody does, then writes garbage into everything that it may write, for ever.
+fn mallory(place: &str) {
+    let participant = Place::of_parent(place, "mallory");
+    let output = publisher(&participant, "/mallory", Qos::best_effort(8));
+    let bell = participant.doorbell(DoorbellOptions::default()).unwrap();
+    let options = SubscriberOptions {
+        node: "sink",
+        topic: "/bait",
+        qos: Qos::best_effort(8),
+        doorbell: Some(&bell),
+        group: None,
+    };
+    let input = participant.subscriber(options).unwrap();
+    let connected = || output.peers() == 1 && input.matched() == 1;
+    assert!(participant.wait_until(LIMIT, connected), "{:?}", participant.take_events());
+    publish(&output, 1);
+    drain(&input);
+    input.handle().arm();
+    let memory = std::fs::File::options().write(true).open("/proc/self/mem").unwrap();
+    let ranges = writable_memory();
+    assert!(ranges.len() >= 5, "a ring, connections, two bells, a pair: {ranges:?}");
+    let mut random = Random::new("mallory");
+    tell("garbage");
+    while std::os::unix::process::parent_id() != 1 {
+        let range = &ranges[random.below(ranges.len() as u64) as usize];
+        // Mostly where things lie, at the front; anywhere else pages come into being.
+        let bytes = match random.below(16) {
+            0 => range.end - range.start,
+            _ => (range.end - range.start).min(64 << 10),
+        };
+        let at = range.start + 8 * random.below(bytes / 8);
+        let word = match random.below(4) {
+            0 => random.below(1 << 10),
+            1 => u64::MAX - random.below(1 << 10),
+            2 => 1 << random.below(64),
+            _ => random.below(u64::MAX),
+        };
+        memory.write_all_at(&word.to_ne_bytes(), at).unwrap();
+    }
+}
+
+/// Sends back what it hears, and sleeps in between: it knows nothing of mallory.
+fn honest_echo(place: &str) {
+    let participant = Place::of_parent(place, "echo");
+    let output = publisher(&participant, "/echo", reliable(8));
+    let bell = participant.doorbell(DoorbellOptions::default()).unwrap();
+    let options = SubscriberOptions {
+        node: "sink",
+        topic: "/image",
+        qos: reliable(8),
+        doorbell: Some(&bell),
+        group: None,
+    };
+    let input = participant.subscriber(options).unwrap();
+    assert!(participant.wait_until(LIMIT, || output.peers() == 1 && input.matched() == 1));
+    tell("ready");
+    let mut expected = 1;
+    while std::os::unix::process::parent_id() != 1 {
+        bell.drain(|_| ());
+        for number in drain(&input) {
+            assert_eq!(number, expected);
+            expected += 1;
+            publish(&output, number);
+        }
+        // Without a limit: a wake-up that mallory spoils is one that this test waits for in vain.
+        bell.sleep(None, || input.handle().arm());
+    }
+}
+
+#[test]
+fn a_process_that_writes_garbage_into_all_it_may_write_disturbs_nobody_else() {
+    let test = "a_process_that_writes_garbage_into_all_it_may_write_disturbs_nobody_else";
+    match role() {
+        Some((role, place)) if role == "mallory" => return mallory(&place),
+        Some((_, place)) => return honest_echo(&place),
+        None => {}
+    }
+    let messages = if std::env::var_os("CROSSDOCK_LONG").is_some() { 200_000 } else { 3000 };
+    let place = Place::new("garbage");
+    let participant = place.open("parent");
+    let output = publisher(&participant, "/image", reliable(8));
+    let input = subscriber(&participant, "/echo", reliable(8));
+    let mut echo = Process::start(test, "echo", place.path());
+    echo.expect("ready");
+    let bait = publisher(&participant, "/bait", Qos::best_effort(8));
+    let bell = participant.doorbell(DoorbellOptions::default()).unwrap();
+    let options = SubscriberOptions {
+        node: "victim",
+        topic: "/mallory",
+        qos: Qos::best_effort(8),
+        doorbell: Some(&bell),
+        group: None,
+    };
+    let from_mallory = participant.subscriber::<Image>(options).unwrap();
+    let mut said_so = Vec::new();
+    let mut number = 0;
+    let mut lives = 0;
+    while number < messages {
+        let mut mallory = Process::start(test, "mallory", place.path());
+        mallory.expect("garbage");
+        lives += 1;
+        let life_end = number + messages / 4;
+        while number < life_end {
+            number += 1;
+            publish(&output, number);
+            // The bait's memory may run out: what mallory claims to hold is not used again.
+            let _ = common::try_publish(&bait, number);
+            // Whatever comes of it, it is a message or an error.
+            match from_mallory.take() {
+                Ok(Some(sample)) => _ = sample.message().data().map(<[u8]>::len),
+                Ok(None) => {}
+                Err(error) => said_so.push(error.to_string()),
+            }
+            from_mallory.handle().arm();
+            let end = Instant::now() + LIMIT;
+            let mut back = Vec::new();
+            while back.is_empty() {
+                assert!(Instant::now() < end, "message {number} did not come back");
+                back = drain(&input);
+                std::thread::yield_now();
+            }
+            assert_eq!(back, [number]);
+        }
+        mallory.kill();
+        let state = || (from_mallory.matched(), bait.peers(), participant.peers());
+        let gone = participant.wait_until(LIMIT, || state() == (0, 0, vec!["echo".to_string()]));
+        assert!(gone, "{:?} {:?}", state(), participant.take_events());
+        // What it left; bounded, for a ring that is garbage may go on to say so.
+        for _ in 0..64 {
+            if matches!(from_mallory.take(), Ok(None)) {
+                break;
+            }
+        }
+    }
+    assert!(lives >= 4);
+    assert_eq!((input.lost(), output.counters().timeouts), (0, 0));
+    // A damaged ring is told with whose it is.
+    for text in &said_so {
+        assert!(text.contains("mallory"), "{text}");
+    }
+    // The bait is as good as before for whoever comes now.
+    let late = place.open("late");
+    let heard = subscriber(&late, "/bait", Qos::best_effort(8));
+    assert!(late.wait_until(LIMIT, || heard.matched() == 1));
+    publish(&bait, 7);
+    assert_eq!(drain(&heard), [7]);
+    echo.kill();
 }
