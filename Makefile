@@ -39,8 +39,8 @@ test: packages hardware-tools check-format check-lints loom
 	CROSSDOCK_SKIP_LOG=$(SKIPPED) $(CARGO) test --workspace --locked
 	@echo "skipped: $$(wc -l < $(SKIPPED))"; cat $(SKIPPED)
 
-# After `make test`: the larger models of the protocol, the tests that take minutes, six thousand
-# kills, and fuzzing. It goes on after a failure and tells all of them. Seconds of one core: models of the protocol 540, place and route 440, long
+# After `make test`: the larger models of the protocol, the tests that take minutes, twelve
+# thousand kills, and fuzzing. It goes on after a failure and tells all of them. Seconds of one core: models of the protocol 540, place and route 440, long
 # proofs and simulations of the memory side 880, of the streams 300.
 test-long: test
 	$(LOOM) -- --ignored
