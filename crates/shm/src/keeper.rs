@@ -349,7 +349,7 @@ fn give_up_calls() -> bool {
     // SAFETY: the kernel copies the program, which lives on this stack.
     let filtered =
         unsafe { libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, filter, 0, 0) };
-    no_more == 0 && filtered == 0
+    ARCHITECTURE != 0 && no_more == 0 && filtered == 0
 }
 
 #[cfg(test)]
