@@ -32,6 +32,8 @@ pub enum System {
     Floor,
     /// Bare shared memory: nothing but the word.
     FloorWord,
+    /// Bare shared memory: a word for each sleeper, woken one after the other.
+    FloorEach,
 }
 
 /// How the receiver waits.

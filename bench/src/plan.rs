@@ -69,6 +69,12 @@ pub struct Schedule {
 /// How long a receiver spins before it sleeps, where that is measured.
 pub const SPIN_US: u32 = 50;
 
+/// Sleepers of the case in which the floor wakes one after the other.
+pub const WOKEN_EACH: usize = 64;
+
+/// Subscribers of the large topic that publishing shall not notice.
+pub const FAN_OUT: usize = 200;
+
 const KIB: usize = 1 << 10;
 const MIB: usize = 1 << 20;
 
@@ -114,7 +120,17 @@ impl Extent {
                 ..single(vec![System::Crossdock, System::Iceoryx2, System::CrossdockStamped])
             });
         }
-        let armed = [1, 8, 32, 128].into_iter().filter(|&n| self == Extent::Full || n == 128);
+        for subscribers in [1, FAN_OUT] {
+            cases.push(Case {
+                operation: Operation::Publish,
+                payload_bytes: 8 * MIB,
+                subscribers,
+                batch: 8,
+                ..single(vec![System::Crossdock])
+            });
+        }
+        let armed = [1, 8, 32, WOKEN_EACH, 128].into_iter();
+        let armed = armed.filter(|&n| self == Extent::Full || n >= WOKEN_EACH);
         cases.extend(armed.map(publish_armed));
         cases.push(Case {
             operation: Operation::HandOver,
@@ -180,17 +196,17 @@ fn single(systems: Vec<System>) -> Case {
 }
 
 fn publish_armed(subscribers: usize) -> Case {
+    let mut systems =
+        vec![System::Crossdock, System::Iceoryx2Waitset, System::Floor, System::Iceoryx2Listener];
+    if subscribers == WOKEN_EACH {
+        systems.push(System::FloorEach);
+    }
     Case {
         operation: Operation::PublishArmed,
         mode: Mode::Wake,
         cores: Cores::Different,
         subscribers,
-        ..single(vec![
-            System::Crossdock,
-            System::Iceoryx2Waitset,
-            System::Floor,
-            System::Iceoryx2Listener,
-        ])
+        ..single(systems)
     }
 }
 

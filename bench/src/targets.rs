@@ -4,7 +4,7 @@
 use crate::control::{Mode, System};
 use crate::coordinator::{Row, ratios};
 use crate::machine::Cores;
-use crate::plan::Operation;
+use crate::plan::{FAN_OUT, Operation, WOKEN_EACH};
 use serde::Serialize;
 
 /// Two rows and how their p50 shall relate.
@@ -66,13 +66,21 @@ const PUBLISH_128: Find =
     Find { operation: Operation::Publish, subscribers: 128, cores: Cores::Same, ..POLL_64 };
 const ARMED_128: Find =
     Find { operation: Operation::PublishArmed, subscribers: 128, ..WAKE_DIFFERENT };
+const PUBLISH_8_MIB: Find = Find { subscribers: 1, payload_bytes: 8 * MIB, ..PUBLISH_128 };
+const ARMED_64: Find = Find { subscribers: WOKEN_EACH, ..ARMED_128 };
+const LAST_OF_64: Find = Find { operation: Operation::LastOfArmed, ..ARMED_64 };
+/// 1.2 of the bare wakes that a publisher makes itself (two: the others are woken by those), as a
+/// part of waking all.
+const WAKES_OF_64: f64 = 1.2 * 2.0 / WOKEN_EACH as f64;
 const POLL_1_MIB: Find = Find { payload_bytes: MIB, touched: true, ..POLL_64 };
 const POLL_8_MIB: Find = Find { payload_bytes: 8 * MIB, ..POLL_1_MIB };
 const WAKE_1_MIB: Find = Find { payload_bytes: MIB, touched: true, ..WAKE_SAME };
 const WAKE_8_MIB: Find = Find { payload_bytes: 8 * MIB, ..WAKE_1_MIB };
 
 fn all() -> Vec<Target> {
-    use System::{Floor, FloorWord, Iceoryx2, Iceoryx2Listener, Iceoryx2Local, Iceoryx2Waitset};
+    use System::{
+        Floor, FloorEach, FloorWord, Iceoryx2, Iceoryx2Listener, Iceoryx2Local, Iceoryx2Waitset,
+    };
     let target = |name, ours: Find, system, at_most| Target {
         name,
         ours,
@@ -97,6 +105,19 @@ fn all() -> Vec<Target> {
         target("spin before sleep, 64 B, two cores", spin, Floor, None),
         target("publish, 128 subscribers, not armed", PUBLISH_128, Iceoryx2, Some(1.0 / 250.0)),
         target("the same with the stamp given", stamped_128, Iceoryx2, None),
+        target(
+            "publish, 64 sleepers: its two wakes of all",
+            ARMED_64,
+            FloorEach,
+            Some(WAKES_OF_64),
+        ),
+        target("the last of 64 sleepers", LAST_OF_64, FloorEach, Some(1.0)),
+        Target {
+            name: "publish 8 MiB, 200 subscribers of 1, not armed",
+            ours: Find { subscribers: FAN_OUT, ..PUBLISH_8_MIB },
+            theirs: PUBLISH_8_MIB,
+            at_most: Some(1.2),
+        },
         target("publish, 128 sleepers", ARMED_128, Iceoryx2Waitset, None),
         target("publish, 128 sleepers", ARMED_128, Floor, None),
         target("1 MiB written and read, busy poll", POLL_1_MIB, Iceoryx2, Some(1.05)),

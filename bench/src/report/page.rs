@@ -227,6 +227,7 @@ fn name(system: System) -> &'static str {
         System::Iceoryx2Local => "iceoryx2, local",
         System::Floor => "floor",
         System::FloorWord => "floor, one word",
+        System::FloorEach => "floor, one wake each",
     }
 }
 
@@ -237,7 +238,7 @@ fn class(system: System) -> &'static str {
         System::Iceoryx2 | System::Iceoryx2Waitset => "peer",
         System::Iceoryx2Listener | System::Iceoryx2Local => "peer other",
         System::Floor => "floor",
-        System::FloorWord => "floor other",
+        System::FloorWord | System::FloorEach => "floor other",
     }
 }
 

@@ -5,12 +5,19 @@
 use super::shared_memory::SharedMemory;
 use super::{Link, Topics, Use, poll_until};
 use crate::Failure;
-use crate::control::{ChildPlan, Mode, System};
+use crate::control::{ChildPlan, Mode, Role, System};
 use crate::failure::While;
 use crate::payload::Payload;
 use rustix::io::Errno;
 use rustix::thread::futex;
-use std::sync::atomic::Ordering::{Acquire, Release};
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+
+/// Between the words of two sleepers.
+const WORD_STRIDE: usize = 64;
+
+/// Sleepers of this process that have a word.
+static SLEEPERS: AtomicUsize = AtomicUsize::new(0);
 
 /// The word stands alone in its page, the payload starts in the next one.
 const PAYLOAD_AT: usize = 4096;
@@ -20,6 +27,8 @@ struct Floor {
     into: Option<SharedMemory>,
     mode: Mode,
     sleepers: u32,
+    /// Where each sleeper has a word of its own: the one of this side.
+    own_word: Option<usize>,
     /// None: the word is the message.
     payload: Option<Payload>,
 }
@@ -37,6 +46,10 @@ pub(super) fn with_link(plan: &ChildPlan, work: impl Use) -> Result<(), Failure>
         into: open(topics.into)?,
         mode: plan.mode,
         sleepers: plan.subscribers as u32,
+        own_word: (plan.system == System::FloorEach).then(|| match plan.role {
+            Role::Sleepers => SLEEPERS.fetch_add(1, Relaxed) * WORD_STRIDE,
+            _ => 0,
+        }),
         payload: (plan.system == System::Floor).then_some(payload),
     };
     work.run(&mut floor)
@@ -56,6 +69,9 @@ impl Link for Floor {
             let memory = unsafe { out.bytes_mut(PAYLOAD_AT, payload.bytes) };
             payload.write(memory, number);
         }
+        if self.own_word.is_some() {
+            return wake_each(out, self.sleepers as usize, number as u32);
+        }
         // Release: pairs with the loads in `receive`, so that the payload is seen with the number.
         out.word(0).store(number as u32, Release);
         if self.mode == Mode::Wake {
@@ -67,7 +83,7 @@ impl Link for Floor {
     #[inline]
     fn receive(&mut self, number: u64) -> Result<(), Failure> {
         let into = self.into.as_ref().during("receiving")?;
-        let word = into.word(0);
+        let word = into.word(self.own_word.unwrap_or(0));
         // Acquire: pairs with the store in `send`.
         match self.mode {
             Mode::Poll => poll_until(|| Ok((word.load(Acquire) == number as u32).then_some(())))?,
@@ -83,6 +99,17 @@ impl Link for Floor {
     fn poll(&mut self) -> Result<bool, Failure> {
         Ok(self.into.as_ref().during("polling")?.word(0).load(Acquire) != 0)
     }
+}
+
+/// One after the other.
+fn wake_each(out: &SharedMemory, sleepers: usize, number: u32) -> Result<(), Failure> {
+    for sleeper in 0..sleepers {
+        let word = out.word(sleeper * WORD_STRIDE);
+        // Release: as in `send`.
+        word.store(number, Release);
+        futex::wake(word, futex::Flags::empty(), 1).during("waking")?;
+    }
+    Ok(())
 }
 
 /// Bounded by the coordinator, which ends processes that do not answer.

@@ -111,8 +111,8 @@ pub(crate) struct Incoming {
     conn: ConnLease,
     armed: Option<ArmedLease>,
     stage: Stage,
-    /// The subscriber counts it no more: it was told that the publisher is gone.
-    gone: bool,
+    /// Does the subscriber count it among those that it is matched with?
+    counted: bool,
 }
 
 enum Stage {
@@ -221,7 +221,7 @@ fn tell_gone(state: &mut State, number: u32) {
     let Some(pair) = state.incoming.get_mut(&number) else { return };
     let Stage::Live(control) = &pair.stage else { return };
     // Withdrawn before, and still read: it is told once.
-    if std::mem::replace(&mut pair.gone, true) {
+    if !std::mem::take(&mut pair.counted) {
         return;
     }
     control.publisher_gone();
@@ -437,7 +437,7 @@ fn ask(
     let pair = state.pair();
     let publisher = publisher.port;
     let stage = Stage::Asked;
-    let entry = Incoming { peer: token, publisher, subscriber, conn, armed, stage, gone: false };
+    let entry = Incoming { peer: token, publisher, subscriber, conn, armed, stage, counted: false };
     state.incoming.insert(pair, entry);
     if token == LOCAL {
         return connect_inside(core, state, pair, publisher, &info, &places);
@@ -527,13 +527,14 @@ fn open_connection(
         release(state, number);
         return Ok(());
     }
-    let memory = ring_memory(state, token, publisher, shape, fds)?;
+    let label = port_label(&info, &process);
+    let memory = ring_memory(state, (token, publisher), &label, shape, fds)?;
     let pair = state.incoming.get(&number).ok_or("the pair is gone")?;
     let subscriber = state.subscribers.get(&subscriber_port).ok_or("the subscriber is gone")?;
     let qos = subscriber.info.qos;
     let config = SubscriberConfig {
         label: port_label(&subscriber.info, &core.process),
-        publisher: port_label(&info, &process),
+        publisher: label,
         conn: pair.conn.clone(),
         armed: pair.armed.clone(),
         depth: qos.depth as u64,
@@ -565,6 +566,7 @@ fn open_connection(
     let connection = Box::new(RingConnection { ring, schema, record, depth, let_go });
     if let Some(pair) = state.incoming.get_mut(&number) {
         pair.stage = Stage::Live(control);
+        pair.counted = true;
     }
     // Refused only when the subscriber was dropped just now: dropping it lets the pair go.
     drop(mailbox.connected(connection));
@@ -578,8 +580,8 @@ fn open_connection(
 /// A publisher's ring: ours, or one that is mapped already, or the one that has just come.
 fn ring_memory(
     state: &mut State,
-    token: u64,
-    publisher: u64,
+    (token, publisher): (u64, u64),
+    label: &str,
     shape: &RingShape,
     fds: &[OwnedFd],
 ) -> Result<RingMemory, String> {
@@ -594,9 +596,8 @@ fn ring_memory(
         }
         return Ok(mapped);
     }
-    let label = peer.link.peer().to_string();
     let fd = fds.first().ok_or("a ring came without its memory")?;
-    let memory = RingMemory::open(&label, fd.as_fd(), shape.geometry, MAPPED_BYTES_MAX)
+    let memory = RingMemory::open(label, fd.as_fd(), shape.geometry, MAPPED_BYTES_MAX)
         .map_err(|error| error.to_string())?;
     peer.tables.rings.insert(publisher, memory.downgrade());
     Ok(memory)
@@ -719,7 +720,7 @@ fn release(state: &mut State, number: u32) {
     let token = pair.peer;
     pair.stage = Stage::Releasing;
     // Let go before the publisher was gone: it was cut off.
-    if !std::mem::replace(&mut pair.gone, true)
+    if std::mem::take(&mut pair.counted)
         && let Some(subscriber) = state.subscribers.get(&pair.subscriber)
     {
         subscriber.mailbox.cut_off();

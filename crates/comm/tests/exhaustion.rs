@@ -389,3 +389,75 @@ fn two_network_namespaces_meet_in_a_folder_that_both_see() {
     let gone = participant.wait_until(LIMIT, || participant.peers().is_empty());
     assert!(gone, "its death is heard across namespaces");
 }
+
+/// Lets this process map `more` bytes than it has now.
+fn limit_address_space(more: u64) {
+    let pages = std::fs::read_to_string("/proc/self/statm").unwrap();
+    let pages: u64 = pages.split(' ').next().unwrap().parse().unwrap();
+    let Rlimit { maximum, .. } = getrlimit(Resource::As);
+    let current = Some(pages * 4096 + more);
+    setrlimit(Resource::As, Rlimit { current, maximum }).unwrap();
+}
+
+#[test]
+fn a_process_without_room_for_a_topic_says_so_and_goes_on_with_the_others() {
+    let test = "a_process_without_room_for_a_topic_says_so_and_goes_on_with_the_others";
+    let large = |topic| PublisherOptions {
+        node: "large",
+        topic,
+        qos: Qos::best_effort(8),
+        max_bytes: Some(8 << 20),
+        group: None,
+    };
+    if let Some((_, place)) = role() {
+        let participant = Place::of_parent(&place, "narrow");
+        let small = subscriber(&participant, "/small", reliable(4));
+        assert!(participant.wait_until(LIMIT, || small.matched() == 1));
+        // Enough for what a program does meanwhile, not for the topic.
+        limit_address_space(24 << 20);
+        let refused = participant.publisher::<Image>(large("/own")).unwrap_err();
+        tell(&refused.to_string());
+        let missed = subscriber(&participant, "/large", Qos::best_effort(1));
+        let mut found = None;
+        assert!(participant.wait_until(LIMIT, || {
+            let events = participant.take_events().0;
+            found = found
+                .take()
+                .or_else(|| events.into_iter().find(|event| matches!(event, Event::Trouble(_))));
+            found.is_some()
+        }));
+        tell(&found.unwrap().to_string());
+        assert_eq!(missed.matched(), 0);
+        let mut next = 1;
+        while hear().is_some() {
+            let end = std::time::Instant::now() + LIMIT;
+            while drain(&small) != [next] {
+                assert!(std::time::Instant::now() < end);
+                std::thread::yield_now();
+            }
+            next += 1;
+            tell("heard");
+        }
+        return;
+    }
+    let place = Place::new("narrow");
+    let participant = place.open("parent");
+    let small = publisher(&participant, "/small", reliable(4));
+    let output = participant.publisher::<Image>(large("/large")).unwrap();
+    let witness = subscriber(&participant, "/large", Qos::best_effort(8));
+    assert!(participant.wait_until(LIMIT, || witness.matched() == 1));
+    let mut child = Process::start(test, "narrow", place.path());
+    for what in ["/own", "/large"] {
+        let text = child.read().unwrap();
+        let says = text.contains(what) && text.contains("Cannot allocate memory");
+        assert!(says && text.contains("limits"), "{text}");
+    }
+    for number in 1..=3 {
+        publish(&output, number);
+        assert_eq!(drain(&witness), [number]);
+        publish(&small, number);
+        child.say("hear");
+        child.expect("heard");
+    }
+    child.finish();
+}

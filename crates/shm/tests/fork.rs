@@ -64,3 +64,37 @@ fn ports_and_samples_are_inert_in_a_forked_child() {
     publish(&publisher, 3);
     assert_eq!(take(&mut subscriber), 3);
 }
+
+#[test]
+fn a_forked_child_leaves_its_parents_keeper_alone_and_gets_its_own() {
+    let keeper = Keeper::of_process().unwrap();
+    let task = keeper.task();
+    let runs = || std::path::Path::new(&format!("/proc/{task}")).exists();
+    let (heard, say) = rustix::pipe::pipe().unwrap();
+    let (until, end) = rustix::pipe::pipe().unwrap();
+    // SAFETY: the child allocates a little (no other thread of the parent holds the allocator's lock
+    // for long) and leaves by _exit.
+    let child = unsafe { libc::fork() };
+    assert!(child >= 0);
+    if child == 0 {
+        drop((end, heard));
+        let own = Keeper::of_process().map_or(0, |own| own.task());
+        drop(keeper);
+        let well = own != 0 && own != task && runs();
+        let _ = rustix::io::write(&say, &[u8::from(well)]);
+        // It keeps its copy of everything until the parent has looked.
+        let _ = rustix::io::read(&until, &mut [0u8; 1]);
+        // SAFETY: ends the child.
+        unsafe { libc::_exit(0) };
+    }
+    drop((say, until));
+    let mut well = [0u8; 1];
+    assert_eq!(rustix::io::read(&heard, &mut well).unwrap(), 1);
+    assert_eq!(well, [1], "the child has a keeper of its own, and the parent's still runs");
+    drop(keeper);
+    assert!(!runs(), "the child's copy of its pipe does not keep it");
+    drop(end);
+    let mut status = 0;
+    // SAFETY: waits for the child just made.
+    assert_eq!(unsafe { libc::waitpid(child, &mut status, 0) }, child);
+}
