@@ -401,7 +401,7 @@ fn a_process_that_writes_garbage_into_all_it_may_write_disturbs_nobody_else() {
         Some((_, place)) => return honest_echo(&place),
         None => {}
     }
-    let messages = if std::env::var_os("CROSSDOCK_LONG").is_some() { 200_000 } else { 3000 };
+    let messages = if std::env::var_os("CROSSDOCK_LONG").is_some() { 200_000 } else { 1000 };
     let place = Place::new("garbage");
     let participant = place.open("parent");
     let output = publisher(&participant, "/image", reliable(8));
