@@ -113,6 +113,8 @@ mod subscriber;
 mod sync;
 #[cfg(not(loom))]
 mod tables;
+#[cfg(not(loom))]
+mod words;
 
 #[cfg(not(loom))]
 pub use control::{
@@ -149,3 +151,5 @@ pub use tables::{
     AllocateError, ArmedLease, BellMemory, ConnLease, ConnTable, LAYOUT_VERSION, PairMemory,
     PeerBells, PeerConns, PeerPair,
 };
+#[cfg(not(loom))]
+pub use words::{OwnWords, PeerWords, Sharing};

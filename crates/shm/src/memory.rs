@@ -152,6 +152,17 @@ impl Mapping {
         unsafe { rustix::mm::madvise(start.cast(), bytes, advice) }
     }
 
+    /// Has forked children inherit the mapping. Without rights to do so they go without, and fault.
+    pub(crate) fn keep_in_children(&self) {
+        let _ = self.advise(0, self.bytes, Advice::LinuxDoFork);
+    }
+
+    /// Is this a forked child of the process that mapped it?
+    #[inline(always)]
+    pub(crate) fn in_child(&self) -> bool {
+        self.fork.in_child()
+    }
+
     /// Bytes mapped.
     pub(crate) fn bytes(&self) -> usize {
         self.bytes

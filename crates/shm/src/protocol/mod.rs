@@ -15,6 +15,7 @@
 //! | `Bell` | the subscribing process's bells | that process and its direct peers |
 //! | `Nudge` | private memory of one process | its threads set, one thread takes |
 //! | `Inbox` | private memory of one process | control threads push, one thread empties |
+//! | `OverwriteRing` | a process's flight recorder, sealed | one thread; rules there |
 //! | pool of chunks | private memory | the publisher's thread |
 //!
 //! What more than one process writes is changed by read-modify-write only.
@@ -129,6 +130,7 @@ mod armed;
 mod bell;
 mod conn;
 mod inbox;
+mod overwrite;
 mod ring;
 pub mod weaken;
 
@@ -136,4 +138,5 @@ pub use armed::{ARMED_WORDS, ArmedLine, fired};
 pub use bell::{Bell, Nudge, READY_BITS, READY_WORDS, ReadyLine, RelayLine};
 pub use conn::{Conn, HOLDS_MAX};
 pub use inbox::Inbox;
+pub use overwrite::{OverwriteRing, RECORD_WORDS};
 pub use ring::{Corruption, FIELDS, GONE, Head, Peek, Ring, Slot};

@@ -54,6 +54,14 @@ pub mod spot {
     pub const RELAY_ORDER: u32 = 22;
     /// nudge: set after the word instead of before it.
     pub const NUDGE_ORDER: u32 = 23;
+    /// overwrite ring: no Release fence between `begun` and the words.
+    pub const RECORD_FENCE: u32 = 24;
+    /// overwrite ring: `done` stored Relaxed.
+    pub const RECORD_RELEASE: u32 = 25;
+    /// overwrite ring: `done` read Relaxed.
+    pub const RECORD_ACQUIRE: u32 = 26;
+    /// overwrite ring: no Acquire fence between the words and `begun`.
+    pub const RECORD_LOOK: u32 = 27;
 }
 
 #[cfg(loom)]

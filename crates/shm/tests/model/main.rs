@@ -117,6 +117,11 @@ fn relayed_sleepers_are_woken() {
     explore("wake relay", 3, 240, wake_relay);
 }
 
+#[test]
+fn records_that_are_overwritten_meanwhile_are_counted_and_not_torn() {
+    explore("overwrite ring", 3, 240, overwriting);
+}
+
 // ---- the same, larger ----
 //
 // Executions and the time of one core were counted when the sizes were chosen: nine minutes in all.
@@ -230,4 +235,8 @@ negative_controls! {
     caught_eviction_in_loan: EVICT_IN_LOAN, 3, several_loans;
     caught_bell_before_nudge: NUDGE_ORDER, 4, nudged;
     caught_relay_after_wake: RELAY_ORDER, 3, wake_relay;
+    caught_record_without_fence: RECORD_FENCE, 3, overwriting;
+    caught_record_relaxed: RECORD_RELEASE, 3, overwriting;
+    caught_record_read_relaxed: RECORD_ACQUIRE, 3, overwriting;
+    caught_record_not_looked_at_again: RECORD_LOOK, 3, overwriting;
 }

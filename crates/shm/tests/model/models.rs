@@ -5,8 +5,8 @@ use crate::world::*;
 use crossdock_shm::protocol::weaken::{self, spot};
 use crossdock_shm::protocol::*;
 use loom::sync::Arc;
-use loom::sync::atomic::AtomicBool;
 use loom::sync::atomic::Ordering::*;
+use loom::sync::atomic::{AtomicBool, AtomicU64};
 use loom::thread;
 
 #[derive(Clone, Copy)]
@@ -446,4 +446,47 @@ pub fn wake_relay() {
     for executor in executors {
         executor.join().unwrap();
     }
+}
+
+/// A flight recorder's writer and a reader that is late: what is read is whole and in its place, and
+/// everything is read or counted as lost.
+pub fn overwriting() {
+    let memory = Arc::new((
+        AtomicU64::new(0),
+        AtomicU64::new(0),
+        [(); 2 * RECORD_WORDS].map(|()| AtomicU64::new(0)),
+    ));
+    let other = memory.clone();
+    let writer = thread::spawn(move || {
+        let ring = overwrite_ring(&other);
+        for number in 0..4 {
+            ring.write(number, [number + 1, (number + 1) * 10]);
+        }
+    });
+    let ring = overwrite_ring(&memory);
+    let (mut next, mut seen, mut copies) = (0, 0, Vec::new());
+    for _ in 0..2 {
+        seen += look_at(&ring, &mut next, &mut copies);
+    }
+    writer.join().unwrap();
+    seen += look_at(&ring, &mut next, &mut copies);
+    assert_eq!((next, seen), (4, 4));
+}
+
+type OverwriteMemory = (AtomicU64, AtomicU64, [AtomicU64; 2 * RECORD_WORDS]);
+
+fn overwrite_ring(memory: &OverwriteMemory) -> OverwriteRing<'_> {
+    OverwriteRing { begun: &memory.0, done: &memory.1, words: &memory.2, batch: 1 }
+}
+
+/// Gives how many records were read or lost.
+fn look_at(ring: &OverwriteRing<'_>, next: &mut u64, copies: &mut Vec<[u64; RECORD_WORDS]>) -> u64 {
+    let (now, lost) = ring.read(*next, copies);
+    let first = now - copies.len() as u64;
+    assert_eq!(first, *next + lost);
+    for (number, copy) in (first..).zip(copies.iter()) {
+        assert_eq!(*copy, [number + 1, (number + 1) * 10]);
+    }
+    *next = now;
+    copies.len() as u64 + lost
 }
