@@ -1,0 +1,196 @@
+//! A trace in memory: what was read from rings or files, before it is written or shown.
+//! This file must not know where it comes from.
+
+use crate::schema::{EVENTS, EventKind, FieldType};
+use crossdock_shm::clock::both_ns;
+
+/// Threads of a trace; what comes from more is left out.
+const THREADS_MAX: usize = 1 << 16;
+/// Kinds of events of a trace; what comes from more is left out.
+const CLASSES_MAX: usize = 1 << 14;
+
+/// A kind of event in a trace: of the table, or a node author's.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Class {
+    /// `ros2`, `crossdock`, or `user` for those of node authors.
+    pub provider: String,
+    /// Its name.
+    pub name: String,
+    /// Names and types of its fields.
+    pub fields: Vec<(String, FieldType)>,
+}
+
+impl Class {
+    /// Provider and name.
+    #[must_use]
+    pub fn full_name(&self) -> String {
+        format!("{}:{}", self.provider, self.name)
+    }
+}
+
+/// A thread that has events.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Thread {
+    /// Its process.
+    pub pid: u32,
+    /// Its own number; that of the process for initialisation events.
+    pub tid: u32,
+    /// Its name.
+    pub name: String,
+    /// Events of it that were lost, all in all.
+    pub discarded: u64,
+}
+
+/// A value of an event.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value {
+    /// A handle or another unsigned number.
+    Unsigned(u64),
+    /// A signed number.
+    Signed(i64),
+    /// A floating-point number.
+    Float(f64),
+    /// Text.
+    Text(String),
+    /// Bytes that name a port.
+    Gid([u8; 16]),
+}
+
+impl Value {
+    /// The number, if it is an integer; a negative one as its two's complement.
+    #[must_use]
+    pub fn word(&self) -> u64 {
+        match self {
+            Self::Unsigned(word) => *word,
+            Self::Signed(number) => *number as u64,
+            Self::Float(_) | Self::Text(_) | Self::Gid(_) => 0,
+        }
+    }
+
+    /// The text; empty if it is none.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        match self {
+            Self::Text(text) => text,
+            _ => "",
+        }
+    }
+
+    /// A word of a ring as a value.
+    pub(crate) fn of_word(kind: FieldType, word: u64) -> Self {
+        match kind {
+            FieldType::Handle | FieldType::U64 => Self::Unsigned(word),
+            FieldType::U32 => Self::Unsigned(u64::from(word as u32)),
+            FieldType::I64 => Self::Signed(word as i64),
+            FieldType::I32 => Self::Signed(i64::from(word as u32 as i32)),
+            FieldType::F64 => Self::Float(f64::from_bits(word)),
+            FieldType::Text | FieldType::Gid => Self::Text(String::new()),
+        }
+    }
+}
+
+/// One event.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Event {
+    /// When, in ns of `CLOCK_MONOTONIC`.
+    pub at_ns: u64,
+    /// Its thread, as a place in [`Trace::threads`].
+    pub thread: usize,
+    /// Its kind, as a place in [`Trace::classes`].
+    pub class: usize,
+    /// Its values, in the order of the fields.
+    pub values: Vec<Value>,
+}
+
+impl Event {
+    /// Its row in the table, if it has one.
+    #[must_use]
+    pub fn kind(&self) -> Option<EventKind> {
+        EventKind::ALL.get(self.class).copied()
+    }
+
+    /// The integer in a place, 0 if there is none.
+    #[must_use]
+    pub fn word(&self, place: usize) -> u64 {
+        self.values.get(place).map_or(0, Value::word)
+    }
+
+    /// The text in a place, empty if there is none.
+    #[must_use]
+    pub fn text(&self, place: usize) -> &str {
+        self.values.get(place).map_or("", Value::text)
+    }
+}
+
+/// A trace.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Trace {
+    /// Kinds of events; the first are those of the table, in its order.
+    pub classes: Vec<Class>,
+    /// Threads.
+    pub threads: Vec<Thread>,
+    /// Events; in order of time after [`Trace::sort`].
+    pub events: Vec<Event>,
+    /// What is to be added to times for ns since 1970.
+    pub epoch_offset_ns: i64,
+}
+
+impl Trace {
+    /// An empty one, of this computer's clocks.
+    #[must_use]
+    pub fn new() -> Self {
+        let (real_ns, monotonic_ns) = both_ns();
+        Self::at(real_ns.wrapping_sub(monotonic_ns) as i64)
+    }
+
+    pub(crate) fn at(epoch_offset_ns: i64) -> Self {
+        let table = EVENTS.iter().map(|event| Class {
+            provider: event.provider.to_owned(),
+            name: event.name.to_owned(),
+            fields: event.fields.iter().map(|it| (it.name.to_owned(), it.kind)).collect(),
+        });
+        Self { classes: table.collect(), threads: Vec::new(), events: Vec::new(), epoch_offset_ns }
+    }
+
+    /// Events that were lost, of all threads.
+    #[must_use]
+    pub fn discarded(&self) -> u64 {
+        self.threads.iter().fold(0, |sum, thread| sum.saturating_add(thread.discarded))
+    }
+
+    /// Sorts events by time; those of one time stay in the order in which they came.
+    pub fn sort(&mut self) {
+        self.events.sort_by_key(|event| event.at_ns);
+    }
+
+    /// The place of a kind of event, which is added when it is new.
+    pub(crate) fn class(&mut self, class: Class) -> Option<usize> {
+        if let Some(known) = self.classes.iter().position(|known| *known == class) {
+            return Some(known);
+        }
+        if self.classes.len() >= CLASSES_MAX {
+            return None;
+        }
+        self.classes.push(class);
+        Some(self.classes.len() - 1)
+    }
+
+    /// The place of a thread, which is added when it is new.
+    pub(crate) fn thread(&mut self, (pid, tid, name): (u32, u32, &str)) -> Option<usize> {
+        let is_it = |it: &Thread| it.pid == pid && it.tid == tid && it.name == name;
+        if let Some(known) = self.threads.iter().rposition(is_it) {
+            return Some(known);
+        }
+        if self.threads.len() >= THREADS_MAX {
+            return None;
+        }
+        self.threads.push(Thread { pid, tid, name: name.to_owned(), discarded: 0 });
+        Some(self.threads.len() - 1)
+    }
+}
+
+impl Default for Trace {
+    fn default() -> Self {
+        Self::new()
+    }
+}
