@@ -6,8 +6,8 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use crossdock_msg::{Block, Schema};
-use crossdock_shm::clock::now_ns;
 use crossdock_shm::{ParkedLoan, RawLoan, RawSample, Region};
+use crossdock_trace::ReleaseTrace;
 
 use crate::doorbell::Doorbell;
 use crate::error::{LoanError, PortError, PublishCdrError, PublishError, TakeError};
@@ -318,7 +318,7 @@ impl<'a> AnyLoan<'a> {
     pub fn publish(mut self) -> Result<(), PublishError<AnyLoan<'a>>> {
         let meta = self.raw.meta_mut();
         if meta.stamp_ns == NO_STAMP {
-            meta.stamp_ns = now_ns();
+            meta.stamp_ns = self.core.stamp_ns();
         }
         let origin = meta.origin;
         let AnyLoan { raw, core } = self;
@@ -365,7 +365,7 @@ impl AnySubscriber {
     fn sample(&self, taken: Taken) -> Option<AnySample> {
         // Where the type was not known, its connections always carry it.
         let schema = taken.schema.or_else(|| self.schema.clone())?;
-        Some(AnySample { raw: taken.raw, schema })
+        Some(AnySample { raw: taken.raw, release: self.core.release(), schema })
     }
 
     /// Is a message there (or a loss to be counted)?
@@ -405,7 +405,14 @@ impl AnySubscriber {
 #[derive(Debug)]
 pub struct AnySample {
     raw: RawSample,
+    release: ReleaseTrace,
     schema: Arc<Schema>,
+}
+
+impl Drop for AnySample {
+    fn drop(&mut self) {
+        self.release.released(|| self.raw.raw_parts().0.addr());
+    }
 }
 
 impl AnySample {

@@ -238,6 +238,14 @@ impl Core {
         }
     }
 
+    /// What names a port of this process across processes: half of the process's own name, and the
+    /// port's number.
+    pub(crate) fn gid(&self, port: u64) -> [u8; 16] {
+        let mut gid = self.name.to_bytes();
+        gid[8..].copy_from_slice(&port.to_le_bytes());
+        gid
+    }
+
     /// Locks the state. A thread that panicked under the lock does not take the others with it.
     pub(crate) fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)

@@ -14,7 +14,7 @@ use crate::names::{NameError, NameKind, check_name};
 use crate::qos::{DEPTH_MAX, Durability, Qos, Reliability};
 
 /// Changes whenever a frame changes; processes of different versions do not talk.
-pub(crate) const VERSION: u32 = 2;
+pub(crate) const VERSION: u32 = 3;
 /// The longest reason or mismatch text in bytes.
 const TEXT_BYTES_MAX: usize = 2048;
 /// The longest opaque part: what the data plane of both sides agrees on.
@@ -59,6 +59,8 @@ pub(crate) enum Purpose {
     Ring { port: u64 },
     /// To be rung when the process has nothing to do.
     Watch,
+    /// To switch its trace and to read it.
+    Trace,
 }
 
 /// What a process says of one of its ports.
@@ -358,6 +360,7 @@ impl Writer {
             Purpose::Definition { port } => (3, port),
             Purpose::Ring { port } => (4, port),
             Purpose::Watch => (5, 0),
+            Purpose::Trace => (6, 0),
         };
         self.u8(number).u64(port);
     }
@@ -453,6 +456,7 @@ impl<'a> Reader<'a> {
             (3, port) => Ok(Purpose::Definition { port }),
             (4, port) => Ok(Purpose::Ring { port }),
             (5, 0) => Ok(Purpose::Watch),
+            (6, 0) => Ok(Purpose::Trace),
             (number, _) => Err(self.range("purpose", number.into())),
         }
     }
@@ -572,6 +576,7 @@ mod tests {
             hello(Purpose::Definition { port: 3 }),
             hello(Purpose::Ring { port: 4 }),
             hello(Purpose::Watch),
+            hello(Purpose::Trace),
             Frame::Welcome { version: 1, name, process: "drive".into() },
             Frame::Advertise(port()),
             Frame::Withdraw { port: 9 },

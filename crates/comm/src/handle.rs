@@ -5,6 +5,8 @@
 
 use std::rc::Rc;
 
+use crossdock_trace::SubscriptionTrace;
+
 use crate::error::TakeError;
 use crate::input::InputCore;
 use crate::output::OutputCore;
@@ -35,6 +37,11 @@ impl InputHandle {
     /// The topic.
     pub fn topic(&self) -> &str {
         self.core.topic()
+    }
+
+    /// The subscriber's events, for who runs something when a message comes.
+    pub fn trace(&self) -> SubscriptionTrace {
+        self.core.trace()
     }
 
     /// Is a message there (or a loss to be counted)?

@@ -112,6 +112,14 @@ fn hello(
             let board = core.board.read_only_fd();
             core.add_watcher(token, socket, || peer.link.send(&welcome, &[board]));
         }
+        Purpose::Trace => {
+            let reason = "its trace memory could not be had when it started".to_string();
+            match crossdock_trace::descriptors() {
+                Some(fds) => peer.link.send(&welcome, &fds),
+                None => peer.link.send(&Frame::Nothing { reason }, &[]),
+            }
+            peer.link.stage = Stage::Closing;
+        }
         Purpose::Definition { port } => {
             send_definition(state, token, port);
             close_after(state, token);

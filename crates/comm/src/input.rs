@@ -12,6 +12,7 @@ use std::sync::Arc;
 use crossdock_msg::Schema;
 use crossdock_shm::board::{Entity, EntityDescription, WithHistogram};
 use crossdock_shm::{Meta, RawSample, TakeError as RingTakeError};
+use crossdock_trace::{ReleaseTrace, SubscriptionTrace};
 
 use crate::connection::Connection;
 use crate::doorbell::Doorbell;
@@ -56,6 +57,7 @@ pub(crate) struct InputCore {
     handle: Arc<Handle>,
     info: PortInfo,
     entity: Entity,
+    trace: SubscriptionTrace,
     mailbox: Arc<Mailbox>,
     bell: Option<(Doorbell, u16)>,
     back_pressure: BackPressure,
@@ -114,11 +116,14 @@ impl InputCore {
             histogram: WithHistogram::No,
         };
         let entity = core.board.add(description)?;
+        let gid = core.gid(info.port);
+        let trace = SubscriptionTrace::new(plan.node, plan.topic, plan.qos.depth, gid);
         let bell = plan.doorbell.map(|bell| (bell.clone(), bell.add_input()));
         let input = Rc::new(InputCore {
             handle: Arc::clone(&participant.handle),
             info,
             entity,
+            trace,
             mailbox: Arc::default(),
             bell,
             back_pressure: plan.back_pressure,
@@ -312,13 +317,26 @@ impl InputCore {
     #[inline]
     pub(crate) fn pass(&self, taken: &Taken) {
         self.passed.set(self.passed.get() + 1);
-        self.last_stamp_ns.set(taken.raw.meta().stamp_ns);
+        let stamp_ns = taken.raw.meta().stamp_ns;
+        self.last_stamp_ns.set(stamp_ns);
         self.left.set(self.left.get() + 1);
         self.window.pass(taken);
+        self.trace.take(|| taken.raw.raw_parts().0.addr(), stamp_ns);
     }
 
     pub(crate) fn left(&self) -> u64 {
         self.left.get()
+    }
+
+    /// Its events.
+    pub(crate) fn trace(&self) -> SubscriptionTrace {
+        self.trace
+    }
+
+    /// The event at the end of a sample that it hands out.
+    #[inline]
+    pub(crate) fn release(&self) -> ReleaseTrace {
+        self.trace.release()
     }
 
     /// Stamp of the last message handed out or passed over.

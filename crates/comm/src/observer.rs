@@ -17,6 +17,7 @@ use crossdock_shm::socket::{
     Access, ControlSocket, FRAME_BYTES_MAX, ReceiveFrameError, Received, SendFrameError,
 };
 use crossdock_shm::{OpenMemoryError, RingObserver};
+use crossdock_trace::{OpenTraceError, TraceView};
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::io::Errno;
 
@@ -107,6 +108,9 @@ pub enum ObserveError {
         /// What is wrong.
         reason: String,
     },
+    /// Its trace cannot be opened.
+    #[error(transparent)]
+    Trace(#[from] OpenTraceError),
     /// A ring cannot be mapped.
     #[error(transparent)]
     Ring(#[from] OpenMemoryError),
@@ -445,6 +449,22 @@ impl Observer {
             port: publisher.port,
         };
         Echo::open(source, schema)
+    }
+
+    /// Opens the trace of a process, which is asked once for its descriptors and does nothing more
+    /// for it: what is traced is switched, and what was traced is read, also after its death, in
+    /// shared memory.
+    ///
+    /// # Errors
+    /// [`ObserveError`] when the process has gone, does not answer or has no trace memory.
+    pub fn trace(&self, process: PeerName) -> Result<TraceView, ObserveError> {
+        let label = self.label(process);
+        let (socket, _) = self.asking.ask(process, &label, Purpose::Trace)?;
+        let (frame, fds) = answer(&socket, &label)?;
+        let (Frame::Welcome { version: VERSION, .. }, [switch, record]) = (&frame, &fds[..]) else {
+            return Err(unexpected(&label, frame));
+        };
+        Ok(TraceView::open(&label, switch.as_fd(), record.as_fd())?)
     }
 
     fn label(&self, process: PeerName) -> String {

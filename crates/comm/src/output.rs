@@ -13,6 +13,7 @@ use crossdock_shm::{
     LocalLink, LocalOptions, Meta, ParkedLoan, PublishRefused, RawLoan,
     Reliability as RingReliability, RingConfig, RingPublisher,
 };
+use crossdock_trace::PublisherTrace;
 
 use crate::connection::Connection;
 use crate::core::connection_record;
@@ -78,6 +79,7 @@ pub(crate) struct OutputCore {
     info: PortInfo,
     ring: RingPublisher,
     entity: Entity,
+    trace: PublisherTrace,
     group: Option<PortGroup>,
     /// Messages published.
     published: Cell<u64>,
@@ -179,6 +181,7 @@ impl OutputCore {
         };
         let entity = core.board.add(description)?;
         let control = ring.control();
+        let trace = PublisherTrace::new(plan.node, plan.topic, plan.qos.depth, core.gid(info.port));
         let links = Rc::default();
         let handle = Arc::clone(&participant.handle);
         let group = plan.group.cloned();
@@ -187,6 +190,7 @@ impl OutputCore {
             info,
             ring,
             entity,
+            trace,
             group,
             published: Cell::new(0),
             last: Cell::new((0, None)),
@@ -272,7 +276,14 @@ impl OutputCore {
     pub(crate) fn loan(&self, bytes: usize) -> Result<RawLoan<'_>, LoanError> {
         let mut loan = self.ring.loan(bytes)?;
         *loan.meta_mut() = Meta { len: 0, stamp_ns: NO_STAMP, origin: self.origin(), flags: 0 };
+        self.trace.loan(|| loan.bytes_mut().as_ptr().addr(), bytes);
         Ok(loan)
+    }
+
+    /// The time of day, for a message's stamp.
+    #[inline]
+    pub(crate) fn stamp_ns(&self) -> u64 {
+        self.trace.stamp_ns()
     }
 
     pub(crate) fn resume(&self, parked: ParkedLoan) -> Result<RawLoan<'_>, ParkedLoan> {
@@ -313,6 +324,7 @@ impl OutputCore {
     #[inline]
     pub(crate) fn publish<'a>(&'a self, mut loan: RawLoan<'a>) -> Result<(), Refused<'a>> {
         let &mut Meta { len, stamp_ns, .. } = loan.meta_mut();
+        self.trace.publish(|| loan.bytes_mut().as_ptr().addr(), stamp_ns);
         match loan.publish_prepared() {
             Ok(seq) => {
                 self.count(seq, len, stamp_ns);

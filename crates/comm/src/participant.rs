@@ -179,6 +179,7 @@ impl Participant {
     /// [`OpenError`] says what could not be made and what to change.
     pub fn open(options: ParticipantOptions) -> Result<Participant, OpenError> {
         check_name(NameKind::Process, &options.name)?;
+        crossdock_trace::init(&options.name);
         let core = Arc::new(open_core(&options)?);
         let for_thread = Arc::clone(&core);
         let thread = std::thread::Builder::new()

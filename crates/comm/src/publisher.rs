@@ -8,7 +8,6 @@ use std::rc::Rc;
 use crossdock_msg::block::BlockMut;
 use crossdock_msg::{Block, Extra, Message};
 use crossdock_shm::RawLoan;
-use crossdock_shm::clock::now_ns;
 
 use crate::error::{LoanError, PortError, PublishError};
 use crate::group::PortGroup;
@@ -211,7 +210,7 @@ impl<'a, T: Message> Loan<'a, T> {
         });
         let meta = self.raw.meta_mut();
         if meta.stamp_ns == NO_STAMP {
-            meta.stamp_ns = now_ns();
+            meta.stamp_ns = self.core.stamp_ns();
         }
         let Loan { raw, core, message } = self;
         match core.publish(raw) {

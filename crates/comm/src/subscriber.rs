@@ -9,6 +9,7 @@ use std::rc::Rc;
 
 use crossdock_msg::{Block, FlatError, Message};
 use crossdock_shm::RawSample;
+use crossdock_trace::ReleaseTrace;
 
 use crate::doorbell::Doorbell;
 use crate::error::{DamagedPayload, PortError, TakeError};
@@ -152,7 +153,7 @@ impl<T: Message> Subscriber<T> {
         let raw = taken.raw;
         let damage = T::view(Block::new(raw.bytes())).err();
         match damage {
-            None => Ok(Sample { raw, message: PhantomData }),
+            None => Ok(Sample { raw, release: self.core.release(), message: PhantomData }),
             Some(source) => Err(self.damaged(raw.seq(), source)),
         }
     }
@@ -292,12 +293,20 @@ impl SubscriberCounters {
 /// publisher that breaks the protocol can change bytes at any time: see [`crossdock_msg::block`].
 pub struct Sample<T: Message> {
     raw: RawSample,
+    release: ReleaseTrace,
     message: PhantomData<fn() -> T>,
 }
 
 impl<T: Message> std::fmt::Debug for Sample<T> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Sample").field("seq", &self.raw.seq()).finish_non_exhaustive()
+    }
+}
+
+impl<T: Message> Drop for Sample<T> {
+    #[inline]
+    fn drop(&mut self) {
+        self.release.released(|| self.raw.raw_parts().0.addr());
     }
 }
 

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use crossdock_comm::{Doorbell, DoorbellOptions, OutputHandle, PortGroup};
 use crossdock_graph::{ExecutorMode, NodePlan, Pacing, Time};
+use crossdock_trace::ExecutorTrace;
 
 use crate::clock::{CLOCK_TOPIC, Clock, ClockInput, ClockOutput};
 use crate::condition::Condition;
@@ -52,6 +53,7 @@ struct Assembly<'a> {
     locksteps: Vec<Lockstep>,
     connections: Connections,
     record: ExecutorRecord,
+    trace: ExecutorTrace,
 }
 
 /// A node with the handles of its ports, in the order of its plan.
@@ -63,6 +65,7 @@ struct Created {
 
 impl<'a> Assembly<'a> {
     fn new(options: &'a ExecutorOptions<'a>) -> Result<Self, RunError> {
+        crossdock_trace::prepare_thread();
         let spin = Duration::from_micros(options.plan.spin_us.into());
         let doorbell = options
             .participant
@@ -80,6 +83,7 @@ impl<'a> Assembly<'a> {
             timers: Vec::new(),
             locksteps: Vec::new(),
             connections: Connections::default(),
+            trace: ExecutorTrace::default(),
         })
     }
 
@@ -96,16 +100,19 @@ impl<'a> Assembly<'a> {
         let settled = inputs.iter().filter(|it| it.purpose != Some(Purpose::Polled));
         let settled = settled.map(|it| it.handle.clone()).collect();
         for timer in &plan.timers {
+            let callback =
+                self.trace.timer(&plan.name, timer.period_ns, &symbol(plan, &timer.name));
             match &plan.lockstep {
                 Some(lockstep) if lockstep.timer == timer.name => {
                     let command = plan.inputs.iter().zip(&inputs);
                     let command = command.filter(|(input, _)| input.port == lockstep.command);
                     for (input, opened) in command {
                         let handle = &opened.handle;
+                        let timer = (timer, callback);
                         self.locksteps.push(Lockstep::new(index, timer, input, handle, &outputs));
                     }
                 }
-                _ => self.timers.push(TimerSlot::new(index, timer)),
+                _ => self.timers.push(TimerSlot::new(index, timer, callback)),
             }
         }
         let handles = inputs.iter().map(|it| &it.handle);
@@ -130,6 +137,7 @@ impl<'a> Assembly<'a> {
                 })
                 .collect(),
             ends: self.ends(plan, &outputs)?,
+            callback: self.trace.callback(&plan.name, &symbol(plan, "")),
             record: record.map_err(|error| error.to_string())?,
         });
         Ok(())
@@ -172,13 +180,18 @@ impl<'a> Assembly<'a> {
         let chains = self.options.chains;
         for (input, OpenedInput { handle, purpose }) in plan.inputs.iter().zip(opened) {
             if let Some(purpose) = purpose.filter(|purpose| wanted(*purpose)) {
+                let runs = purpose == Purpose::Trigger;
+                let symbol = runs.then(|| symbol(plan, &input.port));
+                let first = chains.iter().find(|chain| chain.from == input.topic);
                 self.inputs.push(Input {
                     node,
                     port: input.port.clone(),
                     topic: input.topic.clone(),
                     handle: handle.clone(),
                     purpose,
+                    callback: symbol.map_or(0, |symbol| handle.trace().callback(&symbol)),
                     beginning: Beginning::of(&input.topic, chains),
+                    chain: first.map_or(0, |it| self.trace.chain(&it.name, &it.from, &it.to)),
                     depth: input.qos.depth as usize,
                     inside: false,
                     released: 0,
@@ -196,7 +209,7 @@ impl<'a> Assembly<'a> {
         for (output, handle) in plan.outputs.iter().zip(handles) {
             for chain in chains.iter().filter(|chain| chain.to == output.topic) {
                 let Some(beginning) = Beginning::of(&chain.from, chains) else { continue };
-                let record = ChainRecord::new(self.options.participant.board(), chain)
+                let record = ChainRecord::new(self.options.participant.board(), chain, self.trace)
                     .map_err(|error| error.to_string())?;
                 ends.push(End { handle: handle.clone(), beginning, published: 0, record });
             }
@@ -303,6 +316,7 @@ impl<'a> Assembly<'a> {
             fault: None,
             untraced: self.options.chains.is_empty(),
             unpaced: is_unpaced(time),
+            trace: self.trace,
             connections: self.connections,
             _record: self.record,
             remote,
@@ -316,6 +330,11 @@ impl<'a> Assembly<'a> {
 /// Whether whoever plays waits for the graph to drain.
 fn is_unpaced(time: Time) -> bool {
     matches!(time, Time::Simulated { pacing: Pacing::Max })
+}
+
+/// What an execution is called in traces, by what runs it.
+fn symbol(plan: &NodePlan, cause: &str) -> String {
+    format!("{}::{}::execute({cause})", plan.package, plan.node_type)
 }
 
 fn general(options: &ExecutorOptions<'_>, error: &dyn Display) -> RunError {

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use crossdock_comm::{Doorbell, Participant, PortGroup};
 use crossdock_graph::{Chain, ExecutorMode, ExecutorPlan, Time};
+use crossdock_trace::ExecutorTrace;
 
 use crate::clock::{Clock, ClockInput, ClockOutput};
 use crate::connections::Connections;
@@ -120,6 +121,7 @@ pub struct Executor {
     pub(crate) untraced: bool,
     /// Time waits for the graph to drain.
     pub(crate) unpaced: bool,
+    pub(crate) trace: ExecutorTrace,
     pub(crate) connections: Connections,
     /// Kept, so that observers see the executor as long as it is there.
     pub(crate) _record: ExecutorRecord,
@@ -190,10 +192,12 @@ impl Executor {
         let origin = if self.untraced { NO_ORIGIN } else { self.begin_origin(step) };
         let slot = &mut self.nodes[node];
         let mut time = None;
+        let (mut callback, mut inside) = (slot.callback, false);
         let trigger = match step.cause() {
             Cause::Input(index) => {
                 let input = &mut self.inputs[index];
                 input.released += 1;
+                (callback, inside) = (input.callback, input.inside);
                 Trigger::Input(&input.port)
             }
             Cause::Condition => {
@@ -207,11 +211,13 @@ impl Executor {
                 // What timers of simulated time see is when they were due, so that it does not
                 // matter in which jumps that time advances.
                 time = Some(self.clock.replace(timer.due_ns));
+                callback = timer.callback;
                 Trigger::Timer(&timer.name)
             }
             Cause::Lockstep(index) => {
                 let lockstep = &self.locksteps[index];
                 self.clock.replace(lockstep.due_ns);
+                callback = lockstep.callback;
                 if let Some(output) = &self.clock_output {
                     output.publish(lockstep.due_ns).map_err(|error| RunError {
                         node: slot.name.clone(),
@@ -224,11 +230,13 @@ impl Executor {
         let (clock, finish) = (&self.clock, &mut self.finish);
         let mut context = Context { node: &slot.name, trigger, clock, finish, again: false };
         let start_ns = slot.record.start_ns();
+        self.trace.start(callback, inside, start_ns);
         let result = slot.node.execute(&mut context);
         if context.again {
             self.polled.insert(node);
         }
-        slot.record.executed(start_ns);
+        let end_ns = slot.record.executed(start_ns);
+        self.trace.end(callback, end_ns);
         if let Some(time) = time {
             self.clock = time;
         }
@@ -244,7 +252,7 @@ impl Executor {
         for end in &mut slot.ends {
             // What comes from a device goes back to something long gone; the message knows it.
             let origin = if polled { end.handle.last_origin() } else { origin };
-            end.settle(origin);
+            end.settle(origin, self.trace, end_ns);
         }
         if self.finish.is_new() {
             self.begin_finish();
@@ -255,10 +263,10 @@ impl Executor {
     /// What the messages that this step publishes will say of their cause.
     fn begin_origin(&mut self, step: Step) -> Origin {
         let origin = match step.cause() {
-            Cause::Input(index) => self.inputs[index].origin(),
+            Cause::Input(index) => self.inputs[index].origin(self.trace),
             Cause::Condition => {
                 let inputs = &self.inputs[self.nodes[step.node()].triggers.clone()];
-                origin::join(inputs.iter().map(Input::origin))
+                origin::join(inputs.iter().map(|input| input.origin(self.trace)))
             }
             Cause::Timer(_) | Cause::Lockstep(_) | Cause::Poll => NO_ORIGIN,
         };

@@ -82,9 +82,15 @@
 //! An executor with nothing to do sleeps on one futex word until something arrives or a timer is
 //! due. It has no helper thread, and an idle process makes no context switch.
 //!
+//! # What shows in traces
+//!
+//! Executions, publishing and taking are traced without the node's doing. A [`Tracepoint`], made in
+//! `create`, adds events of the node's own to the same timeline.
+//!
 //! # Who uses what
 //!
-//! Authors of nodes: [`Node`], [`NodeType`], [`Interface`], [`Setup`], [`Context`], [`Package`].
+//! Authors of nodes: [`Node`], [`NodeType`], [`Interface`], [`Setup`], [`Context`], [`Tracepoint`],
+//! [`Package`].
 //! Launchers: [`launch`]. Programs that run nodes without a launcher: [`Executor`]. Observers:
 //! [`record`].
 
@@ -122,6 +128,7 @@ pub use crossdock_comm::{
     Bridge, Loan, LoanError, PublishError, Publisher, Sample, Since, Subscriber,
     SubscriberCounters, TakeError, Waiting,
 };
+pub use crossdock_trace::{Tracepoint, TracepointError};
 pub use executor::{Executor, ExecutorOptions, RunEnd, RunError};
 pub use interface::Interface;
 pub use node::{Node, NodeError, NodeType};

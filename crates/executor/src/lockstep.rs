@@ -12,6 +12,8 @@ pub(crate) type Stamp = (i32, u32);
 pub(crate) struct Lockstep {
     pub(crate) node: usize,
     pub(crate) timer: String,
+    /// What its executions are called in traces.
+    pub(crate) callback: u64,
     /// Simulated time from one release to the next, ns.
     pub(crate) period_ns: u64,
     /// Simulated time of the next release, ns.
@@ -39,7 +41,7 @@ impl Lockstep {
     /// The lockstep of a timer, due at once: nothing has been published that could be answered.
     pub(crate) fn new(
         node: usize,
-        timer: &TimerPlan,
+        (timer, callback): (&TimerPlan, u64),
         command: &InputPlan,
         handle: &InputHandle,
         outputs: &[OutputHandle],
@@ -47,6 +49,7 @@ impl Lockstep {
         Self {
             node,
             timer: timer.name.clone(),
+            callback,
             period_ns: timer.period_ns,
             due_ns: timer.period_ns,
             command: handle.clone(),

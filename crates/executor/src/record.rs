@@ -4,8 +4,7 @@
 use crossdock_comm::entities::kind;
 use crossdock_comm::{Board, Entity, EntityDescription, PortError, WithHistogram};
 use crossdock_graph::{ExecutorMode, ExecutorPlan, NodePlan};
-
-use crate::clock::monotonic_ns;
+use crossdock_trace::{ExecutorTrace, monotonic_ns};
 
 /// Counters of a node's record (kind `NODE`). The record's name is the node's, its detail the text
 /// `<package>/<node type>`, its histogram the time of its executions in ns.
@@ -135,13 +134,14 @@ impl NodeRecord {
     }
 
     /// Counts an execution, and its time if its start was measured. The count is on the board
-    /// after the next [`show`](Self::show).
+    /// after the next [`show`](Self::show). Gives the time of the end, if that was measured.
     #[inline]
-    pub(crate) fn executed(&mut self, start_ns: Option<u64>) {
+    pub(crate) fn executed(&mut self, start_ns: Option<u64>) -> Option<u64> {
         self.executions += 1;
-        if let Some(start_ns) = start_ns {
-            self.entity.record_ns(monotonic_ns().saturating_sub(start_ns));
-        }
+        let start_ns = start_ns?;
+        let end_ns = monotonic_ns();
+        self.entity.record_ns(end_ns.saturating_sub(start_ns));
+        Some(end_ns)
     }
 
     /// Shows what has been counted, and counts messages that the node did not take.
@@ -161,17 +161,30 @@ impl NodeRecord {
 #[derive(Debug)]
 pub(crate) struct ChainRecord {
     entity: Entity,
+    /// The span's handle in traces.
+    handle: u64,
 }
 
 impl ChainRecord {
-    pub(crate) fn new(board: &Board, chain: &crossdock_graph::Chain) -> Result<Self, PortError> {
+    pub(crate) fn new(
+        board: &Board,
+        chain: &crossdock_graph::Chain,
+        trace: ExecutorTrace,
+    ) -> Result<Self, PortError> {
         let entity = board.add(EntityDescription {
             kind: kind::CHAIN,
             name: &chain.name,
             detail: format!("{} {}", chain.from, chain.to).as_bytes(),
             histogram: WithHistogram::Yes,
         })?;
-        Ok(Self { entity })
+        let handle = trace.chain(&chain.name, &chain.from, &chain.to);
+        Ok(Self { entity, handle })
+    }
+
+    /// The span's handle in traces.
+    #[inline]
+    pub(crate) fn handle(&self) -> u64 {
+        self.handle
     }
 
     /// Counts `messages` published with this latency, `None` when their origin is not known.

@@ -32,6 +32,7 @@ impl Executor {
     /// when there is a fault.
     #[inline]
     pub(crate) fn next(&mut self) -> Option<Step> {
+        self.trace.next();
         if self.clock_input.is_some() {
             self.follow_clock();
         }

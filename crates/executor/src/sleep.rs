@@ -67,6 +67,7 @@ impl Executor {
             }
             _ => None,
         };
+        self.trace.wait(timeout);
         let doorbell = self.doorbell.clone();
         doorbell.sleep(timeout, || self.arm());
     }

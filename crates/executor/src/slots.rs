@@ -6,6 +6,7 @@ use std::ops::Range;
 
 use crossdock_comm::{InputHandle, OutputHandle, TakeError};
 use crossdock_graph::{InputPlan, NodePlan, TimerPlan};
+use crossdock_trace::ExecutorTrace;
 
 use crate::condition::Condition;
 use crate::node::Node;
@@ -35,6 +36,8 @@ pub(crate) struct NodeSlot {
     pub(crate) outputs: Box<[Output]>,
     /// Its outputs on which measured spans end.
     pub(crate) ends: Box<[End]>,
+    /// What its executions are called in traces that neither a single message nor a timer runs.
+    pub(crate) callback: u64,
     pub(crate) record: NodeRecord,
 }
 
@@ -70,8 +73,11 @@ pub(crate) struct Input {
     pub(crate) topic: String,
     pub(crate) handle: InputHandle,
     pub(crate) purpose: Purpose,
-    /// The span that begins on its topic.
+    /// What the executions that it runs are called in traces.
+    pub(crate) callback: u64,
+    /// The span that begins on its topic, and its handle in traces.
     pub(crate) beginning: Option<Beginning>,
+    pub(crate) chain: u64,
     /// Messages that can wait in it.
     pub(crate) depth: usize,
     /// Whether this executor's own nodes publish on its topic.
@@ -117,10 +123,13 @@ impl Input {
 
     /// The origin that what follows from its next message inherits.
     #[inline]
-    pub(crate) fn origin(&self) -> Origin {
+    pub(crate) fn origin(&self, trace: ExecutorTrace) -> Origin {
         let Some(message) = self.handle.peek() else { return NO_ORIGIN };
         match self.beginning {
-            Some(beginning) => origin::begin(message.origin, beginning, message.stamp_ns),
+            Some(beginning) => {
+                trace.chain_start(self.chain, message.stamp_ns, None);
+                origin::begin(message.origin, beginning, message.stamp_ns)
+            }
             None => message.origin,
         }
     }
@@ -165,15 +174,19 @@ pub(crate) struct End {
 }
 
 impl End {
-    /// After an execution: measures what has just been published on this output.
+    /// After an execution, which ended at `at_ns`: measures what has just been published on this
+    /// output.
     #[inline]
-    pub(crate) fn settle(&mut self, origin: Origin) {
+    pub(crate) fn settle(&mut self, origin: Origin, trace: ExecutorTrace, at_ns: Option<u64>) {
         let published = self.handle.published();
         let messages = published - self.published;
         if messages > 0 {
             self.published = published;
             let latency_ns =
                 origin::latency_ns(origin, self.beginning, self.handle.last_stamp_ns());
+            if let Some(latency_ns) = latency_ns {
+                trace.chain_end(self.record.handle(), latency_ns, at_ns);
+            }
             self.record.published(messages, latency_ns);
         }
     }
@@ -185,14 +198,16 @@ pub(crate) struct TimerSlot {
     pub(crate) node: usize,
     pub(crate) name: String,
     pub(crate) rate: Rate,
+    /// What its executions are called in traces.
+    pub(crate) callback: u64,
     /// When it fired last, or rather was due to, ns.
     pub(crate) due_ns: u64,
 }
 
 impl TimerSlot {
-    pub(crate) fn new(node: usize, plan: &TimerPlan) -> Self {
+    pub(crate) fn new(node: usize, plan: &TimerPlan, callback: u64) -> Self {
         let TimerPlan { period_ns, offset_ns, priority, .. } = *plan;
         let rate = Rate { period_ns, offset_ns, priority };
-        Self { node, name: plan.name.clone(), rate, due_ns: 0 }
+        Self { node, name: plan.name.clone(), rate, callback, due_ns: 0 }
     }
 }

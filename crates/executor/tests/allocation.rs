@@ -13,6 +13,7 @@ use crossdock_executor::{
 };
 use crossdock_graph::{Graph, Mapping, Time};
 use crossdock_msg::types::geometry_msgs::PointStamped;
+use crossdock_trace::{EventKind, Events, Trace, TraceView, descriptors};
 use support::{Process, checked_with};
 
 /// Counts what a thread allocates.
@@ -258,5 +259,17 @@ fn nothing_allocates_after_start_up() {
         let seen = run_graph(&format!("joined_{index}"), graph.as_bytes(), one);
         assert_eq!(seen, 0, "{condition}");
     }
-    assert!(MEASUREMENTS.load(Ordering::SeqCst) >= 12, "too few nodes have measured");
+    // Traced, too: every event goes into a ring that is there.
+    let [switch, record] = descriptors().expect("trace memory");
+    let mut view = TraceView::open("meter", switch, record).expect("a trace");
+    view.skip();
+    view.trace(Events::all());
+    assert_eq!(run("traced", "{ mode: chain, nodes: [pulse, first, second] }"), 0);
+    assert_eq!(run("two_traced_threads", apart), 0);
+    view.trace(Events::none());
+    let mut trace = Trace::new();
+    view.read(&mut trace);
+    let ends = trace.events.iter().filter(|it| it.kind() == Some(EventKind::CallbackEnd)).count();
+    assert!(ends as u64 >= 6 * MEASURED, "{ends}");
+    assert!(MEASUREMENTS.load(Ordering::SeqCst) >= 16, "too few nodes have measured");
 }

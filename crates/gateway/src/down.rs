@@ -8,6 +8,7 @@ use crossdock_executor::Tracing;
 use crossdock_fabric::{Outgoing, Status, WORDS};
 use crossdock_msg::frame::{FramePlan, Segment, SegmentSource};
 use crossdock_shm::Region;
+use crossdock_trace::{GatewayTrace, Way};
 
 /// Messages under way at the same time, where there is room for their words.
 const UNDER_WAY_MAX: usize = 4;
@@ -20,6 +21,7 @@ const IN_PLACE_BYTES_MIN: usize = 256;
 pub(crate) struct Down {
     subscriber: AnySubscriber,
     tracing: Tracing,
+    trace: GatewayTrace,
     number: u32,
     in_place_min: usize,
     /// Of the scratch memory: where its first place begins, and how long a place is.
@@ -47,7 +49,7 @@ struct UnderWay {
 impl Down {
     /// Takes its share of the scratch memory, whose length so far is `scratch`.
     pub(crate) fn new(
-        (subscriber, tracing): (AnySubscriber, Tracing),
+        (subscriber, tracing, trace): (AnySubscriber, Tracing, GatewayTrace),
         number: u32,
         plan: &FramePlan,
         scratch: &mut usize,
@@ -63,6 +65,7 @@ impl Down {
         Self {
             subscriber,
             tracing,
+            trace,
             number,
             in_place_min,
             scratch_at,
@@ -147,6 +150,7 @@ impl Down {
             payload_bytes: payload_bytes as u32,
             segments: &self.outgoing,
         };
+        self.trace.message(Way::Down, || block, payload_bytes);
         shared.board.send(self.number, &outgoing);
         shared.unread = true;
         self.sequence = self.sequence.wrapping_add(1);
@@ -169,6 +173,7 @@ impl Down {
             return false;
         };
         shared.windows.leave(&region);
+        self.trace.fabric_message(Way::Down, shared.board.now_ps() / 1000);
         self.words -= words;
         drop(sample);
         if status.is_good() {

@@ -14,6 +14,7 @@ use crossdock_fabric::{Board, Cache, HostEvent, IDLE_CYCLES, Library, Profile, S
 use crossdock_msg::Schema;
 use crossdock_msg::frame::FramePlan;
 use crossdock_shm::Scratch;
+use crossdock_trace::GatewayTrace;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -165,9 +166,10 @@ fn make(
     let plan = FramePlan::new(&schema, &gateway.bounds)?;
     let bridge = setup.bridge(&schema, gateway.down.as_deref(), gateway.up.as_deref())?;
     let tracing = setup.tracing(&gateway.topic);
+    let trace = GatewayTrace::new(&gateway.topic, fabric);
     let down = bridge.subscriber;
-    let down = down.map(|it| Down::new((it, tracing), number, &plan, scratch_bytes));
-    let up = bridge.publisher.map(|it| Up::new(it, number, &plan));
+    let down = down.map(|it| Down::new((it, tracing, trace), number, &plan, scratch_bytes));
+    let up = bridge.publisher.map(|it| Up::new((it, trace), number, &plan));
     let entity = setup.board().add(EntityDescription {
         kind: kind::GATEWAY,
         name: &gateway.topic,

@@ -7,6 +7,7 @@ use crossdock_comm::{AnyLoan, AnyPublisher, Entity, ParkedLoan};
 use crossdock_fabric::Status;
 use crossdock_msg::frame::{FramePlan, HEADER_BYTES};
 use crossdock_shm::Region;
+use crossdock_trace::{GatewayTrace, Way};
 use std::collections::VecDeque;
 
 /// Loans that hardware has at the same time: while one message comes in, the one before is
@@ -16,6 +17,7 @@ const LENT: usize = 3;
 /// One gateway's way up.
 pub(crate) struct Up {
     publisher: AnyPublisher,
+    trace: GatewayTrace,
     number: u32,
     chunk_bytes: usize,
     front_bytes: usize,
@@ -39,9 +41,14 @@ struct Waiting {
 }
 
 impl Up {
-    pub(crate) fn new(publisher: AnyPublisher, number: u32, plan: &FramePlan) -> Self {
+    pub(crate) fn new(
+        (publisher, trace): (AnyPublisher, GatewayTrace),
+        number: u32,
+        plan: &FramePlan,
+    ) -> Self {
         Self {
             publisher,
+            trace,
             number,
             chunk_bytes: plan.chunk_bytes_max(),
             front_bytes: plan.front_bytes(),
@@ -90,6 +97,7 @@ impl Up {
         let place = self.lent.get_mut(usize::from(tag));
         let Some(Lent { loan, region }) = place.and_then(Option::take) else { return false };
         shared.windows.leave(&region);
+        self.trace.fabric_message(Way::Up, shared.board.now_ps() / 1000);
         let Ok(mut loan) = self.publisher.resume(loan) else { return false };
         let adopted = plan.adopt(loan.bytes_mut(), self.front_bytes, bytes as usize);
         match adopted {
@@ -117,7 +125,9 @@ impl Up {
             }
             wait = false;
             let Waiting { loan, bytes, payload_bytes, origin } = waiting;
-            let Ok(loan) = self.publisher.resume(loan) else { return };
+            let Ok(mut loan) = self.publisher.resume(loan) else { return };
+            let at = || loan.bytes_mut().as_ptr().addr();
+            self.trace.message(Way::Up, at, payload_bytes);
             if publish(loan, bytes, origin) {
                 entity.add(gateway_counter::UP, 1);
                 entity.add(gateway_counter::UP_BYTES, payload_bytes as u64);
