@@ -1,6 +1,7 @@
 //! What the command line takes. Words and flags follow the `ros2` command where it has them.
 //! It must not know what the commands do.
 
+use crate::trace::arguments::TraceCommand;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use crossdock_fabric::Profile;
@@ -37,6 +38,9 @@ pub(crate) enum Command {
     Node(NodeCommand),
     /// Show processes, nodes and topics of running graphs in a table that renews itself
     Top(TopArguments),
+    /// Trace running graphs, and look at traces
+    #[command(subcommand)]
+    Trace(TraceCommand),
     /// Repeat experiments on hardware topics in simulation, beside what papers print
     #[command(subcommand)]
     Bench(BenchCommand),
@@ -90,6 +94,15 @@ pub(crate) struct RunArguments {
     /// End after this many seconds of the run's time
     #[arg(long, value_name = "SECONDS", value_parser = positive, allow_negative_numbers = true)]
     pub(crate) duration: Option<f64>,
+    /// Folder to trace all processes to, in the Common Trace Format
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) trace: Option<PathBuf>,
+    /// Folder to write each thread's last events to, if a process dies or a node fails
+    #[arg(long, value_name = "FOLDER", conflicts_with = "trace")]
+    pub(crate) trace_on_failure: Option<PathBuf>,
+    /// Events to trace, separated by commas, see `crossdock trace start --help`
+    #[arg(long, value_name = "EVENTS", value_delimiter = ',')]
+    pub(crate) trace_events: Vec<String>,
     /// ROS domain id
     #[arg(long, value_name = "ID", env = "ROS_DOMAIN_ID", default_value_t = 0)]
     pub(crate) domain_id: u32,
@@ -551,7 +564,7 @@ impl FromStr for Rate {
     }
 }
 
-fn positive(text: &str) -> Result<f64, String> {
+pub(crate) fn positive(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(value) if value.is_finite() && value > 0.0 => Ok(value),
         _ => Err("it must be a number above 0".to_owned()),

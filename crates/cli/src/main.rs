@@ -24,6 +24,7 @@ mod summary;
 mod table;
 mod top;
 mod topic;
+mod trace;
 
 use arguments::{Cli, Command};
 use clap::{Arg, ArgMatches, CommandFactory, FromArgMatches};
@@ -58,6 +59,7 @@ fn main() -> ExitCode {
         Command::Topic(command) => topic::topic(command),
         Command::Node(command) => node::node(command),
         Command::Top(arguments) => top::top(arguments),
+        Command::Trace(command) => trace::trace(command),
         Command::Bench(command) => bench::bench(command),
         Command::Host => host_fabric(),
     };
@@ -87,7 +89,7 @@ fn wants_json(command: &Command) -> bool {
         Command::Check(arguments) => arguments.json,
         Command::Graph(arguments) => arguments.json,
         Command::Map(arguments) => arguments.json,
-        Command::Gen(_) | Command::Topic(_) | Command::Node(_) => false,
+        Command::Gen(_) | Command::Topic(_) | Command::Node(_) | Command::Trace(_) => false,
         Command::Top(_) | Command::Bench(_) | Command::Host => false,
     }
 }

@@ -8,6 +8,7 @@ mod fabrics;
 mod figures;
 mod fleet;
 mod progress;
+mod tracing;
 mod wake;
 
 use crate::arguments::{Rate, RunArguments};
@@ -28,7 +29,9 @@ use fleet::{End, Fleet};
 use progress::Progress;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
-use wake::{Wake, Woken};
+use tracing::Tracing;
+pub(crate) use wake::Wake;
+use wake::Woken;
 
 /// Name of the launcher's nodes and process.
 const LAUNCHER: &str = "crossdock_run";
@@ -94,6 +97,7 @@ struct Session {
     figures: Option<Figures>,
     player: Option<Player>,
     recorder: Option<Recorder>,
+    tracing: Option<Tracing>,
     participant: Participant,
     started: Instant,
     notes: Vec<String>,
@@ -104,6 +108,7 @@ impl Session {
     fn open(loaded: Loaded, counts: Counts, arguments: &RunArguments) -> Result<Self> {
         let Loaded { plan, packages, bag, options, .. } = loaded;
         let wake = Wake::new()?;
+        let tracing = Tracing::wanted(arguments)?;
         figures::must_have_topics_alone(options.domain_id, LAUNCHER, &plan, &[])?;
         // The bag first: nothing is started for a recording that cannot be written.
         let writer = match &arguments.record {
@@ -140,6 +145,7 @@ impl Session {
             figures,
             player,
             recorder,
+            tracing,
             participant,
             started,
             notes,
@@ -156,6 +162,9 @@ impl Session {
         let pids = self.fleet.pids();
         let domain_id = self.participant.domain_id();
         figures::must_have_topics_alone(domain_id, LAUNCHER, &self.plan, &pids)?;
+        if let Some(tracing) = &mut self.tracing {
+            self.notes.extend(tracing.begin(domain_id, &pids)?);
+        }
         self.started = Instant::now();
         self.fleet.start()?;
         if let Some(player) = &self.player {
@@ -322,6 +331,12 @@ impl Session {
             match recorder.stop() {
                 Ok(report) => self.notes.extend(figures::record_notes(&report)),
                 Err(error) => failures.push(error.to_string()),
+            }
+        }
+        if let Some(tracing) = self.tracing.take() {
+            match tracing.close(&end) {
+                Ok(notes) => self.notes.extend(notes),
+                Err(error) => failures.push(crate::output::sentence(&error)),
             }
         }
         let (end, mut ok) = match end {
