@@ -4,7 +4,7 @@
 use crossdock_suite::{Run, Running, Terminal, until};
 use crossdock_test_support::workspace;
 use serde_json::Value;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 const HIGHWAY: &str = "apps/autorace/highway.graph.yaml";
@@ -101,7 +101,10 @@ fn ctrl_c_ends_a_run_cleanly_and_prints_the_table() {
 fn a_killed_process_ends_the_run_with_its_name_and_leaves_its_figures() {
     let run = Run::new("killed");
     let mapping = "apps/autorace/course.processes.mapping.yaml";
-    let graph = run.start(&["run", COURSE, "--mapping", mapping, "--json"]);
+    let trace = run.file("last-events");
+    let trace = trace.to_str().expect("UTF-8");
+    let options = ["--json", "--trace-on-failure", trace];
+    let graph = run.start(&[&["run", COURSE, "--mapping", mapping], &options[..]].concat());
     until("some driving", || run.published("/traffic_light") >= 20);
     let victim = *family(graph.id()).last().expect("a child");
     let signalled = rustix::process::Pid::from_raw(victim as i32).expect("a process id");
@@ -122,6 +125,106 @@ fn a_killed_process_ends_the_run_with_its_name_and_leaves_its_figures() {
     }
     let notes = summary["notes"].to_string();
     assert!(notes.contains(&format!("figures of process `{name}`")), "{notes}");
+    // What it did last is there, although it could not say anything any more.
+    assert!(notes.contains("trace show") && notes.contains(trace), "{notes}");
+    let of_victim = timeline(&run, trace).into_iter().filter(|event| event["pid"] == victim);
+    let of_victim: Vec<Value> = of_victim.collect();
+    let named = |event: &&Value| event["event"] == "crossdock:process_init";
+    let process = of_victim.iter().find(named).expect("its name");
+    assert_eq!(process["fields"]["process_name"], name);
+    let ends = of_victim.iter().filter(|event| event["event"] == "ros2:callback_end").count();
+    let row = rows("nodes").into_iter().find(|row| row["process"] == name).expect("its node");
+    let executions = row["executions"].as_u64().expect("a count");
+    // What is older than its ring is overwritten.
+    let lost = run.json(&["trace", "show", trace, "--json"])["lost"] != 0;
+    assert!(ends > 0 && (lost || executions.abs_diff(ends as u64) <= 1), "{ends} {row}");
+    assert_eq!(babeltrace_lines(trace), timeline(&run, trace).len());
+}
+
+/// Every event of a trace.
+fn timeline(run: &Run, trace: &str) -> Vec<Value> {
+    let output = run.output(&["trace", "show", trace, "--timeline", "--json"]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let text = String::from_utf8(output.stdout).expect("text");
+    text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
+}
+
+/// Events that babeltrace2 finds in a trace of which it has nothing to say.
+fn babeltrace_lines(trace: &str) -> usize {
+    let output = Command::new("babeltrace2").arg(trace).output().expect("babeltrace2 runs");
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && errors.is_empty(), "{errors}");
+    output.stdout.iter().filter(|byte| **byte == b'\n').count()
+}
+
+#[test]
+fn a_traced_run_has_every_execution_and_every_message_of_the_table() {
+    // So short that no thread writes more than its ring holds: nothing can be lost.
+    for mapping in ["course.chain", "course.processes"] {
+        let run = Run::new("traced");
+        let trace = run.file("trace");
+        let trace = trace.to_str().expect("UTF-8");
+        let mapping = format!("apps/autorace/{mapping}.mapping.yaml");
+        let ride = ["--rate", "max", "--duration", "2", "--json", "--trace", trace];
+        let table = run.json(&[&["run", COURSE, "--mapping", &mapping], &ride[..]].concat());
+        let shown = run.json(&["trace", "show", trace, "--json"]);
+        assert_eq!(shown["lost"], 0);
+        let rows = |value: &Value| value.as_array().expect("rows").clone();
+        for row in rows(&table["nodes"]) {
+            let traced = rows(&shown["nodes"]).into_iter().find(|it| it["node"] == row["node"]);
+            let traced = traced.unwrap_or_else(|| panic!("{} is not in the trace", row["node"]));
+            assert_eq!(traced["executions"]["count"], row["executions"], "{row}");
+        }
+        for row in rows(&table["topics"]) {
+            let traced = rows(&shown["topics"]).into_iter().find(|it| it["topic"] == row["topic"]);
+            let published = traced.map_or(Value::from(0), |it| it["published"].clone());
+            assert_eq!(published, row["messages"], "{row}");
+        }
+        assert!(shown["share"]["messages"].as_u64() > Some(0), "{shown:#}");
+        assert_eq!(babeltrace_lines(trace), timeline(&run, trace).len());
+        let picture = run.file("trace.svg");
+        let drawn =
+            run.output(&["trace", "show", trace, "--svg", picture.to_str().expect("UTF-8")]);
+        assert!(drawn.status.success(), "{}", String::from_utf8_lossy(&drawn.stderr));
+        let picture = std::fs::read_to_string(picture).expect("a picture");
+        assert!(picture.contains("compensation") && picture.ends_with("</svg>\n"));
+        let used = run.output(&["run", COURSE, "--trace", trace]);
+        let refusal = String::from_utf8_lossy(&used.stderr).into_owned();
+        assert!(!used.status.success() && refusal.contains("not empty"), "{refusal}");
+    }
+}
+
+#[test]
+fn tracing_is_switched_on_and_off_while_a_graph_runs() {
+    let run = Run::new("switched");
+    let graph = run.start(&["run", COURSE, "--mapping", "apps/autorace/course.chain.mapping.yaml"]);
+    until("some driving", || run.published("/traffic_light") >= 1);
+    assert_eq!(run.json(&["trace", "show", "--json"])["events"], 0, "off at first");
+    let started = run.json(&["trace", "start", "--json"]);
+    assert!(
+        started["traced"].as_array().expect("processes").contains(&"drive".into()),
+        "{started}"
+    );
+    until("executions", || {
+        let nodes = run.json(&["trace", "show", "--json"])["nodes"].clone();
+        nodes.as_array().expect("nodes").len() >= 11
+    });
+    let trace = run.file("trace");
+    let trace = trace.to_str().expect("UTF-8");
+    let stopped = run.json(&["trace", "stop", "--json", "--output", trace]);
+    assert_eq!(timeline(&run, trace).len() as u64, stopped["events"].as_u64().expect("a count"));
+    // Off again: what a later look finds is what was kept then.
+    let kept = run.json(&["trace", "show", "--json"])["events"].clone();
+    let driven = run.published("/traffic_light");
+    until("more driving", || run.published("/traffic_light") > driven);
+    assert_eq!(run.json(&["trace", "show", "--json"])["events"], kept);
+    let perfetto = run.file("drive.perfetto-trace");
+    let converted =
+        run.output(&["trace", "convert", trace, "-o", perfetto.to_str().expect("UTF-8")]);
+    assert!(converted.status.success(), "{}", String::from_utf8_lossy(&converted.stderr));
+    assert!(std::fs::metadata(perfetto).expect("a file").len() > 1000);
+    graph.interrupt();
+    assert!(graph.end().0.success());
 }
 
 #[test]
