@@ -1,9 +1,10 @@
 //! ROS 2 messages: definitions, type hashes, one flat layout for every memory, CDR, Rust types.
 //!
-//! * [`definition`] reads `.msg` files and the merged text of recordings.
+//! * [`definition`] reads `.msg` and `.srv` files and the merged text of recordings.
 //! * [`Schema`] resolves a type: its RIHS01 hash, its flat layout, its codec, JSON for people.
 //! * [`Message`] is implemented by the types in [`types`] and by those that [`generate`] writes in
 //!   a user's build script.
+//! * [`Service`] is a request and a response; [`ServiceSchema`] the same at run time.
 //! * [`frame`] converts messages from and to the frames of hardware nodes.
 //! * [`block`] reads and builds messages in place, safely even when another process still writes.
 //!
@@ -51,6 +52,7 @@ mod message;
 pub mod resolve;
 pub mod rihs;
 mod schema;
+mod service;
 #[rustfmt::skip]
 pub mod types;
 mod walk;
@@ -61,3 +63,4 @@ pub use hash::{LayoutHash, ParseHashError, TypeHash};
 pub use json::JsonOptions;
 pub use message::Message;
 pub use schema::{Schema, SchemaError};
+pub use service::{Service, ServiceSchema, ShippedService};

@@ -4,7 +4,7 @@
 
 #![forbid(unsafe_code)]
 
-use crate::definition::{Element, MessageDefinition, TypeName};
+use crate::definition::{Element, MessageDefinition, ServiceDefinition, TypeName};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Deepest nesting of message types. The deepest standard type has 8 levels.
@@ -14,6 +14,7 @@ const DEPTH_MAX: usize = 64;
 #[derive(Clone, Debug, Default)]
 pub struct Library {
     definitions: BTreeMap<TypeName, MessageDefinition>,
+    services: BTreeMap<TypeName, ServiceDefinition>,
 }
 
 /// Why a type could not be resolved.
@@ -87,12 +88,29 @@ impl Library {
         self.definitions.insert(definition.type_name.clone(), definition);
     }
 
+    /// Adds a service and its two messages, in the place of an earlier one of the same name.
+    pub fn add_service(&mut self, service: ServiceDefinition) {
+        self.add(service.request.clone());
+        self.add(service.response.clone());
+        self.services.insert(service.type_name.clone(), service);
+    }
+
+    /// The service with this name.
+    pub fn service(&self, name: &TypeName) -> Option<&ServiceDefinition> {
+        self.services.get(name)
+    }
+
+    /// All services in the order of their names.
+    pub fn services(&self) -> impl Iterator<Item = &ServiceDefinition> {
+        self.services.values()
+    }
+
     /// The definition with this name.
     pub fn get(&self, name: &TypeName) -> Option<&MessageDefinition> {
         self.definitions.get(name)
     }
 
-    /// All definitions in the order of their names.
+    /// All definitions in the order of their names, those of services' messages included.
     pub fn iter(&self) -> impl Iterator<Item = &MessageDefinition> {
         self.definitions.values()
     }

@@ -37,9 +37,15 @@ pub enum SchemaError {
         /// The name as given.
         text: String,
     },
+    /// The service's name has another form.
+    #[error("`{text}` is not a service type's name: write it like std_srvs/srv/SetBool")]
+    ServiceName {
+        /// The name as given.
+        text: String,
+    },
     /// The type's definition is not shipped with this crate.
     #[error(
-        "the definition of {type_name} is neither given nor shipped: pass its `.msg` text, or use \
+        "the definition of {type_name} is neither given nor shipped: pass its `.msg` or `.srv` text, or use \
          a recording that carries definitions"
     )]
     NotShipped {

@@ -1,6 +1,6 @@
-//! Message definitions as data: what a `.msg` file says, without resolving the types it names.
+//! Message definitions as data: what a `.msg` or `.srv` file says, without resolving the types it names.
 //!
-//! `parser` reads one file, `merged` the text that recordings carry, `text` writes both back
+//! `parser` reads one file, `service` one of a service, `merged` the text that recordings carry, `text` writes both back
 //! without comments. Nothing here knows hashes, layouts or encodings.
 
 #![forbid(unsafe_code)]
@@ -8,11 +8,13 @@
 mod line;
 mod merged;
 mod parser;
+mod service;
 mod text;
 mod value;
 
 pub use merged::parse_merged;
 pub use parser::parse_message;
+pub use service::{ServiceDefinition, parse_service, service_text};
 pub(crate) use text::type_text;
 pub use text::{merged_text, message_text};
 

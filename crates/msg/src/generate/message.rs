@@ -17,6 +17,8 @@ const LINE_MAX: usize = 92;
 
 /// The type to write, and what is known about it.
 pub(super) struct Subject<'a> {
+    /// Name of the marker type.
+    pub(super) name: String,
     pub(super) generator: &'a Generator,
     pub(super) resolved: &'a Resolved,
     pub(super) layout: &'a Layout,
@@ -26,7 +28,7 @@ pub(super) struct Subject<'a> {
 
 impl Subject<'_> {
     pub(super) fn name(&self) -> &str {
-        self.resolved.root().type_name.name()
+        &self.name
     }
 
     /// `Result`, also where the message has that name.
@@ -39,9 +41,15 @@ impl Subject<'_> {
         let used = &self.resolved.definitions[struct_index].type_name;
         let (package, name) = (used.package(), used.name());
         if self.is_sibling(used) {
-            return format!("super::{name}");
+            return format!("{}::{name}", self.package());
         }
         format!("{}::{name}", package_module(package))
+    }
+
+    /// The module of the own package, as seen from that of the message: those of services lie one
+    /// deeper.
+    fn package(&self) -> &'static str {
+        if self.resolved.root().type_name.is_of_service() { "super::super" } else { "super" }
     }
 
     /// Whether a used type is generated into the same module.
@@ -49,9 +57,12 @@ impl Subject<'_> {
         self.generator.writes(used) && used.package() == self.resolved.root().type_name.package()
     }
 
-    /// The packages whose types are named in the text, as imports.
-    fn imports(&self, body: &str) -> BTreeSet<String> {
-        let mut imports = BTreeSet::new();
+    /// What the text names of this crate and of other packages, as imports.
+    pub(super) fn imports(&self, body: &str) -> BTreeSet<String> {
+        let modules = ["block", "cdr"].into_iter();
+        let modules = modules.filter(|module| body.contains(&format!("{module}::")));
+        let mut imports: BTreeSet<_> =
+            modules.map(|module| format!("use ::crossdock_msg::{module};")).collect();
         for definition in &self.resolved.definitions[1..] {
             let used = &definition.type_name;
             let module = package_module(used.package());
@@ -59,8 +70,8 @@ impl Subject<'_> {
                 continue;
             }
             let parent = match self.generator.writes(used) {
-                true => "super::super",
-                false => "::crossdock_msg::types",
+                true => format!("{}::super", self.package()),
+                false => "::crossdock_msg::types".to_owned(),
             };
             let renamed = if module == used.package() { "" } else { &format!(" as {module}") };
             imports.insert(format!("use {parent}::{}{renamed};", used.package()));
@@ -71,18 +82,13 @@ impl Subject<'_> {
     pub(super) fn text(&self) -> Result<String, GenerateError> {
         let mut out = Text::default();
         let body = self.body()?;
-        for module in ["block", "cdr"] {
-            if body.contains(&format!("{module}::")) {
-                out.line(format!("use ::crossdock_msg::{module};"));
-            }
-        }
         self.imports(&body).iter().for_each(|import| out.line(import));
         out.line("");
         out.raw(&body);
         Ok(out.into_string())
     }
 
-    fn body(&self) -> Result<String, GenerateError> {
+    pub(super) fn body(&self) -> Result<String, GenerateError> {
         let mut out = Text::default();
         self.marker(&mut out);
         self.message_impl(&mut out);
@@ -531,7 +537,7 @@ fn conversion(out: &mut Text, from: &str, to: &str, expression: &str) {
     out.line("");
 }
 
-fn hash_line(out: &mut Text, name: &str, rust_type: &str, bytes: &[u8; 32]) {
+pub(super) fn hash_line(out: &mut Text, name: &str, rust_type: &str, bytes: &[u8; 32]) {
     let path = format!("::crossdock_msg::{rust_type}");
     out.open(format!("const {name}: {path} = {path}(["));
     for row in bytes.chunks(8) {

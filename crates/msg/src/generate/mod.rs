@@ -1,11 +1,11 @@
-//! Readable Rust for message types: from `.msg` files to marker, view, builder and codec.
+//! Readable Rust for message and service types: from `.msg` and `.srv` files to marker, view, builder and codec.
 //!
 //! The shipped types in `types` were written by this module and are compared with its output by a
 //! test. In a user's build script:
 //!
 //! ```no_run
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! // interfaces/my_msgs/msg/*.msg next to the build script
+//! // interfaces/my_msgs/msg/*.msg and srv/*.srv next to the build script
 //! let mut generator = crossdock_msg::generate::Generator::new();
 //! generator.add_folder("interfaces".as_ref())?;
 //! generator.write(std::env::var("OUT_DIR")?.as_ref())?;
@@ -14,6 +14,7 @@
 //! ```
 //!
 //! and in the crate: `pub mod my_msgs { include!(concat!(env!("OUT_DIR"), "/my_msgs.rs")); }`.
+//! Services lie in the module `srv` of their package, as `my_msgs::srv::{Find, FindRequest, ..}`.
 //! Packages that use each other are sibling modules. Types of the shipped packages are referred to,
 //! not written again.
 
@@ -22,12 +23,13 @@
 mod codec;
 mod message;
 mod name;
+mod service;
 mod text;
 
 use crate::cdr::Plan;
 use crate::definition::{
     DefinitionError, TypeName, is_package_name, is_type_name, merged_text, parse_merged,
-    parse_message,
+    parse_message, parse_service,
 };
 use crate::layout::{Layout, LayoutError};
 use crate::resolve::{Library, ResolveError};
@@ -48,7 +50,7 @@ pub enum GenerateError {
         cause: io::Error,
     },
     /// A folder holds no definitions.
-    #[error("{path} holds no <package>/msg/<Name>.msg", path = path.display())]
+    #[error("{path} holds no <package>/msg/<Name>.msg and no <package>/srv/<Name>.srv", path = path.display())]
     Empty {
         /// The folder.
         path: PathBuf,
@@ -97,6 +99,8 @@ pub struct Generator {
     library: Library,
     /// Names of the types to generate, by package.
     packages: BTreeMap<String, BTreeSet<String>>,
+    /// Names of the services to generate, by package; each package is in `packages`, too.
+    services: BTreeMap<String, BTreeSet<String>>,
 }
 
 /// One generated message.
@@ -122,10 +126,17 @@ impl Generator {
             let definitions = parsed.and_then(Result::ok).unwrap_or_default();
             definitions.into_iter().for_each(|definition| library.add(definition));
         }
-        Self { library, packages: BTreeMap::new() }
+        for shipped in crate::types::SERVICES {
+            let text = |definition: &str| definition.split("=====").next().unwrap_or("").to_owned();
+            let whole = format!("{}---\n{}", text(shipped.request), text(shipped.response));
+            let name = TypeName::parse_service(shipped.type_name);
+            let service = name.map(|name| parse_service(&name, shipped.type_name, &whole));
+            service.and_then(Result::ok).into_iter().for_each(|it| library.add_service(it));
+        }
+        Self { library, packages: BTreeMap::new(), services: BTreeMap::new() }
     }
 
-    /// Reads `<folder>/<package>/msg/*.msg`. A package that is shipped, too, is replaced as far as
+    /// Reads `<folder>/<package>/msg/*.msg` and `<folder>/<package>/srv/*.srv`. A package that is shipped, too, is replaced as far as
     /// its files say.
     ///
     /// # Errors
@@ -134,26 +145,45 @@ impl Generator {
     pub fn add_folder(&mut self, folder: &Path) -> Result<(), GenerateError> {
         let mut found = false;
         for package_folder in sorted_entries(folder)? {
-            let messages = package_folder.join("msg");
-            if !messages.is_dir() {
-                continue;
-            }
-            let package = name_of(&package_folder, package_folder.file_name(), is_package_name)?;
-            for file in sorted_entries(&messages)? {
-                if file.extension().is_none_or(|extension| extension != "msg") {
+            for kind in ["msg", "srv"] {
+                let definitions = package_folder.join(kind);
+                if !definitions.is_dir() {
                     continue;
                 }
-                let name = name_of(&file, file.file_stem(), is_type_name)?;
-                let text = std::fs::read_to_string(&file)
-                    .map_err(|cause| GenerateError::File { path: file.clone(), cause })?;
-                let type_name = TypeName::message(&package, &name);
-                let path = file.display().to_string();
-                self.library.add(parse_message(&type_name, &path, &text)?);
-                self.packages.entry(package.clone()).or_default().insert(name);
-                found = true;
+                let package =
+                    name_of(&package_folder, package_folder.file_name(), is_package_name)?;
+                for file in sorted_entries(&definitions)? {
+                    if file.extension().is_some_and(|extension| extension == kind) {
+                        self.add_file(&package, kind, &file)?;
+                        found = true;
+                    }
+                }
             }
         }
         if found { Ok(()) } else { Err(GenerateError::Empty { path: folder.to_owned() }) }
+    }
+
+    fn add_file(&mut self, package: &str, kind: &str, file: &Path) -> Result<(), GenerateError> {
+        let name = name_of(file, file.file_stem(), is_type_name)?;
+        let text = std::fs::read_to_string(file)
+            .map_err(|cause| GenerateError::File { path: file.to_owned(), cause })?;
+        let path = file.display().to_string();
+        let names = self.packages.entry(package.to_owned()).or_default();
+        if kind == "srv" {
+            let type_name = TypeName::service(package, &name);
+            self.library.add_service(parse_service(&type_name, &path, &text)?);
+            self.services.entry(package.to_owned()).or_default().insert(name);
+        } else {
+            let type_name = TypeName::message(package, &name);
+            self.library.add(parse_message(&type_name, &path, &text)?);
+            names.insert(name);
+        }
+        Ok(())
+    }
+
+    /// Names of the services of a package to generate.
+    fn services_of(&self, package: &str) -> impl Iterator<Item = &String> {
+        self.services.get(package).into_iter().flatten()
     }
 
     /// The definitions read so far and those shipped.
@@ -187,9 +217,32 @@ impl Generator {
                 }
                 text.push_str("}\n");
             }
+            if self.services.contains_key(package) {
+                text.push_str(&self.services_module(package)?);
+            }
             files.push(GeneratedFile { path: format!("{package}.rs").into(), text });
         }
         Ok(files)
+    }
+
+    /// The module `srv` of a package, for `include!`.
+    fn services_module(&self, package: &str) -> Result<String, GenerateError> {
+        let mut text = format!("\n/// Services of `{package}`.\npub mod srv {{\n");
+        for name in self.services_of(package) {
+            let part = self.service_part(package, name)?;
+            let reexport = part.reexport.replace('\n', "\n    ");
+            text.push_str(&format!(
+                "\n    {}    pub use {}::{reexport};\n\n    {}    mod {} {{\n",
+                ALLOW_REEXPORT, part.module, ALLOW, part.module
+            ));
+            for line in part.text.lines() {
+                let indent = if line.is_empty() { "" } else { "        " };
+                text.push_str(&format!("{indent}{line}\n"));
+            }
+            text.push_str("    }\n");
+        }
+        text.push_str("}\n");
+        Ok(text)
     }
 
     /// A file per message in a folder per package, and a module over all: for a source tree.
@@ -218,17 +271,50 @@ impl Generator {
                 files.push(GeneratedFile { path, text });
                 table.push_str(&format!("    entry::<{package}::{name}>(),\n"));
             }
+            if self.services.contains_key(package) {
+                declared.push_str("\npub mod srv;\n");
+                self.push_service_tree(package, &mut files)?;
+            }
             let path = PathBuf::from(package).join("mod.rs");
             files.push(GeneratedFile { path, text: declared });
         }
+        let services = self.services.iter().flat_map(|(package, names)| {
+            names.iter().map(move |name| format!("    Shipped::of::<{package}::srv::{name}>(),\n"))
+        });
+        let services: String = services.collect();
         modules.push_str(&format!(
-            "\nuse crate::Message;\n\n/// Full name and merged definition of every shipped type.\n\
+            "\nuse crate::Message;\nuse crate::ShippedService as Shipped;\n\n\
+             /// Full name and merged definition of every shipped type.\n\
              pub const ALL: &[(&str, &str)] = &[\n{table}];\n\n\
+             /// Every shipped service type.\n\
+             pub const SERVICES: &[Shipped] = &[\n{services}];\n\n\
              const fn entry<M: Message>() -> (&'static str, &'static str) {{\n    \
              (M::TYPE_NAME, M::DEFINITION)\n}}\n"
         ));
         files.push(GeneratedFile { path: "mod.rs".into(), text: modules });
         Ok(files)
+    }
+
+    /// A file per service in the folder `srv` of a package, and its module.
+    fn push_service_tree(
+        &self,
+        package: &str,
+        files: &mut Vec<GeneratedFile>,
+    ) -> Result<(), GenerateError> {
+        let mut declared = format!("//! {GENERATED}\n//! Services of `{package}`.\n");
+        let folder = PathBuf::from(package).join("srv");
+        for name in self.services_of(package) {
+            let part = self.service_part(package, name)?;
+            declared.push_str(&format!(
+                "\n{ALLOW}mod {};\npub use {}::{};\n",
+                part.module, part.module, part.reexport
+            ));
+            let path = folder.join(format!("{}.rs", part.module));
+            let text = format!("//! {GENERATED}\n\n{}", part.text);
+            files.push(GeneratedFile { path, text });
+        }
+        files.push(GeneratedFile { path: folder.join("mod.rs"), text: declared });
+        Ok(())
     }
 
     /// Writes [`Generator::package_files`] into a folder and gives their paths.
@@ -253,6 +339,7 @@ impl Generator {
         let plan = Plan::of(&layout)?;
         let definition = merged_text(&resolved.definitions);
         let subject = message::Subject {
+            name: name.to_owned(),
             generator: self,
             resolved: &resolved,
             layout: &layout,

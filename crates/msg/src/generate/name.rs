@@ -18,6 +18,9 @@ const TYPES: &[&str] = &[
     "usize",
 ];
 
+/// Modules of a package beside those of its messages.
+const MODULES: &[&str] = &["srv"];
+
 /// A field's name as a method's name.
 pub(super) fn method(name: &str) -> String {
     if RESERVED.contains(&name) {
@@ -47,7 +50,7 @@ pub(super) fn module(name: &str) -> String {
         }
         text.push(character.to_ascii_lowercase());
     }
-    if [KEYWORDS, RESERVED, TYPES].iter().any(|words| words.contains(&text.as_str())) {
+    if [KEYWORDS, RESERVED, TYPES, MODULES].iter().any(|words| words.contains(&text.as_str())) {
         text.push_str("_message");
     }
     text
@@ -67,6 +70,7 @@ mod tests {
             ("ColorRGBA", "color_rgba"),
             ("Type", "type_message"),
             ("Bool", "bool_message"),
+            ("Srv", "srv_message"),
         ];
         for (name, wanted) in cases {
             assert_eq!(module(name), wanted);

@@ -2,13 +2,17 @@
 //! The shipped message types, by package.
 
 pub mod builtin_interfaces;
+pub mod example_interfaces;
 pub mod geometry_msgs;
 pub mod nav_msgs;
 pub mod rosgraph_msgs;
 pub mod sensor_msgs;
+pub mod service_msgs;
 pub mod std_msgs;
+pub mod std_srvs;
 
 use crate::Message;
+use crate::ShippedService as Shipped;
 
 /// Full name and merged definition of every shipped type.
 pub const ALL: &[(&str, &str)] = &[
@@ -79,6 +83,7 @@ pub const ALL: &[(&str, &str)] = &[
     entry::<sensor_msgs::RelativeHumidity>(),
     entry::<sensor_msgs::Temperature>(),
     entry::<sensor_msgs::TimeReference>(),
+    entry::<service_msgs::ServiceEventInfo>(),
     entry::<std_msgs::Bool>(),
     entry::<std_msgs::Byte>(),
     entry::<std_msgs::ByteMultiArray>(),
@@ -109,6 +114,17 @@ pub const ALL: &[(&str, &str)] = &[
     entry::<std_msgs::UInt64MultiArray>(),
     entry::<std_msgs::UInt8>(),
     entry::<std_msgs::UInt8MultiArray>(),
+];
+
+/// Every shipped service type.
+pub const SERVICES: &[Shipped] = &[
+    Shipped::of::<example_interfaces::srv::AddTwoInts>(),
+    Shipped::of::<nav_msgs::srv::GetMap>(),
+    Shipped::of::<nav_msgs::srv::SetMap>(),
+    Shipped::of::<sensor_msgs::srv::SetCameraInfo>(),
+    Shipped::of::<std_srvs::srv::Empty>(),
+    Shipped::of::<std_srvs::srv::SetBool>(),
+    Shipped::of::<std_srvs::srv::Trigger>(),
 ];
 
 const fn entry<M: Message>() -> (&'static str, &'static str) {

@@ -22,3 +22,5 @@ pub use odometry::{Odometry, OdometryBuilder, OdometryView};
 #[allow(clippy::all, dead_code, unreachable_pub, reason = "generated")]
 mod path;
 pub use path::{Path, PathBuilder, PathView};
+
+pub mod srv;

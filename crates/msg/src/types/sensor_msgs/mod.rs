@@ -114,3 +114,5 @@ pub use temperature::{Temperature, TemperatureBuilder, TemperatureView};
 #[allow(clippy::all, dead_code, unreachable_pub, reason = "generated")]
 mod time_reference;
 pub use time_reference::{TimeReference, TimeReferenceBuilder, TimeReferenceView};
+
+pub mod srv;
