@@ -14,7 +14,7 @@ use crate::error::{LoanError, PortError, PublishCdrError, PublishError, TakeErro
 use crate::group;
 use crate::handle::{InputHandle, OutputHandle};
 use crate::input::{InputCore, InputPlan, Taken};
-use crate::matching::Takes;
+use crate::matching::{Audience, Takes};
 use crate::output::{NO_STAMP, OutputCore, OutputPlan, Refused};
 use crate::participant::Participant;
 use crate::publisher::{PublisherCounters, PublisherOptions};
@@ -56,6 +56,8 @@ impl Participant {
                 layout_hash: schema.layout_hash().0,
                 definition: schema.definition(),
                 root_bytes: schema.root_bytes(),
+                audience: Audience::Topic,
+                wake: None,
             },
         )?;
         Ok(AnyPublisher { core, schema })

@@ -9,6 +9,7 @@ use std::sync::{Arc, Weak};
 
 use crossdock_msg::Schema;
 use crossdock_shm::board::Entity;
+use crossdock_shm::rendezvous::PeerName;
 use crossdock_shm::{LocalLink, Losses, Meta, RawSample, RingSubscriber, TakeError};
 
 use crate::core::Core;
@@ -29,11 +30,25 @@ impl Drop for LetGo {
     }
 }
 
+/// The publishing port of a connection.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Counterpart {
+    pub(crate) process: PeerName,
+    /// Number of the port in that process.
+    pub(crate) port: u64,
+    /// Its depth.
+    pub(crate) depth: usize,
+    /// Node and process, for people.
+    pub(crate) label: String,
+}
+
 /// A connection through a ring on its way from the control thread to the subscriber's. Dropping it
 /// lets the pair go.
 pub(crate) struct RingConnection {
     // Order matters: `let_go` goes after the ring.
     pub(crate) ring: RingSubscriber,
+    /// Who publishes.
+    pub(crate) counterpart: Counterpart,
     /// The publisher's type, where the subscriber takes any.
     pub(crate) schema: Option<Arc<Schema>>,
     /// Its record on our board.
@@ -104,7 +119,7 @@ pub(crate) struct NewLosses {
 impl Connection {
     /// What the control thread has made.
     pub(crate) fn ring(made: RingConnection) -> Connection {
-        let RingConnection { ring, let_go, record, schema, depth } = made;
+        let RingConnection { ring, let_go, record, schema, depth, .. } = made;
         let position = ring.next() - 1;
         Connection::new(Lane::Ring { ring, let_go }, position, record, schema, depth)
     }
@@ -173,6 +188,14 @@ impl Connection {
         match &mut self.lane {
             Lane::Ring { ring, .. } => ring.peek(),
             Lane::Local { link, .. } => Ok(link.peek()),
+        }
+    }
+
+    /// What travels with the message `ahead` places behind the next one; `None` when it is not there.
+    pub(crate) fn look(&self, ahead: u64) -> Option<Meta> {
+        match &self.lane {
+            Lane::Ring { ring, .. } => ring.look(ahead),
+            Lane::Local { .. } => None,
         }
     }
 

@@ -292,6 +292,7 @@ fn sweep(core: &Arc<Core>) {
     if !removed.is_empty() {
         state.changes += 1;
     }
+    crate::service::offer_again(core, &mut state);
     let unwelcome = removed.iter().filter_map(|peer| try_again(&mut state, peer)).collect();
     core.publish_turn(state);
     // Sockets and mappings are closed outside the lock.

@@ -21,6 +21,7 @@ use crate::link::Link;
 use crate::matching::{Incoming, LocalPublisher, LocalSubscriber, PeerTables};
 use crate::scarce::{Scarcity, Unconnected};
 use crate::schemas::Schemas;
+use crate::service::Registry;
 use crate::serving::Outgoing;
 
 /// A peer process and what connects us to it.
@@ -52,6 +53,8 @@ pub(crate) struct State {
     /// Pairs that the subscriber has let go while samples are left.
     pub(crate) let_go: Vec<u32>,
     pub(crate) schemas: Schemas,
+    /// What services need beside their ports.
+    pub(crate) services: Registry,
     pub(crate) events: Events,
     /// What waits for free descriptors.
     pub(crate) scarcity: Scarcity,
@@ -79,6 +82,7 @@ impl State {
             own: PeerTables::default(),
             let_go: Vec::new(),
             schemas: Schemas::default(),
+            services: Registry::default(),
             events: Events::default(),
             scarcity: Scarcity::default(),
             changes: 0,
@@ -126,6 +130,7 @@ impl State {
             subscriber: Side::new(subscriber.0, subscriber.1),
             reason,
         };
+        self.services.note_mismatch(&mismatch);
         self.events.push(Event::Mismatch(Box::new(mismatch)));
         self.changes += 1;
     }

@@ -20,6 +20,10 @@ pub mod kind {
     pub const GATEWAY: u32 = 6;
     /// A fabric; counters and detail belong to its host.
     pub const FABRIC: u32 = 7;
+    /// A client of a service; the detail is a port description with the service's name and type.
+    pub const CLIENT: u32 = 9;
+    /// A server of a service; the detail as a client's.
+    pub const SERVER: u32 = 10;
     /// Counts in a fabric's registers; counters and detail belong to its host.
     pub const FABRIC_COUNTS: u32 = 8;
     /// An executor; counters and detail belong to the executor.
@@ -59,6 +63,41 @@ pub mod counter {
     pub const WAITS: usize = 12;
     /// Stamp in ns of the newest message that was published or taken; 0: none yet. Not a count.
     pub const NEWEST_NS: usize = 13;
+}
+
+/// Counters of clients. Each call ends in one of `RESPONSES`, `TIMED_OUT`, `CANCELLED`,
+/// `SERVER_GONE`, `UNANSWERED`, or is under way.
+pub mod client_counter {
+    /// Requests sent.
+    pub const CALLS: usize = 0;
+    /// Calls that were answered in time.
+    pub const RESPONSES: usize = 1;
+    /// Calls whose time-out came first.
+    pub const TIMED_OUT: usize = 2;
+    /// Calls that the client gave up.
+    pub const CANCELLED: usize = 3;
+    /// Calls whose server went before it answered.
+    pub const SERVER_GONE: usize = 4;
+    /// Calls that the server dropped without an answer.
+    pub const UNANSWERED: usize = 5;
+    /// Answers that came when nobody waited for them any more.
+    pub const LATE: usize = 6;
+    /// Requests that were not sent: no server, or too many calls under way.
+    pub const REFUSED: usize = 7;
+}
+
+/// Counters of servers.
+pub mod server_counter {
+    /// Requests that the server has taken.
+    pub const REQUESTS: usize = 0;
+    /// Responses sent.
+    pub const RESPONSES: usize = 1;
+    /// Requests whose client had given up before they were taken.
+    pub const CANCELLED: usize = 2;
+    /// Requests dropped without an answer.
+    pub const UNANSWERED: usize = 3;
+    /// Responses that nobody received: the client had gone.
+    pub const UNWANTED: usize = 4;
 }
 
 /// Counter of a connection: the last message number that was taken, lost or skipped.

@@ -51,6 +51,17 @@ pub enum PortError {
     /// The board has no room for the port.
     #[error(transparent)]
     Board(#[from] AddEntityError),
+    /// The service has a server in this process already.
+    #[error(
+        "service `{service}` has a server in this process already, node `{node}`; a service has one \
+         at a time"
+    )]
+    ServiceTaken {
+        /// The service.
+        service: String,
+        /// The node of the other server.
+        node: String,
+    },
     /// The process has all doorbells that it can have.
     #[error(transparent)]
     Doorbell(#[from] AllocateError),

@@ -22,7 +22,7 @@ use crate::event::{Mismatch, Side};
 use crate::frame::{PortInfo, encode_port};
 use crate::group::PortGroup;
 use crate::mailbox::{Mailbox, Note};
-use crate::matching::{self, LocalSubscriber, Takes, Wake, local_conflict};
+use crate::matching::{self, Depth, LocalSubscriber, Takes, Wake, local_conflict};
 use crate::names::{NameKind, check_name};
 use crate::output::check_port;
 use crate::participant::{Handle, Participant};
@@ -174,6 +174,7 @@ impl InputCore {
             mailbox: Arc::clone(&self.mailbox),
             wake,
             group: group.filter(|_| linked).or(bridge),
+            depth: Depth::Own,
         };
         matching::add_subscriber(core, &mut state, subscriber);
         core.publish(state);

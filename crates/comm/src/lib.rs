@@ -1,7 +1,7 @@
 //! Communication for ROS 2 computation graphs: typed ports, discovery, quality of service.
 //!
 //! A process opens a [`Participant`] for its domain and creates [`Publisher`]s and [`Subscriber`]s
-//! through it. Processes of one domain find each other, compare types and quality of service, and
+//! through it, or the [`Client`]s and [`Server`]s of services. Processes of one domain find each other, compare types and quality of service, and
 //! pass shared memory to each other; from then on messages travel without system calls, locks and
 //! copies, and the control thread sleeps.
 //!
@@ -56,6 +56,7 @@ pub mod qos;
 mod quiescence;
 mod scarce;
 mod schemas;
+pub mod service;
 mod serving;
 mod subscriber;
 mod window;
@@ -84,5 +85,8 @@ pub use participant::{OpenError, Participant, ParticipantOptions, Rendezvous, To
 pub use publisher::{Loan, Publisher, PublisherCounters, PublisherOptions};
 pub use qos::{BackPressure, Durability, Qos, Reliability};
 pub use quiescence::Quiescence;
+pub use service::{
+    CallError, CallId, Client, ClientOptions, Request, RequestId, Server, ServerOptions,
+};
 pub use subscriber::{Sample, Since, Subscriber, SubscriberCounters, SubscriberOptions, Waiting};
 pub use window::Gathered;

@@ -25,7 +25,7 @@ use crossdock_shm::{
     SubscriberConfig, SubscriberControl, WeakRingMemory,
 };
 
-use crate::connection::{LetGo, RingConnection};
+use crate::connection::{Counterpart, LetGo, RingConnection};
 use crate::core::{Core, Peer, State, connection_record};
 use crate::entities::{Carrier, ConnectionDetail, Triggering};
 use crate::event::conflict;
@@ -55,6 +55,18 @@ pub(crate) struct LocalPublisher {
     pub(crate) definition: Arc<str>,
     pub(crate) control: Arc<RingControl>,
     pub(crate) group: Option<u64>,
+    pub(crate) audience: Audience,
+    /// Where the publisher's executor is rung when a subscriber was attached.
+    pub(crate) wake: Option<Wake>,
+}
+
+/// Whom a publisher is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Audience {
+    /// Everybody who subscribes.
+    Topic,
+    /// One subscriber at a time: the other end of a service.
+    One,
 }
 
 /// A subscriber of this process.
@@ -65,6 +77,16 @@ pub(crate) struct LocalSubscriber {
     pub(crate) mailbox: Arc<Mailbox>,
     pub(crate) wake: Option<Wake>,
     pub(crate) group: Option<u64>,
+    pub(crate) depth: Depth,
+}
+
+/// How many messages may wait for a subscriber.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Depth {
+    /// As its quality of service says.
+    Own,
+    /// As many as its publisher's says: services agree on one depth.
+    OfPublisher,
 }
 
 impl LocalSubscriber {
@@ -164,7 +186,9 @@ pub(crate) fn add_subscriber(core: &Arc<Core>, state: &mut State, subscriber: Lo
 
 /// A publisher was dropped.
 pub(crate) fn remove_publisher(state: &mut State, port: u64) {
-    state.publishers.remove(&port);
+    if let Some(publisher) = state.publishers.remove(&port) {
+        state.services.forget(port, &publisher.info.topic);
+    }
     state.broadcast(&Frame::Withdraw { port });
     publisher_gone(state, LOCAL, port);
 }
@@ -285,6 +309,16 @@ pub(crate) fn connect_again(core: &Arc<Core>, state: &mut State, unconnected: Un
     });
     if !connected {
         connect(core, state, peer, publisher, subscriber);
+    }
+}
+
+/// Offers a publisher of ours to the subscribers of this process that are not connected to it.
+pub(crate) fn offer_again(core: &Arc<Core>, state: &mut State, publisher: u64) {
+    let Some(topic) = state.publishers.get(&publisher).map(|it| it.info.topic.clone()) else {
+        return;
+    };
+    for subscriber in subscribers_on(state, &topic) {
+        connect_again(core, state, Unconnected { peer: LOCAL, publisher, subscriber });
     }
 }
 
@@ -531,13 +565,16 @@ fn open_connection(
     let memory = ring_memory(state, (token, publisher), &label, shape, fds)?;
     let pair = state.incoming.get(&number).ok_or("the pair is gone")?;
     let subscriber = state.subscribers.get(&subscriber_port).ok_or("the subscriber is gone")?;
-    let qos = subscriber.info.qos;
+    let depth = match subscriber.depth {
+        Depth::Own => subscriber.info.qos.depth,
+        Depth::OfPublisher => info.qos.depth,
+    };
     let config = SubscriberConfig {
         label: port_label(&subscriber.info, &core.process),
         publisher: label,
         conn: pair.conn.clone(),
         armed: pair.armed.clone(),
-        depth: qos.depth as u64,
+        depth: depth as u64,
         reliable: subscriber.is_waited_for(),
         holds: HOLDS,
         memory_limit_bytes: MAPPED_BYTES_MAX,
@@ -563,7 +600,13 @@ fn open_connection(
     let record = connection_record(core, state, &info.topic, &detail);
     let let_go = LetGo { core: Arc::downgrade(core), pair: number };
     let depth = info.qos.depth as u64;
-    let connection = Box::new(RingConnection { ring, schema, record, depth, let_go });
+    let counterpart = Counterpart {
+        process: process_name(core, state, token),
+        port: publisher,
+        depth: info.qos.depth,
+        label: format!("node `{}` in process `{process}`", info.node),
+    };
+    let connection = Box::new(RingConnection { ring, counterpart, schema, record, depth, let_go });
     if let Some(pair) = state.incoming.get_mut(&number) {
         pair.stage = Stage::Live(control);
         pair.counted = true;

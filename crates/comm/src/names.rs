@@ -25,6 +25,8 @@ pub struct NameError {
 pub enum NameKind {
     /// A topic: absolute, such as `/camera/image`.
     Topic,
+    /// A service: absolute, such as `/add_two_ints`.
+    Service,
     /// A node: `lane_control` or, with a namespace, `/front/lane_control`.
     Node,
     /// A message type: `package/msg/Name`.
@@ -37,6 +39,7 @@ impl fmt::Display for NameKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             NameKind::Topic => "topic",
+            NameKind::Service => "service",
             NameKind::Node => "node",
             NameKind::Type => "type",
             NameKind::Process => "process",
@@ -51,6 +54,10 @@ impl fmt::Display for NameKind {
 pub fn check_name(kind: NameKind, name: &str) -> Result<(), NameError> {
     let broken = match kind {
         NameKind::Topic => broken_path(name, TOPIC_BYTES_MAX, Slash::Required),
+        NameKind::Service if name.len() > crate::service::SERVICE_BYTES_MAX => {
+            Some("it is longer than 180 bytes")
+        }
+        NameKind::Service => broken_path(name, TOPIC_BYTES_MAX, Slash::Required),
         NameKind::Node => broken_path(name, NAME_BYTES_MAX, Slash::Allowed),
         NameKind::Type => broken_type(name),
         NameKind::Process => broken_process(name),

@@ -23,7 +23,7 @@ use crate::event::{Mismatch, Side, conflict};
 use crate::frame::{DEFINITION_BYTES_MAX, PortInfo, encode_port};
 use crate::group::PortGroup;
 use crate::input::InputCore;
-use crate::matching::{self, LocalPublisher, port_label};
+use crate::matching::{self, Audience, LocalPublisher, Wake, port_label};
 use crate::names::{NameKind, check_name};
 use crate::participant::{Handle, Participant};
 use crate::qos::{DEPTH_MAX, Qos, Reliability};
@@ -62,6 +62,9 @@ pub(crate) struct OutputPlan<'a> {
     pub(crate) layout_hash: [u8; 32],
     pub(crate) definition: &'a str,
     pub(crate) root_bytes: usize,
+    pub(crate) audience: Audience,
+    /// Where its executor is rung when a subscriber was attached.
+    pub(crate) wake: Option<Wake>,
 }
 
 /// A stamp that nobody set yet.
@@ -110,14 +113,20 @@ fn ring_config(plan: &OutputPlan<'_>) -> RingConfig {
     let Qos { reliability, depth, .. } = plan.qos;
     let bytes = plan.max_bytes.unwrap_or(DEFAULT_BYTES).max(plan.root_bytes);
     let holds = (depth + 1).clamp(HOLDS_MIN, HOLDS_MAX);
-    let chunks = depth + PLANNED_SUBSCRIBERS * holds + 2;
+    let subscribers = match plan.audience {
+        Audience::Topic => PLANNED_SUBSCRIBERS,
+        Audience::One => 1,
+    };
+    let chunks = depth + subscribers * holds + 2;
     let planned = (bytes.next_multiple_of(4096) as u64).saturating_mul(chunks as u64);
     let limit = match plan.max_bytes {
         Some(_) => planned.max(SMALL_LIMIT_BYTES),
         None => planned.max(DEFAULT_LIMIT_BYTES),
     };
     let prefault = match plan.max_bytes {
-        // In the ring, in a subscriber's hands, in the next loan.
+        // In the ring, in a subscriber's hands, in the next loan. A call is answered before the
+        // next in most cases: what it used is used again.
+        Some(bytes) if plan.audience == Audience::One => 2.min(PREFAULT_BYTES_MAX / bytes.max(1)),
         Some(bytes) => (depth + 3).min(PREFAULT_BYTES_MAX / bytes.max(1)),
         None => 0,
     };
@@ -203,6 +212,8 @@ impl OutputCore {
             definition: plan.definition.into(),
             control,
             group: plan.group.map(PortGroup::id).or(plan.bridge),
+            audience: plan.audience,
+            wake: plan.wake,
         })?;
         Ok(output)
     }
@@ -270,6 +281,11 @@ impl OutputCore {
 
     pub(crate) fn info(&self) -> &PortInfo {
         &self.info
+    }
+
+    /// The participant of this process.
+    pub(crate) fn handle(&self) -> &Arc<Handle> {
+        &self.handle
     }
 
     #[inline]

@@ -12,6 +12,7 @@ use crossdock_shm::RawLoan;
 use crate::error::{LoanError, PortError, PublishError};
 use crate::group::PortGroup;
 use crate::handle::OutputHandle;
+use crate::matching::Audience;
 use crate::output::{NO_STAMP, OutputCore, OutputPlan, Refused};
 use crate::participant::Participant;
 use crate::qos::Qos;
@@ -74,6 +75,8 @@ impl Participant {
                 layout_hash: T::LAYOUT_HASH.0,
                 definition: T::DEFINITION,
                 root_bytes: T::ROOT_BYTES,
+                audience: Audience::Topic,
+                wake: None,
             },
         )?;
         Ok(Publisher { core, message: PhantomData })

@@ -16,7 +16,7 @@ use crate::core::{Core, State};
 use crate::event::conflict;
 use crate::frame::{Frame, PortInfo};
 use crate::geometry::{Places, RingShape};
-use crate::matching::{self, LOCAL, port_label};
+use crate::matching::{self, Audience, LOCAL, Wake, port_label};
 use crate::scarce::{Failure, is_scarce};
 
 /// Pairs in which we publish to one process.
@@ -30,6 +30,8 @@ pub(crate) struct Outgoing {
     peer: u32,
     /// Segments that were sent.
     segments: u32,
+    /// The subscriber, for people.
+    label: String,
 }
 
 /// What a subscribing process shares with us.
@@ -139,7 +141,19 @@ pub(crate) fn attach(
     if let Some(reason) = conflict(&known.info, subscriber) {
         return Err(reason.into());
     }
+    if known.audience == Audience::One
+        && let Some(other) = state.outgoing.values().find(|pair| pair.publisher == publisher)
+    {
+        let reason = format!(
+            "it is served by {} already, and by one at a time; this one is asked when that one has \
+             gone",
+            other.label
+        );
+        state.services.stand_by(publisher, key.0);
+        return Err(reason.into());
+    }
     let control = Arc::clone(&known.control);
+    let wake_publisher = known.wake.clone();
     let Theirs { conns, bells, pair } = theirs;
     let wake = places.wake.map(|wake| WakeTarget {
         pair,
@@ -151,7 +165,7 @@ pub(crate) fn attach(
         bell: wake.bell,
     });
     let config = PeerConfig {
-        label,
+        label: label.clone(),
         conns,
         conn: places.conn,
         depth: subscriber.qos.depth,
@@ -170,9 +184,12 @@ pub(crate) fn attach(
         }
     };
     let segments = attached.segments;
-    let pair = Outgoing { publisher, control, peer: attached.peer, segments };
+    let pair = Outgoing { publisher, control, peer: attached.peer, segments, label };
     state.outgoing.insert(key, pair);
     state.changes += 1;
+    if let Some(Wake { bell, input }) = wake_publisher {
+        bell.ring(input);
+    }
     Ok(parts)
 }
 
@@ -248,6 +265,7 @@ pub(crate) fn segment_mapped(
 pub(crate) fn detach(state: &mut State, key: (u64, u32)) -> bool {
     let Some(pair) = state.outgoing.remove(&key) else { return false };
     pair.control.detach(pair.peer);
+    state.services.has_room(pair.publisher);
     state.changes += 1;
     true
 }
@@ -271,6 +289,7 @@ pub(crate) fn pairs_of_topic(state: &State, topic: &str) -> usize {
 
 /// A process is gone: none of its subscribers holds us up any more.
 pub(crate) fn peer_gone(state: &mut State, token: u64) {
+    state.services.peer_gone(token);
     let keys: Vec<_> =
         state.outgoing.range((token, 0)..=(token, u32::MAX)).map(|(key, _)| *key).collect();
     keys.into_iter().for_each(|key| _ = detach(state, key));

@@ -311,6 +311,12 @@ impl<T: Message> Drop for Sample<T> {
 }
 
 impl<T: Message> Sample<T> {
+    /// A message whose root was checked.
+    #[inline]
+    pub(crate) fn of_raw(raw: RawSample) -> Sample<T> {
+        Sample { raw, release: ReleaseTrace::default(), message: PhantomData }
+    }
+
     /// The message.
     ///
     /// # Panics

@@ -542,6 +542,19 @@ impl RingSubscriber {
         Ok(None)
     }
 
+    /// What travels with the message `ahead` places behind the next one, without moving; `None`: it
+    /// is not there, or is being overwritten. One slot.
+    pub fn look(&self, ahead: u64) -> Option<Meta> {
+        if self.fault.is_some() || self.shared.home.in_child() {
+            return None;
+        }
+        let seq = self.next.checked_add(ahead).filter(|seq| *seq < GONE)?;
+        if self.ring().peek(seq) != Peek::Ready {
+            return None;
+        }
+        Some(Descriptor::from_words(seq, &self.ring().read(seq)?)?.meta)
+    }
+
     /// Is there a message (or a loss to count)? One load of the slot.
     #[inline]
     pub fn is_ready(&self) -> bool {

@@ -156,6 +156,13 @@ pub struct ReleaseTrace {
     mask: Mask,
 }
 
+impl Default for ReleaseTrace {
+    /// Of a sample that no subscription hands out: the response to a call.
+    fn default() -> Self {
+        Self { mask: tracer::mask() }
+    }
+}
+
 impl ReleaseTrace {
     /// The message at `message` is let go of.
     #[inline]

@@ -454,6 +454,8 @@ mod tests {
             pid: 0,
             publishers: vec![port(1, counts[0]), port(2, counts[1])],
             subscribers: vec![port(3, counts[0])],
+            clients: Vec::new(),
+            servers: Vec::new(),
             connections: Vec::new(),
             others: Vec::new(),
         };

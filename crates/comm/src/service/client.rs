@@ -1,0 +1,241 @@
+//! Typed clients. This file must not know how calls are kept (`client_core`).
+
+use std::marker::PhantomData;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use crossdock_msg::block::BlockMut;
+use crossdock_msg::{Block, Extra, Message, Service};
+use crossdock_shm::{RawLoan, RawSample};
+
+use super::client_core::{ClientCore, Ended};
+use super::{CallError, CallId, ClientHandle, DEPTH, SendError, ServiceType};
+use crate::doorbell::Doorbell;
+use crate::error::{DamagedPayload, LoanError, PortError, TakeError};
+use crate::group::PortGroup;
+use crate::participant::Participant;
+use crate::subscriber::Sample;
+
+/// How to create a client.
+#[derive(Clone, Copy, Debug)]
+pub struct ClientOptions<'a> {
+    /// The node that it belongs to.
+    pub node: &'a str,
+    /// The service, absolute: `/add_two_ints`; at most [`super::SERVICE_BYTES_MAX`] bytes.
+    pub service: &'a str,
+    /// Calls under way at most.
+    pub depth: usize,
+    /// Largest request in bytes of the flat layout; `None`: memory grows with the requests.
+    pub max_request_bytes: Option<usize>,
+    /// Where responses wake the executor; `None`: the client has a place to sleep of its own, and
+    /// [`RequestLoan::call`] waits there.
+    pub doorbell: Option<&'a Doorbell>,
+    /// The ports of the same executor, for the origins of requests.
+    pub group: Option<&'a PortGroup>,
+    /// How long [`RequestLoan::call`] looks before it sleeps.
+    pub spin: Duration,
+}
+
+impl Default for ClientOptions<'_> {
+    fn default() -> Self {
+        ClientOptions {
+            node: "client",
+            service: "",
+            depth: DEPTH,
+            max_request_bytes: None,
+            doorbell: None,
+            group: None,
+            spin: Duration::ZERO,
+        }
+    }
+}
+
+/// Calls a service of type `S`.
+///
+/// Neither `Send` nor `Sync`: it belongs to the thread that created it. Calls do not block, except
+/// [`Client::wait_for_server`] and [`RequestLoan::call`]. Sending and taking take no lock, allocate
+/// nothing and make no system call but the one that wakes the server, except when a server came or
+/// went, when a call fails, and to grow memory.
+pub struct Client<S: Service> {
+    core: Rc<ClientCore>,
+    service: PhantomData<fn() -> S>,
+}
+
+impl<S: Service> std::fmt::Debug for Client<S> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Client").field(&self.core.service()).finish()
+    }
+}
+
+impl Participant {
+    /// Creates a client. Whether a server is there shows later: [`Client::wait_for_server`].
+    ///
+    /// Allocates, maps memory, takes the participant's lock.
+    ///
+    /// # Errors
+    /// [`PortError`] says which name or limit is in the way, or that a server in this process has
+    /// another type.
+    pub fn client<S: Service>(&self, options: ClientOptions<'_>) -> Result<Client<S>, PortError> {
+        let core = ClientCore::create(self, &options, ServiceType::of::<S>())?;
+        Ok(Client { core, service: PhantomData })
+    }
+}
+
+impl<S: Service> Client<S> {
+    /// Memory for a request, built in place; `extra` is the room for its texts and sequences.
+    ///
+    /// Several may be open; dropping one changes nothing.
+    ///
+    /// # Errors
+    /// [`LoanError`] when the memory for requests is used up; it names who holds it.
+    #[inline]
+    pub fn loan(&self, extra: Extra) -> Result<RequestLoan<'_, S>, LoanError> {
+        let raw = self.core.loan(S::Request::ROOT_BYTES.saturating_add(extra.total()))?;
+        Ok(RequestLoan { raw, core: &self.core, service: PhantomData })
+    }
+
+    /// The next call that has ended, in the order in which they ended. Calls given up do not come.
+    ///
+    /// # Errors
+    /// [`TakeError`]: as many responses are held as may be, or the server broke the protocol.
+    #[inline]
+    pub fn take(&self) -> Result<Option<Outcome<S>>, TakeError> {
+        let Some(Ended { call, result }) = self.core.take()? else { return Ok(None) };
+        let result = result.and_then(|raw| checked::<S>(&self.core, raw));
+        Ok(Some(Outcome { call, result }))
+    }
+
+    /// Gives a call up: its response is dropped and counted when it comes, and the server can see
+    /// that nobody waits. False: it has ended already.
+    pub fn cancel(&self, call: CallId) -> bool {
+        self.core.cancel(call)
+    }
+
+    /// Whether a call could be sent to a server now.
+    pub fn is_connected(&self) -> bool {
+        self.core.server().is_some()
+    }
+
+    /// Blocks until a server is there, at most for `timeout`; returns whether one is. Not for
+    /// threads of executors: the server may be on the same one.
+    pub fn wait_for_server(&self, timeout: Duration) -> bool {
+        self.core.wait_for_server(timeout)
+    }
+
+    /// Calls that the server has not done with, those given up included.
+    pub fn under_way(&self) -> usize {
+        self.core.under_way()
+    }
+
+    /// The service.
+    pub fn service(&self) -> &str {
+        self.core.service()
+    }
+
+    /// A counter of [`crate::entities::client_counter`].
+    pub fn counter(&self, counter: usize) -> u64 {
+        self.core.counter(counter)
+    }
+
+    /// The part that does not depend on the type, for executors.
+    pub fn handle(&self) -> ClientHandle {
+        ClientHandle::new(Rc::clone(&self.core))
+    }
+}
+
+/// What became of a call.
+#[derive(Debug)]
+pub struct Outcome<S: Service> {
+    /// Which call.
+    pub call: CallId,
+    /// The response, held until it is dropped; or why there is none.
+    pub result: Result<Sample<S::Response>, CallError>,
+}
+
+/// A request that was not sent, with the request.
+pub type SendRefused<'a, S> = super::error::Refused<RequestLoan<'a, S>>;
+
+/// A request under construction, in the memory from which the server will read it.
+///
+/// Memory visibility: as [`crate::Loan`].
+pub struct RequestLoan<'a, S: Service> {
+    raw: RawLoan<'a>,
+    core: &'a ClientCore,
+    service: PhantomData<fn() -> S>,
+}
+
+impl<S: Service> std::fmt::Debug for RequestLoan<'_, S> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("RequestLoan").field("service", &self.core.service()).finish_non_exhaustive()
+    }
+}
+
+impl<'a, S: Service> RequestLoan<'a, S> {
+    /// Sets fields. May be called again to go on; all fields are zero or empty at first.
+    #[inline]
+    pub fn message(&mut self) -> <S::Request as Message>::Builder<'_> {
+        let (memory, meta) = self.raw.parts_mut();
+        S::Request::builder(BlockMut::new(memory, &mut meta.len))
+    }
+
+    /// Sends the request and goes on. Its end comes from [`Client::take`], after `timeout` at the
+    /// latest, if somebody looks ([`Duration::MAX`]: it may take for ever). Never blocks.
+    ///
+    /// # Errors
+    /// No server is there, or as many calls are under way as the depth allows; the request comes
+    /// back.
+    #[inline]
+    pub fn send(mut self, timeout: Duration) -> Result<CallId, SendRefused<'a, S>> {
+        if self.raw.meta_mut().len == 0 {
+            // Nobody set a field: an empty request is legal, unspecified memory is not.
+            let _ = self.message();
+        }
+        let RequestLoan { raw, core, service } = self;
+        core.send(raw, timeout).map_err(|(raw, reason)| {
+            let loan = RequestLoan { raw, core, service };
+            SendRefused { loan, reason }
+        })
+    }
+
+    /// Sends the request and waits for the response, at most for `timeout`; for threads outside
+    /// executors. While all calls of the client are under way it waits for one to end.
+    ///
+    /// # Errors
+    /// [`CallError`]: no server is there, time-out, the server has gone or dropped the request.
+    pub fn call(self, timeout: Duration) -> Result<Sample<S::Response>, CallError> {
+        let core = self.core;
+        let Some(bell) = core.bell() else {
+            return Err(CallError::InsideExecutor { service: core.service().to_string() });
+        };
+        let started = Instant::now();
+        let mut request = self;
+        let call = loop {
+            let left = timeout.saturating_sub(started.elapsed());
+            match request.send(left) {
+                Ok(call) => break call,
+                Err(SendRefused { loan, reason: SendError::Busy { .. } }) if !left.is_zero() => {
+                    core.wait_for_room(bell, left)?;
+                    request = loan;
+                }
+                Err(refused) => return Err(refused.reason.into()),
+            }
+        };
+        checked::<S>(core, core.wait(bell, call)?)
+    }
+}
+
+/// A response whose root is checked, once and for all: its length does not change.
+fn checked<S: Service>(
+    core: &ClientCore,
+    raw: RawSample,
+) -> Result<Sample<S::Response>, CallError> {
+    let damage = S::Response::view(Block::new(raw.bytes())).err();
+    match damage {
+        None => Ok(Sample::of_raw(raw)),
+        Some(source) => {
+            core.lanes().count_corrupt();
+            let (topic, seq) = (core.service().to_string(), raw.seq());
+            Err(TakeError::from(Box::new(DamagedPayload { topic, seq, source })).into())
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! What can go wrong with calls: one error for sending a request, one for what becomes of it.
+
+use std::fmt;
+use std::time::Duration;
+
+use crate::error::{LoanError, TakeError};
+use crate::event::Mismatch;
+
+/// A request was not sent.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SendError {
+    /// No server is connected.
+    #[error("no server of service `{service}` is there{}", why(mismatch.as_deref()))]
+    NoServer {
+        /// The service.
+        service: String,
+        /// Why the last server that was met cannot serve, if that is so.
+        mismatch: Option<Box<Mismatch>>,
+    },
+    /// As many calls are under way as the client may have.
+    #[error(
+        "service `{service}`: {under_way} calls are under way, {given_up} of them given up and not \
+         yet done with by {server}, and the client's depth is {depth}; wait for answers, or raise \
+         the depth"
+    )]
+    Busy {
+        /// The service.
+        service: String,
+        /// The server.
+        server: String,
+        /// Calls under way, those given up included.
+        under_way: usize,
+        /// Calls that were given up and that the server has not done with.
+        given_up: usize,
+        /// Calls that may be under way.
+        depth: usize,
+    },
+    /// The transport refused it.
+    #[error(transparent)]
+    Publish(#[from] Box<crossdock_shm::PublishError>),
+}
+
+fn why(mismatch: Option<&Mismatch>) -> String {
+    match mismatch {
+        None => "; start one, or wait for it (`wait_for_server`)".to_owned(),
+        Some(mismatch) => format!(", but one that cannot serve: {mismatch}"),
+    }
+}
+
+/// A call did not end with a response.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum CallError {
+    /// The request was not sent.
+    #[error(transparent)]
+    NotSent(#[from] SendError),
+    /// There was no memory for the request.
+    #[error(transparent)]
+    Loan(#[from] LoanError),
+    /// No answer came in time. The server is told; whether it carries the request out is not known.
+    #[error(
+        "service `{service}`: no answer from {server} within {timeout:?}; whether it carries the \
+         request out is not known"
+    )]
+    TimedOut {
+        /// The service.
+        service: String,
+        /// The server.
+        server: String,
+        /// The call's time-out.
+        timeout: Duration,
+    },
+    /// The server closed the service or died before it answered.
+    #[error(
+        "service `{service}`: {server} went away before it answered; whether it carried the request \
+         out is not known"
+    )]
+    ServerGone {
+        /// The service.
+        service: String,
+        /// The server.
+        server: String,
+    },
+    /// The server dropped the request without an answer.
+    #[error("service `{service}`: {server} dropped the request without an answer")]
+    Unanswered {
+        /// The service.
+        service: String,
+        /// The server.
+        server: String,
+    },
+    /// The response cannot be taken: as many are held as may be, or it is damaged.
+    #[error(transparent)]
+    Take(#[from] TakeError),
+    /// A call that waits was asked for where waiting would hold up the executor.
+    #[error(
+        "service `{service}`: the client belongs to an executor, whose thread must not wait; send \
+         the request, and take the response when it runs the node"
+    )]
+    InsideExecutor {
+        /// The service.
+        service: String,
+    },
+}
+
+/// A request that was not sent comes back in `loan`, to be sent again or dropped.
+pub struct Refused<L> {
+    /// The request, unchanged.
+    pub loan: L,
+    /// Why it was not sent.
+    pub reason: SendError,
+}
+
+impl<L> fmt::Debug for Refused<L> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Refused").field("reason", &self.reason).finish_non_exhaustive()
+    }
+}
+
+impl<L> fmt::Display for Refused<L> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.reason, f)
+    }
+}
+
+impl<L> std::error::Error for Refused<L> {}

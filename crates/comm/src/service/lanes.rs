@@ -1,0 +1,260 @@
+//! The subscribing half of a service's port: one lane for each publisher on the other side, and who
+//! that is. A client has a lane for its server, a server one for each client.
+//!
+//! It differs from a topic's input (`input`) in that lanes are not merged: whose message it is matters.
+//! It must not know what messages mean.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use crossdock_shm::RawSample;
+use crossdock_shm::board::{Entity, EntityDescription, WithHistogram};
+
+use super::MessageType;
+use crate::connection::{Connection, Counterpart};
+use crate::doorbell::Doorbell;
+use crate::entities::{counter, kind};
+use crate::error::{PortError, TakeError};
+use crate::event::{Mismatch, Side};
+use crate::frame::{PortInfo, encode_port};
+use crate::mailbox::{Mailbox, Note};
+use crate::matching::{self, Depth, LocalSubscriber, Takes, Wake, local_conflict};
+use crate::output::check_port;
+use crate::participant::{Handle, Participant};
+use crate::qos::{BackPressure, Qos};
+
+/// One publisher on the other side, and what the port keeps of it.
+pub(crate) struct Lane<X> {
+    pub(crate) connection: Connection,
+    pub(crate) counterpart: Rc<Counterpart>,
+    pub(crate) extra: X,
+}
+
+/// Whether other subscribers of this process may be on the topic.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Alone {
+    Yes,
+    No,
+}
+
+/// What a port's lanes are made from.
+pub(crate) struct LanesPlan<'a> {
+    pub(crate) node: &'a str,
+    pub(crate) service: &'a str,
+    pub(crate) topic: &'a str,
+    pub(crate) qos: Qos,
+    pub(crate) message: MessageType<'a>,
+    pub(crate) doorbell: Option<&'a Doorbell>,
+    pub(crate) alone: Alone,
+}
+
+/// See the head of this file.
+pub(crate) struct Lanes<X> {
+    handle: Arc<Handle>,
+    info: PortInfo,
+    entity: Entity,
+    mailbox: Arc<Mailbox>,
+    bell: Option<(Doorbell, u16)>,
+    lanes: RefCell<Vec<Lane<X>>>,
+}
+
+impl<X> Lanes<X> {
+    pub(crate) fn create(
+        participant: &Participant,
+        plan: LanesPlan<'_>,
+    ) -> Result<Lanes<X>, PortError> {
+        check_port(plan.node, plan.topic, &plan.qos)?;
+        let core = &participant.handle.core;
+        let info = PortInfo {
+            port: core.lock().port(),
+            node: plan.node.to_string(),
+            topic: plan.topic.to_string(),
+            type_name: plan.message.type_name.to_string(),
+            type_hash: plan.message.type_hash,
+            layout_hash: plan.message.layout_hash,
+            qos: plan.qos,
+        };
+        let entity = core.board.add(EntityDescription {
+            kind: kind::SUBSCRIBER,
+            name: plan.topic,
+            detail: &encode_port(&info),
+            histogram: WithHistogram::No,
+        })?;
+        let bell = plan.doorbell.map(|bell| (bell.clone(), bell.add_input()));
+        let lanes = Lanes {
+            handle: Arc::clone(&participant.handle),
+            info,
+            entity,
+            mailbox: Arc::default(),
+            bell,
+            lanes: RefCell::default(),
+        };
+        lanes.register(plan.service, plan.alone)?;
+        Ok(lanes)
+    }
+
+    fn register(&self, service: &str, alone: Alone) -> Result<(), PortError> {
+        let core = &self.handle.core;
+        let mut state = core.lock();
+        let mut others = state.subscribers.values();
+        if alone == Alone::Yes
+            && let Some(other) = others.find(|other| other.info.topic == self.info.topic)
+        {
+            let (service, node) = (service.to_string(), other.info.node.clone());
+            return Err(PortError::ServiceTaken { service, node });
+        }
+        if let Some((publisher, reason)) = local_conflict(&state.publishers, &self.info) {
+            return Err(PortError::Mismatch(Box::new(Mismatch {
+                topic: self.info.topic.clone(),
+                publisher: Side::new(&publisher, &core.process),
+                subscriber: Side::new(&self.info, &core.process),
+                reason,
+            })));
+        }
+        let subscriber = LocalSubscriber {
+            info: self.info.clone(),
+            takes: Takes::One,
+            back_pressure: BackPressure::All,
+            mailbox: Arc::clone(&self.mailbox),
+            wake: self.wake(),
+            group: None,
+            depth: Depth::OfPublisher,
+        };
+        matching::add_subscriber(core, &mut state, subscriber);
+        core.publish(state);
+        Ok(())
+    }
+
+    /// Where the executor is rung for this port.
+    pub(crate) fn wake(&self) -> Option<Wake> {
+        let (bell, input) = self.bell.as_ref()?;
+        Some(Wake { bell: bell.control(), input: *input })
+    }
+
+    pub(crate) fn doorbell_index(&self) -> Option<u16> {
+        self.bell.as_ref().map(|(_, index)| *index)
+    }
+
+    /// Number of the port.
+    pub(crate) fn port(&self) -> u64 {
+        self.info.port
+    }
+
+    pub(crate) fn handle(&self) -> &Arc<Handle> {
+        &self.handle
+    }
+
+    /// Takes in what the control thread left: `make` says what to keep of somebody new (`None`: let go
+    /// again), `lost` hears of lanes that have ended. A few loads when there is nothing. `keep`:
+    /// whether a lane whose publisher has gone stays for now.
+    #[inline]
+    pub(crate) fn absorb(
+        &self,
+        keep: impl Fn(&Connection) -> bool,
+        mut make: impl FnMut(&Rc<Counterpart>) -> Option<X>,
+        mut lost: impl FnMut(Lane<X>),
+    ) {
+        if self.mailbox.has_notes() {
+            for note in self.mailbox.take() {
+                match note {
+                    Note::Connected(made) => {
+                        let counterpart = Rc::new(made.counterpart.clone());
+                        let connection = Connection::ring(*made);
+                        let Some(extra) = make(&counterpart) else { continue };
+                        self.lanes.borrow_mut().push(Lane { connection, counterpart, extra });
+                    }
+                    Note::Gone(pair) => {
+                        let mut lanes = self.lanes.borrow_mut();
+                        let of_pair =
+                            lanes.iter_mut().filter(|lane| lane.connection.pair() == Some(pair));
+                        of_pair.for_each(|lane| lane.connection.set_gone());
+                    }
+                }
+            }
+        }
+        // Few lanes are ever gone, and then for one look.
+        while let Some(lane) = self.take_ended(&keep) {
+            lost(lane);
+        }
+    }
+
+    fn take_ended(&self, keep: impl Fn(&Connection) -> bool) -> Option<Lane<X>> {
+        let mut lanes = self.lanes.borrow_mut();
+        let ended =
+            lanes.iter().position(|lane| lane.connection.is_gone() && !keep(&lane.connection))?;
+        Some(lanes.remove(ended))
+    }
+
+    /// Is there anything new from the control thread? One load.
+    pub(crate) fn has_notes(&self) -> bool {
+        self.mailbox.has_notes()
+    }
+
+    /// The lanes, oldest first.
+    pub(crate) fn lanes(&self) -> std::cell::Ref<'_, Vec<Lane<X>>> {
+        self.lanes.borrow()
+    }
+
+    pub(crate) fn lanes_mut(&self) -> std::cell::RefMut<'_, Vec<Lane<X>>> {
+        self.lanes.borrow_mut()
+    }
+
+    /// The next message of a lane; counted. A publisher that broke the protocol is cut off and
+    /// reported.
+    pub(crate) fn take(&self, place: usize) -> Result<Option<RawSample>, TakeError> {
+        let mut lanes = self.lanes.borrow_mut();
+        let Some(lane) = lanes.get_mut(place) else { return Ok(None) };
+        match lane.connection.take() {
+            Ok(None) => Ok(None),
+            Ok(Some(raw)) => {
+                self.entity.add(counter::MESSAGES, 1);
+                self.entity.add(counter::BYTES, raw.meta().len as u64);
+                Ok(Some(raw))
+            }
+            Err(error) => {
+                if matches!(*error, crossdock_shm::TakeError::Corrupt { .. }) {
+                    lane.connection.set_gone();
+                    self.entity.add(counter::LOST_CORRUPT, 1);
+                    let mut shared = self.handle.core.lock();
+                    shared.trouble(error.to_string());
+                    self.handle.core.publish(shared);
+                }
+                Err(TakeError::Ring(error))
+            }
+        }
+    }
+
+    /// What was taken has been dealt with, but for `open` messages.
+    pub(crate) fn mark_processed(&self, open: u64) {
+        let taken = self.entity.value(counter::MESSAGES);
+        self.entity.set(counter::PROCESSED, taken.saturating_sub(open));
+    }
+
+    /// A message that was no message of the type was passed over.
+    pub(crate) fn count_corrupt(&self) {
+        self.entity.add(counter::LOST_CORRUPT, 1);
+    }
+
+    /// Arms the doorbells of all publishers; true when something is there already.
+    pub(crate) fn arm(&self) -> bool {
+        let lanes = self.lanes.borrow();
+        let ready = lanes.iter().fold(false, |ready, lane| lane.connection.arm() | ready);
+        ready || self.mailbox.has_notes()
+    }
+}
+
+impl<X> Drop for Lanes<X> {
+    fn drop(&mut self) {
+        let unseen = self.mailbox.close();
+        self.lanes.get_mut().clear();
+        drop(unseen);
+        let core = &self.handle.core;
+        let mut state = core.lock();
+        matching::remove_subscriber(&mut state, self.info.port);
+        core.publish(state);
+        if let Some((bell, index)) = &self.bell {
+            bell.remove_input(*index);
+        }
+    }
+}

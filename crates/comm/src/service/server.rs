@@ -1,0 +1,243 @@
+//! Typed servers. This file must not know how requests are found (`server_core`).
+
+use std::marker::PhantomData;
+use std::rc::Rc;
+use std::time::Duration;
+
+use crossdock_msg::block::BlockMut;
+use crossdock_msg::{Block, Extra, Message, Service};
+use crossdock_shm::RawLoan;
+
+use super::server_core::{ServerCore, Taken};
+use super::{RequestId, ServerHandle, ServiceType};
+use crate::doorbell::Doorbell;
+use crate::error::{DamagedPayload, LoanError, PortError, PublishError, TakeError};
+use crate::group::PortGroup;
+use crate::participant::Participant;
+
+/// How to create a server.
+#[derive(Clone, Copy, Debug)]
+pub struct ServerOptions<'a> {
+    /// The node that it belongs to.
+    pub node: &'a str,
+    /// The service, absolute: `/add_two_ints`; at most [`super::SERVICE_BYTES_MAX`] bytes.
+    pub service: &'a str,
+    /// Largest response in bytes of the flat layout; `None`: memory grows with the responses. Each
+    /// client has memory of its own.
+    pub max_response_bytes: Option<usize>,
+    /// Where requests wake the executor; `None`: the server has a place to sleep of its own, and
+    /// [`Server::wait`] sleeps there.
+    pub doorbell: Option<&'a Doorbell>,
+    /// The ports of the same executor, for the origins of responses.
+    pub group: Option<&'a PortGroup>,
+    /// How long [`Server::wait`] looks before it sleeps.
+    pub spin: Duration,
+}
+
+impl Default for ServerOptions<'_> {
+    fn default() -> Self {
+        ServerOptions {
+            node: "server",
+            service: "",
+            max_response_bytes: None,
+            doorbell: None,
+            group: None,
+            spin: Duration::ZERO,
+        }
+    }
+}
+
+/// Answers the requests of a service of type `S`.
+///
+/// Neither `Send` nor `Sync`: it belongs to the thread that created it. No call blocks but
+/// [`Server::wait`]; taking and answering take no lock, allocate nothing but the record of an open
+/// request, and make no system call but the one that wakes the client, except when a client came or
+/// went and to grow memory.
+pub struct Server<S: Service> {
+    core: Rc<ServerCore>,
+    service: PhantomData<fn() -> S>,
+}
+
+impl<S: Service> std::fmt::Debug for Server<S> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Server").field(&self.core.service()).finish()
+    }
+}
+
+impl Participant {
+    /// Creates a server. Clients find it while the caller goes on; they are connected when it looks
+    /// for requests the next time.
+    ///
+    /// Allocates, maps memory, takes the participant's lock.
+    ///
+    /// # Errors
+    /// [`PortError`] says which name or limit is in the way, that this process serves the service
+    /// already, or that a client in this process has another type. A client elsewhere that another
+    /// server serves stays with that one until it goes.
+    pub fn server<S: Service>(&self, options: ServerOptions<'_>) -> Result<Server<S>, PortError> {
+        let core = ServerCore::create(self, &options, ServiceType::of::<S>())?;
+        Ok(Server { core, service: PhantomData })
+    }
+}
+
+impl<S: Service> Drop for Server<S> {
+    fn drop(&mut self) {
+        // It would keep the port alive.
+        self.core.discard();
+    }
+}
+
+impl<S: Service> Server<S> {
+    /// The next request, clients taking turns. Those that were given up meanwhile do not come.
+    ///
+    /// # Errors
+    /// [`TakeError`]: as many requests of one client are held as may be, the client broke the
+    /// protocol, or the request is damaged, which was passed over. Calling again goes on.
+    #[inline]
+    pub fn take(&self) -> Result<Option<Request<S>>, TakeError> {
+        let Some(taken) = self.core.take()? else { return Ok(None) };
+        let damage = S::Request::view(Block::new(taken.bytes())).err();
+        match damage {
+            None => Ok(Some(Request { taken, service: PhantomData })),
+            Some(source) => {
+                taken.count_corrupt();
+                let (topic, seq) = (taken.service().to_string(), taken.id().sequence);
+                Err(Box::new(DamagedPayload { topic, seq, source }).into())
+            }
+        }
+    }
+
+    /// Sleeps until a request is there, at most for `timeout`; returns whether one is. For servers
+    /// outside executors; inside one it only looks.
+    ///
+    /// # Errors
+    /// As [`Server::take`].
+    pub fn wait(&self, timeout: Duration) -> Result<bool, TakeError> {
+        self.core.wait(timeout)
+    }
+
+    /// Clients that are connected, both ways.
+    pub fn clients(&self) -> usize {
+        self.core.clients()
+    }
+
+    /// The service.
+    pub fn service(&self) -> &str {
+        self.core.service()
+    }
+
+    /// A counter of [`crate::entities::server_counter`].
+    pub fn counter(&self, counter: usize) -> u64 {
+        self.core.counter(counter)
+    }
+
+    /// The part that does not depend on the type, for executors.
+    pub fn handle(&self) -> ServerHandle {
+        ServerHandle::new(Rc::clone(&self.core))
+    }
+}
+
+/// A request, read-only in the memory where its client wrote it, held until this is dropped.
+///
+/// Belongs to its server's thread; may be kept and answered later. Dropped without an answer, it tells
+/// the client so. Memory visibility: as [`crate::Sample`].
+pub struct Request<S: Service> {
+    taken: Taken,
+    service: PhantomData<fn() -> S>,
+}
+
+impl<S: Service> std::fmt::Debug for Request<S> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Request").field("id", &self.id()).finish_non_exhaustive()
+    }
+}
+
+impl<S: Service> Request<S> {
+    /// The message.
+    ///
+    /// # Panics
+    /// In a forked child, whose samples are empty.
+    #[inline]
+    pub fn message(&self) -> <S::Request as Message>::View<'_> {
+        match S::Request::view(self.block()) {
+            Ok(view) => view,
+            Err(error) => unreachable!("the root was checked when it was taken: {error}"),
+        }
+    }
+
+    /// The payload in the flat layout.
+    pub fn block(&self) -> Block<'_> {
+        Block::new(self.taken.bytes())
+    }
+
+    /// Who asked, and which of his requests it is.
+    pub fn id(&self) -> RequestId {
+        self.taken.id()
+    }
+
+    /// Node and process of the client, for people.
+    pub fn client(&self) -> &str {
+        self.taken.client()
+    }
+
+    /// When it was sent, in ns since 1970.
+    pub fn stamp_ns(&self) -> u64 {
+        self.taken.raw().meta().stamp_ns
+    }
+
+    /// Does nobody wait for the answer any more: was it given up, or has the client gone? A few
+    /// loads; for work that is worth breaking off.
+    pub fn is_cancelled(&self) -> bool {
+        self.taken.is_given_up()
+    }
+
+    /// Memory for the response, built in place; `extra` is the room for its texts and sequences.
+    ///
+    /// # Errors
+    /// [`LoanError`] when the memory for this client's responses is used up; it names who holds it.
+    #[inline]
+    pub fn loan(&self, extra: Extra) -> Result<ResponseLoan<'_, S>, LoanError> {
+        let raw = self.taken.loan(S::Response::ROOT_BYTES.saturating_add(extra.total()))?;
+        Ok(ResponseLoan { raw, request: self })
+    }
+}
+
+/// A response under construction, in the memory from which the client will read it.
+///
+/// Memory visibility: as [`crate::Loan`].
+pub struct ResponseLoan<'a, S: Service> {
+    raw: RawLoan<'a>,
+    request: &'a Request<S>,
+}
+
+impl<S: Service> std::fmt::Debug for ResponseLoan<'_, S> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ResponseLoan").field("request", self.request).finish_non_exhaustive()
+    }
+}
+
+impl<'a, S: Service> ResponseLoan<'a, S> {
+    /// Sets fields. May be called again to go on; all fields are zero or empty at first.
+    #[inline]
+    pub fn message(&mut self) -> <S::Response as Message>::Builder<'_> {
+        let (memory, meta) = self.raw.parts_mut();
+        S::Response::builder(BlockMut::new(memory, &mut meta.len))
+    }
+
+    /// Answers the request. Never blocks; of several answers to one request the first counts.
+    ///
+    /// # Errors
+    /// [`PublishError`] gives the response back: the client breaks the rules and takes none.
+    #[inline]
+    pub fn send(mut self) -> Result<(), PublishError<ResponseLoan<'a, S>>> {
+        if self.raw.meta_mut().len == 0 {
+            // Nobody set a field: an empty response is legal, unspecified memory is not.
+            let _ = self.message();
+        }
+        let ResponseLoan { raw, request } = self;
+        request.taken.answer(raw).map_err(|(raw, reason)| {
+            let loan = ResponseLoan { raw, request };
+            PublishError { loan, reason }
+        })
+    }
+}
