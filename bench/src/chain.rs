@@ -215,7 +215,8 @@ fn plan() -> Result<Plan, Failure> {
     };
     let graph = Graph::from_yaml("hops.graph.yaml", graph.as_bytes()).map_err(sentences)?;
     let mapping = Mapping::from_yaml("hops.mapping.yaml", mapping.as_bytes()).map_err(sentences)?;
-    let interfaces = Interfaces { binaries: vec![package().description()], ..Interfaces::default() };
+    let interfaces =
+        Interfaces { binaries: vec![package().description()], ..Interfaces::default() };
     let options = RunOptions { time: Time::Wall, ..RunOptions::PLAIN };
     check(&graph, &mapping, &interfaces, &options).map_err(sentences)
 }

@@ -17,6 +17,7 @@ pub mod plan;
 pub mod report;
 pub mod samples;
 pub mod scope;
+pub mod service;
 pub mod systems;
 pub mod targets;
 pub mod usage;

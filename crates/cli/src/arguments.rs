@@ -41,6 +41,9 @@ pub(crate) enum Command {
     /// Trace running graphs, and look at traces
     #[command(subcommand)]
     Trace(TraceCommand),
+    /// Look at the services of running graphs, and call them
+    #[command(subcommand)]
+    Service(ServiceCommand),
     /// Repeat experiments on hardware topics in simulation, beside what papers print
     #[command(subcommand)]
     Bench(BenchCommand),
@@ -391,6 +394,59 @@ pub(crate) enum TopicCommand {
         #[command(flatten)]
         watch: WatchArguments,
     },
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ServiceCommand {
+    /// List the services of all running graphs of the domain
+    List {
+        /// Show the types, too
+        #[arg(short = 't', long)]
+        show_types: bool,
+        #[command(flatten)]
+        watch: WatchArguments,
+    },
+    /// Print the type of a service
+    Type {
+        /// Service
+        service: String,
+        #[command(flatten)]
+        watch: WatchArguments,
+    },
+    /// Show type, server, clients and counters of a service
+    Info {
+        /// Service
+        service: String,
+        #[command(flatten)]
+        watch: WatchArguments,
+    },
+    /// Call a service and print its response
+    Call(CallArguments),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CallArguments {
+    /// Service
+    pub(crate) service: String,
+    /// Type of the service, such as std_srvs/srv/SetBool
+    #[arg(value_name = "TYPE")]
+    pub(crate) service_type: String,
+    /// Request in YAML, such as \"{data: true}\"; what is left out is 0, false or empty
+    #[arg(value_name = "VALUES", default_value = "{}")]
+    pub(crate) values: String,
+    /// Folder with definitions, as PACKAGE/srv/TYPE.srv and PACKAGE/msg/TYPE.msg below it, beside the
+    /// standard ones; may be repeated
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) interfaces: Vec<PathBuf>,
+    /// Seconds to wait for a server, and then for the response
+    #[arg(long, value_name = "SECONDS", default_value_t = 5.0, value_parser = positive,
+          allow_negative_numbers = true)]
+    pub(crate) timeout: f64,
+    /// Print arrays and texts whole; default: at most 16 values
+    #[arg(long)]
+    pub(crate) full: bool,
+    #[command(flatten)]
+    pub(crate) watch: WatchArguments,
 }
 
 #[derive(Debug, Args)]

@@ -19,6 +19,7 @@ mod node;
 mod output;
 mod packages;
 mod run;
+mod service;
 mod sight;
 mod summary;
 mod table;
@@ -60,6 +61,7 @@ fn main() -> ExitCode {
         Command::Node(command) => node::node(command),
         Command::Top(arguments) => top::top(arguments),
         Command::Trace(command) => trace::trace(command),
+        Command::Service(command) => service::service(command),
         Command::Bench(command) => bench::bench(command),
         Command::Host => host_fabric(),
     };
@@ -89,8 +91,8 @@ fn wants_json(command: &Command) -> bool {
         Command::Check(arguments) => arguments.json,
         Command::Graph(arguments) => arguments.json,
         Command::Map(arguments) => arguments.json,
-        Command::Gen(_) | Command::Topic(_) | Command::Node(_) | Command::Trace(_) => false,
-        Command::Top(_) | Command::Bench(_) | Command::Host => false,
+        Command::Gen(_) | Command::Topic(_) | Command::Node(_) | Command::Service(_) => false,
+        Command::Trace(_) | Command::Top(_) | Command::Bench(_) | Command::Host => false,
     }
 }
 

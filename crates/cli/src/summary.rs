@@ -25,6 +25,9 @@ pub(crate) struct Summary {
     pub(crate) nodes: Vec<NodeRow>,
     /// Topics.
     pub(crate) topics: Vec<TopicRow>,
+    /// Services; none where no node has a client or server.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) services: Vec<ServiceRow>,
     /// Ways between topics and hardware; none where no node is hardware.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) gateways: Vec<GatewayRow>,
@@ -35,6 +38,62 @@ pub(crate) struct Summary {
     pub(crate) chains: Vec<ChainRow>,
     /// What went wrong or was noteworthy, sentences.
     pub(crate) notes: Vec<String>,
+}
+
+#[derive(Clone, Debug, Default, Serialize)]
+pub(crate) struct ServiceRow {
+    pub(crate) service: String,
+    #[serde(rename = "type")]
+    pub(crate) service_type: String,
+    /// Nodes that serve it.
+    pub(crate) servers: Vec<String>,
+    pub(crate) clients: u64,
+    /// Requests that the clients sent, and responses that they got.
+    pub(crate) calls: u64,
+    pub(crate) responses: u64,
+    /// What became of the others.
+    #[serde(flatten)]
+    pub(crate) others: CallEnds,
+}
+
+/// How calls ended that were not answered, or not in time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub(crate) struct CallEnds {
+    pub(crate) timed_out: u64,
+    pub(crate) cancelled: u64,
+    /// The server died or closed the service.
+    pub(crate) server_gone: u64,
+    pub(crate) unanswered: u64,
+    /// Not sent: no server, or too many calls under way.
+    pub(crate) refused: u64,
+    /// Responses that came when nobody waited any more.
+    pub(crate) late: u64,
+}
+
+impl CallEnds {
+    pub(crate) fn add(&mut self, more: Self) {
+        self.timed_out += more.timed_out;
+        self.cancelled += more.cancelled;
+        self.server_gone += more.server_gone;
+        self.unanswered += more.unanswered;
+        self.refused += more.refused;
+        self.late += more.late;
+    }
+
+    /// Those that occurred, by name.
+    fn text(&self) -> String {
+        let counts = [
+            ("timed out", self.timed_out),
+            ("cancelled", self.cancelled),
+            ("server gone", self.server_gone),
+            ("unanswered", self.unanswered),
+            ("refused", self.refused),
+            ("late", self.late),
+        ];
+        let occurred = counts.iter().filter(|(_, count)| *count > 0);
+        let texts: Vec<String> = occurred.map(|(name, count)| format!("{name} {count}")).collect();
+        texts.join(", ")
+    }
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -207,7 +266,7 @@ impl Summary {
         }
         .expect("writing to a string does not fail");
         let hardware = [self.gateway_table(), self.fabric_table()];
-        let software = [self.node_table(), self.topic_table()];
+        let software = [self.node_table(), self.topic_table(), self.service_table()];
         for part in software.into_iter().chain(hardware).chain([self.chain_table()]) {
             if !part.is_empty() {
                 text.push('\n');
@@ -286,6 +345,28 @@ impl Summary {
                 row.copies.to_string(),
                 row.losses.total().to_string(),
                 row.losses.causes(),
+            ]);
+        }
+        table.text()
+    }
+
+    fn service_table(&self) -> String {
+        let mut table = Table::new(&[
+            ("service", Align::Left),
+            ("server", Align::Left),
+            ("clients", Align::Right),
+            ("calls", Align::Right),
+            ("responses", Align::Right),
+            ("others", Align::Left),
+        ]);
+        for row in &self.services {
+            table.row([
+                row.service.clone(),
+                row.servers.join(", "),
+                row.clients.to_string(),
+                row.calls.to_string(),
+                row.responses.to_string(),
+                row.others.text(),
             ]);
         }
         table.text()
@@ -402,6 +483,14 @@ mod tests {
         let texts = times.map(duration);
         assert_eq!(texts, ["7 ns", "1.23 us", "45.6 us", "789 us", "12.3 ms", "61.0 s"]);
         assert_eq!([0, 999, 1000, 1 << 20].map(bytes), ["0 B", "999 B", "0.98 KiB", "1.00 MiB"]);
+    }
+
+    #[test]
+    fn ends_of_calls_name_only_those_that_occurred() {
+        let mut ends = CallEnds { timed_out: 2, ..CallEnds::default() };
+        ends.add(CallEnds { timed_out: 1, server_gone: 4, ..CallEnds::default() });
+        assert_eq!(ends.text(), "timed out 3, server gone 4");
+        assert_eq!(CallEnds::default().text(), "");
     }
 
     #[test]

@@ -180,6 +180,11 @@ pub struct ProcessSnapshot {
     pub publishers: Vec<PortSnapshot>,
     /// Its subscribers.
     pub subscribers: Vec<PortSnapshot>,
+    /// Its clients of services: the topic is the service, the type that of the service, the counters are
+    /// those of [`crate::entities::client_counter`].
+    pub clients: Vec<PortSnapshot>,
+    /// Its servers, with the counters of [`crate::entities::server_counter`].
+    pub servers: Vec<PortSnapshot>,
     /// Its subscribers' connections.
     pub connections: Vec<ConnectionSnapshot>,
     /// Records that belong to executors: nodes and chains.
@@ -636,6 +641,8 @@ fn snapshot_of(seen: &Observed) -> ProcessSnapshot {
         pid: seen.pid,
         publishers: Vec::new(),
         subscribers: Vec::new(),
+        clients: Vec::new(),
+        servers: Vec::new(),
         connections: Vec::new(),
         others: Vec::new(),
     };
@@ -644,6 +651,8 @@ fn snapshot_of(seen: &Observed) -> ProcessSnapshot {
         match entity.kind {
             kind::PUBLISHER => snapshot.publishers.extend(port_of(&entity)),
             kind::SUBSCRIBER => snapshot.subscribers.extend(port_of(&entity)),
+            kind::CLIENT => snapshot.clients.extend(port_of(&entity)),
+            kind::SERVER => snapshot.servers.extend(port_of(&entity)),
             kind::CONNECTION => {
                 let position = entity.counters[crate::entities::CONNECTION_POSITION];
                 let detail = ConnectionDetail::decode(&entity.detail);

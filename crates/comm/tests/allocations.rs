@@ -154,3 +154,40 @@ fn encoded_messages_are_published_without_allocating() {
     });
     assert_eq!(found, 0);
 }
+
+#[test]
+fn calls_are_sent_taken_answered_and_given_up_without_allocating() {
+    use crossdock_comm::{Client, ClientOptions, Server, ServerOptions};
+    use crossdock_msg::Extra;
+    use crossdock_msg::types::example_interfaces::srv::AddTwoInts;
+    use std::time::Duration;
+
+    let place = Place::new("allocations-calls");
+    let participant = place.open("both");
+    let service = "/add";
+    let client: Client<AddTwoInts> =
+        participant.client(ClientOptions { service, ..ClientOptions::default() }).unwrap();
+    let server: Server<AddTwoInts> =
+        participant.server(ServerOptions { service, ..ServerOptions::default() }).unwrap();
+    assert_eq!(server.clients(), 1);
+    let found = allocations(|number| {
+        let mut request = client.loan(Extra::none()).unwrap();
+        request.message().set_a(number.into());
+        let call = request.send(Duration::from_secs(60)).unwrap();
+        if number % 3 == 0 {
+            assert!(client.cancel(call));
+            assert!(server.take().unwrap().is_none());
+            assert!(client.take().unwrap().is_none());
+            return;
+        }
+        let request = server.take().unwrap().unwrap();
+        assert!(!request.is_cancelled());
+        let mut response = request.loan(Extra::none()).unwrap();
+        response.message().set_sum(request.message().a() + 1);
+        response.send().unwrap();
+        drop(request);
+        let outcome = client.take().unwrap().unwrap();
+        assert_eq!(outcome.result.unwrap().message().sum(), i64::from(number) + 1);
+    });
+    assert_eq!(found, 0);
+}

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use common::child::{Process, hear, role, tell};
 use common::{LIMIT, Place};
-use crossdock_comm::entities::{client_counter, counter, kind, server_counter};
+use crossdock_comm::entities::{client_counter, counter, server_counter};
 use crossdock_comm::service::{AnyClient, Outcome, SendError};
 use crossdock_comm::{
     CallError, Client, ClientOptions, Observer, ObserverOptions, Participant, PortError, Server,
@@ -312,8 +312,12 @@ fn eight_mib_go_both_ways_without_a_copy() {
         ports.map(|port| (port.counters[counter::COPIES], port.counters[counter::BYTES])).collect();
     assert_eq!(bytes.len(), 2, "requests and responses");
     assert!(bytes.iter().all(|(copies, bytes)| *copies == 0 && *bytes > 3 * BYTES as u64));
-    let kinds = snapshot.processes[0].others.iter().map(|record| record.kind);
-    assert_eq!(kinds.collect::<Vec<_>>(), [kind::CLIENT, kind::SERVER]);
+    let seen = &snapshot.processes[0];
+    let [asked, served] = [&seen.clients[..], &seen.servers[..]].map(|ports| match ports {
+        [port] => (port.topic.as_str(), port.counters[client_counter::CALLS]),
+        ports => panic!("{ports:?}"),
+    });
+    assert_eq!((asked, served), ((SERVICE, 3), (SERVICE, 3)));
 }
 
 #[test]

@@ -9,6 +9,7 @@ use crossdock_comm::{Doorbell, DoorbellOptions, OutputHandle, PortGroup};
 use crossdock_graph::{ExecutorMode, NodePlan, Pacing, Time};
 use crossdock_trace::ExecutorTrace;
 
+use crate::calls::Calls;
 use crate::clock::{CLOCK_TOPIC, Clock, ClockInput, ClockOutput};
 use crate::condition::Condition;
 use crate::connections::Connections;
@@ -20,7 +21,7 @@ use crate::origin::Beginning;
 use crate::ready::NumberSet;
 use crate::record::{ChainRecord, ExecutorRecord, NodeRecord};
 use crate::remote::BELLS;
-use crate::setup::{OpenedInput, Setup};
+use crate::setup::{OpenedCalls, OpenedInput, Setup};
 use crate::slots::{End, Input, NodeSlot, Output, Purpose, Successor, TimerSlot};
 use crate::step::Step;
 use crate::timers::Timers;
@@ -54,6 +55,7 @@ struct Assembly<'a> {
     connections: Connections,
     record: ExecutorRecord,
     trace: ExecutorTrace,
+    calls: Calls,
 }
 
 /// A node with the handles of its ports, in the order of its plan.
@@ -61,6 +63,7 @@ struct Created {
     node: Box<dyn Node>,
     inputs: Vec<OpenedInput>,
     outputs: Vec<OutputHandle>,
+    calls: OpenedCalls,
 }
 
 impl<'a> Assembly<'a> {
@@ -84,14 +87,17 @@ impl<'a> Assembly<'a> {
             locksteps: Vec::new(),
             connections: Connections::default(),
             trace: ExecutorTrace::default(),
+            calls: Calls::default(),
         })
     }
 
     /// Makes a node. Its successors are not known yet.
     fn add(&mut self, plan: &NodePlan) -> Result<(), String> {
-        let Created { node, inputs, outputs } = self.create(plan)?;
+        let Created { node, inputs, outputs, calls } = self.create(plan)?;
         self.connections.add(plan, inputs.iter().map(|it| &it.handle), &outputs);
+        self.connections.add_calls(plan, &calls);
         let index = self.nodes.len();
+        self.calls.add(index, plan, calls);
         let start = self.inputs.len();
         let releasing = |purpose| matches!(purpose, Purpose::Trigger | Purpose::Condition);
         self.add_inputs(plan, &inputs, releasing);
@@ -166,8 +172,8 @@ impl<'a> Assembly<'a> {
             Err(NodeError::new(format!("it panicked while it was made: {}", panic_text(&*panic))))
         });
         let node = created.map_err(|error| error.to_string())?;
-        let (inputs, outputs) = setup.finish().map_err(|error| error.to_string())?;
-        Ok(Created { node, inputs, outputs })
+        let (inputs, outputs, calls) = setup.finish().map_err(|error| error.to_string())?;
+        Ok(Created { node, inputs, outputs, calls })
     }
 
     fn add_inputs(
@@ -263,6 +269,9 @@ impl<'a> Assembly<'a> {
     }
 
     fn build(mut self) -> Result<Executor, RunError> {
+        if let Clock::Simulated { now_ns } = Clock::new(self.options.time) {
+            self.calls.set_time(now_ns);
+        }
         let ExecutorOptions { participant, plan, time, .. } = *self.options;
         let clock_input = match Clock::new(time) {
             Clock::Wall => None,
@@ -312,6 +321,7 @@ impl<'a> Assembly<'a> {
             clock_input,
             clock_output,
             bells,
+            calls: self.calls,
             finish: Finish::default(),
             fault: None,
             untraced: self.options.chains.is_empty(),

@@ -4,12 +4,14 @@
 use std::time::{Duration, Instant};
 
 use crossdock_comm::event::Event;
+use crossdock_comm::service::{ClientHandle, ServerHandle};
 use crossdock_comm::{InputHandle, OutputHandle, Participant};
 use crossdock_graph::NodePlan;
 
 use crate::clock::CLOCK_TOPIC;
 use crate::executor::RunError;
 use crate::remote::Remote;
+use crate::setup::OpenedCalls;
 
 /// Longest wait for a change of the connections until the next look at whether the executor is to
 /// stop.
@@ -34,6 +36,8 @@ struct Expected {
 enum Handle {
     Input(InputHandle),
     Output(OutputHandle),
+    Client(ClientHandle),
+    Server(ServerHandle),
     /// Of the executor itself, for simulated time.
     Clock(InputHandle),
 }
@@ -64,6 +68,29 @@ impl Connections {
         }
     }
 
+    /// Adds the clients and servers of a node: the other ends that are in the graph.
+    pub(crate) fn add_calls(&mut self, plan: &NodePlan, calls: &OpenedCalls) {
+        let node = || plan.name.clone();
+        for (client, handle) in plan.clients.iter().zip(calls.clients.iter().flatten()) {
+            self.expected.push(Expected {
+                node: node(),
+                port: client.port.clone(),
+                topic: client.service.clone(),
+                handle: Handle::Client(handle.clone()),
+                count: usize::from(client.expected),
+            });
+        }
+        for (server, handle) in plan.servers.iter().zip(calls.servers.iter().flatten()) {
+            self.expected.push(Expected {
+                node: node(),
+                port: server.port.clone(),
+                topic: server.service.clone(),
+                handle: Handle::Server(handle.clone()),
+                count: server.clients as usize,
+            });
+        }
+    }
+
     /// Adds the one publisher of simulated time that timers need.
     pub(crate) fn add_clock(&mut self, executor: &str, handle: &InputHandle) {
         self.expected.push(Expected {
@@ -85,9 +112,9 @@ impl Connections {
         let deadline = Instant::now() + timeout;
         loop {
             let seen = participant.changes();
-            let Some(missing) = self.expected.iter().find(|expected| !expected.stands()) else {
-                return Ok(());
-            };
+            // All of them are looked at: a server takes in its clients when it is.
+            let missing = self.expected.iter().filter(|expected| !expected.stands());
+            let Some(missing) = missing.reduce(|first, _| first) else { return Ok(()) };
             if remote.is_stopped() {
                 return Ok(());
             }
@@ -122,6 +149,8 @@ impl Expected {
         match &self.handle {
             Handle::Input(input) | Handle::Clock(input) => input.matched(),
             Handle::Output(output) => output.matched(),
+            Handle::Client(client) => usize::from(client.is_connected()),
+            Handle::Server(server) => server.clients(),
         }
     }
 
@@ -141,6 +170,14 @@ impl Expected {
             Handle::Output(_) => format!(
                 "output `{port}` on topic {topic} has {matched} of its {count} subscribers after \
                  {waited_s} s; {advice}"
+            ),
+            Handle::Client(_) => format!(
+                "client `{port}` has no server of {topic} after {waited_s} s; the process of the \
+                 server may have failed, or another one serves it"
+            ),
+            Handle::Server(_) => format!(
+                "server `{port}` of {topic} is connected to {matched} of {count} clients after \
+                 {waited_s} s; the process of a client may have failed"
             ),
             Handle::Clock(_) => format!(
                 "the timers of executor `{port}` go by simulated time, but nobody publishes on \

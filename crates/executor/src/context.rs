@@ -12,6 +12,10 @@ pub enum Trigger<'a> {
     Input(&'a str),
     /// This timer.
     Timer(&'a str),
+    /// A call of this client port has ended: with a response, or without.
+    Response(&'a str),
+    /// A request at this server port.
+    Request(&'a str),
     /// Messages on all inputs of the node's condition.
     Condition,
     /// The node drives a device: it has asked to be polled ([`Context::poll_again`]), or a message
@@ -24,6 +28,8 @@ impl fmt::Display for Trigger<'_> {
         match self {
             Self::Input(port) => write!(f, "input `{port}`"),
             Self::Timer(timer) => write!(f, "timer `{timer}`"),
+            Self::Response(port) => write!(f, "response on client `{port}`"),
+            Self::Request(port) => write!(f, "request at server `{port}`"),
             Self::Condition => write!(f, "condition"),
             Self::Poll => write!(f, "poll"),
         }

@@ -10,6 +10,7 @@ use crossdock_comm::{Doorbell, Participant, PortGroup};
 use crossdock_graph::{Chain, ExecutorMode, ExecutorPlan, Time};
 use crossdock_trace::ExecutorTrace;
 
+use crate::calls::Calls;
 use crate::clock::{Clock, ClockInput, ClockOutput};
 use crate::connections::Connections;
 use crate::context::{Context, Trigger};
@@ -112,6 +113,8 @@ pub struct Executor {
     pub(crate) unarmed: NumberSet,
     /// Inputs by the index under which the doorbell rings for them.
     pub(crate) bells: Vec<Vec<usize>>,
+    /// Clients and servers.
+    pub(crate) calls: Calls,
     /// Nodes that are to be polled.
     pub(crate) polled: NumberSet,
     pub(crate) finish: Finish,
@@ -206,6 +209,8 @@ impl Executor {
                 Trigger::Condition
             }
             Cause::Poll => Trigger::Poll,
+            Cause::Response(index) => Trigger::Response(&self.calls.clients[index].port),
+            Cause::Request(index) => Trigger::Request(&self.calls.servers[index].port),
             Cause::Timer(index) => {
                 let timer = &self.timer_slots[index];
                 // What timers of simulated time see is when they were due, so that it does not
@@ -248,6 +253,9 @@ impl Executor {
         if let Cause::Lockstep(index) = step.cause() {
             self.locksteps[index].settle();
         }
+        if let Err(error) = self.calls.settle(step) {
+            return Err(self.failure(step, &format!("cannot go on: {error}")));
+        }
         let polled = step.cause() == Cause::Poll;
         for end in &mut slot.ends {
             // What comes from a device goes back to something long gone; the message knows it.
@@ -268,6 +276,8 @@ impl Executor {
                 let inputs = &self.inputs[self.nodes[step.node()].triggers.clone()];
                 origin::join(inputs.iter().map(|input| input.origin(self.trace)))
             }
+            Cause::Response(index) => self.calls.clients[index].handle.next_origin(),
+            Cause::Request(index) => self.calls.servers[index].handle.next_origin(),
             Cause::Timer(_) | Cause::Lockstep(_) | Cause::Poll => NO_ORIGIN,
         };
         self.group.set_origin(origin);
@@ -300,6 +310,8 @@ impl Executor {
                 format!("messages of its condition, the last published at {published} s")
             }
             Cause::Poll => "poll of its bridges".to_owned(),
+            Cause::Response(index) => self.calls.clients[index].to_string(),
+            Cause::Request(index) => self.calls.servers[index].to_string(),
             Cause::Timer(index) => {
                 let TimerSlot { name, due_ns, .. } = &self.timer_slots[index];
                 format!("timer `{name}` due at {} s", seconds(*due_ns))

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use crossdock_graph::{
     InputInterface, InputReading, NodeInterface, OutputInterface, ParameterInterface,
-    ParameterValue, PredicateInterface, QosRequest, TimerInterface,
+    ParameterValue, PredicateInterface, QosRequest, ServiceInterface, TimerInterface,
 };
-use crossdock_msg::Message;
+use crossdock_msg::{Message, Service};
 
 /// The ports, timers and parameters of a node type, in the order in which they were declared.
 ///
@@ -43,6 +43,8 @@ enum LastPort {
     None,
     Input,
     Output,
+    Client,
+    Server,
 }
 
 impl Interface {
@@ -106,6 +108,22 @@ impl Interface {
         self
     }
 
+    /// A client of a service: the end of each of its calls runs the node.
+    #[must_use]
+    pub fn client<S: Service>(mut self, port: &str) -> Self {
+        self.description.clients.push(service_port::<S>(port));
+        self.last = LastPort::Client;
+        self
+    }
+
+    /// A server: each request runs the node.
+    #[must_use]
+    pub fn server<S: Service>(mut self, port: &str) -> Self {
+        self.description.servers.push(service_port::<S>(port));
+        self.last = LastPort::Server;
+        self
+    }
+
     /// A graph may leave the port just declared unconnected.
     ///
     /// # Panics
@@ -116,6 +134,8 @@ impl Interface {
         match self.last {
             LastPort::Input => self.last_input().optional = true,
             LastPort::Output => self.last_output().optional = true,
+            LastPort::Client => last_port(&mut self.description.clients).optional = true,
+            LastPort::Server => last_port(&mut self.description.servers).optional = true,
             LastPort::None => panic!("`optional` is about a port: declare one before it"),
         }
         self
@@ -125,13 +145,15 @@ impl Interface {
     ///
     /// # Panics
     ///
-    /// When no port was declared before.
+    /// When no port was declared before, or it is one of a service: what these offer is settled.
     #[must_use]
     pub fn qos(mut self, qos: QosRequest) -> Self {
         match self.last {
             LastPort::Input => self.last_input().qos = qos,
             LastPort::Output => self.last_output().qos = qos,
-            LastPort::None => panic!("`qos` is about a port: declare one before it"),
+            LastPort::None | LastPort::Client | LastPort::Server => {
+                panic!("`qos` is about an input or output: declare one before it")
+            }
         }
         self
     }
@@ -198,4 +220,17 @@ impl Interface {
     fn last_output(&mut self) -> &mut OutputInterface {
         self.description.outputs.last_mut().expect("`last` says that there is an output")
     }
+}
+
+fn service_port<S: Service>(port: &str) -> ServiceInterface {
+    ServiceInterface {
+        port: port.to_owned(),
+        service_type: S::TYPE_NAME.to_owned(),
+        type_hash: Some(S::TYPE_HASH.to_string()),
+        optional: false,
+    }
+}
+
+fn last_port(ports: &mut [ServiceInterface]) -> &mut ServiceInterface {
+    ports.last_mut().expect("`last` says that there is a port")
 }

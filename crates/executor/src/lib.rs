@@ -79,6 +79,11 @@
 //! memory only when somebody outside subscribes to its topic. In **event** mode it runs nodes in
 //! the order in which their messages were published.
 //!
+//! Each request at a server runs its node once ([`Trigger::Request`]), and so does the end of each call
+//! of a client ([`Trigger::Response`]): response, time-out, or the death of the server. Calls never wait:
+//! the node sends and returns, so that client and server may be in one executor, even one node. A
+//! request that the node neither answers nor keeps is dropped, and its client told so.
+//!
 //! An executor with nothing to do sleeps on one futex word until something arrives or a timer is
 //! due. It has no helper thread, and an idle process makes no context switch.
 //!
@@ -98,6 +103,7 @@
 
 mod approximate;
 mod assembly;
+mod calls;
 mod clock;
 mod condition;
 mod connections;
@@ -123,10 +129,15 @@ mod slots;
 mod step;
 mod timers;
 
+/// The Rust of the page on services compiles.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/how-to/services.md")]
+struct ServicesGuide;
+
 pub use context::{Context, Trigger};
 pub use crossdock_comm::{
-    Bridge, Loan, LoanError, PublishError, Publisher, Sample, Since, Subscriber,
-    SubscriberCounters, TakeError, Waiting,
+    Bridge, CallError, CallId, Client, Loan, LoanError, PublishError, Publisher, Request, Sample,
+    Server, Since, Subscriber, SubscriberCounters, TakeError, Waiting,
 };
 pub use crossdock_trace::{Tracepoint, TracepointError};
 pub use executor::{Executor, ExecutorOptions, RunEnd, RunError};

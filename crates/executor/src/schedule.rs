@@ -173,9 +173,34 @@ impl Executor {
         // period would let nothing else run.
         let gives_way = std::mem::take(&mut self.timer_fired);
         let timer = if gives_way { None } else { self.next_timer() };
-        let step = timer.or_else(|| self.next_message());
+        let step = timer.or_else(|| self.next_message_or_call());
         let step = if step.is_none() && gives_way { self.next_timer() } else { step };
         step.or_else(|| self.next_poll())
+    }
+
+    /// Messages and what comes to clients and servers take turns, so that none can starve the other.
+    fn next_message_or_call(&mut self) -> Option<Step> {
+        if self.calls.is_empty() {
+            return self.next_message();
+        }
+        match self.calls.go_first() {
+            true => self.next_call().or_else(|| self.next_message()),
+            false => self.next_message().or_else(|| self.next_call()),
+        }
+    }
+
+    /// The end of a call, or a request; both come from outside, whoever sent them.
+    fn next_call(&mut self) -> Option<Step> {
+        if self.finish.is_exhausted() {
+            return None;
+        }
+        match self.calls.next() {
+            Ok(step) => step,
+            Err((step, error)) => {
+                self.fault = Some(self.failure(step, &format!("cannot go on: {error}")));
+                None
+            }
+        }
     }
 
     /// Nodes that drive a device come last, and take turns.

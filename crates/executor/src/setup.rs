@@ -4,13 +4,15 @@
 use std::fmt;
 use std::sync::Arc;
 
+use crossdock_comm::service::{ClientHandle, ServerHandle};
 use crossdock_comm::{
-    BackPressure, Board, Bridge, BridgeOptions, Directions, Doorbell, Durability, InputHandle,
-    OutputHandle, Participant, PortError, PortGroup, Publisher, PublisherOptions, Qos, Reading,
-    Reliability, Subscriber, SubscriberOptions,
+    BackPressure, Board, Bridge, BridgeOptions, Client, ClientOptions, Directions, Doorbell,
+    Durability, InputHandle, OutputHandle, Participant, PortError, PortGroup, Publisher,
+    PublisherOptions, Qos, Reading, Reliability, Server, ServerOptions, Subscriber,
+    SubscriberOptions,
 };
 use crossdock_graph::{Chain, InputPlan, InputReading, NodePlan, OutputPlan};
-use crossdock_msg::{Message, Schema};
+use crossdock_msg::{Message, Schema, Service};
 
 use crate::origin::Tracing;
 use crate::parameter::Parameter;
@@ -30,6 +32,30 @@ pub struct Setup<'a> {
     /// What the node has opened, beside `plan.inputs` and `plan.outputs`.
     inputs: Vec<Option<OpenedInput>>,
     outputs: Vec<Option<OutputHandle>>,
+    /// Beside `plan.clients` and `plan.servers`.
+    calls: OpenedCalls,
+}
+
+/// The clients and servers that a node has opened.
+#[derive(Debug, Default)]
+pub(crate) struct OpenedCalls {
+    pub(crate) clients: Vec<Option<ClientHandle>>,
+    pub(crate) servers: Vec<Option<ServerHandle>>,
+}
+
+/// The handles of all ports of a node, beside those of its plan.
+pub(crate) type Opened = (Vec<OpenedInput>, Vec<OutputHandle>, OpenedCalls);
+
+impl OpenedCalls {
+    /// Connected ports that the node has not opened.
+    fn unopened<'p>(&self, plan: &'p NodePlan) -> Vec<&'p str> {
+        let clients = plan.clients.iter().zip(&self.clients);
+        let clients = clients.filter(|(_, handle)| handle.is_none());
+        let servers = plan.servers.iter().zip(&self.servers);
+        let servers = servers.filter(|(_, handle)| handle.is_none());
+        let ports = clients.map(|(plan, _)| plan.port.as_str());
+        ports.chain(servers.map(|(plan, _)| plan.port.as_str())).collect()
+    }
 }
 
 /// An input that a node has opened.
@@ -51,7 +77,21 @@ impl<'a> Setup<'a> {
         let inputs = vec![None; plan.inputs.len()];
         let outputs = vec![None; plan.outputs.len()];
         let holds_up_outside = false;
-        Self { plan, participant, doorbell, group, chains, holds_up_outside, inputs, outputs }
+        let calls = OpenedCalls {
+            clients: vec![None; plan.clients.len()],
+            servers: vec![None; plan.servers.len()],
+        };
+        Self {
+            plan,
+            participant,
+            doorbell,
+            group,
+            chains,
+            holds_up_outside,
+            inputs,
+            outputs,
+            calls,
+        }
     }
 
     /// Whether publishers outside wait for inputs of all conditions: where nothing may be lost.
@@ -248,6 +288,85 @@ impl<'a> Setup<'a> {
         connected.then(|| self.publisher(port)).transpose()
     }
 
+    /// The client of a port. Every connected port is opened once.
+    ///
+    /// # Errors
+    ///
+    /// As for [`subscriber`](Self::subscriber).
+    pub fn client<S: Service>(&mut self, port: &str) -> Result<Client<S>, SetupError> {
+        let index = self.plan.clients.iter().position(|client| client.port == port);
+        let index =
+            index.ok_or_else(|| self.error(port, SetupErrorKind::NotConnected("client")))?;
+        let plan = &self.plan.clients[index];
+        let open = self.calls.clients[index].is_some();
+        self.check_type(port, (&plan.service_type, S::TYPE_NAME), open)?;
+        let options = ClientOptions {
+            node: &self.plan.name,
+            service: &plan.service,
+            depth: plan.depth as usize,
+            max_request_bytes: bytes(plan.max_request_bytes),
+            doorbell: Some(self.doorbell),
+            group: Some(self.group),
+            ..ClientOptions::default()
+        };
+        let client = self.participant.client::<S>(options);
+        let client = client.map_err(|error| self.error(port, SetupErrorKind::Port(error)))?;
+        self.calls.clients[index] = Some(client.handle());
+        Ok(client)
+    }
+
+    /// The client of an optional port; `None` when the graph leaves it unconnected.
+    ///
+    /// # Errors
+    ///
+    /// As for [`subscriber`](Self::subscriber).
+    pub fn optional_client<S: Service>(
+        &mut self,
+        port: &str,
+    ) -> Result<Option<Client<S>>, SetupError> {
+        let connected = self.plan.clients.iter().any(|client| client.port == port);
+        connected.then(|| self.client(port)).transpose()
+    }
+
+    /// The server of a port. Every connected port is opened once.
+    ///
+    /// # Errors
+    ///
+    /// As for [`subscriber`](Self::subscriber).
+    pub fn server<S: Service>(&mut self, port: &str) -> Result<Server<S>, SetupError> {
+        let index = self.plan.servers.iter().position(|server| server.port == port);
+        let index =
+            index.ok_or_else(|| self.error(port, SetupErrorKind::NotConnected("server")))?;
+        let plan = &self.plan.servers[index];
+        let open = self.calls.servers[index].is_some();
+        self.check_type(port, (&plan.service_type, S::TYPE_NAME), open)?;
+        let options = ServerOptions {
+            node: &self.plan.name,
+            service: &plan.service,
+            max_response_bytes: bytes(plan.max_response_bytes),
+            doorbell: Some(self.doorbell),
+            group: Some(self.group),
+            ..ServerOptions::default()
+        };
+        let server = self.participant.server::<S>(options);
+        let server = server.map_err(|error| self.error(port, SetupErrorKind::Port(error)))?;
+        self.calls.servers[index] = Some(server.handle());
+        Ok(server)
+    }
+
+    /// The server of an optional port; `None` when the graph leaves it unconnected.
+    ///
+    /// # Errors
+    ///
+    /// As for [`subscriber`](Self::subscriber).
+    pub fn optional_server<S: Service>(
+        &mut self,
+        port: &str,
+    ) -> Result<Option<Server<S>>, SetupError> {
+        let connected = self.plan.servers.iter().any(|server| server.port == port);
+        connected.then(|| self.server(port)).transpose()
+    }
+
     /// The value of a parameter: from the graph, else its default.
     ///
     /// # Errors
@@ -263,11 +382,12 @@ impl<'a> Setup<'a> {
     }
 
     /// The handles of all ports, beside those of the plan.
-    pub(crate) fn finish(self) -> Result<(Vec<OpenedInput>, Vec<OutputHandle>), SetupError> {
+    pub(crate) fn finish(self) -> Result<Opened, SetupError> {
         let inputs = self.plan.inputs.iter().zip(&self.inputs);
         let outputs = self.plan.outputs.iter().zip(&self.outputs);
         let unopened = inputs
             .filter_map(|(plan, handle)| handle.is_none().then_some(plan.port.as_str()))
+            .chain(self.calls.unopened(self.plan))
             .chain(
                 outputs.filter_map(|(plan, handle)| handle.is_none().then_some(plan.port.as_str())),
             )
@@ -278,6 +398,7 @@ impl<'a> Setup<'a> {
         Ok((
             self.inputs.into_iter().flatten().collect(),
             self.outputs.into_iter().flatten().collect(),
+            self.calls,
         ))
     }
 
@@ -328,6 +449,10 @@ fn qos(plan: &crossdock_graph::Qos) -> Qos {
             crossdock_graph::Durability::TransientLocal => Durability::TransientLocal,
         },
     }
+}
+
+fn bytes(limit: Option<u64>) -> Option<usize> {
+    limit.map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX))
 }
 
 fn max_bytes(output: &OutputPlan) -> Option<usize> {

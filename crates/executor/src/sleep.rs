@@ -12,8 +12,9 @@ impl Executor {
     /// Notes at which inputs something may have arrived.
     #[inline]
     pub(crate) fn drain_doorbell(&mut self) {
-        let Self { doorbell, bells, inputs, arrived, unarmed, polled, .. } = self;
+        let Self { doorbell, bells, inputs, arrived, unarmed, polled, calls, .. } = self;
         doorbell.drain(|bell| {
+            calls.note(bell);
             for &input in bells.get(usize::from(bell)).into_iter().flatten() {
                 unarmed.insert(input);
                 match inputs[input].purpose {
@@ -33,6 +34,7 @@ impl Executor {
         let Ok(Some(time_ns)) = input.latest_ns() else { return };
         let before_ns = self.clock.now_ns();
         self.clock = Clock::Simulated { now_ns: time_ns };
+        self.calls.set_time(time_ns);
         // The first message, or a recording that begins again: timers count from here.
         let first = self.timers.next_ns().is_none() && !self.finish.has_begun();
         if first || time_ns < before_ns {
@@ -61,7 +63,8 @@ impl Executor {
     pub(crate) fn sleep(&mut self) {
         self.mark_idle();
         self.participant.announce_idle();
-        let timeout = match (self.clock, self.timers.next_ns()) {
+        let next_ns = [self.timers.next_ns(), self.calls.next_deadline_ns()];
+        let timeout = match (self.clock, next_ns.into_iter().flatten().min()) {
             (Clock::Wall, Some(next_ns)) => {
                 Some(Duration::from_nanos(next_ns.saturating_sub(monotonic_ns())))
             }
@@ -94,6 +97,7 @@ impl Executor {
     /// has come meanwhile: nobody will ring for it.
     fn arm(&mut self) -> bool {
         let mut work = self.clock_input.as_ref().is_some_and(ClockInput::arm);
+        work |= self.calls.arm();
         let mut from = 0;
         while let Some(input) = self.unarmed.next(from) {
             from = input + 1;

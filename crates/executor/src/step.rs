@@ -22,6 +22,10 @@ pub(crate) enum Cause {
     Timer(usize),
     /// The lockstep of this index is released.
     Lockstep(usize),
+    /// A call of the client of this index has ended.
+    Response(usize),
+    /// A request has come to the server of this index.
+    Request(usize),
     /// The node is polled: it has asked for that, or a message for it has come.
     Poll,
 }
@@ -31,6 +35,8 @@ const CONDITION: u64 = 2;
 const TIMER: u64 = 3;
 const LOCKSTEP: u64 = 4;
 const POLL: u64 = 5;
+const RESPONSE: u64 = 6;
+const REQUEST: u64 = 7;
 
 /// Nodes that one executor can have.
 pub(crate) const NODES_MAX: usize = 1 << 24;
@@ -55,6 +61,16 @@ impl Step {
     /// A node is released by a lockstep.
     pub(crate) fn lockstep(node: usize, lockstep: usize) -> Self {
         Self::new(LOCKSTEP, node, lockstep)
+    }
+
+    /// A node is released by the end of a call of its client.
+    pub(crate) fn response(node: usize, client: usize) -> Self {
+        Self::new(RESPONSE, node, client)
+    }
+
+    /// A node is released by a request to its server.
+    pub(crate) fn request(node: usize, server: usize) -> Self {
+        Self::new(REQUEST, node, server)
     }
 
     /// A node is polled.
@@ -95,6 +111,8 @@ impl Step {
             TIMER => Cause::Timer(index),
             LOCKSTEP => Cause::Lockstep(index),
             POLL => Cause::Poll,
+            RESPONSE => Cause::Response(index),
+            REQUEST => Cause::Request(index),
             _ => Cause::Condition,
         }
     }
@@ -112,6 +130,8 @@ mod tests {
             (Step::condition(last), Cause::Condition),
             (Step::timer(last, u32::MAX as usize), Cause::Timer(u32::MAX as usize)),
             (Step::lockstep(last, 0), Cause::Lockstep(0)),
+            (Step::response(last, 3), Cause::Response(3)),
+            (Step::request(last, 4), Cause::Request(4)),
             (Step::poll(last), Cause::Poll),
         ];
         for (step, cause) in steps {

@@ -10,16 +10,19 @@ use crate::model::{
     Argument, Chain, Copies, Durability, Graph, GraphInput, GraphNode, GraphOutput, GraphTimer,
     GraphTopic, InputReading, Lockstep, Period, QosRequest, Reliability,
 };
-use crate::names::{message_type_fault, node_fault, token_fault, topic_fault};
+use crate::names::{
+    message_type_fault, node_fault, service_fault, service_type_fault, token_fault, topic_fault,
+};
 use crate::parameters::read_parameters;
 use crate::read::{Keys, Reading};
+use crate::service::{CLIENT_DEPTH_MAX, GraphClient, GraphServer, GraphService};
 use crate::violation::{Violation, ViolationKind};
 use crate::yaml::{self, Data, Entry, Tree};
 
 const GRAPH: Keys = Keys {
     what: "a graph file",
     required: &["crossdock", "name", "nodes"],
-    optional: &["arguments", "topics", "chains"],
+    optional: &["arguments", "topics", "services", "chains"],
 };
 const ARGUMENT: Keys =
     Keys { what: "an argument", required: &["node", "parameter"], optional: &["doc"] };
@@ -36,11 +39,26 @@ const QOS: Keys = Keys {
 const NODE: Keys = Keys {
     what: "a node",
     required: &["package", "type"],
-    optional: &["inputs", "outputs", "condition", "timers", "lockstep", "parameters"],
+    optional: &[
+        "inputs",
+        "outputs",
+        "clients",
+        "servers",
+        "condition",
+        "timers",
+        "lockstep",
+        "parameters",
+    ],
 };
 const INPUT: Keys =
     Keys { what: "an input", required: &["topic"], optional: &["trigger", "read", "qos"] };
 const OUTPUT: Keys = Keys { what: "an output", required: &["topic"], optional: &["qos"] };
+const SERVICE: Keys = Keys {
+    what: "a service",
+    required: &[],
+    optional: &["type", "external", "max_request_bytes", "max_response_bytes"],
+};
+const CLIENT: Keys = Keys { what: "a client", required: &["service"], optional: &["depth"] };
 const TIMER: Keys = Keys {
     what: "a timer",
     required: &[],
@@ -79,6 +97,10 @@ fn read_graph(reading: &mut Reading, tree: &Tree) -> Graph {
     if let Some(tree) = fields.get("topics") {
         let entries = reading.map(tree, "`topics`");
         graph.topics = entries.iter().map(|entry| topic(reading, entry)).collect();
+    }
+    if let Some(tree) = fields.get("services") {
+        let entries = reading.map(tree, "`services`");
+        graph.services = entries.iter().map(|entry| service(reading, entry)).collect();
     }
     if let Some(tree) = fields.get("nodes") {
         let entries = reading.map(tree, "`nodes`");
@@ -144,6 +166,62 @@ fn topic(reading: &mut Reading, entry: &Entry) -> GraphTopic {
     topic
 }
 
+fn service(reading: &mut Reading, entry: &Entry) -> GraphService {
+    let name = entry.key.clone();
+    reading.source.set(&["services", &name], entry.key_place);
+    reading.check_name(&name, entry.key_place, "the service", service_fault);
+    let fields = reading.fields(&entry.value, &SERVICE);
+    let mut service = GraphService { name: name.clone(), ..GraphService::default() };
+    if let Some(tree) = fields.get("type") {
+        reading.source.set(&["services", &name, "type"], tree.place);
+        service.service_type = reading.name(tree, "the service type", service_type_fault);
+    }
+    if let Some(tree) = fields.get("external") {
+        service.external = reading.boolean(tree, "`external`").unwrap_or_default();
+    }
+    let mut bytes = |key: &str| {
+        let tree = fields.get(key)?;
+        reading.integer(tree, &format!("`{key}`"), 1..=MESSAGE_BYTES_MAX)
+    };
+    service.max_request_bytes = bytes("max_request_bytes");
+    service.max_response_bytes = bytes("max_response_bytes");
+    service
+}
+
+/// The service of a client or server port.
+fn port_service(reading: &mut Reading, tree: &Tree, path: &[&str]) -> Option<String> {
+    let service = reading.name(tree, "the service", service_fault)?;
+    reading.source.set(path, tree.place);
+    Some(service)
+}
+
+fn client(reading: &mut Reading, node: &str, entry: &Entry) -> Option<GraphClient> {
+    let port = entry.key.clone();
+    let path = ["nodes", node, "clients", &port];
+    reading.check_name(&port, entry.key_place, "the client", token_fault);
+    reading.source.set(&path, entry.key_place);
+    if matches!(entry.value.data, Data::Scalar { .. }) {
+        let service = port_service(reading, &entry.value, &path)?;
+        return Some(GraphClient { port, service, depth: None });
+    }
+    let fields = reading.fields(&entry.value, &CLIENT);
+    let service = fields.get("service").and_then(|tree| port_service(reading, tree, &path));
+    let depth = fields
+        .get("depth")
+        .and_then(|tree| reading.integer(tree, "`depth`", 1..=u64::from(CLIENT_DEPTH_MAX)));
+    let depth = depth.map(|depth| u32::try_from(depth).unwrap_or(CLIENT_DEPTH_MAX));
+    Some(GraphClient { port, service: service?, depth })
+}
+
+fn server(reading: &mut Reading, node: &str, entry: &Entry) -> Option<GraphServer> {
+    let port = entry.key.clone();
+    let path = ["nodes", node, "servers", &port];
+    reading.check_name(&port, entry.key_place, "the server", token_fault);
+    reading.source.set(&path, entry.key_place);
+    let service = port_service(reading, &entry.value, &path)?;
+    Some(GraphServer { port, service })
+}
+
 fn qos(reading: &mut Reading, tree: &Tree, path: &[&str]) -> QosRequest {
     reading.source.set(path, tree.place);
     let fields = reading.fields(tree, &QOS);
@@ -192,6 +270,14 @@ fn node(reading: &mut Reading, entry: &Entry) -> GraphNode {
     if let Some(tree) = fields.get("outputs") {
         let entries = reading.map(tree, "`outputs`");
         node.outputs = entries.iter().filter_map(|entry| output(reading, &name, entry)).collect();
+    }
+    if let Some(tree) = fields.get("clients") {
+        let entries = reading.map(tree, "`clients`");
+        node.clients = entries.iter().filter_map(|entry| client(reading, &name, entry)).collect();
+    }
+    if let Some(tree) = fields.get("servers") {
+        let entries = reading.map(tree, "`servers`");
+        node.servers = entries.iter().filter_map(|entry| server(reading, &name, entry)).collect();
     }
     if let Some(tree) = fields.get("condition") {
         reading.source.set(&["nodes", &name, "condition"], tree.place);

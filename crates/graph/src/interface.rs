@@ -4,6 +4,7 @@
 
 use crate::hardware_package::{HardwareNode, HardwarePackage};
 use crate::model::{InputReading, QosRequest};
+use crate::service::ServiceInterface;
 use crate::value::ParameterValue;
 use serde::{Deserialize, Serialize};
 
@@ -58,6 +59,12 @@ pub struct NodeInterface {
     /// Output ports.
     #[serde(default)]
     pub outputs: Vec<OutputInterface>,
+    /// Clients of services.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub clients: Vec<ServiceInterface>,
+    /// Servers of services.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub servers: Vec<ServiceInterface>,
     /// Timers.
     #[serde(default)]
     pub timers: Vec<TimerInterface>,

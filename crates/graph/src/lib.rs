@@ -31,6 +31,7 @@ mod read;
 mod scalar;
 #[cfg(test)]
 mod schema_tests;
+mod service;
 mod source;
 mod stream;
 mod value;
@@ -63,9 +64,14 @@ pub use plan::{
     OutputPlan, Pacing, Plan, PortReference, ProcessPlan, Route, Routes, Time, TimerPlan,
     TopicPlan,
 };
+pub use service::{
+    CLIENT_DEPTH, CLIENT_DEPTH_MAX, ClientPlan, GraphClient, GraphServer, GraphService, ServerPlan,
+    ServiceInterface,
+};
 pub use source::{Place, Source};
 pub use stream::{
     NodeStream, PortStream, STREAM_WIDTH_DEFAULT, STREAM_WIDTHS, StreamFifo, TopicStream,
 };
 pub use value::{ParameterType, ParameterValue};
 pub use violation::{Violation, ViolationKind};
+pub use yaml::yaml_value;

@@ -4,6 +4,7 @@
 //! processes, executors or files; where a part was written is kept beside it, in [`Source`].
 
 use crate::condition::Condition;
+use crate::service::{GraphClient, GraphServer, GraphService};
 use crate::source::Source;
 use crate::value::ParameterValue;
 use serde::{Deserialize, Serialize};
@@ -18,6 +19,9 @@ pub struct Graph {
     pub arguments: Vec<Argument>,
     /// Topics with something to say beyond what their ports say.
     pub topics: Vec<GraphTopic>,
+    /// Services with something to say beyond what their ports say.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub services: Vec<GraphService>,
     /// Nodes of the graph.
     pub nodes: Vec<GraphNode>,
     /// Spans to be measured.
@@ -38,6 +42,12 @@ impl Graph {
     #[must_use]
     pub fn topic(&self, name: &str) -> Option<&GraphTopic> {
         self.topics.iter().find(|topic| topic.name == name)
+    }
+
+    /// The declared service of this name. A service may also exist by its ports alone.
+    #[must_use]
+    pub fn service(&self, name: &str) -> Option<&GraphService> {
+        self.services.iter().find(|service| service.name == name)
     }
 
     /// Every topic name of the graph, declared ones first in file order, then by first use.
@@ -201,6 +211,12 @@ pub struct GraphNode {
     pub inputs: Vec<GraphInput>,
     /// Connected outputs.
     pub outputs: Vec<GraphOutput>,
+    /// Connected clients.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub clients: Vec<GraphClient>,
+    /// Connected servers.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub servers: Vec<GraphServer>,
     /// When the node runs, if not at each message on a triggering input.
     pub condition: Option<Condition>,
     /// Timers whose period the graph sets.

@@ -32,6 +32,26 @@ pub(crate) fn topic_fault(name: &str) -> Option<String> {
     }
 }
 
+/// Longest name of a service: the topics behind it have longer ones.
+const SERVICE_BYTES_MAX: usize = 180;
+
+/// Why `name` is no name of a service, or `None`.
+pub(crate) fn service_fault(name: &str) -> Option<String> {
+    let too_long = (name.len() > SERVICE_BYTES_MAX)
+        .then(|| format!("is longer than {SERVICE_BYTES_MAX} bytes"));
+    too_long.or_else(|| topic_fault(name))
+}
+
+/// Why `name` is no service type (`package/srv/Name`), or `None`.
+pub(crate) fn service_type_fault(name: &str) -> Option<String> {
+    let parts: Vec<&str> = name.split('/').collect();
+    let as_message = match parts[..] {
+        [package, "srv", name] => format!("{package}/msg/{name}"),
+        _ => return Some("is not `package/srv/Type`".to_owned()),
+    };
+    message_type_fault(&as_message)
+}
+
 /// Why `name` is no node name (a token, or tokens joined by `/`), or `None`.
 pub(crate) fn node_fault(name: &str) -> Option<String> {
     path_fault(name.strip_prefix('/').unwrap_or(name))

@@ -6,6 +6,7 @@
 use crate::condition::Condition;
 use crate::mapping::{ExecutorMode, TopicMapping};
 use crate::model::{Chain, Copies, InputReading, Lockstep, Qos};
+use crate::service::{ClientPlan, ServerPlan};
 use crate::value::ParameterValue;
 use crate::violation::Violation;
 use serde::{Deserialize, Serialize};
@@ -161,6 +162,12 @@ pub struct NodePlan {
     pub inputs: Vec<InputPlan>,
     /// Connected outputs, in the order of the node type's description.
     pub outputs: Vec<OutputPlan>,
+    /// Connected clients, in the order of the node type's description.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub clients: Vec<ClientPlan>,
+    /// Connected servers, in the order of the node type's description.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub servers: Vec<ServerPlan>,
     /// All timers of the node type.
     pub timers: Vec<TimerPlan>,
     /// When the node runs, if not at each message on a triggering input.

@@ -67,7 +67,11 @@ pub enum ViolationKind {
     UnknownTopic,
     /// A triggering input that nobody publishes to.
     NoPublisher,
-    /// Two message types on one topic.
+    /// A client of a service that nobody serves.
+    NoServer,
+    /// A service with more than one server.
+    ServedTwice,
+    /// Two types on one topic or service.
     TypeClash,
     /// A subscriber asks for more than a publisher offers.
     QosMismatch,

@@ -7,6 +7,7 @@ use crate::model::{
     Copies, Durability, Graph, GraphNode, GraphTopic, InputReading, Period, QosRequest, Reliability,
 };
 use crate::scalar::Scalar;
+use crate::service::GraphService;
 use crate::stream::stream_fields;
 use crate::value::ParameterValue;
 use std::collections::BTreeMap;
@@ -63,6 +64,13 @@ impl Graph {
         for topic in &self.topics {
             out.comments(&["topics", &topic.name], 2);
             out.line(2, &format!("{}: {}", quoted(&topic.name), topic_fields(topic)));
+        }
+        if !self.services.is_empty() {
+            out.line(0, "services:");
+        }
+        for service in &self.services {
+            out.comments(&["services", &service.name], 2);
+            out.line(2, &format!("{}: {}", quoted(&service.name), service_fields(service)));
         }
         out.line(0, if self.nodes.is_empty() { "nodes: {}" } else { "nodes:" });
         for node in &self.nodes {
@@ -195,6 +203,23 @@ impl Text<'_> {
             let value = port_fields(fields, &output.topic, &output.qos);
             self.line(6, &format!("{}: {value}", quoted(&output.port)));
         }
+        if !node.clients.is_empty() {
+            self.line(4, "clients:");
+        }
+        for client in &node.clients {
+            let service = quoted(&client.service);
+            let value = match client.depth {
+                None => service,
+                Some(depth) => flow(&[format!("service: {service}"), format!("depth: {depth}")]),
+            };
+            self.line(6, &format!("{}: {value}", quoted(&client.port)));
+        }
+        if !node.servers.is_empty() {
+            self.line(4, "servers:");
+        }
+        for server in &node.servers {
+            self.line(6, &format!("{}: {}", quoted(&server.port), quoted(&server.service)));
+        }
         if let Some(condition) = &node.condition {
             self.line(4, &format!("condition: {}", flow(&condition.fields(quoted))));
         }
@@ -252,6 +277,17 @@ fn topic_fields(topic: &GraphTopic) -> String {
         fields.push(format!("bounds: {}", flow(&bounds)));
     }
     fields.extend(qos_field(&topic.qos));
+    flow(&fields)
+}
+
+fn service_fields(service: &GraphService) -> String {
+    let mut fields = Vec::new();
+    fields.extend(service.service_type.as_ref().map(|name| format!("type: {}", quoted(name))));
+    if service.external {
+        fields.push("external: true".to_owned());
+    }
+    fields.extend(service.max_request_bytes.map(|bytes| format!("max_request_bytes: {bytes}")));
+    fields.extend(service.max_response_bytes.map(|bytes| format!("max_response_bytes: {bytes}")));
     flow(&fields)
 }
 

@@ -5,6 +5,7 @@
 //! large one. Must not know what any key means.
 
 use crate::limits::{FILE_BYTES_MAX, FILE_DEPTH_MAX, FILE_VALUES_MAX, VIOLATIONS_MAX};
+use crate::scalar::Scalar;
 use crate::source::Place;
 use crate::violation::{Violation, ViolationKind};
 use saphyr_parser::{Event, Marker, Parser, ScalarStyle, Span};
@@ -64,6 +65,47 @@ pub(crate) fn parse(file: &str, bytes: &[u8], violations: &mut Vec<Violation>) -
             violations.push(*violation);
             None
         }
+    }
+}
+
+/// A value written in YAML, as JSON: what a command line takes. `file` names it in messages. Pure;
+/// allocates.
+///
+/// # Errors
+/// Everything that is wrong with the text, by position.
+pub fn yaml_value(file: &str, text: &str) -> Result<serde_json::Value, Vec<Violation>> {
+    let mut violations = Vec::new();
+    let tree = parse(file, text.as_bytes(), &mut violations);
+    match tree {
+        _ if !violations.is_empty() => Err(violations),
+        Some(tree) => Ok(json(&tree)),
+        None => Ok(serde_json::Value::Null),
+    }
+}
+
+fn json(tree: &Tree) -> serde_json::Value {
+    use serde_json::Value;
+    match &tree.data {
+        Data::List(items) => items.iter().map(json).collect(),
+        Data::Map(entries) => {
+            let entries = entries.iter();
+            Value::Object(entries.map(|it| (it.key.clone(), json(&it.value))).collect())
+        }
+        Data::Scalar { text, plain: false } => Value::String(text.clone()),
+        Data::Scalar { text, plain: true } => match Scalar::resolve(text) {
+            Scalar::Null => Value::Null,
+            Scalar::Bool(value) => value.into(),
+            Scalar::Integer(value) => value.into(),
+            // Beyond 63 bits, for unsigned fields; else text, which no number accepts.
+            Scalar::TooLarge => {
+                text.parse::<u64>().map_or_else(|_| text.as_str().into(), Value::from)
+            }
+            Scalar::Double(value) if value.is_nan() => "nan".into(),
+            Scalar::Double(value) if value == f64::INFINITY => "inf".into(),
+            Scalar::Double(value) if value == f64::NEG_INFINITY => "-inf".into(),
+            Scalar::Double(value) => value.into(),
+            Scalar::Text(text) => text.into(),
+        },
     }
 }
 

@@ -5,10 +5,10 @@
 mod support;
 
 use crossdock_graph::{
-    ApproximateTime, Argument, Chain, Condition, Copies, Durability, Graph, GraphInput, GraphNode,
-    GraphOutput, GraphTimer, GraphTopic, InputReading, Interfaces, Lockstep, Mapping,
-    ParameterValue, Period, Picture, Placement, QosRequest, Reliability, RunOptions, Same, Source,
-    check,
+    ApproximateTime, Argument, CLIENT_DEPTH_MAX, Chain, Condition, Copies, Durability, Graph,
+    GraphClient, GraphInput, GraphNode, GraphOutput, GraphServer, GraphService, GraphTimer,
+    GraphTopic, InputReading, Interfaces, Lockstep, Mapping, ParameterValue, Period, Picture,
+    Placement, QosRequest, Reliability, RunOptions, Same, Source, check,
 };
 use proptest::collection::{btree_map, vec};
 use proptest::option;
@@ -158,9 +158,15 @@ fn node() -> impl Strategy<Value = GraphNode> {
     // Every period is longer than these offsets.
     let timing = (period, option::of(0_u64..1_000), 0_u32..100);
     let timers = btree_map(token(), timing, 0..3);
-    let parts = ((token(), token()), inputs, outputs, condition, timers, lockstep, parameters);
+    let clients = btree_map(token(), (topic_name(), option::of(1..=CLIENT_DEPTH_MAX)), 0..3);
+    let calls = (clients, btree_map(token(), topic_name(), 0..3));
+    let names = (token(), token());
+    let parts = (names, inputs, outputs, calls, condition, timers, lockstep, parameters);
     parts.prop_map(
-        |((package, node_type), inputs, outputs, condition, timers, lockstep, parameters)| {
+        |(names, inputs, outputs, (clients, servers), condition, timers, lockstep, parameters)| {
+            let (package, node_type) = names;
+            let client = |(port, (service, depth))| GraphClient { port, service, depth };
+            let server = |(port, service)| GraphServer { port, service };
             let input = |(port, (topic, trigger, reading, qos))| GraphInput {
                 port,
                 topic,
@@ -181,6 +187,8 @@ fn node() -> impl Strategy<Value = GraphNode> {
                 node_type,
                 inputs: inputs.into_iter().map(input).collect(),
                 outputs: outputs.into_iter().map(output).collect(),
+                clients: clients.into_iter().map(client).collect(),
+                servers: servers.into_iter().map(server).collect(),
                 condition,
                 timers: timers.into_iter().map(timer).collect(),
                 lockstep,
@@ -190,11 +198,27 @@ fn node() -> impl Strategy<Value = GraphNode> {
     )
 }
 
+fn service() -> impl Strategy<Value = GraphService> {
+    let service_type = option::of(token().prop_map(|package| format!("{package}/srv/Type")));
+    let bytes = || option::of(1_u64..1 << 30);
+    (service_type, any::<bool>(), bytes(), bytes()).prop_map(
+        |(service_type, external, max_request_bytes, max_response_bytes)| GraphService {
+            name: String::new(),
+            service_type,
+            external,
+            max_request_bytes,
+            max_response_bytes,
+        },
+    )
+}
+
 fn graph() -> impl Strategy<Value = Graph> {
     let arguments = btree_map(token(), (token(), any_text(), any_text()), 0..3);
     let chains = btree_map(token(), (topic_name(), topic_name()), 0..3);
-    let parts = (token(), arguments, vec(topic(), 0..5), btree_map(token(), node(), 1..6), chains);
-    parts.prop_map(|(name, arguments, mut topics, nodes, chains)| {
+    let topics_and_services = (vec(topic(), 0..5), btree_map(topic_name(), service(), 0..3));
+    let nodes = btree_map(token(), node(), 1..6);
+    let parts = (token(), arguments, topics_and_services, nodes, chains);
+    parts.prop_map(|(name, arguments, (mut topics, services), nodes, chains)| {
         topics.sort_by(|a, b| a.name.cmp(&b.name));
         topics.dedup_by(|a, b| a.name == b.name);
         let argument = |(name, (node, parameter, doc))| Argument { name, node, parameter, doc };
@@ -202,6 +226,9 @@ fn graph() -> impl Strategy<Value = Graph> {
             name,
             arguments: arguments.into_iter().map(argument).collect(),
             topics,
+            services: (services.into_iter())
+                .map(|(name, service)| GraphService { name, ..service })
+                .collect(),
             nodes: nodes.into_iter().map(|(name, node)| GraphNode { name, ..node }).collect(),
             chains: chains.into_iter().map(|(name, (from, to))| Chain { name, from, to }).collect(),
             source: Source::default(),

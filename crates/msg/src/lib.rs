@@ -55,6 +55,7 @@ mod schema;
 mod service;
 #[rustfmt::skip]
 pub mod types;
+mod value;
 mod walk;
 
 pub use block::{Block, BlockMut, BuildError, Extra, FlatBuffer, FlatError, Sequence};
@@ -64,3 +65,4 @@ pub use json::JsonOptions;
 pub use message::Message;
 pub use schema::{Schema, SchemaError};
 pub use service::{Service, ServiceSchema, ShippedService};
+pub use value::ValueError;

@@ -11,6 +11,7 @@ use crate::layout::{Layout, LayoutError};
 use crate::message::Message;
 use crate::resolve::{Library, ResolveError, Resolved};
 use crate::rihs::type_hash;
+use crate::value::{ValueError, cdr_of};
 use crate::walk;
 
 /// A resolved message type with its hashes, its flat layout and its codec.
@@ -211,6 +212,16 @@ impl Schema {
     ) -> Result<(), FlatError> {
         out.start(block.len());
         cdr::encode(&self.plan, block, out)
+    }
+
+    /// The CDR encoding of a message that somebody wrote as JSON: fields that are left out are 0,
+    /// false or empty. Allocates.
+    ///
+    /// # Errors
+    ///
+    /// A field that the type does not have, or a value that does not fit its field.
+    pub fn cdr_of_json(&self, value: &serde_json::Value) -> Result<Vec<u8>, ValueError> {
+        cdr_of(&self.layout, value)
     }
 
     /// Checks a whole message: an early diagnosis at a process boundary. It does not make later

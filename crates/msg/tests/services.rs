@@ -9,7 +9,7 @@ use crossdock_msg::definition::{DefinitionError, TypeName, parse_service, servic
 use crossdock_msg::types::example_interfaces::srv::AddTwoInts;
 use crossdock_msg::types::{nav_msgs, std_srvs};
 use crossdock_msg::{
-    Block, BlockMut, Extra, FlatBuffer, Message, Service, ServiceSchema, TypeHash,
+    Block, BlockMut, Extra, FlatBuffer, Message, Schema, Service, ServiceSchema, TypeHash,
 };
 use proptest::prelude::*;
 
@@ -113,6 +113,36 @@ fn requests_and_responses_are_messages_of_their_own() {
     let map = ServiceSchema::of::<nav_msgs::srv::GetMap>().unwrap();
     assert_eq!(map.request().root_bytes(), 1, "an empty request has ROS 2's one byte");
     assert_eq!(map.response().type_name(), "nav_msgs/srv/GetMap_Response");
+}
+
+#[test]
+fn a_message_written_as_json_encodes_to_what_reads_back_as_the_same_json() {
+    let schema = Schema::shipped("sensor_msgs/msg/CameraInfo").unwrap();
+    let given = serde_json::json!({
+        "header": { "frame_id": "camera" }, "height": 480, "d": [0.5, -1.0], "roi": { "do_rectify": true },
+    });
+    let cdr = schema.cdr_of_json(&given).unwrap();
+    let mut flat = FlatBuffer::with_bytes(schema.flat_bytes_of_cdr(&cdr).unwrap());
+    schema.decode_cdr(&cdr, flat.as_mut_slice()).unwrap();
+    let json = schema.to_json(Block::new(flat.as_slice())).unwrap();
+    assert_eq!(
+        json["header"],
+        serde_json::json!({ "stamp": { "sec": 0, "nanosec": 0 }, "frame_id": "camera" })
+    );
+    assert_eq!((&json["height"], &json["d"]), (&given["height"], &given["d"]));
+    assert_eq!(json["k"].as_array().unwrap().len(), 9);
+    assert_eq!(schema.cdr_of_json(&json).unwrap(), cdr, "the whole message is the same");
+    let refused = |value: serde_json::Value| schema.cdr_of_json(&value).unwrap_err().to_string();
+    assert!(refused(serde_json::json!({ "hight": 1 })).contains("`hight`; its fields are header"));
+    assert!(
+        refused(serde_json::json!({ "height": -1 }))
+            .contains("`height` is -1, but a value of type uint32")
+    );
+    assert!(
+        refused(serde_json::json!({ "header": { "frame_id": 3 } })).contains("`header.frame_id`")
+    );
+    assert!(refused(serde_json::json!({ "k": [1.0] })).contains("a list of 9 elements"));
+    assert!(refused(serde_json::json!(3)).contains("sensor_msgs/msg/CameraInfo"));
 }
 
 proptest! {

@@ -1,8 +1,10 @@
 //! The figures of a run, read from the boards of its processes. It must not know how they are shown.
 
-use super::counts;
 use super::fabrics::Counts;
-use crate::summary::{ChainRow, FabricRow, GatewayRow, Losses, NodeRow, Percentiles, TopicRow};
+use super::{calls, counts};
+use crate::summary::{
+    ChainRow, FabricRow, GatewayRow, Losses, NodeRow, Percentiles, ServiceRow, TopicRow,
+};
 use anyhow::{Result, bail};
 use crossdock_comm::entities::{counter, kind};
 use crossdock_comm::{
@@ -29,6 +31,7 @@ pub(crate) struct Figures {
 pub(crate) struct Reading {
     pub(crate) nodes: Vec<NodeRow>,
     pub(crate) topics: Vec<TopicRow>,
+    pub(crate) services: Vec<ServiceRow>,
     pub(crate) gateways: Vec<GatewayRow>,
     pub(crate) fabrics: Vec<FabricRow>,
     pub(crate) chains: Vec<ChainRow>,
@@ -91,7 +94,8 @@ impl Figures {
         }
         notes.extend(gateways.iter().flat_map(gateway_notes));
         notes.extend(fabrics.iter().flat_map(counts::notes));
-        Reading { nodes, topics, gateways, fabrics, chains, simulated_s, notes }
+        let services = calls::rows(&boards);
+        Reading { nodes, topics, services, gateways, fabrics, chains, simulated_s, notes }
     }
 
     /// The boards of the run's processes, the launcher's own among them.

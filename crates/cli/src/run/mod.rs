@@ -3,6 +3,7 @@
 //! The launcher's main thread sleeps in one poll until something happens: a process reports, the
 //! player or recorder ends, a signal comes, the time is over. It must not know how nodes run.
 
+mod calls;
 mod counts;
 mod fabrics;
 mod figures;
@@ -364,6 +365,7 @@ impl Session {
             processes: processes.collect(),
             nodes: read.nodes,
             topics: read.topics,
+            services: read.services,
             gateways: read.gateways,
             fabrics: read.fabrics,
             chains: read.chains,

@@ -36,14 +36,20 @@ fn topics(snapshot: &GraphSnapshot) -> BTreeMap<&str, Topic<'_>> {
     let mut topics: BTreeMap<&str, Topic<'_>> = BTreeMap::new();
     for process in &snapshot.processes {
         let name = process.process.as_str();
-        for port in &process.publishers {
+        let visible = |port: &&PortSnapshot| !is_hidden(&port.topic);
+        for port in process.publishers.iter().filter(visible) {
             topics.entry(&port.topic).or_default().publishers.push((name, port));
         }
-        for port in &process.subscribers {
+        for port in process.subscribers.iter().filter(visible) {
             topics.entry(&port.topic).or_default().subscribers.push((name, port));
         }
     }
     topics
+}
+
+/// Whether a name has a part that begins with `_`: those of services have, as hidden ones in ROS 2.
+fn is_hidden(topic: &str) -> bool {
+    topic.contains("/_")
 }
 
 /// Lists all topics of the domain.

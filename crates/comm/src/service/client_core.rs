@@ -93,6 +93,8 @@ pub(crate) struct ClientCore {
     /// Where calls wait; `None`: the client belongs to an executor.
     bell: Option<Doorbell>,
     clock: Cell<CallClock>,
+    /// Ends of calls handed out.
+    passed: Cell<u64>,
     calls: RefCell<Calls>,
 }
 
@@ -168,6 +170,7 @@ impl ClientCore {
             request_root_bytes: request.root_bytes,
             bell,
             clock: Cell::default(),
+            passed: Cell::new(0),
             calls: RefCell::new(Calls {
                 under_way: VecDeque::with_capacity(depth),
                 ended: VecDeque::with_capacity(depth),
@@ -484,14 +487,21 @@ impl ClientCore {
         if calls.ended.is_empty()
             && let Some(fault) = calls.fault.take()
         {
+            self.passed.set(self.passed.get() + 1);
             return Err(fault);
         }
         let ended = calls.ended.pop_front();
         drop(calls);
+        self.passed.set(self.passed.get() + u64::from(ended.is_some()));
         if self.bell.is_some() {
             self.mark_processed();
         }
         Ok(ended)
+    }
+
+    /// How often [`ClientCore::take`] has given something.
+    pub(crate) fn passed(&self) -> u64 {
+        self.passed.get()
     }
 
     /// Origin of the next response; zeros of a call that ended otherwise.

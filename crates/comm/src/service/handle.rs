@@ -55,6 +55,11 @@ impl ClientHandle {
         Ok(self.core.take()?.is_some())
     }
 
+    /// Ends of calls that were handed out so far, failures to do so included.
+    pub fn passed(&self) -> u64 {
+        self.core.passed()
+    }
+
     /// Which trigger the next response goes back to; zeros for a call that ended otherwise.
     pub fn next_origin(&self) -> [u64; 2] {
         self.core.next_origin()
@@ -129,6 +134,11 @@ impl ServerHandle {
     /// Drops the next request unanswered; false when there is none.
     pub fn discard(&self) -> bool {
         self.core.discard()
+    }
+
+    /// Requests that were handed out so far, failures to do so included.
+    pub fn passed(&self) -> u64 {
+        self.core.passed()
     }
 
     /// Which trigger the next request goes back to.

@@ -77,6 +77,8 @@ pub(crate) struct ServerCore {
     next: RefCell<Option<Taken>>,
     /// Requests taken and not answered.
     open: Cell<u64>,
+    /// How often a request was handed out, or could not be.
+    passed: Cell<u64>,
 }
 
 /// The type of responses, for the rings that are made when clients come.
@@ -140,6 +142,7 @@ impl ServerCore {
             turn: Cell::new(0),
             next: RefCell::new(None),
             open: Cell::new(0),
+            passed: Cell::new(0),
         }))
     }
 
@@ -223,10 +226,13 @@ impl ServerCore {
     #[inline]
     pub(crate) fn take(self: &Rc<Self>) -> Result<Option<Taken>, TakeError> {
         let next = self.next.borrow_mut().take();
-        let taken = match next {
-            Some(taken) => Some(taken),
-            None => self.find()?,
+        let found = match next {
+            Some(taken) => Ok(Some(taken)),
+            None => self.find(),
         };
+        let handed_out = !matches!(found, Ok(None));
+        self.passed.set(self.passed.get() + u64::from(handed_out));
+        let taken = found?;
         if taken.is_some() {
             self.entity.add(server_counter::REQUESTS, 1);
         }
@@ -345,6 +351,11 @@ impl ServerCore {
         if self.bell.is_some() {
             self.mark_processed();
         }
+    }
+
+    /// How often [`ServerCore::take`] has given something.
+    pub(crate) fn passed(&self) -> u64 {
+        self.passed.get()
     }
 
     /// Origin of the next request.

@@ -113,6 +113,8 @@ impl<'a> Check<'a> {
             node_type: "gateways".to_owned(),
             inputs: Vec::new(),
             outputs: Vec::new(),
+            clients: Vec::new(),
+            servers: Vec::new(),
             timers: Vec::new(),
             condition: None,
             lockstep: None,

@@ -12,6 +12,7 @@ mod nodes;
 mod packages;
 mod placement;
 mod planning;
+mod services;
 mod structure;
 mod topics;
 mod triggers;
@@ -77,6 +78,7 @@ pub fn check(
     let mut seats = check.place(&hardware);
     let nodes = check.resolve(&seats, &hardware);
     check.nodes(&nodes);
+    check.services(&nodes);
     check.agreement();
     let topics = check.collect_topics(&nodes);
     check.topics(&topics);

@@ -246,6 +246,8 @@ impl<'a> Check<'a> {
             node_type: node.node_type.clone(),
             inputs: inputs.collect(),
             outputs: outputs.collect(),
+            clients: self.client_plans(node, interface),
+            servers: self.server_plans(node, interface),
             timers: timer_plans(node, interface),
             condition: node.condition.clone(),
             lockstep: node.lockstep.clone().filter(|_| in_lockstep),

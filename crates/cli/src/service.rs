@@ -1,0 +1,232 @@
+//! `crossdock service`: services of running graphs, seen on the boards of their processes, and calls
+//! from the command line. It must not know how calls travel.
+
+use crate::arguments::{CallArguments, ServiceCommand, WatchArguments};
+use crate::load::definitions;
+use crate::output;
+use crate::run::observer_options;
+use crate::table::{Align, Table};
+use anyhow::{Context, Result, bail};
+use crossdock_comm::entities::{client_counter, server_counter};
+use crossdock_comm::{
+    ClientOptions, GraphSnapshot, Observer, Participant, ParticipantOptions, PortSnapshot,
+};
+use crossdock_graph::yaml_value;
+use crossdock_msg::{JsonOptions, ServiceSchema};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Elements of a list that are shown unless all are asked for.
+const ELEMENTS_SHOWN: usize = 16;
+
+/// Runs one of the service commands.
+pub(crate) fn service(command: &ServiceCommand) -> Result<ExitCode> {
+    match command {
+        ServiceCommand::List { show_types, watch } => list(*show_types, watch)?,
+        ServiceCommand::Type { service, watch } => print_type(service, watch)?,
+        ServiceCommand::Info { service, watch } => info(service, watch)?,
+        ServiceCommand::Call(arguments) => call(arguments)?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Ports of one service, each with the name of its process.
+#[derive(Default)]
+struct Service<'a> {
+    servers: Vec<(&'a str, &'a PortSnapshot)>,
+    clients: Vec<(&'a str, &'a PortSnapshot)>,
+}
+
+impl Service<'_> {
+    fn type_name(&self) -> &str {
+        let mut ports = self.servers.iter().chain(&self.clients);
+        ports.next().map_or("", |(_, port)| port.type_name.as_str())
+    }
+}
+
+fn look(watch: &WatchArguments) -> Result<GraphSnapshot> {
+    let mut observer = Observer::open(observer_options(watch.domain_id, "crossdock service"))?;
+    let snapshot = observer.snapshot()?;
+    for reason in &snapshot.unreachable {
+        eprintln!("warning: {reason}");
+    }
+    Ok(snapshot)
+}
+
+fn services(snapshot: &GraphSnapshot) -> BTreeMap<&str, Service<'_>> {
+    let mut services: BTreeMap<&str, Service<'_>> = BTreeMap::new();
+    for process in &snapshot.processes {
+        let name = process.process.as_str();
+        for port in &process.servers {
+            services.entry(&port.topic).or_default().servers.push((name, port));
+        }
+        for port in &process.clients {
+            services.entry(&port.topic).or_default().clients.push((name, port));
+        }
+    }
+    services
+}
+
+fn list(show_types: bool, watch: &WatchArguments) -> Result<()> {
+    let snapshot = look(watch)?;
+    let services = services(&snapshot);
+    if watch.json {
+        let rows = services.iter().map(|(name, service)| {
+            json!({
+                "service": name,
+                "type": service.type_name(),
+                "servers": service.servers.len(),
+                "clients": service.clients.len(),
+            })
+        });
+        let rows: Vec<Value> = rows.collect();
+        return output::print(&(serde_json::to_string_pretty(&rows)? + "\n"));
+    }
+    if services.is_empty() {
+        eprintln!("no service is known in domain {}", watch.domain_id);
+    }
+    let lines = services.iter().map(|(name, service)| match show_types {
+        true => format!("{name} [{}]\n", service.type_name()),
+        false => format!("{name}\n"),
+    });
+    output::print(&lines.collect::<String>())
+}
+
+fn find<'a>(
+    services: &'a BTreeMap<&str, Service<'a>>,
+    name: &str,
+    watch: &WatchArguments,
+) -> Result<&'a Service<'a>> {
+    let Some(service) = services.get(name) else {
+        bail!(
+            "no running graph in domain {} has the service {name}; `crossdock service list` shows \
+             those that exist, --domain-id looks elsewhere",
+            watch.domain_id
+        );
+    };
+    Ok(service)
+}
+
+fn print_type(name: &str, watch: &WatchArguments) -> Result<()> {
+    let snapshot = look(watch)?;
+    let services = services(&snapshot);
+    let type_name = find(&services, name, watch)?.type_name();
+    match watch.json {
+        true => output::print(&format!("{}\n", json!({ "service": name, "type": type_name }))),
+        false => output::print(&format!("{type_name}\n")),
+    }
+}
+
+/// What clients count, in the words of the table.
+const CLIENT_COUNTS: [(&str, usize); 7] = [
+    ("responses", client_counter::RESPONSES),
+    ("timed_out", client_counter::TIMED_OUT),
+    ("cancelled", client_counter::CANCELLED),
+    ("server_gone", client_counter::SERVER_GONE),
+    ("unanswered", client_counter::UNANSWERED),
+    ("late", client_counter::LATE),
+    ("refused", client_counter::REFUSED),
+];
+
+/// What servers count.
+const SERVER_COUNTS: [(&str, usize); 4] = [
+    ("responses", server_counter::RESPONSES),
+    ("cancelled", server_counter::CANCELLED),
+    ("unanswered", server_counter::UNANSWERED),
+    ("unwanted", server_counter::UNWANTED),
+];
+
+fn info(name: &str, watch: &WatchArguments) -> Result<()> {
+    let snapshot = look(watch)?;
+    let services = services(&snapshot);
+    let service = find(&services, name, watch)?;
+    if watch.json {
+        let port =
+            |(process, port): &(&str, &PortSnapshot), calls: &str, counts: &[(&str, usize)]| {
+                let mut value = json!({ "node": port.node, "process": process });
+                // The first counter is that of calls or requests on either side.
+                value[calls] = port.counters[client_counter::CALLS].into();
+                for (word, index) in counts {
+                    value[*word] = port.counters[*index].into();
+                }
+                value
+            };
+        let servers = service.servers.iter().map(|it| port(it, "requests", &SERVER_COUNTS));
+        let clients = service.clients.iter().map(|it| port(it, "calls", &CLIENT_COUNTS));
+        let value = json!({
+            "service": name,
+            "type": service.type_name(),
+            "servers": servers.collect::<Vec<_>>(),
+            "clients": clients.collect::<Vec<_>>(),
+        });
+        return output::print(&(serde_json::to_string_pretty(&value)? + "\n"));
+    }
+    let mut table = Table::new(&[
+        ("port", Align::Left),
+        ("node", Align::Left),
+        ("process", Align::Left),
+        ("calls", Align::Right),
+        ("responses", Align::Right),
+        ("others", Align::Left),
+    ]);
+    let ends = [
+        ("server", &service.servers, &SERVER_COUNTS[..]),
+        ("client", &service.clients, &CLIENT_COUNTS[..]),
+    ];
+    for (end, ports, counts) in ends {
+        for (process, port) in ports {
+            let others = counts[1..].iter().filter(|(_, index)| port.counters[*index] > 0);
+            let others = others.map(|(word, index)| {
+                format!("{} {}", word.replace('_', " "), port.counters[*index])
+            });
+            table.row([
+                end.to_owned(),
+                port.node.clone(),
+                (*process).to_owned(),
+                port.counters[client_counter::CALLS].to_string(),
+                port.counters[client_counter::RESPONSES].to_string(),
+                others.collect::<Vec<_>>().join(", "),
+            ]);
+        }
+    }
+    let mut notes = String::new();
+    if service.servers.len() > 1 {
+        notes = "\nEach client is served by the server that it met first, until that one goes.\n"
+            .into();
+    }
+    output::print(&format!("{name}: {}\n\n{}{notes}", service.type_name(), table.text()))
+}
+
+fn call(arguments: &CallArguments) -> Result<()> {
+    let CallArguments { service, watch, .. } = arguments;
+    let definitions = definitions(&arguments.interfaces)?;
+    let schema = ServiceSchema::from_library(definitions.library(), &arguments.service_type)
+        .context("the type of the service is not known; --interfaces FOLDER brings others")?;
+    let values = yaml_value("VALUES", &arguments.values).map_err(|violations| {
+        let text: Vec<String> = violations.iter().map(ToString::to_string).collect();
+        anyhow::anyhow!(text.join("\n"))
+    })?;
+    let request = schema.request().cdr_of_json(&values).context("the request")?;
+    let options = ParticipantOptions::new(watch.domain_id, "crossdock service call");
+    let participant = Participant::open(options)?;
+    let options = ClientOptions { node: "service_call", service, ..ClientOptions::default() };
+    let client = participant.any_client(Arc::new(schema), options)?;
+    let timeout = Duration::from_secs_f64(arguments.timeout);
+    if !watch.json && !client.wait_for_server(Duration::ZERO) {
+        eprintln!("waiting for a server of {service} ...");
+    }
+    // Without a server the call says so, and why, if one does not fit.
+    client.wait_for_server(timeout);
+    let response = client.call_cdr(&request, timeout)?;
+    let elements_max = if arguments.full || watch.json { usize::MAX } else { ELEMENTS_SHOWN };
+    let schema = response.schema().response();
+    let options = JsonOptions { elements_max, ..JsonOptions::default() };
+    let value = schema.to_json_with(response.block(), options)?;
+    match watch.json {
+        true => output::print(&format!("{value}\n")),
+        false => output::print(&(serde_json::to_string_pretty(&value)? + "\n")),
+    }
+}

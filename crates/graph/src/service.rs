@@ -1,0 +1,100 @@
+//! Services of a graph: what the file says of them, what packages describe, what a plan settles.
+//!
+//! Pure data; what must hold between these is in `check`. Must not know topics.
+
+use serde::{Deserialize, Serialize};
+
+/// Calls that a client may have under way, unless the graph says otherwise.
+pub const CLIENT_DEPTH: u32 = 8;
+
+/// Most calls that a client may have under way.
+pub const CLIENT_DEPTH_MAX: u32 = 4096;
+
+/// What a graph says of a service. Anything left out comes from the ports.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct GraphService {
+    /// Absolute ROS name (`/set_speed`).
+    pub name: String,
+    /// Service type (`std_srvs/srv/SetBool`).
+    #[serde(rename = "type")]
+    pub service_type: Option<String>,
+    /// Whether the server is outside the graph.
+    pub external: bool,
+    /// Upper bound of one request in the flat layout, bytes.
+    pub max_request_bytes: Option<u64>,
+    /// Upper bound of one response in the flat layout, bytes.
+    pub max_response_bytes: Option<u64>,
+}
+
+/// A connected client port of a node.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct GraphClient {
+    /// Port of the node type.
+    pub port: String,
+    /// Service that it calls.
+    pub service: String,
+    /// Calls under way at most; `None`: [`CLIENT_DEPTH`].
+    pub depth: Option<u32>,
+}
+
+/// A connected server port of a node.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct GraphServer {
+    /// Port of the node type.
+    pub port: String,
+    /// Service that it serves.
+    pub service: String,
+}
+
+/// A client or server port of a node type.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ServiceInterface {
+    /// Name, unique among the clients or servers of the node type.
+    pub port: String,
+    /// Service type (`std_srvs/srv/SetBool`).
+    #[serde(rename = "type")]
+    pub service_type: String,
+    /// `RIHS01_...` of the type as this binary was built with it; `None`: not compared.
+    #[serde(default)]
+    pub type_hash: Option<String>,
+    /// Whether a graph may leave the port unconnected.
+    #[serde(default)]
+    pub optional: bool,
+}
+
+/// One client, everything settled.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ClientPlan {
+    /// Port of the node type.
+    pub port: String,
+    /// Service.
+    pub service: String,
+    /// Service type.
+    #[serde(rename = "type")]
+    pub service_type: String,
+    /// Calls under way at most.
+    pub depth: u32,
+    /// Upper bound of one request in the flat layout, bytes.
+    pub max_request_bytes: Option<u64>,
+    /// Whether its server is in the graph, and to be connected before the start.
+    pub expected: bool,
+}
+
+/// One server, everything settled.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ServerPlan {
+    /// Port of the node type.
+    pub port: String,
+    /// Service.
+    pub service: String,
+    /// Service type.
+    #[serde(rename = "type")]
+    pub service_type: String,
+    /// Upper bound of one response in the flat layout, bytes.
+    pub max_response_bytes: Option<u64>,
+    /// Clients in the graph, to be connected before the start.
+    pub clients: u32,
+}
