@@ -431,7 +431,7 @@ pub(crate) struct CallArguments {
     /// Type of the service, such as std_srvs/srv/SetBool
     #[arg(value_name = "TYPE")]
     pub(crate) service_type: String,
-    /// Request in YAML, such as \"{data: true}\"; what is left out is 0, false or empty
+    /// Request in YAML, such as "{data: true}"; what is left out is 0, false or empty
     #[arg(value_name = "VALUES", default_value = "{}")]
     pub(crate) values: String,
     /// Folder with definitions, as PACKAGE/srv/TYPE.srv and PACKAGE/msg/TYPE.msg below it, beside the

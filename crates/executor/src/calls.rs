@@ -185,6 +185,9 @@ impl Calls {
     /// Before sleeping: has everybody ring again. True when something has come meanwhile.
     pub(crate) fn arm(&mut self) -> bool {
         let Some(noted) = &mut self.noted else { return false };
+        // What no node was run for is done with, too: late responses, calls given up.
+        self.clients.iter().for_each(|client| client.handle.mark_processed());
+        self.servers.iter().for_each(|server| server.handle.mark_processed());
         let clients = self.clients.iter().map(|client| client.handle.arm());
         let servers = self.servers.iter().map(|server| server.handle.arm());
         let mut work = false;
