@@ -51,6 +51,7 @@ pub mod names;
 mod observer;
 mod output;
 mod participant;
+mod ports;
 mod publisher;
 pub mod qos;
 mod quiescence;

@@ -21,7 +21,7 @@ use std::time::Duration;
 use crossdock_msg::Schema;
 use crossdock_shm::socket::ControlSocket;
 use crossdock_shm::{
-    ArmedLease, ConnLease, DoorbellControl, PairMemory, RingControl, RingMemory, RingSubscriber,
+    ArmedLease, ConnLease, DoorbellControl, PairMemory, RingMemory, RingSubscriber,
     SubscriberConfig, SubscriberControl, WeakRingMemory,
 };
 
@@ -31,9 +31,8 @@ use crate::entities::{Carrier, ConnectionDetail, Triggering};
 use crate::event::conflict;
 use crate::frame::{Frame, PortInfo};
 use crate::geometry::{Places, RingShape, WakePlaces};
-use crate::mailbox::Mailbox;
 use crate::participant::TopicConnections;
-use crate::qos::BackPressure;
+pub(crate) use crate::ports::{Audience, Depth, LocalPublisher, LocalSubscriber, Takes, Wake};
 use crate::scarce::{Failure, Unconnected};
 use crate::serving::{self, Theirs};
 
@@ -48,69 +47,6 @@ const MAPPED_BYTES_MAX: u64 = 1 << 37;
 
 /// How long an executor sleeps at most while a peer of another user may ring its bell.
 const RECHECK: Duration = Duration::from_millis(100);
-
-/// A publisher of this process.
-pub(crate) struct LocalPublisher {
-    pub(crate) info: PortInfo,
-    pub(crate) definition: Arc<str>,
-    pub(crate) control: Arc<RingControl>,
-    pub(crate) group: Option<u64>,
-    pub(crate) audience: Audience,
-    /// Where the publisher's executor is rung when a subscriber was attached.
-    pub(crate) wake: Option<Wake>,
-}
-
-/// Whom a publisher is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Audience {
-    /// Everybody who subscribes.
-    Topic,
-    /// One subscriber at a time: the other end of a service.
-    One,
-}
-
-/// A subscriber of this process.
-pub(crate) struct LocalSubscriber {
-    pub(crate) info: PortInfo,
-    pub(crate) takes: Takes,
-    pub(crate) back_pressure: BackPressure,
-    pub(crate) mailbox: Arc<Mailbox>,
-    pub(crate) wake: Option<Wake>,
-    pub(crate) group: Option<u64>,
-    pub(crate) depth: Depth,
-}
-
-/// How many messages may wait for a subscriber.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Depth {
-    /// As its quality of service says.
-    Own,
-    /// As many as its publisher's says: services agree on one depth.
-    OfPublisher,
-}
-
-impl LocalSubscriber {
-    /// Whether a reliable publisher of a ring waits for it.
-    fn is_waited_for(&self) -> bool {
-        self.info.qos.is_reliable() && self.back_pressure != BackPressure::Never
-    }
-}
-
-/// Which types a subscriber takes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Takes {
-    /// The one that it was made for.
-    One,
-    /// That of the first publisher that it meets.
-    Any,
-}
-
-/// Where a triggering subscriber's executor sleeps.
-#[derive(Clone)]
-pub(crate) struct Wake {
-    pub(crate) bell: DoorbellControl,
-    pub(crate) input: u16,
-}
 
 /// What connects this process to one other process, or to itself.
 #[derive(Default)]
