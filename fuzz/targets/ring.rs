@@ -247,7 +247,7 @@ impl<'w> Run<'w> {
         let Some(mut observer) = observer else { return };
         let mut payload = Vec::new();
         for _ in 0..3 {
-            if observer.copy_next(&mut payload).is_ok() {
+            if observer.copy_next(&mut payload, usize::MAX).is_ok() {
                 assert!(payload.len() <= RING_BYTES);
             }
         }
@@ -271,6 +271,8 @@ fn seeds() -> Vec<Vec<u8>> {
         script(&[&[1, 0, 4, 0], &[2, 1], &[11], &[6]]),
         script(&[&[1, 0, 4, 0], &[13], &[0, 0, 2, 4, 0], &[13]]),
         script(&[&[4, 4, 0], &[6], &[4, 2, 1], &[6]]),
+        // Claims to have dropped more messages than can be counted.
+        vec![0, 3, 200, 0, 0, 1, 0, 1, 1, 0, 4, 0, 13, 0, 0, 2, 4, 0, 13],
     ]
 }
 

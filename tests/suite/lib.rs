@@ -5,7 +5,7 @@
 
 mod running;
 
-pub use running::{Running, Terminal, until};
+pub use running::{Running, Terminal, children, until};
 
 use crossdock_test_support::workspace;
 use std::path::{Path, PathBuf};

@@ -26,6 +26,22 @@ pub fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     }
 }
 
+/// The processes that a process has started. Its keeper is none of them.
+///
+/// # Panics
+/// When the kernel lists what is no process id.
+#[must_use]
+pub fn children(parent: u32) -> Vec<u32> {
+    let children = format!("/proc/{parent}/task/{parent}/children");
+    let children = std::fs::read_to_string(children).unwrap_or_default();
+    let children = children.split_whitespace().map(|pid| pid.parse().expect("a process id"));
+    let is_keeper = |pid: &u32| {
+        let name = std::fs::read_to_string(format!("/proc/{pid}/comm"));
+        name.is_ok_and(|name| name.trim_end() == "crossdock-keep")
+    };
+    children.filter(|pid| !is_keeper(pid)).collect()
+}
+
 /// A process that ends with the test, even when that fails.
 #[derive(Debug)]
 pub struct Running(Child);

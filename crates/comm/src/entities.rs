@@ -20,16 +20,16 @@ pub mod kind {
     pub const GATEWAY: u32 = 6;
     /// A fabric; counters and detail belong to its host.
     pub const FABRIC: u32 = 7;
-    /// A client of a service; the detail is a port description with the service's name and type.
-    pub const CLIENT: u32 = 9;
-    /// A server of a service; the detail as a client's.
-    pub const SERVER: u32 = 10;
     /// Counts in a fabric's registers; counters and detail belong to its host.
     pub const FABRIC_COUNTS: u32 = 8;
     /// An executor; counters and detail belong to the executor.
     pub const EXECUTOR: u32 = 9;
     /// A timer; counters and detail belong to the executor.
     pub const TIMER: u32 = 10;
+    /// A client of a service; the detail is a port description with the service's name and type.
+    pub const CLIENT: u32 = 11;
+    /// A server of a service; the detail as a client's.
+    pub const SERVER: u32 = 12;
 }
 
 /// Counters of publishers and subscribers. Each counts from the creation of the port.

@@ -192,9 +192,9 @@ fn say_hello(socket_name: &str) {
     let address = SocketAddrUnix::new_abstract_name(socket_name.as_bytes()).unwrap();
     rustix::net::connect(&fd, &address).unwrap();
     let socket = ControlSocket::from_fd(fd);
-    // A hello of version 2 with a name that is lower than almost any other.
+    // A legal hello with a name that is lower than almost any other.
     let mut hello = vec![1];
-    hello.extend(2u32.to_le_bytes());
+    hello.extend(common::VERSION.to_le_bytes());
     hello.extend([0; 16]);
     hello.extend((7u16).to_le_bytes());
     hello.extend(b"mallory");

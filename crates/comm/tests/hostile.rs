@@ -63,7 +63,7 @@ fn text(out: &mut Vec<u8>, text: &str) {
 /// A legal hello of a peer; the name is lower than almost any other.
 fn hello(number: u64) -> Vec<u8> {
     let mut frame = vec![1];
-    frame.extend(2u32.to_le_bytes());
+    frame.extend(common::VERSION.to_le_bytes());
     frame.extend([0; 8]);
     frame.extend(number.to_be_bytes());
     text(&mut frame, "mallory");

@@ -134,6 +134,7 @@ fn codecs() -> Vec<Codec> {
         sensor_msgs::RelativeHumidity,
         sensor_msgs::Temperature,
         sensor_msgs::TimeReference,
+        service_msgs::ServiceEventInfo,
         std_msgs::Bool,
         std_msgs::Byte,
         std_msgs::ByteMultiArray,

@@ -108,7 +108,7 @@ impl RingObserver {
     /// Gives the next message up; it counts as missed. For one whose segment cannot be had.
     pub fn pass_over(&mut self) {
         self.next += 1;
-        self.missed += 1;
+        self.missed = self.missed.saturating_add(1);
     }
 
     /// Copies the next message into `payload`, at most its first `bytes_max` bytes; answers its number
@@ -126,7 +126,8 @@ impl RingObserver {
                 Peek::Empty => return Ok(None),
                 Peek::Lapped => {
                     self.next = self.ring().oldest(seq).map_err(corrupt)?;
-                    self.missed += self.next - seq;
+                    // A publisher may claim anything, again and again.
+                    self.missed = self.missed.saturating_add(self.next - seq);
                     continue;
                 }
                 Peek::Ready => {}

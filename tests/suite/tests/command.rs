@@ -1,7 +1,7 @@
 //! The command line as a user meets it: idle graphs, dead processes, wrong files.
 #![allow(missing_docs)]
 
-use crossdock_suite::{Run, Running, Terminal, until};
+use crossdock_suite::{Run, Running, Terminal, children, until};
 use crossdock_test_support::workspace;
 use serde_json::Value;
 use std::process::{Command, Stdio};
@@ -13,10 +13,7 @@ const PROCESSES: &str = "apps/autorace/highway.processes.mapping.yaml";
 
 /// The process and its children.
 fn family(parent: u32) -> Vec<u32> {
-    let children = format!("/proc/{parent}/task/{parent}/children");
-    let children = std::fs::read_to_string(children).unwrap_or_default();
-    let children = children.split_whitespace().map(|pid| pid.parse().expect("a process id"));
-    std::iter::once(parent).chain(children).collect()
+    std::iter::once(parent).chain(children(parent)).collect()
 }
 
 /// Context switches so far of every thread of a process.

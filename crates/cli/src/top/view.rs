@@ -100,7 +100,7 @@ impl View {
     fn head(&self, look: &Look) -> String {
         let nodes = look.nodes.len();
         format!(
-            "crossdock top, domain {}: {} processes, {nodes} nodes, {} topics, over {:.1} s",
+            "domain {}: {} processes, {nodes} nodes, {} topics, over {:.1} s",
             self.domain_id,
             look.processes.len(),
             look.topics.len(),

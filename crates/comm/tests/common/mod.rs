@@ -20,6 +20,9 @@ pub const LIMIT: Duration = Duration::from_secs(20);
 /// Time-out of reliable publishers.
 pub const PATIENCE: Duration = Duration::from_secs(10);
 
+/// The version of the protocol, for frames that tests write by hand.
+pub const VERSION: u32 = 3;
+
 /// A rendezvous folder of one test, removed at its end.
 pub struct Place(pub PathBuf);
 
