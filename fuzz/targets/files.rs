@@ -49,7 +49,8 @@ fn seeds() -> Vec<Vec<u8>> {
 
 fn used(graph: &Graph, mapping: &Mapping) {
     let plan = check(graph, mapping, interfaces(), &RunOptions::PLAIN);
-    let picture = Picture { graph, mapping: Some(mapping), interfaces: Some(interfaces()) };
+    let picture =
+        Picture { graph, mapping: Some(mapping), interfaces: Some(interfaces()), figures: None };
     assert!(picture.to_svg().ends_with("</svg>\n"));
     assert!(picture.to_dot().ends_with("}\n"));
     if plan.is_ok() {

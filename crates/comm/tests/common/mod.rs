@@ -130,6 +130,20 @@ pub fn resources() -> (usize, usize) {
     (maps, std::fs::read_dir("/proc/self/fd").unwrap().count())
 }
 
+/// The same when control threads have done what follows on a connection: when it has not changed for
+/// a while.
+pub fn settled_resources() -> (usize, usize) {
+    let mut last = (resources(), std::time::Instant::now());
+    while last.1.elapsed() < Duration::from_millis(200) {
+        let now = resources();
+        if now != last.0 {
+            last = (now, std::time::Instant::now());
+        }
+        std::thread::yield_now();
+    }
+    last.0
+}
+
 /// Context switches of all threads of a process, by thread.
 pub fn switches(pid: u32) -> Vec<(String, u64, u64)> {
     let mut threads: Vec<_> = std::fs::read_dir(format!("/proc/{pid}/task"))
