@@ -122,7 +122,11 @@ fn schema_driven(case: &Case, cdr: &[u8]) {
     let again = schema.flat_bytes_of_cdr(&first).expect("what is encoded can be decoded");
     let again = decoded(schema, &first, again);
     assert_eq!(encoded(schema, Block::new(again.as_slice())), first);
-    assert!(schema.to_json_with(block, JsonOptions { elements_max: 4 }).is_ok());
+    assert!(
+        schema
+            .to_json_with(block, JsonOptions { elements_max: 4, ..JsonOptions::default() })
+            .is_ok()
+    );
 }
 
 fn generated<M: Message>(case: &Case, cdr: &[u8]) {
