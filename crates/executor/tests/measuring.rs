@@ -48,14 +48,15 @@ fn observe(test: &str, graph: &str, executors: &str, statistics: Statistics) -> 
         finish.recv().expect("a node asks for the end");
         let snapshot = observer.snapshot().expect("a snapshot");
         let seen = snapshot.processes.iter().flat_map(|process| {
-            process.others.iter().map(|entity| {
+            // Not all records have times.
+            process.others.iter().filter_map(|entity| {
                 let seen = Seen {
                     name: entity.name.clone(),
                     detail: String::from_utf8(entity.detail.clone()).expect("text"),
                     counters: entity.counters,
-                    histogram: observer.histogram(process.name, entity).expect("a histogram"),
+                    histogram: observer.histogram(process.name, entity)?,
                 };
-                (entity.kind, seen)
+                Some((entity.kind, seen))
             })
         });
         let seen = seen.collect();

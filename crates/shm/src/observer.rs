@@ -6,7 +6,7 @@ use crate::control::RingGeometry;
 use crate::descriptor::{Descriptor, Meta};
 use crate::home::{PAYLOAD_ALIGN, SEGMENTS_MAX};
 use crate::memory::{Access, MapRef, MapSlice, Mapping, OpenMemoryError, map_received};
-use crate::protocol::{Corruption, Head, Peek, Ring, Slot};
+use crate::protocol::{Corruption, GONE, Head, Peek, Ring, Slot};
 use crate::publisher::{HEAD_AT, SLOTS_AT, SLOTS_MAX};
 use crate::sync::{AtomicU64, Ordering, fence};
 use crate::tables::{Kind, Preamble};
@@ -75,7 +75,8 @@ impl RingObserver {
         let mut segments = std::array::from_fn(|_| None);
         segments[0] = Some(mapping);
         let mut observer = RingObserver { head, slots, segments, next: 1, missed: 0 };
-        observer.next = observer.ring().newest().saturating_add(1);
+        // Numbers have 63 bits; whatever a publisher claims, there is a next one.
+        observer.next = (observer.ring().newest() & !GONE) + 1;
         Ok(observer)
     }
 
