@@ -17,8 +17,8 @@ fn an_error_is_one_line_with_position_node_and_advice() {
     assert_eq!(
         refused(&text)[0].to_string(),
         "g.yaml:22:5: node `compensation`: a node has no key `paramters`; did you mean \
-         `parameters`? its keys are `package`, `type`, `inputs`, `outputs`, `condition`, `timers`, \
-         `lockstep` and `parameters`"
+         `parameters`? its keys are `package`, `type`, `inputs`, `outputs`, `clients`, `servers`, \
+         `condition`, `timers`, `lockstep` and `parameters`"
     );
     let json = serde_json::to_value(&refused(&text)[0]).unwrap();
     assert_eq!((&json["kind"], &json["line"]), (&"unknown_key".into(), &22.into()));
