@@ -8,7 +8,6 @@ use crate::graph::write_picture;
 use crate::output;
 use crate::sight::{Reading, Sight, Span, detail, executor_of, lost_of, of_kind};
 use crate::summary::{bytes, duration};
-use crate::table::clean;
 use anyhow::{Result, bail};
 use crossdock_comm::entities::{Triggering, counter, kind};
 use crossdock_comm::{PeerName, PortSnapshot, ProcessSnapshot};
@@ -24,15 +23,9 @@ use std::time::Duration;
 pub(crate) fn draw(arguments: &GraphArguments) -> Result<()> {
     let mut sight = Sight::open(arguments.domain_id, "crossdock graph")?;
     let before = sight.read()?;
-    for reason in &before.graph.unreachable {
-        eprintln!("warning: {}", clean(reason));
-    }
+    output::warn(&before.graph.unreachable);
     if before.graph.processes.is_empty() {
-        bail!(
-            "no graph is running in domain {}; `crossdock run` starts one, --domain-id looks \
-             elsewhere",
-            arguments.domain_id
-        );
+        bail!(output::nothing_runs(arguments.domain_id));
     }
     std::thread::sleep(Duration::from_secs_f64(arguments.interval));
     let now = sight.read()?;

@@ -27,7 +27,7 @@ pub(crate) fn node(command: &NodeCommand) -> Result<ExitCode> {
 fn list(count_only: bool, watch: &WatchArguments) -> Result<()> {
     let mut sight = Sight::open(watch.domain_id, "crossdock node")?;
     let look = sight.look()?;
-    warn(&look.unreachable);
+    output::warn(&look.unreachable);
     if count_only {
         return output::print(&format!("{}\n", look.nodes.len()));
     }
@@ -37,11 +37,7 @@ fn list(count_only: bool, watch: &WatchArguments) -> Result<()> {
         return output::print(&(serde_json::to_string_pretty(&nodes)? + "\n"));
     }
     if nodes.is_empty() {
-        eprintln!(
-            "no graph is running in domain {}; `crossdock run` starts one, --domain-id looks \
-             elsewhere",
-            watch.domain_id
-        );
+        eprintln!("{}", output::nothing_runs(watch.domain_id));
     }
     let mut table = Table::new(&[
         ("node", Align::Left),
@@ -67,7 +63,7 @@ fn list(count_only: bool, watch: &WatchArguments) -> Result<()> {
 /// Everything that is known of the nodes of one name.
 fn info(name: &str, watch: &WatchArguments) -> Result<()> {
     let reading = Sight::open(watch.domain_id, "crossdock node")?.read()?;
-    warn(&reading.graph.unreachable);
+    output::warn(&reading.graph.unreachable);
     // As `ros2` writes it; nodes of a graph file have no slash.
     let plain = name.strip_prefix('/').unwrap_or(name);
     let found: Vec<Found<'_>> = reading
@@ -90,12 +86,6 @@ fn info(name: &str, watch: &WatchArguments) -> Result<()> {
     }
     let texts: Vec<String> = found.iter().map(|it| it.text(&reading)).collect();
     output::print(&texts.join("\n"))
-}
-
-fn warn(unreachable: &[String]) {
-    for reason in unreachable {
-        eprintln!("warning: {}", clean(reason));
-    }
 }
 
 /// A node of one process.

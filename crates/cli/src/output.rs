@@ -1,5 +1,6 @@
 //! Standard output, files beside it, and the end of a pipe.
 
+use crate::table::clean;
 use anyhow::Result;
 use crossdock_fabric::Progress;
 use std::fs::OpenOptions;
@@ -15,6 +16,22 @@ pub(crate) fn print(text: &str) -> Result<()> {
     output.write_all(text.as_bytes())?;
     output.flush()?;
     Ok(())
+}
+
+/// Warns on standard error, a line for each reason. They may be another process's words: what would
+/// drive a terminal is left out.
+pub(crate) fn warn<'a>(reasons: impl IntoIterator<Item = &'a String>) {
+    for reason in reasons {
+        eprintln!("warning: {}", clean(reason));
+    }
+}
+
+/// What to do where no process answers.
+pub(crate) fn nothing_runs(domain_id: u32) -> String {
+    format!(
+        "no graph is running in domain {domain_id}; `crossdock run` starts one, --domain-id looks \
+         elsewhere"
+    )
 }
 
 /// Writes to a file, or to standard output where none is named.

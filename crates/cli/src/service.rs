@@ -5,7 +5,7 @@ use crate::arguments::{CallArguments, ServiceCommand, WatchArguments};
 use crate::load::definitions;
 use crate::output;
 use crate::run::observer_options;
-use crate::table::{Align, Table};
+use crate::table::{Align, Table, clean};
 use anyhow::{Context, Result, bail};
 use crossdock_comm::entities::{client_counter, server_counter};
 use crossdock_comm::{
@@ -50,9 +50,7 @@ impl Service<'_> {
 fn look(watch: &WatchArguments) -> Result<GraphSnapshot> {
     let mut observer = Observer::open(observer_options(watch.domain_id, "crossdock service"))?;
     let snapshot = observer.snapshot()?;
-    for reason in &snapshot.unreachable {
-        eprintln!("warning: {reason}");
-    }
+    output::warn(&snapshot.unreachable);
     Ok(snapshot)
 }
 
@@ -89,8 +87,8 @@ fn list(show_types: bool, watch: &WatchArguments) -> Result<()> {
         eprintln!("no service is known in domain {}", watch.domain_id);
     }
     let lines = services.iter().map(|(name, service)| match show_types {
-        true => format!("{name} [{}]\n", service.type_name()),
-        false => format!("{name}\n"),
+        true => format!("{} [{}]\n", clean(name), clean(service.type_name())),
+        false => format!("{}\n", clean(name)),
     });
     output::print(&lines.collect::<String>())
 }
@@ -116,7 +114,7 @@ fn print_type(name: &str, watch: &WatchArguments) -> Result<()> {
     let type_name = find(&services, name, watch)?.type_name();
     match watch.json {
         true => output::print(&format!("{}\n", json!({ "service": name, "type": type_name }))),
-        false => output::print(&format!("{type_name}\n")),
+        false => output::print(&format!("{}\n", clean(type_name))),
     }
 }
 
@@ -197,7 +195,8 @@ fn info(name: &str, watch: &WatchArguments) -> Result<()> {
         notes = "\nEach client is served by the server that it met first, until that one goes.\n"
             .into();
     }
-    output::print(&format!("{name}: {}\n\n{}{notes}", service.type_name(), table.text()))
+    let type_name = clean(service.type_name());
+    output::print(&format!("{}: {type_name}\n\n{}{notes}", clean(name), table.text()))
 }
 
 fn call(arguments: &CallArguments) -> Result<()> {

@@ -41,11 +41,7 @@ fn open(watch: &WatchArguments) -> Result<Observer> {
 /// The running graphs, with a warning for each process that does not answer and was not told of yet.
 fn look_again(observer: &mut Observer, told: &mut BTreeSet<String>) -> Result<GraphSnapshot> {
     let snapshot = observer.snapshot()?;
-    for reason in &snapshot.unreachable {
-        if told.insert(reason.clone()) {
-            eprintln!("warning: {}", clean(reason));
-        }
-    }
+    output::warn(snapshot.unreachable.iter().filter(|reason| told.insert((*reason).clone())));
     Ok(snapshot)
 }
 

@@ -4,6 +4,7 @@
 use super::keys::Key;
 use super::screen::Size;
 use crate::arguments::Sort;
+use crate::output;
 use crate::sight::{ChainRow, ExecutorRow, Look, NodeRow, ProcessRow, TopicRow};
 use crate::summary::{bytes, duration};
 use crate::table::{Align, Table, clean};
@@ -131,8 +132,7 @@ impl View {
             lines.extend(table.lines().map(str::to_owned));
         }
         if look.processes.is_empty() {
-            let where_else = "`crossdock run` starts one, --domain-id looks elsewhere";
-            lines.push(format!("no graph is running in domain {}; {where_else}", self.domain_id));
+            lines.push(output::nothing_runs(self.domain_id));
         }
         lines.extend(look.unreachable.iter().map(|why| format!("note: {}", clean(why))));
         lines

@@ -76,11 +76,7 @@ pub(super) fn list(arguments: &ListArguments) -> Result<()> {
         return output::print(&(serde_json::to_string_pretty(&rows)? + "\n"));
     }
     if topics.is_empty() {
-        eprintln!(
-            "no graph is running in domain {}; `crossdock run` starts one, --domain-id looks \
-             elsewhere",
-            watch.domain_id
-        );
+        eprintln!("{}", output::nothing_runs(watch.domain_id));
     }
     if *verbose || *show_types {
         return output::print(&in_ros2_form(&topics, *verbose));

@@ -8,6 +8,7 @@ mod show;
 
 use crate::output;
 use crate::run::observer_options;
+use crate::table::clean;
 use anyhow::{Context, Result, bail};
 use arguments::{ConvertArguments, StartArguments, StopArguments, TraceCommand, WhoseArguments};
 use crossdock_comm::Observer;
@@ -41,9 +42,7 @@ fn attach(whose: &WhoseArguments) -> Result<Attached> {
     let mut observer = Observer::open(observer_options(whose.domain_id, "crossdock trace"))?;
     let named = |name: &String| whose.process.is_empty() || whose.process.contains(name);
     let attached = Attached::to(&mut observer, |process| named(&process.process))?;
-    for reason in &attached.unreachable {
-        eprintln!("warning: {reason}");
-    }
+    output::warn(&attached.unreachable);
     if attached.views.is_empty() {
         let whose_name = match whose.process.as_slice() {
             [] => String::new(),
@@ -70,12 +69,12 @@ fn start(arguments: &StartArguments) -> Result<()> {
         }
         return output::print(&format!(
             "tracing {}; `crossdock trace show` looks, `crossdock trace stop` ends it\n",
-            processes.join(", ")
+            clean(&processes.join(", "))
         ));
     };
     let wake = crate::run::Wake::new()?;
     let recording = Recording::start(attached, events, folder)?;
-    eprintln!("tracing {} to {}; Ctrl-C ends it", processes.join(", "), folder.display());
+    eprintln!("tracing {} to {}; Ctrl-C ends it", clean(&processes.join(", ")), folder.display());
     let duration = arguments.duration.map(Duration::from_secs_f64);
     wake.wait(std::iter::empty(), duration.map(|duration| Instant::now() + duration))?;
     report(&recording.finish()?, arguments.whose.json)
@@ -91,11 +90,11 @@ fn stop(arguments: &StopArguments) -> Result<()> {
     if arguments.whose.json {
         return output::print(&format!("{}\n", json!({ "stopped": processes })));
     }
-    output::print(&format!("tracing of {} has ended\n", processes.join(", ")))
+    output::print(&format!("tracing of {} has ended\n", clean(&processes.join(", "))))
 }
 
 fn report(recorded: &Recorded, json: bool) -> Result<()> {
-    recorded.notes.iter().for_each(|note| eprintln!("warning: {note}"));
+    output::warn(&recorded.notes);
     if json {
         let Recorded { folder, events, lost, .. } = recorded;
         let folder = folder.to_string_lossy();
