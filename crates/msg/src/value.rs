@@ -5,7 +5,7 @@
 
 #![forbid(unsafe_code)]
 
-use crate::definition::{Primitive, Shape};
+use crate::definition::{Primitive, Shape, in_range};
 use crate::layout::{ElementLayout, FieldLayout, Layout};
 use crate::rihs::EMPTY_FIELD;
 use serde_json::{Map, Value};
@@ -209,16 +209,7 @@ impl Out<'_> {
             }
             _ => {
                 let number = value.as_i64().map(i128::from).or(value.as_u64().map(i128::from));
-                let bits = 8 * primitive.bytes();
-                let signed = matches!(
-                    primitive,
-                    Primitive::Int8 | Primitive::Int16 | Primitive::Int32 | Primitive::Int64
-                );
-                let (least, most) = match signed {
-                    true => (-(1i128 << (bits - 1)), (1i128 << (bits - 1)) - 1),
-                    false => (0, (1i128 << bits) - 1),
-                };
-                let fits = number.filter(|number| (least..=most).contains(number));
+                let fits = number.filter(|number| in_range(primitive, *number));
                 let number = fits.ok_or_else(|| wrong(self))?;
                 self.bytes.extend(&number.to_le_bytes()[..primitive.bytes() as usize]);
             }

@@ -17,6 +17,7 @@ pub use parser::parse_message;
 pub use service::{ServiceDefinition, parse_service, service_text};
 pub(crate) use text::type_text;
 pub use text::{merged_text, message_text};
+pub(crate) use value::in_range;
 
 use std::fmt;
 

@@ -110,7 +110,8 @@ fn parse_integer(word: &str) -> Option<i128> {
     Some(if negative { -value } else { value })
 }
 
-fn in_range(primitive: Primitive, value: i128) -> bool {
+/// Whether an integer type holds this value.
+pub(crate) fn in_range(primitive: Primitive, value: i128) -> bool {
     let bits = primitive.bytes() * 8;
     let signed = matches!(
         primitive,
