@@ -5,7 +5,7 @@
 
 mod running;
 
-pub use running::{Running, Terminal, children, until};
+pub use running::{Running, Terminal, children, settled, until};
 
 use crossdock_test_support::workspace;
 use std::path::{Path, PathBuf};

@@ -26,6 +26,22 @@ pub fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     }
 }
 
+/// What is seen once a second has passed in which it did not change.
+///
+/// # Panics
+/// When there is no such second within a minute.
+pub fn settled<T: PartialEq>(what: &str, look: impl Fn() -> T) -> T {
+    let mut seen = look();
+    until(what, || {
+        std::thread::sleep(Duration::from_secs(1));
+        let now = look();
+        let is_same = now == seen;
+        seen = now;
+        is_same
+    });
+    seen
+}
+
 /// The processes that a process has started. Its keeper is none of them.
 ///
 /// # Panics

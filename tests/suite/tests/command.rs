@@ -1,7 +1,7 @@
 //! The command line as a user meets it: idle graphs, dead processes, wrong files.
 #![allow(missing_docs)]
 
-use crossdock_suite::{Run, Running, Terminal, children, until};
+use crossdock_suite::{Run, Running, Terminal, children, settled, until};
 use crossdock_test_support::workspace;
 use serde_json::Value;
 use std::process::{Command, Stdio};
@@ -59,14 +59,7 @@ fn an_idle_graph_makes_no_context_switch_in_any_thread_of_any_process() {
         until("the graph", || is_up(&run));
         let look = || -> Vec<_> { family(graph.id()).into_iter().flat_map(switches).collect() };
         // The start has its own switches: wait until a second passes without one.
-        let mut before = look();
-        until("an idle graph", || {
-            std::thread::sleep(Duration::from_secs(1));
-            let now = look();
-            let idle = now == before;
-            before = now;
-            idle
-        });
+        let before = settled("an idle graph", look);
         // The length of the observation, not a synchronisation.
         std::thread::sleep(Duration::from_secs(5));
         assert_eq!(look(), before, "mapping {mapping}");

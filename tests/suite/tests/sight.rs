@@ -1,7 +1,7 @@
 //! Looking at running graphs: what is seen, what it costs those who are looked at, who does not answer.
 #![allow(missing_docs)]
 
-use crossdock_suite::{Run, Running, Terminal, children, until};
+use crossdock_suite::{Run, Running, Terminal, children, settled, until};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -99,14 +99,7 @@ fn ten_observers_leave_an_idle_graph_asleep() {
     let observers = Observers::start(&run, "/traffic_light/red");
     let look = || work(&observed, |_| true);
     // The attach wakes each process's control thread: wait until a second passes without anything.
-    let mut before = look();
-    until("an idle graph", || {
-        std::thread::sleep(Duration::from_secs(1));
-        let now = look();
-        let idle = now == before;
-        before = now;
-        idle
-    });
+    let before = settled("an idle graph", look);
     // The length of the observation, not a synchronisation.
     std::thread::sleep(Duration::from_secs(3));
     observers.must_look_again();
@@ -125,15 +118,8 @@ fn ten_observers_of_a_driving_graph_take_nothing_and_wake_no_control_thread() {
     let mut observers = Observers::start(&run, "/cmd_vel");
     assert_eq!(connections(), before, "an observer is no subscriber");
     let control = || work(&observed, |thread| thread == "crossdock-ctl");
-    let mut seen = control();
-    assert_eq!(seen.len(), observed.len());
-    until("control threads at rest", || {
-        std::thread::sleep(Duration::from_secs(1));
-        let now = control();
-        let rested = now == seen;
-        seen = now;
-        rested
-    });
+    assert_eq!(control().len(), observed.len());
+    let seen = settled("control threads at rest", control);
     for _ in 0..10 {
         let message = observers.echo.line().expect("a message");
         let message: Value = serde_json::from_str(&message).expect("JSON");
