@@ -13,13 +13,13 @@ mod vectors;
 mod walk;
 
 use crossdock_graph::{Graph, Interfaces, Mapping};
-use crossdock_hardware_tests::{Design, Report, Simulation, lint, must};
+use crossdock_hardware_tests::{Design, Report, Simulation, lint, must, on_all_cores};
 use crossdock_hwgen::{Generated, Request, generate};
 use crossdock_msg::Schema;
 use crossdock_msg::definition::parse_message;
 use crossdock_msg::frame::{FramePlan, FramePlanError};
 use crossdock_msg::resolve::Library;
-use crossdock_test_support::{number, sample, seed};
+use crossdock_test_support::seed;
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::TestRunner;
 use random::Lengths;
@@ -234,7 +234,7 @@ fn a_random_type_passes() {
 #[test]
 #[ignore = "long: 40 random types"]
 fn forty_random_types_pass() {
-    random_types(40).for_each(|case| drop(case.holds()));
+    on_all_cores(random_types(40).collect(), |case| drop(case.holds()));
 }
 
 /// `.msg` files below a folder.
@@ -256,20 +256,17 @@ fn definitions(folder: &Path, library: &mut Library) {
     }
 }
 
-/// Types of the corpus that a run tries; with CROSSDOCK_TYPES=1000 it tries all.
-const SAMPLED_TYPES: u64 = 24;
-
 #[test]
-#[ignore = "long: 24 types of the corpus, others each time"]
-fn types_of_the_corpus_pass() {
+#[ignore = "long: every type of the corpus, each at one width, another one each time"]
+fn the_types_of_the_corpus_pass() {
     let Some(data) = crossdock_test_support::data() else { return };
     let mut library = Library::new();
     definitions(&data.join("interfaces"), &mut library);
     let names: Vec<String> = library.iter().map(|it| it.type_name.to_string()).collect();
-    let count = number("CROSSDOCK_TYPES").unwrap_or(SAMPLED_TYPES) as usize;
-    let cases = names.into_iter().zip([64, 128, 256, 512].into_iter().cycle()).collect();
-    for (name, width) in sample(cases, count, seed()) {
+    let mut widths = [64, 128, 256, 512];
+    widths.rotate_left((seed() % 4) as usize);
+    on_all_cores(names.into_iter().zip(widths.into_iter().cycle()).collect(), |(name, width)| {
         println!("{name} at {width} bit");
         Case::new(must(Schema::from_library(&library, &name)), 5, width).holds();
-    }
+    });
 }
