@@ -11,10 +11,10 @@ use crate::summary::{bytes, duration};
 use anyhow::{Result, bail};
 use crossdock_comm::entities::{Triggering, counter, kind};
 use crossdock_comm::{PeerName, PortSnapshot, ProcessSnapshot};
-use crossdock_executor::record::{executor_counter, node_counter, timer_counter};
+use crossdock_executor::record::{chain_counter, executor_counter, node_counter, timer_counter};
 use crossdock_graph::{
     Chain, ExecutorMode, Figures, Graph, GraphInput, GraphNode, GraphOutput, GraphTimer,
-    GraphTopic, MappedExecutor, MappedProcess, Mapping, Period, Picture,
+    GraphTopic, Limit, MappedExecutor, MappedProcess, Mapping, OnMiss, Period, Picture,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -115,7 +115,11 @@ impl Running {
         executors.extend(Some(free).filter(|free| !free.nodes.is_empty()));
         if !executors.is_empty() {
             let name = names.process(process);
-            self.mapping.processes.push(MappedProcess { name, executors });
+            self.mapping.processes.push(MappedProcess {
+                name,
+                executors,
+                ..MappedProcess::default()
+            });
         }
         self.graph.nodes.extend(nodes.into_values());
     }
@@ -196,7 +200,11 @@ impl Running {
         for record in records.filter(|record| known.insert(record.name.clone())) {
             if let Some((from, to)) = detail(record).split_once(' ') {
                 let [name, from, to] = [&record.name, from, to].map(str::to_owned);
-                self.graph.chains.push(Chain { name, from, to });
+                let limit_ns = record.counters[chain_counter::DEADLINE_NS];
+                // What follows from a miss is not on the board.
+                let limit = Limit { limit_ns, on_miss: OnMiss::Count };
+                let deadline = (limit_ns != 0).then_some(limit);
+                self.graph.chains.push(Chain { name, from, to, deadline });
             }
         }
     }

@@ -99,8 +99,11 @@ impl CallEnds {
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct ProcessRow {
     pub(crate) name: String,
+    /// Of the last one, where it was started again.
     pub(crate) pid: u32,
     pub(crate) end: String,
+    /// How often it was started again.
+    pub(crate) restarts: u32,
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -117,6 +120,12 @@ pub(crate) struct NodeRow {
     pub(crate) held_back: u64,
     /// Times that one of its timers was skipped because it was late by more than its period.
     pub(crate) timer_skips: u64,
+    /// Executions that took longer than the node's budget.
+    pub(crate) over_budget: u64,
+    /// Executions with a message that was older than its input allows.
+    pub(crate) stale: u64,
+    /// Errors and panics.
+    pub(crate) failed: u64,
     #[serde(flatten)]
     pub(crate) execute: Percentiles,
 }
@@ -153,12 +162,14 @@ pub(crate) struct Losses {
     pub(crate) timed_out: u64,
     /// What a corrupt publisher had announced.
     pub(crate) corrupt: u64,
+    /// Its process ended before it had taken or finished them, and was started again.
+    pub(crate) restart: u64,
 }
 
 impl Losses {
     /// All of them. What observers read is another process's word: the sum stays in its range.
     pub(crate) fn total(&self) -> u64 {
-        let causes = [self.lapped, self.keep_last, self.timed_out, self.corrupt];
+        let causes = [self.lapped, self.keep_last, self.timed_out, self.corrupt, self.restart];
         causes.into_iter().fold(0, u64::saturating_add)
     }
 
@@ -169,6 +180,7 @@ impl Losses {
             keep_last: self.keep_last.saturating_add(other.keep_last),
             timed_out: self.timed_out.saturating_add(other.timed_out),
             corrupt: self.corrupt.saturating_add(other.corrupt),
+            restart: self.restart.saturating_add(other.restart),
         }
     }
 
@@ -179,9 +191,9 @@ impl Losses {
             ("keep last", self.keep_last),
             ("timed out", self.timed_out),
             ("corrupt", self.corrupt),
+            ("restart", self.restart),
         ];
-        let some = causes.iter().filter(|(_, count)| *count > 0);
-        some.map(|(name, count)| format!("{name} {count}")).collect::<Vec<_>>().join(", ")
+        some(&causes)
     }
 }
 
@@ -247,6 +259,12 @@ pub(crate) struct ChainRow {
     pub(crate) from: String,
     pub(crate) to: String,
     pub(crate) count: u64,
+    /// What it may take.
+    pub(crate) deadline_ns: Option<u64>,
+    /// Messages on the last topic that came later.
+    pub(crate) late: u64,
+    /// How often nothing had come by then.
+    pub(crate) stalled: u64,
     #[serde(flatten)]
     pub(crate) time: Percentiles,
 }
@@ -267,7 +285,8 @@ impl Summary {
         .expect("writing to a string does not fail");
         let hardware = [self.gateway_table(), self.fabric_table()];
         let software = [self.node_table(), self.topic_table(), self.service_table()];
-        for part in software.into_iter().chain(hardware).chain([self.chain_table()]) {
+        let last = [self.chain_table(), self.limit_table(), self.restart_table()];
+        for part in software.into_iter().chain(hardware).chain(last) {
             if !part.is_empty() {
                 text.push('\n');
                 text.push_str(&part);
@@ -433,6 +452,54 @@ impl Summary {
         }
         table.text()
     }
+}
+
+impl Summary {
+    /// Limits of time that were missed or are set for chains; nothing where there is none.
+    fn limit_table(&self) -> String {
+        let mut table = Table::new(&[
+            ("limit", Align::Left),
+            ("of", Align::Left),
+            ("allowed", Align::Right),
+            ("missed", Align::Right),
+            ("by cause", Align::Left),
+        ]);
+        for row in &self.chains {
+            let Some(deadline_ns) = row.deadline_ns else { continue };
+            let causes = [("late", row.late), ("stalled", row.stalled)];
+            let missed = (row.late + row.stalled).to_string();
+            let (of, allowed) = (format!("chain {}", row.chain), duration(deadline_ns));
+            table.row(["deadline".to_owned(), of, allowed, missed, some(&causes)]);
+        }
+        for row in &self.nodes {
+            let causes = [("over budget", row.over_budget), ("stale input", row.stale)];
+            for (cause, count) in causes.into_iter().filter(|(_, count)| *count > 0) {
+                let of = format!("node {}", row.node);
+                let missed = count.to_string();
+                table.row([cause.to_owned(), of, String::new(), missed, String::new()]);
+            }
+        }
+        table.text()
+    }
+
+    /// Processes that were started again and nodes that failed; nothing where there is none.
+    fn restart_table(&self) -> String {
+        let mut table = Table::new(&[("failed", Align::Left), ("times", Align::Right)]);
+        for row in self.processes.iter().filter(|row| row.restarts > 0) {
+            let times = row.restarts.to_string();
+            table.row([format!("process {}, started again", row.name), times]);
+        }
+        for row in self.nodes.iter().filter(|row| row.failed > 0) {
+            table.row([format!("node {}", row.node), row.failed.to_string()]);
+        }
+        table.text()
+    }
+}
+
+/// The counts that are not 0, named.
+fn some(counts: &[(&str, u64)]) -> String {
+    let some = counts.iter().filter(|(_, count)| *count > 0);
+    some.map(|(name, count)| format!("{name} {count}")).collect::<Vec<_>>().join(", ")
 }
 
 impl Percentiles {

@@ -75,6 +75,18 @@ impl Participant {
         &self,
         options: SubscriberOptions<'_>,
     ) -> Result<AnySubscriber, PortError> {
+        self.any_subscriber_with(options, BackPressure::All)
+    }
+
+    /// The same with a say in who waits for it.
+    ///
+    /// # Errors
+    /// As [`Participant::subscriber`].
+    pub fn any_subscriber_with(
+        &self,
+        options: SubscriberOptions<'_>,
+        back_pressure: BackPressure,
+    ) -> Result<AnySubscriber, PortError> {
         let plan = InputPlan {
             node: options.node,
             topic: options.topic,
@@ -83,7 +95,7 @@ impl Participant {
             group: None,
             bridge: None,
             takes: Takes::Any,
-            back_pressure: BackPressure::All,
+            back_pressure,
             type_name: "",
             type_hash: [0; 32],
             layout_hash: [0; 32],

@@ -175,6 +175,13 @@ impl Connection {
         self.gone = true;
     }
 
+    /// Nothing is taken any more: no publisher elsewhere waits for it.
+    pub(crate) fn leave(&mut self) {
+        if let Lane::Ring { ring, .. } = &mut self.lane {
+            ring.leave();
+        }
+    }
+
     /// Nothing new comes.
     pub(crate) fn is_gone(&self) -> bool {
         match &self.lane {

@@ -205,6 +205,19 @@ impl InputHandle {
         self.core.mark_waiting();
     }
 
+    /// To be called when nothing will be taken any more, although the subscriber stays: no publisher in
+    /// another executor waits for it. What the board says of it and of its connections stays as it is.
+    /// Wakes publishers that wait. May allocate.
+    pub fn leave(&self) {
+        self.core.leave();
+    }
+
+    /// Ends all connections of the subscriber, for good, although others still have it: nothing
+    /// comes any more, no publisher waits for it. Takes the participant's lock; allocates.
+    pub fn close(&self) {
+        self.core.close();
+    }
+
     /// Messages lost so far, whatever the cause.
     pub fn lost(&self) -> u64 {
         self.core.lost()
@@ -277,6 +290,12 @@ impl OutputHandle {
     /// Subscribers that the next message reaches, inside and outside the group.
     pub fn matched(&self) -> usize {
         self.core.matched()
+    }
+
+    /// Ends the publisher's connections to other executors, for good, although others still have it:
+    /// its subscribers see it go. Takes the participant's lock; allocates.
+    pub fn close(&self) {
+        self.core.close();
     }
 
     /// Subscribers outside the group.

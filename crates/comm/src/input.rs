@@ -70,6 +70,7 @@ pub(crate) struct InputCore {
     pub(crate) window: Window,
     reading: Cell<Reading>,
     pub(crate) state: RefCell<InputState>,
+    closed: Cell<bool>,
 }
 
 #[derive(Default)]
@@ -132,6 +133,7 @@ impl InputCore {
             left: Cell::new(0),
             window: Window::default(),
             reading: Cell::default(),
+            closed: Cell::new(false),
             state: RefCell::default(),
         });
         input.register(plan.takes, plan.group.map(PortGroup::id), plan.bridge)?;
@@ -623,12 +625,26 @@ impl InputCore {
     }
 }
 
-impl Drop for InputCore {
-    fn drop(&mut self) {
+impl InputCore {
+    /// Nothing will be taken any more: no publisher elsewhere waits for this subscriber. What the board
+    /// says of it and its connections stays.
+    pub(crate) fn leave(&self) {
+        let mut state = self.state.borrow_mut();
+        self.absorb(&mut state);
+        state.connections.iter_mut().for_each(Connection::leave);
+    }
+
+    /// Ends all connections, for good: nothing comes any more, nobody waits for this subscriber.
+    pub(crate) fn close(&self) {
+        if self.closed.replace(true) {
+            return;
+        }
         let unseen = self.mailbox.close();
+        let connections = std::mem::take(&mut self.state.borrow_mut().connections);
         self.window.clear();
-        self.state.get_mut().connections.clear();
-        drop(unseen);
+        // What was looked at and not taken is done with.
+        self.mark_processed();
+        drop((connections, unseen));
         let core = &self.handle.core;
         let mut state = core.lock();
         matching::remove_subscriber(&mut state, self.info.port);
@@ -636,5 +652,11 @@ impl Drop for InputCore {
         if let Some((bell, index)) = &self.bell {
             bell.remove_input(*index);
         }
+    }
+}
+
+impl Drop for InputCore {
+    fn drop(&mut self) {
+        self.close();
     }
 }

@@ -66,6 +66,7 @@ pub use activity::Activity;
 pub use any::{AnyLoan, AnyPublisher, AnySample, AnySubscriber, Bridge, BridgeOptions, Directions};
 pub use crossdock_shm::board::{Board, Entity, EntityDescription, EntitySnapshot, WithHistogram};
 pub use crossdock_shm::histogram::HistogramSnapshot;
+pub use crossdock_shm::realtime::use_fifo;
 pub use crossdock_shm::rendezvous::PeerName;
 pub use crossdock_shm::socket::Access;
 pub use crossdock_shm::{

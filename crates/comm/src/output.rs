@@ -92,6 +92,7 @@ pub(crate) struct OutputCore {
     last_origin: Cell<[u64; 2]>,
     /// Subscribers of the same group.
     links: Rc<Cell<usize>>,
+    closed: Cell<bool>,
 }
 
 /// Checks what ports of both directions have in common.
@@ -205,6 +206,7 @@ impl OutputCore {
             last: Cell::new((0, None)),
             last_origin: Cell::new([0; 2]),
             links,
+            closed: Cell::new(false),
         });
         output.join_group(plan.group)?;
         output.register(LocalPublisher {
@@ -407,11 +409,21 @@ impl OutputCore {
     }
 }
 
-impl Drop for OutputCore {
-    fn drop(&mut self) {
+impl OutputCore {
+    /// Ends all connections to other executors, for good: nothing will be published any more.
+    pub(crate) fn close(&self) {
+        if self.closed.replace(true) {
+            return;
+        }
         let core = &self.handle.core;
         let mut state = core.lock();
         matching::remove_publisher(&mut state, self.info.port);
         core.publish(state);
+    }
+}
+
+impl Drop for OutputCore {
+    fn drop(&mut self) {
+        self.close();
     }
 }

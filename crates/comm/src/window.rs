@@ -76,9 +76,11 @@ impl Window {
         taken
     }
 
-    pub(crate) fn clear(&mut self) {
-        self.messages.get_mut().clear();
+    /// Lets go of everything in it.
+    pub(crate) fn clear(&self) {
+        let messages = std::mem::take(&mut *self.messages_mut());
         self.len.set(0);
+        drop(messages);
     }
 
     fn messages_mut(&self) -> std::cell::RefMut<'_, VecDeque<Taken>> {

@@ -6,18 +6,20 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
 use crossdock_comm::{Doorbell, DoorbellOptions, OutputHandle, PortGroup};
-use crossdock_graph::{ExecutorMode, NodePlan, Pacing, Time};
+use crossdock_graph::{ExecutorMode, NodePlan, Time};
 use crossdock_trace::ExecutorTrace;
 
 use crate::calls::Calls;
-use crate::clock::{CLOCK_TOPIC, Clock, ClockInput, ClockOutput};
+use crate::clock::{CLOCK_TOPIC, Clock, ClockInput, ClockOutput, is_unpaced};
 use crate::condition::Condition;
 use crate::connections::Connections;
 use crate::executor::{Executor, ExecutorOptions, RunError, panic_text};
 use crate::finish::Finish;
+use crate::limits::{Deadline, UNLIMITED, ages, watches};
 use crate::lockstep::Lockstep;
 use crate::node::{Node, NodeError};
 use crate::origin::Beginning;
+use crate::panics;
 use crate::ready::NumberSet;
 use crate::record::{ChainRecord, ExecutorRecord, NodeRecord};
 use crate::remote::BELLS;
@@ -105,7 +107,7 @@ impl<'a> Assembly<'a> {
         self.add_inputs(plan, &inputs, |purpose| !releasing(purpose));
         let settled = inputs.iter().filter(|it| it.purpose != Some(Purpose::Polled));
         let settled = settled.map(|it| it.handle.clone()).collect();
-        for timer in &plan.timers {
+        for (place, timer) in plan.timers.iter().enumerate() {
             let callback =
                 self.trace.timer(&plan.name, timer.period_ns, &symbol(plan, &timer.name));
             match &plan.lockstep {
@@ -114,17 +116,23 @@ impl<'a> Assembly<'a> {
                     let command = command.filter(|(input, _)| input.port == lockstep.command);
                     for (input, opened) in command {
                         let handle = &opened.handle;
-                        let timer = (timer, callback);
+                        let timer = (place, timer, callback);
                         self.locksteps.push(Lockstep::new(index, timer, input, handle, &outputs));
                     }
                 }
-                _ => self.timers.push(TimerSlot::new(index, timer, callback)),
+                _ => self.timers.push(TimerSlot::new(index, place, timer, callback)),
             }
         }
         let handles = inputs.iter().map(|it| &it.handle);
         let condition = Condition::new(plan, handles, Clock::new(self.options.time))?;
         let board = self.options.participant.board();
         let record = NodeRecord::new(board, plan, self.options.statistics);
+        let ends = self.ends(plan, &outputs)?;
+        let ages = ages(plan, inputs.iter().map(|it| &it.handle), self.options.time);
+        let has_limits = plan.budget.is_some()
+            || !ages.is_empty()
+            || ends.iter().any(|end| end.deadline.is_some());
+        let limits_symbol = format!("{}::{}::limit_missed", plan.package, plan.node_type);
         self.nodes.push(NodeSlot {
             name: plan.name.clone(),
             node,
@@ -142,9 +150,19 @@ impl<'a> Assembly<'a> {
                     successors: Box::default(),
                 })
                 .collect(),
-            ends: self.ends(plan, &outputs)?,
+            ends,
             callback: self.trace.callback(&plan.name, &symbol(plan, "")),
+            limits_callback: match has_limits {
+                true => self.trace.callback(&plan.name, &limits_symbol),
+                false => 0,
+            },
             record: record.map_err(|error| error.to_string())?,
+            budget_ns: plan.budget.map_or(UNLIMITED, |budget| budget.limit_ns),
+            budget: plan.budget,
+            ages,
+            on_failure: plan.on_failure,
+            ports: (inputs.iter().map(|it| it.handle.clone()).collect(), outputs.into()),
+            dropped: false,
         });
         Ok(())
     }
@@ -169,7 +187,8 @@ impl<'a> Assembly<'a> {
         setup.hold_up_outside(is_unpaced(self.options.time));
         let created = catch_unwind(AssertUnwindSafe(|| registration.create(&mut setup)));
         let created = created.unwrap_or_else(|panic| {
-            Err(NodeError::new(format!("it panicked while it was made: {}", panic_text(&*panic))))
+            let (place, text) = (panics::place(), panic_text(&*panic));
+            Err(NodeError::new(format!("it panicked while it was made{place}: {text}")))
         });
         let node = created.map_err(|error| error.to_string())?;
         let (inputs, outputs, calls) = setup.finish().map_err(|error| error.to_string())?;
@@ -184,7 +203,8 @@ impl<'a> Assembly<'a> {
     ) {
         let node = self.nodes.len();
         let chains = self.options.chains;
-        for (input, OpenedInput { handle, purpose }) in plan.inputs.iter().zip(opened) {
+        let ports = plan.inputs.iter().enumerate();
+        for ((place, input), OpenedInput { handle, purpose }) in ports.zip(opened) {
             if let Some(purpose) = purpose.filter(|purpose| wanted(*purpose)) {
                 let runs = purpose == Purpose::Trigger;
                 let symbol = runs.then(|| symbol(plan, &input.port));
@@ -192,6 +212,7 @@ impl<'a> Assembly<'a> {
                 self.inputs.push(Input {
                     node,
                     port: input.port.clone(),
+                    place: place as u32,
                     topic: input.topic.clone(),
                     handle: handle.clone(),
                     purpose,
@@ -217,7 +238,9 @@ impl<'a> Assembly<'a> {
                 let Some(beginning) = Beginning::of(&chain.from, chains) else { continue };
                 let record = ChainRecord::new(self.options.participant.board(), chain, self.trace)
                     .map_err(|error| error.to_string())?;
-                ends.push(End { handle: handle.clone(), beginning, published: 0, record });
+                let deadline = Deadline::of(chain, self.options.time);
+                let handle = handle.clone();
+                ends.push(End { handle, beginning, published: 0, record, deadline });
             }
         }
         Ok(ends.into_boxed_slice())
@@ -292,6 +315,11 @@ impl<'a> Assembly<'a> {
             .then(|| ClockOutput::open(participant, &plan.name, &self.group))
             .transpose()
             .map_err(|error| general(self.options, &error))?;
+        let watches =
+            watches(self.options, &self.doorbell).map_err(|error| general(self.options, &error))?;
+        for watch in &watches {
+            self.connections.add_watch(&plan.name, watch.handle(), watch.publishers());
+        }
         let remote = self.options.remote.clone();
         let names = plan.nodes.iter().map(|node| node.name.clone()).collect();
         remote.attach(self.doorbell.control(), names);
@@ -324,6 +352,8 @@ impl<'a> Assembly<'a> {
             calls: self.calls,
             finish: Finish::default(),
             fault: None,
+            watches,
+            ended_by_limit: false,
             untraced: self.options.chains.is_empty(),
             unpaced: is_unpaced(time),
             trace: self.trace,
@@ -335,11 +365,6 @@ impl<'a> Assembly<'a> {
             participant: participant.clone(),
         })
     }
-}
-
-/// Whether whoever plays waits for the graph to drain.
-fn is_unpaced(time: Time) -> bool {
-    matches!(time, Time::Simulated { pacing: Pacing::Max })
 }
 
 /// What an execution is called in traces, by what runs it.

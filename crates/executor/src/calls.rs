@@ -21,6 +21,8 @@ use crate::step::{Cause, Step};
 pub(crate) struct ClientSlot {
     node: usize,
     pub(crate) port: String,
+    /// Place of the port in the node's plan.
+    pub(crate) place: u32,
     pub(crate) handle: ClientHandle,
     /// What it had handed out when its node was released.
     passed: u64,
@@ -31,6 +33,8 @@ pub(crate) struct ClientSlot {
 pub(crate) struct ServerSlot {
     node: usize,
     pub(crate) port: String,
+    /// Place of the port in the node's plan.
+    pub(crate) place: u32,
     pub(crate) handle: ServerHandle,
     /// What it had handed out when its node was released.
     passed: u64,
@@ -66,14 +70,32 @@ pub(crate) struct Calls {
 impl Calls {
     /// Adds what a node has opened.
     pub(crate) fn add(&mut self, node: usize, plan: &NodePlan, opened: OpenedCalls) {
-        for (plan, handle) in plan.clients.iter().zip(opened.clients.into_iter().flatten()) {
-            self.clients.push(ClientSlot { node, port: plan.port.clone(), handle, passed: 0 });
+        let clients = opened.clients.into_iter().flatten().enumerate();
+        for (plan, (place, handle)) in plan.clients.iter().zip(clients) {
+            let (port, place) = (plan.port.clone(), place as u32);
+            self.clients.push(ClientSlot { node, port, place, handle, passed: 0 });
         }
-        for (plan, handle) in plan.servers.iter().zip(opened.servers.into_iter().flatten()) {
-            self.servers.push(ServerSlot { node, port: plan.port.clone(), handle, passed: 0 });
+        let servers = opened.servers.into_iter().flatten().enumerate();
+        for (plan, (place, handle)) in plan.servers.iter().zip(servers) {
+            let (port, place) = (plan.port.clone(), place as u32);
+            self.servers.push(ServerSlot { node, port, place, handle, passed: 0 });
         }
+        self.number();
+    }
+
+    /// A node is taken out: lets go of its clients and servers, which end with those that it has.
+    /// Allocates; no step of any client or server may be under way.
+    pub(crate) fn remove(&mut self, node: usize) {
+        self.clients.retain(|client| client.node != node);
+        self.servers.retain(|server| server.node != node);
+        self.number();
+    }
+
+    /// After a change of clients and servers: there may be something at each of them.
+    fn number(&mut self) {
         let ports = self.clients.len() + self.servers.len();
         if ports == 0 {
+            self.noted = None;
             return;
         }
         self.noted = Some(NumberSet::full(ports));

@@ -7,7 +7,7 @@ use crossdock_comm::{
     Doorbell, InputHandle, Participant, PortError, PortGroup, Publisher, PublisherOptions, Qos,
     Subscriber, SubscriberOptions, TakeError,
 };
-use crossdock_graph::Time;
+use crossdock_graph::{Pacing, Time};
 use crossdock_msg::types::rosgraph_msgs;
 use crossdock_msg::{Extra, Message};
 use rustix::time::{ClockId, clock_gettime};
@@ -155,8 +155,13 @@ pub(crate) fn stamp(time_ns: u64) -> (i32, u32) {
 /// Nanoseconds in a second.
 const SECOND_NS: u64 = 1_000_000_000;
 
+/// Whether simulated time passes as fast as the graph can: whoever plays waits for it to drain.
+pub(crate) fn is_unpaced(time: Time) -> bool {
+    matches!(time, Time::Simulated { pacing: Pacing::Max })
+}
+
 /// Nanoseconds since 1970.
-fn real_ns() -> u64 {
+pub(crate) fn real_ns() -> u64 {
     nanoseconds(ClockId::Realtime)
 }
 

@@ -40,6 +40,8 @@ enum Handle {
     Server(ServerHandle),
     /// Of the executor itself, for simulated time.
     Clock(InputHandle),
+    /// Of the executor itself, for a chain with a deadline.
+    Watch(InputHandle),
 }
 
 impl Connections {
@@ -102,6 +104,17 @@ impl Connections {
         });
     }
 
+    /// Adds the publishers of a topic on which a chain begins that an executor watches.
+    pub(crate) fn add_watch(&mut self, executor: &str, handle: &InputHandle, publishers: usize) {
+        self.expected.push(Expected {
+            node: String::new(),
+            port: executor.to_owned(),
+            topic: handle.topic().to_owned(),
+            handle: Handle::Watch(handle.clone()),
+            count: publishers,
+        });
+    }
+
     /// Waits until all stand, at most `timeout`, or until the executor is stopped.
     pub(crate) fn wait(
         &self,
@@ -147,7 +160,7 @@ fn mismatch(participant: &Participant) -> Option<RunError> {
 impl Expected {
     fn matched(&self) -> usize {
         match &self.handle {
-            Handle::Input(input) | Handle::Clock(input) => input.matched(),
+            Handle::Input(input) | Handle::Clock(input) | Handle::Watch(input) => input.matched(),
             Handle::Output(output) => output.matched(),
             Handle::Client(client) => usize::from(client.is_connected()),
             Handle::Server(server) => server.clients(),
@@ -178,6 +191,10 @@ impl Expected {
             Handle::Server(_) => format!(
                 "server `{port}` of {topic} is connected to {matched} of {count} clients after \
                  {waited_s} s; the process of a client may have failed"
+            ),
+            Handle::Watch(_) => format!(
+                "executor `{port}`, which watches a chain from topic {topic}, has {matched} of its \
+                 {count} publishers after {waited_s} s; {advice}"
             ),
             Handle::Clock(_) => format!(
                 "the timers of executor `{port}` go by simulated time, but nobody publishes on \

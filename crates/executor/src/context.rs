@@ -21,6 +21,8 @@ pub enum Trigger<'a> {
     /// The node drives a device: it has asked to be polled ([`Context::poll_again`]), or a message
     /// has come on one of its bridges ([`Setup::bridge`](crate::Setup::bridge)).
     Poll,
+    /// A limit of time was missed ([`Node::limit_missed`](crate::Node::limit_missed)).
+    Limit,
 }
 
 impl fmt::Display for Trigger<'_> {
@@ -32,6 +34,7 @@ impl fmt::Display for Trigger<'_> {
             Self::Request(port) => write!(f, "request at server `{port}`"),
             Self::Condition => write!(f, "condition"),
             Self::Poll => write!(f, "poll"),
+            Self::Limit => write!(f, "limit"),
         }
     }
 }

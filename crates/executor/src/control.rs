@@ -8,8 +8,11 @@
 //!            <------------------------- interfaces { .. }
 //!    launch { plan } ------------------>
 //!            <------------------------- ready              every expected connection stands
+//!            <------------------------- warning { text }   at any time
 //!    start ---------------------------->
-//!            <------------------------- finished { reason } | failed { node, error }
+//!            <------------------------- finished { reason } | dropped { node, error }
+//!            <------------------------- failed { node, error, policy }
+//!    drain ---------------------------->                   nothing new begins
 //!    stop ----------------------------->
 //!            <------------------------- stopped            then the process exits
 //! ```
@@ -20,7 +23,7 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant};
 
-use crossdock_graph::{BinaryInterface, ProcessPlan};
+use crossdock_graph::{BinaryInterface, OnFailure, ProcessPlan};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::net::sockopt::{Timeout, set_socket_timeout};
@@ -62,6 +65,8 @@ pub(crate) enum Request {
     Launch(Box<ProcessPlan>),
     /// Begin to execute.
     Start,
+    /// Begin nothing new: timers fire no more, messages that come are still served.
+    Drain,
     /// End as soon as the executions under way have returned.
     Stop,
 }
@@ -85,6 +90,26 @@ pub(crate) enum Report {
         node: String,
         /// A sentence.
         error: String,
+        /// What the graph says of a failure of this node.
+        policy: OnFailure,
+    },
+    /// A node failed and was taken out; everything else goes on.
+    Dropped {
+        /// Name of the node.
+        node: String,
+        /// A sentence.
+        error: String,
+    },
+    /// How the failure came about that was reported last: of a panic, where the environment asks
+    /// for that.
+    Backtrace {
+        /// Lines.
+        text: String,
+    },
+    /// Something that the user should know of, and the process goes on.
+    Warning {
+        /// A sentence.
+        text: String,
     },
     /// All executors have ended; the process exits.
     Stopped,

@@ -6,21 +6,26 @@ use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
-use crossdock_comm::{Doorbell, Participant, PortGroup};
+use crossdock_comm::{Doorbell, InputHandle, Participant, PortGroup};
 use crossdock_graph::{Chain, ExecutorMode, ExecutorPlan, Time};
 use crossdock_trace::ExecutorTrace;
 
 use crate::calls::Calls;
-use crate::clock::{Clock, ClockInput, ClockOutput};
+use crate::clock::{Clock, ClockInput, ClockOutput, real_ns};
 use crate::connections::Connections;
 use crate::context::{Context, Trigger};
 use crate::finish::Finish;
+use crate::limits::{self, Watch};
 use crate::lockstep::{Lockstep, LockstepState};
 use crate::origin::{self, NO_ORIGIN, Origin};
 use crate::package::Package;
+use crate::panics;
 use crate::ready::NumberSet;
-use crate::record::{ExecutorRecord, Statistics};
-use crate::remote::Remote;
+use crate::record::{
+    ExecutorRecord, RUNNING_CONDITION, RUNNING_INPUT, RUNNING_POLL, RUNNING_REQUEST,
+    RUNNING_RESPONSE, RUNNING_TIMER, Statistics,
+};
+use crate::remote::{DRAIN, RUN, Remote, STOP};
 use crate::slots::{Input, NodeSlot, TimerSlot};
 use crate::step::{Cause, Step};
 use crate::timers::Timers;
@@ -57,6 +62,8 @@ pub enum RunEnd {
         /// The node's words.
         reason: String,
     },
+    /// A node failed and was taken out, as the graph file says. A further run goes on with the others.
+    NodeDropped(RunError),
 }
 
 /// A node failed, or an executor could not be made or connected.
@@ -120,6 +127,10 @@ pub struct Executor {
     pub(crate) finish: Finish,
     /// Why the run cannot go on, found while looking for the next step.
     pub(crate) fault: Option<RunError>,
+    /// Looks for chains that begin and do not end.
+    pub(crate) watches: Vec<Watch>,
+    /// The run ends because a limit of time was missed.
+    pub(crate) ended_by_limit: bool,
     /// No span is measured, so that no message needs an origin.
     pub(crate) untraced: bool,
     /// Time waits for the graph to drain.
@@ -141,7 +152,10 @@ impl Executor {
     ///
     /// They do not within `timeout`, or two sides do not fit; the error names them.
     pub fn connect(&mut self, timeout: Duration) -> Result<(), RunError> {
-        self.connections.wait(&self.participant, timeout, &self.remote)
+        self.connections.wait(&self.participant, timeout, &self.remote)?;
+        // Nobody asks again, and what it names shall be able to go.
+        self.connections = Connections::default();
+        Ok(())
     }
 
     /// Runs the nodes until the run is stopped or finished. Sleeps on the doorbell's one futex
@@ -149,27 +163,40 @@ impl Executor {
     ///
     /// # Errors
     ///
-    /// A node returned an error or panicked; the executor must not be run again.
+    /// A node returned an error or panicked, or a limit was missed that ends the run; the executor
+    /// must not be run again. [`on_failure`](Self::on_failure) says what shall follow.
     pub fn run(&mut self) -> Result<RunEnd, RunError> {
         self.start_timers();
         // A panic ends the run like an error does, so one guard around the whole loop suffices:
         // it costs nothing per execution.
         let ended = catch_unwind(AssertUnwindSafe(|| self.serve()));
-        ended.unwrap_or_else(|panic| {
-            let text = panic_text(&*panic);
+        let ended = ended.unwrap_or_else(|panic| {
+            let (place, text) = (panics::place(), panic_text(&*panic));
             match self.remote.current() {
-                Some(step) => Err(self.failure(step, &format!("panicked: {text}"))),
+                Some(step) => Err(self.failure(step, &format!("panicked{place}: {text}"))),
                 None => Err(RunError {
                     node: String::new(),
-                    error: format!("the executor panicked: {text}"),
+                    error: format!("the executor panicked{place}: {text}"),
                 }),
             }
-        })
+        });
+        ended.or_else(|error| self.after_failure(error))
+    }
+
+    /// It will not be run again: nobody waits for its inputs any more. What was counted stays
+    /// readable as long as it is there.
+    pub(crate) fn leave(&mut self) {
+        self.nodes.iter().flat_map(|slot| &slot.ports.0).for_each(InputHandle::leave);
     }
 
     fn serve(&mut self) -> Result<RunEnd, RunError> {
         let mut follower = None;
-        while !self.remote.is_stopped() {
+        loop {
+            match self.remote.asked() {
+                RUN => {}
+                STOP => return Ok(RunEnd::Stopped),
+                DRAIN.. => self.drain(),
+            }
             if let Some(step) = follower.or_else(|| self.next()) {
                 follower = self.execute(step)?;
                 continue;
@@ -180,10 +207,12 @@ impl Executor {
             if let Some(reason) = self.finish.report() {
                 return Ok(RunEnd::Finished { reason });
             }
+            if !self.watches.is_empty() && self.look_for_stalls()? {
+                continue;
+            }
             self.remote.set_idle();
             self.sleep();
         }
-        Ok(RunEnd::Stopped)
     }
 
     /// Runs one node once and releases its successors. Gives the one that follows, where that needs
@@ -194,6 +223,7 @@ impl Executor {
         self.remote.set_current(step);
         let origin = if self.untraced { NO_ORIGIN } else { self.begin_origin(step) };
         let slot = &mut self.nodes[node];
+        let record = &slot.record;
         let mut time = None;
         let (mut callback, mut inside) = (slot.callback, false);
         let trigger = match step.cause() {
@@ -201,18 +231,34 @@ impl Executor {
                 let input = &mut self.inputs[index];
                 input.released += 1;
                 (callback, inside) = (input.callback, input.inside);
+                record.entered(RUNNING_INPUT, input.place);
                 Trigger::Input(&input.port)
             }
             Cause::Condition => {
                 let inputs = &mut self.inputs[slot.triggers.clone()];
                 inputs.iter_mut().for_each(|input| input.released += 1);
+                record.entered(RUNNING_CONDITION, 0);
                 Trigger::Condition
             }
-            Cause::Poll => Trigger::Poll,
-            Cause::Response(index) => Trigger::Response(&self.calls.clients[index].port),
-            Cause::Request(index) => Trigger::Request(&self.calls.servers[index].port),
+            Cause::Poll => {
+                record.entered(RUNNING_POLL, 0);
+                Trigger::Poll
+            }
+            // Never chosen as a step: nodes are told of limits directly.
+            Cause::Limit => Trigger::Limit,
+            Cause::Response(index) => {
+                let client = &self.calls.clients[index];
+                record.entered(RUNNING_RESPONSE, client.place);
+                Trigger::Response(&client.port)
+            }
+            Cause::Request(index) => {
+                let server = &self.calls.servers[index];
+                record.entered(RUNNING_REQUEST, server.place);
+                Trigger::Request(&server.port)
+            }
             Cause::Timer(index) => {
                 let timer = &self.timer_slots[index];
+                record.entered(RUNNING_TIMER, timer.place);
                 // What timers of simulated time see is when they were due, so that it does not
                 // matter in which jumps that time advances.
                 time = Some(self.clock.replace(timer.due_ns));
@@ -221,6 +267,7 @@ impl Executor {
             }
             Cause::Lockstep(index) => {
                 let lockstep = &self.locksteps[index];
+                record.entered(RUNNING_TIMER, lockstep.place);
                 self.clock.replace(lockstep.due_ns);
                 callback = lockstep.callback;
                 if let Some(output) = &self.clock_output {
@@ -234,14 +281,18 @@ impl Executor {
         };
         let (clock, finish) = (&self.clock, &mut self.finish);
         let mut context = Context { node: &slot.name, trigger, clock, finish, again: false };
+        let real_ns = if slot.ages.is_empty() { 0 } else { real_ns() };
         let start_ns = slot.record.start_ns();
         self.trace.start(callback, inside, start_ns);
         let result = slot.node.execute(&mut context);
         if context.again {
             self.polled.insert(node);
         }
+        slot.record.left();
         let end_ns = slot.record.executed(start_ns);
         self.trace.end(callback, end_ns);
+        let took_ns = end_ns.zip(start_ns).map_or(0, |(end, start)| end.saturating_sub(start));
+        let mut missed = took_ns > slot.budget_ns;
         if let Some(time) = time {
             self.clock = time;
         }
@@ -260,7 +311,13 @@ impl Executor {
         for end in &mut slot.ends {
             // What comes from a device goes back to something long gone; the message knows it.
             let origin = if polled { end.handle.last_origin() } else { origin };
-            end.settle(origin, self.trace, end_ns);
+            missed |= end.settle(origin, self.clock, self.trace, end_ns);
+        }
+        if !slot.ages.is_empty() {
+            missed |= limits::are_old(&mut slot.ages, real_ns);
+        }
+        if missed {
+            self.tell_misses(step, took_ns)?;
         }
         if self.finish.is_new() {
             self.begin_finish();
@@ -278,19 +335,33 @@ impl Executor {
             }
             Cause::Response(index) => self.calls.clients[index].handle.next_origin(),
             Cause::Request(index) => self.calls.servers[index].handle.next_origin(),
-            Cause::Timer(_) | Cause::Lockstep(_) | Cause::Poll => NO_ORIGIN,
+            Cause::Timer(_) | Cause::Lockstep(_) | Cause::Poll | Cause::Limit => NO_ORIGIN,
         };
         self.group.set_origin(origin);
         origin
     }
 
-    /// The run is to end: timers fire no more, and from outside only those messages are taken that
-    /// can be in flight now.
-    pub(crate) fn begin_finish(&mut self) {
+    /// The run comes to rest: nothing new begins here. What comes from outside is still served.
+    #[cold]
+    fn drain(&mut self) {
+        if self.finish.drain() {
+            self.end_timers();
+            // What waits for a watch would look like work that is left.
+            self.watches.drain(..).for_each(Watch::close);
+        }
+    }
+
+    fn end_timers(&mut self) {
         self.timers.stop();
         for lockstep in &mut self.locksteps {
             lockstep.state = LockstepState::Ended;
         }
+    }
+
+    /// The run is to end: timers fire no more, and from outside only those messages are taken that
+    /// can be in flight now.
+    pub(crate) fn begin_finish(&mut self) {
+        self.end_timers();
         self.finish.begin(self.inputs.iter().map(|input| input.depth).sum());
     }
 
@@ -312,6 +383,7 @@ impl Executor {
             Cause::Poll => "poll of its bridges".to_owned(),
             Cause::Response(index) => self.calls.clients[index].to_string(),
             Cause::Request(index) => self.calls.servers[index].to_string(),
+            Cause::Limit => "watch of its chains".to_owned(),
             Cause::Timer(index) => {
                 let TimerSlot { name, due_ns, .. } = &self.timer_slots[index];
                 format!("timer `{name}` due at {} s", seconds(*due_ns))

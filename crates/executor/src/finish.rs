@@ -7,6 +7,8 @@ pub(crate) struct Finish {
     state: State,
     /// Messages from outside that may still be taken: what can have been in flight.
     budget: usize,
+    /// The launcher lets the run come to rest: nothing new begins.
+    draining: bool,
 }
 
 #[derive(Debug, Default)]
@@ -34,9 +36,14 @@ impl Finish {
         matches!(self.state, State::Asked(_))
     }
 
-    /// Whether a node has asked, now or earlier.
+    /// Whether a node has asked, now or earlier, or the run comes to rest.
     pub(crate) fn has_begun(&self) -> bool {
-        !matches!(self.state, State::Running)
+        self.draining || !matches!(self.state, State::Running)
+    }
+
+    /// Nothing new shall begin, although no node has asked for the end. True the first time.
+    pub(crate) fn drain(&mut self) -> bool {
+        !std::mem::replace(&mut self.draining, true)
     }
 
     /// From now on at most `budget` messages from outside are taken until the report.

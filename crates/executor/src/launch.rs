@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-use crossdock_graph::{BinaryInterface, ProcessPlan};
+use crossdock_graph::{BinaryInterface, OnFailure, ProcessPlan};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
 use crate::control::{
@@ -53,7 +53,20 @@ pub enum ProcessEvent {
         node: String,
         /// A sentence.
         error: String,
+        /// What the graph says of a failure of this node.
+        policy: OnFailure,
     },
+    /// A node failed and was taken out, as the graph says. Everything else goes on.
+    NodeDropped {
+        /// Name of the node.
+        node: String,
+        /// A sentence.
+        error: String,
+    },
+    /// How the panic came about that was the last failure, where `RUST_BACKTRACE` asks for that; lines.
+    Backtrace(String),
+    /// The process goes on without something that the mapping prefers; a sentence.
+    Warning(String),
     /// The process has ended.
     Exited(ExitStatus),
 }
@@ -152,13 +165,26 @@ impl LaunchedProcess {
         self.send(&Request::Start)
     }
 
+    /// Lets the process come to rest: its timers fire no more, messages that come are still served.
+    ///
+    /// # Errors
+    ///
+    /// The process does not read. One that is gone already is no error.
+    pub fn drain(&mut self) -> Result<(), LaunchError> {
+        self.ask(&Request::Drain)
+    }
+
     /// Asks the process to stop when the executions under way have returned; it then exits.
     ///
     /// # Errors
     ///
     /// The process does not read. One that is gone already is no error.
     pub fn stop(&mut self) -> Result<(), LaunchError> {
-        match self.send(&Request::Stop) {
+        self.ask(&Request::Stop)
+    }
+
+    fn ask(&mut self, request: &Request) -> Result<(), LaunchError> {
+        match self.send(request) {
             Err(LaunchError { what: LaunchErrorKind::Control(ControlError::Closed), .. }) => Ok(()),
             other => other,
         }
@@ -187,8 +213,17 @@ impl LaunchedProcess {
                 Ok(Received::Frame(Report::Finished { reason })) => {
                     Ok(Some(ProcessEvent::Finished { reason }))
                 }
-                Ok(Received::Frame(Report::Failed { node, error })) => {
-                    Ok(Some(ProcessEvent::Failed { node, error }))
+                Ok(Received::Frame(Report::Failed { node, error, policy })) => {
+                    Ok(Some(ProcessEvent::Failed { node, error, policy }))
+                }
+                Ok(Received::Frame(Report::Dropped { node, error })) => {
+                    Ok(Some(ProcessEvent::NodeDropped { node, error }))
+                }
+                Ok(Received::Frame(Report::Backtrace { text })) => {
+                    Ok(Some(ProcessEvent::Backtrace(text)))
+                }
+                Ok(Received::Frame(Report::Warning { text })) => {
+                    Ok(Some(ProcessEvent::Warning(text)))
                 }
                 // The exit follows, and with it the event that matters.
                 Ok(Received::Frame(Report::Stopped)) => continue,

@@ -92,6 +92,13 @@
 //! Executions, publishing and taking are traced without the node's doing. A [`Tracepoint`], made in
 //! `create`, adds events of the node's own to the same timeline.
 //!
+//! # Limits and failures
+//!
+//! The graph file sets deadlines of chains, ages of inputs and budgets of nodes. What misses one is
+//! counted on the board, and the node is told ([`Node::limit_missed`]). A node that fails or panics
+//! ends the run, or is taken out while everything else goes on, or has its process started again, as
+//! `on_failure` says.
+//!
 //! # Who uses what
 //!
 //! Authors of nodes: [`Node`], [`NodeType`], [`Interface`], [`Setup`], [`Context`], [`Tracepoint`],
@@ -110,16 +117,20 @@ mod connections;
 mod context;
 mod control;
 mod executor;
+mod failure;
 mod finish;
 mod interface;
 pub mod launch;
+mod limits;
 mod lockstep;
 mod node;
 mod origin;
 mod package;
+mod panics;
 mod parameter;
 mod process;
 mod ready;
+mod realtime;
 pub mod record;
 mod remote;
 mod schedule;
@@ -142,6 +153,7 @@ pub use crossdock_comm::{
 pub use crossdock_trace::{Tracepoint, TracepointError};
 pub use executor::{Executor, ExecutorOptions, RunEnd, RunError};
 pub use interface::Interface;
+pub use limits::Miss;
 pub use node::{Node, NodeError, NodeType};
 pub use origin::Tracing;
 pub use package::{Package, PackageError};

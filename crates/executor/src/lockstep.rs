@@ -14,6 +14,8 @@ pub(crate) struct Lockstep {
     pub(crate) timer: String,
     /// What its executions are called in traces.
     pub(crate) callback: u64,
+    /// Place of the timer in the node's plan.
+    pub(crate) place: u32,
     /// Simulated time from one release to the next, ns.
     pub(crate) period_ns: u64,
     /// Simulated time of the next release, ns.
@@ -41,7 +43,7 @@ impl Lockstep {
     /// The lockstep of a timer, due at once: nothing has been published that could be answered.
     pub(crate) fn new(
         node: usize,
-        (timer, callback): (&TimerPlan, u64),
+        (place, timer, callback): (usize, &TimerPlan, u64),
         command: &InputPlan,
         handle: &InputHandle,
         outputs: &[OutputHandle],
@@ -50,6 +52,7 @@ impl Lockstep {
             node,
             timer: timer.name.clone(),
             callback,
+            place: place as u32,
             period_ns: timer.period_ns,
             due_ns: timer.period_ns,
             command: handle.clone(),

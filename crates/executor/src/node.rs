@@ -6,6 +6,7 @@ use std::fmt;
 
 use crate::context::Context;
 use crate::interface::Interface;
+use crate::limits::Miss;
 use crate::setup::Setup;
 
 /// A node: a struct with its ports and what it does when one of its triggers fires.
@@ -25,8 +26,9 @@ pub trait Node {
     ///
     /// # Errors
     ///
-    /// An error ends the run: it is reported with the name of the node, the trigger and the stamp.
-    /// So does a panic.
+    /// An error is reported with the name of the node, the trigger and the stamp, and so is a panic.
+    /// What follows is said by `on_failure` in the graph file: the end of the run, the node is taken
+    /// out, or its process is started again.
     fn execute(&mut self, context: &mut Context<'_>) -> Result<(), NodeError>;
 
     /// Whether a predicate holds that [`NodeType::interface`] declares and the condition of the node
@@ -43,6 +45,26 @@ pub trait Node {
     fn holds(&self, predicate: &str) -> Result<bool, NodeError> {
         let sentence = format!("predicate `{predicate}` is declared and not answered in `holds`");
         Err(NodeError::new(sentence))
+    }
+
+    /// A limit of time was missed that the graph file sets: the deadline of a chain that ends on one
+    /// of the node's outputs, the age of an input, the budget of the node. Called after the execution
+    /// that missed it, before its messages lead on; of a chain that has begun and does not end
+    /// ([`Miss::Stalled`]) while the executor has nothing else to do. The node may publish, for
+    /// example a command that is safe.
+    ///
+    /// The miss has been counted already. Does nothing unless the node says otherwise.
+    ///
+    /// # Errors
+    ///
+    /// As those of [`execute`](Self::execute).
+    fn limit_missed(
+        &mut self,
+        miss: &Miss<'_>,
+        context: &mut Context<'_>,
+    ) -> Result<(), NodeError> {
+        let _ = (miss, context);
+        Ok(())
     }
 }
 

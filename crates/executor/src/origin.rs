@@ -99,7 +99,8 @@ mod tests {
     use super::*;
 
     fn chain(from: &str, to: &str) -> Chain {
-        Chain { name: format!("{from} to {to}"), from: from.to_owned(), to: to.to_owned() }
+        let (name, from, to) = (format!("{from} to {to}"), from.to_owned(), to.to_owned());
+        Chain { name, from, to, deadline: None }
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //! The main thread sleeps on the control socket and on the executors' notices; every executor has
 //! a thread of its own. None of this is on the data path.
 
+use std::backtrace::Backtrace;
 use std::collections::VecDeque;
 use std::os::fd::{AsFd, OwnedFd};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -13,7 +14,7 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use crossdock_comm::{Participant, ParticipantOptions};
-use crossdock_graph::{ExecutorPlan, ProcessPlan};
+use crossdock_graph::{ExecutorPlan, OnFailure, ProcessPlan, Realtime};
 use rustix::event::{EventfdFlags, eventfd};
 
 use crate::control::{
@@ -22,6 +23,8 @@ use crate::control::{
 };
 use crate::executor::{Executor, ExecutorOptions, RunEnd, RunError, panic_text};
 use crate::package::{Package, PackageError};
+use crate::panics;
+use crate::realtime;
 use crate::record::Statistics;
 use crate::remote::Remote;
 
@@ -41,9 +44,12 @@ pub(crate) fn main(package: &Package) -> Result<(), PackageError> {
                 answer(&socket, &Report::Interfaces(package.description()))?;
             }
             Received::Frame(Request::Launch(plan)) => {
+                panics::keep();
                 return Process::new(package.clone(), *plan, socket)?.run();
             }
-            Received::Frame(Request::Start) => return Err(ControlError::Packet.into()),
+            Received::Frame(Request::Start | Request::Drain) => {
+                return Err(ControlError::Packet.into());
+            }
             Received::Frame(Request::Stop) | Received::Closed => return Ok(()),
             Received::Nothing => {}
         }
@@ -73,11 +79,18 @@ fn answer(socket: &ControlSocket, report: &Report) -> Result<(), PackageError> {
     }
 }
 
+/// Of a backtrace, that much is sent: some hundred frames.
+const BACKTRACE_BYTES_MAX: usize = 64 * 1024;
+
 /// A process with its plan.
 struct Process {
     socket: ControlSocket,
     notices: Arc<Notices>,
     members: Vec<Member>,
+    name: String,
+    /// Its memory is to stay in RAM.
+    lock_memory: bool,
+    realtime: Realtime,
     /// Executors that are not connected yet.
     unready: usize,
     launcher_gone: bool,
@@ -88,6 +101,8 @@ struct Process {
 /// One executor, seen from the main thread.
 struct Member {
     remote: Remote,
+    /// Whether something begins in it without a message: it begins last.
+    is_source: bool,
     /// Lets it begin; dropped, it ends.
     start: Option<Sender<()>>,
     thread: JoinHandle<()>,
@@ -104,12 +119,15 @@ impl Process {
             socket,
             notices: Arc::new(Notices::new()?),
             members: Vec::new(),
+            name: plan.name.clone(),
+            lock_memory: plan.lock_memory,
+            realtime: plan.realtime,
             unready: plan.executors.len(),
             launcher_gone: false,
             stop_by: None,
         };
         if let Err(error) = process.spawn_executors(package, plan) {
-            process.fail(String::new(), error)?;
+            process.fail(String::new(), error, OnFailure::StopRun)?;
         }
         Ok(process)
     }
@@ -132,7 +150,14 @@ impl Process {
             let thread = thread::Builder::new().name(name.clone()).spawn(move || member.main());
             let thread = thread
                 .map_err(|error| format!("no thread can be had for executor `{name}`: {error}"))?;
-            self.members.push(Member { remote, start: Some(start), thread, ended: false });
+            let is_source = shared.plan.executors[index].has_timers();
+            self.members.push(Member {
+                remote,
+                is_source,
+                start: Some(start),
+                thread,
+                ended: false,
+            });
         }
         Ok(())
     }
@@ -166,24 +191,59 @@ impl Process {
             Notice::Ready => {
                 self.unready -= 1;
                 if self.unready == 0 && self.stop_by.is_none() {
-                    answer(&self.socket, &Report::Ready)?;
+                    self.ready()?;
                 }
             }
             Notice::Finished { reason } => answer(&self.socket, &Report::Finished { reason })?,
-            Notice::Failed { node, error } => self.fail(node, error)?,
+            Notice::Failed { node, error, policy } => self.fail(node, error, policy)?,
+            Notice::Dropped { node, error } => {
+                answer(&self.socket, &Report::Dropped { node, error })?;
+            }
+            Notice::Warning { text } => answer(&self.socket, &Report::Warning { text })?,
+            Notice::Backtrace(backtrace) => {
+                // Finding the names of the frames takes its time, which no message waits for here.
+                let mut text = backtrace.to_string();
+                let fits = |end: &usize| text.is_char_boundary(*end);
+                let end = (0..=BACKTRACE_BYTES_MAX.min(text.len())).rev().find(fits);
+                text.truncate(end.unwrap_or(0));
+                answer(&self.socket, &Report::Backtrace { text })?;
+            }
             Notice::Ended => self.members[index].ended = true,
         }
         Ok(())
+    }
+
+    /// Everything stands: the memory is what it will be.
+    fn ready(&mut self) -> Result<(), PackageError> {
+        let locked = match self.lock_memory {
+            true => realtime::lock_memory(&self.name),
+            false => Ok(()),
+        };
+        match (locked, self.realtime) {
+            (Err(error), Realtime::Required) => {
+                return self.fail(String::new(), error, OnFailure::StopRun);
+            }
+            (Err(text), Realtime::Preferred) => answer(&self.socket, &Report::Warning { text })?,
+            (Ok(()), _) => {}
+        }
+        answer(&self.socket, &Report::Ready)
     }
 
     fn request(&mut self) -> Result<(), PackageError> {
         match self.socket.receive::<Request>(Some(Duration::ZERO)) {
             Ok(Received::Nothing) => {}
             Ok(Received::Frame(Request::Start)) => {
-                for start in self.members.iter().filter_map(|member| member.start.as_ref()) {
+                // Those that begin by themselves come last.
+                let sources = self.members.iter().filter(|member| member.is_source);
+                let others = self.members.iter().filter(|member| !member.is_source);
+                let all = others.chain(sources);
+                for start in all.filter_map(|member| member.start.as_ref()) {
                     // An executor that has ended meanwhile needs no start.
                     let _ = start.send(());
                 }
+            }
+            Ok(Received::Frame(Request::Drain)) => {
+                self.members.iter().for_each(|member| member.remote.drain());
             }
             Ok(Received::Frame(Request::Stop)) => self.stop(),
             Ok(Received::Closed) => {
@@ -197,11 +257,11 @@ impl Process {
     }
 
     /// No node executes any more; the process waits for the launcher's word to take down the rest.
-    fn fail(&mut self, node: String, error: String) -> Result<(), PackageError> {
+    fn fail(&mut self, node: String, error: String, policy: OnFailure) -> Result<(), PackageError> {
         for member in &self.members {
             member.remote.stop();
         }
-        answer(&self.socket, &Report::Failed { node, error })
+        answer(&self.socket, &Report::Failed { node, error, policy })
     }
 
     fn stop(&mut self) {
@@ -217,7 +277,8 @@ impl Process {
         let mut busy = self.members.iter().filter(|member| !member.ended);
         let node = busy.find_map(|member| member.remote.node()).unwrap_or_default();
         let stuck = PackageError::Stuck { node: node.clone(), waited_s: STOP_TIMEOUT.as_secs() };
-        answer(&self.socket, &Report::Failed { node, error: stuck.to_string() })?;
+        let (error, policy) = (stuck.to_string(), OnFailure::StopRun);
+        answer(&self.socket, &Report::Failed { node, error, policy })?;
         Err(stuck)
     }
 }
@@ -244,23 +305,48 @@ impl Thread {
         // here are panics while nodes are dropped.
         let ended = catch_unwind(AssertUnwindSafe(|| self.execute())).unwrap_or_else(|panic| {
             let error = format!(
-                "a node of executor `{}` panicked while it was dropped: {}",
+                "a node of executor `{}` panicked while it was dropped{}: {}",
                 self.plan().name,
+                panics::place(),
                 panic_text(&*panic)
             );
             Err(RunError { node: String::new(), error })
         });
         if let Err(RunError { node, error }) = ended {
-            self.notices.give(self.index, Notice::Failed { node, error });
+            let policy = OnFailure::StopRun;
+            self.report(Notice::Failed { node, error, policy });
         }
         self.notices.give(self.index, Notice::Ended);
+    }
+
+    /// Reports a failure, and how it came about, should it have been a panic.
+    fn report(&self, failure: Notice) {
+        self.notices.give(self.index, failure);
+        if let Some(backtrace) = panics::backtrace() {
+            self.notices.give(self.index, Notice::Backtrace(Box::new(backtrace)));
+        }
     }
 
     fn plan(&self) -> &ExecutorPlan {
         &self.shared.plan.executors[self.index]
     }
 
+    /// What the mapping asks for and the computer may refuse.
+    fn claim(&self, claim: fn(&ExecutorPlan) -> Result<(), String>) -> Result<(), RunError> {
+        match (claim(self.plan()), self.shared.plan.realtime) {
+            (Err(error), Realtime::Required) => Err(RunError { node: String::new(), error }),
+            (Err(text), Realtime::Preferred) => {
+                self.notices.give(self.index, Notice::Warning { text });
+                Ok(())
+            }
+            (Ok(()), _) => Ok(()),
+        }
+    }
+
     fn execute(&self) -> Result<(), RunError> {
+        panics::enter();
+        // Before the nodes are made, so that their memory is near their CPUs.
+        self.claim(realtime::bind)?;
         let mut executor = Executor::new(ExecutorOptions {
             participant: &self.shared.participant,
             package: &self.shared.package,
@@ -272,6 +358,8 @@ impl Thread {
             remote: self.remote.clone(),
         })?;
         executor.connect(CONNECT_TIMEOUT)?;
+        // After the nodes were made, which may take as long as it likes.
+        self.claim(realtime::prioritise)?;
         self.notices.give(self.index, Notice::Ready);
         if self.started.recv().is_err() {
             return Ok(());
@@ -282,12 +370,19 @@ impl Thread {
                 Ok(RunEnd::Finished { reason }) => {
                     self.notices.give(self.index, Notice::Finished { reason });
                 }
-                Err(RunError { node, error }) => {
-                    self.notices.give(self.index, Notice::Failed { node, error });
+                Ok(RunEnd::NodeDropped(RunError { node, error })) => {
+                    self.report(Notice::Dropped { node, error });
+                }
+                Err(failed) => {
+                    let policy = executor.on_failure(&failed);
+                    let RunError { node, error } = failed;
+                    self.report(Notice::Failed { node, error, policy });
                     break;
                 }
             }
         }
+        // Publishers elsewhere do not wait until the process ends.
+        executor.leave();
         // What was counted stays readable until the launcher has had its look and stops the
         // process.
         let _ = self.started.recv();
@@ -298,8 +393,23 @@ impl Thread {
 /// What an executor tells the main thread.
 enum Notice {
     Ready,
-    Finished { reason: String },
-    Failed { node: String, error: String },
+    Finished {
+        reason: String,
+    },
+    Failed {
+        node: String,
+        error: String,
+        policy: OnFailure,
+    },
+    Dropped {
+        node: String,
+        error: String,
+    },
+    Warning {
+        text: String,
+    },
+    /// How the last failure came about.
+    Backtrace(Box<Backtrace>),
     Ended,
 }
 

@@ -20,6 +20,15 @@ pub mod node_counter {
     pub const NOT_TAKEN: usize = 3;
     /// Times that messages or a timer released the node and its condition did not let it run.
     pub const HELD_BACK: usize = 4;
+    /// What the node is doing: 0 while it does not execute, else a word for [`running`](super::running).
+    /// Not a count.
+    pub const RUNNING: usize = 11;
+    /// Executions that took longer than the node's budget.
+    pub const OVER_BUDGET: usize = 12;
+    /// Executions in which the newest message of an input was older than it may be, per input.
+    pub const STALE: usize = 13;
+    /// Failures: errors and panics.
+    pub const FAILED: usize = 14;
     /// Id of the thread that runs the node, see [`executor_counter::THREAD`](super::executor_counter).
     /// Not a count. The highest number, so that what is counted can grow from below.
     pub const THREAD: usize = 15;
@@ -51,7 +60,44 @@ pub mod chain_counter {
     pub const MESSAGES: usize = 0;
     /// Messages published on the last topic that none on the first one led to.
     pub const WITHOUT_ORIGIN: usize = 1;
+    /// Messages published on the last topic later than the chain's deadline.
+    pub const LATE: usize = 2;
+    /// How often a message on the first topic had led to none on the last within the deadline. One
+    /// that comes after all counts as late, too.
+    pub const STALLED: usize = 3;
+    /// The deadline in ns; 0: none. Not a count.
+    pub const DEADLINE_NS: usize = 4;
 }
+
+/// What a node is doing, of [`node_counter::RUNNING`]: `input `image``. `None` while it does not
+/// execute. The word may come from the board of a process that has died.
+#[must_use]
+pub fn running(plan: &NodePlan, word: u64) -> Option<String> {
+    let place = (word & u64::from(u32::MAX)) as usize;
+    let input = || plan.inputs.get(place).map(|input| format!("input `{}`", input.port));
+    let timer = || plan.timers.get(place).map(|timer| format!("timer `{}`", timer.name));
+    let client = || plan.clients.get(place).map(|client| format!("client `{}`", client.port));
+    let server = || plan.servers.get(place).map(|server| format!("server `{}`", server.port));
+    let what = match word >> 32 {
+        0 => return None,
+        RUNNING_INPUT => input(),
+        RUNNING_TIMER => timer(),
+        RUNNING_CONDITION => Some("its condition".to_owned()),
+        RUNNING_POLL => Some("its device".to_owned()),
+        RUNNING_RESPONSE => client(),
+        RUNNING_REQUEST => server(),
+        _ => None,
+    };
+    Some(what.unwrap_or_else(|| "something that this version does not know".to_owned()))
+}
+
+/// What a node is doing, in bits 32 and up; below, the place of the port or timer in its plan.
+pub(crate) const RUNNING_INPUT: u64 = 1;
+pub(crate) const RUNNING_CONDITION: u64 = 2;
+pub(crate) const RUNNING_TIMER: u64 = 3;
+pub(crate) const RUNNING_POLL: u64 = 4;
+pub(crate) const RUNNING_RESPONSE: u64 = 5;
+pub(crate) const RUNNING_REQUEST: u64 = 6;
 
 /// Whether an executor measures how long its nodes take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -124,7 +170,21 @@ impl NodeRecord {
             histogram: WithHistogram::Yes,
         })?;
         entity.set(node_counter::THREAD, own_thread());
+        // A budget needs the time, whatever is measured otherwise.
+        let statistics = if plan.budget.is_some() { Statistics::On } else { statistics };
         Ok(Self { entity, statistics, executions: 0 })
+    }
+
+    /// The node begins to execute: stays to be read should its process die now.
+    #[inline]
+    pub(crate) fn entered(&self, kind: u64, place: u32) {
+        self.entity.set(node_counter::RUNNING, kind << 32 | u64::from(place));
+    }
+
+    /// The node has returned.
+    #[inline]
+    pub(crate) fn left(&self) {
+        self.entity.set(node_counter::RUNNING, 0);
     }
 
     /// When the execution starts, if that is measured.
@@ -177,6 +237,7 @@ impl ChainRecord {
             detail: format!("{} {}", chain.from, chain.to).as_bytes(),
             histogram: WithHistogram::Yes,
         })?;
+        entity.set(chain_counter::DEADLINE_NS, chain.deadline.map_or(0, |it| it.limit_ns));
         let handle = trace.chain(&chain.name, &chain.from, &chain.to);
         Ok(Self { entity, handle })
     }
@@ -185,6 +246,16 @@ impl ChainRecord {
     #[inline]
     pub(crate) fn handle(&self) -> u64 {
         self.handle
+    }
+
+    /// Counts messages that came after the deadline.
+    pub(crate) fn late(&self, messages: u64) {
+        self.entity.add(chain_counter::LATE, messages);
+    }
+
+    /// Counts that nothing came within the deadline.
+    pub(crate) fn stalled(&self) {
+        self.entity.add(chain_counter::STALLED, 1);
     }
 
     /// Counts `messages` published with this latency, `None` when their origin is not known.

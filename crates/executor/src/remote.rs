@@ -1,6 +1,6 @@
-//! The handle by which other threads stop an executor. It must not know what an executor does.
+//! The handle by which other threads let an executor come to rest, and stop it. It must not know what an executor does.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering, fence};
 use std::sync::{Arc, OnceLock};
 
 use crossdock_comm::DoorbellControl;
@@ -10,6 +10,13 @@ use crate::step::Step;
 /// Indices of a doorbell.
 pub(crate) const BELLS: u16 = 512;
 
+/// Nothing has been asked of the executor.
+pub(crate) const RUN: u8 = 0;
+/// Nothing new shall begin.
+pub(crate) const DRAIN: u8 = 1;
+/// It shall return.
+pub(crate) const STOP: u8 = 2;
+
 /// Stops an executor from another thread.
 #[derive(Clone, Debug, Default)]
 pub struct Remote {
@@ -18,7 +25,8 @@ pub struct Remote {
 
 #[derive(Debug, Default)]
 struct RemoteState {
-    stopped: AtomicBool,
+    /// What was asked of the executor: [`RUN`], [`DRAIN`] or [`STOP`]; it never goes back.
+    asked: AtomicU8,
     /// The step under way as a word; 0: none.
     current: AtomicU64,
     /// Known once the executor is made.
@@ -35,7 +43,17 @@ impl Remote {
     /// Lets the executor return from [`Executor::run`] when the execution under way has, or
     /// immediately when it sleeps or is still to run. Does not block.
     pub fn stop(&self) {
-        self.shared.stopped.store(true, Ordering::Relaxed);
+        self.ask(STOP);
+    }
+
+    /// Lets nothing new begin: timers fire no more, a node in lock step is not released. Messages
+    /// that come are still served. Does not block.
+    pub fn drain(&self) {
+        self.ask(DRAIN);
+    }
+
+    fn ask(&self, what: u8) {
+        self.shared.asked.fetch_max(what, Ordering::Relaxed);
         // Pairs with the fence in `attach`: either the doorbell is found here, or the executor's
         // first look at the flag finds it set. Behind a doorbell that was rung it is seen anyway.
         fence(Ordering::SeqCst);
@@ -51,7 +69,13 @@ impl Remote {
     }
 
     pub(crate) fn is_stopped(&self) -> bool {
-        self.shared.stopped.load(Ordering::Relaxed)
+        self.asked() == STOP
+    }
+
+    /// What was asked of the executor.
+    #[inline]
+    pub(crate) fn asked(&self) -> u8 {
+        self.shared.asked.load(Ordering::Relaxed)
     }
 
     /// Called once by the executor; a stop that came before is seen by its first look at the flag.

@@ -63,7 +63,8 @@ impl Executor {
         None
     }
 
-    fn release_all(&mut self, node: usize) {
+    /// Releases all nodes that what a node has published leads to.
+    pub(crate) fn release_all(&mut self, node: usize) {
         for output in &mut self.nodes[node].outputs {
             let messages = output.handle.published() - output.published;
             if messages == 0 {
@@ -173,9 +174,21 @@ impl Executor {
         // period would let nothing else run.
         let gives_way = std::mem::take(&mut self.timer_fired);
         let timer = if gives_way { None } else { self.next_timer() };
-        let step = timer.or_else(|| self.next_message_or_call());
+        let step = timer.or_else(|| self.next_message_or_call_in_time());
         let step = if step.is_none() && gives_way { self.next_timer() } else { step };
         step.or_else(|| self.next_poll())
+    }
+
+    /// What has come may have been published at a time that was not known when the executor looked
+    /// for it: no node sees a time before that of its message. What falls due then goes first, and the
+    /// message stays for the next look.
+    fn next_message_or_call_in_time(&mut self) -> Option<Step> {
+        let step = self.next_message_or_call()?;
+        if self.clock_input.is_some() {
+            self.follow_clock();
+            return self.next_timer().or(Some(step));
+        }
+        Some(step)
     }
 
     /// Messages and what comes to clients and servers take turns, so that none can starve the other.

@@ -70,6 +70,8 @@ impl Executor {
             }
             _ => None,
         };
+        let watches = self.watches_rest_ns().map(Duration::from_nanos);
+        let timeout = timeout.into_iter().chain(watches).min();
         self.trace.wait(timeout);
         let doorbell = self.doorbell.clone();
         doorbell.sleep(timeout, || self.arm());
@@ -98,6 +100,8 @@ impl Executor {
     fn arm(&mut self) -> bool {
         let mut work = self.clock_input.as_ref().is_some_and(ClockInput::arm);
         work |= self.calls.arm();
+        // All of them, even after one had something.
+        work |= self.watches.iter().fold(false, |found, watch| watch.arm() | found);
         let mut from = 0;
         while let Some(input) = self.unarmed.next(from) {
             from = input + 1;

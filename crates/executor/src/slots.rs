@@ -5,10 +5,12 @@ use std::fmt;
 use std::ops::Range;
 
 use crossdock_comm::{InputHandle, OutputHandle, TakeError};
-use crossdock_graph::{InputPlan, NodePlan, TimerPlan};
+use crossdock_graph::{InputPlan, Limit, NodePlan, OnFailure, TimerPlan};
 use crossdock_trace::ExecutorTrace;
 
+use crate::clock::Clock;
 use crate::condition::Condition;
+use crate::limits::{Age, Deadline};
 use crate::node::Node;
 use crate::origin::{self, Beginning, NO_ORIGIN, Origin};
 use crate::ready::NumberSet;
@@ -38,7 +40,18 @@ pub(crate) struct NodeSlot {
     pub(crate) ends: Box<[End]>,
     /// What its executions are called in traces that neither a single message nor a timer runs.
     pub(crate) callback: u64,
+    /// What its being told of missed limits is called there.
+    pub(crate) limits_callback: u64,
     pub(crate) record: NodeRecord,
+    /// How long an execution may take: `budget` again, the largest number where there is none.
+    pub(crate) budget_ns: u64,
+    pub(crate) budget: Option<Limit>,
+    /// Inputs whose messages may not be older than something.
+    pub(crate) ages: Box<[Age]>,
+    pub(crate) on_failure: OnFailure,
+    /// Everything that it has opened, to be closed should it be taken out.
+    pub(crate) ports: (Box<[InputHandle]>, Box<[OutputHandle]>),
+    pub(crate) dropped: bool,
 }
 
 impl fmt::Debug for NodeSlot {
@@ -70,6 +83,8 @@ pub(crate) struct Input {
     /// The node that it releases.
     pub(crate) node: usize,
     pub(crate) port: String,
+    /// Place of the port in the node's plan.
+    pub(crate) place: u32,
     pub(crate) topic: String,
     pub(crate) handle: InputHandle,
     pub(crate) purpose: Purpose,
@@ -171,23 +186,34 @@ pub(crate) struct End {
     pub(crate) beginning: Beginning,
     pub(crate) published: u64,
     pub(crate) record: ChainRecord,
+    pub(crate) deadline: Option<Deadline>,
 }
 
 impl End {
     /// After an execution, which ended at `at_ns`: measures what has just been published on this
-    /// output.
+    /// output. True when it was later than a deadline.
     #[inline]
-    pub(crate) fn settle(&mut self, origin: Origin, trace: ExecutorTrace, at_ns: Option<u64>) {
+    pub(crate) fn settle(
+        &mut self,
+        origin: Origin,
+        clock: Clock,
+        trace: ExecutorTrace,
+        at_ns: Option<u64>,
+    ) -> bool {
         let published = self.handle.published();
         let messages = published - self.published;
-        if messages > 0 {
-            self.published = published;
-            let latency_ns =
-                origin::latency_ns(origin, self.beginning, self.handle.last_stamp_ns());
-            if let Some(latency_ns) = latency_ns {
-                trace.chain_end(self.record.handle(), latency_ns, at_ns);
-            }
-            self.record.published(messages, latency_ns);
+        if messages == 0 {
+            return false;
+        }
+        self.published = published;
+        let latency_ns = origin::latency_ns(origin, self.beginning, self.handle.last_stamp_ns());
+        if let Some(latency_ns) = latency_ns {
+            trace.chain_end(self.record.handle(), latency_ns, at_ns);
+        }
+        self.record.published(messages, latency_ns);
+        match &mut self.deadline {
+            Some(it) => it.judge(&self.handle, messages, latency_ns, clock, &self.record),
+            None => false,
         }
     }
 }
@@ -198,6 +224,8 @@ pub(crate) struct TimerSlot {
     pub(crate) node: usize,
     pub(crate) name: String,
     pub(crate) rate: Rate,
+    /// Place of the timer in the node's plan.
+    pub(crate) place: u32,
     /// What its executions are called in traces.
     pub(crate) callback: u64,
     /// When it fired last, or rather was due to, ns.
@@ -205,9 +233,10 @@ pub(crate) struct TimerSlot {
 }
 
 impl TimerSlot {
-    pub(crate) fn new(node: usize, plan: &TimerPlan, callback: u64) -> Self {
+    pub(crate) fn new(node: usize, place: usize, plan: &TimerPlan, callback: u64) -> Self {
         let TimerPlan { period_ns, offset_ns, priority, .. } = *plan;
         let rate = Rate { period_ns, offset_ns, priority };
-        Self { node, name: plan.name.clone(), rate, callback, due_ns: 0 }
+        let (name, place) = (plan.name.clone(), place as u32);
+        Self { node, name, rate, place, callback, due_ns: 0 }
     }
 }

@@ -28,6 +28,8 @@ pub(crate) enum Cause {
     Request(usize),
     /// The node is polled: it has asked for that, or a message for it has come.
     Poll,
+    /// The node is told of a limit of time that was missed.
+    Limit,
 }
 
 const INPUT: u64 = 1;
@@ -37,6 +39,7 @@ const LOCKSTEP: u64 = 4;
 const POLL: u64 = 5;
 const RESPONSE: u64 = 6;
 const REQUEST: u64 = 7;
+const LIMIT: u64 = 8;
 
 /// Nodes that one executor can have.
 pub(crate) const NODES_MAX: usize = 1 << 24;
@@ -78,6 +81,11 @@ impl Step {
         Self::new(POLL, node, 0)
     }
 
+    /// A node is told of a missed limit.
+    pub(crate) fn limit(node: usize) -> Self {
+        Self::new(LIMIT, node, 0)
+    }
+
     #[inline]
     fn new(kind: u64, node: usize, index: usize) -> Self {
         let word = kind << 56 | (node as u64) << 32 | index as u64;
@@ -113,6 +121,7 @@ impl Step {
             POLL => Cause::Poll,
             RESPONSE => Cause::Response(index),
             REQUEST => Cause::Request(index),
+            LIMIT => Cause::Limit,
             _ => Cause::Condition,
         }
     }
@@ -128,6 +137,7 @@ mod tests {
         let steps = [
             (Step::input(last, 7), Cause::Input(7)),
             (Step::condition(last), Cause::Condition),
+            (Step::limit(last), Cause::Limit),
             (Step::timer(last, u32::MAX as usize), Cause::Timer(u32::MAX as usize)),
             (Step::lockstep(last, 0), Cause::Lockstep(0)),
             (Step::response(last, 3), Cause::Response(3)),

@@ -153,6 +153,18 @@ impl Timers {
         self.find_next();
     }
 
+    /// This timer is never due again, not even after a start. The others of its group go on.
+    pub(crate) fn end(&mut self, index: usize) {
+        for group in &mut self.groups {
+            if let Some(place) = group.timers.iter().position(|timer| *timer == index) {
+                group.timers.remove(place);
+                group.fired -= usize::from(place < group.fired);
+            }
+        }
+        self.groups.retain(|group| !group.timers.is_empty());
+        self.find_next();
+    }
+
     /// When the next timer is due, ns; `None` when none is running.
     pub(crate) fn next_ns(&self) -> Option<u64> {
         (self.next_ns != u64::MAX).then_some(self.next_ns)
@@ -255,6 +267,25 @@ mod tests {
         assert_eq!(late[..3], fast);
         assert_eq!(late[3..], [skips(1, 20, 0)]);
         assert_eq!(timers.next_ns(), Some(40));
+    }
+
+    #[test]
+    fn a_timer_that_has_ended_leaves_its_group_to_the_others() {
+        let mut timers = Timers::new([10, 10, 10, 7].map(Rate::from), Late::Skip);
+        timers.start(0);
+        timers.end(3);
+        assert_eq!(timers.next_ns(), Some(10));
+        // In the middle of a release, one that has fired and one that has not.
+        assert_eq!(timers.take_due(10).map(|due| due.index), Some(0));
+        timers.end(0);
+        timers.end(1);
+        assert_eq!(fired(&mut timers, 11), [(2, 10)]);
+        assert_eq!(fired(&mut timers, 20), [(2, 20)]);
+        timers.start(100);
+        assert_eq!(fired(&mut timers, 110), [(2, 110)]);
+        timers.end(2);
+        timers.start(200);
+        assert_eq!(timers.next_ns(), None);
     }
 
     #[test]

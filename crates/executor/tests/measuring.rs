@@ -19,11 +19,21 @@ struct Seen {
 
 /// Runs the graph on one thread for each executor and gives what an observer sees before the end.
 fn observe(test: &str, graph: &str, executors: &str, statistics: Statistics) -> Vec<(u32, Seen)> {
+    observe_in(Time::Wall, test, graph, executors, statistics)
+}
+
+fn observe_in(
+    time: Time,
+    test: &str,
+    graph: &str,
+    executors: &str,
+    statistics: Statistics,
+) -> Vec<(u32, Seen)> {
     let graph = format!("crossdock: 1\nname: {test}\n{graph}");
     let graph = Graph::from_yaml(test, graph.as_bytes()).expect("a graph");
     let mapping = format!("crossdock: 1\nprocesses: {{ main: {{ executors: [{executors}] }} }}\n");
     let mapping = Mapping::from_yaml(test, mapping.as_bytes()).expect("a mapping");
-    let mut process = Process::new(test, checked(&graph, &mapping, Time::Wall));
+    let mut process = Process::new(test, checked(&graph, &mapping, time));
     process.statistics = statistics;
     let mut observer = Observer::open(ObserverOptions {
         domain_id: 0,
@@ -182,5 +192,61 @@ fn a_node_that_never_asks_for_the_latest_value_holds_nobody_up() {
         assert_eq!(find(&seen, kind::NODE, "side").counters[node_counter::EXECUTIONS], 0);
         let relay = find(&seen, kind::NODE, "relay");
         assert_eq!(relay.counters[node_counter::EXECUTIONS], 50, "{test}");
+    }
+}
+
+#[test]
+fn executions_over_budget_are_counted_and_told_to_the_node() {
+    let graph = "nodes:
+  source: { package: probe, type: source, outputs: { out: /a },
+            parameters: { count: 20, finish: false } }
+  slow: { package: probe, type: guard, inputs: { in: /a }, outputs: { out: /b },
+          budget_ms: 0.01, parameters: { busy_us: 11 } }
+  quick: { package: probe, type: guard, inputs: { in: /a }, budget_ms: 86400000 }
+  sink: { package: probe, type: relay, inputs: { in: /b }, parameters: { finish_at: 20 } }
+";
+    let one = "{ mode: chain, nodes: [source, slow, quick, sink] }";
+    // A budget is measured even where nothing else is.
+    let seen = observe("budget", graph, one, Statistics::Off);
+    let slow = find(&seen, kind::NODE, "slow");
+    assert_eq!(slow.counters[node_counter::OVER_BUDGET], 20);
+    assert!(slow.histogram.max_ns > 10_000);
+    assert_eq!(slow.counters[node_counter::RUNNING], 0);
+    assert_eq!(find(&seen, kind::NODE, "quick").counters[node_counter::OVER_BUDGET], 0);
+    // What it publishes when it is told leads on like everything else.
+    assert!(find(&seen, kind::NODE, "sink").counters[node_counter::EXECUTIONS] >= 19);
+}
+
+#[test]
+fn without_pacing_deadlines_go_by_simulated_time() {
+    let graph = "nodes:
+  simulator: { package: probe, type: simulator, inputs: { command: /command },
+               outputs: { out: /image }, lockstep: { timer: step, command: command },
+               parameters: { steps: 10 } }
+  old: { package: probe, type: relay, inputs: { in: /image }, outputs: { out: /old },
+         parameters: { add: -2 } }
+  older: { package: probe, type: relay, inputs: { in: /old }, outputs: { out: /older },
+           parameters: { add: 1, finish_at: 1000 } }
+  answer: { package: probe, type: relay, inputs: { in: /older }, outputs: { out: /command },
+            parameters: { add: 1, finish_at: 1000 } }
+chains:
+  never: { from: /image, to: /command, deadline_ms: 0.001 }
+  always: { from: /image, to: /old, deadline_ms: 1999.999 }
+  just: { from: /image, to: /older, deadline_ms: 1000 }
+";
+    let one = "{ mode: chain, nodes: [simulator, old, older, answer] }";
+    // Time goes on only when all of them have run.
+    let several = "{ mode: chain, nodes: [simulator] }, { mode: event, nodes: [answer] }, \
+                   { mode: chain, nodes: [old, older] }";
+    for (test, executors) in [("one", one), ("several", several)] {
+        let test = format!("simulated_deadline_{test}");
+        let seen = observe_in(support::SIMULATED, &test, graph, executors, Statistics::On);
+        let late = |name: &str| find(&seen, kind::CHAIN, name).counters[chain_counter::LATE];
+        assert_eq!((late("never"), late("just")), (0, 0), "{test}");
+        let always = find(&seen, kind::CHAIN, "always");
+        assert_eq!(always.counters[chain_counter::MESSAGES], 10, "{test}");
+        // The first is stamped before the time begins, which is no time.
+        assert_eq!(late("always"), 9, "{test}");
+        assert_eq!(always.counters[chain_counter::DEADLINE_NS], 1_999_999_000);
     }
 }

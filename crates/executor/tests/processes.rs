@@ -5,17 +5,21 @@ mod support;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crossdock_comm::entities::kind;
 use crossdock_comm::{Access, Observer, ObserverOptions, Rendezvous};
 use crossdock_executor::launch::{LaunchedProcess, ProcessEvent, SpawnOptions};
-use crossdock_executor::record::node_counter;
-use crossdock_graph::{Chain, Graph, Mapping, Plan, Time};
+use crossdock_executor::record::{node_counter, running};
+use crossdock_graph::{Chain, ExecutorPlan, Graph, Mapping, Plan, Time};
+use crossdock_test_support::skip;
 use support::{Folder, checked};
 
 /// How long a process may take for anything that a test waits for.
 const PATIENCE: Option<Duration> = Some(Duration::from_secs(60));
+
+/// How long a test looks at one process before it looks at the others.
+const SLICE: Duration = Duration::from_millis(50);
 
 /// Not a test of its own: what this binary does when a test launches it as a package.
 #[test]
@@ -36,8 +40,30 @@ fn spawn(folder: &Path) -> LaunchedProcess {
     .expect("launched")
 }
 
+/// The next event but what the environment may ask for beside it.
 fn event(process: &mut LaunchedProcess) -> ProcessEvent {
-    process.event(PATIENCE).expect("the control protocol").expect("an event in time")
+    loop {
+        match process.event(PATIENCE).expect("the control protocol").expect("an event in time") {
+            ProcessEvent::Backtrace(_) => {}
+            event => return event,
+        }
+    }
+}
+
+/// The next event of this process; whatever happens to another one before is a fault.
+fn event_of(processes: &mut [LaunchedProcess], wanted: usize) -> ProcessEvent {
+    let deadline = Instant::now() + PATIENCE.expect("an end");
+    while Instant::now() < deadline {
+        for (place, process) in processes.iter_mut().enumerate() {
+            let looked = if place == wanted { SLICE } else { Duration::ZERO };
+            match process.event(Some(looked)).expect("the control protocol") {
+                None | Some(ProcessEvent::Backtrace(_)) => {}
+                Some(event) if place == wanted => return event,
+                Some(other) => panic!("process {place} of the plan: {other:?}"),
+            }
+        }
+    }
+    panic!("process {wanted} of the plan says nothing")
 }
 
 /// Launches and starts a process for each part of a plan, as soon as all are ready.
@@ -49,8 +75,13 @@ fn start(plan: &Plan, folder: &Folder) -> Vec<LaunchedProcess> {
     for process in &mut processes {
         assert_eq!(event(process), ProcessEvent::Ready);
     }
-    for process in &mut processes {
-        process.start().expect("sent");
+    // Those last that begin something by themselves, as the launcher of a run does it.
+    for sources in [false, true] {
+        for (process, plan) in processes.iter_mut().zip(&plan.processes) {
+            if plan.executors.iter().any(ExecutorPlan::has_timers) == sources {
+                process.start().expect("sent");
+            }
+        }
     }
     processes
 }
@@ -115,6 +146,7 @@ fn a_large_plan_reaches_the_process_whole() {
             name: format!("chain_{number}"),
             from: format!("/from/{number}"),
             to: format!("/to/{number}"),
+            deadline: None,
         });
     }
     stop(start(&plan, &folder));
@@ -208,20 +240,14 @@ nodes:
     let folder = Folder::new("failing_process");
     let mut processes = start(&plan, &folder);
     match event(&mut processes[1]) {
-        ProcessEvent::Failed { node, error } => {
+        ProcessEvent::Failed { node, error, .. } => {
             assert_eq!(node, "faulty");
             assert!(error.ends_with("it failed: does not like Some(3.0)"), "{error}");
         }
         other => panic!("{other:?}"),
     }
     // Until it is stopped the process shows what it has done.
-    let mut observer = Observer::open(ObserverOptions {
-        domain_id: 0,
-        name: "looking".to_owned(),
-        rendezvous: Rendezvous::Folder(folder.path().join("crossdock")),
-        access: Access::SameUser,
-    })
-    .expect("the domain");
+    let mut observer = observer(&folder);
     let seen = observer.snapshot().expect("the boards").processes;
     let records = seen.iter().filter(|it| it.pid == processes[1].id()).flat_map(|it| &it.others);
     let mut nodes = records.filter(|it| it.kind == kind::NODE);
@@ -258,7 +284,7 @@ fn a_node_that_never_returns_is_named_and_left_behind() {
     }
     process.stop().expect("sent");
     match event(process) {
-        ProcessEvent::Failed { node, error } => {
+        ProcessEvent::Failed { node, error, .. } => {
             assert_eq!(node, "stuck");
             assert!(error.contains("did not return from its work within 10 s"), "{error}");
         }
@@ -268,6 +294,242 @@ fn a_node_that_never_returns_is_named_and_left_behind() {
         ProcessEvent::Exited(status) => assert!(!status.success(), "{status}"),
         other => panic!("{other:?}"),
     }
+}
+
+/// An observer of a test's processes.
+fn observer(folder: &Folder) -> Observer {
+    Observer::open(ObserverOptions {
+        domain_id: 0,
+        name: "looking".to_owned(),
+        rendezvous: Rendezvous::Folder(folder.path().join("crossdock")),
+        access: Access::SameUser,
+    })
+    .expect("the domain")
+}
+
+#[test]
+fn the_board_of_a_killed_process_says_which_node_ran_on_what() {
+    let graph = Graph::from_yaml(
+        "stuck",
+        b"crossdock: 1\nname: stuck\nnodes:\n  stuck: { package: probe, type: stuck }\n",
+    )
+    .expect("a graph");
+    let plan = checked(&graph, &Mapping::one_chain_per_package(&graph), Time::Wall);
+    let folder = Folder::new("killed");
+    let mut processes = start(&plan, &folder);
+    let mut observer = observer(&folder);
+    observer.refresh().expect("the boards");
+    while !folder.path().join("stuck.log").exists() {
+        std::thread::yield_now();
+    }
+    let pid = processes[0].id();
+    let signalled = rustix::process::Pid::from_raw(pid as i32).expect("a process id");
+    rustix::process::kill_process(signalled, rustix::process::Signal::KILL).expect("a signal");
+    match event(&mut processes[0]) {
+        ProcessEvent::Exited(status) => assert!(!status.success(), "{status}"),
+        other => panic!("{other:?}"),
+    }
+    let left = observer.boards().into_iter().find(|it| it.pid == pid).expect("its board");
+    let mut nodes = left.others.iter().filter(|it| it.kind == kind::NODE);
+    let word = nodes.next().expect("the node").counters[node_counter::RUNNING];
+    let node = &plan.processes[0].executors[0].nodes[0];
+    assert_eq!(running(node, word).as_deref(), Some("timer `step`"));
+    assert_eq!(running(node, 0), None);
+    // What a broken process may have written is no reason to fail.
+    assert!(running(node, u64::MAX).is_some() && running(node, 3 << 32 | 7).is_some());
+}
+
+/// The diamond with a node that fails or panics at its third message, and is taken out.
+fn diamond_with_a_faulty_node(panics: bool) -> Graph {
+    let graph = format!(
+        "{}  faulty: {{ package: probe, type: faulty, inputs: {{ in: /a }}, on_failure: drop_node,
+            parameters: {{ at: 3, panics: {panics} }} }}
+",
+        diamond().to_yaml()
+    );
+    Graph::from_yaml("faulty", graph.as_bytes()).expect("a graph")
+}
+
+#[test]
+fn a_node_that_is_taken_out_changes_nothing_for_the_others() {
+    let logs = |graph: &Graph, mapping: &Mapping, test: &str, drops: bool| {
+        let plan = checked(graph, mapping, Time::Wall);
+        let folder = Folder::new(test);
+        let mut processes = start(&plan, &folder);
+        let runs = |node: &str| {
+            plan.processes.iter().position(|process| {
+                let mut nodes = process.executors.iter().flat_map(|it| &it.nodes);
+                nodes.any(|it| it.name == node)
+            })
+        };
+        if let (true, Some(faulty)) = (drops, runs("faulty")) {
+            match event_of(&mut processes, faulty) {
+                ProcessEvent::NodeDropped { node, error } => {
+                    assert_eq!(node, "faulty");
+                    assert!(error.starts_with("released by the message on input `in`"), "{error}");
+                }
+                other => panic!("{other:?}"),
+            }
+        }
+        let join = runs("join").expect("the join");
+        let finished = ProcessEvent::Finished { reason: "50.5 has come".to_owned() };
+        assert_eq!(event_of(&mut processes, join), finished);
+        stop(processes);
+        ["left", "right", "join"].map(|node| folder.read(node))
+    };
+    let without = diamond();
+    let mapping = Mapping::one_chain_per_package(&without);
+    let expected = logs(&without, &mapping, "without_faulty", false);
+    for panics in [false, true] {
+        let graph = diamond_with_a_faulty_node(panics);
+        let mappings =
+            [Mapping::one_chain_per_package(&graph), Mapping::one_process_per_node(&graph)];
+        for mapping in mappings {
+            let test = format!("faulty_{panics}_{}", mapping.processes.len());
+            assert_eq!(logs(&graph, &mapping, &test, true), expected, "{test}");
+        }
+    }
+}
+
+/// The plan of one node with what its process asks of the computer.
+fn claiming(process: &str, executor: &str) -> Plan {
+    let graph = witness();
+    let mapping = format!(
+        "crossdock: 1
+processes:
+  main: {{ {process} executors: [ {{ mode: chain, nodes: [witness], {executor} }} ] }}
+"
+    );
+    let mapping = Mapping::from_yaml("claiming", mapping.as_bytes()).expect("a mapping");
+    checked(&graph, &mapping, Time::Wall)
+}
+
+/// Launches a process as root without rights, or as whoever runs the test.
+fn spawn_without_rights(folder: &Path) -> LaunchedProcess {
+    let drop = if rustix::process::geteuid().is_root() {
+        "setpriv --bounding-set=-sys_nice,-ipc_lock"
+    } else {
+        ""
+    };
+    let words = ["package_binary", "--exact", "--nocapture", "--test-threads=1", "--quiet"];
+    let own = std::env::current_exe().expect("this test's own file").into_os_string();
+    let script = format!("ulimit -l 64 && ulimit -r 0 && exec {drop} \"$0\" \"$@\"");
+    let script = [OsString::from("-c"), script.into(), own];
+    LaunchedProcess::spawn(&SpawnOptions {
+        program: "/bin/bash".into(),
+        arguments: script.into_iter().chain(words.map(OsString::from)).collect(),
+        environment: vec![("XDG_RUNTIME_DIR".into(), folder.into())],
+    })
+    .expect("launched")
+}
+
+#[test]
+fn what_the_computer_refuses_ends_the_start_or_is_a_warning_as_the_mapping_says() {
+    let claims = [
+        ("", "affinity: [1023]", "executor `main` asks for CPU 1023 (`affinity`), but"),
+        ("", "priority: 70", "the line `:"),
+        ("lock_memory: true,", "", "(RLIMIT_MEMLOCK) is 64 KiB"),
+    ];
+    for (index, (process, executor, sentence)) in claims.into_iter().enumerate() {
+        let folder = Folder::new(&format!("refused_{index}"));
+        let mut refused = spawn_without_rights(folder.path());
+        refused.launch(&claiming(process, executor).processes[0]).expect("sent");
+        match event(&mut refused) {
+            ProcessEvent::Failed { node, error, .. } => {
+                assert_eq!(node, "");
+                assert!(error.contains(sentence), "{error}");
+                assert!(error.contains("`realtime: preferred`"), "{error}");
+            }
+            ProcessEvent::Exited(status) if matches!(status.code(), Some(1 | 127)) => {
+                return skip("setpriv is not there or cannot take rights away");
+            }
+            other => panic!("{other:?}"),
+        }
+        stop(vec![refused]);
+        let mut goes_on = spawn_without_rights(folder.path());
+        let process = format!("realtime: preferred, {process}");
+        goes_on.launch(&claiming(&process, executor).processes[0]).expect("sent");
+        match event(&mut goes_on) {
+            ProcessEvent::Warning(text) => assert!(text.contains(sentence), "{text}"),
+            other => panic!("{other:?}"),
+        }
+        assert_eq!(event(&mut goes_on), ProcessEvent::Ready);
+        goes_on.start().expect("sent");
+        stop(vec![goes_on]);
+    }
+}
+
+#[test]
+fn an_executor_has_the_priority_and_the_cpus_that_the_mapping_says() {
+    let folder = Folder::new("claimed");
+    let cpus = rustix::thread::sched_getaffinity(None).expect("CPUs");
+    let cpu = (0..1024).find(|cpu| cpus.is_set(*cpu)).expect("a CPU");
+    let executor = format!("priority: 3, affinity: [{cpu}]");
+    let mut process = spawn(folder.path());
+    process.launch(&claiming("lock_memory: true,", &executor).processes[0]).expect("sent");
+    match event(&mut process) {
+        ProcessEvent::Ready => {}
+        ProcessEvent::Failed { error, .. } => {
+            stop(vec![process]);
+            return skip(&error);
+        }
+        other => panic!("{other:?}"),
+    }
+    let tasks = format!("/proc/{}/task", process.id());
+    let tasks = std::fs::read_dir(tasks).expect("threads").map(|it| it.expect("a thread").path());
+    let read = |task: &Path, file: &str| std::fs::read_to_string(task.join(file)).expect("text");
+    let own = tasks.into_iter().find(|task| {
+        read(task, "comm").trim() == "main" && {
+            // The main thread has the name of the program.
+            !read(task, "status").contains(&format!("\nPid:\t{}\n", process.id()))
+        }
+    });
+    let own = own.expect("the executor's thread");
+    let status = read(&own, "status");
+    assert!(status.contains(&format!("Cpus_allowed_list:\t{cpu}\n")), "{status}");
+    assert!(!status.contains("VmLck:\t       0 kB"), "{status}");
+    let stat = read(&own, "stat");
+    let fields: Vec<&str> = stat.rsplit(')').next().expect("fields").split_whitespace().collect();
+    // rt_priority and policy are fields 40 and 41, and `state` is field 3.
+    let policy: u32 = fields[38].parse().expect("a policy");
+    assert_eq!((fields[37], policy & 0xff), ("3", 1), "{stat}");
+    stop(vec![process]);
+}
+
+#[test]
+fn a_process_that_comes_to_rest_begins_nothing_new_and_serves_what_comes() {
+    let graph = Graph::from_yaml(
+        "rest",
+        b"crossdock: 1
+name: rest
+nodes:
+  source: { package: probe, type: source, outputs: { out: /a }, parameters: { count: 1000000 } }
+  sink: { package: probe, type: relay, inputs: { in: /a } }
+",
+    )
+    .expect("a graph");
+    let plan = checked(&graph, &Mapping::one_process_per_node(&graph), Time::Wall);
+    let folder = Folder::new("rest");
+    let mut processes = start(&plan, &folder);
+    while !folder.path().join("sink.log").exists() {
+        std::thread::yield_now();
+    }
+    for process in &mut processes {
+        process.drain().expect("sent");
+    }
+    let options = observer(&folder).options().clone();
+    let mut quiescence = crossdock_comm::Quiescence::open(options).expect("the domain");
+    assert!(quiescence.wait(Duration::from_secs(60)), "the source goes on");
+    let seen = observer(&folder).snapshot().expect("the boards").processes;
+    let count = |process: &str, counter: usize| -> u64 {
+        let board = seen.iter().find(|it| it.process == process).expect("a board");
+        let ports = board.publishers.iter().chain(&board.subscribers);
+        ports.map(|port| port.counters[counter]).sum()
+    };
+    let published = count("source", crossdock_comm::entities::counter::MESSAGES);
+    let served = folder.read("sink").lines().count() as u64;
+    assert_eq!(served, published);
+    stop(processes);
 }
 
 /// The sockets by which the processes of a test meet.

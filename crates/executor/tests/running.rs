@@ -8,11 +8,12 @@ use std::sync::mpsc::channel;
 use std::time::Duration;
 
 use crossdock_executor::{
-    Context, Interface, Node, NodeError, NodeType, Package, Publisher, Remote, RunEnd, Setup,
+    Context, Interface, Miss, Node, NodeError, NodeType, Package, Publisher, Remote, RunEnd, Setup,
+    Subscriber,
 };
 use crossdock_graph::{Graph, Mapping, Time};
 use crossdock_msg::types::geometry_msgs::PointStamped;
-use support::{Process, checked_with, nodes, run};
+use support::{Prepared, Process, checked_with, nodes, run};
 
 static BUSY: AtomicBool = AtomicBool::new(false);
 static RELEASED: AtomicBool = AtomicBool::new(false);
@@ -78,7 +79,7 @@ impl Node for Sloppy {
 }
 
 fn package() -> Package {
-    Package::new("special").node::<Busy>().node::<Sloppy>().with(nodes::package())
+    Package::new("special").node::<Busy>().node::<Sloppy>().node::<Teller>().with(nodes::package())
 }
 
 fn process(test: &str, graph: &str, mapping: Option<&str>) -> Process {
@@ -266,4 +267,148 @@ processes:
     let lines = |node: &str| (1..=300).map(|x| format!("{node}:{x}")).collect::<Vec<_>>();
     assert_eq!(logs[1], lines("relay"));
     assert_eq!(logs[2], lines("sink"));
+}
+
+/// Nanoseconds since 1970, `ago` before now.
+fn stamp_ns(ago: Duration) -> u64 {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    (now.expect("after 1970") - ago).as_nanos() as u64
+}
+
+/// Publishes `x` as if it had been published that long ago.
+fn publish_ago(publisher: &Publisher<PointStamped>, x: f64, ago: Duration) {
+    let mut loan = publisher.loan(crossdock_msg::Extra::none()).expect("a loan");
+    loan.message().point().set_x(x);
+    loan.set_stamp_ns(stamp_ns(ago));
+    loan.publish().expect("published");
+}
+
+const HOUR: Duration = Duration::from_secs(3600);
+
+#[test]
+fn messages_that_end_a_chain_too_late_are_told_one_by_one() {
+    for mode in ["chain", "event"] {
+        let graph = "topics: { /a: { external: true, qos: { depth: 16 } } }
+nodes:
+  first: { package: probe, type: relay, inputs: { in: /a }, outputs: { out: /b } }
+  last: { package: special, type: teller, inputs: { in: /b }, outputs: { out: /c },
+          parameters: { count: 5 } }
+chains: { whole: { from: /a, to: /c, deadline_ms: 1800000 } }
+";
+        let log = in_one(&format!("late_{mode}"), mode, graph, |publisher| {
+            for (x, ago) in [(1.0, 2 * HOUR), (2.0, HOUR), (3.0, Duration::ZERO)] {
+                publish_ago(publisher, x, ago);
+            }
+            publish_ago(publisher, 4.0, HOUR);
+            publish_ago(publisher, 5.0, Duration::ZERO);
+        });
+        let mut log = log.expect("a good end");
+        log.retain(|line| line.starts_with("late"));
+        assert_eq!(log, ["late 1", "late 2", "late 4"], "{mode}");
+    }
+}
+
+#[test]
+fn a_chain_that_begins_and_does_not_end_is_told_without_another_message() {
+    let graph = "topics: { /a: { external: true } }
+nodes:
+  swallow: { package: probe, type: relay, inputs: { in: /a }, outputs: { out: /b },
+             parameters: { copies: 0 } }
+  last: { package: probe, type: guard, inputs: { in: /b }, outputs: { out: /c },
+          parameters: { misses: 1 } }
+chains: { whole: { from: /a, to: /c, deadline_ms: 20 } }
+";
+    let prepared = Prepared::new("stalled", graph, "chain", Time::Wall);
+    let publisher = prepared.publisher("/a");
+    let participant = prepared.process().participant.clone();
+    let log = prepared.finish_after(&[&publisher], || {
+        // The node and the watch.
+        let connected = || publisher.matched() == 2;
+        assert!(participant.wait_until(Duration::from_secs(60), connected));
+        nodes::publish(&publisher, 1.0).expect("published");
+    });
+    let log = log.expect("a good end");
+    assert_eq!(log, ["swallow:1", "last:stalled"]);
+}
+
+#[test]
+fn a_limit_that_stops_the_run_is_an_error_of_the_run_and_no_failure_of_the_node() {
+    let graph = "topics: { /a: { external: true } }
+nodes:
+  old: { package: probe, type: guard, on_failure: drop_node,
+         inputs: { in: { topic: /a, max_age_ms: 1800000, on_miss: stop } } }
+";
+    let prepared = Prepared::new("stale", graph, "chain", Time::Wall);
+    let publisher = prepared.publisher("/a");
+    let ended = prepared.finish_after(&[&publisher], || {
+        publish_ago(&publisher, 1.0, Duration::ZERO);
+        publish_ago(&publisher, 2.0, HOUR);
+    });
+    let error = ended.expect_err("the second message is too old");
+    assert_eq!(error.node, "old");
+    assert!(error.error.contains("ran with a message on input `in` that was 36"), "{error}");
+    assert!(error.error.ends_with("more than 1800000 ms"), "{error}");
+    assert_eq!(support::take_log(), ["old:age"]);
+}
+
+/// Publishes what it takes, and logs which of these were late.
+struct Teller {
+    input: Subscriber<PointStamped>,
+    out: Publisher<PointStamped>,
+    taken: i64,
+    count: i64,
+}
+
+impl NodeType for Teller {
+    const NAME: &'static str = "teller";
+
+    fn interface() -> Interface {
+        Interface::new().input::<PointStamped>("in").output::<PointStamped>("out").parameter(
+            "count",
+            1,
+            "messages until the end",
+        )
+    }
+
+    fn create(setup: &mut Setup<'_>) -> Result<Self, NodeError> {
+        let (input, out) = (setup.subscriber("in")?, setup.publisher("out")?);
+        Ok(Self { input, out, taken: 0, count: setup.parameter("count")? })
+    }
+}
+
+impl Node for Teller {
+    fn execute(&mut self, context: &mut Context<'_>) -> Result<(), NodeError> {
+        self.input.take()?;
+        self.taken += 1;
+        if self.taken == self.count {
+            context.finish("all");
+        }
+        nodes::publish(&self.out, self.taken as f64)
+    }
+
+    fn limit_missed(&mut self, miss: &Miss<'_>, _: &mut Context<'_>) -> Result<(), NodeError> {
+        assert!(matches!(miss, Miss::Deadline { chain: "whole", .. }), "{miss}");
+        support::log(format!("late {}", self.taken));
+        Ok(())
+    }
+}
+
+/// Runs a graph of the special package on one thread until its end, fed on /a.
+fn in_one(
+    test: &str,
+    mode: &str,
+    graph: &str,
+    publish: impl FnOnce(&Publisher<PointStamped>),
+) -> Result<Vec<String>, crossdock_executor::RunError> {
+    support::take_log();
+    let graph = format!("crossdock: 1\nname: {test}\n{graph}");
+    let graph = Graph::from_yaml(test, graph.as_bytes()).expect("a graph");
+    let names: Vec<&str> = graph.nodes.iter().map(|node| node.name.as_str()).collect();
+    let executor = format!("{{ mode: {mode}, nodes: [{}] }}", names.join(", "));
+    let mapping = format!("crossdock: 1\nprocesses: {{ main: {{ executors: [{executor}] }} }}\n");
+    let mapping = Mapping::from_yaml(test, mapping.as_bytes()).expect("a mapping");
+    let plan = checked_with(&package(), &graph, &mapping, Time::Wall);
+    let prepared = Prepared::of(Process::with_package(test, plan, package()));
+    let publisher = prepared.publisher("/a");
+    prepared.finish_after(&[&publisher], || publish(&publisher))
 }

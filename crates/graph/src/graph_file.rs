@@ -14,6 +14,7 @@ use crate::names::{
     message_type_fault, node_fault, service_fault, service_type_fault, token_fault, topic_fault,
 };
 use crate::parameters::read_parameters;
+use crate::policy_file::{read_limit, read_on_failure};
 use crate::read::{Keys, Reading};
 use crate::service::{CLIENT_DEPTH_MAX, GraphClient, GraphServer, GraphService};
 use crate::violation::{Violation, ViolationKind};
@@ -47,11 +48,17 @@ const NODE: Keys = Keys {
         "condition",
         "timers",
         "lockstep",
+        "budget_ms",
+        "on_overrun",
+        "on_failure",
         "parameters",
     ],
 };
-const INPUT: Keys =
-    Keys { what: "an input", required: &["topic"], optional: &["trigger", "read", "qos"] };
+const INPUT: Keys = Keys {
+    what: "an input",
+    required: &["topic"],
+    optional: &["trigger", "read", "max_age_ms", "on_miss", "qos"],
+};
 const OUTPUT: Keys = Keys { what: "an output", required: &["topic"], optional: &["qos"] };
 const SERVICE: Keys = Keys {
     what: "a service",
@@ -65,7 +72,8 @@ const TIMER: Keys = Keys {
     optional: &["rate_hz", "period_ms", "offset_ms", "priority"],
 };
 const LOCKSTEP: Keys = Keys { what: "a lockstep", required: &["timer", "command"], optional: &[] };
-const CHAIN: Keys = Keys { what: "a chain", required: &["from", "to"], optional: &[] };
+const CHAIN: Keys =
+    Keys { what: "a chain", required: &["from", "to"], optional: &["deadline_ms", "on_miss"] };
 
 impl Graph {
     /// Reads a graph file. `file` is its name for messages; it is not opened.
@@ -290,6 +298,11 @@ fn node(reading: &mut Reading, entry: &Entry) -> GraphNode {
     if let Some(tree) = fields.get("lockstep") {
         node.lockstep = lockstep(reading, &name, tree);
     }
+    node.budget = read_limit(reading, &fields, "budget_ms", "on_overrun");
+    if let Some(tree) = fields.get("on_failure") {
+        reading.source.set(&["nodes", &name, "on_failure"], tree.place);
+        node.on_failure = read_on_failure(reading, tree);
+    }
     if let Some(tree) = fields.get("parameters") {
         node.parameters = read_parameters(reading, tree, &["nodes", &name, "parameters"]);
     }
@@ -317,6 +330,7 @@ fn input(reading: &mut Reading, node: &str, entry: &Entry) -> Option<GraphInput>
     let topic = fields.get("topic").and_then(|tree| port_topic(reading, tree, &path));
     reading.topic.clone_from(&topic);
     let trigger = fields.get("trigger").and_then(|tree| reading.boolean(tree, "`trigger`"));
+    let max_age = read_limit(reading, &fields, "max_age_ms", "on_miss");
     let qos = fields
         .get("qos")
         .map(|tree| qos(reading, tree, &["nodes", node, "inputs", &port, "qos"]))
@@ -324,7 +338,7 @@ fn input(reading: &mut Reading, node: &str, entry: &Entry) -> Option<GraphInput>
     let words = [("latest", InputReading::Latest), ("since_last", InputReading::SinceLast)];
     let said = fields.get("read").and_then(|tree| reading.choice(tree, "`read`", &words));
     reading.topic = None;
-    Some(GraphInput { port, topic: topic?, trigger, reading: said, qos })
+    Some(GraphInput { port, topic: topic?, trigger, reading: said, max_age, qos })
 }
 
 fn output(reading: &mut Reading, node: &str, entry: &Entry) -> Option<GraphOutput> {
@@ -412,5 +426,6 @@ fn chain(reading: &mut Reading, entry: &Entry) -> Option<Chain> {
         reading.name(tree, &format!("the topic of `{key}`"), topic_fault)
     };
     let (from, to) = (end("from"), end("to"));
-    Some(Chain { name: name.clone(), from: from?, to: to? })
+    let deadline = read_limit(reading, &fields, "deadline_ms", "on_miss");
+    Some(Chain { name: name.clone(), from: from?, to: to?, deadline })
 }

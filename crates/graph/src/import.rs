@@ -433,7 +433,8 @@ impl<'a> Import<'a> {
             let name = unique(&snake_token(key, "chain"), &mut taken);
             let path = ["chains", name.as_str()];
             self.notes.add(&path, format!("by way of {}", items.join(", ")));
-            graph.chains.push(Chain { name: name.clone(), from: from.clone(), to: to.clone() });
+            let (name, from, to) = (name.clone(), from.clone(), to.clone());
+            graph.chains.push(Chain { name, from, to, deadline: None });
         }
         Some(graph)
     }

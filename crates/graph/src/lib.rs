@@ -27,6 +27,8 @@ mod parameters;
 mod picture;
 mod placement;
 mod plan;
+mod policy;
+mod policy_file;
 mod read;
 mod scalar;
 #[cfg(test)]
@@ -62,8 +64,9 @@ pub use placement::Placement;
 pub use plan::{
     ExecutorPlan, ExpectedConnections, FabricPlan, GatewayPlan, HardwareEnd, InputPlan, NodePlan,
     OutputPlan, Pacing, Plan, PortReference, ProcessPlan, Route, Routes, Time, TimerPlan,
-    TopicPlan,
+    TopicPlan, WatchPlan,
 };
+pub use policy::{Limit, OnFailure, OnMiss, Realtime, Restart, RestartWhen};
 pub use service::{
     CLIENT_DEPTH, CLIENT_DEPTH_MAX, ClientPlan, GraphClient, GraphServer, GraphService, ServerPlan,
     ServiceInterface,

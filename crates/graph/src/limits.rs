@@ -27,6 +27,14 @@ pub const SPIN_US_MAX: u64 = 1_000_000;
 pub const LANES_MAX: u64 = 64;
 /// What one execution of a node may be expected to take: one minute, microseconds.
 pub const COST_US_MAX: u64 = 60_000_000;
+/// Highest number of a CPU that an executor may be bound to: as many as Linux keeps sets of.
+pub const CPU_MAX: u64 = 1023;
+/// Most restarts of a process within its window.
+pub const RESTARTS_MAX: u64 = 1_000_000;
+/// Longest window in which restarts are counted: one day, seconds.
+pub const RESTART_WITHIN_S_MAX: u64 = 86_400;
+/// Longest first wait before a restart: one hour, milliseconds.
+pub const BACKOFF_MS_MAX: u64 = 3_600_000;
 /// ROS 2 domain ids end here: the highest that gives valid UDP ports on every platform.
 pub const DOMAIN_ID_MAX: u32 = 232;
 /// Highest priority of a timer.

@@ -4,6 +4,7 @@
 //! Pure data. Must not know what nodes do; whether it fits a graph is for `check`.
 
 use crate::model::{Graph, GraphNode};
+use crate::policy::{Realtime, Restart};
 use crate::source::Source;
 use crate::stream::TopicStream;
 use serde::{Deserialize, Serialize};
@@ -25,12 +26,18 @@ pub struct Mapping {
 }
 
 /// One process of a mapping.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct MappedProcess {
     /// Name, unique in the mapping, a ROS name token.
     pub name: String,
     /// Executors, one thread each but for those in graph mode.
     pub executors: Vec<MappedExecutor>,
+    /// Whether its memory stays in RAM.
+    pub lock_memory: bool,
+    /// What follows where rights that it asks for are missing.
+    pub realtime: Realtime,
+    /// When it is started again.
+    pub restart: Restart,
 }
 
 /// One executor of a process.
@@ -42,6 +49,10 @@ pub struct MappedExecutor {
     pub mode: ExecutorMode,
     /// How long it polls before it sleeps, microseconds. 0: it sleeps at once.
     pub spin_us: u32,
+    /// Priority of all of its threads with `SCHED_FIFO`, 1 to 99; `None`: the usual scheduling.
+    pub priority: Option<u8>,
+    /// CPUs that each of its threads may run on; empty: all.
+    pub affinity: Vec<u32>,
     /// Names of its nodes.
     pub nodes: Vec<String>,
     /// Threads of an executor in graph mode, its lanes; 1 in the other modes.
@@ -59,6 +70,8 @@ impl Default for MappedExecutor {
             name: String::new(),
             mode: ExecutorMode::Chain,
             spin_us: 0,
+            priority: None,
+            affinity: Vec::new(),
             nodes: Vec::new(),
             threads: 1,
             costs_us: BTreeMap::new(),
@@ -67,11 +80,12 @@ impl Default for MappedExecutor {
 }
 
 /// How an executor runs its nodes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ExecutorMode {
     /// In a fixed order on one thread; successors run after `execute` returns.
+    #[default]
     Chain,
     /// Each node when one of its triggers fires.
     Event,
@@ -187,5 +201,5 @@ impl Mapping {
 fn single(name: &str, mode: ExecutorMode, node: &GraphNode) -> MappedProcess {
     let nodes = vec![node.name.clone()];
     let executor = MappedExecutor { mode, nodes, ..MappedExecutor::default() };
-    MappedProcess { name: name.to_owned(), executors: vec![executor] }
+    MappedProcess { name: name.to_owned(), executors: vec![executor], ..MappedProcess::default() }
 }

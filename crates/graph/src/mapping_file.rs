@@ -7,6 +7,7 @@ use crate::mapping::{
     ExecutorMode, MappedExecutor, MappedFabric, MappedProcess, MappedTopic, Mapping, TopicMapping,
 };
 use crate::names::{token_fault, topic_fault};
+use crate::policy_file::{read_affinity, read_priority, read_realtime, read_restart};
 use crate::read::{Fields, Keys, Reading};
 use crate::stream::{TOPIC_KEYS, read_stream};
 use crate::violation::{Violation, ViolationKind};
@@ -18,11 +19,15 @@ const MAPPING: Keys = Keys {
     required: &["crossdock", "processes"],
     optional: &["fabrics", "topics"],
 };
-const PROCESS: Keys = Keys { what: "a process", required: &["executors"], optional: &[] };
+const PROCESS: Keys = Keys {
+    what: "a process",
+    required: &["executors"],
+    optional: &["lock_memory", "realtime", "restart"],
+};
 const EXECUTOR: Keys = Keys {
     what: "an executor",
     required: &["mode", "nodes"],
-    optional: &["name", "spin_us", "threads", "costs_us"],
+    optional: &["name", "spin_us", "threads", "costs_us", "priority", "affinity"],
 };
 const MODES: [(&str, ExecutorMode); 3] = [
     ("chain", ExecutorMode::Chain),
@@ -140,7 +145,15 @@ fn process(reading: &mut Reading, entry: &Entry) -> MappedProcess {
             reading.note(ViolationKind::MissingKey, tree.place, message, advice);
         }
     }
-    MappedProcess { name, executors }
+    let lock_memory = fields.get("lock_memory");
+    let lock_memory = lock_memory.and_then(|tree| reading.boolean(tree, "`lock_memory`"));
+    MappedProcess {
+        name,
+        executors,
+        lock_memory: lock_memory.unwrap_or_default(),
+        realtime: read_realtime(reading, &fields),
+        restart: read_restart(reading, &fields),
+    }
 }
 
 fn executor(
@@ -163,6 +176,8 @@ fn executor(
         .and_then(|value| u32::try_from(value).ok())
         .unwrap_or_default();
     let (threads, costs_us) = lanes(reading, mode, tree, &fields);
+    let priority = read_priority(reading, &fields);
+    let affinity = read_affinity(reading, &fields);
     let tree = fields.get("nodes")?;
     let mut nodes = Vec::new();
     for item in reading.list(tree, "`nodes`") {
@@ -174,7 +189,16 @@ fn executor(
         let message = format!("an executor of process `{process}` has no node");
         reading.note(ViolationKind::MissingKey, tree.place, message, "add one or remove it");
     }
-    Some(MappedExecutor { name, mode: mode?, spin_us, nodes, threads, costs_us })
+    Some(MappedExecutor {
+        name,
+        mode: mode?,
+        spin_us,
+        nodes,
+        threads,
+        costs_us,
+        priority,
+        affinity,
+    })
 }
 
 /// What only an executor in graph mode has: threads, and what its nodes are expected to take.

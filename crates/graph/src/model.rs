@@ -4,6 +4,7 @@
 //! processes, executors or files; where a part was written is kept beside it, in [`Source`].
 
 use crate::condition::Condition;
+use crate::policy::{Limit, OnFailure};
 use crate::service::{GraphClient, GraphServer, GraphService};
 use crate::source::Source;
 use crate::value::ParameterValue;
@@ -223,6 +224,11 @@ pub struct GraphNode {
     pub timers: Vec<GraphTimer>,
     /// How the node keeps in step with the graph when time is simulated.
     pub lockstep: Option<Lockstep>,
+    /// How long one execution may take.
+    pub budget: Option<Limit>,
+    /// What follows when it fails; `None`: its process is started again where the mapping says so
+    /// for failures, else the run ends.
+    pub on_failure: Option<OnFailure>,
     /// Parameters that differ from their defaults.
     pub parameters: BTreeMap<String, ParameterValue>,
 }
@@ -252,6 +258,8 @@ pub struct GraphInput {
     pub trigger: Option<bool>,
     /// Which messages the node reads, if none of them runs it; `None`: as the node type says.
     pub reading: Option<InputReading>,
+    /// How old the newest message that the node has of it may be when the node runs.
+    pub max_age: Option<Limit>,
     /// Quality of service, over what the topic says.
     pub qos: QosRequest,
 }
@@ -334,7 +342,7 @@ pub struct Lockstep {
 }
 
 /// A span to be measured, from a message on one topic to the message on another that it caused.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Chain {
     /// Name of the span.
@@ -343,4 +351,7 @@ pub struct Chain {
     pub from: String,
     /// Topic on which it ends.
     pub to: String,
+    /// How long it may take.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deadline: Option<Limit>,
 }

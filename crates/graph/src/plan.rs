@@ -6,6 +6,7 @@
 use crate::condition::Condition;
 use crate::mapping::{ExecutorMode, TopicMapping};
 use crate::model::{Chain, Copies, InputReading, Lockstep, Qos};
+use crate::policy::{Limit, OnFailure, Realtime, Restart};
 use crate::service::{ClientPlan, ServerPlan};
 use crate::value::ParameterValue;
 use crate::violation::Violation;
@@ -55,6 +56,12 @@ pub struct ProcessPlan {
     pub expected: Vec<ExpectedConnections>,
     /// Spans to be measured, the same list in every process.
     pub chains: Vec<Chain>,
+    /// Whether its memory stays in RAM.
+    pub lock_memory: bool,
+    /// What follows where rights that it asks for are missing.
+    pub realtime: Realtime,
+    /// When the launcher starts it again.
+    pub restart: Restart,
 }
 
 /// The nodes that are hardware in one fabric, and what joins it to host memory. None of the nodes is
@@ -143,8 +150,32 @@ pub struct ExecutorPlan {
     pub mode: ExecutorMode,
     /// How long it polls before it sleeps, microseconds.
     pub spin_us: u32,
+    /// Priority of its thread with `SCHED_FIFO`; `None`: the usual scheduling.
+    pub priority: Option<u8>,
+    /// CPUs that its thread may run on; empty: all.
+    pub affinity: Vec<u32>,
+    /// Chains that it watches.
+    pub watches: Vec<WatchPlan>,
     /// Its nodes. No node triggers one before it in the list: this is the order of a chain.
     pub nodes: Vec<NodePlan>,
+}
+
+impl ExecutorPlan {
+    /// Whether something begins in it without a message.
+    #[must_use]
+    pub fn has_timers(&self) -> bool {
+        self.nodes.iter().any(|node| !node.timers.is_empty())
+    }
+}
+
+/// An executor looks whether a chain that has begun ends in time.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WatchPlan {
+    /// Name of the chain, one with a deadline that ends on a topic of one of the executor's nodes.
+    pub chain: String,
+    /// Publishers of its first topic to be connected to.
+    pub publishers: u32,
 }
 
 /// One node, every port, timer and parameter settled.
@@ -174,6 +205,10 @@ pub struct NodePlan {
     pub condition: Option<Condition>,
     /// Present only when the run is in lock step: simulated time with [`Pacing::Max`].
     pub lockstep: Option<Lockstep>,
+    /// How long one execution may take.
+    pub budget: Option<Limit>,
+    /// What follows when it fails.
+    pub on_failure: OnFailure,
     /// All parameters of the node type.
     pub parameters: BTreeMap<String, ParameterValue>,
 }
@@ -193,6 +228,8 @@ pub struct InputPlan {
     pub trigger: bool,
     /// Which messages the node reads when it asks for what has come.
     pub reading: InputReading,
+    /// How old the newest message that the node has of it may be when the node runs.
+    pub max_age: Option<Limit>,
     /// Requested quality of service.
     pub qos: Qos,
     /// Publishers to be connected to.

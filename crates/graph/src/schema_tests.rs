@@ -117,6 +117,16 @@ fn good_graphs() -> Vec<String> {
         with("rate_hz: 15", "rate_hz: 15, offset_ms: 3.5, priority: 99"),
         with("trigger: false } }\n    outputs: { image", "read: latest } }\n    outputs: { image"),
         with("trigger: false", "trigger: false, read: since_last"),
+        with("timer: step, command", "timer: step, command").replace(
+            "    type: polyfit\n",
+            "    type: polyfit\n    budget_ms: 2.5\n    on_overrun: stop\n    on_failure: drop_node\n",
+        ),
+        with("image: /camera/image_raw }", "image: { topic: /camera/image_raw, max_age_ms: 50 } }"),
+        with(
+            "image: /camera/image_raw }",
+            "image: { topic: /camera/image_raw, max_age_ms: 0.001, on_miss: count } }",
+        ),
+        with("from: /camera/image_raw, to", "deadline_ms: 80, on_miss: stop, from: /camera/image_raw, to"),
     ]
 }
 
@@ -192,6 +202,17 @@ fn bad_graphs() -> Vec<String> {
         with("timer: step, command", "timer: step, input"),
         with("from: /camera/image_raw, to", "to"),
         with("    type: polyfit\n", ""),
+        with("    type: polyfit\n", "    type: polyfit\n    budget_ms: 0\n"),
+        with("    type: polyfit\n", "    type: polyfit\n    on_overrun: count\n"),
+        with("    type: polyfit\n", "    type: polyfit\n    on_failure: restart\n"),
+        with("image: /camera/image_raw }", "image: { topic: /a, max_age_ms: 1e9 } }"),
+        with("image: /camera/image_raw }", "image: { topic: /a, on_miss: count } }"),
+        with("from: /camera/image_raw, to", "on_miss: stop, from: /camera/image_raw, to"),
+        with("from: /camera/image_raw, to", "deadline_ms: soon, from: /camera/image_raw, to"),
+        with(
+            "from: /camera/image_raw, to",
+            "deadline_ms: 80, on_miss: warn, from: /camera/image_raw, to",
+        ),
         with("  blur:", "  blur blur:"),
         with("  blur:", "  a__b:"),
         "crossdock: 1\nname: a\nnodes: {}\n".to_owned(),
@@ -226,6 +247,17 @@ fn schema_and_reader_accept_the_same_mapping_files() {
         file("a: { executors: [ { mode: graph, threads: 2, nodes: [x], costs_us: { x: 5 } } ] }"),
         file("a: { executors: [ { mode: graph, threads: 64, nodes: [x], costs_us: {} } ] }"),
         file(""),
+        file(
+            "a: { executors: [ { mode: chain, nodes: [x], priority: 99, affinity: [0, 1023] } ] }",
+        ),
+        file(
+            "a: { lock_memory: true, realtime: preferred, executors: [ { mode: chain, nodes: [x] } ] }",
+        ),
+        file("a: { restart: always, executors: [ { mode: chain, nodes: [x] } ] }"),
+        file(
+            "a: { restart: { when: on_failure, limit: 2, within_s: 10, backoff_ms: 0 }, \
+             executors: [ { mode: chain, nodes: [x] } ] }",
+        ),
         with("fabrics: { board: { nodes: [x, y] }, b2: { nodes: [z] } }"),
         with("fabrics: {}\ntopics: {}"),
         with("topics: { /a: { mapping: software, width: 128 }, /a/b: { mapping: hardware } }"),
@@ -288,6 +320,17 @@ fn schema_and_reader_accept_the_same_mapping_files() {
         file("a: { executors: [ { mode: chain, threads: 2, nodes: [x] } ] }"),
         file("a: { executors: [ { mode: event, nodes: [x], costs_us: { x: 5 } } ] }"),
         file("a: { executors: [ { mode: chain, nodes: [x], cpu: 1 } ] }"),
+        file("a: { executors: [ { mode: chain, nodes: [x], priority: 100 } ] }"),
+        file("a: { executors: [ { mode: chain, nodes: [x], affinity: [] } ] }"),
+        file("a: { executors: [ { mode: chain, nodes: [x], affinity: [1, 1] } ] }"),
+        file("a: { executors: [ { mode: chain, nodes: [x], affinity: 1 } ] }"),
+        file("a: { lock_memory: 1, executors: [ { mode: chain, nodes: [x] } ] }"),
+        file("a: { realtime: maybe, executors: [ { mode: chain, nodes: [x] } ] }"),
+        file("a: { restart: sometimes, executors: [ { mode: chain, nodes: [x] } ] }"),
+        file("a: { restart: { limit: 2 }, executors: [ { mode: chain, nodes: [x] } ] }"),
+        file(
+            "a: { restart: { when: always, limit: 0 }, executors: [ { mode: chain, nodes: [x] } ] }",
+        ),
         file("a b: { executors: [ { mode: chain, nodes: [x] } ] }"),
         "crossdock: 1\n".to_owned(),
         "processes: {}\n".to_owned(),

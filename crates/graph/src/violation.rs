@@ -101,6 +101,8 @@ pub enum ViolationKind {
     HardwareName,
     /// Packages in one process that no binary links together.
     NotLinkedTogether,
+    /// A node that wants its process started again where the mapping never does that.
+    Restart,
     /// A topic that both the input recording and a node publish.
     InputConflict,
     /// A graph argument that does not exist or whose text does not fit.

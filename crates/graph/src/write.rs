@@ -6,6 +6,8 @@ use crate::mapping::{ExecutorMode, Mapping};
 use crate::model::{
     Copies, Durability, Graph, GraphNode, GraphTopic, InputReading, Period, QosRequest, Reliability,
 };
+use crate::policy::Realtime;
+use crate::policy_file::{limit_fields, restart_value};
 use crate::scalar::Scalar;
 use crate::service::GraphService;
 use crate::stream::stream_fields;
@@ -81,9 +83,12 @@ impl Graph {
         }
         for chain in &self.chains {
             out.comments(&["chains", &chain.name], 2);
-            let ends =
-                [format!("from: {}", quoted(&chain.from)), format!("to: {}", quoted(&chain.to))];
-            out.line(2, &format!("{}: {}", quoted(&chain.name), flow(&ends)));
+            let mut fields = vec![
+                format!("from: {}", quoted(&chain.from)),
+                format!("to: {}", quoted(&chain.to)),
+            ];
+            fields.extend(limit_fields(chain.deadline, "deadline_ms", "on_miss"));
+            out.line(2, &format!("{}: {}", quoted(&chain.name), flow(&fields)));
         }
         out.text
     }
@@ -100,6 +105,15 @@ impl Mapping {
         out.line(0, if self.processes.is_empty() { "processes: {}" } else { "processes:" });
         for process in &self.processes {
             out.line(2, &format!("{}:", quoted(&process.name)));
+            if process.lock_memory {
+                out.line(4, "lock_memory: true");
+            }
+            if process.realtime == Realtime::Preferred {
+                out.line(4, "realtime: preferred");
+            }
+            if let Some(restart) = restart_value(&process.restart) {
+                out.line(4, &format!("restart: {restart}"));
+            }
             out.line(4, "executors:");
             for executor in &process.executors {
                 let mut fields = Vec::new();
@@ -120,6 +134,12 @@ impl Mapping {
                     let cost = |(node, cost): (&String, &u32)| format!("{}: {cost}", quoted(node));
                     let costs: Vec<String> = executor.costs_us.iter().map(cost).collect();
                     fields.push(format!("costs_us: {}", flow(&costs)));
+                }
+                fields.extend(executor.priority.map(|priority| format!("priority: {priority}")));
+                if !executor.affinity.is_empty() {
+                    let cpus: Vec<String> =
+                        executor.affinity.iter().map(ToString::to_string).collect();
+                    fields.push(format!("affinity: [{}]", cpus.join(", ")));
                 }
                 out.line(6, &format!("- {}", flow(&fields)));
             }
@@ -191,6 +211,7 @@ impl Text<'_> {
                 InputReading::SinceLast => "read: since_last".to_owned(),
                 _ => "read: latest".to_owned(),
             }));
+            fields.extend(limit_fields(input.max_age, "max_age_ms", "on_miss"));
             let value = port_fields(fields, &input.topic, &input.qos);
             self.line(6, &format!("{}: {value}", quoted(&input.port)));
         }
@@ -246,6 +267,12 @@ impl Text<'_> {
                 format!("command: {}", quoted(&lockstep.command)),
             ];
             self.line(4, &format!("lockstep: {}", flow(&fields)));
+        }
+        for field in limit_fields(node.budget, "budget_ms", "on_overrun") {
+            self.line(4, &field);
+        }
+        if let Some(policy) = node.on_failure {
+            self.line(4, &format!("on_failure: {}", policy.word()));
         }
         if !node.parameters.is_empty() {
             self.line(4, "parameters:");

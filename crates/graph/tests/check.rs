@@ -6,9 +6,9 @@ mod support;
 
 use crossdock_graph::{
     BinaryInterface, ExecutorMode, Graph, GraphNode, InputReading, InputTopic, Interfaces,
-    MappedExecutor, MappedProcess, Mapping, NodeInterface, Pacing, PackageInterface,
-    ParameterOverrides, ParameterValue, Picture, Plan, PredicateInterface, Route, RunOptions,
-    Source, Time, TimerInterface, Violation, ViolationKind, check,
+    MappedExecutor, MappedProcess, Mapping, NodeInterface, OnFailure, Pacing, PackageInterface,
+    ParameterOverrides, ParameterValue, Picture, Plan, PredicateInterface, Restart, RestartWhen,
+    Route, RunOptions, Source, Time, TimerInterface, Violation, ViolationKind, check,
 };
 use std::collections::BTreeMap;
 use support::*;
@@ -572,7 +572,7 @@ fn a_graph_built_in_code_meets_the_same_rules() {
     only(&violations, ViolationKind::Duplicate);
     only(&violations, ViolationKind::InvalidName);
     assert_eq!(violations.iter().filter(|v| v.kind == ViolationKind::OutOfRange).count(), 2);
-    let process = |name: &str| MappedProcess { name: name.into(), executors: vec![] };
+    let process = |name: &str| MappedProcess { name: name.into(), ..MappedProcess::default() };
     let mapping = Mapping { processes: vec![process("a"), process("a")], ..Mapping::default() };
     let violations = check(&course(), &mapping, &interfaces(), &RunOptions::PLAIN).unwrap_err();
     assert!(only(&violations, ViolationKind::Duplicate).message.contains("process `a`"));
@@ -795,4 +795,58 @@ proptest::proptest! {
         seen.dedup();
         proptest::prop_assert_eq!(seen.len(), graph.nodes.len());
     }
+}
+
+#[test]
+fn a_process_is_started_again_after_failures_of_its_nodes_where_the_mapping_says_so() {
+    let polyfit = "    type: polyfit\n";
+    let wanting = course_with(polyfit, &format!("{polyfit}    on_failure: restart_process\n"));
+    let violations = check_text(&wanting).unwrap_err();
+    let violation = only(&violations, ViolationKind::Restart);
+    assert!(violation.place.is_some() && violation.node.as_deref() == Some("polyfit"));
+    assert!(violation.advice.contains("`restart: on_failure`"), "{violation}");
+
+    let taken_out = course_with(polyfit, &format!("{polyfit}    on_failure: drop_node\n"));
+    let graph = Graph::from_yaml("course.graph.yaml", taken_out.as_bytes()).unwrap();
+    let mut mapping = Mapping::one_chain_per_package(&graph);
+    let policies = |mapping: &Mapping| {
+        let plan = check(&graph, mapping, &interfaces(), &RunOptions::PLAIN).unwrap();
+        let nodes = plan.processes[0].executors[0].nodes.iter();
+        let policies = nodes.map(|node| (node.name == "polyfit", node.on_failure));
+        policies.collect::<std::collections::BTreeMap<_, _>>()
+    };
+    let of = |others| [(false, others), (true, OnFailure::DropNode)].into_iter().collect();
+    assert_eq!(policies(&mapping), of(OnFailure::StopRun));
+    mapping.processes[0].restart = Restart { when: RestartWhen::OnFailure, ..Restart::NEVER };
+    assert_eq!(policies(&mapping), of(OnFailure::RestartProcess));
+}
+
+#[test]
+fn the_executor_that_ends_a_chain_with_a_deadline_watches_its_beginning() {
+    let chain = "from: /camera/image_raw, to";
+    let text = course_with(chain, &format!("deadline_ms: 80, {chain}"));
+    let graph = Graph::from_yaml("course.graph.yaml", text.as_bytes()).unwrap();
+    let mapping = Mapping::one_process_per_node(&graph);
+    let plan = |time| {
+        let options = RunOptions { time, ..RunOptions::PLAIN };
+        check(&graph, &mapping, &interfaces(), &options).unwrap()
+    };
+    let watching = |plan: &Plan| {
+        let watching = plan.processes.iter().filter(|it| !it.executors[0].watches.is_empty());
+        watching.map(|process| process.name.clone()).collect::<Vec<_>>()
+    };
+    let raw = |plan: &Plan| {
+        let mut nodes = plan.processes.iter().flat_map(|process| &process.executors[0].nodes);
+        let simulator = nodes.find(|node| node.name == "simulator").unwrap();
+        let mut outputs = simulator.outputs.iter();
+        outputs.find(|output| output.topic == "/camera/image_raw").unwrap().routes.ring
+    };
+    let wall = plan(Time::Wall);
+    let to = graph.chains.iter().find(|chain| chain.deadline.is_some()).unwrap().to.clone();
+    let topic = wall.topics.iter().find(|topic| topic.name == to).unwrap();
+    assert_eq!(watching(&wall), [topic.publishers[0].process.clone()]);
+    // The barrier counts the watch among the subscribers.
+    let unpaced = plan(Time::Simulated { pacing: Pacing::Max });
+    assert_eq!(watching(&unpaced), Vec::<String>::new());
+    assert_eq!(raw(&wall), raw(&unpaced) + 1);
 }

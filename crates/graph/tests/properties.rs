@@ -7,8 +7,9 @@ mod support;
 use crossdock_graph::{
     ApproximateTime, Argument, CLIENT_DEPTH_MAX, Chain, Condition, Copies, Durability, Graph,
     GraphClient, GraphInput, GraphNode, GraphOutput, GraphServer, GraphService, GraphTimer,
-    GraphTopic, InputReading, Interfaces, Lockstep, Mapping, ParameterValue, Period, Picture,
-    Placement, QosRequest, Reliability, RunOptions, Same, Source, check,
+    GraphTopic, InputReading, Interfaces, Limit, Lockstep, Mapping, OnFailure, OnMiss,
+    ParameterValue, Period, Picture, Placement, QosRequest, Reliability, RunOptions, Same, Source,
+    check,
 };
 use proptest::collection::{btree_map, vec};
 use proptest::option;
@@ -143,9 +144,15 @@ fn condition() -> impl Strategy<Value = Condition> {
     })
 }
 
+fn limit() -> impl Strategy<Value = Option<Limit>> {
+    let on_miss = prop_oneof![Just(OnMiss::Count), Just(OnMiss::Stop)];
+    let limit = (1_000..86_400_000_000_000_u64, on_miss);
+    option::of(limit.prop_map(|(limit_ns, on_miss)| Limit { limit_ns, on_miss }))
+}
+
 fn node() -> impl Strategy<Value = GraphNode> {
-    let inputs =
-        btree_map(token(), (topic_name(), option::of(any::<bool>()), reading(), qos()), 0..5);
+    let input = (topic_name(), option::of(any::<bool>()), reading(), limit(), qos());
+    let inputs = btree_map(token(), input, 0..5);
     let outputs = btree_map(token(), (topic_name(), qos()), 0..4);
     let period = prop_oneof![
         (1e-4..1e6_f64).prop_map(Period::RateHz),
@@ -160,18 +167,26 @@ fn node() -> impl Strategy<Value = GraphNode> {
     let timers = btree_map(token(), timing, 0..3);
     let clients = btree_map(token(), (topic_name(), option::of(1..=CLIENT_DEPTH_MAX)), 0..3);
     let calls = (clients, btree_map(token(), topic_name(), 0..3));
-    let names = (token(), token());
-    let parts = (names, inputs, outputs, calls, condition, timers, lockstep, parameters);
+    let failures = prop_oneof![
+        Just(None),
+        Just(Some(OnFailure::StopRun)),
+        Just(Some(OnFailure::DropNode)),
+        Just(Some(OnFailure::RestartProcess)),
+    ];
+    let policies = (limit(), failures);
+    let ports = (inputs, outputs, calls, condition);
+    let parts = ((token(), token()), ports, timers, lockstep, policies, parameters);
     parts.prop_map(
-        |(names, inputs, outputs, (clients, servers), condition, timers, lockstep, parameters)| {
-            let (package, node_type) = names;
+        |((package, node_type), ports, timers, lockstep, (budget, on_failure), parameters)| {
+            let (inputs, outputs, (clients, servers), condition) = ports;
             let client = |(port, (service, depth))| GraphClient { port, service, depth };
             let server = |(port, service)| GraphServer { port, service };
-            let input = |(port, (topic, trigger, reading, qos))| GraphInput {
+            let input = |(port, (topic, trigger, reading, max_age, qos))| GraphInput {
                 port,
                 topic,
                 trigger,
                 reading,
+                max_age,
                 qos,
             };
             let output = |(port, (topic, qos))| GraphOutput { port, topic, qos };
@@ -192,6 +207,8 @@ fn node() -> impl Strategy<Value = GraphNode> {
                 condition,
                 timers: timers.into_iter().map(timer).collect(),
                 lockstep,
+                budget,
+                on_failure,
                 parameters,
             }
         },
@@ -214,7 +231,7 @@ fn service() -> impl Strategy<Value = GraphService> {
 
 fn graph() -> impl Strategy<Value = Graph> {
     let arguments = btree_map(token(), (token(), any_text(), any_text()), 0..3);
-    let chains = btree_map(token(), (topic_name(), topic_name()), 0..3);
+    let chains = btree_map(token(), (topic_name(), topic_name(), limit()), 0..3);
     let topics_and_services = (vec(topic(), 0..5), btree_map(topic_name(), service(), 0..3));
     let nodes = btree_map(token(), node(), 1..6);
     let parts = (token(), arguments, topics_and_services, nodes, chains);
@@ -230,7 +247,10 @@ fn graph() -> impl Strategy<Value = Graph> {
                 .map(|(name, service)| GraphService { name, ..service })
                 .collect(),
             nodes: nodes.into_iter().map(|(name, node)| GraphNode { name, ..node }).collect(),
-            chains: chains.into_iter().map(|(name, (from, to))| Chain { name, from, to }).collect(),
+            chains: chains
+                .into_iter()
+                .map(|(name, (from, to, deadline))| Chain { name, from, to, deadline })
+                .collect(),
             source: Source::default(),
         }
     })

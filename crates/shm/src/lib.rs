@@ -103,6 +103,7 @@ mod publisher;
 #[cfg(not(loom))]
 mod queue;
 #[cfg(not(loom))]
+pub mod realtime;
 pub mod rendezvous;
 #[cfg(not(loom))]
 mod sample;

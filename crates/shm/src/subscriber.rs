@@ -387,6 +387,14 @@ impl RingSubscriber {
         }
     }
 
+    /// Takes nothing any more, and wants nothing: a reliable publisher must not wait for a cursor that
+    /// stays. Wakes one that does.
+    #[cold]
+    pub fn leave(&mut self) {
+        self.next = GONE - 1;
+        self.move_cursor();
+    }
+
     #[cold]
     fn cut_off(&mut self, fault: Corruption) -> Box<TakeError> {
         self.fault = Some(fault);
@@ -646,10 +654,8 @@ impl RingSubscriber {
 impl Drop for RingSubscriber {
     fn drop(&mut self) {
         if !self.shared.home.in_child() {
-            // It wants nothing any more: a reliable publisher must not wait for a cursor that stays, although
-            // samples that are left keep the connection.
-            self.next = GONE - 1;
-            self.move_cursor();
+            // Samples that are left keep the connection.
+            self.leave();
         }
         self.shared.home.close();
     }

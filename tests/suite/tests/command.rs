@@ -217,6 +217,58 @@ fn tracing_is_switched_on_and_off_while_a_graph_runs() {
     assert!(graph.end().0.success());
 }
 
+/// A mapping of the course with its features in a process that is started again once.
+const RESTARTED: &str = "crossdock: 1
+processes:
+  drive:
+    executors:
+      - mode: chain
+        nodes: [simulator, compensation, blur, planner, polyfit, red_light, green_light, lights,
+                control, snapshot]
+  apart:
+    restart: { when: on_failure, limit: 1, within_s: 86400, backoff_ms: 0 }
+    executors: [{ mode: event, nodes: [features] }]
+";
+
+#[test]
+fn a_killed_process_comes_back_with_its_names_and_is_given_up_when_it_dies_again() {
+    let run = Run::new("restarted");
+    let mapping = run.file("restarted.mapping.yaml");
+    std::fs::write(&mapping, RESTARTED).expect("a mapping");
+    let mapping = mapping.to_str().expect("a path in UTF-8");
+    let graph = run.start(&["run", COURSE, "--mapping", mapping, "--json"]);
+    until("some driving", || run.published("/features") >= 5);
+    let last = || *family(graph.id()).last().expect("a child");
+    let kill = |pid: u32| {
+        let pid = rustix::process::Pid::from_raw(pid as i32).expect("a process id");
+        rustix::process::kill_process(pid, rustix::process::Signal::KILL).expect("a signal");
+    };
+    let first = last();
+    kill(first);
+    until("another process", || last() != first && last() != graph.id());
+    until("more features", || run.published("/features") >= 5);
+    kill(last());
+    let (status, table) = graph.end();
+    assert_eq!(status.code(), Some(1));
+    let summary: Value = serde_json::from_str(&table).expect("JSON");
+    let end = summary["end"].as_str().expect("a sentence");
+    assert!(end.contains("process `apart` has ended more than 1 times within 86400 s"), "{end}");
+    assert!(end.contains("died: signal: 9 (SIGKILL) while "), "{end}");
+    let row = |key: &str, of: &str, name: &str| -> Value {
+        let rows = summary[key].as_array().expect("rows");
+        rows.iter().find(|row| row[of] == name).expect("its row").clone()
+    };
+    assert_eq!(row("processes", "name", "apart")["restarts"], 1);
+    assert_eq!(row("processes", "name", "drive")["restarts"], 0);
+    // The figures of both.
+    assert!(row("nodes", "node", "features")["executions"].as_u64() >= Some(8), "{table}");
+    let notes = summary["notes"].to_string();
+    let died = format!("process `apart` (pid {first}) died: signal: 9 (SIGKILL) while ");
+    for part in [died.as_str(), "it is started again in 0 ms", "process `apart` is back (pid "] {
+        assert!(notes.contains(part), "{part}: {notes}");
+    }
+}
+
 #[test]
 fn the_shipped_chains_make_the_command_before_what_no_command_waits_for() {
     let run = Run::new("order");

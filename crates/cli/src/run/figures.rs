@@ -1,6 +1,7 @@
 //! The figures of a run, read from the boards of its processes. It must not know how they are shown.
 
 use super::fabrics::Counts;
+use super::left::Left;
 use super::{calls, counts};
 use crate::summary::{
     ChainRow, FabricRow, GatewayRow, Losses, NodeRow, Percentiles, ServiceRow, TopicRow,
@@ -8,7 +9,7 @@ use crate::summary::{
 use anyhow::{Result, bail};
 use crossdock_comm::entities::{counter, kind};
 use crossdock_comm::{
-    Activity, EntitySnapshot, HistogramSnapshot, ObserveError, Observer, ObserverOptions,
+    Activity, EntitySnapshot, HistogramSnapshot, ObserveError, Observer, ObserverOptions, PeerName,
     PortSnapshot, ProcessSnapshot, Rendezvous,
 };
 use crossdock_executor::record::{chain_counter, node_counter};
@@ -24,6 +25,10 @@ pub(crate) struct Figures {
     pids: Vec<u32>,
     /// Why a process could not be attached to.
     unreachable: Vec<String>,
+    /// Processes that have ended before the run, in that order.
+    left: Vec<Left>,
+    /// Messages that were lost with them, by topic.
+    lost: BTreeMap<String, u64>,
 }
 
 /// What was read.
@@ -46,7 +51,34 @@ impl Figures {
     pub(crate) fn attach(domain_id: u32, name: &str, pids: Vec<u32>) -> Result<Self> {
         let mut observer = Observer::open(observer_options(domain_id, name))?;
         let unreachable = observer.refresh()?;
-        Ok(Self { observer, pids, unreachable })
+        Ok(Self { observer, pids, unreachable, left: Vec::new(), lost: BTreeMap::new() })
+    }
+
+    /// A process has ended: keeps its figures. Says what it was doing.
+    pub(crate) fn retire(&mut self, plan: &Plan, process: &str, pid: u32) -> String {
+        let Some(left) = Left::read(&self.observer, pid) else { return String::new() };
+        debug_assert_eq!(left.snapshot.process, process);
+        self.pids.retain(|known| *known != pid);
+        let words = left.last_words(plan);
+        self.left.push(left);
+        words
+    }
+
+    /// Another process has taken the place of one that has ended, and its nodes have not begun. Gives
+    /// how many messages were lost in between.
+    pub(crate) fn revive(&mut self, process: &str, pid: u32) -> Result<u64> {
+        self.pids.push(pid);
+        self.unreachable.extend(self.observer.refresh()?);
+        let boards = self.observer.boards();
+        let next = boards.iter().find(|board| board.pid == pid);
+        let before = self.left.iter().rfind(|left| left.snapshot.process == process);
+        let (Some(before), Some(next)) = (before, next) else { return Ok(0) };
+        let mut sum = 0;
+        for (topic, count) in before.lost(next) {
+            sum += count;
+            *self.lost.entry(topic).or_default() += count;
+        }
+        Ok(sum)
     }
 
     /// Messages published so far in the whole run. Reads shared memory only.
@@ -71,7 +103,12 @@ impl Figures {
     ) -> Reading {
         let boards = self.boards();
         let nodes = self.nodes(plan, &boards, exits);
-        let topics = plan.topics.iter().map(|topic| topic_row(topic, &boards)).collect();
+        let topics = plan.topics.iter().map(|topic| {
+            let mut row = topic_row(topic, &boards);
+            row.losses.restart = self.lost.get(&topic.name).copied().unwrap_or(0);
+            row
+        });
+        let topics = topics.collect();
         let chains = self.chains(plan, &boards);
         let simulated_s = simulated_s(plan, &nodes);
         let mut notes = self.unreachable.clone();
@@ -103,7 +140,14 @@ impl Figures {
         let mut boards = self.observer.boards();
         let own = std::process::id();
         boards.retain(|process| process.pid == own || self.pids.contains(&process.pid));
+        boards.extend(self.left.iter().map(|left| left.snapshot.clone()));
         boards
+    }
+
+    fn histogram(&self, process: PeerName, record: &EntitySnapshot) -> Option<HistogramSnapshot> {
+        let mut left = self.left.iter();
+        let of_left = left.find_map(|left| left.histogram(process, record));
+        of_left.or_else(|| self.observer.histogram(process, record))
     }
 
     /// One row per node, in the order of the plan.
@@ -115,15 +159,27 @@ impl Figures {
     ) -> Vec<NodeRow> {
         let mut rows = Vec::new();
         for process in &plan.processes {
-            let seen = boards.iter().find(|seen| seen.process == process.name);
+            let seen = boards.iter().filter(|seen| seen.process == process.name);
+            let seen: Vec<_> = seen.collect();
             for node in process.executors.iter().flat_map(|executor| &executor.nodes) {
-                let record = seen.and_then(|seen| {
-                    let mut records = seen.others.iter();
-                    let record =
-                        records.find(|it| it.kind == kind::NODE && it.name == node.name)?;
-                    Some((record, self.observer.histogram(seen.name, record)))
+                // More than one where the process was started again.
+                let records = seen.iter().flat_map(|seen| {
+                    let records = seen.others.iter();
+                    let of_node =
+                        records.filter(|it| it.kind == kind::NODE && it.name == node.name);
+                    of_node.map(|record| (seen.name, record))
                 });
-                let count = |index: usize| record.as_ref().map_or(0, |(it, _)| it.counters[index]);
+                let records: Vec<_> = records.collect();
+                let mut execute = HistogramSnapshot::empty();
+                for (process, record) in &records {
+                    if let Some(histogram) = self.histogram(*process, record) {
+                        execute.merge(&histogram);
+                    }
+                }
+                let count = |index: usize| {
+                    let counts = records.iter().map(|(_, it)| it.counters[index]);
+                    counts.fold(0, u64::saturating_add)
+                };
                 rows.push(NodeRow {
                     node: node.name.clone(),
                     process: process.name.clone(),
@@ -132,7 +188,10 @@ impl Figures {
                     unmatched: count(node_counter::UNMATCHED),
                     held_back: count(node_counter::HELD_BACK),
                     timer_skips: count(node_counter::TIMER_SKIPPED),
-                    execute: percentiles(record.as_ref().and_then(|(_, it)| it.as_ref())),
+                    over_budget: count(node_counter::OVER_BUDGET),
+                    stale: count(node_counter::STALE),
+                    failed: count(node_counter::FAILED),
+                    execute: percentiles(Some(&execute)),
                 });
             }
         }
@@ -143,12 +202,14 @@ impl Figures {
     fn chains(&self, plan: &Plan, boards: &[ProcessSnapshot]) -> Vec<ChainRow> {
         let rows = plan.chains.iter().map(|chain| {
             let mut merged = HistogramSnapshot::empty();
-            let mut count = 0;
+            let (mut count, mut late, mut stalled) = (0, 0, 0);
             for process in boards {
                 let records = process.others.iter();
                 for record in records.filter(|it| it.kind == kind::CHAIN && it.name == chain.name) {
                     count += record.counters[chain_counter::MESSAGES];
-                    if let Some(histogram) = self.observer.histogram(process.name, record) {
+                    late += record.counters[chain_counter::LATE];
+                    stalled += record.counters[chain_counter::STALLED];
+                    if let Some(histogram) = self.histogram(process.name, record) {
                         merged.merge(&histogram);
                     }
                 }
@@ -158,6 +219,9 @@ impl Figures {
                 from: chain.from.clone(),
                 to: chain.to.clone(),
                 count,
+                deadline_ns: chain.deadline.map(|deadline| deadline.limit_ns),
+                late,
+                stalled,
                 time: percentiles(Some(&merged)),
             }
         });
@@ -236,6 +300,7 @@ fn topic_row(topic: &TopicPlan, boards: &[ProcessSnapshot]) -> TopicRow {
             keep_last: taken(counter::LOST_KEEP_LAST),
             timed_out: published(counter::LOST_TIMEOUT),
             corrupt: taken(counter::LOST_CORRUPT),
+            restart: 0,
         },
     }
 }

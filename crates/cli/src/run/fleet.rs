@@ -1,30 +1,44 @@
-//! The processes of a run: started, brought to the barrier, let go, stopped.
+//! The processes of a run: started, brought to the barrier, let go, started again, stopped.
 //! It must not know what is played, recorded or shown.
 
+use super::restarts::Restarts;
 use crate::arguments::HOST_COMMAND;
 use crate::packages::Packages;
 use anyhow::{Context, Result, bail};
 use crossdock_executor::launch::{LaunchedProcess, ProcessEvent, SpawnOptions};
-use crossdock_graph::{FABRIC_BINARY, Plan, ProcessPlan};
+use crossdock_graph::{ExecutorPlan, FABRIC_BINARY, OnFailure, Plan, ProcessPlan, RestartWhen};
 use std::collections::BTreeMap;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::path::Path;
-use std::time::Duration;
+use std::process::ExitStatus;
+use std::time::{Duration, Instant};
+
+/// Notes that are kept; a process that ends every few milliseconds shall not fill the memory.
+const NOTES_MAX: usize = 100;
 
 /// Where one process of the run is in its life.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Stage {
     /// Its nodes are being made or its connections do not all stand yet.
     Starting,
+    /// At the barrier, or executing.
     Ready,
+    /// It has failed for this reason and was told to end, to be started again.
+    Ending(String),
+    /// It has ended and is started again at this time.
+    Waiting(Instant),
+    /// Started again, and its connections stand.
+    Back,
     /// It has exited; how, in words.
     Exited(String),
 }
 
 struct Member {
-    name: String,
+    plan: ProcessPlan,
+    options: SpawnOptions,
     process: LaunchedProcess,
     stage: Stage,
+    restarts: Restarts,
 }
 
 /// Why a run ends.
@@ -38,47 +52,86 @@ pub(crate) enum End {
     Failed(String),
 }
 
+/// Says what a process was doing that has ended, and keeps its figures: gets its name and id.
+pub(crate) type Witness<'a> = dyn FnMut(&str, u32) -> String + 'a;
+
 /// All processes of a run.
 pub(crate) struct Fleet {
     members: Vec<Member>,
+    /// The nodes have begun, and are not to end yet: processes may be started again.
+    running: bool,
+    /// What the user should know of, sentences.
+    notes: Vec<String>,
 }
 
 impl Fleet {
     /// Starts one process per part of the plan and sends each its part.
     pub(crate) fn launch(plan: &Plan, packages: &Packages) -> Result<Self> {
-        let mut fleet = Self { members: Vec::new() };
+        let mut fleet = Self { members: Vec::new(), running: false, notes: Vec::new() };
         for part in plan.all_processes() {
             let options = program(part, packages)?;
             let mut process = LaunchedProcess::spawn(&options)?;
             process.launch(part)?;
-            let name = part.name.clone();
-            fleet.members.push(Member { name, process, stage: Stage::Starting });
+            let restarts = Restarts::new(part.restart);
+            let (plan, stage) = (part.clone(), Stage::Starting);
+            fleet.members.push(Member { plan, options, process, stage, restarts });
         }
         Ok(fleet)
     }
 
     /// Descriptors that are readable when [`Fleet::events`] has something to say.
     pub(crate) fn descriptors(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
-        self.members.iter().filter(|member| !member.has_exited()).map(|it| it.process.as_fd())
+        self.members.iter().filter(|member| member.is_there()).map(|it| it.process.as_fd())
     }
 
-    /// Takes what the processes report; the first thing that ends the run, if any.
-    pub(crate) fn events(&mut self) -> Result<Option<End>> {
+    /// When [`Fleet::events`] has something to do although no process says anything.
+    pub(crate) fn due(&self) -> Option<Instant> {
+        let waiting = self.members.iter().filter_map(|member| match member.stage {
+            Stage::Waiting(at) => Some(at),
+            _ => None,
+        });
+        waiting.min()
+    }
+
+    /// Takes what the processes report, and starts those again whose time has come; the first thing
+    /// that ends the run, if any.
+    pub(crate) fn events(&mut self, witness: &mut Witness<'_>) -> Result<Option<End>> {
         let mut end = None;
+        let (running, now) = (self.running, Instant::now());
         for member in &mut self.members {
+            if matches!(member.stage, Stage::Waiting(at) if at <= now) {
+                let news = member.start_again(&mut self.notes);
+                end = worse(end, news);
+            }
             // Bounded: a process reports readiness, a failure, a few ends and its exit.
-            while !member.has_exited() {
+            while member.is_there() {
                 let Some(event) = member.process.event(Some(Duration::ZERO))? else { break };
-                let news = member.receive(event);
-                // A failure explains an exit that follows it, and outweighs a normal end.
-                end = match (end, news) {
-                    (None, news) => news,
-                    (Some(End::Finished(_)), Some(End::Failed(why))) => Some(End::Failed(why)),
-                    (end, _) => end,
-                };
+                let news = member.receive(event, running, witness, &mut self.notes);
+                end = worse(end, news);
             }
         }
         Ok(end)
+    }
+
+    /// Names and ids of processes that were started again and whose connections stand since the last
+    /// call. Their nodes begin when the caller has done with them, see [`Fleet::begin`].
+    pub(crate) fn back(&self) -> Vec<(String, u32)> {
+        let back = self.members.iter().filter(|member| member.stage == Stage::Back);
+        back.map(|member| (member.plan.name.clone(), member.process.id())).collect()
+    }
+
+    /// Lets the nodes of those that are back begin.
+    pub(crate) fn begin(&mut self) -> Result<()> {
+        for member in self.members.iter_mut().filter(|member| member.stage == Stage::Back) {
+            member.process.start()?;
+            member.stage = Stage::Ready;
+        }
+        Ok(())
+    }
+
+    /// What the user should know of since the last call.
+    pub(crate) fn take_notes(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.notes)
     }
 
     /// Whether every process is at the barrier.
@@ -89,20 +142,36 @@ impl Fleet {
     /// Names of the processes that are not at the barrier yet.
     pub(crate) fn starting(&self) -> Vec<&str> {
         let starting = self.members.iter().filter(|member| member.stage == Stage::Starting);
-        starting.map(|member| member.name.as_str()).collect()
+        starting.map(|member| member.plan.name.as_str()).collect()
     }
 
-    /// Lets all nodes begin.
+    /// Lets all nodes begin, those last that begin something by themselves.
     pub(crate) fn start(&mut self) -> Result<()> {
-        for member in &mut self.members {
-            member.process.start()?;
+        self.running = true;
+        for sources in [false, true] {
+            let is_source = |member: &Member| {
+                member.plan.executors.iter().any(ExecutorPlan::has_timers) == sources
+            };
+            for member in self.members.iter_mut().filter(|member| is_source(member)) {
+                member.process.start()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Lets the graph come to rest: nothing new begins in any process, and none is started again.
+    pub(crate) fn drain(&mut self) -> Result<()> {
+        self.running = false;
+        for member in self.members.iter_mut().filter(|member| member.is_there()) {
+            member.process.drain()?;
         }
         Ok(())
     }
 
     /// Asks all processes to end.
     pub(crate) fn stop(&mut self) -> Result<()> {
-        for member in self.members.iter_mut().filter(|member| !member.has_exited()) {
+        self.running = false;
+        for member in self.members.iter_mut().filter(|member| member.is_there()) {
             member.process.stop()?;
         }
         Ok(())
@@ -113,17 +182,20 @@ impl Fleet {
     pub(crate) fn wait(&mut self, patience: Duration) -> Result<Vec<String>> {
         let mut unusual = Vec::new();
         for member in &mut self.members {
-            while !member.has_exited() {
+            while member.is_there() {
                 match member.process.event(Some(patience))? {
                     Some(event) => {
-                        if let Some(End::Failed(why)) = member.receive(event) {
+                        let (words, notes) =
+                            (&mut |_: &str, _: u32| String::new(), &mut self.notes);
+                        let news = member.receive(event, false, words, notes);
+                        if let Some(End::Failed(why)) = news {
                             unusual.push(why);
                         }
                     }
                     None => bail!(
                         "process `{}` (pid {}) did not end within {} s after it was stopped; look \
                          for a node that waits in `execute`",
-                        member.name,
+                        member.plan.name,
                         member.process.id(),
                         patience.as_secs()
                     ),
@@ -138,13 +210,21 @@ impl Fleet {
         self.members.iter().map(|member| member.process.id()).collect()
     }
 
+    /// Starts of each process by name, the first one not counted; only of those that have any.
+    pub(crate) fn restarts(&self) -> BTreeMap<String, u32> {
+        let members = self.members.iter().filter(|member| member.restarts.total() > 0);
+        members.map(|it| (it.plan.name.clone(), it.restarts.total())).collect()
+    }
+
     /// Name, process id and end of each process; `None`: it runs.
     pub(crate) fn ends(&self) -> Vec<(String, u32, Option<String>)> {
         let end = |member: &Member| match &member.stage {
             Stage::Exited(how) => Some(how.clone()),
-            Stage::Starting | Stage::Ready => None,
+            Stage::Waiting(_) => Some("ended, to be started again".to_owned()),
+            Stage::Starting | Stage::Ready | Stage::Ending(_) | Stage::Back => None,
         };
-        self.members.iter().map(|it| (it.name.clone(), it.process.id(), end(it))).collect()
+        let members = self.members.iter();
+        members.map(|it| (it.plan.name.clone(), it.process.id(), end(it))).collect()
     }
 
     /// How each of those processes ended that have ended by now, by name. Takes no report.
@@ -168,34 +248,142 @@ fn program(part: &ProcessPlan, packages: &Packages) -> Result<SpawnOptions> {
     Ok(SpawnOptions { program, arguments, environment: Vec::new() })
 }
 
+/// Of two things that end a run: a failure explains an exit that follows it, and outweighs a normal end.
+fn worse(end: Option<End>, news: Option<End>) -> Option<End> {
+    match (end, news) {
+        (None, news) => news,
+        (Some(End::Finished(_)), Some(End::Failed(why))) => Some(End::Failed(why)),
+        (end, _) => end,
+    }
+}
+
 impl Member {
-    fn has_exited(&self) -> bool {
-        matches!(self.stage, Stage::Exited(_))
+    /// Whether its process has not exited as far as is known.
+    fn is_there(&self) -> bool {
+        !matches!(self.stage, Stage::Exited(_) | Stage::Waiting(_))
     }
 
-    fn receive(&mut self, event: ProcessEvent) -> Option<End> {
-        let name = &self.name;
+    /// Whether the process was started again and its nodes have not begun.
+    fn is_returning(&self) -> bool {
+        self.restarts.total() > 0 && self.stage == Stage::Starting
+    }
+
+    fn receive(
+        &mut self,
+        event: ProcessEvent,
+        running: bool,
+        witness: &mut Witness<'_>,
+        notes: &mut Vec<String>,
+    ) -> Option<End> {
+        let name = &self.plan.name;
         match event {
             ProcessEvent::Ready => {
-                self.stage = Stage::Ready;
+                self.stage = if self.is_returning() { Stage::Back } else { Stage::Ready };
                 None
             }
             ProcessEvent::Finished { reason } => Some(End::Finished(reason)),
-            ProcessEvent::Failed { node, error } if node.is_empty() => {
-                Some(End::Failed(format!("process `{name}`: {error}")))
+            ProcessEvent::Warning(text) => {
+                note(notes, format!("process `{name}`: {text}"));
+                None
             }
-            ProcessEvent::Failed { node, error } => {
-                Some(End::Failed(format!("node `{node}` in process `{name}`: {error}")))
+            ProcessEvent::Backtrace(text) => {
+                eprintln!("backtrace of the panic in process `{name}`:\n{text}");
+                None
             }
-            ProcessEvent::Exited(status) => {
-                self.stage = Stage::Exited(status.to_string());
-                (!status.success()).then(|| {
-                    let pid = self.process.id();
-                    End::Failed(format!("process `{name}` (pid {pid}) died: {status}"))
-                })
+            ProcessEvent::NodeDropped { node, error } => {
+                note(notes, format!("node `{node}` in process `{name}` was taken out: {error}"));
+                None
             }
+            ProcessEvent::Failed { node, error, policy } => {
+                let why = match node.is_empty() {
+                    true => format!("process `{name}`: {error}"),
+                    false => format!("node `{node}` in process `{name}`: {error}"),
+                };
+                let restarts = self.restarts.policy().is_possible();
+                let wanted = policy == OnFailure::RestartProcess || self.is_returning();
+                if !(running && restarts && wanted) {
+                    return Some(End::Failed(why));
+                }
+                witness(name, self.process.id());
+                // One that does not read any more ends by itself or is killed.
+                let _ = self.process.stop();
+                self.stage = Stage::Ending(why);
+                None
+            }
+            ProcessEvent::Exited(status) => self.exited(status, running, witness, notes),
             // A report that this version does not know says nothing about the end of the run.
             _ => None,
         }
+    }
+
+    fn exited(
+        &mut self,
+        status: ExitStatus,
+        running: bool,
+        witness: &mut Witness<'_>,
+        notes: &mut Vec<String>,
+    ) -> Option<End> {
+        if let Stage::Ending(why) = &self.stage {
+            let why = why.clone();
+            return self.schedule(why, notes);
+        }
+        let (name, pid) = (self.plan.name.clone(), self.process.id());
+        let words = if status.success() && !running { String::new() } else { witness(&name, pid) };
+        let why = match status.success() {
+            true => format!("process `{name}` (pid {pid}) ended by itself{words}"),
+            false => format!("process `{name}` (pid {pid}) died: {status}{words}"),
+        };
+        let restarts = match self.restarts.policy().when {
+            RestartWhen::Never => false,
+            RestartWhen::OnFailure => !status.success(),
+            RestartWhen::Always => true,
+        };
+        if running && restarts {
+            return self.schedule(why, notes);
+        }
+        self.stage = Stage::Exited(status.to_string());
+        (!status.success()).then_some(End::Failed(why))
+    }
+
+    /// The process has ended: when it is started again, or that it is given up.
+    fn schedule(&mut self, why: String, notes: &mut Vec<String>) -> Option<End> {
+        let now = Instant::now();
+        match self.restarts.after(now) {
+            Some(wait) => {
+                note(notes, format!("{why}; it is started again in {} ms", wait.as_millis()));
+                self.stage = Stage::Waiting(now + wait);
+                None
+            }
+            None => {
+                let policy = self.restarts.policy();
+                self.stage = Stage::Exited("given up".to_owned());
+                Some(End::Failed(format!(
+                    "process `{}` has ended more than {} times within {} s and is given up; the last \
+                     time: {why}",
+                    self.plan.name, policy.limit, policy.within_s
+                )))
+            }
+        }
+    }
+
+    fn start_again(&mut self, notes: &mut Vec<String>) -> Option<End> {
+        let spawned = LaunchedProcess::spawn(&self.options).and_then(|mut process| {
+            process.launch(&self.plan)?;
+            Ok(process)
+        });
+        match spawned {
+            Ok(process) => {
+                self.process = process;
+                self.stage = Stage::Starting;
+                None
+            }
+            Err(error) => self.schedule(error.to_string(), notes),
+        }
+    }
+}
+
+fn note(notes: &mut Vec<String>, text: String) {
+    if notes.len() < NOTES_MAX {
+        notes.push(text);
     }
 }

@@ -8,7 +8,9 @@ mod counts;
 mod fabrics;
 mod figures;
 mod fleet;
+mod left;
 mod progress;
+mod restarts;
 mod tracing;
 mod wake;
 
@@ -46,6 +48,10 @@ const STOP_TIMEOUT: Duration = Duration::from_secs(20);
 /// How long the graph may take for what is in flight at the end of a simulated run, and for one
 /// message of a recording played at maximum rate.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// How long the graph may take for what is in flight at the end of a run of real time, in which
+/// publishers outside of it may go on.
+const REST_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// How long a Ctrl-C may go unheard meanwhile.
 const DRAIN_SLICE: Duration = Duration::from_millis(100);
@@ -175,9 +181,7 @@ impl Session {
         let duration = arguments.duration.filter(|_| self.plan_time() == Time::Wall);
         let deadline = duration.map(|seconds| self.started + Duration::from_secs_f64(seconds));
         let end = self.wait_end(deadline)?;
-        if self.plan_time() != Time::Wall && self.comes_to_rest(&end) {
-            self.drain()?;
-        }
+        self.come_to_rest(&end)?;
         Ok(end)
     }
 
@@ -192,7 +196,9 @@ impl Session {
     fn wait_barrier(&mut self) -> Result<Option<End>> {
         let deadline = Instant::now() + START_TIMEOUT;
         loop {
-            if let Some(end) = self.fleet.events()? {
+            let events = self.fleet.events(&mut |_: &str, _: u32| String::new())?;
+            self.warn();
+            if let Some(end) = events {
                 return Ok(Some(end));
             }
             if self.fleet.is_ready() {
@@ -240,7 +246,7 @@ impl Session {
     fn wait_end(&mut self, deadline: Option<Instant>) -> Result<End> {
         let mut progress = Progress::new(self.started);
         let end = loop {
-            if let Some(end) = self.fleet.events()? {
+            if let Some(end) = self.events()? {
                 break end;
             }
             if self.player.as_ref().is_some_and(Player::is_finished) {
@@ -251,7 +257,7 @@ impl Session {
             }
             let figures = self.figures.as_ref();
             let tick = figures.and_then(|figures| progress.next(self.player.as_ref(), figures));
-            let until = [deadline, tick].into_iter().flatten().min();
+            let until = [deadline, tick, self.fleet.due()].into_iter().flatten().min();
             let descriptors = self.fleet.descriptors().chain(progress.descriptors());
             match self.wake.wait(descriptors, until)? {
                 Woken::Signal => break End::Interrupted,
@@ -265,26 +271,65 @@ impl Session {
         Ok(end)
     }
 
-    /// Whether nothing new begins in the graph after this end: what made the time has stopped.
-    fn comes_to_rest(&mut self, end: &End) -> bool {
-        match (end, &self.player) {
-            (End::Finished(_), _) => true,
-            (End::Interrupted, Some(player)) => {
-                player.stop();
-                true
-            }
-            // A node in lock step goes on until its process is stopped.
-            (End::Interrupted, None) | (End::Failed(_), _) => false,
+    /// What the processes report. Those that come back after an end are let go again.
+    fn events(&mut self) -> Result<Option<End>> {
+        let Self { plan, fleet, figures, notes, .. } = self;
+        let mut witness = |process: &str, pid: u32| {
+            let figures = figures.as_mut();
+            figures.map_or_else(String::new, |figures| figures.retire(plan, process, pid))
+        };
+        let end = fleet.events(&mut witness)?;
+        for (name, pid) in fleet.back() {
+            let lost = match figures.as_mut() {
+                Some(figures) => figures.revive(&name, pid)?,
+                None => 0,
+            };
+            let lost = match lost {
+                0 => String::new(),
+                1 => "; 1 message was lost".to_owned(),
+                lost => format!("; {lost} messages were lost"),
+            };
+            notes.push(format!("process `{name}` is back (pid {pid}){lost}"));
         }
+        fleet.begin()?;
+        self.warn();
+        Ok(end)
+    }
+
+    /// Tells at once what the closing table will repeat.
+    fn warn(&mut self) {
+        for text in self.fleet.take_notes() {
+            eprintln!("warning: {text}");
+            self.notes.push(text);
+        }
+    }
+
+    /// Ends what begins by itself, and lets the graph do what is in flight. A failed run stops as it
+    /// is.
+    fn come_to_rest(&mut self, end: &End) -> Result<()> {
+        let is_wall = self.plan_time() == Time::Wall;
+        let interrupted = match end {
+            End::Failed(_) => return Ok(()),
+            End::Interrupted => true,
+            End::Finished(_) => false,
+        };
+        if let (true, Some(player)) = (interrupted, &self.player) {
+            player.stop();
+        }
+        // In simulated time that nobody makes any more, what is due by then still fires.
+        if is_wall || interrupted && self.player.is_none() {
+            self.fleet.drain()?;
+        }
+        self.drain(if is_wall { REST_TIMEOUT } else { DRAIN_TIMEOUT })
     }
 
     /// Lets the graph work off what is in flight, so that a recording holds all of it. Another
     /// Ctrl-C ends that, too.
-    fn drain(&mut self) -> Result<()> {
+    fn drain(&mut self, patience: Duration) -> Result<()> {
         let options = figures::observer_options(self.participant.domain_id(), LAUNCHER);
         let note = match Quiescence::open(options) {
             Ok(mut quiescence) => {
-                let until = Instant::now() + DRAIN_TIMEOUT;
+                let until = Instant::now() + patience;
                 // Bounded by the time-out, a slice at a time.
                 loop {
                     if quiescence.wait(DRAIN_SLICE) {
@@ -295,7 +340,7 @@ impl Session {
                         break "the graph was still busy when it was interrupted at".to_owned();
                     }
                     if now >= until {
-                        let seconds = DRAIN_TIMEOUT.as_secs();
+                        let seconds = patience.as_secs();
                         break format!("the graph was still busy {seconds} s after");
                     }
                 }
@@ -350,8 +395,11 @@ impl Session {
         let mut read = read.unwrap_or_default();
         self.notes.append(&mut read.notes);
         self.notes.splice(0..0, failures);
+        self.notes.append(&mut self.fleet.take_notes());
+        let restarts = self.fleet.restarts();
         let processes = self.fleet.ends().into_iter();
         let processes = processes.map(|(name, pid, end)| ProcessRow {
+            restarts: restarts.get(&name).copied().unwrap_or(0),
             name,
             pid,
             end: end.unwrap_or_else(|| "running".to_owned()),

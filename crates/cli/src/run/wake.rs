@@ -77,6 +77,9 @@ impl Wake {
         }
         let is_ready = |fd: &PollFd<'_>| !fd.revents().is_empty();
         if is_ready(&polled[0]) {
+            // One byte per signal, so that a second one is heard of by itself.
+            let mut byte = [0; 1];
+            let _ = rustix::io::read(&self.signals, &mut byte);
             return Ok(Woken::Signal);
         }
         if is_ready(&polled[1]) {

@@ -419,6 +419,8 @@ pub(crate) fn lost_of(port: &PortSnapshot) -> Losses {
         keep_last: port.counters[counter::LOST_KEEP_LAST],
         timed_out: port.counters[counter::LOST_TIMEOUT],
         corrupt: port.counters[counter::LOST_CORRUPT],
+        // Of that the run knows that has started the process again.
+        restart: 0,
     }
 }
 

@@ -165,6 +165,11 @@ impl Prepared {
         Self { process: Process::new(test, plan) }
     }
 
+    /// A process of one executor.
+    pub fn of(process: Process) -> Self {
+        Self { process }
+    }
+
     pub fn process(&self) -> &Process {
         &self.process
     }
@@ -194,6 +199,7 @@ impl Prepared {
         match executor.run()? {
             RunEnd::Finished { .. } => Ok(take_log()),
             RunEnd::Stopped => panic!("nobody stopped this executor"),
+            RunEnd::NodeDropped(error) => panic!("{error}"),
         }
     }
 }

@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use crossdock_comm::{Publisher, Subscriber};
-use crossdock_executor::{Context, Interface, Node, NodeError, NodeType, Package, Setup, Trigger};
+use crossdock_executor::{
+    Context, Interface, Miss, Node, NodeError, NodeType, Package, Setup, Trigger,
+};
 use crossdock_msg::Extra;
 use crossdock_msg::types::geometry_msgs::PointStamped;
 use crossdock_msg::types::rosgraph_msgs::Clock;
@@ -23,6 +25,7 @@ pub fn package() -> Package {
         .node::<Clockwork>()
         .node::<Witness>()
         .node::<Stuck>()
+        .node::<Guard>()
 }
 
 /// Publishes `x` with the stamp of `x` seconds.
@@ -389,6 +392,83 @@ impl Node for Stuck {
         loop {
             std::thread::park();
         }
+    }
+}
+
+/// Swallows what it takes, for at least `busy_us`; logs the limits that it has missed, publishes
+/// their number, and ends the run after `misses` of them.
+pub struct Guard {
+    input: Subscriber<PointStamped>,
+    out: Option<Publisher<PointStamped>>,
+    busy: Duration,
+    missed: i64,
+    misses: i64,
+}
+
+impl NodeType for Guard {
+    const NAME: &'static str = "guard";
+
+    fn interface() -> Interface {
+        Interface::new()
+            .input::<PointStamped>("in")
+            .output::<PointStamped>("out")
+            .optional()
+            .parameter("busy_us", 0, "how long it computes, microseconds")
+            .parameter("misses", 0, "missed limits after which the run ends; 0: it goes on")
+    }
+
+    fn create(setup: &mut Setup<'_>) -> Result<Self, NodeError> {
+        let busy_us: u32 = setup.parameter("busy_us")?;
+        Ok(Self {
+            input: setup.subscriber("in")?,
+            out: setup.optional_publisher("out")?,
+            busy: Duration::from_micros(busy_us.into()),
+            missed: 0,
+            misses: setup.parameter("misses")?,
+        })
+    }
+}
+
+impl Node for Guard {
+    fn execute(&mut self, _: &mut Context<'_>) -> Result<(), NodeError> {
+        let begin = std::time::Instant::now();
+        take(&self.input)?;
+        while begin.elapsed() < self.busy {
+            std::hint::spin_loop();
+        }
+        Ok(())
+    }
+
+    fn limit_missed(
+        &mut self,
+        miss: &Miss<'_>,
+        context: &mut Context<'_>,
+    ) -> Result<(), NodeError> {
+        let what = match miss {
+            Miss::Budget { took_ns, budget_ns } if took_ns > budget_ns => "budget",
+            Miss::Age { input: "in", age_ns, max_age_ns } if age_ns > max_age_ns => "age",
+            Miss::Stalled { chain: "whole", waited_ns, deadline_ns }
+                if waited_ns >= deadline_ns =>
+            {
+                "stalled"
+            }
+            Miss::Deadline { chain: "whole", latency_ns, deadline_ns }
+                if latency_ns > deadline_ns =>
+            {
+                "late"
+            }
+            other => return Err(NodeError::new(format!("{other:?}"))),
+        };
+        assert_eq!(context.trigger(), Trigger::Limit);
+        log(format!("{}:{what}", context.node()));
+        self.missed += 1;
+        if let Some(out) = &self.out {
+            publish(out, self.missed as f64)?;
+        }
+        if self.missed == self.misses {
+            context.finish(format!("{} misses", self.misses));
+        }
+        Ok(())
     }
 }
 

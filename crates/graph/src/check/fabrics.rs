@@ -11,6 +11,7 @@ use crate::plan::{
     ExecutorPlan, ExpectedConnections, FabricPlan, GatewayPlan, HardwareEnd, InputPlan, NodePlan,
     OutputPlan, ProcessPlan, Routes,
 };
+use crate::policy::{OnFailure, Realtime, Restart};
 use std::collections::BTreeMap;
 
 /// The gateways of all fabrics on one topic, by the index of the fabric.
@@ -118,6 +119,8 @@ impl<'a> Check<'a> {
             timers: Vec::new(),
             condition: None,
             lockstep: None,
+            budget: None,
+            on_failure: OnFailure::StopRun,
             parameters: BTreeMap::new(),
         };
         let here = gateways.iter().flat_map(|(topic, all)| all.iter().map(move |it| (*topic, it)));
@@ -141,6 +144,7 @@ impl<'a> Check<'a> {
                 message_type: message_type.clone(),
                 trigger: true,
                 reading: InputReading::Next,
+                max_age: None,
                 qos,
                 routes: routes(tally.publishers.total),
             }));
@@ -195,10 +199,16 @@ impl<'a> Check<'a> {
                 name: name.to_owned(),
                 mode: ExecutorMode::Event,
                 spin_us: 0,
+                priority: None,
+                affinity: Vec::new(),
+                watches: Vec::new(),
                 nodes: vec![node],
             }],
             expected,
             chains: self.graph.chains.clone(),
+            lock_memory: false,
+            realtime: Realtime::default(),
+            restart: Restart::NEVER,
         }
     }
 }

@@ -12,6 +12,7 @@ mod nodes;
 mod packages;
 mod placement;
 mod planning;
+mod policies;
 mod services;
 mod structure;
 mod topics;
@@ -86,6 +87,7 @@ pub fn check(
     check.topic_mappings(&hardware, &topics);
     let mut order = check.order(&seats, &topics);
     check.chains(&topics);
+    check.policies(&seats);
     check.arguments(&nodes);
     if check.violations.is_empty() {
         let gateways = check.gateways(&hardware, &topics);

@@ -4,23 +4,27 @@ use super::fabrics::{Gateway, Gateways};
 use super::{Check, Port, Resolved, Seat, TopicPorts, Topics};
 use crate::interface::NodeInterface;
 use crate::mapping::ExecutorMode;
-use crate::model::{Copies, GraphNode, InputReading, Qos, Reliability};
+use crate::model::{Chain, Copies, GraphNode, InputReading, Qos, Reliability};
 use crate::plan::{
     ExecutorPlan, ExpectedConnections, InputPlan, NodePlan, OutputPlan, Pacing, Plan,
-    PortReference, ProcessPlan, Route, Routes, Time, TimerPlan, TopicPlan,
+    PortReference, ProcessPlan, Route, Routes, Time, TimerPlan, TopicPlan, WatchPlan,
 };
+use crate::policy::OnFailure;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// How long a publisher waits for its subscribers in a run without pacing, milliseconds: as long as
 /// a recorder may be held up by its disk.
 const UNPACED_TIMEOUT_MS: u32 = 30_000;
 
+/// A thread of the plan: process, executor, lane.
+type Thread = (usize, usize, usize);
+
 /// Number of ports on one topic, all in all, by thread and by process.
 pub(super) struct Tally {
     pub(super) total: u32,
     /// Ports of the launcher among them.
     launcher: u32,
-    by_lane: BTreeMap<(usize, usize, usize), u32>,
+    by_lane: BTreeMap<Thread, u32>,
     by_process: BTreeMap<usize, u32>,
 }
 
@@ -71,7 +75,10 @@ impl<'a> Check<'a> {
         let tallies: BTreeMap<&str, Tallies> = (topics.iter())
             .map(|(name, ports)| {
                 let gateways = gateways.get(name).map_or(&[][..], Vec::as_slice);
-                (*name, self.tallies(name, ports, seats, gateways))
+                let chains = self.graph.chains.iter().filter(|chain| chain.from == *name);
+                let watchers =
+                    chains.filter_map(|it| self.watcher(it, seats, topics)).count() as u32;
+                (*name, self.tallies(name, ports, seats, gateways, watchers))
             })
             .collect();
         let processes = (0..self.mapping.processes.len())
@@ -109,6 +116,7 @@ impl<'a> Check<'a> {
         ports: &TopicPorts<'a>,
         seats: &[Option<Seat>],
         gateways: &[Gateway<'a>],
+        watchers: u32,
     ) -> Tallies {
         let up = gateways.iter().filter(|gateway| gateway.up.is_some()).count() as u32;
         let down = gateways.iter().filter(|gateway| gateway.down.is_some()).count() as u32;
@@ -116,7 +124,7 @@ impl<'a> Check<'a> {
         let recorded = self.options.recorded.iter().any(|topic| topic == name);
         Tallies {
             publishers: Tally::new(&ports.publishers, seats, played, up),
-            subscribers: Tally::new(&ports.subscribers, seats, recorded, down),
+            subscribers: Tally::new(&ports.subscribers, seats, recorded, down + watchers),
         }
     }
 
@@ -154,6 +162,9 @@ impl<'a> Check<'a> {
                     mode => mode,
                 },
                 spin_us: executor.spin_us,
+                priority: executor.priority,
+                affinity: executor.affinity.clone(),
+                watches: self.watches((process, index, lane), seats, topics, tallies),
                 nodes,
             })
         });
@@ -170,6 +181,9 @@ impl<'a> Check<'a> {
             executors: executors.collect(),
             expected: self.expected(process, &own, tallies),
             chains: self.graph.chains.clone(),
+            lock_memory: mapped.lock_memory,
+            realtime: mapped.realtime,
+            restart: mapped.restart,
         }
     }
 
@@ -220,6 +234,7 @@ impl<'a> Check<'a> {
                     Some(InputReading::SinceLast) => InputReading::SinceLast,
                     _ => InputReading::Latest,
                 },
+                max_age: input.max_age,
                 qos: self.input_qos(port, &input.topic),
                 routes: tallies.get(input.topic.as_str())?.publishers.routes(seat),
             })
@@ -251,6 +266,8 @@ impl<'a> Check<'a> {
             timers: timer_plans(node, interface),
             condition: node.condition.clone(),
             lockstep: node.lockstep.clone().filter(|_| in_lockstep),
+            budget: node.budget,
+            on_failure: self.on_failure(node, seat),
             parameters: interface
                 .parameters
                 .iter()
@@ -262,6 +279,50 @@ impl<'a> Check<'a> {
                 })
                 .collect(),
         })
+    }
+
+    /// What follows from a failure of this node.
+    fn on_failure(&self, node: &GraphNode, seat: Seat) -> OnFailure {
+        let restarts = self.mapping.processes[seat.process].restart.is_possible();
+        let unsaid = if restarts { OnFailure::RestartProcess } else { OnFailure::StopRun };
+        node.on_failure.unwrap_or(unsaid)
+    }
+
+    /// The executor that watches a chain with a deadline: the only one that publishes on its last
+    /// topic. Without pacing nothing is late because time passes.
+    fn watcher(
+        &self,
+        chain: &Chain,
+        seats: &[Option<Seat>],
+        topics: &Topics<'a>,
+    ) -> Option<Thread> {
+        let unpaced = matches!(self.options.time, Time::Simulated { pacing: Pacing::Max });
+        if unpaced || chain.deadline.is_none() {
+            return None;
+        }
+        let ports = &topics.get(chain.to.as_str())?.publishers;
+        let thread = |seat: Seat| (seat.process, seat.executor, seat.lane);
+        let executors: BTreeSet<_> =
+            ports.iter().map(|port| seats[port.node].map(thread)).collect();
+        let mut executors = executors.into_iter();
+        executors.next()?.filter(|_| executors.next().is_none())
+    }
+
+    /// Chains that an executor watches.
+    fn watches(
+        &self,
+        executor: Thread,
+        seats: &[Option<Seat>],
+        topics: &Topics<'a>,
+        tallies: &BTreeMap<&str, Tallies>,
+    ) -> Vec<WatchPlan> {
+        let chains = self.graph.chains.iter();
+        let watched = chains.filter(|it| self.watcher(it, seats, topics) == Some(executor));
+        let plan = |chain: &Chain| {
+            let publishers = tallies.get(chain.from.as_str()).map_or(0, |it| it.publishers.total);
+            WatchPlan { chain: chain.name.clone(), publishers }
+        };
+        watched.map(plan).collect()
     }
 
     /// Without pacing nothing is gained by dropping a message, and which one it hits would depend

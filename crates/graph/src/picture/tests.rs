@@ -159,6 +159,7 @@ fn any_graph() -> impl Strategy<Value = (Graph, Mapping)> {
         let process = |number: usize| MappedProcess {
             name: format!("p{number}"),
             executors: vec![executor()],
+            ..MappedProcess::default()
         };
         let fabric = |number: usize| MappedFabric { name: format!("f{number}"), nodes: vec![] };
         let any_mapping = [TopicMapping::Software, TopicMapping::Hardware, TopicMapping::Gateway];

@@ -1,0 +1,103 @@
+//! What an executor does when one of its nodes has failed: takes it out, where the graph says so.
+//! It must not know processes; restarts are for the launcher.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use crossdock_graph::OnFailure;
+
+use crate::context::Context;
+use crate::executor::{Executor, RunEnd, RunError};
+use crate::lockstep::LockstepState;
+use crate::node::{Node, NodeError};
+use crate::origin::NO_ORIGIN;
+use crate::record::node_counter;
+
+/// In the place of a node that was taken out.
+struct Gone;
+
+impl Node for Gone {
+    fn execute(&mut self, _: &mut Context<'_>) -> Result<(), NodeError> {
+        Ok(())
+    }
+}
+
+impl Executor {
+    /// What shall follow from an error of [`run`](Self::run): what the graph says of the node that
+    /// failed. A limit of time that ends the run is no failure of its node.
+    #[must_use]
+    pub fn on_failure(&self, error: &RunError) -> OnFailure {
+        let slot = self.nodes.iter().find(|slot| slot.name == error.node);
+        match slot {
+            Some(slot) if !self.ended_by_limit => slot.on_failure,
+            _ => OnFailure::StopRun,
+        }
+    }
+
+    /// After an error: takes out the node that failed, if that is what the graph says.
+    #[cold]
+    pub(crate) fn after_failure(&mut self, error: RunError) -> Result<RunEnd, RunError> {
+        let node = self.nodes.iter().position(|slot| slot.name == error.node);
+        if let Some(node) = node {
+            let record = &self.nodes[node].record;
+            record.count(node_counter::FAILED, 1);
+            // One that has panicked is not executing any more.
+            record.left();
+        }
+        match node {
+            Some(node) if self.on_failure(&error) == OnFailure::DropNode => {
+                self.drop_node(node);
+                Ok(RunEnd::NodeDropped(error))
+            }
+            _ => Err(error),
+        }
+    }
+
+    /// Takes a node out. What it has published goes on its way; its inputs hold nobody up any more,
+    /// its subscribers see its publishers go. All others go on. Allocates and locks.
+    fn drop_node(&mut self, node: usize) {
+        let clock = self.clock;
+        let slot = &mut self.nodes[node];
+        if std::mem::replace(&mut slot.dropped, true) {
+            // It failed again while it was taken out: there is nothing left to take.
+            return;
+        }
+        for end in &mut slot.ends {
+            end.settle(NO_ORIGIN, clock, self.trace, None);
+        }
+        slot.record.show(0);
+        slot.condition = None;
+        slot.follower = None;
+        let (inputs, outputs) = (&slot.ports.0, &slot.ports.1);
+        inputs.iter().for_each(|input| input.close());
+        // Those who call it, or whom it called, hear of it as soon as the node itself is gone.
+        self.calls.remove(node);
+        // With it go the samples that it holds. What panics then is a second fault of a node that has
+        // been reported.
+        let gone = std::mem::replace(&mut slot.node, Box::new(Gone));
+        let _ = catch_unwind(AssertUnwindSafe(|| drop(gone)));
+        outputs.iter().for_each(|output| output.close());
+        for lockstep in self.locksteps.iter_mut().filter(|lockstep| lockstep.node == node) {
+            lockstep.state = LockstepState::Ended;
+        }
+        for (index, timer) in self.timer_slots.iter().enumerate() {
+            if timer.node == node {
+                self.timers.end(index);
+            }
+        }
+        self.polled.remove(node);
+        self.released.remove(node);
+        self.release_all(node);
+        // Nothing leads to it any more.
+        for slot in &mut self.nodes {
+            slot.follower = slot.follower.filter(|step| step.node() != node);
+            for output in &mut slot.outputs {
+                let mut successors = std::mem::take(&mut output.successors).into_vec();
+                successors.retain(|successor| successor.node != node);
+                output.successors = successors.into_boxed_slice();
+            }
+        }
+        if self.finish.is_new() {
+            self.begin_finish();
+        }
+    }
+}
