@@ -167,6 +167,10 @@ impl<'a> Found<'a> {
             "timer_skipped": self.count(node_counter::TIMER_SKIPPED),
             "unmatched": self.count(node_counter::UNMATCHED),
             "not_taken": self.count(node_counter::NOT_TAKEN),
+            "held_back": self.count(node_counter::HELD_BACK),
+            "over_budget": self.count(node_counter::OVER_BUDGET),
+            "stale": self.count(node_counter::STALE),
+            "failed": self.count(node_counter::FAILED),
             "timers": timers,
             "publishers": ports(&self.publishers),
             "subscribers": ports(&self.subscribers),
@@ -199,6 +203,10 @@ impl<'a> Found<'a> {
                 ("timer times passed over", node_counter::TIMER_SKIPPED),
                 ("unmatched", node_counter::UNMATCHED),
                 ("not taken", node_counter::NOT_TAKEN),
+                ("held back", node_counter::HELD_BACK),
+                ("over budget", node_counter::OVER_BUDGET),
+                ("stale input", node_counter::STALE),
+                ("failed", node_counter::FAILED),
             ];
             let others = others.map(|(what, index)| format!("{what} {}", self.count(index)));
             line("Counters", others.join(", "));

@@ -467,7 +467,7 @@ impl Summary {
         for row in &self.chains {
             let Some(deadline_ns) = row.deadline_ns else { continue };
             let causes = [("late", row.late), ("stalled", row.stalled)];
-            let missed = (row.late + row.stalled).to_string();
+            let missed = row.late.saturating_add(row.stalled).to_string();
             let (of, allowed) = (format!("chain {}", row.chain), duration(deadline_ns));
             table.row(["deadline".to_owned(), of, allowed, missed, some(&causes)]);
         }
@@ -497,7 +497,7 @@ impl Summary {
 }
 
 /// The counts that are not 0, named.
-fn some(counts: &[(&str, u64)]) -> String {
+pub(crate) fn some(counts: &[(&str, u64)]) -> String {
     let some = counts.iter().filter(|(_, count)| *count > 0);
     some.map(|(name, count)| format!("{name} {count}")).collect::<Vec<_>>().join(", ")
 }

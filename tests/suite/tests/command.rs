@@ -259,6 +259,7 @@ fn a_killed_process_comes_back_with_its_names_and_is_given_up_when_it_dies_again
         rows.iter().find(|row| row[of] == name).expect("its row").clone()
     };
     assert_eq!(row("processes", "name", "apart")["restarts"], 1);
+    assert_eq!(row("processes", "name", "apart")["end"], "signal: 9 (SIGKILL); given up");
     assert_eq!(row("processes", "name", "drive")["restarts"], 0);
     // The figures of both.
     assert!(row("nodes", "node", "features")["executions"].as_u64() >= Some(8), "{table}");

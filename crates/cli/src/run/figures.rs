@@ -202,13 +202,16 @@ impl Figures {
     fn chains(&self, plan: &Plan, boards: &[ProcessSnapshot]) -> Vec<ChainRow> {
         let rows = plan.chains.iter().map(|chain| {
             let mut merged = HistogramSnapshot::empty();
-            let (mut count, mut late, mut stalled) = (0, 0, 0);
+            let (mut count, mut late, mut stalled) = (0, 0, 0_u64);
             for process in boards {
                 let records = process.others.iter();
                 for record in records.filter(|it| it.kind == kind::CHAIN && it.name == chain.name) {
-                    count += record.counters[chain_counter::MESSAGES];
-                    late += record.counters[chain_counter::LATE];
-                    stalled += record.counters[chain_counter::STALLED];
+                    let of = |index: usize, sum: &mut u64| {
+                        *sum = sum.saturating_add(record.counters[index]);
+                    };
+                    of(chain_counter::MESSAGES, &mut count);
+                    of(chain_counter::LATE, &mut late);
+                    of(chain_counter::STALLED, &mut stalled);
                     if let Some(histogram) = self.histogram(process.name, record) {
                         merged.merge(&histogram);
                     }

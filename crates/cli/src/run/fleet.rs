@@ -25,8 +25,8 @@ enum Stage {
     Ready,
     /// It has failed for this reason and was told to end, to be started again.
     Ending(String),
-    /// It has ended and is started again at this time.
-    Waiting(Instant),
+    /// It has ended, in words, and is started again at this time.
+    Waiting(Instant, String),
     /// Started again, and its connections stand.
     Back,
     /// It has exited; how, in words.
@@ -87,7 +87,7 @@ impl Fleet {
     /// When [`Fleet::events`] has something to do although no process says anything.
     pub(crate) fn due(&self) -> Option<Instant> {
         let waiting = self.members.iter().filter_map(|member| match member.stage {
-            Stage::Waiting(at) => Some(at),
+            Stage::Waiting(at, _) => Some(at),
             _ => None,
         });
         waiting.min()
@@ -99,7 +99,7 @@ impl Fleet {
         let mut end = None;
         let (running, now) = (self.running, Instant::now());
         for member in &mut self.members {
-            if matches!(member.stage, Stage::Waiting(at) if at <= now) {
+            if matches!(member.stage, Stage::Waiting(at, _) if at <= now) {
                 let news = member.start_again(&mut self.notes);
                 end = worse(end, news);
             }
@@ -220,7 +220,7 @@ impl Fleet {
     pub(crate) fn ends(&self) -> Vec<(String, u32, Option<String>)> {
         let end = |member: &Member| match &member.stage {
             Stage::Exited(how) => Some(how.clone()),
-            Stage::Waiting(_) => Some("ended, to be started again".to_owned()),
+            Stage::Waiting(_, how) => Some(format!("{how}; to be started again")),
             Stage::Starting | Stage::Ready | Stage::Ending(_) | Stage::Back => None,
         };
         let members = self.members.iter();
@@ -260,7 +260,7 @@ fn worse(end: Option<End>, news: Option<End>) -> Option<End> {
 impl Member {
     /// Whether its process has not exited as far as is known.
     fn is_there(&self) -> bool {
-        !matches!(self.stage, Stage::Exited(_) | Stage::Waiting(_))
+        !matches!(self.stage, Stage::Exited(_) | Stage::Waiting(..))
     }
 
     /// Whether the process was started again and its nodes have not begun.
@@ -325,7 +325,7 @@ impl Member {
     ) -> Option<End> {
         if let Stage::Ending(why) = &self.stage {
             let why = why.clone();
-            return self.schedule(why, notes);
+            return self.schedule(&status.to_string(), why, notes);
         }
         let (name, pid) = (self.plan.name.clone(), self.process.id());
         let words = if status.success() && !running { String::new() } else { witness(&name, pid) };
@@ -339,24 +339,25 @@ impl Member {
             RestartWhen::Always => true,
         };
         if running && restarts {
-            return self.schedule(why, notes);
+            return self.schedule(&status.to_string(), why, notes);
         }
         self.stage = Stage::Exited(status.to_string());
         (!status.success()).then_some(End::Failed(why))
     }
 
-    /// The process has ended: when it is started again, or that it is given up.
-    fn schedule(&mut self, why: String, notes: &mut Vec<String>) -> Option<End> {
+    /// The process has ended, in these words and for this reason: when it is started again, or that it
+    /// is given up.
+    fn schedule(&mut self, how: &str, why: String, notes: &mut Vec<String>) -> Option<End> {
         let now = Instant::now();
         match self.restarts.after(now) {
             Some(wait) => {
                 note(notes, format!("{why}; it is started again in {} ms", wait.as_millis()));
-                self.stage = Stage::Waiting(now + wait);
+                self.stage = Stage::Waiting(now + wait, how.to_owned());
                 None
             }
             None => {
                 let policy = self.restarts.policy();
-                self.stage = Stage::Exited("given up".to_owned());
+                self.stage = Stage::Exited(format!("{how}; given up"));
                 Some(End::Failed(format!(
                     "process `{}` has ended more than {} times within {} s and is given up; the last \
                      time: {why}",
@@ -377,7 +378,7 @@ impl Member {
                 self.stage = Stage::Starting;
                 None
             }
-            Err(error) => self.schedule(error.to_string(), notes),
+            Err(error) => self.schedule("not started", error.to_string(), notes),
         }
     }
 }

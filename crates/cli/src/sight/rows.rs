@@ -73,6 +73,12 @@ pub(crate) struct NodeRow {
     pub(crate) lost: u64,
     /// Times of its timers that were passed over.
     pub(crate) timer_skipped: u64,
+    /// Executions that took longer than its budget.
+    pub(crate) over_budget: u64,
+    /// Executions with a message that was older than its input allows.
+    pub(crate) stale: u64,
+    /// Errors and panics.
+    pub(crate) failed: u64,
     pub(crate) publishers: usize,
     pub(crate) subscribers: usize,
 }
@@ -113,6 +119,27 @@ pub(crate) struct ChainRow {
     /// Since the look before; without one, since the start.
     pub(crate) p50_ns: Option<u64>,
     pub(crate) p99_ns: Option<u64>,
+    /// Its deadline, if it has one.
+    pub(crate) deadline_ns: Option<u64>,
+    /// Messages that ended it later, and how often nothing came in time, since the start.
+    pub(crate) late: u64,
+    pub(crate) stalled: u64,
+}
+
+/// What is known of a chain, from all processes that end it.
+struct ChainSum {
+    per_s: Option<f64>,
+    times: HistogramSnapshot,
+    deadline_ns: u64,
+    late: u64,
+    stalled: u64,
+}
+
+impl ChainSum {
+    fn new() -> Self {
+        let times = HistogramSnapshot::empty();
+        Self { per_s: None, times, deadline_ns: 0, late: 0, stalled: 0 }
+    }
 }
 
 /// Two readings, the older of which may be missing.
@@ -262,6 +289,9 @@ impl<'a> Span<'a> {
             cpu: None,
             lost: sum(lost),
             timer_skipped: 0,
+            over_budget: 0,
+            stale: 0,
+            failed: 0,
             publishers: publishers.len(),
             subscribers: subscribers.len(),
         }
@@ -282,6 +312,9 @@ impl<'a> Span<'a> {
         let measured = counted.filter(|_| earlier.is_some() && self.seconds > 0.0);
         row.cpu = measured.map(|it| it.sum_ns as f64 / 1e9 / self.seconds);
         row.timer_skipped = record.counters[node_counter::TIMER_SKIPPED];
+        row.over_budget = record.counters[node_counter::OVER_BUDGET];
+        row.stale = record.counters[node_counter::STALE];
+        row.failed = record.counters[node_counter::FAILED];
     }
 
     fn topics(&self) -> Vec<TopicRow> {
@@ -353,31 +386,37 @@ impl<'a> Span<'a> {
 
     /// One row per measured span, from all processes that publish on its last topic.
     fn chains(&self) -> Vec<ChainRow> {
-        let mut chains: BTreeMap<(&str, String), (Option<f64>, HistogramSnapshot)> =
-            BTreeMap::new();
+        let mut chains: BTreeMap<(&str, String), ChainSum> = BTreeMap::new();
         for process in &self.now.graph.processes {
             for record in of_kind(&process.others, kind::CHAIN) {
                 let key = (record.name.as_str(), detail(record));
-                let chain = chains.entry(key).or_insert_with(|| (None, HistogramSnapshot::empty()));
+                let chain = chains.entry(key).or_insert_with(ChainSum::new);
                 let count = |record: &EntitySnapshot| record.counters[chain_counter::MESSAGES];
                 let before = self.earlier(process.name, record).map(count);
                 if let Some(rate) = self.rate(count(record), before) {
-                    chain.0 = Some(chain.0.unwrap_or(0.0) + rate);
+                    chain.per_s = Some(chain.per_s.unwrap_or(0.0) + rate);
                 }
                 if let Some(counted) = self.counted(process.name, record) {
-                    chain.1.merge(&counted);
+                    chain.times.merge(&counted);
                 }
+                let at = |index: usize| record.counters[index];
+                chain.deadline_ns = chain.deadline_ns.max(at(chain_counter::DEADLINE_NS));
+                chain.late = chain.late.saturating_add(at(chain_counter::LATE));
+                chain.stalled = chain.stalled.saturating_add(at(chain_counter::STALLED));
             }
         }
-        let rows = chains.into_iter().map(|((name, ends), (per_s, times))| {
+        let rows = chains.into_iter().map(|((name, ends), sum)| {
             let (from, to) = ends.split_once(' ').unwrap_or((&ends, ""));
             ChainRow {
                 chain: name.to_owned(),
                 from: from.to_owned(),
                 to: to.to_owned(),
-                per_s,
-                p50_ns: times.quantile_ns(0.5),
-                p99_ns: times.quantile_ns(0.99),
+                per_s: sum.per_s,
+                p50_ns: sum.times.quantile_ns(0.5),
+                p99_ns: sum.times.quantile_ns(0.99),
+                deadline_ns: (sum.deadline_ns != 0).then_some(sum.deadline_ns),
+                late: sum.late,
+                stalled: sum.stalled,
             }
         });
         rows.collect()

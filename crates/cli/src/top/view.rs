@@ -6,7 +6,7 @@ use super::screen::Size;
 use crate::arguments::Sort;
 use crate::output;
 use crate::sight::{ChainRow, ExecutorRow, Look, NodeRow, ProcessRow, TopicRow};
-use crate::summary::{bytes, duration};
+use crate::summary::{bytes, duration, some};
 use crate::table::{Align, Table, clean};
 use std::cmp::Ordering;
 
@@ -228,8 +228,14 @@ impl View {
             ("p99", Align::Right),
             ("cpu", Align::Right),
             ("lost", Align::Right),
+            ("missed", Align::Left),
         ]);
         for row in self.sorted(rows, |row| row.node.clone(), number) {
+            let missed = [
+                ("over budget", row.over_budget),
+                ("stale input", row.stale),
+                ("failed", row.failed),
+            ];
             table.row([
                 row.node.clone(),
                 row.process.clone(),
@@ -239,6 +245,7 @@ impl View {
                 time(row.p99_ns),
                 share(row.cpu),
                 row.lost.to_string(),
+                some(&missed),
             ]);
         }
         table.text()
@@ -296,6 +303,8 @@ impl View {
             ("rate", Align::Right),
             ("p50", Align::Right),
             ("p99", Align::Right),
+            ("deadline", Align::Right),
+            ("missed", Align::Left),
         ]);
         for row in self.sorted(rows, |row| row.chain.clone(), number) {
             table.row([
@@ -305,6 +314,8 @@ impl View {
                 rate(row.per_s),
                 time(row.p50_ns),
                 time(row.p99_ns),
+                time(row.deadline_ns),
+                some(&[("late", row.late), ("stalled", row.stalled)]),
             ]);
         }
         table.text()
@@ -348,6 +359,9 @@ mod tests {
             cpu: Some(cpu),
             lost: 0,
             timer_skipped: 0,
+            over_budget: 0,
+            stale: 0,
+            failed: 0,
             publishers: 1,
             subscribers: 1,
         }
