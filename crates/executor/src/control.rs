@@ -12,6 +12,7 @@
 //!    start ---------------------------->
 //!            <------------------------- finished { reason } | dropped { node, error }
 //!            <------------------------- failed { node, error, policy }
+//!    resume --------------------------->                   what was in flight may be lost
 //!    drain ---------------------------->                   nothing new begins
 //!    stop ----------------------------->
 //!            <------------------------- stopped            then the process exits
@@ -65,6 +66,9 @@ pub(crate) enum Request {
     Launch(Box<ProcessPlan>),
     /// Begin to execute.
     Start,
+    /// A process has died and is back: messages that were in flight may be lost, nobody shall wait
+    /// for what would have come of them.
+    Resume,
     /// Begin nothing new: timers fire no more, messages that come are still served.
     Drain,
     /// End as soon as the executions under way have returned.

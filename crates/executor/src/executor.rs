@@ -210,6 +210,10 @@ impl Executor {
             if !self.watches.is_empty() && self.look_for_stalls()? {
                 continue;
             }
+            if !self.locksteps.is_empty() && self.remote.take_resumed() {
+                self.locksteps.iter_mut().for_each(Lockstep::resume);
+                continue;
+            }
             self.remote.set_idle();
             self.sleep();
         }

@@ -165,6 +165,16 @@ impl LaunchedProcess {
         self.send(&Request::Start)
     }
 
+    /// Tells the process that another one has died and is back: messages that were in flight may be
+    /// lost. A node in lock step goes on without the answer to its last output.
+    ///
+    /// # Errors
+    ///
+    /// The process does not read. One that is gone already is no error.
+    pub fn resume(&mut self) -> Result<(), LaunchError> {
+        self.ask(&Request::Resume)
+    }
+
     /// Lets the process come to rest: its timers fire no more, messages that come are still served.
     ///
     /// # Errors

@@ -106,6 +106,14 @@ impl Lockstep {
         Ok(())
     }
 
+    /// The answer to what its node published last may never come: it goes on without. A late one
+    /// answers nothing any more.
+    pub(crate) fn resume(&mut self) {
+        if matches!(self.state, LockstepState::Command(_)) {
+            self.state = LockstepState::Due;
+        }
+    }
+
     /// Whether there is something that [`is_due`](Self::is_due) has to look at.
     pub(crate) fn may_be_due(&self) -> bool {
         match self.state {

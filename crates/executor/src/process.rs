@@ -47,7 +47,7 @@ pub(crate) fn main(package: &Package) -> Result<(), PackageError> {
                 panics::keep();
                 return Process::new(package.clone(), *plan, socket)?.run();
             }
-            Received::Frame(Request::Start | Request::Drain) => {
+            Received::Frame(Request::Start | Request::Resume | Request::Drain) => {
                 return Err(ControlError::Packet.into());
             }
             Received::Frame(Request::Stop) | Received::Closed => return Ok(()),
@@ -241,6 +241,9 @@ impl Process {
                     // An executor that has ended meanwhile needs no start.
                     let _ = start.send(());
                 }
+            }
+            Ok(Received::Frame(Request::Resume)) => {
+                self.members.iter().for_each(|member| member.remote.resume());
             }
             Ok(Received::Frame(Request::Drain)) => {
                 self.members.iter().for_each(|member| member.remote.drain());

@@ -1,6 +1,6 @@
 //! The handle by which other threads let an executor come to rest, and stop it. It must not know what an executor does.
 
-use std::sync::atomic::{AtomicU8, AtomicU64, Ordering, fence};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering, fence};
 use std::sync::{Arc, OnceLock};
 
 use crossdock_comm::DoorbellControl;
@@ -27,6 +27,8 @@ pub struct Remote {
 struct RemoteState {
     /// What was asked of the executor: [`RUN`], [`DRAIN`] or [`STOP`]; it never goes back.
     asked: AtomicU8,
+    /// Whether what was in flight may be lost; looked at before the executor sleeps.
+    resumed: AtomicBool,
     /// The step under way as a word; 0: none.
     current: AtomicU64,
     /// Known once the executor is made.
@@ -52,8 +54,24 @@ impl Remote {
         self.ask(DRAIN);
     }
 
+    /// What was in flight may be lost: a node in lock step goes on without the answer to its last
+    /// output. Does not block.
+    pub fn resume(&self) {
+        self.shared.resumed.store(true, Ordering::Relaxed);
+        self.ring();
+    }
+
+    /// Whether [`resume`](Self::resume) was called since the last time.
+    pub(crate) fn take_resumed(&self) -> bool {
+        self.shared.resumed.swap(false, Ordering::Relaxed)
+    }
+
     fn ask(&self, what: u8) {
         self.shared.asked.fetch_max(what, Ordering::Relaxed);
+        self.ring();
+    }
+
+    fn ring(&self) {
         // Pairs with the fence in `attach`: either the doorbell is found here, or the executor's
         // first look at the flag finds it set. Behind a doorbell that was rung it is seen anyway.
         fence(Ordering::SeqCst);

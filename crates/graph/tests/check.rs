@@ -724,6 +724,19 @@ fn graph_mode_puts_what_can_run_at_the_same_time_on_several_threads() {
 }
 
 #[test]
+fn priority_and_cpus_of_an_executor_in_graph_mode_are_those_of_all_its_threads() {
+    let graph = course();
+    let mut mapping = Mapping::one_chain_per_package(&graph);
+    let executor = &mut mapping.processes[0].executors[0];
+    (executor.mode, executor.threads) = (ExecutorMode::Graph, 3);
+    (executor.priority, executor.affinity) = (Some(80), vec![0, 1]);
+    let plan = check(&graph, &mapping, &interfaces(), &RunOptions::PLAIN).unwrap();
+    let claims: Vec<_> =
+        plan.processes[0].executors.iter().map(|it| (it.priority, it.affinity.clone())).collect();
+    assert_eq!(claims, vec![(Some(80), vec![0, 1]); 3]);
+}
+
+#[test]
 fn graph_mode_wakes_no_thread_for_less_than_that_costs() {
     let one = in_graph_mode(1, &[]).unwrap();
     let (_, nodes) = lanes(&one).remove(0);

@@ -120,8 +120,14 @@ impl Fleet {
         back.map(|member| (member.plan.name.clone(), member.process.id())).collect()
     }
 
-    /// Lets the nodes of those that are back begin.
+    /// Lets the nodes of those that are back begin; the others do not wait for what was lost.
     pub(crate) fn begin(&mut self) -> Result<()> {
+        if !self.members.iter().any(|member| member.stage == Stage::Back) {
+            return Ok(());
+        }
+        for member in self.members.iter_mut().filter(|member| member.stage == Stage::Ready) {
+            member.process.resume()?;
+        }
         for member in self.members.iter_mut().filter(|member| member.stage == Stage::Back) {
             member.process.start()?;
             member.stage = Stage::Ready;
