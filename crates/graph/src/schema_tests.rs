@@ -80,14 +80,14 @@ fn the_guides_examples_are_valid_by_schema_and_reader() {
     Graph::from_yaml("guide", conditions[0].as_bytes()).unwrap();
     assert!(validator(GRAPH_SCHEMA).is_valid(&json(conditions[0]).unwrap()));
     let blocks = blocks(GUIDE);
-    assert_eq!(blocks.len(), 5);
+    assert_eq!(blocks.len(), 6);
     Graph::from_yaml("guide", blocks[0].as_bytes()).unwrap();
     assert!(validator(GRAPH_SCHEMA).is_valid(&json(blocks[0]).unwrap()));
-    for mapping in &blocks[1..4] {
+    for mapping in &blocks[1..5] {
         Mapping::from_yaml("guide", mapping.as_bytes()).unwrap();
         assert!(validator(MAPPING_SCHEMA).is_valid(&json(mapping).unwrap()));
     }
-    crate::ParameterOverrides::from_yaml("guide", blocks[4].as_bytes()).unwrap();
+    crate::ParameterOverrides::from_yaml("guide", blocks[5].as_bytes()).unwrap();
 }
 
 fn good_graphs() -> Vec<String> {

@@ -18,7 +18,7 @@ fn an_error_is_one_line_with_position_node_and_advice() {
         refused(&text)[0].to_string(),
         "g.yaml:22:5: node `compensation`: a node has no key `paramters`; did you mean \
          `parameters`? its keys are `package`, `type`, `inputs`, `outputs`, `clients`, `servers`, \
-         `condition`, `timers`, `lockstep` and `parameters`"
+         `condition`, `timers`, `lockstep`, `budget_ms` and 3 more"
     );
     let json = serde_json::to_value(&refused(&text)[0]).unwrap();
     assert_eq!((&json["kind"], &json["line"]), (&"unknown_key".into(), &22.into()));
