@@ -104,6 +104,7 @@ mod publisher;
 mod queue;
 #[cfg(not(loom))]
 pub mod realtime;
+#[cfg(not(loom))]
 pub mod rendezvous;
 #[cfg(not(loom))]
 mod sample;
