@@ -142,6 +142,7 @@ impl<'a> Assembly<'a> {
             condition: condition.map(Box::new),
             descendants: NumberSet::new(self.options.plan.nodes.len()),
             follower: None,
+            is_bare: !has_limits && ends.is_empty(),
             outputs: outputs
                 .iter()
                 .map(|handle| Output {
@@ -280,6 +281,7 @@ impl<'a> Assembly<'a> {
         let plain = chain && matches!(self.options.time, Time::Wall);
         for node in 0..self.nodes.len() {
             self.nodes[node].follower = self.follower(node).filter(|_| plain);
+            self.nodes[node].is_bare &= self.calls.is_empty();
         }
     }
 

@@ -13,10 +13,12 @@ use crossdock_trace::ExecutorTrace;
 use crate::calls::Calls;
 use crate::clock::{Clock, ClockInput, ClockOutput, real_ns};
 use crate::connections::Connections;
-use crate::context::{Context, Trigger};
+use crate::context::Trigger;
 use crate::finish::Finish;
+use crate::hop::Execution;
 use crate::limits::{self, Watch};
 use crate::lockstep::{Lockstep, LockstepState};
+use crate::node::NodeError;
 use crate::origin::{self, NO_ORIGIN, Origin};
 use crate::package::Package;
 use crate::panics;
@@ -198,7 +200,7 @@ impl Executor {
                 DRAIN.. => self.drain(),
             }
             if let Some(step) = follower.or_else(|| self.next()) {
-                follower = self.execute(step)?;
+                follower = if self.is_hop(step) { self.follow(step)? } else { self.execute(step)? };
                 continue;
             }
             if let Some(fault) = self.fault.take() {
@@ -221,7 +223,6 @@ impl Executor {
 
     /// Runs one node once and releases its successors. Gives the one that follows, where that needs
     /// no choice.
-    #[inline]
     fn execute(&mut self, step: Step) -> Result<Option<Step>, RunError> {
         let node = step.node();
         self.remote.set_current(step);
@@ -283,27 +284,20 @@ impl Executor {
                 Trigger::Timer(&lockstep.timer)
             }
         };
-        let (clock, finish) = (&self.clock, &mut self.finish);
-        let mut context = Context { node: &slot.name, trigger, clock, finish, again: false };
         let real_ns = if slot.ages.is_empty() { 0 } else { real_ns() };
-        let start_ns = slot.record.start_ns();
-        self.trace.start(callback, inside, start_ns);
-        let result = slot.node.execute(&mut context);
-        if context.again {
+        let state = (&self.clock, &mut self.finish);
+        let Execution { result, again, start_ns, end_ns } =
+            slot.call(trigger, (callback, inside), state, self.trace);
+        if again {
             self.polled.insert(node);
         }
-        slot.record.left();
-        let end_ns = slot.record.executed(start_ns);
-        self.trace.end(callback, end_ns);
         let took_ns = end_ns.zip(start_ns).map_or(0, |(end, start)| end.saturating_sub(start));
         let mut missed = took_ns > slot.budget_ns;
         if let Some(time) = time {
             self.clock = time;
         }
         if let Err(error) = result {
-            // It is never settled: the execution that failed is counted all the same.
-            slot.record.show(0);
-            return Err(self.failure(step, &format!("failed: {error}")));
+            return Err(self.node_failed(step, &error));
         }
         if let Cause::Lockstep(index) = step.cause() {
             self.locksteps[index].settle();
@@ -329,8 +323,16 @@ impl Executor {
         Ok(self.release_successors(node))
     }
 
+    /// Its node has returned an error.
+    #[cold]
+    pub(crate) fn node_failed(&mut self, step: Step, error: &NodeError) -> RunError {
+        // It is never settled: the execution that failed is counted all the same.
+        self.nodes[step.node()].record.show(0);
+        self.failure(step, &format!("failed: {error}"))
+    }
+
     /// What the messages that this step publishes will say of their cause.
-    fn begin_origin(&mut self, step: Step) -> Origin {
+    pub(crate) fn begin_origin(&mut self, step: Step) -> Origin {
         let origin = match step.cause() {
             Cause::Input(index) => self.inputs[index].origin(self.trace),
             Cause::Condition => {

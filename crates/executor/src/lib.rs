@@ -119,6 +119,7 @@ mod control;
 mod executor;
 mod failure;
 mod finish;
+mod hop;
 mod interface;
 pub mod launch;
 mod limits;

@@ -34,6 +34,9 @@ pub(crate) struct NodeSlot {
     pub(crate) descendants: NumberSet,
     /// In a chain: the step that its outputs lead to, if there is only one and it needs no choice.
     pub(crate) follower: Option<Step>,
+    /// Nothing is to be seen to after an execution: no span ends here, no limit of time holds, and
+    /// the executor's nodes call nobody.
+    pub(crate) is_bare: bool,
     /// Its outputs that lead to nodes of this executor.
     pub(crate) outputs: Box<[Output]>,
     /// Its outputs on which measured spans end.

@@ -224,6 +224,7 @@ impl ExecutorTrace {
         }
     }
 
+    #[inline(never)]
     fn started(self, callback: u64, inside: bool, at_ns: Option<u64>) {
         let at_ns = at_ns.unwrap_or_else(monotonic_ns);
         if self.mask.has(EventKind::ExecutorExecute.bit()) {
@@ -238,9 +239,14 @@ impl ExecutorTrace {
     #[inline]
     pub fn end(self, callback: u64, at_ns: Option<u64>) {
         if self.mask.has(EventKind::CallbackEnd.bit()) {
-            let at_ns = at_ns.unwrap_or_else(monotonic_ns);
-            record(EventKind::CallbackEnd as u16, at_ns, [callback]);
+            Self::ended(callback, at_ns);
         }
+    }
+
+    #[inline(never)]
+    fn ended(callback: u64, at_ns: Option<u64>) {
+        let at_ns = at_ns.unwrap_or_else(monotonic_ns);
+        record(EventKind::CallbackEnd as u16, at_ns, [callback]);
     }
 
     /// The executor looks for what is next.
