@@ -22,6 +22,9 @@ pub(crate) enum Command {
     Run(RunArguments),
     /// Check a graph file, its mapping and its parameters without running anything
     Check(CheckArguments),
+    /// Replay a recording so that every run gives the same outputs, bit by bit, in every mapping;
+    /// compare runs and recordings
+    Replay(ReplayArguments),
     /// Draw a graph, or import one from JSON
     #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
     Graph(GraphArguments),
@@ -118,12 +121,73 @@ pub(crate) struct RunArguments {
 }
 
 #[derive(Debug, Args)]
+#[command(
+    override_usage = "crossdock replay <GRAPH> <BAG> [OPTIONS] [--compare [RECORDING]]\n       \
+                            crossdock replay --compare <RECORDING> <RECORDING>"
+)]
+pub(crate) struct ReplayArguments {
+    /// Graph file (YAML)
+    #[arg(requires = "bag")]
+    pub(crate) graph: Option<PathBuf>,
+    /// Recording with the inputs of the graph: an .mcap file or a rosbag2 folder. Topics in it that
+    /// the graph publishes are not played
+    pub(crate) bag: Option<PathBuf>,
+    /// Without a value: run twice and compare. With one: run and compare with what this recording has
+    /// of the topics that the graph publishes. With two, and without GRAPH and BAG: compare two
+    /// recordings. Ends with 1 when something differs
+    #[arg(long, value_name = "RECORDING", num_args = 0..=2)]
+    pub(crate) compare: Option<Vec<PathBuf>>,
+    /// Mapping file (YAML) of the second run of --compare; default: that of the first
+    #[arg(long, value_name = "FILE", requires = "compare")]
+    pub(crate) compare_mapping: Option<PathBuf>,
+    /// Compare bytes and order only, not when messages were recorded and published: for recordings
+    /// that were not made by `crossdock replay`
+    #[arg(long, requires = "compare")]
+    pub(crate) ignore_stamps: bool,
+    /// Inputs of the graph that may be missing in the recording, separated by commas
+    #[arg(long, value_name = "TOPICS", value_delimiter = ',')]
+    pub(crate) without: Vec<String>,
+    /// Mapping file (YAML); default: all nodes of a package in one chain in one process
+    #[arg(long, value_name = "FILE")]
+    pub(crate) mapping: Option<PathBuf>,
+    /// Parameter file (YAML: node, parameter, value) over the values of the graph; may be repeated
+    #[arg(long, value_name = "FILE")]
+    pub(crate) params: Vec<PathBuf>,
+    /// Folder to look for package binaries in, before CROSSDOCK_PACKAGE_PATH and the folder of
+    /// this command; may be repeated
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) package_path: Vec<PathBuf>,
+    /// Where to record: a name ending in .mcap gives one file, any other a rosbag2 folder
+    #[arg(long, value_name = "OUT")]
+    pub(crate) record: Option<PathBuf>,
+    /// Topics to record and compare, separated by commas; default: all topics but those that are
+    /// played
+    #[arg(long, value_name = "TOPICS", value_delimiter = ',')]
+    pub(crate) topics: Vec<String>,
+    /// Recorded seconds per second, or `max` (default) for as fast as the graph can
+    #[arg(long, value_name = "R|max", allow_negative_numbers = true)]
+    pub(crate) rate: Option<Rate>,
+    /// End after this many recorded seconds
+    #[arg(long, value_name = "SECONDS", value_parser = positive, allow_negative_numbers = true)]
+    pub(crate) duration: Option<f64>,
+    /// ROS domain id
+    #[arg(long, value_name = "ID", env = "ROS_DOMAIN_ID", default_value_t = 0)]
+    pub(crate) domain_id: u32,
+    /// Print closing table and comparison as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct CheckArguments {
     #[command(flatten)]
     pub(crate) files: GraphFiles,
     /// Check as if this recording were played
     #[arg(long, value_name = "BAG")]
     pub(crate) input: Option<PathBuf>,
+    /// Check as if the recording were replayed, which every run has to repeat bit by bit
+    #[arg(long, requires = "input")]
+    pub(crate) replay: bool,
     /// Print the plan, or the violations, as JSON
     #[arg(long)]
     pub(crate) json: bool,

@@ -9,7 +9,8 @@ use std::process::ExitCode;
 
 /// Checks a graph and says in a line that it is in order.
 pub(crate) fn check(arguments: &CheckArguments) -> Result<ExitCode> {
-    let wishes = Wishes { input: arguments.input.as_deref(), ..Wishes::default() };
+    let without: Option<&[String]> = arguments.replay.then_some(&[]);
+    let wishes = Wishes { input: arguments.input.as_deref(), without, ..Wishes::default() };
     let loaded = load(&arguments.files, &wishes)?;
     let plan = &loaded.plan;
     for warning in &plan.warnings {

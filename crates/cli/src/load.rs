@@ -28,6 +28,8 @@ pub(crate) struct Wishes<'a> {
     pub(crate) topics: &'a [String],
     /// Graph arguments: name and text.
     pub(crate) arguments: &'a [(String, String)],
+    /// Replay the recording, so that the run can be repeated bit by bit, without these inputs.
+    pub(crate) without: Option<&'a [String]>,
 }
 
 /// A run that is checked and can be started.
@@ -83,7 +85,12 @@ pub(crate) fn load(files: &GraphFiles, wishes: &Wishes<'_>) -> Result<Loaded> {
     let bag = wishes.input.map(open_bag).transpose()?;
     let mut played = Vec::new();
     if let (Some(bag), Some(path)) = (&bag, wishes.input) {
-        (graph, played) = with_recording(&graph, bag, path)?;
+        let recorded = recorded_topics(bag);
+        let recorded = match wishes.without {
+            Some(without) => crate::replay::inputs(&graph, bag, recorded, without, path)?,
+            None => recorded,
+        };
+        (graph, played) = with_recording(&graph, bag, path, &recorded)?;
     }
     let recorded = recorded(&graph, &mapping, &played, wishes)?;
     let time = time(&graph, wishes, bag.is_some())?;
@@ -111,13 +118,22 @@ fn open_bag(path: &Path) -> Result<BagReader> {
     BagReader::open(path).with_context(|| format!("--input {}", path.display()))
 }
 
-fn with_recording(graph: &Graph, bag: &BagReader, path: &Path) -> Result<(Graph, Vec<String>)> {
+/// The topics of a recording that can be played.
+fn recorded_topics(bag: &BagReader) -> Vec<InputTopic> {
     let delivered = bag.topics().iter().filter(|topic| topic.is_delivered());
-    let topics: Vec<InputTopic> = delivered
+    delivered
         .map(|topic| InputTopic { name: topic.name.clone(), message_type: topic.type_name.clone() })
-        .collect();
+        .collect()
+}
+
+fn with_recording(
+    graph: &Graph,
+    bag: &BagReader,
+    path: &Path,
+    topics: &[InputTopic],
+) -> Result<(Graph, Vec<String>)> {
     let name = path.display().to_string();
-    let (graph, played) = graph.with_input(&name, &topics).map_err(Violations::from)?;
+    let (graph, played) = graph.with_input(&name, topics).map_err(Violations::from)?;
     if bag.topics().is_empty() {
         let damage = bag.damage().map(|damage| format!(" ({damage})")).unwrap_or_default();
         anyhow::bail!(
@@ -163,6 +179,9 @@ fn recorded(
 /// Time is simulated where a recording makes it, or, without pacing, a node in lock step. A simulator
 /// that is to be paced runs by the computer's clock.
 fn time(graph: &Graph, wishes: &Wishes<'_>, has_bag: bool) -> Result<Time> {
+    if wishes.without.is_some() {
+        return Ok(Time::Simulated { pacing: Pacing::Steps });
+    }
     let simulator = graph.nodes.iter().find(|node| node.lockstep.is_some());
     match (wishes.rate, has_bag, simulator) {
         (Some(Rate::Max), true, Some(node)) => anyhow::bail!(

@@ -18,6 +18,7 @@ mod map;
 mod node;
 mod output;
 mod packages;
+mod replay;
 mod run;
 mod service;
 mod sight;
@@ -40,7 +41,10 @@ fn main() -> ExitCode {
         Some(Ok(graph)) => graph.arguments.as_slice(),
         Some(Err(_)) | None => &[],
     };
-    let command = Cli::command().mut_subcommand("run", |run| with_graph(run, graph_arguments));
+    let mut command = Cli::command();
+    for name in RUNNING {
+        command = command.mut_subcommand(name, |run| with_graph(run, graph_arguments));
+    }
     let matches = match (command.try_get_matches(), &graph) {
         (Ok(matches), _) => matches,
         // An option may be unknown only because the graph that would declare it cannot be read.
@@ -53,6 +57,9 @@ fn main() -> ExitCode {
     let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     let done = match &cli.command {
         Command::Run(arguments) => run::run(arguments, &set_arguments(&matches, graph_arguments)),
+        Command::Replay(arguments) => {
+            replay::replay(arguments, &set_arguments(&matches, graph_arguments))
+        }
         Command::Check(arguments) => check::check(arguments),
         Command::Graph(arguments) => graph::graph(arguments),
         Command::Map(arguments) => map::map(arguments),
@@ -88,6 +95,7 @@ fn report(error: &anyhow::Error, json: bool) -> ExitCode {
 fn wants_json(command: &Command) -> bool {
     match command {
         Command::Run(arguments) => arguments.json,
+        Command::Replay(arguments) => arguments.json,
         Command::Check(arguments) => arguments.json,
         Command::Graph(arguments) => arguments.json,
         Command::Map(arguments) => arguments.json,
@@ -96,13 +104,14 @@ fn wants_json(command: &Command) -> bool {
     }
 }
 
+/// Commands that run graphs, which may declare options of their own.
+const RUNNING: [&str; 2] = ["run", "replay"];
+
 /// The graph of `crossdock run GRAPH`, read ahead of the command line because it may declare options
 /// of its own.
 fn named_graph(mut words: impl Iterator<Item = String>) -> Option<Result<Graph, Violations>> {
-    if words.next().as_deref() != Some("run") {
-        return None;
-    }
-    let run = Cli::command().find_subcommand("run").cloned()?;
+    let command = words.next().filter(|word| RUNNING.contains(&word.as_str()))?;
+    let run = Cli::command().find_subcommand(&command).cloned()?;
     let takes_value = |word: &str| {
         let long = word.strip_prefix("--")?;
         let known = run.get_arguments().find(|known| known.get_long() == Some(long))?;
@@ -150,7 +159,9 @@ fn with_graph(run: clap::Command, arguments: &[Argument]) -> clap::Command {
 
 /// The options of the graph that were given, as text.
 fn set_arguments(matches: &ArgMatches, arguments: &[Argument]) -> Vec<(String, String)> {
-    let Some(("run", matches)) = matches.subcommand() else { return Vec::new() };
+    let Some((_, matches)) = matches.subcommand().filter(|(name, _)| RUNNING.contains(name)) else {
+        return Vec::new();
+    };
     let given = arguments.iter().filter_map(|argument| {
         let text = matches.try_get_one::<String>(&argument.name).ok().flatten()?;
         Some((argument.name.clone(), text.clone()))

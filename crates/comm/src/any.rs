@@ -379,7 +379,8 @@ impl AnySubscriber {
     fn sample(&self, taken: Taken) -> Option<AnySample> {
         // Where the type was not known, its connections always carry it.
         let schema = taken.schema.or_else(|| self.schema.clone())?;
-        Some(AnySample { raw: taken.raw, release: self.core.release(), schema })
+        let release = self.core.release();
+        Some(AnySample { raw: taken.raw, release, schema, publisher: taken.place })
     }
 
     /// Is a message there (or a loss to be counted)?
@@ -421,6 +422,7 @@ pub struct AnySample {
     raw: RawSample,
     release: ReleaseTrace,
     schema: Arc<Schema>,
+    publisher: usize,
 }
 
 impl Drop for AnySample {
@@ -453,6 +455,12 @@ impl AnySample {
     /// Which trigger it goes back to.
     pub fn origin(&self) -> [u64; 2] {
         self.raw.meta().origin
+    }
+
+    /// Place of its publisher among those that its subscriber is connected to, in the order of their
+    /// nodes' names; the same in every run while none comes or goes.
+    pub fn publisher(&self) -> usize {
+        self.publisher
     }
 
     /// Its number at its publisher.

@@ -14,6 +14,7 @@ use crossdock_shm::{LocalLink, Losses, Meta, RawSample, RingSubscriber, TakeErro
 
 use crate::core::Core;
 use crate::entities::CONNECTION_POSITION;
+use crate::frame::PortInfo;
 use crate::output::OutputCore;
 
 /// Tells the control thread that a connection is not used any more. Dropped last.
@@ -55,6 +56,7 @@ pub(crate) struct RingConnection {
     pub(crate) record: Option<Entity>,
     /// The publisher's depth.
     pub(crate) depth: u64,
+    pub(crate) publisher: PublisherKey,
     pub(crate) let_go: LetGo,
 }
 
@@ -62,6 +64,21 @@ impl RingConnection {
     /// Number of the pair.
     pub(crate) fn pair(&self) -> u32 {
         self.let_go.pair
+    }
+}
+
+/// Orders the publishers of a topic, whatever process they are in and whenever they were met: by
+/// the name of their node, then by the number of their port, which rises in the order in which the
+/// node has opened its ports.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct PublisherKey {
+    node: Box<str>,
+    port: u64,
+}
+
+impl PublisherKey {
+    pub(crate) fn of(publisher: &PortInfo) -> PublisherKey {
+        PublisherKey { node: publisher.node.as_str().into(), port: publisher.port }
     }
 }
 
@@ -90,6 +107,7 @@ enum Lane {
 pub(crate) struct Connection {
     // Order matters: the lane's `LetGo` goes after its ring.
     lane: Lane,
+    publisher: PublisherKey,
     /// The last message number that was taken, lost or skipped.
     position: u64,
     /// Was a message missed that was not counted yet?
@@ -119,9 +137,9 @@ pub(crate) struct NewLosses {
 impl Connection {
     /// What the control thread has made.
     pub(crate) fn ring(made: RingConnection) -> Connection {
-        let RingConnection { ring, let_go, record, schema, depth, .. } = made;
+        let RingConnection { ring, let_go, record, schema, depth, publisher, .. } = made;
         let position = ring.next() - 1;
-        Connection::new(Lane::Ring { ring, let_go }, position, record, schema, depth)
+        Connection::new(Lane::Ring { ring, let_go }, publisher, position, record, schema, depth)
     }
 
     /// A link that has just joined `publisher`.
@@ -133,11 +151,13 @@ impl Connection {
     ) -> Connection {
         let counted = LinkCount::new(publisher.links());
         let lane = Lane::Local { link, publisher: Rc::downgrade(publisher), _counted: counted };
-        Connection::new(lane, publisher.published(), record, None, depth)
+        let key = PublisherKey::of(publisher.info());
+        Connection::new(lane, key, publisher.published(), record, None, depth)
     }
 
     fn new(
         lane: Lane,
+        publisher: PublisherKey,
         position: u64,
         record: Option<Entity>,
         schema: Option<Arc<Schema>>,
@@ -145,6 +165,7 @@ impl Connection {
     ) -> Connection {
         let connection = Connection {
             lane,
+            publisher,
             position,
             gap: false,
             record,
@@ -164,6 +185,11 @@ impl Connection {
             Lane::Ring { let_go, .. } => Some(let_go.pair),
             Lane::Local { .. } => None,
         }
+    }
+
+    /// Its place among the publishers of a topic.
+    pub(crate) fn publisher(&self) -> &PublisherKey {
+        &self.publisher
     }
 
     pub(crate) fn schema(&self) -> Option<&Arc<Schema>> {

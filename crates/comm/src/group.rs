@@ -9,7 +9,7 @@ use std::rc::{Rc, Weak};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::input::InputCore;
-use crate::output::OutputCore;
+use crate::output::{NO_STAMP, OutputCore};
 
 static NEXT_GROUP: AtomicU64 = AtomicU64::new(1);
 
@@ -30,6 +30,7 @@ pub struct PortGroup {
 struct Members {
     id: u64,
     origin: Cell<[u64; 2]>,
+    stamp_ns: Cell<u64>,
     outputs: RefCell<Vec<Weak<OutputCore>>>,
     inputs: RefCell<Vec<Weak<InputCore>>>,
 }
@@ -51,7 +52,8 @@ impl PortGroup {
     pub fn new() -> PortGroup {
         let id = next_id();
         let (outputs, inputs) = (RefCell::default(), RefCell::default());
-        let members = Members { id, origin: Cell::new([0; 2]), outputs, inputs };
+        let (origin, stamp_ns) = (Cell::new([0; 2]), Cell::new(NO_STAMP));
+        let members = Members { id, origin, stamp_ns, outputs, inputs };
         PortGroup { members: Rc::new(members) }
     }
 
@@ -60,6 +62,19 @@ impl PortGroup {
     #[inline]
     pub fn set_origin(&self, origin: [u64; 2]) {
         self.members.origin.set(origin);
+    }
+
+    /// The stamp of messages that the group's publishers lend from now on, in ns, less than 2^64 - 1,
+    /// unless [`crate::Loan::set_stamp_ns`] says otherwise. Before the first call: the system clock
+    /// when they are published.
+    #[inline]
+    pub fn set_stamp_ns(&self, stamp_ns: u64) {
+        self.members.stamp_ns.set(stamp_ns);
+    }
+
+    #[inline]
+    pub(crate) fn stamp_ns(&self) -> u64 {
+        self.members.stamp_ns.get()
     }
 
     #[inline]

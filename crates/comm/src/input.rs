@@ -3,7 +3,8 @@
 //!
 //! With several publishers the message with the smallest stamp comes first among those that are
 //! there; none waits for more messages of others than its publisher's depth, so that nothing is
-//! overtaken in its ring because of a clock that runs ahead. This file must not know messages.
+//! overtaken in its ring because of a clock that runs ahead. Of equal stamps the publishers' own order
+//! decides, which is the same wherever they run. This file must not know messages.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -50,6 +51,8 @@ pub(crate) struct InputPlan<'a> {
 pub(crate) struct Taken {
     pub(crate) raw: RawSample,
     pub(crate) schema: Option<Arc<Schema>>,
+    /// Place of its publisher among those of the topic.
+    pub(crate) place: usize,
 }
 
 /// See the head of this file.
@@ -88,6 +91,15 @@ pub enum Reading {
     Latest,
     /// All messages that have come since the last time.
     SinceLast,
+}
+
+impl InputState {
+    /// Adds a connection at its place in the order of the publishers.
+    fn add(&mut self, connection: Connection) {
+        let key = connection.publisher();
+        let place = self.connections.partition_point(|other| other.publisher() <= key);
+        self.connections.insert(place, connection);
+    }
 }
 
 impl InputCore {
@@ -206,7 +218,7 @@ impl InputCore {
 
     /// A publisher of the same group.
     pub(crate) fn add_connection(&self, connection: Connection) {
-        self.state.borrow_mut().connections.push(connection);
+        self.state.borrow_mut().add(connection);
         self.handle.core.publish(self.handle.core.lock());
     }
 
@@ -229,7 +241,7 @@ impl InputCore {
     fn absorb_notes(&self, state: &mut InputState) {
         for note in self.mailbox.take() {
             match note {
-                Note::Connected(made) => state.connections.push(Connection::ring(*made)),
+                Note::Connected(made) => state.add(Connection::ring(*made)),
                 Note::Gone(pair) => {
                     let of_pair = |connection: &&mut Connection| connection.pair() == Some(pair);
                     if let Some(connection) = state.connections.iter_mut().find(of_pair) {
@@ -409,9 +421,9 @@ impl InputCore {
                 },
             };
             let connection = &mut state.connections[place];
-            match self.take_from(connection) {
+            match self.take_from(connection, place) {
                 Ok(Some(taken)) => return Ok(Some(taken)),
-                Ok(None) if connection.is_gone() => drop(state.connections.swap_remove(place)),
+                Ok(None) if connection.is_gone() => drop(state.connections.remove(place)),
                 Ok(None) if state.connections.len() == 1 => return Ok(None),
                 Ok(None) => {}
                 Err(error) => return Err(self.failed(state, place, error)),
@@ -422,7 +434,11 @@ impl InputCore {
 
     /// Takes from one connection and counts.
     #[inline]
-    fn take_from(&self, connection: &mut Connection) -> Result<Option<Taken>, Box<RingTakeError>> {
+    fn take_from(
+        &self,
+        connection: &mut Connection,
+        place: usize,
+    ) -> Result<Option<Taken>, Box<RingTakeError>> {
         let taken = connection.take();
         self.count_gap(connection);
         let Some(raw) = taken? else { return Ok(None) };
@@ -430,14 +446,14 @@ impl InputCore {
         self.entity.add(counter::MESSAGES, 1);
         self.entity.add(counter::BYTES, raw.meta().len as u64);
         self.entity.set(counter::NEWEST_NS, raw.meta().stamp_ns);
-        Ok(Some(Taken { raw, schema }))
+        Ok(Some(Taken { raw, schema, place }))
     }
 
     /// A corrupt publisher is cut off and reported; everything else may pass.
     #[cold]
     fn failed(&self, state: &mut InputState, place: usize, error: Box<RingTakeError>) -> TakeError {
         if matches!(*error, RingTakeError::Corrupt { .. }) {
-            drop(state.connections.swap_remove(place));
+            drop(state.connections.remove(place));
             let mut shared = self.handle.core.lock();
             shared.trouble(error.to_string());
             self.handle.core.publish(shared);
@@ -520,7 +536,7 @@ impl InputCore {
             }
             self.count_gap(connection);
         }
-        match self.take_from(&mut state.connections[newest]) {
+        match self.take_from(&mut state.connections[newest], newest) {
             // None: overtaken between the two looks.
             Ok(taken) => Ok(taken),
             Err(error) => Err(self.failed(&mut state, newest, error)),

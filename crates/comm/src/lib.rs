@@ -59,6 +59,7 @@ mod scarce;
 mod schemas;
 pub mod service;
 mod serving;
+pub mod step;
 mod subscriber;
 mod window;
 

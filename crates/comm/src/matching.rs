@@ -25,7 +25,7 @@ use crossdock_shm::{
     SubscriberConfig, SubscriberControl, WeakRingMemory,
 };
 
-use crate::connection::{Counterpart, LetGo, RingConnection};
+use crate::connection::{Counterpart, LetGo, PublisherKey, RingConnection};
 use crate::core::{Core, Peer, State, connection_record};
 use crate::entities::{Carrier, ConnectionDetail, Triggering};
 use crate::event::conflict;
@@ -542,7 +542,9 @@ fn open_connection(
         depth: info.qos.depth,
         label: format!("node `{}` in process `{process}`", info.node),
     };
-    let connection = Box::new(RingConnection { ring, counterpart, schema, record, depth, let_go });
+    let publisher = PublisherKey::of(&info);
+    let connection = RingConnection { ring, counterpart, schema, record, depth, publisher, let_go };
+    let connection = Box::new(connection);
     if let Some(pair) = state.incoming.get_mut(&number) {
         pair.stage = Stage::Live(control);
         pair.counted = true;

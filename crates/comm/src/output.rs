@@ -293,7 +293,11 @@ impl OutputCore {
     #[inline]
     pub(crate) fn loan(&self, bytes: usize) -> Result<RawLoan<'_>, LoanError> {
         let mut loan = self.ring.loan(bytes)?;
-        *loan.meta_mut() = Meta { len: 0, stamp_ns: NO_STAMP, origin: self.origin(), flags: 0 };
+        let (origin, stamp_ns) = match &self.group {
+            Some(group) => (group.origin(), group.stamp_ns()),
+            None => ([0; 2], NO_STAMP),
+        };
+        *loan.meta_mut() = Meta { len: 0, stamp_ns, origin, flags: 0 };
         self.trace.loan(|| loan.bytes_mut().as_ptr().addr(), bytes);
         Ok(loan)
     }
@@ -310,12 +314,6 @@ impl OutputCore {
 
     pub(crate) fn has_room(&self) -> bool {
         self.ring.has_room()
-    }
-
-    /// The origin that the group's messages have now.
-    #[inline]
-    fn origin(&self) -> [u64; 2] {
-        self.group.as_ref().map_or([0; 2], PortGroup::origin)
     }
 
     /// Notes the header stamp of the message that was published last.

@@ -6,12 +6,12 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
 use crossdock_comm::{Doorbell, DoorbellOptions, OutputHandle, PortGroup};
-use crossdock_graph::{ExecutorMode, NodePlan, Time};
+use crossdock_graph::{ExecutorMode, NodePlan, Pacing, Time};
 use crossdock_trace::ExecutorTrace;
 
 use crate::calls::Calls;
 use crate::clock::{CLOCK_TOPIC, Clock, ClockInput, ClockOutput, is_unpaced};
-use crate::condition::Condition;
+use crate::condition::{Condition, window};
 use crate::connections::Connections;
 use crate::executor::{Executor, ExecutorOptions, RunError, panic_text};
 use crate::finish::Finish;
@@ -26,6 +26,7 @@ use crate::remote::BELLS;
 use crate::setup::{OpenedCalls, OpenedInput, Setup};
 use crate::slots::{End, Input, NodeSlot, Output, Purpose, Successor, TimerSlot};
 use crate::step::Step;
+use crate::stepped::Stepped;
 use crate::timers::Timers;
 
 impl Executor {
@@ -78,10 +79,15 @@ impl<'a> Assembly<'a> {
             .map_err(|error| general(options, &error))?;
         let record = ExecutorRecord::new(options.participant.board(), options.plan)
             .map_err(|error| general(options, &error))?;
+        let group = PortGroup::new();
+        if is_stepped(options) {
+            // What nodes publish while they are made has no time yet.
+            group.set_stamp_ns(0);
+        }
         Ok(Self {
             options,
             record,
-            group: PortGroup::new(),
+            group,
             doorbell,
             nodes: Vec::new(),
             inputs: Vec::new(),
@@ -124,7 +130,8 @@ impl<'a> Assembly<'a> {
             }
         }
         let handles = inputs.iter().map(|it| &it.handle);
-        let condition = Condition::new(plan, handles, Clock::new(self.options.time))?;
+        let condition =
+            Condition::new(plan, handles, Clock::new(self.options.time), is_stepped(self.options))?;
         let board = self.options.participant.board();
         let record = NodeRecord::new(board, plan, self.options.statistics);
         let ends = self.ends(plan, &outputs)?;
@@ -184,6 +191,7 @@ impl<'a> Assembly<'a> {
             &self.doorbell,
             &self.group,
             self.options.chains,
+            is_stepped(self.options),
         );
         setup.hold_up_outside(is_unpaced(self.options.time));
         let created = catch_unwind(AssertUnwindSafe(|| registration.create(&mut setup)));
@@ -221,6 +229,7 @@ impl<'a> Assembly<'a> {
                     beginning: Beginning::of(&input.topic, chains),
                     chain: first.map_or(0, |it| self.trace.chain(&it.name, &it.from, &it.to)),
                     depth: input.qos.depth as usize,
+                    window: window(input),
                     inside: false,
                     released: 0,
                     fed: 0,
@@ -293,13 +302,28 @@ impl<'a> Assembly<'a> {
             .then(|| Step::input(next, input))
     }
 
+    fn stepped(&mut self) -> Result<Option<Stepped>, RunError> {
+        let ExecutorOptions { participant, plan, .. } = *self.options;
+        if !is_stepped(self.options) {
+            return Ok(None);
+        }
+        let phases = plan.nodes.iter().map(|node| node.phase);
+        let (bell, group) = (&self.doorbell, &self.group);
+        let stepped = Stepped::open(participant, &plan.name, bell, group, phases, &self.timers)
+            .map_err(|error| general(self.options, &error))?;
+        self.connections.add_clock(&plan.name, stepped.handle());
+        Ok(Some(stepped))
+    }
+
     fn build(mut self) -> Result<Executor, RunError> {
         if let Clock::Simulated { now_ns } = Clock::new(self.options.time) {
             self.calls.set_time(now_ns);
         }
         let ExecutorOptions { participant, plan, time, .. } = *self.options;
+        let stepped = self.stepped()?;
         let clock_input = match Clock::new(time) {
             Clock::Wall => None,
+            Clock::Simulated { .. } if stepped.is_some() => None,
             Clock::Simulated { .. } => {
                 let input = ClockInput::open(participant, &plan.name, &self.doorbell, &self.group)
                     .map_err(|error| general(self.options, &error))?;
@@ -339,7 +363,11 @@ impl<'a> Assembly<'a> {
             next_node: 0,
             next_input: 0,
             arrived: NumberSet::new(self.inputs.len()),
-            unarmed: NumberSet::full(self.inputs.len()),
+            unarmed: match stepped {
+                // Messages wake nobody there.
+                Some(_) => NumberSet::new(self.inputs.len()),
+                None => NumberSet::full(self.inputs.len()),
+            },
             nodes: self.nodes,
             inputs: self.inputs,
             timers: Timers::new(self.timers.iter().map(|timer| timer.rate), time.into()),
@@ -348,8 +376,10 @@ impl<'a> Assembly<'a> {
             locksteps: self.locksteps,
             duration_ns: self.options.duration_ns,
             clock: Clock::new(time),
+            follows_time: clock_input.is_some() || stepped.is_some(),
             clock_input,
             clock_output,
+            stepped,
             bells,
             calls: self.calls,
             finish: Finish::default(),
@@ -372,6 +402,10 @@ impl<'a> Assembly<'a> {
 /// What an execution is called in traces, by what runs it.
 fn symbol(plan: &NodePlan, cause: &str) -> String {
     format!("{}::{}::execute({cause})", plan.package, plan.node_type)
+}
+
+fn is_stepped(options: &ExecutorOptions<'_>) -> bool {
+    matches!(options.time, Time::Simulated { pacing: Pacing::Steps })
 }
 
 fn general(options: &ExecutorOptions<'_>, error: &dyn Display) -> RunError {

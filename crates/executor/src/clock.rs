@@ -141,7 +141,7 @@ impl ClockOutput {
 }
 
 /// The name under which an executor's own ports are shown: names of executors may have dots.
-fn node_name(executor: &str) -> String {
+pub(crate) fn node_name(executor: &str) -> String {
     let legal = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
     executor.chars().map(legal).collect()
 }
@@ -155,9 +155,10 @@ pub(crate) fn stamp(time_ns: u64) -> (i32, u32) {
 /// Nanoseconds in a second.
 const SECOND_NS: u64 = 1_000_000_000;
 
-/// Whether simulated time passes as fast as the graph can: whoever plays waits for it to drain.
+/// Whether whoever plays waits for the graph to drain, so that simulated time says nothing of how
+/// long anything takes.
 pub(crate) fn is_unpaced(time: Time) -> bool {
-    matches!(time, Time::Simulated { pacing: Pacing::Max })
+    matches!(time, Time::Simulated { pacing: Pacing::Max | Pacing::Steps })
 }
 
 /// Nanoseconds since 1970.

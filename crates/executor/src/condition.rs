@@ -9,7 +9,7 @@
 //! guards leaves its messages with their publishers.
 
 use crossdock_comm::{Gathered, InputHandle, TakeError};
-use crossdock_graph::{InputReading, NodePlan};
+use crossdock_graph::{InputPlan, InputReading, NodePlan};
 
 use crate::approximate::{ApproximateTime, Options};
 use crate::clock::Clock;
@@ -19,6 +19,11 @@ use crate::slots::Input;
 /// Messages that can wait in the window of an input, whatever its depth: some of those that may be
 /// held are the node's.
 const WINDOW_MAX: usize = crossdock_graph::limits::APPROXIMATE_DEPTH_MAX as usize;
+
+/// Messages that can wait for the condition of a node on this input.
+pub(crate) fn window(input: &InputPlan) -> usize {
+    WINDOW_MAX.min(input.window as usize)
+}
 
 /// The condition of a node.
 #[derive(Debug)]
@@ -78,6 +83,7 @@ struct Watched {
     handle: InputHandle,
     reading: InputReading,
     room: usize,
+    depth: usize,
     /// What of it the execution leaves and has seen is not new for the next one: how many messages
     /// will have left it then.
     seen: u64,
@@ -108,11 +114,14 @@ pub(crate) type LookError = String;
 
 impl Condition {
     /// The condition of a plan; `None` when each message on a triggering input runs the node.
-    /// `inputs` are the node's, beside those of the plan. Allocates.
+    /// `inputs` are the node's, beside those of the plan. `stepped`: what waits and what is passed over
+    /// must not depend on where its publishers run, so all is looked at when it is the node's turn.
+    /// Allocates.
     pub(crate) fn new<'a>(
         plan: &NodePlan,
         inputs: impl Iterator<Item = &'a InputHandle> + Clone,
         clock: Clock,
+        stepped: bool,
     ) -> Result<Option<Self>, String> {
         let Some(condition) = &plan.condition else { return Ok(None) };
         let ports = || plan.inputs.iter().zip(inputs.clone());
@@ -128,10 +137,11 @@ impl Condition {
             if is_fresh {
                 guards.fresh.push(guards.watched.len());
             }
-            let room = WINDOW_MAX.min(input.qos.depth as usize);
+            let room = window(input);
             let (handle, reading) = (handle.clone(), input.reading);
             handle.watch();
-            guards.watched.push(Watched { handle, reading, room, seen: 0 });
+            let depth = input.qos.depth as usize;
+            guards.watched.push(Watched { handle, reading, room, depth, seen: 0 });
         }
         for (input, handle) in ports() {
             let Some(age_ns) = condition.newest_not_older_than_ns.get(&input.port) else {
@@ -148,7 +158,7 @@ impl Condition {
         }
         let triggers = || ports().filter(|(input, _)| input.trigger);
         let join = if let Some(approximate) = &condition.approximate_time {
-            let depths = triggers().map(|(it, _)| WINDOW_MAX.min(it.qos.depth as usize)).collect();
+            let depths = triggers().map(|(it, _)| window(it)).collect();
             let ns = |ns: u64| i64::try_from(ns).unwrap_or(i64::MAX);
             let bounds = &approximate.lower_bounds_ns;
             let bound = |port: &String| bounds.get(port).map_or(0, |bound| ns(*bound));
@@ -184,7 +194,7 @@ impl Condition {
         } else {
             Join::Each
         };
-        let gathers = !guards.is_empty() || matches!(join, Join::Approximate(_));
+        let gathers = stepped || !guards.is_empty() || matches!(join, Join::Approximate(_));
         triggers().for_each(|(_, handle)| handle.watch());
         let awaited = triggers().count().saturating_sub(1);
         Ok(Some(Self { join, guards, gathers, joined: false, awaited }))
@@ -473,9 +483,9 @@ impl Guards {
 
     /// Whether all of them hold now.
     fn hold(&mut self, node: &dyn Node, clock: &Clock) -> Result<bool, LookError> {
-        for Watched { handle, reading, room, seen } in &mut self.watched {
+        for Watched { handle, reading, room, depth, seen } in &mut self.watched {
             match reading {
-                InputReading::SinceLast => _ = gather(handle, *room).map_err(sentence)?,
+                InputReading::SinceLast => _ = gather(handle, *room, *depth).map_err(sentence)?,
                 _ if handle.is_ready_to_gather() => {
                     handle.gather_newest().map_err(sentence)?;
                 }
@@ -515,17 +525,17 @@ impl Guards {
 fn gather_all(inputs: &[Input]) -> Result<u64, TakeError> {
     let mut skipped = 0;
     for input in inputs {
-        skipped += gather(&input.handle, WINDOW_MAX.min(input.depth))?;
+        skipped += gather(&input.handle, input.window, input.depth)?;
     }
     Ok(skipped)
 }
 
 /// Looks at everything that has come on an input; of more than `room` messages the oldest are passed
-/// over. Answers how many.
-fn gather(handle: &InputHandle, room: usize) -> Result<u64, TakeError> {
+/// over; no more than `depth` can have come of one publisher. Answers how many.
+fn gather(handle: &InputHandle, room: usize, depth: usize) -> Result<u64, TakeError> {
     let before = handle.passed();
     // What comes meanwhile is looked at the next time.
-    for _ in 0..=2 * room.max(WINDOW_MAX) {
+    for _ in 0..=2 * depth.max(WINDOW_MAX) {
         match handle.gather()? {
             Gathered::Nothing => break,
             Gathered::One if handle.gathered() <= room => {}

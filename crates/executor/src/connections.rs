@@ -8,7 +8,6 @@ use crossdock_comm::service::{ClientHandle, ServerHandle};
 use crossdock_comm::{InputHandle, OutputHandle, Participant};
 use crossdock_graph::NodePlan;
 
-use crate::clock::CLOCK_TOPIC;
 use crate::executor::RunError;
 use crate::remote::Remote;
 use crate::setup::OpenedCalls;
@@ -98,7 +97,7 @@ impl Connections {
         self.expected.push(Expected {
             node: String::new(),
             port: executor.to_owned(),
-            topic: CLOCK_TOPIC.to_owned(),
+            topic: handle.topic().to_owned(),
             handle: Handle::Clock(handle.clone()),
             count: 1,
         });
@@ -197,8 +196,8 @@ impl Expected {
                  {count} publishers after {waited_s} s; {advice}"
             ),
             Handle::Clock(_) => format!(
-                "the timers of executor `{port}` go by simulated time, but nobody publishes on \
-                 {topic} after {waited_s} s; play a recording, or add a node that publishes it"
+                "executor `{port}` goes by simulated time, but nobody publishes on {topic} after \
+                 {waited_s} s; play a recording, or add a node that publishes it"
             ),
         };
         RunError { node: node.clone(), error }

@@ -30,6 +30,7 @@ use crate::record::{
 use crate::remote::{DRAIN, RUN, Remote, STOP};
 use crate::slots::{Input, NodeSlot, TimerSlot};
 use crate::step::{Cause, Step};
+use crate::stepped::Stepped;
 use crate::timers::Timers;
 
 /// What an executor is made from.
@@ -109,6 +110,10 @@ pub struct Executor {
     pub(crate) clock: Clock,
     pub(crate) clock_input: Option<ClockInput>,
     pub(crate) clock_output: Option<ClockOutput>,
+    /// Where the run is stepped.
+    pub(crate) stepped: Option<Stepped>,
+    /// Whether simulated time has to be followed, in whichever way.
+    pub(crate) follows_time: bool,
     /// Chain mode: nodes that messages from inside have released.
     pub(crate) released: NumberSet,
     /// Nodes that have executed and are not settled yet.
@@ -367,6 +372,10 @@ impl Executor {
     /// The run is to end: timers fire no more, and from outside only those messages are taken that
     /// can be in flight now.
     pub(crate) fn begin_finish(&mut self) {
+        if let Some(stepped) = &self.stepped {
+            // The step is completed, here as elsewhere; it is the last one.
+            stepped.ask_end();
+        }
         self.end_timers();
         self.finish.begin(self.inputs.iter().map(|input| input.depth).sum());
     }

@@ -84,6 +84,10 @@
 //! the node sends and returns, so that client and server may be in one executor, even one node. A
 //! request that the node neither answers nor keeps is dropped, and its client told so.
 //!
+//! Where a recording is **replayed**, nodes run in steps instead, in one order for every mapping: each
+//! node runs for what has come in a step when all that can reach it are done, and time stands still
+//! meanwhile. What the graph publishes is then the same, bit by bit, in every run.
+//!
 //! An executor with nothing to do sleeps on one futex word until something arrives or a timer is
 //! due. It has no helper thread, and an idle process makes no context switch.
 //!
@@ -139,6 +143,7 @@ mod setup;
 mod sleep;
 mod slots;
 mod step;
+mod stepped;
 mod timers;
 
 /// The Rust of the page on services compiles.

@@ -15,6 +15,8 @@
 //! In both modes simulated time is followed before anything else, and timers that are due fire
 //! before messages from outside run anything; timers of real time take turns with messages. The
 //! timers of a rate group (`timers`) fire one after the other, in graph order.
+//!
+//! A run that is stepped has another order, in both modes: see `stepped`.
 
 use crossdock_comm::InputHandle;
 use crossdock_graph::ExecutorMode;
@@ -33,7 +35,10 @@ impl Executor {
     #[inline]
     pub(crate) fn next(&mut self) -> Option<Step> {
         self.trace.next();
-        if self.clock_input.is_some() {
+        if self.follows_time {
+            if self.stepped.is_some() {
+                return self.next_stepped();
+            }
             self.follow_clock();
         }
         match self.mode {
@@ -138,7 +143,7 @@ impl Executor {
     }
 
     /// What a node was released for is done, even if it did not take the message.
-    fn settle(&mut self, node: usize) {
+    pub(crate) fn settle(&mut self, node: usize) {
         let slot = &mut self.nodes[node];
         if let Some(condition) = &mut slot.condition
             && let Err(error) = condition.settle()
@@ -286,7 +291,7 @@ impl Executor {
 
     /// What releases this node, if anything does, and when it was published: its condition, else
     /// the message on a triggering input that was published first.
-    fn step_of(&mut self, node: usize) -> Option<(Step, u64)> {
+    pub(crate) fn step_of(&mut self, node: usize) -> Option<(Step, u64)> {
         let slot = &self.nodes[node];
         if slot.condition.is_some() {
             return self.look(node);
@@ -327,7 +332,7 @@ impl Executor {
     }
 
     /// Whether the condition of a node lets the timer run it that has just fired.
-    fn lets_pass(&mut self, step: Step, due_ns: u64) -> bool {
+    pub(crate) fn lets_pass(&mut self, step: Step, due_ns: u64) -> bool {
         let Self { nodes, inputs, clock, .. } = self;
         let slot = &mut nodes[step.node()];
         let Some(condition) = &mut slot.condition else { return true };

@@ -29,6 +29,8 @@ pub struct Setup<'a> {
     chains: &'a [Chain],
     /// Publishers outside wait for inputs of conditions, whatever these make of the messages.
     holds_up_outside: bool,
+    /// The run is stepped: messages wake nobody.
+    stepped: bool,
     /// What the node has opened, beside `plan.inputs` and `plan.outputs`.
     inputs: Vec<Option<OpenedInput>>,
     outputs: Vec<Option<OutputHandle>>,
@@ -73,6 +75,7 @@ impl<'a> Setup<'a> {
         doorbell: &'a Doorbell,
         group: &'a PortGroup,
         chains: &'a [Chain],
+        stepped: bool,
     ) -> Self {
         let inputs = vec![None; plan.inputs.len()];
         let outputs = vec![None; plan.outputs.len()];
@@ -88,6 +91,7 @@ impl<'a> Setup<'a> {
             group,
             chains,
             holds_up_outside,
+            stepped,
             inputs,
             outputs,
             calls,
@@ -134,11 +138,14 @@ impl<'a> Setup<'a> {
             node: &self.plan.name,
             topic: &input.topic,
             qos: qos(&input.qos),
-            doorbell: purpose.map(|_| self.doorbell),
+            doorbell: purpose.map(|_| self.doorbell).filter(|_| !self.stepped),
             group: Some(self.group),
         };
         let back_pressure = match purpose {
             Some(Purpose::Trigger | Purpose::Command | Purpose::Polled) => BackPressure::All,
+            // All that comes within a step is looked at in its turn; more than has room is an error,
+            // whoever publishes it.
+            Some(Purpose::Condition) if self.stepped => BackPressure::All,
             // The counterpart may never come, and a publisher on this thread cannot wait for it.
             Some(Purpose::Condition) if self.holds_up_outside || !is_choosy(self.plan) => {
                 BackPressure::Outside
@@ -181,6 +188,9 @@ impl<'a> Setup<'a> {
     ) -> Result<Bridge, SetupError> {
         let plan = self.plan;
         let port = input.or(output).unwrap_or_default();
+        if self.stepped {
+            return Err(self.error(port, SetupErrorKind::Stepped));
+        }
         let not_connected = |port, what| self.error(port, SetupErrorKind::NotConnected(what));
         let find = |port: &str| plan.inputs.iter().position(|it| it.port == port);
         let input = input.map(|it| find(it).ok_or_else(|| not_connected(it, "input")));
@@ -476,6 +486,7 @@ enum SetupErrorKind {
     Type { planned: String, asked: String },
     TwoTopics { input: String, output: String },
     Port(PortError),
+    Stepped,
     NoParameter,
     Value { accepts: &'static str, found: String },
 }
@@ -507,6 +518,12 @@ impl fmt::Display for SetupError {
                 f,
                 "node type `{node_type}` opens a bridge at port `{name}` from {input} to {output}; \
                  both ends of a bridge are on one topic"
+            ),
+            SetupErrorKind::Stepped => write!(
+                f,
+                "node type `{node_type}` opens a bridge at port `{name}` to another medium, which \
+                 takes its own time, so that the run cannot be repeated bit by bit; play the \
+                 recording with `crossdock run --input`, or leave the node out of the graph"
             ),
             SetupErrorKind::Port(error) => {
                 write!(f, "port `{name}` of node type `{node_type}` cannot be opened: {error}")

@@ -83,9 +83,12 @@ impl Executor {
         if let Some(clock) = &self.clock_input {
             clock.handle().mark_processed();
         }
+        if let Some(stepped) = &self.stepped {
+            stepped.handle().mark_processed();
+        }
         let waiting = self.inputs.iter().filter(|input| input.purpose == Purpose::Condition);
         for input in waiting {
-            if self.unpaced {
+            if self.unpaced && self.stepped.is_none() {
                 // Whoever waits for the graph to drain has to be told of every message.
                 input.handle.arm_to_gather();
             }
@@ -102,6 +105,7 @@ impl Executor {
         work |= self.calls.arm();
         // All of them, even after one had something.
         work |= self.watches.iter().fold(false, |found, watch| watch.arm() | found);
+        work |= self.stepped.as_ref().is_some_and(|stepped| stepped.handle().arm());
         let mut from = 0;
         while let Some(input) = self.unarmed.next(from) {
             from = input + 1;

@@ -98,6 +98,8 @@ pub(crate) struct Input {
     pub(crate) chain: u64,
     /// Messages that can wait in it.
     pub(crate) depth: usize,
+    /// Of those, messages that can wait in its window for a condition.
+    pub(crate) window: usize,
     /// Whether this executor's own nodes publish on its topic.
     pub(crate) inside: bool,
     /// Messages that have left the input, or will have when the node has been settled.

@@ -12,6 +12,7 @@
 
 use std::cmp::Reverse;
 
+use crossdock_comm::step::first_due_ns;
 use crossdock_graph::Time;
 
 /// Times that one timer may be late in one jump of simulated time and still fire for each: a
@@ -80,13 +81,7 @@ impl Group {
     fn start(&mut self, now_ns: u64) {
         let Rate { period_ns, offset_ns, .. } = self.rate;
         self.fired = self.timers.len();
-        self.due_ns = match offset_ns {
-            None => now_ns.saturating_add(period_ns),
-            Some(offset_ns) => {
-                let periods = (now_ns + period_ns).saturating_sub(offset_ns) / period_ns;
-                periods.saturating_mul(period_ns).saturating_add(offset_ns)
-            }
-        };
+        self.due_ns = first_due_ns(period_ns, offset_ns, now_ns);
     }
 
     fn release(&mut self, now_ns: u64, late: Late) {

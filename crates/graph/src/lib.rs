@@ -63,8 +63,8 @@ pub use picture::{Figures, Picture};
 pub use placement::Placement;
 pub use plan::{
     ExecutorPlan, ExpectedConnections, FabricPlan, GatewayPlan, HardwareEnd, InputPlan, NodePlan,
-    OutputPlan, Pacing, Plan, PortReference, ProcessPlan, Route, Routes, Time, TimerPlan,
-    TopicPlan, WatchPlan,
+    OutputPlan, Pacing, Plan, PortReference, ProcessPlan, Route, Routes, StepPlan, StepTimer, Time,
+    TimerPlan, TopicPlan, WatchPlan,
 };
 pub use policy::{Limit, OnFailure, OnMiss, Realtime, Restart, RestartWhen};
 pub use service::{

@@ -31,6 +31,8 @@ pub struct Plan {
     pub chains: Vec<Chain>,
     /// What is allowed but probably not meant, such as a non-triggering input without publisher.
     pub warnings: Vec<Violation>,
+    /// How the run is stepped; present only with [`Pacing::Steps`].
+    pub steps: Option<StepPlan>,
 }
 
 /// What one process runs.
@@ -138,6 +140,38 @@ pub enum Pacing {
     Rate(f64),
     /// As fast as the graph can; nodes with a lockstep wait for their command.
     Max,
+    /// In steps: what makes the time lets it go on when everything that a message or a timer has led
+    /// to is done, and each node runs in the same order in every mapping. See [`StepPlan`].
+    Steps,
+}
+
+/// How a run is stepped: which phases a step has, by what begins it.
+///
+/// The nodes of a run have one order, the same in every mapping, in which none triggers one before
+/// it. Within a step a node runs when all nodes before it that can reach it have finished; its phase
+/// counts how often the way to it leads from one executor into another. All nodes of a phase may
+/// run at the same time; a phase begins when the one before it is done everywhere.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StepPlan {
+    /// Number of phases.
+    pub phases: u32,
+    /// Topics that come from outside the graph, with the phases that a message on them leads to.
+    pub topics: BTreeMap<String, Vec<u32>>,
+    /// Periods of the timers, with the phases that they lead to.
+    pub timers: Vec<StepTimer>,
+}
+
+/// All timers of one period and offset.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StepTimer {
+    /// Nanoseconds from one time to the next. All timers begin at the first time of the run.
+    pub period_ns: u64,
+    /// As that of [`TimerPlan`].
+    pub offset_ns: Option<u64>,
+    /// Phases, in order.
+    pub phases: Vec<u32>,
 }
 
 /// One executor: one thread that owns nodes.
@@ -189,6 +223,9 @@ pub struct NodePlan {
     /// Node type in that package.
     #[serde(rename = "type")]
     pub node_type: String,
+    /// When it runs within a step, see [`StepPlan`]; 0 where the run is not stepped.
+    #[serde(default)]
+    pub phase: u32,
     /// Connected inputs, in the order of the node type's description.
     pub inputs: Vec<InputPlan>,
     /// Connected outputs, in the order of the node type's description.
@@ -232,6 +269,8 @@ pub struct InputPlan {
     pub max_age: Option<Limit>,
     /// Requested quality of service.
     pub qos: Qos,
+    /// Messages that may wait on it for a condition; beyond, the oldest is passed over.
+    pub window: u32,
     /// Publishers to be connected to.
     pub routes: Routes,
 }

@@ -107,6 +107,8 @@ pub enum ViolationKind {
     InputConflict,
     /// A graph argument that does not exist or whose text does not fit.
     Argument,
+    /// Something that cannot be repeated bit by bit, in a run that is to be.
+    NotRepeatable,
 }
 
 impl Violation {

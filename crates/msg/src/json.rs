@@ -89,7 +89,7 @@ fn field_json(
 }
 
 /// Start and count of a sequence of numbers.
-fn numbers(
+pub(crate) fn numbers(
     walk: &mut Walk<'_>,
     primitive: Primitive,
     at: usize,
@@ -105,7 +105,7 @@ fn numbers(
     Ok((reference.offset as usize, reference.length as usize))
 }
 
-fn element_json(
+pub(crate) fn element_json(
     walk: &mut Walk<'_>,
     element: ElementLayout,
     at: usize,

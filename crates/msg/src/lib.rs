@@ -43,6 +43,7 @@ extern crate self as crossdock_msg;
 pub mod block;
 pub mod cdr;
 pub mod definition;
+mod difference;
 pub mod frame;
 pub mod generate;
 mod hash;
@@ -60,6 +61,7 @@ mod walk;
 
 pub use block::{Block, BlockMut, BuildError, Extra, FlatBuffer, FlatError, Sequence};
 pub use cdr::{CdrBuffer, CdrError, CdrSlices};
+pub use difference::FieldDifference;
 pub use hash::{LayoutHash, ParseHashError, TypeHash};
 pub use json::JsonOptions;
 pub use message::Message;

@@ -5,6 +5,7 @@
 use crate::block::{Block, FlatError};
 use crate::cdr::{self, CdrBuffer, CdrError, CdrSize, CdrSlices, Plan};
 use crate::definition::{DefinitionError, TypeName, merged_text, parse_merged};
+use crate::difference::{self, FieldDifference};
 use crate::hash::{LayoutHash, TypeHash};
 use crate::json::{JsonOptions, to_json};
 use crate::layout::{Layout, LayoutError};
@@ -232,6 +233,20 @@ impl Schema {
     /// The first rule of the flat layout that is broken, with the path of the field.
     pub fn validate(&self, block: Block<'_>) -> Result<(), FlatError> {
         walk::validate(&self.layout, block)
+    }
+
+    /// Where two flat messages of the type differ first; `None` where they are the same in every
+    /// field, bit by bit. Allocates for the difference only.
+    ///
+    /// # Errors
+    ///
+    /// One of them is damaged up to where they differ.
+    pub fn first_difference(
+        &self,
+        left: Block<'_>,
+        right: Block<'_>,
+    ) -> Result<Option<FieldDifference>, FlatError> {
+        difference::first_difference(self.layout(), left, right)
     }
 
     /// The message as JSON, whole.

@@ -3,6 +3,7 @@
 //! This module must not know what was published.
 
 use crossdock_comm::entities::{Triggering, counter};
+use crossdock_comm::step::STEP_TOPIC;
 use crossdock_comm::{
     GraphSnapshot, ObserveError, Observer, ObserverOptions, ProcessSnapshot, Quiescence,
 };
@@ -62,13 +63,21 @@ fn unfinished_in(process: &ProcessSnapshot, graph: &GraphSnapshot) -> Option<Str
             return None;
         }
         let port = process.subscribers.iter().find(|port| port.port == detail.subscriber)?;
-        let who = format!("node `{}` in process `{}`", port.node, process.process);
+        let stepped = port.topic == STEP_TOPIC;
+        let kind = if stepped { "executor" } else { "node" };
+        let who = format!("{kind} `{}` in process `{}`", port.node, process.process);
         let publishing =
             graph.processes.iter().find(|other| other.name == detail.publisher_process);
         let publisher = publishing.and_then(|other| {
             other.publishers.iter().find(|publisher| publisher.port == detail.publisher)
         });
         let published = publisher.map_or(0, |publisher| publisher.counters[counter::MESSAGES]);
+        if stepped {
+            let (taken, processed) =
+                (port.counters[counter::MESSAGES], port.counters[counter::PROCESSED]);
+            let busy = connection.position < published || taken != processed;
+            return busy.then(|| format!("{who} is still at work"));
+        }
         if connection.position < published {
             let waiting = published - connection.position;
             return Some(format!("{who} has not taken {waiting} messages of {}", port.topic));

@@ -4,12 +4,14 @@
 //! its messages in log-time order; [`BagWriter`] writes bags that other tools open, and that stay
 //! readable when the process is killed or the disk is full. Messages are CDR bytes there.
 //! [`Player`] publishes a bag's messages on topics, [`Recorder`] writes topics into a bag; both
-//! convert between CDR and the flat layout, which is the one copy that they make.
+//! convert between CDR and the flat layout, which is the one copy that they make. [`compare`] says
+//! where two bags differ.
 
 #![forbid(unsafe_code)]
 
 mod bag;
 mod chunk;
+pub mod compare;
 mod damage;
 mod drain;
 mod ending;
@@ -25,6 +27,7 @@ mod qos;
 mod recorder;
 mod recorder_thread;
 mod reserve;
+mod stepper;
 mod writer;
 mod yaml;
 
@@ -33,7 +36,7 @@ pub use bag::{
 };
 pub use damage::{Damage, DamageKind};
 pub use messages::{BagMessage, Messages};
-pub use pace::Rate;
+pub use pace::{Rate, StepTimer, Steps};
 pub use player::{
     PlayError, PlayProgress, PlayReport, PlayTopics, PlayedTopic, Player, PlayerOptions,
     StartPlayerError, TopicToPlay, Unplayable,

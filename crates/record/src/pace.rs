@@ -3,6 +3,7 @@
 //! This module must not know messages, topics or how somebody waits.
 
 use crossdock_comm::ObserverOptions;
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 /// How fast a bag is played.
@@ -18,6 +19,41 @@ pub enum Rate {
         /// How long the graph may take for one message.
         drain_timeout: Duration,
     },
+    /// In steps, so that a run can be repeated bit by bit: the player conducts executors that are
+    /// stepped (see [`crossdock_comm::step`]).
+    Steps(Box<Steps>),
+}
+
+/// How a bag is played in steps.
+#[derive(Debug, Clone)]
+pub struct Steps {
+    /// Where the processes of the graph are found, to see when they have nothing left to do.
+    pub observer: ObserverOptions,
+    /// How long the graph may take for one phase of a step.
+    pub drain_timeout: Duration,
+    /// Recorded seconds per second, above zero and finite; `None`: as fast as the graph takes it.
+    pub factor: Option<f64>,
+    /// Number of phases of the graph; the first step has all of them.
+    pub phases: u32,
+    /// The phases that a message on a topic leads to, in order; on other topics to none.
+    pub topics: BTreeMap<String, Vec<u32>>,
+    /// The graph's timers, which start at the first time that is played.
+    pub timers: Vec<StepTimer>,
+    /// Executors that are stepped.
+    pub executors: usize,
+    /// Recorders that go by the steps.
+    pub recorders: usize,
+}
+
+/// Timers of one period and offset.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StepTimer {
+    /// From one time to the next, ns.
+    pub period_ns: u64,
+    /// Where on the grid of the clock they are due, ns; `None`: one period after the start, and so on.
+    pub offset_ns: Option<u64>,
+    /// The phases that they lead to, in order.
+    pub phases: Vec<u32>,
 }
 
 /// Longest distance between two messages that is waited for: a bag with a wild time in it must not

@@ -9,10 +9,11 @@ use crate::pace::Rate;
 use crate::player_thread::{self, Begin, Command};
 use crate::qos::{Durability, History, OfferedQos, Reliability};
 use crossdock_comm::qos::DEPTH_MAX;
+use crossdock_comm::step::StepError;
 use crossdock_comm::{ObserveError, Participant, PortError, Qos};
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -156,6 +157,27 @@ pub enum PlayError {
         /// What the communication layer says.
         source: Box<ObserveError>,
     },
+    /// With [`Rate::Steps`]: an executor or recorder that is to be stepped is not connected.
+    #[error(
+        "{found} of the {expected} executors and recorders that are to be stepped are connected to \
+         the player after {timeout:?}; look at what their processes report"
+    )]
+    NotConnected {
+        /// Who was to come.
+        expected: usize,
+        /// Who came.
+        found: usize,
+        /// How long was waited.
+        timeout: Duration,
+    },
+    /// With [`Rate::Steps`]: the graph could not be told to go on.
+    #[error("the step at {time_ns} ns could not be begun: {source}")]
+    Step {
+        /// Recorded time.
+        time_ns: u64,
+        /// What the communication layer says.
+        source: StepError,
+    },
     /// The player's thread panicked, which is a defect of this program.
     #[error("the player stopped because of a defect in it; please report this with the bag")]
     Defect,
@@ -203,6 +225,8 @@ pub struct PlayProgress {
 pub(crate) struct Progress {
     pub(crate) messages: AtomicU64,
     pub(crate) time_ns: AtomicU64,
+    /// A node has asked for the end, which is why playing has ended.
+    pub(crate) asked: AtomicBool,
 }
 
 /// A topic and its type, ready to be published.
@@ -253,6 +277,12 @@ impl Player {
             Rate::Factor(rate) if !(rate > 0.0 && rate.is_finite()) => {
                 return Err(StartPlayerError::Rate { rate });
             }
+            Rate::Steps(ref steps) => match steps.factor {
+                Some(rate) if !(rate > 0.0 && rate.is_finite()) => {
+                    return Err(StartPlayerError::Rate { rate });
+                }
+                _ => {}
+            },
             _ => {}
         }
         if let Some(tick) = options.clock.filter(|tick| *tick < TICK_MIN) {
@@ -321,6 +351,12 @@ impl Player {
     /// Whether the end was reached, or playing failed or was stopped. Does not block.
     pub fn is_finished(&self) -> bool {
         self.ending.has_come()
+    }
+
+    /// With [`Rate::Steps`]: whether playing has ended because a node asked for the end of the run.
+    /// Known once [`Player::is_finished`]. Does not block.
+    pub fn was_asked_to_end(&self) -> bool {
+        self.progress.asked.load(Ordering::Relaxed)
     }
 
     /// Calls `listener` on the player's thread when [`Player::is_finished`] has become true, or at

@@ -12,6 +12,7 @@ use crate::player::{
     CLOCK_TOPIC, PlayError, PlayReport, PlayedTopic, PlayerOptions, Prepared, Progress,
     StartPlayerError,
 };
+use crate::stepper::Stepper;
 use crossdock_comm::{
     AnyPublisher, Participant, PublishCdrError, Publisher, PublisherOptions, Qos,
 };
@@ -44,9 +45,11 @@ pub(crate) struct Begin {
 
 /// Whether playing goes on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Flow {
+pub(crate) enum Flow {
     GoOn,
     Stop,
+    /// A node has asked for the end.
+    Asked,
 }
 
 /// A topic that is played, and its counts.
@@ -57,16 +60,27 @@ struct PlayingTopic {
 
 /// Which message is being played, for errors.
 #[derive(Clone, Copy)]
-struct Place {
-    topic: usize,
-    number: u64,
-    time_ns: u64,
+pub(crate) struct Place {
+    pub(crate) topic: usize,
+    pub(crate) number: u64,
+    pub(crate) time_ns: u64,
 }
 
 /// What decides when the next message goes out.
 enum Timing {
     Recorded(Pace),
     Drained(Box<Drain>),
+    Stepped(Box<Stepper>),
+}
+
+impl Timing {
+    fn drain(&mut self) -> Option<&mut Drain> {
+        match self {
+            Timing::Recorded(_) => None,
+            Timing::Drained(drain) => Some(drain),
+            Timing::Stepped(stepper) => Some(&mut stepper.drain),
+        }
+    }
 }
 
 struct Playing {
@@ -148,6 +162,9 @@ impl Playing {
                     drain.map_err(|source| StartPlayerError::Observe { source })?,
                 ))
             }
+            Rate::Steps(steps) => {
+                Timing::Stepped(Box::new(Stepper::open(participant, &options.node, *steps)?))
+            }
         };
         let duration = options.duration;
         Ok(Playing {
@@ -164,7 +181,10 @@ impl Playing {
 
     fn play(&mut self, messages: &mut Messages) -> Result<PlayReport, PlayError> {
         let mut damage = None;
-        if let Timing::Drained(drain) = &mut self.timing {
+        if let Timing::Stepped(stepper) = &self.timing {
+            stepper.connect()?;
+        }
+        if let Some(drain) = self.timing.drain() {
             // The graph's processes have come since the player was started.
             drain.refresh().map_err(|source| PlayError::Observe { source })?;
         }
@@ -179,8 +199,13 @@ impl Playing {
             if self.is_over(message.log_time_ns) {
                 break;
             }
-            if self.play_one(&message)? == Flow::Stop {
-                return Ok(self.report(None, Flow::Stop));
+            match self.play_one(&message)? {
+                Flow::GoOn => {}
+                Flow::Stop => return Ok(self.report(None, Flow::Stop)),
+                Flow::Asked => {
+                    self.progress.asked.store(true, Ordering::Relaxed);
+                    break;
+                }
             }
         }
         Ok(self.report(damage, Flow::GoOn))
@@ -201,12 +226,63 @@ impl Playing {
         if self.topics[message.topic].is_none() {
             return Ok(Flow::GoOn);
         }
+        if matches!(self.timing, Timing::Stepped(_)) {
+            return self.play_step(message, place);
+        }
         if self.advance_clock(place)? == Flow::Stop || self.wait_due(time_ns) == Flow::Stop {
             return Ok(Flow::Stop);
         }
         let Some(topic) = &mut self.topics[message.topic] else { return Ok(Flow::GoOn) };
-        topic.publish(message);
+        topic.publish(message, wall_ns());
         self.drain(place)
+    }
+
+    /// In steps: lets time go on from one due time to the next, a step for each that leads to
+    /// anything, and then plays the message as a step of its own.
+    fn play_step(&mut self, message: &BagMessage<'_>, place: Place) -> Result<Flow, PlayError> {
+        let Timing::Stepped(stepper) = &self.timing else { return Ok(Flow::GoOn) };
+        let target_ns = stepper.reach(place.time_ns);
+        // Bounded: each turn goes on to a later time, by the clock's tick or a timer's period.
+        loop {
+            let Timing::Stepped(stepper) = &mut self.timing else { return Ok(Flow::GoOn) };
+            let tick_ns = self.clock.as_ref().and_then(|clock| clock.coming(target_ns));
+            let Some((now_ns, phases)) = stepper.next(target_ns, tick_ns) else { break };
+            if self.wait_due(now_ns) == Flow::Stop {
+                return Ok(Flow::Stop);
+            }
+            if let Some(clock) = &mut self.clock {
+                clock.last_ns = Some(now_ns);
+                clock.publish(now_ns, now_ns);
+            }
+            let flow = self.step(place, now_ns, &phases)?;
+            if flow != Flow::GoOn {
+                return Ok(flow);
+            }
+        }
+        if self.wait_due(target_ns) == Flow::Stop {
+            return Ok(Flow::Stop);
+        }
+        let Some(topic) = &mut self.topics[message.topic] else { return Ok(Flow::GoOn) };
+        topic.publish(message, target_ns);
+        let Timing::Stepped(stepper) = &self.timing else { return Ok(Flow::GoOn) };
+        let phases = stepper.phases_of(&topic.played.name);
+        self.step(place, target_ns, &phases)
+    }
+
+    /// One step: its phases, one after the other, each when the one before is worked off.
+    fn step(&mut self, place: Place, now_ns: u64, phases: &[u32]) -> Result<Flow, PlayError> {
+        for (index, phase) in phases.iter().enumerate() {
+            let Timing::Stepped(stepper) = &mut self.timing else { return Ok(Flow::GoOn) };
+            stepper
+                .grant(now_ns, *phase, index == 0)
+                .map_err(|source| PlayError::Step { time_ns: now_ns, source })?;
+            let flow = self.drain(place)?;
+            if flow != Flow::GoOn {
+                return Ok(flow);
+            }
+        }
+        let Timing::Stepped(stepper) = &self.timing else { return Ok(Flow::GoOn) };
+        Ok(if stepper.is_end_asked() { Flow::Asked } else { Flow::GoOn })
     }
 
     /// Publishes the clock up to the time of the next message.
@@ -219,7 +295,7 @@ impl Playing {
             if flow == Flow::Stop {
                 break;
             }
-            clock.publish(tick_ns);
+            clock.publish(tick_ns, wall_ns());
             flow = self.drain(place)?;
             if flow == Flow::Stop {
                 break;
@@ -235,6 +311,7 @@ impl Playing {
         let due = match &mut self.timing {
             Timing::Recorded(pace) => pace.due(time_ns, now),
             Timing::Drained(_) => now,
+            Timing::Stepped(stepper) => stepper.due(time_ns, now),
         };
         // Bounded by the commands that were sent.
         loop {
@@ -249,7 +326,7 @@ impl Playing {
 
     /// At maximum rate: waits until the graph has worked off what was published.
     fn drain(&mut self, place: Place) -> Result<Flow, PlayError> {
-        let Timing::Drained(drain) = &mut self.timing else { return Ok(Flow::GoOn) };
+        let Some(drain) = self.timing.drain() else { return Ok(Flow::GoOn) };
         let deadline = Instant::now() + drain.timeout;
         // Each turn waits for a slice of the time-out, which bounds their number.
         while !drain.wait_slice() {
@@ -273,11 +350,17 @@ impl Playing {
     }
 }
 
+/// What messages are stamped with where time is not stepped.
+fn wall_ns() -> u64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(now.as_nanos()).unwrap_or(u64::MAX)
+}
+
 impl Playing {
     fn report(&self, damage: Option<ReadError>, flow: Flow) -> PlayReport {
         let topics = self.topics.iter().flatten();
         let topics = topics.map(|topic| topic.played.clone()).collect();
-        PlayReport { topics, damage, completed: flow == Flow::GoOn }
+        PlayReport { topics, damage, completed: flow != Flow::Stop }
     }
 }
 
@@ -289,9 +372,7 @@ impl PlayedTopic {
 
 impl PlayingTopic {
     /// Publishes a message; errors are counted, the first one is kept as a sentence.
-    fn publish(&mut self, message: &BagMessage<'_>) {
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        let stamp_ns = u64::try_from(now.as_nanos()).unwrap_or(u64::MAX);
+    fn publish(&mut self, message: &BagMessage<'_>, stamp_ns: u64) {
         let Err(error) = self.publisher.publish_cdr(message.data, stamp_ns, [0; 2]) else {
             self.played.published += 1;
             return;
@@ -346,20 +427,25 @@ impl SimulatedClock {
     ///
     /// Over long gaps the clock jumps.
     fn next(&mut self, target_ns: u64) -> Option<u64> {
-        let next = match self.last_ns {
+        self.last_ns = Some(self.coming(target_ns)?);
+        self.last_ns
+    }
+
+    /// What [`next`](Self::next) would give.
+    fn coming(&self, target_ns: u64) -> Option<u64> {
+        Some(match self.last_ns {
             None => target_ns,
             Some(last) if target_ns <= last => return None,
             Some(last) if u128::from(target_ns - last) > GAP_MAX.as_nanos() => target_ns,
             Some(last) => last.saturating_add(self.tick_ns).min(target_ns),
-        };
-        self.last_ns = Some(next);
-        self.last_ns
+        })
     }
 
-    fn publish(&self, time_ns: u64) {
+    fn publish(&self, time_ns: u64, stamp_ns: u64) {
         // A clock message that does not get through is followed by the next one; it is counted at
         // the port.
         let Ok(mut loan) = self.publisher.loan(Extra::none()) else { return };
+        loan.set_stamp_ns(stamp_ns);
         let mut message = loan.message();
         let mut clock = message.clock();
         clock.set_sec(i32::try_from(time_ns / 1_000_000_000).unwrap_or(i32::MAX));

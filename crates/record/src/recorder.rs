@@ -31,6 +31,10 @@ pub enum LogTime {
     Wall,
     /// The last simulated time on `/clock`; 0 before the first.
     Simulated,
+    /// The stamp that its publisher gave it, in a run that is stepped, where that is simulated time.
+    /// The messages of several publishers on one topic are written in the same order in each run:
+    /// step by step, in a step in the order of the publishers' nodes.
+    Stepped,
 }
 
 /// How topics are recorded.

@@ -9,6 +9,7 @@ use crate::recorder::{
     TopicToRecord,
 };
 use crate::writer::{BagWriter, Saved, TopicDescription, WriteError, WrittenTopic};
+use crossdock_comm::step::{STEP_TOPIC, StepSubscriber};
 use crossdock_comm::{
     AnySample, AnySubscriber, Doorbell, DoorbellControl, DoorbellOptions, InputHandle, Participant,
     PortError, Qos, Subscriber, SubscriberOptions,
@@ -34,6 +35,9 @@ const TURN_MESSAGES: usize = 64;
 /// How long publishers that go on after the stop are still recorded. What those have left that are
 /// gone is recorded in any case: their rings bound it.
 const DRAIN_MAX: Duration = Duration::from_secs(2);
+/// Bytes of messages of one step that wait to be brought into order; what is beyond comes as it comes,
+/// which is said.
+const HELD_BYTES_MAX: usize = 256 << 20;
 /// Clock messages that may wait; only the newest counts.
 const CLOCK_DEPTH: usize = 16;
 
@@ -51,6 +55,36 @@ struct Recording {
 enum LogClock {
     Wall,
     Simulated { subscriber: Subscriber<Clock>, now_ns: u64 },
+    Stepped(Held),
+}
+
+/// Messages of topics with several publishers, until their step is over.
+struct Held {
+    grants: StepSubscriber,
+    /// The last step that is known of.
+    step: u64,
+    messages: Vec<HeldMessage>,
+    bytes: usize,
+}
+
+struct HeldMessage {
+    /// Place of the topic and of its publisher, and the number there: what orders them.
+    key: (usize, usize, u64),
+    topic: WrittenTopic,
+    stamp_ns: u64,
+    cdr: Vec<u8>,
+}
+
+impl Held {
+    /// Whether a step has begun since the last call. The messages of a step are taken before the
+    /// next one is granted, so that one that is taken now belongs to the last step granted.
+    fn has_new_step(&mut self) -> bool {
+        // A damaged message is no grant; it is counted at the port.
+        let Ok(Some(grant)) = self.grants.latest() else { return false };
+        self.grants.handle().mark_processed();
+        // A step has several grants, one for each phase.
+        std::mem::replace(&mut self.step, grant.step) != grant.step
+    }
 }
 
 struct RecordingThread {
@@ -165,7 +199,36 @@ impl RecordingThread {
             Some(written) => written,
             None => *topic.written.insert(self.writer.add_topic(describe(topic, sample))?),
         };
-        self.writer.write(written, log_ns, sample.stamp_ns(), &[IoSlice::new(&self.cdr)])?;
+        match &mut self.clock {
+            LogClock::Stepped(held) if topic.subscriber.matched() > 1 => {
+                let full = held.bytes + self.cdr.len() > HELD_BYTES_MAX;
+                if full {
+                    topic.counts.note(format!(
+                        "topic {}: one step has more than {HELD_BYTES_MAX} bytes of messages of \
+                         several publishers, so that their order is that in which they came",
+                        topic.counts.name
+                    ));
+                }
+                if held.has_new_step() || full {
+                    release(held, &mut self.writer)?;
+                }
+                held.bytes += self.cdr.len();
+                held.messages.push(HeldMessage {
+                    key: (place, sample.publisher(), sample.seq()),
+                    topic: written,
+                    stamp_ns: sample.stamp_ns(),
+                    cdr: self.cdr.clone(),
+                });
+            }
+            LogClock::Stepped(_) => {
+                let stamp_ns = sample.stamp_ns();
+                self.writer.write(written, stamp_ns, stamp_ns, &[IoSlice::new(&self.cdr)])?;
+            }
+            LogClock::Wall | LogClock::Simulated { .. } => {
+                let bytes = [IoSlice::new(&self.cdr)];
+                self.writer.write(written, log_ns, sample.stamp_ns(), &bytes)?;
+            }
+        }
         topic.counts.recorded += 1;
         self.shared.messages.fetch_add(1, Ordering::Relaxed);
         self.shared.bytes.fetch_add(self.cdr.len() as u64, Ordering::Relaxed);
@@ -173,7 +236,11 @@ impl RecordingThread {
     }
 
     /// Completes the bag, also after an error that leaves it writable.
-    fn complete(self, ended: Result<(), WriteError>) -> Result<RecordReport, RecordError> {
+    fn complete(mut self, ended: Result<(), WriteError>) -> Result<RecordReport, RecordError> {
+        let ended = match &mut self.clock {
+            LogClock::Stepped(held) => ended.and_then(|()| release(held, &mut self.writer)),
+            LogClock::Wall | LogClock::Simulated { .. } => ended,
+        };
         let counts = self
             .topics
             .iter()
@@ -238,6 +305,11 @@ fn open_ports(
             let subscriber = subscriber.map_err(error(crate::player::CLOCK_TOPIC))?;
             LogClock::Simulated { subscriber, now_ns: 0 }
         }
+        LogTime::Stepped => {
+            let grants = StepSubscriber::open(participant, &options.node, None, None);
+            let grants = grants.map_err(error(STEP_TOPIC))?;
+            LogClock::Stepped(Held { grants, step: 0, messages: Vec::new(), bytes: 0 })
+        }
     };
     Ok((doorbell, topics, clock))
 }
@@ -253,6 +325,16 @@ fn describe(topic: &Recording, sample: &AnySample) -> TopicDescription {
     }
 }
 
+/// Writes the messages of a step that is over.
+fn release(held: &mut Held, writer: &mut BagWriter) -> Result<(), WriteError> {
+    held.bytes = 0;
+    held.messages.sort_by_key(|message| message.key);
+    held.messages.drain(..).try_for_each(|message| {
+        let HeldMessage { topic, stamp_ns, cdr, .. } = message;
+        writer.write(topic, stamp_ns, stamp_ns, &[IoSlice::new(&cdr)])
+    })
+}
+
 impl RecordedTopic {
     fn note(&mut self, error: String) {
         self.first_error.get_or_insert(error);
@@ -266,6 +348,7 @@ impl LogClock {
                 let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
                 u64::try_from(now.as_nanos()).unwrap_or(u64::MAX)
             }
+            LogClock::Stepped(_) => 0,
             LogClock::Simulated { subscriber, now_ns } => {
                 // A damaged clock message leaves the time where it was; it is counted at the port.
                 if let Ok(Some(sample)) = subscriber.latest() {

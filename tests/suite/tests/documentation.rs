@@ -139,6 +139,22 @@ fn the_first_node_runs_when_its_page_is_followed() {
 }
 
 #[test]
+fn a_run_is_repeated_when_its_page_is_followed() {
+    let run = Run::new("replay_page");
+    let folder = run.file("pilot");
+    let said = follow_page("replay.md", &folder, &run);
+    // Every command before it ended with 0, so that both comparisons found no difference.
+    let mut lines = said.lines();
+    assert_eq!(lines.next(), Some("first.mcap and second.mcap differ"), "{said}");
+    let first = said.lines().find(|line| line.starts_with("first difference: "));
+    let first = first.unwrap_or_else(|| panic!("{said}"));
+    // All of a frame is one step: of its topics the first by name.
+    assert!(first.contains("message 1 of /camera/image_compensated"), "{said}");
+    assert!(first.contains("`data["), "{said}");
+    assert_eq!(said.lines().last(), Some("the two differ"));
+}
+
+#[test]
 fn the_first_hardware_node_runs_when_its_page_is_followed() {
     let run = Run::new("first_hardware_node");
     let folder = run.file("pilot");

@@ -1,5 +1,7 @@
-//! Without pacing nothing is lost; what paces a run; progress while one runs.
+//! Without pacing nothing is lost; what paces a run; replays; progress while one runs.
 #![allow(missing_docs)]
+
+mod replaying;
 
 use crossdock_suite::{Run, Running, Terminal, until};
 use crossdock_test_support::workspace;

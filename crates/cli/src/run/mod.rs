@@ -75,15 +75,9 @@ pub(crate) fn run(
         record: arguments.record.is_some(),
         topics: &arguments.topics,
         arguments: graph_arguments,
+        without: None,
     };
-    let mut loaded = load(&arguments.files, &wishes)?;
-    let counts = fabrics::prepare(&mut loaded)?;
-    for warning in &loaded.plan.warnings {
-        eprintln!("warning: {warning}");
-    }
-    let mut session = Session::open(loaded, counts, arguments)?;
-    let end = session.carry_out(arguments)?;
-    let summary = session.close(end)?;
+    let summary = carry_out(load(&arguments.files, &wishes)?, arguments)?;
     let json = serde_json::to_string_pretty(&summary)?;
     if let Some(path) = &arguments.summary {
         crate::output::write(Some(path), &json).context("--summary")?;
@@ -91,6 +85,17 @@ pub(crate) fn run(
     let text = if arguments.json { json + "\n" } else { summary.text() };
     crate::output::print(&text)?;
     Ok(if summary.ok { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Runs what was loaded to its end.
+pub(crate) fn carry_out(mut loaded: Loaded, arguments: &RunArguments) -> Result<Summary> {
+    let counts = fabrics::prepare(&mut loaded)?;
+    for warning in &loaded.plan.warnings {
+        eprintln!("warning: {warning}");
+    }
+    let mut session = Session::open(loaded, counts, arguments)?;
+    let end = session.carry_out(arguments)?;
+    session.close(end)
 }
 
 /// Everything that is open during a run.
@@ -249,7 +254,9 @@ impl Session {
             if let Some(end) = self.events()? {
                 break end;
             }
-            if self.player.as_ref().is_some_and(Player::is_finished) {
+            let player = self.player.as_ref();
+            // A node's wish is told by its process, with its reason.
+            if player.is_some_and(|player| player.is_finished() && !player.was_asked_to_end()) {
                 break End::Finished("the recording has been played".to_owned());
             }
             if self.recorder.as_ref().is_some_and(Recorder::is_finished) {
@@ -323,9 +330,25 @@ impl Session {
         self.drain(if is_wall { REST_TIMEOUT } else { DRAIN_TIMEOUT })
     }
 
+    /// In a run that is stepped: lets the player complete the step in which a node asked for the end.
+    fn end_step(&mut self) -> Result<()> {
+        let Some(player) = self.player.as_ref().filter(|_| self.plan.steps.is_some()) else {
+            return Ok(());
+        };
+        let until = Instant::now() + DRAIN_TIMEOUT;
+        while !player.is_finished() {
+            match self.wake.wait(std::iter::empty(), Some(until))? {
+                Woken::Signal | Woken::Deadline => break,
+                Woken::Called | Woken::Process => {}
+            }
+        }
+        Ok(())
+    }
+
     /// Lets the graph work off what is in flight, so that a recording holds all of it. Another
     /// Ctrl-C ends that, too.
     fn drain(&mut self, patience: Duration) -> Result<()> {
+        self.end_step()?;
         let options = figures::observer_options(self.participant.domain_id(), LAUNCHER);
         let note = match Quiescence::open(options) {
             Ok(mut quiescence) => {
@@ -436,14 +459,31 @@ fn recorder_options(plan: &Plan) -> RecorderOptions {
     RecorderOptions {
         node: "recorder".to_owned(),
         topics: topics.collect(),
-        log_time: if simulated { LogTime::Simulated } else { LogTime::Wall },
+        log_time: match (&plan.steps, simulated) {
+            (Some(_), _) => LogTime::Stepped,
+            (None, true) => LogTime::Simulated,
+            (None, false) => LogTime::Wall,
+        },
     }
 }
 
-/// The weakest quality of service that any publisher of the topic in the graph offers.
+/// The weakest quality of service that any publisher of the topic in the graph offers. Publishers wait
+/// for the recorder when the deepest of their subscribers is full: in steps it is as deep as they are.
 fn offered(plan: &Plan, topic: &str) -> Qos {
-    let outputs = plan.all_processes().flat_map(|process| &process.executors);
-    let outputs = outputs.flat_map(|executor| &executor.nodes).flat_map(|node| &node.outputs);
+    let nodes = || {
+        let executors = plan.all_processes().flat_map(|process| &process.executors);
+        executors.flat_map(|executor| &executor.nodes)
+    };
+    let qos = weakest(nodes().flat_map(|node| &node.outputs), topic);
+    let inputs = nodes().flat_map(|node| &node.inputs).filter(|input| input.topic == topic);
+    let deepest = inputs.map(|input| input.qos.depth as usize).max().unwrap_or(0);
+    match plan.steps {
+        Some(_) => Qos { depth: qos.depth.max(deepest), ..qos },
+        None => qos,
+    }
+}
+
+fn weakest<'p>(outputs: impl Iterator<Item = &'p OutputPlan>, topic: &str) -> Qos {
     let offers = outputs.filter(|output| output.topic == topic).map(comm_qos);
     let weakest = offers.min_by_key(|qos| matches!(qos.reliability, Reliability::Reliable { .. }));
     weakest.unwrap_or(Qos::best_effort(16))
@@ -473,11 +513,12 @@ fn player_options(plan: &Plan, arguments: &RunArguments) -> PlayerOptions {
         qos: None,
         max_bytes: topic.max_bytes.map(|bytes| bytes as usize),
     });
+    let observer = observer_options(arguments.domain_id, LAUNCHER);
     let rate = match arguments.rate {
-        Some(Rate::Max) => {
-            let observer = observer_options(arguments.domain_id, LAUNCHER);
-            crossdock_record::Rate::Max { observer, drain_timeout: DRAIN_TIMEOUT }
+        rate if plan.steps.is_some() => {
+            crate::replay::player_rate(plan, rate, observer, DRAIN_TIMEOUT)
         }
+        Some(Rate::Max) => crossdock_record::Rate::Max { observer, drain_timeout: DRAIN_TIMEOUT },
         Some(Rate::Factor(rate)) => crossdock_record::Rate::Factor(rate),
         None => crossdock_record::Rate::Factor(1.0),
     };

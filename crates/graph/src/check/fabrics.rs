@@ -112,6 +112,7 @@ impl<'a> Check<'a> {
             name: format!("gateways_{}", fabric.name),
             package: FABRIC_BINARY.to_owned(),
             node_type: "gateways".to_owned(),
+            phase: 0,
             inputs: Vec::new(),
             outputs: Vec::new(),
             clients: Vec::new(),
@@ -146,6 +147,7 @@ impl<'a> Check<'a> {
                 reading: InputReading::Next,
                 max_age: None,
                 qos,
+                window: qos.depth,
                 routes: routes(tally.publishers.total),
             }));
             node.outputs.extend(gateway.up.map(|qos| OutputPlan {

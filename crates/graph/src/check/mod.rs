@@ -14,6 +14,7 @@ mod placement;
 mod planning;
 mod policies;
 mod services;
+mod steps;
 mod structure;
 mod topics;
 mod triggers;
@@ -85,6 +86,7 @@ pub fn check(
     check.topics(&topics);
     check.queues(&nodes, &topics);
     check.topic_mappings(&hardware, &topics);
+    check.steppable(&hardware, &topics);
     let mut order = check.order(&seats, &topics);
     check.chains(&topics);
     check.policies(&seats);

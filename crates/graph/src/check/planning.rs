@@ -9,7 +9,7 @@ use crate::plan::{
     ExecutorPlan, ExpectedConnections, InputPlan, NodePlan, OutputPlan, Pacing, Plan,
     PortReference, ProcessPlan, Route, Routes, Time, TimerPlan, TopicPlan, WatchPlan,
 };
-use crate::policy::OnFailure;
+use crate::policy::{OnFailure, Restart};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// How long a publisher waits for its subscribers in a run without pacing, milliseconds: as long as
@@ -72,6 +72,7 @@ impl<'a> Check<'a> {
         order: &[usize],
         gateways: &Gateways<'a>,
     ) -> Plan {
+        let stepping = self.stepping(seats, topics, order);
         let tallies: BTreeMap<&str, Tallies> = (topics.iter())
             .map(|(name, ports)| {
                 let gateways = gateways.get(name).map_or(&[][..], Vec::as_slice);
@@ -84,6 +85,8 @@ impl<'a> Check<'a> {
         let processes = (0..self.mapping.processes.len())
             .map(|process| self.process(process, seats, nodes, topics, &tallies, order))
             .collect();
+        let mut processes: Vec<ProcessPlan> = processes;
+        let steps = stepping.map(|stepping| self.step_plan(stepping, topics, &mut processes));
         let topic_plans =
             topics.iter().map(|(name, ports)| self.topic_plan(name, ports, seats, &tallies[name]));
         let launcher = tallies
@@ -105,8 +108,9 @@ impl<'a> Check<'a> {
                     subscribers_here: tally.subscribers.launcher,
                 })
                 .collect(),
-            chains: self.graph.chains.clone(),
+            chains: self.measured_chains(),
             warnings: self.warnings,
+            steps,
         }
     }
 
@@ -180,10 +184,11 @@ impl<'a> Check<'a> {
             duration_ns: self.options.duration_ns,
             executors: executors.collect(),
             expected: self.expected(process, &own, tallies),
-            chains: self.graph.chains.clone(),
+            chains: self.measured_chains(),
             lock_memory: mapped.lock_memory,
             realtime: mapped.realtime,
-            restart: mapped.restart,
+            // What a process that begins anew has missed depends on when it died.
+            restart: if self.is_stepped() { Restart::NEVER } else { mapped.restart },
         }
     }
 
@@ -236,6 +241,7 @@ impl<'a> Check<'a> {
                 },
                 max_age: input.max_age,
                 qos: self.input_qos(port, &input.topic),
+                window: port.qos.depth,
                 routes: tallies.get(input.topic.as_str())?.publishers.routes(seat),
             })
         });
@@ -259,6 +265,7 @@ impl<'a> Check<'a> {
             name: node.name.clone(),
             package: node.package.clone(),
             node_type: node.node_type.clone(),
+            phase: 0,
             inputs: inputs.collect(),
             outputs: outputs.collect(),
             clients: self.client_plans(node, interface),
@@ -296,8 +303,7 @@ impl<'a> Check<'a> {
         seats: &[Option<Seat>],
         topics: &Topics<'a>,
     ) -> Option<Thread> {
-        let unpaced = matches!(self.options.time, Time::Simulated { pacing: Pacing::Max });
-        if unpaced || chain.deadline.is_none() {
+        if self.is_unpaced() || chain.deadline.is_none() {
             return None;
         }
         let ports = &topics.get(chain.to.as_str())?.publishers;
@@ -325,25 +331,32 @@ impl<'a> Check<'a> {
         watched.map(plan).collect()
     }
 
+    /// Whether whoever plays waits for the graph to drain.
+    fn is_unpaced(&self) -> bool {
+        matches!(self.options.time, Time::Simulated { pacing: Pacing::Max | Pacing::Steps })
+    }
+
     /// Without pacing nothing is gained by dropping a message, and which one it hits would depend
     /// on the mapping: whatever the graph publishes waits for those that it triggers, and long enough
     /// for a slow disk.
     pub(super) fn output_qos(&self, port: &Port<'a>) -> Qos {
-        match self.options.time {
-            Time::Simulated { pacing: Pacing::Max } => Qos {
+        match self.is_unpaced() {
+            true => Qos {
                 reliability: Reliability::Reliable,
                 timeout_ms: port.qos.timeout_ms.max(UNPACED_TIMEOUT_MS),
                 ..port.qos
             },
-            _ => port.qos,
+            false => port.qos,
         }
     }
 
     /// The counterpart of [`Self::output_qos`]. Publishers outside the graph offer what they like;
     /// a recording is played message by message. An input that does not trigger holds nobody up.
     pub(super) fn input_qos(&self, port: &Port<'a>, topic: &str) -> Qos {
-        let unpaced = matches!(self.options.time, Time::Simulated { pacing: Pacing::Max });
-        if unpaced && port.trigger && !self.is_external(topic) {
+        if self.is_stepped() {
+            return self.stepped_qos(port, topic);
+        }
+        if self.is_unpaced() && port.trigger && !self.is_external(topic) {
             return Qos { reliability: Reliability::Reliable, ..port.qos };
         }
         port.qos

@@ -228,7 +228,10 @@ impl<'a> Check<'a> {
         let nodes = self.graph.nodes.len();
         let mut edges = Triggering::new(nodes, topics);
         let mut by_seat: Vec<usize> = (0..nodes).collect();
-        by_seat.sort_by_key(|node| (seats[*node].is_none(), seats[*node], *node));
+        if !self.is_stepped() {
+            // What is to be the same in every mapping goes by the graph file alone.
+            by_seat.sort_by_key(|node| (seats[*node].is_none(), seats[*node], *node));
+        }
         let mut rank = vec![0; nodes];
         for (position, node) in by_seat.into_iter().enumerate() {
             rank[node] = position;
