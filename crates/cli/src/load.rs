@@ -90,6 +90,9 @@ pub(crate) fn load(files: &GraphFiles, wishes: &Wishes<'_>) -> Result<Loaded> {
             Some(without) => crate::replay::inputs(&graph, bag, recorded, without, path)?,
             None => recorded,
         };
+        if let Some(without) = wishes.without {
+            graph = graph.without_inputs(without);
+        }
         (graph, played) = with_recording(&graph, bag, path, &recorded)?;
     }
     let recorded = recorded(&graph, &mapping, &played, wishes)?;

@@ -261,6 +261,12 @@ pub(crate) fn inputs(
             }
         }
     }
+    let is_read = |name: &String| {
+        graph.nodes.iter().any(|node| node.inputs.iter().any(|input| input.topic == *name))
+    };
+    for topic in without.iter().filter(|topic| !is_read(topic)) {
+        faults.push(format!("--without {topic}: no node of the graph reads it; leave it out"));
+    }
     for (topic, readers) in missing {
         let unusable = bag.topics().iter().find(|it| it.name == topic);
         let unusable = unusable.and_then(|it| it.problems.first());

@@ -65,6 +65,16 @@ impl Graph {
         if violations.is_empty() { Ok((graph, played)) } else { Err(violations) }
     }
 
+    /// The graph with these topics made external, although nobody may publish them.
+    #[must_use]
+    pub fn without_inputs(&self, topics: &[String]) -> Self {
+        let mut graph = self.clone();
+        for topic in topics {
+            graph.topic_from_outside(topic);
+        }
+        graph
+    }
+
     /// Node and port of every publisher of a topic.
     fn publishers_of<'a>(&'a self, topic: &'a str) -> impl Iterator<Item = (&'a str, &'a str)> {
         self.nodes.iter().flat_map(move |node| {
@@ -73,23 +83,24 @@ impl Graph {
         })
     }
 
+    /// The declaration of a topic, made where there is none, that says that it is external.
+    fn topic_from_outside(&mut self, name: &str) -> &mut GraphTopic {
+        let declared = self.topics.iter().position(|declared| declared.name == name);
+        let place = declared.unwrap_or_else(|| {
+            self.topics.push(GraphTopic { name: name.to_owned(), ..GraphTopic::default() });
+            self.topics.len() - 1
+        });
+        self.topics[place].external = true;
+        &mut self.topics[place]
+    }
+
     fn declare_played(
         &mut self,
         recording: &str,
         topic: &InputTopic,
     ) -> Result<(), Box<Violation>> {
         let path = ["topics", topic.name.as_str(), "type"];
-        let declared = self.topics.iter_mut().find(|declared| declared.name == topic.name);
-        let declared = match declared {
-            Some(declared) => declared,
-            None => {
-                self.topics.push(GraphTopic { name: topic.name.clone(), ..GraphTopic::default() });
-                // The element was pushed just now.
-                let Some(last) = self.topics.last_mut() else { return Ok(()) };
-                last
-            }
-        };
-        declared.external = true;
+        let declared = self.topic_from_outside(&topic.name);
         match &declared.message_type {
             Some(known) if *known != topic.message_type => {
                 let message = format!(
