@@ -215,6 +215,26 @@ fn what_exists_twice_has_the_same_ports_and_types() {
 }
 
 #[test]
+fn what_only_executors_see_to_is_warned_of_where_the_node_is_hardware() {
+    let graph = GRAPH.replace(
+        "inputs: { image: /a }\n    outputs: { inverted",
+        "inputs: { image: { topic: /a, max_age_ms: 5 } }\n    budget_ms: 1\n    \
+         condition: { any_of: [image], newest_not_older_than_ms: { image: 5 } }\n    \
+         outputs: { inverted",
+    );
+    let all = interfaces(Some(invert(vec![])), Some(PACKAGE));
+    let plan = checked_graph(&graph, &in_fabric(), &all).unwrap();
+    let warnings: Vec<String> = plan.warnings.iter().map(ToString::to_string).collect();
+    let keys = ["`condition`", "`budget_ms`", "`max_age_ms`"];
+    assert_eq!(warnings.len(), keys.len(), "{warnings:#?}");
+    for (warning, key) in warnings.iter().zip(keys) {
+        assert!(warning.contains(key) && warning.contains("`invert` is hardware"), "{warning}");
+    }
+    let in_software = interfaces(Some(invert(vec![parameter("mask", 3)])), None);
+    assert_eq!(checked_graph(&graph, &in_process(), &in_software).unwrap().warnings, []);
+}
+
+#[test]
 fn a_parameter_that_hardware_does_not_have_is_refused_unless_it_changes_nothing() {
     let graph = GRAPH.replace("mask: 3", "mask: 3, clip: 0.5");
     let all = interfaces(Some(invert(vec![parameter("clip", 1.0)])), Some(PACKAGE));

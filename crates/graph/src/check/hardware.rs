@@ -1,6 +1,7 @@
 //! Hardware nodes, and whether the mapping of each topic fits where its nodes are.
 
 use super::{Check, TopicPorts, Topics};
+use crate::limits::VIOLATIONS_MAX;
 use crate::mapping::TopicMapping;
 use crate::model::Copies;
 use crate::names::{did_you_mean, listed};
@@ -24,6 +25,31 @@ impl<'a> Check<'a> {
         let mapping = self.mapping;
         let violations = &mut self.violations;
         hardware_nodes(self.graph, &mapping.fabrics, &mapping.source, "mapping", violations)
+    }
+
+    /// Warns of what executors see to and hardware does not: nobody looks at it there.
+    pub(super) fn left_to_hardware(&mut self, hardware: &Hardware<'a>) {
+        let graph = self.graph;
+        for node in graph.nodes.iter().filter(|node| hardware.contains_key(node.name.as_str())) {
+            let name = node.name.as_str();
+            let aged = node.inputs.iter().filter(|input| input.max_age.is_some());
+            let aged = aged.map(|input| vec!["nodes", name, "inputs", &input.port, "max_age_ms"]);
+            let said = [
+                ("condition", node.condition.is_some()),
+                ("budget_ms", node.budget.is_some()),
+                ("on_failure", node.on_failure.is_some()),
+            ];
+            let said = said.into_iter().filter(|(_, said)| *said);
+            for path in said.map(|(key, _)| vec!["nodes", name, key]).chain(aged) {
+                let key = path[path.len() - 1];
+                let message = format!("node `{name}` is hardware, where nobody looks at `{key}`");
+                let advice = "let the hardware see to it itself, or map the node to a process";
+                let violation = self.fault(ViolationKind::HardwareNode, &path, message, advice);
+                if self.warnings.len() < VIOLATIONS_MAX {
+                    self.warnings.push(violation.for_node(name));
+                }
+            }
+        }
     }
 
     pub(super) fn topic_mappings(&mut self, hardware: &Hardware<'a>, topics: &Topics<'a>) {

@@ -86,6 +86,7 @@ pub fn check(
     check.topics(&topics);
     check.queues(&nodes, &topics);
     check.topic_mappings(&hardware, &topics);
+    check.left_to_hardware(&hardware);
     check.steppable(&hardware, &topics);
     let mut order = check.order(&seats, &topics);
     check.chains(&topics);
