@@ -2,7 +2,7 @@
 
 #![allow(clippy::print_stdout, reason = "measured errors are printed")]
 
-mod common;
+use crate::common;
 
 use crossdock_autorace::blur::Blur;
 use crossdock_autorace::camera::{Camera, Homography};

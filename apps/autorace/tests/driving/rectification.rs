@@ -1,7 +1,5 @@
 //! Rectification against exact bilinear interpolation, on chessboard pictures of two real cameras.
 
-mod common;
-
 use crossdock_autorace::camera::Camera;
 use crossdock_autorace::image::Rgb;
 use crossdock_autorace::rectify::Rectifier;

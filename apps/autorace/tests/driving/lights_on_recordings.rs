@@ -1,6 +1,6 @@
 //! Red and green lights on rendered and real pictures, by the algorithms alone.
 
-mod common;
+use crate::common;
 
 use crossdock_autorace::compensation::compensate;
 use crossdock_autorace::hand_over::{GreenArm, OtherLight, searches_red};

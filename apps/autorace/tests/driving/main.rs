@@ -1,0 +1,10 @@
+//! The driving graphs and what they are made of: on the closed course, on recordings, as files. One
+//! program, so that its tests share the processor's cores.
+
+mod closed_course;
+#[path = "../common/mod.rs"]
+mod common;
+mod graphs;
+mod lanes_on_recordings;
+mod lights_on_recordings;
+mod rectification;
