@@ -312,7 +312,12 @@ fn a_message_is_followed_from_its_publication_to_the_execution_that_it_ran() {
     publisher.publish(|| 64, stamp_ns);
     let end_ns = monotonic_ns();
     executor.end(timer, Some(end_ns));
-    executor.start(callback, true, Some(end_ns + 250));
+    let started_ns = end_ns + 250;
+    executor.start(callback, true, Some(started_ns));
+    // The take reads the clock itself, and comes after the start.
+    while monotonic_ns() <= started_ns {
+        std::hint::spin_loop();
+    }
     subscription.take(|| 64, stamp_ns);
     executor.end(callback, Some(monotonic_ns() + 1000));
     let mut trace = probe.read();
