@@ -58,11 +58,9 @@ pub(crate) enum Command {
 /// The command that `crossdock run` starts for each fabric.
 pub(crate) const HOST_COMMAND: &str = "host-fabric";
 
-/// Which graph, mapped how, with which packages.
-#[derive(Debug, Args)]
-pub(crate) struct GraphFiles {
-    /// Graph file (YAML)
-    pub(crate) graph: PathBuf,
+/// What goes with a graph file.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct FilesBeside {
     /// Mapping file (YAML); default: all nodes of a package in one chain in one process
     #[arg(long, value_name = "FILE")]
     pub(crate) mapping: Option<PathBuf>,
@@ -73,6 +71,15 @@ pub(crate) struct GraphFiles {
     /// this command; may be repeated
     #[arg(long, value_name = "FOLDER")]
     pub(crate) package_path: Vec<PathBuf>,
+}
+
+/// Which graph, mapped how, with which packages.
+#[derive(Debug, Args)]
+pub(crate) struct GraphFiles {
+    /// Graph file (YAML)
+    pub(crate) graph: PathBuf,
+    #[command(flatten)]
+    pub(crate) beside: FilesBeside,
     /// Folder with message definitions of topics in hardware, beside the standard ones and the folder
     /// `interfaces` at the graph file; may be repeated
     #[arg(long, value_name = "FOLDER")]
@@ -147,16 +154,8 @@ pub(crate) struct ReplayArguments {
     /// Inputs of the graph that may be missing in the recording, separated by commas
     #[arg(long, value_name = "TOPICS", value_delimiter = ',')]
     pub(crate) without: Vec<String>,
-    /// Mapping file (YAML); default: all nodes of a package in one chain in one process
-    #[arg(long, value_name = "FILE")]
-    pub(crate) mapping: Option<PathBuf>,
-    /// Parameter file (YAML: node, parameter, value) over the values of the graph; may be repeated
-    #[arg(long, value_name = "FILE")]
-    pub(crate) params: Vec<PathBuf>,
-    /// Folder to look for package binaries in, before CROSSDOCK_PACKAGE_PATH and the folder of
-    /// this command; may be repeated
-    #[arg(long, value_name = "FOLDER")]
-    pub(crate) package_path: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) beside: FilesBeside,
     /// Where to record: a name ending in .mcap gives one file, any other a rosbag2 folder
     #[arg(long, value_name = "OUT")]
     pub(crate) record: Option<PathBuf>,

@@ -69,15 +69,15 @@ pub(crate) fn read_placement(path: &Path) -> Result<Placement> {
 /// Reads and checks everything that `files` and `wishes` name.
 pub(crate) fn load(files: &GraphFiles, wishes: &Wishes<'_>) -> Result<Loaded> {
     let mut graph = read_graph(&files.graph)?;
-    let mapping = read_mapping(files.mapping.as_deref(), &graph)?;
-    for path in &files.params {
+    let mapping = read_mapping(files.beside.mapping.as_deref(), &graph)?;
+    for path in &files.beside.params {
         let text = read(path, "parameter file")?;
         let overrides = ParameterOverrides::from_yaml(&path.display().to_string(), &text);
         graph = overrides
             .and_then(|overrides| graph.with_parameters(&overrides))
             .map_err(Violations::from)?;
     }
-    let packages = Packages::of_graph(&files.package_path, &graph, &files.graph)?;
+    let packages = Packages::of_graph(&files.beside.package_path, &graph, &files.graph)?;
     for (name, text) in wishes.arguments {
         let set = graph.with_argument(&packages.interfaces, name, text);
         graph = set.map_err(|violations| remarked(violations.into(), &packages))?;

@@ -6,7 +6,7 @@
 
 mod difference;
 
-use crate::arguments::{GraphFiles, Rate, ReplayArguments, RunArguments};
+use crate::arguments::{FilesBeside, GraphFiles, Rate, ReplayArguments, RunArguments};
 use crate::load::{Loaded, Wishes, load};
 use crate::output::print;
 use crate::run;
@@ -93,7 +93,7 @@ fn run_and_compare(
     let once = |mapping: Option<&PathBuf>, record: Option<&Path>| {
         run_once(graph, bag, mapping, record, arguments, graph_arguments)
     };
-    let (summary, published) = once(arguments.mapping.as_ref(), first.as_deref())?;
+    let (summary, published) = once(arguments.beside.mapping.as_ref(), first.as_deref())?;
     let (mut runs, mut comparison) = (vec![summary], None);
     let ran = runs[0].ok;
     match (others, &first) {
@@ -101,7 +101,7 @@ fn run_and_compare(
         (Some(_), _) if !ran => {}
         (Some([]), Some(first)) => {
             let second = scratch.file("second.mcap");
-            let mapping = arguments.compare_mapping.as_ref().or(arguments.mapping.as_ref());
+            let mapping = arguments.compare_mapping.as_ref().or(arguments.beside.mapping.as_ref());
             let (summary, _) = once(mapping, Some(&second))?;
             runs.push(summary);
             if runs[1].ok {
@@ -131,9 +131,7 @@ fn run_once(
     let run = RunArguments {
         files: GraphFiles {
             graph: graph.to_owned(),
-            mapping: mapping.cloned(),
-            params: arguments.params.clone(),
-            package_path: arguments.package_path.clone(),
+            beside: FilesBeside { mapping: mapping.cloned(), ..arguments.beside.clone() },
             interfaces: Vec::new(),
         },
         input: Some(bag.to_owned()),

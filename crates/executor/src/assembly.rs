@@ -6,11 +6,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
 use crossdock_comm::{Doorbell, DoorbellOptions, OutputHandle, PortGroup};
-use crossdock_graph::{ExecutorMode, NodePlan, Pacing, Time};
+use crossdock_graph::{ExecutorMode, NodePlan, Time};
 use crossdock_trace::ExecutorTrace;
 
 use crate::calls::Calls;
-use crate::clock::{CLOCK_TOPIC, Clock, ClockInput, ClockOutput, is_unpaced};
+use crate::clock::{CLOCK_TOPIC, Clock, ClockInput, ClockOutput};
 use crate::condition::{Condition, window};
 use crate::connections::Connections;
 use crate::executor::{Executor, ExecutorOptions, RunError, panic_text};
@@ -80,7 +80,7 @@ impl<'a> Assembly<'a> {
         let record = ExecutorRecord::new(options.participant.board(), options.plan)
             .map_err(|error| general(options, &error))?;
         let group = PortGroup::new();
-        if is_stepped(options) {
+        if options.time.is_stepped() {
             // What nodes publish while they are made has no time yet.
             group.set_stamp_ns(0);
         }
@@ -130,8 +130,12 @@ impl<'a> Assembly<'a> {
             }
         }
         let handles = inputs.iter().map(|it| &it.handle);
-        let condition =
-            Condition::new(plan, handles, Clock::new(self.options.time), is_stepped(self.options))?;
+        let condition = Condition::new(
+            plan,
+            handles,
+            Clock::new(self.options.time),
+            self.options.time.is_stepped(),
+        )?;
         let board = self.options.participant.board();
         let record = NodeRecord::new(board, plan, self.options.statistics);
         let ends = self.ends(plan, &outputs)?;
@@ -191,9 +195,9 @@ impl<'a> Assembly<'a> {
             &self.doorbell,
             &self.group,
             self.options.chains,
-            is_stepped(self.options),
+            self.options.time.is_stepped(),
         );
-        setup.hold_up_outside(is_unpaced(self.options.time));
+        setup.hold_up_outside(self.options.time.is_unpaced());
         let created = catch_unwind(AssertUnwindSafe(|| registration.create(&mut setup)));
         let created = created.unwrap_or_else(|panic| {
             let (place, text) = (panics::place(), panic_text(&*panic));
@@ -304,7 +308,7 @@ impl<'a> Assembly<'a> {
 
     fn stepped(&mut self) -> Result<Option<Stepped>, RunError> {
         let ExecutorOptions { participant, plan, .. } = *self.options;
-        if !is_stepped(self.options) {
+        if !self.options.time.is_stepped() {
             return Ok(None);
         }
         let phases = plan.nodes.iter().map(|node| node.phase);
@@ -387,7 +391,7 @@ impl<'a> Assembly<'a> {
             watches,
             ended_by_limit: false,
             untraced: self.options.chains.is_empty(),
-            unpaced: is_unpaced(time),
+            unpaced: time.is_unpaced(),
             trace: self.trace,
             connections: self.connections,
             _record: self.record,
@@ -402,10 +406,6 @@ impl<'a> Assembly<'a> {
 /// What an execution is called in traces, by what runs it.
 fn symbol(plan: &NodePlan, cause: &str) -> String {
     format!("{}::{}::execute({cause})", plan.package, plan.node_type)
-}
-
-fn is_stepped(options: &ExecutorOptions<'_>) -> bool {
-    matches!(options.time, Time::Simulated { pacing: Pacing::Steps })
 }
 
 fn general(options: &ExecutorOptions<'_>, error: &dyn Display) -> RunError {

@@ -7,7 +7,7 @@ use crossdock_comm::{
     Doorbell, InputHandle, Participant, PortError, PortGroup, Publisher, PublisherOptions, Qos,
     Subscriber, SubscriberOptions, TakeError,
 };
-use crossdock_graph::{Pacing, Time};
+use crossdock_graph::Time;
 use crossdock_msg::types::rosgraph_msgs;
 use crossdock_msg::{Extra, Message};
 use rustix::time::{ClockId, clock_gettime};
@@ -154,12 +154,6 @@ pub(crate) fn stamp(time_ns: u64) -> (i32, u32) {
 
 /// Nanoseconds in a second.
 const SECOND_NS: u64 = 1_000_000_000;
-
-/// Whether whoever plays waits for the graph to drain, so that simulated time says nothing of how
-/// long anything takes.
-pub(crate) fn is_unpaced(time: Time) -> bool {
-    matches!(time, Time::Simulated { pacing: Pacing::Max | Pacing::Steps })
-}
 
 /// Nanoseconds since 1970.
 pub(crate) fn real_ns() -> u64 {

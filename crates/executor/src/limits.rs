@@ -13,7 +13,7 @@ use crossdock_comm::{
 };
 use crossdock_graph::{Chain, Limit, NodePlan, OnMiss, Time, WatchPlan};
 
-use crate::clock::{Clock, is_unpaced, real_ns};
+use crate::clock::{Clock, real_ns};
 use crate::context::{Context, Trigger};
 use crate::executor::{Executor, ExecutorOptions, RunError};
 use crate::origin::NO_ORIGIN;
@@ -112,7 +112,7 @@ pub(crate) struct Deadline {
 
 impl Deadline {
     pub(crate) fn of(chain: &Chain, time: Time) -> Option<Self> {
-        let (chain, limit, unpaced) = (chain.name.clone(), chain.deadline?, is_unpaced(time));
+        let (chain, limit, unpaced) = (chain.name.clone(), chain.deadline?, time.is_unpaced());
         Some(Self { chain, limit, unpaced, answered_ns: 0, late_ns: None })
     }
 
@@ -165,7 +165,7 @@ pub(crate) fn ages<'a>(
     handles: impl Iterator<Item = &'a InputHandle>,
     time: Time,
 ) -> Box<[Age]> {
-    if is_unpaced(time) {
+    if time.is_unpaced() {
         return Box::default();
     }
     let ages = plan.inputs.iter().zip(handles).filter_map(|(input, handle)| {

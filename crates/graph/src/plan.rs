@@ -131,6 +131,21 @@ pub enum Time {
     },
 }
 
+impl Time {
+    /// Whether whoever plays waits for the graph to drain, so that simulated time says nothing of how
+    /// long anything takes.
+    #[must_use]
+    pub fn is_unpaced(self) -> bool {
+        matches!(self, Self::Simulated { pacing: Pacing::Max | Pacing::Steps })
+    }
+
+    /// Whether the run is stepped, see [`StepPlan`].
+    #[must_use]
+    pub fn is_stepped(self) -> bool {
+        matches!(self, Self::Simulated { pacing: Pacing::Steps })
+    }
+}
+
 /// How simulated time passes in real time.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -1,36 +1,15 @@
 //! The closed loop camera -> perception -> control -> vehicle as a plain loop.
 
+use crate::parameters;
 use crossdock_autorace::blur::Blur;
 use crossdock_autorace::compensation::compensate;
 use crossdock_autorace::control::{Command, ControlParameters, LaneControl};
 use crossdock_autorace::hand_over::{GreenArm, OtherLight, searches_red};
-use crossdock_autorace::hsv::{Hsv, HsvRange};
 use crossdock_autorace::image::Rgb;
 use crossdock_autorace::lane_fit::{FitParameters, LaneFit};
-use crossdock_autorace::lane_view::{LaneView, VIEW_HEIGHT, VIEW_WIDTH, ViewParameters};
-use crossdock_autorace::light::{LampParameters, LampSearch};
+use crossdock_autorace::lane_view::{LaneView, VIEW_HEIGHT, VIEW_WIDTH};
 use crossdock_autorace::simulator::drive::{Drive, Outcome};
 use crossdock_autorace::simulator::renderer::Mount;
-
-fn range(low: [u8; 3], high: [u8; 3]) -> HsvRange {
-    HsvRange {
-        low: Hsv { h: low[0], s: low[1], v: low[2] },
-        high: Hsv { h: high[0], s: high[1], v: high[2] },
-    }
-}
-
-fn lamp(low: [u8; 3], high: [u8; 3]) -> LampSearch {
-    LampSearch::new(LampParameters {
-        range: range(low, high),
-        area_min: 40,
-        area_max: 20_000,
-        fill_permille: 350,
-        aspect_permille: 2200,
-        rows_permille: 700,
-        housing_permille: 400,
-        housing_value_max: 110,
-    })
-}
 
 /// A drive and the digest of all its commands.
 struct Driven {
@@ -43,13 +22,7 @@ const PERIOD_NS: i64 = 66_666_667;
 fn drive(seed: u64, laps: f64) -> Driven {
     let mut drive = Drive::new(seed, 0.02);
     let mut view = LaneView::new(
-        ViewParameters {
-            camera: None,
-            homography: Mount::SHIPPED.view(0.22, 0.70).expect("distances differ"),
-            yellow: range([15, 75, 100], [36, 255, 255]),
-            white: range([0, 0, 110], [179, 70, 255]),
-            contrast_min: 12,
-        },
+        parameters::view(None, Mount::SHIPPED.view(0.22, 0.70).expect("distances differ")),
         640,
         480,
     );
@@ -71,8 +44,8 @@ fn drive(seed: u64, laps: f64) -> Driven {
         blind_images: 10,
     })
     .expect("a view ahead");
-    let mut red = lamp([0, 200, 200], [24, 255, 255]);
-    let mut green = lamp([40, 210, 131], [113, 255, 255]);
+    let mut red = parameters::lamp([0, 200, 200], [24, 255, 255]);
+    let mut green = parameters::lamp([40, 210, 131], [113, 255, 255]);
     let (mut of_green, mut of_red) = (OtherLight::default(), OtherLight::default());
     let mut arm = GreenArm::default();
     let mut blur = Blur::new(640);

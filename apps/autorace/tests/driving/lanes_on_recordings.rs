@@ -3,15 +3,14 @@
 #![allow(clippy::print_stdout, reason = "measured errors are printed")]
 
 use crate::common;
-
+use crate::parameters;
 use crossdock_autorace::blur::Blur;
 use crossdock_autorace::camera::{Camera, Homography};
 use crossdock_autorace::compensation::compensate;
-use crossdock_autorace::hsv::{Hsv, HsvRange};
 use crossdock_autorace::image::Rgb;
 use crossdock_autorace::lane::{Lane, column_at_front_row};
 use crossdock_autorace::lane_fit::{Fit, FitParameters, LaneFit};
-use crossdock_autorace::lane_view::{LaneView, VIEW_HEIGHT, VIEW_WIDTH, ViewParameters};
+use crossdock_autorace::lane_view::{LaneView, VIEW_HEIGHT, VIEW_WIDTH};
 use crossdock_autorace::messages::autorace_msgs::Lane as LaneMessage;
 use crossdock_autorace::report::{self, ReportOptions};
 use crossdock_autorace::{recording, score};
@@ -47,21 +46,7 @@ fn lanes(
     truth: &Value,
     change: Change,
 ) -> Vec<(usize, Fit)> {
-    let range = |low: [u8; 3], high: [u8; 3]| HsvRange {
-        low: Hsv { h: low[0], s: low[1], v: low[2] },
-        high: Hsv { h: high[0], s: high[1], v: high[2] },
-    };
-    let mut view = LaneView::new(
-        ViewParameters {
-            camera,
-            homography: homography(truth),
-            yellow: range([15, 75, 100], [36, 255, 255]),
-            white: range([0, 0, 110], [179, 70, 255]),
-            contrast_min: 12,
-        },
-        640,
-        480,
-    );
+    let mut view = LaneView::new(parameters::view(camera, homography(truth)), 640, 480);
     let mut fit = LaneFit::new(FitParameters {
         gate: 70,
         points_min: 60,

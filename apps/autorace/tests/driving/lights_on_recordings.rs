@@ -1,33 +1,12 @@
 //! Red and green lights on rendered and real pictures, by the algorithms alone.
 
 use crate::common;
-
+use crate::parameters::{lamp, lamp_parameters};
 use crossdock_autorace::compensation::compensate;
 use crossdock_autorace::hand_over::{GreenArm, OtherLight, searches_red};
-use crossdock_autorace::hsv::{Hsv, HsvRange};
 use crossdock_autorace::image::Rgb;
 use crossdock_autorace::light::{Lamp, LampParameters, LampSearch};
 use std::path::Path;
-
-fn lamp(low: [u8; 3], high: [u8; 3]) -> LampSearch {
-    LampSearch::new(lamp_parameters(low, high))
-}
-
-fn lamp_parameters(low: [u8; 3], high: [u8; 3]) -> LampParameters {
-    LampParameters {
-        range: HsvRange {
-            low: Hsv { h: low[0], s: low[1], v: low[2] },
-            high: Hsv { h: high[0], s: high[1], v: high[2] },
-        },
-        area_min: 40,
-        area_max: 20_000,
-        fill_permille: 350,
-        aspect_permille: 2200,
-        rows_permille: 700,
-        housing_permille: 400,
-        housing_value_max: 110,
-    }
-}
 
 /// What both nodes report for each image of `bag`.
 fn lights(

@@ -7,4 +7,5 @@ mod common;
 mod graphs;
 mod lanes_on_recordings;
 mod lights_on_recordings;
+mod parameters;
 mod rectification;

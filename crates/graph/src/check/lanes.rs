@@ -106,7 +106,7 @@ impl<'a> Check<'a> {
                 let nodes: Vec<usize> = places.iter().map(|place| order[*place]).collect();
                 let spread = self.spread(executor, &nodes, topics);
                 for (place, (node, lane)) in places.into_iter().zip(spread) {
-                    if !self.is_stepped() {
+                    if !self.options.time.is_stepped() {
                         // In steps the order is the same in every mapping.
                         order[place] = node;
                     }

@@ -188,7 +188,7 @@ impl<'a> Check<'a> {
             lock_memory: mapped.lock_memory,
             realtime: mapped.realtime,
             // What a process that begins anew has missed depends on when it died.
-            restart: if self.is_stepped() { Restart::NEVER } else { mapped.restart },
+            restart: if self.options.time.is_stepped() { Restart::NEVER } else { mapped.restart },
         }
     }
 
@@ -303,7 +303,7 @@ impl<'a> Check<'a> {
         seats: &[Option<Seat>],
         topics: &Topics<'a>,
     ) -> Option<Thread> {
-        if self.is_unpaced() || chain.deadline.is_none() {
+        if self.options.time.is_unpaced() || chain.deadline.is_none() {
             return None;
         }
         let ports = &topics.get(chain.to.as_str())?.publishers;
@@ -331,16 +331,11 @@ impl<'a> Check<'a> {
         watched.map(plan).collect()
     }
 
-    /// Whether whoever plays waits for the graph to drain.
-    fn is_unpaced(&self) -> bool {
-        matches!(self.options.time, Time::Simulated { pacing: Pacing::Max | Pacing::Steps })
-    }
-
     /// Without pacing nothing is gained by dropping a message, and which one it hits would depend
     /// on the mapping: whatever the graph publishes waits for those that it triggers, and long enough
     /// for a slow disk.
     pub(super) fn output_qos(&self, port: &Port<'a>) -> Qos {
-        match self.is_unpaced() {
+        match self.options.time.is_unpaced() {
             true => Qos {
                 reliability: Reliability::Reliable,
                 timeout_ms: port.qos.timeout_ms.max(UNPACED_TIMEOUT_MS),
@@ -353,10 +348,10 @@ impl<'a> Check<'a> {
     /// The counterpart of [`Self::output_qos`]. Publishers outside the graph offer what they like;
     /// a recording is played message by message. An input that does not trigger holds nobody up.
     pub(super) fn input_qos(&self, port: &Port<'a>, topic: &str) -> Qos {
-        if self.is_stepped() {
+        if self.options.time.is_stepped() {
             return self.stepped_qos(port, topic);
         }
-        if self.is_unpaced() && port.trigger && !self.is_external(topic) {
+        if self.options.time.is_unpaced() && port.trigger && !self.is_external(topic) {
             return Qos { reliability: Reliability::Reliable, ..port.qos };
         }
         port.qos

@@ -8,7 +8,7 @@
 use super::hardware::Hardware;
 use super::{Check, Port, Seat, Topics};
 use crate::model::{Qos, Reliability};
-use crate::plan::{Pacing, ProcessPlan, StepPlan, StepTimer, Time};
+use crate::plan::{ProcessPlan, StepPlan, StepTimer};
 use crate::violation::ViolationKind;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -60,19 +60,15 @@ impl Latest {
 }
 
 impl<'a> Check<'a> {
-    pub(super) fn is_stepped(&self) -> bool {
-        matches!(self.options.time, Time::Simulated { pacing: Pacing::Steps })
-    }
-
     /// What is measured: in steps nothing, because messages carry simulated time only, which does
     /// not pass within a step.
     pub(super) fn measured_chains(&self) -> Vec<crate::model::Chain> {
-        if self.is_stepped() { Vec::new() } else { self.graph.chains.clone() }
+        if self.options.time.is_stepped() { Vec::new() } else { self.graph.chains.clone() }
     }
 
     /// What cannot be repeated bit by bit is refused where a run is to be.
     pub(super) fn steppable(&mut self, hardware: &Hardware<'a>, topics: &Topics<'a>) {
-        if !self.is_stepped() {
+        if !self.options.time.is_stepped() {
             return;
         }
         for node in hardware.keys().copied().collect::<Vec<_>>() {
@@ -140,7 +136,7 @@ impl<'a> Check<'a> {
         topics: &Topics<'a>,
         order: &[usize],
     ) -> Option<Stepping> {
-        if !self.is_stepped() {
+        if !self.options.time.is_stepped() {
             return None;
         }
         let mut phases = vec![0; self.graph.nodes.len()];

@@ -228,7 +228,7 @@ impl<'a> Check<'a> {
         let nodes = self.graph.nodes.len();
         let mut edges = Triggering::new(nodes, topics);
         let mut by_seat: Vec<usize> = (0..nodes).collect();
-        if !self.is_stepped() {
+        if !self.options.time.is_stepped() {
             // What is to be the same in every mapping goes by the graph file alone.
             by_seat.sort_by_key(|node| (seats[*node].is_none(), seats[*node], *node));
         }
