@@ -22,7 +22,7 @@ SKIPPED := $(CURDIR)/target/skipped.txt
 export CROSSDOCK_TOOLS ?= $(CURDIR)/target/tools
 
 .PHONY: demo test test-long packages hardware-tools check-format check-lints \
-    check-bench loom fuzz bench-transport clean
+    check-bench loom fuzz bench-transport bench-runtime clean
 
 demo:
 	$(CARGO) build --release --locked
@@ -74,6 +74,9 @@ check-bench:
 
 loom:
 	$(LOOM)
+
+bench-runtime:
+	$(MAKE) -C bench runtime OUT=$(abspath $(OUT)/bench) QUICK=$(QUICK)
 
 bench-transport:
 	$(MAKE) -C bench transport OUT=$(abspath $(OUT)/bench) QUICK=$(QUICK)

@@ -173,13 +173,21 @@ impl Node for Last {
 }
 
 /// What a chain has cost per hop, means over the hops of one message.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct ChainCost {
     /// From the return of one node to the start of the next, clock included.
     pub between_ns: Vec<u64>,
     /// From the start of one node to the start of the next: with take, publish and drop of a small
     /// message, clock included.
     pub whole_ns: Vec<u64>,
+}
+
+impl ChainCost {
+    /// Adds what another run has found.
+    pub fn add(&mut self, more: Self) {
+        self.between_ns.extend(more.between_ns);
+        self.whole_ns.extend(more.whole_ns);
+    }
 }
 
 fn package() -> Package {

@@ -11,6 +11,7 @@ pub mod control;
 pub mod coordinator;
 pub mod death;
 pub mod failure;
+pub mod findings;
 pub mod machine;
 pub mod payload;
 pub mod plan;

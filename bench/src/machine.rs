@@ -23,7 +23,7 @@ pub enum Cores {
 }
 
 /// The processors that this run may use.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Machine {
     /// As the kernel calls it.
     pub processor: String,

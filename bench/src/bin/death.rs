@@ -1,77 +1,50 @@
 //! `death`: measures how soon the death of a process is known and writes `death.json`.
 
 use crossdock_bench::Failure;
-use crossdock_bench::death::{Row, measure, victim};
-use crossdock_bench::failure::While;
-use crossdock_bench::machine::Machine;
-use crossdock_bench::report::Provenance;
+use crossdock_bench::death::{measure, victim};
+use crossdock_bench::findings::{Cell, Findings, Table, report, run_command};
+use crossdock_bench::plan::Extent;
 use crossdock_bench::scope::Scope;
-use serde::Serialize;
-use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// Private memory and kills of each row; each with and without the keeper.
 const ROWS: [(usize, usize); 6] =
     [(1, 200), (16, 300), (64, 100), (256, 50), (512, 30), (1024, 20)];
-/// The row that has a target, in microseconds at p50 and p99.
-const TARGET: (usize, f64, f64) = (16, 1000.0, 5000.0);
-
-#[derive(Serialize)]
-struct Report {
-    #[serde(flatten)]
-    provenance: Provenance,
-    machine: Machine,
-    rows: Vec<Row>,
-}
+/// The row that has a target, and the target.
+const TARGET_MIB: usize = 16;
+const P50_US: f64 = 1000.0;
+const P99_US: f64 = 5000.0;
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let outcome = match arguments.as_slice() {
-        [role, rest @ ..] if role == "victim" => victim(rest),
-        [option, folder] if option == "--out" => run(&PathBuf::from(folder), 1),
-        [option, folder, quick] if option == "--out" && quick == "--quick" => {
-            run(&PathBuf::from(folder), 10)
-        }
-        _ => Err(Failure::new("reading the command line", "usage: death --out FOLDER [--quick]")),
-    };
-    match outcome {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => {
-            eprintln!("{failure}");
-            ExitCode::FAILURE
-        }
+    match arguments.as_slice() {
+        [role, rest @ ..] if role == "victim" => report(victim(rest)),
+        _ => run_command(run),
     }
 }
 
-fn run(folder: &Path, divisor: usize) -> Result<(), Failure> {
-    std::fs::create_dir_all(folder).during("making the output folder")?;
+fn run(extent: Extent) -> Result<Findings, Failure> {
+    let mut found = Findings::new("death", "Until the death of a process is known")?;
     let scope = Scope::create()?;
-    let mut rows = vec![];
-    println!(
-        "{:>8} {:>7} {:>22} {:>22}",
-        "MiB", "keeper", "known: p50, p99 (us)", "name: p50, p99 (us)"
-    );
+    let columns =
+        ["private MiB", "keeper", "known, p50 us", "p99 us", "name free, p50 us", "p99 us"];
+    let mut table = Table::new("From SIGKILL", &columns);
+    let divisor = if extent == Extent::Quick { 10 } else { 1 };
     for (mib, kills) in ROWS {
         for keeper in [true, false] {
             let row = measure(mib, keeper, (kills / divisor).max(5), scope.folder())?;
-            let us = |ns: f64| ns / 1000.0;
-            println!(
-                "{mib:>8} {keeper:>7} {:>11.0}{:>11.0} {:>11.0}{:>11.0}",
-                us(row.known.p50_ns),
-                us(row.known.p99_ns),
-                us(row.name_free.p50_ns),
-                us(row.name_free.p99_ns)
-            );
-            rows.push(row);
+            let times =
+                [row.known.p50_ns, row.known.p99_ns, row.name_free.p50_ns, row.name_free.p99_ns];
+            let us = times.map(|ns| Cell::from(ns / 1e3));
+            let has = if keeper { "yes" } else { "no" };
+            table.row([mib.into(), has.into()].into_iter().chain(us));
+            if mib == TARGET_MIB && keeper {
+                let name = |which| format!("death of {mib} MiB known, {which}");
+                found.target(name("p50"), row.known.p50_ns / 1e3, P50_US, "us");
+                found.target(name("p99"), row.known.p99_ns / 1e3, P99_US, "us");
+            }
         }
     }
-    let (mib, p50_us, p99_us) = TARGET;
-    if let Some(row) = rows.iter().find(|row| row.private_mib == mib && row.keeper) {
-        let reached = row.known.p50_ns <= p50_us * 1e3 && row.known.p99_ns <= p99_us * 1e3;
-        let word = if reached { "reached" } else { "missed" };
-        println!("{mib} MiB, at most {p50_us} us (p50) and {p99_us} us (p99): {word}");
-    }
-    let report = Report { provenance: Provenance::read(), machine: Machine::read()?, rows };
-    let json = serde_json::to_vec_pretty(&report).during("writing the report as JSON")?;
-    std::fs::write(folder.join("death.json"), json).during("writing death.json")
+    found.table(table);
+    Ok(found)
 }

@@ -5,8 +5,9 @@
 
 use crossdock_bench::Failure;
 use crossdock_bench::failure::While;
-use crossdock_bench::machine::{Machine, pin};
-use crossdock_bench::report::Provenance;
+use crossdock_bench::findings::{Findings, Table, report, run_command};
+use crossdock_bench::machine::pin;
+use crossdock_bench::plan::Extent;
 use crossdock_bench::scope::Scope;
 use crossdock_comm::{
     DoorbellOptions, Participant, ParticipantOptions, PublisherOptions, Qos, SubscriberOptions,
@@ -15,9 +16,8 @@ use crossdock_msg::Extra;
 use crossdock_msg::types::sensor_msgs::Image;
 use rustix::process::{Pid, Signal, kill_process};
 use rustix::thread::{CpuSet, sched_setaffinity};
-use serde::Serialize;
 use std::io::{BufRead, BufReader, Read};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
@@ -53,61 +53,27 @@ struct Used {
 }
 
 /// Of one block.
-#[derive(Clone, Copy, Serialize)]
+#[derive(Clone, Copy)]
 struct Block {
     cpu_ns_per_message: f64,
     switches_per_message: f64,
 }
 
 /// A mean with the ends of its 95 % interval.
-#[derive(Clone, Copy, Serialize)]
+#[derive(Clone, Copy)]
 struct Estimate {
     mean: f64,
     low: f64,
     high: f64,
 }
 
-#[derive(Serialize)]
-struct Report {
-    #[serde(flatten)]
-    provenance: Provenance,
-    machine: Machine,
-    rate_hz: f64,
-    payload_bytes: usize,
-    observers: Vec<String>,
-    block_ms: u128,
-    without: Vec<Block>,
-    with: Vec<Block>,
-    /// Of publisher and subscriber together, per message, with none.
-    cpu_ns_per_message: Estimate,
-    /// With ten observers less with none, pair by pair.
-    difference_cpu_ns_per_message: Estimate,
-    difference_switches_per_message: Estimate,
-    /// Processors that the ten observers keep busy.
-    observers_cpu: f64,
-}
-
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    let outcome = match words[..] {
-        ["publisher", cpu] => publish(cpu),
-        ["subscriber", cpu] => subscribe(cpu),
-        ["--crossdock", crossdock, "--out", folder] => run(crossdock, folder, PAIRS),
-        ["--crossdock", crossdock, "--quick", "--out", folder] => {
-            run(crossdock, folder, PAIRS_QUICK)
-        }
-        _ => {
-            let usage = "usage: observed --crossdock COMMAND [--quick] --out FOLDER";
-            Err(Failure::new("reading the command line", usage))
-        }
-    };
-    match outcome {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => {
-            eprintln!("{failure}");
-            ExitCode::FAILURE
-        }
+    match words[..] {
+        ["publisher", cpu] => report(publish(cpu)),
+        ["subscriber", cpu] => report(subscribe(cpu)),
+        _ => run_command(run),
     }
 }
 
@@ -230,14 +196,16 @@ fn used(all: &[Started]) -> Result<Used, Failure> {
     Ok(sum)
 }
 
-fn run(crossdock: &str, folder: &str, pairs: usize) -> Result<(), Failure> {
-    let folder = PathBuf::from(folder);
-    std::fs::create_dir_all(&folder).during("making the output folder")?;
-    let machine = Machine::read()?;
+fn run(extent: Extent) -> Result<Findings, Failure> {
+    let mut found =
+        Findings::new("observed", "What ten observers cost a publisher and its subscriber")?;
+    let machine = &found.machine;
+    let pairs = if extent == Extent::Quick { PAIRS_QUICK } else { PAIRS };
+    let crossdock = std::env::var("CROSSDOCK").unwrap_or_else(|_| "crossdock".to_owned());
     let scope = Scope::create()?;
     let [own, theirs] = machine.different.or(machine.siblings).during("finding two processors")?;
     let watched = watched(scope.folder(), own)?;
-    let observers = observers(crossdock, scope.folder(), theirs)?;
+    let observers = observers(&crossdock, scope.folder(), theirs)?;
     let (mut without, mut with) = (Vec::new(), Vec::new());
     let mut observing_ns = 0;
     for pair in 0..pairs {
@@ -258,23 +226,23 @@ fn run(crossdock: &str, folder: &str, pairs: usize) -> Result<(), Failure> {
         estimate(&pairs.map(|(with, without)| of(with) - of(without)).collect::<Vec<_>>())
     };
     let cpu = |block: &Block| block.cpu_ns_per_message;
-    let report = Report {
-        provenance: Provenance::read(),
-        machine,
-        rate_hz: 1.0 / PERIOD.as_secs_f64(),
-        payload_bytes: PAYLOAD_BYTES,
-        observers: OBSERVERS.map(|words| words.join(" ")).to_vec(),
-        block_ms: BLOCK.as_millis(),
-        cpu_ns_per_message: estimate(&without.iter().map(cpu).collect::<Vec<_>>()),
-        difference_cpu_ns_per_message: difference(cpu),
-        difference_switches_per_message: difference(|block| block.switches_per_message),
-        observers_cpu: observing_ns as f64 / (BLOCK.as_nanos() as f64 * pairs as f64),
-        without,
-        with,
+    let mut table = Table::new("Mean and 95 % interval", &["what", "mean", "from", "to"]);
+    let mut line = |name: &str, Estimate { mean, low, high }| {
+        table.row([name.into(), mean.into(), low.into(), high.into()]);
     };
-    print(&report);
-    let json = serde_json::to_vec_pretty(&report).during("writing the report as JSON")?;
-    std::fs::write(folder.join("observed.json"), json).during("writing observed.json")
+    line("CPU ns per message, no observer", estimate(&without.iter().map(cpu).collect::<Vec<_>>()));
+    line("CPU ns per message, ten observers more", difference(cpu));
+    let switches = difference(|block| block.switches_per_message);
+    line("context switches per message, ten observers more", switches);
+    found.table(table);
+    let busy = observing_ns as f64 / (BLOCK.as_nanos() as f64 * pairs as f64);
+    found.comparison("processors that the ten observers keep busy", busy, "");
+    let observers = OBSERVERS.map(|words| words.join(" ")).join(", ");
+    let (rate_hz, block_ms) = (1.0 / PERIOD.as_secs_f64(), BLOCK.as_millis());
+    found.note(format!(
+        "{PAYLOAD_BYTES} bytes at {rate_hz} Hz; {pairs} pairs of blocks of {block_ms} ms; observers: {observers}"
+    ));
+    Ok(found)
 }
 
 /// Publisher and subscriber, connected and running.
@@ -327,14 +295,4 @@ fn estimate(values: &[f64]) -> Estimate {
     let deviation = (spread / (count - 1.0).max(1.0)).sqrt() / count.sqrt();
     let t = if values.len() < PAIRS { 2.201 } else { 2.023 };
     Estimate { mean, low: mean - t * deviation, high: mean + t * deviation }
-}
-
-fn print(report: &Report) {
-    let line = |name: &str, it: &Estimate| {
-        println!("{name:<52}{:>10.2}   95 %: {:.2} to {:.2}", it.mean, it.low, it.high);
-    };
-    line("CPU ns per message, no observer", &report.cpu_ns_per_message);
-    line("CPU ns per message, ten observers more", &report.difference_cpu_ns_per_message);
-    line("context switches per message, ten observers more", &report.difference_switches_per_message);
-    println!("{:<52}{:>10.3}", "processors that the ten observers keep busy", report.observers_cpu);
 }

@@ -2,13 +2,11 @@
 
 use crossdock_bench::Failure;
 use crossdock_bench::failure::While;
-use crossdock_bench::machine::{Cores, Machine};
-use crossdock_bench::report::Provenance;
-use crossdock_bench::samples::{Percentiles, median, percentiles};
+use crossdock_bench::findings::{Findings, Table, report, run_command};
+use crossdock_bench::machine::Cores;
+use crossdock_bench::samples::{median, percentiles};
 use crossdock_bench::scope::Scope;
 use crossdock_bench::service::{CHILD, Case, Measuring, OTHERS, Waits, Way, answer};
-use serde::Serialize;
-use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// Blocks of each way, in turn.
@@ -18,58 +16,17 @@ const CALLS: usize = 1_000;
 /// A call may take so much of two hops of topics.
 const AT_MOST: f64 = 1.15;
 
-#[derive(Serialize)]
-struct Row {
-    way: String,
-    bytes: usize,
-    waits: &'static str,
-    cores: &'static str,
-    /// Clients beside the measured one.
-    others: usize,
-    #[serde(flatten)]
-    round_trip: Percentiles,
-}
-
-#[derive(Serialize)]
-struct Quotient {
-    name: String,
-    /// p50 over p50.
-    of_medians: f64,
-    /// Median of the quotients of neighbouring blocks.
-    paired: f64,
-    /// None: reported only.
-    at_most: Option<f64>,
-}
-
-#[derive(Serialize)]
-struct Report {
-    #[serde(flatten)]
-    provenance: Provenance,
-    machine: Machine,
-    quotients: Vec<Quotient>,
-    rows: Vec<Row>,
-}
-
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let outcome = match arguments.as_slice() {
-        [word, ..] if word == CHILD => answer(&arguments),
-        [option, folder] if option == "--out" => run(&PathBuf::from(folder)),
-        _ => Err(Failure::new("reading the command line", "usage: service --out FOLDER")),
-    };
-    match outcome {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => {
-            eprintln!("{failure}");
-            ExitCode::FAILURE
-        }
+    match arguments.first() {
+        Some(word) if word == CHILD => report(answer(&arguments)),
+        _ => run_command(|_| run()),
     }
 }
 
-fn run(folder: &Path) -> Result<(), Failure> {
-    std::fs::create_dir_all(folder).during("making the output folder")?;
-    let machine = Machine::read()?;
-    let (mut rows, mut quotients) = (Vec::new(), Vec::new());
+fn run() -> Result<Findings, Failure> {
+    let mut found = Findings::new("service", "A call beside two topic hops")?;
+    let mut table = Table::of_times("Round trips", "way");
     let small = 64;
     let large = 8 << 20;
     let cases = [
@@ -80,23 +37,24 @@ fn run(folder: &Path) -> Result<(), Failure> {
         (large, Waits::Asleep, false, Cores::Same, None),
     ];
     for (bytes, waits, crowded, cores, at_most) in cases {
-        let placed = machine.placement(cores);
-        let Ok(cpus) = placed else { continue };
-        let case = Case { bytes, waits, crowded, cpus };
-        measure(case, cores, at_most, &mut rows, &mut quotients)?;
+        match found.machine.placement(cores) {
+            Ok(cpus) => {
+                let case = Case { bytes, waits, crowded, cpus };
+                measure(case, cores, at_most, &mut table, &mut found)?;
+            }
+            Err(why) => found.note(format!("cores {cores:?} are not measured: {why}")),
+        }
     }
-    let report = Report { provenance: Provenance::read(), machine, quotients, rows };
-    print(&report);
-    let json = serde_json::to_vec_pretty(&report).during("writing the report as JSON")?;
-    std::fs::write(folder.join("service.json"), json).during("writing service.json")
+    found.table(table);
+    Ok(found)
 }
 
 fn measure(
     case: Case,
     cores: Cores,
     at_most: Option<f64>,
-    rows: &mut Vec<Row>,
-    quotients: &mut Vec<Quotient>,
+    table: &mut Table,
+    found: &mut Findings,
 ) -> Result<(), Failure> {
     let scope = Scope::create()?;
     let _answering = case.start(scope.folder())?;
@@ -121,44 +79,21 @@ fn measure(
     let waits = if case.waits == Waits::Asleep { "wake" } else { "poll" };
     let cores = if matches!(cores, Cores::Same) { "same" } else { "different" };
     let others = if case.crowded { OTHERS } else { 0 };
-    let first = rows.len();
-    for (way, samples) in ways.iter().zip(&mut samples) {
+    let placed = format!("{} B, {waits}, {cores} cores, {others} others", case.bytes);
+    let names: Vec<String> = ways.iter().map(|way| format!("{way:?}").to_lowercase()).collect();
+    for (name, samples) in names.iter().zip(&mut samples) {
         let round_trip = percentiles(samples, 1.0).during("measuring")?;
-        let way = format!("{way:?}").to_lowercase();
-        rows.push(Row { way, bytes: case.bytes, waits, cores, others, round_trip });
+        table.times(&format!("{name}, {placed}"), &round_trip);
     }
     for place in 1..ways.len() {
         let pairs = medians[place].iter().zip(&medians[0]);
         let paired: Vec<f64> = pairs.map(|(one, topics)| one / topics).collect();
-        let row = &rows[first + place];
-        let (p50_ns, topics_ns) = (row.round_trip.p50_ns, rows[first].round_trip.p50_ns);
-        quotients.push(Quotient {
-            name: format!(
-                "{} of two topic hops, {} B, {waits}, {cores} cores, {others} others",
-                row.way, case.bytes
-            ),
-            of_medians: p50_ns / topics_ns,
-            paired: median(&paired).during("comparing")?,
-            at_most: at_most.filter(|_| ways[place] == Way::Service),
-        });
+        let paired = median(&paired).during("comparing")?;
+        let name = format!("{} of two topic hops, {placed}", names[place]);
+        match at_most.filter(|_| ways[place] == Way::Service) {
+            Some(at_most) => found.target(name, paired, at_most, ""),
+            None => found.comparison(name, paired, ""),
+        }
     }
     Ok(())
-}
-
-fn print(report: &Report) {
-    println!("{:<56}{:>12}{:>12}{:>12}", "round trip, ns", "p50", "p99", "p99.9");
-    for row in &report.rows {
-        let Row { way, bytes, waits, cores, others, round_trip } = row;
-        let name = format!("{way}, {bytes} B, {waits}, {cores} cores, {others} others");
-        let Percentiles { p50_ns, p99_ns, p999_ns, .. } = round_trip;
-        println!("{name:<56}{p50_ns:>12.0}{p99_ns:>12.0}{p999_ns:>12.0}");
-    }
-    for Quotient { name, of_medians, paired, at_most } in &report.quotients {
-        let verdict = match at_most {
-            None => String::new(),
-            Some(limit) if paired <= limit => format!(", at most {limit}: reached"),
-            Some(limit) => format!(", at most {limit}: missed"),
-        };
-        println!("{name}: {of_medians:.3} (paired {paired:.3}){verdict}");
-    }
 }

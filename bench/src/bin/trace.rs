@@ -4,9 +4,9 @@
 use crossdock_bench::Failure;
 use crossdock_bench::chain::{ChainCost, HOPS, measure};
 use crossdock_bench::failure::While;
-use crossdock_bench::machine::{Machine, pin};
-use crossdock_bench::report::Provenance;
-use crossdock_bench::samples::{Percentiles, percentiles};
+use crossdock_bench::findings::{Findings, Table, run_command};
+use crossdock_bench::machine::pin;
+use crossdock_bench::samples::percentiles;
 use crossdock_bench::scope::Scope;
 use crossdock_comm::{
     Participant, ParticipantOptions, Publisher, PublisherOptions, Qos, Rendezvous, Subscriber,
@@ -16,9 +16,8 @@ use crossdock_executor::Statistics;
 use crossdock_msg::Extra;
 use crossdock_msg::types::std_msgs::UInt64;
 use crossdock_trace::{Events, TraceView, Tracepoint, descriptors, init, monotonic_ns};
-use serde::Serialize;
 use std::hint::black_box;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::Instant;
 
@@ -33,44 +32,8 @@ const EVENT_ON_NS: f64 = 20.0;
 const EVENT_OFF_NS: f64 = 0.5;
 const MESSAGE_NS: f64 = 200.0;
 
-#[derive(Serialize)]
-struct Row {
-    name: &'static str,
-    #[serde(flatten)]
-    percentiles: Percentiles,
-    samples: usize,
-}
-
-#[derive(Serialize)]
-struct Target {
-    name: &'static str,
-    p50_ns: f64,
-    at_most_ns: f64,
-    reached: bool,
-}
-
-#[derive(Serialize)]
-struct Report {
-    #[serde(flatten)]
-    provenance: Provenance,
-    machine: Machine,
-    targets: Vec<Target>,
-    rows: Vec<Row>,
-}
-
 fn main() -> ExitCode {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let outcome = match arguments.as_slice() {
-        [option, folder] if option == "--out" => run(&PathBuf::from(folder)),
-        _ => Err(Failure::new("reading the command line", "usage: trace --out FOLDER")),
-    };
-    match outcome {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => {
-            eprintln!("{failure}");
-            ExitCode::FAILURE
-        }
-    }
+    run_command(|_| run())
 }
 
 /// The mean time of one operation, in samples of a batch each.
@@ -119,10 +82,9 @@ impl Hop {
     }
 }
 
-fn run(folder: &Path) -> Result<(), Failure> {
-    std::fs::create_dir_all(folder).during("making the output folder")?;
-    let machine = Machine::read()?;
-    pin(*machine.allowed.first().during("finding a processor")?)?;
+fn run() -> Result<Findings, Failure> {
+    let mut found = Findings::new("trace", "What tracing costs")?;
+    pin(*found.machine.allowed.first().during("finding a processor")?)?;
     init("trace_bench");
     let [switch, record] = descriptors().during("finding the trace's memory")?;
     let view = TraceView::open("trace_bench", switch, record).during("opening the trace")?;
@@ -144,43 +106,39 @@ fn run(folder: &Path) -> Result<(), Failure> {
         sample(&mut plain, |step| note(&mut failed, hop.message(step)));
     }
     failed?;
-    let [mut hops, mut traced_hops] = [(); 2].map(|()| empty_cost());
+    let (mut hops, mut traced_hops) = (ChainCost::default(), ChainCost::default());
     for _ in 0..ROUNDS {
-        add(&mut hops, measure(Statistics::On, scope.folder())?);
+        hops.add(measure(Statistics::On, scope.folder())?);
         view.trace(Events::usual());
-        add(&mut traced_hops, measure(Statistics::On, scope.folder())?);
+        traced_hops.add(measure(Statistics::On, scope.folder())?);
         view.trace(Events::none());
     }
-    let rows = [
-        row("empty loop", empty, BATCH)?,
-        row("clock read", clock, BATCH)?,
-        row("event of three words, off", off, BATCH)?,
-        row("event of three words, on", on, BATCH)?,
-        row("message, not traced", plain, BATCH)?,
-        row("message, all events", traced, BATCH)?,
-        row("chain hop, not traced", hops.between_ns, HOPS as u64)?,
-        row("chain hop, usual events", traced_hops.between_ns, HOPS as u64)?,
-        row("node and hop, not traced", hops.whole_ns, HOPS as u64)?,
-        row("node and hop, usual events", traced_hops.whole_ns, HOPS as u64)?,
-    ];
-    let p50 = |row: usize| rows[row].percentiles.p50_ns;
-    let target = |name, p50_ns: f64, at_most_ns| Target {
-        name,
-        p50_ns,
-        at_most_ns,
-        reached: p50_ns <= at_most_ns,
+    let mut table = Table::of_times("Off and on, in turn", "what");
+    let mut p50_ns = |name: &str, mut samples_ns: Vec<u64>, unit: u64| {
+        let times = percentiles(&mut samples_ns, unit as f64).during("measuring")?;
+        table.times(name, &times);
+        Ok::<f64, Failure>(times.p50_ns)
     };
-    let targets = vec![
-        target("event off, beside the empty loop", p50(2) - p50(0), EVENT_OFF_NS),
-        target("event on", p50(3), EVENT_ON_NS),
-        target("a traced message more", p50(5) - p50(4), MESSAGE_NS),
-        // Callbacks, loan, publish and take, of which all but these two share a reading of a clock.
-        target("a traced chain hop more, whole", p50(9) - p50(8), MESSAGE_NS),
-    ];
-    let report = Report { provenance: Provenance::read(), machine, targets, rows: rows.into() };
-    print(&report);
-    let json = serde_json::to_vec_pretty(&report).during("writing the report as JSON")?;
-    std::fs::write(folder.join("trace.json"), json).during("writing trace.json")
+    let hops_per_sample = HOPS as u64;
+    let empty_ns = p50_ns("empty loop", empty, BATCH)?;
+    p50_ns("clock read", clock, BATCH)?;
+    let off_ns = p50_ns("event of three words, off", off, BATCH)?;
+    let on_ns = p50_ns("event of three words, on", on, BATCH)?;
+    let plain_ns = p50_ns("message, not traced", plain, BATCH)?;
+    let traced_ns = p50_ns("message, all events", traced, BATCH)?;
+    p50_ns("chain hop, not traced", hops.between_ns, hops_per_sample)?;
+    p50_ns("chain hop, usual events", traced_hops.between_ns, hops_per_sample)?;
+    let whole_ns = p50_ns("node and hop, not traced", hops.whole_ns, hops_per_sample)?;
+    let traced_whole_ns =
+        p50_ns("node and hop, usual events", traced_hops.whole_ns, hops_per_sample)?;
+    found.table(table);
+    found.target("event off, beside the empty loop", off_ns - empty_ns, EVENT_OFF_NS, "ns");
+    found.target("event on", on_ns, EVENT_ON_NS, "ns");
+    found.target("a traced message more", traced_ns - plain_ns, MESSAGE_NS, "ns");
+    // Callbacks, loan, publish and take, of which all but these two share a reading of a clock.
+    let more_ns = traced_whole_ns - whole_ns;
+    found.target("a traced chain hop more, whole", more_ns, MESSAGE_NS, "ns");
+    Ok(found)
 }
 
 /// One event, with its values in registers as a node would have them.
@@ -193,32 +151,5 @@ fn emit(event: Tracepoint<(u64, u64, u64)>, value: u64) {
 fn note(kept: &mut Result<(), Failure>, outcome: Result<(), Failure>) {
     if kept.is_ok() {
         *kept = outcome;
-    }
-}
-
-fn empty_cost() -> ChainCost {
-    ChainCost { between_ns: vec![], whole_ns: vec![] }
-}
-
-fn add(all: &mut ChainCost, more: ChainCost) {
-    all.between_ns.extend(more.between_ns);
-    all.whole_ns.extend(more.whole_ns);
-}
-
-fn row(name: &'static str, mut samples_ns: Vec<u64>, unit: u64) -> Result<Row, Failure> {
-    let samples = samples_ns.len();
-    let percentiles = percentiles(&mut samples_ns, unit as f64).during("measuring")?;
-    Ok(Row { name, percentiles, samples })
-}
-
-fn print(report: &Report) {
-    println!("{:<30}{:>10}{:>10}{:>10}{:>12}", "ns", "p50", "p99", "p99.9", "max");
-    for Row { name, percentiles: found, .. } in &report.rows {
-        let Percentiles { p50_ns, p99_ns, p999_ns, max_ns } = found;
-        println!("{name:<30}{p50_ns:>10.2}{p99_ns:>10.2}{p999_ns:>10.2}{max_ns:>12.1}");
-    }
-    for Target { name, p50_ns, at_most_ns, reached } in &report.targets {
-        let word = if *reached { "reached" } else { "missed" };
-        println!("{name}: {p50_ns:.2} ns, at most {at_most_ns:.1} ns: {word}");
     }
 }

@@ -1,10 +1,12 @@
 //! What a run found, and how it is written: `transport.json` for programs, `transport.html` for
 //! people. Measures nothing.
 
+mod joined;
 mod page;
 pub mod plot;
 mod provenance;
 
+pub use joined::joined_page;
 pub use provenance::Provenance;
 
 use crate::Failure;

@@ -1,11 +1,11 @@
 //! `transport.html`: one self-contained page with the targets, the plots and every row. Shows what
 //! the report holds, also what is missing; computes nothing new.
 
-use super::Report;
 use super::plot::{Plot, Series, duration, escape};
+use super::{Provenance, Report};
 use crate::control::{Mode, System};
 use crate::coordinator::Row;
-use crate::machine::Cores;
+use crate::machine::{Cores, Machine};
 use crate::plan::{Operation, SPIN_US};
 use crate::targets::Verdict;
 
@@ -13,52 +13,59 @@ const STYLE: &str = include_str!("page.css");
 
 /// The whole page.
 pub(super) fn page(report: &Report) -> String {
-    format!(
-        "<!doctype html>\n<html lang=\"en\">\n<head><meta charset=\"utf-8\">\
-         <meta name=\"viewport\" content=\"width=device-width\">\
-         <title>Transport benchmark</title>\n<style>\n{STYLE}</style></head>\n<body>\n\
-         <h1>Transport benchmark</h1>\n{}{}<h2>Against the targets</h2>\n{}\
+    let body = format!(
+        "{}{}<h2>Against the targets</h2>\n{}\
          <h2>Latency and cost</h2>\n<div class=\"plots\">\n{}</div>\n\
-         <h2>All rows</h2>\n{}</body></html>\n",
+         <h2>All rows</h2>\n{}",
         provenance(report),
         missing(report),
         targets(&report.targets),
         plots(&report.rows),
         rows(&report.rows)
-    )
+    );
+    framed("Transport benchmark", &body)
 }
 
 fn provenance(report: &Report) -> String {
-    let machine = &report.machine;
+    let schedule = &report.schedule;
+    let samples = format!(
+        "{} in {:.0} s, {} blocks of {} ms per system and case, systems in turn",
+        report.samples, report.duration_s, schedule.blocks, schedule.block_ms
+    );
+    let own = [("Peer", report.peer.to_owned()), ("Samples", samples)];
+    facts(&report.provenance, &report.machine, &own)
+}
+
+/// A table of where figures come from; `own` are further lines of it.
+pub(super) fn facts(from: &Provenance, machine: &Machine, own: &[(&str, String)]) -> String {
     let kind = if machine.virtual_machine { "virtual machine" } else { "no hypervisor" };
     let processors = machine.allowed.len();
+    let memory_gib = machine.memory_bytes >> 30;
+    let name = &machine.processor;
+    let clock = format!("{}, {:.1} ns a reading", machine.clock_source, machine.clock_read_ns);
     let lines = [
-        ("Command", report.provenance.command.clone()),
-        ("Commit", report.provenance.commit.clone()),
-        ("Peer", report.peer.to_owned()),
-        (
-            "Machine",
-            format!(
-                "{}, {processors} processors, {} GiB, {kind}",
-                machine.processor,
-                machine.memory_bytes >> 30
-            ),
-        ),
+        ("Command", from.command.clone()),
+        ("Commit", from.commit.clone()),
+        ("Machine", format!("{name}, {processors} processors, {memory_gib} GiB, {kind}")),
         ("Kernel", machine.kernel.clone()),
-        ("Clock", format!("{}, {:.1} ns a reading", machine.clock_source, machine.clock_read_ns)),
+        ("Clock", clock),
         ("Load before the run", format!("{:.2}", machine.load_before)),
-        (
-            "Samples",
-            format!(
-                "{} in {:.0} s, {} blocks of {} ms per system and case, systems in turn",
-                report.samples, report.duration_s, report.schedule.blocks, report.schedule.block_ms
-            ),
-        ),
     ];
     let line = |(name, value): &(&str, String)| {
         format!("<tr><th>{name}</th><td>{}</td></tr>\n", escape(value))
     };
-    format!("<table class=\"facts\">\n{}</table>\n", lines.iter().map(line).collect::<String>())
+    let lines: String = lines.iter().chain(own).map(line).collect();
+    format!("<table class=\"facts\">\n{lines}</table>\n")
+}
+
+/// A whole page around `body`.
+pub(super) fn framed(title: &str, body: &str) -> String {
+    format!(
+        "<!doctype html>\n<html lang=\"en\">\n<head><meta charset=\"utf-8\">\
+         <meta name=\"viewport\" content=\"width=device-width\">\
+         <title>{title}</title>\n<style>\n{STYLE}</style></head>\n<body>\n\
+         <h1>{title}</h1>\n{body}</body></html>\n"
+    )
 }
 
 fn missing(report: &Report) -> String {
@@ -245,7 +252,6 @@ fn class(system: System) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::machine::Machine;
     use crate::plan::Extent;
     use crate::report::Unavailable;
     use crate::targets::tests::{hand_over, row};

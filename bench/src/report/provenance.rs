@@ -1,11 +1,11 @@
 //! Where figures come from: the command, the sources, the time.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::process::Command;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// What every result carries beside the machine.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Provenance {
     /// As given.
     pub command: String,
