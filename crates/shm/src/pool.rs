@@ -37,6 +37,8 @@ pub struct Class {
     fresh: u64,
     /// Used and free again; the last one freed is the first one reused.
     free: Vec<u64>,
+    /// `fresh` when `free` was last put out of order.
+    scattered: u64,
 }
 
 /// All chunks of one publisher.
@@ -73,7 +75,7 @@ impl Class {
     /// `total` chunks of `chunk_bytes` from `first` on.
     pub fn new(segment: u16, chunk_bytes: u64, first: u64, total: u64) -> Self {
         let free = Vec::with_capacity(usize::try_from(total.min(4096)).unwrap_or(0));
-        Class { segment, chunk_bytes, first, total, fresh: 0, free }
+        Class { segment, chunk_bytes, first, total, fresh: 0, free, scattered: 0 }
     }
 
     fn is_large(&self) -> bool {
@@ -91,6 +93,25 @@ impl Class {
 
     fn take_free(&mut self) -> Option<Chunk> {
         self.free.pop().map(|offset| Chunk { segment: self.segment, offset })
+    }
+
+    /// Puts the free chunks out of order, once for all that were ever used. Chunks that follow each
+    /// other at one distance are foreseen by the processor that reads them: it fetches the next one
+    /// while that is being written, which costs its writer as much as the message itself.
+    fn scatter(&mut self) {
+        if self.scattered == self.fresh || self.is_large() {
+            return;
+        }
+        self.scattered = self.fresh;
+        // Shuffled (Fisher and Yates) by xorshift (Marsaglia 2003), always in the same way.
+        let mut random = 0x9e37_79b9_u32;
+        for last in (1..self.free.len()).rev() {
+            random ^= random << 13;
+            random ^= random >> 17;
+            random ^= random << 5;
+            let other = (u64::from(random) * (last as u64 + 1)) >> 32;
+            self.free.swap(last, other as usize);
+        }
     }
 }
 
@@ -247,6 +268,7 @@ impl Pool {
             held
         });
         self.held = self.retired.len();
+        self.classes.iter_mut().for_each(Class::scatter);
     }
 
     #[inline]
@@ -258,4 +280,38 @@ impl Pool {
 #[inline]
 fn free_into(classes: &mut [Class], chunk: Chunk) {
     classes[usize::from(chunk.segment)].free.push(chunk.offset);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chunks_used_again_follow_each_other_at_no_fixed_distance() {
+        let mut pool = Pool::new(Class::new(0, 320, 4096, 1000), 4, 1 << 20);
+        let mut offsets = vec![];
+        for seq in 1..=400 {
+            let chunk = loop {
+                match pool.take(0, 1, false) {
+                    Taken::Chunk(chunk) => break chunk,
+                    Taken::Scan => pool.reclaim(|_| false),
+                    Taken::Nothing => panic!("no chunk for message {seq}"),
+                }
+            };
+            pool.publish_live(chunk);
+            if pool.live() > 4 {
+                pool.retire_oldest(seq - 4);
+            }
+            offsets.push(chunk.offset);
+        }
+        let used_again = &offsets[100..];
+        let repeats =
+            |three: &&[u64]| three[1].wrapping_sub(three[0]) == three[2].wrapping_sub(three[1]);
+        let repeated = used_again.windows(3).filter(repeats).count();
+        assert!(
+            repeated < used_again.len() / 8,
+            "{repeated} of {}: {used_again:?}",
+            used_again.len()
+        );
+    }
 }
