@@ -178,11 +178,12 @@ impl Bell {
 impl RelayLine {
     /// Rule B4: asks whoever wakes first to wake `bells` too. One read-modify-write per word.
     pub fn ask(&self, bells: &[u16]) {
-        for (index, word) in self.pending.iter().enumerate() {
-            let here = bells.iter().map(|bell| usize::from(*bell) % READY_BITS);
-            let bits = here
-                .filter(|bell| bell / 64 == index)
-                .fold(0, |bits, bell| bits | 1 << (bell % 64));
+        let mut bits = [0; READY_WORDS];
+        for bell in bells {
+            let bell = usize::from(*bell) % READY_BITS;
+            bits[bell / 64] |= 1u64 << (bell % 64);
+        }
+        for (word, bits) in self.pending.iter().zip(bits) {
             if bits != 0 {
                 // AcqRel pairs with `claim`.
                 word.fetch_or(bits, Ordering::AcqRel);
