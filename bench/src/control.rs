@@ -4,6 +4,7 @@
 use crate::machine::Cores;
 use crate::usage::Usage;
 use crate::{Failure, failure::While};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::io::{BufRead, Write};
 use std::path::PathBuf;
@@ -34,6 +35,8 @@ pub enum System {
     FloorWord,
     /// Bare shared memory: a word for each sleeper, woken one after the other.
     FloorEach,
+    /// The same; the sender wakes two, and everybody who is woken wakes two others.
+    FloorTree,
 }
 
 /// How the receiver waits.
@@ -138,20 +141,30 @@ pub struct Control;
 impl Control {
     /// Blocks until the next command; `None`: there will be none.
     pub fn await_command(&mut self) -> Result<Option<Command>, Failure> {
-        let mut line = String::new();
-        std::io::stdin().lock().read_line(&mut line).during("waiting for a command")?;
-        if line.is_empty() {
-            return Ok(None);
-        }
-        serde_json::from_str(&line).during("understanding a command").map(Some)
+        hear()
     }
 
     /// Sends one line.
     pub fn reply(&mut self, reply: &Reply) -> Result<(), Failure> {
-        let mut line = serde_json::to_vec(reply).during("writing a reply")?;
-        line.push(b'\n');
-        let mut output = std::io::stdout().lock();
-        output.write_all(&line).during("sending a reply")?;
-        output.flush().during("sending a reply")
+        tell(reply)
     }
+}
+
+/// Blocks until the coordinator says something; `None`: it has nothing more to say.
+pub fn hear<T: DeserializeOwned>() -> Result<Option<T>, Failure> {
+    let mut line = String::new();
+    std::io::stdin().lock().read_line(&mut line).during("waiting for a command")?;
+    if line.is_empty() {
+        return Ok(None);
+    }
+    serde_json::from_str(&line).during("understanding a command").map(Some)
+}
+
+/// Says something to the coordinator.
+pub fn tell(what: &impl Serialize) -> Result<(), Failure> {
+    let mut line = serde_json::to_vec(what).during("writing a reply")?;
+    line.push(b'\n');
+    let mut output = std::io::stdout().lock();
+    output.write_all(&line).during("sending a reply")?;
+    output.flush().during("sending a reply")
 }

@@ -6,17 +6,12 @@ use crate::control::{ChildPlan, Command, Mode, Reply, Role, System};
 use crate::failure::While;
 use crate::machine::{Cores, Machine};
 use crate::plan::{Case, Operation, SPIN_US, Schedule};
+use crate::process::Process;
 use crate::samples::{Percentiles, median, percentiles};
 use crate::usage::Usage;
 use serde::Serialize;
-use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
-use std::process::{Child, ChildStdin, Stdio};
-use std::sync::mpsc::{Receiver, channel};
-use std::time::{Duration, Instant};
-
-/// Longest time for a child to answer: its own patience and then some.
-const ANSWER_WITHIN: Duration = Duration::from_secs(30);
+use std::time::Instant;
 
 /// One measurement of one system.
 #[derive(Debug, Clone, Serialize)]
@@ -60,72 +55,11 @@ pub struct Outcome {
     pub failures: Vec<String>,
 }
 
-/// One process under measurement.
-struct Process {
-    child: Child,
-    input: Option<ChildStdin>,
-    replies: Receiver<Reply>,
-    name: String,
-}
-
-impl Process {
-    fn start(plan: &ChildPlan) -> Result<Self, Failure> {
-        let program = std::env::current_exe().during("finding this program")?;
-        let text = serde_json::to_string(plan).during("writing the plan of a process")?;
-        let mut child = std::process::Command::new(program)
-            .args(["child", &text])
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .during("starting a process")?;
-        let input = child.stdin.take();
-        let output = child.stdout.take().during("reading from a process")?;
-        let (sender, replies) = channel();
-        std::thread::spawn(move || {
-            for line in BufReader::new(output).lines().map_while(Result::ok) {
-                let reply = serde_json::from_str(&line)
-                    .unwrap_or_else(|error| Reply::Failed(format!("it said {line:?}: {error}")));
-                if sender.send(reply).is_err() {
-                    return;
-                }
-            }
-        });
-        let name = format!("{:?} as {:?}", plan.system, plan.role);
-        Ok(Self { child, input, replies, name })
-    }
-
-    fn order(&mut self, command: Command) -> Result<(), Failure> {
-        let mut line = serde_json::to_vec(&command).during("writing a command")?;
-        line.push(b'\n');
-        let input = self.input.as_mut().during("sending a command")?;
-        input.write_all(&line).during(&format!("sending a command to {}", self.name))
-    }
-
-    fn answer(&mut self) -> Result<Reply, Failure> {
-        match self.replies.recv_timeout(ANSWER_WITHIN) {
-            Ok(Reply::Failed(why)) => Err(Failure::new(&self.name, why)),
-            Ok(reply) => Ok(reply),
-            Err(error) => Err(Failure::new(format!("waiting for {}", self.name), error)),
-        }
-    }
-
-    fn close(&mut self) {
-        self.input = None;
-    }
-}
-
-impl Drop for Process {
-    /// Lets the process end by itself for a while, then ends it.
-    fn drop(&mut self) {
-        self.close();
-        for _ in 0..200 {
-            match self.child.try_wait() {
-                Ok(None) => std::thread::sleep(Duration::from_millis(10)),
-                _ => return,
-            }
-        }
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+/// What a child said, unless it cannot go on.
+fn answer(process: &mut Process) -> Result<Reply, Failure> {
+    match process.answer()? {
+        Reply::Failed(why) => Err(Failure::new(process.name(), why)),
+        reply => Ok(reply),
     }
 }
 
@@ -161,10 +95,11 @@ impl Contender {
             case_name: format!("{}-{index}", case.name()),
         };
         let [first, second] = at.cpus;
-        let beside = other.map(|role| Process::start(&plan(role, second))).transpose()?;
+        let start = |role, cpu| Process::start(&plan(role, cpu), format!("{system:?} as {role:?}"));
+        let beside = other.map(|role| start(role, second)).transpose()?;
         let mut contender = Self {
             system,
-            measuring: Process::start(&plan(role, first))?,
+            measuring: start(role, first)?,
             beside,
             sleepers: other == Some(Role::Sleepers),
             samples_per_block: 0,
@@ -174,7 +109,7 @@ impl Contender {
             usage: Usage::default(),
         };
         for process in contender.beside.iter_mut().chain([&mut contender.measuring]) {
-            process.answer()?;
+            answer(process)?;
         }
         Ok(contender)
     }
@@ -183,18 +118,18 @@ impl Contender {
         let command = Command::Run { warm_up, count };
         let (mut total, mut found) = (Usage::default(), (vec![], vec![]));
         for process in self.beside.iter_mut() {
-            process.order(command)?;
+            process.order(&command)?;
         }
-        self.measuring.order(command)?;
-        if let Reply::Block { samples_ns, seconds_ns, usage } = self.measuring.answer()? {
+        self.measuring.order(&command)?;
+        if let Reply::Block { samples_ns, seconds_ns, usage } = answer(&mut self.measuring)? {
             total = total.plus(usage);
             found = (samples_ns, seconds_ns);
         }
         if let Some(beside) = &mut self.beside {
             if self.sleepers {
-                beside.order(Command::Report)?;
+                beside.order(&Command::Report)?;
             }
-            if let Reply::Block { usage, .. } = beside.answer()? {
+            if let Reply::Block { usage, .. } = answer(beside)? {
                 total = total.plus(usage);
             }
         }

@@ -15,6 +15,7 @@ pub mod findings;
 pub mod machine;
 pub mod payload;
 pub mod plan;
+pub mod process;
 pub mod report;
 pub mod samples;
 pub mod scope;

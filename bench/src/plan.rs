@@ -199,7 +199,7 @@ fn publish_armed(subscribers: usize) -> Case {
     let mut systems =
         vec![System::Crossdock, System::Iceoryx2Waitset, System::Floor, System::Iceoryx2Listener];
     if subscribers == WOKEN_EACH {
-        systems.push(System::FloorEach);
+        systems.extend([System::FloorEach, System::FloorTree]);
     }
     Case {
         operation: Operation::PublishArmed,

@@ -235,6 +235,7 @@ fn name(system: System) -> &'static str {
         System::Floor => "floor",
         System::FloorWord => "floor, one word",
         System::FloorEach => "floor, one wake each",
+        System::FloorTree => "floor, a tree of wakes",
     }
 }
 
@@ -245,7 +246,7 @@ fn class(system: System) -> &'static str {
         System::Iceoryx2 | System::Iceoryx2Waitset => "peer",
         System::Iceoryx2Listener | System::Iceoryx2Local => "peer other",
         System::Floor => "floor",
-        System::FloorWord | System::FloorEach => "floor other",
+        System::FloorWord | System::FloorEach | System::FloorTree => "floor other",
     }
 }
 

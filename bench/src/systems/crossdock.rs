@@ -25,7 +25,7 @@ const AROUND_BYTES: usize = 256;
 
 /// Executors that share a participant, as those of one application do; more sleepers than that
 /// stand for several applications.
-const EXECUTORS: usize = 32;
+const EXECUTORS: usize = 64;
 
 /// The participant of one more executor of this process.
 fn participant(plan: &ChildPlan) -> Result<Participant, Failure> {

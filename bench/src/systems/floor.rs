@@ -10,11 +10,16 @@ use crate::failure::While;
 use crate::payload::Payload;
 use rustix::io::Errno;
 use rustix::thread::futex;
+use std::ops::Range;
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 /// Between the words of two sleepers.
 const WORD_STRIDE: usize = 64;
+
+/// Sleepers that the sender of a tree wakes itself, and that each of those wakes in turn: as many as
+/// a publisher of Crossdock where one process has many sleepers.
+const ROOTS: usize = 2;
 
 /// Sleepers of this process that have a word.
 static SLEEPERS: AtomicUsize = AtomicUsize::new(0);
@@ -27,8 +32,10 @@ struct Floor {
     into: Option<SharedMemory>,
     mode: Mode,
     sleepers: u32,
-    /// Where each sleeper has a word of its own: the one of this side.
+    /// Where each sleeper has a word of its own: which one is this side's.
     own_word: Option<usize>,
+    /// Sleepers wake others.
+    tree: bool,
     /// None: the word is the message.
     payload: Option<Payload>,
 }
@@ -46,10 +53,13 @@ pub(super) fn with_link(plan: &ChildPlan, work: impl Use) -> Result<(), Failure>
         into: open(topics.into)?,
         mode: plan.mode,
         sleepers: plan.subscribers as u32,
-        own_word: (plan.system == System::FloorEach).then(|| match plan.role {
-            Role::Sleepers => SLEEPERS.fetch_add(1, Relaxed) * WORD_STRIDE,
+        own_word: matches!(plan.system, System::FloorEach | System::FloorTree).then(|| match plan
+            .role
+        {
+            Role::Sleepers => SLEEPERS.fetch_add(1, Relaxed),
             _ => 0,
         }),
+        tree: plan.system == System::FloorTree,
         payload: (plan.system == System::Floor).then_some(payload),
     };
     work.run(&mut floor)
@@ -70,7 +80,9 @@ impl Link for Floor {
             payload.write(memory, number);
         }
         if self.own_word.is_some() {
-            return wake_each(out, self.sleepers as usize, number as u32);
+            let sleepers = self.sleepers as usize;
+            let woken = if self.tree { sleepers.min(ROOTS) } else { sleepers };
+            return wake_each(out, 0..woken, number as u32);
         }
         // Release: pairs with the loads in `receive`, so that the payload is seen with the number.
         out.word(0).store(number as u32, Release);
@@ -83,11 +95,17 @@ impl Link for Floor {
     #[inline]
     fn receive(&mut self, number: u64) -> Result<(), Failure> {
         let into = self.into.as_ref().during("receiving")?;
-        let word = into.word(self.own_word.unwrap_or(0));
+        let own_word = self.own_word.unwrap_or(0);
+        let word = into.word(own_word * WORD_STRIDE);
         // Acquire: pairs with the store in `send`.
         match self.mode {
             Mode::Poll => poll_until(|| Ok((word.load(Acquire) == number as u32).then_some(())))?,
             Mode::Wake => sleep_until(word, number as u32)?,
+        }
+        if self.tree {
+            // The roots have the first numbers, then come those whom the first one wakes, and so on.
+            let (first, sleepers) = (ROOTS * (own_word + 1), self.sleepers as usize);
+            wake_each(into, first.min(sleepers)..(first + ROOTS).min(sleepers), number as u32)?;
         }
         let Some(payload) = self.payload else { return Ok(()) };
         // SAFETY: the sender has written the bytes before the number, and writes them again only
@@ -102,8 +120,8 @@ impl Link for Floor {
 }
 
 /// One after the other.
-fn wake_each(out: &SharedMemory, sleepers: usize, number: u32) -> Result<(), Failure> {
-    for sleeper in 0..sleepers {
+fn wake_each(out: &SharedMemory, sleepers: Range<usize>, number: u32) -> Result<(), Failure> {
+    for sleeper in sleepers {
         let word = out.word(sleeper * WORD_STRIDE);
         // Release: as in `send`.
         word.store(number, Release);

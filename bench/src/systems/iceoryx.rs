@@ -28,11 +28,16 @@ pub struct Topic<S: Service> {
 
 /// A node of its own for the calling thread.
 pub fn node<S: Service>(plan: &ChildPlan) -> Result<Node<S>, Failure> {
+    node_in(&plan.folder)
+}
+
+/// A node of its own for the calling thread, for the run that meets in `folder`.
+pub fn node_in<S: Service>(folder: &std::path::Path) -> Result<Node<S>, Failure> {
     set_log_level(LogLevel::Error);
     let mut config = Config::default();
-    let prefix = peer_prefix(&plan.folder);
+    let prefix = peer_prefix(folder);
     config.global.prefix = FileName::new(prefix.as_bytes()).during("naming the peer's files")?;
-    let folder = plan.folder.join("peer");
+    let folder = folder.join("peer");
     let folder = Path::new(folder.as_os_str().as_encoded_bytes());
     config.global.set_root_path(&folder.during("naming the peer's folder")?);
     NodeBuilder::new()

@@ -64,7 +64,9 @@ impl Topics {
 /// Opens the link of `plan` and hands it to `work`.
 pub fn with_link(plan: &ChildPlan, work: impl Use) -> Result<(), Failure> {
     match plan.system {
-        System::Floor | System::FloorWord | System::FloorEach => floor::with_link(plan, work),
+        System::Floor | System::FloorWord | System::FloorEach | System::FloorTree => {
+            floor::with_link(plan, work)
+        }
         System::Iceoryx2 | System::Iceoryx2Waitset | System::Iceoryx2Listener => {
             iceoryx::with_link::<iceoryx2::prelude::ipc::Service>(plan, work)
         }
