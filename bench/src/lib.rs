@@ -18,6 +18,7 @@ pub mod plan;
 pub mod process;
 pub mod report;
 pub mod samples;
+pub mod scale;
 pub mod scope;
 pub mod service;
 pub mod systems;
