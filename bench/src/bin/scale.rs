@@ -282,7 +282,12 @@ fn add_large(
             return Err(Failure::new("counting copies", why));
         }
         if shape.subscribers == 200 {
-            found.target("copies of an 8 MiB topic, 200 subscribers", 0.0, 0.0, "");
+            found.target(
+                "copies of an 8 MiB topic, 200 subscribers",
+                outcome.copies as f64,
+                0.0,
+                "",
+            );
         }
     }
     Ok(())

@@ -20,6 +20,11 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::time::Duration;
 
+/// A topic's publisher with the event that says that it has published.
+type Publishing<S> = (Publisher<S, [u8], ()>, Notifier<S>);
+/// A topic's subscriber with the event that it waits for.
+type Subscribing<S> = (Subscriber<S, [u8], ()>, Listener<S>);
+
 struct Topic<S: Service> {
     data: DataTopic<S, [u8], ()>,
     events: EventTopic<S>,
@@ -108,7 +113,7 @@ where
 
 struct IceoryxOutputs<'a, S: Service> {
     topics: &'a [Topic<S>],
-    ports: Vec<(Publisher<S, [u8], ()>, Notifier<S>)>,
+    ports: Vec<Publishing<S>>,
     shape: &'a Shape,
 }
 
@@ -141,7 +146,7 @@ impl<S: Service> Outputs for IceoryxOutputs<'_, S> {
 
 struct IceoryxInputs<'a, S: Service> {
     topics: &'a [Topic<S>],
-    ports: &'a [(Subscriber<S, [u8], ()>, Listener<S>)],
+    ports: &'a [Subscribing<S>],
     places: HashMap<WaitSetAttachmentId<S>, usize>,
     shape: &'a Shape,
 }
