@@ -155,6 +155,8 @@ pub(crate) struct NodeRecord {
     entity: Entity,
     statistics: Statistics,
     executions: u64,
+    /// The time of the last execution, until it is on the board.
+    took_ns: Option<u64>,
 }
 
 impl NodeRecord {
@@ -172,7 +174,7 @@ impl NodeRecord {
         entity.set(node_counter::THREAD, own_thread());
         // A budget needs the time, whatever is measured otherwise.
         let statistics = if plan.budget.is_some() { Statistics::On } else { statistics };
-        Ok(Self { entity, statistics, executions: 0 })
+        Ok(Self { entity, statistics, executions: 0, took_ns: None })
     }
 
     /// The node begins to execute: stays to be read should its process die now.
@@ -193,19 +195,26 @@ impl NodeRecord {
         (self.statistics == Statistics::On).then(monotonic_ns)
     }
 
-    /// Counts an execution, and its time if its start was measured. The count is on the board
-    /// after the next [`show`](Self::show). Gives the time of the end, if that was measured.
+    /// Counts an execution, and its time if its start was measured. Both are on the board after the
+    /// next [`show`](Self::show): in a chain that is when its nodes have run, because the board's lines
+    /// are far away where messages are large, and the next node waits here. Gives the time of the end,
+    /// if that was measured.
     #[inline]
     pub(crate) fn executed(&mut self, start_ns: Option<u64>) -> Option<u64> {
         self.executions += 1;
         let start_ns = start_ns?;
         let end_ns = monotonic_ns();
-        self.entity.record_ns(end_ns.saturating_sub(start_ns));
+        if let Some(before_ns) = self.took_ns.replace(end_ns.saturating_sub(start_ns)) {
+            self.entity.record_ns(before_ns);
+        }
         Some(end_ns)
     }
 
     /// Shows what has been counted, and counts messages that the node did not take.
-    pub(crate) fn show(&self, not_taken: u64) {
+    pub(crate) fn show(&mut self, not_taken: u64) {
+        if let Some(took_ns) = self.took_ns.take() {
+            self.entity.record_ns(took_ns);
+        }
         self.entity.set(node_counter::EXECUTIONS, self.executions);
         self.entity.add(node_counter::NOT_TAKEN, not_taken);
     }
