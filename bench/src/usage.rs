@@ -46,6 +46,50 @@ impl Usage {
     }
 }
 
+/// What a process has used, all its threads together, as another one sees it.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct ProcessUsage {
+    /// User and system time.
+    pub cpu_ns: u64,
+    /// Context switches because a thread slept.
+    pub voluntary: u64,
+    /// Context switches because the kernel ran somebody else.
+    pub involuntary: u64,
+}
+
+impl ProcessUsage {
+    /// Of the process with this id, since it started.
+    pub fn of(process: u32) -> Result<Self, Failure> {
+        let mut used = Self::default();
+        let tasks = std::fs::read_dir(format!("/proc/{process}/task"));
+        for task in tasks.during("listing a process's threads")? {
+            let task = task.during("listing a process's threads")?.path();
+            let read = |name| std::fs::read_to_string(task.join(name)).during("reading a thread");
+            let (time, status) = (read("schedstat")?, read("status")?);
+            let cpu_ns = time.split_whitespace().next().and_then(|word| word.parse::<u64>().ok());
+            used.cpu_ns += cpu_ns.during("reading schedstat")?;
+            let involuntary = count(&status, "nonvoluntary_ctxt_switches:");
+            used.involuntary += involuntary;
+            used.voluntary += switches(&status) - involuntary;
+        }
+        Ok(used)
+    }
+
+    /// Both together.
+    pub fn plus(self, other: Self) -> Self {
+        Self {
+            cpu_ns: self.cpu_ns + other.cpu_ns,
+            voluntary: self.voluntary + other.voluntary,
+            involuntary: self.involuntary + other.involuntary,
+        }
+    }
+}
+
+fn count(status: &str, name: &str) -> u64 {
+    let value = status.lines().find_map(|line| line.strip_prefix(name));
+    value.and_then(|value| value.trim().parse().ok()).unwrap_or(0)
+}
+
 fn switches(status: &str) -> u64 {
     let values = status.lines().filter_map(|line| line.split_once("ctxt_switches:"));
     values.filter_map(|(_, value)| value.trim().parse::<u64>().ok()).sum()
@@ -59,6 +103,8 @@ mod tests {
     fn voluntary_and_involuntary_switches_are_added() {
         let status = "Name:\tx\nvoluntary_ctxt_switches:\t12\nnonvoluntary_ctxt_switches:\t30\n";
         assert_eq!(switches(status), 42);
+        assert_eq!(count(status, "nonvoluntary_ctxt_switches:"), 30);
         assert!(Usage::now().expect("/proc").cpu_ns > 0);
+        assert!(ProcessUsage::of(std::process::id()).expect("/proc").cpu_ns > 0);
     }
 }

@@ -1,6 +1,6 @@
 //! `chain`: measures what a chain hop costs and writes `chain.json`.
 
-use crossdock_bench::chain::{ChainCost, ClockShare, HOPS, measure};
+use crossdock_bench::chain::{ChainCost, ClockShare, HOPS, Shape, measure};
 use crossdock_bench::failure::While;
 use crossdock_bench::findings::{Findings, Table, run_command};
 use crossdock_bench::machine::pin;
@@ -25,8 +25,8 @@ fn run() -> Result<Findings, Failure> {
     let scope = Scope::create()?;
     let (mut bare, mut timed) = (ChainCost::default(), ChainCost::default());
     for _ in 0..ROUNDS {
-        bare.add(measure(Statistics::Off, scope.folder())?);
-        timed.add(measure(Statistics::On, scope.folder())?);
+        bare.add(measure(Shape::SMALL, Statistics::Off, scope.folder())?);
+        timed.add(measure(Shape::SMALL, Statistics::On, scope.folder())?);
     }
     let clock = ClockShare::measure()?;
     let (calls, reads) = (yardsticks::dynamic_calls()?, yardsticks::clock_reads()?);

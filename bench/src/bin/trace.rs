@@ -2,7 +2,7 @@
 //! a traced chain hop does; writes `trace.json`.
 
 use crossdock_bench::Failure;
-use crossdock_bench::chain::{ChainCost, HOPS, measure};
+use crossdock_bench::chain::{ChainCost, HOPS, Shape, measure};
 use crossdock_bench::failure::While;
 use crossdock_bench::findings::{Findings, Table, run_command};
 use crossdock_bench::machine::pin;
@@ -108,9 +108,9 @@ fn run() -> Result<Findings, Failure> {
     failed?;
     let (mut hops, mut traced_hops) = (ChainCost::default(), ChainCost::default());
     for _ in 0..ROUNDS {
-        hops.add(measure(Statistics::On, scope.folder())?);
+        hops.add(measure(Shape::SMALL, Statistics::On, scope.folder())?);
         view.trace(Events::usual());
-        traced_hops.add(measure(Statistics::On, scope.folder())?);
+        traced_hops.add(measure(Shape::SMALL, Statistics::On, scope.folder())?);
         view.trace(Events::none());
     }
     let mut table = Table::of_times("Off and on, in turn", "what");
