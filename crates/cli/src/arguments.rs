@@ -5,6 +5,7 @@ use crate::trace::arguments::TraceCommand;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use crossdock_fabric::Profile;
+use crossdock_graph::ImportJoin;
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -236,6 +237,13 @@ pub(crate) enum GraphCommand {
 pub(crate) struct ImportArguments {
     /// Computation graph (JSON)
     pub(crate) file: PathBuf,
+    /// Package that has the node types
+    #[arg(long, value_name = "NAME")]
+    pub(crate) package: Option<String>,
+    /// What nodes of a kind wait for on all their triggering inputs: `all_of` or `fresh`, as in
+    /// `--condition fusion=fresh`; may be repeated
+    #[arg(long, value_name = "KIND=JOIN", value_parser = kind_condition)]
+    pub(crate) condition: Vec<(String, ImportJoin)>,
     /// Output file; default: standard output
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
@@ -687,5 +695,14 @@ pub(crate) fn positive(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(value) if value.is_finite() && value > 0.0 => Ok(value),
         _ => Err("it must be a number above 0".to_owned()),
+    }
+}
+
+fn kind_condition(text: &str) -> Result<(String, ImportJoin), String> {
+    let (kind, join) = text.split_once('=').unwrap_or((text, ""));
+    match join {
+        "all_of" => Ok((kind.to_owned(), ImportJoin::AllOf)),
+        "fresh" => Ok((kind.to_owned(), ImportJoin::Fresh)),
+        _ => Err("it must be a kind and `all_of` or `fresh`, like `fusion=fresh`".to_owned()),
     }
 }

@@ -7,7 +7,7 @@ use crate::load::{read_graph, read_mapping};
 use crate::output;
 use crate::packages::Packages;
 use anyhow::{Result, bail};
-use crossdock_graph::{Graph, Picture};
+use crossdock_graph::{Graph, ImportOptions, Picture};
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -55,6 +55,11 @@ pub(crate) fn write_picture(picture: &Picture<'_>, arguments: &GraphArguments) -
 fn import_json(arguments: &ImportArguments) -> Result<()> {
     let path = arguments.file.display();
     let bytes = crate::files::read(&arguments.file, "computation graph")?;
-    let imported = Graph::import_json(&path.to_string(), &bytes).map_err(Violations::from)?;
+    let options = ImportOptions {
+        package: arguments.package.clone(),
+        conditions: arguments.condition.iter().cloned().collect(),
+    };
+    let imported = Graph::import_json_with(&path.to_string(), &bytes, &options);
+    let imported = imported.map_err(Violations::from)?;
     output::write(arguments.output.as_deref(), &imported.text)
 }

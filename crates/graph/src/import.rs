@@ -4,15 +4,18 @@
 //! beyond that is filled in by rules stated here and marked with comments in the text. Must not
 //! know any particular graph.
 
+mod chains;
+mod kinds;
+
 use crate::limits::{FILE_BYTES_MAX, NODES_MAX, VIOLATIONS_MAX};
-use crate::model::{
-    Chain, Graph, GraphInput, GraphNode, GraphOutput, GraphTimer, GraphTopic, Period,
-};
+use crate::model::{Graph, GraphInput, GraphNode, GraphOutput, GraphTimer, GraphTopic, Period};
 use crate::names::message_type_fault;
 use crate::violation::{Violation, ViolationKind};
 use crate::write::Notes;
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet};
+
+pub use kinds::{ImportJoin, ImportOptions};
 
 /// Package of imported nodes: the JSON does not name one.
 const PACKAGE: &str = "imported";
@@ -34,13 +37,29 @@ impl Graph {
     /// - Nodes marked `env` stand for the world outside: what they publish becomes external.
     /// - A node with a period gets a timer, and its inputs do not trigger.
     /// - Where triggers would form a cycle, the input that closes it does not trigger.
+    /// - The `kind` of a node, which it may share with others, is its node type: its ports are then
+    ///   numbered, `input_1` and `output_1` first, and what else it says in numbers are parameters.
+    /// - A chain that begins at nodes which only publish is one from each of them, and their period
+    ///   is its deadline.
     ///
     /// `file` is its name for messages and for the graph; it is not opened. Pure and deterministic.
     ///
     /// # Errors
     /// What keeps the JSON from being read as a graph.
     pub fn import_json(file: &str, text: &[u8]) -> Result<Imported, Vec<Violation>> {
-        let mut import = Import { file, violations: Vec::new(), notes: Notes::default() };
+        Self::import_json_with(file, text, &ImportOptions::default())
+    }
+
+    /// The same, told what the JSON does not say.
+    ///
+    /// # Errors
+    /// As [`import_json`](Self::import_json); and a kind that no node has.
+    pub fn import_json_with(
+        file: &str,
+        text: &[u8],
+        options: &ImportOptions,
+    ) -> Result<Imported, Vec<Violation>> {
+        let mut import = Import::new(file, options);
         let graph = import.document(text);
         match graph {
             Some(graph) if import.violations.is_empty() => {
@@ -71,7 +90,8 @@ pub(crate) fn json_nodes(
     text: &[u8],
     key: &str,
 ) -> Result<Vec<JsonNode>, Vec<Violation>> {
-    let mut import = Import { file, violations: Vec::new(), notes: Notes::default() };
+    let options = ImportOptions::default();
+    let mut import = Import::new(file, &options);
     let root = import.root(text);
     let described = root.as_ref().and_then(|root| import.described(root));
     let Some(described) = described.filter(|_| import.violations.is_empty()) else {
@@ -88,6 +108,7 @@ pub(crate) fn json_nodes(
 
 struct Import<'a> {
     file: &'a str,
+    options: &'a ImportOptions,
     violations: Vec<Violation>,
     notes: Notes,
 }
@@ -102,10 +123,16 @@ struct Described<'a> {
     subscribes: Vec<&'a str>,
     is_environment: bool,
     period_ms: Option<f64>,
+    /// Node type that it shares with others.
+    kind: Option<String>,
     fields: &'a Map<String, Value>,
 }
 
 impl<'a> Import<'a> {
+    fn new(file: &'a str, options: &'a ImportOptions) -> Self {
+        Self { file, options, violations: Vec::new(), notes: Notes::default() }
+    }
+
     fn fault(&mut self, kind: ViolationKind, message: String, advice: &str) {
         if self.violations.len() < VIOLATIONS_MAX {
             let violation = Violation::placed(kind, self.file, None, message, advice);
@@ -176,6 +203,7 @@ impl<'a> Import<'a> {
                 subscribes: self.names(original, fields, "sub"),
                 is_environment: fields.get("env").and_then(Value::as_bool).unwrap_or_default(),
                 period_ms: self.period(original, period),
+                kind: kinds::kind(fields),
                 fields,
             });
         }
@@ -206,17 +234,14 @@ impl<'a> Import<'a> {
         valid
     }
 
-    fn header(&mut self, root: &Map<String, Value>) {
+    fn header(&mut self, root: &Map<String, Value>, described: &[Described<'_>]) {
         self.notes.add(&[], format!("Imported from {}.", base_name(self.file)));
         for key in ["source", "licence", "note"] {
             if let Some(text) = root.get(key).and_then(Value::as_str) {
                 self.notes.add(&[], format!("{key}: {text}"));
             }
         }
-        let unknown = format!(
-            "Not said there: packages (`{PACKAGE}` stands in) and node types (named after the \
-             nodes); ports are named after their topics."
-        );
+        let unknown = self.not_said(described);
         self.notes.add(&[], unknown);
     }
 
@@ -226,7 +251,7 @@ impl<'a> Import<'a> {
         described: &[Described<'_>],
         topics: &BTreeMap<String, String>,
     ) -> Graph {
-        self.header(root);
+        self.header(root, described);
         let mut graph = Graph {
             name: snake_token(base_name(self.file).split('.').next().unwrap_or_default(), "graph"),
             topics: self.topics(root, described, topics),
@@ -240,6 +265,7 @@ impl<'a> Import<'a> {
             self.fault(ViolationKind::MissingKey, message, "import another graph");
         }
         self.break_cycles(&mut graph);
+        self.conditions(described, &mut graph);
         graph
     }
 
@@ -302,19 +328,25 @@ impl<'a> Import<'a> {
         if described.original != name {
             self.notes.add(&path, format!("was `{}`", described.original));
         }
-        let known = ["name", "pub", "sub", "env", "period_ms", "timer_ms"];
-        for (key, value) in described.fields {
-            if !known.contains(&key.as_str()) {
-                self.notes.add(&path, format!("{key}: {value}"));
-            }
-        }
         let last = name.rsplit('/').next().unwrap_or(name);
         let mut node = GraphNode {
             name: name.to_owned(),
-            package: PACKAGE.to_owned(),
-            node_type: last.to_owned(),
+            package: self.package().to_owned(),
+            node_type: described.kind.clone().unwrap_or_else(|| last.to_owned()),
             ..GraphNode::default()
         };
+        let known = ["name", "pub", "sub", "env", "period_ms", "timer_ms"];
+        for (key, value) in
+            described.fields.iter().filter(|(key, _)| !known.contains(&key.as_str()))
+        {
+            match described.kind.as_ref().and_then(|_| kinds::parameter(key, value)) {
+                Some(value) => {
+                    node.parameters.insert(key.clone(), value);
+                }
+                None if key == "kind" && described.kind.is_some() => {}
+                None => self.notes.add(&path, format!("{key}: {value}")),
+            }
+        }
         let timed = described.period_ms.is_some();
         if let Some(period_ms) = described.period_ms {
             let period = Period::PeriodMs(period_ms);
@@ -328,19 +360,26 @@ impl<'a> Import<'a> {
                 self.notes.add(&path, "its timer runs it, so its inputs do not trigger");
             }
         }
+        let of_kind = described.kind.is_some();
+        let port = |number: usize, side: &str, topic: &str, taken: &mut Taken| match of_kind {
+            true => format!("{side}_{}", number + 1),
+            false => unique(&port_name(topic), taken),
+        };
         let mut taken = Taken::new();
-        for topic in described.subscribes.iter().filter_map(|topic| topics.get(*topic)) {
+        let inputs = described.subscribes.iter().filter_map(|topic| topics.get(*topic));
+        for (number, topic) in inputs.enumerate() {
             node.inputs.push(GraphInput {
-                port: unique(&port_name(topic), &mut taken),
+                port: port(number, "input", topic, &mut taken),
                 topic: topic.clone(),
                 trigger: timed.then_some(false),
                 ..GraphInput::default()
             });
         }
         taken.clear();
-        for topic in described.publishes.iter().filter_map(|topic| topics.get(*topic)) {
+        let outputs = described.publishes.iter().filter_map(|topic| topics.get(*topic));
+        for (number, topic) in outputs.enumerate() {
             node.outputs.push(GraphOutput {
-                port: unique(&port_name(topic), &mut taken),
+                port: port(number, "output", topic, &mut taken),
                 topic: topic.clone(),
                 ..GraphOutput::default()
             });
@@ -402,41 +441,6 @@ impl<'a> Import<'a> {
             let path = ["nodes", node.name.as_str(), "inputs", input.port.as_str()];
             self.notes.add(&path, "would close a cycle of triggers");
         }
-    }
-
-    /// Every list of node and topic names in the JSON is a chain from the first to the last one.
-    fn chains(
-        &mut self,
-        root: &Map<String, Value>,
-        described: &[Described<'_>],
-        topics: &BTreeMap<String, String>,
-        mut graph: Graph,
-    ) -> Option<Graph> {
-        let nodes: BTreeMap<&str, &Described<'_>> =
-            described.iter().map(|node| (node.original, node)).collect();
-        let mut taken = Taken::new();
-        for (key, value) in root {
-            let items: Option<Vec<&str>> =
-                value.as_array().and_then(|items| items.iter().map(Value::as_str).collect());
-            let Some(items) = items.filter(|items| items.len() > 1) else { continue };
-            let known = |item: &&&str| nodes.contains_key(**item) || topics.contains_key(**item);
-            if items.iter().filter(known).count() < items.len() {
-                continue;
-            }
-            let (first, last) = (items[0], items[items.len() - 1]);
-            let from = nodes.get(first).and_then(|node| node.subscribes.first().copied());
-            let to = nodes.get(last).and_then(|node| node.publishes.first().copied());
-            let from = topics.get(from.unwrap_or(first)).or_else(|| {
-                topics.get(nodes.get(first).and_then(|node| node.publishes.first().copied())?)
-            });
-            let (Some(from), Some(to)) = (from, topics.get(to.unwrap_or(last))) else { continue };
-            let name = unique(&snake_token(key, "chain"), &mut taken);
-            let path = ["chains", name.as_str()];
-            self.notes.add(&path, format!("by way of {}", items.join(", ")));
-            let (name, from, to) = (name.clone(), from.clone(), to.clone());
-            graph.chains.push(Chain { name, from, to, deadline: None });
-        }
-        Some(graph)
     }
 }
 

@@ -45,7 +45,7 @@ pub use check::{RunOptions, check, check_fabrics};
 pub use communication::{CommunicationMapping, Crossings, OpenTopics, Sides, TopicChoice};
 pub use condition::{ApproximateTime, Condition, Same};
 pub use hardware_package::{HARDWARE_PACKAGE_ENDING, HardwareNode, HardwarePackage, SourceKind};
-pub use import::Imported;
+pub use import::{ImportJoin, ImportOptions, Imported};
 pub use input::InputTopic;
 pub use interface::{
     BinaryInterface, FABRIC_BINARY, InputInterface, Interfaces, NodeInterface, OutputInterface,

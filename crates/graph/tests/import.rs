@@ -4,7 +4,7 @@
 
 mod support;
 
-use crossdock_graph::{Graph, ViolationKind};
+use crossdock_graph::{Graph, ImportJoin, ImportOptions, ParameterValue, ViolationKind};
 use support::only;
 
 const GRAPHS: [(&str, usize, usize); 7] = [
@@ -48,11 +48,21 @@ fn periods_rules_chains_and_the_world_outside_are_kept() {
     assert_eq!(planner.timers[0].period.period_ns(), Some(100_000_000));
     assert!(planner.inputs.iter().all(|input| input.trigger == Some(false)));
     assert!(autoware.text.contains("publishes once both inputs have a new sample"));
-    let chain = &autoware.graph.chains[0];
+    // The hot path begins at two nodes, which have a period each.
+    let chains = autoware.graph.chains.iter();
+    let chains: Vec<_> =
+        chains.map(|it| (it.name.as_str(), it.from.as_str(), it.deadline)).collect();
     assert_eq!(
-        (chain.name.as_str(), chain.from.as_str(), chain.to.as_str()),
-        ("hot_path", "/FrontLidarDriver", "/ObjectCollisionEstimator")
+        chains.iter().map(|(name, from, _)| (*name, *from)).collect::<Vec<_>>(),
+        [
+            ("hot_path_front_lidar_driver", "/FrontLidarDriver"),
+            ("hot_path_rear_lidar_driver", "/RearLidarDriver"),
+        ]
     );
+    for (chain, (.., deadline)) in autoware.graph.chains.iter().zip(&chains) {
+        assert_eq!(chain.to, "/ObjectCollisionEstimator");
+        assert_eq!(deadline.map(|it| it.limit_ns), Some(100_000_000));
+    }
     let drive = read("autodrive_fpgadds");
     let chain = &drive.graph.chains[0];
     assert_eq!((chain.from.as_str(), chain.to.as_str()), ("/image_in", "/cmd_vel"));
@@ -63,6 +73,45 @@ fn periods_rules_chains_and_the_world_outside_are_kept() {
     let turtlebot = read("turtlebot3_autorace_ros2");
     assert!(turtlebot.graph.topic("/control/max_vel").unwrap().external);
     assert!(turtlebot.text.contains("# nobody in the graph publishes it"));
+}
+
+#[test]
+fn nodes_of_a_kind_share_a_node_type_with_parameters_and_a_condition() {
+    let text = br#"{"nodes": [
+        {"name": "Left", "kind": "sensor", "pub": ["left"], "period_ms": 20},
+        {"name": "Right", "kind": "sensor", "pub": ["right"], "period_ms": 20, "gain": 0.5},
+        {"name": "Both", "kind": "fusion", "sub": ["left", "right"], "pub": ["both"], "limit": 7,
+         "rule": "once both are new", "on": true},
+        {"name": "Late", "kind": "fusion", "sub": ["both"], "period_ms": 40},
+        {"name": "Plain", "sub": ["both"], "limit": 3}
+    ]}"#;
+    let mut options = ImportOptions { package: Some("pair".to_owned()), ..Default::default() };
+    options.conditions.insert("fusion".to_owned(), ImportJoin::Fresh);
+    let imported = Graph::import_json_with("pair.json", text, &options).unwrap();
+    let read = Graph::from_yaml("pair.yaml", imported.text.as_bytes()).unwrap();
+    assert_eq!(read.without_source(), imported.graph);
+    let types: Vec<&str> = read.nodes.iter().map(|node| node.node_type.as_str()).collect();
+    assert_eq!(types, ["sensor", "sensor", "fusion", "fusion", "plain"]);
+    assert!(read.nodes.iter().all(|node| node.package == "pair"));
+    let both = read.node("both").unwrap();
+    let ports: Vec<&str> = both.inputs.iter().map(|input| input.port.as_str()).collect();
+    assert_eq!((ports, both.outputs[0].port.as_str()), (vec!["input_1", "input_2"], "output_1"));
+    assert_eq!(both.condition.as_ref().unwrap().fresh, ["input_1", "input_2"]);
+    let parameters: Vec<_> = both.parameters.iter().collect();
+    let (limit, on) = (ParameterValue::Integer(7), ParameterValue::Bool(true));
+    assert_eq!(parameters, [(&"limit".to_owned(), &limit), (&"on".to_owned(), &on)]);
+    assert!(imported.text.contains("# rule: \"once both are new\""));
+    let gain = &read.node("right").unwrap().parameters["gain"];
+    assert_eq!(*gain, ParameterValue::Double(0.5));
+    // Its timer runs it: there is nothing that it could wait for.
+    assert_eq!(read.node("late").unwrap().condition, None);
+    let plain = read.node("plain").unwrap();
+    assert_eq!((plain.inputs[0].port.as_str(), plain.parameters.len()), ("both", 0));
+
+    options.conditions.insert("fusoin".to_owned(), ImportJoin::AllOf);
+    let refused = Graph::import_json_with("pair.json", text, &options).unwrap_err();
+    only(&refused, ViolationKind::UnknownNodeType);
+    assert!(refused[0].advice.contains("`fusion` and `sensor`"), "{}", refused[0]);
 }
 
 #[test]
