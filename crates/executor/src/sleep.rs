@@ -87,9 +87,10 @@ impl Executor {
             stepped.handle().mark_processed();
         }
         let waiting = self.inputs.iter().filter(|input| input.purpose == Purpose::Condition);
+        // Whoever waits for the graph to drain has to be told of every message.
+        let tells = (self.unpaced || self.finish.has_begun()) && self.stepped.is_none();
         for input in waiting {
-            if self.unpaced && self.stepped.is_none() {
-                // Whoever waits for the graph to drain has to be told of every message.
+            if tells {
                 input.handle.arm_to_gather();
             }
             if input.handle.is_ready() {
