@@ -94,6 +94,10 @@ pub(crate) fn load(files: &GraphFiles, wishes: &Wishes<'_>) -> Result<Loaded> {
             graph = graph.without_inputs(without);
         }
         (graph, played) = with_recording(&graph, bag, path, &recorded)?;
+        // A replay may take no more than its time from a recording.
+        if played.is_empty() && wishes.without.is_none() {
+            return Err(nothing_played(bag, path));
+        }
     }
     let recorded = recorded(&graph, &mapping, &played, wishes)?;
     let time = time(&graph, wishes, bag.is_some())?;
@@ -102,6 +106,12 @@ pub(crate) fn load(files: &GraphFiles, wishes: &Wishes<'_>) -> Result<Loaded> {
     let options = RunOptions { domain_id, time, played, recorded, duration_ns };
     let plan = check(&graph, &mapping, &packages.interfaces, &options);
     let plan = plan.map_err(|violations| remarked(violations.into(), &packages))?;
+    if let (Some(bag), Some(path), Some(steps)) = (&bag, wishes.input, &plan.steps)
+        && options.played.is_empty()
+        && steps.timers.is_empty()
+    {
+        return Err(nothing_played(bag, path));
+    }
     let beside = files.graph.parent().unwrap_or(Path::new("")).join(INTERFACES_FOLDER);
     let mut interfaces = files.interfaces.clone();
     interfaces.extend(Some(beside).filter(|folder| folder.is_dir()));
@@ -144,15 +154,17 @@ fn with_recording(
              recording"
         );
     }
-    if played.is_empty() {
-        let names: Vec<&str> = bag.topics().iter().map(|topic| topic.name.as_str()).collect();
-        anyhow::bail!(
-            "no node of the graph subscribes to a topic of {name}: it holds {}; rename the topics \
-             of the graph or play another recording",
-            names.join(", ")
-        );
-    }
     Ok((graph, played))
+}
+
+fn nothing_played(bag: &BagReader, path: &Path) -> anyhow::Error {
+    let names: Vec<&str> = bag.topics().iter().map(|topic| topic.name.as_str()).collect();
+    anyhow::anyhow!(
+        "no node of the graph subscribes to a topic of {}: it holds {}; rename the topics of the \
+         graph or play another recording",
+        path.display(),
+        names.join(", ")
+    )
 }
 
 /// The topics to be recorded: those asked for, else all that are not played and pass host memory.

@@ -104,6 +104,13 @@ pub(crate) struct ProcessRow {
     pub(crate) end: String,
     /// How often it was started again.
     pub(crate) restarts: u32,
+    /// Processor time of all its threads from the start of the run to its end, or from its own start
+    /// where that came later; `None`, as what follows, when it ended before.
+    pub(crate) processor_ns: Option<u64>,
+    /// Context switches of all its threads in the same time, its own and those forced on it.
+    pub(crate) context_switches: Option<u64>,
+    /// Memory that was resident at the end.
+    pub(crate) resident_bytes: Option<u64>,
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -285,7 +292,8 @@ impl Summary {
         .expect("writing to a string does not fail");
         let hardware = [self.gateway_table(), self.fabric_table()];
         let software = [self.node_table(), self.topic_table(), self.service_table()];
-        let last = [self.chain_table(), self.limit_table(), self.restart_table()];
+        let last =
+            [self.chain_table(), self.limit_table(), self.process_table(), self.restart_table()];
         for part in software.into_iter().chain(hardware).chain(last) {
             if !part.is_empty() {
                 text.push('\n');
@@ -478,6 +486,29 @@ impl Summary {
                 let missed = count.to_string();
                 table.row([cause.to_owned(), of, String::new(), missed, String::new()]);
             }
+        }
+        table.text()
+    }
+
+    /// What each process has used.
+    fn process_table(&self) -> String {
+        let mut table = Table::new(&[
+            ("process", Align::Left),
+            ("processor", Align::Right),
+            ("of a core", Align::Right),
+            ("switches", Align::Right),
+            ("memory", Align::Right),
+        ]);
+        let or_none = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
+        for row in &self.processes {
+            let share = row.processor_ns.map(|ns| ns as f64 / 1e7 / self.real_s.max(1e-9));
+            table.row([
+                row.name.clone(),
+                or_none(row.processor_ns.map(duration)),
+                or_none(share.map(|percent| format!("{percent:.1} %"))),
+                or_none(row.context_switches.map(|count| count.to_string())),
+                or_none(row.resident_bytes.map(bytes)),
+            ]);
         }
         table.text()
     }

@@ -89,6 +89,8 @@ struct Playing {
     topics: Vec<Option<PlayingTopic>>,
     clock: Option<SimulatedClock>,
     timing: Timing,
+    /// In steps, with no topic to be played: all that is taken from the bag is how time passes.
+    only_time: bool,
     /// Nobody looks at the publishers' counters after the end.
     released: bool,
     /// Recorded time to play, and the recorded time at which that is over.
@@ -167,8 +169,10 @@ impl Playing {
             }
         };
         let duration = options.duration;
+        let stepped = matches!(timing, Timing::Stepped(_));
         Ok(Playing {
             inbox,
+            only_time: stepped && topics.iter().all(Option::is_none),
             topics,
             clock,
             timing,
@@ -223,6 +227,9 @@ impl Playing {
         let place = Place { topic, number: message.number, time_ns };
         self.progress.messages.fetch_add(1, Ordering::Relaxed);
         self.progress.time_ns.store(time_ns, Ordering::Relaxed);
+        if self.only_time {
+            return self.pass_time(place);
+        }
         if self.topics[message.topic].is_none() {
             return Ok(Flow::GoOn);
         }
@@ -237,9 +244,24 @@ impl Playing {
         self.drain(place)
     }
 
-    /// In steps: lets time go on from one due time to the next, a step for each that leads to
-    /// anything, and then plays the message as a step of its own.
+    /// In steps: lets time go on to a message, and then plays it as a step of its own.
     fn play_step(&mut self, message: &BagMessage<'_>, place: Place) -> Result<Flow, PlayError> {
+        let flow = self.pass_time(place)?;
+        if flow != Flow::GoOn {
+            return Ok(flow);
+        }
+        let Timing::Stepped(stepper) = &self.timing else { return Ok(Flow::GoOn) };
+        let target_ns = stepper.reach(place.time_ns);
+        let Some(topic) = &mut self.topics[message.topic] else { return Ok(Flow::GoOn) };
+        topic.publish(message, target_ns);
+        let Timing::Stepped(stepper) = &self.timing else { return Ok(Flow::GoOn) };
+        let phases = stepper.phases_of(&topic.played.name);
+        self.step(place, target_ns, &phases)
+    }
+
+    /// In steps: lets time go on from one due time to the next, a step for each that leads to
+    /// anything, until it has reached that of a message.
+    fn pass_time(&mut self, place: Place) -> Result<Flow, PlayError> {
         let Timing::Stepped(stepper) = &self.timing else { return Ok(Flow::GoOn) };
         let target_ns = stepper.reach(place.time_ns);
         // Bounded: each turn goes on to a later time, by the clock's tick or a timer's period.
@@ -259,14 +281,7 @@ impl Playing {
                 return Ok(flow);
             }
         }
-        if self.wait_due(target_ns) == Flow::Stop {
-            return Ok(Flow::Stop);
-        }
-        let Some(topic) = &mut self.topics[message.topic] else { return Ok(Flow::GoOn) };
-        topic.publish(message, target_ns);
-        let Timing::Stepped(stepper) = &self.timing else { return Ok(Flow::GoOn) };
-        let phases = stepper.phases_of(&topic.played.name);
-        self.step(place, target_ns, &phases)
+        Ok(self.wait_due(target_ns))
     }
 
     /// One step: its phases, one after the other, each when the one before is worked off.

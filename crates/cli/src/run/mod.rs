@@ -12,6 +12,7 @@ mod left;
 mod progress;
 mod restarts;
 mod tracing;
+mod usage;
 mod wake;
 
 use crate::arguments::{Rate, RunArguments};
@@ -30,9 +31,11 @@ use figures::Figures;
 pub(crate) use figures::observer_options;
 use fleet::{End, Fleet};
 use progress::Progress;
+use std::collections::BTreeMap;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 use tracing::Tracing;
+use usage::Usage;
 pub(crate) use wake::Wake;
 use wake::Woken;
 
@@ -110,6 +113,7 @@ struct Session {
     player: Option<Player>,
     recorder: Option<Recorder>,
     tracing: Option<Tracing>,
+    usage: Usage,
     participant: Participant,
     started: Instant,
     notes: Vec<String>,
@@ -158,6 +162,7 @@ impl Session {
             player,
             recorder,
             tracing,
+            usage: Usage::default(),
             participant,
             started,
             notes,
@@ -177,6 +182,7 @@ impl Session {
         if let Some(tracing) = &mut self.tracing {
             self.notes.extend(tracing.begin(domain_id, &pids)?);
         }
+        self.usage = Usage::begin(&pids);
         self.started = Instant::now();
         self.fleet.start()?;
         if let Some(player) = &self.player {
@@ -386,6 +392,9 @@ impl Session {
         let exits = self.fleet.exits();
         let figures = self.figures.as_ref();
         let read = figures.map(|figures| figures.read(&self.plan, &self.counts, &exits));
+        let used = self.fleet.ends().into_iter().filter(|(.., end)| end.is_none());
+        let used = used.filter_map(|(name, pid, _)| Some((name, self.usage.of(pid)?)));
+        let used: BTreeMap<_, _> = used.collect();
         let mut failures = Vec::new();
         if let Some(player) = self.player.take() {
             player.stop();
@@ -423,6 +432,9 @@ impl Session {
         let processes = self.fleet.ends().into_iter();
         let processes = processes.map(|(name, pid, end)| ProcessRow {
             restarts: restarts.get(&name).copied().unwrap_or(0),
+            processor_ns: used.get(&name).map(|used| used.processor_ns),
+            context_switches: used.get(&name).map(|used| used.context_switches),
+            resident_bytes: used.get(&name).map(|used| used.resident_bytes),
             name,
             pid,
             end: end.unwrap_or_else(|| "running".to_owned()),

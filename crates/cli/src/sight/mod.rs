@@ -7,7 +7,8 @@
 mod processor;
 mod rows;
 
-use processor::{ProcessUse, ThreadUse};
+pub(crate) use processor::ProcessUse;
+use processor::ThreadUse;
 pub(crate) use rows::{ChainRow, ExecutorRow, Look, NodeRow, ProcessRow, Span, TopicRow, lost_of};
 
 use crate::run::observer_options;
