@@ -21,6 +21,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("gateway", &["msg", "shm", "trace", "comm", "executor", "fabric"]),
     ("cli", &["msg", "graph", "hwgen", "fabric", "gateway", "trace", "comm", "executor", "record"]),
     ("autorace", &["msg", "graph", "comm", "executor", "record"]),
+    ("reference-system", &["msg", "graph", "comm", "executor", "record"]),
     ("test-support", &[]),
     ("suite", &["test-support"]),
     ("hardware-tests", &["test-support", "fabric"]),

@@ -1,5 +1,7 @@
 //! Replay as a user asks for it: what is refused, and what the words and the exit status say.
 
+mod reference;
+
 use crossdock_suite::Run;
 use serde_json::Value;
 use std::path::Path;

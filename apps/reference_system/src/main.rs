@@ -1,0 +1,129 @@
+//! The package binary: its nodes for the launcher, and two commands for people.
+#![forbid(unsafe_code)]
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "the commands print")]
+
+use crossdock_reference_system::calibration::{crunch_time, limit_of};
+use crossdock_reference_system::indicators::Indicators;
+use crossdock_reference_system::nodes::package;
+use std::path::Path;
+use std::process::ExitCode;
+use std::time::Duration;
+
+const USAGE: &str = "\
+usage: crossdock-reference-system report RECORDING [--skip N] [--json]
+       crossdock-reference-system calibrate [--time-ms T | --limit N] [--json]
+
+report     evaluates /ObjectCollisionEstimator and /BehaviorPlanner of a recording: the performance
+           indicators of the reference system
+           --skip    messages at the start of each topic that are left out; 10 unless said
+calibrate  says which number_crunch_limit takes a time on this machine, or which time a limit takes
+           --time-ms   milliseconds; 10 unless said
+           --limit     number_crunch_limit
+
+Without a command the program is started by `crossdock run` and holds the nodes of a graph.
+";
+
+/// Messages in which the start of a run may show.
+const SKIP: usize = 10;
+/// What each node of the reference system is to take.
+const TIME_MS: f64 = 10.0;
+/// Longest time to calibrate for: ten seconds.
+const TIME_MS_MAX: f64 = 10_000.0;
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let result = match arguments.split_first().map(|(first, rest)| (first.as_str(), rest)) {
+        Some(("report", rest)) => report(rest),
+        Some(("calibrate", rest)) => calibrate(rest),
+        Some(("-h" | "--help" | "help", _)) => {
+            print!("{USAGE}");
+            Ok(())
+        }
+        Some((other, _)) => Err(format!("there is no command `{other}`\n\n{USAGE}")),
+        None => package().main().map_err(|error| error.to_string()),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("crossdock-reference-system: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// What stands behind a command.
+#[derive(Default)]
+struct Arguments<'a> {
+    options: Vec<(&'a str, &'a str)>,
+    others: Vec<&'a str>,
+    json: bool,
+}
+
+impl<'a> Arguments<'a> {
+    fn parse(arguments: &'a [String], known: &[&str]) -> Result<Self, String> {
+        let mut parsed = Self::default();
+        let mut rest = arguments.iter().map(String::as_str);
+        while let Some(argument) = rest.next() {
+            if argument == "--json" {
+                parsed.json = true;
+            } else if !argument.starts_with('-') {
+                parsed.others.push(argument);
+            } else if known.contains(&argument) {
+                let value = rest.next().ok_or(format!("`{argument}` needs a value\n\n{USAGE}"))?;
+                parsed.options.push((argument, value));
+            } else {
+                return Err(format!("there is no option `{argument}`\n\n{USAGE}"));
+            }
+        }
+        Ok(parsed)
+    }
+
+    fn number<T: std::str::FromStr>(&self, name: &str) -> Result<Option<T>, String> {
+        let Some((_, text)) = self.options.iter().rfind(|option| option.0 == name) else {
+            return Ok(None);
+        };
+        text.parse().map(Some).map_err(|_| format!("`{name} {text}`: give a number\n\n{USAGE}"))
+    }
+}
+
+fn report(arguments: &[String]) -> Result<(), String> {
+    let arguments = Arguments::parse(arguments, &["--skip"])?;
+    let [recording] = arguments.others.as_slice() else {
+        return Err(format!("report needs one recording\n\n{USAGE}"));
+    };
+    let skip = arguments.number("--skip")?.unwrap_or(SKIP);
+    let arrivals = crossdock_reference_system::read(Path::new(recording));
+    let found = Indicators::of(&arrivals.map_err(|error| error.to_string())?, skip);
+    match arguments.json {
+        true => println!("{:#}", serde_json::json!(found)),
+        false => print!("{}", found.text()),
+    }
+    Ok(())
+}
+
+fn calibrate(arguments: &[String]) -> Result<(), String> {
+    let arguments = Arguments::parse(arguments, &["--time-ms", "--limit"])?;
+    let (limit, time_ms) = (arguments.number("--limit")?, arguments.number("--time-ms")?);
+    if !arguments.others.is_empty() || limit.is_some() && time_ms.is_some() {
+        return Err(format!("calibrate takes a time or a limit\n\n{USAGE}"));
+    }
+    let (limit, taken) = match limit {
+        Some(limit) => (limit, crunch_time(limit)),
+        None => {
+            let time_ms: f64 = time_ms.unwrap_or(TIME_MS);
+            if !(time_ms > 0.0 && time_ms <= TIME_MS_MAX) {
+                return Err(format!("--time-ms {time_ms}: give 0 to {TIME_MS_MAX} milliseconds"));
+            }
+            limit_of(Duration::from_secs_f64(time_ms / 1e3))
+        }
+    };
+    let time_ms = taken.as_secs_f64() * 1e3;
+    match arguments.json {
+        true => {
+            let found = serde_json::json!({ "number_crunch_limit": limit, "time_ms": time_ms });
+            println!("{found:#}");
+        }
+        false => println!("number_crunch_limit {limit} takes {time_ms:.3} ms"),
+    }
+    Ok(())
+}
