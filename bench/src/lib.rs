@@ -18,6 +18,7 @@ pub mod payload;
 pub mod perception;
 pub mod plan;
 pub mod process;
+pub mod reference;
 pub mod report;
 pub mod samples;
 pub mod scale;

@@ -2,7 +2,7 @@
 #![forbid(unsafe_code)]
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "the commands print")]
 
-use crossdock_reference_system::calibration::{crunch_time, limit_of};
+use crossdock_reference_system::calibration::{LIMIT_MAX, crunch_time, limit_of};
 use crossdock_reference_system::indicators::Indicators;
 use crossdock_reference_system::nodes::package;
 use std::path::Path;
@@ -108,6 +108,9 @@ fn calibrate(arguments: &[String]) -> Result<(), String> {
         return Err(format!("calibrate takes a time or a limit\n\n{USAGE}"));
     }
     let (limit, taken) = match limit {
+        Some(limit) if limit > LIMIT_MAX => {
+            return Err(format!("--limit {limit}: give at most {LIMIT_MAX}"));
+        }
         Some(limit) => (limit, crunch_time(limit)),
         None => {
             let time_ms: f64 = time_ms.unwrap_or(TIME_MS);
