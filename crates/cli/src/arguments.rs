@@ -48,6 +48,9 @@ pub(crate) enum Command {
     /// Look at the services of running graphs, and call them
     #[command(subcommand)]
     Service(ServiceCommand),
+    /// Show the GPUs and other devices of this machine, and try them
+    #[command(subcommand)]
+    Device(DeviceCommand),
     /// Repeat experiments on hardware topics in simulation, beside what papers print
     #[command(subcommand)]
     Bench(BenchCommand),
@@ -493,6 +496,33 @@ pub(crate) enum ServiceCommand {
     },
     /// Call a service and print its response
     Call(CallArguments),
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum DeviceCommand {
+    /// List the devices of this machine
+    List(JsonArguments),
+    /// Show a device and what it can do, which is tried
+    Info {
+        /// Device, such as opencl:0
+        device: String,
+        #[command(flatten)]
+        json: JsonArguments,
+    },
+    /// Examine a device: memory, kernels, order, ends of work; fails if a part does
+    Test {
+        /// Device, such as opencl:0
+        device: String,
+        #[command(flatten)]
+        json: JsonArguments,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct JsonArguments {
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Debug, Args)]

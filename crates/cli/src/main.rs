@@ -8,6 +8,7 @@
 mod arguments;
 mod bench;
 mod check;
+mod device;
 mod files;
 mod generate;
 mod graph;
@@ -69,6 +70,7 @@ fn main() -> ExitCode {
         Command::Top(arguments) => top::top(arguments),
         Command::Trace(command) => trace::trace(command),
         Command::Service(command) => service::service(command),
+        Command::Device(command) => device::device(command),
         Command::Bench(command) => bench::bench(command),
         Command::Host => host_fabric(),
     };
@@ -100,7 +102,8 @@ fn wants_json(command: &Command) -> bool {
         Command::Graph(arguments) => arguments.json,
         Command::Map(arguments) => arguments.json,
         Command::Gen(_) | Command::Topic(_) | Command::Node(_) | Command::Service(_) => false,
-        Command::Trace(_) | Command::Top(_) | Command::Bench(_) | Command::Host => false,
+        Command::Trace(_) | Command::Top(_) | Command::Bench(_) | Command::Device(_) => false,
+        Command::Host => false,
     }
 }
 

@@ -154,4 +154,4 @@ pub use tables::{
     PeerBells, PeerConns, PeerPair,
 };
 #[cfg(not(loom))]
-pub use words::{OwnWords, PeerWords, Sharing};
+pub use words::{OwnWords, PeerWords, Sharing, sleep_on, wake};

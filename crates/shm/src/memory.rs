@@ -267,6 +267,23 @@ impl Scratch {
         Region::to_read(&self.memory.mapping)
     }
 
+    /// The memory object for hardware to write, too. Whoever lets it do so does not let it write
+    /// while this is used.
+    pub fn region_to_write(&mut self) -> Region {
+        Region::to_write(&self.memory.mapping)
+    }
+
+    /// Copies what lies at an offset, also what hardware has written; false, and nothing copied, where
+    /// there is not as much.
+    pub fn read(&self, offset: usize, bytes: &mut [u8]) -> bool {
+        let Some(from) = self.memory.mapping.range(offset as u64, bytes.len() as u64) else {
+            return false;
+        };
+        // SAFETY: inside a live mapping that this value alone writes, and hardware not meanwhile.
+        unsafe { ptr::copy_nonoverlapping(from.as_ptr(), bytes.as_mut_ptr(), bytes.len()) };
+        true
+    }
+
     /// Writes at an offset; false, and nothing written, where it does not fit.
     pub fn write(&mut self, offset: usize, bytes: &[u8]) -> bool {
         let Some(to) = self.memory.mapping.range(offset as u64, bytes.len() as u64) else {

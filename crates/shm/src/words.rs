@@ -3,12 +3,14 @@
 //!
 //! It must not know what the words say.
 
+use crate::futex;
 use crate::memory::{
     Access, CreateMemoryError, MapSlice, OpenMemoryError, OwnMemory, Writers, map_received,
 };
 use std::ops::Deref;
 use std::os::fd::BorrowedFd;
 use std::sync::atomic::AtomicU64;
+use std::time::Duration;
 
 /// Who may write to words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -110,4 +112,15 @@ impl Deref for PeerWords {
     fn deref(&self) -> &[AtomicU64] {
         &self.words
     }
+}
+
+/// Sleeps while `word`, which lies in shared memory, is `seen`, at most `timeout`; may wake without
+/// reason. One system call. Only the lower half of the word is compared.
+pub fn sleep_on(word: &AtomicU64, seen: u64, timeout: Option<Duration>) {
+    futex::wait(futex::low_half(word), seen as u32, timeout);
+}
+
+/// Wakes everybody who sleeps on `word`, in whatever process. One system call.
+pub fn wake(word: &AtomicU64) {
+    futex::wake_all(futex::low_half(word));
 }

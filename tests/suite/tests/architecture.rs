@@ -17,9 +17,16 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("executor", &["msg", "graph", "comm", "trace"]),
     ("record", &["msg", "comm", "executor"]),
     ("hwgen", &["msg", "graph"]),
+    ("device", &["shm"]),
     ("fabric", &["msg", "hwgen", "shm"]),
     ("gateway", &["msg", "shm", "trace", "comm", "executor", "fabric"]),
-    ("cli", &["msg", "graph", "hwgen", "fabric", "gateway", "trace", "comm", "executor", "record"]),
+    (
+        "cli",
+        &[
+            "msg", "graph", "hwgen", "fabric", "gateway", "device", "trace", "comm", "executor",
+            "record",
+        ],
+    ),
     ("autorace", &["msg", "graph", "comm", "executor", "record"]),
     ("reference-system", &["msg", "graph", "comm", "executor", "record"]),
     ("test-support", &[]),
@@ -27,8 +34,9 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("hardware-tests", &["test-support", "fabric"]),
 ];
 
-/// Crates that exist to hold unsafe code (`msg` in its one module `block`, `fabric` in `loaded`).
-const UNSAFE: &[&str] = &["msg", "shm", "fabric"];
+/// Crates that exist to hold unsafe code (`msg` in its one module `block`, `fabric` in `loaded`, `device`
+/// in its drivers and where it calls them).
+const UNSAFE: &[&str] = &["msg", "shm", "fabric", "device"];
 /// In these crates only one file may hold it.
 const UNSAFE_FILE: &[(&str, &str)] = &[("fabric", "src/loaded.rs")];
 

@@ -1,0 +1,116 @@
+//! `crossdock device`: which devices this machine has, what they can do, and whether they do it right.
+//! It must not know how devices are driven.
+
+use crate::arguments::{DeviceCommand, JsonArguments};
+use crate::output;
+use crate::table::{Align, Table, clean};
+use anyhow::Result;
+use crossdock_device::{Capabilities, Device, DeviceInfo, Outcome, devices, examine};
+use serde_json::json;
+use std::process::ExitCode;
+
+/// Runs one of the device commands.
+pub(crate) fn device(command: &DeviceCommand) -> Result<ExitCode> {
+    match command {
+        DeviceCommand::List(arguments) => list(arguments),
+        DeviceCommand::Info { device, json } => info(device, json),
+        DeviceCommand::Test { device, json } => test(device, json),
+    }
+}
+
+fn list(arguments: &JsonArguments) -> Result<ExitCode> {
+    let found = devices();
+    if arguments.json {
+        output::print(&(serde_json::to_string_pretty(&found)? + "\n"))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    if found.is_empty() {
+        eprintln!(
+            "no device: OpenCL has no driver here; a GPU's comes with its maker's packages, \
+             `pocl-opencl-icd` makes the processor itself a device"
+        );
+    }
+    let columns = [
+        ("device", Align::Left),
+        ("kind", Align::Left),
+        ("units", Align::Right),
+        ("memory", Align::Right),
+        ("model", Align::Left),
+        ("driver", Align::Left),
+    ];
+    let mut table = Table::new(&columns);
+    for DeviceInfo { name, kind, units, memory_bytes, model, driver, .. } in found {
+        let kind = format!("{kind:?}").to_lowercase();
+        table.row([name, kind, units.to_string(), mebibytes(memory_bytes), model, driver]);
+    }
+    output::print(&table.text())?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn mebibytes(bytes: u64) -> String {
+    format!("{} MiB", bytes >> 20)
+}
+
+fn info(name: &str, arguments: &JsonArguments) -> Result<ExitCode> {
+    let device = Device::open(name)?;
+    let (info, can) = (device.info(), device.capabilities()?);
+    if arguments.json {
+        let all = json!({ "device": info, "capabilities": can });
+        output::print(&(serde_json::to_string_pretty(&all)? + "\n"))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let DeviceInfo { name, model, vendor, driver, version, backend, kind, units, .. } = info;
+    let Capabilities { alignment_bytes, .. } = can;
+    let yes = |word: bool| if word { "yes" } else { "no" }.to_owned();
+    let lower = |word: &dyn std::fmt::Debug| format!("{word:?}").to_lowercase();
+    let lines = [
+        ("device", name.clone()),
+        ("model", model.clone()),
+        ("vendor", vendor.clone()),
+        ("driver", format!("{driver}, {version}")),
+        ("backend", lower(backend)),
+        ("kind", lower(kind)),
+        ("compute units", units.to_string()),
+        ("memory", mebibytes(info.memory_bytes)),
+        ("largest allocation", mebibytes(info.allocation_max_bytes)),
+        ("largest group", info.group_max.to_string()),
+        ("uses memory of the host in place", yes(can.host_memory)),
+        ("at the host's addresses", yes(can.same_address)),
+        ("coherent with the host", yes(can.coherent)),
+        ("alignment of registered memory", format!("{alignment_bytes} B")),
+        ("64-bit floating point", yes(can.f64)),
+        ("waits for timelines itself", yes(can.waits_for_timelines)),
+        ("hands its memory to other processes", yes(can.exports_memory)),
+    ];
+    let line = |(name, value): &(&str, String)| format!("{name:<37}{}\n", clean(value));
+    output::print(&lines.iter().map(line).collect::<String>())?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn test(name: &str, arguments: &JsonArguments) -> Result<ExitCode> {
+    let device = Device::open(name)?;
+    let findings = examine(&device)?;
+    let failed = findings.iter().filter(|one| matches!(one.outcome, Outcome::Failed(_))).count();
+    if arguments.json {
+        let all = json!({ "device": device.info(), "findings": findings });
+        output::print(&(serde_json::to_string_pretty(&all)? + "\n"))?;
+    } else {
+        let mut table = Table::new(&[("part", Align::Left), ("", Align::Left), ("", Align::Left)]);
+        for finding in &findings {
+            let (word, what) = match &finding.outcome {
+                Outcome::Passed(what) => ("passed", what),
+                Outcome::Failed(what) => ("FAILED", what),
+            };
+            table.row([finding.name.to_owned(), word.to_owned(), what.clone()]);
+        }
+        output::print(&table.text())?;
+        if failed > 0 {
+            let parts = findings.len();
+            eprintln!(
+                "error: {name} fails {failed} of {parts} parts; do not map topics to it: \
+                 update its driver and try again"
+            );
+        }
+    }
+    Ok(if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}

@@ -1,0 +1,372 @@
+//! Devices, streams, memory and kernels as the rest of the system has them: handles that give
+//! themselves back, and the checks that hold for every driver.
+
+use crate::capability::{Capabilities, DeviceInfo};
+use crate::driver::{Access, Driver, Raw, RawSpan};
+use crate::error::DeviceError;
+use crate::kernel::{Argument, Grid, KernelSource};
+use crate::timeline::FencePoint;
+use crate::trial;
+use crossdock_shm::Region;
+use std::sync::{Arc, OnceLock};
+
+/// A device of this machine. Cheap to clone; `Send + Sync`. All that is opened through one process's
+/// handles of a device shares one context of its driver.
+#[derive(Clone, Debug)]
+pub struct Device {
+    core: Arc<Core>,
+}
+
+/// What the handles of one device share.
+#[derive(Debug)]
+pub(crate) struct Core {
+    driver: Box<dyn Driver>,
+    capabilities: OnceLock<Capabilities>,
+}
+
+impl Core {
+    pub(crate) fn new(driver: Box<dyn Driver>) -> Self {
+        Self { driver, capabilities: OnceLock::new() }
+    }
+}
+
+impl Device {
+    pub(crate) fn new(core: Arc<Core>) -> Self {
+        Self { core }
+    }
+
+    pub(crate) fn driver(&self) -> &dyn Driver {
+        &*self.core.driver
+    }
+
+    /// Who it is.
+    pub fn info(&self) -> &DeviceInfo {
+        self.driver().info()
+    }
+
+    /// What it can do. The first call of a process tries it: that blocks and may take a second.
+    ///
+    /// # Errors
+    /// [`DeviceError`]: the device cannot even be tried.
+    pub fn capabilities(&self) -> Result<Capabilities, DeviceError> {
+        if let Some(known) = self.core.capabilities.get() {
+            return Ok(*known);
+        }
+        let tried = trial::capabilities(self)?;
+        Ok(*self.core.capabilities.get_or_init(|| tried))
+    }
+
+    /// A stream: work that is put there runs in order. Blocks while the driver makes it.
+    ///
+    /// # Errors
+    /// [`DeviceError::Driver`].
+    pub fn stream(&self) -> Result<Stream, DeviceError> {
+        Ok(Stream { raw: self.driver().open_stream()?, device: self.clone() })
+    }
+
+    /// Memory of the device, of undefined content.
+    ///
+    /// # Errors
+    /// [`DeviceError::OutOfMemory`], [`DeviceError::Driver`].
+    pub fn allocate(&self, bytes: u64) -> Result<Memory, DeviceError> {
+        let raw = self.driver().allocate(bytes)?;
+        Ok(Memory { raw, device: self.clone(), bytes, region: None })
+    }
+
+    /// Memory of the host for kernels to use: in place if [`Capabilities::host_memory`]. Registered
+    /// once, not per message. The region stays mapped as long as this lives.
+    ///
+    /// # Errors
+    /// [`DeviceError::Driver`]: the driver refuses it.
+    pub fn register(&self, region: &Region) -> Result<Memory, DeviceError> {
+        // SAFETY: the memory keeps the region until it is freed.
+        let raw = unsafe { self.driver().register(region) }?;
+        let bytes = region.bytes() as u64;
+        Ok(Memory { raw, device: self.clone(), bytes, region: Some(region.clone()) })
+    }
+
+    /// Compiles kernels. Blocks, for seconds the first time.
+    ///
+    /// # Errors
+    /// [`DeviceError::Compile`] with the compiler's words.
+    pub fn load(&self, source: &KernelSource<'_>) -> Result<Kernels, DeviceError> {
+        let raw = self.driver().load(source)?;
+        Ok(Kernels { raw, device: self.clone(), label: source.label.to_owned() })
+    }
+
+    fn same(&self, other: &Device, what: &'static str) -> Result<(), DeviceError> {
+        if Arc::ptr_eq(&self.core, &other.core) {
+            return Ok(());
+        }
+        let (device, other) = (self.info().name.clone(), other.info().name.clone());
+        Err(DeviceError::OtherDevice { device, what, other })
+    }
+}
+
+/// Memory that kernels of one device can use. Freed when dropped; that waits for all work of the
+/// device if the memory is the host's.
+#[derive(Debug)]
+pub struct Memory {
+    raw: Raw,
+    device: Device,
+    bytes: u64,
+    /// The host's memory that it is.
+    region: Option<Region>,
+}
+
+impl Memory {
+    /// Its length.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Its device.
+    pub fn device(&self) -> &Device {
+        &self.device
+    }
+
+    /// A range of it.
+    ///
+    /// # Errors
+    /// [`DeviceError::OutOfRange`].
+    pub fn span(&self, offset: u64, bytes: u64) -> Result<Span<'_>, DeviceError> {
+        if offset.checked_add(bytes).is_none_or(|end| end > self.bytes) {
+            let (device, memory_bytes) = (self.device.info().name.clone(), self.bytes);
+            return Err(DeviceError::OutOfRange { device, offset, bytes, memory_bytes });
+        }
+        Ok(Span { memory: self, offset, bytes })
+    }
+
+    /// All of it.
+    pub fn whole(&self) -> Span<'_> {
+        Span { memory: self, offset: 0, bytes: self.bytes }
+    }
+}
+
+impl Drop for Memory {
+    fn drop(&mut self) {
+        // SAFETY: this driver's, and used by nobody any more: spans borrow this.
+        unsafe { self.device.driver().free(self.raw, self.region.is_some()) }
+    }
+}
+
+/// A range of a [`Memory`].
+#[derive(Clone, Copy, Debug)]
+pub struct Span<'a> {
+    memory: &'a Memory,
+    offset: u64,
+    bytes: u64,
+}
+
+impl<'a> Span<'a> {
+    /// Its length.
+    pub fn bytes(self) -> u64 {
+        self.bytes
+    }
+
+    /// Where it lies in its memory.
+    pub fn offset(self) -> u64 {
+        self.offset
+    }
+
+    /// Its memory.
+    pub fn memory(self) -> &'a Memory {
+        self.memory
+    }
+
+    pub(crate) fn raw(self) -> RawSpan {
+        RawSpan { memory: self.memory.raw, offset: self.offset, bytes: self.bytes }
+    }
+
+    fn writable(self) -> Result<Self, DeviceError> {
+        match &self.memory.region {
+            Some(region) if !region.is_writable() => {
+                Err(DeviceError::ReadOnly { device: self.memory.device.info().name.clone() })
+            }
+            _ => Ok(self),
+        }
+    }
+}
+
+/// Compiled kernels.
+#[derive(Debug)]
+pub struct Kernels {
+    raw: Raw,
+    device: Device,
+    label: String,
+}
+
+impl Kernels {
+    /// One of them.
+    ///
+    /// # Errors
+    /// [`DeviceError::NoKernel`].
+    pub fn kernel(&self, name: &str) -> Result<Kernel, DeviceError> {
+        // SAFETY: this driver's program, alive.
+        let raw = unsafe { self.device.driver().kernel(self.raw, &self.label, name) }?;
+        Ok(Kernel { raw, device: self.device.clone() })
+    }
+}
+
+impl Drop for Kernels {
+    fn drop(&mut self) {
+        // SAFETY: this driver's; kernels that were taken from it keep it themselves.
+        unsafe { self.device.driver().unload(self.raw) }
+    }
+}
+
+/// One kernel, ready to be launched. One thread at a time launches it.
+#[derive(Debug)]
+pub struct Kernel {
+    raw: Raw,
+    device: Device,
+}
+
+impl Drop for Kernel {
+    fn drop(&mut self) {
+        // SAFETY: this driver's; launched work keeps what it needs.
+        unsafe { self.device.driver().drop_kernel(self.raw) }
+    }
+}
+
+/// A queue of one device: what is put there runs in order. `Send`; dropping it waits for its work.
+#[derive(Debug)]
+pub struct Stream {
+    raw: Raw,
+    device: Device,
+}
+
+impl Stream {
+    /// Its device.
+    pub fn device(&self) -> &Device {
+        &self.device
+    }
+
+    /// Runs a kernel after what stands in the stream. Returns at once; does not block.
+    ///
+    /// Memory: the kernel sees what work before it in this stream has written, what the host has
+    /// released ([`Stream::release`]), and what a [`FencePoint`] stands for that was reached before
+    /// this call.
+    ///
+    /// # Errors
+    /// [`DeviceError::OtherDevice`], [`DeviceError::ReadOnly`], [`DeviceError::Driver`].
+    ///
+    /// # Safety
+    /// The arguments are those of the kernel, in number, order and type, and it keeps to its spans.
+    /// Until the launch is over nobody touches what it writes, nor writes what it reads, and the
+    /// memory lives.
+    pub unsafe fn launch(
+        &mut self,
+        kernel: &mut Kernel,
+        grid: Grid,
+        arguments: &[Argument<'_>],
+    ) -> Result<(), DeviceError> {
+        self.device.same(&kernel.device, "kernel")?;
+        for argument in arguments {
+            match argument {
+                Argument::In(span) => self.device.same(&span.memory.device, "memory")?,
+                Argument::Out(span) => {
+                    self.device.same(&span.memory.device, "memory")?;
+                    span.writable()?;
+                }
+                Argument::U32(_) | Argument::I32(_) | Argument::F32(_) | Argument::U64(_) => {}
+            }
+        }
+        // SAFETY: all of this driver, alive; the rest is the caller's promise.
+        unsafe { self.device.driver().launch(self.raw, kernel.raw, grid, arguments) }
+    }
+
+    /// Copies between two spans of one length, after what stands in the stream. Returns at once.
+    ///
+    /// # Errors
+    /// [`DeviceError::OutOfRange`] if `to` is shorter; as [`Stream::launch`].
+    ///
+    /// # Safety
+    /// Until the copy is over nobody touches `to`, nor writes `from`, and both live.
+    pub unsafe fn copy(&mut self, from: Span<'_>, to: Span<'_>) -> Result<(), DeviceError> {
+        self.device.same(&from.memory.device, "memory")?;
+        self.device.same(&to.memory.device, "memory")?;
+        let to = to.writable()?.memory.span(to.offset, from.bytes)?;
+        // SAFETY: of this driver, alive, inside; the rest is the caller's promise.
+        unsafe { self.device.driver().copy(self.raw, from.raw(), to.raw()) }
+    }
+
+    /// Copies from the host into memory of the device, after what stands in the stream. Blocks
+    /// until it is done.
+    ///
+    /// # Errors
+    /// As [`Stream::copy`].
+    ///
+    /// # Safety
+    /// Nobody else touches `to` meanwhile.
+    pub unsafe fn write(&mut self, bytes: &[u8], to: Span<'_>) -> Result<(), DeviceError> {
+        self.device.same(&to.memory.device, "memory")?;
+        let to = to.writable()?.memory.span(to.offset, bytes.len() as u64)?;
+        // SAFETY: of this driver, alive, inside.
+        unsafe { self.device.driver().write(self.raw, to.raw(), bytes) }
+    }
+
+    /// Copies from memory of the device to the host, after what stands in the stream. Blocks until
+    /// it is done.
+    ///
+    /// # Errors
+    /// As [`Stream::copy`].
+    pub fn read(&mut self, from: Span<'_>, bytes: &mut [u8]) -> Result<(), DeviceError> {
+        self.device.same(&from.memory.device, "memory")?;
+        let from = from.memory.span(from.offset, bytes.len() as u64)?;
+        // SAFETY: of this driver, alive, inside; who writes it has promised that nobody else does.
+        unsafe { self.device.driver().read(self.raw, from.raw(), bytes) }
+    }
+
+    /// Waits for the stream's work and makes registered memory of the host the host's to use, until
+    /// [`Stream::release`]. Blocks. Costs nothing more than the wait where the device is coherent.
+    ///
+    /// # Errors
+    /// As [`Stream::copy`].
+    pub fn acquire(&mut self, span: Span<'_>, how: Access) -> Result<(), DeviceError> {
+        self.device.same(&span.memory.device, "memory")?;
+        // SAFETY: of this driver, alive, inside.
+        unsafe { self.device.driver().acquire(self.raw, span.raw(), how) }
+    }
+
+    /// Makes registered memory of the host the device's again, for what comes after in this stream.
+    /// What the host was to write must be written.
+    ///
+    /// # Errors
+    /// As [`Stream::copy`].
+    pub fn release(&mut self, span: Span<'_>, how: Access) -> Result<(), DeviceError> {
+        self.device.same(&span.memory.device, "memory")?;
+        // SAFETY: of this driver, alive, inside.
+        unsafe { self.device.driver().release(self.raw, span.raw(), how) }
+    }
+
+    /// Moves the timeline of `point` on when all that stands in the stream is done; poisons it if
+    /// that fails. Returns at once.
+    ///
+    /// # Errors
+    /// [`DeviceError::Driver`]; the timeline is then poisoned.
+    pub fn signal(&mut self, point: &FencePoint) -> Result<(), DeviceError> {
+        // SAFETY: this driver's stream, alive.
+        let put = unsafe { self.device.driver().signal(self.raw, point) };
+        if put.is_err() {
+            point.timeline.poison();
+        }
+        put
+    }
+
+    /// Waits for all work of the stream. Blocks.
+    ///
+    /// # Errors
+    /// [`DeviceError::Driver`]: some of it failed.
+    pub fn finish(&mut self) -> Result<(), DeviceError> {
+        // SAFETY: this driver's stream, alive.
+        unsafe { self.device.driver().finish(self.raw) }
+    }
+}
+
+impl Drop for Stream {
+    fn drop(&mut self) {
+        // SAFETY: this driver's stream, used by nobody any more.
+        unsafe { self.device.driver().close_stream(self.raw) }
+    }
+}

@@ -1,0 +1,113 @@
+//! What a driver must do for [`Device`](crate::Device): raw handles, no checks of ranges or owners,
+//! which `device.rs` makes once for all drivers. A new kind of device is a new implementation of this.
+
+use crate::capability::DeviceInfo;
+use crate::error::DeviceError;
+use crate::kernel::{Argument, Grid, KernelSource};
+use crate::timeline::FencePoint;
+use crossdock_shm::Region;
+use std::fmt::Debug;
+
+/// A driver's own name for a stream, a memory, a program or a kernel: an address or a number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Raw(pub(crate) usize);
+
+/// What the host will do with memory between acquire and release.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// Read what the device has written.
+    Read,
+    /// Write all of it for the device to read; what was there may be lost.
+    Write,
+}
+
+/// What is asked of a driver rather than tried; as in [`Capabilities`](crate::Capabilities).
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Claims {
+    /// Registered memory is the host's own, not a copy.
+    pub(crate) in_place: bool,
+    pub(crate) alignment_bytes: u32,
+    pub(crate) f64: bool,
+    pub(crate) waits_for_timelines: bool,
+    pub(crate) exports_memory: bool,
+}
+
+/// A range of a memory, inside it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RawSpan {
+    pub(crate) memory: Raw,
+    pub(crate) offset: u64,
+    pub(crate) bytes: u64,
+}
+
+/// A device as its driver has it.
+///
+/// # Safety of the unsafe functions
+/// Handles are of this driver and not closed yet; spans lie inside their memories. Memory that a
+/// running kernel or copy writes is not touched by anybody else until it is over, and what it reads
+/// is not written. Kernels keep to the spans that they are given.
+pub(crate) trait Driver: Debug + Send + Sync {
+    /// Who it is.
+    fn info(&self) -> &DeviceInfo;
+
+    /// What it says that it can do.
+    fn claims(&self) -> Claims;
+
+    /// A queue whose work runs in order.
+    fn open_stream(&self) -> Result<Raw, DeviceError>;
+
+    /// Waits for its work and gives it back.
+    unsafe fn close_stream(&self, stream: Raw);
+
+    /// Waits for all its work.
+    unsafe fn finish(&self, stream: Raw) -> Result<(), DeviceError>;
+
+    /// Memory of the device.
+    fn allocate(&self, bytes: u64) -> Result<Raw, DeviceError>;
+
+    /// Memory of the host, which stays mapped until [`Driver::free`].
+    unsafe fn register(&self, region: &Region) -> Result<Raw, DeviceError>;
+
+    /// Gives memory back; waits for all work of the device where `registered`.
+    unsafe fn free(&self, memory: Raw, registered: bool);
+
+    /// Copies between memories that have the same length, in the stream's order.
+    unsafe fn copy(&self, stream: Raw, from: RawSpan, to: RawSpan) -> Result<(), DeviceError>;
+
+    /// Copies from the host; over when it returns.
+    unsafe fn write(&self, stream: Raw, to: RawSpan, bytes: &[u8]) -> Result<(), DeviceError>;
+
+    /// Copies to the host; over when it returns.
+    unsafe fn read(&self, stream: Raw, from: RawSpan, bytes: &mut [u8]) -> Result<(), DeviceError>;
+
+    /// Waits for the stream's work and makes registered memory the host's to look at.
+    unsafe fn acquire(&self, stream: Raw, span: RawSpan, how: Access) -> Result<(), DeviceError>;
+
+    /// Makes registered memory the device's again, in the stream's order.
+    unsafe fn release(&self, stream: Raw, span: RawSpan, how: Access) -> Result<(), DeviceError>;
+
+    /// Compiles kernels.
+    fn load(&self, source: &KernelSource<'_>) -> Result<Raw, DeviceError>;
+
+    /// Gives a program back.
+    unsafe fn unload(&self, program: Raw);
+
+    /// One kernel of a program.
+    unsafe fn kernel(&self, program: Raw, label: &str, name: &str) -> Result<Raw, DeviceError>;
+
+    /// Gives a kernel back.
+    unsafe fn drop_kernel(&self, kernel: Raw);
+
+    /// Runs a kernel, in the stream's order; returns at once.
+    unsafe fn launch(
+        &self,
+        stream: Raw,
+        kernel: Raw,
+        grid: Grid,
+        arguments: &[Argument<'_>],
+    ) -> Result<(), DeviceError>;
+
+    /// Moves `point`'s timeline on when all work that stands in the stream is done, or poisons it
+    /// when that fails.
+    unsafe fn signal(&self, stream: Raw, point: &FencePoint) -> Result<(), DeviceError>;
+}

@@ -1,0 +1,105 @@
+//! What can go wrong with a device. Every error names the device and the next step.
+
+use crate::timeline::Poisoned;
+
+/// A call to a device failed.
+#[derive(Clone, Debug, thiserror::Error, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum DeviceError {
+    /// No device of that name.
+    #[error("there is no device \"{wanted}\" here ({found}); `crossdock device list` shows them")]
+    Unknown {
+        /// As it was asked for.
+        wanted: String,
+        /// Those that there are, or why there are none.
+        found: String,
+    },
+    /// The name of a device cannot be read.
+    #[error(
+        "\"{name}\" names no device: expected `opencl:NUMBER`, or `shadow:` before one; \
+         `crossdock device list` shows them"
+    )]
+    BadName {
+        /// As it was given.
+        name: String,
+    },
+    /// The driver refused.
+    #[error("{device}: {doing} failed: {why}; `crossdock device test {device}` tries it alone")]
+    Driver {
+        /// Name of the device.
+        device: String,
+        /// What was being done.
+        doing: &'static str,
+        /// The driver's code in words.
+        why: String,
+    },
+    /// There is no memory left on the device.
+    #[error(
+        "{device}: no room for {bytes} bytes (at most {limit_bytes} in one piece): \
+         lower the topic's depth or map it to the host"
+    )]
+    OutOfMemory {
+        /// Name of the device.
+        device: String,
+        /// Asked for.
+        bytes: u64,
+        /// The device's limit for one piece.
+        limit_bytes: u64,
+    },
+    /// A kernel's source does not compile.
+    #[error("{device}: the kernels of {label} do not compile:\n{log}")]
+    Compile {
+        /// Name of the device.
+        device: String,
+        /// Where the source is from.
+        label: String,
+        /// The compiler's words.
+        log: String,
+    },
+    /// The source has no such kernel.
+    #[error("{device}: {label} has no kernel \"{kernel}\"")]
+    NoKernel {
+        /// Name of the device.
+        device: String,
+        /// Where the source is from.
+        label: String,
+        /// As it was asked for.
+        kernel: String,
+    },
+    /// A range does not lie in its memory.
+    #[error("{device}: {bytes} bytes from {offset} do not lie in a memory of {memory_bytes} bytes")]
+    OutOfRange {
+        /// Name of the device.
+        device: String,
+        /// Start of the range.
+        offset: u64,
+        /// Its length.
+        bytes: u64,
+        /// Of the memory.
+        memory_bytes: u64,
+    },
+    /// Memory, streams and kernels of one call belong to different devices.
+    #[error("{device}: the {what} belongs to {other}; move the message through a gateway")]
+    OtherDevice {
+        /// Name of the device that was called.
+        device: String,
+        /// What does not belong to it.
+        what: &'static str,
+        /// Name of the one that it belongs to.
+        other: String,
+    },
+    /// Memory that another process has written is not written here.
+    #[error("{device}: that memory holds another publisher's messages and cannot be written")]
+    ReadOnly {
+        /// Name of the device.
+        device: String,
+    },
+    /// What was waited for will not come.
+    #[error("{device}: {source}")]
+    Poisoned {
+        /// Name of the device.
+        device: String,
+        /// Which.
+        source: Poisoned,
+    },
+}

@@ -1,0 +1,263 @@
+//! The examination of a device: what every driver must do right, and how long it takes here. The
+//! tests of this crate and `crossdock device test` run the same.
+
+use crate::device::{Device, Memory, Stream};
+use crate::driver::Access;
+use crate::error::DeviceError;
+use crate::kernel::{Argument, Grid, KernelSource};
+use crate::timeline::{FencePoint, Timeline};
+use crossdock_shm::Scratch;
+use serde::Serialize;
+use std::time::{Duration, Instant};
+
+const SOURCE: KernelSource<'_> = KernelSource {
+    label: "examination",
+    text: "
+XD_KERNEL add(XD_IN(from), XD_OUT(to), u32 count, u32 more) {
+    XD_READ(u32, from);
+    XD_WRITE(u32, to);
+    if (XD_X < count) to[XD_X] = from[XD_X] + more;
+}
+XD_KERNEL transpose(XD_IN(from), XD_OUT(to), u32 width, u32 height) {
+    XD_READ(u32, from);
+    XD_WRITE(u32, to);
+    if (XD_X < width && XD_Y < height) to[XD_X * height + XD_Y] = from[XD_Y * width + XD_X];
+}
+",
+};
+
+/// Nothing here takes as long on a device that works.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// Repetitions behind a time.
+const REPEATS: u32 = 200;
+
+/// One part of the examination.
+#[derive(Clone, Debug, Serialize)]
+pub struct Finding {
+    /// What was tried.
+    pub name: &'static str,
+    /// What was found; or why it failed.
+    #[serde(flatten)]
+    pub outcome: Outcome,
+}
+
+/// How a part ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Outcome {
+    /// As it must be.
+    Passed(String),
+    /// Not as it must be.
+    Failed(String),
+}
+
+/// Why a part ended early.
+enum Stop {
+    Device(DeviceError),
+    Wrong(String),
+}
+
+impl From<DeviceError> for Stop {
+    fn from(error: DeviceError) -> Self {
+        Stop::Device(error)
+    }
+}
+
+type Part = fn(&mut Bench<'_>) -> Result<String, Stop>;
+
+/// What all parts use.
+struct Bench<'a> {
+    device: &'a Device,
+    stream: Stream,
+}
+
+/// Examines a device. Blocks for some seconds; a part that fails does not stop the others.
+///
+/// # Errors
+/// [`DeviceError`]: not even a stream can be opened.
+pub fn examine(device: &Device) -> Result<Vec<Finding>, DeviceError> {
+    let mut bench = Bench { device, stream: device.stream()? };
+    let parts: [(&'static str, Part); 7] = [
+        ("memory of its own", own_memory),
+        ("memory of the host", host_memory),
+        ("kernels over parts of memory", parts_of_memory),
+        ("two dimensions", two_dimensions),
+        ("order of a stream", order),
+        ("ends of work on timelines", fences),
+        ("words of its compiler", compiler),
+    ];
+    let run = |(name, part): (&'static str, Part)| {
+        let outcome = match part(&mut bench) {
+            Ok(found) => Outcome::Passed(found),
+            Err(Stop::Device(error)) => Outcome::Failed(error.to_string()),
+            Err(Stop::Wrong(what)) => Outcome::Failed(what),
+        };
+        Finding { name, outcome }
+    };
+    Ok(parts.into_iter().map(run).collect())
+}
+
+fn expect(right: bool, what: impl FnOnce() -> String) -> Result<(), Stop> {
+    if right { Ok(()) } else { Err(Stop::Wrong(what())) }
+}
+
+fn bytes_of(words: impl IntoIterator<Item = u32>) -> Vec<u8> {
+    words.into_iter().flat_map(u32::to_ne_bytes).collect()
+}
+
+impl Bench<'_> {
+    fn filled(&mut self, words: impl IntoIterator<Item = u32>) -> Result<Memory, Stop> {
+        let bytes = bytes_of(words);
+        let memory = self.device.allocate(bytes.len() as u64)?;
+        // SAFETY: nobody else has it.
+        unsafe { self.stream.write(&bytes, memory.whole())? };
+        Ok(memory)
+    }
+
+    fn holds(&mut self, memory: &Memory, words: impl IntoIterator<Item = u32>) -> Result<(), Stop> {
+        let (wanted, mut found) = (bytes_of(words), vec![0; memory.bytes() as usize]);
+        self.stream.read(memory.whole(), &mut found)?;
+        let differs = wanted.chunks(4).zip(found.chunks(4)).position(|(one, other)| one != other);
+        expect(wanted == found, || match differs {
+            Some(word) => format!("word {word} is not what the kernel must write"),
+            None => format!("{} bytes instead of {}", found.len(), wanted.len()),
+        })
+    }
+}
+
+fn own_memory(bench: &mut Bench<'_>) -> Result<String, Stop> {
+    const BYTES: u64 = 16 << 20;
+    let words = (BYTES / 4) as u32;
+    let from = bench.filled(0..words)?;
+    let to = bench.device.allocate(BYTES)?;
+    let started = Instant::now();
+    // SAFETY: nobody else has them, and both live until the stream has finished.
+    unsafe { bench.stream.copy(from.whole(), to.whole())? };
+    bench.stream.finish()?;
+    let took = started.elapsed();
+    bench.holds(&to, 0..words)?;
+    let rate = BYTES as f64 / took.as_secs_f64() / 1e9;
+    Ok(format!("copies 16 MiB inside at {rate:.1} GB/s"))
+}
+
+fn host_memory(bench: &mut Bench<'_>) -> Result<String, Stop> {
+    const WORDS: u32 = 4096;
+    let doing = "making memory of the host";
+    let mut scratch = Scratch::create("examination", u64::from(WORDS) * 4)
+        .map_err(|error| Stop::Wrong(format!("{doing}: {error}")))?;
+    let region = scratch.region_to_write();
+    let started = Instant::now();
+    let memory = bench.device.register(&region)?;
+    let registered = started.elapsed();
+    bench.stream.acquire(memory.whole(), Access::Write)?;
+    scratch.write(0, &bytes_of(0..WORDS));
+    bench.stream.release(memory.whole(), Access::Write)?;
+    let mut add = bench.device.load(&SOURCE)?.kernel("add")?;
+    let span = memory.whole();
+    let arguments =
+        [Argument::In(span), Argument::Out(span), Argument::U32(WORDS), Argument::U32(5)];
+    // SAFETY: as `SOURCE` declares them; nobody looks until they are acquired.
+    unsafe { bench.stream.launch(&mut add, Grid::line(WORDS, 64), &arguments)? };
+    bench.stream.acquire(span, Access::Read)?;
+    let mut found = vec![0; WORDS as usize * 4];
+    scratch.read(0, &mut found);
+    bench.stream.release(span, Access::Read)?;
+    expect(found == bytes_of(5..WORDS + 5), || "the host does not see the kernel's words".into())?;
+    let can = bench.device.capabilities()?;
+    let how = match (can.host_memory, can.coherent) {
+        (true, true) => "used in place, coherent",
+        (true, false) => "used in place, to be acquired and released",
+        (false, _) => "copied when acquired and released",
+    };
+    Ok(format!("{how}; registered in {:.1} us", registered.as_secs_f64() * 1e6))
+}
+
+fn parts_of_memory(bench: &mut Bench<'_>) -> Result<String, Stop> {
+    let memory = bench.filled(0..300)?;
+    let mut add = bench.device.load(&SOURCE)?.kernel("add")?;
+    // Neither starts nor ends where a device would like it.
+    let (from, to) = (memory.span(4, 101 * 4)?, memory.span(150 * 4, 101 * 4)?);
+    let arguments =
+        [Argument::In(from), Argument::Out(to), Argument::U32(101), Argument::U32(1000)];
+    // SAFETY: as `SOURCE` declares them; they do not overlap, and nobody else has them.
+    unsafe { bench.stream.launch(&mut add, Grid::line(101, 64), &arguments)? };
+    let written = (1001..1102).chain(251..300);
+    bench.holds(&memory, (0..150).chain(written))?;
+    Ok("start at any multiple of 4".to_owned())
+}
+
+fn two_dimensions(bench: &mut Bench<'_>) -> Result<String, Stop> {
+    const WIDTH: u32 = 70;
+    const HEIGHT: u32 = 33;
+    let from = bench.filled(0..WIDTH * HEIGHT)?;
+    let to = bench.device.allocate(u64::from(WIDTH * HEIGHT) * 4)?;
+    let mut transpose = bench.device.load(&SOURCE)?.kernel("transpose")?;
+    let arguments = [
+        Argument::In(from.whole()),
+        Argument::Out(to.whole()),
+        Argument::U32(WIDTH),
+        Argument::U32(HEIGHT),
+    ];
+    // SAFETY: as `SOURCE` declares them; nobody else has them.
+    unsafe {
+        bench.stream.launch(&mut transpose, Grid::plane(WIDTH, HEIGHT, [16, 8]), &arguments)?;
+    }
+    bench.holds(&to, (0..WIDTH).flat_map(|x| (0..HEIGHT).map(move |y| y * WIDTH + x)))?;
+    Ok(format!("{WIDTH} x {HEIGHT} in groups of 16 x 8"))
+}
+
+fn order(bench: &mut Bench<'_>) -> Result<String, Stop> {
+    let memory = bench.filled([0; 64])?;
+    let mut add = bench.device.load(&SOURCE)?.kernel("add")?;
+    let span = memory.whole();
+    let arguments = [Argument::In(span), Argument::Out(span), Argument::U32(64), Argument::U32(1)];
+    let started = Instant::now();
+    for _ in 0..REPEATS {
+        // SAFETY: as `SOURCE` declares them; each launch comes after the one before.
+        unsafe { bench.stream.launch(&mut add, Grid::line(64, 64), &arguments)? };
+    }
+    let put = started.elapsed() / REPEATS;
+    bench.stream.finish()?;
+    bench.holds(&memory, [REPEATS; 64])?;
+    let started = Instant::now();
+    for _ in 0..REPEATS {
+        // SAFETY: as above.
+        unsafe { bench.stream.launch(&mut add, Grid::line(64, 64), &arguments)? };
+        bench.stream.finish()?;
+    }
+    let whole = started.elapsed() / REPEATS;
+    let us = |time: Duration| time.as_secs_f64() * 1e6;
+    Ok(format!("a launch takes {:.1} us, {:.1} us with its end", us(put), us(whole)))
+}
+
+fn fences(bench: &mut Bench<'_>) -> Result<String, Stop> {
+    let made = Timeline::create("examination");
+    let timeline = made.map_err(|error| Stop::Wrong(format!("making a timeline: {error}")))?;
+    let memory = bench.filled([0; 64])?;
+    let mut add = bench.device.load(&SOURCE)?.kernel("add")?;
+    let span = memory.whole();
+    let arguments = [Argument::In(span), Argument::Out(span), Argument::U32(64), Argument::U32(1)];
+    let started = Instant::now();
+    for value in 1..=u64::from(REPEATS) {
+        // SAFETY: as `SOURCE` declares them; each launch comes after the one before.
+        unsafe { bench.stream.launch(&mut add, Grid::line(64, 64), &arguments)? };
+        let point = FencePoint { timeline: timeline.clone(), value };
+        bench.stream.signal(&point)?;
+        let reached = point.sleep(PATIENCE);
+        expect(reached == Ok(true), || format!("end {value} of {REPEATS}: {reached:?}"))?;
+    }
+    let whole = started.elapsed() / REPEATS;
+    bench.holds(&memory, [REPEATS; 64])?;
+    Ok(format!("launch, end and a sleeping thread's wake-up: {:.1} us", whole.as_secs_f64() * 1e6))
+}
+
+fn compiler(bench: &mut Bench<'_>) -> Result<String, Stop> {
+    let source = KernelSource { label: "broken", text: "XD_KERNEL broken() { nowhere = 1; }" };
+    match bench.device.load(&source) {
+        Err(DeviceError::Compile { log, .. }) if log.contains("nowhere") => {
+            Ok("errors name what is wrong".to_owned())
+        }
+        Err(error) => Err(Stop::Wrong(format!("an error without the compiler's words: {error}"))),
+        Ok(_) => Err(Stop::Wrong("compiled what cannot be compiled".to_owned())),
+    }
+}

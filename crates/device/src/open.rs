@@ -1,0 +1,56 @@
+//! Which devices there are, and their opening by name.
+
+use crate::capability::DeviceInfo;
+use crate::device::{Core, Device};
+use crate::driver::Driver;
+use crate::error::DeviceError;
+use crate::opencl;
+use crate::shadow::Shadow;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
+
+/// What stands before the name of the device that a shadow device has behind it.
+const SHADOW: &str = "shadow:";
+
+/// The devices of this machine. Loads drivers: may take tens of milliseconds the first time. Empty
+/// where there is none; never an error.
+pub fn devices() -> Vec<DeviceInfo> {
+    opencl::list()
+}
+
+impl Device {
+    /// The device of that name, as [`devices`] tells them: `opencl:0`; `shadow:opencl:0` is the same
+    /// device behind copies that only acquire and release make, for tests.
+    ///
+    /// One context per process and device: whoever opens it again shares it. Blocks, allocates; call
+    /// it after forking.
+    ///
+    /// # Errors
+    /// [`DeviceError::BadName`], [`DeviceError::Unknown`], [`DeviceError::Driver`].
+    pub fn open(name: &str) -> Result<Device, DeviceError> {
+        static OPEN: OnceLock<Mutex<HashMap<String, Weak<Core>>>> = OnceLock::new();
+        let open = OPEN.get_or_init(Mutex::default);
+        // Held while a driver opens: two threads that open one device get one context.
+        let mut open = open.lock().unwrap_or_else(PoisonError::into_inner);
+        open.retain(|_, core| core.strong_count() > 0);
+        if let Some(core) = open.get(name).and_then(Weak::upgrade) {
+            return Ok(Device::new(core));
+        }
+        let core = Arc::new(Core::new(driver(name)?));
+        open.insert(name.to_owned(), Arc::downgrade(&core));
+        Ok(Device::new(core))
+    }
+}
+
+fn driver(name: &str) -> Result<Box<dyn Driver>, DeviceError> {
+    let (shadowed, plain) = match name.strip_prefix(SHADOW) {
+        Some(behind) => (true, behind),
+        None => (false, name),
+    };
+    let number = plain.strip_prefix("opencl:").and_then(|number| number.parse().ok());
+    let Some(number) = number else {
+        return Err(DeviceError::BadName { name: name.to_owned() });
+    };
+    let driver = opencl::open(number, name)?;
+    Ok(if shadowed { Box::new(Shadow::new(driver)) } else { Box::new(driver) })
+}

@@ -1,0 +1,371 @@
+//! Devices behind OpenCL. The library is loaded when the first function is called; where there is
+//! none, there are no devices.
+//!
+//! What the unsafe blocks rest on:
+//! 1. A [`Raw`] is the driver's own pointer, or of memory the address of a [`ClMemory`]; each is given
+//!    back once, by the function that `device.rs` calls when the handle is dropped.
+//! 2. Ranges were checked against their memory, and belong to this device.
+//! 3. The OpenCL specification (3.0, section 5) makes every function used here safe to call from any
+//!    thread, except `clSetKernelArg` on one kernel: a launch borrows its kernel mutably.
+//! 4. A command keeps what it uses: programs, kernels, queues and memory that are released meanwhile
+//!    go when it is over. Only memory of the host does not: [`Driver::free`] waits for all streams
+//!    before that is unmapped.
+
+mod listing;
+
+pub(crate) use listing::{list, open};
+
+use crate::capability::DeviceInfo;
+use crate::driver::{Access, Claims, Driver, Raw, RawSpan};
+use crate::error::DeviceError;
+use crate::kernel::{Argument, Grid, KernelSource, PRELUDE};
+use crate::timeline::FencePoint;
+use cl3::command_queue as queue;
+use cl3::error_codes::{ClError, cl_int};
+use cl3::event;
+use cl3::memory::{
+    CL_MAP_READ, CL_MAP_WRITE_INVALIDATE_REGION, CL_MEM_READ_ONLY, CL_MEM_READ_WRITE,
+    CL_MEM_USE_HOST_PTR,
+};
+use cl3::types::{cl_context, cl_device_id, cl_event, cl_mem};
+use crossdock_shm::Region;
+use std::collections::BTreeSet;
+use std::ffi::{CString, c_void};
+use std::ptr;
+use std::sync::{Mutex, PoisonError};
+
+/// OpenCL's codes for memory that cannot be had.
+const NO_MEMORY: [cl_int; 4] = [-4, -5, -6, -61];
+
+/// One device and its context.
+#[derive(Debug)]
+pub(crate) struct OpenCl {
+    info: DeviceInfo,
+    /// `cl_context` and `cl_device_id`, which may be used from any thread.
+    context: usize,
+    device: usize,
+    /// Queues that are open: what [`Driver::free`] waits for.
+    streams: Mutex<BTreeSet<usize>>,
+    claims: Claims,
+}
+
+/// A buffer, and where it is the host's memory.
+struct ClMemory {
+    buffer: cl_mem,
+    host: Option<usize>,
+}
+
+impl OpenCl {
+    fn context(&self) -> cl_context {
+        self.context as cl_context
+    }
+
+    fn device(&self) -> cl_device_id {
+        self.device as cl_device_id
+    }
+
+    fn failed(&self, doing: &'static str, code: cl_int) -> DeviceError {
+        let (device, why) = (self.info.name.clone(), format!("{} ({code})", ClError(code)));
+        DeviceError::Driver { device, doing, why }
+    }
+
+    fn done<T>(&self, doing: &'static str, result: Result<T, cl_int>) -> Result<T, DeviceError> {
+        result.map_err(|code| self.failed(doing, code))
+    }
+
+    /// A command was put into a queue: its event is not needed.
+    fn put(&self, doing: &'static str, event: Result<cl_event, cl_int>) -> Result<(), DeviceError> {
+        let event = self.done(doing, event)?;
+        // SAFETY: the command's own event, which nobody else has.
+        self.done(doing, unsafe { event::release_event(event) })
+    }
+
+    fn buffer(&self, bytes: u64, flags: u64, host: Option<usize>) -> Result<Raw, DeviceError> {
+        let at = host.map_or(ptr::null_mut(), |host| host as *mut c_void);
+        // SAFETY: the flags fit the pointer: one is given where, and only where, they say so; its
+        // memory has this length and stays, as the caller of `register` promises.
+        let made =
+            unsafe { cl3::memory::create_buffer(self.context(), flags, bytes.max(1) as usize, at) };
+        match made {
+            Ok(buffer) => Ok(Raw(Box::into_raw(Box::new(ClMemory { buffer, host })) as usize)),
+            Err(code) if NO_MEMORY.contains(&code) => Err(DeviceError::OutOfMemory {
+                device: self.info.name.clone(),
+                bytes,
+                limit_bytes: self.info.allocation_max_bytes,
+            }),
+            Err(code) => Err(self.failed("making a buffer", code)),
+        }
+    }
+}
+
+/// The buffer behind a raw handle.
+///
+/// # Safety
+/// The handle is a memory's and not freed.
+unsafe fn memory<'a>(raw: Raw) -> &'a ClMemory {
+    // SAFETY: as the caller promises (1).
+    unsafe { &*(raw.0 as *const ClMemory) }
+}
+
+impl Drop for OpenCl {
+    fn drop(&mut self) {
+        // SAFETY: made by `open`, used by nobody any more: everything else keeps this device alive.
+        let _ = unsafe { cl3::context::release_context(self.context()) };
+    }
+}
+
+impl Driver for OpenCl {
+    fn info(&self) -> &DeviceInfo {
+        &self.info
+    }
+
+    fn claims(&self) -> Claims {
+        self.claims
+    }
+
+    fn open_stream(&self) -> Result<Raw, DeviceError> {
+        let context = self.context();
+        // The older of the two functions: devices of OpenCL 1.2 have no other.
+        #[allow(deprecated)]
+        // SAFETY: the device is the context's; no property: the queue keeps its order.
+        let made = unsafe { queue::create_command_queue(context, self.device(), 0) };
+        let made = self.done("opening a stream", made)?;
+        let mut streams = self.streams.lock().unwrap_or_else(PoisonError::into_inner);
+        streams.insert(made as usize);
+        Ok(Raw(made as usize))
+    }
+
+    unsafe fn close_stream(&self, stream: Raw) {
+        let mut streams = self.streams.lock().unwrap_or_else(PoisonError::into_inner);
+        streams.remove(&stream.0);
+        // What fails now was told by the calls before.
+        let _ = queue::finish(stream.0 as _);
+        // SAFETY: (1).
+        let _ = unsafe { queue::release_command_queue(stream.0 as _) };
+    }
+
+    unsafe fn finish(&self, stream: Raw) -> Result<(), DeviceError> {
+        self.done("waiting for a stream", queue::finish(stream.0 as _))
+    }
+
+    fn allocate(&self, bytes: u64) -> Result<Raw, DeviceError> {
+        self.buffer(bytes, CL_MEM_READ_WRITE, None)
+    }
+
+    unsafe fn register(&self, region: &Region) -> Result<Raw, DeviceError> {
+        let access = if region.is_writable() { CL_MEM_READ_WRITE } else { CL_MEM_READ_ONLY };
+        let (bytes, at) = (region.bytes() as u64, region.address());
+        self.buffer(bytes, access | CL_MEM_USE_HOST_PTR, Some(at))
+    }
+
+    unsafe fn free(&self, raw: Raw, registered: bool) {
+        if registered {
+            // Held: a stream is not closed meanwhile.
+            let streams = self.streams.lock().unwrap_or_else(PoisonError::into_inner);
+            for stream in streams.iter() {
+                let _ = queue::finish(*stream as _);
+            }
+        }
+        // SAFETY: (1).
+        let memory = unsafe { Box::from_raw(raw.0 as *mut ClMemory) };
+        // SAFETY: (1) and (4).
+        let _ = unsafe { cl3::memory::release_mem_object(memory.buffer) };
+    }
+
+    unsafe fn copy(&self, stream: Raw, from: RawSpan, to: RawSpan) -> Result<(), DeviceError> {
+        // SAFETY: (1).
+        let source = unsafe { memory(from.memory) };
+        // SAFETY: (1).
+        let target = unsafe { memory(to.memory) };
+        let (at, bytes) = ((from.offset as usize, to.offset as usize), from.bytes as usize);
+        let stream = stream.0 as _;
+        let (source, target) = (source.buffer, target.buffer);
+        // SAFETY: (2).
+        let event = unsafe {
+            queue::enqueue_copy_buffer(stream, source, target, at.0, at.1, bytes, 0, ptr::null())
+        };
+        self.put("copying", event)
+    }
+
+    unsafe fn write(&self, stream: Raw, to: RawSpan, bytes: &[u8]) -> Result<(), DeviceError> {
+        // SAFETY: (1).
+        let target = unsafe { memory(to.memory) }.buffer;
+        let (at, from) = (to.offset as usize, bytes.as_ptr().cast());
+        let stream = stream.0 as _;
+        // SAFETY: (2); blocking: the slice is not used afterwards.
+        let event = unsafe {
+            queue::enqueue_write_buffer(stream, target, 1, at, bytes.len(), from, 0, ptr::null())
+        };
+        self.put("copying to the device", event)
+    }
+
+    unsafe fn read(&self, stream: Raw, from: RawSpan, bytes: &mut [u8]) -> Result<(), DeviceError> {
+        // SAFETY: (1).
+        let source = unsafe { memory(from.memory) }.buffer;
+        let (at, to) = (from.offset as usize, bytes.as_mut_ptr().cast());
+        let stream = stream.0 as _;
+        // SAFETY: (2); blocking: the slice is not used afterwards.
+        let event = unsafe {
+            queue::enqueue_read_buffer(stream, source, 1, at, bytes.len(), to, 0, ptr::null())
+        };
+        self.put("copying from the device", event)
+    }
+
+    unsafe fn acquire(&self, stream: Raw, span: RawSpan, how: Access) -> Result<(), DeviceError> {
+        let flags = match how {
+            Access::Read => CL_MAP_READ,
+            Access::Write => CL_MAP_WRITE_INVALIDATE_REGION,
+        };
+        // SAFETY: (1).
+        let target = unsafe { memory(span.memory) }.buffer;
+        let (at, bytes) = (span.offset as usize, span.bytes as usize);
+        let (stream, mut mapped) = (stream.0 as _, ptr::null_mut());
+        // SAFETY: (2); blocking. The address is known: that of the host's memory.
+        let event = unsafe {
+            queue::enqueue_map_buffer(
+                stream,
+                target,
+                1,
+                flags,
+                at,
+                bytes,
+                &mut mapped,
+                0,
+                ptr::null(),
+            )
+        };
+        self.put("giving memory to the host", event)
+    }
+
+    unsafe fn release(&self, stream: Raw, span: RawSpan, _: Access) -> Result<(), DeviceError> {
+        // SAFETY: (1).
+        let ClMemory { buffer, host } = *unsafe { memory(span.memory) };
+        let Some(host) = host else { return Ok(()) };
+        let mapped = (host + span.offset as usize) as *mut c_void;
+        // SAFETY: the specification (5.2.4) gives memory of the host its own address when mapped.
+        let event = unsafe {
+            queue::enqueue_unmap_mem_object(stream.0 as _, buffer, mapped, 0, ptr::null())
+        };
+        self.put("giving memory to the device", event)
+    }
+
+    fn load(&self, source: &KernelSource<'_>) -> Result<Raw, DeviceError> {
+        // One string: the binding passes several wrongly.
+        let text = format!("{PRELUDE}\n#line 1 \"{}\"\n{}", source.label, source.text);
+        let made = cl3::program::create_program_with_source(self.context(), &[&text]);
+        let program = self.done("reading kernels", made)?;
+        let built =
+            cl3::program::build_program(program, &[self.device()], c"", None, ptr::null_mut());
+        let Err(code) = built else { return Ok(Raw(program as usize)) };
+        let log = cl3::program::get_program_build_info(
+            program,
+            self.device(),
+            cl3::program::CL_PROGRAM_BUILD_LOG,
+        );
+        // SAFETY: made above and not handed out.
+        let _ = unsafe { cl3::program::release_program(program) };
+        let log = log.map_or_else(|_| ClError(code).to_string(), String::from);
+        let (device, label) = (self.info.name.clone(), source.label.to_owned());
+        Err(DeviceError::Compile { device, label, log: log.trim().to_owned() })
+    }
+
+    unsafe fn unload(&self, program: Raw) {
+        // SAFETY: (1).
+        let _ = unsafe { cl3::program::release_program(program.0 as _) };
+    }
+
+    unsafe fn kernel(&self, program: Raw, label: &str, name: &str) -> Result<Raw, DeviceError> {
+        let none = || DeviceError::NoKernel {
+            device: self.info.name.clone(),
+            label: label.to_owned(),
+            kernel: name.to_owned(),
+        };
+        let text = CString::new(name).map_err(|_| none())?;
+        let made = cl3::kernel::create_kernel(program.0 as _, &text).map_err(|_| none())?;
+        Ok(Raw(made as usize))
+    }
+
+    unsafe fn drop_kernel(&self, kernel: Raw) {
+        // SAFETY: (1).
+        let _ = unsafe { cl3::kernel::release_kernel(kernel.0 as _) };
+    }
+
+    unsafe fn launch(
+        &self,
+        stream: Raw,
+        kernel: Raw,
+        grid: Grid,
+        arguments: &[Argument<'_>],
+    ) -> Result<(), DeviceError> {
+        let mut place = 0;
+        let mut set = |bytes: usize, value: *const c_void| {
+            // SAFETY: `value` points to `bytes` bytes; that the kernel takes this there is the
+            // caller's promise, which the driver checks, too.
+            let done = unsafe { cl3::kernel::set_kernel_arg(kernel.0 as _, place, bytes, value) };
+            place += 1;
+            self.done("passing an argument to a kernel", done)
+        };
+        for argument in arguments {
+            match argument {
+                Argument::In(span) | Argument::Out(span) => {
+                    let RawSpan { memory: raw, offset, .. } = span.raw();
+                    // SAFETY: (1).
+                    let buffer = unsafe { memory(raw) }.buffer;
+                    set(size_of::<cl_mem>(), ptr::from_ref(&buffer).cast())?;
+                    set(8, ptr::from_ref(&offset).cast())?;
+                }
+                Argument::U32(value) => set(4, ptr::from_ref(value).cast())?,
+                Argument::I32(value) => set(4, ptr::from_ref(value).cast())?,
+                Argument::F32(value) => set(4, ptr::from_ref(value).cast())?,
+                Argument::U64(value) => set(8, ptr::from_ref(value).cast())?,
+            }
+        }
+        if grid.items.contains(&0) {
+            return Ok(());
+        }
+        let (items, group) = (grid.launched(), grid.group.map(|size| size.max(1) as usize));
+        let stream = stream.0 as _;
+        // SAFETY: three dimensions each; the rest is the caller's promise.
+        let event = unsafe {
+            queue::enqueue_nd_range_kernel(
+                stream,
+                kernel.0 as _,
+                3,
+                ptr::null(),
+                items.as_ptr(),
+                group.as_ptr(),
+                0,
+                ptr::null(),
+            )
+        };
+        self.put("launching a kernel", event)?;
+        self.done("launching a kernel", queue::flush(stream))
+    }
+
+    unsafe fn signal(&self, stream: Raw, point: &FencePoint) -> Result<(), DeviceError> {
+        let doing = "signalling the end of work";
+        // SAFETY: no wait list.
+        let event = unsafe { queue::enqueue_marker_with_wait_list(stream.0 as _, 0, ptr::null()) };
+        let event = self.done(doing, event)?;
+        let kept = Box::into_raw(Box::new(point.clone()));
+        let set = event::set_event_callback(event, event::CL_COMPLETE, on_end, kept.cast());
+        // SAFETY: the marker's own event; the driver keeps it until its callback has run.
+        let _ = unsafe { event::release_event(event) };
+        if let Err(code) = set {
+            // SAFETY: the callback does not come.
+            drop(unsafe { Box::from_raw(kept) });
+            return Err(self.failed(doing, code));
+        }
+        self.done(doing, queue::flush(stream.0 as _))
+    }
+}
+
+/// Called by the driver, on a thread of its own, when the work before a marker is over.
+extern "C" fn on_end(_: cl_event, status: cl_int, point: *mut c_void) {
+    // SAFETY: made by `signal` for this one call.
+    let point = unsafe { Box::from_raw(point.cast::<FencePoint>()) };
+    match status {
+        event::CL_COMPLETE => point.timeline.advance(point.value),
+        _ => point.timeline.poison(),
+    }
+}

@@ -1,0 +1,255 @@
+//! Timelines: 64-bit words in memory of the host that count what has been done, on whatever device.
+//!
+//! A [`FencePoint`] is a value on a timeline: work that ends there has been done when the word has
+//! reached the value. Points are made before the work ends, so that a message can be published while
+//! a kernel still writes it.
+//!
+//! 1. Values only grow, and stay below [`POISON`].
+//! 2. Whoever knows that a timeline will not go on (its process died, its device failed) *poisons*
+//!    it: bit 62 is set, and every point on it is over at once, as an error. Bit 62, not 63: a device
+//!    that waits for "at least" compares signed differences, so that bit 63 would look like the past.
+//! 3. The words lie in memory that both ends can write, so that the survivor of a dead writer can
+//!    poison them. A peer can spoil only what it shares words for.
+//!
+//! It must not know devices.
+
+use crossdock_shm::{
+    CreateMemoryError, OpenMemoryError, OwnWords, PeerWords, Sharing, sleep_on, wake,
+};
+use std::os::fd::BorrowedFd;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+/// The bit that ends a timeline.
+pub const POISON: u64 = 1 << 62;
+
+/// Words of one timeline; see [`Parts`].
+const WORDS: usize = 3;
+
+/// What was waited for will not come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("work that was waited for has failed, or its process is gone (value {value})")]
+pub struct Poisoned {
+    /// How far the timeline had come.
+    pub value: u64,
+}
+
+#[derive(Debug)]
+enum Words {
+    Own(OwnWords),
+    Peer(PeerWords),
+}
+
+/// One timeline. Cheap to clone; `Send + Sync`.
+#[derive(Clone, Debug)]
+pub struct Timeline {
+    words: Arc<Words>,
+}
+
+impl Timeline {
+    /// A timeline at 0. Allocates, makes system calls.
+    ///
+    /// # Errors
+    /// [`CreateMemoryError`]: the system has no memory for it.
+    pub fn create(label: &str) -> Result<Self, CreateMemoryError> {
+        let words = OwnWords::create(label, WORDS, Sharing::Open)?;
+        Ok(Self { words: Arc::new(Words::Own(words)) })
+    }
+
+    /// The timeline behind a descriptor that another process sent.
+    ///
+    /// # Errors
+    /// [`OpenMemoryError`]: it is not memory of that size, sealed against shrinking.
+    pub fn open(label: &str, fd: BorrowedFd<'_>) -> Result<Self, OpenMemoryError> {
+        let words = PeerWords::open(label, fd, WORDS, Sharing::Open)?;
+        Ok(Self { words: Arc::new(Words::Peer(words)) })
+    }
+
+    /// The descriptor for peers; `None` for a timeline that is a peer's.
+    pub fn fd(&self) -> Option<BorrowedFd<'_>> {
+        match &*self.words {
+            Words::Own(words) => Some(words.fd()),
+            Words::Peer(_) => None,
+        }
+    }
+
+    fn parts(&self) -> Parts<'_> {
+        let words: &[AtomicU64] = match &*self.words {
+            Words::Own(words) => words,
+            Words::Peer(words) => words,
+        };
+        // Both kinds were made with this many words.
+        let [value, sleepers, wakes] = words else { unreachable!("{WORDS} words") };
+        Parts { value, sleepers, wakes }
+    }
+
+    /// How far it has come.
+    ///
+    /// # Errors
+    /// [`Poisoned`]: it will not go on.
+    #[inline]
+    pub fn value(&self) -> Result<u64, Poisoned> {
+        // Acquire pairs with `advance`: what was done before is seen.
+        let value = self.parts().value.load(Ordering::Acquire);
+        match value & POISON {
+            0 => Ok(value),
+            _ => Err(Poisoned { value: value & !POISON }),
+        }
+    }
+
+    /// Has it reached `value`? One load.
+    ///
+    /// # Errors
+    /// [`Poisoned`]: it had not, and will not.
+    #[inline]
+    pub fn reached(&self, value: u64) -> Result<bool, Poisoned> {
+        match self.value() {
+            Ok(now) => Ok(now >= value),
+            // What was done before the end was done.
+            Err(end) if end.value >= value => Ok(true),
+            Err(end) => Err(end),
+        }
+    }
+
+    /// Moves it on to `value`, if it is not there already, and wakes who sleeps for it: the
+    /// documented wake-up. No allocation, no lock. A poisoned timeline stays.
+    pub fn advance(&self, value: u64) {
+        debug_assert!(value < POISON);
+        let parts = self.parts();
+        // A peer may set the poison bit at any time: it must not be lost. SeqCst pairs with
+        // `sleep_until`: either this sees the sleeper or that sees the value.
+        let on = |now: u64| (now & POISON == 0 && now < value).then_some(value);
+        if parts.value.fetch_update(Ordering::SeqCst, Ordering::Relaxed, on).is_ok()
+            && parts.sleepers.load(Ordering::SeqCst) > 0
+        {
+            parts.wake();
+        }
+    }
+
+    /// Ends it: every point that was not reached is over, as an error.
+    pub fn poison(&self) {
+        let parts = self.parts();
+        parts.value.fetch_or(POISON, Ordering::SeqCst);
+        parts.wake();
+    }
+
+    /// Sleeps until it has reached `value`; false: not within `timeout`. Blocks.
+    ///
+    /// # Errors
+    /// [`Poisoned`]: it had not, and will not.
+    pub fn sleep_until(&self, value: u64, timeout: Duration) -> Result<bool, Poisoned> {
+        let parts = self.parts();
+        let started = Instant::now();
+        // SeqCst pairs with `advance`.
+        parts.sleepers.fetch_add(1, Ordering::SeqCst);
+        // Bounded by the timeout.
+        let outcome = loop {
+            // Read before the value: a change after that look has moved it on.
+            let seen = parts.wakes.load(Ordering::SeqCst);
+            match self.reached(value) {
+                Ok(false) => {}
+                over => break over,
+            }
+            let Some(left) = timeout.checked_sub(started.elapsed()) else { break Ok(false) };
+            sleep_on(parts.wakes, seen, Some(left));
+        };
+        // A peer's nonsense in the count costs wake-ups, nothing else.
+        parts.sleepers.fetch_sub(1, Ordering::SeqCst);
+        outcome
+    }
+}
+
+/// The words of a timeline.
+struct Parts<'a> {
+    /// What it counts. A device may store to it, too; it wakes nobody.
+    value: &'a AtomicU64,
+    /// Threads that sleep until it changes.
+    sleepers: &'a AtomicU64,
+    /// What they sleep on: not the value, of which the kernel compares the lower half only, while
+    /// poison changes the upper one.
+    wakes: &'a AtomicU64,
+}
+
+impl Parts<'_> {
+    fn wake(&self) {
+        self.wakes.fetch_add(1, Ordering::SeqCst);
+        wake(self.wakes);
+    }
+}
+
+/// A value on a timeline: the end of some work.
+#[derive(Clone, Debug)]
+pub struct FencePoint {
+    /// Where it is counted.
+    pub timeline: Timeline,
+    /// Reached when the work is done.
+    pub value: u64,
+}
+
+impl FencePoint {
+    /// Is the work done? One load.
+    ///
+    /// # Errors
+    /// [`Poisoned`]: it has failed.
+    #[inline]
+    pub fn is_reached(&self) -> Result<bool, Poisoned> {
+        self.timeline.reached(self.value)
+    }
+
+    /// Sleeps until the work is done; false: not within `timeout`. Blocks.
+    ///
+    /// # Errors
+    /// [`Poisoned`]: it has failed.
+    pub fn sleep(&self, timeout: Duration) -> Result<bool, Poisoned> {
+        self.timeline.sleep_until(self.value, timeout)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LONG: Duration = Duration::from_secs(20);
+
+    fn timeline() -> Timeline {
+        Timeline::create("timeline").expect("memory")
+    }
+
+    #[test]
+    fn points_are_reached_in_order_and_never_go_back() {
+        let timeline = timeline();
+        assert_eq!((timeline.reached(0), timeline.reached(1)), (Ok(true), Ok(false)));
+        timeline.advance(5);
+        timeline.advance(3);
+        assert_eq!(timeline.value(), Ok(5));
+        assert_eq!((timeline.reached(5), timeline.reached(6)), (Ok(true), Ok(false)));
+    }
+
+    #[test]
+    fn poison_ends_points_below_at_and_above_the_value() {
+        let timeline = timeline();
+        timeline.advance(5);
+        timeline.poison();
+        timeline.advance(9);
+        assert_eq!((timeline.reached(4), timeline.reached(5)), (Ok(true), Ok(true)));
+        assert_eq!(timeline.reached(6), Err(Poisoned { value: 5 }));
+        assert_eq!(timeline.sleep_until(7, LONG), Err(Poisoned { value: 5 }));
+    }
+
+    #[test]
+    fn a_sleeper_is_woken_by_its_value_and_by_poison_through_another_mapping() {
+        let timeline = timeline();
+        let peer = Timeline::open("peer", timeline.fd().expect("own")).expect("mapping");
+        std::thread::scope(|scope| {
+            let reached = scope.spawn(|| timeline.sleep_until(2, LONG));
+            let failed = scope.spawn(|| timeline.sleep_until(3, LONG));
+            // No order is needed: a sleeper that comes late finds the value.
+            peer.advance(1);
+            peer.advance(2);
+            assert_eq!(reached.join().expect("no panic"), Ok(true));
+            peer.poison();
+            assert_eq!(failed.join().expect("no panic"), Err(Poisoned { value: 2 }));
+        });
+    }
+}

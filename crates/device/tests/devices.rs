@@ -1,0 +1,210 @@
+//! Devices as programs use them. On machines without a GPU the device is the processor itself,
+//! driven through OpenCL by PoCL, which `make test` installs.
+#![allow(missing_docs, clippy::unwrap_used)]
+
+use crossdock_device::{
+    Access, Argument, Device, DeviceError, FencePoint, Grid, Kernel, KernelSource, Memory, Outcome,
+    Stream, Timeline, devices, examine,
+};
+use crossdock_shm::Scratch;
+use crossdock_test_support::skip;
+use std::time::Duration;
+
+const LONG: Duration = Duration::from_secs(30);
+
+const SOURCE: KernelSource<'_> = KernelSource {
+    label: "tests/devices.rs",
+    text: "
+XD_KERNEL double_all(XD_IN(from), XD_OUT(to), u32 count) {
+    XD_READ(u32, from);
+    XD_WRITE(u32, to);
+    if (XD_X < count) to[XD_X] = 2 * from[XD_X];
+}
+",
+};
+
+/// The first device and its shadow; none, and a skip, where there is no driver.
+fn both() -> Vec<Device> {
+    if devices().is_empty() {
+        skip("no OpenCL driver");
+        return vec![];
+    }
+    ["opencl:0", "shadow:opencl:0"].map(|name| Device::open(name).unwrap()).into()
+}
+
+/// Memory of the host with some numbers, and the device's view of it.
+struct Shared {
+    scratch: Scratch,
+    memory: Memory,
+}
+
+const COUNT: u32 = 1024;
+
+impl Shared {
+    fn new(device: &Device) -> Self {
+        let mut scratch = Scratch::create("numbers", u64::from(COUNT) * 4).unwrap();
+        let memory = device.register(&scratch.region_to_write()).unwrap();
+        Self { scratch, memory }
+    }
+
+    fn write(&mut self, value: u32) {
+        let bytes: Vec<u8> = (0..COUNT).flat_map(|_| value.to_ne_bytes()).collect();
+        assert!(self.scratch.write(0, &bytes));
+    }
+
+    fn first(&self) -> u32 {
+        let mut word = [0; 4];
+        assert!(self.scratch.read(0, &mut word));
+        u32::from_ne_bytes(word)
+    }
+}
+
+fn kernel(device: &Device) -> Kernel {
+    device.load(&SOURCE).unwrap().kernel("double_all").unwrap()
+}
+
+fn double(stream: &mut Stream, kernel: &mut Kernel, memory: &Memory) {
+    let span = memory.whole();
+    let arguments = [Argument::In(span), Argument::Out(span), Argument::U32(COUNT)];
+    // SAFETY: as `SOURCE` declares them; nobody looks until the stream has finished.
+    unsafe { stream.launch(kernel, Grid::line(COUNT, 64), &arguments) }.unwrap();
+}
+
+#[test]
+fn every_device_passes_its_examination() {
+    for device in both() {
+        for finding in examine(&device).unwrap() {
+            let passed = matches!(finding.outcome, Outcome::Passed(_));
+            assert!(passed, "{}: {finding:?}", device.info().name);
+        }
+    }
+}
+
+#[test]
+fn a_processor_as_device_uses_the_hosts_memory_in_place_and_its_shadow_does_not() {
+    let [device, shadow] = &both()[..] else { return };
+    let (plain, shadow) = (device.capabilities().unwrap(), shadow.capabilities().unwrap());
+    if device.info().kind == crossdock_device::Kind::Cpu {
+        assert!(plain.host_memory && plain.same_address && plain.coherent, "{plain:?}");
+    }
+    assert!(!shadow.host_memory && !shadow.same_address && !shadow.coherent, "{shadow:?}");
+}
+
+#[test]
+fn a_shadow_device_shows_that_a_release_or_an_acquire_was_forgotten() {
+    let [_, shadow] = &both()[..] else { return };
+    let (mut shared, mut stream) = (Shared::new(shadow), shadow.stream().unwrap());
+    let mut kernel = kernel(shadow);
+    stream.acquire(shared.memory.whole(), Access::Write).unwrap();
+    shared.write(21);
+    stream.release(shared.memory.whole(), Access::Write).unwrap();
+    double(&mut stream, &mut kernel, &shared.memory);
+    stream.finish().unwrap();
+    assert_eq!(shared.first(), 21, "not acquired: the host has its old numbers");
+    stream.acquire(shared.memory.whole(), Access::Read).unwrap();
+    assert_eq!(shared.first(), 42);
+    shared.write(1000);
+    double(&mut stream, &mut kernel, &shared.memory);
+    stream.acquire(shared.memory.whole(), Access::Read).unwrap();
+    assert_eq!(shared.first(), 84, "not released: the device has its old numbers");
+}
+
+#[test]
+fn a_sleeping_thread_is_woken_by_the_end_of_work_in_another_process_mapping() {
+    for device in both() {
+        let (mut shared, mut stream) = (Shared::new(&device), device.stream().unwrap());
+        let mut kernel = kernel(&device);
+        let timeline = Timeline::create("work").unwrap();
+        let peer = Timeline::open("peer", timeline.fd().unwrap()).unwrap();
+        stream.acquire(shared.memory.whole(), Access::Write).unwrap();
+        shared.write(3);
+        stream.release(shared.memory.whole(), Access::Write).unwrap();
+        std::thread::scope(|scope| {
+            let sleeper = scope.spawn(|| peer.sleep_until(1, LONG));
+            double(&mut stream, &mut kernel, &shared.memory);
+            stream.signal(&FencePoint { timeline, value: 1 }).unwrap();
+            assert_eq!(sleeper.join().unwrap(), Ok(true));
+        });
+        stream.acquire(shared.memory.whole(), Access::Read).unwrap();
+        assert_eq!(shared.first(), 6);
+    }
+}
+
+#[test]
+fn memory_of_the_host_may_go_as_soon_as_its_handle_is_dropped() {
+    for device in both() {
+        let (mut stream, mut kernel) = (device.stream().unwrap(), kernel(&device));
+        for _ in 0..50 {
+            let mut shared = Shared::new(&device);
+            shared.write(1);
+            double(&mut stream, &mut kernel, &shared.memory);
+            // The kernel may still run; the mapping goes right after this.
+            drop(shared.memory);
+            drop(shared.scratch);
+        }
+        stream.finish().unwrap();
+    }
+}
+
+#[test]
+fn devices_of_one_name_share_a_context() {
+    let [device, shadow] = &both()[..] else { return };
+    let again = Device::open("opencl:0").unwrap();
+    let (memory, mut stream) = (again.allocate(64).unwrap(), device.stream().unwrap());
+    let mut bytes = [0; 64];
+    // SAFETY: nobody else has it.
+    unsafe { stream.write(&[7; 64], memory.whole()) }.unwrap();
+    stream.read(memory.whole(), &mut bytes).unwrap();
+    assert_eq!(bytes, [7; 64]);
+    let foreign = shadow.allocate(64).unwrap();
+    let refused = stream.read(foreign.whole(), &mut bytes).unwrap_err();
+    assert_eq!(
+        refused.to_string(),
+        "opencl:0: the memory belongs to shadow:opencl:0; move the message through a gateway"
+    );
+}
+
+#[test]
+fn what_cannot_be_is_refused_with_the_next_step() {
+    for device in both() {
+        let name = device.info().name.clone();
+        let limit = device.info().allocation_max_bytes;
+        let refused = device.allocate(u64::MAX / 4).unwrap_err().to_string();
+        assert!(
+            refused.starts_with(&format!("{name}: no room for 4611686018427387903 bytes"))
+                && refused.contains(&limit.to_string()),
+            "{refused}"
+        );
+        let memory = device.allocate(100).unwrap();
+        let refused = memory.span(90, 11).unwrap_err().to_string();
+        assert_eq!(
+            refused,
+            format!("{name}: 11 bytes from 90 do not lie in a memory of 100 bytes")
+        );
+        assert!(matches!(memory.span(u64::MAX, 2), Err(DeviceError::OutOfRange { .. })));
+        let kernels = device.load(&SOURCE).unwrap();
+        let refused = kernels.kernel("tripple").unwrap_err().to_string();
+        assert_eq!(refused, format!("{name}: tests/devices.rs has no kernel \"tripple\""));
+        let source = KernelSource { label: "camera.cl", text: "\nXD_KERNEL k() { blur(1); }" };
+        let refused = device.load(&source).unwrap_err().to_string();
+        let told = ["the kernels of camera.cl do not compile", "camera.cl:2", "blur"];
+        assert!(told.iter().all(|part| refused.contains(part)), "{refused}");
+        let scratch = Scratch::create("messages of another publisher", 4096).unwrap();
+        let foreign = device.register(&scratch.region()).unwrap();
+        let mut stream = device.stream().unwrap();
+        // SAFETY: refused.
+        let refused = unsafe { stream.write(&[0; 8], foreign.whole()) }.unwrap_err();
+        assert!(matches!(refused, DeviceError::ReadOnly { .. }), "{refused}");
+    }
+}
+
+#[test]
+fn names_of_no_device_are_refused() {
+    for name in ["", "gpu", "opencl:", "opencl:x", "shadow:", "shadow:shadow:opencl:0", "opencl:-1"]
+    {
+        let refused = Device::open(name).unwrap_err();
+        assert!(matches!(refused, DeviceError::BadName { .. }), "{name}: {refused}");
+    }
+    let refused = Device::open("opencl:4096").unwrap_err().to_string();
+    assert!(refused.starts_with("there is no device \"opencl:4096\" here"), "{refused}");
+}
