@@ -322,11 +322,19 @@ impl Stream {
     /// [`Stream::release`]. Blocks. Costs nothing more than the wait where the device is coherent.
     ///
     /// # Errors
-    /// As [`Stream::copy`].
+    /// [`DeviceError::NotOfHost`]; as [`Stream::copy`].
     pub fn acquire(&mut self, span: Span<'_>, how: Access) -> Result<(), DeviceError> {
-        self.device.same(&span.memory.device, "memory")?;
+        let span = self.of_host(span)?;
         // SAFETY: of this driver, alive, inside.
         unsafe { self.device.driver().acquire(self.raw, span.raw(), how) }
+    }
+
+    fn of_host<'a>(&self, span: Span<'a>) -> Result<Span<'a>, DeviceError> {
+        self.device.same(&span.memory.device, "memory")?;
+        match span.memory.region {
+            Some(_) => Ok(span),
+            None => Err(DeviceError::NotOfHost { device: self.device.info().name.clone() }),
+        }
     }
 
     /// Makes registered memory of the host the device's again, for what comes after in this stream.
@@ -335,7 +343,7 @@ impl Stream {
     /// # Errors
     /// As [`Stream::copy`].
     pub fn release(&mut self, span: Span<'_>, how: Access) -> Result<(), DeviceError> {
-        self.device.same(&span.memory.device, "memory")?;
+        let span = self.of_host(span)?;
         // SAFETY: of this driver, alive, inside.
         unsafe { self.device.driver().release(self.raw, span.raw(), how) }
     }

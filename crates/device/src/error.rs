@@ -94,6 +94,12 @@ pub enum DeviceError {
         /// Name of the device.
         device: String,
     },
+    /// Memory of the device's own was to be given to the host.
+    #[error("{device}: that memory is the device's own: the host reads and writes copies of it")]
+    NotOfHost {
+        /// Name of the device.
+        device: String,
+    },
     /// What was waited for will not come.
     #[error("{device}: {source}")]
     Poisoned {

@@ -113,10 +113,10 @@ impl Timeline {
     }
 
     /// Moves it on to `value`, if it is not there already, and wakes who sleeps for it: the
-    /// documented wake-up. No allocation, no lock. A poisoned timeline stays.
+    /// documented wake-up. No allocation, no lock. A poisoned timeline stays. Values from [`POISON`] on
+    /// are not counted: the timeline stops below it.
     pub fn advance(&self, value: u64) {
-        debug_assert!(value < POISON);
-        let parts = self.parts();
+        let (parts, value) = (self.parts(), value.min(POISON - 1));
         // A peer may set the poison bit at any time: it must not be lost. SeqCst pairs with
         // `sleep_until`: either this sees the sleeper or that sees the value.
         let on = |now: u64| (now & POISON == 0 && now < value).then_some(value);

@@ -195,6 +195,8 @@ fn what_cannot_be_is_refused_with_the_next_step() {
         // SAFETY: refused.
         let refused = unsafe { stream.write(&[0; 8], foreign.whole()) }.unwrap_err();
         assert!(matches!(refused, DeviceError::ReadOnly { .. }), "{refused}");
+        let refused = stream.acquire(memory.whole(), Access::Read).unwrap_err();
+        assert!(matches!(refused, DeviceError::NotOfHost { .. }), "{refused}");
     }
 }
 
