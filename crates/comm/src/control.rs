@@ -3,7 +3,7 @@
 //!
 //! It is never on the data path: publishing and taking go on while it sleeps. It sleeps without a
 //! time-out, so that an idle participant makes no context switch at all, except while something waits
-//! for free descriptors. This file must not know what frames mean (`handshake`) nor when ports match
+//! for free descriptors or memory. This file must not know what frames mean (`handshake`) nor when ports match
 //! (`matching`).
 
 use std::sync::Arc;
@@ -76,7 +76,7 @@ fn timespec(patience: Duration) -> Timespec {
     Timespec { tv_sec: ms / 1000, tv_nsec: ms % 1000 * 1_000_000 }
 }
 
-/// Tries again, when it is time, what found no free descriptor.
+/// Tries again, when it is time, what found no free descriptor or memory.
 fn try_scarce_again(core: &Arc<Core>) {
     let Some(pairs) = core.lock().scarcity.take_due() else { return };
     resume_listener(core);
@@ -359,6 +359,6 @@ pub(crate) fn watch_process(core: &Core, state: &mut State, token: u64) {
     let Some(pidfd) = peer.link.socket.peer_pidfd() else { return };
     let data = epoll::EventData::new_u64(token | TOKEN_PIDFD);
     if epoll::add(&*core.epoll, &pidfd, data, epoll::EventFlags::IN).is_ok() {
-        peer.link.pidfd = Some(pidfd);
+        peer.link.pidfd = Some(pidfd.into());
     }
 }

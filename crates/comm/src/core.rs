@@ -5,7 +5,6 @@
 //! connecting (`matching`) nor the order of frames (`handshake`).
 
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, Ordering, fence};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -13,7 +12,7 @@ use std::time::{Duration, Instant};
 use crossdock_shm::board::{Board, Entity};
 use crossdock_shm::rendezvous::{PeerName, Rendezvous};
 use crossdock_shm::socket::{Access, ControlSocket};
-use crossdock_shm::{BellMemory, ConnTable, Keeper};
+use crossdock_shm::{BellMemory, ConnTable, ForkMark, Keeper, PrivateFd};
 
 use crate::event::{Event, Events, Mismatch, PeerProcess, Side};
 use crate::frame::{Frame, PortInfo};
@@ -140,17 +139,21 @@ impl State {
         self.changes += 1;
     }
 
-    /// A pair could not be connected for want of descriptors: it is tried again.
+    /// A pair could not be connected for want of descriptors or memory: it is tried again.
     pub(crate) fn scarce_pair(&mut self, pair: Unconnected, text: &str) {
         if self.scarcity.note_pair(pair) {
-            self.trouble(format!("{text}; it is tried again until descriptors are free"));
+            self.trouble(format!(
+                "{text}; it is tried again until descriptors and memory are free"
+            ));
         }
     }
 
-    /// Processes could not be met or served for want of descriptors: it is tried again.
+    /// Processes could not be met or served for want of descriptors or memory: it is tried again.
     pub(crate) fn scarce(&mut self, text: &str) {
         if self.scarcity.note_others() {
-            self.trouble(format!("{text}; it is tried again until descriptors are free"));
+            self.trouble(format!(
+                "{text}; it is tried again until descriptors and memory are free"
+            ));
         }
     }
 
@@ -185,15 +188,18 @@ pub(crate) struct Core {
     /// Lets others hear of our death early.
     _keeper: Option<Arc<Keeper>>,
     pub(crate) rendezvous: Rendezvous,
-    pub(crate) epoll: Arc<OwnedFd>,
+    pub(crate) epoll: Arc<PrivateFd>,
     /// An eventfd that wakes the control thread.
-    wake: OwnedFd,
+    wake: PrivateFd,
     pub(crate) board: Board,
     /// What our subscribers write and publishers of other processes read.
     pub(crate) conns: ConnTable,
     /// What our executors sleep on.
     pub(crate) bells: BellMemory,
     state: Mutex<State>,
+    fork: ForkMark,
+    /// What a forked child finds instead: nobody ever locks or fills it in the parent.
+    childs: Mutex<State>,
     changed: Condvar,
     /// Pairs whose connection the subscriber has let go.
     let_go: Mutex<Vec<u32>>,
@@ -212,8 +218,8 @@ pub(crate) struct CoreParts {
     pub(crate) access: Access,
     pub(crate) keeper: Option<Arc<Keeper>>,
     pub(crate) rendezvous: Rendezvous,
-    pub(crate) epoll: OwnedFd,
-    pub(crate) wake: OwnedFd,
+    pub(crate) epoll: PrivateFd,
+    pub(crate) wake: PrivateFd,
     pub(crate) board: Board,
     pub(crate) conns: ConnTable,
     pub(crate) bells: BellMemory,
@@ -234,6 +240,8 @@ impl Core {
             conns: parts.conns,
             bells: parts.bells,
             state: Mutex::new(State::new()),
+            fork: ForkMark::new(),
+            childs: Mutex::new(State::new()),
             changed: Condvar::new(),
             let_go: Mutex::new(Vec::new()),
             stop: AtomicBool::new(false),
@@ -253,7 +261,15 @@ impl Core {
 
     /// Locks the state. A thread that panicked under the lock does not take the others with it.
     pub(crate) fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        // In a child the lock may be held for ever by a thread that only the parent has.
+        let state = if self.in_child() { &self.childs } else { &self.state };
+        state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Is this a forked child of the process that joined the domain? It has none of the ports, peers
+    /// and names.
+    pub(crate) fn in_child(&self) -> bool {
+        self.fork.in_child()
     }
 
     /// Unlocks the state after a change, so that threads in [`Core::wait_change`] look again, and
@@ -309,6 +325,9 @@ impl Core {
 
     /// A connection of ours is not used any more: the control thread tells the publisher.
     pub(crate) fn let_go(&self, pair: u32) {
+        if self.in_child() {
+            return;
+        }
         self.let_go.lock().unwrap_or_else(PoisonError::into_inner).push(pair);
         self.wake();
     }
@@ -324,7 +343,7 @@ impl Core {
         // What the executor counted before the flag; pairs with the fence in `set_watcher`: either
         // we see the watcher here, or its first look at the board sees the counts.
         fence(Ordering::SeqCst);
-        if self.watched.load(Ordering::Relaxed) {
+        if self.watched.load(Ordering::Relaxed) && !self.in_child() {
             self.ring_watchers();
         }
     }

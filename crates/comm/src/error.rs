@@ -62,6 +62,14 @@ pub enum PortError {
         /// The node of the other server.
         node: String,
     },
+    /// This is a forked child.
+    #[error(
+        "the participant `{process}` belongs to the parent process; a forked child must open its own"
+    )]
+    Forked {
+        /// Name of the parent.
+        process: String,
+    },
     /// The process has all doorbells that it can have.
     #[error(transparent)]
     Doorbell(#[from] AllocateError),

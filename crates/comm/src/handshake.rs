@@ -166,7 +166,7 @@ fn live(
             matching::publisher_gone(state, token, port);
             Ok(())
         }
-        Frame::Memory => serving::received_memory(state, token, &fds),
+        Frame::Memory => serving::received_memory(state, token, fds),
         Frame::Subscribe { pair, publisher, subscriber, geometry } => {
             serving::subscribe_requested(state, token, pair, publisher, &subscriber, &geometry)
         }
@@ -188,7 +188,7 @@ fn live(
         Frame::Release { pair } => serving::release_requested(state, token, pair),
         Frame::Released { pair } => matching::released(state, token, pair),
         Frame::Segment { pair, segment, bytes } => {
-            matching::received_segment(state, token, pair, segment, bytes, &fds)
+            matching::received_segment(state, token, (pair, segment, bytes), &fds)
         }
         Frame::SegmentMapped { pair, segment } => {
             serving::segment_mapped(state, token, pair, segment)

@@ -107,6 +107,7 @@ impl InputCore {
         participant: &Participant,
         plan: InputPlan<'_>,
     ) -> Result<Rc<InputCore>, PortError> {
+        participant.check_process()?;
         check_port(plan.node, plan.topic, &plan.qos)?;
         if plan.takes == Takes::One {
             check_name(NameKind::Type, plan.type_name)?;
@@ -652,7 +653,7 @@ impl InputCore {
 
     /// Ends all connections, for good: nothing comes any more, nobody waits for this subscriber.
     pub(crate) fn close(&self) {
-        if self.closed.replace(true) {
+        if self.closed.replace(true) || self.handle.core.in_child() {
             return;
         }
         let unseen = self.mailbox.close();

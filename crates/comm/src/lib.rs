@@ -71,7 +71,7 @@ pub use crossdock_shm::realtime::use_fifo;
 pub use crossdock_shm::rendezvous::PeerName;
 pub use crossdock_shm::socket::Access;
 pub use crossdock_shm::{
-    CopyError, DoorbellControl, DoorbellOptions, ParkedLoan, Region, Scratch, Woken,
+    CopyError, DoorbellControl, DoorbellOptions, ParkedLoan, PrivateFd, Region, Scratch, Woken,
 };
 pub use doorbell::Doorbell;
 pub use echo::{Echo, EchoError, Echoed, Stamps};

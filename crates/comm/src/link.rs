@@ -6,6 +6,7 @@ use std::collections::VecDeque;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 
+use crossdock_shm::PrivateFd;
 use crossdock_shm::rendezvous::PeerName;
 use crossdock_shm::socket::{ControlSocket, PeerIdentity, Sent};
 use rustix::event::epoll;
@@ -50,10 +51,10 @@ pub(crate) struct Link {
     /// Name of the process, once known.
     pub(crate) process: String,
     /// Readable when the process has died.
-    pub(crate) pidfd: Option<OwnedFd>,
+    pub(crate) pidfd: Option<PrivateFd>,
     /// Why the link is of no more use; it is removed at the control thread's next turn.
     pub(crate) broken: Option<Broken>,
-    epoll: Arc<OwnedFd>,
+    epoll: Arc<PrivateFd>,
     queue: VecDeque<Queued>,
     queued_bytes: usize,
 }
@@ -77,7 +78,7 @@ impl Link {
         socket: ControlSocket,
         identity: PeerIdentity,
         stage: Stage,
-        epoll: Arc<OwnedFd>,
+        epoll: Arc<PrivateFd>,
     ) -> Link {
         Link {
             token,

@@ -55,6 +55,8 @@ pub(crate) struct PeerTables {
     ours: Option<PairMemory>,
     /// Received from the peer, where it subscribes.
     pub(crate) theirs: Option<Theirs>,
+    /// The descriptors of these, while there is no room to map them.
+    pub(crate) unopened: Option<[OwnedFd; 3]>,
     /// Our executors that the peer can ring.
     joined: Vec<DoorbellControl>,
     /// Rings of the peer's publishers that are mapped here.
@@ -261,17 +263,12 @@ pub(crate) fn offer_again(core: &Arc<Core>, state: &mut State, publisher: u64) {
 /// The publisher has attached a pair of ours, but no descriptor was free to receive its ring.
 pub(crate) fn accepted_without_memory(state: &mut State, token: u64, number: u32) {
     let asked = state.incoming.get(&number).filter(|known| known.peer == token);
-    let Some(pair) = asked.filter(|known| matches!(known.stage, Stage::Asked)) else { return };
-    let (publisher, subscriber) = (pair.publisher, pair.subscriber);
-    let topic = state.subscribers.get(&subscriber).map(|known| known.info.topic.clone());
-    let topic = topic.unwrap_or_default();
-    release(state, number);
-    let pair = Unconnected { peer: token, publisher, subscriber };
-    let text = format!(
-        "`{topic}` is not connected: no file descriptor is free for its publisher's memory, raise \
-         the limit (`ulimit -n`)"
-    );
-    state.scarce_pair(pair, &text);
+    if !asked.is_some_and(|known| matches!(known.stage, Stage::Asked)) {
+        return;
+    }
+    let reason =
+        "no file descriptor is free for its publisher's memory, raise the limit (`ulimit -n`)";
+    release_for_now(state, number, reason);
 }
 
 /// Ports of one group are linked inside the thread, except where only the ring has the history;
@@ -388,14 +385,13 @@ fn ask(
     let known = state.subscribers.get(&subscriber).ok_or("the subscriber is gone")?;
     let (info, wake) = (known.info.clone(), known.wake.clone());
     let waited_for = known.is_waited_for();
-    let text = |error: &dyn std::fmt::Display| error.to_string();
     let ours = our_memory(core, state, token)?;
-    let conn = core.conns.allocate().map_err(|error| text(&error))?;
+    let conn = core.conns.allocate().map_err(|error| Failure::of(&error))?;
     let mut armed = None;
     let mut wake_places = None;
     if let Some(Wake { bell, input }) = wake {
-        let lease = ours.allocate_armed(publisher.port).map_err(|error| text(&error))?;
-        let joined = bell.join(&ours).map_err(|error| text(&error))?;
+        let lease = ours.allocate_armed(publisher.port).map_err(|error| Failure::of(&error))?;
+        let joined = bell.join(&ours).map_err(|error| Failure::of(&error))?;
         remember_bell(state, token, bell);
         let (armed_line, armed_bit) = lease.place();
         let (ready_line, bell) = (joined.ready_line, joined.bell);
@@ -427,15 +423,15 @@ fn our_memory(core: &Core, state: &mut State, token: u64) -> Result<PairMemory, 
         return Ok(ours.clone());
     }
     let ours = PairMemory::create(&core.process).map_err(|error| Failure::of(&error))?;
-    tables.ours = Some(ours.clone());
+    let fds = [core.conns.fd(), core.bells.fd(), ours.fd()];
     match state.peers.get_mut(&token) {
         Some(peer) => {
-            let fds = [core.conns.fd(), core.bells.fd(), ours.fd()];
             peer.link.send(&Frame::Memory, &fds);
+            peer.tables.ours = Some(ours.clone());
         }
         None => {
-            let fds = [core.conns.fd(), core.bells.fd(), ours.fd()];
             state.own.theirs = Some(Theirs::open(&core.process, fds)?);
+            state.own.ours = Some(ours.clone());
         }
     }
     Ok(ours)
@@ -470,13 +466,28 @@ pub(crate) fn accepted(
     let shape = RingShape::decode(geometry, fds.len()).ok_or("its ring has no legal shape")?;
     match open_connection(core, state, pair, &shape, fds) {
         Ok(()) => Ok(()),
-        Err(reason) => {
-            // What it sent is wrong, or we have no memory: this pair ends, its process may go on.
+        Err(Failure { scarce: true, reason }) => {
+            release_for_now(state, pair, &reason);
+            Ok(())
+        }
+        Err(Failure { reason, .. }) => {
+            // What it sent is wrong: this pair ends, its process may go on.
             state.trouble(reason);
             release(state, pair);
             Ok(())
         }
     }
+}
+
+/// There is no room for the memory of a pair of ours: it ends, and is tried again.
+fn release_for_now(state: &mut State, number: u32, reason: &str) {
+    let Some(pair) = state.incoming.get(&number) else { return };
+    let (peer, publisher, subscriber) = (pair.peer, pair.publisher, pair.subscriber);
+    let topic = state.subscribers.get(&subscriber).map(|known| known.info.topic.clone());
+    let topic = topic.unwrap_or_default();
+    release(state, number);
+    let pair = Unconnected { peer, publisher, subscriber };
+    state.scarce_pair(pair, &format!("`{topic}` is not connected: {reason}"));
 }
 
 /// Maps a ring and leaves the connection in the subscriber's mailbox.
@@ -486,11 +497,11 @@ fn open_connection(
     number: u32,
     shape: &RingShape,
     fds: &[OwnedFd],
-) -> Result<(), String> {
+) -> Result<(), Failure> {
     let pair = state.incoming.get(&number).ok_or("the pair is gone")?;
     let (token, publisher, subscriber_port) = (pair.peer, pair.publisher, pair.subscriber);
     let Some((info, process)) = publisher_info(core, state, token, publisher) else {
-        return Err("a publisher went while it was being connected".to_string());
+        return Err("a publisher went while it was being connected".into());
     };
     if !state.subscribers.contains_key(&subscriber_port) {
         // Dropped meanwhile: nobody to connect.
@@ -517,11 +528,11 @@ fn open_connection(
     };
     let segments = fds.get(1..).unwrap_or_default();
     let ring = RingSubscriber::connect_mapped(config, &memory, shape.attached)
-        .map_err(|error| error.to_string())?;
+        .map_err(|error| Failure::of(&error))?;
     let control = ring.control();
     for (place, (fd, bytes)) in segments.iter().zip(&shape.segments).enumerate() {
         let added = control.add_segment(place as u32 + 1, *bytes, fd.as_fd());
-        added.map_err(|error| error.to_string())?;
+        added.map_err(|error| Failure::of(&error))?;
     }
     let mailbox = Arc::clone(&subscriber.mailbox);
     let triggering = if subscriber.wake.is_some() { Triggering::Yes } else { Triggering::No };
@@ -565,7 +576,7 @@ fn ring_memory(
     label: &str,
     shape: &RingShape,
     fds: &[OwnedFd],
-) -> Result<RingMemory, String> {
+) -> Result<RingMemory, Failure> {
     let Some(peer) = state.peers.get_mut(&token) else {
         let ours = state.publishers.get(&publisher).ok_or("the publisher is gone")?;
         return Ok(ours.control.memory());
@@ -573,13 +584,13 @@ fn ring_memory(
     let mapped = peer.tables.rings.get(&publisher).and_then(WeakRingMemory::upgrade);
     if let Some(mapped) = mapped {
         if mapped.geometry() != shape.geometry {
-            return Err(format!("{} gives one ring two shapes", peer.link.peer()));
+            return Err(format!("{} gives one ring two shapes", peer.link.peer()).into());
         }
         return Ok(mapped);
     }
     let fd = fds.first().ok_or("a ring came without its memory")?;
     let memory = RingMemory::open(label, fd.as_fd(), shape.geometry, MAPPED_BYTES_MAX)
-        .map_err(|error| error.to_string())?;
+        .map_err(|error| Failure::of(&error))?;
     peer.tables.rings.insert(publisher, memory.downgrade());
     Ok(memory)
 }
@@ -634,9 +645,7 @@ pub(crate) fn refused(
 pub(crate) fn received_segment(
     state: &mut State,
     token: u64,
-    pair: u32,
-    segment: u32,
-    bytes: u64,
+    (pair, segment, bytes): (u32, u32, u64),
     fds: &[OwnedFd],
 ) -> Result<(), String> {
     let Some(known) = state.incoming.get(&pair).filter(|known| known.peer == token) else {
@@ -644,8 +653,12 @@ pub(crate) fn received_segment(
     };
     let Stage::Live(control) = &known.stage else { return Ok(()) };
     let fd = fds.first().ok_or("a segment came without its memory")?;
-    control.add_segment(segment, bytes, fd.as_fd()).map_err(|error| error.to_string())?;
-    state.send(token, &Frame::SegmentMapped { pair, segment });
+    match control.add_segment(segment, bytes, fd.as_fd()).map_err(|error| Failure::of(&error)) {
+        Ok(()) => state.send(token, &Frame::SegmentMapped { pair, segment }),
+        // The publisher does not wait for it, and gives it everything when there is room.
+        Err(Failure { scarce: true, reason }) => release_for_now(state, pair, &reason),
+        Err(Failure { reason, .. }) => return Err(reason),
+    }
     Ok(())
 }
 

@@ -154,6 +154,7 @@ impl OutputCore {
         participant: &Participant,
         plan: OutputPlan<'_>,
     ) -> Result<Rc<OutputCore>, PortError> {
+        participant.check_process()?;
         check_port(plan.node, plan.topic, &plan.qos)?;
         check_name(NameKind::Type, plan.type_name)?;
         if plan.definition.len() > DEFINITION_BYTES_MAX {
@@ -410,10 +411,10 @@ impl OutputCore {
 impl OutputCore {
     /// Ends all connections to other executors, for good: nothing will be published any more.
     pub(crate) fn close(&self) {
-        if self.closed.replace(true) {
+        let core = &self.handle.core;
+        if self.closed.replace(true) || core.in_child() {
             return;
         }
-        let core = &self.handle.core;
         let mut state = core.lock();
         matching::remove_publisher(&mut state, self.info.port);
         core.publish(state);

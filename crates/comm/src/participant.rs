@@ -133,6 +133,10 @@ pub enum OpenError {
 /// Cloning gives another handle. `Send` and `Sync`. One control thread serves all handles and
 /// ports; it sleeps while nothing is created, dropped or announced, and is never on the data path.
 /// The last handle, port or connection that goes ends it.
+///
+/// It belongs to the process that opened it. A forked child has none of its names, sockets, memory and
+/// ports: calls there return errors or nothing, dropping it does nothing, the parent and its peers
+/// notice nothing of either. A child that wants to take part opens a participant of its own.
 #[derive(Clone)]
 pub struct Participant {
     pub(crate) handle: Arc<Handle>,
@@ -146,6 +150,11 @@ pub(crate) struct Handle {
 
 impl Drop for Handle {
     fn drop(&mut self) {
+        if self.core.in_child() {
+            // The control thread is the parent's: there is nothing here to wake or wait for.
+            std::mem::forget(self.thread.get_mut().unwrap_or_else(PoisonError::into_inner).take());
+            return;
+        }
         self.core.stop.store(true, Ordering::Release);
         self.core.wake();
         let thread = self.thread.get_mut().unwrap_or_else(PoisonError::into_inner).take();
@@ -264,11 +273,20 @@ impl Participant {
         crate::matching::topic_connections(&state, topic)
     }
 
+    /// Is this a port of ours to make?
+    pub(crate) fn check_process(&self) -> Result<(), PortError> {
+        match self.handle.core.in_child() {
+            true => Err(PortError::Forked { process: self.process().to_string() }),
+            false => Ok(()),
+        }
+    }
+
     /// Creates the doorbell of one executor, on the thread that will sleep on it.
     ///
     /// # Errors
     /// [`PortError::Doorbell`] when the process has 512 of them already.
     pub fn doorbell(&self, options: DoorbellOptions) -> Result<Doorbell, PortError> {
+        self.check_process()?;
         Doorbell::create(&self.handle.core.bells, options)
     }
 
@@ -325,8 +343,8 @@ fn open_core(options: &ParticipantOptions) -> Result<Core, OpenError> {
         access: options.access,
         keeper,
         rendezvous,
-        epoll,
-        wake,
+        epoll: epoll.into(),
+        wake: wake.into(),
         board,
         conns,
         bells,

@@ -1,8 +1,9 @@
-//! What could not be done because no file descriptor was free, and is tried again.
+//! What could not be done because no file descriptor, memory or address space was free, and is tried
+//! again.
 //!
 //! A process at its limit goes on with what it has. The control thread, which else sleeps without a
 //! time-out, looks at this list every half second while there is something on it: nobody tells when
-//! a descriptor becomes free. This file must not know what is tried.
+//! something becomes free. This file must not know what is tried.
 
 use std::collections::BTreeSet;
 use std::error::Error;
@@ -22,6 +23,9 @@ pub(crate) struct Unconnected {
     /// One of ours.
     pub(crate) subscriber: u64,
 }
+
+/// What the system says then; AGAIN: more memory than may be locked.
+const SCARCE: [Errno; 5] = [Errno::MFILE, Errno::NFILE, Errno::NOMEM, Errno::AGAIN, Errno::FBIG];
 
 /// See the head of this file.
 #[derive(Debug, Default)]
@@ -100,14 +104,15 @@ impl From<&str> for Failure {
     }
 }
 
-/// Does an error come of a limit on descriptors, of this process or of the system?
+/// Does an error come of a limit on descriptors, memory, address space or the size of memory objects,
+/// of this process or of the system?
 pub(crate) fn is_scarce(error: &(dyn Error + 'static)) -> bool {
     let mut next = Some(error);
     // Chains of errors are short: each is boxed or held by the one before.
     while let Some(error) = next {
         let errno = error.downcast_ref::<Errno>().copied();
         let errno = errno.or_else(|| Errno::from_io_error(error.downcast_ref()?));
-        if errno.is_some_and(|errno| matches!(errno, Errno::MFILE | Errno::NFILE)) {
+        if errno.is_some_and(|errno| SCARCE.contains(&errno)) {
             return true;
         }
         next = error.source();
@@ -126,6 +131,7 @@ mod tests {
     #[test]
     fn a_shortage_is_found_behind_other_errors() {
         assert!(is_scarce(&Errno::MFILE) && is_scarce(&Errno::NFILE) && !is_scarce(&Errno::PERM));
+        assert!(is_scarce(&Errno::NOMEM));
         assert!(is_scarce(&Outside(Errno::MFILE.into())));
         assert!(!is_scarce(&Outside(Errno::NOENT.into())));
     }

@@ -12,7 +12,7 @@ use crossdock_shm::{
     Attached, PeerBells, PeerConfig, PeerConns, PeerPair, RingControl, SegmentFd, WakeTarget,
 };
 
-use crate::core::{Core, State};
+use crate::core::{Core, Peer, State};
 use crate::event::conflict;
 use crate::frame::{Frame, PortInfo};
 use crate::geometry::{Places, RingShape};
@@ -47,12 +47,12 @@ impl Theirs {
     pub(crate) fn open(
         label: &str,
         [conns, bells, pair]: [BorrowedFd<'_>; 3],
-    ) -> Result<Theirs, String> {
-        let text = |error: crossdock_shm::OpenMemoryError| error.to_string();
+    ) -> Result<Theirs, Failure> {
+        let failed = |error: crossdock_shm::OpenMemoryError| Failure::of(&error);
         Ok(Theirs {
-            conns: PeerConns::open(label, conns).map_err(text)?,
-            bells: PeerBells::open(label, bells).map_err(text)?,
-            pair: PeerPair::open(label, pair).map_err(text)?,
+            conns: PeerConns::open(label, conns).map_err(failed)?,
+            bells: PeerBells::open(label, bells).map_err(failed)?,
+            pair: PeerPair::open(label, pair).map_err(failed)?,
         })
     }
 }
@@ -61,16 +61,31 @@ impl Theirs {
 pub(crate) fn received_memory(
     state: &mut State,
     token: u64,
-    fds: &[OwnedFd],
+    fds: Vec<OwnedFd>,
 ) -> Result<(), String> {
     let Some(peer) = state.peers.get_mut(&token) else { return Ok(()) };
-    let [conns, bells, pair] = fds else { return Err("its memory is incomplete".to_string()) };
-    if peer.tables.theirs.is_some() {
+    if peer.tables.theirs.is_some() || peer.tables.unopened.is_some() {
         return Err("it sent its memory twice".to_string());
     }
-    let fds = [conns.as_fd(), bells.as_fd(), pair.as_fd()];
-    peer.tables.theirs = Some(Theirs::open(&peer.link.peer().to_string(), fds)?);
-    Ok(())
+    let fds = fds.try_into().map_err(|_| "its memory is incomplete".to_string())?;
+    peer.tables.unopened = Some(fds);
+    match tables(peer) {
+        // No room to map it: with each subscription it is tried again.
+        Ok(_) | Err(Failure { scarce: true, .. }) => Ok(()),
+        Err(Failure { reason, .. }) => Err(reason),
+    }
+}
+
+/// A subscribing peer's tables, mapped if they are not yet.
+fn tables(peer: &mut Peer) -> Result<Theirs, Failure> {
+    if let Some(theirs) = &peer.tables.theirs {
+        return Ok(theirs.clone());
+    }
+    let unopened = peer.tables.unopened.as_ref();
+    let fds = unopened.ok_or("it subscribed before it sent its memory")?;
+    let theirs = Theirs::open(&peer.link.peer().to_string(), fds.each_ref().map(AsFd::as_fd))?;
+    peer.tables.unopened = None;
+    Ok(peer.tables.theirs.insert(theirs).clone())
 }
 
 /// A peer's subscriber wants to be connected to a publisher of ours.
@@ -89,10 +104,13 @@ pub(crate) fn subscribe_requested(
         return Err(format!("it asked for more than {PAIRS_MAX} pairs"));
     }
     let places = Places::decode(geometry).ok_or("its places are not legal")?;
-    let Some(peer) = state.peers.get(&token) else { return Ok(()) };
+    let Some(peer) = state.peers.get_mut(&token) else { return Ok(()) };
     let label = port_label(subscriber, &peer.link.peer().to_string());
-    let theirs = peer.tables.theirs.clone().ok_or("it subscribed before it sent its memory")?;
-    let reply = attach(state, (token, pair), publisher, subscriber, label, (theirs, &places));
+    let reply = match tables(peer) {
+        Ok(theirs) => attach(state, (token, pair), publisher, subscriber, label, (theirs, &places)),
+        Err(failure) if failure.scarce => Err(failure),
+        Err(failure) => return Err(failure.reason),
+    };
     match reply {
         Ok(parts) => {
             let fds: Vec<_> = parts.fds.iter().map(AsFd::as_fd).collect();

@@ -1,9 +1,10 @@
-//! Processes that have no file descriptor left, and peers of another user or of another network
+//! Processes that have no file descriptor, memory or disk left, and peers of another user or of another network
 //! namespace: clear words, nothing hangs, what runs goes on, and what was missed is made up for.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "helpers of tests")]
 
 mod common;
+mod sweeps;
 
 use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt;

@@ -24,6 +24,7 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant};
 
+use crossdock_comm::PrivateFd;
 use crossdock_graph::{BinaryInterface, OnFailure, ProcessPlan};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
@@ -182,7 +183,7 @@ impl From<Errno> for ControlError {
 /// One end of the control socket.
 #[derive(Debug)]
 pub(crate) struct ControlSocket {
-    fd: OwnedFd,
+    fd: PrivateFd,
     /// The packets so far of the frame that is being received.
     partial: Vec<u8>,
 }
@@ -202,7 +203,7 @@ impl ControlSocket {
     /// Takes over an end that is already connected.
     pub(crate) fn adopt(fd: OwnedFd) -> Result<Self, ControlError> {
         set_socket_timeout(&fd, Timeout::Send, Some(SEND_TIMEOUT))?;
-        Ok(Self { fd, partial: Vec::new() })
+        Ok(Self { fd: fd.into(), partial: Vec::new() })
     }
 
     /// Sends one frame. Waits at most [`SEND_TIMEOUT`] per packet for a peer that does not read.

@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use crossdock_comm::{Participant, ParticipantOptions};
+use crossdock_comm::{Participant, ParticipantOptions, PrivateFd};
 use crossdock_graph::{ExecutorPlan, OnFailure, ProcessPlan, Realtime};
 use rustix::event::{EventfdFlags, eventfd};
 
@@ -419,13 +419,13 @@ enum Notice {
 /// Notices on their way to the main thread, with a descriptor that it can sleep on.
 struct Notices {
     queue: Mutex<VecDeque<(usize, Notice)>>,
-    bell: OwnedFd,
+    bell: PrivateFd,
 }
 
 impl Notices {
     fn new() -> Result<Self, ControlError> {
         let bell = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
-        Ok(Self { queue: Mutex::new(VecDeque::new()), bell })
+        Ok(Self { queue: Mutex::new(VecDeque::new()), bell: bell.into() })
     }
 
     fn give(&self, index: usize, notice: Notice) {

@@ -24,7 +24,9 @@ use rustix::fs::{MemfdFlags, Mode, OFlags, SealFlags};
 use rustix::io::Errno;
 use rustix::mm::{MapFlags, ProtFlags};
 
+use crate::fork::{Blank, ForkMark, PrivateFd};
 use crate::histogram::{BUCKETS, HistogramSnapshot, bucket_of};
+use crate::memory::{populate, set_size};
 
 /// Counters of one record.
 pub const COUNTERS: usize = 16;
@@ -99,11 +101,15 @@ pub struct BoardConfig {
 #[non_exhaustive]
 pub enum OpenBoardError {
     /// The operating system refused.
-    #[error("{what} a board failed: {errno}; check the limits on memory and open files")]
+    #[error(
+        "{what} a board failed: {errno}; check the limits on memory, address space, open files and \
+             their size (`ulimit -a`)"
+    )]
     System {
         /// The attempted step.
         what: &'static str,
         /// What the system said.
+        #[source]
         errno: Errno,
     },
     /// A size or a name is over its limit.
@@ -150,6 +156,18 @@ pub enum AddEntityError {
         /// How many there are.
         limit: usize,
     },
+    /// There is no memory for it.
+    #[error(
+        "no memory can be had for `{name}` on the board of this process ({errno}); free some, or lower \
+         the limits of its topics"
+    )]
+    Memory {
+        /// The record's name.
+        name: String,
+        /// What the system said.
+        #[source]
+        errno: Errno,
+    },
 }
 
 /// A mapping of 64-bit words that other processes map too.
@@ -157,6 +175,8 @@ pub enum AddEntityError {
 struct Words {
     base: NonNull<AtomicU64>,
     words: usize,
+    /// What a forked child sees instead.
+    _blank: Blank,
 }
 
 // SAFETY: the mapping is process-wide and stays until drop; all access is by atomics.
@@ -172,7 +192,7 @@ impl Words {
             rustix::mm::mmap(std::ptr::null_mut(), bytes, protection, MapFlags::SHARED, fd, 0)?
         };
         let base = NonNull::new(address.cast()).ok_or(Errno::NOMEM)?;
-        let mapping = Words { base, words };
+        let mapping = Words { base, words, _blank: Blank::new(address as usize, bytes) };
         // SAFETY: the range is the mapping made above. A child after fork has no business in it.
         unsafe {
             rustix::mm::madvise(address, bytes, rustix::mm::Advice::LinuxDontFork)?;
@@ -188,6 +208,15 @@ impl Words {
         // SAFETY: aligned (a mapping starts on a page), valid until drop, only used atomically;
         // the file's size is sealed, so no access can fault.
         unsafe { pointer.as_ref() }
+    }
+
+    /// Makes the memory of words present, see [`crate::memory::Mapping::populate`].
+    fn populate(&self, word: usize, words: usize) -> Result<(), Errno> {
+        assert!(word + words <= self.words, "word {word} is outside the board");
+        // SAFETY: inside the mapping, as just checked.
+        let start = unsafe { self.base.add(word) };
+        // SAFETY: as above; only the board's maker calls this, whose mapping may be written.
+        unsafe { populate(start.cast(), words * 8) }
     }
 
     fn write_bytes(&self, word: usize, bytes: &[u8]) {
@@ -240,9 +269,20 @@ pub struct Board {
 #[derive(Debug)]
 struct Shared {
     words: Words,
-    fd: OwnedFd,
+    fd: PrivateFd,
     config: BoardConfig,
     free: Mutex<Free>,
+    fork: ForkMark,
+}
+
+impl Shared {
+    fn populate(&self, index: usize, histogram: Option<usize>) -> Result<(), Errno> {
+        self.words.populate(entity_word(index), ENTITY_WORDS)?;
+        histogram.map_or(Ok(()), |histogram| {
+            let word = histogram_word(self.config.entities, histogram);
+            self.words.populate(word, HISTOGRAM_WORDS)
+        })
+    }
 }
 
 /// What nothing uses.
@@ -293,6 +333,8 @@ impl Board {
         }
         let words = words_of(config.entities, config.histograms);
         let (fd, words) = create_memory(words)?;
+        let populated = words.populate(0, HEADER_WORDS);
+        populated.map_err(|errno| OpenBoardError::System { what: "making pages of", errno })?;
         words.at(header::ENTITIES).store(config.entities as u64, Ordering::Relaxed);
         words.at(header::HISTOGRAMS).store(config.histograms as u64, Ordering::Relaxed);
         words.at(header::PID).store(std::process::id().into(), Ordering::Relaxed);
@@ -304,7 +346,9 @@ impl Board {
             entities: FreeIndices::below(config.entities),
             histograms: FreeIndices::below(config.histograms),
         });
-        Ok(Board { shared: Arc::new(Shared { words, fd, config, free }) })
+        Ok(Board {
+            shared: Arc::new(Shared { words, fd: fd.into(), config, free, fork: ForkMark::new() }),
+        })
     }
 
     /// The read-only descriptor that observers get.
@@ -332,6 +376,12 @@ impl Board {
             WithHistogram::Yes => free.histograms.take(),
             WithHistogram::No => None,
         };
+        let populated = shared.populate(index, histogram);
+        if let Err(errno) = populated {
+            free.entities.returned.push(index);
+            free.histograms.returned.extend(histogram);
+            return Err(AddEntityError::Memory { name: name.to_string(), errno });
+        }
         let used = shared.words.at(header::USED);
         if used.load(Ordering::Relaxed) <= index as u64 {
             // Release pairs with the acquire load in `BoardView::used`.
@@ -363,7 +413,7 @@ fn create_memory(words: usize) -> Result<(OwnedFd, Words), OpenBoardError> {
     let writable = rustix::fs::memfd_create(c"crossdock-board", flags | MemfdFlags::NOEXEC_SEAL)
         .or_else(|_| rustix::fs::memfd_create(c"crossdock-board", flags))
         .map_err(system("making the memory of"))?;
-    rustix::fs::ftruncate(&writable, words as u64 * 8).map_err(system("sizing"))?;
+    set_size(writable.as_fd(), words as u64 * 8).map_err(system("sizing"))?;
     let mapping = Words::map(writable.as_fd(), words, ProtFlags::READ | ProtFlags::WRITE)
         .map_err(system("mapping"))?;
     // From here on nobody maps it writable again, not even through a reopened descriptor.
@@ -540,6 +590,9 @@ impl Entity {
 
 impl Drop for Entity {
     fn drop(&mut self) {
+        if self.shared.fork.in_child() {
+            return;
+        }
         let mut free = self.shared.free.lock().unwrap_or_else(PoisonError::into_inner);
         self.rewrite(|words, at| {
             words.at(at + record::KIND).store(0, Ordering::Relaxed);

@@ -1,18 +1,30 @@
-//! Whether this process is a forked child of the one that made the mappings.
+//! What a forked child gets of its parent: nothing.
 //!
-//! Every mapping of this crate stays behind in the parent (`MADV_DONTFORK`), so a child that used a
-//! port or a sample would fault. One private page tells: the kernel wipes it in a child, whichever
-//! call made the child. It must not know ports.
+//! 1. Every mapping of this crate stays behind in the parent (`MADV_DONTFORK`), so a child that used
+//!    a port or a sample would fault. One private page tells: the kernel wipes it in a child,
+//!    whichever call made the child.
+//! 2. A child would also have copies of the parent's sockets and memory objects: peers that wait for
+//!    end of file would not hear of the parent's death, its name would go on listening, its memory
+//!    stay. So in a child of `fork` each [`PrivateFd`] is replaced by a descriptor of nothing, before
+//!    `fork` returns there. The numbers stay taken: what the child drops closes only these.
+//! 3. A board is written in too many places to ask each time: in a child a private page of zeros
+//!    takes its place.
+//!
+//! Children that exec have nothing of it either way (close on exec). A child of a bare `clone` system
+//! call has rule 1 only; peers then know the parent's death from its pidfd. This file must not know
+//! ports.
 
+use rustix::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous};
 use std::ptr;
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::Once;
+use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 /// Smallest page that Linux maps.
 const PAGE_BYTES: usize = 4096;
 
-static MARK: OnceLock<&'static AtomicU32> = OnceLock::new();
+/// The mark of this process; that of its parent in a child that has made nothing of its own yet.
+static MARK: AtomicPtr<AtomicU32> = AtomicPtr::new(ptr::null_mut());
 
 /// Where the page cannot be had (Linux < 4.14), nobody is taken for a child.
 static NEVER_A_CHILD: AtomicU32 = AtomicU32::new(1);
@@ -38,20 +50,175 @@ fn make_mark() -> Option<&'static AtomicU32> {
     Some(mark)
 }
 
-/// Remembers the process that a port was made in: one load tells whether it still is the same.
+/// The mark that is this process's own.
+fn known_mark() -> Option<&'static AtomicU32> {
+    // SAFETY: null, or from a reference that lives as long as the process.
+    let mark = unsafe { MARK.load(Ordering::Acquire).as_ref() };
+    mark.filter(|mark| mark.load(Ordering::Relaxed) != 0)
+}
+
+/// Remembers the process that something was made in: one load tells whether it still is the same.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct ForkMark(&'static AtomicU32);
+pub struct ForkMark(&'static AtomicU32);
+
+impl Default for ForkMark {
+    fn default() -> Self {
+        Self::new()
+    }
+}
 
 impl ForkMark {
-    /// The mark of this process.
-    pub(crate) fn new() -> Self {
-        ForkMark(MARK.get_or_init(|| make_mark().unwrap_or(&NEVER_A_CHILD)))
+    /// The mark of this process. Makes a page for the first one of a process, and for the first one
+    /// of a forked child.
+    pub fn new() -> Self {
+        if let Some(mark) = known_mark() {
+            return ForkMark(mark);
+        }
+        // No lock: a child may have been forked while another thread held it. Of two threads that
+        // come here at once each keeps the page that it made.
+        match make_mark() {
+            Some(mark) => {
+                MARK.store(ptr::from_ref(mark).cast_mut(), Ordering::Release);
+                ForkMark(mark)
+            }
+            None => ForkMark(&NEVER_A_CHILD),
+        }
     }
 
     /// True in a child that was forked after the mark was made.
     #[inline(always)]
-    pub(crate) fn in_child(self) -> bool {
+    pub fn in_child(self) -> bool {
         // Relaxed: only the kernel changes the word, before the child's first instruction.
         self.0.load(Ordering::Relaxed) == 0
+    }
+}
+
+/// Descriptors that children do not get have numbers below this one (the largest limit on
+/// descriptors that is usual, `fs.nr_open`, is 2^20; a process that is given more has others below).
+const NUMBERS_MAX: usize = 1 << 20;
+
+/// Boards of one process that a child sees as zeros; with more, a child that writes one faults.
+const BLANKS_MAX: usize = 1024;
+
+/// One bit for each descriptor number that a child does not get.
+static PRIVATE: [AtomicU64; NUMBERS_MAX / 64] = [const { AtomicU64::new(0) }; NUMBERS_MAX / 64];
+
+/// Words of `PRIVATE` that were ever used.
+static PRIVATE_WORDS: AtomicUsize = AtomicUsize::new(0);
+
+/// Address and bytes of what a child sees as zeros; address 0: free.
+static BLANKS: [[AtomicUsize; 2]; BLANKS_MAX] =
+    [const { [AtomicUsize::new(0), AtomicUsize::new(0)] }; BLANKS_MAX];
+
+/// A descriptor that a forked child does not get: see rule 2 of this file.
+///
+/// `Send` and `Sync`. Closed when it is dropped. In a child it is a descriptor of nothing.
+#[derive(Debug)]
+pub struct PrivateFd(OwnedFd);
+
+impl From<OwnedFd> for PrivateFd {
+    /// Makes no system call, but for the first one of a process.
+    fn from(fd: OwnedFd) -> Self {
+        watch_forks();
+        let number = fd.as_raw_fd() as usize;
+        if let Some(word) = PRIVATE.get(number / 64) {
+            word.fetch_or(1 << (number % 64), Ordering::Relaxed);
+            PRIVATE_WORDS.fetch_max(number / 64 + 1, Ordering::Relaxed);
+        }
+        PrivateFd(fd)
+    }
+}
+
+impl AsFd for PrivateFd {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
+impl Drop for PrivateFd {
+    fn drop(&mut self) {
+        // Before the number is free for others, whose children may want it.
+        let number = self.0.as_raw_fd() as usize;
+        if let Some(word) = PRIVATE.get(number / 64) {
+            word.fetch_and(!(1 << (number % 64)), Ordering::Relaxed);
+        }
+    }
+}
+
+/// Rule 3, while it lives.
+#[derive(Debug)]
+pub(crate) struct Blank(Option<usize>);
+
+impl Blank {
+    /// Of a mapping of this process that children do not inherit.
+    pub(crate) fn new(address: usize, bytes: usize) -> Self {
+        watch_forks();
+        let place = BLANKS.iter().position(|[start, size]| {
+            let taken = start.compare_exchange(0, 1, Ordering::Acquire, Ordering::Relaxed).is_ok();
+            if taken {
+                size.store(bytes, Ordering::Relaxed);
+                // Release: a child that sees the address sees the size.
+                start.store(address, Ordering::Release);
+            }
+            taken
+        });
+        Blank(place)
+    }
+}
+
+impl Drop for Blank {
+    fn drop(&mut self) {
+        if let Some(place) = self.0 {
+            BLANKS[place][0].store(0, Ordering::Release);
+        }
+    }
+}
+
+fn watch_forks() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        // SAFETY: the handler does nothing but system calls and loads. Without memory for it, rule 1
+        // and pidfds are left.
+        let _ = unsafe { libc::pthread_atfork(None, None, Some(in_new_child)) };
+    });
+}
+
+/// In a child of `fork`, before that returns. Loads and system calls only: another thread of the
+/// parent may have held any lock.
+unsafe extern "C" fn in_new_child() {
+    for [start, size] in &BLANKS {
+        let (start, bytes) = (start.load(Ordering::Acquire), size.load(Ordering::Relaxed));
+        if start > 1 {
+            let protection = libc::PROT_READ | libc::PROT_WRITE;
+            let flags = libc::MAP_PRIVATE
+                | libc::MAP_ANONYMOUS
+                | libc::MAP_NORESERVE
+                | libc::MAP_FIXED_NOREPLACE;
+            let place = ptr::with_exposed_provenance_mut(start);
+            // SAFETY: where the parent's mapping was there is nothing here, and nothing is replaced.
+            let _ = unsafe { libc::mmap(place, bytes, protection, flags, -1, 0) };
+        }
+    }
+    // SAFETY: a new descriptor of an event that nobody else has.
+    let nothing = unsafe { libc::eventfd(0, libc::EFD_CLOEXEC | libc::EFD_NONBLOCK) };
+    let words = PRIVATE_WORDS.load(Ordering::Relaxed).min(PRIVATE.len());
+    for (place, word) in PRIVATE[..words].iter().enumerate() {
+        let mut bits = word.load(Ordering::Relaxed);
+        while bits != 0 {
+            let number = (place * 64) as libc::c_int + bits.trailing_zeros() as libc::c_int;
+            bits &= bits - 1;
+            // SAFETY: the number is that of a private descriptor, which stays open.
+            let replaced =
+                nothing >= 0 && unsafe { libc::dup3(nothing, number, libc::O_CLOEXEC) } >= 0;
+            if !replaced {
+                // The child has no number free.
+                // SAFETY: a number of ours; what owns it closes it once more, or a later one.
+                let _ = unsafe { libc::close(number) };
+            }
+        }
+    }
+    if nothing >= 0 {
+        // SAFETY: made above.
+        let _ = unsafe { libc::close(nothing) };
     }
 }

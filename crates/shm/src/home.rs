@@ -80,6 +80,10 @@ pub fn sweep() {
     let mut left = lock(&LEFT_BEHIND);
     let mut free: Vec<Arc<Home>> = Vec::new();
     left.retain(|home| {
+        // Of the parent: there is nothing here to look at.
+        if home.in_child() {
+            return false;
+        }
         let held = !home.conn().holds_nothing();
         if !held {
             free.push(home.clone());

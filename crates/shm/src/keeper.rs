@@ -16,11 +16,11 @@
 //!
 //! This file must not know sockets.
 
-use crate::fork::ForkMark;
+use crate::fork::{ForkMark, PrivateFd};
 use crate::futex;
 use crate::tables::lock;
 use rustix::event::{PollFd, PollFlags};
-use rustix::fd::{AsRawFd, BorrowedFd, OwnedFd};
+use rustix::fd::{AsRawFd, BorrowedFd};
 use rustix::io::Errno;
 use rustix::mm::{MapFlags, ProtFlags};
 use rustix::pipe::PipeFlags;
@@ -127,7 +127,7 @@ pub struct Keeper {
     stack: Stack,
     task: c_int,
     /// Closed by the kernel when this process dies or runs another program.
-    pipe: Option<OwnedFd>,
+    pipe: Option<PrivateFd>,
     fork: ForkMark,
 }
 
@@ -181,7 +181,8 @@ impl Keeper {
             drop(unsafe { Box::from_raw(orders.as_ptr()) });
         })?;
         // From here on its end is waited for before what it uses is given back.
-        let keeper = Keeper { orders, stack, task, pipe: Some(writing), fork: ForkMark::new() };
+        let keeper =
+            Keeper { orders, stack, task, pipe: Some(writing.into()), fork: ForkMark::new() };
         if !reaches(&keeper.orders().ready, 1) {
             return Err(KeepError::Silent);
         }
@@ -216,7 +217,7 @@ impl Drop for Keeper {
         if self.fork.in_child() {
             return;
         }
-        // Written, too: a forked child may hold a copy of the pipe's end.
+        // Written, too: a child that was made by other means than `fork` may hold a copy of its end.
         if let Some(pipe) = self.pipe.take() {
             let _ = rustix::io::write(&pipe, &[1]);
         }

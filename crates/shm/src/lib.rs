@@ -127,6 +127,8 @@ pub use descriptor::Meta;
 #[cfg(not(loom))]
 pub use doorbell::{Doorbell, DoorbellControl, DoorbellOptions, JoinedPair, Woken};
 #[cfg(not(loom))]
+pub use fork::{ForkMark, PrivateFd};
+#[cfg(not(loom))]
 pub use home::sweep;
 #[cfg(not(loom))]
 pub use keeper::{KeepError, Keeper};

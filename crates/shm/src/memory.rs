@@ -3,7 +3,7 @@
 //!
 //! It must not know what lies inside: ports place their structures with `MapRef` and `MapSlice`.
 
-use crate::fork::ForkMark;
+use crate::fork::{ForkMark, PrivateFd};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{MemfdFlags, Mode, OFlags, SealFlags};
 use rustix::io::Errno;
@@ -30,7 +30,7 @@ pub enum CreateMemoryError {
     /// The kernel refused.
     #[error(
         "shared memory `{label}` of {bytes} bytes: {step} failed ({source}); check the limits on \
-         open files, address space and memory"
+         open files, their size, address space and memory (`ulimit -a`)"
     )]
     System {
         /// What the memory is for.
@@ -187,27 +187,65 @@ impl Mapping {
         unsafe { self.start.add(offset as usize) }
     }
 
-    /// Makes the pages of a range present now instead of at first touch. Only for the maker of the
-    /// memory, before anybody else uses the range.
-    pub(crate) fn prefault(&self, offset: u64, bytes: u64) {
-        if bytes == 0 || self.range(offset, bytes).is_none() {
-            return;
+    /// Makes the pages of a range present: a page that cannot be had when it is touched first is
+    /// SIGBUS, for whoever touches it, and here an error. One system call; the contents stay.
+    pub(crate) fn populate(&self, offset: u64, bytes: u64) -> Result<(), Errno> {
+        if bytes == 0 {
+            return Ok(());
         }
-        let first = offset as usize & !(PAGE_BYTES - 1);
-        let end = (offset + bytes) as usize;
-        // Linux >= 5.14; before that, and in sandboxes that forbid it, each page is touched.
-        if self.advise(first, end - first, Advice::LinuxPopulateWrite).is_ok() {
-            return;
-        }
-        for page in (first..end).step_by(PAGE_BYTES) {
-            // SAFETY: page < end <= bytes of this mapping.
-            let byte = unsafe { self.start.add(page) };
-            // SAFETY: inside a live read-write mapping of which only this thread knows so far;
-            // adding 0 changes nothing and makes the page present.
-            let word = unsafe { std::sync::atomic::AtomicU8::from_ptr(byte.as_ptr()) };
-            word.fetch_add(0, std::sync::atomic::Ordering::Relaxed);
+        let start = self.range(offset, bytes).ok_or(Errno::INVAL)?;
+        // SAFETY: inside this mapping, as just checked.
+        unsafe { populate(start, bytes as usize) }
+    }
+}
+
+/// How often the pages of a range are asked for again when a signal came between.
+const POPULATE_TRIES_MAX: u32 = 16;
+
+/// [`Mapping::populate`], for whoever maps memory without one.
+///
+/// # Safety
+/// The range lies in a shared mapping that may be written and stays while this runs.
+pub(crate) unsafe fn populate(start: NonNull<u8>, bytes: usize) -> Result<(), Errno> {
+    let address = start.as_ptr() as usize;
+    let lead = address % PAGE_BYTES;
+    // SAFETY: the page that the range starts in is mapped as a whole.
+    let first = unsafe { start.sub(lead) };
+    let bytes = lead + bytes;
+    for _ in 0..POPULATE_TRIES_MAX {
+        // SAFETY: the range is mapped, as the caller promises; the advice changes no contents.
+        let advised = unsafe {
+            rustix::mm::madvise(first.as_ptr().cast(), bytes, Advice::LinuxPopulateWrite)
+        };
+        match advised {
+            Ok(()) => return Ok(()),
+            Err(Errno::INTR | Errno::AGAIN) => {}
+            // Sandboxes (and Linux < 5.14) that do not know it.
+            Err(Errno::INVAL | Errno::NOSYS | Errno::PERM) => break,
+            // "Touching it would be SIGBUS".
+            Err(Errno::FAULT) => return Err(Errno::NOMEM),
+            Err(errno) => return Err(errno),
         }
     }
+    for page in (0..bytes).step_by(PAGE_BYTES) {
+        // SAFETY: the page is one of the range.
+        let byte = unsafe { first.add(page) };
+        // SAFETY: in a live mapping that may be written; adding 0 changes nothing, whoever else
+        // writes there, and makes the page present.
+        let word = unsafe { std::sync::atomic::AtomicU8::from_ptr(byte.as_ptr()) };
+        word.fetch_add(0, std::sync::atomic::Ordering::Relaxed);
+    }
+    Ok(())
+}
+
+/// Gives a new memory object its size. Beyond the limit on the size of files the kernel would not only
+/// refuse, but send SIGXFSZ, which ends the process.
+pub(crate) fn set_size(fd: BorrowedFd<'_>, bytes: u64) -> Result<(), Errno> {
+    let limit = rustix::process::getrlimit(rustix::process::Resource::Fsize).current;
+    if limit.is_some_and(|limit| bytes > limit) {
+        return Err(Errno::FBIG);
+    }
+    rustix::fs::ftruncate(fd, bytes)
 }
 
 /// A memory object that messages lie in, kept mapped while this lives: for hardware that reads or
@@ -259,7 +297,9 @@ pub struct Scratch {
 impl Scratch {
     /// Makes `bytes` bytes of zeros, rounded up to pages. Allocates, makes system calls.
     pub fn create(label: &str, bytes: u64) -> Result<Self, CreateMemoryError> {
-        Ok(Scratch { memory: OwnMemory::create(label, bytes, Writers::Maker)? })
+        let memory = OwnMemory::create(label, bytes, Writers::Maker)?;
+        memory.populate(label, 0, bytes)?;
+        Ok(Scratch { memory })
     }
 
     /// The memory object.
@@ -401,7 +441,7 @@ impl<T: Shared> std::fmt::Debug for MapSlice<T> {
 #[derive(Debug)]
 pub(crate) struct OwnMemory {
     /// What is handed to peers: read-only if only the maker writes.
-    handed: OwnedFd,
+    handed: PrivateFd,
     mapping: Arc<Mapping>,
 }
 
@@ -426,7 +466,8 @@ fn reopen_read_only(fd: OwnedFd) -> OwnedFd {
 }
 
 impl OwnMemory {
-    /// Makes, maps and seals `bytes` bytes of zeros; untouched pages cost nothing.
+    /// Makes, maps and seals `bytes` bytes of zeros. Pages but the first are made present by
+    /// [`Mapping::populate`] before they are written or handed to anybody; others cost nothing.
     pub(crate) fn create(
         label: &str,
         bytes: u64,
@@ -449,19 +490,31 @@ impl OwnMemory {
         let name: String =
             label.chars().filter(|c| c.is_ascii_graphic()).take(200).collect::<String>();
         let fd = make_memfd(&format!("crossdock:{name}")).map_err(failed("memfd_create"))?;
-        rustix::fs::ftruncate(&fd, rounded).map_err(failed("ftruncate"))?;
+        set_size(fd.as_fd(), rounded).map_err(failed("giving it its size"))?;
         rustix::fs::fchmod(&fd, Mode::RUSR | Mode::WUSR).map_err(failed("fchmod"))?;
         // The writable mapping comes before the seal that forbids further ones.
         let protection = ProtFlags::READ | ProtFlags::WRITE;
         let mapping =
             Mapping::new(fd.as_fd(), rounded as usize, protection).map_err(failed("mmap"))?;
+        // What the object is is written there.
+        mapping.populate(0, PAGE_BYTES as u64).map_err(failed("making its first page present"))?;
         let mut seals = SealFlags::SHRINK | SealFlags::GROW;
         if writers == Writers::Maker {
             seals |= SealFlags::FUTURE_WRITE;
         }
         rustix::fs::fcntl_add_seals(&fd, seals | SealFlags::SEAL).map_err(failed("sealing"))?;
         let handed = if writers == Writers::Maker { reopen_read_only(fd) } else { fd };
-        Ok(OwnMemory { handed, mapping: Arc::new(mapping) })
+        Ok(OwnMemory { handed: handed.into(), mapping: Arc::new(mapping) })
+    }
+
+    /// [`Mapping::populate`], with the error of this operation.
+    pub(crate) fn populate(
+        &self,
+        label: &str,
+        offset: u64,
+        bytes: u64,
+    ) -> Result<(), CreateMemoryError> {
+        self.mapping.populate(offset, bytes).map_err(|errno| absent_pages(label, bytes, errno))
     }
 
     /// The descriptor for peers.
@@ -472,6 +525,17 @@ impl OwnMemory {
     /// This process's own mapping.
     pub(crate) fn mapping(&self) -> &Arc<Mapping> {
         &self.mapping
+    }
+}
+
+/// Pages cannot be had.
+pub(crate) fn absent_pages(label: &str, bytes: u64, errno: Errno) -> CreateMemoryError {
+    let label = label.to_owned();
+    CreateMemoryError::System {
+        label,
+        bytes,
+        step: "making its pages present",
+        source: errno.into(),
     }
 }
 

@@ -19,6 +19,9 @@ pub struct Chunk {
 /// cache is still warm; below it, waiting and freeing many with one scan is cheaper.
 pub const LARGE_BYTES: u64 = 64 << 10;
 
+/// Memory that is made present beyond a fresh small chunk, so that not each of them costs a call.
+const AHEAD_BYTES: u64 = 16 << 10;
+
 /// Retired small chunks that one scan at least frees, while fresh memory is left.
 const SCAN_BATCH: usize = 32;
 
@@ -35,6 +38,8 @@ pub struct Class {
     total: u64,
     /// Chunks that were never used: `fresh..total`.
     fresh: u64,
+    /// Offset behind the memory whose pages are present.
+    present: u64,
     /// Used and free again; the last one freed is the first one reused.
     free: Vec<u64>,
     /// `fresh` when `free` was last put out of order.
@@ -75,7 +80,13 @@ impl Class {
     /// `total` chunks of `chunk_bytes` from `first` on.
     pub fn new(segment: u16, chunk_bytes: u64, first: u64, total: u64) -> Self {
         let free = Vec::with_capacity(usize::try_from(total.min(4096)).unwrap_or(0));
-        Class { segment, chunk_bytes, first, total, fresh: 0, free, scattered: 0 }
+        Class { segment, chunk_bytes, first, total, fresh: 0, present: first, free, scattered: 0 }
+    }
+
+    /// The first `bytes` bytes of the chunks are present already.
+    #[must_use]
+    pub fn with_present(self, bytes: u64) -> Self {
+        Class { present: self.first + bytes, ..self }
     }
 
     fn is_large(&self) -> bool {
@@ -226,6 +237,32 @@ impl Pool {
             return Taken::Chunk(chunk);
         }
         if scanned || retired == 0 { Taken::Nothing } else { Taken::Scan }
+    }
+
+    /// Offset and bytes of what must be made present before a chunk that was just taken is written;
+    /// `None`: all of it is.
+    #[inline]
+    pub fn absent(&self, chunk: Chunk) -> Option<(u64, u64)> {
+        let class = &self.classes[usize::from(chunk.segment)];
+        let end = chunk.offset + class.chunk_bytes;
+        (end > class.present).then(|| {
+            let ahead = if class.is_large() { 0 } else { AHEAD_BYTES };
+            let last = class.first + class.total * class.chunk_bytes;
+            (class.present, (end + ahead).min(last) - class.present)
+        })
+    }
+
+    /// Everything of the chunk's class before `end` is present.
+    pub fn note_present(&mut self, chunk: Chunk, end: u64) {
+        self.classes[usize::from(chunk.segment)].present = end;
+    }
+
+    /// The chunk that was taken last cannot be made present: it is the next fresh one again.
+    pub fn give_back_fresh(&mut self, chunk: Chunk) {
+        let class = &mut self.classes[usize::from(chunk.segment)];
+        class.fresh -= 1;
+        self.used_bytes -= class.chunk_bytes;
+        self.loaned -= 1;
     }
 
     /// A loan was dropped unpublished: its chunk is the next one used.

@@ -27,6 +27,7 @@ use rustix::fs::{AtFlags, FlockOperation, Gid, Mode, OFlags};
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
 
+use crate::fork::PrivateFd;
 use crate::socket::{Access, ControlSocket, SocketError};
 
 /// Connections that wait to be accepted. Linux caps it at `net.core.somaxconn` (4096 by default).
@@ -209,7 +210,7 @@ pub struct Visit {
 
 #[derive(Debug)]
 enum Place {
-    Folder { path: PathBuf, folder: OwnedFd },
+    Folder { path: PathBuf, folder: PrivateFd },
     Abstract { prefix: String },
 }
 
@@ -225,7 +226,7 @@ impl Visit {
                 let name = config.domain_id.to_string();
                 let path = root.join(&name);
                 let folder = open_folder(root_fd.as_fd(), Path::new(&name), &path, config.access)?;
-                Place::Folder { path, folder }
+                Place::Folder { path, folder: folder.into() }
             }
             Location::Abstract => {
                 let owner = match config.access {
@@ -271,6 +272,10 @@ impl Visit {
                 place: self.place_of(name),
                 errno,
             }),
+            Ok(socket) if socket.is_of_the_dead() => {
+                self.remove_stale(name)?;
+                Ok(None)
+            }
             Ok(socket) => Ok(Some(socket)),
         }
     }
@@ -288,13 +293,17 @@ impl Visit {
         Ok(ControlSocket::from_fd(fd))
     }
 
-    /// Removes the file of a process that refuses connections. Under the lock, and after a second
+    /// Removes the file of a process that refuses connections, or has died. Under the lock, and after a second
     /// look: a file appears in the folder only when its process listens already.
     fn remove_stale(&self, name: PeerName) -> Result<(), RendezvousError> {
         let Place::Folder { path, folder } = &self.place else { return Ok(()) };
         // Left to whoever comes next, if the lock cannot be had.
         let Some(_lock) = FolderLock::take(path, folder.as_fd())? else { return Ok(()) };
-        if let Err(Errno::CONNREFUSED) = self.try_connect(name) {
+        let stale = match self.try_connect(name) {
+            Ok(socket) => socket.is_of_the_dead(),
+            Err(errno) => errno == Errno::CONNREFUSED,
+        };
+        if stale {
             unlink(path, folder.as_fd(), &name.to_string())?;
         }
         Ok(())
@@ -320,7 +329,8 @@ impl Place {
                     return SocketAddrUnix::new(&direct);
                 }
                 // Too long for a socket address: through the open folder.
-                SocketAddrUnix::new(format!("/proc/self/fd/{}/{name}", folder.as_raw_fd()))
+                let folder = folder.as_fd().as_raw_fd();
+                SocketAddrUnix::new(format!("/proc/self/fd/{folder}/{name}"))
             }
         }
     }
@@ -334,8 +344,8 @@ impl Place {
 pub struct Rendezvous {
     visit: Visit,
     name: PeerName,
-    listener: OwnedFd,
-    inotify: Option<OwnedFd>,
+    listener: PrivateFd,
+    inotify: Option<PrivateFd>,
 }
 
 impl Rendezvous {
@@ -349,6 +359,7 @@ impl Rendezvous {
         let listener =
             rustix::net::socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None)
                 .map_err(SocketError::new("making the socket that peers connect to"))?;
+        let listener = PrivateFd::from(listener);
         let inotify = match &visit.place {
             Place::Folder { path, folder } => {
                 let inotify = watch(path, folder)?;
@@ -524,7 +535,7 @@ fn listen_in_folder(
     place: &Place,
     path: &Path,
     folder: BorrowedFd<'_>,
-    listener: &OwnedFd,
+    listener: &PrivateFd,
     name: PeerName,
     config: &RendezvousConfig,
 ) -> Result<(), RendezvousError> {
@@ -580,14 +591,14 @@ fn folder_entries(path: &Path, folder: BorrowedFd<'_>) -> Result<Vec<String>, Re
     entries.map_err(read)
 }
 
-fn watch(path: &Path, folder: &OwnedFd) -> Result<OwnedFd, RendezvousError> {
+fn watch(path: &Path, folder: &PrivateFd) -> Result<PrivateFd, RendezvousError> {
     let flags = inotify::CreateFlags::CLOEXEC | inotify::CreateFlags::NONBLOCK;
     let inotify = inotify::init(flags).map_err(system("making an inotify watch for", path))?;
     // Through the descriptor: the folder that was checked, whatever its path names by now.
-    let checked = format!("/proc/self/fd/{}", folder.as_raw_fd());
+    let checked = format!("/proc/self/fd/{}", folder.as_fd().as_raw_fd());
     let events = inotify::WatchFlags::MOVED_TO | inotify::WatchFlags::ONLYDIR;
     inotify::add_watch(&inotify, checked, events).map_err(system("watching", path))?;
-    Ok(inotify)
+    Ok(inotify.into())
 }
 
 /// Who listens under our prefix, from the kernel's table of sockets.
@@ -621,172 +632,4 @@ fn listening_name(line: &str, wanted: &str) -> Option<PeerName> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::socket::{FRAME_BYTES_MAX, Received};
-
-    /// A folder of this test's own; removed at the end.
-    struct Scratch(PathBuf);
-
-    impl Scratch {
-        fn new(test: &str) -> Scratch {
-            let unique = format!("crossdock-{test}-{}", PeerName::random().unwrap());
-            Scratch(std::env::temp_dir().join(unique))
-        }
-
-        fn config(&self) -> RendezvousConfig {
-            RendezvousConfig {
-                location: Location::Folder(self.0.clone()),
-                domain_id: 7,
-                access: Access::SameUser,
-            }
-        }
-
-        fn files(&self) -> usize {
-            std::fs::read_dir(self.0.join("7")).unwrap().count()
-        }
-    }
-
-    impl Drop for Scratch {
-        fn drop(&mut self) {
-            let _ = std::fs::remove_dir_all(&self.0);
-        }
-    }
-
-    fn abstract_config() -> RendezvousConfig {
-        // A domain of its own: the test binary's other threads and other binaries stay out.
-        let domain_id = std::process::id();
-        RendezvousConfig { location: Location::Abstract, domain_id, access: Access::SameUser }
-    }
-
-    fn wait_readable(fd: BorrowedFd<'_>) {
-        let mut polled =
-            [rustix::event::PollFd::from_borrowed_fd(fd, rustix::event::PollFlags::IN)];
-        let limit = rustix::event::Timespec { tv_sec: 10, tv_nsec: 0 };
-        assert_eq!(rustix::event::poll(&mut polled, Some(&limit)).unwrap(), 1);
-    }
-
-    #[test]
-    fn a_folder_whose_lock_somebody_keeps_can_be_joined_all_the_same() {
-        let scratch = Scratch::new("locked");
-        let a = Rendezvous::join(&scratch.config(), PeerName::random().unwrap()).unwrap();
-        let stale = Rendezvous::join(&scratch.config(), PeerName::random().unwrap()).unwrap();
-        let Rendezvous { name, listener, visit, .. } = &stale;
-        // As a process does that dies: the file stays.
-        rustix::net::shutdown(listener, rustix::net::Shutdown::Both).unwrap();
-        let held = std::fs::File::open(scratch.0.join("7")).unwrap();
-        rustix::fs::flock(&held, FlockOperation::LockExclusive).unwrap();
-        let b = Rendezvous::join(&scratch.config(), PeerName::random().unwrap()).unwrap();
-        assert!(b.visit().connect(a.name()).unwrap().is_some());
-        assert!(
-            a.visit().connect(*name).unwrap().is_none(),
-            "it is dead, whoever removes its file"
-        );
-        assert_eq!(visit.list().unwrap().len(), 3);
-        drop(held);
-        assert!(a.visit().connect(*name).unwrap().is_none());
-        assert_eq!(visit.list().unwrap().len(), 2);
-    }
-
-    #[test]
-    fn who_is_there_hears_of_an_arrival_and_can_connect() {
-        let scratch = Scratch::new("arrival");
-        let a = Rendezvous::join(&scratch.config(), PeerName::random().unwrap()).unwrap();
-        let b = Rendezvous::join(&scratch.config(), PeerName::random().unwrap()).unwrap();
-        wait_readable(a.arrivals().unwrap());
-        assert_eq!(a.read_arrivals().unwrap(), [b.name()]);
-        let to_b = a.visit().connect(b.name()).unwrap().unwrap();
-        let from_a = b.accept().unwrap().unwrap();
-        let _ = to_b.send(b"hello", &[]).unwrap();
-        let mut buffer = [0; FRAME_BYTES_MAX];
-        assert!(matches!(from_a.receive(&mut buffer).unwrap(), Received::Frame { len: 5, .. }));
-        assert_eq!(b.visit().list().unwrap().len(), 2);
-        drop((a, b));
-        assert_eq!(scratch.files(), 0);
-    }
-
-    #[test]
-    fn whoever_is_refused_removes_the_stale_file() {
-        let scratch = Scratch::new("stale");
-        let a = Rendezvous::join(&scratch.config(), PeerName::random().unwrap()).unwrap();
-        let dead = PeerName::random().unwrap();
-        let file = scratch.0.join("7").join(dead.to_string());
-        drop(std::os::unix::net::UnixListener::bind(&file).unwrap());
-        assert_eq!(scratch.files(), 2);
-        assert!(a.visit().connect(dead).unwrap().is_none());
-        assert_eq!(scratch.files(), 1);
-        assert!(a.visit().connect(dead).unwrap().is_none());
-    }
-
-    #[test]
-    fn the_next_start_removes_what_died_between_bind_and_rename() {
-        let scratch = Scratch::new("halfway");
-        drop(Visit::open(&scratch.config()).unwrap());
-        let half = scratch.0.join("7").join(format!(".{}", PeerName::random().unwrap()));
-        drop(std::os::unix::net::UnixListener::bind(half).unwrap());
-        let a = Rendezvous::join(&scratch.config(), PeerName::random().unwrap()).unwrap();
-        assert_eq!(scratch.files(), 1);
-        drop(a);
-        assert_eq!(scratch.files(), 0);
-    }
-
-    #[test]
-    fn a_folder_that_others_can_enter_is_refused() {
-        let scratch = Scratch::new("open");
-        std::fs::create_dir(&scratch.0).unwrap();
-        let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
-        std::fs::set_permissions(&scratch.0, mode).unwrap();
-        let error = Visit::open(&scratch.config()).unwrap_err().to_string();
-        assert!(error.contains("0755") && error.contains("XDG_RUNTIME_DIR"), "{error}");
-    }
-
-    #[test]
-    fn a_link_in_the_place_of_the_folder_is_refused() {
-        let scratch = Scratch::new("link");
-        std::os::unix::fs::symlink("/tmp", &scratch.0).unwrap();
-        assert!(Visit::open(&scratch.config()).is_err());
-        std::fs::remove_file(&scratch.0).unwrap();
-    }
-
-    #[test]
-    fn a_path_longer_than_a_socket_address_works() {
-        let mut scratch = Scratch::new("long");
-        let outer = scratch.0.clone();
-        std::fs::create_dir(&outer).unwrap();
-        scratch.0 = outer.join("x".repeat(120));
-        let a = Rendezvous::join(&scratch.config(), PeerName::random().unwrap()).unwrap();
-        assert!(a.visit().connect(a.name()).unwrap().is_some());
-        drop(a);
-        scratch.0 = outer;
-    }
-
-    #[test]
-    fn abstract_names_are_found_in_the_kernels_table_and_vanish() {
-        let a = Rendezvous::join(&abstract_config(), PeerName::random().unwrap()).unwrap();
-        let visit = Visit::open(&abstract_config()).unwrap();
-        assert!(visit.list().unwrap().contains(&a.name()));
-        assert!(visit.connect(a.name()).unwrap().is_some());
-        let name = a.name();
-        drop(a);
-        assert!(!visit.list().unwrap().contains(&name));
-        assert!(visit.connect(name).unwrap().is_none());
-    }
-
-    #[test]
-    fn a_bound_socket_that_does_not_listen_yet_is_not_listed() {
-        let name = "00112233445566778899aabbccddeeff";
-        let line = |flags| format!("0: 00000002 00000000 {flags} 0005 01 1234 @crossdock/{name}");
-        assert!(listening_name(&line("00010000"), "@crossdock/").is_some());
-        assert!(listening_name(&line("00000000"), "@crossdock/").is_none());
-        assert!(listening_name("Num RefCount Protocol Flags Type St Inode Path", "@").is_none());
-    }
-
-    #[test]
-    fn names_survive_their_text_form_and_nothing_else_parses() {
-        let name = PeerName::random().unwrap();
-        assert_eq!(name.to_string().parse::<PeerName>().unwrap(), name);
-        for text in ["", "+0112233445566778899aabbccddeeff", "00112233445566778899AABBCCDDEEFF"] {
-            assert!(text.parse::<PeerName>().is_err(), "{text}");
-        }
-    }
-}
+mod tests;

@@ -10,11 +10,14 @@ use std::io::{IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
+use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::io::Errno;
 use rustix::net::{
     AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, ReturnFlags,
     SendAncillaryBuffer, SendAncillaryMessage, SendFlags, SocketFlags, SocketType,
 };
+
+use crate::fork::PrivateFd;
 
 /// The longest frame in bytes. A kernel that keeps its default socket buffers (212 992 bytes)
 /// takes several of them before a sender has to wait.
@@ -173,7 +176,7 @@ pub enum Received {
 /// threads send at once arrive whole, in either order.
 #[derive(Debug)]
 pub struct ControlSocket {
-    fd: OwnedFd,
+    fd: PrivateFd,
 }
 
 impl ControlSocket {
@@ -186,12 +189,12 @@ impl ControlSocket {
         let (a, b) =
             rustix::net::socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None)
                 .map_err(SocketError::new("making a pair of control sockets"))?;
-        Ok((ControlSocket { fd: a }, ControlSocket { fd: b }))
+        Ok((ControlSocket { fd: a.into() }, ControlSocket { fd: b.into() }))
     }
 
     /// Wraps a connected `SOCK_SEQPACKET` socket, which must be in non-blocking mode.
     pub fn from_fd(fd: OwnedFd) -> ControlSocket {
-        ControlSocket { fd }
+        ControlSocket { fd: fd.into() }
     }
 
     /// Sends one frame with copies of `fds`. Does not block, does not allocate.
@@ -264,7 +267,7 @@ impl ControlSocket {
         // SAFETY: the kernel writes at most `length` bytes of plain integers to `credentials`.
         let result = unsafe {
             libc::getsockopt(
-                self.fd.as_raw_fd(),
+                self.fd.as_fd().as_raw_fd(),
                 libc::SOL_SOCKET,
                 libc::SO_PEERCRED,
                 (&raw mut credentials).cast(),
@@ -292,7 +295,7 @@ impl ControlSocket {
         // SAFETY: the kernel writes at most `length` bytes of plain integers to `groups`.
         let result = unsafe {
             libc::getsockopt(
-                self.fd.as_raw_fd(),
+                self.fd.as_fd().as_raw_fd(),
                 libc::SOL_SOCKET,
                 libc::SO_PEERGROUPS,
                 groups.as_mut_ptr().cast(),
@@ -320,6 +323,23 @@ impl ControlSocket {
         rustix::process::pidfd_open(pid, rustix::process::PidfdFlags::empty()).ok()
     }
 
+    /// Is it known that the process at the other end has died? Who listens is who called `listen`: a
+    /// child that was forked behind our back may keep a socket listening that nobody accepts on.
+    ///
+    /// No when the peer lives in a pid namespace that we cannot see, or no descriptor is free.
+    pub(crate) fn is_of_the_dead(&self) -> bool {
+        let pid = self.peer().ok().and_then(|peer| i32::try_from(peer.pid).ok());
+        let Some(pid) = pid.and_then(rustix::process::Pid::from_raw) else { return false };
+        match rustix::process::pidfd_open(pid, rustix::process::PidfdFlags::empty()) {
+            Err(errno) => errno == Errno::SRCH,
+            Ok(pidfd) => {
+                let mut polled = [PollFd::new(&pidfd, PollFlags::IN)];
+                let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
+                rustix::event::poll(&mut polled, Some(&at_once)) == Ok(1)
+            }
+        }
+    }
+
     fn peer_pidfd_by_socket(&self) -> Option<OwnedFd> {
         const SO_PEERPIDFD: libc::c_int = 77;
         let mut raw: libc::c_int = -1;
@@ -327,7 +347,7 @@ impl ControlSocket {
         // SAFETY: the kernel writes at most `length` bytes of a plain integer to `raw`.
         let result = unsafe {
             libc::getsockopt(
-                self.fd.as_raw_fd(),
+                self.fd.as_fd().as_raw_fd(),
                 libc::SOL_SOCKET,
                 SO_PEERPIDFD,
                 (&raw mut raw).cast(),

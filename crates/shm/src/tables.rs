@@ -9,7 +9,8 @@
 //!   bits, armed bits, relayed wake-ups.
 //!
 //! Each has a fixed size and a version word, so nothing about it is negotiated. Untouched pages
-//! cost nothing. It must not know topics.
+//! cost nothing; a place's page is made present by its maker before anybody is told of the place.
+//! It must not know topics.
 
 use crate::memory::{
     Access, CreateMemoryError, MapRef, MapSlice, Mapping, OpenMemoryError, OwnMemory, PAGE_BYTES,
@@ -151,6 +152,9 @@ pub enum AllocateError {
         /// Its size.
         limit: usize,
     },
+    /// There is no memory for the place.
+    #[error(transparent)]
+    Memory(#[from] CreateMemoryError),
 }
 
 // ---- connections ----
@@ -200,6 +204,11 @@ impl ConnTable {
         let full = AllocateError::Full { what: "connections", limit: CONNS_MAX };
         let Some(index) = lock(&self.0.numbers).take() else { return Err(full) };
         let offset = (PAGE_BYTES + index as usize * size_of::<Conn>()) as u64;
+        let bytes = size_of::<Conn>() as u64;
+        if let Err(error) = self.0.memory.populate("connections", offset, bytes) {
+            lock(&self.0.numbers).free.push(index);
+            return Err(error.into());
+        }
         let Some(conn) = MapRef::<Conn>::new(self.0.memory.mapping(), offset) else {
             return Err(full);
         };
@@ -224,6 +233,9 @@ impl ConnLease {
 
 impl Drop for ConnPlace {
     fn drop(&mut self) {
+        if self.conn.mapping().in_child() {
+            return;
+        }
         lock(&self.table.0.numbers).free.push(self.index);
     }
 }
@@ -287,10 +299,15 @@ impl BellMemory {
     }
 
     pub(crate) fn take_bell(&self) -> Result<u16, AllocateError> {
-        let taken = lock(&self.0.numbers).take();
-        taken
-            .map(|index| index as u16)
-            .ok_or(AllocateError::Full { what: "executors of one process", limit: BELLS_MAX })
+        let full = AllocateError::Full { what: "executors of one process", limit: BELLS_MAX };
+        let index = lock(&self.0.numbers).take().ok_or(full)?;
+        let bytes = size_of::<Bell>() as u64;
+        let offset = PAGE_BYTES as u64 + u64::from(index) * bytes;
+        if let Err(error) = self.0.memory.populate("bells", offset, bytes) {
+            lock(&self.0.numbers).free.push(index);
+            return Err(error.into());
+        }
+        Ok(index as u16)
     }
 
     pub(crate) fn give_back_bell(&self, index: u16) {
@@ -426,6 +443,12 @@ impl PairMemory {
             let what = "triggering subscribers of one peer's publishers";
             return Err(AllocateError::Full { what, limit: ARMED_LINES_MAX });
         };
+        let bytes = size_of::<ArmedLine>() as u64;
+        let offset = ARMED_AT + u64::from(line) * bytes;
+        if let Err(error) = self.0.memory.populate("armed bits", offset, bytes) {
+            numbers.free.push(line);
+            return Err(error.into());
+        }
         let mut words = [0; ARMED_WORDS];
         words[0] = 1;
         of_ring.lines.push((line, words));
@@ -441,8 +464,15 @@ impl PairMemory {
 
     pub(crate) fn take_ready_line(&self) -> Result<u16, AllocateError> {
         let what = "executors triggered by one peer process";
-        let line = lock(&self.0.ready_lines).take();
-        line.map(|line| line as u16).ok_or(AllocateError::Full { what, limit: READY_LINES_MAX })
+        let full = AllocateError::Full { what, limit: READY_LINES_MAX };
+        let line = lock(&self.0.ready_lines).take().ok_or(full)?;
+        let bytes = size_of::<ReadyLine>() as u64;
+        let offset = READY_AT + u64::from(line) * bytes;
+        if let Err(error) = self.0.memory.populate("ready bits", offset, bytes) {
+            lock(&self.0.ready_lines).free.push(line);
+            return Err(error.into());
+        }
+        Ok(line as u16)
     }
 
     pub(crate) fn give_back_ready_line(&self, line: u16) {
@@ -482,6 +512,9 @@ impl ArmedLease {
 
 impl Drop for ArmedPlace {
     fn drop(&mut self) {
+        if self.pair.0.memory.mapping().in_child() {
+            return;
+        }
         let mut guard = lock(&self.pair.0.armed_lines);
         let (numbers, rings) = &mut *guard;
         let Some(of_ring) = rings.get_mut(&self.ring) else { return };

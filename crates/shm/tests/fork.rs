@@ -98,3 +98,109 @@ fn a_forked_child_leaves_its_parents_keeper_alone_and_gets_its_own() {
     // SAFETY: waits for the child just made.
     assert_eq!(unsafe { libc::waitpid(child, &mut status, 0) }, child);
 }
+
+#[test]
+fn a_forked_child_makes_rings_of_its_own() {
+    let of_parent = RingPublisher::create("parent", config()).unwrap();
+    let status = in_child(|| {
+        let publisher = RingPublisher::create("child", config()).unwrap();
+        let (side, peer) = side();
+        let (mut subscriber, _) = connect(&publisher.control(), &side, &peer, join("viewer"));
+        publish(&publisher, 7);
+        let own = take(&mut subscriber) == 7;
+        drop((subscriber, publisher, side, peer));
+        let inert =
+            matches!(of_parent.loan(8).map_err(|error| *error), Err(LoanError::Forked { .. }));
+        i32::from(!own) + 2 * i32::from(!inert)
+    });
+    assert_eq!(status, 0);
+}
+
+/// Runs `child` in a forked child and answers its exit status; a signal that ends it fails.
+fn in_child(child: impl FnOnce() -> i32) -> i32 {
+    // SAFETY: as above: the allocator of glibc may be used in a child, and the child leaves by _exit.
+    let pid = unsafe { libc::fork() };
+    assert!(pid >= 0);
+    if pid == 0 {
+        let status = std::panic::catch_unwind(std::panic::AssertUnwindSafe(child)).unwrap_or(99);
+        // SAFETY: ends the child.
+        unsafe { libc::_exit(status) };
+    }
+    let mut status = 0;
+    // SAFETY: waits for the child just made.
+    assert_eq!(unsafe { libc::waitpid(pid, &mut status, 0) }, pid);
+    assert!(libc::WIFEXITED(status), "a signal ended the child: {status:#x}");
+    libc::WEXITSTATUS(status)
+}
+
+/// From here on the kernel has no page for shared memory: what it answers where touching one would be
+/// SIGBUS (strict overcommit; a limit that cannot be set for one process).
+fn have_no_more_pages() {
+    const POPULATE_WRITE: u32 = 23;
+    let statement = |code: u32, k: u32| libc::sock_filter { code: code as u16, jt: 0, jf: 0, k };
+    let load = |offset: u32| statement(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, offset);
+    let unless = |k: u32, jf: u8| {
+        let code = (libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K) as u16;
+        libc::sock_filter { code, jt: 0, jf, k }
+    };
+    let answer = |value: u32| statement(libc::BPF_RET | libc::BPF_K, value);
+    // Offsets in `seccomp_data`: 0 the number of the call, 32 the third argument.
+    let mut program = [
+        load(0),
+        unless(libc::SYS_madvise as u32, 3),
+        load(32),
+        unless(POPULATE_WRITE, 1),
+        answer(libc::SECCOMP_RET_ERRNO | libc::EFAULT as u32),
+        answer(libc::SECCOMP_RET_ALLOW),
+    ];
+    let filter = libc::sock_fprog { len: program.len() as u16, filter: program.as_mut_ptr() };
+    // SAFETY: of this process only, a child of the test.
+    assert_eq!(unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) }, 0);
+    let filter: *const libc::sock_fprog = &raw const filter;
+    let mode = libc::SECCOMP_MODE_FILTER;
+    // SAFETY: the kernel copies the program, which lives on this stack.
+    assert_eq!(unsafe { libc::prctl(libc::PR_SET_SECCOMP, mode, filter, 0, 0) }, 0);
+}
+
+#[test]
+fn pages_that_cannot_be_had_are_errors_and_no_signals() {
+    let status = in_child(|| {
+        let config = RingConfig { chunk_bytes: 8192, prefault_chunks: 16, ..config() };
+        let large = RingConfig { memory_limit_bytes: 64 << 20, ..config.clone() };
+        let publisher = RingPublisher::create("camera", large).unwrap();
+        let (side, peer) = side();
+        let (mut subscriber, _) = connect(&publisher.control(), &side, &peer, join("viewer"));
+        publish(&publisher, 1);
+        have_no_more_pages();
+        let says = |text: String| {
+            assert!(text.contains("Cannot allocate memory") && text.contains("limits"), "{text}");
+        };
+        // What is there can be used, again and again.
+        for number in 2..100 {
+            assert_eq!(take(&mut subscriber), number - 1);
+            publish(&publisher, number);
+        }
+        let mut open = Vec::new();
+        let refused = loop {
+            match publisher.loan(8192) {
+                Ok(loan) => open.push(loan),
+                Err(error) => break error,
+            }
+        };
+        says(refused.to_string());
+        assert!(open.len() < 1000, "pages that are not there are not lent");
+        says(publisher.loan(1 << 20).unwrap_err().to_string());
+        open.iter_mut().for_each(|loan| loan.bytes_mut().fill(1));
+        drop(open);
+        publish(&publisher, 100);
+        // The places of subscribers and executors, and everything that is made anew.
+        says(RingPublisher::create("late", config).unwrap_err().to_string());
+        says(ConnTable::create("late").unwrap_err().to_string());
+        let board = board::BoardConfig { entities: 1, histograms: 0 };
+        says(board::Board::create("late", board).unwrap_err().to_string());
+        let bell = Doorbell::create(&side.bells, DoorbellOptions::default());
+        says(bell.map(|_| ()).unwrap_err().to_string());
+        0
+    });
+    assert_eq!(status, 0);
+}

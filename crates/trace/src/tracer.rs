@@ -95,7 +95,11 @@ impl Tracer {
         // Without memory there are no traces: everything else works as before.
         let switch = OwnWords::create("trace switch", switch::WORDS, Sharing::Open);
         let record = OwnWords::create("trace", RECORD_OBJECT_WORDS, Sharing::Shown);
-        let memory = switch.ok().zip(record.ok());
+        let rows = record.and_then(|record| {
+            record.populate("trace", layout::THREADS, layout::DEFINITIONS - layout::THREADS)?;
+            Ok(record)
+        });
+        let memory = switch.ok().zip(rows.ok());
         if let Some((switch, record)) = &memory {
             record[head::PID].store(std::process::id().into(), Ordering::Relaxed);
             let name = &process.as_bytes()[..process.len().min(head::NAME_WORDS * 8)];
@@ -132,7 +136,8 @@ impl Tracer {
         }
         words[0] = u64::from(kind as u16) | (words.len() as u64) << 32;
         let at = definitions.words;
-        if at + words.len() > DEFINITION_WORDS {
+        let room = at + words.len() <= DEFINITION_WORDS;
+        if !room || memory.populate("trace", DEFINITIONS + at, words.len()).is_err() {
             let lost = &memory[head::UNDEFINED];
             lost.store(lost.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
             return;
@@ -203,9 +208,10 @@ pub fn init(process: &str) {
 }
 
 /// Descriptors for whoever is to trace this process: of the switch, which it may write, and of the
-/// record. `None`: the memory could not be had.
+/// record. `None`: the memory could not be had, or this is a forked child.
 pub fn descriptors() -> Option<[BorrowedFd<'static>; 2]> {
-    tracer().memory.as_ref().map(|(switch, record)| [switch.fd(), record.fd()])
+    let memory = tracer().memory.as_ref().filter(|(_, record)| !record.in_child());
+    memory.map(|(switch, record)| [switch.fd(), record.fd()])
 }
 
 pub(crate) fn mask() -> Mask {

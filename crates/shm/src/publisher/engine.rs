@@ -13,7 +13,7 @@ use crate::descriptor::{Meta, to_words};
 use crate::futex;
 use crate::home::SEGMENTS_MAX;
 use crate::local::Lane;
-use crate::memory::{OwnMemory, PAGE_BYTES, Region, Writers};
+use crate::memory::{OwnMemory, PAGE_BYTES, Region, Writers, absent_pages};
 use crate::pool::{Chunk, Class, Pool, Taken, chunk_bytes};
 use crate::prefetch;
 use crate::tables::{Kind, Preamble, lock};
@@ -326,7 +326,10 @@ impl Core {
         // At most twice: `Scan` is not answered to a scan.
         loop {
             match state.pool.take(place, state.outside, scanned) {
-                Taken::Chunk(chunk) => return Ok(chunk),
+                Taken::Chunk(chunk) => {
+                    let Some(absent) = state.pool.absent(chunk) else { return Ok(chunk) };
+                    return self.make_present(state, place, chunk, absent);
+                }
                 Taken::Scan => {
                     self.scan(state);
                     scanned = true;
@@ -334,6 +337,29 @@ impl Core {
                 Taken::Nothing => return Err(self.exhausted(state, place)),
             }
         }
+    }
+
+    /// Fresh memory: its pages are had now, see [`Mapping::populate`], or a chunk that was used before
+    /// has to do.
+    ///
+    /// [`Mapping::populate`]: crate::memory::Mapping::populate
+    #[cold]
+    fn make_present(
+        &self,
+        state: &mut State,
+        place: usize,
+        chunk: Chunk,
+        (offset, bytes): (u64, u64),
+    ) -> Result<Chunk, Box<LoanError>> {
+        let populated = state.mappings[usize::from(chunk.segment)].populate(offset, bytes);
+        let Err(errno) = populated else {
+            state.pool.note_present(chunk, offset + bytes);
+            return Ok(chunk);
+        };
+        state.pool.give_back_fresh(chunk);
+        self.scan(state);
+        let error = absent_pages(&self.label, bytes, errno);
+        state.pool.take_free(place).ok_or_else(|| Box::new(LoanError::Memory(error)))
     }
 
     #[cold]

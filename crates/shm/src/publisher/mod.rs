@@ -166,8 +166,8 @@ impl RingPublisher {
         let memory = OwnMemory::create(label, ring_bytes, Writers::Maker)?;
         let mapping = memory.mapping().clone();
         Preamble::write(&mapping, Kind::Ring);
-        mapping.prefault(0, first);
-        mapping.prefault(first, (config.prefault_chunks as u64).min(total) * chunk);
+        let present = (config.prefault_chunks as u64).min(total) * chunk;
+        memory.populate(label, 0, first + present)?;
         let outside = || CreateMemoryError::BadSize { label: label.to_owned(), bytes: ring_bytes };
         let head = MapRef::<Head>::new(&mapping, HEAD_AT).ok_or_else(outside)?;
         let slots = MapSlice::new(&mapping, SLOTS_AT, config.slots).ok_or_else(outside)?;
@@ -180,7 +180,7 @@ impl RingPublisher {
         let label: Arc<str> = label.into();
         let history = if config.transient_local { config.history as u64 } else { 0 };
         let control = Arc::new(RingControl::new(label.clone(), memory, geometry, history));
-        let class = Class::new(0, chunk, first, total);
+        let class = Class::new(0, chunk, first, total).with_present(present);
         let state = State::new(&config, class, mapping);
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let core = Core {
