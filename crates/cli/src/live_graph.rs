@@ -8,13 +8,15 @@ use crate::graph::write_picture;
 use crate::output;
 use crate::sight::{Reading, Sight, Span, detail, executor_of, lost_of, of_kind};
 use crate::summary::{bytes, duration};
+use crate::topic::is_hidden;
 use anyhow::{Result, bail};
-use crossdock_comm::entities::{Triggering, counter, kind};
+use crossdock_comm::entities::{Triggering, client_counter, counter, kind};
 use crossdock_comm::{PeerName, PortSnapshot, ProcessSnapshot};
 use crossdock_executor::record::{chain_counter, executor_counter, node_counter, timer_counter};
 use crossdock_graph::{
-    Chain, ExecutorMode, Figures, Graph, GraphInput, GraphNode, GraphOutput, GraphTimer,
-    GraphTopic, Limit, MappedExecutor, MappedProcess, Mapping, OnMiss, Period, Picture,
+    Chain, ExecutorMode, Figures, Graph, GraphClient, GraphInput, GraphNode, GraphOutput,
+    GraphServer, GraphService, GraphTimer, GraphTopic, Limit, MappedExecutor, MappedProcess,
+    Mapping, OnMiss, Period, Picture,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -35,7 +37,7 @@ pub(crate) fn draw(arguments: &GraphArguments) -> Result<()> {
         let text = serde_json::to_string_pretty(&value)? + "\n";
         return output::write(arguments.output.as_deref(), &text);
     }
-    let Running { graph, mapping, figures } = &running;
+    let Running { graph, mapping, figures, .. } = &running;
     let (mapping, figures) = (Some(mapping), Some(figures));
     write_picture(&Picture { graph, mapping, interfaces: None, figures }, arguments)
 }
@@ -45,6 +47,8 @@ struct Running {
     graph: Graph,
     mapping: Mapping,
     figures: Figures,
+    /// Calls per second, by service.
+    calls: BTreeMap<String, f64>,
 }
 
 impl Running {
@@ -53,11 +57,17 @@ impl Running {
         let names = Names::of(&now.graph.processes);
         let reading = reading_ports(&now.graph.processes);
         let graph = Graph { name: format!("domain {domain_id}"), ..Graph::default() };
-        let mut running = Self { graph, mapping: Mapping::default(), figures: Figures::default() };
+        let mut running = Self {
+            graph,
+            mapping: Mapping::default(),
+            figures: Figures::default(),
+            calls: BTreeMap::new(),
+        };
         for process in &now.graph.processes {
             running.add_process(&span, process, &names, &reading);
         }
         running.add_topics(now);
+        running.add_services(now);
         running.add_chains(&now.graph.processes);
         running
     }
@@ -103,7 +113,7 @@ impl Running {
             ..MappedExecutor::default()
         };
         let ports = process.publishers.iter().chain(&process.subscribers);
-        for port in ports {
+        for port in ports.chain(&process.clients).chain(&process.servers) {
             nodes.entry(&port.node).or_insert_with(|| {
                 let found = node(&port.node);
                 free.nodes.push(found.name.clone());
@@ -140,13 +150,13 @@ impl Running {
                 lost => format!("{rate}, {lost} lost"),
             }
         };
-        for port in &process.publishers {
+        for port in process.publishers.iter().filter(|port| !is_hidden(&port.topic)) {
             let Some(node) = nodes.get_mut(port.node.as_str()) else { continue };
             let (name, topic) = (format!("out {}", node.outputs.len()), port.topic.clone());
             self.figures.publishers.insert((node.name.clone(), topic.clone()), rate(port));
             node.outputs.push(GraphOutput { port: name, topic, ..GraphOutput::default() });
         }
-        for port in &process.subscribers {
+        for port in process.subscribers.iter().filter(|port| !is_hidden(&port.topic)) {
             let Some(node) = nodes.get_mut(port.node.as_str()) else { continue };
             let (name, topic) = (format!("in {}", node.inputs.len()), port.topic.clone());
             self.figures.subscribers.insert((node.name.clone(), topic.clone()), rate(port));
@@ -154,12 +164,48 @@ impl Running {
             let input = GraphInput { port: name, topic, trigger, ..GraphInput::default() };
             node.inputs.push(input);
         }
+        for port in &process.clients {
+            let Some(node) = nodes.get_mut(port.node.as_str()) else { continue };
+            let (name, service) = (format!("client {}", node.clients.len()), port.topic.clone());
+            node.clients.push(GraphClient { port: name, service, ..GraphClient::default() });
+            let calls = self.calls.entry(port.topic.clone()).or_default();
+            let made =
+                span.port_rate(process.name, port, |port| port.counters[client_counter::CALLS]);
+            *calls += made.unwrap_or(0.0);
+        }
+        for port in &process.servers {
+            let Some(node) = nodes.get_mut(port.node.as_str()) else { continue };
+            let (name, service) = (format!("server {}", node.servers.len()), port.topic.clone());
+            node.servers.push(GraphServer { port: name, service });
+        }
+    }
+
+    /// Services that ports are on: with their type, and how often they are called.
+    fn add_services(&mut self, now: &Reading) {
+        let ends = now.graph.processes.iter().flat_map(|it| it.clients.iter().chain(&it.servers));
+        let types: BTreeMap<&str, &str> =
+            ends.map(|port| (port.topic.as_str(), port.type_name.as_str())).collect();
+        let served: BTreeSet<&str> = (self.graph.nodes.iter())
+            .flat_map(|node| node.servers.iter().map(|server| server.service.as_str()))
+            .collect();
+        let services = types.into_iter().map(|(name, service_type)| GraphService {
+            name: name.to_owned(),
+            service_type: Some(service_type.to_owned()),
+            // Nobody here serves it.
+            external: !served.contains(name),
+            ..GraphService::default()
+        });
+        self.graph.services = services.collect();
+        let rate = |rate: f64| format!("{rate:.1} calls/s");
+        let calls = std::mem::take(&mut self.calls).into_iter();
+        self.figures.services = calls.map(|(name, calls)| (name, rate(calls))).collect();
     }
 
     fn add_topics(&mut self, now: &Reading) {
         let mut types: BTreeMap<&str, &str> = BTreeMap::new();
         for process in &now.graph.processes {
-            for port in process.publishers.iter().chain(&process.subscribers) {
+            let ports = process.publishers.iter().chain(&process.subscribers);
+            for port in ports.filter(|port| !is_hidden(&port.topic)) {
                 let known = types.entry(&port.topic).or_default();
                 if known.is_empty() {
                     *known = &port.type_name;
@@ -262,6 +308,7 @@ impl<'a> Names<'a> {
         for process in processes {
             *names.processes.entry(&process.process).or_default() += 1;
             let ports = process.publishers.iter().chain(&process.subscribers);
+            let ports = ports.chain(&process.clients).chain(&process.servers);
             let nodes = of_kind(&process.others, kind::NODE).map(|it| it.name.as_str());
             let own: BTreeSet<&str> = nodes.chain(ports.map(|port| port.node.as_str())).collect();
             for node in own {

@@ -35,8 +35,15 @@ use crossdock_graph::{Argument, Graph};
 use files::Violations;
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 fn main() -> ExitCode {
+    // A file that would grow beyond the limit (`ulimit -f`) is an error of who writes it, which names
+    // the file; without a handler the signal ends the process.
+    let signal = rustix::process::Signal::XFSZ.as_raw();
+    if let Err(error) = signal_hook::flag::register(signal, Arc::default()) {
+        eprintln!("crossdock: SIGXFSZ cannot be handled: {error}");
+    }
     let graph = named_graph(std::env::args().skip(1));
     let graph_arguments = match &graph {
         Some(Ok(graph)) => graph.arguments.as_slice(),

@@ -9,7 +9,7 @@ mod meter;
 mod table;
 mod window;
 
-pub(crate) use table::{port_json, qos};
+pub(crate) use table::{is_hidden, port_json, qos};
 
 use crate::arguments::{TopicCommand, WatchArguments};
 use crate::output;

@@ -205,6 +205,70 @@ fn calls_between_processes_are_answered_and_a_killed_server_ends_them_at_once() 
 }
 
 #[test]
+fn a_stopped_server_costs_its_clients_their_time_out_and_is_back_when_it_goes_on() {
+    let test = "a_stopped_server_costs_its_clients_their_time_out_and_is_back_when_it_goes_on";
+    if let Some((_, place)) = role() {
+        return serve_until_told(&Place::of_parent(&place, "server"));
+    }
+    let place = Place::new("stopped_server");
+    let child = {
+        let mut child = Process::start(test, "server", place.path());
+        child.expect("serving");
+        child
+    };
+    let participant = place.open("client");
+    let client = client::<AddTwoInts>(&participant, 2);
+    assert!(client.wait_for_server(LIMIT));
+    assert_eq!(request(&client, 1, 2).call(NEVER).unwrap().message().sum(), 3);
+    child.stop();
+    // Every call takes as long as it says, and says whom it has waited for.
+    let mut timed_out = 0;
+    loop {
+        match request(&client, 1, 2).send(Duration::from_millis(5)) {
+            Ok(_) => match next_outcome(&client).result.unwrap_err() {
+                error @ CallError::TimedOut { .. } => {
+                    assert!(error.to_string().contains("server"), "{error}");
+                    timed_out += 1;
+                }
+                error => panic!("{error}"),
+            },
+            // Its requests are still with the server.
+            Err(refused) => {
+                assert!(matches!(refused.reason, SendError::Busy { .. }), "{}", refused.reason);
+                break;
+            }
+        }
+    }
+    assert_eq!(timed_out, 2, "as many as may be under way");
+    // Others call each other meanwhile.
+    let other = place.open("other");
+    let options = ServerOptions { service: "/other", ..ServerOptions::default() };
+    let near: Server<AddTwoInts> = other.server(options).unwrap();
+    let options = ClientOptions { service: "/other", ..ClientOptions::default() };
+    let far: Client<AddTwoInts> = participant.client(options).unwrap();
+    // A server makes room for its clients when it is looked at.
+    eventually(|| near.clients() == 1 && far.is_connected());
+    request(&far, 3, 4).send(NEVER).unwrap();
+    answer(&next_request(&near));
+    assert_eq!(next_outcome(&far).result.unwrap().message().sum(), 7);
+    child.signal(rustix::process::Signal::CONT);
+    // What was given up is not carried out or not delivered; then there is room again.
+    eventually(|| match request(&client, 5, 6).send(NEVER) {
+        Ok(_) => true,
+        Err(refused) => {
+            assert!(matches!(refused.reason, SendError::Busy { .. }), "{}", refused.reason);
+            // Its answers are looked at where outcomes are.
+            assert!(client.take().unwrap().is_none());
+            false
+        }
+    });
+    assert_eq!(next_outcome(&client).result.unwrap().message().sum(), 11);
+    assert_eq!(client.counter(client_counter::TIMED_OUT), 2);
+    assert_eq!(client.counter(client_counter::SERVER_GONE), 0);
+    child.finish();
+}
+
+#[test]
 fn a_killed_client_is_seen_by_the_server_and_the_others_are_served() {
     let test = "a_killed_client_is_seen_by_the_server_and_the_others_are_served";
     if let Some((_, place)) = role() {

@@ -2,6 +2,7 @@
 //! end of the launcher, idleness, replay. This test binary is also the package binary that it launches.
 
 mod replaying;
+mod standing;
 mod support;
 
 use std::ffi::OsString;

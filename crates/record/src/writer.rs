@@ -292,8 +292,10 @@ impl BagWriter {
         let created = mcap_options(&options)
             .create(NoSeek::new(BufWriter::with_capacity(SINK_BUFFER_BYTES, out)))
             .and_then(|mut mcap| mcap.flush().map(|()| mcap));
-        let mcap =
-            created.map_err(|error| creation_error(&path, io::Error::other(error.to_string())))?;
+        let mcap = created.map_err(|error| match error {
+            mcap::McapError::Io(source) => creation_error(&path, source),
+            other => creation_error(&path, io::Error::other(other.to_string())),
+        })?;
         let saved_bytes = sink.position.load(Ordering::Relaxed);
         Ok(BagWriter {
             path,

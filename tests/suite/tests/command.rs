@@ -270,6 +270,49 @@ fn a_killed_process_comes_back_with_its_names_and_is_given_up_when_it_dies_again
     }
 }
 
+/// What `sh` limits, and what of a run then is missing.
+const LIMITS: [(&str, &str); 7] = [
+    ("-n 8", "Too many open files"),
+    ("-n 20", "Too many open files"),
+    ("-n 30", "Too many open files"),
+    ("-f 0", "File too large"),
+    ("-f 4000", "File too large"),
+    ("-v 150000", "Cannot allocate memory"),
+    ("-v 300000", "Cannot allocate memory"),
+];
+
+#[test]
+fn a_run_that_lacks_something_says_what_and_leaves_nothing() {
+    let run = Run::new("limited");
+    let record = run.file("drive.mcap");
+    let words = ["run", COURSE, "--rate", "max", "--duration", "0.1", "--record"];
+    let limited = |limit: &str| {
+        let mut command = std::process::Command::new("sh");
+        let own = run.crossdock(&words);
+        command.args(["-c", &format!("ulimit {limit} && exec \"$@\""), "sh"]);
+        command.arg(own.get_program()).args(own.get_args()).arg(&record);
+        command.current_dir(own.get_current_dir().expect("a folder"));
+        let variables = own.get_envs();
+        command.envs(variables.filter_map(|(name, value)| Some((name, value?))));
+        command.output().expect("a shell")
+    };
+    for (limit, missing) in LIMITS {
+        let output = limited(limit);
+        let said =
+            [output.stdout, output.stderr].map(|it| String::from_utf8_lossy(&it).into_owned());
+        let said = said.join("\n");
+        assert_eq!(output.status.code(), Some(1), "{limit}: {said}");
+        assert!(said.contains(missing) && !said.contains("panicked"), "{limit}: {said}");
+        let sockets = std::fs::read_dir(run.runtime().join("crossdock/0"));
+        assert_eq!(sockets.map_or(0, Iterator::count), 0, "{limit}: {said}");
+        // As far as it came.
+        let _ = std::fs::remove_file(&record);
+    }
+    let output = limited("-n 1024");
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{errors}");
+}
+
 #[test]
 fn the_shipped_chains_make_the_command_before_what_no_command_waits_for() {
     let run = Run::new("order");

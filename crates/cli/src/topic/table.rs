@@ -48,7 +48,7 @@ fn topics(snapshot: &GraphSnapshot) -> BTreeMap<&str, Topic<'_>> {
 }
 
 /// Whether a name has a part that begins with `_`: those of services have, as hidden ones in ROS 2.
-fn is_hidden(topic: &str) -> bool {
+pub(crate) fn is_hidden(topic: &str) -> bool {
     topic.contains("/_")
 }
 

@@ -26,6 +26,7 @@ pub fn package() -> Package {
         .node::<Witness>()
         .node::<Stuck>()
         .node::<Guard>()
+        .node::<Counter>()
 }
 
 /// Publishes `x` with the stamp of `x` seconds.
@@ -498,5 +499,42 @@ impl Node for Witness {
 impl Drop for Witness {
     fn drop(&mut self) {
         log(format!("{}:dropped", self.name));
+    }
+}
+
+/// Counts what it takes, from the last that it read on `base`.
+pub struct Counter {
+    input: Subscriber<PointStamped>,
+    base: Subscriber<PointStamped>,
+    out: Publisher<PointStamped>,
+    count: f64,
+    last: Option<f64>,
+}
+
+impl NodeType for Counter {
+    const NAME: &'static str = "counter";
+
+    fn interface() -> Interface {
+        Interface::new()
+            .input::<PointStamped>("in")
+            .input_latest::<PointStamped>("base")
+            .output::<PointStamped>("out")
+    }
+
+    fn create(setup: &mut Setup<'_>) -> Result<Self, NodeError> {
+        let (input, base) = (setup.subscriber("in")?, setup.subscriber("base")?);
+        Ok(Self { input, base, out: setup.publisher("out")?, count: 0.0, last: None })
+    }
+}
+
+impl Node for Counter {
+    fn execute(&mut self, context: &mut Context<'_>) -> Result<(), NodeError> {
+        let x = take(&self.input)?.ok_or_else(|| NodeError::new("released without a message"))?;
+        let base = self.base.latest()?.map(|sample| sample.message().point().x());
+        let base = base.or(self.last);
+        self.last = base;
+        self.count += 1.0;
+        log(format!("{}:{x} is number {} after {base:?}", context.node(), self.count));
+        publish(&self.out, self.count)
     }
 }

@@ -26,8 +26,15 @@ pub(super) fn write(drawing: &Drawing) -> String {
         let _ = writeln!(out, "  {}", statement(drawing, vertex));
     }
     for edge in &drawing.edges {
-        let style = if edge.kind == EdgeKind::Read { "dashed" } else { "solid" };
-        let color = if edge.measured { ", color=\"#c2410c\"" } else { "" };
+        let style = match edge.kind {
+            EdgeKind::Publish | EdgeKind::Trigger => "solid",
+            EdgeKind::Read | EdgeKind::Call | EdgeKind::Serve => "dashed",
+        };
+        let color = match edge.kind {
+            _ if edge.measured => ", color=\"#c2410c\"",
+            EdgeKind::Call | EdgeKind::Serve => ", color=\"#2b7a78\"",
+            EdgeKind::Publish | EdgeKind::Trigger | EdgeKind::Read => "",
+        };
         let label = edge.label.as_ref().map(|label| format!(", label={}", quoted(label)));
         let label = label.unwrap_or_default();
         let _ = writeln!(
@@ -48,6 +55,8 @@ fn statement(drawing: &Drawing, index: usize) -> String {
         VertexKind::Node => "shape=box, style=rounded",
         VertexKind::Topic => "shape=ellipse",
         VertexKind::ExternalTopic => "shape=ellipse, style=dashed",
+        VertexKind::Service => "shape=hexagon, color=\"#2b7a78\"",
+        VertexKind::ExternalService => "shape=hexagon, style=dashed, color=\"#2b7a78\"",
     };
     let side = match vertex.side {
         Side::Unmapped | Side::Software => "",

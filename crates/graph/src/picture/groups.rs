@@ -39,7 +39,7 @@ pub(super) fn seats<'a>(picture: &Picture<'a>) -> Seats<'a> {
 }
 
 impl Drawing {
-    /// A topic is drawn inside a process when all its ports are there and it is not external. The
+    /// A topic or service is drawn inside a process when all its ports are there and it is not external. The
     /// box of a process with one node holds nothing else.
     pub(super) fn seat_topics(&mut self) {
         let mut nodes = vec![0; self.groups.len()];
@@ -52,7 +52,8 @@ impl Drawing {
             groups[edge.from].insert(self.vertices[edge.to].group);
         }
         for (vertex, of_ports) in self.vertices.iter_mut().zip(groups) {
-            if vertex.kind == VertexKind::Topic && of_ports.len() == 1 {
+            if matches!(vertex.kind, VertexKind::Topic | VertexKind::Service) && of_ports.len() == 1
+            {
                 let group = of_ports.into_iter().next().flatten();
                 vertex.group = group.filter(|group| nodes[*group] > 1);
             }
@@ -125,6 +126,9 @@ impl Drawing {
         let mut fabric_of = vec![None; self.vertices.len()];
         for (vertex, fabric) in self.vertices.iter_mut().zip(&mut fabric_of) {
             let name = vertex.name.as_str();
+            if vertex.kind.is_service() {
+                continue;
+            }
             vertex.side = if vertex.kind == VertexKind::Node {
                 *fabric = placed.get(name).copied();
                 if fabric.is_some() { Side::Hardware } else { Side::Software }

@@ -75,7 +75,7 @@ fn order(drawing: &Drawing) -> Vec<usize> {
     let mut waiting = vec![(0_usize, 0_usize); count];
     let mut out = vec![Vec::new(); count];
     for edge in &drawing.edges {
-        let hard = edge.kind != EdgeKind::Read;
+        let hard = edge.kind.is_flow();
         let (hard_count, soft_count) = &mut waiting[edge.to];
         *(if hard { hard_count } else { soft_count }) += 1;
         out[edge.from].push((edge.to, hard));

@@ -1,7 +1,8 @@
 //! Pictures of a graph and its mapping, as DOT text and as SVG.
 //!
-//! Nodes and topics are both vertices, so that a topic with many subscribers is drawn once. Boxes go
-//! round processes and round hardware subgraphs. The
+//! Nodes, topics and services are all vertices, so that a topic with many subscribers is drawn once, and
+//! so is a service with many clients: an edge goes from each client to it, and from it to its server.
+//! Boxes go round processes and round hardware subgraphs. The
 //! layout is our own (layers, few crossings, straight long edges) and deterministic: the same graph
 //! gives the same picture, byte for byte. Works on graphs that a check would refuse, too.
 
@@ -45,6 +46,8 @@ pub struct Figures {
     pub nodes: BTreeMap<String, String>,
     /// Below the names of topics.
     pub topics: BTreeMap<String, String>,
+    /// Below the names of services.
+    pub services: BTreeMap<String, String>,
     /// Beside edges from a node to a topic: (node, topic).
     pub publishers: BTreeMap<(String, String), String>,
     /// Beside edges from a topic to a node: (node, topic).
@@ -73,7 +76,7 @@ impl Picture<'_> {
 /// What is drawn: vertices, edges and boxes around nodes.
 struct Drawing {
     title: String,
-    /// Nodes first, in graph order, then topics by first mention.
+    /// Nodes first, in graph order, then topics by first mention, then services by name.
     vertices: Vec<Vertex>,
     edges: Vec<Edge>,
     groups: Vec<Group>,
@@ -119,6 +122,15 @@ enum VertexKind {
     Topic,
     /// A topic with publishers outside.
     ExternalTopic,
+    Service,
+    /// A service whose server is outside.
+    ExternalService,
+}
+
+impl VertexKind {
+    fn is_service(self) -> bool {
+        matches!(self, VertexKind::Service | VertexKind::ExternalService)
+    }
 }
 
 struct Edge {
@@ -138,6 +150,21 @@ enum EdgeKind {
     Publish,
     Trigger,
     Read,
+    /// From a client to its service.
+    Call,
+    /// From a service to its server.
+    Serve,
+}
+
+impl EdgeKind {
+    /// Is it a part of the ways that messages take from trigger to trigger?
+    fn is_flow(self) -> bool {
+        matches!(self, EdgeKind::Publish | EdgeKind::Trigger)
+    }
+
+    fn is_service(self) -> bool {
+        matches!(self, EdgeKind::Call | EdgeKind::Serve)
+    }
 }
 
 impl Drawing {
@@ -173,7 +200,17 @@ impl Drawing {
             let name = name.to_owned();
             vertices.push(Vertex { kind, name, details: Vec::new(), group: None, side });
         }
-        let edges = edges(picture, &index);
+        let services = services(graph);
+        let first = vertices.len();
+        vertices.extend(services.iter().map(|(name, kind)| Vertex {
+            kind: *kind,
+            name: (*name).to_owned(),
+            details: Vec::new(),
+            group: None,
+            side: Side::Unmapped,
+        }));
+        let services = services.keys().zip(first..).map(|(name, at)| (*name, at)).collect();
+        let edges = edges(picture, &index, &services);
         let title = graph.name.clone();
         let mut drawing = Self { title, vertices, edges, groups: seats.groups };
         drawing.seat_topics();
@@ -190,6 +227,7 @@ impl Drawing {
             let of_kind = match vertex.kind {
                 VertexKind::Node => &figures.nodes,
                 VertexKind::Topic | VertexKind::ExternalTopic => &figures.topics,
+                VertexKind::Service | VertexKind::ExternalService => &figures.services,
             };
             vertex.details.extend(of_kind.get(&vertex.name).cloned());
         }
@@ -197,7 +235,10 @@ impl Drawing {
         for edge in &mut self.edges {
             edge.label = match edge.kind {
                 EdgeKind::Publish => figures.publishers.get(&(name(edge.from), name(edge.to))),
-                _ => figures.subscribers.get(&(name(edge.to), name(edge.from))),
+                EdgeKind::Call | EdgeKind::Serve => None,
+                EdgeKind::Trigger | EdgeKind::Read => {
+                    figures.subscribers.get(&(name(edge.to), name(edge.from)))
+                }
             }
             .cloned();
         }
@@ -205,7 +246,7 @@ impl Drawing {
 
     /// Marks the edges on ways of triggers between the ends of measured chains.
     fn measure(&mut self, graph: &Graph, index: &BTreeMap<&str, usize>) {
-        let hard = |edge: &&Edge| edge.kind != EdgeKind::Read;
+        let hard = |edge: &&Edge| edge.kind.is_flow();
         let mut after = vec![Vec::new(); self.vertices.len()];
         let mut before = vec![Vec::new(); self.vertices.len()];
         for edge in self.edges.iter().filter(hard) {
@@ -216,7 +257,7 @@ impl Drawing {
             let ends = (index.get(chain.from.as_str()), index.get(chain.to.as_str()));
             let (Some(from), Some(to)) = ends else { continue };
             let (forward, backward) = (reach(&after, *from), reach(&before, *to));
-            for edge in self.edges.iter_mut().filter(|edge| edge.kind != EdgeKind::Read) {
+            for edge in self.edges.iter_mut().filter(|edge| edge.kind.is_flow()) {
                 edge.measured |= forward[edge.from] && backward[edge.to];
             }
         }
@@ -251,8 +292,25 @@ fn details(node: &GraphNode, executor: Option<&str>) -> Vec<String> {
     details
 }
 
-/// Edges between nodes and topics; several ports of a node on one topic make one edge.
-fn edges(picture: &Picture<'_>, index: &BTreeMap<&str, usize>) -> Vec<Edge> {
+/// All services by name: what the graph says of them, and what its ports are connected to.
+fn services(graph: &Graph) -> BTreeMap<&str, VertexKind> {
+    let ports = graph.nodes.iter().flat_map(|node| {
+        let clients = node.clients.iter().map(|client| client.service.as_str());
+        clients.chain(node.servers.iter().map(|server| server.service.as_str()))
+    });
+    let mut services: BTreeMap<_, _> = ports.map(|name| (name, VertexKind::Service)).collect();
+    for service in graph.services.iter().filter(|service| service.external) {
+        services.insert(&service.name, VertexKind::ExternalService);
+    }
+    services
+}
+
+/// Edges between nodes, topics and services; several ports of a node on one make one edge.
+fn edges(
+    picture: &Picture<'_>,
+    index: &BTreeMap<&str, usize>,
+    services: &BTreeMap<&str, usize>,
+) -> Vec<Edge> {
     let mut edges: Vec<Edge> = Vec::new();
     let mut known: BTreeMap<(usize, usize), usize> = BTreeMap::new();
     let mut add = |from: usize, to: usize, kind: EdgeKind, port: &str| {
@@ -280,6 +338,12 @@ fn edges(picture: &Picture<'_>, index: &BTreeMap<&str, usize>) -> Vec<Edge> {
             if let Some(topic) = index.get(input.topic.as_str()) {
                 add(*topic, node_index, kind, &input.port);
             }
+        }
+        for client in &node.clients {
+            add(node_index, services[client.service.as_str()], EdgeKind::Call, &client.port);
+        }
+        for server in &node.servers {
+            add(services[server.service.as_str()], node_index, EdgeKind::Serve, &server.port);
         }
     }
     edges

@@ -28,6 +28,12 @@ const HARDWARE_STYLE: &str = "\
 .gateway{fill:#f1e8fb;stroke:#7a4fa3;stroke-width:2.4}\
 .fabric{fill:#f2faf3;stroke:#3f7d4e;stroke-width:1.4;stroke-dasharray:7 5}";
 
+/// Style of what only pictures with services have.
+const SERVICE_STYLE: &str = "\
+.service{fill:#e2f3f1;stroke:#2b7a78;stroke-width:1.1}\
+.outside{fill:#ffffff;stroke:#2b7a78;stroke-width:1.1;stroke-dasharray:3 2.5}\
+.call{stroke:#2b7a78;stroke-dasharray:2 3}";
+
 /// Style of what only pictures with figures have.
 const LABEL_STYLE: &str = "\
 .label{font-size:9px;fill:#2f3d4c;paint-order:stroke;stroke:#ffffff;stroke-width:2.5px}";
@@ -37,6 +43,7 @@ const KEY_HEIGHT: f64 = 34.0;
 
 pub(super) fn write(drawing: &Drawing, layout: &Layout) -> String {
     let key = key(drawing);
+    let has_services = drawing.vertices.iter().any(|vertex| vertex.kind.is_service());
     let has_labels = drawing.edges.iter().any(|edge| edge.label.is_some());
     let width = layout.width.ceil();
     let height = (layout.height + KEY_HEIGHT).ceil();
@@ -46,12 +53,15 @@ pub(super) fn write(drawing: &Drawing, layout: &Layout) -> String {
         out,
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" \
          width=\"{width}\" height=\"{height}\" role=\"img\">\n<title>{}</title>\n\
-         <style>{STYLE}{}{}</style>\n",
+         <style>{STYLE}{}{}{}</style>\n",
         escaped(&drawing.title),
         if has(drawing, GroupKind::Hardware) { HARDWARE_STYLE } else { "" },
+        if has_services { SERVICE_STYLE } else { "" },
         if has_labels { LABEL_STYLE } else { "" }
     );
-    for (id, color) in [("a", "#51606f"), ("r", "#8a97a5"), ("m", "#c2410c")] {
+    let of_services = has_services.then_some(("s", "#2b7a78"));
+    let markers = [("a", "#51606f"), ("r", "#8a97a5"), ("m", "#c2410c")];
+    for (id, color) in markers.into_iter().chain(of_services) {
         let _ = writeln!(
             out,
             "<marker id=\"{id}\" viewBox=\"0 0 8 8\" refX=\"7.5\" refY=\"4\" markerWidth=\"7\" \
@@ -101,8 +111,15 @@ fn vertex(out: &mut String, drawing: &Drawing, index: usize, area: &Area) {
         VertexKind::Node => ("node", 8.0),
         VertexKind::Topic => ("pill", (area.height / 2.0).min(13.0)),
         VertexKind::ExternalTopic => ("external", (area.height / 2.0).min(13.0)),
+        VertexKind::Service => ("service", SERVICE_RADIUS),
+        VertexKind::ExternalService => ("outside", SERVICE_RADIUS),
     };
-    let outside = if vertex.kind == VertexKind::ExternalTopic { " (external)" } else { "" };
+    let outside = match vertex.kind {
+        VertexKind::ExternalTopic => " (external)",
+        VertexKind::Service => " (service)",
+        VertexKind::ExternalService => " (external service)",
+        VertexKind::Node | VertexKind::Topic => "",
+    };
     let (mark, told) = side(vertex);
     let _ = writeln!(out, "<g><title>{}{outside}{told}</title>", escaped(&vertex.name));
     rectangle(out, area, &format!("{class}{mark}"), radius);
@@ -122,6 +139,9 @@ fn vertex(out: &mut String, drawing: &Drawing, index: usize, area: &Area) {
     }
     out.push_str("</g>\n");
 }
+
+/// Corners of services: neither those of nodes nor those of topics.
+const SERVICE_RADIUS: f64 = 2.0;
 
 /// How the side of a vertex is marked, and how its tooltip says it.
 fn side(vertex: &Vertex) -> (&'static str, &'static str) {
@@ -156,6 +176,7 @@ fn draw_edge(out: &mut String, drawing: &Drawing, edge: &Edge, way: &[(f64, f64)
     let (class, marker) = match edge.kind {
         _ if edge.measured => ("edge measured", "m"),
         EdgeKind::Read => ("edge read", "r"),
+        EdgeKind::Call | EdgeKind::Serve => ("edge call", "s"),
         EdgeKind::Publish | EdgeKind::Trigger => ("edge", "a"),
     };
     let end = if up { "marker-start" } else { "marker-end" };
@@ -163,6 +184,8 @@ fn draw_edge(out: &mut String, drawing: &Drawing, edge: &Edge, way: &[(f64, f64)
         EdgeKind::Publish => "output",
         EdgeKind::Trigger => "triggering input",
         EdgeKind::Read => "non-triggering input",
+        EdgeKind::Call => "client",
+        EdgeKind::Serve => "server",
     };
     let title = format!(
         "{} \u{2192} {} ({how} {}){}",
@@ -214,7 +237,11 @@ fn has(drawing: &Drawing, kind: GroupKind) -> bool {
 fn key(drawing: &Drawing) -> Key {
     let any = |kind: VertexKind| drawing.vertices.iter().any(|vertex| vertex.kind == kind);
     let on = |is_node: bool, side: Side| {
-        let of_kind = |vertex: &&Vertex| (vertex.kind == VertexKind::Node) == is_node;
+        let of_kind = |vertex: &&Vertex| match vertex.kind {
+            VertexKind::Node => is_node,
+            VertexKind::Topic | VertexKind::ExternalTopic => !is_node,
+            VertexKind::Service | VertexKind::ExternalService => false,
+        };
         drawing.vertices.iter().filter(of_kind).any(|vertex| vertex.side == side)
     };
     let edges = |kind: EdgeKind| drawing.edges.iter().any(|edge| edge.kind == kind);
@@ -230,10 +257,13 @@ fn key(drawing: &Drawing) -> Key {
         (on(false, Side::Hardware), "pill hardware", "hardware-mapped topic"),
         (on(false, Side::Gateway), "pill gateway", "gateway"),
         (any(VertexKind::ExternalTopic), "external", "external topic"),
+        (any(VertexKind::Service), "service", "service"),
+        (any(VertexKind::ExternalService), "outside", "external service"),
         (has(drawing, GroupKind::Process), "box", "process"),
         (mapped, "fabric", "hardware subgraph"),
         (edges(EdgeKind::Trigger), "edge", "triggers"),
         (edges(EdgeKind::Read), "edge read", "is read when the node runs"),
+        (drawing.edges.iter().any(|edge| edge.kind.is_service()), "edge call", "calls"),
         (drawing.edges.iter().any(|edge| edge.measured), "edge measured", "measured chain"),
     ];
     let parts = all.into_iter().filter(|(used, ..)| *used);
@@ -256,6 +286,7 @@ impl Key {
                 let marker = match *class {
                     "edge read" => "r",
                     "edge measured" => "m",
+                    "edge call" => "s",
                     _ => "a",
                 };
                 let _ = writeln!(
@@ -269,7 +300,11 @@ impl Key {
                     &mut out,
                     &area,
                     class,
-                    if class.starts_with("node") { 4.0 } else { 7.0 },
+                    match *class {
+                        "service" | "outside" => SERVICE_RADIUS,
+                        class if class.starts_with("node") => 4.0,
+                        _ => 7.0,
+                    },
                 );
             }
             text(&mut out, "detail", x + 34.0, middle + NAME_SIZE * 0.28, "start", label);

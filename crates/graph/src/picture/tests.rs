@@ -214,3 +214,61 @@ proptest! {
         assert_tidy(&graph, Some(&Mapping::one_process_per_node(&graph)));
     }
 }
+
+#[test]
+fn services_are_drawn_between_their_clients_and_servers() {
+    let text = "crossdock: 1
+name: evening
+services: { /map: { external: true } }
+nodes:
+  dusk: { package: lamps, type: dusk, clients: { lamp: /lamp/switch }, outputs: { light: /light } }
+  door: { package: lamps, type: door, clients: { lamp: /lamp/switch, map: /map } }
+  lamp: { package: lamps, type: lamp, servers: { switch: /lamp/switch }, inputs: { light: /light } }
+";
+    let graph = Graph::from_yaml("evening.graph.yaml", text.as_bytes()).unwrap();
+    let picture = Picture { graph: &graph, mapping: None, interfaces: None, figures: None };
+    let golden = r##"digraph "evening" {
+  rankdir=TB;
+  node [fontname="sans-serif", fontsize=11];
+  v0 [shape=box, style=rounded, label="dusk\nlamps/dusk"];
+  v1 [shape=box, style=rounded, label="door\nlamps/door"];
+  v2 [shape=box, style=rounded, label="lamp\nlamps/lamp"];
+  v3 [shape=ellipse, label="/light"];
+  v4 [shape=hexagon, color="#2b7a78", label="/lamp/switch"];
+  v5 [shape=hexagon, style=dashed, color="#2b7a78", label="/map"];
+  v0 -> v3 [style=solid, tooltip="light"];
+  v0 -> v4 [style=dashed, color="#2b7a78", tooltip="lamp"];
+  v1 -> v4 [style=dashed, color="#2b7a78", tooltip="lamp"];
+  v1 -> v5 [style=dashed, color="#2b7a78", tooltip="map"];
+  v3 -> v2 [style=solid, tooltip="light"];
+  v4 -> v2 [style=dashed, color="#2b7a78", tooltip="switch"];
+}
+"##;
+    assert_eq!(picture.to_dot(), golden);
+    let svg = picture.to_svg();
+    let parts = [
+        "<title>/lamp/switch (service)</title>",
+        "<title>/map (external service)</title>",
+        "class=\"edge call\"",
+        "<title>dusk \u{2192} /lamp/switch (client lamp)</title>",
+        "<title>/lamp/switch \u{2192} lamp (server switch)</title>",
+        ">service</text>",
+        ">external service</text>",
+        ">calls</text>",
+    ];
+    for part in parts {
+        assert!(svg.contains(part), "{part} is missing in {svg}");
+    }
+    assert_tidy(&graph, None);
+    assert_tidy(&graph, Some(&Mapping::one_process_per_node(&graph)));
+    assert_tidy(&graph, Some(&Mapping::one_chain_per_package(&graph)));
+    // Two that call each other, and a node that calls itself, are drawn too; pictures without services
+    // have nothing of theirs.
+    let circle =
+        text.replace("type: lamp,", "type: lamp, clients: { back: /door, own: /lamp/switch },");
+    let circle = circle.replace("type: door,", "type: door, servers: { open: /door },");
+    assert_tidy(&Graph::from_yaml("circle", circle.as_bytes()).unwrap(), None);
+    let course = course();
+    let plain = Picture { graph: &course, mapping: None, interfaces: None, figures: None }.to_svg();
+    assert!(!plain.contains("service") && !plain.contains("id=\"s\""));
+}
