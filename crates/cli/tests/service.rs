@@ -77,6 +77,12 @@ fn services_are_listed_described_and_called_from_the_command_line() {
     assert_eq!(place.said(&["service", "list"]), "/lamp/switch\n");
     assert_eq!(place.said(&["service", "list", "-t"]), "/lamp/switch [std_srvs/srv/SetBool]\n");
     assert_eq!(place.said(&["service", "type", "/lamp/switch"]), "std_srvs/srv/SetBool\n");
+    let picture = place.said(&["graph", "--live", "--interval", "0.05"]);
+    assert!(
+        picture.contains("shape=hexagon") && picture.contains("label=\"/lamp/switch"),
+        "{picture}"
+    );
+    assert!(picture.contains("tooltip=\"server 0\"") && !picture.contains("_request"), "{picture}");
     let call =
         ["service", "call", "/lamp/switch", "std_srvs/srv/SetBool", "{data: true}", "--json"];
     let response = place.said(&call);

@@ -675,7 +675,7 @@ fn connect_inside(
     let label = port_label(subscriber, &core.process);
     let key = (LOCAL, pair);
     let connected = serving::attach(state, key, publisher, subscriber, label, (theirs, places))
-        .and_then(|parts| Ok(open_connection(core, state, pair, &parts.shape, &parts.fds)?));
+        .and_then(|parts| open_connection(core, state, pair, &parts.shape, &parts.fds));
     if connected.is_err() {
         state.incoming.remove(&pair);
         serving::detach(state, key);
