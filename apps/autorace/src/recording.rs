@@ -7,8 +7,10 @@ use crate::nodes::{PictureError, lane_of, rgb_of, shown_of, stamp_ns};
 use crate::score::{Reading, Readings, Shown};
 use crossdock_msg::types::nav_msgs::Odometry;
 use crossdock_msg::types::sensor_msgs::{CompressedImage, Image};
-use crossdock_msg::{Block, BlockMut, CdrError, FlatBuffer, FlatError, Message};
-use crossdock_record::{BagMessage, BagReader, BagTopic, OpenBagError, ReadError};
+use crossdock_msg::{FlatError, Message};
+use crossdock_record::{
+    BagMessage, BagReader, BagTopic, OpenBagError, ReadError, TopicTypeError, with_message,
+};
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 
@@ -35,19 +37,12 @@ pub enum RecordingError {
     #[error(transparent)]
     Read(#[from] ReadError),
     /// A topic has another type than this package gives it.
-    #[error(
-        "{topic} in {} is {found}, but must be {expected}: record it with this version of the \
-         package", path.display()
-    )]
+    #[error("{}: {source}", path.display())]
     Type {
         /// The recording.
         path: PathBuf,
-        /// The topic.
-        topic: String,
-        /// Its recorded type.
-        found: String,
-        /// The type that it must have.
-        expected: &'static str,
+        /// Which.
+        source: TopicTypeError,
     },
     /// A message is not what its type says.
     #[error("message {number} of {topic} is damaged ({reason}): record it again")]
@@ -74,7 +69,7 @@ pub enum RecordingError {
 #[derive(Debug, Error)]
 enum MessageError {
     #[error(transparent)]
-    Cdr(#[from] CdrError),
+    Message(#[from] crossdock_record::DecodeError),
     #[error(transparent)]
     Flat(#[from] FlatError),
     #[error(transparent)]
@@ -164,29 +159,12 @@ fn decoded<T: Message, R>(
     data: &[u8],
     use_it: impl FnOnce(T::View<'_>) -> Result<R, MessageError>,
 ) -> Result<R, MessageError> {
-    let extra = T::cdr_extra(data)?;
-    let mut memory = FlatBuffer::with_bytes(T::ROOT_BYTES + extra.total());
-    let mut top = 0;
-    T::decode_cdr(data, &mut T::builder(BlockMut::new(memory.as_mut_slice(), &mut top)))?;
-    use_it(T::view(Block::new(memory.as_slice()))?)
+    with_message::<T, _>(data, use_it)?
 }
 
 fn check_type<T: Message>(path: &Path, topic: &BagTopic) -> Result<(), RecordingError> {
-    let hash = T::TYPE_HASH.to_string();
-    let same_hash = topic.type_hash.as_ref().is_none_or(|recorded| *recorded == hash);
-    if topic.type_name == T::TYPE_NAME && same_hash {
-        return Ok(());
-    }
-    Err(RecordingError::Type {
-        path: path.to_owned(),
-        topic: topic.name.clone(),
-        found: if same_hash {
-            topic.type_name.clone()
-        } else {
-            format!("{} of another definition", topic.type_name)
-        },
-        expected: T::TYPE_NAME,
-    })
+    let of_path = |source| RecordingError::Type { path: path.to_owned(), source };
+    topic.check_type::<T>().map_err(of_path)
 }
 
 /// The topic of `reader` that pictures are taken from.

@@ -3,8 +3,7 @@
 use crate::indicators::{Arrival, Arrivals};
 use crate::messages::reference_interfaces::Message4kb;
 use crate::passage::passages;
-use crossdock_msg::{Block, BlockMut, CdrError, FlatBuffer, FlatError, Message};
-use crossdock_record::{BagReader, OpenBagError, ReadError};
+use crossdock_record::{BagReader, OpenBagError, ReadError, TopicTypeError, with_message};
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 
@@ -24,17 +23,12 @@ pub enum RecordingError {
     #[error(transparent)]
     Read(#[from] ReadError),
     /// A topic has another type.
-    #[error(
-        "{topic} in {} is {found}, but must be {} as this package defines it: record it with \
-         this version", path.display(), Message4kb::TYPE_NAME
-    )]
+    #[error("{}: {source}", path.display())]
     Type {
         /// The recording.
         path: PathBuf,
-        /// The topic.
-        topic: String,
-        /// Its recorded type.
-        found: String,
+        /// Which.
+        source: TopicTypeError,
     },
     /// A message is not what its type says.
     #[error("message {number} of {topic} is damaged ({reason}): record it again")]
@@ -57,31 +51,18 @@ pub enum RecordingError {
     },
 }
 
-#[derive(Debug, Error)]
-enum MessageError {
-    #[error(transparent)]
-    Cdr(#[from] CdrError),
-    #[error(transparent)]
-    Flat(#[from] FlatError),
-}
-
 /// Reads what the indicators are made of. Blocks on the file system; allocates.
 ///
 /// # Errors
 /// [`RecordingError`]: not a recording, none of the topics, another type, a damaged message.
 pub fn read(path: &Path) -> Result<Arrivals, RecordingError> {
     let reader = BagReader::open(path)?;
-    let hash = Message4kb::TYPE_HASH.to_string();
     let wanted = reader.topics().iter().filter(|topic| [ESTIMATES, PLANS].contains(&&*topic.name));
     let mut found = 0;
     for topic in wanted {
         found += 1;
-        let same_hash = topic.type_hash.as_ref().is_none_or(|recorded| *recorded == hash);
-        if topic.type_name != Message4kb::TYPE_NAME || !same_hash {
-            let (path, topic, found) =
-                (path.to_owned(), topic.name.clone(), topic.type_name.clone());
-            return Err(RecordingError::Type { path, topic, found });
-        }
+        let of_path = |source| RecordingError::Type { path: path.to_owned(), source };
+        topic.check_type::<Message4kb>().map_err(of_path)?;
     }
     if found == 0 {
         return Err(RecordingError::Nothing { path: path.to_owned() });
@@ -96,7 +77,11 @@ pub fn read(path: &Path) -> Result<Arrivals, RecordingError> {
             PLANS => &mut arrivals.plans,
             _ => continue,
         };
-        let arrival = arrival(message.data, message.publish_time_ns);
+        let published_ns = message.publish_time_ns;
+        let arrival = with_message::<Message4kb, _>(message.data, |view| {
+            let passages = passages(view).collect();
+            Arrival { passages, published_ns }
+        });
         list.push(arrival.map_err(|error| RecordingError::Message {
             topic: topic.name.clone(),
             number: message.number,
@@ -104,13 +89,4 @@ pub fn read(path: &Path) -> Result<Arrivals, RecordingError> {
         })?);
     }
     Ok(arrivals)
-}
-
-fn arrival(data: &[u8], published_ns: u64) -> Result<Arrival, MessageError> {
-    let mut memory = FlatBuffer::with_bytes(Message4kb::ROOT_BYTES);
-    let mut top = 0;
-    let mut builder = Message4kb::builder(BlockMut::new(memory.as_mut_slice(), &mut top));
-    Message4kb::decode_cdr(data, &mut builder)?;
-    let view = Message4kb::view(Block::new(memory.as_slice()))?;
-    Ok(Arrival { passages: passages(view).collect(), published_ns })
 }

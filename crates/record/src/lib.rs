@@ -28,6 +28,7 @@ mod recorder;
 mod recorder_thread;
 mod reserve;
 mod stepper;
+mod typed;
 mod writer;
 mod yaml;
 
@@ -46,6 +47,7 @@ pub use recorder::{
     LogTime, RecordError, RecordProgress, RecordReport, RecordedTopic, Recorder, RecorderOptions,
     StartRecorderError, TopicToRecord,
 };
+pub use typed::{DecodeError, TopicTypeError, with_message};
 pub use writer::{
     BagWriter, Compression, CreateBagError, Saved, TopicDescription, WriteError, WriterOptions,
     WrittenTopic,
