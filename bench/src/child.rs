@@ -1,17 +1,27 @@
 //! A child process: one role in one case. Loops of measurement are here and nowhere else.
 
-use crate::control::{ChildPlan, Command, Control, Reply, Role};
+use crate::control::{ChildPlan, Command, Control, Reply, Role, System};
 use crate::machine::pin;
-use crate::systems::{Link, PATIENCE, Use, with_link, with_subscribers};
+use crate::systems::{Builtin, Link, Opener, PATIENCE, Use, with_subscribers};
 use crate::usage::Usage;
-use crate::{Failure, armed};
+use crate::{Failure, armed, calls, nodes, rounds};
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 /// Runs the child's whole life. Failures go to the coordinator.
 pub fn run(plan: &ChildPlan) {
+    live(plan, |control| play(plan, control));
+}
+
+/// The same in the program of a peer, which opens its own links.
+pub fn run_peer(plan: &ChildPlan, opener: &impl Opener) {
+    live(plan, |control| with_opener(plan, opener, control));
+}
+
+/// Pins this process to its processor and does `work`. Failures go to the coordinator.
+pub fn live(plan: &ChildPlan, work: impl FnOnce(&mut Control) -> Result<(), Failure>) {
     let mut control = Control;
-    let outcome = pin(plan.cpu).and_then(|()| play(plan, &mut control));
+    let outcome = pin(plan.cpu).and_then(|()| work(&mut control));
     if let Err(failure) = outcome {
         // When the coordinator is gone there is nobody left to tell.
         let _ = control.reply(&Reply::Failed(failure.to_string()));
@@ -26,7 +36,22 @@ fn play(plan: &ChildPlan, control: &mut Control) -> Result<(), Failure> {
             control.reply(&Reply::Ready)?;
             idle(control)
         }),
-        _ => with_link(plan, Measure { plan, control }),
+        Role::Nodes => nodes::serve(plan, control),
+        Role::OneThread if plan.system == System::Calls => calls::measure(plan, control),
+        Role::OneThread => nodes::one_thread(plan, control),
+        _ => with_opener(plan, &Builtin, control),
+    }
+}
+
+fn with_opener(
+    plan: &ChildPlan,
+    opener: &impl Opener,
+    control: &mut Control,
+) -> Result<(), Failure> {
+    match plan.role {
+        Role::Head => rounds::head(plan, opener, control),
+        Role::Tail => rounds::tail(plan, opener, control),
+        _ => opener.open(plan, Measure { plan, control }),
     }
 }
 
@@ -48,6 +73,7 @@ impl Use for Measure<'_> {
         let (plan, control) = (self.plan, self.control);
         let peers = match plan.role {
             Role::Publisher => plan.subscribers,
+            Role::Relay => plan.way.listeners,
             _ => 1,
         };
         await_connection(link, peers)?;
@@ -56,7 +82,7 @@ impl Use for Measure<'_> {
         while let Some(Command::Run { warm_up, count }) = control.await_command()? {
             let mut measured = |samples| match plan.role {
                 Role::Ping => ping(link, &mut number, samples),
-                Role::Pong => pong(link, &mut number, samples),
+                Role::Pong | Role::Relay => pong(link, &mut number, samples),
                 Role::Publisher => batches(samples, plan.batch, || send_next(link, &mut number)),
                 Role::HandOver => batches(samples, plan.batch, || {
                     send_next(link, &mut number)?;
@@ -81,7 +107,8 @@ pub fn block(samples_ns: Vec<u64>, usage: Usage) -> Reply {
     Reply::Block { samples_ns, seconds_ns: vec![], usage }
 }
 
-fn await_connection<L: Link>(link: &mut L, peers: usize) -> Result<(), Failure> {
+/// Waits until a link has who it is for.
+pub fn await_connection<L: Link + ?Sized>(link: &mut L, peers: usize) -> Result<(), Failure> {
     let start = Instant::now();
     while !link.connected(peers)? {
         if start.elapsed() > PATIENCE {

@@ -37,6 +37,32 @@ pub enum System {
     FloorEach,
     /// The same; the sender wakes two, and everybody who is woken wakes two others.
     FloorTree,
+    /// Nodes of executors in event mode.
+    CrossdockEvent,
+    /// Nodes of one executor in chain mode.
+    CrossdockChain,
+    /// Nodes of one executor in graph mode.
+    CrossdockGraph,
+    /// Datagrams through the kernel's loopback interface, and nothing else.
+    Udp,
+    /// Copies through shared memory; the waiting thread takes messages itself.
+    Shared,
+    /// Copies through shared memory; a thread of the middleware takes messages and hands them on.
+    SharedThread,
+    /// Eclipse Cyclone DDS with its defaults, over the loopback interface.
+    Cyclone,
+    /// The same with the buffers and datagrams that its users set for large messages.
+    CycloneTuned,
+    /// The same through Eclipse iceoryx: loaned messages in shared memory.
+    CycloneShared,
+    /// Eclipse Zenoh, peer to peer, messages in its shared memory.
+    Zenoh,
+    /// Tasks of a copper application.
+    Copper,
+    /// Nodes of a dora dataflow.
+    Dora,
+    /// Nothing: nodes call each other.
+    Calls,
 }
 
 /// How the receiver waits.
@@ -69,6 +95,74 @@ pub enum Role {
     ArmedPublisher,
     /// Holds one thread per subscriber, each asleep until a message comes.
     Sleepers,
+    /// Publishes what goes through several nodes, one message at a time; measures until the last
+    /// node has it.
+    Head,
+    /// Answers each message with one of the same size on another topic, to all who listen there.
+    Relay,
+    /// Takes a message of each of its topics, and tells the head.
+    Tail,
+    /// Runs the executors of one process of a mapping.
+    Nodes,
+    /// Runs all nodes on one thread, and measures itself.
+    OneThread,
+}
+
+/// How nodes are joined.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Shape {
+    /// So many nodes in a row.
+    Chain(usize),
+    /// A head, a node behind it that all of so many workers listen to, and one that joins their
+    /// answers.
+    Fork(usize),
+}
+
+impl Shape {
+    /// Messages one after the other from the first node to the last.
+    pub fn hops(self) -> usize {
+        match self {
+            Shape::Chain(nodes) => nodes - 1,
+            Shape::Fork(_) => 3,
+        }
+    }
+
+    /// Messages of one round.
+    pub fn messages(self) -> usize {
+        match self {
+            Shape::Chain(nodes) => nodes - 1,
+            Shape::Fork(workers) => 2 + workers,
+        }
+    }
+}
+
+/// One process's part in a shape.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct Way {
+    /// Topic that it publishes on.
+    pub out: Option<String>,
+    /// Topics that it takes from.
+    pub into: Vec<String>,
+    /// Subscribers of `out`.
+    pub listeners: usize,
+    /// All of it.
+    pub shape: Option<Shape>,
+    /// Where executors run it.
+    pub launch: Option<Launch>,
+    /// Processors of its threads, or of the processes that it starts.
+    pub cpus: Vec<usize>,
+}
+
+/// One process of a graph.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Launch {
+    /// Graph file.
+    pub graph: String,
+    /// Mapping file.
+    pub mapping: String,
+    /// Which of the mapping's processes.
+    pub process: String,
 }
 
 /// Everything that a child process needs to know.
@@ -98,6 +192,9 @@ pub struct ChildPlan {
     pub folder: PathBuf,
     /// Names the case among all those of the run.
     pub case_name: String,
+    /// Where it is one of several nodes.
+    #[serde(default)]
+    pub way: Way,
 }
 
 /// From the coordinator to a child.

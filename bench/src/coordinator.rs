@@ -2,13 +2,14 @@
 //! block by block, and makes rows of what they report. Sleeps while a block runs.
 
 use crate::Failure;
-use crate::control::{ChildPlan, Command, Mode, Reply, Role, System};
+use crate::control::{ChildPlan, Command, Mode, Reply, Role, System, Way};
 use crate::failure::While;
 use crate::machine::{Cores, Machine};
 use crate::plan::{Case, Operation, SPIN_US, Schedule};
 use crate::process::Process;
 use crate::samples::{Percentiles, median, percentiles};
 use crate::usage::Usage;
+use crate::{nodes, programs};
 use serde::Serialize;
 use std::path::Path;
 use std::time::Instant;
@@ -55,8 +56,14 @@ pub struct Outcome {
     pub failures: Vec<String>,
 }
 
+/// Starts the program of the plan's system as a child with this plan. Does not wait for it.
+pub(crate) fn start(plan: &ChildPlan) -> Result<Process, Failure> {
+    let name = format!("{:?} as {:?}", plan.system, plan.role);
+    Process::start_program(&programs::of(plan.system)?, plan, name)
+}
+
 /// What a child said, unless it cannot go on.
-fn answer(process: &mut Process) -> Result<Reply, Failure> {
+pub(crate) fn answer(process: &mut Process) -> Result<Reply, Failure> {
     match process.answer()? {
         Reply::Failed(why) => Err(Failure::new(process.name(), why)),
         reply => Ok(reply),
@@ -71,6 +78,8 @@ struct Contender {
     /// The side beside does not know when a block is over, and must not be busy before one.
     sleepers: bool,
     samples_per_block: u32,
+    /// Operations that were asked for; not all of them need be samples.
+    rounds: u64,
     samples_ns: Vec<u64>,
     seconds_ns: Vec<u64>,
     block_p50_ns: Vec<f64>,
@@ -93,16 +102,21 @@ impl Contender {
             spin_us: if system == System::CrossdockSpin { SPIN_US } else { 0 },
             folder: at.folder.to_owned(),
             case_name: format!("{}-{index}", case.name()),
+            way: Way::default(),
+        };
+        let plan = |role, cpu| match system {
+            System::CrossdockChain => nodes::alone(plan(role, cpu)),
+            _ => plan(role, cpu),
         };
         let [first, second] = at.cpus;
-        let start = |role, cpu| Process::start(&plan(role, cpu), format!("{system:?} as {role:?}"));
-        let beside = other.map(|role| start(role, second)).transpose()?;
+        let beside = other.map(|role| start(&plan(role, second))).transpose()?;
         let mut contender = Self {
             system,
-            measuring: start(role, first)?,
+            measuring: start(&plan(role, first))?,
             beside,
             sleepers: other == Some(Role::Sleepers),
             samples_per_block: 0,
+            rounds: 0,
             samples_ns: vec![],
             seconds_ns: vec![],
             block_p50_ns: vec![],
@@ -161,13 +175,14 @@ impl Contender {
         self.samples_ns.extend(samples);
         self.seconds_ns.extend(seconds);
         self.usage = self.usage.plus(usage);
+        self.rounds += u64::from(count);
         Ok(())
     }
 
     fn rows(mut self, case: &Case) -> Vec<Row> {
         let operations = case.messages_per_sample();
         let samples = self.samples_ns.len();
-        let messages = samples as f64 * operations;
+        let messages = self.rounds as f64 * operations;
         let row = |operation, percentiles, counted: bool, block_p50_ns| Row {
             operation,
             system: self.system,

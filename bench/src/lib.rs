@@ -5,21 +5,28 @@
 //! between them; `report` writes what came out. A system is known only in `systems`.
 
 pub mod armed;
+pub mod calls;
 pub mod chain;
 pub mod child;
 pub mod control;
 pub mod coordinator;
 pub mod death;
 pub mod failure;
+pub mod figures;
 pub mod findings;
 pub mod hand_over;
 pub mod machine;
+pub mod nodes;
 pub mod payload;
+pub mod peers;
 pub mod perception;
 pub mod plan;
 pub mod process;
+pub mod programs;
 pub mod reference;
 pub mod report;
+pub mod roudi;
+pub mod rounds;
 pub mod samples;
 pub mod scale;
 pub mod scope;

@@ -1,11 +1,12 @@
-//! A child process of a benchmark: this very program again, which is told what to be on its command
-//! line and talks in lines of JSON over its standard input and output. Knows no measurement.
+//! A child process of a benchmark: this very program again, or that of a peer, which is told what to be on
+//! its command line and talks in lines of JSON over its standard input and output. Knows no measurement.
 
 use crate::Failure;
 use crate::failure::While;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
 use std::process::{Child, ChildStdin, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
@@ -26,6 +27,15 @@ impl Process {
     /// Starts this program as `child PLAN`; `name` is for errors.
     pub fn start(plan: &impl Serialize, name: String) -> Result<Self, Failure> {
         let program = std::env::current_exe().during("finding this program")?;
+        Self::start_program(&program, plan, name)
+    }
+
+    /// Starts `program` as `child PLAN`; `name` is for errors.
+    pub fn start_program(
+        program: &Path,
+        plan: &impl Serialize,
+        name: String,
+    ) -> Result<Self, Failure> {
         let text = serde_json::to_string(plan).during("writing the plan of a process")?;
         let mut child = std::process::Command::new(program)
             .args(["child", &text])

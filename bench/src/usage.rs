@@ -29,6 +29,37 @@ impl Usage {
         Ok(Self { cpu_ns, context_switches })
     }
 
+    /// What process `root` and all that go back to it have used up to now. What has ended is not
+    /// seen any more.
+    pub fn of_tree(root: u32) -> Result<Self, Failure> {
+        let mut parents = vec![];
+        for entry in std::fs::read_dir("/proc").during("listing the processes")? {
+            let name = entry.during("listing the processes")?.file_name();
+            let Some(process) = name.to_str().and_then(|name| name.parse::<u32>().ok()) else {
+                continue;
+            };
+            // A process may end meanwhile.
+            let Ok(stat) = std::fs::read_to_string(format!("/proc/{process}/stat")) else {
+                continue;
+            };
+            parents.extend(parent(&stat).map(|parent| (process, parent)));
+        }
+        let mut tree = vec![root];
+        let mut at = 0;
+        while let Some(&process) = tree.get(at) {
+            tree.extend(parents.iter().filter(|(_, parent)| *parent == process).map(|(id, _)| *id));
+            at += 1;
+        }
+        let mut total = Self::default();
+        for process in tree {
+            // A thread may end while they are read; one that has ended altogether is not there.
+            let used = ProcessUsage::of(process).or_else(|_| ProcessUsage::of(process));
+            let ProcessUsage { cpu_ns, voluntary, involuntary } = used.unwrap_or_default();
+            total = total.plus(Self { cpu_ns, context_switches: voluntary + involuntary });
+        }
+        Ok(total)
+    }
+
     /// What was used between `earlier` and this.
     pub fn since(self, earlier: Self) -> Self {
         Self {
@@ -90,6 +121,11 @@ fn count(status: &str, name: &str) -> u64 {
     value.and_then(|value| value.trim().parse().ok()).unwrap_or(0)
 }
 
+/// The field behind the name, which may hold anything, and the state.
+fn parent(stat: &str) -> Option<u32> {
+    stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
+}
+
 fn switches(status: &str) -> u64 {
     let values = status.lines().filter_map(|line| line.split_once("ctxt_switches:"));
     values.filter_map(|(_, value)| value.trim().parse::<u64>().ok()).sum()
@@ -106,5 +142,13 @@ mod tests {
         assert_eq!(count(status, "nonvoluntary_ctxt_switches:"), 30);
         assert!(Usage::now().expect("/proc").cpu_ns > 0);
         assert!(ProcessUsage::of(std::process::id()).expect("/proc").cpu_ns > 0);
+    }
+
+    #[test]
+    fn what_goes_back_to_a_process_counts_as_its_own() {
+        assert_eq!(parent("42 (a (b) c) S 7 42"), Some(7));
+        let own = Usage::of_tree(std::process::id()).expect("/proc");
+        assert!(own.cpu_ns > 0 && own.context_switches > 0);
+        assert_eq!(Usage::of_tree(u32::MAX).expect("/proc"), Usage::default(), "there is none");
     }
 }

@@ -236,6 +236,7 @@ fn name(system: System) -> &'static str {
         System::FloorWord => "floor, one word",
         System::FloorEach => "floor, one wake each",
         System::FloorTree => "floor, a tree of wakes",
+        _ => "not a transport",
     }
 }
 
@@ -247,6 +248,8 @@ fn class(system: System) -> &'static str {
         System::Iceoryx2Listener | System::Iceoryx2Local => "peer other",
         System::Floor => "floor",
         System::FloorWord | System::FloorEach | System::FloorTree => "floor other",
+        // What `figures` and `peers` measure has no row on this page.
+        _ => "peer other",
     }
 }
 

@@ -21,7 +21,7 @@ use std::time::Duration;
 const DEPTH: usize = 4;
 
 /// Room for the parts of a message around its bytes.
-const AROUND_BYTES: usize = 256;
+pub(crate) const AROUND_BYTES: usize = 256;
 
 /// Executors that share a participant, as those of one application do; more sleepers than that
 /// stand for several applications.
@@ -55,7 +55,7 @@ fn subscriber(
 }
 
 /// Names of topics hold no dashes.
-fn topic(name: String) -> String {
+pub(crate) fn topic(name: &str) -> String {
     format!("/{}", name.replace('-', "_"))
 }
 
@@ -75,7 +75,7 @@ pub(super) fn with_link(plan: &ChildPlan, work: impl Use) -> Result<(), Failure>
     let publisher = topics.out.map(|name| {
         let options = PublisherOptions {
             node: "bench",
-            topic: &topic(name),
+            topic: &topic(&name),
             qos: Qos::best_effort(DEPTH),
             max_bytes: Some(plan.payload_bytes + AROUND_BYTES),
             group: group.as_ref(),
@@ -90,7 +90,7 @@ pub(super) fn with_link(plan: &ChildPlan, work: impl Use) -> Result<(), Failure>
     let doorbell = doorbell.transpose()?;
     let subscriber = topics
         .into
-        .map(|name| subscriber(&participant, &topic(name), doorbell.as_ref(), group.as_ref()));
+        .map(|name| subscriber(&participant, &topic(&name), doorbell.as_ref(), group.as_ref()));
     let subscriber = subscriber.transpose()?;
     let sleeper = doorbell.zip(subscriber.as_ref().map(Subscriber::handle));
     let payload = Payload { bytes: plan.payload_bytes, touched: plan.touched };
@@ -155,7 +155,7 @@ pub(super) fn with_subscribers(
     work: impl FnOnce() -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     let participant = participant(plan)?;
-    let name = topic(Topics::of(plan).into.during("naming the topic")?);
+    let name = topic(&Topics::of(plan).into.during("naming the topic")?);
     let open = |_| subscriber(&participant, &name, None, None);
     let subscribers: Result<Vec<_>, Failure> = (0..plan.subscribers).map(open).collect();
     let subscribers = subscribers?;

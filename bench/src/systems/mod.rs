@@ -1,10 +1,12 @@
 //! The systems under measurement behind one trait, so that one loop measures all of them. The loop
 //! is compiled for each system on its own: no virtual call lies in a measured path.
 
+pub mod copying;
 pub mod crossdock;
 pub mod floor;
 pub mod iceoryx;
 pub mod shared_memory;
+pub mod udp;
 
 use crate::Failure;
 use crate::control::{ChildPlan, Role, System};
@@ -48,6 +50,7 @@ pub struct Topics {
 impl Topics {
     /// The topics of a role: two for a round trip, one where messages flow one way.
     pub fn of(plan: &ChildPlan) -> Self {
+        let in_case = |name: &String| format!("{}/{name}", plan.case_name);
         let there = || Some(format!("{}/there", plan.case_name));
         let back = || Some(format!("{}/back", plan.case_name));
         let (out, into) = match plan.role {
@@ -56,6 +59,10 @@ impl Topics {
             Role::Publisher | Role::ArmedPublisher => (there(), None),
             Role::Subscribers | Role::Sleepers => (None, there()),
             Role::HandOver | Role::EmptyPoll => (there(), there()),
+            Role::Head | Role::Relay | Role::Tail | Role::Nodes | Role::OneThread => {
+                let way = &plan.way;
+                (way.out.as_ref().map(in_case), way.into.first().map(in_case))
+            }
         };
         Self { out, into }
     }
@@ -76,7 +83,30 @@ pub fn with_link(plan: &ChildPlan, work: impl Use) -> Result<(), Failure> {
         System::Crossdock
         | System::CrossdockSpin
         | System::CrossdockRing
-        | System::CrossdockStamped => crossdock::with_link(plan, work),
+        | System::CrossdockStamped
+        | System::CrossdockEvent
+        | System::CrossdockGraph => crossdock::with_link(plan, work),
+        System::Udp => udp::with_link(plan, work),
+        System::Shared => copying::with_link(plan, copying::Taker::Waiting, work),
+        System::SharedThread => copying::with_link(plan, copying::Taker::Middleware, work),
+        other => Err(Failure::new("opening a link", format!("{other:?} is another program's"))),
+    }
+}
+
+/// What opens the links of a program: of this library's systems, or of a peer that is a program of
+/// its own.
+pub trait Opener {
+    /// Opens the link of `plan` and hands it to `work`.
+    fn open(&self, plan: &ChildPlan, work: impl Use) -> Result<(), Failure>;
+}
+
+/// The systems of this library.
+#[derive(Debug)]
+pub struct Builtin;
+
+impl Opener for Builtin {
+    fn open(&self, plan: &ChildPlan, work: impl Use) -> Result<(), Failure> {
+        with_link(plan, work)
     }
 }
 

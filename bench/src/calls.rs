@@ -1,0 +1,81 @@
+//! The limit of everything that runs on one thread: nodes that are called, one after the other,
+//! with a reference to what the one before has written. Nothing counts, stamps, checks or queues.
+
+use crate::Failure;
+use crate::control::{ChildPlan, Control, Reply};
+use crate::failure::While;
+use crate::payload::Payload;
+use crate::rounds::now_ns;
+use crate::usage::Usage;
+use crate::{child::block, control::Command};
+
+trait Node {
+    fn execute(&mut self, message: &[u8], number: u64) -> Result<(), Failure>;
+    fn written(&self) -> &[u8];
+}
+
+/// Reads a message and writes one of its own.
+struct Relay {
+    payload: Payload,
+    memory: Vec<u8>,
+}
+
+impl Node for Relay {
+    fn execute(&mut self, message: &[u8], number: u64) -> Result<(), Failure> {
+        self.payload.read(message, number)?;
+        self.payload.write(&mut self.memory, number);
+        Ok(())
+    }
+
+    fn written(&self) -> &[u8] {
+        &self.memory
+    }
+}
+
+/// Reads only.
+struct Last(Payload);
+
+impl Node for Last {
+    fn execute(&mut self, message: &[u8], number: u64) -> Result<(), Failure> {
+        self.0.read(message, number)
+    }
+
+    fn written(&self) -> &[u8] {
+        &[]
+    }
+}
+
+/// A sample is the time from the first node to the last, which are on `plan.way.shape`.
+pub fn measure(plan: &ChildPlan, control: &mut Control) -> Result<(), Failure> {
+    let hops = plan.way.shape.during("finding the shape")?.messages();
+    let payload = Payload { bytes: plan.payload_bytes, touched: plan.touched };
+    let memory = || vec![0; plan.payload_bytes];
+    let mut first = memory();
+    let mut nodes: Vec<Box<dyn Node>> = vec![];
+    for _ in 1..hops {
+        nodes.push(Box::new(Relay { payload, memory: memory() }));
+    }
+    nodes.push(Box::new(Last(payload)));
+    let mut number = 0;
+    let mut round = || {
+        number += 1;
+        let start_ns = now_ns();
+        payload.write(&mut first, number);
+        let mut message: &[u8] = &first;
+        for node in &mut nodes {
+            node.execute(message, number)?;
+            message = node.written();
+        }
+        Ok(now_ns() - start_ns)
+    };
+    control.reply(&Reply::Ready)?;
+    while let Some(Command::Run { warm_up, count }) = control.await_command()? {
+        for _ in 0..warm_up {
+            round()?;
+        }
+        let before = Usage::now()?;
+        let samples: Result<Vec<u64>, Failure> = (0..count).map(|_| round()).collect();
+        control.reply(&block(samples?, Usage::now()?.since(before)))?;
+    }
+    Ok(())
+}
