@@ -49,9 +49,9 @@ fn sizes(extent: Extent) -> Vec<usize> {
 fn schedule(extent: Extent) -> Schedule {
     let (blocks, block_ms) = match extent {
         Extent::Quick => (4, 10),
-        Extent::Full => (12, 40),
+        Extent::Full => (8, 25),
     };
-    Schedule { blocks, block_ms, samples_per_block_max: 20_000, samples_per_block_min: 8 }
+    Schedule { blocks, block_ms, samples_per_block_max: 20_000, samples_per_block_min: 6 }
 }
 
 /// Between two processes, the receiver asleep.
