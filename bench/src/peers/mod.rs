@@ -61,7 +61,7 @@ fn schedule(extent: Extent) -> Schedule {
     Schedule { blocks, block_ms, samples_per_block_max: 20_000, samples_per_block_min: 10 }
 }
 
-const ONE_THREAD: [System; 9] = [
+const ONE_THREAD: [System; 8] = [
     System::Calls,
     System::CrossdockChain,
     System::Copper,
@@ -70,7 +70,6 @@ const ONE_THREAD: [System; 9] = [
     System::Cyclone,
     System::CycloneShared,
     System::Zenoh,
-    System::Dora,
 ];
 
 const PROCESSES: [System; 10] = [
