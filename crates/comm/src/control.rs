@@ -3,8 +3,8 @@
 //!
 //! It is never on the data path: publishing and taking go on while it sleeps. It sleeps without a
 //! time-out, so that an idle participant makes no context switch at all, except while something waits
-//! for free descriptors or memory. This file must not know what frames mean (`handshake`) nor when ports match
-//! (`matching`).
+//! for free descriptors or memory. This file must not know what frames mean (`handshake`) nor when
+//! ports match (`matching`).
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;

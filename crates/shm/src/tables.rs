@@ -138,6 +138,23 @@ impl Numbers {
             })
         })
     }
+
+    /// Takes a number and makes the memory of its place present.
+    fn take_place<T>(
+        &mut self,
+        memory: &OwnMemory,
+        at: u64,
+        what: &'static str,
+        limit: usize,
+    ) -> Result<u32, AllocateError> {
+        let number = self.take().ok_or(AllocateError::Full { what, limit })?;
+        let bytes = size_of::<T>() as u64;
+        if let Err(error) = memory.populate(what, at + u64::from(number) * bytes, bytes) {
+            self.free.push(number);
+            return Err(error.into());
+        }
+        Ok(number)
+    }
 }
 
 /// Why a place in one of these tables could not be had.
@@ -201,16 +218,12 @@ impl ConnTable {
 
     /// A free connection, with nothing held and not started.
     pub fn allocate(&self) -> Result<ConnLease, AllocateError> {
-        let full = AllocateError::Full { what: "connections", limit: CONNS_MAX };
-        let Some(index) = lock(&self.0.numbers).take() else { return Err(full) };
-        let offset = (PAGE_BYTES + index as usize * size_of::<Conn>()) as u64;
-        let bytes = size_of::<Conn>() as u64;
-        if let Err(error) = self.0.memory.populate("connections", offset, bytes) {
-            lock(&self.0.numbers).free.push(index);
-            return Err(error.into());
-        }
-        let Some(conn) = MapRef::<Conn>::new(self.0.memory.mapping(), offset) else {
-            return Err(full);
+        let (memory, what, limit) = (&self.0.memory, "connections", CONNS_MAX);
+        let at = PAGE_BYTES as u64;
+        let index = lock(&self.0.numbers).take_place::<Conn>(memory, at, what, limit)?;
+        let offset = at + u64::from(index) * size_of::<Conn>() as u64;
+        let Some(conn) = MapRef::<Conn>::new(memory.mapping(), offset) else {
+            return Err(AllocateError::Full { what, limit });
         };
         conn.cursor.store(0, Ordering::Release);
         for hold in &conn.hold {
@@ -299,14 +312,9 @@ impl BellMemory {
     }
 
     pub(crate) fn take_bell(&self) -> Result<u16, AllocateError> {
-        let full = AllocateError::Full { what: "executors of one process", limit: BELLS_MAX };
-        let index = lock(&self.0.numbers).take().ok_or(full)?;
-        let bytes = size_of::<Bell>() as u64;
-        let offset = PAGE_BYTES as u64 + u64::from(index) * bytes;
-        if let Err(error) = self.0.memory.populate("bells", offset, bytes) {
-            lock(&self.0.numbers).free.push(index);
-            return Err(error.into());
-        }
+        let (memory, what) = (&self.0.memory, "executors of one process");
+        let mut numbers = lock(&self.0.numbers);
+        let index = numbers.take_place::<Bell>(memory, PAGE_BYTES as u64, what, BELLS_MAX)?;
         Ok(index as u16)
     }
 
@@ -439,16 +447,8 @@ impl PairMemory {
                 return Ok(ArmedLease(Arc::new(ArmedPlace { pair, ring, line, bit })));
             }
         }
-        let Some(line) = numbers.take() else {
-            let what = "triggering subscribers of one peer's publishers";
-            return Err(AllocateError::Full { what, limit: ARMED_LINES_MAX });
-        };
-        let bytes = size_of::<ArmedLine>() as u64;
-        let offset = ARMED_AT + u64::from(line) * bytes;
-        if let Err(error) = self.0.memory.populate("armed bits", offset, bytes) {
-            numbers.free.push(line);
-            return Err(error.into());
-        }
+        let (memory, what) = (&self.0.memory, "triggering subscribers of one peer's publishers");
+        let line = numbers.take_place::<ArmedLine>(memory, ARMED_AT, what, ARMED_LINES_MAX)?;
         let mut words = [0; ARMED_WORDS];
         words[0] = 1;
         of_ring.lines.push((line, words));
@@ -463,15 +463,9 @@ impl PairMemory {
     }
 
     pub(crate) fn take_ready_line(&self) -> Result<u16, AllocateError> {
-        let what = "executors triggered by one peer process";
-        let full = AllocateError::Full { what, limit: READY_LINES_MAX };
-        let line = lock(&self.0.ready_lines).take().ok_or(full)?;
-        let bytes = size_of::<ReadyLine>() as u64;
-        let offset = READY_AT + u64::from(line) * bytes;
-        if let Err(error) = self.0.memory.populate("ready bits", offset, bytes) {
-            lock(&self.0.ready_lines).free.push(line);
-            return Err(error.into());
-        }
+        let (memory, what) = (&self.0.memory, "executors triggered by one peer process");
+        let mut lines = lock(&self.0.ready_lines);
+        let line = lines.take_place::<ReadyLine>(memory, READY_AT, what, READY_LINES_MAX)?;
         Ok(line as u16)
     }
 
