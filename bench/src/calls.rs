@@ -2,12 +2,11 @@
 //! with a reference to what the one before has written. Nothing counts, stamps, checks or queues.
 
 use crate::Failure;
-use crate::control::{ChildPlan, Control, Reply};
+use crate::child::blocks;
+use crate::control::{ChildPlan, Control};
 use crate::failure::While;
 use crate::payload::Payload;
 use crate::rounds::now_ns;
-use crate::usage::Usage;
-use crate::{child::block, control::Command};
 
 trait Node {
     fn execute(&mut self, message: &[u8], number: u64) -> Result<(), Failure>;
@@ -68,14 +67,5 @@ pub fn measure(plan: &ChildPlan, control: &mut Control) -> Result<(), Failure> {
         }
         Ok(now_ns() - start_ns)
     };
-    control.reply(&Reply::Ready)?;
-    while let Some(Command::Run { warm_up, count }) = control.await_command()? {
-        for _ in 0..warm_up {
-            round()?;
-        }
-        let before = Usage::now()?;
-        let samples: Result<Vec<u64>, Failure> = (0..count).map(|_| round()).collect();
-        control.reply(&block(samples?, Usage::now()?.since(before)))?;
-    }
-    Ok(())
+    blocks(control, |samples| (0..samples).map(|_| round()).collect())
 }

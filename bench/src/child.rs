@@ -77,29 +77,37 @@ impl Use for Measure<'_> {
             _ => 1,
         };
         await_connection(link, peers)?;
-        control.reply(&Reply::Ready)?;
         let mut number = 1;
-        while let Some(Command::Run { warm_up, count }) = control.await_command()? {
-            let mut measured = |samples| match plan.role {
-                Role::Ping => ping(link, &mut number, samples),
-                Role::Pong | Role::Relay => pong(link, &mut number, samples),
-                Role::Publisher => batches(samples, plan.batch, || send_next(link, &mut number)),
-                Role::HandOver => batches(samples, plan.batch, || {
-                    send_next(link, &mut number)?;
-                    link.receive(number - 1)
-                }),
-                _ => batches(samples, plan.batch, || match link.poll()? {
-                    true => Err(Failure::new("polling", "there is a message")),
-                    false => Ok(()),
-                }),
-            };
-            measured(warm_up)?;
-            let before = Usage::now()?;
-            let samples_ns = measured(count)?;
-            control.reply(&block(samples_ns, Usage::now()?.since(before)))?;
-        }
-        Ok(())
+        blocks(control, |samples| match plan.role {
+            Role::Ping => ping(link, &mut number, samples),
+            Role::Pong | Role::Relay => pong(link, &mut number, samples),
+            Role::Publisher => batches(samples, plan.batch, || send_next(link, &mut number)),
+            Role::HandOver => batches(samples, plan.batch, || {
+                send_next(link, &mut number)?;
+                link.receive(number - 1)
+            }),
+            _ => batches(samples, plan.batch, || match link.poll()? {
+                true => Err(Failure::new("polling", "there is a message")),
+                false => Ok(()),
+            }),
+        })
     }
+}
+
+/// Says that this side is ready and takes part in every block: `measure` takes as many samples as it
+/// is told, first those of the warm-up.
+pub fn blocks(
+    control: &mut Control,
+    mut measure: impl FnMut(u32) -> Result<Vec<u64>, Failure>,
+) -> Result<(), Failure> {
+    control.reply(&Reply::Ready)?;
+    while let Some(Command::Run { warm_up, count }) = control.await_command()? {
+        measure(warm_up)?;
+        let before = Usage::now()?;
+        let samples_ns = measure(count)?;
+        control.reply(&block(samples_ns, Usage::now()?.since(before)))?;
+    }
+    Ok(())
 }
 
 /// What a side without a second measurement answers.

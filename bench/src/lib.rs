@@ -5,6 +5,7 @@
 //! between them; `report` writes what came out. A system is known only in `systems`.
 
 pub mod armed;
+pub mod between;
 pub mod calls;
 pub mod chain;
 pub mod child;

@@ -2,6 +2,7 @@
 //! the life of a process that runs them. The nodes pass messages on and do nothing else.
 
 use crate::Failure;
+use crate::between;
 use crate::child::block;
 use crate::control::{ChildPlan, Command, Control, Launch, Reply, Role, Shape, System, Way};
 use crate::failure::While;
@@ -20,7 +21,7 @@ use crossdock_graph::{
 };
 use crossdock_msg::Extra;
 use crossdock_msg::types::std_msgs::UInt8MultiArray;
-use std::cell::{Cell, RefCell};
+use std::cell::Cell;
 use std::fmt::Write;
 use std::sync::OnceLock;
 use std::sync::mpsc::{Sender, channel};
@@ -45,18 +46,7 @@ thread_local! {
     static WARM_UP: Cell<u32> = const { Cell::new(0) };
     static COUNT: Cell<u32> = const { Cell::new(0) };
     static BEFORE: Cell<Option<Usage>> = const { Cell::new(None) };
-    static SENT_NS: Cell<u64> = const { Cell::new(0) };
-    static RETURNED_NS: Cell<u64> = const { Cell::new(0) };
-    static BETWEEN_NS: Cell<u64> = const { Cell::new(0) };
-    /// Every other message is one whose nodes note when they start and return: the readings of
-    /// the clock do not go into the time of the whole.
-    static TIMED: Cell<bool> = const { Cell::new(false) };
-    static SAMPLES: RefCell<Samples> = const { RefCell::new((vec![], vec![])) };
 }
-
-/// From the first node's start to the last node's message; sums of the times between nodes. Of
-/// every other message each.
-type Samples = (Vec<u64>, Vec<u64>);
 
 fn shared() -> Result<&'static Shared, NodeError> {
     SHARED.get().ok_or_else(|| NodeError::new("the benchmark has not said what to do"))
@@ -115,11 +105,9 @@ impl Node for Source {
         }
         self.number += 1;
         context.poll_again();
-        TIMED.set(self.number.is_multiple_of(2));
-        BETWEEN_NS.set(0);
-        SENT_NS.set(now_ns());
+        between::begin(self.number);
         publish(&self.out, shared()?.payload, self.number)?;
-        note_return();
+        between::note_return();
         Ok(())
     }
 }
@@ -143,29 +131,14 @@ impl NodeType for Relay {
     }
 }
 
-/// The time since the node before has returned is between nodes.
-#[inline]
-fn note_start() {
-    if TIMED.get() {
-        BETWEEN_NS.set(BETWEEN_NS.get() + now_ns().saturating_sub(RETURNED_NS.get()));
-    }
-}
-
-#[inline]
-fn note_return() {
-    if TIMED.get() {
-        RETURNED_NS.set(now_ns());
-    }
-}
-
 impl Node for Relay {
     fn execute(&mut self, _: &mut Context<'_>) -> Result<(), NodeError> {
-        note_start();
+        between::note_start();
         self.number += 1;
         let payload = shared()?.payload;
         take(&self.input, payload, self.number)?;
         publish(&self.out, payload, self.number)?;
-        note_return();
+        between::note_return();
         Ok(())
     }
 }
@@ -190,15 +163,12 @@ impl NodeType for Last {
 
 impl Node for Last {
     fn execute(&mut self, _: &mut Context<'_>) -> Result<(), NodeError> {
-        note_start();
+        between::note_start();
         self.number += 1;
         take(&self.input, shared()?.payload, self.number)?;
-        let whole_ns = now_ns().saturating_sub(SENT_NS.get());
+        let whole_ns = between::since_begin_ns();
         if self.number > u64::from(WARM_UP.get()) {
-            SAMPLES.with_borrow_mut(|(whole, between)| match TIMED.get() {
-                true => between.push(BETWEEN_NS.get()),
-                false => whole.push(whole_ns),
-            });
+            between::keep(whole_ns);
         }
         Ok(())
     }
@@ -494,13 +464,12 @@ pub fn one_thread(plan: &ChildPlan, control: &mut Control) -> Result<(), Failure
     while let Some(Command::Run { warm_up, count }) = control.await_command()? {
         WARM_UP.set(warm_up);
         COUNT.set(count);
-        let room = || Vec::with_capacity(count as usize);
-        SAMPLES.set((room(), room()));
+        between::clear(count as usize);
         let mut executor = executor(&process, 0, &participant, Remote::new())?;
         executor.run().during("running the chain")?;
         let after = Usage::now()?;
         let usage = after.since(BEFORE.take().during("finding when the measuring began")?);
-        let (samples_ns, seconds_ns) = SAMPLES.take();
+        let (samples_ns, seconds_ns) = between::take();
         control.reply(&Reply::Block { samples_ns, seconds_ns, usage })?;
     }
     Ok(())

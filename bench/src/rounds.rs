@@ -3,12 +3,11 @@
 //! it costs all of them the same: one wake and one context switch per round.
 
 use crate::Failure;
-use crate::child::{await_connection, block};
-use crate::control::{ChildPlan, Command, Control, Reply, Way};
+use crate::child::{await_connection, blocks};
+use crate::control::{ChildPlan, Control, Way};
 use crate::failure::While;
 use crate::systems::shared_memory::SharedMemory;
 use crate::systems::{Link, Opener, PATIENCE, Use};
-use crate::usage::Usage;
 use rustix::io::Errno;
 use rustix::thread::futex;
 use rustix::time::{ClockId, Timespec, clock_gettime};
@@ -88,7 +87,6 @@ pub fn serve(
     gate: &Gate,
     mut send: impl FnMut(u64) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
-    control.reply(&Reply::Ready)?;
     let mut number = 0;
     let mut round = || {
         number += 1;
@@ -96,15 +94,7 @@ pub fn serve(
         send(number)?;
         Ok(gate.wait(number)?.saturating_sub(sent_ns))
     };
-    while let Some(Command::Run { warm_up, count }) = control.await_command()? {
-        for _ in 0..warm_up {
-            round()?;
-        }
-        let before = Usage::now()?;
-        let samples: Result<Vec<u64>, Failure> = (0..count).map(|_| round()).collect();
-        control.reply(&block(samples?, Usage::now()?.since(before)))?;
-    }
-    Ok(())
+    blocks(control, |samples| (0..samples).map(|_| round()).collect())
 }
 
 /// Takes a message of each topic, one topic after the other: asleep on one, it is not woken by
@@ -140,19 +130,15 @@ impl<O: Opener> Use for Tail<'_, O> {
         for link in &mut links {
             await_connection(*link, 0)?;
         }
-        control.reply(&Reply::Ready)?;
         let mut number = 0;
         let mut round = || {
             number += 1;
             links.iter_mut().try_for_each(|link| link.receive(number))?;
             gate.arrived(number, now_ns())
         };
-        while let Some(Command::Run { warm_up, count }) = control.await_command()? {
-            (0..warm_up).try_for_each(|_| round())?;
-            let before = Usage::now()?;
-            (0..count).try_for_each(|_| round())?;
-            control.reply(&block(vec![], Usage::now()?.since(before)))?;
-        }
-        Ok(())
+        blocks(control, |samples| {
+            (0..samples).try_for_each(|_| round())?;
+            Ok(vec![])
+        })
     }
 }

@@ -54,8 +54,9 @@ impl Usage {
         for process in tree {
             // A thread may end while they are read; one that has ended altogether is not there.
             let used = ProcessUsage::of(process).or_else(|_| ProcessUsage::of(process));
-            let ProcessUsage { cpu_ns, voluntary, involuntary } = used.unwrap_or_default();
-            total = total.plus(Self { cpu_ns, context_switches: voluntary + involuntary });
+            let used = used.unwrap_or_default();
+            let context_switches = used.context_switches();
+            total = total.plus(Self { cpu_ns: used.cpu_ns, context_switches });
         }
         Ok(total)
     }
@@ -104,6 +105,11 @@ impl ProcessUsage {
             used.voluntary += switches(&status) - involuntary;
         }
         Ok(used)
+    }
+
+    /// Of both kinds.
+    pub fn context_switches(self) -> u64 {
+        self.voluntary + self.involuntary
     }
 
     /// Both together.

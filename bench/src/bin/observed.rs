@@ -9,6 +9,7 @@ use crossdock_bench::findings::{Findings, Table, report, run_command};
 use crossdock_bench::machine::pin;
 use crossdock_bench::plan::Extent;
 use crossdock_bench::scope::Scope;
+use crossdock_bench::usage::ProcessUsage;
 use crossdock_comm::{
     DoorbellOptions, Participant, ParticipantOptions, PublisherOptions, Qos, SubscriberOptions,
 };
@@ -44,13 +45,6 @@ const OBSERVERS: [&[&str]; 10] = [
     &["topic", "echo", TOPIC, "--no-arr"],
     &["topic", "echo", TOPIC, "--json"],
 ];
-
-/// What publisher and subscriber have used, together.
-#[derive(Clone, Copy, Default)]
-struct Used {
-    cpu_ns: u64,
-    switches: u64,
-}
 
 /// Of one block.
 #[derive(Clone, Copy)]
@@ -160,23 +154,6 @@ impl Started {
             false => Ok(()),
         }
     }
-
-    /// What all its threads have used.
-    fn used(&self) -> Result<Used, Failure> {
-        let tasks = format!("/proc/{}/task", self.0.id());
-        let mut used = Used::default();
-        for task in std::fs::read_dir(tasks).during("listing threads")? {
-            let task = task.during("listing threads")?.path();
-            let read = |name| std::fs::read_to_string(task.join(name)).during("reading a thread");
-            let (time, status) = (read("schedstat")?, read("status")?);
-            let cpu_ns = time.split_whitespace().next().and_then(|word| word.parse::<u64>().ok());
-            used.cpu_ns += cpu_ns.during("reading schedstat")?;
-            let switches = status.lines().filter_map(|line| line.split_once("ctxt_switches:"));
-            let switches = switches.filter_map(|(_, count)| count.trim().parse::<u64>().ok());
-            used.switches += switches.sum::<u64>();
-        }
-        Ok(used)
-    }
 }
 
 impl Drop for Started {
@@ -186,14 +163,10 @@ impl Drop for Started {
     }
 }
 
-fn used(all: &[Started]) -> Result<Used, Failure> {
-    let mut sum = Used::default();
-    for one in all {
-        let used = one.used()?;
-        sum.cpu_ns += used.cpu_ns;
-        sum.switches += used.switches;
-    }
-    Ok(sum)
+/// What processes have used, together.
+fn used(all: &[Started]) -> Result<ProcessUsage, Failure> {
+    all.iter()
+        .try_fold(ProcessUsage::default(), |sum, one| Ok(sum.plus(ProcessUsage::of(one.0.id())?)))
 }
 
 fn run(extent: Extent) -> Result<Findings, Failure> {
@@ -283,7 +256,8 @@ fn block(watched: &[Started; 2]) -> Result<Block, Failure> {
     let messages = seconds / PERIOD.as_secs_f64();
     Ok(Block {
         cpu_ns_per_message: (after.cpu_ns - before.cpu_ns) as f64 / messages,
-        switches_per_message: (after.switches - before.switches) as f64 / messages,
+        switches_per_message: (after.context_switches() - before.context_switches()) as f64
+            / messages,
     })
 }
 

@@ -5,11 +5,10 @@
 use crossdock_bench::control::{ChildPlan, Command, Control, Reply, Shape};
 use crossdock_bench::failure::While;
 use crossdock_bench::findings::report;
-use crossdock_bench::rounds::now_ns;
 use crossdock_bench::usage::Usage;
-use crossdock_bench::{Failure, child, programs};
+use crossdock_bench::{Failure, between, child, programs};
 use cu29::prelude::*;
-use std::cell::{Cell, RefCell};
+use std::cell::Cell;
 use std::process::ExitCode;
 
 /// The benchmark's sizes of messages.
@@ -22,47 +21,22 @@ const LOG_BYTES: usize = 32 << 20;
 
 thread_local! {
     static NUMBER: Cell<u64> = const { Cell::new(0) };
-    static TIMED: Cell<bool> = const { Cell::new(false) };
-    static SENT_NS: Cell<u64> = const { Cell::new(0) };
-    static RETURNED_NS: Cell<u64> = const { Cell::new(0) };
-    static BETWEEN_NS: Cell<u64> = const { Cell::new(0) };
-    /// Of every other message the whole time, and of the others that between tasks.
-    static SAMPLES: RefCell<(Vec<u64>, Vec<u64>)> = const { RefCell::new((vec![], vec![])) };
 }
 
 fn begin() -> u64 {
     let number = NUMBER.get() + 1;
     NUMBER.set(number);
-    TIMED.set(number.is_multiple_of(2));
-    BETWEEN_NS.set(0);
-    SENT_NS.set(now_ns());
+    between::begin(number);
     number
-}
-
-#[inline]
-fn note_start() {
-    if TIMED.get() {
-        BETWEEN_NS.set(BETWEEN_NS.get() + now_ns().saturating_sub(RETURNED_NS.get()));
-    }
-}
-
-#[inline]
-fn note_return() {
-    if TIMED.get() {
-        RETURNED_NS.set(now_ns());
-    }
 }
 
 /// `number` was read by the last task.
 fn end(number: u64) -> CuResult<()> {
-    let whole_ns = now_ns().saturating_sub(SENT_NS.get());
+    let whole_ns = between::since_begin_ns();
     if number != NUMBER.get() {
         return Err(CuError::from(format!("{number} came instead of {}", NUMBER.get())));
     }
-    SAMPLES.with_borrow_mut(|(whole, between)| match TIMED.get() {
-        true => between.push(BETWEEN_NS.get()),
-        false => whole.push(whole_ns),
-    });
+    between::keep(whole_ns);
     Ok(())
 }
 
@@ -108,7 +82,7 @@ macro_rules! tasks {
             fn process(&mut self, _: &CuContext, output: &mut Self::Output<'_>) -> CuResult<()> {
                 let number = begin();
                 output.set_payload($write(&self.memory, number)?);
-                note_return();
+                between::note_return();
                 Ok(())
             }
         }
@@ -128,10 +102,10 @@ macro_rules! tasks {
                 input: &Self::Input<'_>,
                 output: &mut Self::Output<'_>,
             ) -> CuResult<()> {
-                note_start();
+                between::note_start();
                 let number = $read(input.payload().ok_or_else(missing)?);
                 output.set_payload($write(&self.memory, number)?);
-                note_return();
+                between::note_return();
                 Ok(())
             }
         }
@@ -145,7 +119,7 @@ macro_rules! tasks {
             }
 
             fn process(&mut self, _: &CuContext, input: &Self::Input<'_>) -> CuResult<()> {
-                note_start();
+                between::note_start();
                 end($read(input.payload().ok_or_else(missing)?))
             }
         }
@@ -212,13 +186,13 @@ macro_rules! application {
                 for _ in 0..warm_up {
                     running.run_one_iteration().during("running the tasks")?;
                 }
-                SAMPLES.take();
+                between::clear(count as usize);
                 let before = Usage::now()?;
                 for _ in 0..count {
                     running.run_one_iteration().during("running the tasks")?;
                 }
                 let usage = Usage::now()?.since(before);
-                let (samples_ns, seconds_ns) = SAMPLES.take();
+                let (samples_ns, seconds_ns) = between::take();
                 control.reply(&Reply::Block { samples_ns, seconds_ns, usage })?;
             }
             running.stop().during("stopping the tasks").map(drop)
