@@ -208,6 +208,14 @@ impl Connection {
         }
     }
 
+    /// Is the publisher there and believed, as far as anybody here knows?
+    pub(crate) fn is_alive(&self) -> bool {
+        match &self.lane {
+            Lane::Ring { ring, .. } => ring.alive(),
+            Lane::Local { publisher, .. } => publisher.strong_count() > 0,
+        }
+    }
+
     /// Nothing new comes.
     pub(crate) fn is_gone(&self) -> bool {
         match &self.lane {

@@ -30,6 +30,9 @@ pub mod kind {
     pub const CLIENT: u32 = 11;
     /// A server of a service; the detail as a client's.
     pub const SERVER: u32 = 12;
+    /// A topic as a node on a device has it; the detail is text: node, device, way and its reason, a
+    /// line each.
+    pub const DEVICE_TOPIC: u32 = 13;
 }
 
 /// Counters of publishers and subscribers. Each counts from the creation of the port.
@@ -61,6 +64,8 @@ pub mod counter {
     pub const SCANS: usize = 11;
     /// Publisher: times that a publish had to wait for a reliable subscriber.
     pub const WAITS: usize = 12;
+    /// Bytes of the payloads that were copied to a device or from it. Part of `COPIES` are these copies.
+    pub const COPIED_BYTES: usize = 14;
     /// Stamp in ns of the newest message that was published or taken; 0: none yet. Not a count.
     pub const NEWEST_NS: usize = 13;
 }

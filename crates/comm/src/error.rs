@@ -109,6 +109,25 @@ pub enum TakeError {
     /// The payload is no message of the topic's type; it was passed over and counted.
     #[error(transparent)]
     Payload(#[from] Box<DamagedPayload>),
+    /// The message was published while a device wrote it, and was not finished; it was passed over and
+    /// counted.
+    #[error(transparent)]
+    Unfinished(#[from] Box<UnfinishedPayload>),
+}
+
+/// A message that a device has not finished.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "topic `{topic}`: message {seq}, published while a device wrote it, was not finished: {why}; it \
+     was passed over"
+)]
+pub struct UnfinishedPayload {
+    /// The topic.
+    pub topic: String,
+    /// Number of the message.
+    pub seq: u64,
+    /// What became of the work.
+    pub why: &'static str,
 }
 
 /// A payload is no message of its topic's type.

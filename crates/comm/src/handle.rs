@@ -5,8 +5,10 @@
 
 use std::rc::Rc;
 
+use crossdock_shm::timeline::FencePoint;
 use crossdock_trace::SubscriptionTrace;
 
+use crate::entities::counter;
 use crate::error::TakeError;
 use crate::input::InputCore;
 use crate::output::OutputCore;
@@ -193,6 +195,27 @@ impl InputHandle {
         self.core.matched()
     }
 
+    /// Counts part of a payload that was copied to a device.
+    pub fn count_copied(&self, bytes: u64) {
+        self.core.add(counter::COPIES, 1);
+        self.core.add(counter::COPIED_BYTES, bytes);
+    }
+
+    /// Whether messages are handed out while a device still writes them, see
+    /// [`Subscriber::hand_out_early`](crate::Subscriber::hand_out_early).
+    pub fn hand_out_early(&self, early: bool) {
+        self.core.hand_out_early(early);
+    }
+
+    /// Waits until a device is done with a message that was handed out early. Blocks, at most until
+    /// the message's publisher is gone or 10 s are over.
+    ///
+    /// # Errors
+    /// [`TakeError::Unfinished`], counted as a damaged message.
+    pub fn await_device(&self, seq: u64, point: &FencePoint) -> Result<(), TakeError> {
+        self.core.await_device(seq, point)
+    }
+
     /// The node has finished with everything that it has taken.
     #[inline]
     pub fn mark_processed(&self) {
@@ -290,6 +313,11 @@ impl OutputHandle {
     /// Subscribers that the next message reaches, inside and outside the group.
     pub fn matched(&self) -> usize {
         self.core.matched()
+    }
+
+    /// Counts part of a payload that was copied from a device.
+    pub fn count_copied(&self, bytes: u64) {
+        self.core.count_copied(bytes);
     }
 
     /// Ends the publisher's connections to other executors, for good, although others still have it:

@@ -9,16 +9,18 @@
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use crossdock_msg::Schema;
 use crossdock_shm::board::{Entity, EntityDescription, WithHistogram};
+use crossdock_shm::timeline::FencePoint;
 use crossdock_shm::{Meta, RawSample, TakeError as RingTakeError};
 use crossdock_trace::{ReleaseTrace, SubscriptionTrace};
 
 use crate::connection::Connection;
 use crate::doorbell::Doorbell;
 use crate::entities::{counter, kind};
-use crate::error::{PortError, TakeError};
+use crate::error::{PortError, TakeError, UnfinishedPayload};
 use crate::event::{Mismatch, Side};
 use crate::frame::{PortInfo, encode_port};
 use crate::group::PortGroup;
@@ -29,6 +31,11 @@ use crate::output::check_port;
 use crate::participant::{Handle, Participant};
 use crate::qos::{BackPressure, Qos};
 use crate::window::Window;
+
+/// How often who waits for a device looks whether it is there at all.
+const FINISH_SLICE: Duration = Duration::from_millis(20);
+/// How long a device may take for a message before it is given up.
+const FINISH_LIMIT: Duration = Duration::from_secs(10);
 
 /// What all subscribers have in common when they are created.
 pub(crate) struct InputPlan<'a> {
@@ -72,6 +79,8 @@ pub(crate) struct InputCore {
     /// Messages that were looked at and not handed out yet.
     pub(crate) window: Window,
     reading: Cell<Reading>,
+    /// Does its node take messages that a device still writes?
+    early: Cell<bool>,
     pub(crate) state: RefCell<InputState>,
     closed: Cell<bool>,
 }
@@ -146,6 +155,7 @@ impl InputCore {
             left: Cell::new(0),
             window: Window::default(),
             reading: Cell::default(),
+            early: Cell::default(),
             closed: Cell::new(false),
             state: RefCell::default(),
         });
@@ -423,7 +433,10 @@ impl InputCore {
             };
             let connection = &mut state.connections[place];
             match self.take_from(connection, place) {
-                Ok(Some(taken)) => return Ok(Some(taken)),
+                Ok(Some(taken)) if !taken.raw.meta().early || self.early.get() => {
+                    return Ok(Some(taken));
+                }
+                Ok(Some(taken)) => return self.finished(connection, taken).map(Some),
                 Ok(None) if connection.is_gone() => drop(state.connections.remove(place)),
                 Ok(None) if state.connections.len() == 1 => return Ok(None),
                 Ok(None) => {}
@@ -448,6 +461,50 @@ impl InputCore {
         self.entity.add(counter::BYTES, raw.meta().len as u64);
         self.entity.set(counter::NEWEST_NS, raw.meta().stamp_ns);
         Ok(Some(Taken { raw, schema, place }))
+    }
+
+    /// Waits until the device that writes a message is done with it. Blocks, mostly for as long as
+    /// the device computes.
+    #[cold]
+    fn finished(&self, connection: &Connection, taken: Taken) -> Result<Taken, TakeError> {
+        let point = taken.raw.finish_point();
+        let is_alive = || connection.is_alive();
+        point.map_or(Ok(()), |point| self.wait_finished(taken.raw.seq(), &point, is_alive))?;
+        Ok(taken)
+    }
+
+    /// The same for a message that was handed out before.
+    pub(crate) fn await_device(&self, seq: u64, point: &FencePoint) -> Result<(), TakeError> {
+        // Of several publishers it is enough that one is there: the time is bounded.
+        let is_alive = || self.state.borrow().connections.iter().any(Connection::is_alive);
+        self.wait_finished(seq, point, is_alive)
+    }
+
+    fn wait_finished(
+        &self,
+        seq: u64,
+        point: &FencePoint,
+        is_alive: impl Fn() -> bool,
+    ) -> Result<(), TakeError> {
+        let started = Instant::now();
+        let why = loop {
+            match point.sleep(FINISH_SLICE) {
+                Ok(true) => return Ok(()),
+                Err(_) => break "the device has failed",
+                // Nobody will say that it is finished.
+                Ok(false) if !is_alive() => break "its publisher is gone",
+                Ok(false) if started.elapsed() > FINISH_LIMIT => break "the device took over 10 s",
+                Ok(false) => {}
+            }
+        };
+        self.count_corrupt();
+        let topic = self.topic().to_owned();
+        Err(TakeError::Unfinished(Box::new(UnfinishedPayload { topic, seq, why })))
+    }
+
+    /// Whether messages are handed out while a device still writes them.
+    pub(crate) fn hand_out_early(&self, early: bool) {
+        self.early.set(early);
     }
 
     /// A corrupt publisher is cut off and reported; everything else may pass.
@@ -537,7 +594,11 @@ impl InputCore {
             }
             self.count_gap(connection);
         }
-        match self.take_from(&mut state.connections[newest], newest) {
+        let connection = &mut state.connections[newest];
+        match self.take_from(connection, newest) {
+            Ok(Some(taken)) if taken.raw.meta().early && !self.early.get() => {
+                self.finished(connection, taken).map(Some)
+            }
             // None: overtaken between the two looks.
             Ok(taken) => Ok(taken),
             Err(error) => Err(self.failed(&mut state, newest, error)),

@@ -9,6 +9,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use crossdock_shm::board::{Entity, EntityDescription, WithHistogram};
+use crossdock_shm::timeline::Timeline;
 use crossdock_shm::{
     LocalLink, LocalOptions, Meta, ParkedLoan, PublishRefused, RawLoan,
     Reliability as RingReliability, RingConfig, RingPublisher,
@@ -81,6 +82,7 @@ pub(crate) struct OutputCore {
     handle: Arc<Handle>,
     info: PortInfo,
     ring: RingPublisher,
+    timeline: Timeline,
     entity: Entity,
     trace: PublisherTrace,
     group: Option<PortGroup>,
@@ -191,7 +193,7 @@ impl OutputCore {
             histogram: WithHistogram::No,
         };
         let entity = core.board.add(description)?;
-        let control = ring.control();
+        let (control, timeline) = (ring.control(), ring.timeline());
         let trace = PublisherTrace::new(plan.node, plan.topic, plan.qos.depth, core.gid(info.port));
         let links = Rc::default();
         let handle = Arc::clone(&participant.handle);
@@ -200,6 +202,7 @@ impl OutputCore {
             handle,
             info,
             ring,
+            timeline,
             entity,
             trace,
             group,
@@ -298,7 +301,7 @@ impl OutputCore {
             Some(group) => (group.origin(), group.stamp_ns()),
             None => ([0; 2], NO_STAMP),
         };
-        *loan.meta_mut() = Meta { len: 0, stamp_ns, origin, flags: 0 };
+        *loan.meta_mut() = Meta { len: 0, stamp_ns, origin, flags: 0, early: false };
         self.trace.loan(|| loan.bytes_mut().as_ptr().addr(), bytes);
         Ok(loan)
     }
@@ -373,9 +376,20 @@ impl OutputCore {
         Refused { loan: refused.loan, reason: refused.reason }
     }
 
+    /// How far messages that were published early are finished.
+    pub(crate) fn timeline(&self) -> Timeline {
+        self.timeline.clone()
+    }
+
     /// Counts a payload that was copied or converted.
     pub(crate) fn count_copy(&self) {
         self.entity.add(counter::COPIES, 1);
+    }
+
+    /// Counts part of a payload that was copied from a device.
+    pub(crate) fn count_copied(&self, bytes: u64) {
+        self.count_copy();
+        self.entity.add(counter::COPIED_BYTES, bytes);
     }
 
     /// How many subscribers of the same group are linked; they count themselves.

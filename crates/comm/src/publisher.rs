@@ -7,7 +7,8 @@ use std::rc::Rc;
 
 use crossdock_msg::block::BlockMut;
 use crossdock_msg::{Block, Extra, Message};
-use crossdock_shm::RawLoan;
+use crossdock_shm::timeline::FencePoint;
+use crossdock_shm::{RawLoan, Region};
 
 use crate::error::{LoanError, PortError, PublishError};
 use crate::group::PortGroup;
@@ -131,6 +132,8 @@ pub struct PublisherCounters {
     pub bytes: u64,
     /// Payloads that were converted or copied on the way in.
     pub copies: u64,
+    /// Bytes that were copied from a device.
+    pub copied_bytes: u64,
     /// Messages published while nobody was connected.
     pub unmatched: u64,
     /// Publishes refused because a reliable subscriber did not take in time.
@@ -148,6 +151,7 @@ impl PublisherCounters {
             messages: core.counter(counter::MESSAGES),
             bytes: core.counter(counter::BYTES),
             copies: core.counter(counter::COPIES),
+            copied_bytes: core.counter(counter::COPIED_BYTES),
             unmatched: core.counter(counter::LOST_UNMATCHED),
             timeouts: core.counter(counter::LOST_TIMEOUT),
             waits: core.counter(counter::WAITS),
@@ -192,6 +196,34 @@ impl<'a, T: Message> Loan<'a, T> {
     #[inline]
     pub fn set_origin(&mut self, origin: [u64; 2]) {
         self.raw.meta_mut().origin = origin;
+    }
+
+    /// The memory object that the message is built in, for a device.
+    pub fn region(&self) -> Region {
+        self.raw.region()
+    }
+
+    /// The payload in the flat layout, all that was loaned, for what builds it by other means than
+    /// [`Loan::message`].
+    pub fn bytes_mut(&mut self) -> &mut [u8] {
+        self.raw.bytes_mut()
+    }
+
+    /// Publishes the message while a device still writes part of it: subscribers may know of it, hold
+    /// it and give it to a device themselves, but nobody reads it before its number is reached on
+    /// the publisher's timeline. The answer is that point: whoever has the device's work moves the
+    /// timeline on to it when that is done, in the order of the messages.
+    ///
+    /// As [`Loan::publish`] otherwise. What this side sets of the message (header, sizes) must be
+    /// set before; header and sizes are visible to subscribers at once.
+    ///
+    /// # Errors
+    /// As [`Loan::publish`]. The device must be done before the loan that comes back is dropped.
+    pub fn publish_early(mut self) -> Result<FencePoint, PublishError<Loan<'a, T>>> {
+        self.raw.meta_mut().early = true;
+        let core = self.core;
+        self.publish()?;
+        Ok(FencePoint { timeline: core.timeline(), value: core.published() })
     }
 
     /// Publishes the message.

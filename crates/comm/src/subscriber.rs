@@ -8,7 +8,8 @@ use std::marker::PhantomData;
 use std::rc::Rc;
 
 use crossdock_msg::{Block, FlatError, Message};
-use crossdock_shm::RawSample;
+use crossdock_shm::timeline::FencePoint;
+use crossdock_shm::{RawSample, Region};
 use crossdock_trace::ReleaseTrace;
 
 use crate::doorbell::Doorbell;
@@ -133,6 +134,13 @@ impl<T: Message> Subscriber<T> {
             Reading::SinceLast => self.core.waiting_max(),
         };
         Since { subscriber: self, left }
+    }
+
+    /// Whether messages are handed out while a device still writes what their publisher left to it
+    /// ([`Loan::publish_early`](crate::Loan::publish_early)): for nodes that give them to a device.
+    /// Otherwise taking waits for the device.
+    pub fn hand_out_early(&self, early: bool) {
+        self.core.hand_out_early(early);
     }
 
     /// What [`read`](Self::read) gives from now on.
@@ -267,6 +275,10 @@ pub struct SubscriberCounters {
     pub keep_last: u64,
     /// Lost: damaged.
     pub corrupt: u64,
+    /// Payloads that were copied to a device.
+    pub copies: u64,
+    /// Bytes of these copies.
+    pub copied_bytes: u64,
 }
 
 impl SubscriberCounters {
@@ -280,6 +292,8 @@ impl SubscriberCounters {
             lapped: core.counter(counter::LOST_LAPPED),
             keep_last: core.counter(counter::LOST_KEEP_LAST),
             corrupt: core.counter(counter::LOST_CORRUPT),
+            copies: core.counter(counter::COPIES),
+            copied_bytes: core.counter(counter::COPIED_BYTES),
         }
     }
 }
@@ -339,6 +353,17 @@ impl<T: Message> Sample<T> {
     #[inline]
     pub fn stamp_ns(&self) -> u64 {
         self.raw.meta().stamp_ns
+    }
+
+    /// The memory object that the message lies in, for a device; `None` in a forked child.
+    pub fn region(&self) -> Option<Region> {
+        self.raw.region()
+    }
+
+    /// When the message is finished, if it was published early and is handed out so; before that
+    /// only what its publisher has written itself, and not a device for it, may be read.
+    pub fn finish_point(&self) -> Option<FencePoint> {
+        self.raw.finish_point()
     }
 
     /// Which trigger it goes back to.

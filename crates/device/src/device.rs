@@ -2,12 +2,12 @@
 //! themselves back, and the checks that hold for every driver.
 
 use crate::capability::{Capabilities, DeviceInfo};
-use crate::driver::{Access, Driver, Raw, RawSpan};
+use crate::driver::{Access, Driver, Ending, Raw, RawSpan};
 use crate::error::DeviceError;
 use crate::kernel::{Argument, Grid, KernelSource};
-use crate::timeline::FencePoint;
 use crate::trial;
 use crossdock_shm::Region;
+use crossdock_shm::timeline::FencePoint;
 use std::sync::{Arc, OnceLock};
 
 /// A device of this machine. Cheap to clone; `Send + Sync`. All that is opened through one process's
@@ -123,6 +123,11 @@ impl Memory {
     /// Its device.
     pub fn device(&self) -> &Device {
         &self.device
+    }
+
+    /// The memory of the host that it is; `None`: it is the device's own.
+    pub fn region(&self) -> Option<&Region> {
+        self.region.as_ref()
     }
 
     /// A range of it.
@@ -354,12 +359,23 @@ impl Stream {
     /// # Errors
     /// [`DeviceError::Driver`]; the timeline is then poisoned.
     pub fn signal(&mut self, point: &FencePoint) -> Result<(), DeviceError> {
+        self.signal_keeping(point, ())
+    }
+
+    /// As [`Stream::signal`], and keeps what that work uses until it is over: then `kept` is dropped, on
+    /// a thread of the driver's. Allocates.
+    ///
+    /// # Errors
+    /// As [`Stream::signal`]; `kept` is dropped then, so that the caller waits for the stream first
+    /// where that matters ([`Stream::finish`]).
+    pub fn signal_keeping(
+        &mut self,
+        point: &FencePoint,
+        kept: impl Send + 'static,
+    ) -> Result<(), DeviceError> {
+        let ending = Ending::new(point.clone(), Box::new(kept));
         // SAFETY: this driver's stream, alive.
-        let put = unsafe { self.device.driver().signal(self.raw, point) };
-        if put.is_err() {
-            point.timeline.poison();
-        }
-        put
+        unsafe { self.device.driver().signal(self.raw, ending) }
     }
 
     /// Waits for all work of the stream. Blocks.

@@ -4,8 +4,8 @@
 use crate::capability::DeviceInfo;
 use crate::error::DeviceError;
 use crate::kernel::{Argument, Grid, KernelSource};
-use crate::timeline::FencePoint;
 use crossdock_shm::Region;
+use crossdock_shm::timeline::FencePoint;
 use std::fmt::Debug;
 
 /// A driver's own name for a stream, a memory, a program or a kernel: an address or a number.
@@ -30,6 +30,40 @@ pub(crate) struct Claims {
     pub(crate) f64: bool,
     pub(crate) waits_for_timelines: bool,
     pub(crate) exports_memory: bool,
+}
+
+/// What follows when work is over: on whatever thread its driver tells it. Dropped untold, it has
+/// failed.
+pub(crate) struct Ending {
+    point: FencePoint,
+    /// What the work uses: dropped when it is over.
+    _kept: Box<dyn Send>,
+    is_told: bool,
+}
+
+impl Ending {
+    pub(crate) fn new(point: FencePoint, kept: Box<dyn Send>) -> Self {
+        Self { point, _kept: kept, is_told: false }
+    }
+
+    /// It is done.
+    pub(crate) fn reached(mut self) {
+        self.is_told = true;
+        self.point.timeline.advance(self.point.value);
+    }
+
+    /// It has failed, and so has all that comes after it.
+    pub(crate) fn failed(self) {
+        drop(self);
+    }
+}
+
+impl Drop for Ending {
+    fn drop(&mut self) {
+        if !self.is_told {
+            self.point.timeline.poison();
+        }
+    }
 }
 
 /// A range of a memory, inside it.
@@ -107,7 +141,7 @@ pub(crate) trait Driver: Debug + Send + Sync {
         arguments: &[Argument<'_>],
     ) -> Result<(), DeviceError>;
 
-    /// Moves `point`'s timeline on when all work that stands in the stream is done, or poisons it
-    /// when that fails.
-    unsafe fn signal(&self, stream: Raw, point: &FencePoint) -> Result<(), DeviceError>;
+    /// Has `ending` told ([`Ending::reached`], [`Ending::failed`]) when all work that stands in the
+    /// stream is over; drops it where that cannot be had.
+    unsafe fn signal(&self, stream: Raw, ending: Ending) -> Result<(), DeviceError>;
 }

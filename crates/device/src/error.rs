@@ -1,6 +1,6 @@
 //! What can go wrong with a device. Every error names the device and the next step.
 
-use crate::timeline::Poisoned;
+use crossdock_shm::timeline::Poisoned;
 
 /// A call to a device failed.
 #[derive(Clone, Debug, thiserror::Error, PartialEq, Eq)]

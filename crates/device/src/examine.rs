@@ -5,8 +5,8 @@ use crate::device::{Device, Memory, Stream};
 use crate::driver::Access;
 use crate::error::DeviceError;
 use crate::kernel::{Argument, Grid, KernelSource};
-use crate::timeline::{FencePoint, Timeline};
 use crossdock_shm::Scratch;
+use crossdock_shm::timeline::{FencePoint, Timeline};
 use serde::Serialize;
 use std::time::{Duration, Instant};
 

@@ -40,14 +40,13 @@ mod kernel;
 mod open;
 mod opencl;
 mod shadow;
-pub mod timeline;
 mod trial;
 
 pub use capability::{Backend, Capabilities, DeviceInfo, Kind};
+pub use crossdock_shm::timeline::{self, FencePoint, Timeline};
 pub use device::{Device, Kernel, Kernels, Memory, Span, Stream};
 pub use driver::Access;
 pub use error::DeviceError;
 pub use examine::{Finding, Outcome, examine};
 pub use kernel::{Argument, Grid, KernelSource};
 pub use open::devices;
-pub use timeline::{FencePoint, Timeline};

@@ -5,10 +5,9 @@
 //! What the unsafe blocks rest on: handles are those of the device behind, passed through unchanged.
 
 use crate::capability::{Backend, DeviceInfo};
-use crate::driver::{Access, Claims, Driver, Raw, RawSpan};
+use crate::driver::{Access, Claims, Driver, Ending, Raw, RawSpan};
 use crate::error::DeviceError;
 use crate::kernel::{Argument, Grid, KernelSource};
-use crate::timeline::FencePoint;
 use crossdock_shm::Region;
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -150,8 +149,8 @@ impl<D: Driver> Driver for Shadow<D> {
         unsafe { self.behind.launch(stream, kernel, grid, arguments) }
     }
 
-    unsafe fn signal(&self, stream: Raw, point: &FencePoint) -> Result<(), DeviceError> {
+    unsafe fn signal(&self, stream: Raw, ending: Ending) -> Result<(), DeviceError> {
         // SAFETY: passed through.
-        unsafe { self.behind.signal(stream, point) }
+        unsafe { self.behind.signal(stream, ending) }
     }
 }

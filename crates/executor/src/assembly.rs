@@ -59,6 +59,7 @@ struct Assembly<'a> {
     record: ExecutorRecord,
     trace: ExecutorTrace,
     calls: Calls,
+    warnings: Vec<String>,
 }
 
 /// A node with the handles of its ports, in the order of its plan.
@@ -67,6 +68,7 @@ struct Created {
     inputs: Vec<OpenedInput>,
     outputs: Vec<OutputHandle>,
     calls: OpenedCalls,
+    warnings: Vec<String>,
 }
 
 impl<'a> Assembly<'a> {
@@ -96,12 +98,14 @@ impl<'a> Assembly<'a> {
             connections: Connections::default(),
             trace: ExecutorTrace::default(),
             calls: Calls::default(),
+            warnings: Vec::new(),
         })
     }
 
     /// Makes a node. Its successors are not known yet.
     fn add(&mut self, plan: &NodePlan) -> Result<(), String> {
-        let Created { node, inputs, outputs, calls } = self.create(plan)?;
+        let Created { node, inputs, outputs, calls, warnings } = self.create(plan)?;
+        self.warnings.extend(warnings);
         self.connections.add(plan, inputs.iter().map(|it| &it.handle), &outputs);
         self.connections.add_calls(plan, &calls);
         let index = self.nodes.len();
@@ -204,8 +208,9 @@ impl<'a> Assembly<'a> {
             Err(NodeError::new(format!("it panicked while it was made{place}: {text}")))
         });
         let node = created.map_err(|error| error.to_string())?;
+        let warnings = setup.take_warnings();
         let (inputs, outputs, calls) = setup.finish().map_err(|error| error.to_string())?;
-        Ok(Created { node, inputs, outputs, calls })
+        Ok(Created { node, inputs, outputs, calls, warnings })
     }
 
     fn add_inputs(
@@ -395,6 +400,7 @@ impl<'a> Assembly<'a> {
             trace: self.trace,
             connections: self.connections,
             _record: self.record,
+            warnings: self.warnings,
             remote,
             group: self.group,
             doorbell: self.doorbell,

@@ -146,6 +146,8 @@ pub struct Executor {
     pub(crate) connections: Connections,
     /// Kept, so that observers see the executor as long as it is there.
     pub(crate) _record: ExecutorRecord,
+    /// What its nodes had to tell while they were made.
+    pub(crate) warnings: Vec<String>,
     pub(crate) remote: Remote,
     pub(crate) group: PortGroup,
     pub(crate) doorbell: Doorbell,

@@ -183,6 +183,14 @@ impl Interface {
         self
     }
 
+    /// It can leave its work to a device: where the mapping says so,
+    /// [`Setup::device`](crate::Setup::device) names one.
+    #[must_use]
+    pub fn on_device(mut self) -> Self {
+        self.description.on_device = true;
+        self
+    }
+
     /// The same as data, without the name of the node type.
     #[must_use]
     pub fn description(&self) -> &NodeInterface {

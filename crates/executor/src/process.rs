@@ -360,6 +360,9 @@ impl Thread {
             statistics: Statistics::On,
             remote: self.remote.clone(),
         })?;
+        for text in std::mem::take(&mut executor.warnings) {
+            self.notices.give(self.index, Notice::Warning { text });
+        }
         executor.connect(CONNECT_TIMEOUT)?;
         // After the nodes were made, which may take as long as it likes.
         self.claim(realtime::prioritise)?;

@@ -11,7 +11,7 @@ use crossdock_comm::{
     PublisherOptions, Qos, Reading, Reliability, Server, ServerOptions, Subscriber,
     SubscriberOptions,
 };
-use crossdock_graph::{Chain, InputPlan, InputReading, NodePlan, OutputPlan};
+use crossdock_graph::{Chain, DevicePlan, InputPlan, InputReading, NodePlan, OutputPlan};
 use crossdock_msg::{Message, Schema, Service};
 
 use crate::origin::Tracing;
@@ -36,6 +36,7 @@ pub struct Setup<'a> {
     outputs: Vec<Option<OutputHandle>>,
     /// Beside `plan.clients` and `plan.servers`.
     calls: OpenedCalls,
+    warnings: Vec<String>,
 }
 
 /// The clients and servers that a node has opened.
@@ -95,6 +96,7 @@ impl<'a> Setup<'a> {
             inputs,
             outputs,
             calls,
+            warnings: Vec::new(),
         }
     }
 
@@ -107,6 +109,26 @@ impl<'a> Setup<'a> {
     #[must_use]
     pub fn node(&self) -> &'a str {
         &self.plan.name
+    }
+
+    /// The device that the node leaves its work to, and how the messages of its topics get there; `None`:
+    /// it computes on the processor. Only for node types that say [`Interface::on_device`].
+    ///
+    /// [`Interface::on_device`]: crate::Interface::on_device
+    #[must_use]
+    pub fn device(&self) -> Option<&'a DevicePlan> {
+        self.plan.device.as_ref()
+    }
+
+    /// Has the run tell its user something about this node, once: that it goes on without what its
+    /// mapping prefers. A sentence.
+    pub fn warn(&mut self, sentence: String) {
+        self.warnings.push(format!("node `{}`: {sentence}", self.plan.name));
+    }
+
+    /// What has been said by [`Setup::warn`].
+    pub(crate) fn take_warnings(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.warnings)
     }
 
     /// What to make of the origins of a topic's messages, for nodes that take them by a bridge.

@@ -74,6 +74,9 @@ pub struct NodeInterface {
     /// Predicates that conditions may name.
     #[serde(default)]
     pub predicates: Vec<PredicateInterface>,
+    /// Whether it can leave its work to a device.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub on_device: bool,
 }
 
 /// An input port of a node type.

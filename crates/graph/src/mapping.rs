@@ -3,6 +3,7 @@
 //!
 //! Pure data. Must not know what nodes do; whether it fits a graph is for `check`.
 
+use crate::device::MappedDevice;
 use crate::model::{Graph, GraphNode};
 use crate::policy::{Realtime, Restart};
 use crate::source::Source;
@@ -18,6 +19,9 @@ pub struct Mapping {
     pub processes: Vec<MappedProcess>,
     /// Fabrics with the nodes that are hardware there, in file order.
     pub fabrics: Vec<MappedFabric>,
+    /// Devices with the nodes that leave their work to them, in file order.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub devices: Vec<MappedDevice>,
     /// Topics that the mapping names, in file order; every other topic is software-mapped.
     pub topics: Vec<MappedTopic>,
     /// Where each part was written; empty for a mapping built in code.

@@ -2,6 +2,7 @@
 //!
 //! Checks what one file can say alone. Whether it fits a graph is for `check`.
 
+use crate::device::read_devices;
 use crate::limits::{COST_US_MAX, LANES_MAX, SPIN_US_MAX};
 use crate::mapping::{
     ExecutorMode, MappedExecutor, MappedFabric, MappedProcess, MappedTopic, Mapping, TopicMapping,
@@ -17,7 +18,7 @@ use std::collections::BTreeMap;
 const MAPPING: Keys = Keys {
     what: "a mapping file",
     required: &["crossdock", "processes"],
-    optional: &["fabrics", "topics"],
+    optional: &["devices", "fabrics", "topics"],
 };
 const PROCESS: Keys = Keys {
     what: "a process",
@@ -67,6 +68,9 @@ fn read_mapping(reading: &mut Reading, tree: &Tree) -> Mapping {
     }
     if let Some(tree) = fields.get("fabrics") {
         mapping.fabrics = read_fabrics(reading, tree);
+    }
+    if let Some(tree) = fields.get("devices") {
+        mapping.devices = read_devices(reading, tree);
     }
     if let Some(tree) = fields.get("topics") {
         let entries = reading.map(tree, "`topics`");

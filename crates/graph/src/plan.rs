@@ -4,6 +4,7 @@
 //! obey: an executor needs no other source.
 
 use crate::condition::Condition;
+use crate::device::DevicePlan;
 use crate::mapping::{ExecutorMode, TopicMapping};
 use crate::model::{Chain, Copies, InputReading, Lockstep, Qos};
 use crate::policy::{Limit, OnFailure, Realtime, Restart};
@@ -238,6 +239,9 @@ pub struct NodePlan {
     /// Node type in that package.
     #[serde(rename = "type")]
     pub node_type: String,
+    /// The device that it leaves its work to; `None`: it computes on the processor.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub device: Option<DevicePlan>,
     /// When it runs within a step, see [`StepPlan`]; 0 where the run is not stepped.
     #[serde(default)]
     pub phase: u32,

@@ -16,6 +16,10 @@ pub struct Meta {
     pub origin: [u64; 2],
     /// Opaque.
     pub flags: u32,
+    /// The message was published while a device still wrote it: it is finished when the
+    /// publisher's timeline ([`RingPublisher::timeline`](crate::RingPublisher::timeline)) has come to
+    /// its number.
+    pub early: bool,
 }
 
 /// A message's place and its `Meta`.
@@ -41,10 +45,14 @@ fn check_word(seq: u64, words: &[u64; FIELDS]) -> u64 {
 /// Words of a descriptor without its check.
 pub(crate) const PACKED: usize = 6;
 
-/// offset, length, stamp, origin (2), kind (segment:16 | encoding:16 | flags:32).
+/// Bit of the kind: published early.
+const EARLY: u64 = 1 << 32;
+
+/// offset, length, stamp, origin (2), kind (segment:16 | unused:15 | early:1 | flags:32).
 #[inline(always)]
 pub(crate) fn pack(chunk: Chunk, meta: &Meta) -> [u64; PACKED] {
-    let kind = u64::from(chunk.segment) << 48 | u64::from(meta.flags);
+    let early = if meta.early { EARLY } else { 0 };
+    let kind = u64::from(chunk.segment) << 48 | early | u64::from(meta.flags);
     let [origin_0, origin_1] = meta.origin;
     [chunk.offset, meta.len as u64, meta.stamp_ns, origin_0, origin_1, kind]
 }
@@ -55,7 +63,8 @@ pub(crate) fn unpack(words: [u64; PACKED]) -> Descriptor {
     let [offset, len, stamp_ns, origin_0, origin_1, kind] = words;
     let chunk = Chunk { segment: (kind >> 48) as u16, offset };
     let len = usize::try_from(len).unwrap_or(usize::MAX);
-    let meta = Meta { len, stamp_ns, origin: [origin_0, origin_1], flags: kind as u32 };
+    let (origin, flags, early) = ([origin_0, origin_1], kind as u32, kind & EARLY != 0);
+    let meta = Meta { len, stamp_ns, origin, flags, early };
     Descriptor { chunk, meta }
 }
 

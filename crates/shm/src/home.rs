@@ -20,9 +20,10 @@
 
 use crate::descriptor::Meta;
 use crate::fork::ForkMark;
-use crate::memory::{Mapping, Region};
+use crate::memory::{MapRef, Mapping, Region};
 use crate::pool::Chunk;
-use crate::protocol::{Conn, HOLDS_MAX};
+use crate::protocol::{Conn, HOLDS_MAX, Head};
+use crate::publisher::HEAD_AT;
 use crate::tables::{ConnLease, lock};
 use std::cell::UnsafeCell;
 use std::ptr::NonNull;
@@ -180,6 +181,11 @@ impl Home {
             let offset = (payload.as_ptr() as usize).wrapping_sub(region.address());
             offset < region.bytes()
         })
+    }
+
+    /// The head of the publisher's ring, which is its first segment.
+    pub(crate) fn head(&self) -> Option<MapRef<Head>> {
+        MapRef::new(self.segments[0].get()?, HEAD_AT)
     }
 
     /// Has the subscriber gone?

@@ -116,6 +116,8 @@ mod sync;
 #[cfg(not(loom))]
 mod tables;
 #[cfg(not(loom))]
+pub mod timeline;
+#[cfg(not(loom))]
 mod words;
 
 #[cfg(not(loom))]

@@ -283,6 +283,11 @@ impl Region {
     pub fn bytes(&self) -> usize {
         self.mapping.bytes
     }
+
+    /// How many regions, ports and samples of this process keep it mapped, this one among them.
+    pub fn holders(&self) -> usize {
+        Arc::strong_count(&self.mapping)
+    }
 }
 
 /// Memory of this process for hardware to read: what goes there besides messages.

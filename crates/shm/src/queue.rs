@@ -98,7 +98,8 @@ mod tests {
     use super::*;
 
     fn push(queue: &mut Queue, seq: u64) -> bool {
-        let meta = Meta { len: 7, stamp_ns: seq * 10, origin: [seq, !seq], flags: 3 };
+        let meta =
+            Meta { len: 7, stamp_ns: seq * 10, origin: [seq, !seq], flags: 3, early: seq % 2 == 0 };
         queue.push(seq, Chunk { segment: 2, offset: seq * 64 }, &meta)
     }
 
@@ -114,7 +115,10 @@ mod tests {
             assert_eq!((seq, queue.first_seq()), (expected, Some(expected)));
             assert_eq!(chunk, Chunk { segment: 2, offset: seq * 64 });
             let origin = [seq, !seq];
-            assert_eq!(meta, Meta { len: 7, stamp_ns: seq * 10, origin, flags: 3 });
+            assert_eq!(
+                meta,
+                Meta { len: 7, stamp_ns: seq * 10, origin, flags: 3, early: seq % 2 == 0 }
+            );
             assert!(queue.pop());
         }
         assert_eq!(queue.len(), 0);

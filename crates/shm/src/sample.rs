@@ -5,6 +5,7 @@
 use crate::descriptor::Meta;
 use crate::home::{Entry, Home};
 use crate::memory::Region;
+use crate::timeline::{FencePoint, Timeline};
 use std::ptr::NonNull;
 
 /// A message in shared memory, read-only, held until this is dropped.
@@ -88,6 +89,20 @@ impl RawSample {
             return None;
         }
         home.region(self.entry().payload)
+    }
+
+    /// When the message is finished, if it was published early; `None`: it was not, or this is a forked
+    /// child. Allocates.
+    ///
+    /// A point that is reached makes visible what the device has written.
+    pub fn finish_point(&self) -> Option<FencePoint> {
+        if !self.meta().early {
+            return None;
+        }
+        // SAFETY: this sample's hold word is not 0 and its own.
+        let home = unsafe { Home::of(self.entry) };
+        let head = if home.in_child() { None } else { home.head() };
+        head.map(|head| FencePoint { timeline: Timeline::of_publisher(head), value: self.seq() })
     }
 
     /// Sequence number: consecutive per publisher, from 1.

@@ -18,13 +18,14 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("record", &["msg", "comm", "executor"]),
     ("hwgen", &["msg", "graph"]),
     ("device", &["shm"]),
+    ("offload", &["msg", "graph", "shm", "comm", "executor", "device"]),
     ("fabric", &["msg", "hwgen", "shm"]),
     ("gateway", &["msg", "shm", "trace", "comm", "executor", "fabric"]),
     (
         "cli",
         &[
-            "msg", "graph", "hwgen", "fabric", "gateway", "device", "trace", "comm", "executor",
-            "record",
+            "msg", "graph", "hwgen", "fabric", "gateway", "device", "offload", "trace", "comm",
+            "executor", "record",
         ],
     ),
     ("autorace", &["msg", "graph", "comm", "executor", "record"]),
@@ -35,10 +36,10 @@ const ALLOWED: &[(&str, &[&str])] = &[
 ];
 
 /// Crates that exist to hold unsafe code (`msg` in its one module `block`, `fabric` in `loaded`, `device`
-/// in its drivers and where it calls them).
-const UNSAFE: &[&str] = &["msg", "shm", "fabric", "device"];
+/// in its drivers and where it calls them, `offload` where it has a device copy).
+const UNSAFE: &[&str] = &["msg", "shm", "fabric", "device", "offload"];
 /// In these crates only one file may hold it.
-const UNSAFE_FILE: &[(&str, &str)] = &[("fabric", "src/loaded.rs")];
+const UNSAFE_FILE: &[(&str, &str)] = &[("fabric", "src/loaded.rs"), ("offload", "src/memories.rs")];
 
 struct Package {
     name: String,

@@ -382,7 +382,7 @@ impl ClientCore {
             TakeError::Ring(error) => {
                 matches!(**error, crossdock_shm::TakeError::AllHoldsInUse { .. })
             }
-            TakeError::Payload(_) => false,
+            TakeError::Payload(_) | TakeError::Unfinished(_) => false,
         };
         // They stay where they are, and nobody has asked for them yet.
         if !faulty && fault.as_ref().is_some_and(held) {

@@ -16,10 +16,9 @@ mod listing;
 pub(crate) use listing::{list, open};
 
 use crate::capability::DeviceInfo;
-use crate::driver::{Access, Claims, Driver, Raw, RawSpan};
+use crate::driver::{Access, Claims, Driver, Ending, Raw, RawSpan};
 use crate::error::DeviceError;
 use crate::kernel::{Argument, Grid, KernelSource, PRELUDE};
-use crate::timeline::FencePoint;
 use cl3::command_queue as queue;
 use cl3::error_codes::{ClError, cl_int};
 use cl3::event;
@@ -342,18 +341,18 @@ impl Driver for OpenCl {
         self.done("launching a kernel", queue::flush(stream))
     }
 
-    unsafe fn signal(&self, stream: Raw, point: &FencePoint) -> Result<(), DeviceError> {
+    unsafe fn signal(&self, stream: Raw, ending: Ending) -> Result<(), DeviceError> {
         let doing = "signalling the end of work";
         // SAFETY: no wait list.
         let event = unsafe { queue::enqueue_marker_with_wait_list(stream.0 as _, 0, ptr::null()) };
         let event = self.done(doing, event)?;
-        let kept = Box::into_raw(Box::new(point.clone()));
-        let set = event::set_event_callback(event, event::CL_COMPLETE, on_end, kept.cast());
+        let ending = Box::into_raw(Box::new(ending));
+        let set = event::set_event_callback(event, event::CL_COMPLETE, on_end, ending.cast());
         // SAFETY: the marker's own event; the driver keeps it until its callback has run.
         let _ = unsafe { event::release_event(event) };
         if let Err(code) = set {
             // SAFETY: the callback does not come.
-            drop(unsafe { Box::from_raw(kept) });
+            drop(unsafe { Box::from_raw(ending) });
             return Err(self.failed(doing, code));
         }
         self.done(doing, queue::flush(stream.0 as _))
@@ -361,11 +360,11 @@ impl Driver for OpenCl {
 }
 
 /// Called by the driver, on a thread of its own, when the work before a marker is over.
-extern "C" fn on_end(_: cl_event, status: cl_int, point: *mut c_void) {
+extern "C" fn on_end(_: cl_event, status: cl_int, ending: *mut c_void) {
     // SAFETY: made by `signal` for this one call.
-    let point = unsafe { Box::from_raw(point.cast::<FencePoint>()) };
+    let ending = unsafe { Box::from_raw(ending.cast::<Ending>()) };
     match status {
-        event::CL_COMPLETE => point.timeline.advance(point.value),
-        _ => point.timeline.poison(),
+        event::CL_COMPLETE => ending.reached(),
+        _ => ending.failed(),
     }
 }

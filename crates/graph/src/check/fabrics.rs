@@ -112,6 +112,7 @@ impl<'a> Check<'a> {
             name: format!("gateways_{}", fabric.name),
             package: FABRIC_BINARY.to_owned(),
             node_type: "gateways".to_owned(),
+            device: None,
             phase: 0,
             inputs: Vec::new(),
             outputs: Vec::new(),

@@ -5,6 +5,7 @@
 //! know how anything is run.
 
 mod conditions;
+mod devices;
 mod fabrics;
 mod hardware;
 mod lanes;
@@ -91,6 +92,7 @@ pub fn check(
     let mut order = check.order(&seats, &topics);
     check.chains(&topics);
     check.policies(&seats);
+    check.devices(&seats, &nodes, &topics);
     check.arguments(&nodes);
     if check.violations.is_empty() {
         let gateways = check.gateways(&hardware, &topics);

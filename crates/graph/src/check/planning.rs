@@ -265,6 +265,7 @@ impl<'a> Check<'a> {
             name: node.name.clone(),
             package: node.package.clone(),
             node_type: node.node_type.clone(),
+            device: self.device_plan(index, seats, topics),
             phase: 0,
             inputs: inputs.collect(),
             outputs: outputs.collect(),

@@ -139,4 +139,4 @@ pub use bell::{Bell, Nudge, READY_BITS, READY_WORDS, ReadyLine, RelayLine};
 pub use conn::{Conn, HOLDS_MAX};
 pub use inbox::Inbox;
 pub use overwrite::{OverwriteRing, RECORD_WORDS};
-pub use ring::{Corruption, FIELDS, GONE, Head, Peek, Ring, Slot};
+pub use ring::{Corruption, FIELDS, GONE, Head, Peek, Ring, Slot, TIMELINE_WORDS};

@@ -9,6 +9,9 @@ use crate::sync::{AtomicU64, Ordering};
 /// Mark on `Slot::seq`: this sequence number has left the ring.
 pub const GONE: u64 = 1 << 63;
 
+/// Words of a timeline, see `timeline`.
+pub const TIMELINE_WORDS: usize = 3;
+
 /// Words of a descriptor; fewer under the model checker, which pays for every atomic.
 pub const FIELDS: usize = if cfg!(loom) { 2 } else { 7 };
 
@@ -25,7 +28,11 @@ pub struct Head {
     pub opened: AtomicU64,
     /// The blocked publisher waits for a cursor to pass this number; 0: it does not wait.
     pub waiting: AtomicU64,
-    reserved: [u64; 12],
+    reserved: [u64; 4],
+    /// A line of its own, which a device may write: how far early messages are finished. Not part of
+    /// what the model checker runs, which has one word here that only grows: see `timeline`.
+    pub finished: [std::sync::atomic::AtomicU64; TIMELINE_WORDS],
+    reserved_too: [u64; 5],
 }
 
 /// One descriptor: 64 bytes, one cache line, written by the publisher only.
@@ -48,7 +55,9 @@ impl Default for Head {
             tail: AtomicU64::new(1),
             opened: AtomicU64::new(1),
             waiting: AtomicU64::new(0),
-            reserved: [0; 12],
+            reserved: [0; 4],
+            finished: Default::default(),
+            reserved_too: [0; 5],
         }
     }
 }

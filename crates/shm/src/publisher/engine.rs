@@ -17,6 +17,7 @@ use crate::memory::{OwnMemory, PAGE_BYTES, Region, Writers, absent_pages};
 use crate::pool::{Chunk, Class, Pool, Taken, chunk_bytes};
 use crate::prefetch;
 use crate::tables::{Kind, Preamble, lock};
+use crate::timeline::POISON;
 use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -31,6 +32,8 @@ const BLOCKED_SLICE: Duration = Duration::from_millis(100);
 pub(super) struct State {
     /// Last published sequence number.
     pub(super) seq: u64,
+    /// Last one that was published early; 0: none was.
+    early: u64,
     /// Messages retained: the contract's depth or a peer's larger one.
     depth: u64,
     /// Is the ring written?
@@ -66,6 +69,7 @@ impl State {
     pub(super) fn new(config: &RingConfig, class: Class, mapping: SegmentMapping) -> Self {
         State {
             seq: 0,
+            early: 0,
             depth: config.depth as u64,
             open: config.transient_local,
             pool: Pool::new(class, config.slots, config.memory_limit_bytes),
@@ -232,7 +236,19 @@ impl Core {
             lane.collect_holds(held);
         }
         held.sort_unstable();
-        pool.reclaim(|seq| seq >= pending || held.binary_search(&seq).is_ok());
+        // What a device may still write.
+        let unfinished = self.unfinished(state.early);
+        pool.reclaim(|seq| {
+            seq >= pending || unfinished.contains(&seq) || held.binary_search(&seq).is_ok()
+        });
+    }
+
+    /// Numbers of the messages up to `early` that are not known to be finished. After a failure of the
+    /// device that stays so: nobody knows what it still writes.
+    fn unfinished(&self, early: u64) -> std::ops::RangeInclusive<u64> {
+        let [finished, ..] = &self.head.finished;
+        // Acquire pairs with `Timeline::advance`.
+        (finished.load(Ordering::Acquire) & !POISON) + 1..=early
     }
 
     /// A chunk for a loan of `bytes` bytes, in a record of its own.
@@ -464,12 +480,15 @@ impl Core {
         let mut pushed_out = 0;
         if state.open {
             pushed_out = self.publish_outside(state, seq, chunk, meta)?;
-        } else if state.links.is_empty() {
+        } else if state.links.is_empty() && !meta.early {
             state.pool.give_back(chunk);
         } else {
             state.pool.publish_retired(seq, chunk);
         }
         state.seq = seq;
+        if meta.early {
+            state.early = seq;
+        }
         // Release: whoever reads it sees the ring as of this message.
         self.control.published.store(seq, Ordering::Release);
         if state.open {

@@ -18,6 +18,7 @@ use crate::memory::{CreateMemoryError, MapRef, MapSlice, Mapping, OwnMemory, PAG
 use crate::pool::{Class, chunk_bytes};
 use crate::protocol::{HOLDS_MAX, Head, Ring, Slot};
 use crate::tables::{Kind, Preamble};
+use crate::timeline::Timeline;
 use engine::State;
 use std::cell::RefCell;
 use std::ptr::NonNull;
@@ -195,6 +196,9 @@ impl RingPublisher {
         };
         // The memory is all zeros: an empty ring behind message 0.
         core.ring().open(0);
+        // Subscribers cannot count themselves as sleepers, since they only read.
+        let [_, sleepers, _] = &core.head.finished;
+        sleepers.store(1, Ordering::Relaxed);
         Ok(RingPublisher { core: NonNull::from(Box::leak(Box::new(core))) })
     }
 
@@ -260,6 +264,14 @@ impl RingPublisher {
     #[inline]
     pub fn published(&self) -> u64 {
         self.core().state.borrow().seq
+    }
+
+    /// How far the messages that were published early ([`Meta::early`](crate::Meta::early)) are finished:
+    /// whoever has published one moves this on to its number, in the order of their numbers, when the
+    /// device is done. Its memory is not used again before that, whoever holds it. Allocates; any
+    /// thread may move it on.
+    pub fn timeline(&self) -> Timeline {
+        Timeline::of_publisher(self.core().head.clone())
     }
 
     /// Takes note of peers that came or went; the data path does the same with each message. An

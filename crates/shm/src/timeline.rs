@@ -10,12 +10,15 @@
 //!    that waits for "at least" compares signed differences, so that bit 63 would look like the past.
 //! 3. The words lie in memory that both ends can write, so that the survivor of a dead writer can
 //!    poison them. A peer can spoil only what it shares words for.
+//! 4. A publisher's own timeline lies at the head of its ring, which its subscribers only read: it
+//!    counts the messages that were published early (before the device that writes them was done)
+//!    and are finished. Who waits for it looks at the publisher's life as well.
 //!
 //! It must not know devices.
 
-use crossdock_shm::{
-    CreateMemoryError, OpenMemoryError, OwnWords, PeerWords, Sharing, sleep_on, wake,
-};
+use crate::memory::{CreateMemoryError, MapRef, OpenMemoryError};
+use crate::protocol::{Head, TIMELINE_WORDS};
+use crate::words::{OwnWords, PeerWords, Sharing, sleep_on, wake};
 use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -25,7 +28,7 @@ use std::time::{Duration, Instant};
 pub const POISON: u64 = 1 << 62;
 
 /// Words of one timeline; see [`Parts`].
-const WORDS: usize = 3;
+const WORDS: usize = TIMELINE_WORDS;
 
 /// What was waited for will not come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -39,6 +42,7 @@ pub struct Poisoned {
 enum Words {
     Own(OwnWords),
     Peer(PeerWords),
+    Publisher(MapRef<Head>),
 }
 
 /// One timeline. Cheap to clone; `Send + Sync`.
@@ -66,11 +70,16 @@ impl Timeline {
         Ok(Self { words: Arc::new(Words::Peer(words)) })
     }
 
-    /// The descriptor for peers; `None` for a timeline that is a peer's.
+    /// A publisher's.
+    pub(crate) fn of_publisher(head: MapRef<Head>) -> Self {
+        Self { words: Arc::new(Words::Publisher(head)) }
+    }
+
+    /// The descriptor for peers; `None` for a timeline that is a peer's or a publisher's.
     pub fn fd(&self) -> Option<BorrowedFd<'_>> {
         match &*self.words {
             Words::Own(words) => Some(words.fd()),
-            Words::Peer(_) => None,
+            Words::Peer(_) | Words::Publisher(_) => None,
         }
     }
 
@@ -78,6 +87,7 @@ impl Timeline {
         let words: &[AtomicU64] = match &*self.words {
             Words::Own(words) => words,
             Words::Peer(words) => words,
+            Words::Publisher(head) => &head.finished,
         };
         // Both kinds were made with this many words.
         let [value, sleepers, wakes] = words else { unreachable!("{WORDS} words") };

@@ -1,0 +1,136 @@
+//! Nodes that leave their work to a device: whether they can, and what they are told of it. Must not
+//! know what devices there are.
+
+use super::{Check, Resolved, Seat, Topics};
+use crate::device::{DevicePlan, DeviceTopic, MappedDevice};
+use crate::model::{Copies, Durability};
+use crate::names::{did_you_mean, listed};
+use crate::violation::{Violation, ViolationKind};
+use std::collections::BTreeMap;
+
+impl<'a> Check<'a> {
+    pub(super) fn devices(
+        &mut self,
+        seats: &[Option<Seat>],
+        nodes: &[Resolved<'a>],
+        topics: &Topics<'a>,
+    ) {
+        let mapping = self.mapping;
+        let mut first: BTreeMap<&str, &str> = BTreeMap::new();
+        for device in &mapping.devices {
+            for name in &device.nodes {
+                let path = ["devices", device.name.as_str(), name.as_str()];
+                if let Some(other) = first.insert(name, &device.name) {
+                    let message = format!("the node is on two devices, first on `{other}`");
+                    let advice = "remove one of the two places".to_owned();
+                    self.device_fault(ViolationKind::MappedTwice, &path, name, message, advice);
+                    continue;
+                }
+                self.node_on_device(name, &path, seats, nodes);
+            }
+            for name in device.topics.keys() {
+                let is_there = topics.get(name.as_str()).is_some_and(|ports| {
+                    let mut all = ports.publishers.iter().chain(&ports.subscribers);
+                    all.any(|port| device.nodes.iter().any(|it| it == self.node_name(port.node)))
+                });
+                if !is_there {
+                    let path = ["devices", device.name.as_str(), name.as_str()];
+                    let message =
+                        format!("no node of device `{}` is on topic `{name}`", device.name);
+                    let advice = "remove it, or name the topic of one of its nodes".to_owned();
+                    self.device_fault(ViolationKind::UnknownTopic, &path, "", message, advice);
+                }
+            }
+        }
+    }
+
+    fn node_on_device(
+        &mut self,
+        name: &str,
+        path: &[&str],
+        seats: &[Option<Seat>],
+        nodes: &[Resolved<'a>],
+    ) {
+        let graph = self.graph;
+        let Some(index) = graph.nodes.iter().position(|node| node.name == name) else {
+            let known = graph.nodes.iter().map(|node| node.name.as_str());
+            let near = did_you_mean(name, known);
+            let message = format!("graph `{}` has no such node", graph.name);
+            let advice = if near.is_empty() { "remove it from the device".into() } else { near };
+            return self.device_fault(ViolationKind::UnknownNode, path, name, message, advice);
+        };
+        if seats[index].is_none() {
+            let message = "a node on a device has a thread that gives it its work: the mapping \
+                           places this one in a fabric"
+                .to_owned();
+            let advice = "name it under an executor, or remove it from the device".to_owned();
+            return self.device_fault(ViolationKind::Unmapped, path, name, message, advice);
+        }
+        let Some(interface) = nodes[index].interface else { return };
+        if !interface.on_device {
+            let package =
+                nodes[index].binary.and_then(|it| it.package(&graph.nodes[index].package));
+            let types = package.map_or(&[][..], |package| &package.nodes);
+            let able = types.iter().filter(|it| it.on_device).map(|it| it.node_type.as_str());
+            let message = format!("`{}` has no kernels for devices", interface.node_type);
+            let advice = format!(
+                "remove it from the device; node types of package `{}` that have some: {}",
+                graph.nodes[index].package,
+                listed(able)
+            );
+            self.device_fault(ViolationKind::UnknownNodeType, path, name, message, advice);
+        }
+    }
+
+    fn device_fault(
+        &mut self,
+        kind: ViolationKind,
+        path: &[&str],
+        node: &str,
+        message: String,
+        advice: String,
+    ) {
+        let violation = Violation::at(kind, &self.mapping.source, path, message, advice);
+        self.note(if node.is_empty() { violation } else { violation.for_node(node) });
+    }
+
+    /// What a node is told of its device; `None`: it computes on the processor.
+    pub(super) fn device_plan(
+        &self,
+        node: usize,
+        seats: &[Option<Seat>],
+        topics: &Topics<'a>,
+    ) -> Option<DevicePlan> {
+        let on = |device: &MappedDevice, node: usize| {
+            device.nodes.iter().any(|name| name == self.node_name(node))
+        };
+        let device = self.mapping.devices.iter().find(|device| on(device, node))?;
+        let lane = |seat: Seat| (seat.process, seat.executor, seat.lane);
+        let here = seats[node].map(lane);
+        let of_node = topics.iter().filter(|(_, ports)| {
+            ports.publishers.iter().chain(&ports.subscribers).any(|port| port.node == node)
+        });
+        let topics = of_node.map(|(name, ports)| {
+            let beside =
+                |node: usize| on(device, node) && seats[node].map(lane) == here && here.is_some();
+            let mut subscribers = ports.subscribers.iter();
+            let late = ports.publishers.iter().any(|port| {
+                port.node == node && self.output_qos(port).durability == Durability::TransientLocal
+            });
+            let declared = self.declared.get(name);
+            let topic = DeviceTopic {
+                model: device.topics.get(*name).copied().unwrap_or_default(),
+                may_copy: declared.is_none_or(|topic| topic.copies == Copies::Allowed),
+                read_elsewhere: late
+                    || self.options.recorded.iter().any(|topic| topic == name)
+                    || subscribers.any(|port| !beside(port.node)),
+            };
+            ((*name).to_owned(), topic)
+        });
+        Some(DevicePlan {
+            device: device.device.clone(),
+            otherwise: device.otherwise,
+            topics: topics.collect(),
+        })
+    }
+}

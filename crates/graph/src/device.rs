@@ -1,0 +1,148 @@
+//! What a mapping says of devices: which nodes leave their work to one, and how the messages of a
+//! topic get there. Model and reading.
+//!
+//! Must not know what a device is or can do; whether the nodes have kernels is for `check`.
+
+use crate::names::{token_fault, topic_fault};
+use crate::read::{Keys, Reading};
+use crate::violation::ViolationKind;
+use crate::yaml::{Data, Entry, Tree};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+const DEVICE: Keys =
+    Keys { what: "a device", required: &["device", "nodes"], optional: &["otherwise", "topics"] };
+const OTHERWISE: [(&str, Otherwise); 2] = [("refuse", Otherwise::Refuse), ("cpu", Otherwise::Cpu)];
+const MODELS: [CopyModel; 5] =
+    [CopyModel::Auto, CopyModel::Copy, CopyModel::Managed, CopyModel::ZeroCopy, CopyModel::Device];
+
+/// A device and the nodes that leave their work to it. Each of these has a place in a process, too:
+/// the thread that gives the device its work.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct MappedDevice {
+    /// Name, unique in the mapping, a ROS name token.
+    pub name: String,
+    /// Which one, as `crossdock device list` names it (`opencl:0`).
+    pub device: String,
+    /// Names of its nodes.
+    pub nodes: Vec<String>,
+    /// What follows where it is not there.
+    pub otherwise: Otherwise,
+    /// How the messages of a topic get to it and back, where that is not left to what the device can
+    /// do.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub topics: BTreeMap<String, CopyModel>,
+}
+
+/// What follows where a device is not there or cannot be used.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Otherwise {
+    /// The run does not start.
+    #[default]
+    Refuse,
+    /// The nodes compute on the processor, and the run says so.
+    Cpu,
+}
+
+/// How the payload of a topic's messages gets to a device and back.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CopyModel {
+    /// As the device can do it best, by trial.
+    #[default]
+    Auto,
+    /// Each message is copied to the device once, whatever the number of nodes that read it there, and
+    /// from it once.
+    Copy,
+    /// Memory that the driver moves.
+    Managed,
+    /// The device reads and writes the host's memory in place.
+    ZeroCopy,
+    /// The payload stays in memory of the device as long as only nodes of that device read it; for
+    /// anybody else it is copied once.
+    Device,
+}
+
+impl CopyModel {
+    /// The word for it in a mapping file.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::Copy => "copy",
+            Self::Managed => "managed",
+            Self::ZeroCopy => "zero_copy",
+            Self::Device => "device",
+        }
+    }
+}
+
+/// What a node that leaves its work to a device has to know of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DevicePlan {
+    /// Which one (`opencl:0`).
+    pub device: String,
+    /// What follows where it is not there.
+    pub otherwise: Otherwise,
+    /// The models of the topics on the node's ports.
+    pub topics: BTreeMap<String, DeviceTopic>,
+}
+
+/// A topic as a node on a device has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DeviceTopic {
+    /// How its messages get to the device and back.
+    pub model: CopyModel,
+    /// Whether a copy is a reason to refuse the start.
+    pub may_copy: bool,
+    /// Whether any subscriber is known beforehand that is no node of this device in the same
+    /// executor, so that messages are needed in memory of the host.
+    pub read_elsewhere: bool,
+}
+
+/// The map `devices` of mapping files.
+pub(crate) fn read_devices(reading: &mut Reading, tree: &Tree) -> Vec<MappedDevice> {
+    reading.source.set(&["devices"], tree.place);
+    let entries = reading.map(tree, "`devices`");
+    entries.iter().map(|entry| device(reading, entry)).collect()
+}
+
+fn device(reading: &mut Reading, entry: &Entry) -> MappedDevice {
+    let name = entry.key.clone();
+    reading.source.set(&["devices", &name], entry.key_place);
+    reading.check_name(&name, entry.key_place, "the device", token_fault);
+    let fields = reading.fields(&entry.value, &DEVICE);
+    let device = fields.get("device").and_then(|tree| reading.text(tree, "`device`"));
+    let mut nodes = Vec::new();
+    if let Some(tree) = fields.get("nodes") {
+        for item in reading.list(tree, "`nodes`") {
+            let Some(node) = reading.text(item, "a node of a device") else { continue };
+            reading.source.set(&["devices", &name, &node], item.place);
+            nodes.push(node);
+        }
+        if nodes.is_empty() && matches!(tree.data, Data::List(_)) {
+            let message = format!("device `{name}` has no node");
+            reading.note(ViolationKind::MissingKey, tree.place, message, "add one or remove it");
+        }
+    }
+    let otherwise = fields.get("otherwise");
+    let otherwise = otherwise.and_then(|tree| reading.choice(tree, "`otherwise`", &OTHERWISE));
+    let mut topics = BTreeMap::new();
+    for entry in fields.get("topics").map_or(&[][..], |tree| reading.map(tree, "`topics`")) {
+        reading.source.set(&["devices", &name, &entry.key], entry.key_place);
+        reading.check_name(&entry.key, entry.key_place, "the topic", topic_fault);
+        let words = MODELS.map(|model| (model.word(), model));
+        let model = reading.choice(&entry.value, "a copy model", &words);
+        topics.extend(model.map(|model| (entry.key.clone(), model)));
+    }
+    MappedDevice {
+        name,
+        device: device.unwrap_or_default(),
+        nodes,
+        otherwise: otherwise.unwrap_or_default(),
+        topics,
+    }
+}

@@ -1,0 +1,107 @@
+//! How the messages of a topic get to a device: what the mapping asks for, settled by what the device
+//! can do. Must not know how it is then done.
+
+use crossdock_device::{Capabilities, DeviceInfo, Kind};
+use crossdock_graph::{CopyModel, DeviceTopic};
+use std::fmt;
+
+/// How the messages of one topic get to a device and back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// Kernels use them where they lie in the host's memory.
+    ZeroCopy,
+    /// Copied to the device once per message, and from it once.
+    Copy,
+    /// As `Copy`, but from the device only where somebody else reads them.
+    Device,
+}
+
+impl Way {
+    /// The word for it in mapping files and tables.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::ZeroCopy => CopyModel::ZeroCopy.word(),
+            Self::Copy => CopyModel::Copy.word(),
+            Self::Device => CopyModel::Device.word(),
+        }
+    }
+}
+
+/// A way and why it was taken.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Choice {
+    /// The way.
+    pub way: Way,
+    /// Why: part of a sentence.
+    pub reason: &'static str,
+}
+
+impl fmt::Display for Choice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.way.word(), self.reason)
+    }
+}
+
+/// The mapping asks for what the device cannot do.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("topic `{topic}` cannot be `{asked}` on device {device}: {why}; {advice}")]
+pub struct Refusal {
+    /// The topic.
+    pub topic: String,
+    /// The model as the mapping names it.
+    pub asked: &'static str,
+    /// The device.
+    pub device: String,
+    /// What is in the way.
+    pub why: &'static str,
+    /// What to do.
+    pub advice: &'static str,
+}
+
+/// Settles how the messages of `topic` get to a device. Pure.
+///
+/// # Errors
+/// [`Refusal`]: the device cannot do what is asked for, or it takes a copy where the graph forbids
+/// copies.
+pub fn choose(
+    topic: &str,
+    asked: DeviceTopic,
+    info: &DeviceInfo,
+    capabilities: Capabilities,
+) -> Result<Choice, Refusal> {
+    let refuse = |why, advice| {
+        let (topic, device) = (topic.to_owned(), info.name.clone());
+        Err(Refusal { topic, asked: asked.model.word(), device, why, advice })
+    };
+    let (way, reason) = match asked.model {
+        CopyModel::ZeroCopy if !capabilities.host_memory => {
+            let why = "its kernels cannot use memory of the host in place (tried)";
+            return refuse(why, "say `copy`, `device` or `auto`");
+        }
+        CopyModel::ZeroCopy => (Way::ZeroCopy, "the mapping says so"),
+        CopyModel::Copy => (Way::Copy, "the mapping says so"),
+        CopyModel::Device => (Way::Device, "the mapping says so"),
+        CopyModel::Managed => {
+            let why = "its driver offers no memory that it moves itself";
+            return refuse(why, "say `zero_copy`, `copy` or `auto`");
+        }
+        CopyModel::Auto if shares_memory(info, capabilities) => {
+            (Way::ZeroCopy, "the device uses the host's memory in place (tried)")
+        }
+        CopyModel::Auto => {
+            (Way::Device, "the device has memory of its own: one copy, kept between its nodes")
+        }
+    };
+    if way != Way::ZeroCopy && !asked.may_copy && (way == Way::Copy || asked.read_elsewhere) {
+        let why = "it takes a copy, and the graph forbids copies of the topic";
+        return refuse(why, "say `zero_copy`, or allow copies in the graph file");
+    }
+    Ok(Choice { way, reason })
+}
+
+/// Whether in-place use costs no more than the device's own memory would: then memory is one.
+fn shares_memory(info: &DeviceInfo, capabilities: Capabilities) -> bool {
+    capabilities.host_memory
+        && (info.kind == Kind::Cpu || capabilities.same_address && capabilities.coherent)
+}

@@ -1,0 +1,35 @@
+//! Nodes that leave their work to a device.
+//!
+//! A node type that says [`on_device`](crossdock_executor::Interface::on_device) has kernels beside its
+//! function for the processor, and the mapping picks one of the two. On a device, `execute` takes a
+//! message, gives the device the work, publishes, and returns: the executor goes on while the device
+//! computes.
+//!
+//! 1. [`Queue::of`] opens the device that the mapping names. All nodes of an executor that use one device
+//!    share one queue of work, which runs in order; nodes that are to run at the same time on the
+//!    device belong to different executors.
+//! 2. [`Queue::begin`] begins one piece of [`Work`]; it waits only if too much is under way.
+//! 3. [`Work::read`] and [`Work::write`] say where the device finds the bytes of a message that was taken
+//!    and of a loan: in the host's memory, or in memory of its own ([`Way`]). A message that comes from a
+//!    node of the same queue is used where it is; any other is waited for if a device still writes
+//!    it, and copied at most once, whatever the number of nodes that read it.
+//! 4. The node launches kernels on [`Work::stream`].
+//! 5. [`Work::publish`] publishes *early*: subscribers on devices go on with the message at once,
+//!    others wait for the device when they take it. What was read is held until the device is done.
+//!
+//! What is copied is counted at the ports, and shown in the closing table with the way of each topic
+//! and its reason.
+//!
+//! This crate must not know which kernels there are, nor message types.
+
+#![deny(unsafe_code)]
+
+mod choice;
+mod memories;
+mod queue;
+mod work;
+
+pub use choice::{Choice, Refusal, Way, choose};
+pub use memories::Place;
+pub use queue::{DeviceInput, DeviceOutput, OffloadError, Queue};
+pub use work::Work;

@@ -1,0 +1,249 @@
+//! The queue of an executor's work on one device, and the ports of its nodes. Must not know how
+//! messages get to the device.
+
+use crate::choice::{Choice, Refusal, choose};
+use crate::memories::Memories;
+use crate::work::Work;
+use crossdock_comm::entities::kind;
+use crossdock_comm::{
+    Entity, EntityDescription, InputHandle, OutputHandle, Publisher, Subscriber, TakeError,
+    WithHistogram,
+};
+use crossdock_device::{Capabilities, Device, DeviceError, FencePoint, Stream};
+use crossdock_executor::{NodeError, Setup};
+use crossdock_graph::{DevicePlan, DeviceTopic, Otherwise};
+use crossdock_msg::Message;
+use crossdock_shm::{PublishError, Region};
+use std::cell::RefCell;
+use std::collections::{HashMap, VecDeque};
+use std::rc::{Rc, Weak};
+use std::time::Duration;
+
+/// Pieces of work under way at most: enough that the device never waits for the host, few enough that
+/// messages do not pile up before it.
+const UNDER_WAY_MAX: usize = 4;
+/// How long a device may take for one piece before it counts as hung.
+const WORK_LIMIT: Duration = Duration::from_secs(10);
+
+/// Work of a device did not come about.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum OffloadError {
+    /// The device refuses or has failed.
+    #[error(transparent)]
+    Device(#[from] DeviceError),
+    /// A message that another device writes did not get finished.
+    #[error(transparent)]
+    Take(#[from] TakeError),
+    /// The message was not published.
+    #[error(transparent)]
+    Publish(#[from] Box<PublishError>),
+    /// What was given does not lie in the message.
+    #[error("node gave device {device} bytes that are not those of a message of `{topic}`")]
+    Outside {
+        /// The device.
+        device: String,
+        /// Topic of the message.
+        topic: String,
+    },
+    /// The device does not go on.
+    #[error(
+        "{device}: work given to it has not ended in 10 s; `crossdock device test {device}` tries \
+         it alone"
+    )]
+    Hung {
+        /// The device.
+        device: String,
+    },
+}
+
+/// What the nodes of one executor share of a device.
+pub(crate) struct Shared {
+    pub(crate) device: Device,
+    pub(crate) capabilities: Capabilities,
+    pub(crate) stream: Stream,
+    pub(crate) memories: Memories,
+    /// Memory that nodes of this queue publish into: its messages come in the stream's order.
+    pub(crate) own: HashMap<usize, Region>,
+    /// The ends of what is under way.
+    pub(crate) pending: VecDeque<FencePoint>,
+}
+
+thread_local! {
+    /// The queues of this thread's executor, by the names of their devices.
+    static QUEUES: RefCell<HashMap<String, Weak<RefCell<Shared>>>> = RefCell::default();
+}
+
+/// A node's access to its device. Belongs to the thread of its executor; cloning shares the queue.
+#[derive(Clone)]
+pub struct Queue {
+    shared: Rc<RefCell<Shared>>,
+    plan: Rc<DevicePlan>,
+    node: Rc<str>,
+}
+
+impl std::fmt::Debug for Queue {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Queue").field(&self.plan.device).finish()
+    }
+}
+
+/// An input whose messages go to the device.
+#[derive(Debug)]
+pub struct DeviceInput {
+    pub(crate) handle: InputHandle,
+    pub(crate) choice: Choice,
+    /// What observers see of it.
+    _record: Entity,
+}
+
+/// An output whose messages come from the device.
+#[derive(Debug)]
+pub struct DeviceOutput {
+    pub(crate) handle: OutputHandle,
+    pub(crate) choice: Choice,
+    pub(crate) read_elsewhere: bool,
+    _record: Entity,
+}
+
+impl Queue {
+    /// The queue of the node that is being made; `None`: it computes on the processor, because the
+    /// mapping says so, or because the device cannot be used and the mapping allows that (the run
+    /// then says so). Opens the device, tries what it can do: blocks, for a second the first time in a
+    /// process.
+    ///
+    /// # Errors
+    /// The device is not there or does not work, and the mapping does not allow the processor.
+    pub fn of(setup: &mut Setup<'_>) -> Result<Option<Queue>, NodeError> {
+        let Some(plan) = setup.device() else { return Ok(None) };
+        let shared = match shared(&plan.device) {
+            Ok(shared) => shared,
+            Err(error) if plan.otherwise == Otherwise::Cpu => {
+                setup.warn(format!("it computes on the processor: {error}"));
+                return Ok(None);
+            }
+            Err(error) => {
+                return Err(NodeError::new(format!(
+                    "{error}; to let the node compute on the processor instead, write \
+                     `otherwise: cpu` at the device in the mapping"
+                )));
+            }
+        };
+        let (plan, node) = (Rc::new(plan.clone()), setup.node().into());
+        Ok(Some(Queue { shared, plan, node }))
+    }
+
+    /// The device, to load kernels on and to make memory of.
+    #[must_use]
+    pub fn device(&self) -> Device {
+        self.shared.borrow().device.clone()
+    }
+
+    /// An input of the node: its messages are from now on handed out while a device still writes them.
+    ///
+    /// # Errors
+    /// [`Refusal`]: the mapping asks for what the device cannot do.
+    pub fn input<T: Message>(
+        &self,
+        setup: &Setup<'_>,
+        subscriber: &Subscriber<T>,
+    ) -> Result<DeviceInput, NodeError> {
+        let handle = subscriber.handle();
+        let (choice, _, record) = self.settle(setup, handle.topic())?;
+        handle.hand_out_early(true);
+        Ok(DeviceInput { handle, choice, _record: record })
+    }
+
+    /// An output of the node.
+    ///
+    /// # Errors
+    /// As [`Queue::input`].
+    pub fn output<T: Message>(
+        &self,
+        setup: &Setup<'_>,
+        publisher: &Publisher<T>,
+    ) -> Result<DeviceOutput, NodeError> {
+        let handle = publisher.handle();
+        let (choice, topic, record) = self.settle(setup, handle.topic())?;
+        let read_elsewhere = topic.read_elsewhere;
+        Ok(DeviceOutput { handle, choice, read_elsewhere, _record: record })
+    }
+
+    fn settle(
+        &self,
+        setup: &Setup<'_>,
+        topic: &str,
+    ) -> Result<(Choice, DeviceTopic, Entity), NodeError> {
+        let Some(asked) = self.plan.topics.get(topic).copied() else {
+            return Err(NodeError::new(format!("the plan says nothing of topic `{topic}`")));
+        };
+        let shared = self.shared.borrow();
+        let settled: Result<Choice, Refusal> =
+            choose(topic, asked, shared.device.info(), shared.capabilities);
+        let choice = settled?;
+        let detail = [&*self.node, &self.plan.device, choice.way.word(), choice.reason].join("\n");
+        let record = setup.board().add(EntityDescription {
+            kind: kind::DEVICE_TOPIC,
+            name: topic,
+            detail: detail.as_bytes(),
+            histogram: WithHistogram::No,
+        })?;
+        Ok((choice, asked, record))
+    }
+
+    /// Begins one piece of work. Blocks while four are under way.
+    ///
+    /// # Errors
+    /// [`OffloadError`]: the device has failed, or does not go on.
+    pub fn begin(&self) -> Result<Work<'_>, OffloadError> {
+        let mut shared = self.shared.borrow_mut();
+        shared.wait_for_room()?;
+        if shared.memories.wants_sweep() {
+            shared.stream.finish()?;
+            let Shared { memories, own, .. } = &mut *shared;
+            memories.sweep(own);
+        }
+        Ok(Work::new(shared))
+    }
+}
+
+impl Shared {
+    fn wait_for_room(&mut self) -> Result<(), OffloadError> {
+        let device = || self.device.info().name.clone();
+        // Ends: at most as many turns as there are points.
+        while let Some(point) = self.pending.front() {
+            let is_full = self.pending.len() >= UNDER_WAY_MAX;
+            let failed = |source| DeviceError::Poisoned { device: device(), source };
+            if !point.is_reached().map_err(failed)? {
+                if !is_full {
+                    break;
+                }
+                if !point.sleep(WORK_LIMIT).map_err(failed)? {
+                    return Err(OffloadError::Hung { device: device() });
+                }
+            }
+            self.pending.pop_front();
+        }
+        Ok(())
+    }
+}
+
+fn shared(name: &str) -> Result<Rc<RefCell<Shared>>, DeviceError> {
+    QUEUES.with_borrow_mut(|queues| {
+        queues.retain(|_, queue| queue.strong_count() > 0);
+        if let Some(known) = queues.get(name).and_then(Weak::upgrade) {
+            return Ok(known);
+        }
+        let device = Device::open(name)?;
+        let shared = Rc::new(RefCell::new(Shared {
+            capabilities: device.capabilities()?,
+            stream: device.stream()?,
+            memories: Memories::default(),
+            own: HashMap::new(),
+            pending: VecDeque::with_capacity(UNDER_WAY_MAX),
+            device,
+        }));
+        queues.insert(name.to_owned(), Rc::downgrade(&shared));
+        Ok(shared)
+    })
+}

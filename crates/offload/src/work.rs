@@ -1,0 +1,204 @@
+//! One piece of work: what it reads, what it writes, and its end. Must not know which kernels run.
+
+use crate::choice::Way;
+use crate::memories::{Part, Place, copy_down, copy_up};
+use crate::queue::{DeviceInput, DeviceOutput, OffloadError, Shared};
+use crossdock_comm::{Loan, Sample};
+use crossdock_device::{Access, Stream};
+use crossdock_msg::Message;
+use crossdock_shm::Region;
+use std::cell::RefMut;
+
+/// One piece of work of a queue: from what is read to what is published.
+///
+/// Dropped before it has published anything, it waits until the device is done with what it was given:
+/// the node has failed.
+pub struct Work<'q> {
+    shared: RefMut<'q, Shared>,
+    /// What the device writes, until it is published.
+    written: Vec<(Part, Place)>,
+    /// The device has been given something that no end stands for.
+    open: bool,
+}
+
+impl std::fmt::Debug for Work<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Work").field("device", &self.shared.device.info().name).finish()
+    }
+}
+
+impl<'q> Work<'q> {
+    pub(crate) fn new(shared: RefMut<'q, Shared>) -> Self {
+        Work { shared, written: Vec::new(), open: false }
+    }
+
+    /// Where kernels are launched.
+    pub fn stream(&mut self) -> &mut Stream {
+        self.open = true;
+        &mut self.shared.stream
+    }
+
+    /// Where the device finds `bytes`, which are part of the message in `sample`: the fields that its
+    /// publisher left to a device, or any others.
+    ///
+    /// Blocks if another queue's device still writes the message. Allocates when memory is seen for
+    /// the first time.
+    ///
+    /// # Errors
+    /// [`OffloadError`].
+    pub fn read<T: Message>(
+        &mut self,
+        input: &DeviceInput,
+        sample: &Sample<T>,
+        bytes: &[u8],
+    ) -> Result<Place, OffloadError> {
+        let region = sample.region().and_then(|region| {
+            let part = part(region, bytes, sample.seq())?;
+            let block = sample.block().as_bytes().as_ptr_range();
+            (block.start <= bytes.as_ptr() && bytes.as_ptr_range().end <= block.end).then_some(part)
+        });
+        let part = region.ok_or_else(|| self.outside(input.handle.topic()))?;
+        let Shared { device, capabilities, stream, memories, own, .. } = &mut *self.shared;
+        if !own.contains_key(&part.region.address())
+            && let Some(point) = sample.finish_point()
+            && !point.is_reached().unwrap_or(false)
+        {
+            input.handle.await_device(sample.seq(), &point)?;
+        }
+        self.open = true;
+        if input.choice.way == Way::ZeroCopy {
+            let place = memories.in_place(device, &part)?;
+            if !capabilities.coherent {
+                stream.release(place.span()?, Access::Write)?;
+            }
+            return Ok(place);
+        }
+        let (place, is_there) = memories.mirror(device, &part)?;
+        if !is_there {
+            let copied =
+                copy_down((memories, device, stream), *capabilities, (&part, bytes), &place);
+            if let Err(error) = copied {
+                memories.forget(&part);
+                return Err(error.into());
+            }
+            input.handle.count_copied(part.bytes);
+        }
+        Ok(place)
+    }
+
+    /// Where the device writes `bytes`, which are part of a loan of `output`'s publisher in `region`
+    /// ([`Loan::region`]).
+    ///
+    /// # Errors
+    /// [`OffloadError`].
+    pub fn write(
+        &mut self,
+        output: &DeviceOutput,
+        region: Region,
+        bytes: &[u8],
+    ) -> Result<Place, OffloadError> {
+        let seq = output.handle.published() + 1;
+        let part = part(region, bytes, seq).ok_or_else(|| self.outside(output.handle.topic()))?;
+        let Shared { device, memories, own, .. } = &mut *self.shared;
+        own.entry(part.region.address()).or_insert_with(|| part.region.clone());
+        let place = match output.choice.way {
+            Way::ZeroCopy => memories.in_place(device, &part)?,
+            Way::Copy | Way::Device => memories.mirror(device, &part)?.0,
+        };
+        self.open = true;
+        self.written.push((part, place.clone()));
+        Ok(place)
+    }
+
+    /// Publishes the loan that [`Work::write`] was about, early: it is finished when the device is. `kept`
+    /// (the samples that were read) is dropped then.
+    ///
+    /// Blocks as [`Loan::publish`] does; on a device that does not share the host's memory coherently
+    /// also until the device is done. Allocates.
+    ///
+    /// # Errors
+    /// [`OffloadError`]; the device is done with everything then.
+    pub fn publish<T: Message>(
+        &mut self,
+        output: &DeviceOutput,
+        mut loan: Loan<'_, T>,
+        kept: impl Send + 'static,
+    ) -> Result<(), OffloadError> {
+        let published = self.bring_up(output, &mut loan).and_then(|()| {
+            let point = loan.publish_early().map_err(|refused| refused.reason)?;
+            self.shared.stream.signal_keeping(&point, kept)?;
+            self.shared.pending.push_back(point);
+            Ok(())
+        });
+        self.open = published.is_err() || !self.written.is_empty();
+        if published.is_err() {
+            self.finish()?;
+        }
+        published
+    }
+
+    /// Brings what the device writes to where its readers look for it.
+    fn bring_up<T: Message>(
+        &mut self,
+        output: &DeviceOutput,
+        loan: &mut Loan<'_, T>,
+    ) -> Result<(), OffloadError> {
+        let Shared { device, capabilities, stream, memories, .. } = &mut *self.shared;
+        let bytes = loan.bytes_mut();
+        let of_loan = bytes.as_ptr_range();
+        let start = |part: &Part| (part.region.address() + part.offset as usize) as *const u8;
+        for (part, place) in self.written.extract_if(.., |(part, _)| of_loan.contains(&start(part)))
+        {
+            let is_wanted = match output.choice.way {
+                Way::ZeroCopy => {
+                    if !capabilities.coherent {
+                        stream.acquire(place.span()?, Access::Read)?;
+                    }
+                    false
+                }
+                Way::Copy => true,
+                Way::Device => output.read_elsewhere || output.handle.peers() > 0,
+            };
+            if !is_wanted {
+                continue;
+            }
+            let from = start(&part) as usize - of_loan.start as usize;
+            let bytes = &mut bytes[from..][..part.bytes as usize];
+            copy_up((memories, device, stream), *capabilities, (&part, bytes), &place)?;
+            output.handle.count_copied(part.bytes);
+        }
+        Ok(())
+    }
+
+    /// Waits for all work of the queue: for a node that reads on the host what the device has computed
+    /// for it. Blocks.
+    ///
+    /// # Errors
+    /// [`OffloadError::Device`]: some of it failed.
+    pub fn finish(&mut self) -> Result<(), OffloadError> {
+        self.open = false;
+        Ok(self.shared.stream.finish()?)
+    }
+
+    fn outside(&self, topic: &str) -> OffloadError {
+        let (device, topic) = (self.shared.device.info().name.clone(), topic.to_owned());
+        OffloadError::Outside { device, topic }
+    }
+}
+
+impl Drop for Work<'_> {
+    fn drop(&mut self) {
+        if self.open {
+            // What failed is told by the call before or by the next.
+            let _ = self.shared.stream.finish();
+        }
+    }
+}
+
+/// Bytes as part of a region; `None`: they do not lie in it.
+fn part(region: Region, bytes: &[u8], seq: u64) -> Option<Part> {
+    let offset = (bytes.as_ptr() as usize).checked_sub(region.address())?;
+    let end = offset.checked_add(bytes.len())?;
+    let bytes = bytes.len() as u64;
+    (end <= region.bytes()).then_some(Part { region, offset: offset as u64, bytes, seq })
+}
