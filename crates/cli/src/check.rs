@@ -3,8 +3,11 @@
 use crate::arguments::CheckArguments;
 use crate::load::{Wishes, load};
 use crate::output;
-use anyhow::Result;
-use crossdock_graph::{ExecutorMode, ExecutorPlan, ProcessPlan};
+use anyhow::{Context, Result};
+use crossdock_device::Device;
+use crossdock_graph::{ExecutorMode, ExecutorPlan, Otherwise, Plan, ProcessPlan};
+use crossdock_offload::choose;
+use serde::Serialize;
 use std::process::ExitCode;
 
 /// Checks a graph and says in a line that it is in order.
@@ -16,8 +19,13 @@ pub(crate) fn check(arguments: &CheckArguments) -> Result<ExitCode> {
     for warning in &plan.warnings {
         eprintln!("warning: {warning}");
     }
+    let on_devices = on_devices(plan)?;
     if arguments.json {
-        output::print(&(serde_json::to_string_pretty(plan)? + "\n"))?;
+        let mut json = serde_json::to_value(plan)?;
+        if !on_devices.is_empty() {
+            json["devices"] = serde_json::to_value(&on_devices)?;
+        }
+        output::print(&(serde_json::to_string_pretty(&json)? + "\n"))?;
         return Ok(ExitCode::SUCCESS);
     }
     let nodes: usize = (plan.processes.iter().flat_map(|process| &process.executors))
@@ -40,7 +48,63 @@ pub(crate) fn check(arguments: &CheckArguments) -> Result<ExitCode> {
             output::print(&threads(process))?;
         }
     }
+    for OnDevice { device, node, topic, model, reason } in on_devices {
+        let topic = topic.map_or_else(String::new, |topic| format!(", {topic} {model}"));
+        output::print(&format!("  {node} on {device}{topic}: {reason}\n"))?;
+    }
     Ok(ExitCode::SUCCESS)
+}
+
+/// A node on a device, and one of its topics.
+#[derive(Serialize)]
+struct OnDevice {
+    device: String,
+    node: String,
+    /// `None`: the device cannot be used, and the node computes on the processor.
+    topic: Option<String>,
+    /// How its messages get to the device.
+    model: &'static str,
+    reason: String,
+}
+
+/// What becomes of the nodes on devices here: the devices are tried, as the run will do.
+fn on_devices(plan: &Plan) -> Result<Vec<OnDevice>> {
+    let executors = plan.processes.iter().flat_map(|process| &process.executors);
+    let mut found = Vec::new();
+    for node in executors.flat_map(|executor| &executor.nodes) {
+        let Some(wanted) = &node.device else { continue };
+        let of = |topic: Option<&String>, model, reason: String| OnDevice {
+            device: wanted.device.clone(),
+            node: node.name.clone(),
+            topic: topic.cloned(),
+            model,
+            reason,
+        };
+        let tried = Device::open(&wanted.device)
+            .and_then(|device| device.capabilities().map(|can| (device, can)));
+        let (device, can) = match tried {
+            Ok(tried) => tried,
+            Err(error) if wanted.otherwise == Otherwise::Cpu => {
+                found.push(of(None, "", format!("it computes on the processor: {error}")));
+                continue;
+            }
+            Err(error) => {
+                return Err(error).with_context(|| {
+                    format!(
+                        "node `{}` cannot use its device; correct the mapping, or let it compute \
+                         on the processor (`otherwise: cpu`)",
+                        node.name
+                    )
+                });
+            }
+        };
+        for (topic, asked) in &wanted.topics {
+            let choice = choose(topic, *asked, device.info(), can)
+                .with_context(|| format!("node `{}`", node.name))?;
+            found.push(of(Some(topic), choice.way.word(), choice.reason.to_owned()));
+        }
+    }
+    Ok(found)
 }
 
 /// The nodes of each thread: in graph mode the mapping does not say.

@@ -34,10 +34,27 @@ pub(crate) struct Summary {
     /// Boards; none where no node is hardware.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) fabrics: Vec<FabricRow>,
+    /// Topics as nodes on devices have them; none where no node is on one.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) devices: Vec<DeviceRow>,
     /// Measured spans.
     pub(crate) chains: Vec<ChainRow>,
     /// What went wrong or was noteworthy, sentences.
     pub(crate) notes: Vec<String>,
+}
+
+/// A topic of a node that leaves its work to a device.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct DeviceRow {
+    pub(crate) topic: String,
+    pub(crate) node: String,
+    pub(crate) device: String,
+    /// How its messages get there and back, and why so.
+    pub(crate) model: String,
+    pub(crate) reason: String,
+    /// Messages that this node had copied to the device or from it, and their bytes.
+    pub(crate) copies: u64,
+    pub(crate) copied_bytes: u64,
 }
 
 #[derive(Clone, Debug, Default, Serialize)]
@@ -290,7 +307,7 @@ impl Summary {
             None => writeln!(text, "; {:.1} s", self.real_s),
         }
         .expect("writing to a string does not fail");
-        let hardware = [self.gateway_table(), self.fabric_table()];
+        let hardware = [self.gateway_table(), self.fabric_table(), self.device_table()];
         let software = [self.node_table(), self.topic_table(), self.service_table()];
         let last =
             [self.chain_table(), self.limit_table(), self.process_table(), self.restart_table()];
@@ -438,6 +455,28 @@ impl Summary {
                 bytes(row.bytes_read),
                 bytes(row.bytes_written),
                 duration(row.simulated_us * 1000),
+            ]);
+        }
+        table.text()
+    }
+
+    fn device_table(&self) -> String {
+        let mut table = Table::new(&[
+            ("on device", Align::Left),
+            ("node", Align::Left),
+            ("topic", Align::Left),
+            ("copies", Align::Right),
+            ("bytes", Align::Right),
+            ("model", Align::Left),
+        ]);
+        for row in &self.devices {
+            table.row([
+                row.device.clone(),
+                row.node.clone(),
+                row.topic.clone(),
+                row.copies.to_string(),
+                bytes(row.copied_bytes),
+                format!("{}: {}", row.model, row.reason),
             ]);
         }
         table.text()

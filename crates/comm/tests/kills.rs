@@ -83,6 +83,44 @@ fn hear_nothing_more() -> Option<()> {
 }
 
 #[test]
+fn a_publisher_that_dies_while_a_device_writes_its_message_hangs_nobody() {
+    let test = "a_publisher_that_dies_while_a_device_writes_its_message_hangs_nobody";
+    if let Some((_, place)) = role() {
+        let participant = Place::of_parent(&place, "child");
+        let output = publisher(&participant, "/image", reliable(8));
+        assert!(participant.wait_until(LIMIT, || output.matched() == 1));
+        for _ in 0..3 {
+            let mut loan = output.loan(Extra::none().bytes(8)).unwrap();
+            loan.message().data_uninit(8).unwrap().fill(1);
+            loan.publish_early().unwrap();
+        }
+        tell("published");
+        while hear_nothing_more().is_none() {
+            hear();
+        }
+        return;
+    }
+    let _serial = serial();
+    let place = Place::new("killed-early");
+    let participant = place.open("parent");
+    let input = subscriber(&participant, "/image", reliable(8));
+    let alone = resources();
+    for _ in 0..kills() / 30 {
+        let mut child = Process::start(test, "early", place.path());
+        child.expect("published");
+        child.kill();
+        for _ in 0..3 {
+            let error = input.take().unwrap_err().to_string();
+            assert!(error.contains("its publisher is gone"), "{error}");
+        }
+        assert!(participant.wait_until(LIMIT, || input.matched() == 0));
+        assert!(input.take().unwrap().is_none());
+        assert_settles(alone);
+    }
+    assert_eq!(input.counters().corrupt, u64::from(kills() / 30) * 3);
+}
+
+#[test]
 fn publishers_killed_at_random_moments_leave_whole_messages_and_nothing_else() {
     let test = "publishers_killed_at_random_moments_leave_whole_messages_and_nothing_else";
     if let Some((_, place)) = role() {

@@ -14,6 +14,8 @@ use crossdock_comm::{
 use crossdock_msg::Extra;
 use crossdock_msg::types::sensor_msgs::Image;
 use crossdock_msg::types::std_msgs;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::channel;
 
 #[test]
 fn a_message_reaches_a_subscriber_of_the_same_process() {
@@ -503,4 +505,84 @@ fn a_process_with_thousands_of_connections_needs_few_mappings() {
     drop((outputs, inputs));
     let all_gone = || participant.topic_connections("/topic_0") == Default::default();
     assert!(participant.wait_until(LIMIT, all_gone));
+}
+
+/// Publishes a message that a device is said to write.
+fn publish_early(output: &crossdock_comm::Publisher<Image>) -> crossdock_shm::FencePoint {
+    let mut loan = output.loan(Extra::none().bytes(100)).unwrap();
+    loan.message().data_uninit(100).unwrap().fill(0);
+    loan.publish_early().unwrap()
+}
+
+#[test]
+fn a_message_that_a_device_still_writes_is_waited_for() {
+    let place = Place::new("early");
+    let participant = place.open("both");
+    let output = publisher(&participant, "/image", reliable(4));
+    let is_done = AtomicBool::new(false);
+    let (about_to, takes) = channel();
+    let point = std::thread::scope(|scope| {
+        let taker = scope.spawn(|| {
+            let input = subscriber(&participant, "/image", reliable(4));
+            about_to.send(()).unwrap();
+            while !input.is_ready() {
+                std::thread::yield_now();
+            }
+            about_to.send(()).unwrap();
+            let taken = input.take().unwrap().is_some();
+            (
+                taken,
+                is_done.load(Ordering::SeqCst),
+                input.take().unwrap_err().to_string(),
+                input.lost(),
+            )
+        });
+        takes.recv().unwrap();
+        assert!(participant.wait_until(LIMIT, || output.matched() == 1));
+        let point = publish_early(&output);
+        takes.recv().unwrap();
+        // The subscriber is at it, or soon.
+        (0..1000).for_each(|_| std::thread::yield_now());
+        let failing = publish_early(&output);
+        is_done.store(true, Ordering::SeqCst);
+        point.timeline.advance(point.value);
+        failing.timeline.poison();
+        let (taken, was_done, error, lost) = taker.join().unwrap();
+        assert!(taken && was_done, "taken {taken}, done {was_done}");
+        assert!(error.contains("message 2") && error.contains("the device has failed"), "{error}");
+        assert_eq!(lost, 1);
+        point
+    });
+    assert_eq!(point.is_reached(), Ok(true));
+}
+
+#[test]
+fn a_message_that_nobody_will_finish_is_given_up_when_its_publisher_is_gone() {
+    let place = Place::new("early-gone");
+    let participant = place.open("both");
+    let input = subscriber(&participant, "/image", reliable(4));
+    let output = publisher(&participant, "/image", reliable(4));
+    publish_early(&output);
+    drop(output);
+    let error = input.take().unwrap_err();
+    assert!(matches!(error, TakeError::Unfinished(_)), "{error}");
+    assert!(error.to_string().contains("its publisher is gone"), "{error}");
+    assert_eq!(input.counters().corrupt, 1);
+    assert!(input.take().unwrap().is_none());
+}
+
+#[test]
+fn who_gives_messages_to_a_device_gets_them_early() {
+    let place = Place::new("early-wanted");
+    let participant = place.open("both");
+    let input = subscriber(&participant, "/image", reliable(4));
+    let output = publisher(&participant, "/image", reliable(4));
+    input.hand_out_early(true);
+    let point = publish_early(&output);
+    let sample = input.take().unwrap().unwrap();
+    assert_eq!(sample.finish_point().unwrap().is_reached(), Ok(false));
+    assert_eq!(sample.message().data().unwrap().len(), 100);
+    point.timeline.advance(point.value);
+    assert_eq!(sample.finish_point().unwrap().is_reached(), Ok(true));
+    assert_eq!(input.lost(), 0);
 }

@@ -80,14 +80,14 @@ fn the_guides_examples_are_valid_by_schema_and_reader() {
     Graph::from_yaml("guide", conditions[0].as_bytes()).unwrap();
     assert!(validator(GRAPH_SCHEMA).is_valid(&json(conditions[0]).unwrap()));
     let blocks = blocks(GUIDE);
-    assert_eq!(blocks.len(), 6);
+    assert_eq!(blocks.len(), 7);
     Graph::from_yaml("guide", blocks[0].as_bytes()).unwrap();
     assert!(validator(GRAPH_SCHEMA).is_valid(&json(blocks[0]).unwrap()));
-    for mapping in &blocks[1..5] {
+    for mapping in &blocks[1..6] {
         Mapping::from_yaml("guide", mapping.as_bytes()).unwrap();
         assert!(validator(MAPPING_SCHEMA).is_valid(&json(mapping).unwrap()));
     }
-    crate::ParameterOverrides::from_yaml("guide", blocks[5].as_bytes()).unwrap();
+    crate::ParameterOverrides::from_yaml("guide", blocks[6].as_bytes()).unwrap();
 }
 
 fn good_graphs() -> Vec<String> {
@@ -260,6 +260,11 @@ fn schema_and_reader_accept_the_same_mapping_files() {
         ),
         with("fabrics: { board: { nodes: [x, y] }, b2: { nodes: [z] } }"),
         with("fabrics: {}\ntopics: {}"),
+        with("devices: { gpu: { device: \"opencl:0\", nodes: [x] } }"),
+        with(
+            "devices: { gpu: { device: cuda, nodes: [x, y], otherwise: cpu, topics: { /a: copy, \
+             /b: zero_copy, /c/d: device, /e: auto, /f: managed } }, b: { device: d, nodes: [z] } }",
+        ),
         with("topics: { /a: { mapping: software, width: 128 }, /a/b: { mapping: hardware } }"),
         with("topics: { /a: { mapping: gateway } }"),
         with("topics: { /a: { mapping: hardware, width: 128, clock: fast, check: false } }"),
@@ -272,6 +277,12 @@ fn schema_and_reader_accept_the_same_mapping_files() {
         with("topics: { /a: { mapping: hardware, publishers: { x: { out: { probe: true } } } } }"),
     ];
     let bad = [
+        with("devices: { gpu: { nodes: [x] } }"),
+        with("devices: { gpu: { device: d, nodes: [] } }"),
+        with("devices: { gpu: { device: d, nodes: [x], otherwise: maybe } }"),
+        with("devices: { gpu: { device: d, nodes: [x], topics: { /a: fast } } }"),
+        with("devices: { gpu: { device: d, nodes: [x], topics: { a: copy } } }"),
+        with("devices: { 2nd: { device: d, nodes: [x] } }"),
         with("fabrics: { board: { nodes: [] } }"),
         with("fabrics: { board: { nodes: [1] } }"),
         with("fabrics: { board: { nodes: x } }"),

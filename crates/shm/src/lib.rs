@@ -158,4 +158,6 @@ pub use tables::{
     PeerBells, PeerConns, PeerPair,
 };
 #[cfg(not(loom))]
+pub use timeline::{FencePoint, Timeline};
+#[cfg(not(loom))]
 pub use words::{OwnWords, PeerWords, Sharing, sleep_on, wake};

@@ -12,7 +12,8 @@
 //!    poison them. A peer can spoil only what it shares words for.
 //! 4. A publisher's own timeline lies at the head of its ring, which its subscribers only read: it
 //!    counts the messages that were published early (before the device that writes them was done)
-//!    and are finished. Who waits for it looks at the publisher's life as well.
+//!    and are finished. They cannot count themselves as sleepers, so it wakes in any case; who waits
+//!    for it looks at the publisher's life as well.
 //!
 //! It must not know devices.
 
@@ -151,8 +152,12 @@ impl Timeline {
     pub fn sleep_until(&self, value: u64, timeout: Duration) -> Result<bool, Poisoned> {
         let parts = self.parts();
         let started = Instant::now();
-        // SeqCst pairs with `advance`.
-        parts.sleepers.fetch_add(1, Ordering::SeqCst);
+        // A publisher's counts as slept for at all times (rule 4).
+        let counts = !matches!(&*self.words, Words::Publisher(_));
+        if counts {
+            // SeqCst pairs with `advance`.
+            parts.sleepers.fetch_add(1, Ordering::SeqCst);
+        }
         // Bounded by the timeout.
         let outcome = loop {
             // Read before the value: a change after that look has moved it on.
@@ -164,8 +169,10 @@ impl Timeline {
             let Some(left) = timeout.checked_sub(started.elapsed()) else { break Ok(false) };
             sleep_on(parts.wakes, seen, Some(left));
         };
-        // A peer's nonsense in the count costs wake-ups, nothing else.
-        parts.sleepers.fetch_sub(1, Ordering::SeqCst);
+        if counts {
+            // A peer's nonsense in the count costs wake-ups, nothing else.
+            parts.sleepers.fetch_sub(1, Ordering::SeqCst);
+        }
         outcome
     }
 }

@@ -12,7 +12,7 @@ fn messages_arrive_in_order_with_their_meta_data() {
     let publisher = RingPublisher::create("camera", config()).unwrap();
     let (side, peer) = side();
     let (mut subscriber, _) = connect(&publisher.control(), &side, &peer, join("viewer"));
-    let meta = Meta { len: 3, stamp_ns: 42, origin: [7, 9], flags: 5 };
+    let meta = Meta { len: 3, stamp_ns: 42, origin: [7, 9], flags: 5, early: false };
     let mut loan = publisher.loan(64).unwrap();
     loan.bytes_mut()[..3].copy_from_slice(b"abc");
     assert_eq!(loan.publish(meta).unwrap(), 1);
@@ -311,4 +311,61 @@ fn a_publisher_knows_beforehand_whether_it_would_have_to_wait() {
     assert!(publisher.has_room());
     publish(&publisher, value + 1);
     assert!(!publisher.has_room());
+}
+
+/// Publishes without being finished.
+fn publish_early(publisher: &RingPublisher) -> u64 {
+    let meta = Meta { len: 8, early: true, ..Meta::default() };
+    publisher.loan(8).unwrap().publish(meta).unwrap()
+}
+
+#[test]
+fn memory_that_a_device_still_writes_is_not_used_again_whoever_holds_it() {
+    // With a peer, so that messages go through the ring, and without, when they end at once.
+    for connected in [true, false] {
+        let publisher = RingPublisher::create("camera", config()).unwrap();
+        let (side, peer) = side();
+        let joined = connected.then(|| connect(&publisher.control(), &side, &peer, join("viewer")));
+        let mut written: Vec<usize> = Vec::new();
+        for _ in 0..3 {
+            let mut loan = publisher.loan(8).unwrap();
+            written.push(loan.bytes_mut().as_ptr().addr());
+            loan.publish(Meta { len: 8, early: true, ..Meta::default() }).unwrap();
+        }
+        // All the memory that can be had.
+        let used_again = || {
+            let mut loans: Vec<_> = std::iter::from_fn(|| publisher.loan(8).ok()).collect();
+            let used = loans.iter_mut().map(|loan| loan.bytes_mut().as_ptr().addr());
+            let used: Vec<usize> = used.collect();
+            written.iter().map(|at| used.contains(at)).collect::<Vec<bool>>()
+        };
+        // They leave the ring.
+        let publish_more = || (0..20).for_each(|value| _ = publish(&publisher, value));
+        publish_more();
+        assert_eq!(used_again(), [false; 3], "{connected}");
+        publisher.timeline().advance(2);
+        assert_eq!(used_again(), [true, true, false], "{connected}");
+        publisher.timeline().poison();
+        publish_more();
+        assert_eq!(used_again(), [true, true, false], "a failed device may write still");
+        drop(joined);
+    }
+}
+
+#[test]
+fn a_sample_knows_when_its_message_is_finished() {
+    let publisher = RingPublisher::create("camera", config()).unwrap();
+    let (side, peer) = side();
+    let (mut subscriber, _) = connect(&publisher.control(), &side, &peer, join("viewer"));
+    publish(&publisher, 1);
+    publish_early(&publisher);
+    publish_early(&publisher);
+    let mut next = || subscriber.take().unwrap().unwrap().finish_point();
+    assert!(next().is_none());
+    let (second, third) = (next().unwrap(), next().unwrap());
+    assert_eq!((second.value, second.is_reached()), (2, Ok(false)));
+    publisher.timeline().advance(2);
+    assert_eq!((second.is_reached(), third.is_reached()), (Ok(true), Ok(false)));
+    publisher.timeline().poison();
+    assert!(second.is_reached() == Ok(true) && third.is_reached().is_err());
 }

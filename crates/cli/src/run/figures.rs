@@ -2,9 +2,9 @@
 
 use super::fabrics::Counts;
 use super::left::Left;
-use super::{calls, counts};
+use super::{calls, counts, devices};
 use crate::summary::{
-    ChainRow, FabricRow, GatewayRow, Losses, NodeRow, Percentiles, ServiceRow, TopicRow,
+    ChainRow, DeviceRow, FabricRow, GatewayRow, Losses, NodeRow, Percentiles, ServiceRow, TopicRow,
 };
 use anyhow::{Result, bail};
 use crossdock_comm::entities::{counter, kind};
@@ -39,6 +39,7 @@ pub(crate) struct Reading {
     pub(crate) services: Vec<ServiceRow>,
     pub(crate) gateways: Vec<GatewayRow>,
     pub(crate) fabrics: Vec<FabricRow>,
+    pub(crate) devices: Vec<DeviceRow>,
     pub(crate) chains: Vec<ChainRow>,
     pub(crate) simulated_s: Option<f64>,
     /// What has to be known to understand them, sentences.
@@ -132,7 +133,8 @@ impl Figures {
         notes.extend(gateways.iter().flat_map(gateway_notes));
         notes.extend(fabrics.iter().flat_map(counts::notes));
         let services = calls::rows(&boards);
-        Reading { nodes, topics, services, gateways, fabrics, chains, simulated_s, notes }
+        let devices = devices::rows(&boards);
+        Reading { nodes, topics, services, gateways, fabrics, devices, chains, simulated_s, notes }
     }
 
     /// The boards of the run's processes, the launcher's own among them.

@@ -5,6 +5,7 @@
 
 mod calls;
 mod counts;
+mod devices;
 mod fabrics;
 mod figures;
 mod fleet;
@@ -451,6 +452,7 @@ impl Session {
             services: read.services,
             gateways: read.gateways,
             fabrics: read.fabrics,
+            devices: read.devices,
             chains: read.chains,
             notes: self.notes,
         })

@@ -169,6 +169,7 @@ fn any_graph() -> impl Strategy<Value = (Graph, Mapping)> {
             mapping: any_mapping[mapping],
         };
         let mut mapping = Mapping {
+            devices: vec![],
             processes: (0..4).map(process).collect(),
             fabrics: (0..3).map(fabric).collect(),
             topics: mappings.into_iter().enumerate().map(mapped).collect(),

@@ -1,0 +1,27 @@
+//! Topics as nodes on devices have them: rows of the closing table. It must not know how messages get
+//! to a device.
+
+use super::figures::hosted;
+use crate::summary::DeviceRow;
+use crossdock_comm::entities::{counter, kind};
+use crossdock_comm::{EntitySnapshot, ProcessSnapshot};
+
+/// One row for each topic of each node that leaves its work to a device.
+pub(super) fn rows(boards: &[ProcessSnapshot]) -> Vec<DeviceRow> {
+    let ports = |topic: &str, node: &str| {
+        let of =
+            |it: &ProcessSnapshot| it.publishers.iter().chain(&it.subscribers).cloned().collect();
+        let ports: Vec<_> = boards.iter().flat_map::<Vec<_>, _>(of).collect();
+        ports.into_iter().filter(|it| it.topic == topic && it.node == node).collect::<Vec<_>>()
+    };
+    let row = |(record, detail): (&EntitySnapshot, String)| {
+        let mut parts = detail.split('\n').map(str::to_owned);
+        let mut part = || parts.next().unwrap_or_default();
+        let (node, device, model, reason) = (part(), part(), part(), part());
+        let ports = ports(&record.name, &node);
+        let sum = |index: usize| ports.iter().map(|it| it.counters[index]).sum();
+        let (copies, copied_bytes) = (sum(counter::COPIES), sum(counter::COPIED_BYTES));
+        DeviceRow { topic: record.name.clone(), node, device, model, reason, copies, copied_bytes }
+    };
+    hosted(boards, kind::DEVICE_TOPIC).map(row).collect()
+}
