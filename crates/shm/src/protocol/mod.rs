@@ -77,6 +77,13 @@
 //! - **S5 drop.** hold = 0 Release, on any thread.
 //! - **S6 arm.** armed |= bit, SeqCst fence, head Acquire: if it is at least n, do not sleep.
 //!
+//! # Messages that a device still writes
+//!
+//! - **E1 early.** A message whose descriptor says *early* may be taken and held like any other, and is
+//!   finished when the first word of `Head::finished` has come to its number (Acquire; moved on with
+//!   SeqCst by whoever has the device's work, on any thread, in the order of the numbers). P7 counts
+//!   early messages beyond that number as held. docs/decisions/0009-early-messages.md has the choice.
+//!
 //! # Sleeping
 //!
 //! - **B1 ring.** ready |= input in the executor's line of this pair, then word += 2. If bit 0 was
