@@ -179,6 +179,19 @@ impl<'a> Span<'a> {
         self.memory
     }
 
+    /// The first `bytes` bytes of it.
+    ///
+    /// # Errors
+    /// [`DeviceError::OutOfRange`]: it is shorter.
+    pub fn first(self, bytes: u64) -> Result<Self, DeviceError> {
+        if bytes <= self.bytes {
+            return Ok(Span { bytes, ..self });
+        }
+        let device = self.memory.device.info().name.clone();
+        let (offset, memory_bytes) = (self.offset, self.bytes);
+        Err(DeviceError::OutOfRange { device, offset, bytes, memory_bytes })
+    }
+
     pub(crate) fn raw(self) -> RawSpan {
         RawSpan { memory: self.memory.raw, offset: self.offset, bytes: self.bytes }
     }

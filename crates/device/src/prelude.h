@@ -15,6 +15,7 @@
 #define XD_GROUP_X ((uint)get_group_id(0))
 #define XD_GROUP_Y ((uint)get_group_id(1))
 #define XD_BARRIER() barrier(CLK_LOCAL_MEM_FENCE)
+#define XD_ATOMIC_ADD(pointer, value) atomic_add(pointer, value)
 typedef uchar u8;
 typedef ushort u16;
 typedef uint u32;
@@ -38,6 +39,7 @@ typedef float f32;
 #define XD_GROUP_X (blockIdx.x)
 #define XD_GROUP_Y (blockIdx.y)
 #define XD_BARRIER() __syncthreads()
+#define XD_ATOMIC_ADD(pointer, value) atomicAdd(pointer, value)
 typedef unsigned char u8;
 typedef unsigned short u16;
 typedef unsigned int u32;
