@@ -1,32 +1,11 @@
-//! Camera model (pinhole with plumb_bob distortion) and the plane homography of the road view.
+//! The camera's model, which all packages share, and the plane homography of the road view.
 //!
 //! Set-up code: it makes the tables that the image nodes use. Arithmetic is `+ - * /` on f64 in
 //! the written order only, so the tables have the same bits on every machine.
 
+pub use crossdock_remap::Camera;
+
 use thiserror::Error;
-
-/// Intrinsics and distortion of a camera, as in `sensor_msgs/CameraInfo`.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Camera {
-    /// Focal lengths and principal point in pixels: fx, fy, cx, cy.
-    pub intrinsics: [f64; 4],
-    /// plumb_bob coefficients k1, k2, p1, p2, k3; all zero: no distortion.
-    pub distortion: [f64; 5],
-}
-
-impl Camera {
-    /// Where the rectified pixel (u, v) of the P = K picture lies in the raw picture.
-    pub fn raw_of_rectified(&self, u: f64, v: f64) -> (f64, f64) {
-        let [fx, fy, cx, cy] = self.intrinsics;
-        let [k1, k2, p1, p2, k3] = self.distortion;
-        let (x, y) = ((u - cx) / fx, (v - cy) / fy);
-        let r2 = x * x + y * y;
-        let radial = 1.0 + r2 * (k1 + r2 * (k2 + r2 * k3));
-        let xd = x * radial + 2.0 * p1 * x * y + p2 * (r2 + 2.0 * x * x);
-        let yd = y * radial + p1 * (r2 + 2.0 * y * y) + 2.0 * p2 * x * y;
-        (fx * xd + cx, fy * yd + cy)
-    }
-}
 
 /// A projective map of the plane, row by row; applied to (x, y, 1).
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -101,7 +80,7 @@ fn determinant(m: &[[f64; 3]; 3]) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{Camera, Homography};
+    use super::Homography;
 
     #[test]
     fn a_homography_and_its_inverse_cancel() {
@@ -111,12 +90,5 @@ mod tests {
         let (u, v) = h.inverse().apply(x, y);
         assert!((u - 123.0).abs() < 1e-9 && (v - 400.0).abs() < 1e-9, "{u} {v}");
         assert!(Homography::new([[1.0, 2.0, 3.0], [2.0, 4.0, 6.0], [0.0, 0.0, 1.0]]).is_err());
-    }
-
-    #[test]
-    fn without_distortion_a_pixel_stays_where_it_is() {
-        let camera = Camera { intrinsics: [530.0, 530.0, 319.5, 239.5], distortion: [0.0; 5] };
-        let (x, y) = camera.raw_of_rectified(17.0, 411.0);
-        assert!((x - 17.0).abs() < 1e-9 && (y - 411.0).abs() < 1e-9);
     }
 }

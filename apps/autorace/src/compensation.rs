@@ -32,6 +32,11 @@ pub fn luma(r: u8, g: u8, b: u8) -> u8 {
     ((77 * u32::from(r) + 150 * u32::from(g) + 29 * u32::from(b) + 128) >> 8) as u8
 }
 
+/// Pixels that are dropped at either end of the histogram of so many.
+pub(crate) fn cut(pixels: u64, clip_per_myriad: u32) -> u64 {
+    pixels * u64::from(clip_per_myriad) / 20_000
+}
+
 /// Finds the range of `image` when `clip_per_myriad` / 10000 of its pixels count as outliers.
 ///
 /// Half of them are dropped at either end. Does not allocate or block.
@@ -43,8 +48,7 @@ pub fn measure(image: Rgb<'_>, clip_per_myriad: u32) -> Range {
         parts[index & 3][usize::from(luma(p[0], p[1], p[2]))] += 1;
     }
     let bin = |v: usize| parts.iter().map(|part| u64::from(part[v])).sum::<u64>();
-    let pixels = (image.width() * image.height()) as u64;
-    let cut = pixels * u64::from(clip_per_myriad) / 20_000;
+    let cut = cut((image.width() * image.height()) as u64, clip_per_myriad);
     let first_beyond = |bins: [usize; 256]| {
         let mut count = 0;
         bins.into_iter().find(|&v| {

@@ -45,8 +45,10 @@ const fn reciprocal(scale: u32, times: u32) -> [i32; 256] {
     table
 }
 
-static SATURATION: [i32; 256] = reciprocal(255, 1);
-static HUE: [i32; 256] = reciprocal(180, 6);
+/// `S` of the specification.
+pub(crate) static SATURATION: [i32; 256] = reciprocal(255, 1);
+/// `T` of the specification.
+pub(crate) static HUE: [i32; 256] = reciprocal(180, 6);
 
 /// Converts one pixel. Does not allocate or block.
 pub fn hsv(r: u8, g: u8, b: u8) -> Hsv {

@@ -1,6 +1,6 @@
 //! The lane planner's core: which pixels of the road are yellow or white line, seen from above.
 //!
-//! Bit-exact specification, after rectification ([`crate::rectify`]) of the rows that the view
+//! Bit-exact specification, after rectification ([`crossdock_remap`]) of the rows that the view
 //! uses:
 //! 1. each pixel to HSV ([`crate::hsv`]); bit [`YELLOW`] if it lies in the yellow range, bit
 //!    [`WHITE`] if it lies in the white range and stands out of its row: with the window sums
@@ -17,7 +17,7 @@
 use crate::camera::{Camera, Homography};
 use crate::hsv::{HsvRange, hsv};
 use crate::image::{ImageError, Rgb};
-use crate::rectify::Rectifier;
+use crossdock_remap::RemapTable;
 
 /// Columns of the bird's-eye view.
 pub const VIEW_WIDTH: usize = 640;
@@ -51,17 +51,24 @@ pub struct ViewParameters {
     pub contrast_min: u8,
 }
 
+/// What is computed once for one picture size, for the processor and for devices.
+#[derive(Debug)]
+pub(crate) struct ViewTables {
+    pub(crate) parameters: ViewParameters,
+    pub(crate) size: (usize, usize),
+    pub(crate) remap: Option<RemapTable>,
+    /// Rows of the front picture that the view uses.
+    pub(crate) rows: std::ops::Range<usize>,
+    /// Contrast windows of each row in `rows`.
+    pub(crate) windows: Vec<Window>,
+    /// Front pixel of each view pixel, counted from the first row of `rows`, or [`OUTSIDE`].
+    pub(crate) warp: Vec<u32>,
+}
+
 /// Tables and scratch for one picture size.
 #[derive(Debug)]
 pub struct LaneView {
-    parameters: ViewParameters,
-    size: (usize, usize),
-    rectifier: Option<Rectifier>,
-    rows: std::ops::Range<usize>,
-    /// Contrast windows of each row in `rows`.
-    windows: Vec<Window>,
-    /// Front pixel of each view pixel, counted from the first row of `rows`, or [`OUTSIDE`].
-    warp: Vec<u32>,
+    tables: ViewTables,
     rectified: Vec<u8>,
     classes: Vec<u8>,
     values: Vec<u8>,
@@ -69,17 +76,16 @@ pub struct LaneView {
     sums: Vec<u32>,
 }
 
-const OUTSIDE: u32 = u32::MAX;
+pub(crate) const OUTSIDE: u32 = u32::MAX;
 
 #[derive(Clone, Copy, Debug)]
-struct Window {
-    inner: usize,
-    outer: usize,
+pub(crate) struct Window {
+    pub(crate) inner: usize,
+    pub(crate) outer: usize,
 }
 
-impl LaneView {
-    /// Builds the tables for pictures of `width` x `height`; allocates about 8 MB at 640 x 480.
-    pub fn new(parameters: ViewParameters, width: usize, height: usize) -> Self {
+impl ViewTables {
+    pub(crate) fn new(parameters: ViewParameters, width: usize, height: usize) -> Self {
         let front = parameters.homography.inverse();
         let mut warp = Vec::with_capacity(VIEW_WIDTH * VIEW_HEIGHT);
         let (mut first, mut last) = (height, 0);
@@ -103,20 +109,23 @@ impl LaneView {
         }
         let windows =
             rows.clone().map(|v| window(&parameters.homography, &front, v, width)).collect();
-        let rectifier = parameters.camera.map(|camera| Rectifier::new(&camera, width, height));
-        let pixels = rows.len() * width;
+        let remap = parameters.camera.map(|camera| RemapTable::new(&camera, width, height));
+        Self { parameters, size: (width, height), remap, windows, warp, rows }
+    }
+}
+
+impl LaneView {
+    /// Builds the tables for pictures of `width` x `height`; allocates about 8 MB at 640 x 480.
+    pub fn new(parameters: ViewParameters, width: usize, height: usize) -> Self {
+        let tables = ViewTables::new(parameters, width, height);
+        let pixels = tables.rows.len() * width;
         Self {
-            parameters,
-            size: (width, height),
-            rectifier,
-            windows,
-            warp,
+            tables,
             rectified: vec![0; pixels * 3],
             classes: vec![0; pixels],
             values: vec![0; width],
             white: vec![false; width],
             sums: vec![0; width + 1],
-            rows,
         }
     }
 
@@ -131,22 +140,20 @@ impl LaneView {
     /// When `out` has another length: a programmer's error.
     pub fn mark(&mut self, image: Rgb<'_>, out: &mut [u8]) -> Result<(), ImageError> {
         assert_eq!(out.len(), VIEW_WIDTH * VIEW_HEIGHT, "output is the bird's-eye view");
-        image.expect_size(self.size.0, self.size.1)?;
-        let width = self.size.0;
+        let ViewTables { size: (width, height), rows, .. } = &self.tables;
+        image.expect_size(*width, *height)?;
+        let (width, rows) = (*width, rows.clone());
         let mut rectified = std::mem::take(&mut self.rectified);
-        match &self.rectifier {
-            Some(rectifier) => {
-                rectifier.rectify_rows(image, self.rows.clone(), &mut rectified);
-            }
-            None => rectified.copy_from_slice(
-                &image.data()[self.rows.start * width * 3..self.rows.end * width * 3],
-            ),
+        match &self.tables.remap {
+            Some(table) => table.apply::<3>(image.data(), rows, &mut rectified),
+            None => rectified
+                .copy_from_slice(&image.data()[rows.start * width * 3..rows.end * width * 3]),
         }
         for (index, row) in rectified.chunks_exact(width * 3).enumerate() {
             self.classify(index, row);
         }
         self.rectified = rectified;
-        for (to, &from) in out.iter_mut().zip(&self.warp) {
+        for (to, &from) in out.iter_mut().zip(&self.tables.warp) {
             *to = if from == OUTSIDE { UNSEEN } else { self.classes[from as usize] };
         }
         Ok(())
@@ -154,19 +161,20 @@ impl LaneView {
 
     /// Step 1 for one rectified row.
     fn classify(&mut self, index: usize, row: &[u8]) {
-        let width = self.size.0;
+        let ViewTables { parameters, size: (width, _), windows, .. } = &self.tables;
+        let width = *width;
         let classes = &mut self.classes[index * width..(index + 1) * width];
         let mut sum = 0;
         for (x, p) in row.chunks_exact(3).enumerate() {
             let pixel = hsv(p[0], p[1], p[2]);
-            classes[x] = if self.parameters.yellow.contains(pixel) { YELLOW } else { 0 };
-            self.white[x] = self.parameters.white.contains(pixel);
+            classes[x] = if parameters.yellow.contains(pixel) { YELLOW } else { 0 };
+            self.white[x] = parameters.white.contains(pixel);
             self.values[x] = pixel.v;
             sum += u32::from(pixel.v);
             self.sums[x + 1] = sum;
         }
-        let Window { inner, outer } = self.windows[index];
-        let contrast = u32::from(self.parameters.contrast_min);
+        let Window { inner, outer } = windows[index];
+        let contrast = u32::from(parameters.contrast_min);
         let exceeds = |v: u32, from: usize, to: usize| {
             let n = to.saturating_sub(from) as u32;
             n == 0 || v * n >= self.sums[to] - self.sums[from] + contrast * n

@@ -3,13 +3,17 @@
 //! The algorithms are plain functions over borrowed pictures; nothing here knows how messages
 //! travel. What a hardware twin will have to match bit for bit is integer or fixed-point
 //! arithmetic and is specified at the head of its module.
-#![forbid(unsafe_code)]
+//!
+//! What the processor computes on pictures has kernels beside it, with the same bits: module [`gpu`],
+//! which alone holds unsafe code.
+#![deny(unsafe_code)]
 
 pub mod blur;
 pub mod camera;
 pub mod compensation;
 pub mod control;
 pub mod features;
+pub mod gpu;
 pub mod hand_over;
 pub mod hsv;
 pub mod image;
@@ -21,7 +25,6 @@ pub mod light;
 pub mod messages;
 pub mod nodes;
 pub mod recording;
-pub mod rectify;
 pub mod report;
 pub mod score;
 pub mod simulator;

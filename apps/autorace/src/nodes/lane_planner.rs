@@ -45,10 +45,8 @@ impl NodeType for LanePlanner {
         let homography: [f64; 9] = numbers(setup, "homography")?;
         let row = |i: usize| [homography[i], homography[i + 1], homography[i + 2]];
         let rectify: bool = setup.parameter("rectify")?;
-        let camera = Camera {
-            intrinsics: numbers(setup, "intrinsics")?,
-            distortion: numbers(setup, "distortion")?,
-        };
+        let camera =
+            Camera::plumb_bob(numbers(setup, "intrinsics")?, numbers(setup, "distortion")?);
         let [fx, fy, ..] = camera.intrinsics;
         if !(fx > 0.0 && fy > 0.0) {
             return Err(NodeError::new(format!(

@@ -282,7 +282,9 @@ fn projection(graph: &Graph, path: &Path) -> Result<Option<Projection>, ReportEr
         .map_err(|cause| ReportError::Homography { path: path.to_owned(), cause })?;
     let rectifies = planner.parameters.get("rectify") != Some(&ParameterValue::Bool(false));
     let camera = match (numbers("intrinsics").try_into(), numbers("distortion").try_into()) {
-        (Ok(intrinsics), Ok(distortion)) if rectifies => Some(Camera { intrinsics, distortion }),
+        (Ok(intrinsics), Ok(distortion)) if rectifies => {
+            Some(Camera::plumb_bob(intrinsics, distortion))
+        }
         _ => None,
     };
     Ok(Some(Projection::new(&homography, camera)))

@@ -20,16 +20,16 @@ use serde_json::Value;
 use std::io::IoSlice;
 use std::path::{Path, PathBuf};
 
-const HIGHWAY_CAMERA: Camera = Camera {
-    intrinsics: [770.971083097094, 767.5108207881973, 340.71246400047005, 259.3112101808657],
-    distortion: [
+const HIGHWAY_CAMERA: Camera = Camera::plumb_bob(
+    [770.971083097094, 767.5108207881973, 340.71246400047005, 259.3112101808657],
+    [
         -0.24666857920489518,
         -0.025451217618939745,
         -0.0006702142723657995,
         0.0001339592159828089,
         0.010682622312210378,
     ],
-};
+);
 
 fn homography(truth: &Value) -> Homography {
     let h: [[f64; 3]; 3] = serde_json::from_value(truth["bev"]["H"].clone()).expect("9 numbers");

@@ -4,8 +4,10 @@
 mod closed_course;
 #[path = "../common/mod.rs"]
 mod common;
+mod devices;
 mod graphs;
 mod lanes_on_recordings;
 mod lights_on_recordings;
+#[path = "../../../../tests/support/on_device.rs"]
+mod on_device;
 mod parameters;
-mod rectification;

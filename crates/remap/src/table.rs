@@ -1,19 +1,16 @@
-//! Rectification of 8-bit rgb by a fixed-point remap table, P = K, zero border.
-//!
-//! Bit-exact specification: the table holds for each output pixel the raw position in units of
-//! 1 / 1024 pixel, rounded to nearest (ties away from zero), from [`Camera::raw_of_rectified`].
-//! With `x0 = px >> 10`, `fx = px & 1023` (the same for y) and neighbours outside of the picture
-//! read as 0:
-//! `out = ((1024 - fy) ((1024 - fx) p00 + fx p01) + fy ((1024 - fx) p10 + fx p11) + 2^19) >> 20`.
-//! All sums fit 32 bits unsigned. A pixel with all four neighbours outside is 0.
+//! The table of a camera and its application by the processor; what it computes is at the head of the
+//! crate. Must not know devices.
 
 use crate::camera::Camera;
-use crate::image::Rgb;
+use crate::{CHANNELS_MAX, SIDE_MAX};
 use std::ops::Range;
 
-/// Fractional bits of a table entry.
-const FRACTION_BITS: u32 = 10;
+/// Fractional bits of a position.
+pub const FRACTION_BITS: u32 = 10;
 const ONE: u32 = 1 << FRACTION_BITS;
+
+/// Either coordinate of a position that has no neighbour in the picture.
+pub const NOWHERE: i32 = i32::MIN;
 
 /// One output pixel: where its upper left neighbour is, and the two fractions.
 #[derive(Clone, Copy, Debug)]
@@ -29,9 +26,9 @@ const OUTSIDE: u32 = u32::MAX;
 /// Some neighbours are inside: `borders` tells where.
 const BORDER: u32 = u32::MAX - 1;
 
-/// The remap table of one camera and picture size.
+/// The table of one camera and picture size.
 #[derive(Debug)]
-pub struct Rectifier {
+pub struct RemapTable {
     width: usize,
     height: usize,
     taps: Vec<Tap>,
@@ -39,9 +36,22 @@ pub struct Rectifier {
     borders: Vec<(u32, i32, i32)>,
 }
 
-impl Rectifier {
+/// Four neighbours in the order of rows, mixed by fractions in units of 1 / 1024.
+#[inline]
+pub fn mix(neighbours: [u8; 4], fx: u32, fy: u32) -> u8 {
+    let [a, b, c, d] = neighbours.map(u32::from);
+    let upper = (ONE - fx) * a + fx * b;
+    let lower = (ONE - fx) * c + fx * d;
+    (((ONE - fy) * upper + fy * lower + (1 << 19)) >> 20) as u8
+}
+
+impl RemapTable {
     /// Builds the table; allocates 8 bytes per pixel, once.
+    ///
+    /// # Panics
+    /// When a side is longer than [`SIDE_MAX`]: a programmer's error.
     pub fn new(camera: &Camera, width: usize, height: usize) -> Self {
+        assert!(width.max(height) <= SIDE_MAX, "{width} x {height} is more than a table holds");
         let mut taps = Vec::with_capacity(width * height);
         let mut borders = Vec::new();
         for v in 0..height {
@@ -58,28 +68,47 @@ impl Rectifier {
         (self.width, self.height)
     }
 
-    /// Rectifies the output rows `rows` of `image` into `out`, which holds just these rows.
+    /// The positions of all output pixels, x and y in units of 1 / 1024 pixel, row by row; both
+    /// [`NOWHERE`] where no neighbour is inside.
+    pub fn positions(&self) -> impl Iterator<Item = [i32; 2]> + '_ {
+        let mut borders = self.borders.iter();
+        self.taps.iter().map(move |tap| match tap.index {
+            OUTSIDE => [NOWHERE; 2],
+            BORDER => borders.next().map_or([NOWHERE; 2], |&(_, px, py)| [px, py]),
+            index => {
+                let (x, y) = (index as usize % self.width, index as usize / self.width);
+                let scaled =
+                    |whole: usize, part: u16| (whole << FRACTION_BITS) as i32 | i32::from(part);
+                [scaled(x, tap.fx), scaled(y, tap.fy)]
+            }
+        })
+    }
+
+    /// Rectifies the output rows `rows` of the picture `pixels`, which has `CHANNELS` bytes per pixel, into
+    /// `out`, which holds just these rows.
     ///
     /// Does not allocate or block.
     ///
     /// # Panics
-    /// When `image` or `out` has another size than the table: a programmer's error.
-    pub fn rectify_rows(&self, image: Rgb<'_>, rows: Range<usize>, out: &mut [u8]) {
-        assert_eq!((image.width(), image.height()), (self.width, self.height), "size of the table");
-        assert_eq!(out.len(), rows.len() * self.width * 3, "output holds the asked rows");
-        let (data, stride) = (image.data(), self.width * 3);
+    /// When `pixels` or `out` has another size than the table says: a programmer's error.
+    pub fn apply<const CHANNELS: usize>(&self, pixels: &[u8], rows: Range<usize>, out: &mut [u8]) {
+        const { assert!(CHANNELS >= 1 && CHANNELS <= CHANNELS_MAX) }
+        let stride = self.width * CHANNELS;
+        assert_eq!(pixels.len(), stride * self.height, "size of the table");
+        assert_eq!(out.len(), rows.len() * stride, "output holds the asked rows");
         let first = rows.start * self.width;
         let taps = &self.taps[first..rows.end * self.width];
-        for (tap, to) in taps.iter().zip(out.chunks_exact_mut(3)) {
+        for (tap, to) in taps.iter().zip(out.chunks_exact_mut(CHANNELS)) {
             if tap.index >= BORDER {
                 to.fill(0);
                 continue;
             }
-            let at = tap.index as usize * 3;
-            let (upper, lower) = (&data[at..at + 6], &data[at + stride..at + stride + 6]);
+            let at = tap.index as usize * CHANNELS;
+            let upper = &pixels[at..at + 2 * CHANNELS];
+            let lower = &pixels[at + stride..at + stride + 2 * CHANNELS];
             let (fx, fy) = (u32::from(tap.fx), u32::from(tap.fy));
-            for c in 0..3 {
-                to[c] = mix([upper[c], upper[c + 3], lower[c], lower[c + 3]], fx, fy);
+            for c in 0..CHANNELS {
+                to[c] = mix([upper[c], upper[c + CHANNELS], lower[c], lower[c + CHANNELS]], fx, fy);
             }
         }
         let end = rows.end * self.width;
@@ -88,30 +117,24 @@ impl Rectifier {
             if pixel as usize >= end {
                 break;
             }
-            let to = (pixel as usize - first) * 3;
-            self.mix_border(image, px, py, &mut out[to..to + 3]);
+            let to = (pixel as usize - first) * CHANNELS;
+            self.mix_border(pixels, px, py, &mut out[to..to + CHANNELS]);
         }
     }
 
-    fn mix_border(&self, image: Rgb<'_>, px: i32, py: i32, to: &mut [u8]) {
+    fn mix_border(&self, pixels: &[u8], px: i32, py: i32, to: &mut [u8]) {
         let (x0, y0) = (px >> FRACTION_BITS, py >> FRACTION_BITS);
         let (fx, fy) = (px as u32 & (ONE - 1), py as u32 & (ONE - 1));
+        let channels = to.len();
         let inside = |x: i32, y: i32| {
             let (x, y) = (usize::try_from(x).ok()?, usize::try_from(y).ok()?);
-            (x < self.width && y < self.height).then_some((y * self.width + x) * 3)
+            (x < self.width && y < self.height).then_some((y * self.width + x) * channels)
         };
         for (c, to) in to.iter_mut().enumerate() {
-            let p = |x, y| inside(x, y).map_or(0, |at| image.data()[at + c]);
+            let p = |x, y| inside(x, y).map_or(0, |at| pixels[at + c]);
             *to = mix([p(x0, y0), p(x0 + 1, y0), p(x0, y0 + 1), p(x0 + 1, y0 + 1)], fx, fy);
         }
     }
-}
-
-fn mix(p: [u8; 4], fx: u32, fy: u32) -> u8 {
-    let [a, b, c, d] = p.map(u32::from);
-    let upper = (ONE - fx) * a + fx * b;
-    let lower = (ONE - fx) * c + fx * d;
-    (((ONE - fy) * upper + fy * lower + (1 << 19)) >> 20) as u8
 }
 
 fn tap(
@@ -147,36 +170,40 @@ fn tap(
 
 #[cfg(test)]
 mod tests {
-    use super::Rectifier;
+    use super::{NOWHERE, RemapTable};
     use crate::camera::Camera;
-    use crate::image::Rgb;
 
     #[test]
     fn without_distortion_the_picture_stays_as_it_is_also_at_the_border() {
-        let camera = Camera { intrinsics: [8.0, 8.0, 3.5, 2.5], distortion: [0.0; 5] };
+        let camera = Camera::plumb_bob([8.0, 8.0, 3.5, 2.5], [0.0; 5]);
         let data: Vec<u8> = (0..8 * 6 * 3).map(|i| (i * 37 % 251) as u8).collect();
-        let image = Rgb::new(8, 6, &data).unwrap();
+        let table = RemapTable::new(&camera, 8, 6);
         let mut out = vec![1; data.len()];
-        Rectifier::new(&camera, 8, 6).rectify_rows(image, 0..6, &mut out);
+        table.apply::<3>(&data, 0..6, &mut out);
         assert_eq!(out, data);
         let mut rows = vec![1; 2 * 24];
-        Rectifier::new(&camera, 8, 6).rectify_rows(image, 4..6, &mut rows);
+        table.apply::<3>(&data, 4..6, &mut rows);
         assert_eq!(rows, data[4 * 24..]);
+        let mut grey = vec![1; 48];
+        table.apply::<1>(&data[..48], 0..6, &mut grey);
+        assert_eq!(grey, data[..48]);
     }
 
     #[test]
     fn half_a_pixel_beyond_the_border_fades_to_black() {
-        // cx moves by half a pixel: raw = rectified + distortion(p2 = 0) + nothing; use k1 instead.
-        let camera =
-            Camera { intrinsics: [4.0, 4.0, 0.0, 0.0], distortion: [1.0, 0.0, 0.0, 0.0, 0.0] };
-        let data = [200; 4 * 4 * 3];
+        let camera = Camera::plumb_bob([4.0, 4.0, 0.0, 0.0], [1.0, 0.0, 0.0, 0.0, 0.0]);
+        let table = RemapTable::new(&camera, 4, 4);
         let mut out = [9; 4 * 4 * 3];
-        Rectifier::new(&camera, 4, 4).rectify_rows(Rgb::new(4, 4, &data).unwrap(), 0..4, &mut out);
+        table.apply::<3>(&[200; 4 * 4 * 3], 0..4, &mut out);
         // (3, 0): x = 3/4, r2 = 9/16, raw x = 3 * 25/16 = 4.6875: outside.
         assert_eq!(out[9], 0);
         // (2, 2): r2 = 1/2, raw = 3.0: on the last pixel, whole weight.
         assert_eq!(out[(2 * 4 + 2) * 3], 200);
         // (2, 1): r2 = 5/16, raw x = 2.625, raw y = 1.3125: inside.
         assert_eq!(out[(4 + 2) * 3], 200);
+        let positions: Vec<_> = table.positions().collect();
+        assert_eq!(positions[3], [NOWHERE; 2]);
+        assert_eq!(positions[2 * 4 + 2], [3 * 1024; 2]);
+        assert_eq!(positions[4 + 2], [2688, 1344]);
     }
 }
