@@ -30,6 +30,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
         ],
     ),
     ("autorace", &["msg", "graph", "device", "remap", "comm", "executor", "record"]),
+    ("image-pipeline", &["msg", "graph", "device", "remap", "comm", "executor"]),
     ("reference-system", &["msg", "graph", "comm", "executor", "record"]),
     ("test-support", &[]),
     ("suite", &["test-support"]),
@@ -39,13 +40,15 @@ const ALLOWED: &[(&str, &[&str])] = &[
 /// Crates that hold unsafe code (`msg` in its one module `block`, `fabric` in `loaded`, `device` in its
 /// drivers and where it calls them, `offload` where it has a device copy, those with kernels where they
 /// launch them).
-const UNSAFE: &[&str] = &["msg", "shm", "fabric", "device", "offload", "remap", "autorace"];
+const UNSAFE: &[&str] =
+    &["msg", "shm", "fabric", "device", "offload", "remap", "autorace", "image-pipeline"];
 /// In these crates only one file or folder may hold it.
 const UNSAFE_PLACE: &[(&str, &str)] = &[
     ("fabric", "src/loaded.rs"),
     ("offload", "src/memories.rs"),
     ("remap", "src/gpu.rs"),
     ("autorace", "src/gpu"),
+    ("image-pipeline", "src/gpu"),
 ];
 
 struct Package {

@@ -1,5 +1,8 @@
-//! The driving graph as a user runs it: on recordings, on the closed course, in both mappings.
+//! The driving graph as a user runs it: on recordings, on the closed course, in both mappings; and the image
+//! pipeline on recordings.
 #![allow(missing_docs)]
+
+mod image_pipeline;
 
 use crossdock_suite::{Run, binaries};
 use crossdock_test_support::{long, shared};

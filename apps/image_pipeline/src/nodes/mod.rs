@@ -1,0 +1,17 @@
+//! The package's nodes: ports and parameters round the computations of this crate.
+//!
+//! Each node publishes one image per image, with its header and encoding. Nothing here computes on pixels.
+
+mod message;
+mod rectify;
+mod resize;
+
+pub use rectify::Rectify;
+pub use resize::Resize;
+
+use crossdock_executor::Package;
+
+/// The package with all its node types.
+pub fn package() -> Package {
+    Package::new("image_pipeline").node::<Rectify>().node::<Resize>()
+}

@@ -1,0 +1,120 @@
+//! Rectify: removes the distortion of the lens.
+
+use super::message::{picture_of, publish_image};
+use crate::calibration::{Calibration, Projection};
+use crossdock_comm::{Publisher, Subscriber};
+use crossdock_executor::{Context, Interface, Node, NodeError, NodeType, Setup};
+use crossdock_msg::types::sensor_msgs::{CameraInfo, Image};
+use crossdock_remap::RemapTable;
+use std::path::Path;
+
+/// Rectifies images; see [`crossdock_remap`]. Allocates when a calibration comes that differs from the one
+/// before, 8 bytes per pixel, and never otherwise.
+#[derive(Debug)]
+pub struct Rectify {
+    image: Subscriber<Image>,
+    camera_info: Option<Subscriber<CameraInfo>>,
+    rectified: Publisher<Image>,
+    projection: Projection,
+    table: Option<(Calibration, RemapTable)>,
+}
+
+impl NodeType for Rectify {
+    const NAME: &'static str = "rectify";
+
+    fn interface() -> Interface {
+        Interface::new()
+            .doc("Removes the distortion of the lens from mono8, rgb8 and bgr8 images.")
+            .input::<Image>("image")
+            .input_latest::<CameraInfo>("camera_info")
+            .optional()
+            .output::<Image>("image_rect")
+            .parameter("calibration", "", "camera info YAML file, where camera_info is not connected")
+            .parameter(
+                "projection",
+                "camera_info",
+                "intrinsics of rectified images: camera_info (those of P) or camera_matrix (those of K)",
+            )
+    }
+
+    fn create(setup: &mut Setup<'_>) -> Result<Self, NodeError> {
+        let projection = match setup.parameter::<String>("projection")?.as_str() {
+            "camera_info" => Projection::CameraInfo,
+            "camera_matrix" => Projection::CameraMatrix,
+            other => {
+                return Err(NodeError::new(format!(
+                    "projection is `{other}`, but must be camera_info or camera_matrix"
+                )));
+            }
+        };
+        let camera_info = setup.optional_subscriber("camera_info")?;
+        let file: String = setup.parameter("calibration")?;
+        let table = match (&camera_info, file.is_empty()) {
+            (Some(_), true) => None,
+            (None, false) => {
+                let calibration = Calibration::read(Path::new(&file), projection)?;
+                Some((calibration, table(&calibration)))
+            }
+            (Some(_), false) => {
+                return Err(NodeError::new(
+                    "the calibration comes from the input `camera_info` and from the parameter \
+                     `calibration`: leave one of them out",
+                ));
+            }
+            (None, true) => {
+                return Err(NodeError::new(
+                    "there is no calibration: connect the input `camera_info`, or name a file in the \
+                     parameter `calibration`",
+                ));
+            }
+        };
+        let (image, rectified) = (setup.subscriber("image")?, setup.publisher("image_rect")?);
+        Ok(Self { image, camera_info, rectified, projection, table })
+    }
+}
+
+fn table(calibration: &Calibration) -> RemapTable {
+    RemapTable::new(&calibration.camera, calibration.width, calibration.height)
+}
+
+impl Rectify {
+    /// Takes what has come of the camera's calibration.
+    fn learn(&mut self) -> Result<(), NodeError> {
+        let Some(camera_info) = &self.camera_info else { return Ok(()) };
+        for sample in camera_info.read() {
+            let told = Calibration::of_info(sample?.message(), self.projection)?;
+            if self.table.as_ref().is_none_or(|(known, _)| *known != told) {
+                self.table = Some((told, table(&told)));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Node for Rectify {
+    fn execute(&mut self, _: &mut Context<'_>) -> Result<(), NodeError> {
+        self.learn()?;
+        let Some(sample) = self.image.take()? else { return Ok(()) };
+        let image = sample.message();
+        let picture = picture_of(image)?;
+        let Some((_, table)) = &self.table else {
+            return Err(NodeError::new(
+                "an image has come before any calibration: give the node the condition `{ all_of: \
+                 [image, camera_info], same: stamp }` and `trigger: true` on camera_info in the graph file",
+            ));
+        };
+        let ((width, height), expected) = (picture.size(), table.size());
+        if (width, height) != expected {
+            return Err(NodeError::new(format!(
+                "the image is {width} x {height}, but the calibration is for {} x {}: calibrate the camera as \
+                 it is used, or set its resolution",
+                expected.0, expected.1
+            )));
+        }
+        let channels = picture.channels();
+        publish_image(&self.rectified, image, channels, expected, |out| match channels {
+            1 => table.apply::<1>(picture.pixels(), 0..height, out),
+            _ => table.apply::<3>(picture.pixels(), 0..height, out),
+        })
+    }
+}

@@ -1,0 +1,168 @@
+//! Resize: images of another size, and the camera info that belongs to them.
+
+use super::message::{copy_header, header_extra, picture_of, publish_image};
+use crate::resize::{Interpolation, Resizer};
+use crossdock_comm::{Publisher, Subscriber};
+use crossdock_executor::{Context, Interface, Node, NodeError, NodeType, Setup};
+use crossdock_msg::types::sensor_msgs::{CameraInfo, CameraInfoView, Image};
+
+/// Resizes images; see [`crate::resize`]. Allocates when an image comes whose size differs from that of the one
+/// before, and never otherwise.
+///
+/// Camera infos are scaled as `image_proc` does it: rows of K and P, and the region of interest, times the ratio
+/// of the sizes.
+#[derive(Debug)]
+pub struct Resize {
+    image: Subscriber<Image>,
+    camera_info: Option<Subscriber<CameraInfo>>,
+    resized: Publisher<Image>,
+    resized_info: Option<Publisher<CameraInfo>>,
+    target: Target,
+    interpolation: Interpolation,
+    resizer: Option<Resizer>,
+}
+
+/// Which size images get.
+#[derive(Clone, Copy, Debug)]
+enum Target {
+    Factor(f64),
+    Size(usize, usize),
+}
+
+impl Target {
+    /// The size for images of this one: to the nearest pixel, ties to even ones.
+    fn of(self, (width, height): (usize, usize)) -> (usize, usize) {
+        let scaled = |side: usize, factor: f64| (side as f64 * factor).round_ties_even() as usize;
+        match self {
+            Self::Factor(factor) => (scaled(width, factor), scaled(height, factor)),
+            Self::Size(width, height) => (width, height),
+        }
+    }
+}
+
+impl NodeType for Resize {
+    const NAME: &'static str = "resize";
+
+    fn interface() -> Interface {
+        Interface::new()
+            .doc("Resizes mono8, rgb8 and bgr8 images, and scales the camera info that belongs to them.")
+            .input::<Image>("image")
+            .input_latest::<CameraInfo>("camera_info")
+            .optional()
+            .output::<Image>("resized")
+            .output::<CameraInfo>("resized_info")
+            .optional()
+            .parameter("factor", 0.5, "new side by old one, where width and height are 0")
+            .parameter("width", 0, "new width, pixels")
+            .parameter("height", 0, "new height, pixels")
+            .parameter("interpolation", "bilinear", "bilinear, or area (to smaller images only)")
+    }
+
+    fn create(setup: &mut Setup<'_>) -> Result<Self, NodeError> {
+        let interpolation = match setup.parameter::<String>("interpolation")?.as_str() {
+            "bilinear" => Interpolation::Bilinear,
+            "area" => Interpolation::Area,
+            other => {
+                return Err(NodeError::new(format!(
+                    "interpolation is `{other}`, but must be bilinear or area"
+                )));
+            }
+        };
+        let (width, height) = (setup.parameter("width")?, setup.parameter("height")?);
+        let factor: f64 = setup.parameter("factor")?;
+        let target = match (width, height) {
+            (0, 0) if factor > 0.0 => Target::Factor(factor),
+            (0, 0) => {
+                return Err(NodeError::new(format!("factor is {factor}, but must be above 0")));
+            }
+            (0, _) | (_, 0) => {
+                return Err(NodeError::new(format!(
+                    "width is {width} and height is {height}: set both, or neither and factor instead"
+                )));
+            }
+            size => Target::Size(size.0, size.1),
+        };
+        let camera_info = setup.optional_subscriber("camera_info")?;
+        let resized_info = setup.optional_publisher("resized_info")?;
+        if camera_info.is_some() != resized_info.is_some() {
+            return Err(NodeError::new(
+                "resized_info is made of camera_info: connect both of them or neither",
+            ));
+        }
+        let (image, resized) = (setup.subscriber("image")?, setup.publisher("resized")?);
+        let resizer = None;
+        Ok(Self { image, camera_info, resized, resized_info, target, interpolation, resizer })
+    }
+}
+
+impl Node for Resize {
+    fn execute(&mut self, _: &mut Context<'_>) -> Result<(), NodeError> {
+        self.pass_infos_on()?;
+        let Some(sample) = self.image.take()? else { return Ok(()) };
+        let image = sample.message();
+        let picture = picture_of(image)?;
+        let size = picture.size();
+        if self.resizer.as_ref().is_none_or(|resizer| resizer.from() != size) {
+            self.resizer = Some(Resizer::new(size, self.target.of(size), self.interpolation)?);
+        }
+        let Some(resizer) = &self.resizer else { return Ok(()) };
+        let channels = picture.channels();
+        publish_image(&self.resized, image, channels, resizer.to(), |out| match channels {
+            1 => resizer.apply::<1>(picture.pixels(), out),
+            _ => resizer.apply::<3>(picture.pixels(), out),
+        })
+    }
+}
+
+impl Resize {
+    fn pass_infos_on(&mut self) -> Result<(), NodeError> {
+        let (Some(infos), Some(publisher)) = (&self.camera_info, &self.resized_info) else {
+            return Ok(());
+        };
+        for sample in infos.read() {
+            publish_info(publisher, sample?.message(), self.target)?;
+        }
+        Ok(())
+    }
+}
+
+/// Publishes `info` for images of the target's size.
+fn publish_info(
+    publisher: &Publisher<CameraInfo>,
+    info: CameraInfoView<'_>,
+    target: Target,
+) -> Result<(), NodeError> {
+    let (model, distortion) = (info.distortion_model()?, info.d()?);
+    let extra = header_extra(info.header())?.text(model.len()).values::<f64>(distortion.len());
+    let (width, height) = target.of((info.width() as usize, info.height() as usize));
+    let scale = [
+        width as f64 / f64::from(info.width().max(1)),
+        height as f64 / f64::from(info.height().max(1)),
+    ];
+    let mut loan = publisher.loan(extra)?;
+    let mut message = loan.message();
+    copy_header(info.header(), message.header())?;
+    message.set_width(width as u32);
+    message.set_height(height as u32);
+    message.set_distortion_model_bytes(model)?;
+    message.set_d(distortion)?;
+    message.set_r(&info.r());
+    let (mut k, mut p) = (info.k(), info.p());
+    for (row, scale) in scale.iter().enumerate() {
+        k[row * 3..row * 3 + 3].iter_mut().for_each(|number| *number *= scale);
+        p[row * 4..row * 4 + 4].iter_mut().for_each(|number| *number *= scale);
+    }
+    message.set_k(&k);
+    message.set_p(&p);
+    message.set_binning_x(info.binning_x());
+    message.set_binning_y(info.binning_y());
+    let (from, mut to) = (info.roi(), message.roi());
+    let scaled = |pixels: u32, scale: f64| (f64::from(pixels) * scale) as u32;
+    to.set_x_offset(scaled(from.x_offset(), scale[0]));
+    to.set_width(scaled(from.width(), scale[0]));
+    to.set_y_offset(scaled(from.y_offset(), scale[1]));
+    to.set_height(scaled(from.height(), scale[1]));
+    to.set_do_rectify(from.do_rectify());
+    loan.publish()?;
+    Ok(())
+}
