@@ -12,7 +12,8 @@ DEMO_TOPICS := /lane,/traffic_light,/cmd_vel,/odom,/course/light,/features,/came
 
 # What the tests use beyond Rust, a C compiler and make: independent readers of recordings, a C
 # compiler for aarch64, and a C++ compiler for the simulations of hw/. The hardware tools themselves
-# are Python packages, see scripts/hardware-tools. PoCL makes the processor a device of OpenCL.
+# are Python packages, see scripts/hardware-tools; so is NVRTC, which compiles kernels for NVIDIA's GPUs
+# without one. PoCL makes the processor a device of OpenCL.
 TEST_PACKAGES := python3 python3-venv gcc-aarch64-linux-gnu libc6-dev-arm64-cross g++ babeltrace2 \
     pocl-opencl-icd ocl-icd-libopencl1
 AARCH64 := aarch64-unknown-linux-gnu

@@ -4,6 +4,7 @@
 use crate::trace::arguments::TraceCommand;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use crossdock_device::Architecture;
 use crossdock_fabric::Profile;
 use crossdock_graph::ImportJoin;
 use std::path::PathBuf;
@@ -513,6 +514,17 @@ pub(crate) enum DeviceCommand {
     Test {
         /// Device, such as opencl:0
         device: String,
+        #[command(flatten)]
+        json: JsonArguments,
+    },
+    /// Compile kernels for NVIDIA's GPUs, which needs none; fails if one does not compile
+    Compile {
+        /// Files with kernels; without any, Crossdock's own kernels
+        files: Vec<PathBuf>,
+        /// Architectures to compile for
+        #[arg(long, value_name = "SM,...", value_delimiter = ',',
+              default_values_t = Architecture::TESTED)]
+        architecture: Vec<Architecture>,
         #[command(flatten)]
         json: JsonArguments,
     },

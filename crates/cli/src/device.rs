@@ -4,9 +4,13 @@
 use crate::arguments::{DeviceCommand, JsonArguments};
 use crate::output;
 use crate::table::{Align, Table, clean};
-use anyhow::Result;
-use crossdock_device::{Capabilities, Device, DeviceInfo, Outcome, devices, examine};
+use anyhow::{Context, Result};
+use crossdock_device::{
+    Architecture, Capabilities, Device, DeviceInfo, KernelSource, Outcome, compile_for_cuda,
+    devices, examine, nvrtc_version, own_kernels,
+};
 use serde_json::json;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// Runs one of the device commands.
@@ -15,6 +19,7 @@ pub(crate) fn device(command: &DeviceCommand) -> Result<ExitCode> {
         DeviceCommand::List(arguments) => list(arguments),
         DeviceCommand::Info { device, json } => info(device, json),
         DeviceCommand::Test { device, json } => test(device, json),
+        DeviceCommand::Compile { files, architecture, json } => compile(files, architecture, json),
     }
 }
 
@@ -26,7 +31,8 @@ fn list(arguments: &JsonArguments) -> Result<ExitCode> {
     }
     if found.is_empty() {
         eprintln!(
-            "no device: OpenCL has no driver here; a GPU's comes with its maker's packages, \
+            "no device: neither CUDA nor OpenCL has one here (`crossdock device info cuda:0` and \
+             `opencl:0` say why); a GPU's driver comes with its maker's packages, \
              `pocl-opencl-icd` makes the processor itself a device"
         );
     }
@@ -113,4 +119,62 @@ fn test(name: &str, arguments: &JsonArguments) -> Result<ExitCode> {
         }
     }
     Ok(if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Files of kernels are small; a larger one is something else.
+const SOURCE_BYTES_MAX: u64 = 16 << 20;
+
+fn compile(
+    files: &[PathBuf],
+    architectures: &[Architecture],
+    arguments: &JsonArguments,
+) -> Result<ExitCode> {
+    let version = nvrtc_version()?;
+    let mut texts = Vec::new();
+    for file in files {
+        let label = file.display().to_string();
+        let bytes =
+            std::fs::metadata(file).with_context(|| format!("{label} cannot be read"))?.len();
+        anyhow::ensure!(
+            bytes <= SOURCE_BYTES_MAX,
+            "{label} has {bytes} bytes, kernels at most {SOURCE_BYTES_MAX}; name a file of kernels"
+        );
+        let text = std::fs::read_to_string(file);
+        texts.push((text.with_context(|| format!("{label} cannot be read"))?, label));
+    }
+    let mut sources: Vec<_> =
+        texts.iter().map(|(text, label)| KernelSource { label, text }).collect();
+    if sources.is_empty() {
+        sources.extend(own_kernels());
+    }
+    let (mut rows, mut errors) = (Vec::new(), Vec::new());
+    let columns = [("kernels", Align::Left), ("architecture", Align::Left), ("", Align::Left)];
+    let mut table = Table::new(&columns);
+    for source in &sources {
+        for architecture in architectures {
+            let (file, error, outcome) = match compile_for_cuda(source, *architecture) {
+                Ok(code) => (source.label, None, format!("{} bytes", code.len())),
+                Err(error) => (source.label, Some(error.to_string()), "FAILED".to_owned()),
+            };
+            rows.push(json!({
+                "kernels": file, "architecture": architecture, "compiled": error.is_none(),
+                "error": error,
+            }));
+            table.row([clean(file), architecture.to_string(), outcome]);
+            errors.extend(error);
+        }
+    }
+    let failed = if errors.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE };
+    if arguments.json {
+        let all = json!({ "nvrtc": version, "compiled": rows });
+        output::print(&(serde_json::to_string_pretty(&all)? + "\n"))?;
+        return Ok(failed);
+    }
+    output::print(&table.text())?;
+    // One mistake is one for all architectures, mostly.
+    errors.dedup();
+    for error in errors {
+        eprintln!("error: {error}");
+    }
+    Ok(failed)
 }

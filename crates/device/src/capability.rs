@@ -9,6 +9,8 @@ use serde::Serialize;
 pub enum Backend {
     /// OpenCL 1.2 or newer: GPUs of several makers, and processors (PoCL).
     OpenCl,
+    /// CUDA's driver interface: NVIDIA's GPUs.
+    Cuda,
     /// Another device behind copies that only `host_acquire` and `host_release` make: whoever
     /// forgets one of them finds old data, on every machine.
     Shadow,

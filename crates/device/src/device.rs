@@ -6,8 +6,9 @@ use crate::driver::{Access, Driver, Ending, Raw, RawSpan};
 use crate::error::DeviceError;
 use crate::kernel::{Argument, Grid, KernelSource};
 use crate::trial;
-use crossdock_shm::Region;
 use crossdock_shm::timeline::FencePoint;
+use crossdock_shm::{Region, Sharing};
+use std::os::fd::{BorrowedFd, OwnedFd};
 use std::sync::{Arc, OnceLock};
 
 /// A device of this machine. Cheap to clone; `Send + Sync`. All that is opened through one process's
@@ -70,7 +71,50 @@ impl Device {
     /// [`DeviceError::OutOfMemory`], [`DeviceError::Driver`].
     pub fn allocate(&self, bytes: u64) -> Result<Memory, DeviceError> {
         let raw = self.driver().allocate(bytes)?;
-        Ok(Memory { raw, device: self.clone(), bytes, region: None })
+        Ok(Memory { raw, device: self.clone(), bytes, region: None, shared: false, writable: true })
+    }
+
+    /// Memory of the device, of undefined content, that other processes can use, too: they
+    /// [`import`](Device::import) what [`Memory::export`] gives out. Takes whole pages of the device
+    /// (2 MiB mostly): few large pieces, not one per message. Blocks, makes system calls.
+    ///
+    /// # Errors
+    /// [`DeviceError::CannotShare`] without [`Capabilities::exports_memory`]; as
+    /// [`Device::allocate`].
+    pub fn allocate_shared(&self, bytes: u64) -> Result<Memory, DeviceError> {
+        self.can_share()?;
+        let raw = self.driver().allocate_shared(bytes)?;
+        Ok(Memory { raw, device: self.clone(), bytes, region: None, shared: true, writable: true })
+    }
+
+    /// The first `bytes` bytes of the memory that another process, or this one, has
+    /// [exported](Memory::export) on the same device. Kernels here write it only if it is
+    /// [`Sharing::Open`]. Once per process, not per message: blocks, makes system calls. It lives until
+    /// all who have it have dropped it, whoever made it; the descriptor may be closed at once.
+    ///
+    /// Memory: a kernel here sees what another process's kernel has written when a [`FencePoint`]
+    /// that stands for that work was reached before the launch.
+    ///
+    /// # Errors
+    /// [`DeviceError::CannotShare`] without [`Capabilities::exports_memory`];
+    /// [`DeviceError::Driver`]: it is no such descriptor, of another device, or of less memory.
+    pub fn import(
+        &self,
+        fd: BorrowedFd<'_>,
+        bytes: u64,
+        sharing: Sharing,
+    ) -> Result<Memory, DeviceError> {
+        self.can_share()?;
+        let writable = sharing == Sharing::Open;
+        let raw = self.driver().import(fd, bytes, writable)?;
+        Ok(Memory { raw, device: self.clone(), bytes, region: None, shared: true, writable })
+    }
+
+    fn can_share(&self) -> Result<(), DeviceError> {
+        match self.driver().claims().exports_memory {
+            true => Ok(()),
+            false => Err(DeviceError::CannotShare { device: self.info().name.clone() }),
+        }
     }
 
     /// Memory of the host for kernels to use: in place if [`Capabilities::host_memory`]. Registered
@@ -82,7 +126,8 @@ impl Device {
         // SAFETY: the memory keeps the region until it is freed.
         let raw = unsafe { self.driver().register(region) }?;
         let bytes = region.bytes() as u64;
-        Ok(Memory { raw, device: self.clone(), bytes, region: Some(region.clone()) })
+        let (region, writable) = (Some(region.clone()), region.is_writable());
+        Ok(Memory { raw, device: self.clone(), bytes, region, shared: false, writable })
     }
 
     /// Compiles kernels. Blocks, for seconds the first time.
@@ -112,6 +157,9 @@ pub struct Memory {
     bytes: u64,
     /// The host's memory that it is.
     region: Option<Region>,
+    /// Other processes can use it, too.
+    shared: bool,
+    writable: bool,
 }
 
 impl Memory {
@@ -140,6 +188,20 @@ impl Memory {
             return Err(DeviceError::OutOfRange { device, offset, bytes, memory_bytes });
         }
         Ok(Span { memory: self, offset, bytes })
+    }
+
+    /// A descriptor of it for other processes, which [`Device::import`] takes; they must be told its
+    /// length. Makes system calls.
+    ///
+    /// # Errors
+    /// [`DeviceError::NotShared`] if [`Device::allocate_shared`] has not made it;
+    /// [`DeviceError::Driver`].
+    pub fn export(&self) -> Result<OwnedFd, DeviceError> {
+        if !self.shared {
+            return Err(DeviceError::NotShared { device: self.device.info().name.clone() });
+        }
+        // SAFETY: this driver's, alive.
+        unsafe { self.device.driver().export(self.raw) }
     }
 
     /// All of it.
@@ -197,11 +259,9 @@ impl<'a> Span<'a> {
     }
 
     fn writable(self) -> Result<Self, DeviceError> {
-        match &self.memory.region {
-            Some(region) if !region.is_writable() => {
-                Err(DeviceError::ReadOnly { device: self.memory.device.info().name.clone() })
-            }
-            _ => Ok(self),
+        match self.memory.writable {
+            true => Ok(self),
+            false => Err(DeviceError::ReadOnly { device: self.memory.device.info().name.clone() }),
         }
     }
 }
@@ -389,6 +449,24 @@ impl Stream {
         let ending = Ending::new(point.clone(), Box::new(kept));
         // SAFETY: this driver's stream, alive.
         unsafe { self.device.driver().signal(self.raw, ending) }
+    }
+
+    /// Lets what is put into the stream from now on run when `point` is reached; the thread goes on.
+    /// To be called only when the work that reaches the point has been put into a stream, or its
+    /// host is on the way: the driver may wait for all of the device in other calls.
+    ///
+    /// A timeline that is poisoned lets the stream go on, too: whoever uses what comes out looks at
+    /// the point again ([`FencePoint::is_reached`]).
+    ///
+    /// # Errors
+    /// [`DeviceError::CannotWait`] without [`Capabilities::waits_for_timelines`], and for a timeline
+    /// that the device cannot see: wait for the point on the host then. [`DeviceError::Driver`].
+    pub fn wait(&mut self, point: &FencePoint) -> Result<(), DeviceError> {
+        if !self.device.driver().claims().waits_for_timelines {
+            return Err(DeviceError::CannotWait { device: self.device.info().name.clone() });
+        }
+        // SAFETY: this driver's stream, alive.
+        unsafe { self.device.driver().wait(self.raw, point) }
     }
 
     /// Waits for all work of the stream. Blocks.

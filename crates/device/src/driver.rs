@@ -7,6 +7,7 @@ use crate::kernel::{Argument, Grid, KernelSource};
 use crossdock_shm::Region;
 use crossdock_shm::timeline::FencePoint;
 use std::fmt::Debug;
+use std::os::fd::{BorrowedFd, OwnedFd};
 
 /// A driver's own name for a stream, a memory, a program or a kernel: an address or a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,16 +35,31 @@ pub(crate) struct Claims {
 
 /// What follows when work is over: on whatever thread its driver tells it. Dropped untold, it has
 /// failed.
+#[derive(Debug)]
 pub(crate) struct Ending {
     point: FencePoint,
     /// What the work uses: dropped when it is over.
-    _kept: Box<dyn Send>,
+    _kept: Kept,
     is_told: bool,
+}
+
+/// What only has to be there.
+struct Kept(#[allow(dead_code, reason = "it is dropped")] Box<dyn Send>);
+
+impl Debug for Kept {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Kept")
+    }
 }
 
 impl Ending {
     pub(crate) fn new(point: FencePoint, kept: Box<dyn Send>) -> Self {
-        Self { point, _kept: kept, is_told: false }
+        Self { point, _kept: Kept(kept), is_told: false }
+    }
+
+    /// Where it is told.
+    pub(crate) fn point(&self) -> &FencePoint {
+        &self.point
     }
 
     /// It is done.
@@ -99,6 +115,21 @@ pub(crate) trait Driver: Debug + Send + Sync {
     /// Memory of the device.
     fn allocate(&self, bytes: u64) -> Result<Raw, DeviceError>;
 
+    /// Memory of the device that other processes can import; asked only of who claims it.
+    fn allocate_shared(&self, _bytes: u64) -> Result<Raw, DeviceError> {
+        Err(DeviceError::CannotShare { device: self.info().name.clone() })
+    }
+
+    /// A descriptor of memory that was allocated so, for other processes.
+    unsafe fn export(&self, _memory: Raw) -> Result<OwnedFd, DeviceError> {
+        Err(DeviceError::CannotShare { device: self.info().name.clone() })
+    }
+
+    /// The first `bytes` of the memory behind a descriptor; written by kernels here if `writable`.
+    fn import(&self, _: BorrowedFd<'_>, _bytes: u64, _writable: bool) -> Result<Raw, DeviceError> {
+        Err(DeviceError::CannotShare { device: self.info().name.clone() })
+    }
+
     /// Memory of the host, which stays mapped until [`Driver::free`].
     unsafe fn register(&self, region: &Region) -> Result<Raw, DeviceError>;
 
@@ -144,4 +175,10 @@ pub(crate) trait Driver: Debug + Send + Sync {
     /// Has `ending` told ([`Ending::reached`], [`Ending::failed`]) when all work that stands in the
     /// stream is over; drops it where that cannot be had.
     unsafe fn signal(&self, stream: Raw, ending: Ending) -> Result<(), DeviceError>;
+
+    /// Lets what is put into the stream from now on run when `point` is reached or its timeline is
+    /// poisoned; returns at once. Asked only of who claims it.
+    unsafe fn wait(&self, _stream: Raw, _point: &FencePoint) -> Result<(), DeviceError> {
+        Err(DeviceError::CannotWait { device: self.info().name.clone() })
+    }
 }

@@ -16,8 +16,8 @@ pub enum DeviceError {
     },
     /// The name of a device cannot be read.
     #[error(
-        "\"{name}\" names no device: expected `opencl:NUMBER`, or `shadow:` before one; \
-         `crossdock device list` shows them"
+        "\"{name}\" names no device: expected `opencl:NUMBER` or `cuda:NUMBER`, or `shadow:` \
+         before one; `crossdock device list` shows them"
     )]
     BadName {
         /// As it was given.
@@ -29,6 +29,20 @@ pub enum DeviceError {
         /// Name of the device.
         device: String,
         /// What was being done.
+        doing: &'static str,
+        /// The driver's code in words.
+        why: String,
+    },
+    /// The device gave up: nothing that this process has put there will end.
+    #[error(
+        "{device}: lost while {doing}: {why}; this process cannot use it any more: start the process \
+         again, and if it is lost again, look for its fault in the kernels that ran (a range, an \
+         index) and in the system's log"
+    )]
+    Lost {
+        /// Name of the device.
+        device: String,
+        /// What was being done when it was noticed.
         doing: &'static str,
         /// The driver's code in words.
         why: String,
@@ -55,6 +69,26 @@ pub enum DeviceError {
         label: String,
         /// The compiler's words.
         log: String,
+    },
+    /// There is no compiler for its kernels.
+    #[error("{device}: kernels cannot be compiled: {why}")]
+    NoCompiler {
+        /// Name of the device, or what was to be compiled for.
+        device: String,
+        /// What was looked for, and the next step.
+        why: String,
+    },
+    /// Compiler, driver and device do not go together.
+    #[error("{device}: the kernels of {label} cannot be made for {architecture}: {why}")]
+    Architecture {
+        /// Name of the device, or what was to be compiled for.
+        device: String,
+        /// Where the source is from.
+        label: String,
+        /// Of the device.
+        architecture: String,
+        /// What does not fit, and the next step.
+        why: String,
     },
     /// The source has no such kernel.
     #[error("{device}: {label} has no kernel \"{kernel}\"")]
@@ -97,6 +131,30 @@ pub enum DeviceError {
     /// Memory of the device's own was to be given to the host.
     #[error("{device}: that memory is the device's own: the host reads and writes copies of it")]
     NotOfHost {
+        /// Name of the device.
+        device: String,
+    },
+    /// The device's own memory stays in this process.
+    #[error(
+        "{device}: its memory cannot be handed to other processes; map the topic to memory of the \
+         host, or to one process"
+    )]
+    CannotShare {
+        /// Name of the device.
+        device: String,
+    },
+    /// Memory was to be handed out that was not made for it.
+    #[error(
+        "{device}: that memory belongs to this process; only what `allocate_shared` has made can be \
+         handed to others"
+    )]
+    NotShared {
+        /// Name of the device.
+        device: String,
+    },
+    /// The device itself cannot wait for a timeline.
+    #[error("{device}: it cannot wait for the work of others; wait for the point, then launch")]
+    CannotWait {
         /// Name of the device.
         device: String,
     },

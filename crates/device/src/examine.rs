@@ -5,9 +5,11 @@ use crate::device::{Device, Memory, Stream};
 use crate::driver::Access;
 use crate::error::DeviceError;
 use crate::kernel::{Argument, Grid, KernelSource};
-use crossdock_shm::Scratch;
+use crate::trial;
 use crossdock_shm::timeline::{FencePoint, Timeline};
+use crossdock_shm::{Scratch, Sharing};
 use serde::Serialize;
+use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
 const SOURCE: KernelSource<'_> = KernelSource {
@@ -26,8 +28,15 @@ XD_KERNEL transpose(XD_IN(from), XD_OUT(to), u32 width, u32 height) {
 ",
 };
 
+/// The sources of all kernels that this crate has of its own: those that try and examine devices.
+pub fn own_kernels() -> [KernelSource<'static>; 2] {
+    [trial::SOURCE, SOURCE]
+}
+
 /// Nothing here takes as long on a device that works.
 const PATIENCE: Duration = Duration::from_secs(30);
+/// So long a device that waits is watched for going on too early.
+const EARLY: Duration = Duration::from_millis(20);
 /// Repetitions behind a time.
 const REPEATS: u32 = 200;
 
@@ -77,7 +86,8 @@ struct Bench<'a> {
 /// [`DeviceError`]: not even a stream can be opened.
 pub fn examine(device: &Device) -> Result<Vec<Finding>, DeviceError> {
     let mut bench = Bench { device, stream: device.stream()? };
-    let parts: [(&'static str, Part); 7] = [
+    let claims = device.driver().claims();
+    let mut parts: Vec<(&'static str, Part)> = vec![
         ("memory of its own", own_memory),
         ("memory of the host", host_memory),
         ("kernels over parts of memory", parts_of_memory),
@@ -86,6 +96,12 @@ pub fn examine(device: &Device) -> Result<Vec<Finding>, DeviceError> {
         ("ends of work on timelines", fences),
         ("words of its compiler", compiler),
     ];
+    if claims.waits_for_timelines {
+        parts.push(("waits of its own for timelines", waits));
+    }
+    if claims.exports_memory {
+        parts.push(("memory for other processes", shared_memory));
+    }
     let run = |(name, part): (&'static str, Part)| {
         let outcome = match part(&mut bench) {
             Ok(found) => Outcome::Passed(found),
@@ -231,8 +247,7 @@ fn order(bench: &mut Bench<'_>) -> Result<String, Stop> {
 }
 
 fn fences(bench: &mut Bench<'_>) -> Result<String, Stop> {
-    let made = Timeline::create("examination");
-    let timeline = made.map_err(|error| Stop::Wrong(format!("making a timeline: {error}")))?;
+    let timeline = timeline()?;
     let memory = bench.filled([0; 64])?;
     let mut add = bench.device.load(&SOURCE)?.kernel("add")?;
     let span = memory.whole();
@@ -249,6 +264,83 @@ fn fences(bench: &mut Bench<'_>) -> Result<String, Stop> {
     let whole = started.elapsed() / REPEATS;
     bench.holds(&memory, [REPEATS; 64])?;
     Ok(format!("launch, end and a sleeping thread's wake-up: {:.1} us", whole.as_secs_f64() * 1e6))
+}
+
+fn timeline() -> Result<Timeline, Stop> {
+    let made = Timeline::create("examination");
+    made.map_err(|error| Stop::Wrong(format!("making a timeline: {error}")))
+}
+
+/// The device waits for what the host moves on or poisons. Everything that a driver might wait for the
+/// device for (loading a kernel, seeing a timeline first) is done in the first step.
+fn waits(bench: &mut Bench<'_>) -> Result<String, Stop> {
+    /// The value that is waited for, and how it comes; `None`: it is there already.
+    type Step = (u64, Option<fn(&Timeline)>);
+    const STEPS: [Step; 8] = [
+        (0, None),
+        (1, Some(|timeline| timeline.advance(1))),
+        (2, Some(|timeline| timeline.advance(5))),
+        (3, None),
+        (9, Some(Timeline::poison)),
+        // Below, at and above the value that the poison came at.
+        (4, None),
+        (5, None),
+        (6, None),
+    ];
+    let (asked, done) = (timeline()?, timeline()?);
+    let memory = bench.filled([0; 64])?;
+    let mut add = bench.device.load(&SOURCE)?.kernel("add")?;
+    let span = memory.whole();
+    let arguments = [Argument::In(span), Argument::Out(span), Argument::U32(64), Argument::U32(1)];
+    let mut took = Duration::ZERO;
+    for ((value, release), number) in STEPS.into_iter().zip(1..) {
+        bench.stream.wait(&FencePoint { timeline: asked.clone(), value })?;
+        // SAFETY: as `SOURCE` declares them; each launch comes after the one before.
+        unsafe { bench.stream.launch(&mut add, Grid::line(64, 64), &arguments)? };
+        let end = FencePoint { timeline: done.clone(), value: number };
+        bench.stream.signal(&end)?;
+        let early = release.map(|release| {
+            let early = end.sleep(EARLY);
+            release(&asked);
+            early
+        });
+        let started = Instant::now();
+        let reached = end.sleep(PATIENCE);
+        took = if early.is_some() { started.elapsed() } else { took };
+        if reached != Ok(true) || early.is_some_and(|early| early != Ok(false)) {
+            // Whatever still waits shall not wait for ever.
+            asked.poison();
+            let what = format!("a wait for {value}: early {early:?}, then {reached:?}");
+            return Err(Stop::Wrong(what));
+        }
+    }
+    bench.holds(&memory, [STEPS.len() as u32; 64])?;
+    Ok(format!(
+        "released by a value and by poison, the latter in {:.1} us",
+        took.as_secs_f64() * 1e6
+    ))
+}
+
+/// In one process: with two, a graph does it.
+fn shared_memory(bench: &mut Bench<'_>) -> Result<String, Stop> {
+    const BYTES: u64 = 3 << 20;
+    let words = (BYTES / 4) as u32;
+    let started = Instant::now();
+    let memory = bench.device.allocate_shared(BYTES)?;
+    let fd = memory.export()?;
+    let seen = bench.device.import(fd.as_fd(), BYTES, Sharing::Shown)?;
+    let took = started.elapsed();
+    drop(fd);
+    // SAFETY: nobody else has it.
+    unsafe { bench.stream.write(&bytes_of(0..words), memory.whole())? };
+    // It outlives whoever made it.
+    drop(memory);
+    bench.holds(&seen, 0..words)?;
+    // SAFETY: refused.
+    let refused = unsafe { bench.stream.write(&[0; 4], seen.whole()) };
+    let right = matches!(refused, Err(DeviceError::ReadOnly { .. }));
+    expect(right, || format!("memory to be read only is written: {refused:?}"))?;
+    Ok(format!("made, exported and imported in {:.1} us", took.as_secs_f64() * 1e6))
 }
 
 fn compiler(bench: &mut Bench<'_>) -> Result<String, Stop> {

@@ -3,7 +3,7 @@
 use crate::device::Span;
 
 /// What every source begins with: one language for all devices.
-pub(crate) const PRELUDE: &str = include_str!("prelude.h");
+const PRELUDE: &str = include_str!("prelude.h");
 
 /// The source of some kernels, in the language of `prelude.h`.
 #[derive(Clone, Copy, Debug)]
@@ -12,6 +12,22 @@ pub struct KernelSource<'a> {
     pub label: &'a str,
     /// The text, without the prelude.
     pub text: &'a str,
+}
+
+impl KernelSource<'_> {
+    /// What a compiler is given: the prelude, and the text under its label, so that its words name
+    /// the line of the text.
+    pub(crate) fn whole(&self) -> String {
+        let mut label = String::with_capacity(self.label.len());
+        for letter in self.label.chars() {
+            match letter {
+                '"' | '\\' => label.extend(['\\', letter]),
+                letter if letter.is_control() => label.push('?'),
+                letter => label.push(letter),
+            }
+        }
+        format!("{PRELUDE}\n#line 1 \"{label}\"\n{}", self.text)
+    }
 }
 
 /// How many work items run, in up to three dimensions.
@@ -63,6 +79,12 @@ pub enum Argument<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_label_cannot_end_its_line_nor_its_quotes() {
+        let source = KernelSource { label: "a\"b\\\n#error", text: "int x;" };
+        assert!(source.whole().ends_with("\n#line 1 \"a\\\"b\\\\?#error\"\nint x;"));
+    }
 
     #[test]
     fn grids_are_rounded_up_to_whole_groups() {

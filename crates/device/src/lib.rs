@@ -32,6 +32,7 @@
 //! ```
 
 mod capability;
+mod cuda;
 mod device;
 mod driver;
 mod error;
@@ -44,9 +45,10 @@ mod trial;
 
 pub use capability::{Backend, Capabilities, DeviceInfo, Kind};
 pub use crossdock_shm::timeline::{self, FencePoint, Timeline};
+pub use cuda::{Architecture, ParseArchitectureError, compile_for_cuda, nvrtc_version};
 pub use device::{Device, Kernel, Kernels, Memory, Span, Stream};
 pub use driver::Access;
 pub use error::DeviceError;
-pub use examine::{Finding, Outcome, examine};
+pub use examine::{Finding, Outcome, examine, own_kernels};
 pub use kernel::{Argument, Grid, KernelSource};
 pub use open::devices;

@@ -1,6 +1,7 @@
 //! Which devices there are, and their opening by name.
 
 use crate::capability::DeviceInfo;
+use crate::cuda;
 use crate::device::{Core, Device};
 use crate::driver::Driver;
 use crate::error::DeviceError;
@@ -15,12 +16,14 @@ const SHADOW: &str = "shadow:";
 /// The devices of this machine. Loads drivers: may take tens of milliseconds the first time. Empty
 /// where there is none; never an error.
 pub fn devices() -> Vec<DeviceInfo> {
-    opencl::list()
+    let mut devices = opencl::list();
+    devices.extend(cuda::list());
+    devices
 }
 
 impl Device {
-    /// The device of that name, as [`devices`] tells them: `opencl:0`; `shadow:opencl:0` is the same
-    /// device behind copies that only acquire and release make, for tests.
+    /// The device of that name, as [`devices`] tells them: `opencl:0`, `cuda:0`; `shadow:opencl:0`
+    /// is the same device behind copies that only acquire and release make, for tests.
     ///
     /// One context per process and device: whoever opens it again shares it. Blocks, allocates; call
     /// it after forking.
@@ -47,10 +50,16 @@ fn driver(name: &str) -> Result<Box<dyn Driver>, DeviceError> {
         Some(behind) => (true, behind),
         None => (false, name),
     };
-    let number = plain.strip_prefix("opencl:").and_then(|number| number.parse().ok());
-    let Some(number) = number else {
-        return Err(DeviceError::BadName { name: name.to_owned() });
-    };
-    let driver = opencl::open(number, name)?;
-    Ok(if shadowed { Box::new(Shadow::new(driver)) } else { Box::new(driver) })
+    let number = |prefix| plain.strip_prefix(prefix).and_then(|number: &str| number.parse().ok());
+    if let Some(number) = number(opencl::PREFIX) {
+        return Ok(boxed(opencl::open(number, name)?, shadowed));
+    }
+    if let Some(number) = number(cuda::PREFIX) {
+        return Ok(boxed(cuda::open(number, name)?, shadowed));
+    }
+    Err(DeviceError::BadName { name: name.to_owned() })
+}
+
+fn boxed(driver: impl Driver + 'static, shadowed: bool) -> Box<dyn Driver> {
+    if shadowed { Box::new(Shadow::new(driver)) } else { Box::new(driver) }
 }

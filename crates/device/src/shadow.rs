@@ -9,7 +9,9 @@ use crate::driver::{Access, Claims, Driver, Ending, Raw, RawSpan};
 use crate::error::DeviceError;
 use crate::kernel::{Argument, Grid, KernelSource};
 use crossdock_shm::Region;
+use crossdock_shm::timeline::FencePoint;
 use std::collections::HashMap;
+use std::os::fd::{BorrowedFd, OwnedFd};
 use std::sync::{Mutex, PoisonError};
 
 /// See the head of this file.
@@ -61,6 +63,19 @@ impl<D: Driver> Driver for Shadow<D> {
 
     fn allocate(&self, bytes: u64) -> Result<Raw, DeviceError> {
         self.behind.allocate(bytes)
+    }
+
+    fn allocate_shared(&self, bytes: u64) -> Result<Raw, DeviceError> {
+        self.behind.allocate_shared(bytes)
+    }
+
+    unsafe fn export(&self, memory: Raw) -> Result<OwnedFd, DeviceError> {
+        // SAFETY: passed through.
+        unsafe { self.behind.export(memory) }
+    }
+
+    fn import(&self, fd: BorrowedFd<'_>, bytes: u64, writable: bool) -> Result<Raw, DeviceError> {
+        self.behind.import(fd, bytes, writable)
     }
 
     unsafe fn register(&self, region: &Region) -> Result<Raw, DeviceError> {
@@ -152,5 +167,10 @@ impl<D: Driver> Driver for Shadow<D> {
     unsafe fn signal(&self, stream: Raw, ending: Ending) -> Result<(), DeviceError> {
         // SAFETY: passed through.
         unsafe { self.behind.signal(stream, ending) }
+    }
+
+    unsafe fn wait(&self, stream: Raw, point: &FencePoint) -> Result<(), DeviceError> {
+        // SAFETY: passed through.
+        unsafe { self.behind.wait(stream, point) }
     }
 }

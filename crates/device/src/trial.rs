@@ -8,7 +8,7 @@ use crate::kernel::{Argument, Grid, KernelSource};
 use crossdock_shm::Scratch;
 
 /// Adds one to every word and says where it has found them.
-const SOURCE: KernelSource<'_> = KernelSource {
+pub(crate) const SOURCE: KernelSource<'_> = KernelSource {
     label: "trial",
     text: "
 XD_KERNEL trial(XD_OUT(words), XD_OUT(seen), u32 count) {

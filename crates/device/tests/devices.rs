@@ -3,11 +3,12 @@
 #![allow(missing_docs, clippy::unwrap_used)]
 
 use crossdock_device::{
-    Access, Argument, Device, DeviceError, FencePoint, Grid, Kernel, KernelSource, Memory, Outcome,
-    Stream, Timeline, devices, examine,
+    Access, Argument, Backend, Device, DeviceError, FencePoint, Grid, Kernel, KernelSource, Memory,
+    Outcome, Stream, Timeline, devices, examine,
 };
-use crossdock_shm::Scratch;
+use crossdock_shm::{Scratch, Sharing};
 use crossdock_test_support::skip;
+use std::os::fd::AsFd;
 use std::time::Duration;
 
 const LONG: Duration = Duration::from_secs(30);
@@ -23,13 +24,22 @@ XD_KERNEL double_all(XD_IN(from), XD_OUT(to), u32 count) {
 ",
 };
 
-/// The first device and its shadow; none, and a skip, where there is no driver.
+/// A device and its shadow, of OpenCL's; none, and a skip, where there is no driver.
 fn both() -> Vec<Device> {
-    if devices().is_empty() {
+    if !devices().iter().any(|info| info.backend == Backend::OpenCl) {
         skip("no OpenCL driver");
         return vec![];
     }
     ["opencl:0", "shadow:opencl:0"].map(|name| Device::open(name).unwrap()).into()
+}
+
+/// The first device of each driver, and a shadow.
+fn all() -> Vec<Device> {
+    let mut all = both();
+    if devices().iter().any(|info| info.backend == Backend::Cuda) {
+        all.push(Device::open("cuda:0").unwrap());
+    }
+    all
 }
 
 /// Memory of the host with some numbers, and the device's view of it.
@@ -72,7 +82,7 @@ fn double(stream: &mut Stream, kernel: &mut Kernel, memory: &Memory) {
 
 #[test]
 fn every_device_passes_its_examination() {
-    for device in both() {
+    for device in all() {
         for finding in examine(&device).unwrap() {
             let passed = matches!(finding.outcome, Outcome::Passed(_));
             assert!(passed, "{}: {finding:?}", device.info().name);
@@ -111,7 +121,7 @@ fn a_shadow_device_shows_that_a_release_or_an_acquire_was_forgotten() {
 
 #[test]
 fn a_sleeping_thread_is_woken_by_the_end_of_work_in_another_process_mapping() {
-    for device in both() {
+    for device in all() {
         let (mut shared, mut stream) = (Shared::new(&device), device.stream().unwrap());
         let mut kernel = kernel(&device);
         let timeline = Timeline::create("work").unwrap();
@@ -132,7 +142,7 @@ fn a_sleeping_thread_is_woken_by_the_end_of_work_in_another_process_mapping() {
 
 #[test]
 fn memory_of_the_host_may_go_as_soon_as_its_handle_is_dropped() {
-    for device in both() {
+    for device in all() {
         let (mut stream, mut kernel) = (device.stream().unwrap(), kernel(&device));
         for _ in 0..50 {
             let mut shared = Shared::new(&device);
@@ -166,7 +176,7 @@ fn devices_of_one_name_share_a_context() {
 
 #[test]
 fn what_cannot_be_is_refused_with_the_next_step() {
-    for device in both() {
+    for device in all() {
         let name = device.info().name.clone();
         let limit = device.info().allocation_max_bytes;
         let refused = device.allocate(u64::MAX / 4).unwrap_err().to_string();
@@ -197,16 +207,45 @@ fn what_cannot_be_is_refused_with_the_next_step() {
         assert!(matches!(refused, DeviceError::ReadOnly { .. }), "{refused}");
         let refused = stream.acquire(memory.whole(), Access::Read).unwrap_err();
         assert!(matches!(refused, DeviceError::NotOfHost { .. }), "{refused}");
+        let refused = memory.export().unwrap_err();
+        assert!(matches!(refused, DeviceError::NotShared { .. }), "{refused}");
+        let can = device.capabilities().unwrap();
+        if !can.exports_memory {
+            let refused = device.allocate_shared(100).unwrap_err();
+            assert!(matches!(refused, DeviceError::CannotShare { .. }), "{refused}");
+        }
+        let file = std::fs::File::open("/dev/null").unwrap();
+        let refused = device.import(file.as_fd(), 100, Sharing::Shown).unwrap_err().to_string();
+        assert!(refused.starts_with(&name), "{refused}");
+        if !can.waits_for_timelines {
+            let timeline = Timeline::create("waited for").unwrap();
+            let refused = stream.wait(&FencePoint { timeline, value: 1 }).unwrap_err();
+            assert!(matches!(refused, DeviceError::CannotWait { .. }), "{refused}");
+        }
     }
 }
 
 #[test]
 fn names_of_no_device_are_refused() {
-    for name in ["", "gpu", "opencl:", "opencl:x", "shadow:", "shadow:shadow:opencl:0", "opencl:-1"]
-    {
+    for name in [
+        "",
+        "gpu",
+        "opencl:",
+        "opencl:x",
+        "shadow:",
+        "shadow:shadow:opencl:0",
+        "opencl:-1",
+        "cuda",
+        "cuda:",
+        "cuda:-1",
+        "cuda:0x",
+    ] {
         let refused = Device::open(name).unwrap_err();
         assert!(matches!(refused, DeviceError::BadName { .. }), "{name}: {refused}");
     }
     let refused = Device::open("opencl:4096").unwrap_err().to_string();
     assert!(refused.starts_with("there is no device \"opencl:4096\" here"), "{refused}");
+    // With or without a driver.
+    let refused = Device::open("cuda:4096").unwrap_err().to_string();
+    assert!(refused.starts_with("there is no device \"cuda:4096\" here ("), "{refused}");
 }

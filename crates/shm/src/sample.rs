@@ -102,7 +102,7 @@ impl RawSample {
         // SAFETY: this sample's hold word is not 0 and its own.
         let home = unsafe { Home::of(self.entry) };
         let head = if home.in_child() { None } else { home.head() };
-        head.map(|head| FencePoint { timeline: Timeline::of_publisher(head), value: self.seq() })
+        head.map(|head| FencePoint { timeline: Timeline::of_subscriber(head), value: self.seq() })
     }
 
     /// Sequence number: consecutive per publisher, from 1.

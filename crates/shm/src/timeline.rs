@@ -10,10 +10,14 @@
 //!    that waits for "at least" compares signed differences, so that bit 63 would look like the past.
 //! 3. The words lie in memory that both ends can write, so that the survivor of a dead writer can
 //!    poison them. A peer can spoil only what it shares words for.
-//! 4. A publisher's own timeline lies at the head of its ring, which its subscribers only read: it
+//! 4. One stream of one device may store to the value instead of a host: with a plain store, which
+//!    may come after the poison of somebody who thought it dead, and take bit 62 away. So poison is
+//!    kept twice: beside the value, where no device stores and hosts look, and in it, where devices
+//!    that wait see it. Poisoning again restores what a late store has taken away.
+//! 5. A publisher's own timeline lies at the head of its ring, which its subscribers only read: it
 //!    counts the messages that were published early (before the device that writes them was done)
-//!    and are finished. They cannot count themselves as sleepers, so it wakes in any case; who waits
-//!    for it looks at the publisher's life as well.
+//!    and are finished. They cannot count themselves as sleepers, so it wakes in any case, nor poison
+//!    it: who waits for it looks at the publisher's life as well.
 //!
 //! It must not know devices.
 
@@ -43,7 +47,10 @@ pub struct Poisoned {
 enum Words {
     Own(OwnWords),
     Peer(PeerWords),
+    /// Of a publisher of this process.
     Publisher(MapRef<Head>),
+    /// Of one whose messages this process takes; read only.
+    Publishers(MapRef<Head>),
 }
 
 /// One timeline. Cheap to clone; `Send + Sync`.
@@ -71,16 +78,26 @@ impl Timeline {
         Ok(Self { words: Arc::new(Words::Peer(words)) })
     }
 
-    /// A publisher's.
+    /// That of a publisher, for itself.
     pub(crate) fn of_publisher(head: MapRef<Head>) -> Self {
         Self { words: Arc::new(Words::Publisher(head)) }
+    }
+
+    /// The same, for a subscriber.
+    pub(crate) fn of_subscriber(head: MapRef<Head>) -> Self {
+        Self { words: Arc::new(Words::Publishers(head)) }
+    }
+
+    /// May this process write it? Where not, what would do so does nothing.
+    fn is_writable(&self) -> bool {
+        !matches!(&*self.words, Words::Publishers(_))
     }
 
     /// The descriptor for peers; `None` for a timeline that is a peer's or a publisher's.
     pub fn fd(&self) -> Option<BorrowedFd<'_>> {
         match &*self.words {
             Words::Own(words) => Some(words.fd()),
-            Words::Peer(_) | Words::Publisher(_) => None,
+            Words::Peer(_) | Words::Publisher(_) | Words::Publishers(_) => None,
         }
     }
 
@@ -88,11 +105,22 @@ impl Timeline {
         let words: &[AtomicU64] = match &*self.words {
             Words::Own(words) => words,
             Words::Peer(words) => words,
-            Words::Publisher(head) => &head.finished,
+            Words::Publisher(head) | Words::Publishers(head) => &head.finished,
         };
-        // Both kinds were made with this many words.
+        // All kinds were made with this many words.
         let [value, sleepers, wakes] = words else { unreachable!("{WORDS} words") };
         Parts { value, sleepers, wakes }
+    }
+
+    /// Address of the word that counts, a multiple of 8, valid while a handle of this timeline lives:
+    /// for a driver whose device stores to it (rule 4) or waits for it.
+    pub fn value_address(&self) -> usize {
+        std::ptr::from_ref(self.parts().value).addr()
+    }
+
+    /// Is this the only handle of this timeline in this process?
+    pub fn is_last_handle(&self) -> bool {
+        Arc::strong_count(&self.words) == 1
     }
 
     /// How far it has come.
@@ -101,23 +129,29 @@ impl Timeline {
     /// [`Poisoned`]: it will not go on.
     #[inline]
     pub fn value(&self) -> Result<u64, Poisoned> {
-        // Acquire pairs with `advance`: what was done before is seen.
-        let value = self.parts().value.load(Ordering::Acquire);
-        match value & POISON {
-            0 => Ok(value),
-            _ => Err(Poisoned { value: value & !POISON }),
+        let parts = self.parts();
+        // Before the value: what was done before the poison is in it then. Acquire pairs with
+        // `poison`, and below with `advance`: what was done before is seen.
+        let ended = parts.wakes.load(Ordering::Acquire) & POISON != 0;
+        let value = parts.value.load(Ordering::Acquire);
+        match ended || value & POISON != 0 {
+            false => Ok(value),
+            true => Err(Poisoned { value: value & !POISON }),
         }
     }
 
-    /// Has it reached `value`? One load.
+    /// Has it reached `value`? One load if it has, two of one cache line if not.
     ///
     /// # Errors
     /// [`Poisoned`]: it had not, and will not.
     #[inline]
     pub fn reached(&self, value: u64) -> Result<bool, Poisoned> {
+        // Acquire pairs with `advance`. What was done before an end was done.
+        if self.parts().value.load(Ordering::Acquire) & !POISON >= value {
+            return Ok(true);
+        }
         match self.value() {
             Ok(now) => Ok(now >= value),
-            // What was done before the end was done.
             Err(end) if end.value >= value => Ok(true),
             Err(end) => Err(end),
         }
@@ -126,7 +160,12 @@ impl Timeline {
     /// Moves it on to `value`, if it is not there already, and wakes who sleeps for it: the
     /// documented wake-up. No allocation, no lock. A poisoned timeline stays. Values from [`POISON`] on
     /// are not counted: the timeline stops below it.
+    ///
+    /// Whose device has stored the value itself calls [`Timeline::wake`] after it.
     pub fn advance(&self, value: u64) {
+        if !self.is_writable() {
+            return;
+        }
         let (parts, value) = (self.parts(), value.min(POISON - 1));
         // A peer may set the poison bit at any time: it must not be lost. SeqCst pairs with
         // `sleep_until`: either this sees the sleeper or that sees the value.
@@ -138,9 +177,30 @@ impl Timeline {
         }
     }
 
-    /// Ends it: every point that was not reached is over, as an error.
-    pub fn poison(&self) {
+    /// Wakes who sleeps for it, to look again: what a device has stored wakes nobody. A system call if
+    /// somebody sleeps, else one load.
+    pub fn wake(&self) {
+        if !self.is_writable() {
+            return;
+        }
         let parts = self.parts();
+        // SeqCst pairs with `sleep_until`: either this sees the sleeper or that sees what the device
+        // had stored before this was called.
+        std::sync::atomic::fence(Ordering::SeqCst);
+        if parts.sleepers.load(Ordering::SeqCst) > 0 {
+            parts.wake();
+        }
+    }
+
+    /// Ends it: every point that was not reached is over, as an error. May be called again, and is
+    /// by who sees that a device still waits (rule 4).
+    pub fn poison(&self) {
+        if !self.is_writable() {
+            return;
+        }
+        let parts = self.parts();
+        // First: whoever sees bit 62 in the value finds it here, too.
+        parts.wakes.fetch_or(POISON, Ordering::SeqCst);
         parts.value.fetch_or(POISON, Ordering::SeqCst);
         parts.wake();
     }
@@ -152,8 +212,8 @@ impl Timeline {
     pub fn sleep_until(&self, value: u64, timeout: Duration) -> Result<bool, Poisoned> {
         let parts = self.parts();
         let started = Instant::now();
-        // A publisher's counts as slept for at all times (rule 4).
-        let counts = !matches!(&*self.words, Words::Publisher(_));
+        // A publisher's counts as slept for at all times (rule 5).
+        let counts = self.is_writable();
         if counts {
             // SeqCst pairs with `advance`.
             parts.sleepers.fetch_add(1, Ordering::SeqCst);
@@ -184,7 +244,7 @@ struct Parts<'a> {
     /// Threads that sleep until it changes.
     sleepers: &'a AtomicU64,
     /// What they sleep on: not the value, of which the kernel compares the lower half only, while
-    /// poison changes the upper one.
+    /// poison changes the upper one. Its own upper half says that the timeline is poisoned.
     wakes: &'a AtomicU64,
 }
 
@@ -252,6 +312,33 @@ mod tests {
         assert_eq!((timeline.reached(4), timeline.reached(5)), (Ok(true), Ok(true)));
         assert_eq!(timeline.reached(6), Err(Poisoned { value: 5 }));
         assert_eq!(timeline.sleep_until(7, LONG), Err(Poisoned { value: 5 }));
+    }
+
+    #[test]
+    fn poison_outlives_the_late_store_of_a_device() {
+        let timeline = timeline();
+        timeline.poison();
+        // As a device stores: unconditionally.
+        timeline.parts().value.store(4, Ordering::SeqCst);
+        assert_eq!(
+            (timeline.reached(4), timeline.reached(5)),
+            (Ok(true), Err(Poisoned { value: 4 }))
+        );
+        assert_eq!(timeline.sleep_until(5, LONG), Err(Poisoned { value: 4 }));
+        timeline.poison();
+        assert_eq!(timeline.parts().value.load(Ordering::SeqCst), POISON | 4);
+    }
+
+    #[test]
+    fn a_sleeper_is_woken_after_the_store_of_a_device() {
+        let timeline = timeline();
+        std::thread::scope(|scope| {
+            let reached = scope.spawn(|| timeline.sleep_until(2, LONG));
+            assert_eq!(timeline.value_address() % 8, 0);
+            timeline.parts().value.store(2, Ordering::SeqCst);
+            timeline.wake();
+            assert_eq!(reached.join().expect("no panic"), Ok(true));
+        });
     }
 
     #[test]

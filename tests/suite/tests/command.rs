@@ -2,8 +2,9 @@
 #![allow(missing_docs)]
 
 use crossdock_suite::{Run, Running, Terminal, children, settled, until};
-use crossdock_test_support::workspace;
+use crossdock_test_support::{nvrtc, skip, workspace};
 use serde_json::Value;
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
@@ -419,4 +420,97 @@ fn a_graph_is_drawn_and_one_is_imported() {
     let (graph, name) = (graph.to_str().expect("UTF-8"), file.to_str().expect("UTF-8"));
     assert!(run.output(&["graph", "import", graph, "-o", name]).status.success());
     assert!(run.output(&["graph", name]).status.success(), "what was imported can be drawn");
+}
+
+/// The kernels of the tree: files that end in `.cl`, beside the code that launches them.
+fn kernel_files(folder: &Path, found: &mut Vec<String>) {
+    for entry in std::fs::read_dir(folder).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        if path.is_dir() && path.file_name().is_none_or(|name| name != "target") {
+            kernel_files(&path, found);
+        } else if path.extension().is_some_and(|extension| extension == "cl") {
+            let inside = path.strip_prefix(workspace()).expect("inside");
+            found.push(inside.to_str().expect("UTF-8").to_owned());
+        }
+    }
+}
+
+#[test]
+fn every_kernel_of_the_tree_compiles_for_the_gpus_that_are_named() {
+    let run = Run::new("kernels");
+    let mut files = Vec::new();
+    ["apps", "crates"].map(|folder| kernel_files(&workspace().join(folder), &mut files));
+    let compile = |files: &[String]| {
+        let mut command = run.crossdock(&["device", "compile", "--json"]);
+        let output = command.args(files).env("CROSSDOCK_NVRTC", nvrtc()).output().expect("a start");
+        let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+        let printed = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(output.status.success(), "{printed}{errors}");
+        serde_json::from_str::<Value>(&printed).expect("JSON")
+    };
+    // Crossdock's own are inside the command.
+    let mut rows = compile(&[])["compiled"].as_array().expect("rows").clone();
+    assert!(rows.iter().any(|row| row["kernels"] == "examination"), "{rows:?}");
+    if !files.is_empty() {
+        rows.extend(compile(&files)["compiled"].as_array().expect("rows").iter().cloned());
+    }
+    assert_eq!(rows.len(), (2 + files.len()) * 4);
+    for row in rows {
+        let architecture = row["architecture"].as_str().expect("a name");
+        assert!(["sm_75", "sm_87", "sm_90", "sm_110"].contains(&architecture), "{row}");
+        assert_eq!((&row["compiled"], &row["error"]), (&Value::Bool(true), &Value::Null), "{row}");
+    }
+}
+
+#[test]
+fn kernels_that_do_not_compile_and_a_compiler_that_is_not_there_are_told_with_the_next_step() {
+    let run = Run::new("no_kernels");
+    let file = run.file("blur.cl");
+    std::fs::write(&file, "\nXD_KERNEL k(XD_OUT(image)) {\n    blur(1);\n}\n").expect("a file");
+    let file = file.to_str().expect("UTF-8");
+    let compile = |arguments: &[&str], nvrtc: &Path| {
+        let mut command = run.crossdock(&[&["device", "compile"], arguments].concat());
+        let output = command.env("CROSSDOCK_NVRTC", nvrtc).output().expect("a start");
+        let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(1), "{errors}");
+        (String::from_utf8_lossy(&output.stdout).into_owned(), errors)
+    };
+    let (table, errors) = compile(&[file, "--architecture", "sm_87,sm_52"], &nvrtc());
+    assert_eq!(table.matches("FAILED").count(), 2, "{table}");
+    let place = format!("{file}:3: error: identifier \"blur\" is undefined");
+    let told = [&*place, "cannot be made for sm_52", "CROSSDOCK_NVRTC"];
+    assert!(told.iter().all(|part| errors.contains(part)), "{errors}");
+    let (_, errors) = compile(&[file], Path::new("/nowhere"));
+    assert_eq!(
+        errors,
+        "error: CUDA: kernels cannot be compiled: no NVRTC: /nowhere has no libnvrtc.so; \
+         name the folder that has it in CROSSDOCK_NVRTC\n"
+    );
+    let (_, errors) = compile(&["/nowhere/blur.cl"], &nvrtc());
+    assert!(errors.contains("/nowhere/blur.cl cannot be read"), "{errors}");
+    let output = run.output(&["device", "compile", "--architecture", "87"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("such as sm_87"));
+}
+
+#[test]
+fn a_machine_without_a_cuda_driver_is_told_so_by_every_command_and_none_panics() {
+    let run = Run::new("no_cuda");
+    let list = run.json(&["device", "list", "--json"]);
+    let rows = list.as_array().expect("rows");
+    if rows.iter().any(|row| row["backend"] == "cuda") {
+        skip("this machine has a CUDA device");
+        return;
+    }
+    for device in ["cuda:0", "shadow:cuda:0"] {
+        for command in ["info", "test"] {
+            let output = run.output(&["device", command, device]);
+            let errors = String::from_utf8_lossy(&output.stderr);
+            assert_eq!(output.status.code(), Some(1), "{errors}");
+            let told =
+                ["error: there is no device \"cuda:0\" here (", "CUDA driver", "device list"];
+            assert!(told.iter().all(|part| errors.contains(part)), "{errors}");
+            assert_eq!(errors.lines().count(), 1, "{errors}");
+        }
+    }
 }

@@ -64,6 +64,18 @@ pub fn hardware_tools() -> &'static Path {
     })
 }
 
+/// The folder of NVRTC, the compiler of CUDA's kernels, which is one of the [`hardware_tools`]: it needs
+/// no GPU.
+///
+/// # Panics
+/// As [`hardware_tools`].
+pub fn nvrtc() -> PathBuf {
+    let python = std::fs::read_dir(hardware_tools().join("lib")).expect("the packages' folder");
+    let folders = python.map(|entry| entry.expect("an entry").path());
+    let mut folders = folders.map(|folder| folder.join("site-packages/nvidia/cu13/lib"));
+    folders.find(|folder| folder.is_dir()).expect("nvidia-cuda-nvrtc is one of the tools")
+}
+
 /// True in the long test run (`make test-long`), where counts and durations are larger.
 pub fn long() -> bool {
     std::env::var_os("CROSSDOCK_LONG").is_some_and(|v| v == "1")

@@ -12,6 +12,9 @@ use std::collections::BTreeSet;
 use std::ptr;
 use std::sync::{Mutex, OnceLock};
 
+/// What devices are called.
+pub(crate) const PREFIX: &str = "opencl:";
+
 /// One device: `cl_device_id`, which any thread may use, and who it is.
 struct Found {
     id: usize,

@@ -13,12 +13,12 @@
 
 mod listing;
 
-pub(crate) use listing::{list, open};
+pub(crate) use listing::{PREFIX, list, open};
 
 use crate::capability::DeviceInfo;
 use crate::driver::{Access, Claims, Driver, Ending, Raw, RawSpan};
 use crate::error::DeviceError;
-use crate::kernel::{Argument, Grid, KernelSource, PRELUDE};
+use crate::kernel::{Argument, Grid, KernelSource};
 use cl3::command_queue as queue;
 use cl3::error_codes::{ClError, cl_int};
 use cl3::event;
@@ -250,8 +250,7 @@ impl Driver for OpenCl {
 
     fn load(&self, source: &KernelSource<'_>) -> Result<Raw, DeviceError> {
         // One string: the binding passes several wrongly.
-        let text = format!("{PRELUDE}\n#line 1 \"{}\"\n{}", source.label, source.text);
-        let made = cl3::program::create_program_with_source(self.context(), &[&text]);
+        let made = cl3::program::create_program_with_source(self.context(), &[&source.whole()]);
         let program = self.done("reading kernels", made)?;
         let built =
             cl3::program::build_program(program, &[self.device()], c"", None, ptr::null_mut());

@@ -1,0 +1,130 @@
+//! Which CUDA devices there are, and their opening.
+
+use super::Cuda;
+use super::api::Api;
+use super::architecture::Architecture;
+use super::context::Context;
+use super::table::Code;
+use crate::capability::{Backend, DeviceInfo, Kind};
+use crate::driver::Claims;
+use crate::error::DeviceError;
+use cudarc::driver::sys::{CUdevice, CUdevice_attribute as Attribute};
+use std::ffi::{CStr, c_char};
+use std::sync::Arc;
+
+/// What devices are called.
+pub(crate) const PREFIX: &str = "cuda:";
+/// Where the kernel's module says its version; the driver interface has only its own.
+const MODULE_VERSION: &str = "/sys/module/nvidia/version";
+/// Of a device's name, bytes.
+const NAME_MAX: usize = 256;
+/// Memory of the host is registered by pages.
+const PAGE_BYTES: u32 = 4096;
+
+/// Those that there are, by their numbers; none where there is no driver. The first call starts the
+/// driver.
+pub(crate) fn list() -> Vec<DeviceInfo> {
+    let Ok(api) = Api::get() else { return vec![] };
+    let devices = (0..count(api)).filter_map(|number| Some((number, device(api, number)?)));
+    devices.map(|(number, device)| describe(api, number, device)).collect()
+}
+
+fn count(api: &Api) -> usize {
+    let mut count = 0;
+    // SAFETY: a place for a number.
+    let code = unsafe { (api.call.cuDeviceGetCount)(&mut count) };
+    if code == Code::SUCCESS { count.max(0) as usize } else { 0 }
+}
+
+fn device(api: &Api, number: usize) -> Option<CUdevice> {
+    let mut device = 0;
+    // SAFETY: a place for a number; the driver checks the one that it is given.
+    let code = unsafe { (api.call.cuDeviceGet)(&mut device, i32::try_from(number).ok()?) };
+    (code == Code::SUCCESS).then_some(device)
+}
+
+/// 0 for what the driver does not say, or does not know.
+fn ask(api: &Api, device: CUdevice, what: Attribute) -> u32 {
+    let mut value = 0;
+    // SAFETY: a place for a number; the driver checks the device, and what it is asked.
+    let code = unsafe { (api.call.cuDeviceGetAttribute)(&mut value, what, device) };
+    if code == Code::SUCCESS { value.max(0) as u32 } else { 0 }
+}
+
+fn architecture(api: &Api, device: CUdevice) -> Architecture {
+    Architecture::of_capability(
+        ask(api, device, Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR),
+        ask(api, device, Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR),
+    )
+}
+
+fn model(api: &Api, device: CUdevice) -> String {
+    let mut text = [0u8; NAME_MAX];
+    let room = (text.len() - 1) as i32;
+    // SAFETY: as much room as it is told, and a zero byte after it.
+    let _ = unsafe { (api.call.cuDeviceGetName)(text.as_mut_ptr().cast::<c_char>(), room, device) };
+    let text = CStr::from_bytes_until_nul(&text).unwrap_or_default().to_string_lossy();
+    text.chars().filter(|letter| !letter.is_control()).collect()
+}
+
+fn describe(api: &Api, number: usize, device: CUdevice) -> DeviceInfo {
+    let mut memory_bytes = 0;
+    // SAFETY: a place for a number.
+    let _ = unsafe { (api.call.cuDeviceTotalMem_v2)(&mut memory_bytes, device) };
+    let memory_bytes = memory_bytes as u64;
+    let module = std::fs::read_to_string(MODULE_VERSION).unwrap_or_default();
+    let units = ask(api, device, Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
+    let group_max = ask(api, device, Attribute::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
+    DeviceInfo {
+        name: format!("{PREFIX}{number}"),
+        model: model(api, device),
+        vendor: "NVIDIA Corporation".to_owned(),
+        driver: match module.trim() {
+            // Not on Jetson, where it comes with the system.
+            "" => "of the system".to_owned(),
+            version => version.to_owned(),
+        },
+        version: format!("CUDA {}, {}", api.version(), architecture(api, device)),
+        backend: Backend::Cuda,
+        kind: Kind::Gpu,
+        units,
+        memory_bytes,
+        allocation_max_bytes: memory_bytes,
+        group_max: group_max.into(),
+    }
+}
+
+/// The device of that number, under the name that it was asked for by.
+pub(crate) fn open(number: usize, name: &str) -> Result<Cuda, DeviceError> {
+    let unknown = |found: String| {
+        let wanted = format!("{PREFIX}{number}");
+        DeviceError::Unknown { wanted, found }
+    };
+    let api = Api::get().map_err(|why| unknown(why.to_owned()))?;
+    let Some(device) = device(api, number) else {
+        return Err(unknown(match count(api) {
+            0 => "the CUDA driver finds no GPU".to_owned(),
+            1 => format!("{PREFIX}0"),
+            count => format!("{PREFIX}0 to {PREFIX}{}", count - 1),
+        }));
+    };
+    let info = DeviceInfo { name: name.to_owned(), ..describe(api, number, device) };
+    let can = |what| ask(api, device, what) != 0;
+    let registers = can(Attribute::CU_DEVICE_ATTRIBUTE_HOST_REGISTER_SUPPORTED);
+    // Of the second version of these functions, which is used here.
+    let stores = can(Attribute::CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS)
+        && api.call.cuStreamWriteValue64_v2.is_some()
+        && api.call.cuStreamWaitValue64_v2.is_some();
+    let exports = can(Attribute::CU_DEVICE_ATTRIBUTE_VIRTUAL_ADDRESS_MANAGEMENT_SUPPORTED)
+        && can(Attribute::CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED);
+    let claims = Claims {
+        in_place: registers,
+        alignment_bytes: PAGE_BYTES,
+        f64: true,
+        waits_for_timelines: registers && stores,
+        exports_memory: exports,
+    };
+    let context = Arc::new(Context::retain(api, device, name, info.memory_bytes)?);
+    let read_only = can(Attribute::CU_DEVICE_ATTRIBUTE_READ_ONLY_HOST_REGISTER_SUPPORTED);
+    Ok(Cuda::new(info, claims, context, architecture(api, device), read_only))
+}
