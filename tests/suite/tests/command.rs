@@ -439,7 +439,9 @@ fn kernel_files(folder: &Path, found: &mut Vec<String>) {
 fn every_kernel_of_the_tree_compiles_for_the_gpus_that_are_named() {
     let run = Run::new("kernels");
     let mut files = Vec::new();
-    ["apps", "crates"].map(|folder| kernel_files(&workspace().join(folder), &mut files));
+    for folder in ["apps", "crates"] {
+        kernel_files(&workspace().join(folder), &mut files);
+    }
     let compile = |files: &[String]| {
         let mut command = run.crossdock(&["device", "compile", "--json"]);
         let output = command.args(files).env("CROSSDOCK_NVRTC", nvrtc()).output().expect("a start");
