@@ -45,6 +45,8 @@ const PENDING_MAX: usize = 4096;
 const PENDING_USUAL: usize = 64;
 /// How long a poisoned timeline may keep a device waiting.
 const LOOK: Duration = Duration::from_millis(20);
+/// After a poison the device is looked at sooner at first: mostly it goes on at once.
+const FIRST_LOOK: Duration = Duration::from_micros(100);
 
 /// What the watcher does when an event is over.
 #[derive(Debug)]
@@ -311,6 +313,7 @@ fn ended(shared: &Shared, event: usize) -> Code {
 
 /// As [`ended`], for a wait of the stream: see the head of this file.
 fn waited(shared: &Shared, event: usize, point: &FencePoint) -> Code {
+    let mut pause = FIRST_LOOK;
     // Bounded by the timeline: it is reached, poisoned, or its process dies and it is poisoned.
     loop {
         // SAFETY: recorded, and destroyed only after this thread.
@@ -324,7 +327,8 @@ fn waited(shared: &Shared, event: usize, point: &FencePoint) -> Code {
             Err(_) => {
                 point.timeline.poison();
                 // Work before the wait may take its time.
-                std::thread::sleep(LOOK);
+                std::thread::sleep(pause);
+                pause = (pause * 2).min(LOOK);
             }
         }
     }
