@@ -17,6 +17,8 @@
 //! 5. [`Work::publish`] publishes *early*: subscribers on devices go on with the message at once,
 //!    others wait for the device when they take it. What was read is held until the device is done.
 //!
+//! [`Through`] is all of this for a node with one input and one output.
+//!
 //! What is copied is counted at the ports, and shown in the closing table with the way of each topic
 //! and its reason.
 //!
@@ -27,9 +29,11 @@
 mod choice;
 mod memories;
 mod queue;
+mod through;
 mod work;
 
 pub use choice::{Choice, Refusal, Way, choose};
 pub use memories::Place;
 pub use queue::{DeviceInput, DeviceOutput, OffloadError, Queue};
+pub use through::{Target, Through};
 pub use work::Work;

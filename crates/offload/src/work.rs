@@ -97,6 +97,16 @@ impl<'q> Work<'q> {
         region: Region,
         bytes: &[u8],
     ) -> Result<Place, OffloadError> {
+        self.write_at(output, region, bytes)
+    }
+
+    /// The same for bytes of which only the place is known.
+    pub(crate) fn write_at(
+        &mut self,
+        output: &DeviceOutput,
+        region: Region,
+        bytes: *const [u8],
+    ) -> Result<Place, OffloadError> {
         let seq = output.handle.published() + 1;
         let part = part(region, bytes, seq).ok_or_else(|| self.outside(output.handle.topic()))?;
         let Shared { device, memories, own, .. } = &mut *self.shared;
@@ -196,8 +206,8 @@ impl Drop for Work<'_> {
 }
 
 /// Bytes as part of a region; `None`: they do not lie in it.
-fn part(region: Region, bytes: &[u8], seq: u64) -> Option<Part> {
-    let offset = (bytes.as_ptr() as usize).checked_sub(region.address())?;
+fn part(region: Region, bytes: *const [u8], seq: u64) -> Option<Part> {
+    let offset = bytes.cast::<u8>().addr().checked_sub(region.address())?;
     let end = offset.checked_add(bytes.len())?;
     let bytes = bytes.len() as u64;
     (end <= region.bytes()).then_some(Part { region, offset: offset as u64, bytes, seq })

@@ -5,7 +5,7 @@
 mod image_pipeline;
 
 use crossdock_suite::{Run, binaries};
-use crossdock_test_support::{long, shared};
+use crossdock_test_support::{data, long, shared, skip, workspace};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
@@ -78,6 +78,81 @@ fn lanes_are_right(score: &Value) {
     assert_eq!(score["ok_frames"], score["ok_frames_with_lane"], "{score:#}");
     let error = |key: &str| score["centre_error_px"][key].as_f64().expect("a number");
     assert!(error("median") <= 6.0 && error("p95") <= 20.0, "{score:#}");
+}
+
+/// Whether `opencl:0` can be used; if not, that is a skip.
+fn is_device_there(run: &Run) -> bool {
+    let listed = run.json(&["device", "list", "--json"]);
+    let there = listed.as_array().expect("devices").iter().any(|it| it["name"] == "opencl:0");
+    if !there {
+        skip("no OpenCL driver");
+    }
+    there
+}
+
+#[test]
+fn what_a_device_computes_is_the_same_bit_for_bit_in_every_way_to_it() {
+    let run = Run::new("devices");
+    let Some(data) = data().filter(|_| is_device_there(&run)) else { return };
+    let bag = data.join("driving/highway_drive_1hz");
+    let drive = |name: &str, mapping: &str| {
+        let out = run.file(&format!("{name}.mcap"));
+        let summary = run.json(&[
+            "run",
+            HIGHWAY,
+            "--input",
+            text(&bag),
+            "--params",
+            "apps/autorace/params/highway.yaml",
+            "--mapping",
+            mapping,
+            "--rate",
+            "max",
+            "--record",
+            text(&out),
+            "--json",
+        ]);
+        assert_eq!(summary["ok"], true, "{summary:#}");
+        nothing_is_lost(&summary);
+        (payloads(&out), summary)
+    };
+    let (chain, on_processor) = drive("chain", "apps/autorace/highway.chain.mapping.yaml");
+    assert!(on_processor.get("devices").is_none());
+    let messages = chain["/lane/view"].len() as u64;
+    // Copies of messages at the ports of a node: down, up, or both.
+    let compare = |name: &str, mapping: &str, model: &str, copies: [(&str, u64); 3]| {
+        let (device, summary) = drive(name, mapping);
+        for (topic, digests) in &chain {
+            let first = digests.iter().zip(&device[topic]).position(|(a, b)| a != b);
+            assert_eq!((first, digests.len()), (None, device[topic].len()), "{name}: {topic}");
+        }
+        let rows = summary["devices"].as_array().expect("rows");
+        assert_eq!(rows.len(), 6, "{summary:#}");
+        for (node, expected) in copies {
+            let rows = rows.iter().filter(|row| row["node"] == node);
+            let rows: Vec<&Value> = rows.inspect(|row| assert_eq!(row["model"], model)).collect();
+            let sum: u64 = rows.iter().map(|row| row["copies"].as_u64().expect("a count")).sum();
+            assert_eq!(sum, expected * messages, "{name}: {node} {rows:?}");
+        }
+    };
+    let device = "apps/autorace/highway.device.mapping.yaml";
+    compare("zero_copy", device, "zero_copy", [("compensation", 0), ("blur", 0), ("planner", 0)]);
+    let processes = "apps/autorace/highway.device_processes.mapping.yaml";
+    compare("apart", processes, "zero_copy", [("compensation", 0), ("blur", 0), ("planner", 0)]);
+    // The recorder reads everything, so that all comes up; only the camera's image goes down.
+    let text_of = |path: &str| std::fs::read_to_string(workspace().join(path)).expect("a mapping");
+    let topics = "/camera/image_raw /camera/image_compensated /camera/image_blurred /lane/view";
+    for (device, model) in [("opencl:0", "device"), ("shadow:opencl:0", "copy")] {
+        let models: Vec<String> =
+            topics.split(' ').map(|topic| format!("{topic}: {model}")).collect();
+        let text = text_of("apps/autorace/highway.device.mapping.yaml")
+            .replace("opencl:0", device)
+            .replace("otherwise: cpu", &format!("topics: {{ {} }}", models.join(", ")));
+        let file = run.file(&format!("{model}.mapping.yaml"));
+        std::fs::write(&file, text).expect("a file");
+        let file = file.to_str().expect("a path in UTF-8");
+        compare(model, file, model, [("compensation", 2), ("blur", 1), ("planner", 1)]);
+    }
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use super::{PLANE, picture};
 use crossdock_device::{Argument, Device, DeviceError, Grid, Kernel, KernelSource, Span, Stream};
+use crossdock_offload::{OffloadError, Place, Work};
 
 const SOURCE: KernelSource<'_> =
     KernelSource { label: "blur.cl", text: include_str!("../../kernels/blur.cl") };
@@ -46,5 +47,21 @@ impl BlurOnDevice {
         ];
         // SAFETY: (1) and (2) of the module.
         unsafe { stream.launch(&mut self.blur, Grid::plane(width, height, PLANE), &arguments) }
+    }
+
+    /// [`Self::launch`] as part of a node's work.
+    ///
+    /// # Errors
+    /// As [`Self::launch`].
+    pub fn run(
+        &mut self,
+        work: &mut Work<'_>,
+        sides: (u32, u32, u32),
+        from: &Place,
+        to: &Place,
+    ) -> Result<(), OffloadError> {
+        let (from, to) = (from.span()?, to.span()?);
+        // SAFETY: (3) of the module.
+        Ok(unsafe { self.launch(work.stream(), sides, from, to) }?)
     }
 }

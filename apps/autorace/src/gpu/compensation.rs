@@ -5,6 +5,7 @@ use crate::compensation::cut;
 use crossdock_device::{
     Argument, Device, DeviceError, Grid, Kernel, KernelSource, Memory, Span, Stream,
 };
+use crossdock_offload::{OffloadError, Place, Work};
 
 const SOURCE: KernelSource<'_> =
     KernelSource { label: "compensation.cl", text: include_str!("../../kernels/compensation.cl") };
@@ -79,5 +80,21 @@ impl CompensationOnDevice {
             [Argument::In(input), Argument::In(table), Argument::Out(output), Argument::U32(bytes)];
         // SAFETY: as above.
         unsafe { stream.launch(&mut self.look_up, Grid::line(bytes, LINE), &arguments) }
+    }
+
+    /// [`Self::launch`] as part of a node's work.
+    ///
+    /// # Errors
+    /// As [`Self::launch`].
+    pub fn run(
+        &mut self,
+        work: &mut Work<'_>,
+        sides: (u32, u32),
+        from: &Place,
+        to: &Place,
+    ) -> Result<(), OffloadError> {
+        let (from, to) = (from.span()?, to.span()?);
+        // SAFETY: (3) of the module.
+        Ok(unsafe { self.launch(work.stream(), sides, from, to) }?)
     }
 }

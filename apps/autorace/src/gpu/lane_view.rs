@@ -6,6 +6,7 @@ use crate::lane_view::{VIEW_HEIGHT, VIEW_WIDTH, ViewParameters, ViewTables};
 use crossdock_device::{
     Argument, Device, DeviceError, Grid, Kernel, KernelSource, Memory, Span, Stream,
 };
+use crossdock_offload::{OffloadError, Place, Work};
 use crossdock_remap::RemapOnDevice;
 use std::ops::Range;
 
@@ -143,5 +144,25 @@ impl LaneViewOnDevice {
         ];
         // SAFETY: as above.
         unsafe { stream.launch(&mut self.warp, Grid::line(VIEW_PIXELS, LINE), &arguments) }
+    }
+
+    /// Width and height of the pictures, pixels.
+    pub fn size(&self) -> (usize, usize) {
+        (self.size.0 as usize, self.size.1 as usize)
+    }
+
+    /// [`Self::launch`] as part of a node's work.
+    ///
+    /// # Errors
+    /// As [`Self::launch`].
+    pub fn run(
+        &mut self,
+        work: &mut Work<'_>,
+        from: &Place,
+        to: &Place,
+    ) -> Result<(), OffloadError> {
+        let (from, to) = (from.span()?, to.span()?);
+        // SAFETY: (3) of the module.
+        Ok(unsafe { self.launch(work.stream(), from, to) }?)
     }
 }

@@ -10,6 +10,8 @@
 //! 2. Tables are written before anybody else has their memory, and never again. Scratch is used by this
 //!    struct's kernels alone. Launches of one struct go into one stream, where they run in order: that, and
 //!    that nobody else uses the spans meanwhile, is promised by the caller of `launch`.
+//! 3. The places of a [`Work`](crossdock_offload::Work) are the device's until it is over: what is read is
+//!    held, and what is written is a loan. All work of a node is in one stream.
 #![allow(unsafe_code)]
 
 mod blur;

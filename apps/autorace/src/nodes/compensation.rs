@@ -1,10 +1,13 @@
 //! Image compensation (topic A of the papers).
 
 use crate::compensation::compensate;
-use crate::nodes::message::{Shape, publish_image, rgb_of};
+use crate::gpu::CompensationOnDevice;
+use crate::nodes::message::{Shape, publish_by_device, publish_image, rgb_of};
 use crossdock_comm::{Publisher, Subscriber};
+use crossdock_device::Device;
 use crossdock_executor::{Context, Interface, Node, NodeError, NodeType, Setup};
 use crossdock_msg::types::sensor_msgs::Image;
+use crossdock_offload::Through;
 
 /// Stretches the brightness; see [`crate::compensation`].
 #[derive(Debug)]
@@ -12,6 +15,7 @@ pub struct ImageCompensation {
     image: Subscriber<Image>,
     compensated: Publisher<Image>,
     clip_per_myriad: u32,
+    device: Option<Through<CompensationOnDevice>>,
 }
 
 impl NodeType for ImageCompensation {
@@ -23,6 +27,7 @@ impl NodeType for ImageCompensation {
             .input::<Image>("image")
             .output::<Image>("compensated")
             .parameter("clip_percent", 1.0, "share of pixels that saturate, percent, 0 to 50")
+            .on_device()
     }
 
     fn create(setup: &mut Setup<'_>) -> Result<Self, NodeError> {
@@ -33,11 +38,11 @@ impl NodeType for ImageCompensation {
                  saturate: 1.0 is usual"
             )));
         }
-        Ok(Self {
-            image: setup.subscriber("image")?,
-            compensated: setup.publisher("compensated")?,
-            clip_per_myriad: (clip_percent * 100.0).round() as u32,
-        })
+        let clip_per_myriad = (clip_percent * 100.0).round() as u32;
+        let (image, compensated) = (setup.subscriber("image")?, setup.publisher("compensated")?);
+        let make = |device: &Device| CompensationOnDevice::new(device, clip_per_myriad);
+        let device = Through::of(setup, &image, &compensated, make)?;
+        Ok(Self { image, compensated, clip_per_myriad, device })
     }
 }
 
@@ -47,6 +52,13 @@ impl Node for ImageCompensation {
         let message = sample.message();
         let picture = rgb_of(message)?;
         let shape = Shape::rgb8(picture.width(), picture.height());
+        if let Some(device) = &mut self.device {
+            let sides = (shape.width as u32, shape.height as u32);
+            let compensated = &self.compensated;
+            return publish_by_device(compensated, device, sample, shape, |it, work, from, to| {
+                it.run(work, sides, from, to)
+            });
+        }
         publish_image(&self.compensated, message.header(), shape, |out| {
             compensate(picture, self.clip_per_myriad, out);
             Ok(())

@@ -1,10 +1,12 @@
 //! 5 x 5 Gaussian blur (topic B of the papers).
 
 use crate::blur::Blur;
-use crate::nodes::message::{Shape, publish_image, rgb_of};
+use crate::gpu::BlurOnDevice;
+use crate::nodes::message::{Shape, publish_by_device, publish_image, rgb_of};
 use crossdock_comm::{Publisher, Subscriber};
 use crossdock_executor::{Context, Interface, Node, NodeError, NodeType, Setup};
 use crossdock_msg::types::sensor_msgs::Image;
+use crossdock_offload::Through;
 
 /// Low-pass filter; see [`crate::blur`].
 #[derive(Debug)]
@@ -12,6 +14,7 @@ pub struct GaussianBlurNode {
     image: Subscriber<Image>,
     blurred: Publisher<Image>,
     blur: Blur,
+    device: Option<Through<BlurOnDevice>>,
 }
 
 /// Pictures up to this width need no memory after the start, pixels.
@@ -25,14 +28,13 @@ impl NodeType for GaussianBlurNode {
             .doc("Blurs rgb8 images with a 5 x 5 Gaussian, exact in integers.")
             .input::<Image>("image")
             .output::<Image>("blurred")
+            .on_device()
     }
 
     fn create(setup: &mut Setup<'_>) -> Result<Self, NodeError> {
-        Ok(Self {
-            image: setup.subscriber("image")?,
-            blurred: setup.publisher("blurred")?,
-            blur: Blur::new(WIDTH_PREPARED),
-        })
+        let (image, blurred) = (setup.subscriber("image")?, setup.publisher("blurred")?);
+        let device = Through::of(setup, &image, &blurred, BlurOnDevice::new)?;
+        Ok(Self { image, blurred, blur: Blur::new(WIDTH_PREPARED), device })
     }
 }
 
@@ -42,6 +44,16 @@ impl Node for GaussianBlurNode {
         let message = sample.message();
         let picture = rgb_of(message)?;
         let shape = Shape::rgb8(picture.width(), picture.height());
+        if let Some(device) = &mut self.device {
+            let sides = (shape.width as u32, shape.height as u32, 3);
+            return publish_by_device(
+                &self.blurred,
+                device,
+                sample,
+                shape,
+                |blur, work, from, to| blur.run(work, sides, from, to),
+            );
+        }
         publish_image(&self.blurred, message.header(), shape, |out| {
             self.blur.blur(picture, out);
             Ok(())

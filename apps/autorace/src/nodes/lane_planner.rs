@@ -1,19 +1,29 @@
 //! Lane planner (topic C of the papers): the lines seen from above.
 
 use crate::camera::{Camera, Homography};
+use crate::gpu::LaneViewOnDevice;
 use crate::hsv::{Hsv, HsvRange};
 use crate::lane_view::{LaneView, VIEW_HEIGHT, VIEW_WIDTH, ViewParameters};
-use crate::nodes::message::{Shape, publish_image, rgb_of};
+use crate::nodes::message::{Shape, publish_by_device, publish_image, rgb_of};
 use crossdock_comm::{Publisher, Subscriber};
+use crossdock_device::Device;
 use crossdock_executor::{Context, Interface, Node, NodeError, NodeType, Setup};
 use crossdock_msg::types::sensor_msgs::Image;
+use crossdock_offload::Through;
 
 /// Rectification, HSV masks and bird's-eye view; see [`crate::lane_view`].
 #[derive(Debug)]
 pub struct LanePlanner {
     image: Subscriber<Image>,
     view: Publisher<Image>,
-    lane_view: LaneView,
+    marker: Marker,
+}
+
+/// What marks the lines.
+#[derive(Debug)]
+enum Marker {
+    Processor(LaneView),
+    Device(Through<LaneViewOnDevice>),
 }
 
 impl NodeType for LanePlanner {
@@ -39,6 +49,7 @@ impl NodeType for LanePlanner {
             .parameter("white_low", vec![0, 0, 110], "h, s, v of the white line")
             .parameter("white_high", vec![179, 70, 255], "h, s, v of the white line")
             .parameter("contrast_min", 12, "levels by which white exceeds the road beside it")
+            .on_device()
     }
 
     fn create(setup: &mut Setup<'_>) -> Result<Self, NodeError> {
@@ -72,11 +83,14 @@ impl NodeType for LanePlanner {
             )))
         };
         let (width, height) = (side("width")?, side("height")?);
-        Ok(Self {
-            lane_view: LaneView::new(parameters, width, height),
-            image: setup.subscriber("image")?,
-            view: setup.publisher("view")?,
-        })
+        let (image, view) = (setup.subscriber("image")?, setup.publisher("view")?);
+        let make =
+            |device: &Device| LaneViewOnDevice::new(device, parameters.clone(), width, height);
+        let marker = match Through::of(setup, &image, &view, make)? {
+            Some(device) => Marker::Device(device),
+            None => Marker::Processor(LaneView::new(parameters, width, height)),
+        };
+        Ok(Self { image, view, marker })
     }
 }
 
@@ -86,9 +100,20 @@ impl Node for LanePlanner {
         let message = sample.message();
         let picture = rgb_of(message)?;
         let shape = Shape::mono8(VIEW_WIDTH, VIEW_HEIGHT);
-        publish_image(&self.view, message.header(), shape, |out| {
-            Ok(self.lane_view.mark(picture, out)?)
-        })
+        match &mut self.marker {
+            Marker::Processor(lane_view) => {
+                publish_image(&self.view, message.header(), shape, |out| {
+                    Ok(lane_view.mark(picture, out)?)
+                })
+            }
+            Marker::Device(device) => {
+                let (width, height) = device.kernels.size();
+                picture.expect_size(width, height)?;
+                publish_by_device(&self.view, device, sample, shape, |it, work, from, to| {
+                    it.run(work, from, to)
+                })
+            }
+        }
     }
 }
 

@@ -7,11 +7,12 @@ use crate::messages::autorace_msgs::{
     LaneBuilder, LaneView, TrafficLightBuilder, TrafficLightView,
 };
 use crate::score::Shown;
-use crossdock_comm::Publisher;
+use crossdock_comm::{Publisher, Sample};
 use crossdock_executor::NodeError;
 use crossdock_msg::types::sensor_msgs::{Image, ImageBuilder, ImageView};
 use crossdock_msg::types::std_msgs::{HeaderBuilder, HeaderView};
 use crossdock_msg::{BuildError, Extra, FlatError};
+use crossdock_offload::{OffloadError, Place, Target, Through, Work};
 use thiserror::Error;
 
 /// Why an image message is not a picture that the nodes work on.
@@ -134,6 +135,23 @@ impl Shape {
     pub(crate) fn extra(self, header: Extra) -> Extra {
         header.text(self.encoding.len()).bytes(self.bytes())
     }
+}
+
+/// Publishes an image with the header of another one, which it is made of by a device.
+pub(crate) fn publish_by_device<K>(
+    publisher: &Publisher<Image>,
+    through: &mut Through<K>,
+    sample: Sample<Image>,
+    shape: Shape,
+    launch: impl FnOnce(&mut K, &mut Work<'_>, &Place, &Place) -> Result<(), OffloadError>,
+) -> Result<(), NodeError> {
+    let header = sample.message().header();
+    let mut loan = publisher.loan(shape.extra(header_extra(header)?))?;
+    let region = loan.region();
+    let mut message = loan.message();
+    copy_header(header, message.header())?;
+    let target = Target::new(region, shape.begin(&mut message)?);
+    through.publish(sample, |sample| Ok(sample.message().data()?), (loan, target), launch)
 }
 
 /// Publishes an image with the header of another message; `fill` writes the pixels in place.

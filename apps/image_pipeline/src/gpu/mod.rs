@@ -4,7 +4,8 @@
 //! work for one picture into a stream and returns at once. Pictures begin at the start of their spans, in packed
 //! rows. Nothing here knows messages, or when a picture is ready.
 
+mod rectify;
 mod resize;
 
-pub use crossdock_remap::RemapOnDevice as RectifyOnDevice;
+pub use rectify::RectifyOnDevice;
 pub use resize::ResizeOnDevice;

@@ -9,6 +9,7 @@ use crate::resize::{Ratio, Resizer, Tables};
 use crossdock_device::{
     Argument, Device, DeviceError, Grid, Kernel, KernelSource, Memory, Span, Stream,
 };
+use crossdock_offload::{OffloadError, Place, Work};
 use crossdock_remap::CHANNELS_MAX;
 
 const SOURCE: KernelSource<'_> =
@@ -111,5 +112,21 @@ impl ResizeOnDevice {
                 unsafe { stream.launch(&mut self.kernel, grid, &arguments) }
             }
         }
+    }
+
+    /// [`Self::launch`] as part of a node's work.
+    ///
+    /// # Errors
+    /// As [`Self::launch`].
+    pub fn run(
+        &mut self,
+        work: &mut Work<'_>,
+        channels: u32,
+        from: &Place,
+        to: &Place,
+    ) -> Result<(), OffloadError> {
+        let (from, to) = (from.span()?, to.span()?);
+        // SAFETY: the places of a work are the device's until it is over.
+        Ok(unsafe { self.launch(work.stream(), channels, from, to) }?)
     }
 }

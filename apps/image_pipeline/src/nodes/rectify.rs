@@ -1,10 +1,12 @@
 //! Rectify: removes the distortion of the lens.
 
-use super::message::{picture_of, publish_image};
+use super::message::{picture_of, publish_by_device, publish_image};
 use crate::calibration::{Calibration, Projection};
+use crate::gpu::RectifyOnDevice;
 use crossdock_comm::{Publisher, Subscriber};
 use crossdock_executor::{Context, Interface, Node, NodeError, NodeType, Setup};
 use crossdock_msg::types::sensor_msgs::{CameraInfo, Image};
+use crossdock_offload::Through;
 use crossdock_remap::RemapTable;
 use std::path::Path;
 
@@ -17,6 +19,8 @@ pub struct Rectify {
     rectified: Publisher<Image>,
     projection: Projection,
     table: Option<(Calibration, RemapTable)>,
+    /// Its kernel belongs to `table`; `None`: not made yet.
+    device: Option<Through<Option<RectifyOnDevice>>>,
 }
 
 impl NodeType for Rectify {
@@ -35,6 +39,7 @@ impl NodeType for Rectify {
                 "camera_info",
                 "intrinsics of rectified images: camera_info (those of P) or camera_matrix (those of K)",
             )
+            .on_device()
     }
 
     fn create(setup: &mut Setup<'_>) -> Result<Self, NodeError> {
@@ -69,7 +74,10 @@ impl NodeType for Rectify {
             }
         };
         let (image, rectified) = (setup.subscriber("image")?, setup.publisher("image_rect")?);
-        Ok(Self { image, camera_info, rectified, projection, table })
+        let device = Through::of(setup, &image, &rectified, |_| Ok(None))?;
+        let mut node = Self { image, camera_info, rectified, projection, table, device };
+        node.prepare_device()?;
+        Ok(node)
     }
 }
 
@@ -81,11 +89,21 @@ impl Rectify {
     /// Takes what has come of the camera's calibration.
     fn learn(&mut self) -> Result<(), NodeError> {
         let Some(camera_info) = &self.camera_info else { return Ok(()) };
+        let mut is_new = false;
         for sample in camera_info.read() {
             let told = Calibration::of_info(sample?.message(), self.projection)?;
             if self.table.as_ref().is_none_or(|(known, _)| *known != told) {
                 self.table = Some((told, table(&told)));
+                is_new = true;
             }
+        }
+        if is_new { self.prepare_device() } else { Ok(()) }
+    }
+
+    /// Makes the kernel for the table. The one before serves what is under way.
+    fn prepare_device(&mut self) -> Result<(), NodeError> {
+        if let (Some(device), Some((_, table))) = (&mut self.device, &self.table) {
+            device.kernels = Some(RectifyOnDevice::new(&device.device(), table)?);
         }
         Ok(())
     }
@@ -112,6 +130,20 @@ impl Node for Rectify {
             )));
         }
         let channels = picture.channels();
+        if let Some(device) = &mut self.device {
+            let rectified = &self.rectified;
+            return publish_by_device(
+                rectified,
+                device,
+                sample,
+                channels,
+                expected,
+                |kernel, work, from, to| {
+                    let kernel = kernel.as_mut().expect("it was made with the table");
+                    kernel.run(work, channels as u32, from, to)
+                },
+            );
+        }
         publish_image(&self.rectified, image, channels, expected, |out| match channels {
             1 => table.apply::<1>(picture.pixels(), 0..height, out),
             _ => table.apply::<3>(picture.pixels(), 0..height, out),

@@ -1,10 +1,12 @@
 //! Resize: images of another size, and the camera info that belongs to them.
 
-use super::message::{copy_header, header_extra, picture_of, publish_image};
+use super::message::{copy_header, header_extra, picture_of, publish_by_device, publish_image};
+use crate::gpu::ResizeOnDevice;
 use crate::resize::{Interpolation, Resizer};
 use crossdock_comm::{Publisher, Subscriber};
 use crossdock_executor::{Context, Interface, Node, NodeError, NodeType, Setup};
 use crossdock_msg::types::sensor_msgs::{CameraInfo, CameraInfoView, Image};
+use crossdock_offload::Through;
 
 /// Resizes images; see [`crate::resize`]. Allocates when an image comes whose size differs from that of the one
 /// before, and never otherwise.
@@ -20,6 +22,8 @@ pub struct Resize {
     target: Target,
     interpolation: Interpolation,
     resizer: Option<Resizer>,
+    /// Its kernel belongs to `resizer`.
+    device: Option<Through<Option<ResizeOnDevice>>>,
 }
 
 /// Which size images get.
@@ -56,6 +60,7 @@ impl NodeType for Resize {
             .parameter("width", 0, "new width, pixels")
             .parameter("height", 0, "new height, pixels")
             .parameter("interpolation", "bilinear", "bilinear, or area (to smaller images only)")
+            .on_device()
     }
 
     fn create(setup: &mut Setup<'_>) -> Result<Self, NodeError> {
@@ -91,7 +96,17 @@ impl NodeType for Resize {
         }
         let (image, resized) = (setup.subscriber("image")?, setup.publisher("resized")?);
         let resizer = None;
-        Ok(Self { image, camera_info, resized, resized_info, target, interpolation, resizer })
+        let device = Through::of(setup, &image, &resized, |_| Ok(None))?;
+        Ok(Self {
+            image,
+            camera_info,
+            resized,
+            resized_info,
+            target,
+            interpolation,
+            resizer,
+            device,
+        })
     }
 }
 
@@ -103,10 +118,28 @@ impl Node for Resize {
         let picture = picture_of(image)?;
         let size = picture.size();
         if self.resizer.as_ref().is_none_or(|resizer| resizer.from() != size) {
-            self.resizer = Some(Resizer::new(size, self.target.of(size), self.interpolation)?);
+            let resizer = Resizer::new(size, self.target.of(size), self.interpolation)?;
+            if let Some(device) = &mut self.device {
+                device.kernels = Some(ResizeOnDevice::new(&device.device(), &resizer)?);
+            }
+            self.resizer = Some(resizer);
         }
         let Some(resizer) = &self.resizer else { return Ok(()) };
         let channels = picture.channels();
+        if let Some(device) = &mut self.device {
+            let size = resizer.to();
+            return publish_by_device(
+                &self.resized,
+                device,
+                sample,
+                channels,
+                size,
+                |kernel, work, from, to| {
+                    let kernel = kernel.as_mut().expect("it was made with the resizer");
+                    kernel.run(work, channels as u32, from, to)
+                },
+            );
+        }
         publish_image(&self.resized, image, channels, resizer.to(), |out| match channels {
             1 => resizer.apply::<1>(picture.pixels(), out),
             _ => resizer.apply::<3>(picture.pixels(), out),

@@ -12,7 +12,7 @@ fn compare_rectification(device: &Device, table: &RemapTable, raw: &Picture) {
     let mut rectify = RectifyOnDevice::new(device, table).expect("kernels");
     let found = run(device, &raw.pixels, raw.pixels.len(), |stream, from, to| {
         // SAFETY: both live until the stream has been acquired from, and nobody looks until then.
-        unsafe { rectify.launch(stream, raw.channels as u32, from, to) }
+        unsafe { rectify.0.launch(stream, raw.channels as u32, from, to) }
     });
     equal("rectification", &found, &rectified(table, raw));
 }
@@ -97,9 +97,9 @@ fn spans_that_are_shorter_than_a_picture_are_refused() {
         assert!(matches!(result, Err(DeviceError::OutOfRange { .. })), "{result:?}");
     };
     // SAFETY: refused, as is what follows.
-    refused(unsafe { rectify.launch(&mut stream, 3, some, all) });
+    refused(unsafe { rectify.0.launch(&mut stream, 3, some, all) });
     // SAFETY: as above.
-    refused(unsafe { rectify.launch(&mut stream, 3, all, some) });
+    refused(unsafe { rectify.0.launch(&mut stream, 3, all, some) });
     // SAFETY: as above.
     refused(unsafe { resize.launch(&mut stream, 3, some, all) });
     // SAFETY: as above.

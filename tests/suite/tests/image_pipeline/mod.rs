@@ -1,7 +1,7 @@
 //! The image pipeline as a user runs it on recordings: every pixel that is recorded is within 1 level of the truth,
 //! in every mapping, and wherever the calibration comes from.
 
-use super::{nothing_is_lost, text};
+use super::{is_device_there, nothing_is_lost, text};
 use crossdock_suite::Run;
 use crossdock_test_support::data;
 use std::collections::BTreeMap;
@@ -74,6 +74,8 @@ fn recorded_pictures_are_rectified_and_resized_alike_in_all_mappings() {
     let mapping = |name: &str| format!("apps/image_pipeline/pipeline.{name}.mapping.yaml");
     let chain = record(GRAPH, bag, &["--mapping", &mapping("chain")], "chain.mcap");
     let apart = record(GRAPH, bag, &["--mapping", &mapping("processes")], "processes.mcap");
+    let device = is_device_there(&run)
+        .then(|| record(GRAPH, bag, &["--mapping", &mapping("device")], "device.mcap"));
     let of = |topic: &str| chain[topic].as_slice();
     let names = ["left01", "left02", "left03", "left04"];
     compare(of("/camera/image_rect"), &names, "rect");
@@ -84,6 +86,7 @@ fn recorded_pictures_are_rectified_and_resized_alike_in_all_mappings() {
     assert!(infos.iter().all(|info| sides(info) == half));
     for topic in ["/camera/image_rect", "/resize/image_raw", "/resize/camera_info"] {
         assert_eq!((of(topic).len(), of(topic) == apart[topic]), (9, true), "{topic}");
+        assert!(device.as_ref().is_none_or(|device| of(topic) == device[topic]), "{topic}");
     }
 
     // The calibration from a file, without the camera's own.
