@@ -98,8 +98,13 @@ mod tests {
     use super::*;
 
     fn push(queue: &mut Queue, seq: u64) -> bool {
-        let meta =
-            Meta { len: 7, stamp_ns: seq * 10, origin: [seq, !seq], flags: 3, early: seq % 2 == 0 };
+        let meta = Meta {
+            len: 7,
+            stamp_ns: seq * 10,
+            origin: [seq, !seq],
+            flags: 3,
+            early: seq.is_multiple_of(2),
+        };
         queue.push(seq, Chunk { segment: 2, offset: seq * 64 }, &meta)
     }
 
@@ -117,7 +122,7 @@ mod tests {
             let origin = [seq, !seq];
             assert_eq!(
                 meta,
-                Meta { len: 7, stamp_ns: seq * 10, origin, flags: 3, early: seq % 2 == 0 }
+                Meta { len: 7, stamp_ns: seq * 10, origin, flags: 3, early: seq.is_multiple_of(2) }
             );
             assert!(queue.pop());
         }
