@@ -110,7 +110,7 @@ pub enum TakeError {
     #[error(transparent)]
     Payload(#[from] Box<DamagedPayload>),
     /// The message was published while a device wrote it, and was not finished; it was passed over and
-    /// counted.
+    /// counted. A take passes over those of a publisher that is gone without this error.
     #[error(transparent)]
     Unfinished(#[from] Box<UnfinishedPayload>),
 }
@@ -128,6 +128,8 @@ pub struct UnfinishedPayload {
     pub seq: u64,
     /// What became of the work.
     pub why: &'static str,
+    /// The publisher is gone, and its message with it: no fault of whoever is left.
+    pub publisher_gone: bool,
 }
 
 /// A payload is no message of its topic's type.

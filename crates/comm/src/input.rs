@@ -436,7 +436,11 @@ impl InputCore {
                 Ok(Some(taken)) if !taken.raw.meta().early || self.early.get() => {
                     return Ok(Some(taken));
                 }
-                Ok(Some(taken)) => return self.finished(connection, taken).map(Some),
+                Ok(Some(taken)) => {
+                    if let Some(taken) = self.finished(connection, taken)? {
+                        return Ok(Some(taken));
+                    }
+                }
                 Ok(None) if connection.is_gone() => drop(state.connections.remove(place)),
                 Ok(None) if state.connections.len() == 1 => return Ok(None),
                 Ok(None) => {}
@@ -464,20 +468,22 @@ impl InputCore {
     }
 
     /// Waits until the device that writes a message is done with it. Blocks, mostly for as long as
-    /// the device computes.
+    /// the device computes. `None`: its publisher is gone, and with it the message, which is counted.
     #[cold]
-    fn finished(&self, connection: &Connection, taken: Taken) -> Result<Taken, TakeError> {
-        let point = taken.raw.finish_point();
-        let is_alive = || connection.is_alive();
-        point.map_or(Ok(()), |point| self.wait_finished(taken.raw.seq(), &point, is_alive))?;
-        Ok(taken)
+    fn finished(&self, connection: &Connection, taken: Taken) -> Result<Option<Taken>, TakeError> {
+        let Some(point) = taken.raw.finish_point() else { return Ok(Some(taken)) };
+        match self.wait_finished(taken.raw.seq(), &point, || connection.is_alive()) {
+            Ok(()) => Ok(Some(taken)),
+            Err(unfinished) if unfinished.publisher_gone => Ok(None),
+            Err(unfinished) => Err(TakeError::Unfinished(unfinished)),
+        }
     }
 
     /// The same for a message that was handed out before.
     pub(crate) fn await_device(&self, seq: u64, point: &FencePoint) -> Result<(), TakeError> {
         // Of several publishers it is enough that one is there: the time is bounded.
         let is_alive = || self.state.borrow().connections.iter().any(Connection::is_alive);
-        self.wait_finished(seq, point, is_alive)
+        self.wait_finished(seq, point, is_alive).map_err(TakeError::Unfinished)
     }
 
     fn wait_finished(
@@ -485,7 +491,7 @@ impl InputCore {
         seq: u64,
         point: &FencePoint,
         is_alive: impl Fn() -> bool,
-    ) -> Result<(), TakeError> {
+    ) -> Result<(), Box<UnfinishedPayload>> {
         let started = Instant::now();
         let why = loop {
             match point.sleep(FINISH_SLICE) {
@@ -498,8 +504,8 @@ impl InputCore {
             }
         };
         self.count_corrupt();
-        let topic = self.topic().to_owned();
-        Err(TakeError::Unfinished(Box::new(UnfinishedPayload { topic, seq, why })))
+        let (topic, publisher_gone) = (self.topic().to_owned(), !is_alive());
+        Err(Box::new(UnfinishedPayload { topic, seq, why, publisher_gone }))
     }
 
     /// Whether messages are handed out while a device still writes them.
@@ -597,7 +603,7 @@ impl InputCore {
         let connection = &mut state.connections[newest];
         match self.take_from(connection, newest) {
             Ok(Some(taken)) if taken.raw.meta().early && !self.early.get() => {
-                self.finished(connection, taken).map(Some)
+                self.finished(connection, taken)
             }
             // None: overtaken between the two looks.
             Ok(taken) => Ok(taken),

@@ -109,9 +109,8 @@ fn a_publisher_that_dies_while_a_device_writes_its_message_hangs_nobody() {
         let mut child = Process::start(test, "early", place.path());
         child.expect("published");
         child.kill();
-        for _ in 0..3 {
-            let error = input.take().unwrap_err().to_string();
-            assert!(error.contains("its publisher is gone"), "{error}");
+        while input.is_ready() {
+            assert!(input.take().unwrap().is_none());
         }
         assert!(participant.wait_until(LIMIT, || input.matched() == 0));
         assert!(input.take().unwrap().is_none());

@@ -564,11 +564,8 @@ fn a_message_that_nobody_will_finish_is_given_up_when_its_publisher_is_gone() {
     let output = publisher(&participant, "/image", reliable(4));
     publish_early(&output);
     drop(output);
-    let error = input.take().unwrap_err();
-    assert!(matches!(error, TakeError::Unfinished(_)), "{error}");
-    assert!(error.to_string().contains("its publisher is gone"), "{error}");
-    assert_eq!(input.counters().corrupt, 1);
     assert!(input.take().unwrap().is_none());
+    assert_eq!(input.counters().corrupt, 1);
 }
 
 #[test]

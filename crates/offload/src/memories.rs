@@ -1,9 +1,10 @@
 //! What a device knows of the memory that messages lie in: regions of the host that it uses in place,
 //! each registered once, and *mirrors*: memory of its own that stands for part of one chunk.
 //!
-//! A mirror is found by the place of what it stands for, and says whose message it holds. A chunk is
+//! A mirror is found by the place of what it stands for, and says which message it holds. A chunk is
 //! not used again while its message is held, nor is its mirror then: that is all the bookkeeping that
-//! sharing one copy among all nodes of a queue takes.
+//! sharing one copy among all nodes of a queue takes. What is known of a memory object keeps it mapped,
+//! so that no other one comes to lie at its address meanwhile.
 //!
 //! What the unsafe blocks rest on: the spans of a copy are read or written by nobody else meanwhile.
 //! A message that is read is held by the caller until the work is over ([`Work`](crate::Work) keeps
@@ -15,7 +16,6 @@
 use crossdock_device::{Access, Capabilities, Device, DeviceError, Memory, Span, Stream};
 use crossdock_shm::Region;
 use std::collections::HashMap;
-use std::ops::Range;
 use std::sync::Arc;
 
 /// A range of memory that a kernel of the queue's device may use until the work has ended.
@@ -54,30 +54,64 @@ struct Mirror {
     seq: u64,
 }
 
-/// All memory that one queue's device knows.
+/// A memory object that messages lie in, as long as anybody else has it.
+#[derive(Debug)]
+struct Known {
+    /// Keeps it mapped: its address is nobody else's while this is known.
+    region: Region,
+    registered: Option<Arc<Memory>>,
+    /// By the offset of what they stand for.
+    mirrors: HashMap<u64, Mirror>,
+    /// Nodes of this queue publish into it: its messages come in the stream's order.
+    is_own: bool,
+}
+
+impl Known {
+    /// Whoever had it besides has let it go: its publisher, or the last sample of one that is gone.
+    fn is_left(&self) -> bool {
+        self.region.holders() == 1 + usize::from(self.registered.is_some())
+    }
+}
+
+/// All memory that one queue's device knows, by its address in this process.
 #[derive(Debug, Default)]
 pub(crate) struct Memories {
-    /// By the address of the region.
-    registered: HashMap<usize, Arc<Memory>>,
-    /// By the address of what it stands for.
-    mirrors: HashMap<u64, Mirror>,
-    /// Registrations and mirrors since the last look for those that nobody needs.
-    made: usize,
+    known: HashMap<usize, Known>,
 }
 
 impl Memories {
+    fn of(&mut self, part: &Part) -> &mut Known {
+        self.known.entry(part.region.address()).or_insert_with(|| Known {
+            region: part.region.clone(),
+            registered: None,
+            mirrors: HashMap::new(),
+            is_own: false,
+        })
+    }
+
+    /// The part is written by a node of this queue.
+    pub(crate) fn note_own(&mut self, part: &Part) {
+        self.of(part).is_own = true;
+    }
+
+    /// Whether nodes of this queue have published what lies there.
+    pub(crate) fn is_own(&self, part: &Part) -> bool {
+        self.known.get(&part.region.address()).is_some_and(|known| known.is_own)
+    }
+
     /// The part where it lies.
     pub(crate) fn in_place(&mut self, device: &Device, part: &Part) -> Result<Place, DeviceError> {
-        let at = part.region.address();
-        let writable = |memory: &Memory| memory.region().is_some_and(Region::is_writable);
-        let fits = |memory: &&Arc<Memory>| writable(memory) || !part.region.is_writable();
-        let memory = match self.registered.get(&at).filter(fits) {
+        let known = self.of(part);
+        let fits = |memory: &&Arc<Memory>| {
+            !part.region.is_writable() || memory.region().is_some_and(Region::is_writable)
+        };
+        let memory = match known.registered.as_ref().filter(fits) {
             Some(memory) => memory.clone(),
             None => {
+                // One that can only be read goes first: some drivers take a memory once.
+                known.registered = None;
                 let memory = Arc::new(device.register(&part.region)?);
-                self.made += 1;
-                self.registered.insert(at, memory.clone());
-                memory
+                known.registered.insert(memory).clone()
             }
         };
         Ok(Place { memory, offset: part.offset, bytes: part.bytes })
@@ -89,14 +123,13 @@ impl Memories {
         device: &Device,
         part: &Part,
     ) -> Result<(Place, bool), DeviceError> {
-        let key = part.region.address() as u64 + part.offset;
-        let fits = self.mirrors.get(&key).is_some_and(|it| it.memory.bytes() >= part.bytes);
+        let mirrors = &mut self.of(part).mirrors;
+        let fits = mirrors.get(&part.offset).is_some_and(|it| it.memory.bytes() >= part.bytes);
         if !fits {
             let memory = Arc::new(device.allocate(part.bytes.max(1))?);
-            self.made += 1;
-            self.mirrors.insert(key, Mirror { memory, seq: 0 });
+            mirrors.insert(part.offset, Mirror { memory, seq: 0 });
         }
-        let Some(mirror) = self.mirrors.get_mut(&key) else { unreachable!("just made") };
+        let Some(mirror) = mirrors.get_mut(&part.offset) else { unreachable!("just made") };
         let is_there = mirror.seq == part.seq;
         // Whoever asks fills it, or what it asked for fails as a whole.
         mirror.seq = part.seq;
@@ -106,27 +139,17 @@ impl Memories {
 
     /// Says that what stands for the part holds no message: filling it has failed.
     pub(crate) fn forget(&mut self, part: &Part) {
-        self.mirrors.remove(&(part.region.address() as u64 + part.offset));
+        self.of(part).mirrors.remove(&part.offset);
     }
 
-    /// Gives back what stands for memory that everybody else has let go: of publishers that are gone.
-    /// `own` is the memory that nodes of the queue publish into. The stream must be at rest.
-    pub(crate) fn sweep(&mut self, own: &mut HashMap<usize, Region>) {
-        let kept = |at: usize| self.registered.contains_key(&at) as usize;
-        own.retain(|at, region| region.holders() > 1 + kept(*at));
-        let gone: Vec<Range<usize>> = (self.registered.values())
-            .filter_map(|memory| memory.region().filter(|region| region.holders() == 1))
-            .map(|region| region.address()..region.address() + region.bytes())
-            .collect();
-        let is_gone = |at: usize| gone.iter().any(|range| range.contains(&at));
-        self.registered.retain(|at, _| !is_gone(*at));
-        self.mirrors.retain(|at, _| !is_gone(*at as usize));
-        self.made = 0;
+    /// Is there memory that nobody else has any more? One load per memory object.
+    pub(crate) fn has_left(&self) -> bool {
+        self.known.values().any(Known::is_left)
     }
 
-    /// Whether so much has been made that it is worth looking: now and then.
-    pub(crate) fn wants_sweep(&self) -> bool {
-        self.made >= 64
+    /// Gives it back. The stream must be at rest.
+    pub(crate) fn sweep(&mut self) {
+        self.known.retain(|_, known| !known.is_left());
     }
 }
 

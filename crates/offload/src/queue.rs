@@ -13,7 +13,7 @@ use crossdock_device::{Capabilities, Device, DeviceError, FencePoint, Stream};
 use crossdock_executor::{NodeError, Setup};
 use crossdock_graph::{DevicePlan, DeviceTopic, Otherwise};
 use crossdock_msg::Message;
-use crossdock_shm::{PublishError, Region};
+use crossdock_shm::PublishError;
 use std::cell::RefCell;
 use std::collections::{HashMap, VecDeque};
 use std::rc::{Rc, Weak};
@@ -63,8 +63,6 @@ pub(crate) struct Shared {
     pub(crate) capabilities: Capabilities,
     pub(crate) stream: Stream,
     pub(crate) memories: Memories,
-    /// Memory that nodes of this queue publish into: its messages come in the stream's order.
-    pub(crate) own: HashMap<usize, Region>,
     /// The ends of what is under way.
     pub(crate) pending: VecDeque<FencePoint>,
 }
@@ -198,10 +196,9 @@ impl Queue {
     pub fn begin(&self) -> Result<Work<'_>, OffloadError> {
         let mut shared = self.shared.borrow_mut();
         shared.wait_for_room()?;
-        if shared.memories.wants_sweep() {
+        if shared.memories.has_left() {
             shared.stream.finish()?;
-            let Shared { memories, own, .. } = &mut *shared;
-            memories.sweep(own);
+            shared.memories.sweep();
         }
         Ok(Work::new(shared))
     }
@@ -239,7 +236,6 @@ fn shared(name: &str) -> Result<Rc<RefCell<Shared>>, DeviceError> {
             capabilities: device.capabilities()?,
             stream: device.stream()?,
             memories: Memories::default(),
-            own: HashMap::new(),
             pending: VecDeque::with_capacity(UNDER_WAY_MAX),
             device,
         }));

@@ -3,7 +3,7 @@
 use crate::memories::Place;
 use crate::queue::{DeviceInput, DeviceOutput, OffloadError, Queue};
 use crate::work::Work;
-use crossdock_comm::{Loan, Publisher, Sample, Subscriber};
+use crossdock_comm::{Loan, Publisher, Sample, Subscriber, TakeError};
 use crossdock_device::{Device, DeviceError};
 use crossdock_executor::{NodeError, Setup};
 use crossdock_msg::Message;
@@ -60,7 +60,8 @@ impl<K> Through<K> {
     }
 
     /// Has the device make the message in `loan`, whose part `target` it writes, of the bytes of `sample`
-    /// that `read` names, and publishes it early. `launch` gives it the kernels.
+    /// that `read` names, and publishes it early. `launch` gives it the kernels. A message that died with its
+    /// publisher is passed over: nothing is published then.
     ///
     /// Blocks and allocates as [`Queue::begin`], [`Work::read`] and [`Work::publish`] do.
     ///
@@ -74,7 +75,12 @@ impl<K> Through<K> {
         launch: impl FnOnce(&mut K, &mut Work<'_>, &Place, &Place) -> Result<(), OffloadError>,
     ) -> Result<(), NodeError> {
         let mut work = self.queue.begin()?;
-        let from = work.read(&self.input, &sample, read(&sample)?)?;
+        let from = match work.read(&self.input, &sample, read(&sample)?) {
+            Err(OffloadError::Take(TakeError::Unfinished(it))) if it.publisher_gone => {
+                return Ok(());
+            }
+            from => from?,
+        };
         let Target { region, at } = target;
         let to = work.write_at(&self.output, region, at)?;
         launch(&mut self.kernels, &mut work, &from, &to)?;

@@ -58,8 +58,8 @@ impl<'q> Work<'q> {
             (block.start <= bytes.as_ptr() && bytes.as_ptr_range().end <= block.end).then_some(part)
         });
         let part = region.ok_or_else(|| self.outside(input.handle.topic()))?;
-        let Shared { device, capabilities, stream, memories, own, .. } = &mut *self.shared;
-        if !own.contains_key(&part.region.address())
+        let Shared { device, capabilities, stream, memories, .. } = &mut *self.shared;
+        if !memories.is_own(&part)
             && let Some(point) = sample.finish_point()
             && !point.is_reached().unwrap_or(false)
         {
@@ -109,8 +109,8 @@ impl<'q> Work<'q> {
     ) -> Result<Place, OffloadError> {
         let seq = output.handle.published() + 1;
         let part = part(region, bytes, seq).ok_or_else(|| self.outside(output.handle.topic()))?;
-        let Shared { device, memories, own, .. } = &mut *self.shared;
-        own.entry(part.region.address()).or_insert_with(|| part.region.clone());
+        let Shared { device, memories, .. } = &mut *self.shared;
+        memories.note_own(&part);
         let place = match output.choice.way {
             Way::ZeroCopy => memories.in_place(device, &part)?,
             Way::Copy | Way::Device => memories.mirror(device, &part)?.0,

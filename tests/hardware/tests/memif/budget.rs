@@ -18,6 +18,7 @@ fn designs() -> Vec<Design> {
 }
 
 #[test]
+#[ignore = "long: synthesis of every module"]
 fn no_memory_side_module_takes_more_area_than_its_budget() {
     // What is for reproductions alone has an area; of its clock nothing is claimed.
     for design in designs().into_iter().chain([crate::paper::complete()]) {

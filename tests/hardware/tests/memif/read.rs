@@ -139,9 +139,17 @@ fn faults_of_the_read_engine_are_caught_by_proof_and_simulation() {
     let simulation = simulated(512);
     must(simulation.catches(&OVER_THE_PAGE, &["--seed", "1"]));
     must(Proof::bounded(pages(), 5).catches(&OVER_THE_PAGE));
-    let others =
-        [EARLY, NO_ROOM, ONE_BYTE_MORE, FROM_LANE_0, ERROR_FORGOTTEN, ERROR_KEPT, TOO_MANY_REPORTS];
-    for mutation in others {
+    for mutation in [EARLY, ERROR_FORGOTTEN] {
+        must(simulation.catches(&mutation, &["--seed", "1"]));
+        must(Proof::bounded(small(), 12).catches(&mutation));
+    }
+}
+
+#[test]
+#[ignore = "long: more faults"]
+fn more_faults_of_the_read_engine_are_caught_by_proof_and_simulation() {
+    let simulation = simulated(512);
+    for mutation in [NO_ROOM, ONE_BYTE_MORE, FROM_LANE_0, ERROR_KEPT, TOO_MANY_REPORTS] {
         must(simulation.catches(&mutation, &["--seed", "1"]));
         must(Proof::bounded(small(), 12).catches(&mutation));
     }

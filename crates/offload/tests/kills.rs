@@ -1,0 +1,203 @@
+//! Processes killed at any moment while a device works for them: what comes out is whole, nobody hangs, nothing of
+//! the dead is kept. Needs an OpenCL driver (PoCL).
+//!
+//! Twenty kills; with CROSSDOCK_LONG=1 three hundred. The seed is printed; CROSSDOCK_SEED=<seed> repeats a run's
+//! decisions (the moments are the machine's).
+#![allow(missing_docs)]
+#![allow(unsafe_code, reason = "launching a kernel is unsafe; that of a test is in the test")]
+
+mod pixels;
+
+use crossdock_comm::{
+    Participant, ParticipantOptions, Qos, Rendezvous, Subscriber, SubscriberOptions,
+};
+use crossdock_executor::{Executor, ExecutorOptions, Remote, Statistics};
+use crossdock_graph::{Graph, Interfaces, Mapping, RunOptions, check};
+use crossdock_msg::types::sensor_msgs::Image;
+use crossdock_test_support::{long, seed};
+use pixels::{BYTES, PATIENCE, is_device_there, package, wrong};
+use std::os::unix::fs::DirBuilderExt;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::Instant;
+
+const ROLE: &str = "CROSSDOCK_TEST_ROLE";
+const PLACE: &str = "CROSSDOCK_TEST_PLACE";
+
+/// camera -> one -> two -> this test: three processes, `one` and `two` on the device.
+const GRAPH: &str = "
+crossdock: 1
+name: kills
+topics:
+  /a: { max_bytes: 20000, qos: { timeout_ms: 60000 } }
+  /b: { max_bytes: 20000, qos: { timeout_ms: 60000 } }
+  /c: { max_bytes: 20000, qos: { timeout_ms: 60000 } }
+nodes:
+  camera:
+    { package: pixels, type: camera, outputs: { image: /a }, parameters: { messages: 4000000000 } }
+  one: { package: pixels, type: add, inputs: { from: /a }, outputs: { to: /b }, parameters: { more: 5 } }
+  two: { package: pixels, type: add, inputs: { from: /b }, outputs: { to: /c }, parameters: { more: 6 } }
+";
+
+const PROCESSES: [&str; 3] = ["camera", "one", "two"];
+
+/// Runs one process of the graph until it is killed or its parent is gone.
+fn process(name: &str, place: &Path, model: &str) {
+    let graph = Graph::from_yaml("graph", GRAPH.as_bytes()).expect("a graph");
+    let processes = PROCESSES
+        .map(|name| format!("{name}: {{ executors: [ {{ mode: event, nodes: [{name}] }} ] }}"));
+    let mapping = format!(
+        "crossdock: 1\nprocesses: {{ {} }}\ndevices: {{ gpu: {{ device: \"opencl:0\", nodes: [one, two], \
+         topics: {{ /a: {model}, /b: {model}, /c: {model} }} }} }}\n",
+        processes.join(", ")
+    );
+    let mapping = Mapping::from_yaml("mapping", mapping.as_bytes()).expect("a mapping");
+    let interfaces =
+        Interfaces { binaries: vec![package().description()], ..Interfaces::default() };
+    let plan = check(&graph, &mapping, &interfaces, &RunOptions::PLAIN).expect("a plan");
+    let process = plan.processes.iter().find(|process| process.name == name).expect("a process");
+    let participant = participant(name, place);
+    let remote = Remote::new();
+    let watched = remote.clone();
+    // The end of this process's input is the end of the parent.
+    std::thread::spawn(move || {
+        let _ = std::io::copy(&mut std::io::stdin(), &mut std::io::sink());
+        watched.stop();
+    });
+    let executor = Executor::new(ExecutorOptions {
+        participant: &participant,
+        package: &package(),
+        plan: &process.executors[0],
+        time: process.time,
+        duration_ns: None,
+        chains: &[],
+        statistics: Statistics::On,
+        remote,
+    });
+    executor.expect("an executor").run().expect("the others' deaths are no failure here");
+}
+
+fn participant(name: &str, place: &Path) -> Participant {
+    let options = ParticipantOptions::new(0, name);
+    let rendezvous = Rendezvous::Folder(place.to_owned());
+    Participant::open(ParticipantOptions { rendezvous, ..options }).expect("a participant")
+}
+
+/// A process of the graph, killed when dropped.
+struct Running(Child);
+
+impl Running {
+    fn start(test: &str, name: &str, place: &Path, model: &str) -> Running {
+        let mut command = Command::new(std::env::current_exe().expect("this program"));
+        command.args([test, "--exact", "--nocapture", "--test-threads=1"]);
+        command.env(ROLE, format!("{name} {model}")).env(PLACE, place);
+        let child = command.stdin(Stdio::piped()).stdout(Stdio::null()).spawn();
+        Running(child.expect("it starts"))
+    }
+
+    /// SIGKILL; it must not have ended by itself.
+    fn kill(&mut self) {
+        assert_eq!(self.0.try_wait().expect("a child"), None, "it ended by itself");
+        self.0.kill().expect("killed");
+        self.0.wait().expect("reaped");
+    }
+
+    /// Memory objects that it has mapped.
+    fn mapped(&self) -> usize {
+        let maps = std::fs::read_to_string(format!("/proc/{}/maps", self.0.id()));
+        maps.expect("maps").lines().filter(|line| line.contains("/memfd:")).count()
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Takes `count` messages and checks them; each is the next of its camera's life or the first of another.
+fn take(input: &Subscriber<Image>, count: u32, state: &str) {
+    let started = Instant::now();
+    let mut taken = 0;
+    while taken < count {
+        assert!(started.elapsed() < PATIENCE, "{taken} of {count} messages came: {state}");
+        match input.take() {
+            Ok(Some(sample)) => {
+                let (number, data) =
+                    (sample.message().width(), sample.message().data().expect("data"));
+                assert_eq!((data.len(), wrong(data, number, 11)), (BYTES, None), "{state}");
+                taken += 1;
+            }
+            Ok(None) => std::thread::yield_now(),
+            Err(error) => panic!("{error}: {state}"),
+        }
+    }
+}
+
+/// Kills of both tests together.
+fn kills() -> u32 {
+    if long() { 300 } else { 20 }
+}
+
+fn killed_at_random(test: &str, model: &str, kills: u32) {
+    if let Ok(role) = std::env::var(ROLE) {
+        let place = std::env::var(PLACE).expect("a place");
+        let (name, model) = role.split_once(' ').expect("a name and a model");
+        return process(name, Path::new(&place), model);
+    }
+    if !is_device_there() {
+        return;
+    }
+    let place = std::env::temp_dir().join(format!("xd-kills-{model}-{}", std::process::id()));
+    std::fs::DirBuilder::new().mode(0o700).recursive(true).create(&place).expect("a folder");
+    let sink = participant("sink", &place);
+    let options = SubscriberOptions {
+        node: "sink",
+        topic: "/c",
+        qos: Qos::reliable(4, PATIENCE),
+        doorbell: None,
+        group: None,
+    };
+    let input = sink.subscriber::<Image>(options).expect("a subscriber");
+    let start = |name: &str| Running::start(test, name, &place, model);
+    let mut running = PROCESSES.map(start);
+    take(&input, 5, "at first");
+    let before = running.each_ref().map(Running::mapped);
+    let mut random = seed();
+    for round in 0..kills {
+        let mut below = |end: u64| {
+            random ^= random << 13;
+            random ^= random >> 7;
+            random ^= random << 17;
+            random % end
+        };
+        // One whose start is cheap in two of three cases.
+        let victim = [0, 0, 0, 0, 1, 2][below(6) as usize];
+        take(&input, below(20) as u32, "before a kill");
+        running[victim].kill();
+        running[victim] = start(PROCESSES[victim]);
+        // What was on its way may have come: so many cannot all have been.
+        take(&input, 40, &format!("round {round}: after `{}` was killed", PROCESSES[victim]));
+    }
+    // Whoever lived through it maps no more than at first, but for what it meets its peers by.
+    for (process, before) in running.iter().zip(before) {
+        let now = process.mapped();
+        assert!(now <= before + 2, "{before} memory objects at first, {now} after {kills} kills");
+    }
+    drop(running);
+    drop((input, sink));
+    let _ = std::fs::remove_dir_all(place);
+}
+
+#[test]
+fn nodes_on_a_device_in_place_survive_the_death_of_their_peers() {
+    let test = "nodes_on_a_device_in_place_survive_the_death_of_their_peers";
+    killed_at_random(test, "zero_copy", kills() / 2);
+}
+
+#[test]
+fn nodes_on_a_device_with_copies_survive_the_death_of_their_peers() {
+    let test = "nodes_on_a_device_with_copies_survive_the_death_of_their_peers";
+    killed_at_random(test, "copy", kills() / 2);
+}
