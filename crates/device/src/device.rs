@@ -139,6 +139,23 @@ impl Device {
         Ok(Kernels { raw, device: self.clone(), label: source.label.to_owned() })
     }
 
+    /// Launches kernels once, on memory of its own, and waits for them: some drivers compile a kernel for
+    /// good at its first launch, which may take a second that no message should wait for. `launch` gets
+    /// memory of so many bytes to read and to write, of undefined content. Blocks.
+    ///
+    /// # Errors
+    /// [`DeviceError`].
+    pub fn rehearse(
+        &self,
+        (read_bytes, written_bytes): (u64, u64),
+        launch: impl FnOnce(&mut Stream, Span<'_>, Span<'_>) -> Result<(), DeviceError>,
+    ) -> Result<(), DeviceError> {
+        let (from, to) = (self.allocate(read_bytes)?, self.allocate(written_bytes)?);
+        let mut stream = self.stream()?;
+        launch(&mut stream, from.whole(), to.whole())?;
+        stream.finish()
+    }
+
     fn same(&self, other: &Device, what: &'static str) -> Result<(), DeviceError> {
         if Arc::ptr_eq(&self.core, &other.core) {
             return Ok(());

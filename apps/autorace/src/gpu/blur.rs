@@ -1,6 +1,6 @@
 //! The blur on a device: [`crate::blur`] says what it computes.
 
-use super::{PLANE, picture};
+use super::{PLANE, REHEARSED, REHEARSED_BYTES, picture};
 use crossdock_device::{Argument, Device, DeviceError, Grid, Kernel, KernelSource, Span, Stream};
 use crossdock_offload::{OffloadError, Place, Work};
 
@@ -19,7 +19,12 @@ impl BlurOnDevice {
     /// # Errors
     /// [`DeviceError`].
     pub fn new(device: &Device) -> Result<Self, DeviceError> {
-        Ok(Self { blur: device.load(&SOURCE)?.kernel("blur")? })
+        let mut made = Self { blur: device.load(&SOURCE)?.kernel("blur")? };
+        device.rehearse((REHEARSED_BYTES, REHEARSED_BYTES), |stream, from, to| {
+            // SAFETY: the memory is the rehearsal's.
+            unsafe { made.launch(stream, (REHEARSED.0, REHEARSED.1, 3), from, to) }
+        })?;
+        Ok(made)
     }
 
     /// Blurs a picture of `width` x `height` with `channels` bytes per pixel. Returns at once; does not

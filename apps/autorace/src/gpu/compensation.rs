@@ -1,6 +1,6 @@
 //! Image compensation on a device: [`crate::compensation`] says what it computes.
 
-use super::{LINE, picture};
+use super::{LINE, REHEARSED, REHEARSED_BYTES, picture};
 use crate::compensation::cut;
 use crossdock_device::{
     Argument, Device, DeviceError, Grid, Kernel, KernelSource, Memory, Span, Stream,
@@ -36,7 +36,7 @@ impl CompensationOnDevice {
     /// [`DeviceError`].
     pub fn new(device: &Device, clip_per_myriad: u32) -> Result<Self, DeviceError> {
         let kernels = device.load(&SOURCE)?;
-        Ok(Self {
+        let mut made = Self {
             clear: kernels.kernel("clear_bins")?,
             count: kernels.kernel("count_levels")?,
             stretch: kernels.kernel("stretch_levels")?,
@@ -44,7 +44,12 @@ impl CompensationOnDevice {
             bins: device.allocate(u64::from(LEVELS) * 4)?,
             table: device.allocate(u64::from(LEVELS))?,
             clip_per_myriad,
-        })
+        };
+        device.rehearse((REHEARSED_BYTES, REHEARSED_BYTES), |stream, from, to| {
+            // SAFETY: the memory is the rehearsal's.
+            unsafe { made.launch(stream, REHEARSED, from, to) }
+        })?;
+        Ok(made)
     }
 
     /// Compensates an rgb8 picture of `width` x `height`. Returns at once; does not allocate.

@@ -64,7 +64,7 @@ impl LaneViewOnDevice {
             .remap
             .as_ref()
             .map(|table| Ok((RemapOnDevice::new(device, table)?, device.allocate(pixels * 3)?)));
-        Ok(Self {
+        let mut made = Self {
             remap: remap.transpose()?,
             colours: kernels.kernel("colours")?,
             stand_out: kernels.kernel("stand_out")?,
@@ -78,7 +78,13 @@ impl LaneViewOnDevice {
             sources: upload(device, &sources)?,
             values: device.allocate(pixels)?,
             classes: device.allocate(pixels)?,
-        })
+        };
+        let bytes = (width as u64 * height as u64 * 3, u64::from(VIEW_PIXELS));
+        device.rehearse(bytes, |stream, from, to| {
+            // SAFETY: the memory is the rehearsal's.
+            unsafe { made.launch(stream, from, to) }
+        })?;
+        Ok(made)
     }
 
     /// Marks the lines of an rgb8 picture of the size of the tables in the view `output` of [`VIEW_WIDTH`] *

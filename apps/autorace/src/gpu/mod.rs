@@ -29,6 +29,10 @@ const LINE: u32 = 256;
 /// Work items of one group, in a plane.
 const PLANE: [u32; 2] = [32, 8];
 
+/// Pictures that kernels are launched on beforehand, pixels; rgb8.
+const REHEARSED: (u32, u32) = (640, 480);
+const REHEARSED_BYTES: u64 = 640 * 480 * 3;
+
 /// Numbers of a table as they lie in memory.
 fn words<const N: usize>(numbers: impl Iterator<Item = [u8; N]>) -> Vec<u8> {
     numbers.flatten().collect()

@@ -15,7 +15,14 @@ impl RectifyOnDevice {
     /// # Errors
     /// [`DeviceError`].
     pub fn new(device: &Device, table: &RemapTable) -> Result<Self, DeviceError> {
-        Ok(Self(RemapOnDevice::new(device, table)?))
+        let mut made = RemapOnDevice::new(device, table)?;
+        let (width, height) = table.size();
+        let bytes = width as u64 * height as u64 * 3;
+        device.rehearse((bytes, bytes), |stream, from, to| {
+            // SAFETY: the memory is the rehearsal's.
+            unsafe { made.launch(stream, 3, from, to) }
+        })?;
+        Ok(Self(made))
     }
 
     /// Rectifies a picture as part of a node's work.

@@ -52,7 +52,14 @@ impl ResizeOnDevice {
             Tables::Area(ratios) => (kernels.kernel("resize_area")?, TablesOnDevice::Area(*ratios)),
         };
         let size = |(width, height): (usize, usize)| (width as u32, height as u32);
-        Ok(Self { kernel, tables, from: size(resizer.from()), to: size(resizer.to()) })
+        let (from, to) = (size(resizer.from()), size(resizer.to()));
+        let mut made = Self { kernel, tables, from, to };
+        let bytes = |(width, height): (u32, u32)| u64::from(width) * u64::from(height) * 3;
+        device.rehearse((bytes(from), bytes(to)), |stream, from, to| {
+            // SAFETY: the memory is the rehearsal's.
+            unsafe { made.launch(stream, 3, from, to) }
+        })?;
+        Ok(made)
     }
 
     /// Resizes the picture at the start of `input`, with `channels` bytes per pixel and packed rows, to the
