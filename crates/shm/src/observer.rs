@@ -10,6 +10,7 @@ use crate::protocol::{Corruption, GONE, Head, Peek, Ring, Slot};
 use crate::publisher::{HEAD_AT, SLOTS_AT, SLOTS_MAX};
 use crate::sync::{AtomicU64, Ordering, fence};
 use crate::tables::{Kind, Preamble};
+use crate::timeline::POISON;
 use rustix::fd::BorrowedFd;
 use std::sync::Arc;
 
@@ -113,7 +114,7 @@ impl RingObserver {
     }
 
     /// Copies the next message into `payload`, at most its first `bytes_max` bytes; answers its number
-    /// and meta data, `None` if there is none. A message in a segment that is not mapped stays the
+    /// and meta data, `None` if there is none, or a device still writes it. A message in a segment that is not mapped stays the
     /// next one; nothing needs to be mapped where no bytes are asked for.
     pub fn copy_next(
         &mut self,
@@ -142,6 +143,20 @@ impl RingObserver {
             if wanted == 0 {
                 self.next = seq + 1;
                 return Ok(Some((seq, meta)));
+            }
+            if meta.early {
+                let [finished, ..] = &self.head.finished;
+                // Acquire pairs with `Timeline::advance`.
+                let finished = finished.load(Ordering::Acquire);
+                match (finished & !POISON >= seq, finished & POISON != 0) {
+                    (true, _) => {}
+                    (false, false) => return Ok(None),
+                    // Nobody will finish it.
+                    (false, true) => {
+                        self.pass_over();
+                        continue;
+                    }
+                }
             }
             let Some(mapping) =
                 self.segments.get(usize::from(chunk.segment)).and_then(Option::as_ref)

@@ -369,3 +369,29 @@ fn a_sample_knows_when_its_message_is_finished() {
     publisher.timeline().poison();
     assert!(second.is_reached() == Ok(true) && third.is_reached().is_err());
 }
+
+#[test]
+fn an_observer_copies_no_message_that_a_device_still_writes() {
+    let publisher = RingPublisher::create("camera", config()).unwrap();
+    let (side, peer) = side();
+    let control = publisher.control();
+    let _viewer = connect(&control, &side, &peer, join("viewer"));
+    publish(&publisher, 1);
+    let (geometry, limit) = (control.geometry(), 1 << 30);
+    let mut observer = RingObserver::open("camera", control.ring_fd(), geometry, limit).unwrap();
+    let mut payload = Vec::new();
+    for _ in 2..=4 {
+        publish_early(&publisher);
+    }
+    assert_eq!(observer.copy_next(&mut payload, 8), Ok(None));
+    publisher.timeline().advance(2);
+    let mut next = |observer: &mut RingObserver| {
+        let copied = observer.copy_next(&mut payload, 8).unwrap();
+        copied.map(|(seq, _)| seq)
+    };
+    assert_eq!((next(&mut observer), next(&mut observer)), (Some(2), None));
+    // What will never be finished is missed, and what follows is not held up by it.
+    publisher.timeline().poison();
+    publish(&publisher, 5);
+    assert_eq!((next(&mut observer), observer.missed()), (Some(5), 2));
+}
