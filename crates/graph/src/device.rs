@@ -5,8 +5,7 @@
 
 use crate::names::{token_fault, topic_fault};
 use crate::read::{Keys, Reading};
-use crate::violation::ViolationKind;
-use crate::yaml::{Data, Entry, Tree};
+use crate::yaml::{Entry, Tree};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -116,18 +115,10 @@ fn device(reading: &mut Reading, entry: &Entry) -> MappedDevice {
     reading.check_name(&name, entry.key_place, "the device", token_fault);
     let fields = reading.fields(&entry.value, &DEVICE);
     let device = fields.get("device").and_then(|tree| reading.text(tree, "`device`"));
-    let mut nodes = Vec::new();
-    if let Some(tree) = fields.get("nodes") {
-        for item in reading.list(tree, "`nodes`") {
-            let Some(node) = reading.text(item, "a node of a device") else { continue };
-            reading.source.set(&["devices", &name, &node], item.place);
-            nodes.push(node);
-        }
-        if nodes.is_empty() && matches!(tree.data, Data::List(_)) {
-            let message = format!("device `{name}` has no node");
-            reading.note(ViolationKind::MissingKey, tree.place, message, "add one or remove it");
-        }
-    }
+    let nodes = fields.get("nodes").map_or_else(Vec::new, |tree| {
+        let path = ["devices", name.as_str()];
+        reading.nodes(tree, &path, "a node of a device", &format!("device `{name}`"))
+    });
     let otherwise = fields.get("otherwise");
     let otherwise = otherwise.and_then(|tree| reading.choice(tree, "`otherwise`", &OTHERWISE));
     let mut topics = BTreeMap::new();

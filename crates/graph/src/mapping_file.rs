@@ -91,18 +91,10 @@ fn fabric(reading: &mut Reading, entry: &Entry) -> MappedFabric {
     reading.source.set(&["fabrics", &name], entry.key_place);
     reading.check_name(&name, entry.key_place, "the fabric", token_fault);
     let fields = reading.fields(&entry.value, &FABRIC);
-    let mut nodes = Vec::new();
-    if let Some(tree) = fields.get("nodes") {
-        for item in reading.list(tree, "`nodes`") {
-            let Some(node) = reading.text(item, "a node of a fabric") else { continue };
-            reading.source.set(&["fabrics", &name, &node], item.place);
-            nodes.push(node);
-        }
-        if nodes.is_empty() && matches!(tree.data, Data::List(_)) {
-            let message = format!("fabric `{name}` has no node");
-            reading.note(ViolationKind::MissingKey, tree.place, message, "add one or remove it");
-        }
-    }
+    let nodes = fields.get("nodes").map_or_else(Vec::new, |tree| {
+        let path = ["fabrics", name.as_str()];
+        reading.nodes(tree, &path, "a node of a fabric", &format!("fabric `{name}`"))
+    });
     MappedFabric { name, nodes }
 }
 
@@ -182,17 +174,9 @@ fn executor(
     let (threads, costs_us) = lanes(reading, mode, tree, &fields);
     let priority = read_priority(reading, &fields);
     let affinity = read_affinity(reading, &fields);
-    let tree = fields.get("nodes")?;
-    let mut nodes = Vec::new();
-    for item in reading.list(tree, "`nodes`") {
-        let Some(node) = reading.text(item, "a node of an executor") else { continue };
-        reading.source.set(&["processes", process, &number, &node], item.place);
-        nodes.push(node);
-    }
-    if nodes.is_empty() && matches!(tree.data, Data::List(_)) {
-        let message = format!("an executor of process `{process}` has no node");
-        reading.note(ViolationKind::MissingKey, tree.place, message, "add one or remove it");
-    }
+    let owner = format!("an executor of process `{process}`");
+    let path = ["processes", process, &number];
+    let nodes = reading.nodes(fields.get("nodes")?, &path, "a node of an executor", &owner);
     Some(MappedExecutor {
         name,
         mode: mode?,

@@ -123,6 +123,28 @@ impl Reading {
         }
     }
 
+    /// The names of nodes in a list, `what` each of them is, with their places below `path`. A list
+    /// without any is a fault of `owner`, which begins the sentence.
+    pub(crate) fn nodes(
+        &mut self,
+        tree: &Tree,
+        path: &[&str],
+        what: &str,
+        owner: &str,
+    ) -> Vec<String> {
+        let mut nodes = Vec::new();
+        for item in self.list(tree, "`nodes`") {
+            let Some(node) = self.text(item, what) else { continue };
+            self.source.set(&[path, &[node.as_str()]].concat(), item.place);
+            nodes.push(node);
+        }
+        if nodes.is_empty() && matches!(tree.data, Data::List(_)) {
+            let message = format!("{owner} has no node");
+            self.note(ViolationKind::MissingKey, tree.place, message, "add one or remove it");
+        }
+        nodes
+    }
+
     /// Text that no one can take for a number.
     pub(crate) fn text(&mut self, tree: &Tree, what: &str) -> Option<String> {
         match Scalar::of(tree) {

@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used)]
 
+#[path = "check/devices.rs"]
+mod devices;
 #[path = "check/lanes.rs"]
 mod lanes;
 #[path = "check/policies.rs"]

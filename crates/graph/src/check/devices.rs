@@ -2,7 +2,7 @@
 //! know what devices there are.
 
 use super::{Check, Resolved, Seat, Topics};
-use crate::device::{DevicePlan, DeviceTopic, MappedDevice};
+use crate::device::{DevicePlan, DeviceTopic};
 use crate::model::{Copies, Durability};
 use crate::names::{did_you_mean, listed};
 use crate::violation::{Violation, ViolationKind};
@@ -15,23 +15,36 @@ impl<'a> Check<'a> {
         nodes: &[Resolved<'a>],
         topics: &Topics<'a>,
     ) {
-        let mapping = self.mapping;
-        let mut first: BTreeMap<&str, &str> = BTreeMap::new();
-        for device in &mapping.devices {
+        let (graph, mapping) = (self.graph, self.mapping);
+        let names = graph.nodes.iter().enumerate();
+        let indexes: BTreeMap<&str, usize> =
+            names.map(|(index, node)| (node.name.as_str(), index)).collect();
+        let mut seen: BTreeMap<&str, &str> = BTreeMap::new();
+        for (number, device) in mapping.devices.iter().enumerate() {
             for name in &device.nodes {
                 let path = ["devices", device.name.as_str(), name.as_str()];
-                if let Some(other) = first.insert(name, &device.name) {
+                if let Some(other) = seen.insert(name, &device.name) {
                     let message = format!("the node is on two devices, first on `{other}`");
                     let advice = "remove one of the two places".to_owned();
                     self.device_fault(ViolationKind::MappedTwice, &path, name, message, advice);
                     continue;
                 }
-                self.node_on_device(name, &path, seats, nodes);
+                match indexes.get(name.as_str()) {
+                    Some(index) => self.node_on_device(*index, &path, seats[*index], nodes[*index]),
+                    None => {
+                        let near = did_you_mean(name, indexes.keys().copied());
+                        let message = format!("graph `{}` has no such node", graph.name);
+                        let advice =
+                            if near.is_empty() { "remove it from the device".into() } else { near };
+                        let kind = ViolationKind::UnknownNode;
+                        self.device_fault(kind, &path, name, message, advice);
+                    }
+                }
             }
             for name in device.topics.keys() {
                 let is_there = topics.get(name.as_str()).is_some_and(|ports| {
                     let mut all = ports.publishers.iter().chain(&ports.subscribers);
-                    all.any(|port| device.nodes.iter().any(|it| it == self.node_name(port.node)))
+                    all.any(|port| self.device_of(port.node) == Some(number))
                 });
                 if !is_there {
                     let path = ["devices", device.name.as_str(), name.as_str()];
@@ -44,38 +57,36 @@ impl<'a> Check<'a> {
         }
     }
 
+    /// The index of the device that a node is on.
+    fn device_of(&self, node: usize) -> Option<usize> {
+        self.devices.get(self.node_name(node)).copied()
+    }
+
     fn node_on_device(
         &mut self,
-        name: &str,
+        index: usize,
         path: &[&str],
-        seats: &[Option<Seat>],
-        nodes: &[Resolved<'a>],
+        seat: Option<Seat>,
+        resolved: Resolved<'a>,
     ) {
-        let graph = self.graph;
-        let Some(index) = graph.nodes.iter().position(|node| node.name == name) else {
-            let known = graph.nodes.iter().map(|node| node.name.as_str());
-            let near = did_you_mean(name, known);
-            let message = format!("graph `{}` has no such node", graph.name);
-            let advice = if near.is_empty() { "remove it from the device".into() } else { near };
-            return self.device_fault(ViolationKind::UnknownNode, path, name, message, advice);
-        };
-        if seats[index].is_none() {
+        let node = &self.graph.nodes[index];
+        let name = &node.name;
+        if seat.is_none() {
             let message = "a node on a device has a thread that gives it its work: the mapping \
                            places this one in a fabric"
                 .to_owned();
             let advice = "name it under an executor, or remove it from the device".to_owned();
             return self.device_fault(ViolationKind::Unmapped, path, name, message, advice);
         }
-        let Some(interface) = nodes[index].interface else { return };
+        let Some(interface) = resolved.interface else { return };
         if !interface.on_device {
-            let package =
-                nodes[index].binary.and_then(|it| it.package(&graph.nodes[index].package));
+            let package = resolved.binary.and_then(|it| it.package(&node.package));
             let types = package.map_or(&[][..], |package| &package.nodes);
             let able = types.iter().filter(|it| it.on_device).map(|it| it.node_type.as_str());
             let message = format!("`{}` has no kernels for devices", interface.node_type);
             let advice = format!(
                 "remove it from the device; node types of package `{}` that have some: {}",
-                graph.nodes[index].package,
+                node.package,
                 listed(able)
             );
             self.device_fault(ViolationKind::UnknownNodeType, path, name, message, advice);
@@ -101,31 +112,31 @@ impl<'a> Check<'a> {
         seats: &[Option<Seat>],
         topics: &Topics<'a>,
     ) -> Option<DevicePlan> {
-        let on = |device: &MappedDevice, node: usize| {
-            device.nodes.iter().any(|name| name == self.node_name(node))
-        };
-        let device = self.mapping.devices.iter().find(|device| on(device, node))?;
+        let number = self.device_of(node)?;
+        let device = &self.mapping.devices[number];
         let lane = |seat: Seat| (seat.process, seat.executor, seat.lane);
-        let here = seats[node].map(lane);
-        let of_node = topics.iter().filter(|(_, ports)| {
-            ports.publishers.iter().chain(&ports.subscribers).any(|port| port.node == node)
-        });
+        let here = seats[node].map(lane)?;
+        let ports = &self.graph.nodes[node];
+        let inputs = ports.inputs.iter().map(|input| input.topic.as_str());
+        let of_node = inputs.chain(ports.outputs.iter().map(|output| output.topic.as_str()));
+        let of_node = of_node.filter_map(|name| Some((name, topics.get(name)?)));
         let topics = of_node.map(|(name, ports)| {
-            let beside =
-                |node: usize| on(device, node) && seats[node].map(lane) == here && here.is_some();
+            let beside = |node: usize| {
+                self.device_of(node) == Some(number) && seats[node].map(lane) == Some(here)
+            };
             let mut subscribers = ports.subscribers.iter();
             let late = ports.publishers.iter().any(|port| {
                 port.node == node && self.output_qos(port).durability == Durability::TransientLocal
             });
             let declared = self.declared.get(name);
             let topic = DeviceTopic {
-                model: device.topics.get(*name).copied().unwrap_or_default(),
+                model: device.topics.get(name).copied().unwrap_or_default(),
                 may_copy: declared.is_none_or(|topic| topic.copies == Copies::Allowed),
                 read_elsewhere: late
                     || self.options.recorded.iter().any(|topic| topic == name)
                     || subscribers.any(|port| !beside(port.node)),
             };
-            ((*name).to_owned(), topic)
+            (name.to_owned(), topic)
         });
         Some(DevicePlan {
             device: device.device.clone(),

@@ -140,6 +140,8 @@ struct Check<'a> {
     declared: BTreeMap<&'a str, &'a GraphTopic>,
     /// Topics that the mapping names; all others are software-mapped.
     topic_mappings: BTreeMap<&'a str, TopicMapping>,
+    /// The index of the device of each node that is on one; of several the first.
+    devices: BTreeMap<&'a str, usize>,
     violations: Vec<Violation>,
     warnings: Vec<Violation>,
 }
@@ -203,6 +205,9 @@ impl<'a> Check<'a> {
             declared: graph.topics.iter().map(|topic| (topic.name.as_str(), topic)).collect(),
             topic_mappings: (mapping.topics.iter())
                 .map(|topic| (topic.name.as_str(), topic.mapping))
+                .collect(),
+            devices: (mapping.devices.iter().enumerate().rev())
+                .flat_map(|(index, it)| it.nodes.iter().map(move |node| (node.as_str(), index)))
                 .collect(),
             violations: Vec::new(),
             warnings: Vec::new(),
