@@ -117,6 +117,19 @@ impl Device {
         }
     }
 
+    /// Memory of the device that holds these bytes: a table of a kernel. Blocks until they are there.
+    ///
+    /// # Errors
+    /// As [`Device::allocate`].
+    pub fn upload(&self, bytes: &[u8]) -> Result<Memory, DeviceError> {
+        let memory = self.allocate(bytes.len().max(1) as u64)?;
+        if !bytes.is_empty() {
+            // SAFETY: nobody else has this memory yet.
+            unsafe { self.stream()?.write(bytes, memory.whole()) }?;
+        }
+        Ok(memory)
+    }
+
     /// Memory of the host for kernels to use: in place if [`Capabilities::host_memory`]. Registered
     /// once, not per message. The region stays mapped as long as this lives.
     ///

@@ -1,7 +1,7 @@
 //! The queue of an executor's work on one device, and the ports of its nodes. Must not know how
 //! messages get to the device.
 
-use crate::choice::{Choice, Refusal, choose};
+use crate::choice::{Choice, choose};
 use crate::memories::Memories;
 use crate::work::Work;
 use crossdock_comm::entities::kind;
@@ -11,7 +11,7 @@ use crossdock_comm::{
 };
 use crossdock_device::{Capabilities, Device, DeviceError, FencePoint, Stream};
 use crossdock_executor::{NodeError, Setup};
-use crossdock_graph::{DevicePlan, DeviceTopic, Otherwise};
+use crossdock_graph::{DeviceTopic, Otherwise};
 use crossdock_msg::Message;
 use crossdock_shm::PublishError;
 use std::cell::RefCell;
@@ -76,13 +76,12 @@ thread_local! {
 #[derive(Clone)]
 pub struct Queue {
     shared: Rc<RefCell<Shared>>,
-    plan: Rc<DevicePlan>,
-    node: Rc<str>,
 }
 
 impl std::fmt::Debug for Queue {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_tuple("Queue").field(&self.plan.device).finish()
+        // The queue may be lent to a piece of work.
+        f.debug_struct("Queue").finish_non_exhaustive()
     }
 }
 
@@ -114,21 +113,17 @@ impl Queue {
     /// The device is not there or does not work, and the mapping does not allow the processor.
     pub fn of(setup: &mut Setup<'_>) -> Result<Option<Queue>, NodeError> {
         let Some(plan) = setup.device() else { return Ok(None) };
-        let shared = match shared(&plan.device) {
-            Ok(shared) => shared,
+        match shared(&plan.device) {
+            Ok(shared) => Ok(Some(Queue { shared })),
             Err(error) if plan.otherwise == Otherwise::Cpu => {
                 setup.warn(format!("it computes on the processor: {error}"));
-                return Ok(None);
+                Ok(None)
             }
-            Err(error) => {
-                return Err(NodeError::new(format!(
-                    "{error}; to let the node compute on the processor instead, write \
-                     `otherwise: cpu` at the device in the mapping"
-                )));
-            }
-        };
-        let (plan, node) = (Rc::new(plan.clone()), setup.node().into());
-        Ok(Some(Queue { shared, plan, node }))
+            Err(error) => Err(NodeError::new(format!(
+                "{error}; to let the node compute on the processor instead, write \
+                 `otherwise: cpu` at the device in the mapping"
+            ))),
+        }
     }
 
     /// The device, to load kernels on and to make memory of.
@@ -140,7 +135,7 @@ impl Queue {
     /// An input of the node: its messages are from now on handed out while a device still writes them.
     ///
     /// # Errors
-    /// [`Refusal`]: the mapping asks for what the device cannot do.
+    /// [`Refusal`](crate::Refusal): the mapping asks for what the device cannot do.
     pub fn input<T: Message>(
         &self,
         setup: &Setup<'_>,
@@ -172,14 +167,13 @@ impl Queue {
         setup: &Setup<'_>,
         topic: &str,
     ) -> Result<(Choice, DeviceTopic, Entity), NodeError> {
-        let Some(asked) = self.plan.topics.get(topic).copied() else {
+        let Some(asked) = setup.device().and_then(|plan| plan.topics.get(topic)).copied() else {
             return Err(NodeError::new(format!("the plan says nothing of topic `{topic}`")));
         };
         let shared = self.shared.borrow();
-        let settled: Result<Choice, Refusal> =
-            choose(topic, asked, shared.device.info(), shared.capabilities);
-        let choice = settled?;
-        let detail = [&*self.node, &self.plan.device, choice.way.word(), choice.reason].join("\n");
+        let info = shared.device.info();
+        let choice = choose(topic, asked, info, shared.capabilities)?;
+        let detail = [setup.node(), &info.name, choice.way.word(), choice.reason].join("\n");
         let record = setup.board().add(EntityDescription {
             kind: kind::DEVICE_TOPIC,
             name: topic,

@@ -37,9 +37,7 @@ impl RemapOnDevice {
     pub fn new(device: &Device, table: &RemapTable) -> Result<Self, DeviceError> {
         let bytes: Vec<u8> =
             table.positions().flatten().flat_map(|number| number.to_ne_bytes()).collect();
-        let positions = device.allocate(bytes.len() as u64)?;
-        // SAFETY: nobody else has this memory yet.
-        unsafe { device.stream()?.write(&bytes, positions.whole()) }?;
+        let positions = device.upload(&bytes)?;
         let (width, height) = table.size();
         let kernel = device.load(&SOURCE)?.kernel("remap")?;
         Ok(Self { kernel, positions, width: width as u32, height: height as u32 })

@@ -1,6 +1,6 @@
 //! The lane planner's masks and bird's-eye view on a device: [`crate::lane_view`] says what they are.
 
-use super::{LINE, PLANE, upload, words};
+use super::{LINE, PLANE, words};
 use crate::hsv::{HUE, Hsv, SATURATION};
 use crate::lane_view::{VIEW_HEIGHT, VIEW_WIDTH, ViewParameters, ViewTables};
 use crossdock_device::{
@@ -72,10 +72,10 @@ impl LaneViewOnDevice {
             size: (width as u32, height as u32),
             rows: view.rows.start as u32..view.rows.end as u32,
             contrast_min,
-            tables: upload(device, &tables)?,
-            ranges: upload(device, &ranges)?,
-            windows: upload(device, &windows)?,
-            sources: upload(device, &sources)?,
+            tables: device.upload(&tables)?,
+            ranges: device.upload(&ranges)?,
+            windows: device.upload(&windows)?,
+            sources: device.upload(&sources)?,
             values: device.allocate(pixels)?,
             classes: device.allocate(pixels)?,
         };

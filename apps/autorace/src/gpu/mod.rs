@@ -22,7 +22,7 @@ pub use blur::BlurOnDevice;
 pub use compensation::CompensationOnDevice;
 pub use lane_view::LaneViewOnDevice;
 
-use crossdock_device::{Device, DeviceError, Memory, Span};
+use crossdock_device::{DeviceError, Span};
 
 /// Work items of one group, along a line.
 const LINE: u32 = 256;
@@ -31,7 +31,7 @@ const PLANE: [u32; 2] = [32, 8];
 
 /// Pictures that kernels are launched on beforehand, pixels; rgb8.
 const REHEARSED: (u32, u32) = (640, 480);
-const REHEARSED_BYTES: u64 = 640 * 480 * 3;
+const REHEARSED_BYTES: u64 = REHEARSED.0 as u64 * REHEARSED.1 as u64 * 3;
 
 /// Numbers of a table as they lie in memory.
 fn words<const N: usize>(numbers: impl Iterator<Item = [u8; N]>) -> Vec<u8> {
@@ -46,15 +46,4 @@ fn picture(span: Span<'_>, sides: [u32; 3]) -> Result<(Span<'_>, u32), DeviceErr
         // More than any span is taken to hold.
         Err(_) => span.first(u64::MAX).map(|span| (span, u32::MAX)),
     }
-}
-
-/// Memory of the device that holds a table.
-fn upload(device: &Device, bytes: &[u8]) -> Result<Memory, DeviceError> {
-    let memory = device.allocate(bytes.len().max(1) as u64)?;
-    if bytes.is_empty() {
-        return Ok(memory);
-    }
-    // SAFETY: (2).
-    unsafe { device.stream()?.write(bytes, memory.whole()) }?;
-    Ok(memory)
 }

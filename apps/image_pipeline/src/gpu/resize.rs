@@ -44,10 +44,8 @@ impl ResizeOnDevice {
             Tables::Bilinear(positions) => {
                 let positions = positions.iter().flatten();
                 let bytes: Vec<u8> = positions.flat_map(|number| number.to_ne_bytes()).collect();
-                let memory = device.allocate(bytes.len() as u64)?;
-                // SAFETY: nobody else has this memory yet.
-                unsafe { device.stream()?.write(&bytes, memory.whole()) }?;
-                (kernels.kernel("resize_bilinear")?, TablesOnDevice::Bilinear(memory))
+                let table = TablesOnDevice::Bilinear(device.upload(&bytes)?);
+                (kernels.kernel("resize_bilinear")?, table)
             }
             Tables::Area(ratios) => (kernels.kernel("resize_area")?, TablesOnDevice::Area(*ratios)),
         };

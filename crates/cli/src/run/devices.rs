@@ -8,18 +8,13 @@ use crossdock_comm::{EntitySnapshot, ProcessSnapshot};
 
 /// One row for each topic of each node that leaves its work to a device.
 pub(super) fn rows(boards: &[ProcessSnapshot]) -> Vec<DeviceRow> {
-    let ports = |topic: &str, node: &str| {
-        let of =
-            |it: &ProcessSnapshot| it.publishers.iter().chain(&it.subscribers).cloned().collect();
-        let ports: Vec<_> = boards.iter().flat_map::<Vec<_>, _>(of).collect();
-        ports.into_iter().filter(|it| it.topic == topic && it.node == node).collect::<Vec<_>>()
-    };
     let row = |(record, detail): (&EntitySnapshot, String)| {
         let mut parts = detail.split('\n').map(str::to_owned);
         let mut part = || parts.next().unwrap_or_default();
         let (node, device, model, reason) = (part(), part(), part(), part());
-        let ports = ports(&record.name, &node);
-        let sum = |index: usize| ports.iter().map(|it| it.counters[index]).sum();
+        let ports = boards.iter().flat_map(|it| it.publishers.iter().chain(&it.subscribers));
+        let ports = ports.filter(|it| it.topic == record.name && it.node == node);
+        let sum = |index: usize| ports.clone().map(|it| it.counters[index]).sum();
         let (copies, copied_bytes) = (sum(counter::COPIES), sum(counter::COPIED_BYTES));
         DeviceRow { topic: record.name.clone(), node, device, model, reason, copies, copied_bytes }
     };
