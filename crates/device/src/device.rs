@@ -2,6 +2,7 @@
 //! themselves back, and the checks that hold for every driver.
 
 use crate::capability::{Capabilities, DeviceInfo};
+use crate::clock::{ClockPair, KernelObserver, Observed};
 use crate::driver::{Access, Driver, Ending, Raw, RawSpan};
 use crate::error::DeviceError;
 use crate::kernel::{Argument, Grid, KernelSource};
@@ -57,12 +58,22 @@ impl Device {
         Ok(*self.core.capabilities.get_or_init(|| tried))
     }
 
+    /// One moment on the clocks of the host and of the device. Blocks until the device has
+    /// answered: microseconds, more where it has other work. Clocks drift apart: whoever compares
+    /// times for long asks again.
+    ///
+    /// # Errors
+    /// [`DeviceError::Driver`]: it cannot be read.
+    pub fn clock_pair(&self) -> Result<ClockPair, DeviceError> {
+        self.driver().clock_pair()
+    }
+
     /// A stream: work that is put there runs in order. Blocks while the driver makes it.
     ///
     /// # Errors
     /// [`DeviceError::Driver`].
     pub fn stream(&self) -> Result<Stream, DeviceError> {
-        Ok(Stream { raw: self.driver().open_stream()?, device: self.clone() })
+        Ok(Stream { raw: self.driver().open_stream()?, device: self.clone(), observer: None })
     }
 
     /// Memory of the device, of undefined content.
@@ -382,7 +393,7 @@ impl Kernels {
     pub fn kernel(&self, name: &str) -> Result<Kernel, DeviceError> {
         // SAFETY: this driver's program, alive.
         let raw = unsafe { self.device.driver().kernel(self.raw, &self.label, name) }?;
-        Ok(Kernel { raw, device: self.device.clone() })
+        Ok(Kernel { raw, device: self.device.clone(), name: name.into() })
     }
 }
 
@@ -398,6 +409,7 @@ impl Drop for Kernels {
 pub struct Kernel {
     raw: Raw,
     device: Device,
+    name: Arc<str>,
 }
 
 impl Drop for Kernel {
@@ -412,12 +424,19 @@ impl Drop for Kernel {
 pub struct Stream {
     raw: Raw,
     device: Device,
+    observer: Option<Arc<dyn KernelObserver>>,
 }
 
 impl Stream {
     /// Its device.
     pub fn device(&self) -> &Device {
         &self.device
+    }
+
+    /// Has kernels that are launched from now on observed, or no longer. While none is, a launch
+    /// takes one branch for it; while one is, it allocates.
+    pub fn observe(&mut self, observer: Option<Arc<dyn KernelObserver>>) {
+        self.observer = observer;
     }
 
     /// Runs a kernel after what stands in the stream. Returns at once; does not block.
@@ -450,8 +469,9 @@ impl Stream {
                 Argument::U32(_) | Argument::I32(_) | Argument::F32(_) | Argument::U64(_) => {}
             }
         }
+        let observed = self.observer.as_ref().map(|it| Observed::new(it, &kernel.name));
         // SAFETY: all of this driver, alive; the rest is the caller's promise.
-        unsafe { self.device.driver().launch(self.raw, kernel.raw, grid, arguments) }
+        unsafe { self.device.driver().launch(self.raw, kernel.raw, grid, arguments, observed) }
     }
 
     /// Copies between two spans of one length, after what stands in the stream. Returns at once.

@@ -2,6 +2,7 @@
 //! which `device.rs` makes once for all drivers. A new kind of device is a new implementation of this.
 
 use crate::capability::DeviceInfo;
+use crate::clock::{ClockPair, Observed};
 use crate::error::DeviceError;
 use crate::kernel::{Argument, Grid, KernelSource};
 use crossdock_shm::Region;
@@ -172,14 +173,19 @@ pub(crate) trait Driver: Debug + Send + Sync {
     /// Gives a kernel back.
     unsafe fn drop_kernel(&self, kernel: Raw);
 
-    /// Runs a kernel, in the stream's order; returns at once.
+    /// Runs a kernel, in the stream's order; returns at once. `observed` is told when it ran, on
+    /// the clock of [`Driver::clock_pair`].
     unsafe fn launch(
         &self,
         stream: Raw,
         kernel: Raw,
         grid: Grid,
         arguments: &[Argument<'_>],
+        observed: Option<Observed>,
     ) -> Result<(), DeviceError>;
+
+    /// One moment on the clocks of the host and of the device.
+    fn clock_pair(&self) -> Result<ClockPair, DeviceError>;
 
     /// Has `ending` told ([`Ending::reached`], [`Ending::failed`]) when all work that stands in the
     /// stream is over; drops it where that cannot be had.

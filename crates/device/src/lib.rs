@@ -32,6 +32,7 @@
 //! ```
 
 mod capability;
+mod clock;
 mod cuda;
 mod device;
 mod driver;
@@ -44,6 +45,7 @@ mod shadow;
 mod trial;
 
 pub use capability::{Backend, Capabilities, DeviceInfo, Kind};
+pub use clock::{ClockPair, KernelObserver, KernelTimes};
 pub use crossdock_shm::timeline::{self, FencePoint, Timeline};
 pub use cuda::{Architecture, ParseArchitectureError, compile_for_cuda, nvrtc_version};
 pub use device::{Device, Kernel, Kernels, Memory, Span, Stream};

@@ -5,6 +5,7 @@
 //! What the unsafe blocks rest on: handles are those of the device behind, passed through unchanged.
 
 use crate::capability::{Backend, DeviceInfo};
+use crate::clock::{ClockPair, Observed};
 use crate::driver::{Access, Claims, Driver, Ending, Raw, RawSpan};
 use crate::error::DeviceError;
 use crate::kernel::{Argument, Grid, KernelSource};
@@ -174,9 +175,14 @@ impl<D: Driver> Driver for Shadow<D> {
         kernel: Raw,
         grid: Grid,
         arguments: &[Argument<'_>],
+        observed: Option<Observed>,
     ) -> Result<(), DeviceError> {
         // SAFETY: passed through: the memory of the arguments is that of the device behind.
-        unsafe { self.behind.launch(stream, kernel, grid, arguments) }
+        unsafe { self.behind.launch(stream, kernel, grid, arguments, observed) }
+    }
+
+    fn clock_pair(&self) -> Result<ClockPair, DeviceError> {
+        self.behind.clock_pair()
     }
 
     unsafe fn signal(&self, stream: Raw, ending: Ending) -> Result<(), DeviceError> {

@@ -3,12 +3,15 @@
 #![allow(missing_docs, clippy::unwrap_used)]
 
 use crossdock_device::{
-    Access, Argument, Backend, Device, DeviceError, FencePoint, Grid, Kernel, KernelSource, Memory,
-    Outcome, Stream, Timeline, devices, examine,
+    Access, Argument, Backend, Device, DeviceError, FencePoint, Grid, Kernel, KernelObserver,
+    KernelSource, KernelTimes, Memory, Outcome, Stream, Timeline, devices, examine,
 };
+use crossdock_shm::clock::monotonic_ns;
 use crossdock_shm::{Scratch, Sharing};
 use crossdock_test_support::skip;
 use std::os::fd::AsFd;
+use std::sync::Arc;
+use std::sync::mpsc::{SyncSender, sync_channel};
 use std::time::Duration;
 
 const LONG: Duration = Duration::from_secs(30);
@@ -230,6 +233,54 @@ fn a_shadow_device_shows_that_managed_memory_was_not_acquired_or_not_released() 
     stream.acquire(span, Access::Read).unwrap();
     // SAFETY: as above.
     assert_eq!(unsafe { *at(0) }, 84, "not released: the device has its old numbers");
+}
+
+#[derive(Debug)]
+struct Observer(SyncSender<(String, KernelTimes)>);
+
+impl KernelObserver for Observer {
+    fn ran(&self, kernel: &str, times: KernelTimes) {
+        self.0.try_send((kernel.to_owned(), times)).expect("room");
+    }
+}
+
+#[test]
+fn kernels_that_are_observed_ran_between_their_launch_and_their_end_as_the_host_saw_them() {
+    const LAUNCHES: usize = 20;
+    for device in all() {
+        let (mut stream, mut kernel) = (device.stream().unwrap(), kernel(&device));
+        let memory = device.allocate(u64::from(COUNT) * 4).unwrap();
+        let (sender, told) = sync_channel(LAUNCHES);
+        let name = &device.info().name;
+        // Nobody is told of this one.
+        double(&mut stream, &mut kernel, &memory);
+        stream.observe(Some(Arc::new(Observer(sender))));
+        let first = device.clock_pair().unwrap();
+        let mut last_ns = 0;
+        for _ in 0..LAUNCHES {
+            let launched_ns = monotonic_ns();
+            double(&mut stream, &mut kernel, &memory);
+            stream.finish().unwrap();
+            let seen_ns = monotonic_ns();
+            let (kernel, times) = told.recv_timeout(LONG).expect("told");
+            assert_eq!(kernel, "double_all");
+            let (begin_ns, end_ns) = (first.on_host(times.begin_ns), first.on_host(times.end_ns));
+            let slack_ns = first.uncertainty_ns;
+            assert!(
+                launched_ns <= begin_ns + slack_ns && begin_ns <= end_ns,
+                "{name}: {launched_ns}, {begin_ns} to {end_ns}, +/- {slack_ns}"
+            );
+            assert!(
+                last_ns <= begin_ns && end_ns <= seen_ns + slack_ns,
+                "{name}: after {last_ns}, {begin_ns} to {end_ns}, seen {seen_ns} +/- {slack_ns}"
+            );
+            last_ns = end_ns;
+        }
+        stream.observe(None);
+        double(&mut stream, &mut kernel, &memory);
+        stream.finish().unwrap();
+        assert!(told.try_recv().is_err(), "{name}: told of a kernel that nobody observes");
+    }
 }
 
 #[test]

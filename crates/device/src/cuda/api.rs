@@ -39,6 +39,7 @@ table! {
         fn cuEventRecord(CUevent, CUstream);
         fn cuEventSynchronize(CUevent);
         fn cuEventQuery(CUevent);
+        fn cuEventElapsedTime(*mut f32, CUevent, CUevent);
         fn cuMemAlloc_v2(*mut CUdeviceptr, usize);
         fn cuMemFree_v2(CUdeviceptr);
         fn cuMemAllocManaged(*mut CUdeviceptr, usize, c_uint);

@@ -9,6 +9,7 @@
 //! | `context` | the context that all of a process shares |
 //! | `host`, `words`, `slab` | registered memory; timelines as the device sees them; memory for other processes |
 //! | `stream` | streams, and how ends come to be known |
+//! | `clock` | the device's clock |
 //! | `nvrtc`, `architecture` | the compiler, which needs no GPU |
 //! | `parameters` | arguments of launches |
 //!
@@ -23,6 +24,7 @@
 
 mod api;
 mod architecture;
+mod clock;
 mod context;
 mod failure;
 mod host;
@@ -38,9 +40,11 @@ pub use architecture::{Architecture, ParseArchitectureError};
 pub(crate) use listing::{PREFIX, list, open};
 
 use crate::capability::DeviceInfo;
+use crate::clock::{ClockPair, Observed};
 use crate::driver::{Access, Claims, Driver, Ending, Raw, RawSpan};
 use crate::error::DeviceError;
 use crate::kernel::{Argument, Grid, KernelSource};
+use clock::Clock;
 use context::Context;
 use crossdock_shm::Region;
 use crossdock_shm::timeline::FencePoint;
@@ -67,6 +71,7 @@ pub(crate) struct Cuda {
     /// It can have memory of the host that it only reads.
     read_only: bool,
     words: Words,
+    clock: Clock,
 }
 
 /// Memory that kernels use, and where the device has it.
@@ -200,7 +205,8 @@ impl Cuda {
         architecture: Architecture,
         read_only: bool,
     ) -> Self {
-        Self { info, claims, context, architecture, read_only, words: Words::default() }
+        let (words, clock) = (Words::default(), Clock::new(&context));
+        Self { info, claims, context, architecture, read_only, words, clock }
     }
 
     fn pinned(&self, region: &Region) -> Result<Pinned, DeviceError> {
@@ -473,6 +479,7 @@ impl Driver for Cuda {
         kernel: Raw,
         grid: Grid,
         arguments: &[Argument<'_>],
+        observed: Option<Observed>,
     ) -> Result<(), DeviceError> {
         let doing = "launching a kernel";
         // SAFETY: (1), (2). The offset is a parameter of its own.
@@ -490,7 +497,11 @@ impl Driver for Cuda {
         // SAFETY: (1).
         let function = unsafe { behind::<Function>(kernel) }.raw as CUfunction;
         // SAFETY: (1).
-        let stream = unsafe { behind::<Stream>(stream) }.raw();
+        let stream = unsafe { behind::<Stream>(stream) };
+        let observed = match observed {
+            None => None,
+            Some(observed) => Some((observed, self.clock.base()?, stream.note_time()?)),
+        };
         let mut pointers = parameters.pointers();
         let _here = self.context.enter()?;
         let launch = self.context.api.call.cuLaunchKernel;
@@ -506,13 +517,19 @@ impl Driver for Cuda {
                 group[1],
                 group[2],
                 0,
-                stream,
+                stream.raw(),
                 pointers.as_mut_ptr(),
                 ptr::null_mut(),
             )
         };
         match code {
-            Code::SUCCESS => Ok(()),
+            Code::SUCCESS => {
+                if let Some((observed, base, begin)) = observed {
+                    // The kernel is on its way: when it ran is not told if this fails.
+                    let _ = stream.observe(observed, base, begin);
+                }
+                Ok(())
+            }
             failure::INVALID_VALUE => {
                 let (why, most) = (self.context.api.words(code), self.info.group_max);
                 let why =
@@ -521,6 +538,10 @@ impl Driver for Cuda {
             }
             code => self.context.done(doing, code),
         }
+    }
+
+    fn clock_pair(&self) -> Result<ClockPair, DeviceError> {
+        self.clock.pair()
     }
 
     unsafe fn signal(&self, stream: Raw, ending: Ending) -> Result<(), DeviceError> {

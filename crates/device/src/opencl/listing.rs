@@ -1,6 +1,7 @@
 //! Which OpenCL devices there are, and their opening.
 
 use super::OpenCl;
+use super::clock::Clock;
 use crate::capability::{Backend, DeviceInfo, Kind};
 use crate::driver::Claims;
 use crate::error::DeviceError;
@@ -112,6 +113,7 @@ pub(crate) fn open(number: usize, name: &str) -> Result<OpenCl, DeviceError> {
         context: context as usize,
         device: id as usize,
         streams: Mutex::new(BTreeSet::new()),
+        clock: Clock::default(),
         claims: Claims {
             in_place: true,
             // In bits. Memory of the host is registered by pages, which are multiples of it.

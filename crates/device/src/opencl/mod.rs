@@ -13,22 +13,25 @@
 //! 5. Managed memory is shared virtual memory: kernels are given its address, and a buffer over it
 //!    (5.2.1: a buffer of such a pointer has it as its storage) stands for it in copies.
 
+mod clock;
 mod listing;
 
 pub(crate) use listing::{PREFIX, list, open};
 
 use crate::capability::DeviceInfo;
+use crate::clock::{ClockPair, Observed};
 use crate::driver::{Access, Claims, Driver, Ending, Raw, RawSpan};
 use crate::error::DeviceError;
 use crate::kernel::{Argument, Grid, KernelSource};
-use cl3::command_queue as queue;
+use cl3::command_queue::{self as queue, CL_QUEUE_PROFILING_ENABLE};
 use cl3::error_codes::{ClError, cl_int};
 use cl3::event;
 use cl3::memory::{
     CL_MAP_READ, CL_MAP_WRITE, CL_MAP_WRITE_INVALIDATE_REGION, CL_MEM_READ_ONLY, CL_MEM_READ_WRITE,
     CL_MEM_SVM_FINE_GRAIN_BUFFER, CL_MEM_USE_HOST_PTR,
 };
-use cl3::types::{cl_context, cl_device_id, cl_event, cl_mem};
+use cl3::types::{cl_command_queue, cl_context, cl_device_id, cl_event, cl_mem};
+use clock::Clock;
 use crossdock_shm::Region;
 use std::collections::BTreeSet;
 use std::ffi::{CString, c_void};
@@ -48,6 +51,7 @@ pub(crate) struct OpenCl {
     /// Queues that are open: what [`Driver::free`] waits for.
     streams: Mutex<BTreeSet<usize>>,
     claims: Claims,
+    clock: Clock,
 }
 
 /// A buffer, and where it is the host's memory.
@@ -110,6 +114,17 @@ impl OpenCl {
         }
     }
 
+    /// A queue that keeps its order and notes the times of its commands. The latter is a property
+    /// of queues for good, and whether kernels are observed is known only later.
+    fn queue(&self, doing: &'static str) -> Result<cl_command_queue, DeviceError> {
+        let (context, timed) = (self.context(), CL_QUEUE_PROFILING_ENABLE);
+        // The older of the two functions: devices of OpenCL 1.2 have no other.
+        #[allow(deprecated)]
+        // SAFETY: the device is the context's, and every device has this property.
+        let made = unsafe { queue::create_command_queue(context, self.device(), timed) };
+        self.done(doing, made)
+    }
+
     fn no_room(&self, bytes: u64) -> DeviceError {
         let (device, limit_bytes) = (self.info.name.clone(), self.info.allocation_max_bytes);
         DeviceError::OutOfMemory { device, bytes, limit_bytes }
@@ -135,6 +150,7 @@ unsafe fn memory<'a>(raw: Raw) -> &'a ClMemory {
 
 impl Drop for OpenCl {
     fn drop(&mut self) {
+        self.clock.close();
         // SAFETY: made by `open`, used by nobody any more: everything else keeps this device alive.
         let _ = unsafe { cl3::context::release_context(self.context()) };
     }
@@ -150,12 +166,7 @@ impl Driver for OpenCl {
     }
 
     fn open_stream(&self) -> Result<Raw, DeviceError> {
-        let context = self.context();
-        // The older of the two functions: devices of OpenCL 1.2 have no other.
-        #[allow(deprecated)]
-        // SAFETY: the device is the context's; no property: the queue keeps its order.
-        let made = unsafe { queue::create_command_queue(context, self.device(), 0) };
-        let made = self.done("opening a stream", made)?;
+        let made = self.queue("opening a stream")?;
         let mut streams = self.streams.lock().unwrap_or_else(PoisonError::into_inner);
         streams.insert(made as usize);
         Ok(Raw(made as usize))
@@ -360,6 +371,7 @@ impl Driver for OpenCl {
         kernel: Raw,
         grid: Grid,
         arguments: &[Argument<'_>],
+        observed: Option<Observed>,
     ) -> Result<(), DeviceError> {
         let mut place = 0;
         let mut set = |value: Value| {
@@ -417,8 +429,15 @@ impl Driver for OpenCl {
                 ptr::null(),
             )
         };
-        self.put("launching a kernel", event)?;
+        match observed {
+            None => self.put("launching a kernel", event)?,
+            Some(observed) => clock::observe(self.done("launching a kernel", event)?, observed),
+        }
         self.done("launching a kernel", queue::flush(stream))
+    }
+
+    fn clock_pair(&self) -> Result<ClockPair, DeviceError> {
+        self.clock.pair(self)
     }
 
     unsafe fn signal(&self, stream: Raw, ending: Ending) -> Result<(), DeviceError> {
