@@ -97,6 +97,12 @@ fn info(name: &str, arguments: &JsonArguments) -> Result<ExitCode> {
             .to_owned(),
         ),
     ];
+    let processes = info.mps.as_ref().map(|mps| {
+        let how =
+            if mps.in_use { "at the same time, through MPS" } else { "in turns, without MPS" };
+        ("work of several processes", format!("{how}: {}", mps.why))
+    });
+    let lines = lines.into_iter().chain(processes).collect::<Vec<_>>();
     let line = |(name, value): &(&str, String)| format!("{name:<37}{}\n", clean(value));
     output::print(&lines.iter().map(line).collect::<String>())?;
     Ok(ExitCode::SUCCESS)

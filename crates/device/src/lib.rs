@@ -44,7 +44,7 @@ mod opencl;
 mod shadow;
 mod trial;
 
-pub use capability::{Backend, Capabilities, DeviceInfo, Kind};
+pub use capability::{Backend, Capabilities, DeviceInfo, Kind, Mps};
 pub use clock::{ClockPair, KernelObserver, KernelTimes};
 pub use crossdock_shm::timeline::{self, FencePoint, Timeline};
 pub use cuda::{Architecture, ParseArchitectureError, compile_for_cuda, nvrtc_version};

@@ -6,6 +6,7 @@
 //! | `table`, `api` | the library's functions, read when the program runs |
 //! | `failure` | what results mean |
 //! | `listing` | which devices there are, and their opening |
+//! | `mps` | whether processes share a GPU or take turns |
 //! | `context` | the context that all of a process shares |
 //! | `host`, `words`, `slab` | registered memory; timelines as the device sees them; memory for other processes |
 //! | `stream` | streams, and how ends come to be known |
@@ -29,6 +30,7 @@ mod context;
 mod failure;
 mod host;
 mod listing;
+mod mps;
 mod nvrtc;
 mod parameters;
 mod slab;

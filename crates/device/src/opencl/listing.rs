@@ -67,6 +67,7 @@ fn describe(number: usize, id: cl_device_id) -> DeviceInfo {
         memory_bytes: number_of(ask(cl::CL_DEVICE_GLOBAL_MEM_SIZE)),
         allocation_max_bytes: number_of(ask(cl::CL_DEVICE_MAX_MEM_ALLOC_SIZE)),
         group_max: number_of(ask(cl::CL_DEVICE_MAX_WORK_GROUP_SIZE)),
+        mps: None,
     }
 }
 
