@@ -1,6 +1,7 @@
 //! What the command line takes. Words and flags follow the `ros2` command where it has them.
 //! It must not know what the commands do.
 
+use crate::bench::device::DeviceArguments;
 use crate::trace::arguments::TraceCommand;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -324,6 +325,9 @@ pub(crate) enum BenchCommand {
     Gateway(GatewayArguments),
     /// Look-up tables and flip-flops of the networks of one topic, as Yosys counts them
     NetworkArea(NetworkAreaArguments),
+    /// What the calls of a device take here: hand-off, copies, launches, registering memory of the
+    /// host, ends of work
+    Device(DeviceArguments),
 }
 
 /// Where results go.

@@ -4,10 +4,11 @@ use crate::arguments::CheckArguments;
 use crate::load::{Wishes, load};
 use crate::output;
 use anyhow::{Context, Result};
-use crossdock_device::Device;
+use crossdock_device::{Device, Mps};
 use crossdock_graph::{ExecutorMode, ExecutorPlan, Otherwise, Plan, ProcessPlan};
 use crossdock_offload::choose;
 use serde::Serialize;
+use std::collections::{BTreeMap, BTreeSet};
 use std::process::ExitCode;
 
 /// Checks a graph and says in a line that it is in order.
@@ -20,6 +21,9 @@ pub(crate) fn check(arguments: &CheckArguments) -> Result<ExitCode> {
         eprintln!("warning: {warning}");
     }
     let on_devices = on_devices(plan)?;
+    for warning in in_turns(&on_devices) {
+        eprintln!("warning: {warning}");
+    }
     if arguments.json {
         let mut json = serde_json::to_value(plan)?;
         if !on_devices.is_empty() {
@@ -48,7 +52,7 @@ pub(crate) fn check(arguments: &CheckArguments) -> Result<ExitCode> {
             output::print(&threads(process))?;
         }
     }
-    for OnDevice { device, node, topic, model, reason } in on_devices {
+    for OnDevice { device, node, topic, model, reason, .. } in on_devices {
         let topic = topic.map_or_else(String::new, |topic| format!(", {topic} {model}"));
         output::print(&format!("  {node} on {device}{topic}: {reason}\n"))?;
     }
@@ -65,27 +69,56 @@ struct OnDevice {
     /// How its messages get to the device.
     model: &'static str,
     reason: String,
+    process: String,
+    /// How processes share the device, where that is known.
+    #[serde(skip)]
+    mps: Option<Mps>,
+}
+
+/// A sentence for each device on which processes of the graph take turns although they need not.
+fn in_turns(nodes: &[OnDevice]) -> Vec<String> {
+    let mut users: BTreeMap<&str, (&Mps, BTreeSet<&str>)> = BTreeMap::new();
+    for node in nodes {
+        let Some(mps) = node.mps.as_ref().filter(|mps| !mps.in_use) else { continue };
+        let (_, processes) = users.entry(&node.device).or_insert((mps, BTreeSet::new()));
+        processes.insert(&node.process);
+    }
+    let several = users.into_iter().filter(|(_, (_, processes))| processes.len() > 1);
+    let sentence = |(device, (mps, processes)): (&str, (&Mps, BTreeSet<&str>))| {
+        let processes = processes.into_iter().collect::<Vec<_>>().join(", ");
+        format!(
+            "processes {processes} take turns on {device}, because MPS is not in use ({}); put their \
+             nodes into one process, or start it: `nvidia-cuda-mps-control -d`",
+            mps.why
+        )
+    };
+    several.map(sentence).collect()
 }
 
 /// What becomes of the nodes on devices here: the devices are tried, as the run will do.
 fn on_devices(plan: &Plan) -> Result<Vec<OnDevice>> {
-    let executors = plan.processes.iter().flat_map(|process| &process.executors);
+    let nodes = plan.processes.iter().flat_map(|process| {
+        let nodes = process.executors.iter().flat_map(|executor| &executor.nodes);
+        nodes.map(|node| (&process.name, node))
+    });
     let mut found = Vec::new();
-    for node in executors.flat_map(|executor| &executor.nodes) {
+    for (process, node) in nodes {
         let Some(wanted) = &node.device else { continue };
-        let of = |topic: Option<&String>, model, reason: String| OnDevice {
+        let of = |topic: Option<&String>, model, reason: String, mps: Option<&Mps>| OnDevice {
             device: wanted.device.clone(),
             node: node.name.clone(),
             topic: topic.cloned(),
             model,
             reason,
+            process: process.clone(),
+            mps: mps.cloned(),
         };
         let tried = Device::open(&wanted.device)
             .and_then(|device| device.capabilities().map(|can| (device, can)));
         let (device, can) = match tried {
             Ok(tried) => tried,
             Err(error) if wanted.otherwise == Otherwise::Cpu => {
-                found.push(of(None, "", format!("it computes on the processor: {error}")));
+                found.push(of(None, "", format!("it computes on the processor: {error}"), None));
                 continue;
             }
             Err(error) => {
@@ -101,7 +134,8 @@ fn on_devices(plan: &Plan) -> Result<Vec<OnDevice>> {
         for (topic, asked) in &wanted.topics {
             let choice = choose(topic, *asked, device.info(), can)
                 .with_context(|| format!("node `{}`", node.name))?;
-            found.push(of(Some(topic), choice.way.word(), choice.reason.to_owned()));
+            let (way, reason) = (choice.way.word(), choice.reason.to_owned());
+            found.push(of(Some(topic), way, reason, device.info().mps.as_ref()));
         }
     }
     Ok(found)
@@ -118,4 +152,35 @@ fn threads(process: &ProcessPlan) -> String {
 
 fn counted(count: usize, one: &str, more: &str) -> String {
     format!("{count} {}", if count == 1 { one } else { more })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn node(process: &str, device: &str, in_use: Option<bool>) -> OnDevice {
+        OnDevice {
+            device: device.to_owned(),
+            node: "blur".to_owned(),
+            topic: Some("/image".to_owned()),
+            model: "copy",
+            reason: String::new(),
+            process: process.to_owned(),
+            mps: in_use.map(|in_use| Mps { in_use, why: "no daemon".to_owned() }),
+        }
+    }
+
+    #[test]
+    fn processes_that_take_turns_on_a_device_are_named_once() {
+        let (one, other) = (|mps| node("eyes", "cuda:0", mps), |mps| node("plan", "cuda:0", mps));
+        let warnings = in_turns(&[one(Some(false)), other(Some(false)), other(Some(false))]);
+        assert_eq!(warnings.len(), 1);
+        let told = ["processes eyes, plan take turns on cuda:0", "(no daemon)", "control -d"];
+        assert!(told.iter().all(|part| warnings[0].contains(part)), "{warnings:?}");
+        // One process, or two devices, or MPS, or a device that it is no question of.
+        assert!(in_turns(&[one(Some(false)), one(Some(false))]).is_empty());
+        assert!(in_turns(&[one(Some(false)), node("plan", "cuda:1", Some(false))]).is_empty());
+        assert!(in_turns(&[one(Some(true)), other(Some(true))]).is_empty());
+        assert!(in_turns(&[one(None), other(None)]).is_empty());
+    }
 }

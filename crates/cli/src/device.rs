@@ -87,7 +87,22 @@ fn info(name: &str, arguments: &JsonArguments) -> Result<ExitCode> {
         ("64-bit floating point", yes(can.f64)),
         ("waits for timelines itself", yes(can.waits_for_timelines)),
         ("hands its memory to other processes", yes(can.exports_memory)),
+        (
+            "managed memory",
+            match (can.managed, can.managed_concurrent) {
+                (false, _) => "no",
+                (true, false) => "yes, host and device in turns",
+                (true, true) => "yes, host and device at once",
+            }
+            .to_owned(),
+        ),
     ];
+    let processes = info.mps.as_ref().map(|mps| {
+        let how =
+            if mps.in_use { "at the same time, through MPS" } else { "in turns, without MPS" };
+        ("work of several processes", format!("{how}: {}", mps.why))
+    });
+    let lines = lines.into_iter().chain(processes).collect::<Vec<_>>();
     let line = |(name, value): &(&str, String)| format!("{name:<37}{}\n", clean(value));
     output::print(&lines.iter().map(line).collect::<String>())?;
     Ok(ExitCode::SUCCESS)

@@ -53,6 +53,19 @@ pub struct DeviceInfo {
     pub allocation_max_bytes: u64,
     /// Work items of one group at most.
     pub group_max: u64,
+    /// How processes share it, where that depends on a service; `None`: it does not, or nothing is
+    /// known of it.
+    pub mps: Option<Mps>,
+}
+
+/// Whether NVIDIA's Multi-Process Service has the work of several processes run on a GPU at the
+/// same time. Without it they take turns.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Mps {
+    /// It does, for what this process opens now.
+    pub in_use: bool,
+    /// From what that is known: part of a sentence.
+    pub why: String,
 }
 
 /// What a device can do. What `tried` says was found by doing it once, on this machine.
@@ -74,4 +87,10 @@ pub struct Capabilities {
     pub waits_for_timelines: bool,
     /// Its own memory can be handed to other processes as a descriptor.
     pub exports_memory: bool,
+    /// Tried: there is memory that the driver moves between host and device itself
+    /// ([`Device::allocate_managed`](crate::Device::allocate_managed)).
+    pub managed: bool,
+    /// Tried: the host may use what no kernel uses of such memory while kernels run, without acquiring
+    /// it. If not, all of it is the device's until it is acquired, and the host's until it is released.
+    pub managed_concurrent: bool,
 }

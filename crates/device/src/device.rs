@@ -2,6 +2,7 @@
 //! themselves back, and the checks that hold for every driver.
 
 use crate::capability::{Capabilities, DeviceInfo};
+use crate::clock::{ClockPair, KernelObserver, Observed};
 use crate::driver::{Access, Driver, Ending, Raw, RawSpan};
 use crate::error::DeviceError;
 use crate::kernel::{Argument, Grid, KernelSource};
@@ -57,12 +58,22 @@ impl Device {
         Ok(*self.core.capabilities.get_or_init(|| tried))
     }
 
+    /// One moment on the clocks of the host and of the device. Blocks until the device has
+    /// answered: microseconds, more where it has other work. Clocks drift apart: whoever compares
+    /// times for long asks again.
+    ///
+    /// # Errors
+    /// [`DeviceError::Driver`]: it cannot be read.
+    pub fn clock_pair(&self) -> Result<ClockPair, DeviceError> {
+        self.driver().clock_pair()
+    }
+
     /// A stream: work that is put there runs in order. Blocks while the driver makes it.
     ///
     /// # Errors
     /// [`DeviceError::Driver`].
     pub fn stream(&self) -> Result<Stream, DeviceError> {
-        Ok(Stream { raw: self.driver().open_stream()?, device: self.clone() })
+        Ok(Stream { raw: self.driver().open_stream()?, device: self.clone(), observer: None })
     }
 
     /// Memory of the device, of undefined content.
@@ -71,7 +82,15 @@ impl Device {
     /// [`DeviceError::OutOfMemory`], [`DeviceError::Driver`].
     pub fn allocate(&self, bytes: u64) -> Result<Memory, DeviceError> {
         let raw = self.driver().allocate(bytes)?;
-        Ok(Memory { raw, device: self.clone(), bytes, region: None, shared: false, writable: true })
+        Ok(Memory {
+            raw,
+            device: self.clone(),
+            bytes,
+            region: None,
+            managed: None,
+            shared: false,
+            writable: true,
+        })
     }
 
     /// Memory of the device, of undefined content, that other processes can use, too: they
@@ -84,7 +103,15 @@ impl Device {
     pub fn allocate_shared(&self, bytes: u64) -> Result<Memory, DeviceError> {
         self.can_share()?;
         let raw = self.driver().allocate_shared(bytes)?;
-        Ok(Memory { raw, device: self.clone(), bytes, region: None, shared: true, writable: true })
+        Ok(Memory {
+            raw,
+            device: self.clone(),
+            bytes,
+            region: None,
+            managed: None,
+            shared: true,
+            writable: true,
+        })
     }
 
     /// The first `bytes` bytes of the memory that another process, or this one, has
@@ -107,7 +134,15 @@ impl Device {
         self.can_share()?;
         let writable = sharing == Sharing::Open;
         let raw = self.driver().import(fd, bytes, writable)?;
-        Ok(Memory { raw, device: self.clone(), bytes, region: None, shared: true, writable })
+        Ok(Memory {
+            raw,
+            device: self.clone(),
+            bytes,
+            region: None,
+            managed: None,
+            shared: true,
+            writable,
+        })
     }
 
     fn can_share(&self) -> Result<(), DeviceError> {
@@ -115,6 +150,24 @@ impl Device {
             true => Ok(()),
             false => Err(DeviceError::CannotShare { device: self.info().name.clone() }),
         }
+    }
+
+    /// Memory that the driver moves itself, of undefined content: kernels have it as any other, and the
+    /// host at [`Memory::host`], to be [acquired](Stream::acquire) and [released](Stream::release) as
+    /// registered memory is. Where the device has memory of its own, its pages go where they are used;
+    /// where it shares the host's, they stay. Of this process only: messages cannot lie there. Blocks,
+    /// makes system calls.
+    ///
+    /// # Errors
+    /// [`DeviceError::NotManaged`] without [`Capabilities::managed`]; as [`Device::allocate`].
+    pub fn allocate_managed(&self, bytes: u64) -> Result<Memory, DeviceError> {
+        let tried = self.core.capabilities.get().is_none_or(|tried| tried.managed);
+        if !self.driver().claims().managed || !tried {
+            return Err(DeviceError::NotManaged { device: self.info().name.clone() });
+        }
+        let (raw, host) = self.driver().allocate_managed(bytes)?;
+        let (device, managed) = (self.clone(), Some(host));
+        Ok(Memory { raw, device, bytes, region: None, managed, shared: false, writable: true })
     }
 
     /// Memory of the device that holds these bytes: a table of a kernel. Blocks until they are there.
@@ -140,7 +193,15 @@ impl Device {
         let raw = unsafe { self.driver().register(region) }?;
         let bytes = region.bytes() as u64;
         let (region, writable) = (Some(region.clone()), region.is_writable());
-        Ok(Memory { raw, device: self.clone(), bytes, region, shared: false, writable })
+        Ok(Memory {
+            raw,
+            device: self.clone(),
+            bytes,
+            region,
+            managed: None,
+            shared: false,
+            writable,
+        })
     }
 
     /// Compiles kernels. Blocks, for seconds the first time.
@@ -179,7 +240,7 @@ impl Device {
 }
 
 /// Memory that kernels of one device can use. Freed when dropped; that waits for all work of the
-/// device if the memory is the host's.
+/// device if the memory is the host's or managed.
 #[derive(Debug)]
 pub struct Memory {
     raw: Raw,
@@ -187,6 +248,8 @@ pub struct Memory {
     bytes: u64,
     /// The host's memory that it is.
     region: Option<Region>,
+    /// Where the host has it, if the driver moves it.
+    managed: Option<usize>,
     /// Other processes can use it, too.
     shared: bool,
     writable: bool,
@@ -203,9 +266,27 @@ impl Memory {
         &self.device
     }
 
-    /// The memory of the host that it is; `None`: it is the device's own.
+    /// The memory of the host that it is; `None`: it is the device's own, or managed.
     pub fn region(&self) -> Option<&Region> {
         self.region.as_ref()
+    }
+
+    /// Where the host has memory of [`Device::allocate_managed`], as long as this lives; `None` for
+    /// any other. Never null, aligned to 16 bytes.
+    ///
+    /// Memory: the host reads and writes it only between [`Stream::acquire`] and [`Stream::release`];
+    /// outside, an access may be a fault on some devices and finds old data on others. With
+    /// [`Capabilities::managed_concurrent`] it may at any time use what no work of the device that is
+    /// under way uses; it sees what a kernel has written when that is over (a [`FencePoint`] that was
+    /// reached, [`Stream::finish`]), and kernels see what it wrote before their launch.
+    pub fn host(&self) -> Option<*mut [u8]> {
+        let start = self.managed? as *mut u8;
+        Some(std::ptr::slice_from_raw_parts_mut(start, self.bytes as usize))
+    }
+
+    /// The host has an address for it.
+    fn is_of_host(&self) -> bool {
+        self.region.is_some() || self.managed.is_some()
     }
 
     /// A range of it.
@@ -243,7 +324,7 @@ impl Memory {
 impl Drop for Memory {
     fn drop(&mut self) {
         // SAFETY: this driver's, and used by nobody any more: spans borrow this.
-        unsafe { self.device.driver().free(self.raw, self.region.is_some()) }
+        unsafe { self.device.driver().free(self.raw, self.is_of_host()) }
     }
 }
 
@@ -312,7 +393,7 @@ impl Kernels {
     pub fn kernel(&self, name: &str) -> Result<Kernel, DeviceError> {
         // SAFETY: this driver's program, alive.
         let raw = unsafe { self.device.driver().kernel(self.raw, &self.label, name) }?;
-        Ok(Kernel { raw, device: self.device.clone() })
+        Ok(Kernel { raw, device: self.device.clone(), name: name.into() })
     }
 }
 
@@ -328,6 +409,7 @@ impl Drop for Kernels {
 pub struct Kernel {
     raw: Raw,
     device: Device,
+    name: Arc<str>,
 }
 
 impl Drop for Kernel {
@@ -342,12 +424,19 @@ impl Drop for Kernel {
 pub struct Stream {
     raw: Raw,
     device: Device,
+    observer: Option<Arc<dyn KernelObserver>>,
 }
 
 impl Stream {
     /// Its device.
     pub fn device(&self) -> &Device {
         &self.device
+    }
+
+    /// Has kernels that are launched from now on observed, or no longer. While none is, a launch
+    /// takes one branch for it; while one is, it allocates.
+    pub fn observe(&mut self, observer: Option<Arc<dyn KernelObserver>>) {
+        self.observer = observer;
     }
 
     /// Runs a kernel after what stands in the stream. Returns at once; does not block.
@@ -380,8 +469,9 @@ impl Stream {
                 Argument::U32(_) | Argument::I32(_) | Argument::F32(_) | Argument::U64(_) => {}
             }
         }
+        let observed = self.observer.as_ref().map(|it| Observed::new(it, &kernel.name));
         // SAFETY: all of this driver, alive; the rest is the caller's promise.
-        unsafe { self.device.driver().launch(self.raw, kernel.raw, grid, arguments) }
+        unsafe { self.device.driver().launch(self.raw, kernel.raw, grid, arguments, observed) }
     }
 
     /// Copies between two spans of one length, after what stands in the stream. Returns at once.
@@ -426,8 +516,10 @@ impl Stream {
         unsafe { self.device.driver().read(self.raw, from.raw(), bytes) }
     }
 
-    /// Waits for the stream's work and makes registered memory of the host the host's to use, until
-    /// [`Stream::release`]. Blocks. Costs nothing more than the wait where the device is coherent.
+    /// Waits for the stream's work and makes registered memory of the host, or managed memory, the
+    /// host's to use, until [`Stream::release`]. Blocks. Costs nothing more than the wait where the
+    /// device is coherent. Without [`Capabilities::managed_concurrent`] all of a managed memory
+    /// becomes the host's, and no work under way may use any of it.
     ///
     /// # Errors
     /// [`DeviceError::NotOfHost`]; as [`Stream::copy`].
@@ -439,14 +531,14 @@ impl Stream {
 
     fn of_host<'a>(&self, span: Span<'a>) -> Result<Span<'a>, DeviceError> {
         self.device.same(&span.memory.device, "memory")?;
-        match span.memory.region {
-            Some(_) => Ok(span),
-            None => Err(DeviceError::NotOfHost { device: self.device.info().name.clone() }),
+        match span.memory.is_of_host() {
+            true => Ok(span),
+            false => Err(DeviceError::NotOfHost { device: self.device.info().name.clone() }),
         }
     }
 
-    /// Makes registered memory of the host the device's again, for what comes after in this stream.
-    /// What the host was to write must be written.
+    /// Makes what was acquired the device's again, for what comes after in this stream. What the host
+    /// was to write must be written. `how` is that of the acquiring.
     ///
     /// # Errors
     /// As [`Stream::copy`].

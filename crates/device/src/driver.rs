@@ -2,6 +2,7 @@
 //! which `device.rs` makes once for all drivers. A new kind of device is a new implementation of this.
 
 use crate::capability::DeviceInfo;
+use crate::clock::{ClockPair, Observed};
 use crate::error::DeviceError;
 use crate::kernel::{Argument, Grid, KernelSource};
 use crossdock_shm::Region;
@@ -20,6 +21,8 @@ pub enum Access {
     Read,
     /// Write all of it for the device to read; what was there may be lost.
     Write,
+    /// Read what the device has written, and write what the device shall read; the rest stays.
+    ReadWrite,
 }
 
 /// What is asked of a driver rather than tried; as in [`Capabilities`](crate::Capabilities).
@@ -31,6 +34,8 @@ pub(crate) struct Claims {
     pub(crate) f64: bool,
     pub(crate) waits_for_timelines: bool,
     pub(crate) exports_memory: bool,
+    pub(crate) managed: bool,
+    pub(crate) managed_concurrent: bool,
 }
 
 /// What follows when work is over: on whatever thread its driver tells it. Dropped untold, it has
@@ -130,11 +135,16 @@ pub(crate) trait Driver: Debug + Send + Sync {
         Err(DeviceError::CannotShare { device: self.info().name.clone() })
     }
 
+    /// Memory that the driver moves itself, and its address for the host; asked only of who claims it.
+    fn allocate_managed(&self, _bytes: u64) -> Result<(Raw, usize), DeviceError> {
+        Err(DeviceError::NotManaged { device: self.info().name.clone() })
+    }
+
     /// Memory of the host, which stays mapped until [`Driver::free`].
     unsafe fn register(&self, region: &Region) -> Result<Raw, DeviceError>;
 
-    /// Gives memory back; waits for all work of the device where `registered`.
-    unsafe fn free(&self, memory: Raw, registered: bool);
+    /// Gives memory back; waits for all work of the device where the host has an address for it.
+    unsafe fn free(&self, memory: Raw, of_host: bool);
 
     /// Copies between memories that have the same length, in the stream's order.
     unsafe fn copy(&self, stream: Raw, from: RawSpan, to: RawSpan) -> Result<(), DeviceError>;
@@ -145,10 +155,10 @@ pub(crate) trait Driver: Debug + Send + Sync {
     /// Copies to the host; over when it returns.
     unsafe fn read(&self, stream: Raw, from: RawSpan, bytes: &mut [u8]) -> Result<(), DeviceError>;
 
-    /// Waits for the stream's work and makes registered memory the host's to look at.
+    /// Waits for the stream's work and makes registered or managed memory the host's to look at.
     unsafe fn acquire(&self, stream: Raw, span: RawSpan, how: Access) -> Result<(), DeviceError>;
 
-    /// Makes registered memory the device's again, in the stream's order.
+    /// Makes such memory the device's again, in the stream's order.
     unsafe fn release(&self, stream: Raw, span: RawSpan, how: Access) -> Result<(), DeviceError>;
 
     /// Compiles kernels.
@@ -163,14 +173,19 @@ pub(crate) trait Driver: Debug + Send + Sync {
     /// Gives a kernel back.
     unsafe fn drop_kernel(&self, kernel: Raw);
 
-    /// Runs a kernel, in the stream's order; returns at once.
+    /// Runs a kernel, in the stream's order; returns at once. `observed` is told when it ran, on
+    /// the clock of [`Driver::clock_pair`].
     unsafe fn launch(
         &self,
         stream: Raw,
         kernel: Raw,
         grid: Grid,
         arguments: &[Argument<'_>],
+        observed: Option<Observed>,
     ) -> Result<(), DeviceError>;
+
+    /// One moment on the clocks of the host and of the device.
+    fn clock_pair(&self) -> Result<ClockPair, DeviceError>;
 
     /// Has `ending` told ([`Ending::reached`], [`Ending::failed`]) when all work that stands in the
     /// stream is over; drops it where that cannot be had.

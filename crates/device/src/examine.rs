@@ -5,6 +5,7 @@ use crate::device::{Device, Memory, Stream};
 use crate::driver::Access;
 use crate::error::DeviceError;
 use crate::kernel::{Argument, Grid, KernelSource};
+use crate::measure::{self, Distribution, EmptyKernel};
 use crate::trial;
 use crossdock_shm::timeline::{FencePoint, Timeline};
 use crossdock_shm::{Scratch, Sharing};
@@ -28,9 +29,10 @@ XD_KERNEL transpose(XD_IN(from), XD_OUT(to), u32 width, u32 height) {
 ",
 };
 
-/// The sources of all kernels that this crate has of its own: those that try and examine devices.
-pub fn own_kernels() -> [KernelSource<'static>; 2] {
-    [trial::SOURCE, SOURCE]
+/// The sources of all kernels that this crate has of its own: those that try, examine and measure
+/// devices.
+pub fn own_kernels() -> [KernelSource<'static>; 3] {
+    [trial::SOURCE, SOURCE, measure::SOURCE]
 }
 
 /// Nothing here takes as long on a device that works.
@@ -98,6 +100,10 @@ pub fn examine(device: &Device) -> Result<Vec<Finding>, DeviceError> {
     ];
     if claims.waits_for_timelines {
         parts.push(("waits of its own for timelines", waits));
+    }
+    // What cannot even be tried fails in the parts above.
+    if device.capabilities().is_ok_and(|can| can.managed) {
+        parts.push(("memory that the driver moves", managed_memory));
     }
     if claims.exports_memory {
         parts.push(("memory for other processes", shared_memory));
@@ -188,6 +194,47 @@ fn host_memory(bench: &mut Bench<'_>) -> Result<String, Stop> {
     Ok(format!("{how}; registered in {:.1} us", registered.as_secs_f64() * 1e6))
 }
 
+/// The host and the device take turns on some words of managed memory.
+fn managed_memory(bench: &mut Bench<'_>) -> Result<String, Stop> {
+    const WORDS: u32 = 1 << 20;
+    const TURNS: u32 = 4;
+    let memory = bench.device.allocate_managed(u64::from(WORDS) * 4)?;
+    let host = memory.host().ok_or_else(|| Stop::Wrong("the host has no address for it".into()))?;
+    let at = |word: u32| host.cast::<u32>().wrapping_add(word as usize);
+    let mut add = bench.device.load(&SOURCE)?.kernel("add")?;
+    let span = memory.whole();
+    let arguments =
+        [Argument::In(span), Argument::Out(span), Argument::U32(WORDS), Argument::U32(1)];
+    bench.stream.acquire(span, Access::Write)?;
+    // SAFETY: acquired, and `word` is less than `WORDS`; this holds below, too.
+    (0..WORDS).for_each(|word| unsafe { at(word).write(word) });
+    bench.stream.release(span, Access::Write)?;
+    let started = Instant::now();
+    for _ in 0..TURNS {
+        // SAFETY: as `SOURCE` declares them; nobody looks until they are acquired.
+        unsafe { bench.stream.launch(&mut add, Grid::line(WORDS, 64), &arguments)? };
+        bench.stream.acquire(span, Access::ReadWrite)?;
+        for word in 0..WORDS {
+            // SAFETY: as above.
+            let number = unsafe { at(word).read() };
+            // SAFETY: as above.
+            unsafe { at(word).write(number.wrapping_add(1)) };
+        }
+        bench.stream.release(span, Access::ReadWrite)?;
+    }
+    let took = started.elapsed() / TURNS;
+    bench.stream.acquire(span, Access::Read)?;
+    // SAFETY: as above.
+    let wrong = (0..WORDS).find(|word| unsafe { at(*word).read() } != word + 2 * TURNS);
+    bench.stream.release(span, Access::Read)?;
+    expect(wrong.is_none(), || format!("word {} is not what both must write", wrong.unwrap_or(0)))?;
+    let how = match bench.device.capabilities()?.managed_concurrent {
+        true => "host and device at once",
+        false => "host and device in turns",
+    };
+    Ok(format!("{how}; a turn of both over 4 MiB: {:.0} us", took.as_secs_f64() * 1e6))
+}
+
 fn parts_of_memory(bench: &mut Bench<'_>) -> Result<String, Stop> {
     let memory = bench.filled(0..300)?;
     let mut add = bench.device.load(&SOURCE)?.kernel("add")?;
@@ -227,23 +274,20 @@ fn order(bench: &mut Bench<'_>) -> Result<String, Stop> {
     let mut add = bench.device.load(&SOURCE)?.kernel("add")?;
     let span = memory.whole();
     let arguments = [Argument::In(span), Argument::Out(span), Argument::U32(64), Argument::U32(1)];
-    let started = Instant::now();
     for _ in 0..REPEATS {
         // SAFETY: as `SOURCE` declares them; each launch comes after the one before.
         unsafe { bench.stream.launch(&mut add, Grid::line(64, 64), &arguments)? };
     }
-    let put = started.elapsed() / REPEATS;
     bench.stream.finish()?;
     bench.holds(&memory, [REPEATS; 64])?;
-    let started = Instant::now();
-    for _ in 0..REPEATS {
-        // SAFETY: as above.
-        unsafe { bench.stream.launch(&mut add, Grid::line(64, 64), &arguments)? };
-        bench.stream.finish()?;
-    }
-    let whole = started.elapsed() / REPEATS;
-    let us = |time: Duration| time.as_secs_f64() * 1e6;
-    Ok(format!("a launch takes {:.1} us, {:.1} us with its end", us(put), us(whole)))
+    let mut empty = EmptyKernel::new(bench.device)?;
+    let (put, whole) = measure::launches(&mut bench.stream, &mut empty, REPEATS)?;
+    Ok(format!("a launch takes {}, {} with its end", median_us(put), median_us(whole)))
+}
+
+fn median_us(times_ns: Vec<u64>) -> String {
+    let median_ns = Distribution::of(times_ns).map_or(0, |times| times.p50_ns);
+    format!("{:.1} us", median_ns as f64 / 1e3)
 }
 
 fn fences(bench: &mut Bench<'_>) -> Result<String, Stop> {
@@ -252,7 +296,6 @@ fn fences(bench: &mut Bench<'_>) -> Result<String, Stop> {
     let mut add = bench.device.load(&SOURCE)?.kernel("add")?;
     let span = memory.whole();
     let arguments = [Argument::In(span), Argument::Out(span), Argument::U32(64), Argument::U32(1)];
-    let started = Instant::now();
     for value in 1..=u64::from(REPEATS) {
         // SAFETY: as `SOURCE` declares them; each launch comes after the one before.
         unsafe { bench.stream.launch(&mut add, Grid::line(64, 64), &arguments)? };
@@ -261,9 +304,16 @@ fn fences(bench: &mut Bench<'_>) -> Result<String, Stop> {
         let reached = point.sleep(PATIENCE);
         expect(reached == Ok(true), || format!("end {value} of {REPEATS}: {reached:?}"))?;
     }
-    let whole = started.elapsed() / REPEATS;
     bench.holds(&memory, [REPEATS; 64])?;
-    Ok(format!("launch, end and a sleeping thread's wake-up: {:.1} us", whole.as_secs_f64() * 1e6))
+    let timeline = self::timeline()?;
+    let mut empty = EmptyKernel::new(bench.device)?;
+    let work = (&mut bench.stream, &mut empty);
+    let whole = measure::end_seen(work, &timeline, REPEATS, |point| {
+        // All of them came above; one that is late makes the time what it is.
+        let _ = point.sleep(PATIENCE);
+        Ok(())
+    })?;
+    Ok(format!("launch, end and a sleeping thread's wake-up: {}", median_us(whole)))
 }
 
 fn timeline() -> Result<Timeline, Stop> {

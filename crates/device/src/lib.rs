@@ -32,18 +32,21 @@
 //! ```
 
 mod capability;
+mod clock;
 mod cuda;
 mod device;
 mod driver;
 mod error;
 mod examine;
 mod kernel;
+mod measure;
 mod open;
 mod opencl;
 mod shadow;
 mod trial;
 
-pub use capability::{Backend, Capabilities, DeviceInfo, Kind};
+pub use capability::{Backend, Capabilities, DeviceInfo, Kind, Mps};
+pub use clock::{ClockPair, KernelObserver, KernelTimes};
 pub use crossdock_shm::timeline::{self, FencePoint, Timeline};
 pub use cuda::{Architecture, ParseArchitectureError, compile_for_cuda, nvrtc_version};
 pub use device::{Device, Kernel, Kernels, Memory, Span, Stream};
@@ -51,4 +54,5 @@ pub use driver::Access;
 pub use error::DeviceError;
 pub use examine::{Finding, Outcome, examine, own_kernels};
 pub use kernel::{Argument, Grid, KernelSource};
+pub use measure::{Distribution, EmptyKernel, MeasureOptions, Measurement, measure};
 pub use open::devices;

@@ -19,6 +19,8 @@
 //!
 //! [`Through`] is all of this for a node with one input and one output.
 //!
+//! A trace has each kernel, from when until when the device ran it.
+//!
 //! What is copied is counted at the ports, and shown in the closing table with the way of each topic
 //! and its reason.
 //!
@@ -30,6 +32,7 @@ mod choice;
 mod memories;
 mod queue;
 mod through;
+mod trace;
 mod work;
 
 pub use choice::{Choice, Refusal, Way, choose};

@@ -3,6 +3,7 @@
 
 use crate::choice::{Choice, choose};
 use crate::memories::Memories;
+use crate::trace::QueueTrace;
 use crate::work::Work;
 use crossdock_comm::entities::kind;
 use crossdock_comm::{
@@ -65,6 +66,7 @@ pub(crate) struct Shared {
     pub(crate) memories: Memories,
     /// The ends of what is under way.
     pub(crate) pending: VecDeque<FencePoint>,
+    trace: QueueTrace,
 }
 
 thread_local! {
@@ -190,6 +192,8 @@ impl Queue {
     pub fn begin(&self) -> Result<Work<'_>, OffloadError> {
         let mut shared = self.shared.borrow_mut();
         shared.wait_for_room()?;
+        let Shared { trace, device, stream, .. } = &mut *shared;
+        trace.look(device, stream);
         if shared.memories.has_left() {
             shared.stream.finish()?;
             shared.memories.sweep();
@@ -231,6 +235,7 @@ fn shared(name: &str) -> Result<Rc<RefCell<Shared>>, DeviceError> {
             stream: device.stream()?,
             memories: Memories::default(),
             pending: VecDeque::with_capacity(UNDER_WAY_MAX),
+            trace: QueueTrace::new(name),
             device,
         }));
         queues.insert(name.to_owned(), Rc::downgrade(&shared));

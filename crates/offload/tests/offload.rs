@@ -9,8 +9,10 @@ use crossdock_comm::{Participant, ParticipantOptions, Rendezvous};
 use crossdock_device::Device;
 use crossdock_executor::{Executor, ExecutorOptions, Remote, RunEnd, RunError, Statistics};
 use crossdock_graph::{Graph, Interfaces, Mapping, RunOptions, check};
+use crossdock_trace::{Events, Summary, Trace, TraceView, descriptors, init, monotonic_ns};
 use pixels::{BYTES, MESSAGES, PATIENCE, SAID, is_device_there, package};
 use std::os::unix::fs::DirBuilderExt;
+use std::sync::{Mutex, PoisonError};
 
 /// camera -> one -> (two -> sink, other), most of them on the device. Publishers are patient: the first
 /// launch of a kernel may take a second.
@@ -92,6 +94,9 @@ fn run(name: &str, executors: &[&str], devices: &str) -> Result<(), RunError> {
     outcome
 }
 
+/// What nodes say goes by their names: those tests take turns.
+static TURN: Mutex<()> = Mutex::new(());
+
 const CHAIN: &[&str] = &["camera, one, two, other, sink"];
 const THREADS: &[&str] = &["camera", "one, two, other", "sink"];
 const EACH: &[&str] = &["camera", "one", "two, other", "sink"];
@@ -100,12 +105,12 @@ fn said(node: &str) -> Vec<u64> {
     SAID.lock().expect("no panic")[node].clone()
 }
 
-/// One test, because what nodes say goes by their names.
 #[test]
 fn each_way_computes_the_same_and_copies_what_it_must() {
     if !is_device_there() {
         return;
     }
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     // Its context stays from run to run.
     let _open = Device::open("opencl:0").expect("it was listed");
     let (n, bytes) = (u64::from(MESSAGES), u64::from(MESSAGES) * BYTES as u64);
@@ -145,6 +150,51 @@ fn each_way_computes_the_same_and_copies_what_it_must() {
 }
 
 #[test]
+fn a_trace_has_each_kernel_after_the_execution_that_launched_it_has_begun() {
+    if !is_device_there() {
+        return;
+    }
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    let _open = Device::open("opencl:0").expect("it was listed");
+    init("pixels");
+    let [switch, record] = descriptors().expect("memory");
+    let mut view = TraceView::open("pixels", switch, record).expect("a trace");
+    let devices = "devices: { gpu: { device: \"opencl:0\", nodes: [one, two, other] } }\n";
+    let mut traced = |events| {
+        view.trace(events);
+        view.skip();
+        assert_eq!(run("traced", CHAIN, devices), Ok(()));
+        view.trace(Events::none());
+        let mut trace = Trace::new();
+        view.read(&mut trace);
+        trace.sort();
+        Summary::of(&trace)
+    };
+    let begun_ns = monotonic_ns();
+    let summary = traced(Events::usual());
+    let ended_ns = monotonic_ns();
+    let kernels: Vec<_> = summary.kernels.iter().filter(|it| it.kernel == "add").collect();
+    let on_device = |node: &str| matches!(node, "one" | "two" | "other");
+    let executions = summary.executions.iter().filter(|it| on_device(&it.node));
+    let executions: Vec<_> = executions.collect();
+    // The last message may have ended the run before `other` had its turn.
+    let all = 3 * MESSAGES as usize;
+    assert!((all - 1..=all).contains(&kernels.len()), "{} kernels", kernels.len());
+    assert!(executions.len() >= kernels.len(), "{} executions", executions.len());
+    let mut last_ns = begun_ns;
+    // One queue: kernels run in the order in which nodes do.
+    for (kernel, execution) in kernels.iter().zip(executions) {
+        let slack_ns = 2 * kernel.uncertainty_ns;
+        assert_eq!((kernel.device.as_str(), kernel.pid), ("opencl:0", std::process::id()));
+        assert!(execution.start_ns <= kernel.begin_ns + slack_ns, "{kernel:?}, {execution:?}");
+        assert!(last_ns <= kernel.begin_ns + slack_ns, "{kernel:?} before {last_ns}");
+        assert!(kernel.begin_ns <= kernel.end_ns && kernel.end_ns <= ended_ns + slack_ns);
+        last_ns = kernel.end_ns;
+    }
+    assert_eq!(traced(Events::none()).kernels, []);
+}
+
+#[test]
 fn a_device_that_is_not_there_refuses_the_start_or_lets_the_processor_compute() {
     let devices = |otherwise: &str| {
         format!(
@@ -168,7 +218,7 @@ fn what_the_device_cannot_do_is_refused_with_what_it_can() {
             "devices: {{ gpu: {{ device: \"shadow:opencl:0\", nodes: [one], topics: {{ /a: {model} }} }} }}\n"
         )
     };
-    for (model, why) in [("zero_copy", "in place (tried)"), ("managed", "moves itself")] {
+    for (model, why) in [("zero_copy", "in place (tried)"), ("managed", "of one process")] {
         let error = run("cannot", CHAIN, &devices(model)).expect_err("it cannot");
         assert!(error.error.contains(why) && error.error.contains("/a"), "{error}");
     }

@@ -1,7 +1,7 @@
 //! Traces: what happened when, in every process of a graph, on one timeline.
 //!
-//! Callbacks, publish and take, waiting, spans, gateways, and events of node authors
-//! ([`Tracepoint`]) are written as raw words into a ring of the thread in which they happen
+//! Callbacks, publish and take, waiting, spans, gateways, kernels on devices, and events of node
+//! authors ([`Tracepoint`]) are written as raw words into a ring of the thread in which they happen
 //! ([`PublisherTrace`] and its neighbours). The rings lie in shared memory that others map read-only
 //! ([`TraceView`]): what is traced is switched on and off, read, and read after a crash without the
 //! traced process doing anything. A [`Trace`] is written as CTF ([`ctf`]) with the names and fields of
@@ -30,10 +30,12 @@ pub use layout::{RING_RECORDS, THREADS_MAX};
 pub use model::{Class, Event, Thread, Trace, Value};
 pub use picture::{PictureOptions, picture};
 pub use points::{
-    ExecutorTrace, GatewayTrace, PublisherTrace, ReleaseTrace, SubscriptionTrace, Way,
+    DeviceTrace, ExecutorTrace, GatewayTrace, PublisherTrace, ReleaseTrace, SubscriptionTrace, Way,
 };
 pub use schema::{EVENTS, EventClass, EventKind, Events, Field, FieldType, UnknownEvent};
-pub use summary::{Execution, Message, NodeSummary, Share, Summary, Times, TopicSummary};
+pub use summary::{
+    Execution, KernelRun, Message, NodeSummary, Share, Summary, Times, TopicSummary,
+};
 pub use tracer::{descriptors, init, prepare_thread};
 pub use user::{FieldValue, FieldValues, Tracepoint, TracepointError};
 pub use view::{OpenTraceError, TraceView};

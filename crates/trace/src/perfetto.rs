@@ -1,12 +1,14 @@
-//! A trace in the protobuf form that ui.perfetto.dev opens: threads as tracks, executions as slices,
-//! messages as arrows between them, events of node authors as marks with their values.
+//! A trace in the protobuf form that ui.perfetto.dev opens: threads and the queues of devices as
+//! tracks, executions and kernels as slices, messages as arrows between them, events of node
+//! authors as marks with their values.
 //!
 //! The few messages that this takes are encoded here by hand; their field numbers are those of
 //! Perfetto's `trace_packet.proto`. It must not know files.
 
 use crate::model::{Event, Trace, Value};
 use crate::schema::{EventKind, FieldType};
-use crate::summary::{Names, Summary};
+use crate::summary::{KernelRun, Names, Summary};
+use std::collections::HashMap;
 
 /// Field numbers.
 mod field {
@@ -133,6 +135,7 @@ pub fn write(trace: &Trace) -> Vec<u8> {
         marks.push((execution.start_ns, 0, begin));
         marks.push((execution.end_ns, 2, event(END, execution.thread)));
     }
+    kernels(&summary.kernels, &mut out, &mut marks);
     for it in &trace.events {
         if let Some(mark) = mark(trace, &names, it) {
             marks.push((it.at_ns, 1, mark));
@@ -144,6 +147,36 @@ pub fn write(trace: &Trace) -> Vec<u8> {
         out.packet(Some(at_ns), field::PACKET_EVENT, mark);
     }
     out.bytes.0
+}
+
+/// A track for each queue of a device, and its kernels there.
+fn kernels(runs: &[KernelRun], out: &mut Out, marks: &mut Vec<(u64, usize, Proto)>) {
+    // Queues by their handles, and when the last kernel there ended.
+    let mut queues: HashMap<u64, (u64, u64)> = HashMap::new();
+    for run in runs {
+        let next = queues.len() as u64;
+        let (number, last_ns) = queues.entry(run.queue).or_insert_with(|| {
+            let track = Proto::default()
+                .number(field::TRACK_UUID, queue_track(next))
+                .number(field::TRACK_PARENT, process_track(run.pid))
+                .text(field::TRACK_NAME, &format!("{} of {}", run.device, run.executor));
+            out.packet(None, field::PACKET_TRACK, track);
+            (next, 0)
+        });
+        // A queue runs one kernel after the other, but their times are only as exact as they are.
+        let begin_ns = run.begin_ns.max(*last_ns);
+        let end_ns = run.end_ns.max(begin_ns);
+        *last_ns = end_ns;
+        let uncertain = Proto::default()
+            .text(field::ANNOTATION_NAME, "uncertainty_ns")
+            .number(field::ANNOTATION_UNSIGNED, run.uncertainty_ns);
+        let begin = on_track(BEGIN, queue_track(*number))
+            .text(field::EVENT_CATEGORY, "crossdock")
+            .text(field::EVENT_NAME, &run.kernel)
+            .message(field::EVENT_ANNOTATION, uncertain);
+        marks.push((begin_ns, 0, begin));
+        marks.push((end_ns, 2, on_track(END, queue_track(*number))));
+    }
 }
 
 struct Out {
@@ -204,10 +237,16 @@ fn process_track(pid: u32) -> u64 {
     1 << 40 | u64::from(pid)
 }
 
+fn queue_track(queue: u64) -> u64 {
+    1 << 41 | queue
+}
+
 fn event(kind: u64, thread: usize) -> Proto {
-    Proto::default()
-        .number(field::EVENT_TYPE, kind)
-        .number(field::EVENT_TRACK, thread_track(thread))
+    on_track(kind, thread_track(thread))
+}
+
+fn on_track(kind: u64, track: u64) -> Proto {
+    Proto::default().number(field::EVENT_TYPE, kind).number(field::EVENT_TRACK, track)
 }
 
 /// What is shown as a mark: events of node authors, of gateways and of spans.

@@ -1,7 +1,8 @@
-//! The events of ports, executors and gateways: what is called where they happen.
+//! The events of ports, executors, gateways and devices: what is called where they happen.
 //!
 //! Each method is one load and one branch while its event is not traced; else it writes one to three
-//! records. None allocates, locks or makes a system call, but at a thread's first event. Times are
+//! records. None allocates, locks or makes a system call, but at a thread's first event, and that
+//! of a kernel, which a driver's thread tells. Times are
 //! [`monotonic_ns`]; where the caller has read that clock, its reading is taken.
 //!
 //! This file must not know where records go.
@@ -10,6 +11,8 @@ use crate::schema::EventKind;
 use crate::tracer::{self, Defined, Mask, define, new_handle, new_handles, record};
 use crossdock_shm::clock::{both_ns, monotonic_ns, now_ns};
 use std::cell::Cell;
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 const PUBLISH: u64 =
@@ -334,5 +337,53 @@ impl GatewayTrace {
             let fields = [self.handle, way as u64, virtual_time_ns];
             record(EventKind::FabricMessage as u16, monotonic_ns(), fields);
         }
+    }
+}
+
+/// Events of the work of one executor on a device. `Send + Sync`: they are told by the driver's
+/// threads.
+#[derive(Debug)]
+pub struct DeviceTrace {
+    mask: Mask,
+    queue: u64,
+    /// Handles of kernels by their names; kernels are few.
+    kernels: Mutex<HashMap<String, u64>>,
+}
+
+impl DeviceTrace {
+    /// Defines the queue of an executor on a device. Allocates, takes a lock.
+    #[must_use]
+    pub fn new(device: &str, executor: &str) -> Self {
+        use Defined::{Text, Word};
+        let queue = new_handle();
+        define(EventKind::DeviceQueueInit, &[Word(queue), Text(device), Text(executor)]);
+        Self { mask: tracer::mask(), queue, kernels: Mutex::default() }
+    }
+
+    /// Whether kernels are traced: whether anybody has to find out when they run.
+    #[inline]
+    #[must_use]
+    pub fn is_on(&self) -> bool {
+        self.mask.has(EventKind::DeviceKernel.bit())
+    }
+
+    /// The device has run a kernel from `begin_ns` to `end_ns`, by [`monotonic_ns`], each known to
+    /// within `uncertainty_ns`. Takes a lock; the first one of a name allocates.
+    pub fn kernel(&self, name: &str, (begin_ns, end_ns): (u64, u64), uncertainty_ns: u64) {
+        if self.is_on() {
+            let fields = [self.queue, self.handle(name), begin_ns, end_ns, uncertainty_ns];
+            record(EventKind::DeviceKernel as u16, monotonic_ns(), fields);
+        }
+    }
+
+    fn handle(&self, name: &str) -> u64 {
+        let mut kernels = self.kernels.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(handle) = kernels.get(name) {
+            return *handle;
+        }
+        let handle = new_handle();
+        kernels.insert(name.to_owned(), handle);
+        define(EventKind::DeviceKernelInit, &[Defined::Word(handle), Defined::Text(name)]);
+        handle
     }
 }

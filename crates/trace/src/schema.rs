@@ -125,6 +125,12 @@ events! {
     ChainInit = "crossdock" "chain_init" { chain: Handle, chain_name: Text, first: Text, last: Text }
     /// A gateway between a topic and a fabric.
     GatewayInit = "crossdock" "gateway_init" { gateway: Handle, topic_name: Text, fabric: Text }
+    /// The work of an executor on a device, which runs in order there.
+    DeviceQueueInit = "crossdock" "device_queue_init" {
+        queue: Handle, device_name: Text, executor: Text
+    }
+    /// A kernel of a device.
+    DeviceKernelInit = "crossdock" "device_kernel_init" { kernel: Handle, kernel_name: Text }
     /// An event of a node author's.
     TracepointInit = "crossdock" "tracepoint_init" { tracepoint: U64, event: Text, fields: Text }
 
@@ -169,6 +175,10 @@ events! {
     /// A fabric has read a message to its end (down), or written one (up).
     FabricMessage = "crossdock" "fabric_message" {
         gateway: Handle, direction: I32, virtual_time_ns: U64
+    }
+    /// A device has run a kernel; when, by the clock of all events, and how exact that is.
+    DeviceKernel = "crossdock" "device_kernel" {
+        queue: Handle, kernel: Handle, begin_ns: U64, end_ns: U64, uncertainty_ns: U64
     }
 }
 

@@ -9,7 +9,7 @@
 //!
 //! It must not know where a trace comes from nor how its figures are shown.
 
-use crate::model::Trace;
+use crate::model::{Event, Trace};
 use crate::schema::EventKind;
 use std::collections::{BTreeMap, HashMap};
 
@@ -46,6 +46,27 @@ pub struct Message {
     pub execution: Option<usize>,
     /// Whether it ran that execution.
     pub triggered: bool,
+}
+
+/// One run of a kernel on a device.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KernelRun {
+    /// The device; empty if its definition is missing.
+    pub device: String,
+    /// The executor whose work it was.
+    pub executor: String,
+    /// The kernel; empty if its definition is missing.
+    pub kernel: String,
+    /// Process of the executor.
+    pub pid: u32,
+    /// Tells queues of executors on devices apart.
+    pub queue: u64,
+    /// From when, ns.
+    pub begin_ns: u64,
+    /// Until when, ns.
+    pub end_ns: u64,
+    /// How exact both are, ns.
+    pub uncertainty_ns: u64,
 }
 
 /// Times of something that happened several times, ns.
@@ -139,6 +160,8 @@ pub struct Summary {
     pub executions: Vec<Execution>,
     /// In order of their takes.
     pub messages: Vec<Message>,
+    /// Kernels on devices, in the order in which their ends were told.
+    pub kernels: Vec<KernelRun>,
 }
 
 /// What handles stand for.
@@ -156,6 +179,9 @@ pub(crate) struct Names {
     callbacks: HashMap<u64, Callback>,
     pub(crate) processes: BTreeMap<u32, String>,
     pub(crate) chains: HashMap<u64, String>,
+    /// Queues on devices: the device and the executor.
+    queues: HashMap<u64, (String, String)>,
+    kernels: HashMap<u64, String>,
 }
 
 #[derive(Clone, Default)]
@@ -205,6 +231,13 @@ impl Names {
                 EventKind::NodeCallbackAdded => {
                     names.callbacks.entry(second).or_default().node = first;
                 }
+                EventKind::DeviceQueueInit => {
+                    let known = (event.text(1).to_owned(), event.text(2).to_owned());
+                    names.queues.insert(first, known);
+                }
+                EventKind::DeviceKernelInit => {
+                    names.kernels.insert(first, event.text(1).to_owned());
+                }
                 EventKind::ChainInit => _ = names.chains.insert(first, event.text(1).to_owned()),
                 _ => {}
             }
@@ -218,6 +251,16 @@ impl Names {
 
     fn node_of(&self, callback: &Callback) -> String {
         self.nodes.get(&callback.node).cloned().unwrap_or_default()
+    }
+}
+
+impl KernelRun {
+    fn of(names: &Names, event: &Event, pid: u32) -> Self {
+        let [queue, kernel, begin_ns, end_ns, uncertainty_ns] =
+            [0, 1, 2, 3, 4].map(|at| event.word(at));
+        let (device, executor) = names.queues.get(&queue).cloned().unwrap_or_default();
+        let kernel = names.kernels.get(&kernel).cloned().unwrap_or_default();
+        Self { device, executor, kernel, pid, queue, begin_ns, end_ns, uncertainty_ns }
     }
 }
 
@@ -298,11 +341,27 @@ impl Summary {
                         open.messages.push(number);
                     }
                 }
+                Some(EventKind::DeviceKernel) => {
+                    let pid = trace.threads[event.thread].pid;
+                    summary.kernels.push(KernelRun::of(&names, event, pid));
+                }
                 _ => {}
             }
         }
         summary.count(counts);
         summary
+    }
+
+    /// How long kernels ran, by device and kernel.
+    #[must_use]
+    pub fn kernel_times(&self) -> Vec<(&str, &str, Times)> {
+        let mut kernels: BTreeMap<(&str, &str), Vec<u64>> = BTreeMap::new();
+        for run in &self.kernels {
+            let took_ns = run.end_ns.saturating_sub(run.begin_ns);
+            kernels.entry((&run.device, &run.kernel)).or_default().push(took_ns);
+        }
+        let times = |((device, kernel), times)| (device, kernel, Times::of(times));
+        kernels.into_iter().map(times).collect()
     }
 
     fn close(

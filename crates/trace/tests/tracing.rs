@@ -2,9 +2,9 @@
 #![allow(missing_docs)]
 
 use crossdock_trace::{
-    EVENTS, Event, EventKind, Events, ExecutorTrace, FieldType, GatewayTrace, PublisherTrace,
-    SubscriptionTrace, Summary, Trace, TraceView, Tracepoint, Value, Way, ctf, descriptors, init,
-    monotonic_ns, perfetto,
+    DeviceTrace, EVENTS, Event, EventKind, Events, ExecutorTrace, FieldType, GatewayTrace,
+    KernelRun, PublisherTrace, SubscriptionTrace, Summary, Trace, TraceView, Tracepoint, Value,
+    Way, ctf, descriptors, init, monotonic_ns, perfetto,
 };
 use std::path::PathBuf;
 use std::process::Command;
@@ -70,6 +70,7 @@ fn emit_everything(
 ) -> Vec<(EventKind, Vec<u64>)> {
     let executor = ExecutorTrace::default();
     let gateway = GatewayTrace::new("/image", "board");
+    let queue = DeviceTrace::new("opencl:0", "perception");
     let timer = executor.timer("filter", 40_000_000, "pack::filter::execute(step)");
     let condition = executor.callback("filter", "pack::filter::execute()");
     let chain = executor.chain("reaction", "/image", "/command");
@@ -89,6 +90,9 @@ fn emit_everything(
     gateway.message(Way::Down, || 0x7f00_0000_2000, 4096);
     gateway.fabric_message(Way::Up, 77_000);
     gateway.message(Way::Up, || 0x7f00_0000_3000, 8192);
+    assert!(queue.is_on());
+    queue.kernel("blur", (5_000_000_100, 5_000_000_900), 40);
+    queue.kernel("blur", (5_000_000_890, 5_000_001_700), 40);
     executor.start(timer, false, None);
     executor.end(timer, None);
     let _ = condition;
@@ -114,6 +118,8 @@ fn emit_everything(
         (GatewayDown, vec![0, 0x7f00_0000_2000, 4096]),
         (FabricMessage, vec![0, 1, 77_000]),
         (GatewayUp, vec![0, 0x7f00_0000_3000, 8192]),
+        (DeviceKernel, vec![0, 0, 5_000_000_100, 5_000_000_900, 40]),
+        (DeviceKernel, vec![0, 0, 5_000_000_890, 5_000_001_700, 40]),
         (ExecutorExecute, vec![timer]),
         (CallbackStart, vec![timer, 0]),
         (CallbackEnd, vec![timer]),
@@ -372,7 +378,7 @@ fn fields(mut bytes: &[u8]) -> Vec<(u64, Vec<u8>)> {
 }
 
 #[test]
-fn perfetto_gets_a_slice_for_each_execution_and_a_flow_for_each_message() {
+fn perfetto_gets_slices_for_executions_and_kernels_and_a_flow_for_each_message() {
     let (mut trace, _) = everything();
     trace.sort();
     let summary = Summary::of(&trace);
@@ -386,8 +392,28 @@ fn perfetto_gets_a_slice_for_each_execution_and_a_flow_for_each_message() {
         events.iter().filter(is_kind).count()
     };
     assert!(!summary.executions.is_empty());
-    assert_eq!(kinds(1), summary.executions.len(), "slices begin");
-    assert_eq!(kinds(2), summary.executions.len(), "slices end");
+    let of_blur = |run: &KernelRun| {
+        (run.device.as_str(), run.executor.as_str(), run.kernel.as_str())
+            == ("opencl:0", "perception", "blur")
+            && run.pid == std::process::id()
+    };
+    assert!(summary.kernels.len() == 2 && summary.kernels.iter().all(of_blur));
+    let slices = summary.executions.len() + summary.kernels.len();
+    assert_eq!(kinds(1), slices, "slices begin");
+    assert_eq!(kinds(2), slices, "slices end");
+    // The queue has a track of its own; of two kernels that seem to overlap the later one is cut.
+    let packets: Vec<_> = packets.iter().map(|(_, packet)| fields(packet)).collect();
+    let tracks = packets.iter().flatten().filter(|(number, _)| *number == 60);
+    let names = tracks.flat_map(|(_, it)| fields(it)).filter(|(number, _)| *number == 2);
+    assert_eq!(names.filter(|(_, name)| name == b"opencl:0 of perception").count(), 1);
+    let track = (11, (1_u64 << 41).to_le_bytes().to_vec());
+    let of_queue = packets.iter().filter(|packet| {
+        packet.iter().any(|(number, it)| *number == 11 && fields(it).contains(&track))
+    });
+    let times = of_queue.flatten().filter(|(number, _)| *number == 8);
+    let times: Vec<_> =
+        times.map(|(_, it)| u64::from_le_bytes(it[..].try_into().expect("8 bytes"))).collect();
+    assert_eq!(times, [5_000_000_100, 5_000_000_900, 5_000_000_900, 5_000_001_700]);
     let flows = |number: u64| events.iter().flatten().filter(|(it, _)| *it == number).count();
     assert!(!summary.messages.is_empty());
     assert_eq!((flows(47), flows(48)), (summary.messages.len(), summary.messages.len()));

@@ -18,7 +18,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("record", &["msg", "comm", "executor"]),
     ("hwgen", &["msg", "graph"]),
     ("device", &["shm"]),
-    ("offload", &["msg", "graph", "shm", "comm", "executor", "device"]),
+    ("offload", &["msg", "graph", "shm", "trace", "comm", "executor", "device"]),
     ("remap", &["device"]),
     ("fabric", &["msg", "hwgen", "shm"]),
     ("gateway", &["msg", "shm", "trace", "comm", "executor", "fabric"]),

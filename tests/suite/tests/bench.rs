@@ -3,7 +3,7 @@
 #![allow(missing_docs)]
 
 use crossdock_suite::Run;
-use crossdock_test_support::{hardware_tools, workspace};
+use crossdock_test_support::{hardware_tools, skip, workspace};
 use std::collections::BTreeMap;
 use std::process::Output;
 
@@ -295,6 +295,55 @@ fn what_is_missing_for_an_experiment_is_told_with_the_line_that_installs_it() {
         assert!(line.trim_start().starts_with("python3 -m venv"), "{errors}");
         assert!(!out.exists());
     }
+}
+
+#[test]
+fn every_figure_of_a_device_was_measured_or_says_why_not_and_the_result_says_of_what() {
+    let run = Run::new("bench_device");
+    let listed = run.json(&["device", "list", "--json"]);
+    if !listed.as_array().expect("devices").iter().any(|it| it["name"] == "opencl:0") {
+        skip("no OpenCL driver");
+        return;
+    }
+    for device in ["opencl:0", "shadow:opencl:0"] {
+        let file = run.file("device.json");
+        let path = file.to_str().expect("UTF-8");
+        let output = bench(&run, &["device", "--device", device, "--quick", "--json", path]);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let text = std::fs::read_to_string(&file).expect("a file");
+        let result: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+        assert_eq!(result["device"]["name"], device);
+        assert!(
+            result["device"]["driver"].is_string() && result["capabilities"]["managed"] == true
+        );
+        let date = result["date"].as_str().expect("a date");
+        assert!(date.len() == 20 && date.starts_with("20") && date.ends_with('Z'), "{date}");
+        let rows = result["rows"].as_array().expect("rows");
+        for group in ["hand-off", "copies", "launches", "registration", "fences"] {
+            let of_group = || rows.iter().filter(move |row| row["group"] == group);
+            assert!(of_group().any(|row| row["took"].is_object()), "{device} {group}: {rows:?}");
+            assert!(of_group().all(|row| row["what"] != "the rest"), "{device} {group}: {rows:?}");
+        }
+        for row in rows {
+            let took = &row["took"];
+            let (p50, p99) = (took["p50_ns"].as_u64(), took["p99_ns"].as_u64());
+            let is_measured = took["count"].as_u64() > Some(0) && p50 <= p99;
+            let why_not = row["why_not"].as_str().expect("text");
+            assert!(is_measured == why_not.is_empty(), "{row}");
+        }
+        let messages =
+            rows.iter().filter(|row| row["what"].as_str().expect("text").contains("message"));
+        assert!(
+            messages.clone().count() == 2 && messages.clone().all(|it| it["took"]["count"] == 20)
+        );
+        let printed = String::from_utf8(output.stdout).expect("UTF-8");
+        assert!(
+            result["device"]["kind"] != "cpu" || printed.contains("nothing here is about GPUs")
+        );
+    }
+    let output = bench(&run, &["device", "--device", "opencl:0", "--json", "/nowhere/device.json"]);
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(errors.contains("/nowhere/device.json cannot be written"), "{errors}");
 }
 
 #[test]

@@ -1,8 +1,10 @@
-//! `crossdock bench`: experiments on the virtual board, with their results as CSV, JSON and a page.
+//! `crossdock bench`: experiments on the virtual board, with their results as CSV, JSON and a page,
+//! and on devices.
 //! It must not know how networks are made or run: that is the crates' below.
 
 mod area;
 mod chains;
+pub(crate) mod device;
 mod execution_modes;
 mod gateway;
 mod hmt;
@@ -28,6 +30,7 @@ pub(crate) fn bench(command: &BenchCommand) -> Result<ExitCode> {
         BenchCommand::MemifLoad(arguments) => memory_load::memory_load(arguments),
         BenchCommand::Gateway(arguments) => gateway::gateway(arguments),
         BenchCommand::NetworkArea(arguments) => area::network_area(arguments),
+        BenchCommand::Device(arguments) => device::device(arguments),
     }
 }
 

@@ -98,7 +98,31 @@ fn tables(summary: &Summary) -> String {
         let published = topic.published.to_string();
         topics.row([name, published, count.to_string(), us(p50_ns), us(p99_ns), us(max_ns)]);
     }
-    text + &nodes.text() + "\n" + &topics.text() + "\n"
+    text + &nodes.text() + "\n" + &topics.text() + "\n" + &kernels(summary)
+}
+
+/// Kernels by device and name, with an empty line after them; nothing where there are none.
+fn kernels(summary: &Summary) -> String {
+    if summary.kernels.is_empty() {
+        return String::new();
+    }
+    let mut table = Table::new(&[
+        ("kernel", Align::Left),
+        ("device", Align::Left),
+        ("runs", Align::Right),
+        ("total ms", Align::Right),
+        ("p50 us", Align::Right),
+        ("p99 us", Align::Right),
+        ("max us", Align::Right),
+    ]);
+    for (device, kernel, times) in summary.kernel_times() {
+        let Times { count, total_ns, p50_ns, p99_ns, max_ns } = times;
+        let (kernel, device) = (kernel.to_owned(), device.to_owned());
+        let figures = [ms(total_ns), us(p50_ns), us(p99_ns), us(max_ns)];
+        let [total, p50, p99, max] = figures;
+        table.row([kernel, device, count.to_string(), total, p50, p99, max]);
+    }
+    table.text() + "\n"
 }
 
 fn share_line(share: &Share) -> String {
@@ -159,12 +183,17 @@ fn json_of(summary: &Summary) -> serde_json::Value {
         json!({ "topic": it.topic, "published": published, "latency": latency })
     });
     let topics: Vec<_> = topics.collect();
+    let kernels = summary.kernel_times().into_iter().map(
+        |(device, kernel, of)| json!({ "kernel": kernel, "device": device, "runs": times(&of) }),
+    );
+    let kernels: Vec<_> = kernels.collect();
     json!({
         "events": summary.events,
         "lost": summary.discarded,
         "seconds": seconds_of(summary),
         "nodes": nodes,
         "topics": topics,
+        "kernels": kernels,
         "share": {
             "computation_ns": summary.share.computation_ns,
             "passing_ns": summary.share.passing_ns,

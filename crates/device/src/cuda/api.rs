@@ -5,7 +5,7 @@
 use super::table::{Code, table};
 use cudarc::driver::sys;
 use cudarc::driver::sys::{
-    CUcontext, CUdevice, CUdevice_attribute, CUdeviceptr, CUevent, CUfunction, CUmemAccessDesc,
+    CUcontext, CUdevice, CUdeviceptr, CUevent, CUfunction, CUmemAccessDesc,
     CUmemAllocationGranularity_flags, CUmemAllocationHandleType, CUmemAllocationProp,
     CUmemGenericAllocationHandle, CUmodule, CUstream, cuuint64_t,
 };
@@ -25,7 +25,6 @@ table! {
         fn cuDeviceGet(*mut CUdevice, c_int);
         fn cuDeviceGetName(*mut c_char, c_int, CUdevice);
         fn cuDeviceTotalMem_v2(*mut usize, CUdevice);
-        fn cuDeviceGetAttribute(*mut c_int, CUdevice_attribute, CUdevice);
         fn cuDevicePrimaryCtxRetain(*mut CUcontext, CUdevice);
         fn cuDevicePrimaryCtxRelease_v2(CUdevice);
         fn cuCtxPushCurrent_v2(CUcontext);
@@ -39,8 +38,11 @@ table! {
         fn cuEventRecord(CUevent, CUstream);
         fn cuEventSynchronize(CUevent);
         fn cuEventQuery(CUevent);
+        fn cuEventElapsedTime(*mut f32, CUevent, CUevent);
         fn cuMemAlloc_v2(*mut CUdeviceptr, usize);
         fn cuMemFree_v2(CUdeviceptr);
+        fn cuMemAllocManaged(*mut CUdeviceptr, usize, c_uint);
+        fn cuStreamAttachMemAsync(CUstream, CUdeviceptr, usize, c_uint);
         fn cuMemcpyDtoDAsync_v2(CUdeviceptr, CUdeviceptr, usize, CUstream);
         fn cuMemcpyHtoDAsync_v2(CUdeviceptr, *const c_void, usize, CUstream);
         fn cuMemcpyDtoHAsync_v2(*mut c_void, CUdeviceptr, usize, CUstream);
@@ -97,6 +99,7 @@ table! {
         fn cuStreamWaitValue64_v2(CUstream, CUdeviceptr, cuuint64_t, c_uint);
     }
     unlike {
+        fn cuDeviceGetAttribute(*mut c_int, c_uint, CUdevice);
         fn cuGetErrorName(c_uint, *mut *const c_char);
         fn cuGetErrorString(c_uint, *mut *const c_char);
     }

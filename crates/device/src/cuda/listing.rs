@@ -4,6 +4,7 @@ use super::Cuda;
 use super::api::Api;
 use super::architecture::Architecture;
 use super::context::Context;
+use super::mps;
 use super::table::Code;
 use crate::capability::{Backend, DeviceInfo, Kind};
 use crate::driver::Claims;
@@ -18,6 +19,8 @@ pub(crate) const PREFIX: &str = "cuda:";
 const MODULE_VERSION: &str = "/sys/module/nvidia/version";
 /// Of a device's name, bytes.
 const NAME_MAX: usize = 256;
+/// `CU_DEVICE_ATTRIBUTE_MPS_ENABLED`: newer than the headers of CUDA 12.0.
+const MPS_ENABLED: u32 = 133;
 /// Memory of the host is registered by pages.
 const PAGE_BYTES: u32 = 4096;
 
@@ -45,10 +48,15 @@ fn device(api: &Api, number: usize) -> Option<CUdevice> {
 
 /// 0 for what the driver does not say, or does not know.
 fn ask(api: &Api, device: CUdevice, what: Attribute) -> u32 {
+    asked(api, device, what as u32).unwrap_or(0)
+}
+
+/// `None` for what the driver does not say, or does not know.
+fn asked(api: &Api, device: CUdevice, what: u32) -> Option<u32> {
     let mut value = 0;
     // SAFETY: a place for a number; the driver checks the device, and what it is asked.
     let code = unsafe { (api.call.cuDeviceGetAttribute)(&mut value, what, device) };
-    if code == Code::SUCCESS { value.max(0) as u32 } else { 0 }
+    (code == Code::SUCCESS).then_some(value.max(0) as u32)
 }
 
 fn architecture(api: &Api, device: CUdevice) -> Architecture {
@@ -91,6 +99,7 @@ fn describe(api: &Api, number: usize, device: CUdevice) -> DeviceInfo {
         memory_bytes,
         allocation_max_bytes: memory_bytes,
         group_max: group_max.into(),
+        mps: Some(mps::state(asked(api, device, MPS_ENABLED).map(|value| value != 0))),
     }
 }
 
@@ -117,12 +126,16 @@ pub(crate) fn open(number: usize, name: &str) -> Result<Cuda, DeviceError> {
         && api.call.cuStreamWaitValue64_v2.is_some();
     let exports = can(Attribute::CU_DEVICE_ATTRIBUTE_VIRTUAL_ADDRESS_MANAGEMENT_SUPPORTED)
         && can(Attribute::CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED);
+    let managed = can(Attribute::CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY);
     let claims = Claims {
         in_place: registers,
         alignment_bytes: PAGE_BYTES,
         f64: true,
         waits_for_timelines: registers && stores,
         exports_memory: exports,
+        managed,
+        managed_concurrent: managed
+            && can(Attribute::CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS),
     };
     let context = Arc::new(Context::retain(api, device, name, info.memory_bytes)?);
     let read_only = can(Attribute::CU_DEVICE_ATTRIBUTE_READ_ONLY_HOST_REGISTER_SUPPORTED);

@@ -6,9 +6,11 @@
 //! | `table`, `api` | the library's functions, read when the program runs |
 //! | `failure` | what results mean |
 //! | `listing` | which devices there are, and their opening |
+//! | `mps` | whether processes share a GPU or take turns |
 //! | `context` | the context that all of a process shares |
 //! | `host`, `words`, `slab` | registered memory; timelines as the device sees them; memory for other processes |
 //! | `stream` | streams, and how ends come to be known |
+//! | `clock` | the device's clock |
 //! | `nvrtc`, `architecture` | the compiler, which needs no GPU |
 //! | `parameters` | arguments of launches |
 //!
@@ -23,10 +25,12 @@
 
 mod api;
 mod architecture;
+mod clock;
 mod context;
 mod failure;
 mod host;
 mod listing;
+mod mps;
 mod nvrtc;
 mod parameters;
 mod slab;
@@ -38,9 +42,11 @@ pub use architecture::{Architecture, ParseArchitectureError};
 pub(crate) use listing::{PREFIX, list, open};
 
 use crate::capability::DeviceInfo;
+use crate::clock::{ClockPair, Observed};
 use crate::driver::{Access, Claims, Driver, Ending, Raw, RawSpan};
 use crate::error::DeviceError;
 use crate::kernel::{Argument, Grid, KernelSource};
+use clock::Clock;
 use context::Context;
 use crossdock_shm::Region;
 use crossdock_shm::timeline::FencePoint;
@@ -67,6 +73,7 @@ pub(crate) struct Cuda {
     /// It can have memory of the host that it only reads.
     read_only: bool,
     words: Words,
+    clock: Clock,
 }
 
 /// Memory that kernels use, and where the device has it.
@@ -82,6 +89,8 @@ enum What {
     Own,
     /// The device's own, for other processes, too.
     Shared(Slab),
+    /// The driver moves it.
+    Managed,
     /// The host's.
     Host { _pinned: Pinned },
 }
@@ -198,7 +207,8 @@ impl Cuda {
         architecture: Architecture,
         read_only: bool,
     ) -> Self {
-        Self { info, claims, context, architecture, read_only, words: Words::default() }
+        let (words, clock) = (Words::default(), Clock::new(&context));
+        Self { info, claims, context, architecture, read_only, words, clock }
     }
 
     fn pinned(&self, region: &Region) -> Result<Pinned, DeviceError> {
@@ -216,6 +226,39 @@ impl Cuda {
                 pin().map_err(|(Refused::Overlap(error) | Refused::Other(error))| error)
             }
         }
+    }
+}
+
+/// Who may touch managed memory where the driver has no faults of the device to move it by: then the host
+/// may not, while any work of the device is under way, but for what is attached to it.
+mod managed {
+    use cudarc::driver::sys::CUmemAttach_flags;
+
+    /// Any stream; the host if the device can be interrupted.
+    pub(super) const OF_DEVICE: u32 = CUmemAttach_flags::CU_MEM_ATTACH_GLOBAL as u32;
+    /// The host alone.
+    pub(super) const OF_HOST: u32 = CUmemAttach_flags::CU_MEM_ATTACH_HOST as u32;
+}
+
+impl Cuda {
+    /// Gives managed memory to the host or to the device, in the stream's order, where that has to be
+    /// said. All of it: the driver knows no parts.
+    ///
+    /// # Safety
+    /// Handles are of this driver and not closed yet.
+    unsafe fn attach(&self, stream: Raw, span: RawSpan, to: u32) -> Result<(), DeviceError> {
+        // SAFETY: as the caller promises (1).
+        let memory = unsafe { behind::<Memory>(span.memory) };
+        if !matches!(memory.what, What::Managed) || self.claims.managed_concurrent {
+            return Ok(());
+        }
+        // SAFETY: as the caller promises (1).
+        let stream = unsafe { behind::<Stream>(stream) };
+        let _here = self.context.enter()?;
+        let attach = self.context.api.call.cuStreamAttachMemAsync;
+        // SAFETY: the start of managed memory; 0: all of it; a flag of the driver's.
+        let code = unsafe { attach(stream.raw(), memory.address, 0, to) };
+        self.context.done("giving managed memory over", code)
     }
 }
 
@@ -261,7 +304,7 @@ impl Driver for Cuda {
         // SAFETY: (1).
         match &unsafe { behind::<Memory>(raw) }.what {
             What::Shared(slab) => slab.export(),
-            What::Own | What::Host { .. } => {
+            What::Own | What::Managed | What::Host { .. } => {
                 Err(DeviceError::NotShared { device: self.info.name.clone() })
             }
         }
@@ -270,6 +313,17 @@ impl Driver for Cuda {
     fn import(&self, fd: BorrowedFd<'_>, bytes: u64, writable: bool) -> Result<Raw, DeviceError> {
         let slab = Slab::import(&self.context, fd, bytes, writable)?;
         Ok(handle(Memory { address: slab.address(), what: What::Shared(slab) }))
+    }
+
+    fn allocate_managed(&self, bytes: u64) -> Result<(Raw, usize), DeviceError> {
+        let _here = self.context.enter()?;
+        let (mut address, asked) = (0, usize::try_from(bytes.max(1)));
+        let asked = asked.map_err(|_| self.context.no_room(bytes))?;
+        let allocate = self.context.api.call.cuMemAllocManaged;
+        // SAFETY: a place for an address, which is the host's, too; a flag of the driver's.
+        let code = unsafe { allocate(&mut address, asked, managed::OF_DEVICE) };
+        self.context.had("allocating managed memory", code, bytes)?;
+        Ok((handle(Memory { address, what: What::Managed }), address as usize))
     }
 
     unsafe fn register(&self, region: &Region) -> Result<Raw, DeviceError> {
@@ -282,12 +336,12 @@ impl Driver for Cuda {
         Ok(handle(Memory { address, what: What::Host { _pinned: pinned } }))
     }
 
-    unsafe fn free(&self, memory: Raw, _registered: bool) {
+    unsafe fn free(&self, memory: Raw, _of_host: bool) {
         // (4), whatever memory it is.
         self.context.settle();
         // SAFETY: (1).
         let memory = unsafe { taken::<Memory>(memory) };
-        if let (What::Own, Ok(_here)) = (&memory.what, self.context.enter()) {
+        if let (What::Own | What::Managed, Ok(_here)) = (&memory.what, self.context.enter()) {
             // SAFETY: allocated by this driver, used by nobody any more (4).
             let _ = unsafe { (self.context.api.call.cuMemFree_v2)(memory.address) };
         }
@@ -341,15 +395,18 @@ impl Driver for Cuda {
         stream.finish()
     }
 
-    unsafe fn acquire(&self, stream: Raw, _: RawSpan, _: Access) -> Result<(), DeviceError> {
+    unsafe fn acquire(&self, stream: Raw, span: RawSpan, _: Access) -> Result<(), DeviceError> {
+        // SAFETY: (1).
+        unsafe { self.attach(stream, span, managed::OF_HOST) }?;
         // Registered memory is coherent once the work is over.
         // SAFETY: (1).
         unsafe { behind::<Stream>(stream) }.finish()
     }
 
-    unsafe fn release(&self, _: Raw, _: RawSpan, _: Access) -> Result<(), DeviceError> {
+    unsafe fn release(&self, stream: Raw, span: RawSpan, _: Access) -> Result<(), DeviceError> {
         // A launch makes visible what its thread has written before.
-        Ok(())
+        // SAFETY: (1).
+        unsafe { self.attach(stream, span, managed::OF_DEVICE) }
     }
 
     fn load(&self, source: &KernelSource<'_>) -> Result<Raw, DeviceError> {
@@ -424,6 +481,7 @@ impl Driver for Cuda {
         kernel: Raw,
         grid: Grid,
         arguments: &[Argument<'_>],
+        observed: Option<Observed>,
     ) -> Result<(), DeviceError> {
         let doing = "launching a kernel";
         // SAFETY: (1), (2). The offset is a parameter of its own.
@@ -441,7 +499,11 @@ impl Driver for Cuda {
         // SAFETY: (1).
         let function = unsafe { behind::<Function>(kernel) }.raw as CUfunction;
         // SAFETY: (1).
-        let stream = unsafe { behind::<Stream>(stream) }.raw();
+        let stream = unsafe { behind::<Stream>(stream) };
+        let observed = match observed {
+            None => None,
+            Some(observed) => Some((observed, self.clock.base()?, stream.note_time()?)),
+        };
         let mut pointers = parameters.pointers();
         let _here = self.context.enter()?;
         let launch = self.context.api.call.cuLaunchKernel;
@@ -457,13 +519,19 @@ impl Driver for Cuda {
                 group[1],
                 group[2],
                 0,
-                stream,
+                stream.raw(),
                 pointers.as_mut_ptr(),
                 ptr::null_mut(),
             )
         };
         match code {
-            Code::SUCCESS => Ok(()),
+            Code::SUCCESS => {
+                if let Some((observed, base, begin)) = observed {
+                    // The kernel is on its way: when it ran is not told if this fails.
+                    let _ = stream.observe(observed, base, begin);
+                }
+                Ok(())
+            }
             failure::INVALID_VALUE => {
                 let (why, most) = (self.context.api.words(code), self.info.group_max);
                 let why =
@@ -472,6 +540,10 @@ impl Driver for Cuda {
             }
             code => self.context.done(doing, code),
         }
+    }
+
+    fn clock_pair(&self) -> Result<ClockPair, DeviceError> {
+        self.clock.pair()
     }
 
     unsafe fn signal(&self, stream: Raw, ending: Ending) -> Result<(), DeviceError> {

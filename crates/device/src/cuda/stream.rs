@@ -22,12 +22,17 @@
 //! take that bit away before the waiting device looks. The watcher has the wait among its events: as
 //! long as it is not over it looks at the timeline as a host does, and poisons again what is poisoned.
 //!
-//! It must not know memory nor kernels.
+//! A kernel that is observed has an event before and after it, which know their times; the watcher
+//! tells them when an event after both is over.
+//!
+//! It must not know memory, nor which kernels there are.
 
+use super::clock::{Base, TimedEvent};
 use super::context::Context;
 use super::failure;
 use super::table::Code;
 use super::words::Word;
+use crate::clock::Observed;
 use crate::driver::Ending;
 use crate::error::DeviceError;
 use crossdock_shm::timeline::FencePoint;
@@ -55,6 +60,17 @@ enum Kind {
     End { ending: Ending, stored: bool },
     /// Nothing: a wait of the stream for this point is over.
     Wait(FencePoint),
+    /// Tells when a kernel ran.
+    Ran(Box<Ran>),
+}
+
+/// A kernel that is observed, between two events.
+#[derive(Debug)]
+struct Ran {
+    observed: Observed,
+    base: Arc<Base>,
+    begin: TimedEvent,
+    end: TimedEvent,
 }
 
 /// An event in the stream.
@@ -177,6 +193,28 @@ impl Stream {
         self.put("waiting for the work of others", Kind::Wait(point.clone()), Some(word))
     }
 
+    /// Notes the time when the device comes to this place.
+    pub(super) fn note_time(&self) -> Result<TimedEvent, DeviceError> {
+        let context = &self.shared.context;
+        let _here = context.enter()?;
+        let event = TimedEvent::new(context)?;
+        // SAFETY: open, of this context.
+        unsafe { event.record(self.raw()) }?;
+        Ok(event)
+    }
+
+    /// Tells when a kernel ran that was launched after `begin`, just now.
+    pub(super) fn observe(
+        &self,
+        observed: Observed,
+        base: Arc<Base>,
+        begin: TimedEvent,
+    ) -> Result<(), DeviceError> {
+        let ran = Ran { observed, base, begin, end: self.note_time()? };
+        let _here = self.shared.context.enter()?;
+        self.put("noting the time of a kernel", Kind::Ran(Box::new(ran)), None)
+    }
+
     /// Puts an event into the stream. The context is entered.
     fn put(
         &self,
@@ -280,7 +318,7 @@ fn watch(shared: &Shared) {
         let Pending { event, kind, _word: word } = next;
         let code = match (&here, &kind) {
             (Err(_), _) => None,
-            (Ok(_), Kind::End { .. }) => Some(ended(shared, event)),
+            (Ok(_), Kind::End { .. } | Kind::Ran(_)) => Some(ended(shared, event)),
             (Ok(_), Kind::Wait(point)) => Some(waited(shared, event, point)),
         };
         tell(kind, code == Some(Code::SUCCESS));
@@ -300,8 +338,15 @@ fn tell(kind: Kind, well: bool) {
             }
         }
         (Kind::End { ending, .. }, false) => ending.failed(),
-        // The timeline is another's.
-        (Kind::Wait(_), _) => {}
+        (Kind::Ran(ran), true) => {
+            let Ran { observed, base, begin, end } = *ran;
+            // Both are over, and the context is entered: it fails only if the device is lost.
+            if let Ok(times) = base.times(&begin, &end) {
+                observed.ran(times);
+            }
+        }
+        // The timeline is another's; and there is nothing to tell.
+        (Kind::Wait(_), _) | (Kind::Ran(_), false) => {}
     }
 }
 

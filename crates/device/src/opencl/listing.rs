@@ -1,6 +1,7 @@
 //! Which OpenCL devices there are, and their opening.
 
 use super::OpenCl;
+use super::clock::Clock;
 use crate::capability::{Backend, DeviceInfo, Kind};
 use crate::driver::Claims;
 use crate::error::DeviceError;
@@ -66,6 +67,7 @@ fn describe(number: usize, id: cl_device_id) -> DeviceInfo {
         memory_bytes: number_of(ask(cl::CL_DEVICE_GLOBAL_MEM_SIZE)),
         allocation_max_bytes: number_of(ask(cl::CL_DEVICE_MAX_MEM_ALLOC_SIZE)),
         group_max: number_of(ask(cl::CL_DEVICE_MAX_WORK_GROUP_SIZE)),
+        mps: None,
     }
 }
 
@@ -104,11 +106,15 @@ pub(crate) fn open(number: usize, name: &str) -> Result<OpenCl, DeviceError> {
         why: format!("{} ({code})", ClError(code)),
     })?;
     let ask = |what| number_of(cl::get_device_info(id, what).ok());
+    // Not known before OpenCL 2.0: 0.
+    let shares = |grain| ask(cl::CL_DEVICE_SVM_CAPABILITIES) & grain != 0;
+    let fine = shares(cl::CL_DEVICE_SVM_FINE_GRAIN_BUFFER);
     Ok(OpenCl {
         info,
         context: context as usize,
         device: id as usize,
         streams: Mutex::new(BTreeSet::new()),
+        clock: Clock::default(),
         claims: Claims {
             in_place: true,
             // In bits. Memory of the host is registered by pages, which are multiples of it.
@@ -116,6 +122,8 @@ pub(crate) fn open(number: usize, name: &str) -> Result<OpenCl, DeviceError> {
             f64: ask(cl::CL_DEVICE_DOUBLE_FP_CONFIG) != 0,
             waits_for_timelines: false,
             exports_memory: false,
+            managed: fine || shares(cl::CL_DEVICE_SVM_COARSE_GRAIN_BUFFER),
+            managed_concurrent: fine,
         },
     })
 }
