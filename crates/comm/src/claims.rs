@@ -290,6 +290,21 @@ impl<T: Element> Held<T> {
     fn get(&self, index: u64) -> T {
         self.mapped.memory.load(self.element(index))
     }
+
+    /// See [`Claim::scatter_own`].
+    fn scatter(&self, bytes: &[u8]) -> bool {
+        let (part, length) = (self.part, const { T::TYPE.bytes() });
+        let elements = part.end() - part.first();
+        if bytes.len() as u64 != elements * length {
+            return false;
+        }
+        let step = part.step().saturating_mul(length);
+        let each = bytes.chunks(usize::try_from(step).unwrap_or(usize::MAX).max(1));
+        for (element, bytes) in part.elements().zip(each) {
+            self.mapped.memory.store(element, T::of_bytes(&bytes[..length as usize]));
+        }
+        true
+    }
 }
 
 /// What devices must know of a claim.
@@ -307,9 +322,13 @@ pub trait Claim {
     /// bytes: the start of element 0, and the length of all elements.
     fn memory(&self) -> (Region, u64, u64);
 
-    /// Copies the bytes of the part to `bytes`, element by element, side by side; false, and nothing
-    /// copied, where the lengths differ.
-    fn gather(&self, bytes: &mut [u8]) -> bool;
+    /// Copies the bytes of a range of the buffer to `bytes`, whether claimed or not: what is not may be
+    /// anything. False, and nothing copied, where the lengths differ or the range is not in the buffer.
+    fn gather_all(&self, range: Part, bytes: &mut [u8]) -> bool;
+
+    /// Sets the elements of the part, and none between them, to those in `bytes`, which go from its first
+    /// element to its last. False, and nothing set, where the lengths differ or the claim is one to read.
+    fn scatter_own(&self, bytes: &[u8]) -> bool;
 
     /// Says that a device has been given what ends this claim: whoever wants the same may wait for it
     /// instead of being refused. The claim is released when it is dropped, as ever.
@@ -376,9 +395,14 @@ macro_rules! claim {
                 (memory.region(), SHARED_DATA_AT, memory.bytes())
             }
 
-            fn gather(&self, bytes: &mut [u8]) -> bool {
-                let memory = &self.0.mapped.memory;
-                memory.gather::<T>(self.0.part.elements(), self.count(), bytes)
+            fn gather_all(&self, range: Part, bytes: &mut [u8]) -> bool {
+                let mapped = &self.0.mapped;
+                range.end() <= mapped.count
+                    && mapped.memory.gather::<T>(range.elements(), range.count(), bytes)
+            }
+
+            fn scatter_own(&self, bytes: &[u8]) -> bool {
+                $writes && self.0.scatter(bytes)
             }
 
             fn note_ending(&mut self) {
@@ -437,12 +461,5 @@ impl<T: Element> WriteClaim<T> {
         for (index, value) in (from..).zip(values) {
             self.set(index, *value);
         }
-    }
-
-    /// Sets the elements of the part to those whose bytes are given, side by side; false, and nothing
-    /// set, where the lengths differ.
-    pub fn scatter(&self, bytes: &[u8]) -> bool {
-        let memory = &self.0.mapped.memory;
-        memory.scatter::<T>(self.0.part.elements(), self.count(), bytes)
     }
 }

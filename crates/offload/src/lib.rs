@@ -17,6 +17,9 @@
 //! 5. [`Work::publish`] publishes *early*: subscribers on devices go on with the message at once,
 //!    others wait for the device when they take it. What was read is held until the device is done.
 //!
+//! What a node has claimed of a shared buffer gets to the device by [`Work::share`], as the mapping says of
+//! the topic of its tokens ([`Queue::buffers`]); the claims end with the work.
+//!
 //! [`Through`] is all of this for a node with one input and one output.
 //!
 //! What is copied is counted at the ports, and shown in the closing table with the way of each topic
@@ -26,12 +29,14 @@
 
 #![deny(unsafe_code)]
 
+mod buffer;
 mod choice;
 mod memories;
 mod queue;
 mod through;
 mod work;
 
+pub use buffer::DeviceBuffers;
 pub use choice::{Choice, Refusal, Way, choose};
 pub use memories::Place;
 pub use queue::{DeviceInput, DeviceOutput, OffloadError, Queue};

@@ -120,7 +120,7 @@ mod sealed {
         fn store(word: &Self::Word, value: Self);
         /// As it lies in memory; `bytes` is as long as it is.
         fn to_bytes(value: Self, bytes: &mut [u8]);
-        fn of_bytes(bytes: &[u8]) -> Self;
+        fn from_memory(bytes: &[u8]) -> Self;
     }
 }
 
@@ -128,6 +128,15 @@ mod sealed {
 pub trait Element: sealed::Stored + Send + Sync + std::fmt::Debug + 'static {
     /// Which it is.
     const TYPE: ElementType;
+
+    /// The element whose bytes these are, as they lie in memory.
+    ///
+    /// # Panics
+    /// There are not as many as it has.
+    #[inline(always)]
+    fn of_bytes(bytes: &[u8]) -> Self {
+        Self::from_memory(bytes)
+    }
 }
 
 macro_rules! elements {
@@ -147,7 +156,7 @@ macro_rules! elements {
                 bytes.copy_from_slice(&value.to_ne_bytes());
             }
             #[inline(always)]
-            fn of_bytes(bytes: &[u8]) -> Self {
+            fn from_memory(bytes: &[u8]) -> Self {
                 let mut array = [0; size_of::<$type>()];
                 array.copy_from_slice(bytes);
                 <$type>::from_ne_bytes(array)
@@ -291,27 +300,6 @@ impl SharedMemory {
         }
         for (index, bytes) in elements.zip(bytes.chunks_exact_mut(length)) {
             T::to_bytes(self.load(index), bytes);
-        }
-        true
-    }
-
-    /// Sets elements to those in `bytes`, side by side. False, and nothing set: as for
-    /// [`SharedMemory::gather`]. Whoever calls it holds a claim to write them.
-    ///
-    /// # Panics
-    /// There is no such element.
-    pub fn scatter<T: Element>(
-        &self,
-        elements: impl Iterator<Item = u64>,
-        count: u64,
-        bytes: &[u8],
-    ) -> bool {
-        let length = const { T::TYPE.bytes() as usize };
-        if bytes.len() as u64 != count.saturating_mul(length as u64) {
-            return false;
-        }
-        for (index, bytes) in elements.zip(bytes.chunks_exact(length)) {
-            self.store(index, T::of_bytes(bytes));
         }
         true
     }
