@@ -282,8 +282,9 @@ impl Buffers {
             }
         };
         let label = || mapped.label.clone();
-        if mapped.element != T::TYPE || token.element != T::TYPE {
-            let (found, asked) = (mapped.element.word(), T::TYPE.word());
+        let other = [mapped.element, token.element].into_iter().find(|it| *it != T::TYPE);
+        if let Some(other) = other {
+            let (found, asked) = (other.word(), T::TYPE.word());
             return Err(BufferError::Element { label: label(), found, asked });
         }
         if mapped.count != token.count {
@@ -331,7 +332,11 @@ impl Buffers {
             drop(state);
             let left = end.saturating_duration_since(Instant::now());
             if left.is_zero() {
-                core.lock().buffers.asked.remove(&id);
+                // An answer that comes now is nobody's.
+                let awaited = |it: &BufferId, answer: &mut Answer| {
+                    *it == id && matches!(answer, Answer::Awaited)
+                };
+                core.lock().buffers.asked.retain(|it, answer| !awaited(it, answer));
                 return Err(BufferError::Unreachable { buffer: id });
             }
             core.wait_change(seen, left);
@@ -341,7 +346,7 @@ impl Buffers {
 
 /// Maps what the owner has sent, outside the lock, and tells who waits for it as well.
 fn map(core: &Core, id: BufferId, offer: Offer) -> Result<Arc<Mapped>, BufferError> {
-    let Offer { member, element, count, label, fd } = offer;
+    let Offer { connection, member, element, count, label, fd } = offer;
     let bytes = count.checked_mul(element.bytes());
     let opened = match bytes {
         None => Err(BufferError::Size { label: label.clone(), count }),
@@ -354,8 +359,8 @@ fn map(core: &Core, id: BufferId, offer: Offer) -> Result<Arc<Mapped>, BufferErr
     let mut state = core.lock();
     state.buffers.asked.remove(&id);
     if let Ok(mapped) = &mapped {
-        // Its owner may have died meanwhile, and nobody will say so again.
-        let gone = !state.tokens_by_name.contains_key(&id.owner);
+        // The connection may have ended meanwhile, and nobody will say so again.
+        let gone = state.tokens_by_name.get(&id.owner) != Some(&connection);
         mapped.lost.store(gone, Ordering::Relaxed);
         state.buffers.opened.retain(|_, opened| opened.strong_count() > 0);
         state.buffers.opened.insert(id, Arc::downgrade(mapped));
@@ -440,7 +445,8 @@ impl<T: Element> SharedBuffer<T> {
     /// allocates, makes system calls.
     ///
     /// # Errors
-    /// [`AcceptError`].
+    /// [`AcceptError`]; then nothing is taken back. What a process that lives on held stays abandoned also
+    /// where something else is taken back.
     pub fn accept_abandoned(&self) -> Result<Vec<ClaimSnapshot>, AcceptError> {
         let buffer = || self.mapped.label.clone();
         let owned = self.owned.as_ref();
@@ -448,23 +454,26 @@ impl<T: Element> SharedBuffer<T> {
         let (core, number) = (&owned.handle.core, self.mapped.id.number);
         let gone = gone_members(core, number);
         // Outside the lock: it may take a while.
-        let runs: Vec<_> = gone.iter().filter(|member| !member.is_dead()).collect();
-        let is_running = |number: u16| runs.iter().any(|member| member.number == number);
+        let end = Instant::now() + DEATH_LIMIT;
+        let (dead, runs): (Vec<_>, Vec<_>) = gone.into_iter().partition(|it| it.is_dead_by(end));
+        let is_over = |number: u16| !runs.iter().any(|member| member.number == number);
+        let table = self.mapped.memory.claims();
         let mut left = Vec::new();
-        let tell = |seen| left.push(ClaimSnapshot::of(&seen));
-        self.mapped.memory.claims().accept(|member| !is_running(member), tell);
-        if !left.is_empty() {
+        if table.seen().any(|seen| seen.abandoned && is_over(seen.member)) {
+            // First: an older token finds either the abandoned claim or the new generation.
             self.mapped.memory.begin_generation();
-        }
-        if let Some(member) = runs.first() {
-            let (buffer, process) = (buffer(), member.process.to_string());
-            return Err(AcceptError::Runs { buffer, process });
+            table.accept(is_over, |seen| left.push(ClaimSnapshot::of(&seen)));
         }
         if let Some(owned) = core.lock().buffers.owned.get_mut(&number) {
-            let over = |it: &Member| gone.iter().any(|member| member.number == it.number);
-            owned.members.retain(|member| !over(member));
+            owned.members.retain(|it| !dead.iter().any(|member| member.number == it.number));
         }
-        Ok(left)
+        match runs.first() {
+            Some(member) if left.is_empty() => {
+                let (buffer, process) = (buffer(), member.process.to_string());
+                Err(AcceptError::Runs { buffer, process })
+            }
+            _ => Ok(left),
+        }
     }
 }
 
@@ -518,12 +527,14 @@ struct Member {
 }
 
 impl Member {
-    /// Waits until its process is no more; false: it runs on.
-    fn is_dead(&self) -> bool {
+    /// Waits until its process is no more, or it is `end`; false: it runs on.
+    fn is_dead_by(&self, end: Instant) -> bool {
         // Without one (an old kernel) the end of its socket has to do.
         let Some(pidfd) = &self.pidfd else { return true };
         let mut polled = [PollFd::new(&**pidfd, PollFlags::IN)];
-        let limit = Timespec { tv_sec: DEATH_LIMIT.as_secs() as i64, tv_nsec: 0 };
+        let left = end.saturating_duration_since(Instant::now());
+        let tv_nsec = left.subsec_nanos().into();
+        let limit = Timespec { tv_sec: left.as_secs() as i64, tv_nsec };
         rustix::event::poll(&mut polled, Some(&limit)).is_ok_and(|ready| ready > 0)
     }
 }
@@ -539,6 +550,8 @@ enum Answer {
 
 /// What an owner says of a buffer.
 pub(crate) struct Offer {
+    /// Token of the connection that it came over.
+    pub(crate) connection: u64,
     pub(crate) member: u16,
     pub(crate) element: ElementType,
     pub(crate) count: u64,
@@ -621,8 +634,8 @@ pub(crate) fn asked_for(state: &mut State, token: u64, buffer: u64) {
 }
 
 /// A peer hands a buffer out.
-pub(crate) fn received(state: &mut State, token: u64, buffer: u64, offer: Offer) {
-    answered(state, token, buffer, Answer::Arrived(offer));
+pub(crate) fn received(state: &mut State, buffer: u64, offer: Offer) {
+    answered(state, offer.connection, buffer, Answer::Arrived(offer));
 }
 
 /// A peer does not hand a buffer out, or it got lost on the way.
@@ -669,7 +682,7 @@ pub(crate) fn peer_gone(state: &mut State, token: u64, peer: &mut Peer) {
         })
     });
     for (_, answer) in state.buffers.asked.iter_mut().filter(|(id, _)| id.owner == owner) {
-        if matches!(answer, Answer::Awaited) {
+        if !matches!(answer, Answer::Opening) {
             *answer = Answer::Refused("its process is gone".to_owned());
         }
     }

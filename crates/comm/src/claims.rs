@@ -135,16 +135,16 @@ pub struct ClaimError {
 pub enum ClaimRefusal {
     /// Somebody else holds some of it.
     #[error("{0}; give the two parts that have no element in common, or wait for its token")]
-    Conflict(ClaimSnapshot),
+    Conflict(Box<ClaimSnapshot>),
     /// Somebody who has died held some of it.
     #[error(
         "{0} and has died: nobody knows what stands there; its owner accepts that with \
          `accept_abandoned` and begins anew"
     )]
-    Abandoned(ClaimSnapshot),
+    Abandoned(Box<ClaimSnapshot>),
     /// A device does not end what it was given.
     #[error("{0} on a device, which has not ended in 10 s")]
-    Hung(ClaimSnapshot),
+    Hung(Box<ClaimSnapshot>),
     /// It is not in the buffer.
     #[error("the buffer has {count} elements")]
     Outside {
@@ -239,15 +239,15 @@ impl Mapped {
                 ClaimRefused::Full => return Err(ClaimRefusal::Full),
                 ClaimRefused::Ended => return Err(ClaimRefusal::Lost),
                 ClaimRefused::Conflict(seen) if seen.abandoned => {
-                    return Err(ClaimRefusal::Abandoned(ClaimSnapshot::of(&seen)));
+                    return Err(ClaimRefusal::Abandoned(Box::new(ClaimSnapshot::of(&seen))));
                 }
                 ClaimRefused::Conflict(seen) if !seen.ending => {
-                    return Err(ClaimRefusal::Conflict(ClaimSnapshot::of(&seen)));
+                    return Err(ClaimRefusal::Conflict(Box::new(ClaimSnapshot::of(&seen))));
                 }
                 ClaimRefused::Conflict(seen) => {
                     let end = *end.get_or_insert_with(|| Instant::now() + ENDING_LIMIT);
                     if Instant::now() > end {
-                        return Err(ClaimRefusal::Hung(ClaimSnapshot::of(&seen)));
+                        return Err(ClaimRefusal::Hung(Box::new(ClaimSnapshot::of(&seen))));
                     }
                 }
             }

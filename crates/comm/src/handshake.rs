@@ -210,8 +210,8 @@ fn live(
             let element = ElementType::of_number(element);
             let element = element.ok_or("it handed out a buffer of unknown elements")?;
             let fd = fds.into_iter().next().ok_or("it handed out a buffer without memory")?;
-            let offer = Offer { member, element, count, label, fd };
-            buffer::received(state, token, buffer, offer);
+            let offer = Offer { connection: token, member, element, count, label, fd };
+            buffer::received(state, buffer, offer);
             Ok(())
         }
         Frame::NoBuffer { buffer, reason } => {

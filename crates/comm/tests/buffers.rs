@@ -299,7 +299,7 @@ fn what_a_killed_process_held_is_abandoned_until_its_owner_accepts() {
             panic!("it is abandoned");
         };
         assert_eq!((left.part, left.holder.pid, left.writes), (odd(), pid, true));
-        assert_eq!(buffer.accept_abandoned().unwrap(), [left]);
+        assert_eq!(buffer.accept_abandoned().unwrap(), [*left]);
         assert!(buffer.claims().is_empty() && !buffer.has_abandoned());
         drop(buffer.write(Part::range(0, COUNT)).unwrap());
         // The token is of an older generation.
@@ -397,4 +397,138 @@ fn whatever_a_member_writes_into_the_table_is_refused_or_claimed_and_nothing_els
         }
     }
     assert!(counts.iter().all(|count| *count > 100), "{counts:?}");
+}
+
+/// The frames of a peer that owns buffers, as a stranger writes them.
+mod mallory {
+    use super::common;
+    use crossdock_comm::Participant;
+    use crossdock_shm::socket::{ControlSocket, FRAME_BYTES_MAX, Received, Sent};
+    use rustix::fd::{AsFd, OwnedFd};
+    use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
+
+    const HELLO: u8 = 1;
+    const ASK_BUFFER: u8 = 19;
+    const BUFFER: u8 = 20;
+    /// Lower than any that is drawn.
+    pub(super) const NAME: [u8; 16] = [0; 16];
+
+    /// Connects and says a legal hello.
+    pub(super) fn connect(place: &common::Place, participant: &Participant) -> ControlSocket {
+        let path = place.0.join("0").join(participant.peer_name().to_string());
+        let (kind, flags) = (SocketType::SEQPACKET, SocketFlags::CLOEXEC);
+        let fd = rustix::net::socket_with(AddressFamily::UNIX, kind, flags, None);
+        let fd: OwnedFd = fd.unwrap();
+        rustix::net::connect(&fd, &SocketAddrUnix::new(&path).unwrap()).unwrap();
+        let socket = ControlSocket::from_fd(fd);
+        let mut hello = vec![HELLO];
+        hello.extend(common::VERSION.to_le_bytes());
+        hello.extend(NAME);
+        hello.extend(7u16.to_le_bytes());
+        hello.extend(b"mallory");
+        hello.extend([0; 9]);
+        assert_eq!(socket.send(&hello, &[]).unwrap(), Sent::Done);
+        socket
+    }
+
+    /// Waits until it is asked for buffer `number`.
+    pub(super) fn hear(socket: &ControlSocket, number: u64) {
+        let mut buffer = vec![0; FRAME_BYTES_MAX];
+        let end = std::time::Instant::now() + common::LIMIT;
+        while std::time::Instant::now() < end {
+            match socket.receive(&mut buffer).unwrap() {
+                Received::Frame { len, .. } if buffer[0] == ASK_BUFFER => {
+                    assert_eq!(buffer[1..len], number.to_le_bytes());
+                    return;
+                }
+                Received::Frame { .. } => {}
+                Received::Empty => std::thread::yield_now(),
+                Received::Closed => panic!("cut off"),
+            }
+        }
+        panic!("nothing was asked for");
+    }
+
+    /// Hands out `memory` as buffer `number`.
+    pub(super) fn hand_out(
+        socket: &ControlSocket,
+        (number, element, count): (u64, u8, u64),
+        memory: impl AsFd,
+    ) {
+        let mut frame = vec![BUFFER];
+        frame.extend(number.to_le_bytes());
+        frame.extend(1u16.to_le_bytes());
+        frame.push(element);
+        frame.extend(count.to_le_bytes());
+        frame.extend(4u16.to_le_bytes());
+        frame.extend(b"trap");
+        assert_eq!(socket.send(&frame, &[memory.as_fd()]).unwrap(), Sent::Done);
+    }
+}
+
+#[test]
+fn what_a_hostile_owner_hands_out_is_refused_and_leaves_nothing() {
+    use crossdock_shm::SharedMemory;
+    let _serial = serial();
+    let place = Place::new("buffer-trap");
+    let participant = place.open("victim");
+    let (output, input) = (publisher(&participant, "/work"), subscriber(&participant, "/work"));
+    let token = |number: u64| {
+        let mut loan = output.loan(Extra::none()).unwrap();
+        let mut message = loan.message();
+        message.set_owner(&mallory::NAME);
+        message.set_buffer(number);
+        message.set_element(Message::F32);
+        message.set_count(COUNT);
+        message.writes().set_step(1);
+        message.writes().set_count(COUNT);
+        loan.publish().map_err(|refused| refused.reason).unwrap();
+        receive(&input)
+    };
+    let buffers = participant.buffers("worker");
+    let alone = resources();
+    let socket = mallory::connect(&place, &participant);
+    let small = || SharedMemory::create("small", 64).unwrap();
+    let words = crossdock_shm::OwnWords::create("words", 1 << 16, crossdock_shm::Sharing::Open);
+    let words = words.unwrap();
+    let file = std::fs::File::open("/proc/self/exe").unwrap();
+    // Nobody asked for this one.
+    mallory::hand_out(&socket, (99, Message::F32, 16), small().fd().unwrap());
+    let opened = |number: u64, hand_out: &(dyn Fn(u64) + Sync)| {
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                mallory::hear(&socket, number);
+                hand_out(number);
+            });
+            buffers.open::<f32>(&token(number)).unwrap_err()
+        })
+    };
+    let error =
+        opened(1, &|n| mallory::hand_out(&socket, (n, Message::F32, COUNT), small().fd().unwrap()));
+    assert!(
+        matches!(error, BufferError::Open(_)) && error.to_string().contains("`trap`"),
+        "{error}"
+    );
+    let error = opened(2, &|n| mallory::hand_out(&socket, (n, Message::F32, u64::MAX), words.fd()));
+    assert!(matches!(error, BufferError::Size { .. }), "{error}");
+    let error = opened(3, &|n| mallory::hand_out(&socket, (n, Message::F32, 1 << 50), words.fd()));
+    assert!(matches!(error, BufferError::Open(_)), "{error}");
+    let error = opened(4, &|n| mallory::hand_out(&socket, (n, Message::F32, 64), words.fd()));
+    assert!(error.to_string().contains("starts with"), "{error}");
+    let error = opened(5, &|n| mallory::hand_out(&socket, (n, Message::F32, 64), &file));
+    assert!(error.to_string().contains("not sealed"), "{error}");
+    // Real memory, of another length than the token says: no token of it is taken.
+    let error =
+        opened(6, &|n| mallory::hand_out(&socket, (n, Message::F32, 16), small().fd().unwrap()));
+    assert!(matches!(error, BufferError::Token { found: 16, .. }), "{error}");
+    // A type that there is not breaks a rule: it is cut off, and who waits hears so.
+    let error = opened(7, &|n| mallory::hand_out(&socket, (n, 77, 16), small().fd().unwrap()));
+    assert!(matches!(error, BufferError::Refused { .. }), "{error}");
+    assert!(participant.wait_until(LIMIT, || participant.peers().is_empty()));
+    drop((socket, words, file, buffers));
+    let end = std::time::Instant::now() + LIMIT;
+    while resources() != alone && std::time::Instant::now() < end {
+        std::thread::yield_now();
+    }
+    assert_eq!(resources(), alone, "(mappings, descriptors)");
 }

@@ -10,8 +10,8 @@
 //! being taken, read, write), whose member it is, how often the place was taken, and two flags. The
 //! table lies in memory that every member can write.
 //!
-//! - **C1 take.** A free place is taken by CAS, free to taken (Acquire: what its former holder did is
-//!   over). Its words are the taker's alone until C5.
+//! - **C1 take.** A free place is taken by CAS, free to taken (Relaxed; the fence of C3 makes what its
+//!   former holder did visible). Its words are the taker's alone until C5.
 //! - **C2 announce.** Release fence, the entry's words Relaxed, CAS from taken to read or write
 //!   (Release).
 //! - **C3 look.** SeqCst fence, then every other place: its state (Acquire), its words Relaxed, Acquire
@@ -32,7 +32,8 @@
 //!
 //! Announce and look are a store-buffering pair: each of two takers stores its state, fences, loads
 //! the other's. One fence is first, and whoever fences second sees the other's claim. That a claim is
-//! seen to be over (Acquire in C1 or C3) makes all that its holder did visible (Release in C5).
+//! seen to be over (Acquire in C3, or its fence behind C1) makes all that its holder did visible (Release
+//! in C5), also to who sees only what became of the place later: states change by read-modify-write only.
 //!
 //! A member that breaks the rules can spoil the contents of the memory that it may write anyway. Nobody
 //! makes an address of what stands here; loops are bounded by the number of places.
@@ -165,8 +166,8 @@ impl ClaimTable {
                 return None;
             }
             let taken = (free & ROUND).wrapping_add(1 << ROUND_AT) | member | TAKEN;
-            let acquire = order_unless(spot::CLAIM_TAKE, Ordering::Acquire);
-            word.compare_exchange(free, taken, acquire, Ordering::Relaxed).ok()?;
+            // What its former holder did is over for us behind the fence of C3, which acquires, too.
+            word.compare_exchange(free, taken, Ordering::Relaxed, Ordering::Relaxed).ok()?;
             Some((place, taken))
         };
         let taken = self.states.iter().enumerate().find_map(take);
