@@ -8,7 +8,7 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
 use common::{Place, check, publish, publisher, reliable, subscriber};
-use crossdock_comm::{PortGroup, PublisherOptions, Qos, SubscriberOptions};
+use crossdock_comm::{Part, PortGroup, PublisherOptions, Qos, SubscriberOptions};
 use crossdock_msg::types::sensor_msgs::Image;
 use crossdock_msg::types::std_msgs;
 
@@ -188,6 +188,22 @@ fn calls_are_sent_taken_answered_and_given_up_without_allocating() {
         drop(request);
         let outcome = client.take().unwrap().unwrap();
         assert_eq!(outcome.result.unwrap().message().sum(), i64::from(number) + 1);
+    });
+    assert_eq!(found, 0);
+}
+
+#[test]
+fn parts_of_shared_buffers_are_claimed_and_released_without_allocating() {
+    let place = Place::new("allocations-buffer");
+    let participant = place.open("both");
+    let owner = participant.buffers("scheduler").create::<f32>("array", 1024).unwrap();
+    let (even, odd) = (Part::every(2, 0, 1024).unwrap(), Part::every(2, 1, 1024).unwrap());
+    let buffers = participant.buffers("worker");
+    let found = allocations(|number| {
+        let token = owner.token(even, odd, number.into());
+        let buffer = buffers.open::<f32>(&token).unwrap();
+        let (writes, reads) = (buffer.write(token.writes).unwrap(), buffer.read(odd).unwrap());
+        writes.set(7, reads.get(7) + 1.0);
     });
     assert_eq!(found, 0);
 }

@@ -129,6 +129,8 @@ fn a_process_uses_what_is_published() {
         counter.note(what, 1, 0);
     }
     assert_eq!(sockets(), own_sockets + 1, "one control socket for a pair of processes");
+    let _buffer = participant.buffers("node").create::<f32>("array", 4096).unwrap();
+    counter.note("a shared buffer of its own", 1, 0);
     let local = subscriber(&participant, "/a", reliable(4));
     assert!(participant.wait_until(LIMIT, || local.matched() == 1));
     counter.note("the first connection inside the process", 1, 0);

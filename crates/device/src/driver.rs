@@ -43,8 +43,9 @@ pub(crate) struct Claims {
 #[derive(Debug)]
 pub(crate) struct Ending {
     point: FencePoint,
-    /// What the work uses: dropped when it is over.
-    _kept: Kept,
+    /// What the work uses: dropped when it is over, before that is told if it went well, so that whoever
+    /// hears of the end finds it free.
+    kept: Option<Kept>,
     is_told: bool,
 }
 
@@ -59,7 +60,7 @@ impl Debug for Kept {
 
 impl Ending {
     pub(crate) fn new(point: FencePoint, kept: Box<dyn Send>) -> Self {
-        Self { point, _kept: Kept(kept), is_told: false }
+        Self { point, kept: Some(Kept(kept)), is_told: false }
     }
 
     /// Where it is told.
@@ -70,6 +71,7 @@ impl Ending {
     /// It is done.
     pub(crate) fn reached(mut self) {
         self.is_told = true;
+        self.kept = None;
         self.point.timeline.advance(self.point.value);
     }
 

@@ -17,6 +17,9 @@
 //! 5. [`Work::publish`] publishes *early*: subscribers on devices go on with the message at once,
 //!    others wait for the device when they take it. What was read is held until the device is done.
 //!
+//! What a node has claimed of a shared buffer gets to the device by [`Work::share`], as the mapping says of
+//! the topic of its tokens ([`Queue::buffers`]); the claims end with the work.
+//!
 //! [`Through`] is all of this for a node with one input and one output.
 //!
 //! A trace has each kernel, from when until when the device ran it.
@@ -28,6 +31,7 @@
 
 #![deny(unsafe_code)]
 
+mod buffer;
 mod choice;
 mod memories;
 mod queue;
@@ -35,6 +39,7 @@ mod through;
 mod trace;
 mod work;
 
+pub use buffer::DeviceBuffers;
 pub use choice::{Choice, Refusal, Way, choose};
 pub use memories::Place;
 pub use queue::{DeviceInput, DeviceOutput, OffloadError, Queue};

@@ -1,6 +1,7 @@
 //! The queue of an executor's work on one device, and the ports of its nodes. Must not know how
 //! messages get to the device.
 
+use crate::buffer::DeviceBuffers;
 use crate::choice::{Choice, choose};
 use crate::memories::Memories;
 use crate::trace::QueueTrace;
@@ -12,7 +13,7 @@ use crossdock_comm::{
 };
 use crossdock_device::{Capabilities, Device, DeviceError, FencePoint, Stream};
 use crossdock_executor::{NodeError, Setup};
-use crossdock_graph::{DeviceTopic, Otherwise};
+use crossdock_graph::{CopyModel, DeviceTopic, Otherwise};
 use crossdock_msg::Message;
 use crossdock_shm::PublishError;
 use std::cell::RefCell;
@@ -46,6 +47,21 @@ pub enum OffloadError {
         device: String,
         /// Topic of the message.
         topic: String,
+    },
+    /// The claims that were given are not of one buffer.
+    #[error("node gave device {device} claims of two buffers at once; share them one by one")]
+    TwoBuffers {
+        /// The device.
+        device: String,
+    },
+    /// A shared buffer is not this process's to write any more.
+    #[error(
+        "the owner of a shared buffer that {device} writes counts this process among the dead: the \
+         connection to it is gone; what was computed is not published"
+    )]
+    NotHeld {
+        /// The device.
+        device: String,
     },
     /// The device does not go on.
     #[error(
@@ -164,6 +180,37 @@ impl Queue {
         Ok(DeviceOutput { handle, choice, read_elsewhere, _record: record })
     }
 
+    /// The shared buffers that the tokens on an input are about: they get to the device as the mapping says of
+    /// that topic, and copies are counted at the input.
+    ///
+    /// # Errors
+    /// As [`Queue::input`].
+    pub fn buffers<T: Message>(
+        &self,
+        setup: &Setup<'_>,
+        subscriber: &Subscriber<T>,
+    ) -> Result<DeviceBuffers, NodeError> {
+        let handle = subscriber.handle();
+        let (choice, _, record) = self.settle(setup, handle.topic())?;
+        Ok(DeviceBuffers::new(choice, Some(handle), record))
+    }
+
+    /// The shared buffers that come with requests of a service, or in any other way that no mapping speaks
+    /// of: they get to the device by `model`. `name` is the service's.
+    ///
+    /// # Errors
+    /// As [`Queue::input`].
+    pub fn buffers_by(
+        &self,
+        setup: &Setup<'_>,
+        name: &str,
+        model: CopyModel,
+    ) -> Result<DeviceBuffers, NodeError> {
+        let asked = DeviceTopic { model, may_copy: true, read_elsewhere: true };
+        let (choice, record) = self.choose(setup, name, asked)?;
+        Ok(DeviceBuffers::new(choice, None, record))
+    }
+
     fn settle(
         &self,
         setup: &Setup<'_>,
@@ -172,6 +219,16 @@ impl Queue {
         let Some(asked) = setup.device().and_then(|plan| plan.topics.get(topic)).copied() else {
             return Err(NodeError::new(format!("the plan says nothing of topic `{topic}`")));
         };
+        let (choice, record) = self.choose(setup, topic, asked)?;
+        Ok((choice, asked, record))
+    }
+
+    fn choose(
+        &self,
+        setup: &Setup<'_>,
+        topic: &str,
+        asked: DeviceTopic,
+    ) -> Result<(Choice, Entity), NodeError> {
         let shared = self.shared.borrow();
         let info = shared.device.info();
         let choice = choose(topic, asked, info, shared.capabilities)?;
@@ -182,7 +239,7 @@ impl Queue {
             detail: detail.as_bytes(),
             histogram: WithHistogram::No,
         })?;
-        Ok((choice, asked, record))
+        Ok((choice, record))
     }
 
     /// Begins one piece of work. Blocks while four are under way.

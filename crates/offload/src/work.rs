@@ -1,5 +1,6 @@
 //! One piece of work: what it reads, what it writes, and its end. Must not know which kernels run.
 
+use crate::buffer::Claimed;
 use crate::choice::Way;
 use crate::memories::{Part, Place, copy_down, copy_up};
 use crate::queue::{DeviceInput, DeviceOutput, OffloadError, Shared};
@@ -17,6 +18,8 @@ pub struct Work<'q> {
     shared: RefMut<'q, Shared>,
     /// What the device writes, until it is published.
     written: Vec<(Part, Place)>,
+    /// What it uses of shared buffers, until then.
+    pub(crate) claimed: Vec<Claimed>,
     /// The device has been given something that no end stands for.
     open: bool,
 }
@@ -29,7 +32,7 @@ impl std::fmt::Debug for Work<'_> {
 
 impl<'q> Work<'q> {
     pub(crate) fn new(shared: RefMut<'q, Shared>) -> Self {
-        Work { shared, written: Vec::new(), open: false }
+        Work { shared, written: Vec::new(), claimed: Vec::new(), open: false }
     }
 
     /// Where kernels are launched.
@@ -121,20 +124,24 @@ impl<'q> Work<'q> {
     }
 
     /// Publishes the loan that [`Work::write`] was about, early: it is finished when the device is. `kept`
-    /// (the samples that were read) is dropped then.
+    /// (the samples that were read) is dropped then, and what was claimed of shared buffers ([`Work::share`])
+    /// is released: whoever wants to claim the same before waits for that.
     ///
     /// Blocks as [`Loan::publish`] does; on a device that does not share the host's memory coherently
-    /// also until the device is done. Allocates.
+    /// also until the device is done, as where elements of shared buffers are copied one by one. Allocates.
     ///
     /// # Errors
-    /// [`OffloadError`]; the device is done with everything then.
+    /// [`OffloadError`]; the device is done with everything then. [`OffloadError::NotHeld`]: the owner of a
+    /// shared buffer counts this process among the dead, and nothing is published.
     pub fn publish<T: Message>(
         &mut self,
         output: &DeviceOutput,
         mut loan: Loan<'_, T>,
         kept: impl Send + 'static,
     ) -> Result<(), OffloadError> {
-        let published = self.bring_up(output, &mut loan).and_then(|()| {
+        let brought = self.bring_up(output, &mut loan).and_then(|()| self.end_claims());
+        let published = brought.and_then(|claims| {
+            let kept = (kept, claims);
             let point = loan.publish_early().map_err(|refused| refused.reason)?;
             self.shared.stream.signal_keeping(&point, kept)?;
             self.shared.pending.push_back(point);
@@ -190,8 +197,18 @@ impl<'q> Work<'q> {
         Ok(self.shared.stream.finish()?)
     }
 
+    /// What the queue has; the device may be given something.
+    pub(crate) fn used(&mut self) -> &mut Shared {
+        self.open = true;
+        &mut self.shared
+    }
+
+    pub(crate) fn device_name(&self) -> String {
+        self.shared.device.info().name.clone()
+    }
+
     fn outside(&self, topic: &str) -> OffloadError {
-        let (device, topic) = (self.shared.device.info().name.clone(), topic.to_owned());
+        let (device, topic) = (self.device_name(), topic.to_owned());
         OffloadError::Outside { device, topic }
     }
 }

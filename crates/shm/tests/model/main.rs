@@ -122,6 +122,13 @@ fn records_that_are_overwritten_meanwhile_are_counted_and_not_torn() {
     explore("overwrite ring", 3, 240, overwriting);
 }
 
+#[test]
+fn what_is_claimed_is_nobody_elses() {
+    explore("claims", 3, 240, claiming);
+    explore("claims to read", 3, 240, claiming_to_read);
+    explore("abandoned claims", 3, 240, abandoning);
+}
+
 // ---- the same, larger ----
 //
 // Executions and the time of one core were counted when the sizes were chosen: nine minutes in all.
@@ -239,4 +246,9 @@ negative_controls! {
     caught_record_relaxed: RECORD_RELEASE, 3, overwriting;
     caught_record_read_relaxed: RECORD_ACQUIRE, 3, overwriting;
     caught_record_not_looked_at_again: RECORD_LOOK, 3, overwriting;
+    caught_claim_without_fence: CLAIM_FENCE, 3, claiming;
+    caught_claim_entry_without_fence: CLAIM_ENTRY, 3, claiming;
+    caught_claim_looked_at_relaxed: CLAIM_LOOK, 3, claiming;
+    caught_claim_words_without_fence: CLAIM_WORDS, 3, claiming;
+    caught_claim_released_relaxed: CLAIM_RELEASE, 3, claiming;
 }

@@ -4,6 +4,7 @@
 use crate::world::*;
 use crossdock_shm::protocol::weaken::{self, spot};
 use crossdock_shm::protocol::*;
+use loom::cell::UnsafeCell;
 use loom::sync::Arc;
 use loom::sync::atomic::Ordering::*;
 use loom::sync::atomic::{AtomicBool, AtomicU64};
@@ -489,4 +490,94 @@ fn look_at(ring: &OverwriteRing<'_>, next: &mut u64, copies: &mut Vec<[u64; RECO
     }
     *next = now;
     copies.len() as u64 + lost
+}
+
+/// What is claimed of [`Elements`]: a bit for each.
+fn claim(table: &ClaimTable, member: u16, kind: ClaimKind, bits: u64) -> Option<Ticket> {
+    table.claim(member, kind, &[bits], |[other]| other & bits != 0).ok()
+}
+
+/// A table of claims, and two elements that only claims keep apart.
+pub struct Elements {
+    table: ClaimTable,
+    cells: [UnsafeCell<u32>; 2],
+}
+
+// SAFETY: loom reports every access to a cell that is not ordered with the others.
+unsafe impl Sync for Elements {}
+
+impl Elements {
+    fn new() -> Arc<Self> {
+        Arc::new(Elements { table: ClaimTable::default(), cells: [0, 0].map(UnsafeCell::new) })
+    }
+
+    /// Claims the elements of `bits`, adds to them and releases them; false: refused.
+    fn add(&self, member: u16, bits: u64) -> bool {
+        let Some(ticket) = claim(&self.table, member, ClaimKind::Write, bits) else {
+            return false;
+        };
+        for (bit, cell) in self.cells.iter().enumerate().filter(|(bit, _)| bits & 1 << bit != 0) {
+            // SAFETY: claimed; if it is not, loom says so.
+            cell.with_mut(|value| unsafe { *value += 1 + bit as u32 });
+        }
+        self.table.release(&ticket);
+        true
+    }
+
+    /// Claims the first element and reads it.
+    fn read(&self, member: u16) -> Option<u32> {
+        let ticket = claim(&self.table, member, ClaimKind::Read, 1)?;
+        // SAFETY: as in `add`.
+        let value = self.cells[0].with(|value| unsafe { *value });
+        self.table.release(&ticket);
+        Some(value)
+    }
+}
+
+/// Two members claim what overlaps: never both have it, and what one wrote the next one sees.
+pub fn claiming() {
+    let elements = Elements::new();
+    let other = elements.clone();
+    let thread = thread::spawn(move || {
+        let first = u32::from(other.add(2, 0b11));
+        // A place is used again, for something else.
+        (first, u32::from(other.add(2, 0b10)))
+    });
+    let mine = u32::from(elements.add(1, 0b01));
+    let (first, second) = thread.join().unwrap();
+    assert!(mine + first >= 1 || mine + first == 0 && second == 1, "all alone and refused");
+    assert_eq!(elements.read(1), Some(mine + first));
+    // Nobody is left, so the table is free again.
+    assert!(claim(&elements.table, 1, ClaimKind::Write, 0b11).is_some());
+}
+
+/// Two that read are not in each other's way; one that writes is in the way of both.
+pub fn claiming_to_read() {
+    let elements = Elements::new();
+    let other = elements.clone();
+    let thread = thread::spawn(move || other.read(2));
+    let mine = elements.read(1);
+    assert_eq!((mine, thread.join().unwrap()), (Some(0), Some(0)));
+    let other = elements.clone();
+    let thread = thread::spawn(move || other.add(2, 0b01));
+    let mine = elements.read(1);
+    let added = u32::from(thread.join().unwrap());
+    assert!(mine.is_none_or(|value| value <= added));
+    assert_eq!(elements.read(1), Some(added));
+}
+
+/// The owner takes a member for dead while that goes on: its claim is either over, or abandoned until the
+/// owner accepts.
+pub fn abandoning() {
+    let elements = Elements::new();
+    let other = elements.clone();
+    let thread = thread::spawn(move || other.add(2, 0b01));
+    let abandoned = elements.table.abandon(|member| member == 2);
+    let mine = elements.add(0, 0b01);
+    let theirs = thread.join().unwrap();
+    assert!(abandoned == 0 || !mine, "abandoned claims stay in the way");
+    let mut left = 0;
+    elements.table.accept(|member| member == 2, |_| left += 1);
+    assert_eq!(left, abandoned);
+    assert_eq!(elements.read(0), Some(u32::from(mine) + u32::from(theirs)));
 }

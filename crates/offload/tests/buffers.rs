@@ -1,0 +1,297 @@
+//! Shared buffers on a device: two nodes write the even and the odd elements of one slice at a time, on a
+//! device or on the processor, and a third reads what both have written. Needs an OpenCL driver (PoCL).
+#![allow(missing_docs)]
+#![allow(unsafe_code, reason = "launching a kernel is unsafe; that of a test is in the test")]
+
+mod running;
+
+use crossdock_comm::{Buffers, Part, SharedBuffer, Token};
+use crossdock_device::{Argument, Device, Grid, Kernel, KernelSource, Memory};
+use crossdock_executor::{
+    Context, Interface, Node, NodeError, NodeType, Package, Publisher, Setup, Subscriber,
+};
+use crossdock_msg::Extra;
+use crossdock_msg::types::crossdock_interfaces::SharedBuffer as Message;
+use crossdock_offload::{DeviceBuffers, DeviceOutput, Queue};
+use crossdock_test_support::skip;
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+use std::time::Duration;
+
+/// Elements of a slice; the first one is read by all and written by nobody.
+const SLICE: u64 = 1000;
+const TURNS: u64 = 12;
+
+const GRAPH: &str = "
+crossdock: 1
+name: buffers
+topics:
+  /work: { max_bytes: 512, qos: { depth: 16, timeout_ms: 60000 } }
+  /even: { max_bytes: 512, qos: { depth: 16, timeout_ms: 60000 } }
+  /odd: { max_bytes: 512, qos: { depth: 16, timeout_ms: 60000 } }
+nodes:
+  dealer: { package: buffers, type: dealer, outputs: { work: /work } }
+  even: { package: buffers, type: half, inputs: { work: /work }, outputs: { done: /even }, parameters: { half: 0 } }
+  odd: { package: buffers, type: half, inputs: { work: /work }, outputs: { done: /odd }, parameters: { half: 1 } }
+  reader: { package: buffers, type: reader, inputs: { even: /even, odd: /odd } }
+";
+
+const KERNELS: KernelSource<'_> = KernelSource {
+    label: "buffers.rs",
+    text: "
+XD_KERNEL fill(XD_OUT(array), u32 first, u32 step, u32 count, u32 turn) {
+    XD_WRITE(u32, array);
+    if (XD_X < count) {
+        u32 at = first + XD_X * step;
+        array[at] = array[at] + array[at % 1000] * turn;
+    }
+}
+XD_KERNEL at(XD_IN(from), XD_OUT(seen)) {
+    XD_READ(u8, from);
+    XD_WRITE(u64, seen);
+    if (XD_X == 0) seen[0] = (u64)from;
+}
+",
+};
+
+/// What a half adds.
+fn filled(at: u64, turn: u64) -> u32 {
+    at as u32 + seed(at % SLICE) * turn as u32
+}
+
+fn seed(at: u64) -> u32 {
+    at as u32 * 7 + 3
+}
+
+/// What nodes have to say of a run, by their names.
+static SAID: Mutex<BTreeMap<String, [u64; 3]>> = Mutex::new(BTreeMap::new());
+
+/// Owns the buffer, and gives a slice away every millisecond.
+struct Dealer {
+    work: Publisher<Message>,
+    array: SharedBuffer<u32>,
+    turn: u64,
+}
+
+impl NodeType for Dealer {
+    const NAME: &'static str = "dealer";
+
+    fn interface() -> Interface {
+        Interface::new().timer("step", Duration::from_millis(1)).output::<Message>("work")
+    }
+
+    fn create(setup: &mut Setup<'_>) -> Result<Self, NodeError> {
+        let array = setup.buffers().create::<u32>("array", SLICE * (TURNS + 1))?;
+        let all = array.write(Part::range(0, array.count()))?;
+        all.update(|at, _| if at < SLICE { seed(at) } else { at as u32 });
+        Ok(Self { work: setup.publisher("work")?, array, turn: 0 })
+    }
+}
+
+impl Node for Dealer {
+    fn execute(&mut self, _: &mut Context<'_>) -> Result<(), NodeError> {
+        if self.turn == TURNS {
+            return Ok(());
+        }
+        self.turn += 1;
+        let slice = Part::range(self.turn * SLICE, (self.turn + 1) * SLICE);
+        let token = self.array.token(slice, Part::range(0, SLICE), self.turn);
+        let mut loan = self.work.loan(Extra::none())?;
+        token.write(&mut loan.message());
+        loan.publish()?;
+        Ok(())
+    }
+}
+
+/// Writes every second element of what it is given.
+struct Half {
+    name: String,
+    work: Subscriber<Message>,
+    done: Publisher<Message>,
+    buffers: Buffers,
+    half: u64,
+    device: Option<OnDevice>,
+}
+
+struct OnDevice {
+    queue: Queue,
+    buffers: DeviceBuffers,
+    output: DeviceOutput,
+    fill: Kernel,
+    at: Kernel,
+    seen: Memory,
+    in_place: u64,
+}
+
+impl NodeType for Half {
+    const NAME: &'static str = "half";
+
+    fn interface() -> Interface {
+        Interface::new()
+            .input::<Message>("work")
+            .output::<Message>("done")
+            .parameter("half", 0, "0: the even elements, 1: the odd ones")
+            .on_device()
+    }
+
+    fn create(setup: &mut Setup<'_>) -> Result<Self, NodeError> {
+        let (work, done) = (setup.subscriber("work")?, setup.publisher("done")?);
+        let device = match Queue::of(setup)? {
+            None => None,
+            Some(queue) => {
+                let kernels = queue.device().load(&KERNELS)?;
+                Some(OnDevice {
+                    buffers: queue.buffers(setup, &work)?,
+                    output: queue.output(setup, &done)?,
+                    fill: kernels.kernel("fill")?,
+                    at: kernels.kernel("at")?,
+                    seen: queue.device().allocate(8)?,
+                    queue,
+                    in_place: 0,
+                })
+            }
+        };
+        let half: i64 = setup.parameter("half")?;
+        let (name, buffers) = (setup.node().to_owned(), setup.buffers());
+        Ok(Self { name, work, done, buffers, half: half as u64, device })
+    }
+}
+
+impl Node for Half {
+    fn execute(&mut self, _: &mut Context<'_>) -> Result<(), NodeError> {
+        let Some(sample) = self.work.take()? else { return Ok(()) };
+        let token = Token::of(sample.message())?;
+        let array = self.buffers.open::<u32>(&token)?;
+        let slice = token.writes;
+        let mine = Part::every(2, slice.first() + self.half, slice.end())?;
+        let (writes, reads) = (array.write(mine)?, array.read(token.reads)?);
+        let mut loan = self.done.loan(Extra::none())?;
+        Token { writes: mine, ..token }.write(&mut loan.message());
+        let Some(device) = &mut self.device else {
+            let at = |index| mine.first() + index * mine.step();
+            let turn = token.turn as u32;
+            writes.update(|index, value| value + reads.get(at(index) % SLICE) * turn);
+            drop((writes, reads));
+            loan.publish()?;
+            return Ok(());
+        };
+        let mut work = device.queue.begin()?;
+        let place = work.share(&device.buffers, writes, Some(reads))?;
+        let numbers = [mine.first(), mine.step(), mine.count(), token.turn];
+        let [first, step, count, turn] = numbers.map(|number| Argument::U32(number as u32));
+        let arguments = [Argument::Out(place.span()?), first, step, count, turn];
+        let grid = Grid::line(mine.count() as u32, 64);
+        // SAFETY: the kernel's arguments; it writes what is claimed and reads that and what is read.
+        unsafe { work.stream().launch(&mut device.fill, grid, &arguments)? };
+        let arguments = [Argument::In(place.span()?), Argument::Out(device.seen.whole())];
+        // SAFETY: as above; `seen` is this node's own.
+        unsafe { work.stream().launch(&mut device.at, Grid::line(1, 1), &arguments)? };
+        let mut seen = [0; 8];
+        work.stream().read(device.seen.whole(), &mut seen)?;
+        device.in_place += u64::from(u64::from_ne_bytes(seen) == array.address() as u64);
+        work.publish(&device.output, loan, sample)?;
+        let counted = self.work.counters().copied_bytes;
+        let said = [device.buffers.copied_bytes(), counted, device.in_place];
+        SAID.lock().expect("no panic").insert(self.name.clone(), said);
+        Ok(())
+    }
+}
+
+/// Looks at each slice when both halves are there.
+struct Reader {
+    inputs: [Subscriber<Message>; 2],
+    buffers: Buffers,
+    done: [u64; 2],
+    seen: u64,
+}
+
+impl NodeType for Reader {
+    const NAME: &'static str = "reader";
+
+    fn interface() -> Interface {
+        Interface::new().input::<Message>("even").input::<Message>("odd")
+    }
+
+    fn create(setup: &mut Setup<'_>) -> Result<Self, NodeError> {
+        let inputs = [setup.subscriber("even")?, setup.subscriber("odd")?];
+        Ok(Self { inputs, buffers: setup.buffers(), done: [0; 2], seen: 0 })
+    }
+}
+
+impl Node for Reader {
+    fn execute(&mut self, context: &mut Context<'_>) -> Result<(), NodeError> {
+        for (half, input) in self.inputs.iter().enumerate() {
+            let Some(sample) = input.take()? else { continue };
+            let token = Token::of(sample.message())?;
+            self.done[half] += 1;
+            if token.turn != self.done[half] {
+                return Err(NodeError::new(format!(
+                    "turn {} instead of {:?}",
+                    token.turn, self.done
+                )));
+            }
+            if self.done.iter().any(|done| *done <= self.seen) {
+                continue;
+            }
+            self.seen += 1;
+            let turn = self.seen;
+            let array = self.buffers.open::<u32>(&token)?;
+            let slice = array.read(Part::range(turn * SLICE, (turn + 1) * SLICE))?;
+            let wrong = slice.iter().zip(turn * SLICE..).find(|(it, at)| *it != filled(*at, turn));
+            if let Some((found, at)) = wrong {
+                return Err(NodeError::new(format!("element {at} is {found} in turn {turn}")));
+            }
+            if turn == TURNS {
+                context.finish("all seen");
+            }
+        }
+        Ok(())
+    }
+}
+
+fn package() -> Package {
+    Package::new("buffers").node::<Dealer>().node::<Half>().node::<Reader>()
+}
+
+/// One test, because what nodes say goes by their names.
+#[test]
+fn halves_of_a_buffer_are_written_side_by_side_in_place_or_in_copies() {
+    if crossdock_device::devices().is_empty() {
+        return skip("no OpenCL driver");
+    }
+    // Its context stays from run to run.
+    let _open = Device::open("opencl:0").expect("it was listed");
+    let executors: [&[&str]; 3] = [
+        &["dealer, even, odd, reader"],
+        &["dealer", "even, odd", "reader"],
+        &["dealer", "even", "odd", "reader"],
+    ];
+    for executors in executors {
+        let run = |device: &str, model: &str, nodes: &str| {
+            SAID.lock().expect("no panic").clear();
+            let devices = format!(
+                "devices: {{ gpu: {{ device: \"{device}\", nodes: [{nodes}], topics: {{ /work: {model} }} }} }}\n"
+            );
+            let run = running::run(("buffers", GRAPH), executors, &devices, package);
+            assert_eq!(run, Ok(()), "{device} {model} {nodes} {executors:?}");
+            let said = SAID.lock().expect("no panic").clone();
+            assert_eq!(said.len(), nodes.split(',').count());
+            said
+        };
+        for nodes in ["even", "even, odd"] {
+            for said in run("opencl:0", "zero_copy", nodes).values() {
+                assert_eq!(*said, [0, 0, TURNS], "copied, counted, in place");
+            }
+            for device in ["opencl:0", "shadow:opencl:0"] {
+                for (name, said) in run(device, "copy", nodes) {
+                    let half = u64::from(name == "odd");
+                    // Down: from the first element that is read to the last that is written; up: from the
+                    // first that is written.
+                    let down = |turn| (turn + 1) * SLICE - (1 - half);
+                    let copied = (1..=TURNS).map(|turn| 4 * (down(turn) + SLICE - 1)).sum::<u64>();
+                    assert_eq!(said, [copied, copied, 0], "{name} of {device}: copied, counted");
+                }
+            }
+        }
+    }
+}
