@@ -59,6 +59,7 @@ mod scarce;
 mod schemas;
 pub mod service;
 mod serving;
+mod slabs;
 pub mod step;
 mod subscriber;
 mod window;
@@ -71,7 +72,8 @@ pub use crossdock_shm::realtime::use_fifo;
 pub use crossdock_shm::rendezvous::PeerName;
 pub use crossdock_shm::socket::Access;
 pub use crossdock_shm::{
-    CopyError, DoorbellControl, DoorbellOptions, ParkedLoan, PrivateFd, Region, Scratch, Woken,
+    CopyError, DoorbellControl, DoorbellOptions, ParkedLoan, PrivateFd, Region, Scratch, Slab,
+    SlabMemory, Woken,
 };
 pub use doorbell::Doorbell;
 pub use echo::{Echo, EchoError, Echoed, Stamps};
@@ -91,5 +93,6 @@ pub use quiescence::Quiescence;
 pub use service::{
     CallError, CallId, Client, ClientOptions, Request, RequestId, Server, ServerOptions,
 };
+pub use slabs::SlabTaker;
 pub use subscriber::{Sample, Since, Subscriber, SubscriberCounters, SubscriberOptions, Waiting};
 pub use window::Gathered;

@@ -109,6 +109,8 @@ pub mod rendezvous;
 #[cfg(not(loom))]
 mod sample;
 #[cfg(not(loom))]
+mod slab;
+#[cfg(not(loom))]
 pub mod socket;
 #[cfg(not(loom))]
 mod subscriber;
@@ -147,6 +149,8 @@ pub use publisher::{
 };
 #[cfg(not(loom))]
 pub use sample::RawSample;
+#[cfg(not(loom))]
+pub use slab::{ChunkGrid, SLABS_MAX, Slab, SlabMemory, SlabShape};
 #[cfg(not(loom))]
 pub use subscriber::{
     AddSegmentError, ConnectError, Losses, RingMemory, RingSubscriber, SubscriberConfig,

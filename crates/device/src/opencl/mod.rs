@@ -12,6 +12,7 @@
 //!    before that is unmapped.
 
 mod listing;
+mod shared;
 
 pub(crate) use listing::{PREFIX, list, open};
 
@@ -28,8 +29,10 @@ use cl3::memory::{
 };
 use cl3::types::{cl_context, cl_device_id, cl_event, cl_mem};
 use crossdock_shm::Region;
+use shared::Shared;
 use std::collections::BTreeSet;
 use std::ffi::{CString, c_void};
+use std::os::fd::{BorrowedFd, OwnedFd};
 use std::ptr;
 use std::sync::{Mutex, PoisonError};
 
@@ -52,6 +55,8 @@ pub(crate) struct OpenCl {
 struct ClMemory {
     buffer: cl_mem,
     host: Option<usize>,
+    /// Other processes can have it, too: see `shared`.
+    shared: Option<Shared>,
 }
 
 impl OpenCl {
@@ -86,7 +91,9 @@ impl OpenCl {
         let made =
             unsafe { cl3::memory::create_buffer(self.context(), flags, bytes.max(1) as usize, at) };
         match made {
-            Ok(buffer) => Ok(Raw(Box::into_raw(Box::new(ClMemory { buffer, host })) as usize)),
+            Ok(buffer) => {
+                Ok(Raw(Box::into_raw(Box::new(ClMemory { buffer, host, shared: None })) as usize))
+            }
             Err(code) if NO_MEMORY.contains(&code) => Err(DeviceError::OutOfMemory {
                 device: self.info.name.clone(),
                 bytes,
@@ -149,6 +156,19 @@ impl Driver for OpenCl {
 
     fn allocate(&self, bytes: u64) -> Result<Raw, DeviceError> {
         self.buffer(bytes, CL_MEM_READ_WRITE, None)
+    }
+
+    fn allocate_shared(&self, bytes: u64) -> Result<Raw, DeviceError> {
+        shared::allocate(self, bytes)
+    }
+
+    unsafe fn export(&self, raw: Raw) -> Result<OwnedFd, DeviceError> {
+        // SAFETY: (1).
+        shared::export(self, unsafe { memory(raw) })
+    }
+
+    fn import(&self, fd: BorrowedFd<'_>, bytes: u64, writable: bool) -> Result<Raw, DeviceError> {
+        shared::import(self, fd, bytes, writable)
     }
 
     unsafe fn register(&self, region: &Region) -> Result<Raw, DeviceError> {
@@ -238,7 +258,7 @@ impl Driver for OpenCl {
 
     unsafe fn release(&self, stream: Raw, span: RawSpan, _: Access) -> Result<(), DeviceError> {
         // SAFETY: (1).
-        let ClMemory { buffer, host } = *unsafe { memory(span.memory) };
+        let ClMemory { buffer, host, .. } = *unsafe { memory(span.memory) };
         let Some(host) = host else { return Ok(()) };
         let mapped = (host + span.offset as usize) as *mut c_void;
         // SAFETY: the specification (5.2.4) gives memory of the host its own address when mapped.
