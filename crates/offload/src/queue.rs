@@ -1,8 +1,9 @@
 //! The queue of an executor's work on one device, and the ports of its nodes. Must not know how
 //! messages get to the device.
 
-use crate::choice::{Choice, choose};
+use crate::choice::{Choice, Way, choose};
 use crate::memories::Memories;
+use crate::slabs::Importer;
 use crate::work::Work;
 use crossdock_comm::entities::kind;
 use crossdock_comm::{
@@ -144,6 +145,8 @@ impl Queue {
         let handle = subscriber.handle();
         let (choice, _, record) = self.settle(setup, handle.topic())?;
         handle.hand_out_early(true);
+        let taker = (choice.way == Way::Device).then(|| Importer::of(self.device()));
+        handle.take_slabs(taker);
         Ok(DeviceInput { handle, choice, _record: record })
     }
 
