@@ -1,7 +1,7 @@
 //! Device memory on its way from publishers to subscribers: who gets it, who knows of it, and what becomes of
 //! messages that somebody cannot reach. The device is none: its memory is a memory object.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests")]
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "helpers of tests")]
 
 mod common;
 
