@@ -7,6 +7,7 @@
 
 use std::time::Duration;
 
+use crossdock_shm::SlabShape;
 use crossdock_shm::rendezvous::PeerName;
 use crossdock_shm::socket::FRAME_BYTES_MAX;
 
@@ -144,6 +145,20 @@ pub(crate) enum Frame {
         pair: u32,
         segment: u32,
     },
+    /// Memory of a device that stands for chunks of a publisher's, as two descriptors: the memory and
+    /// its index.
+    Slab {
+        pair: u32,
+        slab: u32,
+        shape: SlabShape,
+        device: String,
+    },
+    /// Whether the subscriber has it.
+    SlabAnswer {
+        pair: u32,
+        slab: u32,
+        taken: bool,
+    },
     /// Asks for the definition of a publisher's type.
     AskDefinition {
         port: u64,
@@ -208,6 +223,8 @@ mod kind {
     pub(super) const ASK_BUFFER: u8 = 19;
     pub(super) const BUFFER: u8 = 20;
     pub(super) const NO_BUFFER: u8 = 21;
+    pub(super) const SLAB: u8 = 22;
+    pub(super) const SLAB_ANSWER: u8 = 23;
 }
 
 impl Frame {
@@ -247,6 +264,13 @@ impl Frame {
             }
             Frame::SegmentMapped { pair, segment } => {
                 out.u8(kind::SEGMENT_MAPPED).u32(*pair).u32(*segment);
+            }
+            Frame::Slab { pair, slab, shape, device } => {
+                out.u8(kind::SLAB).u32(*pair).u32(*slab).u32(shape.segment).u64(shape.first);
+                out.u64(shape.chunk_bytes).u32(shape.chunks).text(device);
+            }
+            Frame::SlabAnswer { pair, slab, taken } => {
+                out.u8(kind::SLAB_ANSWER).u32(*pair).u32(*slab).u8(u8::from(*taken));
             }
             Frame::AskDefinition { port } => _ = out.u8(kind::ASK_DEFINITION).u64(*port),
             Frame::Definition { port, offset, total, piece } => {
@@ -319,6 +343,22 @@ impl Frame {
             kind::SEGMENT_MAPPED => {
                 Frame::SegmentMapped { pair: input.u32("pair")?, segment: input.u32("segment")? }
             }
+            kind::SLAB => Frame::Slab {
+                pair: input.u32("pair")?,
+                slab: input.u32("slab")?,
+                shape: SlabShape {
+                    segment: input.u32("segment")?,
+                    first: input.u64("first")?,
+                    chunk_bytes: input.u64("chunk bytes")?,
+                    chunks: input.u32("chunks")?,
+                },
+                device: input.shown("device")?,
+            },
+            kind::SLAB_ANSWER => Frame::SlabAnswer {
+                pair: input.u32("pair")?,
+                slab: input.u32("slab")?,
+                taken: input.u8("taken")? != 0,
+            },
             kind::ASK_DEFINITION => Frame::AskDefinition { port: input.u64("port")? },
             kind::DEFINITION => input.definition()?,
             kind::RING => Frame::Ring {
@@ -634,6 +674,13 @@ mod tests {
             Frame::Released { pair: 1 },
             Frame::Segment { pair: 9, segment: 2, bytes: 1 << 40 },
             Frame::SegmentMapped { pair: 9, segment: 2 },
+            Frame::Slab {
+                pair: 9,
+                slab: 1,
+                shape: SlabShape { segment: 2, first: 4096, chunk_bytes: 320, chunks: 7 },
+                device: "cuda:0".into(),
+            },
+            Frame::SlabAnswer { pair: 9, slab: 1, taken: true },
             Frame::AskDefinition { port: 9 },
             Frame::Definition { port: 9, offset: 5, total: 10, piece: vec![b'x'; 5] },
             Frame::Ring { port: 9, geometry: vec![] },

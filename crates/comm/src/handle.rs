@@ -3,8 +3,11 @@
 //! A handle shares its port with the typed one and keeps it alive. This file must not know when
 //! nodes run.
 
+use std::os::fd::OwnedFd;
 use std::rc::Rc;
+use std::sync::Arc;
 
+use crossdock_shm::Slab;
 use crossdock_shm::timeline::FencePoint;
 use crossdock_trace::SubscriptionTrace;
 
@@ -13,6 +16,7 @@ use crate::error::TakeError;
 use crate::input::InputCore;
 use crate::output::OutputCore;
 use crate::publisher::PublisherCounters;
+use crate::slabs::SlabTaker;
 use crate::subscriber::SubscriberCounters;
 use crate::window::Gathered;
 
@@ -207,6 +211,15 @@ impl InputHandle {
         self.core.hand_out_early(early);
     }
 
+    /// From now on the node uses messages in memory of its device, where their publishers have them
+    /// there ([`Sample::away`](crate::Sample::away)); `None`: it does not. For a subscriber that was made
+    /// [for a device](crate::Participant::subscriber_for_device), whose publishers wait for this; else,
+    /// and the second time, it does nothing. Takes the participant's lock, imports what has been offered:
+    /// blocks.
+    pub fn take_slabs(&self, taker: Option<Arc<dyn SlabTaker>>) {
+        self.core.take_slabs(taker);
+    }
+
     /// Waits until a device is done with a message that was handed out early. Blocks, at most until
     /// the message's publisher is gone or 10 s are over.
     ///
@@ -324,6 +337,21 @@ impl OutputHandle {
     /// its subscribers see it go. Takes the participant's lock; allocates.
     pub fn close(&self) {
         self.core.close();
+    }
+
+    /// Offers a slab to all subscribers outside the group that give their messages to a device, also to
+    /// those that come later. It hangs on the mapping of its segment
+    /// ([`Region::add_slab`](crate::Region::add_slab)) already. `memory` is the descriptor of its memory for
+    /// other processes; `None`: the device has none. Takes the participant's lock; allocates.
+    pub fn offer_slab(&self, slab: &Arc<Slab>, memory: Option<OwnedFd>) {
+        self.core.offer_slab(slab, memory);
+    }
+
+    /// Whether all subscribers outside the group have all slabs that were offered, so that nobody needs
+    /// messages in memory of the host. One load if so. Otherwise it blocks while nodes of such
+    /// subscribers are still being made, at most 10 s.
+    pub fn slabs_reach_all(&self) -> bool {
+        self.core.slabs_reach_all()
     }
 
     /// Subscribers outside the group.

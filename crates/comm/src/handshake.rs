@@ -17,6 +17,7 @@ use crate::frame::{Frame, PIECE_BYTES_MAX, PortInfo, Purpose, VERSION};
 use crate::link::Stage;
 use crate::matching;
 use crate::serving::{self, RingParts};
+use crate::slabs;
 
 /// Publishers that one process may advertise.
 const PUBLISHERS_OF_PEER_MAX: usize = 8192;
@@ -31,6 +32,7 @@ pub(crate) fn handle(
     let expected_fds = match &frame {
         Frame::Memory => 3..=3,
         Frame::Segment { .. } | Frame::Buffer { .. } => 1..=1,
+        Frame::Slab { .. } => 2..=2,
         Frame::Accept { .. } => 1..=crossdock_shm::socket::FRAME_FDS_MAX,
         _ => 0..=0,
     };
@@ -63,6 +65,12 @@ pub(crate) fn handle(
             peer.link.process = process;
             state.unwelcome.remove(&name);
             become_live(core, state, token);
+        }
+        (Stage::Live, Frame::Slab { pair, slab, shape, device }) => {
+            drop(guard);
+            let fds = fds.try_into().map_err(|_| "its slab is incomplete".to_string())?;
+            let offer = slabs::Offer { number: slab, shape, device, fds };
+            return slabs::received(core, token, pair, offer);
         }
         (Stage::Live, frame) => live(core, state, token, frame, fds)?,
         (Stage::Closing, _) => {}
@@ -194,6 +202,9 @@ fn live(
         Frame::SegmentMapped { pair, segment } => {
             serving::segment_mapped(state, token, pair, segment)
         }
+        Frame::SlabAnswer { pair, slab, taken } => {
+            slabs::answered(state, token, (pair, slab, taken))
+        }
         Frame::AskDefinition { port } => {
             send_definition(state, token, port);
             Ok(())
@@ -218,7 +229,11 @@ fn live(
             buffer::refused(state, token, buffer, reason);
             Ok(())
         }
-        Frame::Hello { .. } | Frame::Welcome { .. } | Frame::Ring { .. } | Frame::Idle => {
+        Frame::Hello { .. }
+        | Frame::Welcome { .. }
+        | Frame::Ring { .. }
+        | Frame::Slab { .. }
+        | Frame::Idle => {
             Err("it sent a frame that has no place between connected processes".to_string())
         }
     }
@@ -242,6 +257,11 @@ pub(crate) fn handle_without_descriptors(
         Frame::Buffer { buffer, .. } => {
             let reason = format!("{text} it is made of; raise the limit (`ulimit -n`)");
             buffer::refused(&mut state, token, *buffer, reason);
+            core.publish(state);
+            None
+        }
+        Frame::Slab { pair, slab, .. } => {
+            slabs::received_without_memory(&mut state, token, *pair, *slab);
             core.publish(state);
             None
         }

@@ -6,7 +6,7 @@
 //! overtaken in its ring because of a clock that runs ahead. Of equal stamps the publishers' own order
 //! decides, which is the same wherever they run. This file must not know messages.
 
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -30,6 +30,7 @@ use crate::names::{NameKind, check_name};
 use crate::output::check_port;
 use crate::participant::{Handle, Participant};
 use crate::qos::{BackPressure, Qos};
+use crate::slabs::{self, SlabTaker, Wish};
 use crate::window::Window;
 
 /// How often who waits for a device looks whether it is there at all.
@@ -48,6 +49,8 @@ pub(crate) struct InputPlan<'a> {
     pub(crate) bridge: Option<u64>,
     pub(crate) takes: Takes,
     pub(crate) back_pressure: BackPressure,
+    /// May its messages be used in memory of a device?
+    pub(crate) slabs: bool,
     /// Empty when any type is taken.
     pub(crate) type_name: &'a str,
     pub(crate) type_hash: [u8; 32],
@@ -81,6 +84,8 @@ pub(crate) struct InputCore {
     reading: Cell<Reading>,
     /// Does its node take messages that a device still writes?
     early: Cell<bool>,
+    /// Through what it reaches what publishers leave in memory of a device.
+    slabs: OnceCell<Arc<dyn SlabTaker>>,
     pub(crate) state: RefCell<InputState>,
     closed: Cell<bool>,
 }
@@ -156,10 +161,12 @@ impl InputCore {
             window: Window::default(),
             reading: Cell::default(),
             early: Cell::default(),
+            slabs: OnceCell::new(),
             closed: Cell::new(false),
             state: RefCell::default(),
         });
-        input.register(plan.takes, plan.group.map(PortGroup::id), plan.bridge)?;
+        let wish = if plan.slabs { Wish::Undecided } else { Wish::No };
+        input.register(plan.takes, plan.group.map(PortGroup::id), plan.bridge, wish)?;
         if let Some(group) = plan.group {
             for output in group.outputs_on(plan.topic) {
                 output.link(&input)?;
@@ -174,6 +181,7 @@ impl InputCore {
         takes: Takes,
         group: Option<u64>,
         bridge: Option<u64>,
+        slabs: Wish,
     ) -> Result<(), PortError> {
         let core = &self.handle.core;
         let mut state = core.lock();
@@ -200,6 +208,7 @@ impl InputCore {
             wake,
             group: group.filter(|_| linked).or(bridge),
             depth: Depth::Own,
+            slabs,
         };
         matching::add_subscriber(core, &mut state, subscriber);
         core.publish(state);
@@ -433,6 +442,9 @@ impl InputCore {
             };
             let connection = &mut state.connections[place];
             match self.take_from(connection, place) {
+                Ok(Some(taken)) if taken.raw.meta().away && !self.reaches(&taken.raw) => {
+                    self.count_corrupt();
+                }
                 Ok(Some(taken)) if !taken.raw.meta().early || self.early.get() => {
                     return Ok(Some(taken));
                 }
@@ -506,6 +518,25 @@ impl InputCore {
         self.count_corrupt();
         let (topic, publisher_gone) = (self.topic().to_owned(), !is_alive());
         Err(Box::new(UnfinishedPayload { topic, seq, why, publisher_gone }))
+    }
+
+    /// Can the node get at what the publisher has left in memory of its device? It cannot if it has
+    /// just joined and the publisher did not know of it.
+    fn reaches(&self, raw: &RawSample) -> bool {
+        let (Some(taker), Some(region)) = (self.slabs.get(), raw.region()) else { return false };
+        let offset = raw.raw_parts().0.addr() - region.address();
+        region.slab_at(offset as u64, 1).is_some_and(|slab| slab.device() == taker.device())
+    }
+
+    /// See [`crate::InputHandle::take_slabs`].
+    pub(crate) fn take_slabs(&self, taker: Option<Arc<dyn SlabTaker>>) {
+        if self.handle.core.in_child() {
+            return;
+        }
+        if let Some(taker) = &taker {
+            let _ = self.slabs.set(Arc::clone(taker));
+        }
+        slabs::decide(&self.handle.core, self.info.port, taker);
     }
 
     /// Whether messages are handed out while a device still writes them.
@@ -602,6 +633,10 @@ impl InputCore {
         }
         let connection = &mut state.connections[newest];
         match self.take_from(connection, newest) {
+            Ok(Some(taken)) if taken.raw.meta().away && !self.reaches(&taken.raw) => {
+                self.count_corrupt();
+                Ok(None)
+            }
             Ok(Some(taken)) if taken.raw.meta().early && !self.early.get() => {
                 self.finished(connection, taken)
             }

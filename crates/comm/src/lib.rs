@@ -62,6 +62,7 @@ mod scarce;
 mod schemas;
 pub mod service;
 mod serving;
+mod slabs;
 pub mod step;
 mod subscriber;
 mod token;
@@ -78,7 +79,7 @@ pub use crossdock_shm::rendezvous::PeerName;
 pub use crossdock_shm::socket::Access;
 pub use crossdock_shm::{
     CopyError, DoorbellControl, DoorbellOptions, Element, ElementType, ParkedLoan, PrivateFd,
-    Region, Scratch, Woken,
+    Region, Scratch, Slab, SlabMemory, Woken,
 };
 pub use doorbell::Doorbell;
 pub use echo::{Echo, EchoError, Echoed, Stamps};
@@ -99,6 +100,7 @@ pub use quiescence::Quiescence;
 pub use service::{
     CallError, CallId, Client, ClientOptions, Request, RequestId, Server, ServerOptions,
 };
+pub use slabs::SlabTaker;
 pub use subscriber::{Sample, Since, Subscriber, SubscriberCounters, SubscriberOptions, Waiting};
 pub use token::{BufferId, Token, TokenError};
 pub use window::Gathered;

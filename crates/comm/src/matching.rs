@@ -35,6 +35,7 @@ use crate::participant::TopicConnections;
 pub(crate) use crate::ports::{Audience, Depth, LocalPublisher, LocalSubscriber, Takes, Wake};
 use crate::scarce::{Failure, Unconnected};
 use crate::serving::{self, Theirs};
+use crate::slabs::{self, Offer, Wish};
 
 /// The token of this process itself.
 pub(crate) const LOCAL: u64 = 0;
@@ -67,12 +68,14 @@ pub(crate) struct PeerTables {
 pub(crate) struct Incoming {
     pub(crate) peer: u64,
     publisher: u64,
-    subscriber: u64,
+    pub(crate) subscriber: u64,
     conn: ConnLease,
     armed: Option<ArmedLease>,
     stage: Stage,
     /// Does the subscriber count it among those that it is matched with?
     counted: bool,
+    /// Slabs that wait for the subscriber's decision.
+    pub(crate) offers: Vec<Offer>,
 }
 
 enum Stage {
@@ -384,7 +387,7 @@ fn ask(
     }
     let known = state.subscribers.get(&subscriber).ok_or("the subscriber is gone")?;
     let (info, wake) = (known.info.clone(), known.wake.clone());
-    let waited_for = known.is_waited_for();
+    let (waited_for, slabs) = (known.is_waited_for(), !matches!(known.slabs, Wish::No));
     let ours = our_memory(core, state, token)?;
     let conn = core.conns.allocate().map_err(|error| Failure::of(&error))?;
     let mut armed = None;
@@ -399,11 +402,12 @@ fn ask(
         armed = Some(lease);
     }
     let history = if info.qos.is_transient_local() { info.qos.depth as u32 } else { 0 };
-    let places = Places { conn: conn.index(), history, waited_for, wake: wake_places };
+    let places = Places { conn: conn.index(), history, waited_for, slabs, wake: wake_places };
     let pair = state.pair();
     let publisher = publisher.port;
     let stage = Stage::Asked;
-    let entry = Incoming { peer: token, publisher, subscriber, conn, armed, stage, counted: false };
+    let (peer, counted, offers) = (token, false, Vec::new());
+    let entry = Incoming { peer, publisher, subscriber, conn, armed, stage, counted, offers };
     state.incoming.insert(pair, entry);
     if token == LOCAL {
         return connect_inside(core, state, pair, publisher, &info, &places);
@@ -680,6 +684,8 @@ fn connect_inside(
         state.incoming.remove(&pair);
         serving::detach(state, key);
     }
+    slabs::hand_out(state, key);
+    slabs::recount(state, publisher);
     connected
 }
 

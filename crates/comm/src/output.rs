@@ -3,6 +3,7 @@
 //! This file must not know messages.
 
 use std::cell::Cell;
+use std::os::fd::OwnedFd;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -12,7 +13,7 @@ use crossdock_shm::board::{Entity, EntityDescription, WithHistogram};
 use crossdock_shm::timeline::Timeline;
 use crossdock_shm::{
     LocalLink, LocalOptions, Meta, ParkedLoan, PublishRefused, RawLoan,
-    Reliability as RingReliability, RingConfig, RingPublisher,
+    Reliability as RingReliability, RingConfig, RingPublisher, Slab,
 };
 use crossdock_trace::PublisherTrace;
 
@@ -28,6 +29,7 @@ use crate::matching::{self, Audience, LocalPublisher, Wake, port_label};
 use crate::names::{NameKind, check_name};
 use crate::participant::{Handle, Participant};
 use crate::qos::{DEPTH_MAX, Qos, Reliability};
+use crate::slabs::{self, Reach};
 
 /// Slots of a ring: generous, because a slot costs 64 bytes and readers may be deeper than we.
 const SLOTS_MIN: usize = 1024;
@@ -95,6 +97,9 @@ pub(crate) struct OutputCore {
     /// Subscribers of the same group.
     links: Rc<Cell<usize>>,
     closed: Cell<bool>,
+    /// Who has its slabs, and whether it has waited in vain for one to decide.
+    reach: Arc<Reach>,
+    is_overdue: Cell<bool>,
 }
 
 /// Checks what ports of both directions have in common.
@@ -211,6 +216,8 @@ impl OutputCore {
             last_origin: Cell::new([0; 2]),
             links,
             closed: Cell::new(false),
+            reach: Arc::default(),
+            is_overdue: Cell::new(false),
         });
         output.join_group(plan.group)?;
         output.register(LocalPublisher {
@@ -220,6 +227,8 @@ impl OutputCore {
             group: plan.group.map(PortGroup::id).or(plan.bridge),
             audience: plan.audience,
             wake: plan.wake,
+            slabs: Vec::new(),
+            reach: Arc::clone(&output.reach),
         })?;
         Ok(output)
     }
@@ -301,7 +310,7 @@ impl OutputCore {
             Some(group) => (group.origin(), group.stamp_ns()),
             None => ([0; 2], NO_STAMP),
         };
-        *loan.meta_mut() = Meta { len: 0, stamp_ns, origin, flags: 0, early: false };
+        *loan.meta_mut() = Meta { stamp_ns, origin, ..Meta::default() };
         self.trace.loan(|| loan.bytes_mut().as_ptr().addr(), bytes);
         Ok(loan)
     }
@@ -390,6 +399,16 @@ impl OutputCore {
     pub(crate) fn count_copied(&self, bytes: u64) {
         self.count_copy();
         self.entity.add(counter::COPIED_BYTES, bytes);
+    }
+
+    pub(crate) fn offer_slab(&self, slab: &Arc<Slab>, memory: Option<OwnedFd>) {
+        if !self.handle.core.in_child() {
+            slabs::offer(&self.handle.core, self.info.port, Arc::clone(slab), memory);
+        }
+    }
+
+    pub(crate) fn slabs_reach_all(&self) -> bool {
+        self.reach.is_complete(&self.handle.core, &self.is_overdue)
     }
 
     /// How many subscribers of the same group are linked; they count themselves.

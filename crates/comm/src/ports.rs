@@ -9,6 +9,7 @@ use crossdock_shm::{DoorbellControl, RingControl};
 use crate::frame::PortInfo;
 use crate::mailbox::Mailbox;
 use crate::qos::BackPressure;
+use crate::slabs::{Offered, Reach, Wish};
 
 /// A publisher of this process.
 pub(crate) struct LocalPublisher {
@@ -19,6 +20,9 @@ pub(crate) struct LocalPublisher {
     pub(crate) audience: Audience,
     /// Where the publisher's executor is rung when a subscriber was attached.
     pub(crate) wake: Option<Wake>,
+    /// What it has offered, in order, and who has it.
+    pub(crate) slabs: Vec<Offered>,
+    pub(crate) reach: Arc<Reach>,
 }
 
 /// Whom a publisher is for.
@@ -39,6 +43,7 @@ pub(crate) struct LocalSubscriber {
     pub(crate) wake: Option<Wake>,
     pub(crate) group: Option<u64>,
     pub(crate) depth: Depth,
+    pub(crate) slabs: Wish,
 }
 
 /// How many messages may wait for a subscriber.

@@ -209,6 +209,12 @@ impl<'a, T: Message> Loan<'a, T> {
         self.raw.bytes_mut()
     }
 
+    /// Says that what a device writes of the message stays in memory of that device: only subscribers that
+    /// have its [slabs](OutputHandle::slabs_reach_all) get it; others pass it over, counted as damaged.
+    pub fn leave_on_device(&mut self) {
+        self.raw.meta_mut().away = true;
+    }
+
     /// Publishes the message while a device still writes part of it: subscribers may know of it, hold
     /// it and give it to a device themselves, but nobody reads it before its number is reached on
     /// the publisher's timeline. The answer is that point: whoever has the device's work moves the

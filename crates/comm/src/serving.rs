@@ -18,13 +18,14 @@ use crate::frame::{Frame, PortInfo};
 use crate::geometry::{Places, RingShape};
 use crate::matching::{self, Audience, LOCAL, Wake, port_label};
 use crate::scarce::{Failure, is_scarce};
+use crate::slabs::{self, Progress};
 
 /// Pairs in which we publish to one process.
 const PAIRS_MAX: usize = 16_384;
 
 /// A pair in which this process publishes.
 pub(crate) struct Outgoing {
-    publisher: u64,
+    pub(crate) publisher: u64,
     control: Arc<RingControl>,
     /// Number at the ring.
     peer: u32,
@@ -32,6 +33,8 @@ pub(crate) struct Outgoing {
     segments: u32,
     /// The subscriber, for people.
     label: String,
+    /// What it has of the publisher's slabs.
+    pub(crate) slabs: Progress,
 }
 
 /// What a subscribing process shares with us.
@@ -117,8 +120,10 @@ pub(crate) fn subscribe_requested(
             if let Some(peer) = state.peers.get_mut(&token) {
                 peer.link.send(&Frame::Accept { pair, geometry: parts.shape.encode() }, &fds);
             }
+            slabs::attached(state, (token, pair));
         }
         Err(Failure { reason, scarce: later }) => {
+            slabs::recount(state, publisher);
             state.send(token, &Frame::Refuse { pair, later, reason });
         }
     }
@@ -172,6 +177,7 @@ pub(crate) fn attach(
     }
     let control = Arc::clone(&known.control);
     let wake_publisher = known.wake.clone();
+    known.reach.expect();
     let Theirs { conns, bells, pair } = theirs;
     let wake = places.wake.map(|wake| WakeTarget {
         pair,
@@ -202,7 +208,8 @@ pub(crate) fn attach(
         }
     };
     let segments = attached.segments;
-    let pair = Outgoing { publisher, control, peer: attached.peer, segments, label };
+    let slabs = Progress::new(places.slabs);
+    let pair = Outgoing { publisher, control, peer: attached.peer, segments, label, slabs };
     state.outgoing.insert(key, pair);
     state.changes += 1;
     if let Some(Wake { bell, input }) = wake_publisher {
@@ -283,6 +290,7 @@ pub(crate) fn segment_mapped(
 pub(crate) fn detach(state: &mut State, key: (u64, u32)) -> bool {
     let Some(pair) = state.outgoing.remove(&key) else { return false };
     pair.control.detach(pair.peer);
+    slabs::recount(state, pair.publisher);
     state.services.has_room(pair.publisher);
     state.changes += 1;
     true

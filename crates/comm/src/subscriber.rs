@@ -77,6 +77,29 @@ impl Participant {
         options: SubscriberOptions<'_>,
         back_pressure: BackPressure,
     ) -> Result<Subscriber<T>, PortError> {
+        self.open_subscriber(options, back_pressure, false)
+    }
+
+    /// As [`Participant::subscriber_with`], for a node that may use its messages in memory of a device:
+    /// publishers that have them there wait until
+    /// [`InputHandle::take_slabs`](crate::InputHandle::take_slabs) has said whether it does.
+    ///
+    /// # Errors
+    /// As [`Participant::subscriber`].
+    pub fn subscriber_for_device<T: Message>(
+        &self,
+        options: SubscriberOptions<'_>,
+        back_pressure: BackPressure,
+    ) -> Result<Subscriber<T>, PortError> {
+        self.open_subscriber(options, back_pressure, true)
+    }
+
+    fn open_subscriber<T: Message>(
+        &self,
+        options: SubscriberOptions<'_>,
+        back_pressure: BackPressure,
+        slabs: bool,
+    ) -> Result<Subscriber<T>, PortError> {
         let core = InputCore::create(
             self,
             InputPlan {
@@ -88,6 +111,7 @@ impl Participant {
                 bridge: None,
                 takes: Takes::One,
                 back_pressure,
+                slabs,
                 type_name: T::TYPE_NAME,
                 type_hash: T::TYPE_HASH.0,
                 layout_hash: T::LAYOUT_HASH.0,
@@ -353,6 +377,12 @@ impl<T: Message> Sample<T> {
     #[inline]
     pub fn stamp_ns(&self) -> u64 {
         self.raw.meta().stamp_ns
+    }
+
+    /// What a device has written of it is in memory of that device only
+    /// ([`Loan::leave_on_device`](crate::Loan::leave_on_device)).
+    pub fn away(&self) -> bool {
+        self.raw.meta().away
     }
 
     /// The memory object that the message lies in, for a device; `None` in a forked child.

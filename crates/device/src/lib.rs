@@ -47,6 +47,7 @@ mod trial;
 
 pub use capability::{Backend, Capabilities, DeviceInfo, Kind, Mps};
 pub use clock::{ClockPair, KernelObserver, KernelTimes};
+pub use crossdock_shm::Sharing;
 pub use crossdock_shm::timeline::{self, FencePoint, Timeline};
 pub use cuda::{Architecture, ParseArchitectureError, compile_for_cuda, nvrtc_version};
 pub use device::{Device, Kernel, Kernels, Memory, Span, Stream};

@@ -106,6 +106,8 @@ impl<'a> Assembly<'a> {
     fn add(&mut self, plan: &NodePlan) -> Result<(), String> {
         let Created { node, inputs, outputs, calls, warnings } = self.create(plan)?;
         self.warnings.extend(warnings);
+        // The node is made: no publisher waits for it to say that it takes slabs.
+        inputs.iter().for_each(|it| it.handle.take_slabs(None));
         self.connections.add(plan, inputs.iter().map(|it| &it.handle), &outputs);
         self.connections.add_calls(plan, &calls);
         let index = self.nodes.len();

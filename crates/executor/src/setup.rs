@@ -11,7 +11,9 @@ use crossdock_comm::{
     PublisherOptions, Qos, Reading, Reliability, Server, ServerOptions, Subscriber,
     SubscriberOptions,
 };
-use crossdock_graph::{Chain, DevicePlan, InputPlan, InputReading, NodePlan, OutputPlan};
+use crossdock_graph::{
+    Chain, CopyModel, DevicePlan, InputPlan, InputReading, NodePlan, OutputPlan,
+};
 use crossdock_msg::{Message, Schema, Service};
 
 use crate::origin::Tracing;
@@ -177,10 +179,14 @@ impl<'a> Setup<'a> {
             // The node may never ask.
             None => BackPressure::Never,
         };
-        let subscriber = self
-            .participant
-            .subscriber_with::<T>(options, back_pressure)
-            .map_err(|error| self.error(port, SetupErrorKind::Port(error)))?;
+        let model = self.plan.device.as_ref().and_then(|device| device.topics.get(&input.topic));
+        let stays = model.is_some_and(|it| matches!(it.model, CopyModel::Auto | CopyModel::Device));
+        let opened = match stays {
+            // Whether it does the node finds out when it opens its device.
+            true => self.participant.subscriber_for_device::<T>(options, back_pressure),
+            false => self.participant.subscriber_with::<T>(options, back_pressure),
+        };
+        let subscriber = opened.map_err(|error| self.error(port, SetupErrorKind::Port(error)))?;
         subscriber.set_reading(match input.reading {
             InputReading::Next => Reading::Next,
             InputReading::Latest => Reading::Latest,

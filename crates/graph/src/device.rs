@@ -97,9 +97,12 @@ pub struct DeviceTopic {
     pub model: CopyModel,
     /// Whether a copy is a reason to refuse the start.
     pub may_copy: bool,
-    /// Whether any subscriber is known beforehand that is no node of this device in the same
-    /// executor, so that messages are needed in memory of the host.
+    /// Whether any subscriber is known beforehand that is no node of this device, so that messages are
+    /// needed in memory of the host.
     pub read_elsewhere: bool,
+    /// Whether any node of this device in another process subscribes, so that it needs the device's
+    /// memory from there.
+    pub other_processes: bool,
 }
 
 /// The map `devices` of mapping files.

@@ -12,7 +12,8 @@ pub enum Way {
     ZeroCopy,
     /// Copied to the device once per message, and from it once.
     Copy,
-    /// As `Copy`, but from the device only where somebody else reads them.
+    /// They stay in memory of the device, for all its nodes; they are copied to it and from it only where
+    /// somebody else writes or reads them.
     Device,
 }
 
@@ -81,7 +82,16 @@ pub fn choose(
         }
         CopyModel::ZeroCopy => (Way::ZeroCopy, "the mapping says so"),
         CopyModel::Copy => (Way::Copy, "the mapping says so"),
-        CopyModel::Device => (Way::Device, "the mapping says so"),
+        CopyModel::Device => (
+            Way::Device,
+            match shared_by(asked, capabilities) {
+                SharedBy::Process => "the mapping says so",
+                SharedBy::Processes => "the mapping says so; other processes import its memory",
+                SharedBy::Copies => {
+                    "the mapping says so; its driver hands no memory out: copied for other processes"
+                }
+            },
+        ),
         CopyModel::Managed => {
             // Whatever the device has: a driver moves what it has allocated in one process, and
             // messages lie in memory objects that their subscribers map.
@@ -94,19 +104,114 @@ pub fn choose(
         CopyModel::Auto if shares_memory(info, capabilities) => {
             (Way::ZeroCopy, "the device uses the host's memory in place (tried)")
         }
-        CopyModel::Auto => {
-            (Way::Device, "the device has memory of its own: one copy, kept between its nodes")
-        }
+        CopyModel::Auto => (
+            Way::Device,
+            match shared_by(asked, capabilities) {
+                SharedBy::Process => {
+                    "the device has memory of its own: one copy, kept between its nodes"
+                }
+                SharedBy::Processes => {
+                    "the device has memory of its own: one copy, which other processes import"
+                }
+                SharedBy::Copies => {
+                    "the device has memory of its own and hands none out: copied for other processes"
+                }
+            },
+        ),
     };
-    if way != Way::ZeroCopy && !asked.may_copy && (way == Way::Copy || asked.read_elsewhere) {
+    let copies = match way {
+        Way::ZeroCopy => false,
+        Way::Copy => true,
+        Way::Device => asked.read_elsewhere || shared_by(asked, capabilities) == SharedBy::Copies,
+    };
+    if copies && !asked.may_copy {
         let why = "it takes a copy, and the graph forbids copies of the topic";
         return refuse(why, "say `zero_copy`, or allow copies in the graph file");
     }
     Ok(Choice { way, reason })
 }
 
+/// Who uses the device's memory of a topic.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum SharedBy {
+    Process,
+    /// Several, which import it.
+    Processes,
+    /// One, and others get copies.
+    Copies,
+}
+
+fn shared_by(asked: DeviceTopic, capabilities: Capabilities) -> SharedBy {
+    match (asked.other_processes, capabilities.exports_memory) {
+        (false, _) => SharedBy::Process,
+        (true, true) => SharedBy::Processes,
+        (true, false) => SharedBy::Copies,
+    }
+}
+
 /// Whether in-place use costs no more than the device's own memory would: then memory is one.
 fn shares_memory(info: &DeviceInfo, capabilities: Capabilities) -> bool {
     capabilities.host_memory
         && (info.kind == Kind::Cpu || capabilities.same_address && capabilities.coherent)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crossdock_device::Backend;
+
+    fn gpu() -> DeviceInfo {
+        DeviceInfo {
+            name: "gpu:0".to_owned(),
+            model: String::new(),
+            vendor: String::new(),
+            driver: String::new(),
+            version: String::new(),
+            backend: Backend::Cuda,
+            kind: Kind::Gpu,
+            units: 1,
+            memory_bytes: 1,
+            allocation_max_bytes: 1,
+            group_max: 1,
+            mps: None,
+        }
+    }
+
+    #[test]
+    fn a_topic_stays_on_the_device_and_says_what_becomes_of_other_processes() {
+        let capabilities = |exports_memory| Capabilities {
+            host_memory: true,
+            same_address: false,
+            coherent: false,
+            alignment_bytes: 64,
+            f64: true,
+            waits_for_timelines: false,
+            managed: false,
+            managed_concurrent: false,
+            exports_memory,
+        };
+        for model in [CopyModel::Device, CopyModel::Auto] {
+            for (other_processes, exports, word) in [
+                (false, false, None),
+                (false, true, None),
+                (true, true, Some("import")),
+                (true, false, Some("copied")),
+            ] {
+                for may_copy in [true, false] {
+                    let asked =
+                        DeviceTopic { model, may_copy, read_elsewhere: false, other_processes };
+                    let chosen = choose("/image", asked, &gpu(), capabilities(exports));
+                    if word == Some("copied") && !may_copy {
+                        let refused = chosen.expect_err("it takes a copy").to_string();
+                        assert!(refused.contains("forbids copies"), "{refused}");
+                        continue;
+                    }
+                    let Choice { way, reason } = chosen.expect("no copy that is forbidden");
+                    assert_eq!(way, Way::Device);
+                    let found = ["import", "copied"].into_iter().find(|it| reason.contains(it));
+                    assert_eq!(found, word, "{reason}");
+                }
+            }
+        }
+    }
 }

@@ -10,9 +10,10 @@
 //!    device belong to different executors.
 //! 2. [`Queue::begin`] begins one piece of [`Work`]; it waits only if too much is under way.
 //! 3. [`Work::read`] and [`Work::write`] say where the device finds the bytes of a message that was taken
-//!    and of a loan: in the host's memory, or in memory of its own ([`Way`]). A message that comes from a
-//!    node of the same queue is used where it is; any other is waited for if a device still writes
-//!    it, and copied at most once, whatever the number of nodes that read it.
+//!    and of a loan: in the host's memory, or in memory of its own ([`Way`]). A message that stays in
+//!    memory of this device is used where it is, whatever queue or process its publisher has; any
+//!    other is copied at most once per queue, whatever the number of nodes that read it. What another
+//!    queue's device still writes is waited for.
 //! 4. The node launches kernels on [`Work::stream`].
 //! 5. [`Work::publish`] publishes *early*: subscribers on devices go on with the message at once,
 //!    others wait for the device when they take it. What was read is held until the device is done.
@@ -35,6 +36,7 @@ mod buffer;
 mod choice;
 mod memories;
 mod queue;
+mod slabs;
 mod through;
 mod trace;
 mod work;

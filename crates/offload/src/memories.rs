@@ -16,7 +16,7 @@
 #![allow(unsafe_code)]
 
 use crossdock_device::{Access, Capabilities, Device, DeviceError, Memory, Span, Stream};
-use crossdock_shm::Region;
+use crossdock_shm::{Region, Slab};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -29,6 +29,14 @@ pub struct Place {
 }
 
 impl Place {
+    /// Where the slab has the part; `None`: it does not lie there, or is no memory of a device of this
+    /// crate's.
+    pub(crate) fn in_slab(slab: &Slab, part: &Part) -> Option<Place> {
+        let memory = slab.memory().clone().downcast::<Memory>().ok()?;
+        let offset = slab.place(part.offset, part.bytes)?;
+        Some(Place { memory, offset, bytes: part.bytes })
+    }
+
     /// As an argument of a kernel.
     ///
     /// # Errors
@@ -94,6 +102,12 @@ impl Memories {
             mirrors: HashMap::new(),
             is_own: false,
         })
+    }
+
+    /// Keeps what the part lies in until it is [left](Memories::has_left), so that memory of the device
+    /// that hangs on it is given back by the executor's thread, and not where a sample is dropped last.
+    pub(crate) fn keep(&mut self, part: &Part) {
+        self.of(part);
     }
 
     /// The part is written by a node of this queue.

@@ -2,8 +2,9 @@
 //! messages get to the device.
 
 use crate::buffer::DeviceBuffers;
-use crate::choice::{Choice, choose};
+use crate::choice::{Choice, Way, choose};
 use crate::memories::Memories;
+use crate::slabs::Importer;
 use crate::trace::QueueTrace;
 use crate::work::Work;
 use crossdock_comm::entities::kind;
@@ -162,6 +163,8 @@ impl Queue {
         let handle = subscriber.handle();
         let (choice, _, record) = self.settle(setup, handle.topic())?;
         handle.hand_out_early(true);
+        let taker = (choice.way == Way::Device).then(|| Importer::of(self.device()));
+        handle.take_slabs(taker);
         Ok(DeviceInput { handle, choice, _record: record })
     }
 
@@ -206,7 +209,8 @@ impl Queue {
         name: &str,
         model: CopyModel,
     ) -> Result<DeviceBuffers, NodeError> {
-        let asked = DeviceTopic { model, may_copy: true, read_elsewhere: true };
+        let asked =
+            DeviceTopic { model, may_copy: true, read_elsewhere: true, other_processes: false };
         let (choice, record) = self.choose(setup, name, asked)?;
         Ok(DeviceBuffers::new(choice, None, record))
     }

@@ -4,11 +4,13 @@ use crate::buffer::Claimed;
 use crate::choice::Way;
 use crate::memories::{Part, Place, copy_down, copy_up};
 use crate::queue::{DeviceInput, DeviceOutput, OffloadError, Shared};
+use crate::slabs::{self, Found};
 use crossdock_comm::{Loan, Sample};
-use crossdock_device::{Access, Stream};
+use crossdock_device::{Access, Capabilities, Stream};
 use crossdock_msg::Message;
-use crossdock_shm::Region;
+use crossdock_shm::{FencePoint, Region, Slab};
 use std::cell::RefMut;
+use std::sync::Arc;
 
 /// One piece of work of a queue: from what is read to what is published.
 ///
@@ -17,11 +19,19 @@ use std::cell::RefMut;
 pub struct Work<'q> {
     shared: RefMut<'q, Shared>,
     /// What the device writes, until it is published.
-    written: Vec<(Part, Place)>,
+    written: Vec<Written>,
     /// What it uses of shared buffers, until then.
     pub(crate) claimed: Vec<Claimed>,
     /// The device has been given something that no end stands for.
     open: bool,
+}
+
+/// Part of a loan that the device writes.
+struct Written {
+    part: Part,
+    place: Place,
+    /// Its place is in there.
+    slab: Option<Arc<Slab>>,
 }
 
 impl std::fmt::Debug for Work<'_> {
@@ -44,8 +54,8 @@ impl<'q> Work<'q> {
     /// Where the device finds `bytes`, which are part of the message in `sample`: the fields that its
     /// publisher left to a device, or any others.
     ///
-    /// Blocks if another queue's device still writes the message. Allocates when memory is seen for
-    /// the first time.
+    /// Blocks if another process's device still writes the message, or another queue's, and the device
+    /// does not wait for that itself. Allocates when memory is seen for the first time.
     ///
     /// # Errors
     /// [`OffloadError`].
@@ -62,13 +72,27 @@ impl<'q> Work<'q> {
         });
         let part = region.ok_or_else(|| self.outside(input.handle.topic()))?;
         let Shared { device, capabilities, stream, memories, .. } = &mut *self.shared;
+        let found = match input.choice.way {
+            Way::Device => slabs::find(device, &part),
+            Way::ZeroCopy | Way::Copy => Found::Nothing,
+        };
         if !memories.is_own(&part)
             && let Some(point) = sample.finish_point()
             && !point.is_reached().unwrap_or(false)
+            && !(matches!(found, Found::There(_))
+                && is_awaited_by(stream, &part, *capabilities, &point))
         {
             input.handle.await_device(sample.seq(), &point)?;
         }
         self.open = true;
+        match found {
+            Found::There(place) => {
+                memories.keep(&part);
+                return Ok(place);
+            }
+            Found::Partly if sample.away() => return Err(self.outside(input.handle.topic())),
+            Found::Partly | Found::Nothing => {}
+        }
         if input.choice.way == Way::ZeroCopy {
             let place = memories.in_place(device, &part)?;
             if !capabilities.coherent {
@@ -112,14 +136,20 @@ impl<'q> Work<'q> {
     ) -> Result<Place, OffloadError> {
         let seq = output.handle.published() + 1;
         let part = part(region, bytes, seq).ok_or_else(|| self.outside(output.handle.topic()))?;
-        let Shared { device, memories, .. } = &mut *self.shared;
+        let Shared { device, capabilities, memories, .. } = &mut *self.shared;
         memories.note_own(&part);
-        let place = match output.choice.way {
-            Way::ZeroCopy => memories.in_place(device, &part)?,
-            Way::Copy | Way::Device => memories.mirror(device, &part)?.0,
+        let slab = match output.choice.way {
+            Way::Device => slabs::for_writing(device, *capabilities, &part, &output.handle)?,
+            Way::ZeroCopy | Way::Copy => None,
+        };
+        let in_slab = slab.and_then(|slab| Some((Place::in_slab(&slab, &part)?, slab)));
+        let (place, slab) = match in_slab {
+            Some((place, slab)) => (place, Some(slab)),
+            None if output.choice.way == Way::ZeroCopy => (memories.in_place(device, &part)?, None),
+            None => (memories.mirror(device, &part)?.0, None),
         };
         self.open = true;
-        self.written.push((part, place.clone()));
+        self.written.push(Written { part, place: place.clone(), slab });
         Ok(place)
     }
 
@@ -142,7 +172,10 @@ impl<'q> Work<'q> {
         let brought = self.bring_up(output, &mut loan).and_then(|()| self.end_claims());
         let published = brought.and_then(|claims| {
             let kept = (kept, claims);
-            let point = loan.publish_early().map_err(|refused| refused.reason)?;
+            let point = loan.publish_early().map_err(|refused| {
+                forget(refused.loan);
+                refused.reason
+            })?;
             self.shared.stream.signal_keeping(&point, kept)?;
             self.shared.pending.push_back(point);
             Ok(())
@@ -164,8 +197,9 @@ impl<'q> Work<'q> {
         let bytes = loan.bytes_mut();
         let of_loan = bytes.as_ptr_range();
         let start = |part: &Part| (part.region.address() + part.offset as usize) as *const u8;
-        for (part, place) in self.written.extract_if(.., |(part, _)| of_loan.contains(&start(part)))
-        {
+        let of_this = |written: &mut Written| of_loan.contains(&start(&written.part));
+        let mut away = false;
+        for Written { part, place, slab } in self.written.extract_if(.., of_this) {
             let is_wanted = match output.choice.way {
                 Way::ZeroCopy => {
                     if !capabilities.coherent {
@@ -174,7 +208,18 @@ impl<'q> Work<'q> {
                     false
                 }
                 Way::Copy => true,
-                Way::Device => output.read_elsewhere || output.handle.peers() > 0,
+                Way::Device => {
+                    let noted =
+                        slab.is_some_and(|slab| slab.note(part.seq, part.offset, part.bytes));
+                    let is_wanted = output.read_elsewhere
+                        || if noted {
+                            !output.handle.slabs_reach_all()
+                        } else {
+                            output.handle.peers() > 0
+                        };
+                    away |= noted && !is_wanted;
+                    is_wanted
+                }
             };
             if !is_wanted {
                 continue;
@@ -183,6 +228,9 @@ impl<'q> Work<'q> {
             let bytes = &mut bytes[from..][..part.bytes as usize];
             copy_up((memories, device, stream), *capabilities, (&part, bytes), &place)?;
             output.handle.count_copied(part.bytes);
+        }
+        if away {
+            loan.leave_on_device();
         }
         Ok(())
     }
@@ -220,6 +268,31 @@ impl Drop for Work<'_> {
             let _ = self.shared.stream.finish();
         }
     }
+}
+
+/// No message of its number is in the memory of a loan that was not published.
+fn forget<T: Message>(mut loan: Loan<'_, T>) {
+    let region = loan.region();
+    if let Some(part) = part(region, loan.bytes_mut(), 0)
+        && let Some(slab) = part.region.slab_at(part.offset, 0)
+    {
+        slab.clear(part.offset);
+    }
+}
+
+/// Has the device itself wait, in the stream's order, for a message that another queue of this process
+/// writes; false: the thread must wait. Not for other processes: one that dies leaves its device's work
+/// unfinished, and what was made of it would be published already.
+fn is_awaited_by(
+    stream: &mut Stream,
+    part: &Part,
+    capabilities: Capabilities,
+    point: &FencePoint,
+) -> bool {
+    // Only a publisher of this process shows how its chunks lie.
+    let is_here = part.region.grid().is_some();
+    // What the device cannot see the thread waits for.
+    capabilities.waits_for_timelines && is_here && stream.wait(point).is_ok()
 }
 
 /// Bytes as part of a region; `None`: they do not lie in it.

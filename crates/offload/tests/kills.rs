@@ -1,15 +1,17 @@
 //! Processes killed at any moment while a device works for them: what comes out is whole, nobody hangs, nothing of
 //! the dead is kept. Needs an OpenCL driver (PoCL).
 //!
-//! Twenty kills; with CROSSDOCK_LONG=1 three hundred. The seed is printed; CROSSDOCK_SEED=<seed> repeats a run's
-//! decisions (the moments are the machine's).
+//! Twenty kills, and twenty of each node that leaves messages on the device; with CROSSDOCK_LONG=1 three hundred.
+//! The seed is printed; CROSSDOCK_SEED=<seed> repeats a run's decisions (the moments are the machine's).
 #![allow(missing_docs)]
 #![allow(unsafe_code, reason = "launching a kernel is unsafe; that of a test is in the test")]
 
 mod pixels;
 
+use crossdock_comm::entities::counter;
 use crossdock_comm::{
-    Participant, ParticipantOptions, Qos, Rendezvous, Subscriber, SubscriberOptions,
+    Access, Observer, ObserverOptions, Participant, ParticipantOptions, PortSnapshot, Qos,
+    Rendezvous, Subscriber, SubscriberOptions,
 };
 use crossdock_executor::{Executor, ExecutorOptions, Remote, Statistics};
 use crossdock_graph::{Graph, Interfaces, Mapping, RunOptions, check};
@@ -47,9 +49,10 @@ fn process(name: &str, place: &Path, model: &str) {
     let processes = PROCESSES
         .map(|name| format!("{name}: {{ executors: [ {{ mode: event, nodes: [{name}] }} ] }}"));
     let mapping = format!(
-        "crossdock: 1\nprocesses: {{ {} }}\ndevices: {{ gpu: {{ device: \"opencl:0\", nodes: [one, two], \
+        "crossdock: 1\nprocesses: {{ {} }}\ndevices: {{ gpu: {{ device: \"{}\", nodes: [one, two], \
          topics: {{ /a: {model}, /b: {model}, /c: {model} }} }} }}\n",
-        processes.join(", ")
+        processes.join(", "),
+        device(model)
     );
     let mapping = Mapping::from_yaml("mapping", mapping.as_bytes()).expect("a mapping");
     let interfaces =
@@ -77,6 +80,11 @@ fn process(name: &str, place: &Path, model: &str) {
     executor.expect("an executor").run().expect("the others' deaths are no failure here");
 }
 
+/// What stays on the device is tried where nothing but acquire and release shares memory of the host.
+fn device(model: &str) -> &'static str {
+    if model == "device" { "shadow:opencl:0" } else { "opencl:0" }
+}
+
 fn participant(name: &str, place: &Path) -> Participant {
     let options = ParticipantOptions::new(0, name);
     let rendezvous = Rendezvous::Folder(place.to_owned());
@@ -100,6 +108,12 @@ impl Running {
         assert_eq!(self.0.try_wait().expect("a child"), None, "it ended by itself");
         self.0.kill().expect("killed");
         self.0.wait().expect("reaped");
+    }
+
+    /// Descriptors that it has open.
+    fn open(&self) -> usize {
+        let open = std::fs::read_dir(format!("/proc/{}/fd", self.0.id()));
+        open.expect("descriptors").count()
     }
 
     /// Memory objects that it has mapped.
@@ -135,7 +149,29 @@ fn take(input: &Subscriber<Image>, count: u32, state: &str) {
     }
 }
 
-/// Kills of both tests together.
+/// Copies of payloads on /b: of its publisher and of its subscriber.
+fn copies_between(place: &Path) -> [u64; 2] {
+    let options = ObserverOptions {
+        domain_id: 0,
+        name: "counts".into(),
+        rendezvous: Rendezvous::Folder(place.to_owned()),
+        access: Access::SameUser,
+    };
+    let seen = Observer::open(options).and_then(|mut it| it.snapshot()).expect("a look");
+    let copies = |ports: &[PortSnapshot]| {
+        let of_topic = ports.iter().filter(|port| port.topic == "/b");
+        of_topic.map(|port| port.counters[counter::COPIES]).sum::<u64>()
+    };
+    let names = seen.processes.iter().map(|it| it.process.as_str());
+    assert!(["one", "two"].iter().all(|name| names.clone().any(|it| it == *name)), "both are seen");
+    let all = seen.processes.iter();
+    [
+        all.clone().map(|process| copies(&process.publishers)).sum(),
+        all.map(|process| copies(&process.subscribers)).sum(),
+    ]
+}
+
+/// Kills of two tests together.
 fn kills() -> u32 {
     if long() { 300 } else { 20 }
 }
@@ -163,7 +199,13 @@ fn killed_at_random(test: &str, model: &str, kills: u32) {
     let start = |name: &str| Running::start(test, name, &place, model);
     let mut running = PROCESSES.map(start);
     take(&input, 5, "at first");
-    let before = running.each_ref().map(Running::mapped);
+    let before = running.each_ref().map(|it| (it.mapped(), it.open()));
+    let copies = |state: &str| {
+        if model == "device" {
+            assert_eq!(copies_between(&place), [0, 0], "{state}");
+        }
+    };
+    copies("at first");
     let mut random = seed();
     for round in 0..kills {
         let mut below = |end: u64| {
@@ -172,18 +214,24 @@ fn killed_at_random(test: &str, model: &str, kills: u32) {
             random ^= random << 17;
             random % end
         };
-        // One whose start is cheap in two of three cases.
-        let victim = [0, 0, 0, 0, 1, 2][below(6) as usize];
+        let victim = match model {
+            // Both nodes on the device in turn.
+            "device" => 1 + round as usize % 2,
+            // One whose start is cheap in two of three cases.
+            _ => [0, 0, 0, 0, 1, 2][below(6) as usize],
+        };
         take(&input, below(20) as u32, "before a kill");
         running[victim].kill();
         running[victim] = start(PROCESSES[victim]);
         // What was on its way may have come: so many cannot all have been.
         take(&input, 40, &format!("round {round}: after `{}` was killed", PROCESSES[victim]));
     }
+    copies("at last");
     // Whoever lived through it maps no more than at first, but for what it meets its peers by.
     for (process, before) in running.iter().zip(before) {
-        let now = process.mapped();
-        assert!(now <= before + 2, "{before} memory objects at first, {now} after {kills} kills");
+        let now = (process.mapped(), process.open());
+        let is_little = now.0 <= before.0 + 2 && now.1 <= before.1 + 4;
+        assert!(is_little, "{before:?} memory objects and descriptors at first, {now:?} at last");
     }
     drop(running);
     drop((input, sink));
@@ -200,4 +248,10 @@ fn nodes_on_a_device_in_place_survive_the_death_of_their_peers() {
 fn nodes_on_a_device_with_copies_survive_the_death_of_their_peers() {
     let test = "nodes_on_a_device_with_copies_survive_the_death_of_their_peers";
     killed_at_random(test, "copy", kills() / 2);
+}
+
+#[test]
+fn nodes_that_leave_messages_on_their_device_survive_the_death_of_their_peers() {
+    let test = "nodes_that_leave_messages_on_their_device_survive_the_death_of_their_peers";
+    killed_at_random(test, "device", 2 * kills());
 }

@@ -20,6 +20,9 @@ pub struct Meta {
     /// publisher's timeline ([`RingPublisher::timeline`](crate::RingPublisher::timeline)) has come to
     /// its number.
     pub early: bool,
+    /// What a device writes of the message is in memory of that device only: see
+    /// [`Slab`](crate::Slab). Those bytes of the payload are unspecified.
+    pub away: bool,
 }
 
 /// A message's place and its `Meta`.
@@ -47,12 +50,16 @@ pub(crate) const PACKED: usize = 6;
 
 /// Bit of the kind: published early.
 const EARLY: u64 = 1 << 32;
+/// Bit of the kind: not in memory of the host.
+const AWAY: u64 = 1 << 33;
 
-/// offset, length, stamp, origin (2), kind (segment:16 | unused:15 | early:1 | flags:32).
+/// offset, length, stamp, origin (2), kind (segment:16 | unused:14 | away:1 | early:1 |
+/// flags:32).
 #[inline(always)]
 pub(crate) fn pack(chunk: Chunk, meta: &Meta) -> [u64; PACKED] {
     let early = if meta.early { EARLY } else { 0 };
-    let kind = u64::from(chunk.segment) << 48 | early | u64::from(meta.flags);
+    let away = if meta.away { AWAY } else { 0 };
+    let kind = u64::from(chunk.segment) << 48 | away | early | u64::from(meta.flags);
     let [origin_0, origin_1] = meta.origin;
     [chunk.offset, meta.len as u64, meta.stamp_ns, origin_0, origin_1, kind]
 }
@@ -63,8 +70,9 @@ pub(crate) fn unpack(words: [u64; PACKED]) -> Descriptor {
     let [offset, len, stamp_ns, origin_0, origin_1, kind] = words;
     let chunk = Chunk { segment: (kind >> 48) as u16, offset };
     let len = usize::try_from(len).unwrap_or(usize::MAX);
-    let (origin, flags, early) = ([origin_0, origin_1], kind as u32, kind & EARLY != 0);
-    let meta = Meta { len, stamp_ns, origin, flags, early };
+    let (origin, flags) = ([origin_0, origin_1], kind as u32);
+    let (early, away) = (kind & EARLY != 0, kind & AWAY != 0);
+    let meta = Meta { len, stamp_ns, origin, flags, early, away };
     Descriptor { chunk, meta }
 }
 

@@ -165,6 +165,11 @@ impl Home {
         self.segments.get(index).is_some_and(|place| place.get().is_some())
     }
 
+    /// A segment that is mapped.
+    pub(crate) fn segment(&self, index: usize) -> Option<Region> {
+        self.segments.get(index)?.get().map(Region::to_read)
+    }
+
     /// Address of a payload, if it lies inside a known segment and is aligned.
     #[inline]
     pub(crate) fn payload(&self, chunk: Chunk, len: usize) -> Option<NonNull<u8>> {

@@ -112,6 +112,8 @@ mod sample;
 #[cfg(not(loom))]
 mod shared;
 #[cfg(not(loom))]
+mod slab;
+#[cfg(not(loom))]
 pub mod socket;
 #[cfg(not(loom))]
 mod subscriber;
@@ -152,6 +154,8 @@ pub use publisher::{
 pub use sample::RawSample;
 #[cfg(not(loom))]
 pub use shared::{Element, ElementType, SHARED_BYTES_MAX, SHARED_DATA_AT, SharedMemory};
+#[cfg(not(loom))]
+pub use slab::{ChunkGrid, SLABS_MAX, Slab, SlabMemory, SlabShape};
 #[cfg(not(loom))]
 pub use subscriber::{
     AddSegmentError, ConnectError, Losses, RingMemory, RingSubscriber, SubscriberConfig,

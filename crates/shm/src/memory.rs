@@ -4,6 +4,8 @@
 //! It must not know what lies inside: ports place their structures with `MapRef` and `MapSlice`.
 
 use crate::fork::{ForkMark, PrivateFd};
+use crate::slab::Slabs;
+use crate::words::Sharing;
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{MemfdFlags, Mode, OFlags, SealFlags};
 use rustix::io::Errno;
@@ -123,6 +125,7 @@ pub(crate) struct Mapping {
     start: NonNull<u8>,
     bytes: usize,
     fork: ForkMark,
+    slabs: Slabs,
 }
 
 // SAFETY: a mapping is an address range; all access to it goes through atomics (`MapRef`) or
@@ -139,7 +142,7 @@ impl Mapping {
             rustix::mm::mmap(ptr::null_mut(), bytes, protection, MapFlags::SHARED, fd, 0)?
         };
         let start = NonNull::new(start.cast::<u8>()).ok_or(Errno::FAULT)?;
-        let mapping = Mapping { start, bytes, fork };
+        let mapping = Mapping { start, bytes, fork, slabs: Slabs::default() };
         mapping.advise(0, bytes, Advice::LinuxDontFork)?;
         Ok(mapping)
     }
@@ -161,6 +164,11 @@ impl Mapping {
     #[inline(always)]
     pub(crate) fn in_child(&self) -> bool {
         self.fork.in_child()
+    }
+
+    /// What stands for it on devices.
+    pub(crate) fn slabs(&self) -> &Slabs {
+        &self.slabs
     }
 
     /// Bytes mapped.
@@ -269,6 +277,27 @@ impl Region {
         Region { mapping: Arc::clone(mapping), writable: true }
     }
 
+    /// The first `bytes` bytes of a memory object that another process has sent, to be written where it is
+    /// [`Sharing::Open`]. Makes system calls.
+    ///
+    /// # Errors
+    /// [`OpenMemoryError`]: it is not sealed against shrinking, smaller, or cannot be mapped so.
+    pub fn open(
+        label: &str,
+        fd: BorrowedFd<'_>,
+        bytes: u64,
+        sharing: Sharing,
+    ) -> Result<Self, OpenMemoryError> {
+        let writable = sharing == Sharing::Open;
+        let access = if writable { Access::ReadWrite } else { Access::Read };
+        Ok(Region { mapping: map_received(label, fd, bytes, bytes, access)?, writable })
+    }
+
+    /// What stands for it on devices.
+    pub(crate) fn slabs(&self) -> &Slabs {
+        self.mapping.slabs()
+    }
+
     /// May it be written, where a loan lies in it?
     pub fn is_writable(&self) -> bool {
         self.writable
@@ -305,6 +334,19 @@ impl Scratch {
         let memory = OwnMemory::create(label, bytes, Writers::Maker)?;
         memory.populate(label, 0, bytes)?;
         Ok(Scratch { memory })
+    }
+
+    /// As [`Scratch::create`], for other processes to write, too: whoever has the
+    /// [descriptor](Scratch::fd).
+    pub fn create_open(label: &str, bytes: u64) -> Result<Self, CreateMemoryError> {
+        let memory = OwnMemory::create(label, bytes, Writers::Everybody)?;
+        memory.populate(label, 0, bytes)?;
+        Ok(Scratch { memory })
+    }
+
+    /// The descriptor for other processes, which [`Region::open`] takes.
+    pub fn fd(&self) -> BorrowedFd<'_> {
+        self.memory.fd()
     }
 
     /// The memory object.

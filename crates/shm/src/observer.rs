@@ -144,6 +144,10 @@ impl RingObserver {
                 self.next = seq + 1;
                 return Ok(Some((seq, meta)));
             }
+            if meta.away {
+                self.pass_over();
+                continue;
+            }
             if meta.early {
                 let [finished, ..] = &self.head.finished;
                 // Acquire pairs with `Timeline::advance`.

@@ -104,6 +104,7 @@ mod tests {
             origin: [seq, !seq],
             flags: 3,
             early: seq.is_multiple_of(2),
+            away: seq.is_multiple_of(3),
         };
         queue.push(seq, Chunk { segment: 2, offset: seq * 64 }, &meta)
     }
@@ -122,7 +123,14 @@ mod tests {
             let origin = [seq, !seq];
             assert_eq!(
                 meta,
-                Meta { len: 7, stamp_ns: seq * 10, origin, flags: 3, early: seq.is_multiple_of(2) }
+                Meta {
+                    len: 7,
+                    stamp_ns: seq * 10,
+                    origin,
+                    flags: 3,
+                    early: seq.is_multiple_of(2),
+                    away: seq.is_multiple_of(3),
+                }
             );
             assert!(queue.pop());
         }

@@ -8,7 +8,7 @@ use crate::control::{Attached, RingGeometry};
 use crate::descriptor::{Descriptor, Meta};
 use crate::futex;
 use crate::home::{Home, SEGMENTS_MAX};
-use crate::memory::{Access, MapRef, MapSlice, Mapping, OpenMemoryError, map_received};
+use crate::memory::{Access, MapRef, MapSlice, Mapping, OpenMemoryError, Region, map_received};
 use crate::prefetch;
 use crate::protocol::{Conn, Corruption, FIELDS, GONE, HOLDS_MAX, Head, Peek, Ring, Slot};
 use crate::publisher::{HEAD_AT, SLOTS_AT, SLOTS_MAX};
@@ -181,6 +181,11 @@ impl SubscriberControl {
         Preamble::check(&shared.publisher, &mapping, Kind::Segment)?;
         shared.mapped_bytes.fetch_add(bytes, Ordering::Relaxed);
         shared.home.add_segment(index as usize, mapping).then_some(()).ok_or_else(bad)
+    }
+
+    /// A segment of the publisher; `None`: it is not mapped.
+    pub fn segment(&self, index: u32) -> Option<Region> {
+        self.0.home.segment(index as usize)
     }
 
     /// The publisher is gone: what is in the ring can still be taken.

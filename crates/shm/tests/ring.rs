@@ -12,7 +12,7 @@ fn messages_arrive_in_order_with_their_meta_data() {
     let publisher = RingPublisher::create("camera", config()).unwrap();
     let (side, peer) = side();
     let (mut subscriber, _) = connect(&publisher.control(), &side, &peer, join("viewer"));
-    let meta = Meta { len: 3, stamp_ns: 42, origin: [7, 9], flags: 5, early: false };
+    let meta = Meta { len: 3, stamp_ns: 42, origin: [7, 9], flags: 5, early: false, away: true };
     let mut loan = publisher.loan(64).unwrap();
     loan.bytes_mut()[..3].copy_from_slice(b"abc");
     assert_eq!(loan.publish(meta).unwrap(), 1);

@@ -120,6 +120,7 @@ impl<X> Lanes<X> {
             wake: self.wake(),
             group: None,
             depth: Depth::OfPublisher,
+            slabs: crate::slabs::Wish::No,
         };
         matching::add_subscriber(core, &mut state, subscriber);
         core.publish(state);

@@ -15,6 +15,7 @@
 
 mod clock;
 mod listing;
+mod shared;
 
 pub(crate) use listing::{PREFIX, list, open};
 
@@ -33,8 +34,10 @@ use cl3::memory::{
 use cl3::types::{cl_command_queue, cl_context, cl_device_id, cl_event, cl_mem};
 use clock::Clock;
 use crossdock_shm::Region;
+use shared::Shared;
 use std::collections::BTreeSet;
 use std::ffi::{CString, c_void};
+use std::os::fd::{BorrowedFd, OwnedFd};
 use std::ptr;
 use std::sync::{Mutex, PoisonError};
 
@@ -58,6 +61,8 @@ pub(crate) struct OpenCl {
 struct ClMemory {
     buffer: cl_mem,
     host: Host,
+    /// Other processes can have it, too: see `shared`.
+    shared: Option<Shared>,
 }
 
 /// Where the host has a memory.
@@ -108,7 +113,9 @@ impl OpenCl {
         let made =
             unsafe { cl3::memory::create_buffer(self.context(), flags, bytes.max(1) as usize, at) };
         match made {
-            Ok(buffer) => Ok(Raw(Box::into_raw(Box::new(ClMemory { buffer, host })) as usize)),
+            Ok(buffer) => {
+                Ok(Raw(Box::into_raw(Box::new(ClMemory { buffer, host, shared: None })) as usize))
+            }
             Err(code) if NO_MEMORY.contains(&code) => Err(self.no_room(bytes)),
             Err(code) => Err(self.failed("making a buffer", code)),
         }
@@ -209,6 +216,19 @@ impl Driver for OpenCl {
             })
     }
 
+    fn allocate_shared(&self, bytes: u64) -> Result<Raw, DeviceError> {
+        shared::allocate(self, bytes)
+    }
+
+    unsafe fn export(&self, raw: Raw) -> Result<OwnedFd, DeviceError> {
+        // SAFETY: (1).
+        shared::export(self, unsafe { memory(raw) })
+    }
+
+    fn import(&self, fd: BorrowedFd<'_>, bytes: u64, writable: bool) -> Result<Raw, DeviceError> {
+        shared::import(self, fd, bytes, writable)
+    }
+
     unsafe fn register(&self, region: &Region) -> Result<Raw, DeviceError> {
         let access = if region.is_writable() { CL_MEM_READ_WRITE } else { CL_MEM_READ_ONLY };
         let (bytes, at) = (region.bytes() as u64, region.address());
@@ -279,7 +299,7 @@ impl Driver for OpenCl {
             Access::ReadWrite => CL_MAP_READ | CL_MAP_WRITE,
         };
         // SAFETY: (1).
-        let ClMemory { buffer: target, host } = *unsafe { memory(span.memory) };
+        let ClMemory { buffer: target, host, .. } = *unsafe { memory(span.memory) };
         let (at, bytes) = (span.offset as usize, span.bytes as usize);
         let (stream, mut mapped) = (stream.0 as _, ptr::null_mut());
         let doing = "giving memory to the host";
@@ -309,7 +329,7 @@ impl Driver for OpenCl {
 
     unsafe fn release(&self, stream: Raw, span: RawSpan, _: Access) -> Result<(), DeviceError> {
         // SAFETY: (1).
-        let ClMemory { buffer, host } = *unsafe { memory(span.memory) };
+        let ClMemory { buffer, host, .. } = *unsafe { memory(span.memory) };
         let (stream, start) = (stream.0 as _, |host| (host + span.offset as usize) as *mut c_void);
         let event = match host {
             Host::None => return Ok(()),

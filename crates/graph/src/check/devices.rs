@@ -114,17 +114,15 @@ impl<'a> Check<'a> {
     ) -> Option<DevicePlan> {
         let number = self.device_of(node)?;
         let device = &self.mapping.devices[number];
-        let lane = |seat: Seat| (seat.process, seat.executor, seat.lane);
-        let here = seats[node].map(lane)?;
+        let here = seats[node]?.process;
         let ports = &self.graph.nodes[node];
         let inputs = ports.inputs.iter().map(|input| input.topic.as_str());
         let of_node = inputs.chain(ports.outputs.iter().map(|output| output.topic.as_str()));
         let of_node = of_node.filter_map(|name| Some((name, topics.get(name)?)));
         let topics = of_node.map(|(name, ports)| {
-            let beside = |node: usize| {
-                self.device_of(node) == Some(number) && seats[node].map(lane) == Some(here)
-            };
-            let mut subscribers = ports.subscribers.iter();
+            let is_on = |node: usize| self.device_of(node) == Some(number);
+            let is_apart = |node: usize| seats[node].is_some_and(|seat| seat.process != here);
+            let mut subscribers = ports.subscribers.iter().map(|port| port.node);
             let late = ports.publishers.iter().any(|port| {
                 port.node == node && self.output_qos(port).durability == Durability::TransientLocal
             });
@@ -134,7 +132,8 @@ impl<'a> Check<'a> {
                 may_copy: declared.is_none_or(|topic| topic.copies == Copies::Allowed),
                 read_elsewhere: late
                     || self.options.recorded.iter().any(|topic| topic == name)
-                    || subscribers.any(|port| !beside(port.node)),
+                    || subscribers.clone().any(|node| !is_on(node)),
+                other_processes: subscribers.any(|node| is_on(node) && is_apart(node)),
             };
             (name.to_owned(), topic)
         });

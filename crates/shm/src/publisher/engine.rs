@@ -16,6 +16,7 @@ use crate::local::Lane;
 use crate::memory::{OwnMemory, PAGE_BYTES, Region, Writers, absent_pages};
 use crate::pool::{Chunk, Class, Pool, Taken, chunk_bytes};
 use crate::prefetch;
+use crate::slab::ChunkGrid;
 use crate::tables::{Kind, Preamble, lock};
 use crate::timeline::POISON;
 use std::ptr::NonNull;
@@ -448,6 +449,12 @@ impl Core {
             .map_err(|error| Box::new(LoanError::Memory(error)))?;
         let mapping = memory.mapping().clone();
         Preamble::write(&mapping, Kind::Segment);
+        mapping.slabs().set_grid(ChunkGrid {
+            segment: segments as u32,
+            first: PAGE_BYTES as u64,
+            chunk_bytes: chunk,
+            total,
+        });
         for lane in &state.links {
             lane.add_segment(segments, &mapping);
         }

@@ -17,6 +17,7 @@ use crate::local::LocalLink;
 use crate::memory::{CreateMemoryError, MapRef, MapSlice, Mapping, OwnMemory, PAGE_BYTES, Writers};
 use crate::pool::{Class, chunk_bytes};
 use crate::protocol::{HOLDS_MAX, Head, Ring, Slot};
+use crate::slab::ChunkGrid;
 use crate::tables::{Kind, Preamble};
 use crate::timeline::Timeline;
 use engine::State;
@@ -167,6 +168,7 @@ impl RingPublisher {
         let memory = OwnMemory::create(label, ring_bytes, Writers::Maker)?;
         let mapping = memory.mapping().clone();
         Preamble::write(&mapping, Kind::Ring);
+        mapping.slabs().set_grid(ChunkGrid { segment: 0, first, chunk_bytes: chunk, total });
         let present = (config.prefault_chunks as u64).min(total) * chunk;
         memory.populate(label, 0, first + present)?;
         let outside = || CreateMemoryError::BadSize { label: label.to_owned(), bytes: ring_bytes };

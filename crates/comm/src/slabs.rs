@@ -1,0 +1,365 @@
+//! Slabs on their way: a publisher's device memory is offered to the subscribers that give its
+//! messages to a device, and its publisher knows which of them have it.
+//!
+//! 1. A subscriber that may take slabs says so when it asks for its publisher. It may be
+//!    *undecided* then, because its node is still being made; it *decides* once.
+//! 2. A publisher offers each slab once: it is sent to each such subscriber, with its index, and
+//!    kept for those that come later. Pairs inside this process send nothing: they share the slab
+//!    itself.
+//! 3. A subscriber answers each offer, in order: it has the slab, or it does not, and gets no more.
+//!    Memory is imported on the thread that heard of it last (the control thread, or the node's),
+//!    without the participant's lock, because a driver may take its time.
+//! 4. As long as any subscriber outside the publisher's group does not have all slabs, messages are
+//!    brought to memory of the host. While one is undecided the publisher waits for it, once.
+//!
+//! What a peer says is not believed: shapes are checked against the memory that they stand for,
+//! answers against what was sent. A descriptor that is no memory of the device is its driver's to
+//! refuse. This file must not know devices, nor when ports match.
+
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+use crossdock_shm::{Region, SLABS_MAX, Slab, SlabMemory, SlabShape};
+
+use crate::core::{Core, OutgoingKey, State};
+use crate::frame::Frame;
+use crate::matching::{self, LOCAL};
+
+/// Slabs that one publisher may offer: as many as hang on 16 segments.
+const OFFERED_MAX: usize = 16 * SLABS_MAX;
+/// How long a publisher waits for a subscriber whose node is still being made: as long as a device
+/// may take for anything.
+const DECISION_LIMIT: Duration = Duration::from_secs(10);
+
+/// Takes memory of a device that a publisher in another process shares.
+pub trait SlabTaker: Send + Sync {
+    /// The device, as the publisher's process names it, too.
+    fn device(&self) -> &str;
+
+    /// Imports the first `bytes` bytes of the memory behind a descriptor that another process has
+    /// sent, to be read only. Called on the control thread or on the port's own; may block for as
+    /// long as a driver does, and must not use ports.
+    ///
+    /// # Errors
+    /// Why it cannot be had: part of a sentence, with the next step.
+    fn import(&self, memory: BorrowedFd<'_>, bytes: u64) -> Result<SlabMemory, String>;
+}
+
+/// Whether a subscriber takes slabs.
+#[derive(Clone, Default)]
+pub(crate) enum Wish {
+    #[default]
+    No,
+    /// Its node is being made.
+    Undecided,
+    Yes(Arc<dyn SlabTaker>),
+}
+
+/// A slab that a publisher of this process has offered.
+pub(crate) struct Offered {
+    slab: Arc<Slab>,
+    /// For other processes; `None`: the device cannot hand its memory out.
+    memory: Option<OwnedFd>,
+}
+
+/// A slab that a peer has offered to a subscriber that is undecided.
+pub(crate) struct Offer {
+    pub(crate) number: u32,
+    pub(crate) shape: SlabShape,
+    pub(crate) device: String,
+    /// The memory and the index.
+    pub(crate) fds: [OwnedFd; 2],
+}
+
+/// What one subscriber has of its publisher's slabs.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Progress {
+    /// It may take slabs.
+    wanted: bool,
+    /// It gets no more of them.
+    refused: bool,
+    sent: u32,
+    taken: u32,
+}
+
+impl Progress {
+    pub(crate) fn new(wanted: bool) -> Progress {
+        Progress { wanted, ..Progress::default() }
+    }
+
+    fn has_all(self, slabs: usize) -> bool {
+        self.wanted && !self.refused && self.taken as usize == slabs
+    }
+
+    fn is_open(self, slabs: usize) -> bool {
+        self.wanted && !self.refused && (self.taken as usize) < slabs
+    }
+}
+
+/// How many subscribers outside its group do not have all slabs of a publisher.
+#[derive(Debug, Default)]
+pub(crate) struct Reach {
+    without: AtomicU32,
+    /// Of these, those whose answer is still to come.
+    open: AtomicU32,
+}
+
+impl Reach {
+    /// Has everybody all slabs? One load if so. Else it waits, at most once for 10 s, for answers
+    /// that are to come; `is_overdue` is the caller's note that it did in vain.
+    pub(crate) fn is_complete(&self, core: &Core, is_overdue: &std::cell::Cell<bool>) -> bool {
+        // A subscriber that comes at the same time finds the message marked.
+        self.without.load(Ordering::Relaxed) == 0 || self.wait(core, is_overdue)
+    }
+
+    #[cold]
+    fn wait(&self, core: &Core, is_overdue: &std::cell::Cell<bool>) -> bool {
+        if self.open.load(Ordering::Relaxed) == 0 {
+            is_overdue.set(false);
+            return self.without.load(Ordering::Relaxed) == 0;
+        }
+        let started = Instant::now();
+        while !is_overdue.get() {
+            // Before the look: a change after it ends the wait.
+            let seen = core.lock().changes;
+            if self.open.load(Ordering::Relaxed) == 0 {
+                break;
+            }
+            match DECISION_LIMIT.checked_sub(started.elapsed()) {
+                Some(left) => _ = core.wait_change(seen, left),
+                None => is_overdue.set(true),
+            }
+        }
+        self.without.load(Ordering::Relaxed) == 0
+    }
+
+    /// A subscriber is about to join.
+    pub(crate) fn expect(&self) {
+        self.without.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+// ---- publishing side -----------------------------------------------------------------------
+
+/// A publisher of this process offers a slab, which hangs on its own mapping already.
+pub(crate) fn offer(core: &Core, port: u64, slab: Arc<Slab>, memory: Option<OwnedFd>) {
+    let mut guard = core.lock();
+    let state = &mut *guard;
+    let Some(known) = state.publishers.get_mut(&port) else { return };
+    known.slabs.push(Offered { slab, memory });
+    let pairs = state.outgoing.iter().filter(|(_, pair)| pair.publisher == port);
+    let pairs: Vec<_> = pairs.map(|(key, _)| *key).collect();
+    pairs.into_iter().for_each(|key| hand_out(state, key));
+    recount(state, port);
+    core.publish(guard);
+}
+
+/// Gives a pair the slabs that it was not given yet.
+pub(crate) fn hand_out(state: &mut State, key: OutgoingKey) {
+    let Some(pair) = state.outgoing.get_mut(&key) else { return };
+    if !pair.slabs.wanted || pair.slabs.refused {
+        return;
+    }
+    let (token, number) = key;
+    if token == LOCAL {
+        return hand_over(state, number);
+    }
+    let Some(known) = state.publishers.get(&pair.publisher) else { return };
+    let Some(peer) = state.peers.get_mut(&token) else { return };
+    for Offered { slab, memory } in known.slabs.iter().skip(pair.slabs.sent as usize) {
+        let (Some(memory), Some(index)) = (memory, slab.index_fd()) else {
+            pair.slabs.refused = true;
+            break;
+        };
+        let (shape, device) = (slab.shape(), slab.device().to_owned());
+        let frame = Frame::Slab { pair: number, slab: pair.slabs.sent, shape, device };
+        peer.link.send(&frame, &[memory.as_fd(), index]);
+        pair.slabs.sent += 1;
+    }
+}
+
+/// The same inside this process.
+fn hand_over(state: &mut State, number: u32) {
+    let Some(control) = matching::live_control(state, number) else { return };
+    let Some(pair) = state.outgoing.get_mut(&(LOCAL, number)) else { return };
+    let Some(known) = state.publishers.get(&pair.publisher) else { return };
+    let subscriber = state.incoming.get(&number).map(|incoming| incoming.subscriber);
+    let wish = subscriber.and_then(|port| state.subscribers.get(&port)).map(|it| &it.slabs);
+    let taker = match wish {
+        Some(Wish::Undecided) => return,
+        Some(Wish::Yes(taker)) => taker,
+        Some(Wish::No) | None => {
+            pair.slabs.refused = true;
+            return;
+        }
+    };
+    for Offered { slab, .. } in known.slabs.iter().skip(pair.slabs.taken as usize) {
+        let region = control.segment(slab.shape().segment);
+        let has = taker.device() == slab.device() && region.is_some_and(|it| it.add_slab(slab));
+        pair.slabs.refused |= !has;
+        pair.slabs.taken += u32::from(has);
+    }
+}
+
+/// Counts again who has what; only publishers with slabs are asked for it.
+pub(crate) fn recount(state: &mut State, publisher: u64) {
+    let Some(known) = state.publishers.get(&publisher) else { return };
+    let slabs = known.slabs.len();
+    if slabs == 0 {
+        return;
+    }
+    let pairs = state.outgoing.values().filter(|pair| pair.publisher == publisher);
+    let (mut without, mut open) = (0, 0);
+    for pair in pairs {
+        without += u32::from(!pair.slabs.has_all(slabs));
+        open += u32::from(pair.slabs.is_open(slabs));
+    }
+    known.reach.without.store(without, Ordering::Relaxed);
+    known.reach.open.store(open, Ordering::Relaxed);
+    state.changes += 1;
+}
+
+/// A subscriber has just been attached and told.
+pub(crate) fn attached(state: &mut State, key: OutgoingKey) {
+    hand_out(state, key);
+    if let Some(publisher) = state.outgoing.get(&key).map(|pair| pair.publisher) {
+        recount(state, publisher);
+    }
+}
+
+/// A peer says whether it has a slab.
+pub(crate) fn answered(
+    state: &mut State,
+    token: u64,
+    (number, slab, taken): (u32, u32, bool),
+) -> Result<(), String> {
+    let Some(pair) = state.outgoing.get_mut(&(token, number)) else {
+        return Err(format!("it answered a slab of pair {number}, which does not exist"));
+    };
+    let slabs = &mut pair.slabs;
+    if slab >= slabs.sent || slab != slabs.taken && !slabs.refused {
+        return Err(format!("it answered slab {slab} of pair {number} out of turn"));
+    }
+    // After a refusal the answers to what was sent before it came do not matter.
+    slabs.refused |= !taken;
+    slabs.taken += u32::from(!slabs.refused);
+    let publisher = pair.publisher;
+    recount(state, publisher);
+    Ok(())
+}
+
+// ---- subscribing side ----------------------------------------------------------------------
+
+/// A peer offers a slab to a subscriber of this process.
+pub(crate) fn received(core: &Core, token: u64, pair: u32, offer: Offer) -> Result<(), String> {
+    let mut guard = core.lock();
+    let state = &mut *guard;
+    let Some(known) = state.incoming.get_mut(&pair).filter(|known| known.peer == token) else {
+        return Err(format!("it sent a slab for pair {pair}, which does not exist"));
+    };
+    let subscriber = state.subscribers.get(&known.subscriber);
+    match subscriber.map_or(Wish::No, |subscriber| subscriber.slabs.clone()) {
+        Wish::No => {
+            let slab = offer.number;
+            state.send(token, &Frame::SlabAnswer { pair, slab, taken: false });
+        }
+        Wish::Undecided if known.offers.len() >= OFFERED_MAX => {
+            return Err(format!("it sent more than {OFFERED_MAX} slabs for pair {pair}"));
+        }
+        Wish::Undecided => known.offers.push(offer),
+        Wish::Yes(taker) => {
+            drop(guard);
+            take_in(core, (token, pair), &offer, &*taker);
+            return Ok(());
+        }
+    }
+    core.publish(guard);
+    Ok(())
+}
+
+/// No descriptor was free to receive a slab.
+pub(crate) fn received_without_memory(state: &mut State, token: u64, pair: u32, slab: u32) {
+    let text = "no file descriptor is free for the device memory of a publisher, whose messages are \
+                copied now; raise the limit (`ulimit -n`)";
+    state.trouble(text.to_owned());
+    state.send(token, &Frame::SlabAnswer { pair, slab, taken: false });
+}
+
+/// A subscriber that was undecided takes slabs from now on, or does not.
+pub(crate) fn decide(core: &Core, port: u64, taker: Option<Arc<dyn SlabTaker>>) {
+    let mut guard = core.lock();
+    let state = &mut *guard;
+    let Some(known) = state.subscribers.get_mut(&port) else { return };
+    if !matches!(known.slabs, Wish::Undecided) {
+        return;
+    }
+    known.slabs = taker.clone().map_or(Wish::No, Wish::Yes);
+    let pairs = state.incoming.iter_mut().filter(|(_, pair)| pair.subscriber == port);
+    let pairs: Vec<_> = pairs
+        .map(|(number, pair)| (pair.peer, *number, std::mem::take(&mut pair.offers)))
+        .collect();
+    for (token, pair, offers) in &pairs {
+        if *token == LOCAL {
+            attached(state, (LOCAL, *pair));
+        } else if taker.is_none() {
+            for Offer { number, .. } in offers {
+                let slab = *number;
+                state.send(*token, &Frame::SlabAnswer { pair: *pair, slab, taken: false });
+            }
+        }
+    }
+    core.publish(guard);
+    let Some(taker) = taker else { return };
+    for (token, pair, offers) in pairs {
+        offers.iter().for_each(|offer| take_in(core, (token, pair), offer, &*taker));
+    }
+}
+
+/// Imports a slab and tells its publisher.
+fn take_in(core: &Core, (token, pair): (u64, u32), offer: &Offer, taker: &dyn SlabTaker) {
+    let control = matching::live_control(&core.lock(), pair);
+    let region = control.and_then(|control| control.segment(offer.shape.segment));
+    let taken = match region {
+        Some(region) => hung_up(&region, offer, taker),
+        None => Err("it stands for memory that this process does not have".to_owned()),
+    };
+    let mut state = core.lock();
+    // The pair may have ended meanwhile: then nobody waits for an answer.
+    let subscriber = state.incoming.get(&pair).filter(|known| known.peer == token);
+    let Some(subscriber) = subscriber.map(|known| known.subscriber) else { return };
+    if let Err(reason) = &taken {
+        let topic = state.subscribers.get(&subscriber).map(|known| known.info.topic.clone());
+        state.trouble(format!(
+            "`{}`: memory of device {} cannot be used here: {reason}; messages are copied through \
+             memory of the host",
+            topic.unwrap_or_default(),
+            offer.device
+        ));
+    }
+    let slab = offer.number;
+    state.send(token, &Frame::SlabAnswer { pair, slab, taken: taken.is_ok() });
+    core.publish(state);
+}
+
+/// Hangs a slab on the mapping of the segment that it stands for, unless another subscriber has.
+fn hung_up(region: &Region, offer: &Offer, taker: &dyn SlabTaker) -> Result<(), String> {
+    let Offer { shape, device, fds: [memory, index], .. } = offer;
+    if device != taker.device() {
+        return Err(format!("its node is on {}", taker.device()));
+    }
+    let bytes = shape.bytes().ok_or("its shape is not legal")?;
+    if shape.first + bytes > region.bytes() as u64 {
+        return Err("it does not lie in its publisher's memory".to_owned());
+    }
+    if let Some(there) = region.slab_at(shape.first, 1) {
+        let is_same = there.shape() == *shape && there.device() == device;
+        return is_same.then_some(()).ok_or_else(|| "another one stands there".to_owned());
+    }
+    let memory = taker.import(memory.as_fd(), bytes)?;
+    let slab = Slab::open(device, *shape, memory, index.as_fd());
+    let slab = Arc::new(slab.map_err(|error| error.to_string())?);
+    let is_new = region.add_slab(&slab);
+    is_new.then_some(()).ok_or_else(|| "there is no room for one more".to_owned())
+}
