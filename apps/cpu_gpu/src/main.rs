@@ -1,0 +1,4 @@
+//! The package binary: its nodes for the launcher.
+#![forbid(unsafe_code)]
+
+fn main() {}
