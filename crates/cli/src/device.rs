@@ -87,6 +87,15 @@ fn info(name: &str, arguments: &JsonArguments) -> Result<ExitCode> {
         ("64-bit floating point", yes(can.f64)),
         ("waits for timelines itself", yes(can.waits_for_timelines)),
         ("hands its memory to other processes", yes(can.exports_memory)),
+        (
+            "managed memory",
+            match (can.managed, can.managed_concurrent) {
+                (false, _) => "no",
+                (true, false) => "yes, host and device in turns",
+                (true, true) => "yes, host and device at once",
+            }
+            .to_owned(),
+        ),
     ];
     let line = |(name, value): &(&str, String)| format!("{name:<37}{}\n", clean(value));
     output::print(&lines.iter().map(line).collect::<String>())?;

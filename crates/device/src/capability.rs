@@ -74,4 +74,10 @@ pub struct Capabilities {
     pub waits_for_timelines: bool,
     /// Its own memory can be handed to other processes as a descriptor.
     pub exports_memory: bool,
+    /// Tried: there is memory that the driver moves between host and device itself
+    /// ([`Device::allocate_managed`](crate::Device::allocate_managed)).
+    pub managed: bool,
+    /// Tried: the host may use what no kernel uses of such memory while kernels run, without acquiring
+    /// it. If not, all of it is the device's until it is acquired, and the host's until it is released.
+    pub managed_concurrent: bool,
 }

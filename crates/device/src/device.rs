@@ -71,7 +71,15 @@ impl Device {
     /// [`DeviceError::OutOfMemory`], [`DeviceError::Driver`].
     pub fn allocate(&self, bytes: u64) -> Result<Memory, DeviceError> {
         let raw = self.driver().allocate(bytes)?;
-        Ok(Memory { raw, device: self.clone(), bytes, region: None, shared: false, writable: true })
+        Ok(Memory {
+            raw,
+            device: self.clone(),
+            bytes,
+            region: None,
+            managed: None,
+            shared: false,
+            writable: true,
+        })
     }
 
     /// Memory of the device, of undefined content, that other processes can use, too: they
@@ -84,7 +92,15 @@ impl Device {
     pub fn allocate_shared(&self, bytes: u64) -> Result<Memory, DeviceError> {
         self.can_share()?;
         let raw = self.driver().allocate_shared(bytes)?;
-        Ok(Memory { raw, device: self.clone(), bytes, region: None, shared: true, writable: true })
+        Ok(Memory {
+            raw,
+            device: self.clone(),
+            bytes,
+            region: None,
+            managed: None,
+            shared: true,
+            writable: true,
+        })
     }
 
     /// The first `bytes` bytes of the memory that another process, or this one, has
@@ -107,7 +123,15 @@ impl Device {
         self.can_share()?;
         let writable = sharing == Sharing::Open;
         let raw = self.driver().import(fd, bytes, writable)?;
-        Ok(Memory { raw, device: self.clone(), bytes, region: None, shared: true, writable })
+        Ok(Memory {
+            raw,
+            device: self.clone(),
+            bytes,
+            region: None,
+            managed: None,
+            shared: true,
+            writable,
+        })
     }
 
     fn can_share(&self) -> Result<(), DeviceError> {
@@ -115,6 +139,24 @@ impl Device {
             true => Ok(()),
             false => Err(DeviceError::CannotShare { device: self.info().name.clone() }),
         }
+    }
+
+    /// Memory that the driver moves itself, of undefined content: kernels have it as any other, and the
+    /// host at [`Memory::host`], to be [acquired](Stream::acquire) and [released](Stream::release) as
+    /// registered memory is. Where the device has memory of its own, its pages go where they are used;
+    /// where it shares the host's, they stay. Of this process only: messages cannot lie there. Blocks,
+    /// makes system calls.
+    ///
+    /// # Errors
+    /// [`DeviceError::NotManaged`] without [`Capabilities::managed`]; as [`Device::allocate`].
+    pub fn allocate_managed(&self, bytes: u64) -> Result<Memory, DeviceError> {
+        let tried = self.core.capabilities.get().is_none_or(|tried| tried.managed);
+        if !self.driver().claims().managed || !tried {
+            return Err(DeviceError::NotManaged { device: self.info().name.clone() });
+        }
+        let (raw, host) = self.driver().allocate_managed(bytes)?;
+        let (device, managed) = (self.clone(), Some(host));
+        Ok(Memory { raw, device, bytes, region: None, managed, shared: false, writable: true })
     }
 
     /// Memory of the device that holds these bytes: a table of a kernel. Blocks until they are there.
@@ -140,7 +182,15 @@ impl Device {
         let raw = unsafe { self.driver().register(region) }?;
         let bytes = region.bytes() as u64;
         let (region, writable) = (Some(region.clone()), region.is_writable());
-        Ok(Memory { raw, device: self.clone(), bytes, region, shared: false, writable })
+        Ok(Memory {
+            raw,
+            device: self.clone(),
+            bytes,
+            region,
+            managed: None,
+            shared: false,
+            writable,
+        })
     }
 
     /// Compiles kernels. Blocks, for seconds the first time.
@@ -179,7 +229,7 @@ impl Device {
 }
 
 /// Memory that kernels of one device can use. Freed when dropped; that waits for all work of the
-/// device if the memory is the host's.
+/// device if the memory is the host's or managed.
 #[derive(Debug)]
 pub struct Memory {
     raw: Raw,
@@ -187,6 +237,8 @@ pub struct Memory {
     bytes: u64,
     /// The host's memory that it is.
     region: Option<Region>,
+    /// Where the host has it, if the driver moves it.
+    managed: Option<usize>,
     /// Other processes can use it, too.
     shared: bool,
     writable: bool,
@@ -203,9 +255,27 @@ impl Memory {
         &self.device
     }
 
-    /// The memory of the host that it is; `None`: it is the device's own.
+    /// The memory of the host that it is; `None`: it is the device's own, or managed.
     pub fn region(&self) -> Option<&Region> {
         self.region.as_ref()
+    }
+
+    /// Where the host has memory of [`Device::allocate_managed`], as long as this lives; `None` for
+    /// any other. Never null, aligned to 16 bytes.
+    ///
+    /// Memory: the host reads and writes it only between [`Stream::acquire`] and [`Stream::release`];
+    /// outside, an access may be a fault on some devices and finds old data on others. With
+    /// [`Capabilities::managed_concurrent`] it may at any time use what no work of the device that is
+    /// under way uses; it sees what a kernel has written when that is over (a [`FencePoint`] that was
+    /// reached, [`Stream::finish`]), and kernels see what it wrote before their launch.
+    pub fn host(&self) -> Option<*mut [u8]> {
+        let start = self.managed? as *mut u8;
+        Some(std::ptr::slice_from_raw_parts_mut(start, self.bytes as usize))
+    }
+
+    /// The host has an address for it.
+    fn is_of_host(&self) -> bool {
+        self.region.is_some() || self.managed.is_some()
     }
 
     /// A range of it.
@@ -243,7 +313,7 @@ impl Memory {
 impl Drop for Memory {
     fn drop(&mut self) {
         // SAFETY: this driver's, and used by nobody any more: spans borrow this.
-        unsafe { self.device.driver().free(self.raw, self.region.is_some()) }
+        unsafe { self.device.driver().free(self.raw, self.is_of_host()) }
     }
 }
 
@@ -426,8 +496,10 @@ impl Stream {
         unsafe { self.device.driver().read(self.raw, from.raw(), bytes) }
     }
 
-    /// Waits for the stream's work and makes registered memory of the host the host's to use, until
-    /// [`Stream::release`]. Blocks. Costs nothing more than the wait where the device is coherent.
+    /// Waits for the stream's work and makes registered memory of the host, or managed memory, the
+    /// host's to use, until [`Stream::release`]. Blocks. Costs nothing more than the wait where the
+    /// device is coherent. Without [`Capabilities::managed_concurrent`] all of a managed memory
+    /// becomes the host's, and no work under way may use any of it.
     ///
     /// # Errors
     /// [`DeviceError::NotOfHost`]; as [`Stream::copy`].
@@ -439,14 +511,14 @@ impl Stream {
 
     fn of_host<'a>(&self, span: Span<'a>) -> Result<Span<'a>, DeviceError> {
         self.device.same(&span.memory.device, "memory")?;
-        match span.memory.region {
-            Some(_) => Ok(span),
-            None => Err(DeviceError::NotOfHost { device: self.device.info().name.clone() }),
+        match span.memory.is_of_host() {
+            true => Ok(span),
+            false => Err(DeviceError::NotOfHost { device: self.device.info().name.clone() }),
         }
     }
 
-    /// Makes registered memory of the host the device's again, for what comes after in this stream.
-    /// What the host was to write must be written.
+    /// Makes what was acquired the device's again, for what comes after in this stream. What the host
+    /// was to write must be written. `how` is that of the acquiring.
     ///
     /// # Errors
     /// As [`Stream::copy`].

@@ -20,6 +20,8 @@ pub enum Access {
     Read,
     /// Write all of it for the device to read; what was there may be lost.
     Write,
+    /// Read what the device has written, and write what the device shall read; the rest stays.
+    ReadWrite,
 }
 
 /// What is asked of a driver rather than tried; as in [`Capabilities`](crate::Capabilities).
@@ -31,6 +33,8 @@ pub(crate) struct Claims {
     pub(crate) f64: bool,
     pub(crate) waits_for_timelines: bool,
     pub(crate) exports_memory: bool,
+    pub(crate) managed: bool,
+    pub(crate) managed_concurrent: bool,
 }
 
 /// What follows when work is over: on whatever thread its driver tells it. Dropped untold, it has
@@ -130,11 +134,16 @@ pub(crate) trait Driver: Debug + Send + Sync {
         Err(DeviceError::CannotShare { device: self.info().name.clone() })
     }
 
+    /// Memory that the driver moves itself, and its address for the host; asked only of who claims it.
+    fn allocate_managed(&self, _bytes: u64) -> Result<(Raw, usize), DeviceError> {
+        Err(DeviceError::NotManaged { device: self.info().name.clone() })
+    }
+
     /// Memory of the host, which stays mapped until [`Driver::free`].
     unsafe fn register(&self, region: &Region) -> Result<Raw, DeviceError>;
 
-    /// Gives memory back; waits for all work of the device where `registered`.
-    unsafe fn free(&self, memory: Raw, registered: bool);
+    /// Gives memory back; waits for all work of the device where the host has an address for it.
+    unsafe fn free(&self, memory: Raw, of_host: bool);
 
     /// Copies between memories that have the same length, in the stream's order.
     unsafe fn copy(&self, stream: Raw, from: RawSpan, to: RawSpan) -> Result<(), DeviceError>;
@@ -145,10 +154,10 @@ pub(crate) trait Driver: Debug + Send + Sync {
     /// Copies to the host; over when it returns.
     unsafe fn read(&self, stream: Raw, from: RawSpan, bytes: &mut [u8]) -> Result<(), DeviceError>;
 
-    /// Waits for the stream's work and makes registered memory the host's to look at.
+    /// Waits for the stream's work and makes registered or managed memory the host's to look at.
     unsafe fn acquire(&self, stream: Raw, span: RawSpan, how: Access) -> Result<(), DeviceError>;
 
-    /// Makes registered memory the device's again, in the stream's order.
+    /// Makes such memory the device's again, in the stream's order.
     unsafe fn release(&self, stream: Raw, span: RawSpan, how: Access) -> Result<(), DeviceError>;
 
     /// Compiles kernels.

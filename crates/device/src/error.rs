@@ -143,6 +143,15 @@ pub enum DeviceError {
         /// Name of the device.
         device: String,
     },
+    /// The driver moves no memory itself.
+    #[error(
+        "{device}: its driver has no memory that it moves between host and device itself (managed \
+         memory); register memory of the host, or copy"
+    )]
+    NotManaged {
+        /// Name of the device.
+        device: String,
+    },
     /// Memory was to be handed out that was not made for it.
     #[error(
         "{device}: that memory belongs to this process; only what `allocate_shared` has made can be \

@@ -99,6 +99,9 @@ pub fn examine(device: &Device) -> Result<Vec<Finding>, DeviceError> {
     if claims.waits_for_timelines {
         parts.push(("waits of its own for timelines", waits));
     }
+    if device.capabilities()?.managed {
+        parts.push(("memory that the driver moves", managed_memory));
+    }
     if claims.exports_memory {
         parts.push(("memory for other processes", shared_memory));
     }
@@ -186,6 +189,47 @@ fn host_memory(bench: &mut Bench<'_>) -> Result<String, Stop> {
         (false, _) => "copied when acquired and released",
     };
     Ok(format!("{how}; registered in {:.1} us", registered.as_secs_f64() * 1e6))
+}
+
+/// The host and the device take turns on some words of managed memory.
+fn managed_memory(bench: &mut Bench<'_>) -> Result<String, Stop> {
+    const WORDS: u32 = 1 << 20;
+    const TURNS: u32 = 4;
+    let memory = bench.device.allocate_managed(u64::from(WORDS) * 4)?;
+    let host = memory.host().ok_or_else(|| Stop::Wrong("the host has no address for it".into()))?;
+    let at = |word: u32| host.cast::<u32>().wrapping_add(word as usize);
+    let mut add = bench.device.load(&SOURCE)?.kernel("add")?;
+    let span = memory.whole();
+    let arguments =
+        [Argument::In(span), Argument::Out(span), Argument::U32(WORDS), Argument::U32(1)];
+    bench.stream.acquire(span, Access::Write)?;
+    // SAFETY: acquired, and `word` is less than `WORDS`; this holds below, too.
+    (0..WORDS).for_each(|word| unsafe { at(word).write(word) });
+    bench.stream.release(span, Access::Write)?;
+    let started = Instant::now();
+    for _ in 0..TURNS {
+        // SAFETY: as `SOURCE` declares them; nobody looks until they are acquired.
+        unsafe { bench.stream.launch(&mut add, Grid::line(WORDS, 64), &arguments)? };
+        bench.stream.acquire(span, Access::ReadWrite)?;
+        for word in 0..WORDS {
+            // SAFETY: as above.
+            let number = unsafe { at(word).read() };
+            // SAFETY: as above.
+            unsafe { at(word).write(number.wrapping_add(1)) };
+        }
+        bench.stream.release(span, Access::ReadWrite)?;
+    }
+    let took = started.elapsed() / TURNS;
+    bench.stream.acquire(span, Access::Read)?;
+    // SAFETY: as above.
+    let wrong = (0..WORDS).find(|word| unsafe { at(*word).read() } != word + 2 * TURNS);
+    bench.stream.release(span, Access::Read)?;
+    expect(wrong.is_none(), || format!("word {} is not what both must write", wrong.unwrap_or(0)))?;
+    let how = match bench.device.capabilities()?.managed_concurrent {
+        true => "host and device at once",
+        false => "host and device in turns",
+    };
+    Ok(format!("{how}; a turn of both over 4 MiB: {:.0} us", took.as_secs_f64() * 1e6))
 }
 
 fn parts_of_memory(bench: &mut Bench<'_>) -> Result<String, Stop> {

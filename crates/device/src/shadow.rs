@@ -8,8 +8,8 @@ use crate::capability::{Backend, DeviceInfo};
 use crate::driver::{Access, Claims, Driver, Ending, Raw, RawSpan};
 use crate::error::DeviceError;
 use crate::kernel::{Argument, Grid, KernelSource};
-use crossdock_shm::Region;
 use crossdock_shm::timeline::FencePoint;
+use crossdock_shm::{Region, Scratch};
 use std::collections::HashMap;
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::sync::{Mutex, PoisonError};
@@ -44,7 +44,8 @@ impl<D: Driver> Driver for Shadow<D> {
     }
 
     fn claims(&self) -> Claims {
-        Claims { in_place: false, ..self.behind.claims() }
+        let behind = self.behind.claims();
+        Claims { in_place: false, managed: true, managed_concurrent: false, ..behind }
     }
 
     fn open_stream(&self) -> Result<Raw, DeviceError> {
@@ -78,6 +79,19 @@ impl<D: Driver> Driver for Shadow<D> {
         self.behind.import(fd, bytes, writable)
     }
 
+    /// A copy on the device, whatever the device behind has: moved by `acquire` and `release` only.
+    fn allocate_managed(&self, bytes: u64) -> Result<(Raw, usize), DeviceError> {
+        let doing = "making managed memory";
+        let mut scratch = Scratch::create("managed", bytes.max(1)).map_err(|error| {
+            let (device, why) = (self.info.name.clone(), error.to_string());
+            DeviceError::Driver { device, doing, why }
+        })?;
+        let region = scratch.region_to_write();
+        // SAFETY: kept with the copy, until that is freed.
+        let copy = unsafe { self.register(&region) }?;
+        Ok((copy, region.address()))
+    }
+
     unsafe fn register(&self, region: &Region) -> Result<Raw, DeviceError> {
         let copy = self.behind.allocate(region.bytes() as u64)?;
         let mut hosts = self.hosts.lock().unwrap_or_else(PoisonError::into_inner);
@@ -85,11 +99,11 @@ impl<D: Driver> Driver for Shadow<D> {
         Ok(copy)
     }
 
-    unsafe fn free(&self, memory: Raw, registered: bool) {
+    unsafe fn free(&self, memory: Raw, of_host: bool) {
         // First: the number may be another memory's at once.
         self.hosts.lock().unwrap_or_else(PoisonError::into_inner).remove(&memory.0);
         // SAFETY: passed through.
-        unsafe { self.behind.free(memory, registered) }
+        unsafe { self.behind.free(memory, of_host) }
     }
 
     unsafe fn copy(&self, stream: Raw, from: RawSpan, to: RawSpan) -> Result<(), DeviceError> {
@@ -109,7 +123,7 @@ impl<D: Driver> Driver for Shadow<D> {
 
     unsafe fn acquire(&self, stream: Raw, span: RawSpan, how: Access) -> Result<(), DeviceError> {
         match (self.host(span), how) {
-            (Some((region, start)), Access::Read) if region.is_writable() => {
+            (Some((region, start)), Access::Read | Access::ReadWrite) if region.is_writable() => {
                 // SAFETY: inside the region (checked by `device.rs`), which this keeps mapped and
                 // writable; that nobody else uses it until `release` is what acquiring is for.
                 let bytes = unsafe {
@@ -125,7 +139,8 @@ impl<D: Driver> Driver for Shadow<D> {
     }
 
     unsafe fn release(&self, stream: Raw, span: RawSpan, how: Access) -> Result<(), DeviceError> {
-        let (Some((_region, start)), Access::Write) = (self.host(span), how) else {
+        let (Some((_region, start)), Access::Write | Access::ReadWrite) = (self.host(span), how)
+        else {
             return Ok(());
         };
         // SAFETY: inside the region, kept mapped; whoever releases it writes it no more.

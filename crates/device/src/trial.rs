@@ -1,4 +1,5 @@
-//! What a device can do with memory of the host: tried, not believed. The same trial for all drivers.
+//! What a device can do with memory of the host, and with memory that its driver moves: tried, not
+//! believed. The same trial for all drivers.
 
 use crate::capability::Capabilities;
 use crate::device::{Device, Memory};
@@ -23,18 +24,62 @@ XD_KERNEL trial(XD_OUT(words), XD_OUT(seen), u32 count) {
 
 const WORDS: u32 = 1024;
 
+/// Of the last word.
+const LAST: usize = WORDS as usize * 4 - 4;
+/// What the host writes to the first and to the last word, and what it must find there.
+const WRITTEN: [u32; 2] = [7, 8];
+const EXPECTED: [u32; 2] = [8, 9];
+
 /// What the host saw.
 struct Seen {
-    /// The first and the last word without asking for the memory, and after having asked.
-    before: [u32; 2],
+    /// The first and the last word without asking for the memory, where that may be tried, and after
+    /// having asked.
+    before: Option<[u32; 2]>,
     after: [u32; 2],
     /// Where the kernel has found them.
     address: u64,
 }
 
+/// The host's way to the memory that is tried.
+trait Words {
+    fn put(&mut self, offset: usize, word: u32);
+    fn word(&self, offset: usize) -> u32;
+}
+
+impl Words for Scratch {
+    fn put(&mut self, offset: usize, word: u32) {
+        self.write(offset, &word.to_ne_bytes());
+    }
+
+    fn word(&self, offset: usize) -> u32 {
+        let mut word = [0; 4];
+        self.read(offset, &mut word);
+        u32::from_ne_bytes(word)
+    }
+}
+
+/// Managed memory of `WORDS` words, as the host has it.
+struct Managed(*mut [u8]);
+
+impl Words for Managed {
+    fn put(&mut self, offset: usize, word: u32) {
+        assert!(offset + 4 <= self.0.len());
+        let at = self.0.cast::<u8>().wrapping_add(offset).cast::<u32>();
+        // SAFETY: inside, by the line above; acquired, as `tried` has it.
+        unsafe { at.write_unaligned(word) }
+    }
+
+    fn word(&self, offset: usize) -> u32 {
+        assert!(offset + 4 <= self.0.len());
+        let at = self.0.cast::<u8>().wrapping_add(offset).cast::<u32>();
+        // SAFETY: as above, or no work is under way and the driver says that this may be done then.
+        // Volatile: what the device writes is not to be foreseen.
+        unsafe { at.read_volatile() }
+    }
+}
+
 pub(crate) fn capabilities(device: &Device) -> Result<Capabilities, DeviceError> {
-    let Claims { in_place, alignment_bytes, f64, waits_for_timelines, exports_memory } =
-        device.driver().claims();
+    let claims = device.driver().claims();
     let mut scratch = Scratch::create("trial", u64::from(WORDS) * 4).map_err(|error| {
         let (device, why) = (device.info().name.clone(), error.to_string());
         DeviceError::Driver { device, doing: "making memory for a trial", why }
@@ -42,47 +87,73 @@ pub(crate) fn capabilities(device: &Device) -> Result<Capabilities, DeviceError>
     let region = scratch.region_to_write();
     let at = region.address() as u64;
     let seen = match device.register(&region) {
-        Ok(memory) => Some(tried(device, &memory, &mut scratch)?),
+        Ok(memory) => Some(tried(device, &memory, &mut scratch, Unasked::Look)?),
         // Not in place then.
         Err(_) => None,
     };
-    let expected = [8, 9];
-    let in_place = in_place && seen.as_ref().is_some_and(|seen| seen.after == expected);
+    let in_place = claims.in_place && seen.as_ref().is_some_and(|seen| seen.after == EXPECTED);
+    let (managed, managed_concurrent) = managed(device, claims)?;
     Ok(Capabilities {
         host_memory: in_place,
         same_address: in_place && seen.as_ref().is_some_and(|seen| seen.address == at),
-        coherent: in_place && seen.as_ref().is_some_and(|seen| seen.before == expected),
-        alignment_bytes,
-        f64,
-        waits_for_timelines,
-        exports_memory,
+        coherent: in_place && seen.as_ref().is_some_and(|seen| seen.before == Some(EXPECTED)),
+        alignment_bytes: claims.alignment_bytes,
+        f64: claims.f64,
+        waits_for_timelines: claims.waits_for_timelines,
+        exports_memory: claims.exports_memory,
+        managed,
+        managed_concurrent,
     })
 }
 
-fn tried(device: &Device, memory: &Memory, scratch: &mut Scratch) -> Result<Seen, DeviceError> {
+/// Whether there is managed memory, and whether the host sees it unasked.
+fn managed(device: &Device, claims: Claims) -> Result<(bool, bool), DeviceError> {
+    if !claims.managed {
+        return Ok((false, false));
+    }
+    let Ok(memory) = device.allocate_managed(u64::from(WORDS) * 4) else {
+        return Ok((false, false));
+    };
+    let Some(host) = memory.host() else { return Ok((false, false)) };
+    // To look unasked may be a fault where the driver does not say that it is allowed.
+    let unasked = match claims.managed_concurrent {
+        true => Unasked::Look,
+        false => Unasked::Leave,
+    };
+    let seen = tried(device, &memory, &mut Managed(host), unasked)?;
+    let is_there = seen.after == EXPECTED;
+    Ok((is_there, is_there && seen.before == Some(EXPECTED)))
+}
+
+/// Whether the host looks at memory that it has not acquired.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Unasked {
+    Look,
+    Leave,
+}
+
+fn tried(
+    device: &Device,
+    memory: &Memory,
+    words: &mut impl Words,
+    unasked: Unasked,
+) -> Result<Seen, DeviceError> {
     let mut kernel = device.load(&SOURCE)?.kernel("trial")?;
     let address = device.allocate(8)?;
     let mut stream = device.stream()?;
-    let last = WORDS as usize * 4 - 4;
     stream.acquire(memory.whole(), Access::Write)?;
-    scratch.write(0, &7u32.to_ne_bytes());
-    scratch.write(last, &8u32.to_ne_bytes());
+    words.put(0, WRITTEN[0]);
+    words.put(LAST, WRITTEN[1]);
     stream.release(memory.whole(), Access::Write)?;
     let arguments =
         [Argument::Out(memory.whole()), Argument::Out(address.whole()), Argument::U32(WORDS)];
     // SAFETY: as `SOURCE` declares them; nobody looks until the stream has finished.
     unsafe { stream.launch(&mut kernel, Grid::line(WORDS, 64), &arguments)? };
     stream.finish()?;
-    let words = |scratch: &Scratch| {
-        [0, last].map(|at| {
-            let mut word = [0; 4];
-            scratch.read(at, &mut word);
-            u32::from_ne_bytes(word)
-        })
-    };
-    let before = words(scratch);
+    let ends = |words: &dyn Words| [0, LAST].map(|at| words.word(at));
+    let before = (unasked == Unasked::Look).then(|| ends(words));
     stream.acquire(memory.whole(), Access::Read)?;
-    let after = words(scratch);
+    let after = ends(words);
     stream.release(memory.whole(), Access::Read)?;
     let mut found = [0; 8];
     stream.read(address.whole(), &mut found)?;

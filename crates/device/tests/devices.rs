@@ -96,8 +96,10 @@ fn a_processor_as_device_uses_the_hosts_memory_in_place_and_its_shadow_does_not(
     let (plain, shadow) = (device.capabilities().unwrap(), shadow.capabilities().unwrap());
     if device.info().kind == crossdock_device::Kind::Cpu {
         assert!(plain.host_memory && plain.same_address && plain.coherent, "{plain:?}");
+        assert!(plain.managed, "{plain:?}");
     }
     assert!(!shadow.host_memory && !shadow.same_address && !shadow.coherent, "{shadow:?}");
+    assert!(shadow.managed && !shadow.managed_concurrent, "{shadow:?}");
 }
 
 #[test]
@@ -154,6 +156,80 @@ fn memory_of_the_host_may_go_as_soon_as_its_handle_is_dropped() {
         }
         stream.finish().unwrap();
     }
+}
+
+/// `COUNT` words of managed memory as the host has them.
+fn words(memory: &Memory) -> impl Fn(u32) -> *mut u32 {
+    let host = memory.host().expect("managed");
+    assert_eq!(host.len() as u64, memory.bytes());
+    assert!(!host.is_null() && host.cast::<u8>().addr().is_multiple_of(16));
+    let start = host.cast::<u32>();
+    move |word| {
+        assert!(word < COUNT);
+        start.wrapping_add(word as usize)
+    }
+}
+
+#[test]
+fn managed_memory_is_written_by_host_and_device_in_turns_and_goes_when_it_is_dropped() {
+    for device in all() {
+        let can = device.capabilities().unwrap();
+        if !can.managed {
+            let refused = device.allocate_managed(64).unwrap_err();
+            assert!(matches!(refused, DeviceError::NotManaged { .. }), "{refused}");
+            continue;
+        }
+        let (mut stream, mut kernel) = (device.stream().unwrap(), kernel(&device));
+        for _ in 0..20 {
+            let memory = device.allocate_managed(u64::from(COUNT) * 4).unwrap();
+            assert!(memory.region().is_none());
+            let (at, span) = (words(&memory), memory.whole());
+            stream.acquire(span, Access::Write).unwrap();
+            // SAFETY: acquired; so are all accesses below.
+            (0..COUNT).for_each(|word| unsafe { *at(word) = word });
+            stream.release(span, Access::Write).unwrap();
+            double(&mut stream, &mut kernel, &memory);
+            stream.acquire(span, Access::ReadWrite).unwrap();
+            // SAFETY: as above.
+            assert!((0..COUNT).all(|word| unsafe { *at(word) } == 2 * word));
+            // SAFETY: as above. The rest of what was acquired stays as it is.
+            unsafe { *at(7) = 1000 };
+            stream.release(span, Access::ReadWrite).unwrap();
+            double(&mut stream, &mut kernel, &memory);
+            let mut bytes = vec![0; memory.bytes() as usize];
+            stream.read(span, &mut bytes).unwrap();
+            let word = |word: usize| u32::from_ne_bytes(bytes[word * 4..][..4].try_into().unwrap());
+            assert_eq!([word(6), word(7), word(8)], [24, 2000, 32]);
+            // The kernel may still run when the memory goes.
+            double(&mut stream, &mut kernel, &memory);
+        }
+        stream.finish().unwrap();
+    }
+}
+
+#[test]
+fn a_shadow_device_shows_that_managed_memory_was_not_acquired_or_not_released() {
+    let [_, shadow] = &both()[..] else { return };
+    let (mut stream, mut kernel) = (shadow.stream().unwrap(), kernel(shadow));
+    let memory = shadow.allocate_managed(u64::from(COUNT) * 4).unwrap();
+    let (at, span) = (words(&memory), memory.whole());
+    stream.acquire(span, Access::Write).unwrap();
+    // SAFETY: acquired; without it, on a shadow device nobody else has what the host sees.
+    (0..COUNT).for_each(|word| unsafe { *at(word) = 21 });
+    stream.release(span, Access::Write).unwrap();
+    double(&mut stream, &mut kernel, &memory);
+    stream.finish().unwrap();
+    // SAFETY: as above.
+    assert_eq!(unsafe { *at(0) }, 21, "not acquired: the host has its old numbers");
+    stream.acquire(span, Access::Read).unwrap();
+    // SAFETY: as above.
+    assert_eq!(unsafe { *at(0) }, 42);
+    // SAFETY: as above.
+    unsafe { *at(0) = 1000 };
+    double(&mut stream, &mut kernel, &memory);
+    stream.acquire(span, Access::Read).unwrap();
+    // SAFETY: as above.
+    assert_eq!(unsafe { *at(0) }, 84, "not released: the device has its old numbers");
 }
 
 #[test]

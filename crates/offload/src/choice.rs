@@ -83,8 +83,13 @@ pub fn choose(
         CopyModel::Copy => (Way::Copy, "the mapping says so"),
         CopyModel::Device => (Way::Device, "the mapping says so"),
         CopyModel::Managed => {
-            let why = "its driver offers no memory that it moves itself";
-            return refuse(why, "say `zero_copy`, `copy` or `auto`");
+            // Whatever the device has: a driver moves what it has allocated in one process, and
+            // messages lie in memory objects that their subscribers map.
+            let why = "messages lie in memory that processes share, and drivers move only memory of \
+                       one process";
+            let advice = "say `zero_copy`, `copy` or `auto`; a node's own buffers can be managed \
+                          (`Device::allocate_managed`)";
+            return refuse(why, advice);
         }
         CopyModel::Auto if shares_memory(info, capabilities) => {
             (Way::ZeroCopy, "the device uses the host's memory in place (tried)")

@@ -168,7 +168,7 @@ fn what_the_device_cannot_do_is_refused_with_what_it_can() {
             "devices: {{ gpu: {{ device: \"shadow:opencl:0\", nodes: [one], topics: {{ /a: {model} }} }} }}\n"
         )
     };
-    for (model, why) in [("zero_copy", "in place (tried)"), ("managed", "moves itself")] {
+    for (model, why) in [("zero_copy", "in place (tried)"), ("managed", "of one process")] {
         let error = run("cannot", CHAIN, &devices(model)).expect_err("it cannot");
         assert!(error.error.contains(why) && error.error.contains("/a"), "{error}");
     }

@@ -41,6 +41,8 @@ table! {
         fn cuEventQuery(CUevent);
         fn cuMemAlloc_v2(*mut CUdeviceptr, usize);
         fn cuMemFree_v2(CUdeviceptr);
+        fn cuMemAllocManaged(*mut CUdeviceptr, usize, c_uint);
+        fn cuStreamAttachMemAsync(CUstream, CUdeviceptr, usize, c_uint);
         fn cuMemcpyDtoDAsync_v2(CUdeviceptr, CUdeviceptr, usize, CUstream);
         fn cuMemcpyHtoDAsync_v2(CUdeviceptr, *const c_void, usize, CUstream);
         fn cuMemcpyDtoHAsync_v2(*mut c_void, CUdeviceptr, usize, CUstream);

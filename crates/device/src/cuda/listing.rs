@@ -117,12 +117,16 @@ pub(crate) fn open(number: usize, name: &str) -> Result<Cuda, DeviceError> {
         && api.call.cuStreamWaitValue64_v2.is_some();
     let exports = can(Attribute::CU_DEVICE_ATTRIBUTE_VIRTUAL_ADDRESS_MANAGEMENT_SUPPORTED)
         && can(Attribute::CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED);
+    let managed = can(Attribute::CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY);
     let claims = Claims {
         in_place: registers,
         alignment_bytes: PAGE_BYTES,
         f64: true,
         waits_for_timelines: registers && stores,
         exports_memory: exports,
+        managed,
+        managed_concurrent: managed
+            && can(Attribute::CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS),
     };
     let context = Arc::new(Context::retain(api, device, name, info.memory_bytes)?);
     let read_only = can(Attribute::CU_DEVICE_ATTRIBUTE_READ_ONLY_HOST_REGISTER_SUPPORTED);

@@ -82,6 +82,8 @@ enum What {
     Own,
     /// The device's own, for other processes, too.
     Shared(Slab),
+    /// The driver moves it.
+    Managed,
     /// The host's.
     Host { _pinned: Pinned },
 }
@@ -219,6 +221,39 @@ impl Cuda {
     }
 }
 
+/// Who may touch managed memory where the driver has no faults of the device to move it by: then the host
+/// may not, while any work of the device is under way, but for what is attached to it.
+mod managed {
+    use cudarc::driver::sys::CUmemAttach_flags;
+
+    /// Any stream; the host if the device can be interrupted.
+    pub(super) const OF_DEVICE: u32 = CUmemAttach_flags::CU_MEM_ATTACH_GLOBAL as u32;
+    /// The host alone.
+    pub(super) const OF_HOST: u32 = CUmemAttach_flags::CU_MEM_ATTACH_HOST as u32;
+}
+
+impl Cuda {
+    /// Gives managed memory to the host or to the device, in the stream's order, where that has to be
+    /// said. All of it: the driver knows no parts.
+    ///
+    /// # Safety
+    /// Handles are of this driver and not closed yet.
+    unsafe fn attach(&self, stream: Raw, span: RawSpan, to: u32) -> Result<(), DeviceError> {
+        // SAFETY: as the caller promises (1).
+        let memory = unsafe { behind::<Memory>(span.memory) };
+        if !matches!(memory.what, What::Managed) || self.claims.managed_concurrent {
+            return Ok(());
+        }
+        // SAFETY: as the caller promises (1).
+        let stream = unsafe { behind::<Stream>(stream) };
+        let _here = self.context.enter()?;
+        let attach = self.context.api.call.cuStreamAttachMemAsync;
+        // SAFETY: the start of managed memory; 0: all of it; a flag of the driver's.
+        let code = unsafe { attach(stream.raw(), memory.address, 0, to) };
+        self.context.done("giving managed memory over", code)
+    }
+}
+
 impl Driver for Cuda {
     fn info(&self) -> &DeviceInfo {
         &self.info
@@ -261,7 +296,7 @@ impl Driver for Cuda {
         // SAFETY: (1).
         match &unsafe { behind::<Memory>(raw) }.what {
             What::Shared(slab) => slab.export(),
-            What::Own | What::Host { .. } => {
+            What::Own | What::Managed | What::Host { .. } => {
                 Err(DeviceError::NotShared { device: self.info.name.clone() })
             }
         }
@@ -270,6 +305,17 @@ impl Driver for Cuda {
     fn import(&self, fd: BorrowedFd<'_>, bytes: u64, writable: bool) -> Result<Raw, DeviceError> {
         let slab = Slab::import(&self.context, fd, bytes, writable)?;
         Ok(handle(Memory { address: slab.address(), what: What::Shared(slab) }))
+    }
+
+    fn allocate_managed(&self, bytes: u64) -> Result<(Raw, usize), DeviceError> {
+        let _here = self.context.enter()?;
+        let (mut address, asked) = (0, usize::try_from(bytes.max(1)));
+        let asked = asked.map_err(|_| self.context.no_room(bytes))?;
+        let allocate = self.context.api.call.cuMemAllocManaged;
+        // SAFETY: a place for an address, which is the host's, too; a flag of the driver's.
+        let code = unsafe { allocate(&mut address, asked, managed::OF_DEVICE) };
+        self.context.had("allocating managed memory", code, bytes)?;
+        Ok((handle(Memory { address, what: What::Managed }), address as usize))
     }
 
     unsafe fn register(&self, region: &Region) -> Result<Raw, DeviceError> {
@@ -282,12 +328,12 @@ impl Driver for Cuda {
         Ok(handle(Memory { address, what: What::Host { _pinned: pinned } }))
     }
 
-    unsafe fn free(&self, memory: Raw, _registered: bool) {
+    unsafe fn free(&self, memory: Raw, _of_host: bool) {
         // (4), whatever memory it is.
         self.context.settle();
         // SAFETY: (1).
         let memory = unsafe { taken::<Memory>(memory) };
-        if let (What::Own, Ok(_here)) = (&memory.what, self.context.enter()) {
+        if let (What::Own | What::Managed, Ok(_here)) = (&memory.what, self.context.enter()) {
             // SAFETY: allocated by this driver, used by nobody any more (4).
             let _ = unsafe { (self.context.api.call.cuMemFree_v2)(memory.address) };
         }
@@ -341,15 +387,18 @@ impl Driver for Cuda {
         stream.finish()
     }
 
-    unsafe fn acquire(&self, stream: Raw, _: RawSpan, _: Access) -> Result<(), DeviceError> {
+    unsafe fn acquire(&self, stream: Raw, span: RawSpan, _: Access) -> Result<(), DeviceError> {
+        // SAFETY: (1).
+        unsafe { self.attach(stream, span, managed::OF_HOST) }?;
         // Registered memory is coherent once the work is over.
         // SAFETY: (1).
         unsafe { behind::<Stream>(stream) }.finish()
     }
 
-    unsafe fn release(&self, _: Raw, _: RawSpan, _: Access) -> Result<(), DeviceError> {
+    unsafe fn release(&self, stream: Raw, span: RawSpan, _: Access) -> Result<(), DeviceError> {
         // A launch makes visible what its thread has written before.
-        Ok(())
+        // SAFETY: (1).
+        unsafe { self.attach(stream, span, managed::OF_DEVICE) }
     }
 
     fn load(&self, source: &KernelSource<'_>) -> Result<Raw, DeviceError> {

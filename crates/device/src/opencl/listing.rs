@@ -104,6 +104,9 @@ pub(crate) fn open(number: usize, name: &str) -> Result<OpenCl, DeviceError> {
         why: format!("{} ({code})", ClError(code)),
     })?;
     let ask = |what| number_of(cl::get_device_info(id, what).ok());
+    // Not known before OpenCL 2.0: 0.
+    let shares = |grain| ask(cl::CL_DEVICE_SVM_CAPABILITIES) & grain != 0;
+    let fine = shares(cl::CL_DEVICE_SVM_FINE_GRAIN_BUFFER);
     Ok(OpenCl {
         info,
         context: context as usize,
@@ -116,6 +119,8 @@ pub(crate) fn open(number: usize, name: &str) -> Result<OpenCl, DeviceError> {
             f64: ask(cl::CL_DEVICE_DOUBLE_FP_CONFIG) != 0,
             waits_for_timelines: false,
             exports_memory: false,
+            managed: fine || shares(cl::CL_DEVICE_SVM_COARSE_GRAIN_BUFFER),
+            managed_concurrent: fine,
         },
     })
 }

@@ -10,6 +10,8 @@
 //! 4. A command keeps what it uses: programs, kernels, queues and memory that are released meanwhile
 //!    go when it is over. Only memory of the host does not: [`Driver::free`] waits for all streams
 //!    before that is unmapped.
+//! 5. Managed memory is shared virtual memory: kernels are given its address, and a buffer over it
+//!    (5.2.1: a buffer of such a pointer has it as its storage) stands for it in copies.
 
 mod listing;
 
@@ -23,8 +25,8 @@ use cl3::command_queue as queue;
 use cl3::error_codes::{ClError, cl_int};
 use cl3::event;
 use cl3::memory::{
-    CL_MAP_READ, CL_MAP_WRITE_INVALIDATE_REGION, CL_MEM_READ_ONLY, CL_MEM_READ_WRITE,
-    CL_MEM_USE_HOST_PTR,
+    CL_MAP_READ, CL_MAP_WRITE, CL_MAP_WRITE_INVALIDATE_REGION, CL_MEM_READ_ONLY, CL_MEM_READ_WRITE,
+    CL_MEM_SVM_FINE_GRAIN_BUFFER, CL_MEM_USE_HOST_PTR,
 };
 use cl3::types::{cl_context, cl_device_id, cl_event, cl_mem};
 use crossdock_shm::Region;
@@ -51,7 +53,18 @@ pub(crate) struct OpenCl {
 /// A buffer, and where it is the host's memory.
 struct ClMemory {
     buffer: cl_mem,
-    host: Option<usize>,
+    host: Host,
+}
+
+/// Where the host has a memory.
+#[derive(Clone, Copy)]
+enum Host {
+    /// Nowhere.
+    None,
+    /// Here: memory of its own.
+    Registered(usize),
+    /// Here (5).
+    Managed(usize),
 }
 
 impl OpenCl {
@@ -79,22 +92,36 @@ impl OpenCl {
         self.done(doing, unsafe { event::release_event(event) })
     }
 
-    fn buffer(&self, bytes: u64, flags: u64, host: Option<usize>) -> Result<Raw, DeviceError> {
-        let at = host.map_or(ptr::null_mut(), |host| host as *mut c_void);
+    fn buffer(&self, bytes: u64, flags: u64, host: Host) -> Result<Raw, DeviceError> {
+        let (at, flags) = match host {
+            Host::None => (ptr::null_mut(), flags),
+            Host::Registered(at) | Host::Managed(at) => {
+                (at as *mut c_void, flags | CL_MEM_USE_HOST_PTR)
+            }
+        };
         // SAFETY: the flags fit the pointer: one is given where, and only where, they say so; its
-        // memory has this length and stays, as the caller of `register` promises.
+        // memory has this length and stays, as the caller of `register` promises, or until it is freed.
         let made =
             unsafe { cl3::memory::create_buffer(self.context(), flags, bytes.max(1) as usize, at) };
         match made {
             Ok(buffer) => Ok(Raw(Box::into_raw(Box::new(ClMemory { buffer, host })) as usize)),
-            Err(code) if NO_MEMORY.contains(&code) => Err(DeviceError::OutOfMemory {
-                device: self.info.name.clone(),
-                bytes,
-                limit_bytes: self.info.allocation_max_bytes,
-            }),
+            Err(code) if NO_MEMORY.contains(&code) => Err(self.no_room(bytes)),
             Err(code) => Err(self.failed("making a buffer", code)),
         }
     }
+
+    fn no_room(&self, bytes: u64) -> DeviceError {
+        let (device, limit_bytes) = (self.info.name.clone(), self.info.allocation_max_bytes);
+        DeviceError::OutOfMemory { device, bytes, limit_bytes }
+    }
+}
+
+/// A value for a parameter of a kernel.
+enum Value {
+    /// So many bytes, from there.
+    Bytes(usize, *const c_void),
+    /// The address of managed memory.
+    Managed(usize),
 }
 
 /// The buffer behind a raw handle.
@@ -148,17 +175,37 @@ impl Driver for OpenCl {
     }
 
     fn allocate(&self, bytes: u64) -> Result<Raw, DeviceError> {
-        self.buffer(bytes, CL_MEM_READ_WRITE, None)
+        self.buffer(bytes, CL_MEM_READ_WRITE, Host::None)
+    }
+
+    fn allocate_managed(&self, bytes: u64) -> Result<(Raw, usize), DeviceError> {
+        let fine = match self.claims.managed_concurrent {
+            true => CL_MEM_SVM_FINE_GRAIN_BUFFER,
+            false => 0,
+        };
+        let (context, whole) = (self.context(), usize::try_from(bytes.max(1)));
+        let whole = whole.map_err(|_| self.no_room(bytes))?;
+        let (flags, usual) = (CL_MEM_READ_WRITE | fine, 0);
+        // SAFETY: flags that the device claims; 0 is the alignment of its largest type.
+        let made = unsafe { cl3::memory::svm_alloc(context, flags, whole, usual) };
+        // The function has no codes, and all but the room was asked before.
+        let host = made.map_err(|_| self.no_room(bytes))?;
+        self.buffer(bytes, CL_MEM_READ_WRITE, Host::Managed(host as usize))
+            .map(|raw| (raw, host as usize))
+            .inspect_err(|_| {
+                // SAFETY: made above, used by nothing.
+                let _ = unsafe { cl3::memory::svm_free(context, host) };
+            })
     }
 
     unsafe fn register(&self, region: &Region) -> Result<Raw, DeviceError> {
         let access = if region.is_writable() { CL_MEM_READ_WRITE } else { CL_MEM_READ_ONLY };
         let (bytes, at) = (region.bytes() as u64, region.address());
-        self.buffer(bytes, access | CL_MEM_USE_HOST_PTR, Some(at))
+        self.buffer(bytes, access, Host::Registered(at))
     }
 
-    unsafe fn free(&self, raw: Raw, registered: bool) {
-        if registered {
+    unsafe fn free(&self, raw: Raw, of_host: bool) {
+        if of_host {
             // Held: a stream is not closed meanwhile.
             let streams = self.streams.lock().unwrap_or_else(PoisonError::into_inner);
             for stream in streams.iter() {
@@ -169,6 +216,10 @@ impl Driver for OpenCl {
         let memory = unsafe { Box::from_raw(raw.0 as *mut ClMemory) };
         // SAFETY: (1) and (4).
         let _ = unsafe { cl3::memory::release_mem_object(memory.buffer) };
+        if let Host::Managed(host) = memory.host {
+            // SAFETY: made by `allocate_managed`; no work uses it any more, nor does the buffer.
+            let _ = unsafe { cl3::memory::svm_free(self.context(), host as *mut c_void) };
+        }
     }
 
     unsafe fn copy(&self, stream: Raw, from: RawSpan, to: RawSpan) -> Result<(), DeviceError> {
@@ -214,11 +265,20 @@ impl Driver for OpenCl {
         let flags = match how {
             Access::Read => CL_MAP_READ,
             Access::Write => CL_MAP_WRITE_INVALIDATE_REGION,
+            Access::ReadWrite => CL_MAP_READ | CL_MAP_WRITE,
         };
         // SAFETY: (1).
-        let target = unsafe { memory(span.memory) }.buffer;
+        let ClMemory { buffer: target, host } = *unsafe { memory(span.memory) };
         let (at, bytes) = (span.offset as usize, span.bytes as usize);
         let (stream, mut mapped) = (stream.0 as _, ptr::null_mut());
+        let doing = "giving memory to the host";
+        if let Host::Managed(host) = host {
+            let start = (host + at) as *mut c_void;
+            // SAFETY: (2), (5); blocking.
+            let event =
+                unsafe { queue::enqueue_svm_map(stream, 1, flags, start, bytes, 0, ptr::null()) };
+            return self.put(doing, event);
+        }
         // SAFETY: (2); blocking. The address is known: that of the host's memory.
         let event = unsafe {
             queue::enqueue_map_buffer(
@@ -233,17 +293,23 @@ impl Driver for OpenCl {
                 ptr::null(),
             )
         };
-        self.put("giving memory to the host", event)
+        self.put(doing, event)
     }
 
     unsafe fn release(&self, stream: Raw, span: RawSpan, _: Access) -> Result<(), DeviceError> {
         // SAFETY: (1).
         let ClMemory { buffer, host } = *unsafe { memory(span.memory) };
-        let Some(host) = host else { return Ok(()) };
-        let mapped = (host + span.offset as usize) as *mut c_void;
-        // SAFETY: the specification (5.2.4) gives memory of the host its own address when mapped.
-        let event = unsafe {
-            queue::enqueue_unmap_mem_object(stream.0 as _, buffer, mapped, 0, ptr::null())
+        let (stream, start) = (stream.0 as _, |host| (host + span.offset as usize) as *mut c_void);
+        let event = match host {
+            Host::None => return Ok(()),
+            // SAFETY: the specification (5.2.4) gives memory of the host its own address when mapped.
+            Host::Registered(host) => unsafe {
+                queue::enqueue_unmap_mem_object(stream, buffer, start(host), 0, ptr::null())
+            },
+            // SAFETY: (5); mapped by `acquire` from the same address.
+            Host::Managed(host) => unsafe {
+                queue::enqueue_svm_unmap(stream, start(host), 0, ptr::null())
+            },
         };
         self.put("giving memory to the device", event)
     }
@@ -296,10 +362,19 @@ impl Driver for OpenCl {
         arguments: &[Argument<'_>],
     ) -> Result<(), DeviceError> {
         let mut place = 0;
-        let mut set = |bytes: usize, value: *const c_void| {
-            // SAFETY: `value` points to `bytes` bytes; that the kernel takes this there is the
-            // caller's promise, which the driver checks, too.
-            let done = unsafe { cl3::kernel::set_kernel_arg(kernel.0 as _, place, bytes, value) };
+        let mut set = |value: Value| {
+            let kernel = kernel.0 as _;
+            let done = match value {
+                // SAFETY: that many bytes; that the kernel takes them there is the caller's promise,
+                // which the driver checks, too.
+                Value::Bytes(bytes, value) => unsafe {
+                    cl3::kernel::set_kernel_arg(kernel, place, bytes, value)
+                },
+                // SAFETY: (5), and as above.
+                Value::Managed(start) => unsafe {
+                    cl3::kernel::set_kernel_arg_svm_pointer(kernel, place, start as *const c_void)
+                },
+            };
             place += 1;
             self.done("passing an argument to a kernel", done)
         };
@@ -308,14 +383,20 @@ impl Driver for OpenCl {
                 Argument::In(span) | Argument::Out(span) => {
                     let RawSpan { memory: raw, offset, .. } = span.raw();
                     // SAFETY: (1).
-                    let buffer = unsafe { memory(raw) }.buffer;
-                    set(size_of::<cl_mem>(), ptr::from_ref(&buffer).cast())?;
-                    set(8, ptr::from_ref(&offset).cast())?;
+                    match unsafe { memory(raw) } {
+                        ClMemory { host: Host::Managed(host), .. } => {
+                            set(Value::Managed(*host))?;
+                        }
+                        ClMemory { buffer, .. } => {
+                            set(Value::Bytes(size_of::<cl_mem>(), ptr::from_ref(buffer).cast()))?;
+                        }
+                    }
+                    set(Value::Bytes(8, ptr::from_ref(&offset).cast()))?;
                 }
-                Argument::U32(value) => set(4, ptr::from_ref(value).cast())?,
-                Argument::I32(value) => set(4, ptr::from_ref(value).cast())?,
-                Argument::F32(value) => set(4, ptr::from_ref(value).cast())?,
-                Argument::U64(value) => set(8, ptr::from_ref(value).cast())?,
+                Argument::U32(value) => set(Value::Bytes(4, ptr::from_ref(value).cast()))?,
+                Argument::I32(value) => set(Value::Bytes(4, ptr::from_ref(value).cast()))?,
+                Argument::F32(value) => set(Value::Bytes(4, ptr::from_ref(value).cast()))?,
+                Argument::U64(value) => set(Value::Bytes(8, ptr::from_ref(value).cast()))?,
             }
         }
         if grid.items.contains(&0) {
