@@ -15,6 +15,7 @@ use crossdock_shm::socket::{ControlSocket, FRAME_BYTES_MAX, Received};
 use rustix::event::{Timespec, epoll};
 use rustix::io::Errno;
 
+use crate::buffer;
 use crate::core::{Core, Peer, State};
 use crate::event::{Event, PeerProcess};
 use crate::frame::{Frame, Purpose, VERSION};
@@ -338,6 +339,7 @@ fn remove_peer(core: &Core, state: &mut State, token: u64, why: Broken) -> Optio
     }
     let live = peer.link.stage == Stage::Live;
     matching::peer_gone(state, token, &mut peer);
+    buffer::peer_gone(state, token, &mut peer);
     match why {
         Broken::Violation(reason) => state.cut_off(peer.link.peer(), reason),
         Broken::Scarce(why) => {

@@ -14,6 +14,7 @@ use crossdock_shm::rendezvous::{PeerName, Rendezvous};
 use crossdock_shm::socket::{Access, ControlSocket};
 use crossdock_shm::{BellMemory, ConnTable, ForkMark, Keeper, PrivateFd};
 
+use crate::buffer;
 use crate::event::{Event, Events, Mismatch, PeerProcess, Side};
 use crate::frame::{Frame, PortInfo};
 use crate::link::Link;
@@ -54,6 +55,7 @@ pub(crate) struct State {
     pub(crate) schemas: Schemas,
     /// What services need beside their ports.
     pub(crate) services: Registry,
+    pub(crate) buffers: buffer::Registry,
     pub(crate) events: Events,
     /// What waits for free descriptors.
     pub(crate) scarcity: Scarcity,
@@ -82,6 +84,7 @@ impl State {
             let_go: Vec::new(),
             schemas: Schemas::default(),
             services: Registry::default(),
+            buffers: buffer::Registry::default(),
             events: Events::default(),
             scarcity: Scarcity::default(),
             changes: 0,

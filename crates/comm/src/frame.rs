@@ -14,7 +14,7 @@ use crate::names::{NameError, NameKind, check_name};
 use crate::qos::{DEPTH_MAX, Durability, Qos, Reliability};
 
 /// Changes whenever a frame changes; processes of different versions do not talk.
-pub(crate) const VERSION: u32 = 3;
+pub(crate) const VERSION: u32 = 4;
 /// The longest reason or mismatch text in bytes.
 const TEXT_BYTES_MAX: usize = 2048;
 /// The longest opaque part: what the data plane of both sides agrees on.
@@ -166,6 +166,23 @@ pub(crate) enum Frame {
     Nothing {
         reason: String,
     },
+    /// Asks for a shared buffer of the receiver's.
+    AskBuffer {
+        buffer: u64,
+    },
+    /// A shared buffer, as a file descriptor, and what the receiver is called in its claims.
+    Buffer {
+        buffer: u64,
+        member: u16,
+        element: u8,
+        count: u64,
+        label: String,
+    },
+    /// The buffer that was asked for cannot be had.
+    NoBuffer {
+        buffer: u64,
+        reason: String,
+    },
 }
 
 /// Discriminants of purposes and frames on the wire.
@@ -188,6 +205,9 @@ mod kind {
     pub(super) const NOTHING: u8 = 16;
     pub(super) const MEMORY: u8 = 17;
     pub(super) const IDLE: u8 = 18;
+    pub(super) const ASK_BUFFER: u8 = 19;
+    pub(super) const BUFFER: u8 = 20;
+    pub(super) const NO_BUFFER: u8 = 21;
 }
 
 impl Frame {
@@ -236,6 +256,14 @@ impl Frame {
                 out.u8(kind::RING).u64(*port).bytes(geometry);
             }
             Frame::Nothing { reason } => _ = out.u8(kind::NOTHING).text(cut(reason)),
+            Frame::AskBuffer { buffer } => _ = out.u8(kind::ASK_BUFFER).u64(*buffer),
+            Frame::Buffer { buffer, member, element, count, label } => {
+                out.u8(kind::BUFFER).u64(*buffer).u16(*member).u8(*element).u64(*count);
+                out.text(label);
+            }
+            Frame::NoBuffer { buffer, reason } => {
+                out.u8(kind::NO_BUFFER).u64(*buffer).text(cut(reason));
+            }
         }
         debug_assert!(out.0.len() <= FRAME_BYTES_MAX, "limits of the fields keep frames short");
         out.0
@@ -298,6 +326,17 @@ impl Frame {
                 geometry: input.bytes("geometry", GEOMETRY_BYTES_MAX)?.to_vec(),
             },
             kind::NOTHING => Frame::Nothing { reason: input.shown("reason")? },
+            kind::ASK_BUFFER => Frame::AskBuffer { buffer: input.u64("buffer")? },
+            kind::BUFFER => Frame::Buffer {
+                buffer: input.u64("buffer")?,
+                member: input.u16("member")?,
+                element: input.u8("element")?,
+                count: input.u64("count")?,
+                label: input.name("label", NameKind::Process)?,
+            },
+            kind::NO_BUFFER => {
+                Frame::NoBuffer { buffer: input.u64("buffer")?, reason: input.shown("reason")? }
+            }
             other => return Err(FrameError::Kind(other)),
         };
         match input.rest.len() {
@@ -599,6 +638,9 @@ mod tests {
             Frame::Definition { port: 9, offset: 5, total: 10, piece: vec![b'x'; 5] },
             Frame::Ring { port: 9, geometry: vec![] },
             Frame::Nothing { reason: "gone".into() },
+            Frame::AskBuffer { buffer: 7 },
+            Frame::Buffer { buffer: 7, member: 2, element: 7, count: 1 << 23, label: "m".into() },
+            Frame::NoBuffer { buffer: 7, reason: "gone".into() },
         ]
     }
 

@@ -7,8 +7,9 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 
 use crossdock_shm::rendezvous::PeerName;
-use crossdock_shm::{Attached, RingControl};
+use crossdock_shm::{Attached, ElementType, RingControl};
 
+use crate::buffer::{self, Offer};
 use crate::control;
 use crate::core::{Core, State};
 use crate::event::Event;
@@ -29,7 +30,7 @@ pub(crate) fn handle(
 ) -> Result<(), String> {
     let expected_fds = match &frame {
         Frame::Memory => 3..=3,
-        Frame::Segment { .. } => 1..=1,
+        Frame::Segment { .. } | Frame::Buffer { .. } => 1..=1,
         Frame::Accept { .. } => 1..=crossdock_shm::socket::FRAME_FDS_MAX,
         _ => 0..=0,
     };
@@ -201,6 +202,22 @@ fn live(
             matching::received_definition(core, state, token, port, (offset, total), &piece)
         }
         Frame::Nothing { .. } => Ok(()),
+        Frame::AskBuffer { buffer } => {
+            buffer::asked_for(state, token, buffer);
+            Ok(())
+        }
+        Frame::Buffer { buffer, member, element, count, label } => {
+            let element = ElementType::of_number(element);
+            let element = element.ok_or("it handed out a buffer of unknown elements")?;
+            let fd = fds.into_iter().next().ok_or("it handed out a buffer without memory")?;
+            let offer = Offer { member, element, count, label, fd };
+            buffer::received(state, token, buffer, offer);
+            Ok(())
+        }
+        Frame::NoBuffer { buffer, reason } => {
+            buffer::refused(state, token, buffer, reason);
+            Ok(())
+        }
         Frame::Hello { .. } | Frame::Welcome { .. } | Frame::Ring { .. } | Frame::Idle => {
             Err("it sent a frame that has no place between connected processes".to_string())
         }
@@ -219,6 +236,12 @@ pub(crate) fn handle_without_descriptors(
     match frame {
         Frame::Accept { pair, .. } => {
             matching::accepted_without_memory(&mut state, token, *pair);
+            core.publish(state);
+            None
+        }
+        Frame::Buffer { buffer, .. } => {
+            let reason = format!("{text} it is made of; raise the limit (`ulimit -n`)");
+            buffer::refused(&mut state, token, *buffer, reason);
             core.publish(state);
             None
         }

@@ -30,6 +30,8 @@
 
 mod activity;
 mod any;
+mod buffer;
+mod claims;
 mod connection;
 mod control;
 mod core;
@@ -51,6 +53,7 @@ pub mod names;
 mod observer;
 mod output;
 mod participant;
+mod parts;
 mod ports;
 mod publisher;
 pub mod qos;
@@ -61,17 +64,21 @@ pub mod service;
 mod serving;
 pub mod step;
 mod subscriber;
+mod token;
 mod window;
 
 pub use activity::Activity;
 pub use any::{AnyLoan, AnyPublisher, AnySample, AnySubscriber, Bridge, BridgeOptions, Directions};
+pub use buffer::{AcceptError, BufferError, Buffers, SharedBuffer};
+pub use claims::{Claim, ClaimError, ClaimRefusal, ClaimSnapshot, Holder, ReadClaim, WriteClaim};
 pub use crossdock_shm::board::{Board, Entity, EntityDescription, EntitySnapshot, WithHistogram};
 pub use crossdock_shm::histogram::HistogramSnapshot;
 pub use crossdock_shm::realtime::use_fifo;
 pub use crossdock_shm::rendezvous::PeerName;
 pub use crossdock_shm::socket::Access;
 pub use crossdock_shm::{
-    CopyError, DoorbellControl, DoorbellOptions, ParkedLoan, PrivateFd, Region, Scratch, Woken,
+    CopyError, DoorbellControl, DoorbellOptions, Element, ElementType, ParkedLoan, PrivateFd,
+    Region, Scratch, Woken,
 };
 pub use doorbell::Doorbell;
 pub use echo::{Echo, EchoError, Echoed, Stamps};
@@ -85,6 +92,7 @@ pub use observer::{
     ProcessSnapshot,
 };
 pub use participant::{OpenError, Participant, ParticipantOptions, Rendezvous, TopicConnections};
+pub use parts::{Part, PartError};
 pub use publisher::{Loan, Publisher, PublisherCounters, PublisherOptions};
 pub use qos::{BackPressure, Durability, Qos, Reliability};
 pub use quiescence::Quiescence;
@@ -92,4 +100,5 @@ pub use service::{
     CallError, CallId, Client, ClientOptions, Request, RequestId, Server, ServerOptions,
 };
 pub use subscriber::{Sample, Since, Subscriber, SubscriberCounters, SubscriberOptions, Waiting};
+pub use token::{BufferId, Token, TokenError};
 pub use window::Gathered;

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use crossdock_comm::service::{ClientHandle, ServerHandle};
 use crossdock_comm::{
-    BackPressure, Board, Bridge, BridgeOptions, Client, ClientOptions, Directions, Doorbell,
-    Durability, InputHandle, OutputHandle, Participant, PortError, PortGroup, Publisher,
+    BackPressure, Board, Bridge, BridgeOptions, Buffers, Client, ClientOptions, Directions,
+    Doorbell, Durability, InputHandle, OutputHandle, Participant, PortError, PortGroup, Publisher,
     PublisherOptions, Qos, Reading, Reliability, Server, ServerOptions, Subscriber,
     SubscriberOptions,
 };
@@ -188,6 +188,12 @@ impl<'a> Setup<'a> {
         });
         self.inputs[index] = Some(OpenedInput { handle: subscriber.handle(), purpose });
         Ok(subscriber)
+    }
+
+    /// The shared buffers that the node makes or is given tokens of. Allocates.
+    #[must_use]
+    pub fn buffers(&self) -> Buffers {
+        self.participant.buffers(&self.plan.name)
     }
 
     /// Both ends of a topic for a node that carries it to another medium, see

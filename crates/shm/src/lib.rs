@@ -9,6 +9,7 @@
 //! | ring ([`RingPublisher`]) | publisher port | its process; subscribers and observers read-only |
 //! | [`ConnTable`] | process | its process; peers that publish to it, read-only |
 //! | [`BellMemory`] | process | its process and the peers that trigger it |
+//! | [`SharedMemory`] | buffer that several nodes write | its owner's process; its members |
 //! | [`PairMemory`] | pair of processes | both |
 //!
 //! A publisher and a subscriber in one process; between processes a control plane carries the
@@ -109,6 +110,8 @@ pub mod rendezvous;
 #[cfg(not(loom))]
 mod sample;
 #[cfg(not(loom))]
+mod shared;
+#[cfg(not(loom))]
 pub mod socket;
 #[cfg(not(loom))]
 mod subscriber;
@@ -147,6 +150,8 @@ pub use publisher::{
 };
 #[cfg(not(loom))]
 pub use sample::RawSample;
+#[cfg(not(loom))]
+pub use shared::{Element, ElementType, SHARED_BYTES_MAX, SHARED_DATA_AT, SharedMemory};
 #[cfg(not(loom))]
 pub use subscriber::{
     AddSegmentError, ConnectError, Losses, RingMemory, RingSubscriber, SubscriberConfig,

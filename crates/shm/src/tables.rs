@@ -63,6 +63,8 @@ unsafe impl Shared for ArmedLine {}
 unsafe impl Shared for crate::protocol::Head {}
 // SAFETY: repr(C), atomics only.
 unsafe impl Shared for crate::protocol::Slot {}
+// SAFETY: repr(C), atomics only.
+unsafe impl Shared for crate::protocol::ClaimTable {}
 // SAFETY: an atomic.
 unsafe impl Shared for AtomicU64 {}
 
@@ -74,6 +76,7 @@ pub(crate) enum Kind {
     Bells = 3,
     Pair = 4,
     Segment = 5,
+    Shared = 6,
 }
 
 impl Preamble {

@@ -2,6 +2,7 @@
 //! The shipped message types, by package.
 
 pub mod builtin_interfaces;
+pub mod crossdock_interfaces;
 pub mod example_interfaces;
 pub mod geometry_msgs;
 pub mod nav_msgs;
@@ -18,6 +19,8 @@ use crate::ShippedService as Shipped;
 pub const ALL: &[(&str, &str)] = &[
     entry::<builtin_interfaces::Duration>(),
     entry::<builtin_interfaces::Time>(),
+    entry::<crossdock_interfaces::BufferPart>(),
+    entry::<crossdock_interfaces::SharedBuffer>(),
     entry::<geometry_msgs::Accel>(),
     entry::<geometry_msgs::AccelStamped>(),
     entry::<geometry_msgs::AccelWithCovariance>(),
@@ -118,6 +121,7 @@ pub const ALL: &[(&str, &str)] = &[
 
 /// Every shipped service type.
 pub const SERVICES: &[Shipped] = &[
+    Shipped::of::<crossdock_interfaces::srv::WriteBuffer>(),
     Shipped::of::<example_interfaces::srv::AddTwoInts>(),
     Shipped::of::<nav_msgs::srv::GetMap>(),
     Shipped::of::<nav_msgs::srv::SetMap>(),

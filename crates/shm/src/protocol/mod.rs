@@ -15,6 +15,7 @@
 //! | `Bell` | the subscribing process's bells | that process and its direct peers |
 //! | `Nudge` | private memory of one process | its threads set, one thread takes |
 //! | `Inbox` | private memory of one process | control threads push, one thread empties |
+//! | `ClaimTable` | memory that several processes write | all of them; rules there |
 //! | `OverwriteRing` | a process's flight recorder, sealed | one thread; rules there |
 //! | pool of chunks | private memory | the publisher's thread |
 //!
@@ -135,6 +136,7 @@
 
 mod armed;
 mod bell;
+mod claims;
 mod conn;
 mod inbox;
 mod overwrite;
@@ -143,6 +145,9 @@ pub mod weaken;
 
 pub use armed::{ARMED_WORDS, ArmedLine, fired};
 pub use bell::{Bell, Nudge, READY_BITS, READY_WORDS, ReadyLine, RelayLine};
+pub use claims::{
+    CLAIMS_MAX, ClaimKind, ClaimRefused, ClaimTable, ENTRY_WORDS, Entry, Seen, Ticket,
+};
 pub use conn::{Conn, HOLDS_MAX};
 pub use inbox::Inbox;
 pub use overwrite::{OverwriteRing, RECORD_WORDS};

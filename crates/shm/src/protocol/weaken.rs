@@ -62,6 +62,18 @@ pub mod spot {
     pub const RECORD_ACQUIRE: u32 = 26;
     /// overwrite ring: no Acquire fence between the words and `begun`.
     pub const RECORD_LOOK: u32 = 27;
+    /// claim: no SeqCst fence between the announcement and the look at the others.
+    pub const CLAIM_FENCE: u32 = 28;
+    /// claim: a free place taken Relaxed.
+    pub const CLAIM_TAKE: u32 = 29;
+    /// claim: no Release fence between the taken place and its words.
+    pub const CLAIM_ENTRY: u32 = 30;
+    /// claim: the states of others read Relaxed.
+    pub const CLAIM_LOOK: u32 = 31;
+    /// claim: no Acquire fence between the words of others and the second look at the state.
+    pub const CLAIM_WORDS: u32 = 32;
+    /// claim: released Relaxed.
+    pub const CLAIM_RELEASE: u32 = 33;
 }
 
 #[cfg(loom)]

@@ -1,0 +1,676 @@
+//! Shared buffers: made by one node, reached by others in the same process or another, through
+//! tokens.
+//!
+//! The owner's process hands the descriptor to a process that asks for it, once, over the control socket
+//! of the two, and gives it a number, which its claims carry. It hears of that process's death as of any
+//! other, and flags what it held as abandoned. docs/decisions/0010-shared-buffers.md has the choice.
+//! This file must not know how claims are settled (`claims`).
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, HashMap};
+use std::marker::PhantomData;
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Weak};
+use std::time::{Duration, Instant};
+
+use crossdock_shm::protocol::ClaimKind;
+use crossdock_shm::rendezvous::PeerName;
+use crossdock_shm::{
+    CreateMemoryError, Element, ElementType, OpenMemoryError, PrivateFd, SharedMemory,
+};
+use rustix::event::{PollFd, PollFlags, Timespec};
+
+use crate::claims::{ClaimError, ClaimSnapshot, Claimant, Mapped, ReadClaim, WriteClaim};
+use crate::core::{Core, Peer, State};
+use crate::event::PeerProcess;
+use crate::frame::Frame;
+use crate::link::Stage;
+use crate::names::{NameError, NameKind, check_name};
+use crate::participant::{Handle, Participant};
+use crate::parts::Part;
+use crate::token::{BufferId, Token};
+
+/// Buffers that one process owns.
+const BUFFERS_MAX: usize = 256;
+/// Processes that one buffer has been handed to, the dead among them.
+const MEMBERS_MAX: usize = 4096;
+/// Buffers that one node keeps at hand.
+const KNOWN_MAX: usize = 16;
+/// How long the owner of a buffer may take to hand it out.
+const OPEN_LIMIT: Duration = Duration::from_secs(2);
+/// How long a dying process may take to be gone.
+const DEATH_LIMIT: Duration = Duration::from_secs(2);
+
+/// A buffer could not be made or reached.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum BufferError {
+    /// Its label is not legal.
+    #[error(transparent)]
+    Name(#[from] NameError),
+    /// This process owns enough of them.
+    #[error("buffer `{label}`: this process has {BUFFERS_MAX} already; use one and its parts")]
+    Full {
+        /// The buffer.
+        label: String,
+    },
+    /// More elements than there can be.
+    #[error("buffer `{label}` cannot have {count} elements; choose 1 to 2^40 bytes")]
+    Size {
+        /// The buffer.
+        label: String,
+        /// Elements asked for.
+        count: u64,
+    },
+    /// Its memory could not be made.
+    #[error(transparent)]
+    Create(#[from] CreateMemoryError),
+    /// Its memory could not be mapped.
+    #[error(transparent)]
+    Open(#[from] OpenMemoryError),
+    /// Its elements have another type.
+    #[error("buffer `{label}` has elements of {found}, not of {asked}; use the type of its token")]
+    Element {
+        /// The buffer.
+        label: String,
+        /// What it has.
+        found: &'static str,
+        /// What the node wants.
+        asked: &'static str,
+    },
+    /// A token says something else of it than its owner.
+    #[error(
+        "buffer `{label}` has {found} elements, not {token} as a token says; its sender is at fault"
+    )]
+    Token {
+        /// The buffer.
+        label: String,
+        /// How many it has.
+        found: u64,
+        /// What the token says.
+        token: u64,
+    },
+    /// The owner does not hand it out.
+    #[error("buffer {buffer} cannot be had of its owner: {reason}")]
+    Refused {
+        /// The buffer.
+        buffer: BufferId,
+        /// Its words.
+        reason: String,
+    },
+    /// The owner's process has not answered.
+    #[error(
+        "buffer {buffer}: its owner's process has not handed it out in 2 s; it is gone, stopped, or \
+         of another domain"
+    )]
+    Unreachable {
+        /// The buffer.
+        buffer: BufferId,
+    },
+    /// The participant belongs to the parent of this process.
+    #[error("process `{process}` has been forked; open a participant in the child")]
+    Forked {
+        /// The parent's name.
+        process: String,
+    },
+}
+
+/// What the dead have left was not taken back.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum AcceptError {
+    /// Only the owner's own handle can.
+    #[error(
+        "buffer `{buffer}` is taken back by the node that made it, with the handle it was given"
+    )]
+    NotOwner {
+        /// The buffer.
+        buffer: String,
+    },
+    /// A process that was cut off lives on, and may write.
+    #[error(
+        "buffer `{buffer}`: {process} is not connected any more but runs on, and may write what it \
+         held; end it"
+    )]
+    Runs {
+        /// The buffer.
+        buffer: String,
+        /// The process, with its pid.
+        process: String,
+    },
+}
+
+/// The shared buffers that one node makes or gets. `Send`, not `Sync`.
+pub struct Buffers {
+    handle: Arc<Handle>,
+    node: String,
+    claimant: Claimant,
+    known: RefCell<Vec<Arc<Mapped>>>,
+}
+
+impl std::fmt::Debug for Buffers {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Buffers").field("node", &self.node).finish_non_exhaustive()
+    }
+}
+
+/// A buffer of elements of type `T` that several nodes write, each its own part.
+///
+/// Cloning gives another handle; `Send + Sync`. The memory lives as long as any handle or claim in any
+/// process. When the last handle that [`Buffers::create`] gave is dropped, nobody can claim anything any
+/// more.
+pub struct SharedBuffer<T: Element> {
+    mapped: Arc<Mapped>,
+    claimant: Claimant,
+    /// That of the token it came with.
+    generation: Option<u64>,
+    owned: Option<Arc<Owned>>,
+    element: PhantomData<fn() -> T>,
+}
+
+impl<T: Element> Clone for SharedBuffer<T> {
+    fn clone(&self) -> Self {
+        let (mapped, owned) = (Arc::clone(&self.mapped), self.owned.clone());
+        let Self { claimant, generation, element, .. } = *self;
+        SharedBuffer { mapped, claimant, generation, owned, element }
+    }
+}
+
+impl<T: Element> std::fmt::Debug for SharedBuffer<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("SharedBuffer").field(&self.mapped.label).finish()
+    }
+}
+
+/// Keeps a buffer among those that are handed out.
+struct Owned {
+    handle: Arc<Handle>,
+    mapped: Arc<Mapped>,
+}
+
+impl Drop for Owned {
+    fn drop(&mut self) {
+        if self.handle.core.in_child() {
+            return;
+        }
+        self.mapped.memory.close();
+        let removed = self.handle.core.lock().buffers.owned.remove(&self.mapped.id.number);
+        // Outside the lock: it unmaps.
+        drop(removed);
+    }
+}
+
+impl Participant {
+    /// The shared buffers of one node. Allocates.
+    pub fn buffers(&self, node: &str) -> Buffers {
+        Buffers {
+            handle: Arc::clone(&self.handle),
+            node: node.to_owned(),
+            claimant: Claimant::new(node),
+            known: RefCell::default(),
+        }
+    }
+}
+
+impl Buffers {
+    /// Makes a buffer of `count` elements, all zero. Other nodes reach it by [`SharedBuffer::token`].
+    ///
+    /// `label` names it for people, as a node is named. Allocates, makes system calls, makes all its
+    /// pages present; takes the participant's lock.
+    ///
+    /// # Errors
+    /// [`BufferError`].
+    pub fn create<T: Element>(
+        &self,
+        label: &str,
+        count: u64,
+    ) -> Result<SharedBuffer<T>, BufferError> {
+        check_name(NameKind::Process, label)?;
+        let core = &self.handle.core;
+        self.check_process()?;
+        let label = || label.to_owned();
+        let bytes = count.checked_mul(T::TYPE.bytes());
+        let bytes = bytes.ok_or_else(|| BufferError::Size { label: label(), count })?;
+        let memory = SharedMemory::create(&label(), bytes)?;
+        let mut state = core.lock();
+        if state.buffers.owned.len() >= BUFFERS_MAX {
+            return Err(BufferError::Full { label: label() });
+        }
+        let id = BufferId { owner: core.name, number: state.port() };
+        let mapped = Arc::new(Mapped {
+            id,
+            label: label(),
+            element: T::TYPE,
+            count,
+            member: OWNER,
+            memory,
+            lost: AtomicBool::new(false),
+        });
+        let owned =
+            OwnedBuffer { mapped: Arc::clone(&mapped), members: Vec::new(), last_member: OWNER };
+        state.buffers.owned.insert(id.number, owned);
+        drop(state);
+        let owned = Owned { handle: Arc::clone(&self.handle), mapped: Arc::clone(&mapped) };
+        Ok(self.over(mapped, None, Some(Arc::new(owned))))
+    }
+
+    /// The buffer of a token, for as long as the token's generation lasts.
+    ///
+    /// The first time it asks the owner's process: that takes the participant's lock, makes system calls,
+    /// allocates, and blocks, mostly for less than a millisecond and the time that mapping takes. From then
+    /// on it looks at a short list, and allocates nothing.
+    ///
+    /// # Errors
+    /// [`BufferError`].
+    pub fn open<T: Element>(&self, token: &Token) -> Result<SharedBuffer<T>, BufferError> {
+        let id = token.buffer;
+        let known = self.known.borrow().iter().find(|it| it.id == id).cloned();
+        let known = known.filter(|it| !it.lost.load(Ordering::Relaxed));
+        let mapped = match known {
+            Some(mapped) => mapped,
+            None => {
+                self.check_process()?;
+                let mapped = self.reach(id)?;
+                let mut known = self.known.borrow_mut();
+                known.retain(|it| it.id != id && !it.lost.load(Ordering::Relaxed));
+                if known.len() >= KNOWN_MAX {
+                    known.remove(0);
+                }
+                known.push(Arc::clone(&mapped));
+                mapped
+            }
+        };
+        let label = || mapped.label.clone();
+        if mapped.element != T::TYPE || token.element != T::TYPE {
+            let (found, asked) = (mapped.element.word(), T::TYPE.word());
+            return Err(BufferError::Element { label: label(), found, asked });
+        }
+        if mapped.count != token.count {
+            let (found, token) = (mapped.count, token.count);
+            return Err(BufferError::Token { label: label(), found, token });
+        }
+        Ok(self.over(mapped, Some(token.generation), None))
+    }
+
+    fn over<T: Element>(
+        &self,
+        mapped: Arc<Mapped>,
+        generation: Option<u64>,
+        owned: Option<Arc<Owned>>,
+    ) -> SharedBuffer<T> {
+        let element = PhantomData;
+        SharedBuffer { mapped, claimant: self.claimant, generation, owned, element }
+    }
+
+    fn check_process(&self) -> Result<(), BufferError> {
+        let core = &self.handle.core;
+        match core.in_child() {
+            true => Err(BufferError::Forked { process: core.process.clone() }),
+            false => Ok(()),
+        }
+    }
+
+    /// The buffer as this process has it, asked for if it does not.
+    fn reach(&self, id: BufferId) -> Result<Arc<Mapped>, BufferError> {
+        let core = &self.handle.core;
+        let end = Instant::now() + OPEN_LIMIT;
+        // Bounded by `OPEN_LIMIT`.
+        loop {
+            let mut state = core.lock();
+            let seen = state.changes;
+            match state.step(core.name, id) {
+                Step::Have(mapped) => return Ok(mapped),
+                Step::Refused(reason) => return Err(BufferError::Refused { buffer: id, reason }),
+                Step::Arrived(offer) => {
+                    drop(state);
+                    return map(core, id, offer);
+                }
+                Step::Wait => {}
+            }
+            drop(state);
+            let left = end.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                core.lock().buffers.asked.remove(&id);
+                return Err(BufferError::Unreachable { buffer: id });
+            }
+            core.wait_change(seen, left);
+        }
+    }
+}
+
+/// Maps what the owner has sent, outside the lock, and tells who waits for it as well.
+fn map(core: &Core, id: BufferId, offer: Offer) -> Result<Arc<Mapped>, BufferError> {
+    let Offer { member, element, count, label, fd } = offer;
+    let bytes = count.checked_mul(element.bytes());
+    let opened = match bytes {
+        None => Err(BufferError::Size { label: label.clone(), count }),
+        Some(bytes) => SharedMemory::open(&label, fd.as_fd(), bytes).map_err(BufferError::from),
+    };
+    let mapped = opened.map(|memory| {
+        let lost = AtomicBool::new(false);
+        Arc::new(Mapped { id, label, element, count, member, memory, lost })
+    });
+    let mut state = core.lock();
+    state.buffers.asked.remove(&id);
+    if let Ok(mapped) = &mapped {
+        // Its owner may have died meanwhile, and nobody will say so again.
+        let gone = !state.tokens_by_name.contains_key(&id.owner);
+        mapped.lost.store(gone, Ordering::Relaxed);
+        state.buffers.opened.retain(|_, opened| opened.strong_count() > 0);
+        state.buffers.opened.insert(id, Arc::downgrade(mapped));
+    }
+    core.publish(state);
+    mapped
+}
+
+impl<T: Element> SharedBuffer<T> {
+    /// Its name for people.
+    pub fn label(&self) -> &str {
+        &self.mapped.label
+    }
+
+    /// Which it is.
+    pub fn id(&self) -> BufferId {
+        self.mapped.id
+    }
+
+    /// How many elements it has.
+    pub fn count(&self) -> u64 {
+        self.mapped.count
+    }
+
+    /// Address of its first element in this process.
+    pub fn address(&self) -> usize {
+        let memory = &self.mapped.memory;
+        memory.region().address() + crossdock_shm::SHARED_DATA_AT as usize
+    }
+
+    /// Claims a part to read: nobody writes any of it as long as the claim lives.
+    ///
+    /// No lock, allocation or system call, but while a device is about to end a claim that is in the way:
+    /// then it blocks until that has happened, at most 10 s.
+    ///
+    /// # Errors
+    /// [`ClaimError`]. Of two claims that are in each other's way and made at once, both may be refused.
+    pub fn read(&self, part: Part) -> Result<ReadClaim<T>, ClaimError> {
+        let held = self.mapped.claim(self.claimant, self.generation, ClaimKind::Read, part);
+        held.map(ReadClaim)
+    }
+
+    /// Claims a part to write: nobody else reads or writes any of it as long as the claim lives.
+    ///
+    /// Blocks as [`SharedBuffer::read`] does.
+    ///
+    /// # Errors
+    /// As for [`SharedBuffer::read`].
+    pub fn write(&self, part: Part) -> Result<WriteClaim<T>, ClaimError> {
+        let held = self.mapped.claim(self.claimant, self.generation, ClaimKind::Write, part);
+        held.map(WriteClaim)
+    }
+
+    /// A token of it for another node.
+    pub fn token(&self, writes: Part, reads: Part, turn: u64) -> Token {
+        Token {
+            buffer: self.mapped.id,
+            generation: self.generation.unwrap_or_else(|| self.mapped.memory.generation()),
+            element: T::TYPE,
+            count: self.mapped.count,
+            writes,
+            reads,
+            turn,
+        }
+    }
+
+    /// What is claimed, by everybody: for people and tests. Allocates.
+    pub fn claims(&self) -> Vec<ClaimSnapshot> {
+        self.mapped.memory.claims().seen().map(|seen| ClaimSnapshot::of(&seen)).collect()
+    }
+
+    /// Has a process died that held some of it? Allocates nothing.
+    pub fn has_abandoned(&self) -> bool {
+        self.mapped.memory.claims().seen().any(|seen| seen.abandoned)
+    }
+
+    /// Takes back what dead processes held, tells it, and begins a new generation if there was any: what
+    /// the tokens handed out before say is over. Claims of the living stay.
+    ///
+    /// What stands in those parts is what the dead have left there, finished or not. Blocks until their
+    /// memory is torn down (their devices write no more then), at most 2 s. Takes the participant's lock,
+    /// allocates, makes system calls.
+    ///
+    /// # Errors
+    /// [`AcceptError`].
+    pub fn accept_abandoned(&self) -> Result<Vec<ClaimSnapshot>, AcceptError> {
+        let buffer = || self.mapped.label.clone();
+        let owned = self.owned.as_ref();
+        let owned = owned.ok_or_else(|| AcceptError::NotOwner { buffer: buffer() })?;
+        let (core, number) = (&owned.handle.core, self.mapped.id.number);
+        let gone = gone_members(core, number);
+        // Outside the lock: it may take a while.
+        let runs: Vec<_> = gone.iter().filter(|member| !member.is_dead()).collect();
+        let is_running = |number: u16| runs.iter().any(|member| member.number == number);
+        let mut left = Vec::new();
+        let tell = |seen| left.push(ClaimSnapshot::of(&seen));
+        self.mapped.memory.claims().accept(|member| !is_running(member), tell);
+        if !left.is_empty() {
+            self.mapped.memory.begin_generation();
+        }
+        if let Some(member) = runs.first() {
+            let (buffer, process) = (buffer(), member.process.to_string());
+            return Err(AcceptError::Runs { buffer, process });
+        }
+        if let Some(owned) = core.lock().buffers.owned.get_mut(&number) {
+            let over = |it: &Member| gone.iter().any(|member| member.number == it.number);
+            owned.members.retain(|member| !over(member));
+        }
+        Ok(left)
+    }
+}
+
+/// Those of a buffer's members whose processes are gone, what they held flagged as abandoned.
+fn gone_members(core: &Core, number: u64) -> Vec<Member> {
+    let state = core.lock();
+    let Some(owned) = state.buffers.owned.get(&number) else { return Vec::new() };
+    owned.abandon();
+    owned.members.iter().filter(|member| member.token.is_none()).cloned().collect()
+}
+
+// ---- what the process keeps, under the participant's lock ----
+
+/// Shared buffers of this process, and those of others that it has.
+#[derive(Default)]
+pub(crate) struct Registry {
+    owned: BTreeMap<u64, OwnedBuffer>,
+    opened: HashMap<BufferId, Weak<Mapped>>,
+    /// What was asked for and is not mapped yet.
+    asked: HashMap<BufferId, Answer>,
+}
+
+struct OwnedBuffer {
+    mapped: Arc<Mapped>,
+    /// Those that are there, and those gone that have left claims.
+    members: Vec<Member>,
+    last_member: u16,
+}
+
+impl OwnedBuffer {
+    /// Flags the claims of all who are not there, and of numbers that nobody was given; how many are new.
+    fn abandon(&self) -> usize {
+        let is_there = |it: &Member, number| it.number == number && it.token.is_some();
+        let dead = |number| number != OWNER && !self.members.iter().any(|it| is_there(it, number));
+        self.mapped.memory.claims().abandon(dead)
+    }
+}
+
+/// The owner's own process in its claims.
+const OWNER: u16 = 0;
+
+/// A process that has a buffer of ours.
+#[derive(Clone)]
+struct Member {
+    number: u16,
+    /// Of the connection to it; `None`: that is gone.
+    token: Option<u64>,
+    process: PeerProcess,
+    /// Readable when the process is no more.
+    pidfd: Option<Arc<PrivateFd>>,
+}
+
+impl Member {
+    /// Waits until its process is no more; false: it runs on.
+    fn is_dead(&self) -> bool {
+        // Without one (an old kernel) the end of its socket has to do.
+        let Some(pidfd) = &self.pidfd else { return true };
+        let mut polled = [PollFd::new(&**pidfd, PollFlags::IN)];
+        let limit = Timespec { tv_sec: DEATH_LIMIT.as_secs() as i64, tv_nsec: 0 };
+        rustix::event::poll(&mut polled, Some(&limit)).is_ok_and(|ready| ready > 0)
+    }
+}
+
+enum Answer {
+    /// It is on the way.
+    Awaited,
+    Arrived(Offer),
+    Refused(String),
+    /// A thread maps it.
+    Opening,
+}
+
+/// What an owner says of a buffer.
+pub(crate) struct Offer {
+    pub(crate) member: u16,
+    pub(crate) element: ElementType,
+    pub(crate) count: u64,
+    pub(crate) label: String,
+    pub(crate) fd: OwnedFd,
+}
+
+enum Step {
+    Have(Arc<Mapped>),
+    Arrived(Offer),
+    Refused(String),
+    Wait,
+}
+
+impl State {
+    /// How far a buffer is, and what can be done about it now.
+    fn step(&mut self, own_name: PeerName, id: BufferId) -> Step {
+        let gone = || Step::Refused("it is gone".to_owned());
+        if id.owner == own_name {
+            let owned = self.buffers.owned.get(&id.number);
+            return owned.map_or_else(gone, |owned| Step::Have(Arc::clone(&owned.mapped)));
+        }
+        let opened = self.buffers.opened.get(&id).and_then(Weak::upgrade);
+        if let Some(mapped) = opened.filter(|it| !it.lost.load(Ordering::Relaxed)) {
+            return Step::Have(mapped);
+        }
+        match self.buffers.asked.remove(&id) {
+            Some(Answer::Refused(reason)) => return Step::Refused(reason),
+            Some(Answer::Arrived(offer)) => {
+                self.buffers.asked.insert(id, Answer::Opening);
+                return Step::Arrived(offer);
+            }
+            Some(waiting) => _ = self.buffers.asked.insert(id, waiting),
+            None => {
+                let token = self.tokens_by_name.get(&id.owner).copied();
+                let peer = token.and_then(|token| self.peers.get_mut(&token));
+                if let Some(peer) = peer.filter(|peer| peer.link.stage == Stage::Live) {
+                    peer.link.send(&Frame::AskBuffer { buffer: id.number }, &[]);
+                    self.buffers.asked.insert(id, Answer::Awaited);
+                }
+            }
+        }
+        Step::Wait
+    }
+}
+
+/// A peer wants a buffer of ours.
+pub(crate) fn asked_for(state: &mut State, token: u64, buffer: u64) {
+    let State { peers, buffers, .. } = state;
+    let Some(peer) = peers.get_mut(&token) else { return };
+    let refuse = |peer: &mut Peer, reason: String| {
+        peer.link.send(&Frame::NoBuffer { buffer, reason }, &[]);
+    };
+    let Some(owned) = buffers.owned.get_mut(&buffer) else {
+        return refuse(peer, "it is gone".to_owned());
+    };
+    let mapped = &owned.mapped;
+    let known = owned.members.iter().find(|member| member.token == Some(token));
+    let member = match known {
+        Some(member) => member.number,
+        None => {
+            // Numbers are not used twice: late claims of the dead would be another's.
+            if usize::from(owned.last_member) >= MEMBERS_MAX {
+                let reason = format!("{MEMBERS_MAX} processes have had it; make another one");
+                return refuse(peer, reason);
+            }
+            owned.last_member += 1;
+            let number = owned.last_member;
+            let process = peer.link.peer();
+            owned.members.push(Member { number, token: Some(token), process, pidfd: None });
+            number
+        }
+    };
+    let (element, count, label) = (mapped.element as u8, mapped.count, mapped.label.clone());
+    let frame = Frame::Buffer { buffer, member, element, count, label };
+    match mapped.memory.fd() {
+        Some(fd) => peer.link.send(&frame, &[fd]),
+        None => refuse(peer, "its memory is gone".to_owned()),
+    }
+}
+
+/// A peer hands a buffer out.
+pub(crate) fn received(state: &mut State, token: u64, buffer: u64, offer: Offer) {
+    answered(state, token, buffer, Answer::Arrived(offer));
+}
+
+/// A peer does not hand a buffer out, or it got lost on the way.
+pub(crate) fn refused(state: &mut State, token: u64, buffer: u64, reason: String) {
+    answered(state, token, buffer, Answer::Refused(reason));
+}
+
+/// Nobody waits for an answer that comes too late.
+fn answered(state: &mut State, token: u64, number: u64, answer: Answer) {
+    let owner = state.peers.get(&token).and_then(|peer| peer.link.name);
+    let id = owner.map(|owner| BufferId { owner, number });
+    let awaited = id.and_then(|id| state.buffers.asked.get_mut(&id));
+    if let Some(awaited @ Answer::Awaited) = awaited {
+        *awaited = answer;
+    }
+}
+
+/// A process is gone: what it held is abandoned, and what it owned is lost.
+pub(crate) fn peer_gone(state: &mut State, token: u64, peer: &mut Peer) {
+    let pidfd = peer.link.pidfd.take().map(Arc::new);
+    let process = peer.link.peer();
+    let mut told = Vec::new();
+    for owned in state.buffers.owned.values_mut() {
+        let of_peer = |member: &Member| member.token == Some(token);
+        let Some(place) = owned.members.iter().position(of_peer) else { continue };
+        let member = &mut owned.members[place];
+        member.token = None;
+        member.pidfd.clone_from(&pidfd);
+        match owned.abandon() {
+            0 => _ = owned.members.swap_remove(place),
+            claims => told.push(format!(
+                "{process} is gone and has left {claims} claims of buffer `{}`: they are abandoned",
+                owned.mapped.label
+            )),
+        }
+    }
+    told.into_iter().for_each(|text| state.trouble(text));
+    let Some(owner) = peer.link.name else { return };
+    state.buffers.opened.retain(|id, opened| {
+        let opened = opened.upgrade().filter(|_| id.owner == owner);
+        opened.is_none_or(|mapped| {
+            mapped.lost.store(true, Ordering::Relaxed);
+            false
+        })
+    });
+    for (_, answer) in state.buffers.asked.iter_mut().filter(|(id, _)| id.owner == owner) {
+        if matches!(answer, Answer::Awaited) {
+            *answer = Answer::Refused("its process is gone".to_owned());
+        }
+    }
+}

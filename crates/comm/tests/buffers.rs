@@ -1,0 +1,400 @@
+//! Shared buffers: who may claim what, in one process and several, what the dead leave, and what
+//! hostile members cannot do.
+
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "helpers of tests")]
+
+mod common;
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use common::child::{Process, hear, role, tell};
+use common::{LIMIT, Place, resources};
+use crossdock_comm::{
+    AcceptError, BufferError, Claim, ClaimRefusal, Part, Participant, Publisher, PublisherOptions,
+    SharedBuffer, Subscriber, SubscriberOptions, Token,
+};
+use crossdock_msg::Extra;
+use crossdock_msg::types::crossdock_interfaces::SharedBuffer as Message;
+
+const COUNT: u64 = 1 << 12;
+
+/// One test of this file counts the process's descriptors and mappings: one at a time.
+fn serial() -> MutexGuard<'static, ()> {
+    static SERIAL: Mutex<()> = Mutex::new(());
+    SERIAL.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn even() -> Part {
+    Part::every(2, 0, COUNT).unwrap()
+}
+
+fn odd() -> Part {
+    Part::every(2, 1, COUNT).unwrap()
+}
+
+fn publisher(participant: &Participant, topic: &str) -> Publisher<Message> {
+    let qos = common::reliable(4);
+    let options =
+        PublisherOptions { node: "scheduler", topic, qos, max_bytes: Some(512), group: None };
+    participant.publisher(options).unwrap()
+}
+
+fn subscriber(participant: &Participant, topic: &str) -> Subscriber<Message> {
+    let qos = common::reliable(4);
+    let options = SubscriberOptions { node: "worker", topic, qos, doorbell: None, group: None };
+    participant.subscriber(options).unwrap()
+}
+
+fn send(publisher: &Publisher<Message>, token: &Token) {
+    let mut loan = publisher.loan(Extra::none()).unwrap();
+    token.write(&mut loan.message());
+    loan.publish().map_err(|refused| refused.reason).unwrap();
+}
+
+fn receive(subscriber: &Subscriber<Message>) -> Token {
+    let end = std::time::Instant::now() + LIMIT;
+    loop {
+        if let Some(sample) = subscriber.take().unwrap() {
+            return Token::of(sample.message()).unwrap();
+        }
+        assert!(std::time::Instant::now() < end, "no token came");
+        std::thread::yield_now();
+    }
+}
+
+fn refusal<T: std::fmt::Debug>(claimed: Result<T, crossdock_comm::ClaimError>) -> ClaimRefusal {
+    claimed.unwrap_err().reason
+}
+
+#[test]
+fn parts_without_a_common_element_are_written_side_by_side_and_others_are_refused() {
+    let _serial = serial();
+    let place = Place::new("buffer-parts");
+    let participant = place.open("one");
+    let owner = participant.buffers("scheduler").create::<f32>("array", COUNT).unwrap();
+    let other = participant.buffers("worker");
+    let token = owner.token(odd(), even(), 7);
+    let worker: SharedBuffer<f32> = other.open(&token).unwrap();
+    assert_eq!(worker.address(), owner.address());
+
+    let left = owner.write(even()).unwrap();
+    let right = worker.write(token.writes).unwrap();
+    left.update(|index, _| index as f32);
+    right.copy_from(1, &[-1.0, -2.0]);
+    assert_eq!(worker.claims().len(), 2);
+    let error = worker.read(Part::range(4, 5)).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        format!(
+            "buffer `array`: node `worker` cannot claim element 4: node `scheduler` of process {} \
+             writes elements 0, 2, .. {} ({} of them); give the two parts that have no element in \
+             common, or wait for its token",
+            std::process::id(),
+            COUNT - 2,
+            COUNT / 2
+        )
+    );
+    drop((left, right));
+    let whole = worker.read(Part::range(0, COUNT)).unwrap();
+    assert_eq!([0, 1, 2, 3, 4, 5].map(|at| whole.get(at)), [0.0, 0.0, 1.0, -1.0, 2.0, -2.0]);
+    // Several read, nobody writes meanwhile.
+    let again = owner.read(even()).unwrap();
+    assert!(matches!(refusal(owner.write(Part::range(9, 10))), ClaimRefusal::Conflict(_)));
+    drop((whole, again));
+    assert!(owner.claims().is_empty());
+
+    let beyond = refusal(owner.write(Part::range(0, COUNT + 1)));
+    assert_eq!(beyond, ClaimRefusal::Outside { count: COUNT });
+    assert!(matches!(other.open::<i32>(&token), Err(BufferError::Element { .. })));
+    let lying = Token { count: COUNT - 1, ..token };
+    assert!(matches!(other.open::<f32>(&lying), Err(BufferError::Token { .. })));
+    drop(owner);
+    assert_eq!(refusal(worker.write(odd())), ClaimRefusal::Dropped);
+    assert!(matches!(
+        participant.buffers("late").open::<f32>(&token),
+        Err(BufferError::Refused { .. })
+    ));
+}
+
+#[test]
+fn of_threads_that_claim_at_random_never_two_have_the_same_element() {
+    let _serial = serial();
+    let place = Place::new("buffer-threads");
+    let participant = place.open("one");
+    let owner = participant.buffers("scheduler").create::<u64>("array", 64).unwrap();
+    let token = owner.token(Part::NONE, Part::NONE, 0);
+    let held: Vec<AtomicU64> = (0..64).map(|_| AtomicU64::new(0)).collect();
+    let granted: Vec<_> = std::thread::scope(|scope| {
+        let work = |me: u64| {
+            let (buffers, held) = (participant.buffers("thread"), &held);
+            scope.spawn(move || {
+                let buffer = buffers.open::<u64>(&token).unwrap();
+                let mut state = me;
+                let (mut granted, mut refused) = (0, 0);
+                for _ in 0..20_000 {
+                    state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                    let [first, step, count] =
+                        [state >> 58, 1 + (state >> 40) % 5, (state >> 30) % 6];
+                    let part = Part::every(step, first, (first + count * step).min(64)).unwrap();
+                    let Ok(claim) = buffer.write(part) else {
+                        refused += 1;
+                        continue;
+                    };
+                    for at in part.elements() {
+                        assert_eq!(held[at as usize].swap(me, Ordering::Relaxed), 0, "{part}");
+                    }
+                    claim.update(|_, value| value + 1);
+                    granted += part.count();
+                    for at in part.elements() {
+                        assert_eq!(held[at as usize].swap(0, Ordering::Relaxed), me, "{part}");
+                    }
+                }
+                (granted, refused)
+            })
+        };
+        let threads = [work(1), work(2), work(3)];
+        threads.into_iter().map(|it| it.join().unwrap()).collect()
+    });
+    // No increment is lost, and there were both.
+    let sum: u64 = owner.read(Part::range(0, 64)).unwrap().iter().sum();
+    assert_eq!(sum, granted.iter().map(|it| it.0).sum::<u64>());
+    assert!(sum > 10_000 && granted.iter().map(|it| it.1).sum::<u64>() > 0, "{granted:?}");
+}
+
+#[test]
+fn a_claim_that_a_device_ends_is_waited_for() {
+    let _serial = serial();
+    let place = Place::new("buffer-ending");
+    let participant = place.open("one");
+    let owner = participant.buffers("scheduler").create::<u8>("array", 8).unwrap();
+    let mut claim = owner.write(Part::range(0, 8)).unwrap();
+    assert!(matches!(refusal(owner.read(Part::range(3, 4))), ClaimRefusal::Conflict(_)));
+    claim.note_ending();
+    let (asked, is_asked) = std::sync::mpsc::channel();
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            is_asked.recv().unwrap();
+            claim.set(3, 5);
+            drop(claim);
+        });
+        asked.send(()).unwrap();
+        assert_eq!(owner.read(Part::range(3, 4)).unwrap().get(0), 5);
+    });
+}
+
+/// A child that works on what the tokens say, and holds its claims as long as its parent wants.
+fn work(place: &str) {
+    let participant = Place::of_parent(place, "child");
+    let (input, output) = (subscriber(&participant, "/work"), publisher(&participant, "/done"));
+    assert!(participant.wait_until(LIMIT, || input.matched() == 1 && output.matched() == 1));
+    let buffers = participant.buffers("worker");
+    while hear().is_some() {
+        let token = receive(&input);
+        let buffer = buffers.open::<i32>(&token).unwrap();
+        let claim = match buffer.write(token.writes) {
+            Ok(claim) => claim,
+            Err(error) => {
+                tell(&error.reason.to_string());
+                continue;
+            }
+        };
+        claim.update(|index, value| value + index as i32);
+        tell("held");
+        hear();
+        drop(claim);
+        send(&output, &token);
+    }
+}
+
+struct Ends {
+    participant: Participant,
+    work: Publisher<Message>,
+    done: Subscriber<Message>,
+    buffer: SharedBuffer<i32>,
+}
+
+fn ends(place: &Place) -> Ends {
+    let participant = place.open("parent");
+    let (work, done) = (publisher(&participant, "/work"), subscriber(&participant, "/done"));
+    let buffer = participant.buffers("scheduler").create("array", COUNT).unwrap();
+    Ends { participant, work, done, buffer }
+}
+
+impl Ends {
+    fn child(&self, test: &str, place: &Place) -> Process {
+        let child = Process::start(test, "worker", place.path());
+        let are_there = || self.work.matched() == 1 && self.done.matched() == 1;
+        assert!(self.participant.wait_until(LIMIT, are_there));
+        child
+    }
+}
+
+#[test]
+fn another_process_writes_its_part_and_is_refused_what_is_held_here() {
+    let test = "another_process_writes_its_part_and_is_refused_what_is_held_here";
+    if let Some((_, place)) = role() {
+        return work(&place);
+    }
+    let _serial = serial();
+    let place = Place::new("buffer-processes");
+    let ends = ends(&place);
+    let mut child = ends.child(test, &place);
+    let buffer = &ends.buffer;
+    let mine = buffer.write(even()).unwrap();
+    mine.update(|_, _| -1);
+    for turn in 1..=3 {
+        child.say("go");
+        send(&ends.work, &buffer.token(odd(), Part::NONE, turn));
+        child.expect("held");
+        let ClaimRefusal::Conflict(other) = refusal(buffer.read(Part::range(0, COUNT))) else {
+            panic!("the child holds it");
+        };
+        // One of the two that are in the way.
+        assert!(other.holder.pid == std::process::id() || other.holder.pid == child.pid());
+        let ClaimRefusal::Conflict(other) = refusal(buffer.write(Part::range(5, 6))) else {
+            panic!("the child holds it");
+        };
+        assert_eq!((other.holder.node.as_str(), other.holder.pid), ("worker", child.pid()));
+        child.say("release");
+        assert_eq!(receive(&ends.done).turn, turn);
+        let theirs = buffer.read(odd()).unwrap();
+        assert!(theirs.iter().eq((0..COUNT as i32 / 2).map(|index| index * turn as i32)));
+    }
+    child.say("go");
+    send(&ends.work, &buffer.token(Part::range(0, 2), Part::NONE, 4));
+    let said = child.read().unwrap();
+    assert!(
+        said.starts_with(&format!("node `scheduler` of process {}", std::process::id())),
+        "{said}"
+    );
+    child.finish();
+    assert!(mine.iter().all(|value| value == -1));
+}
+
+#[test]
+fn what_a_killed_process_held_is_abandoned_until_its_owner_accepts() {
+    let test = "what_a_killed_process_held_is_abandoned_until_its_owner_accepts";
+    if let Some((_, place)) = role() {
+        return work(&place);
+    }
+    let kills = if std::env::var_os("CROSSDOCK_LONG").is_some() { 100 } else { 8 };
+    let _serial = serial();
+    let place = Place::new("buffer-kills");
+    let ends = ends(&place);
+    let buffer = &ends.buffer;
+    let alone = resources();
+    for kill in 0..kills {
+        let mut child = ends.child(test, &place);
+        let token = buffer.token(odd(), Part::NONE, kill);
+        child.say("go");
+        send(&ends.work, &token);
+        child.expect("held");
+        let pid = child.pid();
+        child.kill();
+        assert!(ends.participant.wait_until(LIMIT, || buffer.has_abandoned()));
+        // Beside it everything goes on.
+        drop(buffer.write(even()).unwrap());
+        let ClaimRefusal::Abandoned(left) = refusal(buffer.write(Part::range(1, 2))) else {
+            panic!("it is abandoned");
+        };
+        assert_eq!((left.part, left.holder.pid, left.writes), (odd(), pid, true));
+        assert_eq!(buffer.accept_abandoned().unwrap(), [left]);
+        assert!(buffer.claims().is_empty() && !buffer.has_abandoned());
+        drop(buffer.write(Part::range(0, COUNT)).unwrap());
+        // The token is of an older generation.
+        let late: SharedBuffer<i32> = ends.participant.buffers("late").open(&token).unwrap();
+        assert!(matches!(refusal(late.write(odd())), ClaimRefusal::Stale { .. }));
+        assert_eq!(late.accept_abandoned(), Err(AcceptError::NotOwner { buffer: "array".into() }));
+        assert!(ends.participant.wait_until(LIMIT, || ends.work.matched() == 0));
+    }
+    assert_eq!(buffer.accept_abandoned(), Ok(vec![]));
+    // Descriptors; mappings of rings go with the next message.
+    let end = std::time::Instant::now() + LIMIT;
+    while resources().1 != alone.1 && std::time::Instant::now() < end {
+        std::thread::yield_now();
+    }
+    assert_eq!(resources().1, alone.1);
+}
+
+#[test]
+fn a_buffer_whose_owner_is_killed_is_lost_to_its_members() {
+    let test = "a_buffer_whose_owner_is_killed_is_lost_to_its_members";
+    if let Some((_, place)) = role() {
+        let participant = Place::of_parent(&place, "child");
+        let output = publisher(&participant, "/work");
+        assert!(participant.wait_until(LIMIT, || output.matched() == 1));
+        let buffer = participant.buffers("owner").create::<i32>("array", COUNT).unwrap();
+        send(&output, &buffer.token(even(), odd(), 1));
+        while hear().is_some() {}
+        return;
+    }
+    let _serial = serial();
+    let place = Place::new("buffer-owner");
+    let participant = place.open("parent");
+    let input = subscriber(&participant, "/work");
+    let child = Process::start(test, "owner", place.path());
+    let token = receive(&input);
+    let buffers = participant.buffers("worker");
+    let buffer = buffers.open::<i32>(&token).unwrap();
+    let claim = buffer.write(token.writes).unwrap();
+    child.kill();
+    assert!(participant.wait_until(LIMIT, || participant.peers().is_empty()));
+    // What is held can be used to its end.
+    claim.update(|_, value| value + 1);
+    drop(claim);
+    assert_eq!(refusal(buffer.write(token.writes)), ClaimRefusal::Lost);
+    let gone = buffers.open::<i32>(&token);
+    assert!(
+        matches!(gone, Err(BufferError::Unreachable { .. } | BufferError::Refused { .. })),
+        "{gone:?}"
+    );
+}
+
+#[test]
+fn whatever_a_member_writes_into_the_table_is_refused_or_claimed_and_nothing_else() {
+    use std::os::unix::fs::FileExt;
+    let _serial = serial();
+    let place = Place::new("buffer-hostile");
+    let participant = place.open("one");
+    let buffer = participant.buffers("scheduler").create::<i32>("array", COUNT).unwrap();
+    let mut state = 1_u64;
+    let mut random = || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state
+    };
+    // The table lies in the four pages before the elements, behind the first.
+    let table = buffer.address() as u64 - 3 * 4096;
+    let memory = std::fs::File::options().write(true).open("/proc/self/mem").unwrap();
+    let mut counts = [0; 2];
+    for round in 0..4000 {
+        // The states of places, or the numbers of their entries, as any member may write them.
+        let (first, words) = if random() % 2 == 0 { (0, 64) } else { (64, 512) };
+        let word = match random() % 4 {
+            0 => random(),
+            1 => u64::MAX - random() % 3,
+            2 => random() % 5,
+            _ => random() % (2 * COUNT),
+        };
+        // A claim that a device is to end would be waited for.
+        let word = if first == 0 { word & !4 } else { word };
+        let at = table + 8 * (first + random() % words);
+        memory.write_all_at(&word.to_ne_bytes(), at).unwrap();
+        let part = Part::every(1 + random() % 7, random() % COUNT, COUNT).unwrap();
+        let claimed = match round % 2 {
+            0 => buffer.write(part).map(|claim| claim.update(|_, it| it + 1)),
+            _ => {
+                buffer.read(part).map(|claim| assert!(claim.iter().count() as u64 == part.count()))
+            }
+        };
+        counts[usize::from(claimed.is_err())] += 1;
+        assert!(claimed.err().is_none_or(|error| error.to_string().contains("`scheduler` cannot")));
+        buffer.claims().iter().for_each(|claim| assert!(!claim.to_string().is_empty()));
+        if random() % 16 == 0 {
+            buffer.accept_abandoned().unwrap();
+        }
+    }
+    assert!(counts.iter().all(|count| *count > 100), "{counts:?}");
+}

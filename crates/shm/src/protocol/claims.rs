@@ -1,0 +1,282 @@
+//! Claims of parts of memory that several processes write: who may touch what, settled without a
+//! lock, by announcing first and looking around then.
+//!
+//! It must not know what a part is: an entry is eight words, and the caller says whether two of them
+//! are in conflict.
+//!
+//! # State
+//!
+//! A table has places; each has a *state* word and an *entry*. The state says what the place is (free,
+//! being taken, read, write), whose member it is, how often the place was taken, and two flags. The
+//! table lies in memory that every member can write.
+//!
+//! - **C1 take.** A free place is taken by CAS, free to taken (Acquire: what its former holder did is
+//!   over). Its words are the taker's alone until C5.
+//! - **C2 announce.** Release fence, the entry's words Relaxed, CAS from taken to read or write
+//!   (Release).
+//! - **C3 look.** SeqCst fence, then every other place: its state (Acquire), its words Relaxed, Acquire
+//!   fence, its state again. If it is another claim by now, the first is over, and the new one was
+//!   announced behind the fence: its taker sees ours. Two claims are in conflict when one of them writes
+//!   and their entries say so.
+//! - **C4 withdraw.** On conflict the claim is released as in C5. Of two that are announced at once,
+//!   both may be refused, never both be granted.
+//! - **C5 release.** CAS from the claim's own state to free (Release), on any thread. If it fails,
+//!   somebody who thought the holder dead has ended the claim.
+//! - **C6 ending.** The holder flags a claim whose end will come by itself, from a device: who is in its
+//!   way may wait.
+//! - **C7 abandon.** The owner of the memory flags the claims of a member that has died; those not
+//!   announced yet it frees. They stay in the way of others until the owner accepts that what they held
+//!   is in no known state (C8): then they are free.
+//!
+//! # Why it holds
+//!
+//! Announce and look are a store-buffering pair: each of two takers stores its state, fences, loads
+//! the other's. One fence is first, and whoever fences second sees the other's claim. That a claim is
+//! seen to be over (Acquire in C1 or C3) makes all that its holder did visible (Release in C5).
+//!
+//! A member that breaks the rules can spoil the contents of the memory that it may write anyway. Nobody
+//! makes an address of what stands here; loops are bounded by the number of places.
+
+use super::weaken::{fence_unless, order_unless, spot};
+use crate::sync::{AtomicU64, Ordering};
+
+/// Places of one table: two for each of 32 nodes.
+pub const CLAIMS_MAX: usize = if cfg!(loom) { 2 } else { 64 };
+/// Words of one entry.
+pub const ENTRY_WORDS: usize = if cfg!(loom) { 1 } else { 8 };
+
+const KIND: u64 = 0b11;
+const FREE: u64 = 0;
+const TAKEN: u64 = 1;
+const READ: u64 = 2;
+const WRITE: u64 = 3;
+/// C6.
+const ENDING: u64 = 1 << 2;
+/// C7.
+const ABANDONED: u64 = 1 << 3;
+const FLAGS: u64 = ENDING | ABANDONED;
+const MEMBER_AT: u32 = 16;
+const ROUND_AT: u32 = 32;
+const ROUND: u64 = !0 << ROUND_AT;
+
+/// What a claim is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ClaimKind {
+    /// Others may read the same.
+    Read,
+    /// Nobody else may touch it.
+    Write,
+}
+
+/// What one entry says.
+pub type Entry = [u64; ENTRY_WORDS];
+
+/// A claim that is held. Belongs to who announced it.
+#[derive(Debug)]
+pub struct Ticket {
+    place: usize,
+    state: u64,
+}
+
+/// A claim of somebody's, as it was seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Seen {
+    /// What it is for.
+    pub kind: ClaimKind,
+    /// Whose it is.
+    pub member: u16,
+    /// Its end will come by itself.
+    pub ending: bool,
+    /// Its holder has died.
+    pub abandoned: bool,
+    /// What it says.
+    pub entry: Entry,
+}
+
+/// Why a claim was not granted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ClaimRefused {
+    /// All places are taken.
+    Full,
+    /// This one is in the way.
+    Conflict(Seen),
+    /// The owner of the memory has ended it at once: it counts this member among the dead.
+    Ended,
+}
+
+/// See the head of this file.
+#[repr(C, align(64))]
+#[derive(Debug)]
+pub struct ClaimTable {
+    states: [AtomicU64; CLAIMS_MAX],
+    entries: [EntryWords; CLAIMS_MAX],
+}
+
+#[repr(C, align(64))]
+#[derive(Debug)]
+struct EntryWords([AtomicU64; ENTRY_WORDS]);
+
+impl Default for ClaimTable {
+    fn default() -> Self {
+        let entry = |_| EntryWords(std::array::from_fn(|_| AtomicU64::new(0)));
+        ClaimTable {
+            states: std::array::from_fn(|_| AtomicU64::new(0)),
+            entries: std::array::from_fn(entry),
+        }
+    }
+}
+
+impl ClaimTable {
+    /// C1 to C4. `conflicts` compares an entry with `entry`; it is not asked of two that only read.
+    ///
+    /// # Errors
+    /// [`ClaimRefused`]; nothing is held then.
+    pub fn claim(
+        &self,
+        member: u16,
+        kind: ClaimKind,
+        entry: &Entry,
+        conflicts: impl Fn(&Entry) -> bool,
+    ) -> Result<Ticket, ClaimRefused> {
+        let ticket = self.announce(member, kind, entry)?;
+        fence_unless(spot::CLAIM_FENCE, Ordering::SeqCst);
+        let others = (0..CLAIMS_MAX).filter(|place| *place != ticket.place);
+        for seen in others.filter_map(|place| self.look(place)) {
+            let one_writes = kind == ClaimKind::Write || seen.kind == ClaimKind::Write;
+            if one_writes && conflicts(&seen.entry) {
+                self.release(&ticket);
+                return Err(ClaimRefused::Conflict(seen));
+            }
+        }
+        Ok(ticket)
+    }
+
+    /// C1 and C2.
+    fn announce(
+        &self,
+        member: u16,
+        kind: ClaimKind,
+        entry: &Entry,
+    ) -> Result<Ticket, ClaimRefused> {
+        let member = u64::from(member) << MEMBER_AT;
+        let take = |(place, word): (usize, &AtomicU64)| {
+            let free = word.load(Ordering::Relaxed);
+            if free & KIND != FREE {
+                return None;
+            }
+            let taken = (free & ROUND).wrapping_add(1 << ROUND_AT) | member | TAKEN;
+            let acquire = order_unless(spot::CLAIM_TAKE, Ordering::Acquire);
+            word.compare_exchange(free, taken, acquire, Ordering::Relaxed).ok()?;
+            Some((place, taken))
+        };
+        let taken = self.states.iter().enumerate().find_map(take);
+        let (place, taken) = taken.ok_or(ClaimRefused::Full)?;
+        fence_unless(spot::CLAIM_ENTRY, Ordering::Release);
+        for (word, value) in self.entries[place].0.iter().zip(entry) {
+            word.store(*value, Ordering::Relaxed);
+        }
+        let kind = match kind {
+            ClaimKind::Read => READ,
+            ClaimKind::Write => WRITE,
+        };
+        let state = taken & !KIND | kind;
+        let announced =
+            self.states[place].compare_exchange(taken, state, Ordering::Release, Ordering::Relaxed);
+        announced.map(|_| Ticket { place, state }).map_err(|_| ClaimRefused::Ended)
+    }
+
+    /// C3 for one place.
+    fn look(&self, place: usize) -> Option<Seen> {
+        let acquire = order_unless(spot::CLAIM_LOOK, Ordering::Acquire);
+        let first = self.states[place].load(acquire);
+        if first & KIND < READ {
+            return None;
+        }
+        let words = &self.entries[place].0;
+        let entry = std::array::from_fn(|word| words[word].load(Ordering::Relaxed));
+        fence_unless(spot::CLAIM_WORDS, Ordering::Acquire);
+        let now = self.states[place].load(acquire);
+        if (now ^ first) & !FLAGS != 0 {
+            return None;
+        }
+        Some(Seen {
+            kind: if first & KIND == WRITE { ClaimKind::Write } else { ClaimKind::Read },
+            member: (first >> MEMBER_AT) as u16,
+            ending: now & ENDING != 0,
+            abandoned: now & ABANDONED != 0,
+            entry,
+        })
+    }
+
+    /// C5. Releasing twice does nothing: the place has another state by then.
+    pub fn release(&self, ticket: &Ticket) {
+        let free = ticket.state & ROUND;
+        let release = order_unless(spot::CLAIM_RELEASE, Ordering::Release);
+        let _ = self.states[ticket.place].compare_exchange(
+            ticket.state,
+            free,
+            release,
+            Ordering::Relaxed,
+        );
+    }
+
+    /// C6. False: the claim has been ended by the owner of the memory.
+    pub fn note_ending(&self, ticket: &mut Ticket) -> bool {
+        let ending = ticket.state | ENDING;
+        let noted = self.states[ticket.place].compare_exchange(
+            ticket.state,
+            ending,
+            Ordering::Relaxed,
+            Ordering::Relaxed,
+        );
+        if noted.is_ok() {
+            ticket.state = ending;
+        }
+        noted.is_ok()
+    }
+
+    /// Is the claim still what its holder thinks? One load.
+    pub fn is_held(&self, ticket: &Ticket) -> bool {
+        self.states[ticket.place].load(Ordering::Relaxed) == ticket.state
+    }
+
+    /// C7: flags the claims of those members for which `is_dead` holds; how many are new. A member that
+    /// lives and goes on meanwhile may keep some.
+    pub fn abandon(&self, is_dead: impl Fn(u16) -> bool) -> usize {
+        let flag = |word: &&AtomicU64| {
+            let state = word.load(Ordering::Relaxed);
+            let (next, counts) = match state & KIND {
+                FREE => return false,
+                TAKEN => (state & ROUND, false),
+                _ => (state | ABANDONED, true),
+            };
+            if state & ABANDONED != 0 || !is_dead((state >> MEMBER_AT) as u16) {
+                return false;
+            }
+            // AcqRel: between what the holder did and whoever claims it next.
+            let done = word.compare_exchange(state, next, Ordering::AcqRel, Ordering::Relaxed);
+            done.is_ok() && counts
+        };
+        self.states.iter().filter(flag).count()
+    }
+
+    /// C8: frees the abandoned claims of members for which `accepts` holds, and tells each.
+    pub fn accept(&self, accepts: impl Fn(u16) -> bool, mut tell: impl FnMut(Seen)) {
+        for (place, word) in self.states.iter().enumerate() {
+            let state = word.load(Ordering::Acquire);
+            let Some(seen) = self.look(place) else { continue };
+            if !seen.abandoned || state & ABANDONED == 0 || !accepts(seen.member) {
+                continue;
+            }
+            let free = state & ROUND;
+            if word.compare_exchange(state, free, Ordering::AcqRel, Ordering::Relaxed).is_ok() {
+                tell(seen);
+            }
+        }
+    }
+
+    /// All claims that are announced, as they are seen one after the other.
+    pub fn seen(&self) -> impl Iterator<Item = Seen> + '_ {
+        (0..CLAIMS_MAX).filter_map(|place| self.look(place))
+    }
+}
