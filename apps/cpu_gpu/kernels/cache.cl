@@ -1,16 +1,17 @@
-/* The cache benchmark: each item adds all elements of its parity in the other half to its own, twice, one load and
-   one store each. Specified in benchmark.rs; sums wrap, so the bits are the processor's. */
+/* The cache benchmark: each item adds all elements that it is given to its own, twice, one load and one store each.
+   Specified in benchmark.rs; sums wrap, so the bits are the processor's. */
 #define PASSES 2
 
-/* `first` and every second element behind it, `count` of them, are written; `others_first` and every second
-   element behind it, `others_count` of them, are read. */
-XD_KERNEL cache(XD_OUT(array), u32 first, u32 count, u32 others_first, u32 others_count) {
-    XD_WRITE(u32, array);
+/* Of `own`, `first` and every `step`-th element behind it are changed, `count` of them; of `others`, `others_first`
+   and every `step`-th behind it are added, `others_count` of them. Both may be one array. */
+XD_KERNEL cache(XD_OUT(own), XD_IN(others), u32 first, u32 count, u32 others_first, u32 others_count, u32 step) {
+    XD_WRITE(u32, own);
+    XD_READ(u32, others);
     if (XD_X >= count) return;
-    u32 own = first + 2 * XD_X;
+    u32 at = first + step * XD_X;
     for (u32 pass = 0; pass < PASSES; pass++) {
         for (u32 other = 0; other < others_count; other++) {
-            array[own] += array[others_first + 2 * other];
+            own[at] += others[others_first + step * other];
         }
     }
 }

@@ -1,29 +1,99 @@
-//! The array: elements of 32 bits, and what it holds at first. Must not know where it lies.
+//! Elements of an array, and what it holds at first. Must not know where it lies.
+//!
+//! An element is 32 bits: an `i32` or an `f32`, as the benchmark says.
 
-/// Elements that one thread reads and writes while others use other elements of the array. An element is 32 bits:
-/// an `i32` or an `f32`, as the benchmark says.
+use crossdock_comm::{Part, ReadClaim, WriteClaim};
+use std::cell::Cell;
+
+/// Elements of a part of the array that may be read, by their place in the part.
 pub trait Cells {
-    /// The bits of an element.
+    /// How many there are.
+    fn count(&self) -> u64;
+
+    /// The bits of one.
     ///
     /// # Panics
     /// When there is no such element: a programmer's error.
-    fn bits(&self, index: usize) -> u32;
+    fn bits(&self, at: u64) -> u32;
+}
 
-    /// Writes an element.
+/// Elements of a part that one thread changes, while others use other parts.
+pub trait CellsToWrite: Cells {
+    /// Writes one.
     ///
     /// # Panics
     /// As [`Cells::bits`].
-    fn set_bits(&mut self, index: usize, bits: u32);
+    fn set_bits(&self, at: u64, bits: u32);
 }
 
-impl Cells for [u32] {
-    fn bits(&self, index: usize) -> u32 {
-        self[index]
+impl Cells for ReadClaim<u32> {
+    fn count(&self) -> u64 {
+        ReadClaim::count(self)
     }
 
-    fn set_bits(&mut self, index: usize, bits: u32) {
-        self[index] = bits;
+    fn bits(&self, at: u64) -> u32 {
+        self.get(at)
     }
+}
+
+impl Cells for WriteClaim<u32> {
+    fn count(&self) -> u64 {
+        WriteClaim::count(self)
+    }
+
+    fn bits(&self, at: u64) -> u32 {
+        self.get(at)
+    }
+}
+
+impl CellsToWrite for WriteClaim<u32> {
+    fn set_bits(&self, at: u64, bits: u32) {
+        self.set(at, bits);
+    }
+}
+
+/// A part of an array in memory of this process.
+#[derive(Clone, Copy, Debug)]
+pub struct Within<'a> {
+    words: &'a [Cell<u32>],
+    part: Part,
+}
+
+impl<'a> Within<'a> {
+    /// `part` of `words`.
+    ///
+    /// # Panics
+    /// When it is not in there.
+    pub fn new(words: &'a [Cell<u32>], part: Part) -> Self {
+        assert!(part.end() <= words.len() as u64, "{part} of {} elements", words.len());
+        Self { words, part }
+    }
+
+    fn cell(&self, at: u64) -> &Cell<u32> {
+        assert!(at < self.part.count(), "element {at} of {}", self.part);
+        &self.words[(self.part.first() + at * self.part.step()) as usize]
+    }
+}
+
+impl Cells for Within<'_> {
+    fn count(&self) -> u64 {
+        self.part.count()
+    }
+
+    fn bits(&self, at: u64) -> u32 {
+        self.cell(at).get()
+    }
+}
+
+impl CellsToWrite for Within<'_> {
+    fn set_bits(&self, at: u64, bits: u32) {
+        self.cell(at).set(bits);
+    }
+}
+
+/// The elements of an array as cells, for parts of it.
+pub fn cells(words: &mut [u32]) -> &[Cell<u32>] {
+    Cell::from_mut(words).as_slice_of_cells()
 }
 
 /// Where the sequence of numbers begins.
@@ -33,7 +103,7 @@ const LARGEST: u64 = 100;
 
 /// What an array of so many elements holds at first: uniform integers from 1 to 100, the same ones always, as
 /// `bits` makes elements of them. Allocates.
-pub fn filled(elements: usize, bits: impl Fn(u32) -> u32) -> Vec<u32> {
+pub fn filled(elements: u32, bits: impl Fn(u32) -> u32) -> Vec<u32> {
     let mut state = SEED;
     let number = |_| {
         // SplitMix64: every state gives 64 well mixed bits.
@@ -43,7 +113,7 @@ pub fn filled(elements: usize, bits: impl Fn(u32) -> u32) -> Vec<u32> {
         mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         mixed ^= mixed >> 31;
         // The upper half times the range: uniform to one in 2^25.
-        bits(((mixed >> 32) * LARGEST >> 32) as u32 + 1)
+        bits((((mixed >> 32) * LARGEST) >> 32) as u32 + 1)
     };
     (0..elements).map(number).collect()
 }

@@ -11,8 +11,7 @@
 //!   `t = t / (f + sqrt(pi t) / 0.7) * 1.6`, and stores `m[r] = t`, in 32-bit floating point: one read beside its own
 //!   element, one write.
 
-use crate::array::Cells;
-use crate::swap::{Part, Swap};
+use crate::array::{Cells, CellsToWrite};
 use std::fmt;
 
 /// How often the processor changes each of its elements in the cache benchmark.
@@ -45,8 +44,8 @@ pub enum Model {
 impl Benchmark {
     /// Both.
     pub const ALL: [Self; 2] = [Self::Cache, Self::Concurrent];
-    /// The smallest array: each kind of node has two elements to share.
-    pub const POWER_MIN: u32 = 3;
+    /// The smallest array: each kind of worker has four elements to share.
+    pub const POWER_MIN: u32 = 4;
     /// The largest array: 512 MiB.
     pub const POWER_MAX: u32 = 27;
 
@@ -86,70 +85,59 @@ impl Benchmark {
     /// What an array holds at first. Allocates.
     #[must_use]
     pub fn first(self, elements: u32) -> Vec<u32> {
-        crate::array::filled(elements as usize, |number| match self {
+        crate::array::filled(elements, |number| match self {
             Self::Cache => number,
             Self::Concurrent => (number as f32).to_bits(),
         })
     }
 
-    /// The processor's work on `part`. Does not allocate.
-    ///
-    /// # Panics
-    /// When the part is not in the array.
-    pub fn on_processor<C: Cells + ?Sized>(self, cells: &mut C, part: Part) {
+    /// The processor's work on its part. Does not allocate.
+    pub fn on_processor(self, part: &impl CellsToWrite) {
         match self {
             Self::Cache => {
-                for index in part.indexes() {
-                    let mut value = cells.bits(index) as i32;
+                for at in 0..part.count() {
+                    let mut value = part.bits(at) as i32;
                     for _ in 0..CACHE_ROUNDS {
-                        // Read and written each time, as the work is on memory.
+                        // To memory and back each time: that is what the work is on.
                         value = std::hint::black_box(root(f64::from(value)) as i32);
                     }
-                    cells.set_bits(index, value as u32);
+                    part.set_bits(at, value as u32);
                 }
             }
             Self::Concurrent => {
-                for index in part.indexes() {
-                    let mut value = f32::from_bits(cells.bits(index));
+                for at in 0..part.count() {
+                    let mut value = f32::from_bits(part.bits(at));
                     for _ in 0..CONCURRENT_ROUNDS {
                         value = root(f64::from(value)) as f32;
                     }
-                    cells.set_bits(index, value.to_bits());
+                    part.set_bits(at, value.to_bits());
                 }
             }
         }
     }
 
-    /// The device's work on share `share` of `shares` of its part, done by this thread: what a kernel must
-    /// give.
+    /// The device's work on a part, done by this thread: what a kernel must give. `others` is what it reads
+    /// besides. Does not allocate.
     ///
     /// # Panics
-    /// When the array is smaller than the swap says.
-    pub fn as_device<C: Cells + ?Sized>(
-        self,
-        cells: &mut C,
-        swap: Swap,
-        (share, shares): (u32, u32),
-    ) {
-        let part = swap.of_device().share(share, shares);
-        let others = swap.read_by_device();
+    /// In the concurrent benchmark, when `others` are fewer.
+    pub fn as_device(self, part: &impl CellsToWrite, others: &impl Cells) {
         match self {
             Self::Cache => {
-                let sum = |sum: u32, other| sum.wrapping_add(cells.bits(other));
-                let once = others.indexes().fold(0, sum);
-                for index in part.indexes() {
-                    let added = once.wrapping_mul(PASSES);
-                    cells.set_bits(index, cells.bits(index).wrapping_add(added));
+                let sum = |sum: u32, at| sum.wrapping_add(others.bits(at));
+                let added = (0..others.count()).fold(0, sum).wrapping_mul(PASSES);
+                for at in 0..part.count() {
+                    part.set_bits(at, part.bits(at).wrapping_add(added));
                 }
             }
             Self::Concurrent => {
-                for (index, other) in part.indexes().zip(others.share(share, shares).indexes()) {
-                    let pair = [index, other].map(|it| f32::from_bits(cells.bits(it)));
+                for at in 0..part.count() {
+                    let pair = [part.bits(at), others.bits(at)].map(f32::from_bits);
                     let mut value = 2.0 * (pair[0] + pair[1]).sqrt();
                     for f in [0.0, 1.0] {
                         value = value / (f + (std::f32::consts::PI * value).sqrt() / 0.7) * 1.6;
                     }
-                    cells.set_bits(index, value.to_bits());
+                    part.set_bits(at, value.to_bits());
                 }
             }
         }
@@ -198,18 +186,31 @@ impl fmt::Display for Model {
 mod tests {
     use super::*;
 
+    use crate::array::{Within, cells};
+    use crate::swap::{Share, Swap};
+
     const ELEMENTS: u32 = 16;
+
+    fn on_processor(benchmark: Benchmark, array: &mut [u32], number: u32) {
+        let Share { writes, .. } = Swap { number, elements: ELEMENTS }.of_processor((0, 1));
+        benchmark.on_processor(&Within::new(cells(array), writes));
+    }
+
+    fn as_device(benchmark: Benchmark, array: &mut [u32], number: u32, share: (u32, u32)) {
+        let swap = Swap { number, elements: ELEMENTS };
+        let Share { writes, reads } = swap.of_device(benchmark, share);
+        let array = cells(array);
+        benchmark.as_device(&Within::new(array, writes), &Within::new(array, reads));
+    }
 
     #[test]
     fn the_processors_share_of_the_cache_benchmark_ends_at_nothing() {
         let mut array = Benchmark::Cache.first(ELEMENTS);
         let before = array.clone();
-        let part = Swap { number: 0, elements: ELEMENTS }.of_processor();
-        Benchmark::Cache.on_processor(&mut array[..], part);
-        let changed = part.indexes().collect::<Vec<_>>();
+        on_processor(Benchmark::Cache, &mut array, 0);
         for (index, (now, then)) in array.iter().zip(&before).enumerate() {
-            let expected = if changed.contains(&index) { 0 } else { *then };
-            assert_eq!(*now, expected, "element {index}");
+            let is_changed = index < 8 && index % 2 == 1;
+            assert_eq!(*now, if is_changed { 0 } else { *then }, "element {index}");
         }
     }
 
@@ -217,7 +218,7 @@ mod tests {
     fn the_devices_share_of_the_cache_benchmark_adds_the_other_half_twice_and_wraps() {
         let mut array = vec![1_u32; ELEMENTS as usize];
         array[8] = i32::MAX as u32;
-        Benchmark::Cache.as_device(&mut array[..], Swap { number: 0, elements: ELEMENTS }, (0, 1));
+        as_device(Benchmark::Cache, &mut array, 0, (0, 1));
         assert_eq!(array[8] as i32, i32::MAX.wrapping_add(8));
         assert_eq!((array[10], array[9], array[0]), (9, 1, 1));
     }
@@ -225,15 +226,13 @@ mod tests {
     #[test]
     fn the_concurrent_benchmark_is_what_its_formula_says() {
         let mut array = vec![2.0_f32.to_bits(); ELEMENTS as usize];
-        let swap = Swap { number: 1, elements: ELEMENTS };
-        Benchmark::Concurrent.as_device(&mut array[..], swap, (0, 1));
-        Benchmark::Concurrent.on_processor(&mut array[..], swap.of_processor());
-        // t = 2 sqrt(4) = 4; / (sqrt(4 pi) / 0.7) * 1.6 = 1.263783; / (1 + sqrt(pi t) / 0.7) * 1.6 = 0.526165.
+        as_device(Benchmark::Concurrent, &mut array, 1, (0, 1));
+        on_processor(Benchmark::Concurrent, &mut array, 1);
         let t = f64::from(f32::from_bits(array[1]));
         let first = 4.0 / ((4.0 * std::f64::consts::PI).sqrt() / 0.7) * 1.6;
         let second = first / (1.0 + (first * std::f64::consts::PI).sqrt() / 0.7) * 1.6;
         assert!((t / second - 1.0).abs() < 1e-6, "{t}, not {second}");
-        // 2 / 2.3, as each round divides by sqrt(2.3).
+        // Each round divides by the root of 2.3.
         let j = f64::from(f32::from_bits(array[8]));
         assert!((j / (2.0 / 2.3) - 1.0).abs() < 1e-6, "{j}");
         assert_eq!(f32::from_bits(array[0]), 2.0);
@@ -243,11 +242,10 @@ mod tests {
     fn shares_give_what_the_whole_gives() {
         for benchmark in Benchmark::ALL {
             for number in 0..2 {
-                let swap = Swap { number, elements: ELEMENTS };
-                let mut whole = benchmark.first(ELEMENTS);
-                benchmark.as_device(&mut whole[..], swap, (0, 1));
-                let mut shared = benchmark.first(ELEMENTS);
-                (0..2).for_each(|it| benchmark.as_device(&mut shared[..], swap, (it, 2)));
+                let (mut whole, mut shared) =
+                    (benchmark.first(ELEMENTS), benchmark.first(ELEMENTS));
+                as_device(benchmark, &mut whole, number, (0, 1));
+                (0..2).for_each(|it| as_device(benchmark, &mut shared, number, (it, 2)));
                 assert_eq!(whole, shared, "{benchmark}, swap {number}");
             }
         }

@@ -8,10 +8,12 @@
 pub mod array;
 pub mod benchmark;
 pub mod gpu;
+pub mod messages;
 pub mod native;
+pub mod nodes;
 pub mod reference;
 pub mod swap;
 
-pub use array::{Cells, filled};
+pub use array::{Cells, CellsToWrite};
 pub use benchmark::{Benchmark, Model};
-pub use swap::{Part, Swap};
+pub use swap::{Share, Swap};

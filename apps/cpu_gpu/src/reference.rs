@@ -1,7 +1,8 @@
 //! What an array must hold after a run: computed by one thread, one swap after the other.
 
+use crate::array::{Within, cells};
 use crate::benchmark::Benchmark;
-use crate::swap::Swap;
+use crate::swap::{Share, Swap};
 
 /// How far a device's 32-bit floating point may be off, relative to the reference.
 pub const TOLERANCE: f32 = 1e-5;
@@ -28,9 +29,12 @@ pub fn computed(benchmark: Benchmark, elements: u32, times: u32) -> Vec<u32> {
     let mut array = benchmark.first(elements);
     for number in 0..benchmark.swaps() {
         let swap = Swap { number, elements };
+        let Share { writes, reads } = swap.of_device(benchmark, (0, 1));
+        let of_processor = swap.of_processor((0, 1)).writes;
+        let array = cells(&mut array);
         for _ in 0..times {
-            benchmark.as_device(&mut array[..], swap, (0, 1));
-            benchmark.on_processor(&mut array[..], swap.of_processor());
+            benchmark.as_device(&Within::new(array, writes), &Within::new(array, reads));
+            benchmark.on_processor(&Within::new(array, of_processor));
         }
     }
     array

@@ -9,6 +9,8 @@
 
 mod kernel;
 mod native_array;
+mod shared_array;
 
-pub use kernel::SwapOnDevice;
+pub use kernel::{LaunchError, SwapOnDevice};
 pub use native_array::{NativeArray, NativeError};
+pub use shared_array::{SharedArray, SharedArrayError, Under};
