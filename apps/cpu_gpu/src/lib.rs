@@ -7,6 +7,7 @@
 
 pub mod array;
 pub mod benchmark;
+pub mod energy;
 pub mod gpu;
 pub mod messages;
 pub mod native;

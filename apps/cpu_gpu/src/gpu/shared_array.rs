@@ -13,6 +13,9 @@ use crate::swap::Share;
 use crossdock_comm::{BufferId, Claim, ClaimError, Part, ReadClaim, SharedBuffer, WriteClaim};
 use crossdock_device::{Capabilities, Device, DeviceError, FencePoint, Memory, Span, Stream};
 use crossdock_shm::Region;
+use std::cell::{RefCell, RefMut};
+use std::collections::HashMap;
+use std::rc::{Rc, Weak};
 
 /// Bytes of an element.
 const ELEMENT_BYTES: u64 = 4;
@@ -44,15 +47,31 @@ pub enum SharedArrayError {
     },
 }
 
-/// See the head of this file. `Send`; one thread at a time uses it.
+/// See the head of this file. Belongs to the thread of its executor: those of one thread share a stream and what the
+/// device has of the array, so that it has it once.
 #[derive(Debug)]
 pub struct SharedArray {
     device: Device,
     kernel: SwapOnDevice,
     way: Way,
+    /// Tried: kernels see memory of the host at its own address.
+    same_address: bool,
+    /// The device's memory for the array was made for this one.
+    has_made_own: bool,
+    place: Rc<RefCell<Place>>,
+}
+
+/// What the workers of one executor share of a device.
+#[derive(Debug)]
+struct Place {
     known: Option<Known>,
     own: Option<Own>,
     stream: Stream,
+}
+
+thread_local! {
+    /// Those of this thread's executor, by the names of their devices.
+    static PLACES: RefCell<HashMap<String, Weak<RefCell<Place>>>> = RefCell::default();
 }
 
 /// How the device gets at the array.
@@ -74,6 +93,13 @@ struct Known {
     at: u64,
 }
 
+impl Known {
+    /// Where its elements begin, if they are in the host's memory.
+    fn address(&self) -> Option<usize> {
+        self.memory.region().map(|region| region.address() + self.at as usize)
+    }
+}
+
 /// Memory of the device for the array: all of it, or the elements that are written and then those that are read.
 #[derive(Debug)]
 struct Own {
@@ -85,13 +111,13 @@ struct Own {
 #[derive(Debug)]
 #[must_use]
 pub struct Under<'a> {
-    stream: &'a mut Stream,
+    place: RefMut<'a, Place>,
     claims: (WriteClaim<u32>, ReadClaim<u32>, Option<ReadClaim<u32>>),
     /// The device is not done.
     runs: bool,
     /// Bytes that are copied for it, by the host or the device.
     pub copied_bytes: u64,
-    /// Instances of the array in memory of the device.
+    /// Instances of the array that were made for this worker in memory of the device.
     pub device_instances: u32,
     /// The device uses the elements at the address that this process has for them.
     pub in_place: bool,
@@ -112,9 +138,9 @@ impl SharedArray {
             device: device.clone(),
             kernel: SwapOnDevice::new(device, benchmark)?,
             way,
-            known: None,
-            own: None,
-            stream: device.stream()?,
+            same_address: device.capabilities()?.same_address,
+            has_made_own: false,
+            place: place(device)?,
         })
     }
 
@@ -128,39 +154,61 @@ impl SharedArray {
         buffer: &SharedBuffer<u32>,
         share: Share,
     ) -> Result<Under<'_>, SharedArrayError> {
+        let mut place = self.place.borrow_mut();
+        let kernel = &mut self.kernel;
+        let had_own = place.own.is_some();
         let done = match self.way {
-            Way::InPlace => self.run_in_place(buffer, share),
-            Way::Ranges => self.run_on_ranges(buffer, share),
-            Way::Elements => self.run_on_elements(buffer, share),
+            Way::InPlace => place.run_in_place(kernel, &self.device, buffer, share),
+            Way::Ranges => place.run_on_ranges(kernel, &self.device, buffer, share),
+            Way::Elements => place.run_on_elements(kernel, &self.device, buffer, share),
         };
         let (claims, copied_bytes) = done?;
+        self.has_made_own |= !had_own && place.own.is_some();
+        let at = place.known.as_ref().and_then(Known::address);
+        let in_place =
+            self.way == Way::InPlace && self.same_address && at == Some(buffer.address());
         Ok(Under {
-            stream: &mut self.stream,
+            place,
             claims,
             runs: self.way != Way::Elements,
             copied_bytes,
-            device_instances: u32::from(self.own.is_some()),
-            in_place: self.way == Way::InPlace,
+            device_instances: u32::from(self.has_made_own),
+            in_place,
         })
     }
+}
 
-    fn run_in_place(&mut self, buffer: &SharedBuffer<u32>, share: Share) -> Result<Held, Error> {
+impl Place {
+    fn run_in_place(
+        &mut self,
+        kernel: &mut SwapOnDevice,
+        device: &Device,
+        buffer: &SharedBuffer<u32>,
+        share: Share,
+    ) -> Result<Held, Error> {
         let claims = (buffer.write(share.writes)?, buffer.read(share.reads)?, None);
-        let Known { memory, at, .. } = known(&mut self.known, &self.device, buffer, &claims.0)?;
+        let Known { memory, at, .. } = known(&mut self.known, device, buffer, &claims.0)?;
         let array = memory.span(*at, buffer.count() * ELEMENT_BYTES)?;
         let elements = buffer.count() as u32;
         // SAFETY: (2) of the module: both parts are claimed, and `Under` holds the claims until the end.
-        let launched = unsafe { self.kernel.launch(&mut self.stream, elements, share, array) };
-        self.settled(launched, (claims, 0))
+        let launched = unsafe { kernel.launch(&mut self.stream, elements, share, array) };
+        settled(&mut self.stream, launched)?;
+        Ok((claims, 0))
     }
 
-    fn run_on_ranges(&mut self, buffer: &SharedBuffer<u32>, share: Share) -> Result<Held, Error> {
+    fn run_on_ranges(
+        &mut self,
+        kernel: &mut SwapOnDevice,
+        device: &Device,
+        buffer: &SharedBuffer<u32>,
+        share: Share,
+    ) -> Result<Held, Error> {
         let between = between(share.writes);
         let claims =
             (buffer.write(share.writes)?, buffer.read(share.reads)?, buffer.read(between)?);
         let claims = (claims.0, claims.1, Some(claims.2));
-        let own = own(&mut self.own, &self.device, buffer.count())?;
-        let Known { memory, at, .. } = known(&mut self.known, &self.device, buffer, &claims.0)?;
+        let own = own(&mut self.own, device, buffer.count())?;
+        let Known { memory, at, .. } = known(&mut self.known, device, buffer, &claims.0)?;
         let whole = own.memory.whole();
         let (written, read) = (range(share.writes), range(share.reads));
         let mut copied = 0;
@@ -174,7 +222,7 @@ impl SharedArray {
             }
             let elements = buffer.count() as u32;
             // SAFETY: as above.
-            unsafe { self.kernel.launch(&mut self.stream, elements, share, whole) }?;
+            unsafe { kernel.launch(&mut self.stream, elements, share, whole) }?;
             let (offset, bytes) = written;
             let to = memory.span(at + offset, bytes)?;
             // SAFETY: all of the range is claimed, what is not written to be read: it comes back as it was.
@@ -183,12 +231,19 @@ impl SharedArray {
             Ok(())
         };
         let done = put();
-        self.settled(done, (claims, copied))
+        settled(&mut self.stream, done)?;
+        Ok((claims, copied))
     }
 
-    fn run_on_elements(&mut self, buffer: &SharedBuffer<u32>, share: Share) -> Result<Held, Error> {
+    fn run_on_elements(
+        &mut self,
+        kernel: &mut SwapOnDevice,
+        device: &Device,
+        buffer: &SharedBuffer<u32>,
+        share: Share,
+    ) -> Result<Held, Error> {
         let claims = (buffer.write(share.writes)?, buffer.read(share.reads)?, None);
-        let own = own(&mut self.own, &self.device, buffer.count())?;
+        let own = own(&mut self.own, device, buffer.count())?;
         let counts = [share.writes, share.reads].map(|part| part.count() * ELEMENT_BYTES);
         // Two parts that are disjoint: together no more than the array.
         let spans = (own.memory.span(0, counts[0])?, own.memory.span(counts[0], counts[1])?);
@@ -204,26 +259,19 @@ impl SharedArray {
         let written = (spans.0, share.writes.count() as u32);
         let read = (spans.1, share.reads.count() as u32);
         // SAFETY: as above.
-        let launched = unsafe { self.kernel.launch_dense(&mut self.stream, written, read) };
+        let launched = unsafe { kernel.launch_dense(&mut self.stream, written, read) };
+        settled(&mut self.stream, launched)?;
         let back = &mut bytes[..counts[0] as usize];
-        let done = launched.map_err(Error::from).and_then(|()| {
-            self.stream.read(spans.0, back)?;
-            claims.0.scatter(back);
-            Ok(())
-        });
-        self.settled(done, (claims, 2 * counts[0] + counts[1]))
+        self.stream.read(spans.0, back)?;
+        claims.0.scatter(back);
+        Ok((claims, 2 * counts[0] + counts[1]))
     }
+}
 
-    /// Waits for what was launched before an error.
-    fn settled<E: Into<Error>>(&mut self, done: Result<(), E>, held: Held) -> Result<Held, Error> {
-        match done {
-            Ok(()) => Ok(held),
-            Err(error) => {
-                // The error that is told is the first one.
-                let _ = self.stream.finish();
-                Err(error.into())
-            }
-        }
+impl Drop for Place {
+    fn drop(&mut self) {
+        // The memory goes before the stream. What failed is told already.
+        let _ = self.stream.finish();
     }
 }
 
@@ -242,7 +290,8 @@ impl Under<'_> {
     /// # Errors
     /// [`DeviceError`]; the point's timeline is poisoned then.
     pub fn tell(self, point: &FencePoint) -> Result<(), DeviceError> {
-        let Under { stream, mut claims, .. } = self;
+        let Under { mut place, mut claims, .. } = self;
+        let stream = &mut place.stream;
         claims.0.note_ending();
         claims.1.note_ending();
         claims.2.iter_mut().for_each(Claim::note_ending);
@@ -257,9 +306,33 @@ impl Under<'_> {
     ///
     /// # Errors
     /// [`DeviceError`]: its work has failed.
-    pub fn finish(self) -> Result<(), DeviceError> {
-        if self.runs { self.stream.finish() } else { Ok(()) }
+    pub fn finish(mut self) -> Result<(), DeviceError> {
+        if self.runs { self.place.stream.finish() } else { Ok(()) }
     }
+}
+
+/// Waits for what was launched before an error, while it is still claimed.
+fn settled<E>(stream: &mut Stream, done: Result<(), E>) -> Result<(), E> {
+    if done.is_err() {
+        // The error that is told is the first one.
+        let _ = stream.finish();
+    }
+    done
+}
+
+/// What this thread's workers share of the device.
+fn place(device: &Device) -> Result<Rc<RefCell<Place>>, DeviceError> {
+    PLACES.with_borrow_mut(|places| {
+        places.retain(|_, place| place.strong_count() > 0);
+        let name = &device.info().name;
+        if let Some(there) = places.get(name).and_then(Weak::upgrade) {
+            return Ok(there);
+        }
+        let made = Place { known: None, own: None, stream: device.stream()? };
+        let made = Rc::new(RefCell::new(made));
+        places.insert(name.clone(), Rc::downgrade(&made));
+        Ok(made)
+    })
 }
 
 /// How the model is run on this device; `None`: as suits it.

@@ -1,7 +1,8 @@
 //! The device's worker.
 
 use super::answers::{Answers, Reply};
-use super::settings::{Answer, Settings, Task};
+use super::settings::{Answer, Settings, Task, Transport};
+use crate::array::{Within, cells};
 use crate::benchmark::Model;
 use crate::gpu::{NativeArray, SharedArray};
 use crate::messages::cpu_gpu_interfaces::TurnView;
@@ -32,13 +33,36 @@ struct Work {
     words: Vec<u32>,
 }
 
+/// How it has the array.
 #[derive(Debug)]
-struct OnDevice {
-    device: Device,
-    model: Option<Model>,
-    shared: SharedArray,
-    /// Where the array travels.
-    own: Option<NativeArray>,
+enum OnDevice {
+    /// In the buffer of the scheduler.
+    Shared(SharedArray),
+    /// It travels: in memory of its own.
+    Own(NativeArray),
+}
+
+impl OnDevice {
+    fn open(setup: &Setup<'_>, device: &Device, settings: Settings) -> Result<Self, NodeError> {
+        let Settings { benchmark, power } = settings;
+        let word: String = setup.parameter("model")?;
+        let model = match (word.as_str(), Model::named(&word)) {
+            ("auto", _) => None,
+            (_, Some(model)) => Some(model),
+            _ => {
+                return Err(NodeError::new(format!(
+                    "model is `{word}`, but must be sc, um, zc or auto"
+                )));
+            }
+        };
+        match Transport::read(setup)? {
+            Transport::Shared => Ok(Self::Shared(SharedArray::new(device, benchmark, model)?)),
+            Transport::Serialised => {
+                let how = (model.unwrap_or(Model::Copy), Form::Paper);
+                Ok(Self::Own(NativeArray::new(device, benchmark, power, how)?))
+            }
+        }
+    }
 }
 
 impl NodeType for GpuPart {
@@ -46,7 +70,12 @@ impl NodeType for GpuPart {
 
     fn interface() -> Interface {
         Answers::declare(Interface::new().doc("Has a device do its part of each turn."))
-            .parameter("model", "auto", "sc, zc, or auto: as suits the device")
+            .parameter(
+                "model",
+                "auto",
+                "sc, zc, or auto: as suits the device; um where the array travels",
+            )
+            .parameter("transport", "shared", "shared or serialised, as the scheduler's")
             .on_device()
     }
 
@@ -54,24 +83,8 @@ impl NodeType for GpuPart {
         let settings = Settings::read(setup)?;
         let worker: i64 = setup.parameter("worker")?;
         let worker = u32::try_from(worker)?;
-        let word: String = setup.parameter("model")?;
-        let model = match (word.as_str(), Model::named(&word)) {
-            ("auto", _) => None,
-            (_, Some(model)) => Some(model),
-            _ => {
-                return Err(NodeError::new(format!(
-                    "model is `{word}`, but must be sc, zc or auto"
-                )));
-            }
-        };
         let device = Queue::of(setup)?.map(|queue| queue.device());
-        let device = match device {
-            None => None,
-            Some(device) => {
-                let shared = SharedArray::new(&device, settings.benchmark, model)?;
-                Some(OnDevice { device, model, shared, own: None })
-            }
-        };
+        let device = device.map(|device| OnDevice::open(setup, &device, settings)).transpose()?;
         let buffers = setup.buffers();
         let answers = Answers::open(setup)?;
         let work = Work { settings, worker, buffers, device, words: Vec::new() };
@@ -97,17 +110,22 @@ impl Work {
             return self.run_travelling(array, share, answer).map(Some);
         }
         let buffer = self.buffers.open::<u32>(&task.token)?;
-        let Some(on_device) = &mut self.device else {
-            let (part, others) = (buffer.write(share.writes)?, buffer.read(share.reads)?);
-            self.settings.benchmark.as_device(&part, &others);
-            answer.in_place = true;
-            return Ok(Some(Reply::Now(answer, &[])));
-        };
-        let under = on_device.shared.run(&buffer, share)?;
-        answer.copied_bytes = under.copied_bytes;
-        answer.device_instances = under.device_instances;
-        answer.in_place = under.in_place;
-        Ok(Some(Reply::WhenDone(answer, under)))
+        match &mut self.device {
+            None => {
+                let (part, others) = (buffer.write(share.writes)?, buffer.read(share.reads)?);
+                self.settings.benchmark.as_device(&part, &others);
+                answer.in_place = true;
+                Ok(Some(Reply::Now(answer, &[])))
+            }
+            Some(OnDevice::Shared(array)) => {
+                let under = array.run(&buffer, share)?;
+                answer.copied_bytes = under.copied_bytes;
+                answer.device_instances = under.device_instances;
+                answer.in_place = under.in_place;
+                Ok(Some(Reply::WhenDone(answer, under)))
+            }
+            Some(OnDevice::Own(_)) => Err(other_transport()),
+        }
     }
 
     /// The array comes with the turn, goes to the device and back, and goes with the answer.
@@ -117,38 +135,33 @@ impl Work {
         share: Share,
         mut answer: Answer,
     ) -> Result<Reply<'_>, NodeError> {
-        let Settings { benchmark, power } = self.settings;
         answer.copied_bytes = 2 * self.settings.bytes();
         answer.host_instances = 1;
         self.words.clear();
         match &mut self.device {
-            Some(OnDevice { device, model, own, .. }) => {
-                let model = model.unwrap_or(Model::Copy);
-                let own = match own.take() {
-                    Some(made) => own.insert(made),
-                    None => {
-                        let how = (model, Form::Paper);
-                        own.insert(NativeArray::new(device, benchmark, power, how)?)
-                    }
-                };
+            None => {
+                self.words.extend_from_slice(array);
+                let words = cells(&mut self.words);
+                let part = Within::new(words, share.writes);
+                self.settings.benchmark.as_device(&part, &Within::new(words, share.reads));
+            }
+            Some(OnDevice::Own(own)) => {
                 let before = own.copied_bytes();
                 own.fill(array);
                 own.on_device(share)?;
                 self.words.extend(own.words());
+                let copied = own.copied_bytes() - before;
                 // Into memory that the device knows, out of it, and into the answer.
-                answer.copied_bytes += self.settings.bytes() + own.copied_bytes() - before;
+                answer.copied_bytes += self.settings.bytes() + copied;
                 answer.host_instances = 2;
-                answer.device_instances = u32::from(model == Model::Copy);
+                answer.device_instances = u32::from(copied > 0);
             }
-            None => {
-                use crate::array::{Within, cells};
-                self.words.extend_from_slice(array);
-                let words = cells(&mut self.words);
-                let (part, others) =
-                    (Within::new(words, share.writes), Within::new(words, share.reads));
-                benchmark.as_device(&part, &others);
-            }
+            Some(OnDevice::Shared(_)) => return Err(other_transport()),
         }
         Ok(Reply::Now(answer, &self.words))
     }
+}
+
+fn other_transport() -> NodeError {
+    NodeError::new("the scheduler has another transport: give it and its workers the same one")
 }

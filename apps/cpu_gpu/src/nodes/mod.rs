@@ -3,6 +3,7 @@
 mod answers;
 mod cpu_part;
 mod gpu_part;
+mod native_runs;
 mod scheduler;
 mod settings;
 mod store;
@@ -10,6 +11,7 @@ mod team;
 
 pub use cpu_part::CpuPart;
 pub use gpu_part::GpuPart;
+pub use native_runs::NativeRuns;
 pub use scheduler::Scheduler;
 pub use team::{Awaited, Division, Team, Turn, WORKERS_MAX};
 
@@ -18,5 +20,9 @@ use crossdock_executor::Package;
 /// The package with all its node types.
 #[must_use]
 pub fn package() -> Package {
-    Package::new("cpu_gpu").node::<Scheduler>().node::<CpuPart>().node::<GpuPart>()
+    Package::new("cpu_gpu")
+        .node::<Scheduler>()
+        .node::<CpuPart>()
+        .node::<GpuPart>()
+        .node::<NativeRuns>()
 }

@@ -1,16 +1,16 @@
 //! The scheduler: hands out turns, waits for all parts, measures runs.
 
-use super::settings::{Answer, Settings};
+use super::native_runs::{declare_native, natives};
+use super::settings::{Answer, Settings, count};
 use super::store::Store;
 use super::team::{Awaited, Division, Team, Turn, WORKERS_MAX};
-use crate::benchmark::Model;
+use crate::energy::Meter;
 use crate::messages::cpu_gpu_interfaces::Turn as TurnMessage;
 use crate::messages::cpu_gpu_interfaces::srv::Work;
 use crate::messages::cpu_gpu_interfaces::{Done, DoneView, Run, TurnBuilder};
-use crate::native::{Form, Native};
+use crate::native::Native;
 use crate::reference::{compare, computed};
 use crate::swap::Swap;
-use crossdock_device::Device;
 use crossdock_executor::{
     Client, Context, Interface, Node, NodeError, NodeType, Publisher, Setup, Subscriber, Trigger,
 };
@@ -28,6 +28,7 @@ const LOOK_PERIOD: Duration = Duration::from_millis(200);
 pub struct Scheduler {
     settings: Settings,
     team: Team,
+    meter: Meter,
     ports: Ports,
     store: Store,
     native: Vec<Native>,
@@ -64,6 +65,7 @@ struct Running {
     awaited: Awaited,
     begun: Instant,
     begin_ns: u64,
+    begin_uj: Option<u64>,
     /// When somebody answered last.
     heard: Instant,
     native_ns: [u64; 2],
@@ -93,16 +95,12 @@ impl NodeType for Scheduler {
             .optional();
         let done =
             |interface: Interface, worker| interface.input::<Done>(&done_port(worker)).optional();
-        Settings::declare((0..WORKERS_MAX).fold(interface, done))
+        declare_native((0..WORKERS_MAX).fold(interface, done))
             .timer("look", LOOK_PERIOD)
             .parameter("transport", "shared", "shared: the array stays; serialised: it travels")
             .parameter("processors", 0, "workers on processors; 0: the scheduler does their part")
             .parameter("devices", 1, "workers on devices")
             .parameter("division", "split", "split or replicated: how workers of a kind share work")
-            .parameter("runs", 30, "runs that count")
-            .parameter("warm_up", 5, "runs before them")
-            .parameter("native_device", "", "device of the native runs; empty: there are none")
-            .parameter("native_model", "zc", "sc, um or zc")
             .parameter("patience_ms", 30_000, "how long no worker may answer")
     }
 
@@ -110,22 +108,18 @@ impl NodeType for Scheduler {
         let settings = Settings::read(setup)?;
         let team = team(setup)?;
         let ports = Ports::open(setup, team)?;
-        let count = |name: &str| -> Result<u32, NodeError> {
-            let value: i64 = setup.parameter(name)?;
-            u32::try_from(value)
-                .map_err(|_| NodeError::new(format!("{name} is {value}, but must be 0 or more")))
-        };
         let (benchmark, elements) = (settings.benchmark, settings.elements());
         let expected = [1, team.passes()].map(|times| computed(benchmark, elements, times));
         Ok(Self {
             settings,
             team,
+            meter: Meter::open(),
             ports,
             store: Store::of(setup, settings)?,
             native: natives(setup, settings)?,
-            warm_up: count("warm_up")?,
-            runs: count("runs")?,
-            patience: Duration::from_millis(count("patience_ms")?.into()),
+            warm_up: count(setup, "warm_up")?,
+            runs: count(setup, "runs")?,
+            patience: Duration::from_millis(count(setup, "patience_ms")?.into()),
             first: benchmark.first(elements),
             expected,
             state: State::Between(0),
@@ -154,22 +148,6 @@ fn team(setup: &Setup<'_>) -> Result<Team, NodeError> {
             counts[0], counts[1]
         ))),
     }
-}
-
-/// Both forms of native runs; none, where no device is named.
-fn natives(setup: &Setup<'_>, settings: Settings) -> Result<Vec<Native>, NodeError> {
-    let name: String = setup.parameter("native_device")?;
-    if name.is_empty() {
-        return Ok(Vec::new());
-    }
-    let model: String = setup.parameter("native_model")?;
-    let model = Model::named(&model).ok_or_else(|| {
-        NodeError::new(format!("native_model is `{model}`, but must be sc, um or zc"))
-    })?;
-    let device = Device::open(&name)?;
-    let Settings { benchmark, power } = settings;
-    let native = |form| Ok(Native::new(&device, benchmark, power, (model, form))?);
-    Form::ALL.into_iter().map(native).collect()
 }
 
 impl Ports {
@@ -248,6 +226,7 @@ impl Scheduler {
             turn: Turn { run: number, swap: 0, pass: 0 },
             awaited: Awaited::default(),
             begun: now,
+            begin_uj: self.meter.read_uj(),
             begin_ns: crossdock_shm::clock::monotonic_ns(),
             heard: now,
             native_ns,
@@ -375,6 +354,7 @@ impl Scheduler {
             return Ok(());
         };
         let took_ns = u64::try_from(running.begun.elapsed().as_nanos())?;
+        let energy_uj = self.meter.since_uj(running.begin_uj).unwrap_or(0);
         let (number, tally) = (running.turn.run, running.tally);
         let outcome = compare(self.settings.benchmark, &self.store.words()?, &self.expected[1]);
         let fault = outcome.map_or_else(|wrong| wrong.to_string(), |()| String::new());
@@ -387,6 +367,7 @@ impl Scheduler {
         message.set_took_ns(took_ns);
         message.set_native_paper_ns(running.native_ns[0]);
         message.set_native_best_ns(running.native_ns[1]);
+        message.set_energy_uj(energy_uj);
         message.set_right(outcome.is_ok());
         message.set_fault(&fault)?;
         message.set_copied_bytes(tally.copied_bytes);

@@ -147,3 +147,31 @@ impl Answer {
         done.set_in_place(self.in_place);
     }
 }
+
+/// A parameter that counts something.
+pub(super) fn count(setup: &Setup<'_>, name: &str) -> Result<u32, NodeError> {
+    let value: i64 = setup.parameter(name)?;
+    u32::try_from(value)
+        .map_err(|_| NodeError::new(format!("{name} is {value}, but must be 0 or more")))
+}
+
+/// How workers have the array.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Transport {
+    /// In one buffer.
+    Shared,
+    /// It travels with turns and answers.
+    Serialised,
+}
+
+impl Transport {
+    pub(super) fn read(setup: &Setup<'_>) -> Result<Self, NodeError> {
+        match setup.parameter::<String>("transport")?.as_str() {
+            "shared" => Ok(Self::Shared),
+            "serialised" => Ok(Self::Serialised),
+            other => Err(NodeError::new(format!(
+                "transport is `{other}`, but must be shared or serialised"
+            ))),
+        }
+    }
+}

@@ -1,6 +1,6 @@
 //! The array as the scheduler has it: in its own memory, to travel with turns, or in a buffer that all workers share.
 
-use super::settings::Settings;
+use super::settings::{Settings, Transport};
 use crate::array::{Within, cells};
 use crate::messages::cpu_gpu_interfaces::TurnBuilder;
 use crate::swap::Share;
@@ -23,15 +23,11 @@ impl Store {
     /// Makes the array, as the parameter `transport` says. Allocates.
     pub(super) fn of(setup: &Setup<'_>, settings: Settings) -> Result<Self, NodeError> {
         let elements = settings.elements();
-        match setup.parameter::<String>("transport")?.as_str() {
-            "serialised" => Ok(Self::Own(vec![0; elements as usize])),
-            "shared" => {
-                let buffer = setup.buffers().create("array", u64::from(elements))?;
-                Ok(Self::Shared(buffer))
+        match Transport::read(setup)? {
+            Transport::Serialised => Ok(Self::Own(vec![0; elements as usize])),
+            Transport::Shared => {
+                Ok(Self::Shared(setup.buffers().create("array", u64::from(elements))?))
             }
-            other => Err(NodeError::new(format!(
-                "transport is `{other}`, but must be shared or serialised"
-            ))),
         }
     }
 

@@ -8,7 +8,7 @@ use crossdock_test_support::skip;
 const POWER: u32 = 8;
 
 /// The first device and its shadow; none, and a skip, where there is no driver.
-fn both() -> Vec<Device> {
+pub(crate) fn both() -> Vec<Device> {
     if devices().is_empty() {
         skip("no device");
         return vec![];

@@ -1,8 +1,10 @@
-//! `crossdock bench`: experiments on the virtual board, with their results as CSV, JSON and a page.
+//! `crossdock bench`: experiments on the virtual board and on devices, with their results as CSV, JSON and a page.
 //! It must not know how networks are made or run: that is the crates' below.
 
 mod area;
 mod chains;
+mod cpu_gpu;
+mod date;
 mod execution_modes;
 mod gateway;
 mod hmt;
@@ -27,6 +29,7 @@ pub(crate) fn bench(command: &BenchCommand) -> Result<ExitCode> {
         BenchCommand::ExecutionModes(arguments) => execution_modes::execution_modes(arguments),
         BenchCommand::MemifLoad(arguments) => memory_load::memory_load(arguments),
         BenchCommand::Gateway(arguments) => gateway::gateway(arguments),
+        BenchCommand::CpuGpu(arguments) => cpu_gpu::cpu_gpu(arguments),
         BenchCommand::NetworkArea(arguments) => area::network_area(arguments),
     }
 }
