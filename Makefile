@@ -4,6 +4,8 @@ SHELL := /bin/bash
 
 CARGO ?= cargo
 OUT ?= out
+# Of `bench-cpu-gpu`, as `crossdock device list` names it.
+DEVICE ?= opencl:0
 
 # Small topics and every third second's picture: the demo's recording stays a few MiB.
 DEMO := $(OUT)/demo
@@ -24,7 +26,7 @@ SKIPPED := $(CURDIR)/target/skipped.txt
 export CROSSDOCK_TOOLS ?= $(CURDIR)/target/tools
 
 .PHONY: demo test test-long packages hardware-tools check-format check-lints \
-    check-bench loom fuzz bench-transport bench-runtime clean
+    check-bench loom fuzz bench-transport bench-runtime bench-cpu-gpu clean
 
 demo:
 	$(CARGO) build --release --locked
@@ -82,6 +84,12 @@ bench-runtime:
 
 bench-transport:
 	$(MAKE) -C bench transport OUT=$(abspath $(OUT)/bench) QUICK=$(QUICK)
+
+# Processor and device on one array, in every model, architecture and transport: docs/how-to/cpu-gpu.md.
+bench-cpu-gpu:
+	$(CARGO) build --release --locked
+	target/release/crossdock bench cpu-gpu --device $(DEVICE) --matrix --out $(OUT)/bench/cpu-gpu \
+	    $(if $(QUICK),--power 12 --runs 5 --warm-up 1)
 
 clean:
 	$(CARGO) clean

@@ -323,6 +323,9 @@ pub(crate) enum BenchCommand {
     /// when Crossdock does not reach in a cell what it is to reach; with the profile zcu104-paper, a
     /// reproduction of the published system
     Gateway(GatewayArguments),
+    /// Processor and device on one array: the benchmarks of the CPU-iGPU paper, natively and as nodes. Fails
+    /// when an array is not what one thread computes
+    CpuGpu(CpuGpuArguments),
     /// Look-up tables and flip-flops of the networks of one topic, as Yosys counts them
     NetworkArea(NetworkAreaArguments),
     /// What the calls of a device take here: hand-off, copies, launches, registering memory of the
@@ -412,6 +415,49 @@ pub(crate) struct GatewayArguments {
     /// 2 hardware subscribers, 10 kB and 100 kB
     #[arg(long)]
     pub(crate) quick: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CpuGpuArguments {
+    #[command(flatten)]
+    pub(crate) out: OutFolder,
+    /// The device, as `crossdock device list` names it
+    #[arg(long)]
+    pub(crate) device: String,
+    /// Which benchmark; default: both with --matrix, else concurrent
+    #[arg(long, value_parser = PossibleValuesParser::new(["cache", "concurrent"]))]
+    pub(crate) benchmark: Option<String>,
+    /// How the array gets to the device: standard copy, unified memory, zero copy, or as suits the
+    /// device; default: all that it can with --matrix, else auto
+    #[arg(long, value_parser = PossibleValuesParser::new(["sc", "um", "zc", "auto"]))]
+    pub(crate) model: Option<String>,
+    /// How many nodes; default: all with --matrix, else 3
+    #[arg(long, value_parser = PossibleValuesParser::new(["native", "2", "2-service", "3", "5"]))]
+    pub(crate) architecture: Option<String>,
+    /// How two workers of one kind divide their work (architecture 5); default: both with --matrix, else
+    /// split
+    #[arg(long, value_parser = PossibleValuesParser::new(["split", "replicated"]))]
+    pub(crate) division: Option<String>,
+    /// Where nodes run and how they hand the array over: it travels between processes; threads of one
+    /// process; processes; one thread. Default: all with --matrix, else shared
+    #[arg(long, value_parser =
+          PossibleValuesParser::new(["serialised", "in-process", "shared", "composed"]))]
+    pub(crate) transport: Option<String>,
+    /// The array has 2^POWER elements; default: those of the paper, 16 (cache) and 23 (concurrent)
+    #[arg(long, value_parser = clap::value_parser!(u32).range(4..=27))]
+    pub(crate) power: Option<u32>,
+    /// Runs that count
+    #[arg(long, default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub(crate) runs: u32,
+    /// Runs before them
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(0..=1_000))]
+    pub(crate) warm_up: u32,
+    /// Everything that is not said otherwise
+    #[arg(long)]
+    pub(crate) matrix: bool,
+    /// The JSON file once more, here
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]

@@ -57,7 +57,7 @@ const NODE: Keys = Keys {
 const INPUT: Keys = Keys {
     what: "an input",
     required: &["topic"],
-    optional: &["trigger", "read", "max_age_ms", "on_miss", "qos"],
+    optional: &["trigger", "closes_loop", "read", "max_age_ms", "on_miss", "qos"],
 };
 const OUTPUT: Keys = Keys { what: "an output", required: &["topic"], optional: &["qos"] };
 const SERVICE: Keys = Keys {
@@ -330,6 +330,9 @@ fn input(reading: &mut Reading, node: &str, entry: &Entry) -> Option<GraphInput>
     let topic = fields.get("topic").and_then(|tree| port_topic(reading, tree, &path));
     reading.topic.clone_from(&topic);
     let trigger = fields.get("trigger").and_then(|tree| reading.boolean(tree, "`trigger`"));
+    let closes_loop =
+        fields.get("closes_loop").and_then(|tree| reading.boolean(tree, "`closes_loop`"));
+    let closes_loop = closes_loop.unwrap_or(false);
     let max_age = read_limit(reading, &fields, "max_age_ms", "on_miss");
     let qos = fields
         .get("qos")
@@ -338,7 +341,7 @@ fn input(reading: &mut Reading, node: &str, entry: &Entry) -> Option<GraphInput>
     let words = [("latest", InputReading::Latest), ("since_last", InputReading::SinceLast)];
     let said = fields.get("read").and_then(|tree| reading.choice(tree, "`read`", &words));
     reading.topic = None;
-    Some(GraphInput { port, topic: topic?, trigger, reading: said, max_age, qos })
+    Some(GraphInput { port, topic: topic?, trigger, closes_loop, reading: said, max_age, qos })
 }
 
 fn output(reading: &mut Reading, node: &str, entry: &Entry) -> Option<GraphOutput> {

@@ -256,6 +256,8 @@ pub struct GraphInput {
     pub topic: String,
     /// Whether a message runs the node; `None`: as the node type says.
     pub trigger: Option<bool>,
+    /// Whether the triggers that lead here begin at this node: a loop that messages go round in.
+    pub closes_loop: bool,
     /// Which messages the node reads, if none of them runs it; `None`: as the node type says.
     pub reading: Option<InputReading>,
     /// How old the newest message that the node has of it may be when the node runs.

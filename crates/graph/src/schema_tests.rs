@@ -80,14 +80,16 @@ fn the_guides_examples_are_valid_by_schema_and_reader() {
     Graph::from_yaml("guide", conditions[0].as_bytes()).unwrap();
     assert!(validator(GRAPH_SCHEMA).is_valid(&json(conditions[0]).unwrap()));
     let blocks = blocks(GUIDE);
-    assert_eq!(blocks.len(), 7);
-    Graph::from_yaml("guide", blocks[0].as_bytes()).unwrap();
-    assert!(validator(GRAPH_SCHEMA).is_valid(&json(blocks[0]).unwrap()));
-    for mapping in &blocks[1..6] {
+    assert_eq!(blocks.len(), 8);
+    for graph in &blocks[..2] {
+        Graph::from_yaml("guide", graph.as_bytes()).unwrap();
+        assert!(validator(GRAPH_SCHEMA).is_valid(&json(graph).unwrap()));
+    }
+    for mapping in &blocks[2..7] {
         Mapping::from_yaml("guide", mapping.as_bytes()).unwrap();
         assert!(validator(MAPPING_SCHEMA).is_valid(&json(mapping).unwrap()));
     }
-    crate::ParameterOverrides::from_yaml("guide", blocks[6].as_bytes()).unwrap();
+    crate::ParameterOverrides::from_yaml("guide", blocks[7].as_bytes()).unwrap();
 }
 
 fn good_graphs() -> Vec<String> {
@@ -117,6 +119,7 @@ fn good_graphs() -> Vec<String> {
         with("rate_hz: 15", "rate_hz: 15, offset_ms: 3.5, priority: 99"),
         with("trigger: false } }\n    outputs: { image", "read: latest } }\n    outputs: { image"),
         with("trigger: false", "trigger: false, read: since_last"),
+        with("trigger: false", "closes_loop: true"),
         with("timer: step, command", "timer: step, command").replace(
             "    type: polyfit\n",
             "    type: polyfit\n    budget_ms: 2.5\n    on_overrun: stop\n    on_failure: drop_node\n",
@@ -160,6 +163,7 @@ fn bad_graphs() -> Vec<String> {
         with("image: /camera/image_raw }", "image: /camera//image_raw }"),
         with("image: /camera/image_raw }", "image: /camera/9 }"),
         with("image: /camera/image_raw }", "image: { trigger: true } }"),
+        with("trigger: false", "closes_loop: always"),
         with("image: /camera/image_raw }", "image: [/camera/image_raw] }"),
         with("image: /camera/image_raw }", "image: }"),
         with("rate_hz: 15", "rate_hz: 0"),

@@ -75,7 +75,7 @@ pub enum ViolationKind {
     TypeClash,
     /// A subscriber asks for more than a publisher offers.
     QosMismatch,
-    /// Triggers that form a cycle.
+    /// Triggers that form a cycle, or an input that is said to close one and does not.
     TriggerCycle,
     /// A condition that cannot hold.
     Condition,

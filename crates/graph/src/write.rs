@@ -207,6 +207,7 @@ impl Text<'_> {
             self.comments(&["nodes", name, "inputs", &input.port], 6);
             let mut fields = vec![format!("topic: {}", quoted(&input.topic))];
             fields.extend(input.trigger.map(|trigger| format!("trigger: {trigger}")));
+            fields.extend(input.closes_loop.then(|| "closes_loop: true".to_owned()));
             fields.extend(input.reading.map(|reading| match reading {
                 InputReading::SinceLast => "read: since_last".to_owned(),
                 _ => "read: latest".to_owned(),

@@ -145,6 +145,40 @@ fn a_cycle_of_triggers_is_shown_with_the_way_to_break_it() {
 }
 
 #[test]
+fn a_loop_that_is_said_to_be_one_is_planned_from_the_node_that_closes_it_on() {
+    let says = |what: &str| {
+        let to = format!("command: {{ topic: /cmd_vel, trigger: true{what} }}");
+        course_with("command: { topic: /cmd_vel, trigger: false }", &to)
+    };
+    let text = says(", closes_loop: true").replace("lockstep", "# lockstep");
+    let plan = check_text(&text).unwrap();
+    let nodes = &plan.processes[0].executors[0].nodes;
+    let place = |name: &str| nodes.iter().position(|node| node.name == name).unwrap();
+    assert!(place("simulator") < place("compensation") && place("polyfit") < place("control"));
+    let command = nodes[place("simulator")].inputs.iter().find(|it| it.port == "command");
+    assert!(command.unwrap().trigger);
+    let graph = Graph::from_yaml("course.graph.yaml", text.as_bytes()).unwrap();
+    let written = Graph::from_yaml("written", graph.to_yaml().as_bytes()).unwrap();
+    assert_eq!(written.nodes, graph.nodes);
+}
+
+#[test]
+fn what_is_said_to_close_a_loop_and_does_not_is_refused() {
+    let v = broken(
+        "command: { topic: /cmd_vel, trigger: false }",
+        "command: { topic: /cmd_vel, trigger: false, closes_loop: true }",
+        ViolationKind::TriggerCycle,
+    );
+    assert!(v.message.contains("does not trigger"), "{v}");
+    let v = broken(
+        "inputs: { lane: /lane,",
+        "inputs: { lane: { topic: /lane, closes_loop: true },",
+        ViolationKind::TriggerCycle,
+    );
+    assert!(v.message.contains("no triggers lead from its node"), "{v}");
+}
+
+#[test]
 fn a_node_that_triggers_itself_is_a_cycle() {
     let text = course_with(
         "{ image: /camera/image_raw }\n    outputs: { image: /camera/image_compensated }",

@@ -185,6 +185,7 @@ fn node() -> impl Strategy<Value = GraphNode> {
                 port,
                 topic,
                 trigger,
+                closes_loop: trigger == Some(true),
                 reading,
                 max_age,
                 qos,

@@ -31,6 +31,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ),
     ("autorace", &["msg", "graph", "device", "remap", "comm", "executor", "offload", "record"]),
     ("image-pipeline", &["msg", "graph", "device", "remap", "comm", "executor", "offload"]),
+    ("cpu-gpu", &["msg", "graph", "shm", "device", "comm", "executor", "offload"]),
     ("reference-system", &["msg", "graph", "comm", "executor", "record"]),
     ("test-support", &[]),
     ("suite", &["test-support"]),
@@ -40,8 +41,17 @@ const ALLOWED: &[(&str, &[&str])] = &[
 /// Crates that hold unsafe code (`msg` in its one module `block`, `fabric` in `loaded`, `device` in its
 /// drivers and where it calls them, `offload` where it has a device copy, those with kernels where they
 /// launch them).
-const UNSAFE: &[&str] =
-    &["msg", "shm", "fabric", "device", "offload", "remap", "autorace", "image-pipeline"];
+const UNSAFE: &[&str] = &[
+    "msg",
+    "shm",
+    "fabric",
+    "device",
+    "offload",
+    "remap",
+    "autorace",
+    "image-pipeline",
+    "cpu-gpu",
+];
 /// In these crates only one file or folder may hold it.
 const UNSAFE_PLACE: &[(&str, &str)] = &[
     ("fabric", "src/loaded.rs"),
@@ -49,6 +59,7 @@ const UNSAFE_PLACE: &[(&str, &str)] = &[
     ("remap", "src/gpu.rs"),
     ("autorace", "src/gpu"),
     ("image-pipeline", "src/gpu"),
+    ("cpu-gpu", "src/gpu"),
 ];
 
 struct Package {

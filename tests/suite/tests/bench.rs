@@ -2,7 +2,7 @@
 //! and one line for what is missing.
 #![allow(missing_docs)]
 
-use crossdock_suite::Run;
+use crossdock_suite::{Run, children, until};
 use crossdock_test_support::{hardware_tools, skip, workspace};
 use std::collections::BTreeMap;
 use std::process::Output;
@@ -365,4 +365,98 @@ fn the_area_of_a_topic_hardly_grows_with_its_subscribers() {
     assert!(of("8", "false", "ff") <= 160);
     assert!(of("8", "true", "ff") > of("8", "false", "ff"));
     assert!(of("1", "false", "ff") < of("8", "false", "ff"));
+}
+
+fn is_device_there(run: &Run) -> bool {
+    let listed = run.json(&["device", "list", "--json"]);
+    let there = listed.as_array().expect("devices").iter().any(|it| it["name"] == "opencl:0");
+    if !there {
+        skip("no OpenCL driver");
+    }
+    there
+}
+
+#[test]
+fn processor_and_device_on_one_array_are_right_in_processes_and_the_files_say_what_they_took() {
+    let run = Run::new("bench_cpu_gpu");
+    if !is_device_there(&run) {
+        return;
+    }
+    let folder = run.file("out");
+    let out = folder.to_str().expect("UTF-8");
+    let copy = run.file("copy.json");
+    let base = ["cpu-gpu", "--power", "6", "--runs", "2", "--warm-up", "1", "--out", out];
+    let measured = |more: &[&str]| {
+        let output = bench(&run, &[&base[..], more].concat());
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let read = |name: &str| std::fs::read_to_string(folder.join(name)).expect("a file");
+        (rows(&read("cpu-gpu.csv")), read("cpu-gpu.json"), read("cpu-gpu.md"))
+    };
+    let device = ["--device", "opencl:0", "--matrix", "--benchmark", "cache"];
+    let json = ["--transport", "shared", "--division", "replicated"];
+    let copied = ["--json", copy.to_str().expect("UTF-8")];
+    let (table, json, page) = measured(&[&device[..], &json, &copied].concat());
+    // Native in three models; 2, 2-service, 3 and 5 nodes in two of them.
+    assert_eq!(table.len(), 3 + 4 * 2);
+    for row in &table {
+        assert_eq!((row["right"].as_str(), row["swaps"].as_str()), ("true", "8"), "{row:?}");
+        assert!(row["mean_ms"].parse::<f64>().expect("a number") > 0.0, "{row:?}");
+        assert!(row["native_best_mean_ms"].parse::<f64>().expect("a number") > 0.0, "{row:?}");
+        let is_native = row["architecture"] == "native";
+        assert_eq!(row["overhead_percent"].is_empty(), is_native, "{row:?}");
+        assert_eq!(row["host_instances"], "1", "{row:?}");
+        let copies = row["model"] == "sc";
+        assert_eq!(row["copied_bytes_per_swap"] != "0", copies, "{row:?}");
+        assert_eq!(row["in_place"] == "true", !copies, "{row:?}");
+    }
+    let json: serde_json::Value = serde_json::from_str(&json).expect("JSON");
+    let again = std::fs::read_to_string(&copy).expect("the copy");
+    assert_eq!(json, serde_json::from_str::<serde_json::Value>(&again).expect("JSON"));
+    assert_eq!(json["facts"]["device"]["name"], "opencl:0");
+    assert_eq!(json["facts"]["about_gpus"], false);
+    assert!(page.contains("Nothing on this page is about GPUs"), "{page}");
+    assert!(page.contains("34 / 246") && page.contains("of one process"), "{page}");
+
+    // The shadow of a device has no memory in common with the host.
+    let shadow = ["--device", "shadow:opencl:0", "--architecture", "3"];
+    let (table, ..) = measured(&[&shadow[..], &["--transport", "serialised"]].concat());
+    assert_eq!((table.len(), table[0]["model"].as_str()), (1, "sc"));
+    let output = bench(&run, &[&base[..], &shadow, &["--model", "zc"]].concat());
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        !output.status.success() && errors.contains("in place while the host does"),
+        "{errors}"
+    );
+}
+
+#[test]
+fn a_worker_that_is_killed_ends_the_run_of_its_scheduler() {
+    let run = Run::new("cpu_gpu_killed");
+    if !is_device_there(&run) {
+        return;
+    }
+    let parameters = run.file("parameters.yaml");
+    let all = "benchmark: concurrent, power: 10";
+    let text = format!(
+        "crossdock: 1\nnodes:\n  scheduler: {{ {all}, runs: 1000000 }}\n  cpu_0: {{ {all} }}\n  gpu_0: {{ {all} }}\n"
+    );
+    std::fs::write(&parameters, text).expect("a file");
+    let files =
+        ["apps/cpu_gpu/three.graph.yaml", "--mapping", "apps/cpu_gpu/three.shared.mapping.yaml"];
+    let parameters = ["--params", parameters.to_str().expect("UTF-8"), "--json"];
+    for worker in ["gpu_0", "cpu_0"] {
+        let graph = run.start(&[&["run"], &files[..], &parameters].concat());
+        until("some runs", || run.published("/run") >= 2);
+        let listed = run.json(&["node", "list", "--json"]);
+        let row = listed.as_array().expect("nodes").iter().find(|row| row["node"] == worker);
+        let pid = row.and_then(|row| row["pid"].as_u64()).expect("its process") as i32;
+        assert!(children(graph.id()).contains(&(pid as u32)));
+        let pid = rustix::process::Pid::from_raw(pid).expect("a process id");
+        rustix::process::kill_process(pid, rustix::process::Signal::KILL).expect("a signal");
+        let (status, table) = graph.end();
+        assert_eq!(status.code(), Some(1));
+        let summary: serde_json::Value = serde_json::from_str(&table).expect("JSON");
+        let end = summary["end"].as_str().expect("a sentence");
+        assert!(end.contains(worker) || end.contains("died"), "{end}");
+    }
 }

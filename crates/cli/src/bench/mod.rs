@@ -4,6 +4,8 @@
 
 mod area;
 mod chains;
+mod cpu_gpu;
+mod date;
 pub(crate) mod device;
 mod execution_modes;
 mod gateway;
@@ -29,6 +31,7 @@ pub(crate) fn bench(command: &BenchCommand) -> Result<ExitCode> {
         BenchCommand::ExecutionModes(arguments) => execution_modes::execution_modes(arguments),
         BenchCommand::MemifLoad(arguments) => memory_load::memory_load(arguments),
         BenchCommand::Gateway(arguments) => gateway::gateway(arguments),
+        BenchCommand::CpuGpu(arguments) => cpu_gpu::cpu_gpu(arguments),
         BenchCommand::NetworkArea(arguments) => area::network_area(arguments),
         BenchCommand::Device(arguments) => device::device(arguments),
     }

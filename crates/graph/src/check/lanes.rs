@@ -146,6 +146,8 @@ impl<'a> Check<'a> {
             publishers.for_each(|publisher| members[publisher].outputs.push(topic));
             for port in &ports.subscribers {
                 match place(port.node) {
+                    // What comes round a loop is no reason to run anything earlier.
+                    _ if port.closes_loop => {}
                     Some(place) if port.trigger => members[place].triggers.push(topic),
                     Some(place) if place > last => readers[place].push(topic),
                     _ => {}

@@ -90,6 +90,7 @@ pub fn check(
     check.left_to_hardware(&hardware);
     check.steppable(&hardware, &topics);
     let mut order = check.order(&seats, &topics);
+    check.loops(&topics);
     check.chains(&topics);
     check.policies(&seats);
     check.devices(&seats, &nodes, &topics);
@@ -178,6 +179,8 @@ struct Port<'a> {
     type_hash: Option<&'a str>,
     /// False for outputs.
     trigger: bool,
+    /// It triggers, and the graph says that this closes a loop: no order of nodes heeds it.
+    closes_loop: bool,
     qos: Qos,
 }
 

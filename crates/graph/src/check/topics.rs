@@ -25,6 +25,7 @@ impl<'a> Check<'a> {
                     message_type: described.map(|input| input.message_type.as_str()),
                     type_hash: described.and_then(|input| input.type_hash.as_deref()),
                     trigger: triggers(node, interface, &input.port),
+                    closes_loop: input.closes_loop,
                     qos: input.qos.over(self.topic_qos(&input.topic, base)),
                 });
             }
@@ -37,6 +38,7 @@ impl<'a> Check<'a> {
                     message_type: described.map(|output| output.message_type.as_str()),
                     type_hash: described.and_then(|output| output.type_hash.as_deref()),
                     trigger: false,
+                    closes_loop: false,
                     qos: output.qos.over(self.topic_qos(&output.topic, base)),
                 });
             }

@@ -19,7 +19,8 @@ struct Triggering<'t> {
 }
 
 impl<'t> Triggering<'t> {
-    fn new(nodes: usize, topics: &Topics<'t>) -> Self {
+    /// All triggers and reads, or, where `opened`, those without the inputs that close loops.
+    fn new(nodes: usize, topics: &Topics<'t>, opened: bool) -> Self {
         let count = nodes + topics.len();
         let mut edges = Self {
             topics: topics.keys().copied().collect(),
@@ -35,6 +36,9 @@ impl<'t> Triggering<'t> {
                 edges.before[topic].push(publisher.node);
             }
             for subscriber in &ports.subscribers {
+                if opened && subscriber.closes_loop {
+                    continue;
+                }
                 if subscriber.trigger {
                     edges.after[topic].push(subscriber.node);
                     edges.before[subscriber.node].push(topic);
@@ -226,7 +230,7 @@ impl<'a> Check<'a> {
     /// All nodes in an order of execution, by their index in the graph. Notes every cycle.
     pub(super) fn order(&mut self, seats: &[Option<Seat>], topics: &Topics<'a>) -> Vec<usize> {
         let nodes = self.graph.nodes.len();
-        let mut edges = Triggering::new(nodes, topics);
+        let mut edges = Triggering::new(nodes, topics, true);
         let mut by_seat: Vec<usize> = (0..nodes).collect();
         if !self.options.time.is_stepped() {
             // What is to be the same in every mapping goes by the graph file alone.
@@ -294,17 +298,47 @@ impl<'a> Check<'a> {
         let message = format!("triggers form a cycle: {way}");
         let advice = format!(
             "break it at one node: release the node by a timer and make its input on the cycle \
-             non-triggering, for example `{port}: {{ topic: {topic}, trigger: false }}` at `{name}`"
+             non-triggering, for example `{port}: {{ topic: {topic}, trigger: false }}` at `{name}`; \
+             where messages are meant to go round, say `closes_loop: true` there"
         );
         let path = ["nodes", name, "inputs", port];
         let violation = self.fault(ViolationKind::TriggerCycle, &path, message, advice);
         self.note(violation.for_node(name).for_topic(topic));
     }
 
+    /// What is said to close a loop must trigger and close one; a loop has no end within a step.
+    pub(super) fn loops(&mut self, topics: &Topics<'a>) {
+        let edges = Triggering::new(self.graph.nodes.len(), topics, false);
+        let alive = vec![true; edges.after.len()];
+        for (index, (topic, ports)) in topics.iter().enumerate() {
+            for port in ports.subscribers.iter().filter(|port| port.closes_loop) {
+                let is_loop = || Triggering::reach(&edges.after, port.node, &alive);
+                let (kind, message, advice) = if self.options.time.is_stepped() {
+                    let message = "the input closes a loop, which has no end within a step";
+                    let advice = "play the recording with `crossdock run --input`";
+                    (ViolationKind::NotRepeatable, message, advice)
+                } else if !port.trigger {
+                    let message = "the input is said to close a loop, but does not trigger";
+                    (ViolationKind::TriggerCycle, message, "remove `closes_loop`")
+                } else if !is_loop()[edges.nodes + index] {
+                    let message = "the input is said to close a loop, but no triggers lead from its node \
+                                   to its topic";
+                    (ViolationKind::TriggerCycle, message, "remove `closes_loop`")
+                } else {
+                    continue;
+                };
+                let name = self.node_name(port.node);
+                let path = ["nodes", name, "inputs", port.port];
+                let violation = self.fault(kind, &path, message, advice);
+                self.note(violation.for_node(name).for_topic(topic));
+            }
+        }
+    }
+
     /// Every chain must have a way of triggers from its first to its last topic.
     pub(super) fn chains(&mut self, topics: &Topics<'a>) {
         let graph = self.graph;
-        let edges = Triggering::new(graph.nodes.len(), topics);
+        let edges = Triggering::new(graph.nodes.len(), topics, false);
         let vertices = edges.topics.iter().enumerate();
         let vertex: BTreeMap<&str, usize> =
             vertices.map(|(index, name)| (*name, edges.nodes + index)).collect();

@@ -1,7 +1,6 @@
 //! `crossdock bench device`: what the calls of a device take here, and how long messages that
 //! kernels write are on their way to those who read them. It must not know how devices are driven.
 
-mod date;
 mod messages;
 
 use crate::output;
@@ -47,7 +46,7 @@ pub(crate) fn device(arguments: &DeviceArguments) -> Result<ExitCode> {
     if let Some(path) = &arguments.json {
         let result = json!({
             "experiment": "device",
-            "date": date::now(),
+            "date": super::date::now(),
             "command": std::env::args().collect::<Vec<_>>().join(" "),
             "device": info,
             "capabilities": can,

@@ -1,0 +1,219 @@
+//! The shipped graphs in every mapping, model and transport: each array is what one thread computes, and what is copied
+//! is what has to be.
+
+use crate::devices::both;
+use crate::runs::{Run, file, run};
+use crossdock_cpu_gpu::nodes::package;
+use crossdock_graph::{Graph, Interfaces, Mapping, RunOptions, check};
+
+const POWER: u32 = 6;
+const BYTES: u64 = 4 << POWER;
+/// Runs of each case.
+const RUNS: usize = 2;
+
+/// A shipped graph: its nodes in the order in which one thread runs them, and its workers on devices.
+struct Architecture {
+    graph: &'static str,
+    nodes: &'static [&'static str],
+    devices: u64,
+    division: &'static str,
+}
+
+const fn architecture(
+    graph: &'static str,
+    nodes: &'static [&'static str],
+    devices: u64,
+    division: &'static str,
+) -> Architecture {
+    Architecture { graph, nodes, devices, division }
+}
+
+const TWO: &[&str] = &["gpu_0", "scheduler"];
+const FIVE: &[&str] = &["gpu_0", "gpu_1", "cpu_0", "cpu_1", "scheduler"];
+const ARCHITECTURES: [Architecture; 5] = [
+    architecture("two.graph.yaml", TWO, 1, "split"),
+    architecture("two_service.graph.yaml", TWO, 1, "split"),
+    architecture("three.graph.yaml", &["gpu_0", "cpu_0", "scheduler"], 1, "split"),
+    architecture("five.graph.yaml", FIVE, 2, "split"),
+    architecture("five.graph.yaml", FIVE, 2, "replicated"),
+];
+
+/// Where nodes are: in one thread, in threads of one process, in processes.
+#[derive(Clone, Copy, Debug)]
+enum Placement {
+    Composed,
+    InProcess,
+    Processes,
+}
+
+impl Architecture {
+    /// Runs it, the sink beside the scheduler.
+    fn run(
+        &self,
+        device: &str,
+        placement: Placement,
+        (benchmark, model, transport): (&str, &str, &str),
+    ) -> Vec<Run> {
+        let both = format!("benchmark: {benchmark}, power: {POWER}");
+        let parameters: Vec<(&str, String)> = (self.nodes.iter())
+            .map(|node| {
+                let own = match *node {
+                    "scheduler" => format!(
+                        "{both}, runs: {RUNS}, warm_up: 0, transport: {transport}, division: {}",
+                        self.division
+                    ),
+                    node if node.starts_with("gpu_") => {
+                        format!("{both}, model: {model}, transport: {transport}")
+                    }
+                    _ => both.clone(),
+                };
+                (*node, own)
+            })
+            .collect();
+        let all = format!("{}, sink", self.nodes.join(", "));
+        let each: Vec<String> = (self.nodes.iter())
+            .map(|node| match *node {
+                "scheduler" => "scheduler, sink".to_owned(),
+                node => node.to_owned(),
+            })
+            .collect();
+        let each: Vec<&str> = each.iter().map(String::as_str).collect();
+        let apart: Vec<&[&str]> = each.chunks(1).collect();
+        let found = match placement {
+            Placement::Composed => run(self.graph, &parameters, &[&[&all]], device),
+            Placement::InProcess => run(self.graph, &parameters, &[&each], device),
+            Placement::Processes => run(self.graph, &parameters, &apart, device),
+        };
+        let what = format!(
+            "{} {} {placement:?} {benchmark} {model} {transport} {device}",
+            self.graph, self.division
+        );
+        let found = found.unwrap_or_else(|error| panic!("{what}: {error}"));
+        assert_eq!(found.len(), RUNS, "{what}");
+        assert!(found.iter().all(|run| run.right), "{what}: {}", found[0].fault);
+        found
+    }
+}
+
+#[test]
+fn a_shared_array_is_right_everywhere_and_exists_once_in_each_memory() {
+    for device in both() {
+        let name = device.info().name.clone();
+        let in_place = device.capabilities().expect("it was tried").host_memory;
+        let models = if in_place { &["zc", "sc"][..] } else { &["sc"][..] };
+        for (number, architecture) in ARCHITECTURES.iter().enumerate() {
+            for placement in [Placement::Composed, Placement::InProcess, Placement::Processes] {
+                for model in models {
+                    // Each benchmark meets each architecture and placement, with one model or the other.
+                    let benchmarks = ["cache", "concurrent"];
+                    let turn = number + placement as usize + usize::from(*model == "sc");
+                    let benchmark = benchmarks[turn % 2];
+                    let found = architecture.run(&name, placement, (benchmark, model, "shared"));
+                    for run in found {
+                        assert_eq!(run.host_instances, 1, "one array on the host: {run:?}");
+                        assert_eq!(run.native_ns, [0, 0], "none was asked for");
+                        if *model == "zc" {
+                            assert_eq!((run.copied_bytes, run.device_instances), (0, 0), "{run:?}");
+                            assert!(run.in_place, "at one address: {run:?}");
+                        } else {
+                            // Workers of one thread have one, others one each.
+                            let composed = matches!(placement, Placement::Composed);
+                            let instances = if composed { 1 } else { architecture.devices };
+                            assert_eq!(u64::from(run.device_instances), instances, "{run:?}");
+                            assert!(run.copied_bytes > 0 && !run.in_place, "{run:?}");
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn an_array_that_travels_is_right_and_its_copies_are_counted() {
+    for device in both() {
+        let name = device.info().name.clone();
+        for (number, architecture) in ARCHITECTURES.iter().enumerate() {
+            let placements = [Placement::Processes, Placement::Composed];
+            let (benchmark, model) = [("cache", "sc"), ("concurrent", "zc")][number % 2];
+            let how = (benchmark, model, "serialised");
+            for run in architecture.run(&name, placements[number % 2], how) {
+                let swaps = if benchmark == "cache" { 8 } else { 10 };
+                // Into each turn, out of it, into each answer, and out of that.
+                assert!(run.copied_bytes > swaps * BYTES * 3, "{run:?}");
+                assert!(run.host_instances > 1 && !run.in_place, "{run:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn native_runs_are_interleaved_with_those_of_nodes() {
+    let Some(device) = both().into_iter().next() else { return };
+    let name = &device.info().name;
+    let own = format!(
+        "benchmark: cache, power: {POWER}, runs: 2, warm_up: 1, native_device: \"{name}\", native_model: sc"
+    );
+    let parameters =
+        [("scheduler", own), ("gpu_0", format!("benchmark: cache, power: {POWER}, model: sc"))];
+    let found = run("two.graph.yaml", &parameters, &[&["gpu_0, scheduler, sink"]], name);
+    let found = found.unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(found.len(), 3);
+    assert!(
+        found.iter().all(|run| run.right && run.native_ns.iter().all(|ns| *ns > 0)),
+        "{found:?}"
+    );
+}
+
+#[test]
+fn models_that_a_device_cannot_run_are_refused_with_a_reason() {
+    let devices = both();
+    let [plain, shadow] = &devices[..] else { return };
+    let refused = |device: &str, model: &str| {
+        let parameters = [
+            ("scheduler", format!("power: {POWER}")),
+            ("gpu_0", format!("power: {POWER}, model: {model}")),
+        ];
+        let found = run("two.graph.yaml", &parameters, &[&["gpu_0, scheduler, sink"]], device);
+        found.expect_err("it is refused").to_string()
+    };
+    let error = refused(&plain.info().name, "um");
+    assert!(error.contains("gpu_0") && error.contains("of one process"), "{error}");
+    let error = refused(&shadow.info().name, "zc");
+    assert!(error.contains("shadow:opencl:0") && error.contains("choose sc"), "{error}");
+}
+
+#[test]
+fn workers_of_another_array_are_told_so() {
+    let Some(device) = both().into_iter().next() else { return };
+    let parameters =
+        [("scheduler", format!("power: {POWER}")), ("gpu_0", format!("power: {}", POWER + 1))];
+    let found =
+        run("two.graph.yaml", &parameters, &[&["gpu_0, scheduler, sink"]], &device.info().name);
+    let error = found.expect_err("they differ").to_string();
+    assert!(error.contains("64 elements") && error.contains("have 128"), "{error}");
+}
+
+#[test]
+fn the_shipped_graphs_pass_the_check_with_the_shipped_mappings() {
+    let binaries = vec![package().description()];
+    let interfaces = Interfaces { binaries, ..Interfaces::default() };
+    let graph = |name: &str| {
+        let graph = Graph::from_yaml(name, file(name).as_bytes());
+        graph.unwrap_or_else(|violations| panic!("{violations:#?}"))
+    };
+    for (placement, processes) in [("composed", 1), ("in_process", 1), ("shared", 3)] {
+        let name = format!("three.{placement}.mapping.yaml");
+        let mapping = Mapping::from_yaml(&name, file(&name).as_bytes());
+        let mapping = mapping.unwrap_or_else(|violations| panic!("{violations:#?}"));
+        let plan = check(&graph("three.graph.yaml"), &mapping, &interfaces, &RunOptions::PLAIN);
+        let plan = plan.unwrap_or_else(|violations| panic!("{name}: {violations:#?}"));
+        assert_eq!(plan.processes.len(), processes, "{name}");
+    }
+    for name in ["native", "two", "two_service", "five"] {
+        let graph = graph(&format!("{name}.graph.yaml"));
+        let mapping = Mapping::one_chain_per_package(&graph);
+        let plan = check(&graph, &mapping, &interfaces, &RunOptions::PLAIN);
+        assert!(plan.is_ok(), "{name}: {:#?}", plan.err());
+    }
+}

@@ -1,0 +1,180 @@
+//! Runs a shipped graph in this process, each of its processes with a participant of its own, and gives what the scheduler
+//! has published.
+
+use crossdock_comm::{Participant, ParticipantOptions, Rendezvous};
+use crossdock_cpu_gpu::messages::cpu_gpu_interfaces::Run as Message;
+use crossdock_cpu_gpu::nodes;
+use crossdock_executor::{
+    Context, Executor, ExecutorOptions, Interface, Node, NodeError, NodeType, Package, Remote,
+    RunEnd, RunError, Setup, Statistics, Subscriber,
+};
+use crossdock_graph::{Graph, Interfaces, Mapping, Plan, RunOptions, check};
+use std::os::unix::fs::DirBuilderExt;
+use std::path::Path;
+use std::sync::Mutex;
+use std::time::Duration;
+
+/// The first launch of a kernel may take a second.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// One run, as it was published.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Run {
+    pub(crate) right: bool,
+    pub(crate) fault: String,
+    pub(crate) native_ns: [u64; 2],
+    pub(crate) copied_bytes: u64,
+    pub(crate) host_instances: u32,
+    pub(crate) device_instances: u32,
+    pub(crate) in_place: bool,
+}
+
+/// What has been heard; one graph runs at a time.
+static HEARD: Mutex<Vec<Run>> = Mutex::new(Vec::new());
+static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+
+/// Hears of runs.
+struct Sink {
+    run: Subscriber<Message>,
+}
+
+impl NodeType for Sink {
+    const NAME: &'static str = "sink";
+
+    fn interface() -> Interface {
+        Interface::new().input::<Message>("run")
+    }
+
+    fn create(setup: &mut Setup<'_>) -> Result<Self, NodeError> {
+        Ok(Self { run: setup.subscriber("run")? })
+    }
+}
+
+impl Node for Sink {
+    fn execute(&mut self, _: &mut Context<'_>) -> Result<(), NodeError> {
+        let Some(sample) = self.run.take()? else { return Ok(()) };
+        let run = sample.message();
+        HEARD.lock().expect("no panic").push(Run {
+            right: run.right(),
+            fault: String::from_utf8_lossy(run.fault()?).into_owned(),
+            native_ns: [run.native_paper_ns(), run.native_best_ns()],
+            copied_bytes: run.copied_bytes(),
+            host_instances: run.host_instances(),
+            device_instances: run.device_instances(),
+            in_place: run.in_place(),
+        });
+        Ok(())
+    }
+}
+
+/// The shipped node types, and the sink.
+fn package() -> Package {
+    nodes::package().with(Package::new("cpu_gpu_tests").node::<Sink>())
+}
+
+/// A file that is shipped.
+pub(crate) fn file(name: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(name);
+    std::fs::read_to_string(path).expect("the file is shipped")
+}
+
+/// A shipped graph with these lines of parameters (`node: { .. }`), mapped so: the nodes of each executor, by process.
+/// Gives what its runs were.
+pub(crate) fn run(
+    graph: &str,
+    parameters: &[(&str, String)],
+    processes: &[&[&str]],
+    device: &str,
+) -> Result<Vec<Run>, RunError> {
+    let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let mut text = file(graph);
+    for (node, said) in parameters {
+        let at = text.find(&format!("  {node}:\n")).expect("the graph has the node");
+        let place =
+            at + text[at..].find("parameters: { ").expect("it has some") + "parameters: { ".len();
+        text.insert_str(place, &format!("{said}, "));
+    }
+    // The first run shall begin at once.
+    text = text.replace(
+        "    type: scheduler\n",
+        "    type: scheduler\n    timers: { look: { period_ms: 5 } }\n",
+    );
+    text += "  sink: { package: cpu_gpu_tests, type: sink, inputs: { run: /run } }\n";
+    let graph =
+        Graph::from_yaml(graph, text.as_bytes()).unwrap_or_else(|it| panic!("{it:#?}\n{text}"));
+    let mut mapping = "crossdock: 1\nprocesses:\n".to_owned();
+    for (number, executors) in processes.iter().enumerate() {
+        let executors: Vec<String> =
+            executors.iter().map(|nodes| format!("{{ mode: event, nodes: [{nodes}] }}")).collect();
+        mapping += &format!("  p{number}: {{ executors: [{}] }}\n", executors.join(", "));
+    }
+    let on_device: Vec<&str> = graph
+        .nodes
+        .iter()
+        .map(|node| node.name.as_str())
+        .filter(|it| it.starts_with("gpu_"))
+        .collect();
+    let on_device = on_device.join(", ");
+    mapping += &format!("devices: {{ gpu: {{ device: \"{device}\", nodes: [{on_device}] }} }}\n");
+    let mapping = Mapping::from_yaml("mapping", mapping.as_bytes()).expect("a mapping");
+    let interfaces =
+        Interfaces { binaries: vec![package().description()], ..Interfaces::default() };
+    let plan = check(&graph, &mapping, &interfaces, &RunOptions::PLAIN);
+    let plan = plan.unwrap_or_else(|violations| panic!("{violations:#?}"));
+    HEARD.lock().expect("no panic").clear();
+    execute(&plan)?;
+    Ok(std::mem::take(&mut *HEARD.lock().expect("no panic")))
+}
+
+/// Runs all executors of a plan, each in a thread, until one of them has finished or failed.
+fn execute(plan: &Plan) -> Result<(), RunError> {
+    let folder = std::env::temp_dir().join(format!("xd-cpu-gpu-{}", std::process::id()));
+    std::fs::DirBuilder::new().mode(0o700).recursive(true).create(&folder).expect("a folder");
+    let participants: Vec<Participant> = (plan.processes.iter())
+        .map(|process| {
+            let mut options = ParticipantOptions::new(0, &process.name);
+            options.rendezvous = Rendezvous::Folder(folder.clone());
+            Participant::open(options).expect("a participant")
+        })
+        .collect();
+    let executors: Vec<_> = (plan.processes.iter().zip(&participants))
+        .flat_map(|(process, participant)| {
+            process.executors.iter().map(move |executor| (process, participant, executor))
+        })
+        .collect();
+    let remotes: Vec<Remote> = executors.iter().map(|_| Remote::new()).collect();
+    let ends: Vec<Result<RunEnd, RunError>> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (executors.iter().zip(&remotes))
+            .map(|(&(process, participant, plan), remote)| {
+                let remotes = &remotes;
+                scope.spawn(move || {
+                    let executor = Executor::new(ExecutorOptions {
+                        participant,
+                        package: &package(),
+                        plan,
+                        time: process.time,
+                        duration_ns: None,
+                        chains: &[],
+                        statistics: Statistics::On,
+                        remote: remote.clone(),
+                    });
+                    let executor = executor.and_then(|mut it| it.connect(PATIENCE).map(|()| it));
+                    let end = executor.and_then(|mut executor| {
+                        let end = executor.run();
+                        remotes.iter().for_each(Remote::stop);
+                        end
+                    });
+                    if end.is_err() {
+                        remotes.iter().for_each(Remote::stop);
+                    }
+                    end
+                })
+            })
+            .collect();
+        threads.into_iter().map(|thread| thread.join().expect("no panic")).collect()
+    });
+    drop(participants);
+    let _ = std::fs::remove_dir_all(folder);
+    // Whoever could not connect was stopped: the first who failed says why.
+    ends.into_iter().find_map(Result::err).map_or(Ok(()), Err)
+}

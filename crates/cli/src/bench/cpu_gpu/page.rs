@@ -1,0 +1,113 @@
+//! The experiment for people. Must not know how its figures were found.
+
+use super::case::{Case, Transport};
+use super::row::{Conditions, Row};
+use super::{figures::Overhead, paper};
+use crossdock_device::Kind;
+use std::fmt::Write as _;
+
+/// The page.
+pub(super) fn page(rows: &[Row], impossible: &[(Case, &str)], conditions: &Conditions) -> String {
+    let Conditions { info, capabilities, date, processor, kernel, load, .. } = conditions;
+    let mut text = format!(
+        "# Processor and device on one array\n\nThe benchmarks of the CPU-iGPU paper on `{}` ({}, driver {}), {date}. \
+         Processor: {processor}; Linux {kernel}; load before: {load}. Crossdock {}. {} runs after {} to warm up, each \
+         paired with a native one in the same process right before. Every array was compared with what one \
+         thread computes.\n\n",
+        info.name,
+        info.model,
+        info.driver,
+        env!("CARGO_PKG_VERSION"),
+        conditions.runs,
+        conditions.warm_up
+    );
+    if info.kind == Kind::Cpu {
+        text.push_str(
+            "**Nothing on this page is about GPUs.** The device is the processor itself, driven as a device: \
+             its kernels and the nodes share the cores. What holds are the results, and what is copied.\n\n",
+        );
+    }
+    let yes = |word: bool| if word { "yes" } else { "no" };
+    // Writing to a String cannot fail, here and below.
+    let _ = writeln!(
+        text,
+        "Tried on it: memory of the host in place {}, coherent {}, at one address {}, memory that the driver \
+         moves {}.\n\n\
+         Overhead: of the mean time against the better native form (registered memory, asynchronous), with the \
+         interval of 95 % of resampled pairs; beside it, what that is per swap. Nodes `5, replicated` do all work \
+         twice, as the paper's. Paper: overheads as printed, TX2 / Xavier ({}); another device is not the \
+         paper's.",
+        yes(capabilities.host_memory),
+        yes(capabilities.coherent),
+        yes(capabilities.same_address),
+        yes(capabilities.managed),
+        paper::TABLES
+    );
+    for benchmark in ["cache", "concurrent"] {
+        let of_benchmark: Vec<&Row> =
+            rows.iter().filter(|row| row.case.benchmark == benchmark).collect();
+        let Some(first) = of_benchmark.first() else { continue };
+        let _ = writeln!(
+            text,
+            "\n## {benchmark}, 2^{} elements, {} swaps\n\n| nodes | model | transport | ms: mean | SD | median | \
+             native, best | as in the paper | overhead, % | us per swap | more | paper, % | copied per swap, bytes | \
+             instances: host | device | energy per run |\n\
+             |---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|",
+            first.case.power, first.swaps
+        );
+        for row in of_benchmark {
+            text.push_str(&line(row));
+        }
+    }
+    if !impossible.is_empty() {
+        text.push_str("\n## Not possible\n\n| case | why |\n|---|---|\n");
+        for (case, why) in impossible {
+            let _ = writeln!(text, "| {case} | {why} |");
+        }
+    }
+    text
+}
+
+fn line(row: &Row) -> String {
+    let Case { architecture, model, transport, benchmark, .. } = &row.case;
+    let overhead = row.overhead.map_or("-".to_owned(), |Overhead { percent, low, high }| {
+        format!("{percent:.1} ({low:.1} to {high:.1})")
+    });
+    let swap_us = |ms: f64| ms * 1e3 / f64::from(row.swaps.max(1));
+    let more = match row.overhead {
+        Some(_) => format!("{:+.1}", swap_us(row.took_ms.mean - row.native_best_ms.mean)),
+        None => "-".to_owned(),
+    };
+    let printed = match transport {
+        Transport::Serialised | Transport::None => None,
+        _ => paper::printed(benchmark, architecture.word(), model),
+    };
+    let printed = printed.map_or("-".to_owned(), |[tx2, xavier]| format!("{tx2} / {xavier}"));
+    let energy = row.energy_mj.map_or("not readable here".to_owned(), |mj| format!("{mj:.1} mJ"));
+    format!(
+        "| {} | {model} | {} | {:.3} | {:.3} | {:.3} | {:.3} | {:.3} | {overhead} | {:.1} | {more} | {printed} | {} | \
+         {} | {} | {energy} |\n",
+        architecture.shown(),
+        transport.word(),
+        row.took_ms.mean,
+        row.took_ms.sd,
+        row.took_ms.median,
+        row.native_best_ms.mean,
+        row.native_paper_ms.mean,
+        swap_us(row.took_ms.mean),
+        row.copied_bytes_per_swap,
+        row.host_instances,
+        row.device_instances
+    )
+}
+
+/// The same for a terminal.
+pub(super) fn terminal(row: &Row) -> String {
+    let overhead = row.overhead.map_or(String::new(), |it| format!("{:+.1} %", it.percent));
+    format!(
+        "{:<62} {:>10.3} ms, native {:>10.3} ms {overhead}\n",
+        row.case.to_string(),
+        row.took_ms.mean,
+        row.native_best_ms.mean
+    )
+}

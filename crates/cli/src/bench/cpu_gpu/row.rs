@@ -1,0 +1,147 @@
+//! What was found of a case, and under which conditions.
+
+use super::case::{Architecture, Case};
+use super::figures::{Figures, Overhead};
+use super::paper;
+use super::runs::Run;
+use crate::bench::rows::{Record, rounded};
+use crossdock_device::{Capabilities, DeviceInfo};
+use serde_json::{Value, json};
+
+/// What holds for all rows.
+#[derive(Debug)]
+pub(super) struct Conditions {
+    pub(super) info: DeviceInfo,
+    pub(super) capabilities: Capabilities,
+    pub(super) date: String,
+    pub(super) processor: String,
+    pub(super) kernel: String,
+    pub(super) load: String,
+    pub(super) runs: u32,
+    pub(super) warm_up: u32,
+}
+
+impl Conditions {
+    pub(super) fn now(
+        info: &DeviceInfo,
+        capabilities: Capabilities,
+        (runs, warm_up): (u32, u32),
+    ) -> Self {
+        let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let cpu = read("/proc/cpuinfo");
+        let model =
+            cpu.lines().find_map(|line| line.strip_prefix("model name")?.split(": ").nth(1));
+        Self {
+            info: info.clone(),
+            capabilities,
+            date: crate::bench::date::now(),
+            processor: format!("{}, {cores} cores", model.unwrap_or("unknown").trim()),
+            kernel: read("/proc/sys/kernel/osrelease").trim().to_owned(),
+            load: read("/proc/loadavg").split(' ').take(3).collect::<Vec<_>>().join(" "),
+            runs,
+            warm_up,
+        }
+    }
+
+    pub(super) fn facts(&self) -> Value {
+        json!({
+            "device": self.info, "capabilities": self.capabilities, "date": self.date,
+            "processor": self.processor, "kernel": self.kernel, "load_before": self.load,
+            "runs": self.runs, "warm_up": self.warm_up,
+            "about_gpus": self.info.kind != crossdock_device::Kind::Cpu,
+        })
+    }
+}
+
+/// What was found of a case.
+#[derive(Clone, Debug)]
+pub(super) struct Row {
+    pub(super) case: Case,
+    pub(super) swaps: u32,
+    pub(super) took_ms: Figures,
+    pub(super) native_best_ms: Figures,
+    pub(super) native_paper_ms: Figures,
+    pub(super) overhead: Option<Overhead>,
+    pub(super) energy_mj: Option<f64>,
+    pub(super) copied_bytes_per_swap: u64,
+    pub(super) host_instances: u32,
+    pub(super) device_instances: u32,
+    pub(super) in_place: bool,
+    /// What was wrong with the first array that was not right.
+    pub(super) fault: Option<String>,
+}
+
+impl Row {
+    pub(super) fn of(case: &Case, runs: &[Run]) -> Self {
+        let fault = runs.iter().find(|run| !run.right).map(|run| run.fault.clone());
+        let counted: Vec<&Run> = runs.iter().filter(|run| !run.warm_up).collect();
+        let ms = |of: fn(&Run) -> u64| -> Vec<f64> {
+            counted.iter().map(|run| of(run) as f64 / 1e6).collect()
+        };
+        let (took, best) = (ms(|run| run.took_ns), ms(|run| run.native_best_ns));
+        let pairs: Vec<(f64, f64)> = took.iter().copied().zip(best.iter().copied()).collect();
+        let energy = ms(|run| run.energy_uj);
+        let last = counted.last();
+        let swaps = last.map_or(0, |run| run.swaps);
+        let most = |of: fn(&Run) -> u64| counted.iter().map(|run| of(run)).max().unwrap_or(0);
+        Self {
+            case: case.clone(),
+            swaps,
+            took_ms: Figures::of(&took),
+            native_best_ms: Figures::of(&best),
+            native_paper_ms: Figures::of(&ms(|run| run.native_paper_ns)),
+            overhead: match case.architecture {
+                Architecture::Native => None,
+                _ => Overhead::of(&pairs),
+            },
+            // `ms` divides microjoules by a million: joules.
+            energy_mj: energy.iter().all(|it| *it > 0.0).then(|| Figures::of(&energy).mean * 1e3),
+            copied_bytes_per_swap: most(|run| run.copied_bytes) / u64::from(swaps.max(1)),
+            host_instances: most(|run| run.host_instances.into()) as u32,
+            device_instances: most(|run| run.device_instances.into()) as u32,
+            in_place: counted.iter().all(|run| run.in_place),
+            fault,
+        }
+    }
+}
+
+impl Record for Row {
+    fn columns(&self) -> Vec<(&'static str, Value)> {
+        let Case { benchmark, model, architecture, transport, power } = &self.case;
+        let per_swap = |ms: f64| rounded(ms * 1e3 / f64::from(self.swaps.max(1)));
+        let percent = |of: fn(&Overhead) -> f64| self.overhead.as_ref().map(|it| rounded(of(it)));
+        let printed = paper::printed(benchmark, architecture.word(), model);
+        vec![
+            ("benchmark", (*benchmark).into()),
+            ("model", (*model).into()),
+            ("architecture", architecture.word().into()),
+            ("division", architecture.division().into()),
+            ("transport", transport.word().into()),
+            ("power", (*power).into()),
+            ("swaps", self.swaps.into()),
+            ("right", self.fault.is_none().into()),
+            ("mean_ms", rounded(self.took_ms.mean).into()),
+            ("sd_ms", rounded(self.took_ms.sd).into()),
+            ("median_ms", rounded(self.took_ms.median).into()),
+            ("swap_us", per_swap(self.took_ms.mean).into()),
+            ("native_best_mean_ms", rounded(self.native_best_ms.mean).into()),
+            ("native_best_sd_ms", rounded(self.native_best_ms.sd).into()),
+            ("native_best_swap_us", per_swap(self.native_best_ms.mean).into()),
+            ("native_paper_mean_ms", rounded(self.native_paper_ms.mean).into()),
+            ("native_paper_sd_ms", rounded(self.native_paper_ms.sd).into()),
+            ("overhead_percent", percent(|it| it.percent).into()),
+            ("overhead_low_percent", percent(|it| it.low).into()),
+            ("overhead_high_percent", percent(|it| it.high).into()),
+            ("overhead_swap_us", per_swap(self.took_ms.mean - self.native_best_ms.mean).into()),
+            ("copied_bytes_per_swap", self.copied_bytes_per_swap.into()),
+            ("host_instances", self.host_instances.into()),
+            ("device_instances", self.device_instances.into()),
+            ("in_place", self.in_place.into()),
+            ("energy_mj", self.energy_mj.map(rounded).into()),
+            ("paper_tx2_percent", printed.map(|it| it[0]).into()),
+            ("paper_xavier_percent", printed.map(|it| it[1]).into()),
+            ("version", env!("CARGO_PKG_VERSION").into()),
+        ]
+    }
+}
