@@ -393,12 +393,16 @@ fn processor_and_device_on_one_array_are_right_in_processes_and_the_files_say_wh
         (rows(&read("cpu-gpu.csv")), read("cpu-gpu.json"), read("cpu-gpu.md"))
     };
     let device = ["--device", "opencl:0", "--matrix", "--benchmark", "cache"];
-    let json = ["--transport", "shared", "--division", "replicated"];
+    let five = ["--architecture", "5", "--division", "replicated", "--transport", "shared"];
     let copied = ["--json", copy.to_str().expect("UTF-8")];
-    let (table, json, page) = measured(&[&device[..], &json, &copied].concat());
-    // Native in three models; 2, 2-service, 3 and 5 nodes in two of them.
-    assert_eq!(table.len(), 3 + 4 * 2);
-    for row in &table {
+    let (natives, ..) = measured(&[&device[..], &["--architecture", "native"]].concat());
+    let (table, json, page) = measured(&[&device[..], &five, &copied].concat());
+    let models = |table: &Rows| table.iter().map(|row| row["model"].clone()).collect::<Vec<_>>();
+    assert_eq!(
+        (models(&natives), models(&table)),
+        (["sc", "um", "zc"].map(String::from).into(), ["sc", "zc"].map(String::from).into(),)
+    );
+    for row in natives.iter().chain(&table) {
         assert_eq!((row["right"].as_str(), row["swaps"].as_str()), ("true", "8"), "{row:?}");
         assert!(row["mean_ms"].parse::<f64>().expect("a number") > 0.0, "{row:?}");
         assert!(row["native_best_mean_ms"].parse::<f64>().expect("a number") > 0.0, "{row:?}");

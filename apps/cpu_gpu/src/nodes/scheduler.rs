@@ -159,8 +159,9 @@ impl Ports {
             done.extend(setup.optional_subscriber(&done_port(worker))?);
         }
         let over_topics = turn.is_some() && done.len() == team.workers() as usize;
-        let over_service = turn.is_none() && done.is_empty() && team.workers() == 1;
-        if !over_topics && !(over_service && work.is_some()) {
+        let is_alone = turn.is_none() && done.is_empty() && team.workers() == 1;
+        let over_service = is_alone && work.is_some();
+        if !over_topics && !over_service {
             return Err(NodeError::new(format!(
                 "the scheduler asks {} workers over the topic `turn`, and hears of each over one of `done_0`, \
                  `done_1` and so on; one worker alone may be asked over the service `work` instead: connect \
