@@ -292,7 +292,7 @@ impl<T: Element> Held<T> {
     }
 
     /// See [`Claim::scatter_own`].
-    fn scatter(&self, bytes: &[u8]) -> bool {
+    fn set_between(&self, bytes: &[u8]) -> bool {
         let (part, length) = (self.part, const { T::TYPE.bytes() });
         let elements = part.end() - part.first();
         if bytes.len() as u64 != elements * length {
@@ -321,6 +321,10 @@ pub trait Claim {
     /// The memory object that the buffer lies in, to be registered with a device, and where in it, in
     /// bytes: the start of element 0, and the length of all elements.
     fn memory(&self) -> (Region, u64, u64);
+
+    /// Copies the bytes of the part to `bytes`, its elements side by side; false, and nothing copied, where
+    /// the lengths differ.
+    fn gather(&self, bytes: &mut [u8]) -> bool;
 
     /// Copies the bytes of a range of the buffer to `bytes`, whether claimed or not: what is not may be
     /// anything. False, and nothing copied, where the lengths differ or the range is not in the buffer.
@@ -395,6 +399,11 @@ macro_rules! claim {
                 (memory.region(), SHARED_DATA_AT, memory.bytes())
             }
 
+            fn gather(&self, bytes: &mut [u8]) -> bool {
+                let memory = &self.0.mapped.memory;
+                memory.gather::<T>(self.0.part.elements(), self.count(), bytes)
+            }
+
             fn gather_all(&self, range: Part, bytes: &mut [u8]) -> bool {
                 let mapped = &self.0.mapped;
                 range.end() <= mapped.count
@@ -402,7 +411,7 @@ macro_rules! claim {
             }
 
             fn scatter_own(&self, bytes: &[u8]) -> bool {
-                $writes && self.0.scatter(bytes)
+                $writes && self.0.set_between(bytes)
             }
 
             fn note_ending(&mut self) {
@@ -461,5 +470,17 @@ impl<T: Element> WriteClaim<T> {
         for (index, value) in (from..).zip(values) {
             self.set(index, *value);
         }
+    }
+    /// Sets the elements of the part to those whose bytes are given, side by side; false, and nothing set,
+    /// where the lengths differ.
+    pub fn scatter(&self, bytes: &[u8]) -> bool {
+        let length = const { T::TYPE.bytes() };
+        if bytes.len() as u64 != self.count() * length {
+            return false;
+        }
+        for (index, bytes) in (0..).zip(bytes.chunks_exact(length as usize)) {
+            self.set(index, T::of_bytes(bytes));
+        }
+        true
     }
 }

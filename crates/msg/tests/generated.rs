@@ -69,6 +69,8 @@ fn codecs() -> Vec<Codec> {
     codecs![
         builtin_interfaces::Duration,
         builtin_interfaces::Time,
+        crossdock_interfaces::BufferPart,
+        crossdock_interfaces::SharedBuffer,
         geometry_msgs::Accel,
         geometry_msgs::AccelStamped,
         geometry_msgs::AccelWithCovariance,

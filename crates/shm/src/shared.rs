@@ -350,10 +350,10 @@ mod tests {
         let (owner, member) = pair();
         owner.store(0, 1.5_f32);
         member.store(1, -2_i32);
-        member.store(1537, u64::MAX);
+        member.store(1536, u64::MAX);
         assert_eq!(member.load::<f32>(0).to_bits(), 1.5_f32.to_bits());
         assert_eq!(owner.load::<i32>(1), -2);
-        assert_eq!(owner.load::<u64>(1537), u64::MAX);
+        assert_eq!(owner.load::<u64>(1536), u64::MAX);
         assert_eq!((owner.begin_generation(), member.generation()), (1, 1));
         assert!(member.fd().is_none());
     }
