@@ -61,15 +61,15 @@ fn a_node_is_told_its_device_and_who_reads_its_topics_elsewhere() {
 
 #[test]
 fn a_topic_between_nodes_of_a_device_is_needed_by_other_processes_where_they_are_apart() {
-    let (graph, interfaces, mut mapping) = on_device(&["compensation", "blur"]);
-    let between = graph.node("compensation").unwrap().outputs[0].topic.clone();
+    let (graph, interfaces, mut mapping) = on_device(&["blur", "lane_planner"]);
+    let between = graph.node("blur").unwrap().outputs[0].topic.clone();
     for apart in [false, true] {
         if apart {
             mapping.processes = Mapping::one_process_per_node(&graph).processes;
         }
         let plan = check(&graph, &mapping, &interfaces, &RunOptions::PLAIN).unwrap();
         let nodes = plan.processes.iter().flat_map(|process| &process.executors);
-        let node = nodes.flat_map(|it| &it.nodes).find(|node| node.name == "compensation").unwrap();
+        let node = nodes.flat_map(|it| &it.nodes).find(|node| node.name == "blur").unwrap();
         let topic = node.device.as_ref().unwrap().topics[&between];
         assert_eq!((topic.read_elsewhere, topic.other_processes), (false, apart));
     }
