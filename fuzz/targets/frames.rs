@@ -30,6 +30,8 @@ const PATIENCE_S: i64 = 20;
 const FRAMES_MAX: usize = 32;
 const TOPIC: &str = "/header";
 
+/// Of the control protocol. An old one would be turned away at the greeting, see `run`.
+const VERSION: u32 = 4;
 /// Kinds of frames that this target writes itself.
 const HELLO: u8 = 1;
 const ADVERTISE: u8 = 3;
@@ -137,7 +139,7 @@ fn text(out: &mut Vec<u8>, text: &str) {
 
 fn hello(purpose: u8, port: u64) -> Vec<u8> {
     let mut frame = vec![HELLO];
-    frame.extend(1u32.to_le_bytes());
+    frame.extend(VERSION.to_le_bytes());
     // Lower than almost any other name.
     frame.extend([0; 15]);
     frame.push(1);
@@ -312,7 +314,7 @@ fn seeds() -> Vec<Vec<u8>> {
     seeds.push([&[0, 3, 1, 1, 4][..], &[6, 0, 2, 4, 16, 1, 0, 1, 0]].concat());
     seeds.push([&[0, 3, 1, 0, 4][..], &[6, 1, 11, 4, 16, 1, 0, 1, 0]].concat());
     // One frame of every kind with little in it.
-    for kind in 2..20 {
+    for kind in 2..24 {
         let mut frame = vec![kind];
         frame.extend([1, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0]);
         seeds.push([&[0][..], &raw(&frame)].concat());
@@ -326,6 +328,10 @@ fn run(world: &World, input: &mut Input<'_>) {
         peer.send(&hello(0, 0), &[]);
         // Welcome, and what it publishes.
         while peer.publisher == 0 && peer.receive() {}
+        assert!(
+            peer.publisher != 0,
+            "a legal greeting is not answered: is VERSION the participant's?"
+        );
     }
     for _ in 0..FRAMES_MAX {
         if input.is_empty() {

@@ -22,8 +22,8 @@ pub struct LanePlanner {
 /// What marks the lines.
 #[derive(Debug)]
 enum Marker {
-    Processor(LaneView),
-    Device(Through<LaneViewOnDevice>),
+    Processor(Box<LaneView>),
+    Device(Box<Through<LaneViewOnDevice>>),
 }
 
 impl NodeType for LanePlanner {
@@ -87,8 +87,8 @@ impl NodeType for LanePlanner {
         let make =
             |device: &Device| LaneViewOnDevice::new(device, parameters.clone(), width, height);
         let marker = match Through::of(setup, &image, &view, make)? {
-            Some(device) => Marker::Device(device),
-            None => Marker::Processor(LaneView::new(parameters, width, height)),
+            Some(device) => Marker::Device(Box::new(device)),
+            None => Marker::Processor(Box::new(LaneView::new(parameters, width, height))),
         };
         Ok(Self { image, view, marker })
     }

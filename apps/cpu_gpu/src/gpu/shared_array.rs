@@ -250,7 +250,7 @@ impl Place {
         let mut bytes = vec![0; counts[0].max(counts[1]) as usize];
         let mut put = |stream: &mut Stream, claim: &dyn Claim, to: Span<'_>| {
             let bytes = &mut bytes[..to.bytes() as usize];
-            claim.gather_all(claim.part(), bytes);
+            claim.gather(bytes);
             // SAFETY: memory of the device's own that this array alone uses.
             unsafe { stream.write(bytes, to) }
         };
@@ -263,9 +263,7 @@ impl Place {
         settled(&mut self.stream, launched)?;
         let back = &mut bytes[..counts[0] as usize];
         self.stream.read(spans.0, back)?;
-        for (index, element) in (0..).zip(back.as_chunks().0) {
-            claims.0.set(index, u32::from_ne_bytes(*element));
-        }
+        claims.0.scatter(back);
         Ok((claims, 2 * counts[0] + counts[1]))
     }
 }
