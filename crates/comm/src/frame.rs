@@ -203,8 +203,8 @@ mod kind {
     pub(super) const NOTHING: u8 = 16;
     pub(super) const MEMORY: u8 = 17;
     pub(super) const IDLE: u8 = 18;
-    pub(super) const SLAB: u8 = 19;
-    pub(super) const SLAB_ANSWER: u8 = 20;
+    pub(super) const SLAB: u8 = 22;
+    pub(super) const SLAB_ANSWER: u8 = 23;
 }
 
 impl Frame {
