@@ -177,7 +177,7 @@ pub(crate) fn attach(
     }
     let control = Arc::clone(&known.control);
     let wake_publisher = known.wake.clone();
-    known.reach.expect();
+    known.reach.expect(places.slabs);
     let Theirs { conns, bells, pair } = theirs;
     let wake = places.wake.map(|wake| WakeTarget {
         pair,

@@ -110,8 +110,9 @@ impl Reach {
     /// Has everybody all slabs? One load if so. Else it waits, at most once for 10 s, for answers
     /// that are to come; `is_overdue` is the caller's note that it did in vain.
     pub(crate) fn is_complete(&self, core: &Core, is_overdue: &std::cell::Cell<bool>) -> bool {
-        // A subscriber that comes at the same time finds the message marked.
-        self.without.load(Ordering::Relaxed) == 0 || self.wait(core, is_overdue)
+        // A subscriber that comes at the same time finds the message marked. Acquire pairs with
+        // `expect`.
+        self.without.load(Ordering::Acquire) == 0 || self.wait(core, is_overdue)
     }
 
     #[cold]
@@ -135,9 +136,11 @@ impl Reach {
         self.without.load(Ordering::Relaxed) == 0
     }
 
-    /// A subscriber is about to join.
-    pub(crate) fn expect(&self) {
-        self.without.fetch_add(1, Ordering::Relaxed);
+    /// A subscriber is about to join; the lock is held until it is counted.
+    pub(crate) fn expect(&self, wanted: bool) {
+        self.open.fetch_add(u32::from(wanted), Ordering::Relaxed);
+        // Release pairs with `is_complete`: whoever counts it knows whether an answer is to come.
+        self.without.fetch_add(1, Ordering::Release);
     }
 }
 

@@ -213,7 +213,7 @@ fn peers_that_send_garbage_after_a_legal_hello_are_cut_off() {
             sent += 1;
             let len = random.below(300) as usize;
             let mut frame = random.bytes(1 + len);
-            frame[0] = 1 + random.below(21) as u8;
+            frame[0] = 1 + random.below(23) as u8;
             if random.below(3) == 0 {
                 frame = vec![frame[0]];
                 frame.extend((random.below(3) as u32).to_le_bytes());

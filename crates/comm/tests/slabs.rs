@@ -205,6 +205,7 @@ fn who_cannot_reach_a_message_passes_it_over_and_counts_it() {
     let (plain, without) = (subscriber(&sink, "/image", reliable(4)), device_subscriber(&sink));
     without.handle().take_slabs(None);
     assert!(source.wait_until(LIMIT, || output.matched() == 2));
+    assert!(sink.wait_until(LIMIT, || plain.matched() + without.matched() == 2));
     let (slab, _memory) = offer(&output);
     assert!(!output.handle().slabs_reach_all());
     publish_away(&output, &slab);
