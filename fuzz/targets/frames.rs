@@ -191,7 +191,8 @@ impl<'w> Peer<'w> {
     fn receive(&mut self) -> bool {
         let mut fds = [PollFd::new(&self.fd, PollFlags::IN)];
         let limit = rustix::event::Timespec { tv_sec: PATIENCE_S, tv_nsec: 0 };
-        let ready = poll(&mut fds, Some(&limit)).expect("a poll");
+        // The engine has a timer that interrupts.
+        let ready = rustix::io::retry_on_intr(|| poll(&mut fds, Some(&limit))).expect("a poll");
         assert!(ready > 0, "the participant neither answers nor closes the connection");
         self.look() != Some(false)
     }
