@@ -108,8 +108,8 @@ impl Token {
         message.set_generation(self.generation);
         message.set_element(self.element as u8);
         message.set_count(self.count);
-        set_part(&mut message.writes(), self.writes);
-        set_part(&mut message.reads(), self.reads);
+        self.writes.write(&mut message.writes());
+        self.reads.write(&mut message.reads());
         message.set_turn(self.turn);
     }
 }
@@ -118,8 +118,11 @@ fn part(view: BufferPartView<'_>) -> Result<Part, PartError> {
     Part::new(view.first(), view.step(), view.count())
 }
 
-fn set_part(message: &mut BufferPartBuilder<'_>, part: Part) {
-    message.set_first(part.first());
-    message.set_step(part.step());
-    message.set_count(part.count());
+impl Part {
+    /// Says it in a message.
+    pub fn write(self, message: &mut BufferPartBuilder<'_>) {
+        message.set_first(self.first());
+        message.set_step(self.step());
+        message.set_count(self.count());
+    }
 }

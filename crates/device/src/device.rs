@@ -82,15 +82,7 @@ impl Device {
     /// [`DeviceError::OutOfMemory`], [`DeviceError::Driver`].
     pub fn allocate(&self, bytes: u64) -> Result<Memory, DeviceError> {
         let raw = self.driver().allocate(bytes)?;
-        Ok(Memory {
-            raw,
-            device: self.clone(),
-            bytes,
-            region: None,
-            managed: None,
-            shared: false,
-            writable: true,
-        })
+        Ok(self.memory(raw, bytes, What::Own))
     }
 
     /// Memory of the device, of undefined content, that other processes can use, too: they
@@ -103,15 +95,7 @@ impl Device {
     pub fn allocate_shared(&self, bytes: u64) -> Result<Memory, DeviceError> {
         self.can_share()?;
         let raw = self.driver().allocate_shared(bytes)?;
-        Ok(Memory {
-            raw,
-            device: self.clone(),
-            bytes,
-            region: None,
-            managed: None,
-            shared: true,
-            writable: true,
-        })
+        Ok(self.memory(raw, bytes, What::Shared { writable: true }))
     }
 
     /// The first `bytes` bytes of the memory that another process, or this one, has
@@ -134,15 +118,11 @@ impl Device {
         self.can_share()?;
         let writable = sharing == Sharing::Open;
         let raw = self.driver().import(fd, bytes, writable)?;
-        Ok(Memory {
-            raw,
-            device: self.clone(),
-            bytes,
-            region: None,
-            managed: None,
-            shared: true,
-            writable,
-        })
+        Ok(self.memory(raw, bytes, What::Shared { writable }))
+    }
+
+    fn memory(&self, raw: Raw, bytes: u64, what: What) -> Memory {
+        Memory { raw, device: self.clone(), bytes, what }
     }
 
     fn can_share(&self) -> Result<(), DeviceError> {
@@ -166,8 +146,7 @@ impl Device {
             return Err(DeviceError::NotManaged { device: self.info().name.clone() });
         }
         let (raw, host) = self.driver().allocate_managed(bytes)?;
-        let (device, managed) = (self.clone(), Some(host));
-        Ok(Memory { raw, device, bytes, region: None, managed, shared: false, writable: true })
+        Ok(self.memory(raw, bytes, What::Managed(host)))
     }
 
     /// Memory of the device that holds these bytes: a table of a kernel. Blocks until they are there.
@@ -192,16 +171,7 @@ impl Device {
         // SAFETY: the memory keeps the region until it is freed.
         let raw = unsafe { self.driver().register(region) }?;
         let bytes = region.bytes() as u64;
-        let (region, writable) = (Some(region.clone()), region.is_writable());
-        Ok(Memory {
-            raw,
-            device: self.clone(),
-            bytes,
-            region,
-            managed: None,
-            shared: false,
-            writable,
-        })
+        Ok(self.memory(raw, bytes, What::Host(region.clone())))
     }
 
     /// Compiles kernels. Blocks, for seconds the first time.
@@ -246,13 +216,20 @@ pub struct Memory {
     raw: Raw,
     device: Device,
     bytes: u64,
-    /// The host's memory that it is.
-    region: Option<Region>,
-    /// Where the host has it, if the driver moves it.
-    managed: Option<usize>,
-    /// Other processes can use it, too.
-    shared: bool,
-    writable: bool,
+    what: What,
+}
+
+/// Whose memory it is.
+#[derive(Debug)]
+enum What {
+    /// The device's.
+    Own,
+    /// The device's, and other processes can use it, too.
+    Shared { writable: bool },
+    /// The host's.
+    Host(Region),
+    /// The driver moves it; the host has it here.
+    Managed(usize),
 }
 
 impl Memory {
@@ -268,7 +245,10 @@ impl Memory {
 
     /// The memory of the host that it is; `None`: it is the device's own, or managed.
     pub fn region(&self) -> Option<&Region> {
-        self.region.as_ref()
+        match &self.what {
+            What::Host(region) => Some(region),
+            What::Own | What::Shared { .. } | What::Managed(_) => None,
+        }
     }
 
     /// Where the host has memory of [`Device::allocate_managed`], as long as this lives; `None` for
@@ -280,13 +260,21 @@ impl Memory {
     /// under way uses; it sees what a kernel has written when that is over (a [`FencePoint`] that was
     /// reached, [`Stream::finish`]), and kernels see what it wrote before their launch.
     pub fn host(&self) -> Option<*mut [u8]> {
-        let start = self.managed? as *mut u8;
-        Some(std::ptr::slice_from_raw_parts_mut(start, self.bytes as usize))
+        let What::Managed(start) = self.what else { return None };
+        Some(std::ptr::slice_from_raw_parts_mut(start as *mut u8, self.bytes as usize))
     }
 
     /// The host has an address for it.
     fn is_of_host(&self) -> bool {
-        self.region.is_some() || self.managed.is_some()
+        matches!(self.what, What::Host(_) | What::Managed(_))
+    }
+
+    fn is_writable(&self) -> bool {
+        match &self.what {
+            What::Own | What::Managed(_) => true,
+            What::Shared { writable } => *writable,
+            What::Host(region) => region.is_writable(),
+        }
     }
 
     /// A range of it.
@@ -308,7 +296,7 @@ impl Memory {
     /// [`DeviceError::NotShared`] if [`Device::allocate_shared`] has not made it;
     /// [`DeviceError::Driver`].
     pub fn export(&self) -> Result<OwnedFd, DeviceError> {
-        if !self.shared {
+        if !matches!(self.what, What::Shared { .. }) {
             return Err(DeviceError::NotShared { device: self.device.info().name.clone() });
         }
         // SAFETY: this driver's, alive.
@@ -370,7 +358,7 @@ impl<'a> Span<'a> {
     }
 
     fn writable(self) -> Result<Self, DeviceError> {
-        match self.memory.writable {
+        match self.memory.is_writable() {
             true => Ok(self),
             false => Err(DeviceError::ReadOnly { device: self.memory.device.info().name.clone() }),
         }

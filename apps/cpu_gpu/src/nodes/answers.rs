@@ -12,8 +12,8 @@ use crossdock_msg::Extra;
 /// The ports of a worker.
 #[derive(Debug)]
 pub(super) struct Answers {
-    pub(super) turn: Option<Subscriber<Turn>>,
-    pub(super) done: Option<Publisher<Done>>,
+    turn: Option<Subscriber<Turn>>,
+    done: Option<Publisher<Done>>,
     work: Option<Server<Work>>,
 }
 

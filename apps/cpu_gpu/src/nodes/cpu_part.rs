@@ -1,7 +1,7 @@
 //! The processor's worker.
 
 use super::answers::{Answers, Reply};
-use super::settings::{Answer, Settings, Task};
+use super::settings::{Answer, Settings, Task, count};
 use crate::array::{Within, cells};
 use crate::messages::cpu_gpu_interfaces::TurnView;
 use crossdock_comm::Buffers;
@@ -34,8 +34,7 @@ impl NodeType for CpuPart {
 
     fn create(setup: &mut Setup<'_>) -> Result<Self, NodeError> {
         let settings = Settings::read(setup)?;
-        let worker: i64 = setup.parameter("worker")?;
-        let worker = u32::try_from(worker)?;
+        let worker = count(setup, "worker")?;
         let buffers = setup.buffers();
         let answers = Answers::open(setup)?;
         Ok(Self { answers, work: Work { settings, worker, buffers, own: Vec::new() } })

@@ -1,7 +1,7 @@
 //! The device's worker.
 
 use super::answers::{Answers, Reply};
-use super::settings::{Answer, Settings, Task, Transport};
+use super::settings::{Answer, Settings, Task, Transport, count};
 use crate::array::{Within, cells};
 use crate::benchmark::Model;
 use crate::gpu::{NativeArray, SharedArray};
@@ -81,8 +81,7 @@ impl NodeType for GpuPart {
 
     fn create(setup: &mut Setup<'_>) -> Result<Self, NodeError> {
         let settings = Settings::read(setup)?;
-        let worker: i64 = setup.parameter("worker")?;
-        let worker = u32::try_from(worker)?;
+        let worker = count(setup, "worker")?;
         let device = Queue::of(setup)?.map(|queue| queue.device());
         let device = device.map(|device| OnDevice::open(setup, &device, settings)).transpose()?;
         let buffers = setup.buffers();

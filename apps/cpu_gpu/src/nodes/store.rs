@@ -6,9 +6,7 @@ use crate::messages::cpu_gpu_interfaces::TurnBuilder;
 use crate::swap::Share;
 use crossdock_comm::{Part, SharedBuffer};
 use crossdock_executor::{NodeError, Setup};
-use crossdock_msg::types::crossdock_interfaces::{
-    BufferPartBuilder, SharedBuffer as SharedBufferMessage,
-};
+use crossdock_msg::types::crossdock_interfaces::SharedBuffer as SharedBufferMessage;
 
 /// Where the array is.
 #[derive(Debug)]
@@ -96,8 +94,8 @@ impl Store {
                 token.set_element(SharedBufferMessage::U32);
                 token.set_count(own.len() as u64);
                 token.set_turn(number);
-                write_part(&mut token.writes(), writes);
-                write_part(&mut token.reads(), reads);
+                writes.write(&mut token.writes());
+                reads.write(&mut token.reads());
             }
         }
     }
@@ -117,10 +115,4 @@ impl Store {
         }
         Ok(part.count() * size_of::<u32>() as u64)
     }
-}
-
-fn write_part(to: &mut BufferPartBuilder<'_>, part: Part) {
-    to.set_first(part.first());
-    to.set_step(part.step());
-    to.set_count(part.count());
 }
