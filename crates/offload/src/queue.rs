@@ -209,8 +209,13 @@ impl Queue {
         name: &str,
         model: CopyModel,
     ) -> Result<DeviceBuffers, NodeError> {
-        let asked =
-            DeviceTopic { model, may_copy: true, read_elsewhere: true, other_processes: false };
+        let asked = DeviceTopic {
+            model,
+            may_copy: true,
+            read_elsewhere: true,
+            other_processes: false,
+            in_slabs: false,
+        };
         let (choice, record) = self.choose(setup, name, asked)?;
         Ok(DeviceBuffers::new(choice, None, record))
     }
