@@ -8,6 +8,10 @@ use crate::names::{did_you_mean, listed};
 use crate::violation::{Violation, ViolationKind};
 use std::collections::{BTreeMap, BTreeSet};
 
+/// Type of the messages that say who writes which part of a shared buffer: the host reads them, whatever a node
+/// computes on.
+const TOKEN: &str = "crossdock_interfaces/msg/SharedBuffer";
+
 impl<'a> Check<'a> {
     pub(super) fn devices(
         &mut self,
@@ -128,7 +132,9 @@ impl<'a> Check<'a> {
             });
             let model = self.copy_model(number, name);
             let stays = matches!(model, CopyModel::Auto | CopyModel::Device);
-            let in_slabs = stays && ports.publishers.iter().any(|port| is_on(port.node))
+            let is_published_there =
+                self.is_external(name) || ports.publishers.iter().any(|port| is_on(port.node));
+            let in_slabs = stays && is_published_there
                 || self.gateway(name, ports, seats).is_some_and(|(to, _)| to == number);
             let topic = DeviceTopic {
                 model,
@@ -164,7 +170,10 @@ impl<'a> Check<'a> {
         ports: &TopicPorts<'a>,
         seats: &[Option<Seat>],
     ) -> Option<(usize, BTreeSet<Thread>)> {
-        if !self.may_copy(topic) || ports.publishers.iter().all(|it| !self.is_host(it.node, seats))
+        let are_tokens = ports.publishers.iter().any(|port| port.message_type == Some(TOKEN));
+        if are_tokens
+            || !self.may_copy(topic)
+            || ports.publishers.iter().all(|it| !self.is_host(it.node, seats))
         {
             return None;
         }
