@@ -26,6 +26,9 @@ const UNDER_WAY_MAX: usize = 4;
 /// device who does not use it.
 const ROOM_LIMIT: Duration = Duration::from_millis(100);
 
+/// The word for a gateway among the ways of topics, in tables.
+pub const GATEWAY: &str = "gateway";
+
 /// Makes gateways to devices: for [`Package::gateways`](crossdock_executor::Package::gateways).
 #[must_use]
 pub fn gateways() -> &'static dyn Gateways {
@@ -43,7 +46,7 @@ impl Gateways for OfDevices {
         let info = device.info();
         // Readers say so where the device cannot do what the mapping asks for.
         let Some(reason) = gateway_reason(site.plan, info, capabilities) else { return Ok(None) };
-        let detail = [site.node, &info.name, "gateway", &reason].join("\n");
+        let detail = [site.node, &info.name, GATEWAY, &reason].join("\n");
         let record = site.board.add(EntityDescription {
             kind: kind::DEVICE_TOPIC,
             name: &site.plan.topic,

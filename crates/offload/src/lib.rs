@@ -47,7 +47,7 @@ mod work;
 
 pub use buffer::DeviceBuffers;
 pub use choice::{Choice, Refusal, Way, choose};
-pub use gateway::{gateway_reason, gateways};
+pub use gateway::{GATEWAY, gateway_reason, gateways};
 pub use memories::Place;
 pub use queue::{DeviceInput, DeviceOutput, OffloadError, Queue};
 pub use through::{Target, Through};
