@@ -10,9 +10,10 @@
 
 use crate::choice::{Way, choose};
 use crate::memories::{Copied, Memories, Part, Place, copy_down};
+use crate::resident::Resident;
 use crate::slabs;
 use crossdock_comm::entities::kind;
-use crossdock_comm::{Bringing, Entity, EntityDescription, Gateway, WithHistogram};
+use crossdock_comm::{Bringing, EntityDescription, Gateway, WithHistogram};
 use crossdock_device::{Capabilities, Device, DeviceError, DeviceInfo, FencePoint, Stream};
 use crossdock_executor::{GatewaySite, Gateways};
 use crossdock_graph::{DeviceGateway, DeviceTopic};
@@ -60,7 +61,7 @@ impl Gateways for OfDevices {
             is_overdue: false,
             is_over: false,
             taken_back: 0,
-            _record: record.map_err(|error| error.to_string())?,
+            resident: Resident::new(record.map_err(|error| error.to_string())?),
             capabilities,
             device,
         })))
@@ -105,7 +106,7 @@ struct ToDevice {
     /// A number whose point is reached by a message that was not published: the next of this number goes
     /// without.
     taken_back: u64,
-    _record: Entity,
+    resident: Resident,
 }
 
 impl Gateway for ToDevice {
@@ -161,6 +162,7 @@ impl ToDevice {
             }
         }
         message.count_copied();
+        self.resident.is_shared();
         Ok(slab.note(part.seq, part.offset, part.bytes))
     }
 

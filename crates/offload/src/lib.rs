@@ -40,6 +40,7 @@ mod choice;
 mod gateway;
 mod memories;
 mod queue;
+mod resident;
 mod slabs;
 mod through;
 mod trace;

@@ -4,6 +4,7 @@
 use crate::buffer::DeviceBuffers;
 use crate::choice::{Choice, Way, choose};
 use crate::memories::Memories;
+use crate::resident::{OwnTopics, Resident};
 use crate::slabs::Importer;
 use crate::trace::QueueTrace;
 use crate::work::Work;
@@ -81,6 +82,8 @@ pub(crate) struct Shared {
     pub(crate) capabilities: Capabilities,
     pub(crate) stream: Stream,
     pub(crate) memories: Memories,
+    /// Of these it has memory of its own.
+    pub(crate) own: OwnTopics,
     /// The ends of what is under way.
     pub(crate) pending: VecDeque<FencePoint>,
     trace: QueueTrace,
@@ -109,8 +112,7 @@ impl std::fmt::Debug for Queue {
 pub struct DeviceInput {
     pub(crate) handle: InputHandle,
     pub(crate) choice: Choice,
-    /// What observers see of it.
-    _record: Entity,
+    pub(crate) resident: Resident,
 }
 
 /// An output whose messages come from the device.
@@ -119,7 +121,7 @@ pub struct DeviceOutput {
     pub(crate) handle: OutputHandle,
     pub(crate) choice: Choice,
     pub(crate) read_elsewhere: bool,
-    _record: Entity,
+    pub(crate) resident: Resident,
 }
 
 impl Queue {
@@ -166,7 +168,7 @@ impl Queue {
         let takes = choice.way != Way::ZeroCopy && topic.in_slabs;
         let taker = takes.then(|| Importer::of(self.device()));
         handle.take_slabs(taker);
-        Ok(DeviceInput { handle, choice, _record: record })
+        Ok(DeviceInput { handle, choice, resident: Resident::new(record) })
     }
 
     /// An output of the node.
@@ -181,7 +183,7 @@ impl Queue {
         let handle = publisher.handle();
         let (choice, topic, record) = self.settle(setup, handle.topic())?;
         let read_elsewhere = topic.read_elsewhere;
-        Ok(DeviceOutput { handle, choice, read_elsewhere, _record: record })
+        Ok(DeviceOutput { handle, choice, read_elsewhere, resident: Resident::new(record) })
     }
 
     /// The shared buffers that the tokens on an input are about: they get to the device as the mapping says of
@@ -301,6 +303,7 @@ fn shared(name: &str) -> Result<Rc<RefCell<Shared>>, DeviceError> {
             capabilities: device.capabilities()?,
             stream: device.stream()?,
             memories: Memories::default(),
+            own: OwnTopics::new(),
             pending: VecDeque::with_capacity(UNDER_WAY_MAX),
             trace: QueueTrace::new(name),
             device,
