@@ -291,17 +291,18 @@ impl<T: Element> Held<T> {
         self.mapped.memory.load(self.element(index))
     }
 
-    /// See [`Claim::scatter_own`].
-    fn set_between(&self, bytes: &[u8]) -> bool {
-        let (part, length) = (self.part, const { T::TYPE.bytes() });
-        let elements = part.end() - part.first();
-        if bytes.len() as u64 != elements * length {
+    #[inline(always)]
+    fn set(&self, index: u64, value: T) {
+        self.mapped.memory.store(self.element(index), value);
+    }
+
+    fn scatter(&self, bytes: &[u8]) -> bool {
+        let length = const { T::TYPE.bytes() };
+        if bytes.len() as u64 != self.part.count() * length {
             return false;
         }
-        let step = part.step().saturating_mul(length);
-        let each = bytes.chunks(usize::try_from(step).unwrap_or(usize::MAX).max(1));
-        for (element, bytes) in part.elements().zip(each) {
-            self.mapped.memory.store(element, T::of_bytes(&bytes[..length as usize]));
+        for (index, bytes) in (0..).zip(bytes.chunks_exact(length as usize)) {
+            self.set(index, T::of_bytes(bytes));
         }
         true
     }
@@ -326,13 +327,9 @@ pub trait Claim {
     /// the lengths differ.
     fn gather(&self, bytes: &mut [u8]) -> bool;
 
-    /// Copies the bytes of a range of the buffer to `bytes`, whether claimed or not: what is not may be
-    /// anything. False, and nothing copied, where the lengths differ or the range is not in the buffer.
-    fn gather_all(&self, range: Part, bytes: &mut [u8]) -> bool;
-
-    /// Sets the elements of the part, and none between them, to those in `bytes`, which go from its first
-    /// element to its last. False, and nothing set, where the lengths differ or the claim is one to read.
-    fn scatter_own(&self, bytes: &[u8]) -> bool;
+    /// Sets the elements of the part to those whose bytes are given, side by side. False, and nothing set,
+    /// where the lengths differ or the claim is one to read.
+    fn scatter(&self, bytes: &[u8]) -> bool;
 
     /// Says that a device has been given what ends this claim: whoever wants the same may wait for it
     /// instead of being refused. The claim is released when it is dropped, as ever.
@@ -404,14 +401,8 @@ macro_rules! claim {
                 memory.gather::<T>(self.0.part.elements(), self.count(), bytes)
             }
 
-            fn gather_all(&self, range: Part, bytes: &mut [u8]) -> bool {
-                let mapped = &self.0.mapped;
-                range.end() <= mapped.count
-                    && mapped.memory.gather::<T>(range.elements(), range.count(), bytes)
-            }
-
-            fn scatter_own(&self, bytes: &[u8]) -> bool {
-                $writes && self.0.set_between(bytes)
+            fn scatter(&self, bytes: &[u8]) -> bool {
+                $writes && self.0.scatter(bytes)
             }
 
             fn note_ending(&mut self) {
@@ -452,7 +443,7 @@ impl<T: Element> WriteClaim<T> {
     /// There is none.
     #[inline(always)]
     pub fn set(&self, index: u64, value: T) {
-        self.0.mapped.memory.store(self.0.element(index), value);
+        self.0.set(index, value);
     }
 
     /// Sets each element to what `of` makes of its index in the part and its value.
@@ -470,17 +461,5 @@ impl<T: Element> WriteClaim<T> {
         for (index, value) in (from..).zip(values) {
             self.set(index, *value);
         }
-    }
-    /// Sets the elements of the part to those whose bytes are given, side by side; false, and nothing set,
-    /// where the lengths differ.
-    pub fn scatter(&self, bytes: &[u8]) -> bool {
-        let length = const { T::TYPE.bytes() };
-        if bytes.len() as u64 != self.count() * length {
-            return false;
-        }
-        for (index, bytes) in (0..).zip(bytes.chunks_exact(length as usize)) {
-            self.set(index, T::of_bytes(bytes));
-        }
-        true
     }
 }

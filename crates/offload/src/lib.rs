@@ -19,7 +19,8 @@
 //!    others wait for the device when they take it. What was read is held until the device is done.
 //!
 //! What a node has claimed of a shared buffer gets to the device by [`Work::share`], as the mapping says of
-//! the topic of its tokens ([`Queue::buffers`]); the claims end with the work.
+//! the topic of its tokens ([`Queue::buffers`]) or of the service that it came by ([`Queue::buffers_of`]); the
+//! claims end with the work. Exactly the claimed elements are copied, if any.
 //!
 //! [`Through`] is all of this for a node with one input and one output.
 //!
@@ -34,6 +35,7 @@
 
 mod buffer;
 mod choice;
+mod elements;
 mod memories;
 mod queue;
 mod slabs;
@@ -42,7 +44,7 @@ mod trace;
 mod work;
 
 pub use buffer::DeviceBuffers;
-pub use choice::{Choice, Refusal, Way, choose};
+pub use choice::{Choice, Refusal, Way, choose, choose_for_buffers};
 pub use memories::Place;
 pub use queue::{DeviceInput, DeviceOutput, OffloadError, Queue};
 pub use through::{Target, Through};

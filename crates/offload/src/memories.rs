@@ -9,9 +9,7 @@
 //! What the unsafe blocks rest on: the spans of a copy are read or written by nobody else meanwhile.
 //! A message that is read is held by the caller until the work is over ([`Work`](crate::Work) keeps
 //! it), one that is written is a loan of the caller's; mirrors are this file's own, and used in the
-//! order of one stream. Of a shared buffer the device reads elements that are not claimed, too, between
-//! those that are: what it finds there may be torn, and no kernel uses it. It writes only ranges all of
-//! which are claimed.
+//! order of one stream.
 
 #![allow(unsafe_code)]
 
@@ -158,6 +156,17 @@ impl Memories {
         Ok((place, is_there))
     }
 
+    /// Memory of the device for all elements of a shared buffer, and whether it was made now. What stands there
+    /// is nobody's before it is copied there.
+    pub(crate) fn mirror_of_buffer(
+        &mut self,
+        device: &Device,
+        buffer: &Part,
+    ) -> Result<(Place, bool), DeviceError> {
+        let is_new = !self.of(buffer).mirrors.contains_key(&buffer.offset);
+        Ok((self.mirror(device, buffer)?.0, is_new))
+    }
+
     /// Says that what stands for the part holds no message: filling it has failed.
     pub(crate) fn forget(&mut self, part: &Part) {
         self.of(part).mirrors.remove(&part.offset);
@@ -211,48 +220,4 @@ pub(crate) fn copy_up(
         stream.read(place.span()?, bytes)?;
         Ok(false)
     }
-}
-
-/// Brings a range of a shared buffer's elements to the device, in its stream's order; `gather` reads them
-/// where the device cannot.
-pub(crate) fn copy_elements_down(
-    (memories, device, stream): (&mut Memories, &Device, &mut Stream),
-    capabilities: Capabilities,
-    (buffer, range): (&Part, (u64, u64)),
-    place: &Place,
-    staging: &mut Vec<u8>,
-    gather: impl FnOnce(&mut [u8]) -> bool,
-) -> Result<(), DeviceError> {
-    if capabilities.host_memory && capabilities.coherent {
-        let from = memories.in_place(device, buffer)?;
-        // SAFETY: see the head of this file.
-        return unsafe { stream.copy(from.part(range)?, place.part(range)?) };
-    }
-    staging.resize(range.1 as usize, 0);
-    let is_there = gather(staging);
-    debug_assert!(is_there, "the range was made of claims of this buffer");
-    // SAFETY: see the head of this file.
-    unsafe { stream.write(staging, place.part(range)?) }
-}
-
-/// Brings a range of elements back that the device has written: in the stream's order if all of them are
-/// claimed and it reaches the host's memory, else by `scatter`, when the device is done.
-pub(crate) fn copy_elements_up(
-    (memories, device, stream): (&mut Memories, &Device, &mut Stream),
-    capabilities: Capabilities,
-    (buffer, range, as_a_whole): (&Part, (u64, u64), bool),
-    place: &Place,
-    staging: &mut Vec<u8>,
-    scatter: impl FnOnce(&[u8]) -> bool,
-) -> Result<(), DeviceError> {
-    if as_a_whole && capabilities.host_memory && capabilities.coherent {
-        let to = memories.in_place(device, buffer)?;
-        // SAFETY: see the head of this file.
-        return unsafe { stream.copy(place.part(range)?, to.part(range)?) };
-    }
-    staging.resize(range.1 as usize, 0);
-    stream.read(place.part(range)?, staging)?;
-    let is_there = scatter(staging);
-    debug_assert!(is_there, "the range is that of a claim to write");
-    Ok(())
 }

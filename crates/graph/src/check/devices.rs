@@ -46,15 +46,26 @@ impl<'a> Check<'a> {
                     let mut all = ports.publishers.iter().chain(&ports.subscribers);
                     all.any(|port| self.device_of(port.node) == Some(number))
                 });
+                let is_there = is_there || self.serves(number, name);
                 if !is_there {
                     let path = ["devices", device.name.as_str(), name.as_str()];
-                    let message =
-                        format!("no node of device `{}` is on topic `{name}`", device.name);
-                    let advice = "remove it, or name the topic of one of its nodes".to_owned();
+                    let message = format!(
+                        "no node of device `{}` is on topic `{name}`, or serves it",
+                        device.name
+                    );
+                    let advice =
+                        "remove it, or name a topic or service of one of its nodes".to_owned();
                     self.device_fault(ViolationKind::UnknownTopic, &path, "", message, advice);
                 }
             }
         }
+    }
+
+    /// A node of the device has a server of that service.
+    fn serves(&self, number: usize, service: &str) -> bool {
+        let nodes = self.graph.nodes.iter();
+        let on_device = nodes.filter(|node| self.devices.get(node.name.as_str()) == Some(&number));
+        on_device.flat_map(|node| &node.servers).any(|server| server.service == service)
     }
 
     /// The index of the device that a node is on.
@@ -137,10 +148,17 @@ impl<'a> Check<'a> {
             };
             (name.to_owned(), topic)
         });
+        // What comes with requests of a service: shared buffers, of which its clients see what is written.
+        let services = ports.servers.iter().map(|server| {
+            let model = device.topics.get(&server.service).copied().unwrap_or_default();
+            let asked =
+                DeviceTopic { model, may_copy: true, read_elsewhere: true, other_processes: false };
+            (server.service.clone(), asked)
+        });
         Some(DevicePlan {
             device: device.device.clone(),
             otherwise: device.otherwise,
-            topics: topics.collect(),
+            topics: topics.chain(services).collect(),
         })
     }
 }
