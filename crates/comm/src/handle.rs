@@ -13,6 +13,7 @@ use crossdock_trace::SubscriptionTrace;
 
 use crate::entities::counter;
 use crate::error::TakeError;
+use crate::gateway::Gateway;
 use crate::input::InputCore;
 use crate::output::OutputCore;
 use crate::publisher::PublisherCounters;
@@ -229,6 +230,14 @@ impl InputHandle {
         self.core.await_device(seq, point)
     }
 
+    /// Waits until a message is on the device that it is brought to
+    /// ([`Sample::brought_point`](crate::Sample::brought_point)). False: it will not come there, because the
+    /// device has failed or the publisher is gone, or has not in 10 s. Nothing is lost then: the message is in
+    /// memory of the host. Blocks.
+    pub fn await_brought(&self, point: &FencePoint) -> bool {
+        self.core.await_brought(point)
+    }
+
     /// The node has finished with everything that it has taken.
     #[inline]
     pub fn mark_processed(&self) {
@@ -328,9 +337,16 @@ impl OutputHandle {
         self.core.matched()
     }
 
-    /// Counts part of a payload that was copied from a device.
+    /// Counts part of a payload that was copied from a device or to it.
     pub fn count_copied(&self, bytes: u64) {
         self.core.count_copied(bytes);
+    }
+
+    /// Has each message brought to a device when it is published, as long as anybody outside the group takes
+    /// slabs; messages that a device writes itself are left out. False: the publisher has a gateway already.
+    /// Takes the participant's lock; allocates.
+    pub fn bring_by(&self, gateway: Box<dyn Gateway>) -> bool {
+        self.core.bring_by(gateway)
     }
 
     /// Ends the publisher's connections to other executors, for good, although others still have it:

@@ -493,9 +493,17 @@ impl InputCore {
 
     /// The same for a message that was handed out before.
     pub(crate) fn await_device(&self, seq: u64, point: &FencePoint) -> Result<(), TakeError> {
-        // Of several publishers it is enough that one is there: the time is bounded.
-        let is_alive = || self.state.borrow().connections.iter().any(Connection::is_alive);
-        self.wait_finished(seq, point, is_alive).map_err(TakeError::Unfinished)
+        self.wait_finished(seq, point, || self.has_publisher()).map_err(TakeError::Unfinished)
+    }
+
+    /// See [`crate::InputHandle::await_brought`].
+    pub(crate) fn await_brought(&self, point: &FencePoint) -> bool {
+        wait_reached(point, || self.has_publisher()).is_ok()
+    }
+
+    /// Of several publishers it is enough that one is there: the time is bounded.
+    fn has_publisher(&self) -> bool {
+        self.state.borrow().connections.iter().any(Connection::is_alive)
     }
 
     fn wait_finished(
@@ -504,17 +512,7 @@ impl InputCore {
         point: &FencePoint,
         is_alive: impl Fn() -> bool,
     ) -> Result<(), Box<UnfinishedPayload>> {
-        let started = Instant::now();
-        let why = loop {
-            match point.sleep(FINISH_SLICE) {
-                Ok(true) => return Ok(()),
-                Err(_) => break "the device has failed",
-                // Nobody will say that it is finished.
-                Ok(false) if !is_alive() => break "its publisher is gone",
-                Ok(false) if started.elapsed() > FINISH_LIMIT => break "the device took over 10 s",
-                Ok(false) => {}
-            }
-        };
+        let Err(why) = wait_reached(point, &is_alive) else { return Ok(()) };
         self.count_corrupt();
         let (topic, publisher_gone) = (self.topic().to_owned(), !is_alive());
         Err(Box::new(UnfinishedPayload { topic, seq, why, publisher_gone }))
@@ -777,5 +775,22 @@ impl InputCore {
 impl Drop for InputCore {
     fn drop(&mut self) {
         self.close();
+    }
+}
+
+/// Waits for what a publisher's device does with a message, or says why it will not come to be.
+fn wait_reached(point: &FencePoint, is_alive: impl Fn() -> bool) -> Result<(), &'static str> {
+    let started = Instant::now();
+    loop {
+        match point.sleep(FINISH_SLICE) {
+            Ok(true) => return Ok(()),
+            Err(_) => return Err("the device has failed"),
+            // Nobody will say that it is finished.
+            Ok(false) if !is_alive() => return Err("its publisher is gone"),
+            Ok(false) if started.elapsed() > FINISH_LIMIT => {
+                return Err("the device took over 10 s");
+            }
+            Ok(false) => {}
+        }
     }
 }

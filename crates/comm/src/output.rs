@@ -2,7 +2,7 @@
 //!
 //! This file must not know messages.
 
-use std::cell::Cell;
+use std::cell::{Cell, OnceCell};
 use std::os::fd::OwnedFd;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -23,6 +23,7 @@ use crate::entities::{Carrier, ConnectionDetail, Triggering, counter, kind};
 use crate::error::{LoanError, PortError};
 use crate::event::{Mismatch, Side, conflict};
 use crate::frame::{DEFINITION_BYTES_MAX, PortInfo, encode_port};
+use crate::gateway::{Gateway, OwnGateway};
 use crate::group::PortGroup;
 use crate::input::InputCore;
 use crate::matching::{self, Audience, LocalPublisher, Wake, port_label};
@@ -83,6 +84,8 @@ pub(crate) struct Refused<'a> {
 pub(crate) struct OutputCore {
     handle: Arc<Handle>,
     info: PortInfo,
+    /// Before the ring: it waits for its device, which reads memory of the ring.
+    gateway: OnceCell<Box<OwnGateway>>,
     ring: RingPublisher,
     timeline: Timeline,
     entity: Entity,
@@ -206,6 +209,7 @@ impl OutputCore {
         let output = Rc::new(OutputCore {
             handle,
             info,
+            gateway: OnceCell::new(),
             ring,
             timeline,
             entity,
@@ -354,6 +358,11 @@ impl OutputCore {
     pub(crate) fn publish<'a>(&'a self, mut loan: RawLoan<'a>) -> Result<(), Refused<'a>> {
         let &mut Meta { len, stamp_ns, .. } = loan.meta_mut();
         self.trace.publish(|| loan.bytes_mut().as_ptr().addr(), stamp_ns);
+        if let Some(gateway) = self.gateway.get()
+            && self.reach.has_takers()
+        {
+            gateway.bring(self, &mut loan);
+        }
         match loan.publish_prepared() {
             Ok(seq) => {
                 self.count(seq, len, stamp_ns);
@@ -382,7 +391,25 @@ impl OutputCore {
     #[cold]
     fn refused<'a>(&self, refused: PublishRefused<RawLoan<'a>>) -> Refused<'a> {
         self.entity.add(counter::LOST_TIMEOUT, 1);
-        Refused { loan: refused.loan, reason: refused.reason }
+        let PublishRefused { mut loan, reason } = refused;
+        if let Some(gateway) = self.gateway.get() {
+            gateway.take_back(self, &mut loan);
+        }
+        Refused { loan, reason }
+    }
+
+    /// See [`crate::OutputHandle::bring_by`].
+    pub(crate) fn bring_by(&self, gateway: Box<dyn Gateway>) -> bool {
+        let core = &self.handle.core;
+        if core.in_child() {
+            return false;
+        }
+        let gateway = OwnGateway::new(gateway, self.ring.brought());
+        let is_first = self.gateway.set(Box::new(gateway)).is_ok();
+        if is_first {
+            slabs::count_takers(core, self.info.port);
+        }
+        is_first
     }
 
     /// How far messages that were published early are finished.
@@ -395,7 +422,7 @@ impl OutputCore {
         self.entity.add(counter::COPIES, 1);
     }
 
-    /// Counts part of a payload that was copied from a device.
+    /// Counts part of a payload that was copied from a device or to it.
     pub(crate) fn count_copied(&self, bytes: u64) {
         self.count_copy();
         self.entity.add(counter::COPIED_BYTES, bytes);

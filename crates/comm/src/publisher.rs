@@ -132,7 +132,7 @@ pub struct PublisherCounters {
     pub bytes: u64,
     /// Payloads that were converted or copied on the way in.
     pub copies: u64,
-    /// Bytes that were copied from a device.
+    /// Bytes that were copied from a device or to it.
     pub copied_bytes: u64,
     /// Messages published while nobody was connected.
     pub unmatched: u64,

@@ -6,7 +6,8 @@
 //! 2. A publisher offers each slab once: it is sent to each such subscriber, with its index, and
 //!    kept for those that come later. Pairs inside this process send nothing: they share the slab
 //!    itself.
-//! 3. A subscriber answers each offer, in order: it has the slab, or it does not, and gets no more.
+//! 3. A subscriber answers each offer, in order: it has the slab, or it does not, and gets no more. It
+//!    may decline before anything is offered.
 //!    Memory is imported on the thread that heard of it last (the control thread, or the node's),
 //!    without the participant's lock, because a driver may take its time.
 //! 4. As long as any subscriber outside the publisher's group does not have all slabs, messages are
@@ -18,7 +19,7 @@
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use crossdock_shm::{Region, SLABS_MAX, Slab, SlabMemory, SlabShape};
@@ -90,11 +91,15 @@ impl Progress {
     }
 
     fn has_all(self, slabs: usize) -> bool {
-        self.wanted && !self.refused && self.taken as usize == slabs
+        self.is_taker() && self.taken as usize == slabs
     }
 
     fn is_open(self, slabs: usize) -> bool {
-        self.wanted && !self.refused && (self.taken as usize) < slabs
+        self.is_taker() && (self.taken as usize) < slabs
+    }
+
+    fn is_taker(self) -> bool {
+        self.wanted && !self.refused
     }
 }
 
@@ -104,6 +109,9 @@ pub(crate) struct Reach {
     without: AtomicU32,
     /// Of these, those whose answer is still to come.
     open: AtomicU32,
+    /// Subscribers outside the group that take slabs, or may. Counted where the publisher has a gateway.
+    takers: AtomicU32,
+    has_gateway: AtomicBool,
 }
 
 impl Reach {
@@ -136,6 +144,13 @@ impl Reach {
         self.without.load(Ordering::Relaxed) == 0
     }
 
+    /// Does any subscriber outside the group take slabs, as far as is known? One load.
+    #[inline]
+    pub(crate) fn has_takers(&self) -> bool {
+        // What a subscriber that just came does not find in a slab it copies itself.
+        self.takers.load(Ordering::Relaxed) > 0
+    }
+
     /// A subscriber is about to join; the lock is held until it is counted.
     pub(crate) fn expect(&self, wanted: bool) {
         self.open.fetch_add(u32::from(wanted), Ordering::Relaxed);
@@ -162,7 +177,7 @@ pub(crate) fn offer(core: &Core, port: u64, slab: Arc<Slab>, memory: Option<Owne
 /// Gives a pair the slabs that it was not given yet.
 pub(crate) fn hand_out(state: &mut State, key: OutgoingKey) {
     let Some(pair) = state.outgoing.get_mut(&key) else { return };
-    if !pair.slabs.wanted || pair.slabs.refused {
+    if !pair.slabs.is_taker() {
         return;
     }
     let (token, number) = key;
@@ -206,21 +221,32 @@ fn hand_over(state: &mut State, number: u32) {
     }
 }
 
-/// Counts again who has what; only publishers with slabs are asked for it.
+/// A publisher has a gateway from now on: who takes slabs is counted before there are any.
+pub(crate) fn count_takers(core: &Core, port: u64) {
+    let mut state = core.lock();
+    let Some(known) = state.publishers.get(&port) else { return };
+    known.reach.has_gateway.store(true, Ordering::Relaxed);
+    recount(&mut state, port);
+    core.publish(state);
+}
+
+/// Counts again who has what; only publishers with slabs or a gateway are asked for it.
 pub(crate) fn recount(state: &mut State, publisher: u64) {
     let Some(known) = state.publishers.get(&publisher) else { return };
     let slabs = known.slabs.len();
-    if slabs == 0 {
+    if slabs == 0 && !known.reach.has_gateway.load(Ordering::Relaxed) {
         return;
     }
     let pairs = state.outgoing.values().filter(|pair| pair.publisher == publisher);
-    let (mut without, mut open) = (0, 0);
+    let (mut without, mut open, mut takers) = (0, 0, 0);
     for pair in pairs {
         without += u32::from(!pair.slabs.has_all(slabs));
         open += u32::from(pair.slabs.is_open(slabs));
+        takers += u32::from(pair.slabs.is_taker());
     }
     known.reach.without.store(without, Ordering::Relaxed);
     known.reach.open.store(open, Ordering::Relaxed);
+    known.reach.takers.store(takers, Ordering::Relaxed);
     state.changes += 1;
 }
 
@@ -239,10 +265,14 @@ pub(crate) fn answered(
     (number, slab, taken): (u32, u32, bool),
 ) -> Result<(), String> {
     let Some(pair) = state.outgoing.get_mut(&(token, number)) else {
+        // Who declines before anything is offered does not know yet whether it was connected.
+        if !taken {
+            return Ok(());
+        }
         return Err(format!("it answered a slab of pair {number}, which does not exist"));
     };
     let slabs = &mut pair.slabs;
-    if slab >= slabs.sent || slab != slabs.taken && !slabs.refused {
+    if taken && (slab >= slabs.sent || slab != slabs.taken && !slabs.refused) {
         return Err(format!("it answered slab {slab} of pair {number} out of turn"));
     }
     // After a refusal the answers to what was sent before it came do not matter.
@@ -303,14 +333,12 @@ pub(crate) fn decide(core: &Core, port: u64, taker: Option<Arc<dyn SlabTaker>>) 
     let pairs: Vec<_> = pairs
         .map(|(number, pair)| (pair.peer, *number, std::mem::take(&mut pair.offers)))
         .collect();
-    for (token, pair, offers) in &pairs {
+    for (token, pair, _) in &pairs {
         if *token == LOCAL {
             attached(state, (LOCAL, *pair));
         } else if taker.is_none() {
-            for Offer { number, .. } in offers {
-                let slab = *number;
-                state.send(*token, &Frame::SlabAnswer { pair: *pair, slab, taken: false });
-            }
+            // Once for all that is offered now or later: a gateway need not bring anything for it.
+            state.send(*token, &Frame::SlabAnswer { pair: *pair, slab: 0, taken: false });
         }
     }
     core.publish(guard);

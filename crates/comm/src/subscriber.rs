@@ -396,6 +396,12 @@ impl<T: Message> Sample<T> {
         self.raw.finish_point()
     }
 
+    /// When the message is in memory of a device, if its publisher brings it to one; it can be read on the
+    /// host before that. Allocates if so.
+    pub fn brought_point(&self) -> Option<FencePoint> {
+        self.raw.brought_point()
+    }
+
     /// Which trigger it goes back to.
     #[inline]
     pub fn origin(&self) -> [u64; 2] {

@@ -15,6 +15,7 @@ use crate::condition::{Condition, window};
 use crate::connections::Connections;
 use crate::executor::{Executor, ExecutorOptions, RunError, panic_text};
 use crate::finish::Finish;
+use crate::gateways;
 use crate::limits::{Deadline, UNLIMITED, ages, watches};
 use crate::lockstep::Lockstep;
 use crate::node::{Node, NodeError};
@@ -106,6 +107,8 @@ impl<'a> Assembly<'a> {
     fn add(&mut self, plan: &NodePlan) -> Result<(), String> {
         let Created { node, inputs, outputs, calls, warnings } = self.create(plan)?;
         self.warnings.extend(warnings);
+        let ExecutorOptions { package, participant, .. } = *self.options;
+        self.warnings.extend(gateways::open(package, plan, &outputs, participant.board()));
         // The node is made: no publisher waits for it to say that it takes slabs.
         inputs.iter().for_each(|it| it.handle.take_slabs(None));
         self.connections.add(plan, inputs.iter().map(|it| &it.handle), &outputs);

@@ -123,6 +123,7 @@ mod control;
 mod executor;
 mod failure;
 mod finish;
+mod gateways;
 mod hop;
 mod interface;
 pub mod launch;
@@ -158,6 +159,7 @@ pub use crossdock_comm::{
 };
 pub use crossdock_trace::{Tracepoint, TracepointError};
 pub use executor::{Executor, ExecutorOptions, RunEnd, RunError};
+pub use gateways::{GatewaySite, Gateways};
 pub use interface::Interface;
 pub use limits::Miss;
 pub use node::{Node, NodeError, NodeType};

@@ -5,6 +5,7 @@ use std::fmt;
 
 use crossdock_graph::{BinaryInterface, NodeInterface, PackageInterface};
 
+use crate::gateways::Gateways;
 use crate::node::{Node, NodeError, NodeType};
 use crate::process;
 use crate::setup::Setup;
@@ -18,6 +19,7 @@ pub struct Package {
     name: String,
     nodes: Vec<Registration>,
     others: Vec<Package>,
+    gateways: Option<&'static dyn Gateways>,
 }
 
 /// A node type as data: how to describe and make its nodes.
@@ -46,7 +48,7 @@ impl Package {
     /// A package without node types. Its binary is to be called `crossdock-<name>`.
     #[must_use]
     pub fn new(name: &str) -> Self {
-        Self { name: name.to_owned(), nodes: Vec::new(), others: Vec::new() }
+        Self { name: name.to_owned(), nodes: Vec::new(), others: Vec::new(), gateways: None }
     }
 
     /// Adds a node type.
@@ -67,6 +69,14 @@ impl Package {
     #[must_use]
     pub fn with(mut self, other: Package) -> Self {
         self.others.push(other);
+        self
+    }
+
+    /// Has messages that nodes of this binary publish brought to devices, where several executors of one
+    /// read them: once for all. Without it each of these copies them for itself.
+    #[must_use]
+    pub fn gateways(mut self, gateways: &'static dyn Gateways) -> Self {
+        self.gateways = Some(gateways);
         self
     }
 
@@ -100,6 +110,11 @@ impl Package {
         packages.find_map(|candidate| {
             candidate.nodes.iter().copied().find(|node| node.node_type == node_type)
         })
+    }
+
+    /// What makes gateways for all packages of the binary.
+    pub(crate) fn all_gateways(&self) -> Option<&'static dyn Gateways> {
+        self.all().find_map(|package| package.gateways)
     }
 
     fn own_description(&self) -> PackageInterface {

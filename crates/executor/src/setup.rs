@@ -11,9 +11,7 @@ use crossdock_comm::{
     PublisherOptions, Qos, Reading, Reliability, Server, ServerOptions, Subscriber,
     SubscriberOptions,
 };
-use crossdock_graph::{
-    Chain, CopyModel, DevicePlan, InputPlan, InputReading, NodePlan, OutputPlan,
-};
+use crossdock_graph::{Chain, DevicePlan, InputPlan, InputReading, NodePlan, OutputPlan};
 use crossdock_msg::{Message, Schema, Service};
 
 use crate::origin::Tracing;
@@ -179,9 +177,9 @@ impl<'a> Setup<'a> {
             // The node may never ask.
             None => BackPressure::Never,
         };
-        let model = self.plan.device.as_ref().and_then(|device| device.topics.get(&input.topic));
-        let stays = model.is_some_and(|it| matches!(it.model, CopyModel::Auto | CopyModel::Device));
-        let opened = match stays {
+        let device = self.plan.device.as_ref();
+        let topic = device.and_then(|device| device.topics.get(&input.topic));
+        let opened = match topic.is_some_and(|topic| topic.in_slabs) {
             // Whether it does the node finds out when it opens its device.
             true => self.participant.subscriber_for_device::<T>(options, back_pressure),
             false => self.participant.subscriber_with::<T>(options, back_pressure),

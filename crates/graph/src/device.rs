@@ -103,6 +103,26 @@ pub struct DeviceTopic {
     /// Whether any node of this device in another process subscribes, so that it needs the device's
     /// memory from there.
     pub other_processes: bool,
+    /// Whether messages may be found in memory that all nodes of the device share: a node of the device
+    /// publishes them, or a [`DeviceGateway`] brings them there.
+    pub in_slabs: bool,
+}
+
+/// A topic of a node on the processor that nodes of one device read in several executors: the executor of
+/// its publisher is to bring each message to the device, once for all of them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DeviceGateway {
+    /// Topic, on one output of the node.
+    pub topic: String,
+    /// The device (`opencl:0`).
+    pub device: String,
+    /// The model of the topic: `auto`, `copy` or `device`.
+    pub model: CopyModel,
+    /// Executors with nodes of the device that read the topic: two or more.
+    pub executors: u32,
+    /// Those of them that are in the process of the publisher.
+    pub executors_here: u32,
 }
 
 /// The map `devices` of mapping files.

@@ -4,7 +4,7 @@
 //! obey: an executor needs no other source.
 
 use crate::condition::Condition;
-use crate::device::DevicePlan;
+use crate::device::{DeviceGateway, DevicePlan};
 use crate::mapping::{ExecutorMode, TopicMapping};
 use crate::model::{Chain, Copies, InputReading, Lockstep, Qos};
 use crate::policy::{Limit, OnFailure, Realtime, Restart};
@@ -242,6 +242,9 @@ pub struct NodePlan {
     /// The device that it leaves its work to; `None`: it computes on the processor.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device: Option<DevicePlan>,
+    /// Its topics that its executor is to bring to a device.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub gateways: Vec<DeviceGateway>,
     /// When it runs within a step, see [`StepPlan`]; 0 where the run is not stepped.
     #[serde(default)]
     pub phase: u32,

@@ -245,8 +245,13 @@ mod tests {
                 (true, false, Some("copied")),
             ] {
                 for may_copy in [true, false] {
-                    let asked =
-                        DeviceTopic { model, may_copy, read_elsewhere: false, other_processes };
+                    let asked = DeviceTopic {
+                        model,
+                        may_copy,
+                        read_elsewhere: false,
+                        other_processes,
+                        in_slabs: true,
+                    };
                     let chosen = choose("/image", asked, &gpu(), capabilities(exports));
                     if word == Some("copied") && !may_copy {
                         let refused = chosen.expect_err("it takes a copy").to_string();

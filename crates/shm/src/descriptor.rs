@@ -23,6 +23,10 @@ pub struct Meta {
     /// What a device writes of the message is in memory of that device only: see
     /// [`Slab`](crate::Slab). Those bytes of the payload are unspecified.
     pub away: bool,
+    /// A device still copies the message to memory of its own, where its readers find it: it is there
+    /// when the publisher's timeline for that ([`RingPublisher::brought`](crate::RingPublisher::brought))
+    /// has come to its number. The payload is complete at once.
+    pub brought: bool,
 }
 
 /// A message's place and its `Meta`.
@@ -52,14 +56,17 @@ pub(crate) const PACKED: usize = 6;
 const EARLY: u64 = 1 << 32;
 /// Bit of the kind: not in memory of the host.
 const AWAY: u64 = 1 << 33;
+/// Bit of the kind: brought to a device.
+const BROUGHT: u64 = 1 << 34;
 
-/// offset, length, stamp, origin (2), kind (segment:16 | unused:14 | away:1 | early:1 |
+/// offset, length, stamp, origin (2), kind (segment:16 | unused:13 | brought:1 | away:1 | early:1 |
 /// flags:32).
 #[inline(always)]
 pub(crate) fn pack(chunk: Chunk, meta: &Meta) -> [u64; PACKED] {
     let early = if meta.early { EARLY } else { 0 };
     let away = if meta.away { AWAY } else { 0 };
-    let kind = u64::from(chunk.segment) << 48 | away | early | u64::from(meta.flags);
+    let brought = if meta.brought { BROUGHT } else { 0 };
+    let kind = u64::from(chunk.segment) << 48 | brought | away | early | u64::from(meta.flags);
     let [origin_0, origin_1] = meta.origin;
     [chunk.offset, meta.len as u64, meta.stamp_ns, origin_0, origin_1, kind]
 }
@@ -71,8 +78,8 @@ pub(crate) fn unpack(words: [u64; PACKED]) -> Descriptor {
     let chunk = Chunk { segment: (kind >> 48) as u16, offset };
     let len = usize::try_from(len).unwrap_or(usize::MAX);
     let (origin, flags) = ([origin_0, origin_1], kind as u32);
-    let (early, away) = (kind & EARLY != 0, kind & AWAY != 0);
-    let meta = Meta { len, stamp_ns, origin, flags, early, away };
+    let (early, away, brought) = (kind & EARLY != 0, kind & AWAY != 0, kind & BROUGHT != 0);
+    let meta = Meta { len, stamp_ns, origin, flags, early, away, brought };
     Descriptor { chunk, meta }
 }
 

@@ -105,6 +105,7 @@ mod tests {
             flags: 3,
             early: seq.is_multiple_of(2),
             away: seq.is_multiple_of(3),
+            brought: seq.is_multiple_of(5),
         };
         queue.push(seq, Chunk { segment: 2, offset: seq * 64 }, &meta)
     }
@@ -130,6 +131,7 @@ mod tests {
                     flags: 3,
                     early: seq.is_multiple_of(2),
                     away: seq.is_multiple_of(3),
+                    brought: seq.is_multiple_of(5),
                 }
             );
             assert!(queue.pop());

@@ -5,7 +5,7 @@
 use crate::descriptor::Meta;
 use crate::home::{Entry, Home};
 use crate::memory::Region;
-use crate::timeline::{FencePoint, Timeline};
+use crate::timeline::{FencePoint, Of, Timeline};
 use std::ptr::NonNull;
 
 /// A message in shared memory, read-only, held until this is dropped.
@@ -96,13 +96,20 @@ impl RawSample {
     ///
     /// A point that is reached makes visible what the device has written.
     pub fn finish_point(&self) -> Option<FencePoint> {
-        if !self.meta().early {
-            return None;
-        }
+        if self.meta().early { self.point(Of::Finished) } else { None }
+    }
+
+    /// When the message is in memory of a device, if it is brought to one; `None`: it is not, or this is a
+    /// forked child. Allocates. The payload itself is complete whether the point is reached or not.
+    pub fn brought_point(&self) -> Option<FencePoint> {
+        if self.meta().brought { self.point(Of::Brought) } else { None }
+    }
+
+    fn point(&self, of: Of) -> Option<FencePoint> {
         // SAFETY: this sample's hold word is not 0 and its own.
         let home = unsafe { Home::of(self.entry) };
-        let head = if home.in_child() { None } else { home.head() };
-        head.map(|head| FencePoint { timeline: Timeline::of_subscriber(head), value: self.seq() })
+        let head = if home.in_child() { None } else { home.head() }?;
+        Some(FencePoint { timeline: Timeline::of_subscriber(head, of), value: self.seq() })
     }
 
     /// Sequence number: consecutive per publisher, from 1.

@@ -17,7 +17,8 @@
 //! 5. A publisher's own timeline lies at the head of its ring, which its subscribers only read: it
 //!    counts the messages that were published early (before the device that writes them was done)
 //!    and are finished. They cannot count themselves as sleepers, so it wakes in any case, nor poison
-//!    it: who waits for it looks at the publisher's life as well.
+//!    it: who waits for it looks at the publisher's life as well. The timeline beside it does the same
+//!    for messages that are brought to a device.
 //!
 //! It must not know devices.
 
@@ -48,9 +49,18 @@ enum Words {
     Own(OwnWords),
     Peer(PeerWords),
     /// Of a publisher of this process.
-    Publisher(MapRef<Head>),
+    Publisher(MapRef<Head>, Of),
     /// Of one whose messages this process takes; read only.
-    Publishers(MapRef<Head>),
+    Publishers(MapRef<Head>, Of),
+}
+
+/// What a publisher's timeline says of its messages.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Of {
+    /// Up to which number those that were published early are finished.
+    Finished,
+    /// Up to which number those that are brought to a device are there.
+    Brought,
 }
 
 /// One timeline. Cheap to clone; `Send + Sync`.
@@ -79,25 +89,25 @@ impl Timeline {
     }
 
     /// That of a publisher, for itself.
-    pub(crate) fn of_publisher(head: MapRef<Head>) -> Self {
-        Self { words: Arc::new(Words::Publisher(head)) }
+    pub(crate) fn of_publisher(head: MapRef<Head>, of: Of) -> Self {
+        Self { words: Arc::new(Words::Publisher(head, of)) }
     }
 
     /// The same, for a subscriber.
-    pub(crate) fn of_subscriber(head: MapRef<Head>) -> Self {
-        Self { words: Arc::new(Words::Publishers(head)) }
+    pub(crate) fn of_subscriber(head: MapRef<Head>, of: Of) -> Self {
+        Self { words: Arc::new(Words::Publishers(head, of)) }
     }
 
     /// May this process write it? Where not, what would do so does nothing.
     fn is_writable(&self) -> bool {
-        !matches!(&*self.words, Words::Publishers(_))
+        !matches!(&*self.words, Words::Publishers(..))
     }
 
     /// The descriptor for peers; `None` for a timeline that is a peer's or a publisher's.
     pub fn fd(&self) -> Option<BorrowedFd<'_>> {
         match &*self.words {
             Words::Own(words) => Some(words.fd()),
-            Words::Peer(_) | Words::Publisher(_) | Words::Publishers(_) => None,
+            Words::Peer(_) | Words::Publisher(..) | Words::Publishers(..) => None,
         }
     }
 
@@ -105,7 +115,10 @@ impl Timeline {
         let words: &[AtomicU64] = match &*self.words {
             Words::Own(words) => words,
             Words::Peer(words) => words,
-            Words::Publisher(head) | Words::Publishers(head) => &head.finished,
+            Words::Publisher(head, of) | Words::Publishers(head, of) => match of {
+                Of::Finished => &head.finished,
+                Of::Brought => &head.brought,
+            },
         };
         // All kinds were made with this many words.
         let [value, sleepers, wakes] = words else { unreachable!("{WORDS} words") };

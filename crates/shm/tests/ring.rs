@@ -12,7 +12,15 @@ fn messages_arrive_in_order_with_their_meta_data() {
     let publisher = RingPublisher::create("camera", config()).unwrap();
     let (side, peer) = side();
     let (mut subscriber, _) = connect(&publisher.control(), &side, &peer, join("viewer"));
-    let meta = Meta { len: 3, stamp_ns: 42, origin: [7, 9], flags: 5, early: false, away: true };
+    let meta = Meta {
+        len: 3,
+        stamp_ns: 42,
+        origin: [7, 9],
+        flags: 5,
+        early: false,
+        away: true,
+        brought: true,
+    };
     let mut loan = publisher.loan(64).unwrap();
     loan.bytes_mut()[..3].copy_from_slice(b"abc");
     assert_eq!(loan.publish(meta).unwrap(), 1);
@@ -320,9 +328,11 @@ fn publish_early(publisher: &RingPublisher) -> u64 {
 }
 
 #[test]
-fn memory_that_a_device_still_writes_is_not_used_again_whoever_holds_it() {
+fn memory_that_a_device_still_uses_is_not_used_again_whoever_holds_it() {
+    let early = Meta { len: 8, early: true, ..Meta::default() };
+    let brought = Meta { len: 8, brought: true, ..Meta::default() };
     // With a peer, so that messages go through the ring, and without, when they end at once.
-    for connected in [true, false] {
+    for (connected, meta) in [(true, early), (false, early), (true, brought), (false, brought)] {
         let publisher = RingPublisher::create("camera", config()).unwrap();
         let (side, peer) = side();
         let joined = connected.then(|| connect(&publisher.control(), &side, &peer, join("viewer")));
@@ -330,7 +340,7 @@ fn memory_that_a_device_still_writes_is_not_used_again_whoever_holds_it() {
         for _ in 0..3 {
             let mut loan = publisher.loan(8).unwrap();
             written.push(loan.bytes_mut().as_ptr().addr());
-            loan.publish(Meta { len: 8, early: true, ..Meta::default() }).unwrap();
+            loan.publish(meta).unwrap();
         }
         // All the memory that can be had.
         let used_again = || {
@@ -343,11 +353,15 @@ fn memory_that_a_device_still_writes_is_not_used_again_whoever_holds_it() {
         let publish_more = || (0..20).for_each(|value| _ = publish(&publisher, value));
         publish_more();
         assert_eq!(used_again(), [false; 3], "{connected}");
-        publisher.timeline().advance(2);
+        let timelines = [publisher.timeline(), publisher.brought()];
+        let [it, other] = if meta.early { [0, 1] } else { [1, 0] }.map(|place| &timelines[place]);
+        other.advance(3);
+        assert_eq!(used_again(), [false; 3], "{connected}: that is not what it waits for");
+        it.advance(2);
         assert_eq!(used_again(), [true, true, false], "{connected}");
-        publisher.timeline().poison();
+        it.poison();
         publish_more();
-        assert_eq!(used_again(), [true, true, false], "a failed device may write still");
+        assert_eq!(used_again(), [true, true, false], "a failed device may use it still");
         drop(joined);
     }
 }
@@ -368,6 +382,13 @@ fn a_sample_knows_when_its_message_is_finished() {
     assert_eq!((second.is_reached(), third.is_reached()), (Ok(true), Ok(false)));
     publisher.timeline().poison();
     assert!(second.is_reached() == Ok(true) && third.is_reached().is_err());
+    // That it is brought to a device is another timeline's.
+    publisher.loan(8).unwrap().publish(Meta { len: 8, brought: true, ..Meta::default() }).unwrap();
+    let sample = subscriber.take().unwrap().unwrap();
+    let point = sample.brought_point().unwrap();
+    assert!(sample.finish_point().is_none() && point.is_reached() == Ok(false));
+    publisher.brought().advance(4);
+    assert_eq!(point.is_reached(), Ok(true));
 }
 
 #[test]

@@ -1,12 +1,12 @@
 //! Nodes that leave their work to a device: whether they can, and what they are told of it. Must not
 //! know what devices there are.
 
-use super::{Check, Resolved, Seat, Topics};
-use crate::device::{DevicePlan, DeviceTopic};
+use super::{Check, Resolved, Seat, Thread, TopicPorts, Topics};
+use crate::device::{CopyModel, DeviceGateway, DevicePlan, DeviceTopic};
 use crate::model::{Copies, Durability};
 use crate::names::{did_you_mean, listed};
 use crate::violation::{Violation, ViolationKind};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 impl<'a> Check<'a> {
     pub(super) fn devices(
@@ -137,22 +137,30 @@ impl<'a> Check<'a> {
             let late = ports.publishers.iter().any(|port| {
                 port.node == node && self.output_qos(port).durability == Durability::TransientLocal
             });
-            let declared = self.declared.get(name);
+            let model = self.copy_model(number, name);
+            let stays = matches!(model, CopyModel::Auto | CopyModel::Device);
+            let in_slabs = stays && ports.publishers.iter().any(|port| is_on(port.node))
+                || self.gateway(name, ports, seats).is_some_and(|(to, _)| to == number);
             let topic = DeviceTopic {
-                model: device.topics.get(name).copied().unwrap_or_default(),
-                may_copy: declared.is_none_or(|topic| topic.copies == Copies::Allowed),
+                model,
+                may_copy: self.may_copy(name),
                 read_elsewhere: late
                     || self.options.recorded.iter().any(|topic| topic == name)
                     || subscribers.clone().any(|node| !is_on(node)),
                 other_processes: subscribers.any(|node| is_on(node) && is_apart(node)),
+                in_slabs,
             };
             (name.to_owned(), topic)
         });
         // What comes with requests of a service: shared buffers, of which its clients see what is written.
         let services = ports.servers.iter().map(|server| {
-            let model = device.topics.get(&server.service).copied().unwrap_or_default();
-            let asked =
-                DeviceTopic { model, may_copy: true, read_elsewhere: true, other_processes: false };
+            let asked = DeviceTopic {
+                model: self.copy_model(number, &server.service),
+                may_copy: true,
+                read_elsewhere: true,
+                other_processes: false,
+                in_slabs: false,
+            };
             (server.service.clone(), asked)
         });
         Some(DevicePlan {
@@ -160,5 +168,72 @@ impl<'a> Check<'a> {
             otherwise: device.otherwise,
             topics: topics.chain(services).collect(),
         })
+    }
+    fn copy_model(&self, device: usize, topic: &str) -> CopyModel {
+        self.mapping.devices[device].topics.get(topic).copied().unwrap_or_default()
+    }
+
+    fn may_copy(&self, topic: &str) -> bool {
+        self.declared.get(topic).is_none_or(|topic| topic.copies == Copies::Allowed)
+    }
+
+    /// The device that messages of a topic are brought to by their publishers on the processor, and the
+    /// executors whose nodes read them there. With one executor the queue of that brings them itself. Memory
+    /// of one device only can stand for a publisher's: of several devices, the one that most executors use.
+    fn gateway(
+        &self,
+        topic: &str,
+        ports: &TopicPorts<'a>,
+        seats: &[Option<Seat>],
+    ) -> Option<(usize, BTreeSet<Thread>)> {
+        if !self.may_copy(topic) || ports.publishers.iter().all(|it| !self.is_host(it.node, seats))
+        {
+            return None;
+        }
+        let mut executors: BTreeMap<usize, BTreeSet<Thread>> = BTreeMap::new();
+        for node in ports.subscribers.iter().map(|port| port.node) {
+            if let (Some(device), Some(seat)) = (self.device_of(node), seats[node]) {
+                executors.entry(device).or_default().insert(seat.thread());
+            }
+        }
+        executors.retain(|device, executors| {
+            let model = self.copy_model(*device, topic);
+            executors.len() > 1
+                && matches!(model, CopyModel::Auto | CopyModel::Copy | CopyModel::Device)
+        });
+        // The last of those with most: the first device of the mapping goes last.
+        executors.into_iter().rev().max_by_key(|(_, executors)| executors.len())
+    }
+
+    /// Does the node compute on the processor, in a process?
+    fn is_host(&self, node: usize, seats: &[Option<Seat>]) -> bool {
+        self.device_of(node).is_none() && seats[node].is_some()
+    }
+
+    /// The topics of a node that its executor is to bring to a device. A node on another device has none: what
+    /// it publishes is not yet in memory of the host then.
+    pub(super) fn device_gateways(
+        &self,
+        node: usize,
+        seats: &[Option<Seat>],
+        topics: &Topics<'a>,
+    ) -> Vec<DeviceGateway> {
+        let Some(seat) = seats[node].filter(|_| self.is_host(node, seats)) else {
+            return Vec::new();
+        };
+        let outputs = self.graph.nodes[node].outputs.iter();
+        let gateways = outputs.filter_map(|output| {
+            let topic = output.topic.as_str();
+            let (device, executors) = self.gateway(topic, topics.get(topic)?, seats)?;
+            let here = executors.iter().filter(|thread| thread.0 == seat.process);
+            Some(DeviceGateway {
+                topic: topic.to_owned(),
+                device: self.mapping.devices[device].device.clone(),
+                model: self.copy_model(device, topic),
+                executors_here: here.count() as u32,
+                executors: executors.len() as u32,
+            })
+        });
+        gateways.collect()
     }
 }

@@ -113,6 +113,7 @@ impl<'a> Check<'a> {
             package: FABRIC_BINARY.to_owned(),
             node_type: "gateways".to_owned(),
             device: None,
+            gateways: Vec::new(),
             phase: 0,
             inputs: Vec::new(),
             outputs: Vec::new(),

@@ -157,6 +157,15 @@ struct Seat {
     lane: usize,
 }
 
+/// What runs nodes one after the other: process, executor, and its thread.
+type Thread = (usize, usize, usize);
+
+impl Seat {
+    fn thread(self) -> Thread {
+        (self.process, self.executor, self.lane)
+    }
+}
+
 /// A node with its description, where there is one.
 #[derive(Clone, Copy)]
 struct Resolved<'a> {

@@ -1,7 +1,7 @@
 //! The plan of a graph in which nothing is wrong.
 
 use super::fabrics::{Gateway, Gateways};
-use super::{Check, Port, Resolved, Seat, TopicPorts, Topics};
+use super::{Check, Port, Resolved, Seat, Thread, TopicPorts, Topics};
 use crate::interface::NodeInterface;
 use crate::mapping::ExecutorMode;
 use crate::model::{Chain, Copies, GraphNode, InputReading, Qos, Reliability};
@@ -15,9 +15,6 @@ use std::collections::{BTreeMap, BTreeSet};
 /// How long a publisher waits for its subscribers in a run without pacing, milliseconds: as long as
 /// a recorder may be held up by its disk.
 const UNPACED_TIMEOUT_MS: u32 = 30_000;
-
-/// A thread of the plan: process, executor, lane.
-type Thread = (usize, usize, usize);
 
 /// Number of ports on one topic, all in all, by thread and by process.
 pub(super) struct Tally {
@@ -39,7 +36,7 @@ impl Tally {
         };
         for seat in ports.iter().filter_map(|port| seats[port.node]) {
             tally.total += 1;
-            *tally.by_lane.entry((seat.process, seat.executor, seat.lane)).or_default() += 1;
+            *tally.by_lane.entry(seat.thread()).or_default() += 1;
             *tally.by_process.entry(seat.process).or_default() += 1;
         }
         tally
@@ -47,7 +44,7 @@ impl Tally {
 
     /// How a port in this seat reaches the ports that were counted.
     fn routes(&self, seat: Seat) -> Routes {
-        let here = self.by_lane.get(&(seat.process, seat.executor, seat.lane));
+        let here = self.by_lane.get(&seat.thread());
         let in_thread = here.copied().unwrap_or_default();
         Routes { in_thread, ring: self.total - in_thread }
     }
@@ -266,6 +263,7 @@ impl<'a> Check<'a> {
             package: node.package.clone(),
             node_type: node.node_type.clone(),
             device: self.device_plan(index, seats, topics),
+            gateways: self.device_gateways(index, seats, topics),
             phase: 0,
             inputs: inputs.collect(),
             outputs: outputs.collect(),
@@ -308,9 +306,8 @@ impl<'a> Check<'a> {
             return None;
         }
         let ports = &topics.get(chain.to.as_str())?.publishers;
-        let thread = |seat: Seat| (seat.process, seat.executor, seat.lane);
         let executors: BTreeSet<_> =
-            ports.iter().map(|port| seats[port.node].map(thread)).collect();
+            ports.iter().map(|port| seats[port.node].map(Seat::thread)).collect();
         let mut executors = executors.into_iter();
         executors.next()?.filter(|_| executors.next().is_none())
     }

@@ -6,7 +6,7 @@
 //! order sees to that, otherwise the later one is a phase later. Must not know who steps a run.
 
 use super::hardware::Hardware;
-use super::{Check, Port, Seat, Topics};
+use super::{Check, Port, Seat, Thread, Topics};
 use crate::model::{Qos, Reliability};
 use crate::plan::{ProcessPlan, StepPlan, StepTimer};
 use crate::violation::ViolationKind;
@@ -23,9 +23,6 @@ const CLOCK_TOPIC: &str = "/clock";
 pub(super) struct Stepping {
     phases: Vec<u32>,
 }
-
-/// What runs nodes one after the other: process, executor, and its thread.
-type Thread = (usize, usize, usize);
 
 /// The latest phases on one side of a topic: the latest of all and its executor, and the latest of
 /// all other executors.
@@ -145,7 +142,7 @@ impl<'a> Check<'a> {
         let mut readers: BTreeMap<&str, Latest> = BTreeMap::new();
         for node in order.iter().copied() {
             let Some(seat) = seats[node] else { continue };
-            let executor = (seat.process, seat.executor, seat.lane);
+            let executor = seat.thread();
             let own = &self.graph.nodes[node];
             let inputs = own.inputs.iter().map(|input| publishers.get(input.topic.as_str()));
             let outputs = own.outputs.iter().map(|output| readers.get(output.topic.as_str()));

@@ -32,7 +32,9 @@ pub struct Head {
     /// A line of its own, which a device may write: how far early messages are finished. Not part of
     /// what the model checker runs, which has one word here that only grows: see `timeline`.
     pub finished: [std::sync::atomic::AtomicU64; TIMELINE_WORDS],
-    reserved_too: [u64; 5],
+    /// The same for messages that are brought to a device: how far they are there.
+    pub brought: [std::sync::atomic::AtomicU64; TIMELINE_WORDS],
+    reserved_too: [u64; 2],
 }
 
 /// One descriptor: 64 bytes, one cache line, written by the publisher only.
@@ -57,7 +59,8 @@ impl Default for Head {
             waiting: AtomicU64::new(0),
             reserved: [0; 4],
             finished: Default::default(),
-            reserved_too: [0; 5],
+            brought: Default::default(),
+            reserved_too: [0; 2],
         }
     }
 }

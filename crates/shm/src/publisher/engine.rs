@@ -16,12 +16,13 @@ use crate::local::Lane;
 use crate::memory::{OwnMemory, PAGE_BYTES, Region, Writers, absent_pages};
 use crate::pool::{Chunk, Class, Pool, Taken, chunk_bytes};
 use crate::prefetch;
+use crate::protocol::TIMELINE_WORDS;
 use crate::slab::ChunkGrid;
 use crate::tables::{Kind, Preamble, lock};
 use crate::timeline::POISON;
 use std::ptr::NonNull;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 /// Longest single sleep of a blocked publisher: a peer that dies is noticed by then even if the
@@ -35,6 +36,8 @@ pub(super) struct State {
     pub(super) seq: u64,
     /// Last one that was published early; 0: none was.
     early: u64,
+    /// Last one that is brought to a device; 0: none is.
+    brought: u64,
     /// Messages retained: the contract's depth or a peer's larger one.
     depth: u64,
     /// Is the ring written?
@@ -71,6 +74,7 @@ impl State {
         State {
             seq: 0,
             early: 0,
+            brought: 0,
             depth: config.depth as u64,
             open: config.transient_local,
             pool: Pool::new(class, config.slots, config.memory_limit_bytes),
@@ -237,19 +241,15 @@ impl Core {
             lane.collect_holds(held);
         }
         held.sort_unstable();
-        // What a device may still write.
-        let unfinished = self.unfinished(state.early);
+        // What a device may still write, or read.
+        let unfinished = not_over(&self.head.finished, state.early);
+        let under_way = not_over(&self.head.brought, state.brought);
         pool.reclaim(|seq| {
-            seq >= pending || unfinished.contains(&seq) || held.binary_search(&seq).is_ok()
+            seq >= pending
+                || unfinished.contains(&seq)
+                || under_way.contains(&seq)
+                || held.binary_search(&seq).is_ok()
         });
-    }
-
-    /// Numbers of the messages up to `early` that are not known to be finished. After a failure of the
-    /// device that stays so: nobody knows what it still writes.
-    fn unfinished(&self, early: u64) -> std::ops::RangeInclusive<u64> {
-        let [finished, ..] = &self.head.finished;
-        // Acquire pairs with `Timeline::advance`.
-        (finished.load(Ordering::Acquire) & !POISON) + 1..=early
     }
 
     /// A chunk for a loan of `bytes` bytes, in a record of its own.
@@ -487,7 +487,7 @@ impl Core {
         let mut pushed_out = 0;
         if state.open {
             pushed_out = self.publish_outside(state, seq, chunk, meta)?;
-        } else if state.links.is_empty() && !meta.early {
+        } else if state.links.is_empty() && !meta.early && !meta.brought {
             state.pool.give_back(chunk);
         } else {
             state.pool.publish_retired(seq, chunk);
@@ -495,6 +495,9 @@ impl Core {
         state.seq = seq;
         if meta.early {
             state.early = seq;
+        }
+        if meta.brought {
+            state.brought = seq;
         }
         // Release: whoever reads it sees the ring as of this message.
         self.control.published.store(seq, Ordering::Release);
@@ -636,4 +639,11 @@ impl Core {
             futex::wait(word, seen as u32, Some(left.min(BLOCKED_SLICE)));
         }
     }
+}
+
+/// Numbers of the messages up to `last` that a timeline does not say are over. After a failure of the
+/// device that stays so: nobody knows what it still does with them.
+fn not_over([value, ..]: &[AtomicU64; TIMELINE_WORDS], last: u64) -> std::ops::RangeInclusive<u64> {
+    // Acquire pairs with `Timeline::advance`.
+    (value.load(Ordering::Acquire) & !POISON) + 1..=last
 }

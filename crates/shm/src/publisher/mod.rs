@@ -19,7 +19,7 @@ use crate::pool::{Class, chunk_bytes};
 use crate::protocol::{HOLDS_MAX, Head, Ring, Slot};
 use crate::slab::ChunkGrid;
 use crate::tables::{Kind, Preamble};
-use crate::timeline::Timeline;
+use crate::timeline::{Of, Timeline};
 use engine::State;
 use std::cell::RefCell;
 use std::ptr::NonNull;
@@ -199,8 +199,9 @@ impl RingPublisher {
         // The memory is all zeros: an empty ring behind message 0.
         core.ring().open(0);
         // Subscribers cannot count themselves as sleepers, since they only read.
-        let [_, sleepers, _] = &core.head.finished;
-        sleepers.store(1, Ordering::Relaxed);
+        for [_, sleepers, _] in [&core.head.finished, &core.head.brought] {
+            sleepers.store(1, Ordering::Relaxed);
+        }
         Ok(RingPublisher { core: NonNull::from(Box::leak(Box::new(core))) })
     }
 
@@ -273,7 +274,13 @@ impl RingPublisher {
     /// device is done. Its memory is not used again before that, whoever holds it. Allocates; any
     /// thread may move it on.
     pub fn timeline(&self) -> Timeline {
-        Timeline::of_publisher(self.core().head.clone())
+        Timeline::of_publisher(self.core().head.clone(), Of::Finished)
+    }
+
+    /// How far the messages that are brought to a device ([`Meta::brought`](crate::Meta::brought)) are
+    /// there: as [`timeline`](Self::timeline), of its own.
+    pub fn brought(&self) -> Timeline {
+        Timeline::of_publisher(self.core().head.clone(), Of::Brought)
     }
 
     /// Takes note of peers that came or went; the data path does the same with each message. An

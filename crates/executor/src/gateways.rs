@@ -1,0 +1,61 @@
+//! Who brings messages of this executor's publishers to devices: a seam for whoever knows devices.
+//! It must not know them.
+
+use std::fmt::Debug;
+
+use crossdock_comm::{Board, Gateway, OutputHandle};
+use crossdock_graph::{DeviceGateway, NodePlan};
+
+use crate::package::Package;
+
+/// Makes gateways to devices, for packages whose nodes publish what nodes on devices read
+/// ([`Package::gateways`]). `crossdock-offload` has it.
+pub trait Gateways: Debug + Sync {
+    /// The gateway that the plan asks for, on the thread of its executor; `None`: none is needed, because of
+    /// what the device can do. Opens the device: blocks, for a second the first time in a process.
+    ///
+    /// # Errors
+    /// Why there is none: a sentence. The run tells it and goes on; readers copy messages themselves.
+    fn open(&self, site: &GatewaySite<'_>) -> Result<Option<Box<dyn Gateway>>, String>;
+}
+
+/// Where a gateway is to be.
+#[derive(Debug)]
+pub struct GatewaySite<'a> {
+    /// The publishing node.
+    pub node: &'a str,
+    /// What the plan says of it.
+    pub plan: &'a DeviceGateway,
+    /// The board on which the process shows what it does.
+    pub board: &'a Board,
+}
+
+/// Gives the outputs of a node, in the order of its plan, the gateways that the plan asks for. Answers what
+/// the run has to tell its user.
+pub(crate) fn open(
+    package: &Package,
+    plan: &NodePlan,
+    outputs: &[OutputHandle],
+    board: &Board,
+) -> Vec<String> {
+    let Some(gateways) = package.all_gateways().filter(|_| !plan.gateways.is_empty()) else {
+        return Vec::new();
+    };
+    let mut warnings = Vec::new();
+    for wanted in &plan.gateways {
+        let of_topic = plan.outputs.iter().zip(outputs).filter(|(it, _)| it.topic == wanted.topic);
+        for (_, output) in of_topic {
+            let site = GatewaySite { node: &plan.name, plan: wanted, board };
+            match gateways.open(&site) {
+                Ok(None) => {}
+                Ok(Some(gateway)) => _ = output.bring_by(gateway),
+                Err(error) => warnings.push(format!(
+                    "node `{}`: `{}` is not brought to {}, and copied by each executor that reads it \
+                     there: {error}",
+                    plan.name, wanted.topic, wanted.device
+                )),
+            }
+        }
+    }
+    warnings
+}
