@@ -4,13 +4,15 @@
 //! This file must not know how a buffer comes to this process (`buffer`).
 
 use std::marker::PhantomData;
+use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use crossdock_shm::protocol::{CLAIMS_MAX, ClaimKind, ClaimRefused, Entry, Seen, Ticket};
-use crossdock_shm::{Element, ElementType, Region, SHARED_DATA_AT, SharedMemory};
+use crossdock_shm::{Element, ElementType, Region, SHARED_DATA_AT, SharedMemory, SlabMemory};
 
+use crate::instance::Instance;
 use crate::parts::Part;
 use crate::token::BufferId;
 
@@ -30,6 +32,9 @@ pub(crate) struct Mapped {
     pub(crate) count: u64,
     /// What this process is called in its claims.
     pub(crate) member: u16,
+    /// Before `memory`, and so dropped first: whoever keeps both, and finds itself the last to have that
+    /// mapped, has the last of these, too.
+    pub(crate) instances: Vec<Instance>,
     pub(crate) memory: SharedMemory,
     /// The owner's process is gone, or has cut this one off.
     pub(crate) lost: AtomicBool,
@@ -323,6 +328,15 @@ pub trait Claim {
     /// bytes: the start of element 0, and the length of all elements.
     fn memory(&self) -> (Region, u64, u64);
 
+    /// The memory of `device` that stands for all elements of the buffer, for all members; `None`: there is
+    /// none. In a process that has it of another one, `import` is called for the first who asks, with its
+    /// descriptor, and others wait for that; `None` of it is for good.
+    fn instance(
+        &self,
+        device: &str,
+        import: &mut dyn FnMut(BorrowedFd<'_>) -> Option<SlabMemory>,
+    ) -> Option<SlabMemory>;
+
     /// Copies the bytes of the part to `bytes`, its elements side by side; false, and nothing copied, where
     /// the lengths differ.
     fn gather(&self, bytes: &mut [u8]) -> bool;
@@ -394,6 +408,15 @@ macro_rules! claim {
             fn memory(&self) -> (Region, u64, u64) {
                 let memory = &self.0.mapped.memory;
                 (memory.region(), SHARED_DATA_AT, memory.bytes())
+            }
+
+            fn instance(
+                &self,
+                device: &str,
+                import: &mut dyn FnMut(BorrowedFd<'_>) -> Option<SlabMemory>,
+            ) -> Option<SlabMemory> {
+                let instances = self.0.mapped.instances.iter();
+                instances.filter(|it| it.device() == device).find_map(|it| it.memory(&mut *import))
             }
 
             fn gather(&self, bytes: &mut [u8]) -> bool {

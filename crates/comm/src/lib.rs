@@ -47,6 +47,7 @@ mod group;
 mod handle;
 mod handshake;
 mod input;
+mod instance;
 mod link;
 mod mailbox;
 mod matching;
@@ -90,6 +91,7 @@ pub use gateway::{Bringing, Gateway};
 pub use group::PortGroup;
 pub use handle::{InputHandle, NextMessage, OutputHandle};
 pub use input::Reading;
+pub use instance::InstanceMaker;
 pub use observer::{
     ConnectionSnapshot, GraphSnapshot, ObserveError, Observer, ObserverOptions, PortSnapshot,
     ProcessSnapshot,

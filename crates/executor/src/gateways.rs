@@ -3,7 +3,7 @@
 
 use std::fmt::Debug;
 
-use crossdock_comm::{Board, Gateway, OutputHandle};
+use crossdock_comm::{Board, Gateway, InstanceMaker, OutputHandle};
 use crossdock_graph::{DeviceGateway, NodePlan};
 
 use crate::package::Package;
@@ -17,6 +17,13 @@ pub trait Gateways: Debug + Sync {
     /// # Errors
     /// Why there is none: a sentence. The run tells it and goes on; readers copy messages themselves.
     fn open(&self, site: &GatewaySite<'_>) -> Result<Option<Box<dyn Gateway>>, String>;
+
+    /// What makes instances, in memory of the device that the plan names, of shared buffers whose tokens the
+    /// topic carries; `None`: none is needed, as for [`Gateways::open`]. Blocks as that.
+    ///
+    /// # Errors
+    /// As [`Gateways::open`].
+    fn instances(&self, site: &GatewaySite<'_>) -> Result<Option<Box<dyn InstanceMaker>>, String>;
 }
 
 /// Where a gateway is to be.

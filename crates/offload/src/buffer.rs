@@ -3,6 +3,7 @@
 
 use crate::choice::{Choice, Way};
 use crate::elements::Tools;
+use crate::instance;
 use crate::memories::{Part as Bytes, Place};
 use crate::queue::{OffloadError, Shared};
 use crate::work::Work;
@@ -47,7 +48,8 @@ impl DeviceBuffers {
         self.0.copied_bytes.get()
     }
 
-    /// How often memory of the device was made here that stands for a buffer. Nodes of one queue use the same.
+    /// How often memory of the device was made here that stands for a buffer, because its owner has handed
+    /// none out. Nodes of one queue use the same.
     #[must_use]
     pub fn mirrors(&self) -> u32 {
         self.0.mirrors.get()
@@ -88,7 +90,9 @@ impl Work<'_> {
     /// else's kernels may write them meanwhile.
     ///
     /// They are used in place, or copied into memory of the device that stands for the buffer, and those to
-    /// write back at the end: exactly what is claimed, and nothing between. The claims are held until the
+    /// write back at the end: exactly what is claimed, and nothing between. That memory is the buffer's own if
+    /// its owner has handed it out ([`Setup::buffers_for`](crossdock_executor::Setup::buffers_for)), and else
+    /// the queue's. The claims are held until the
     /// device is done with this piece of work: they are released by the end of what [`Work::publish`]
     /// publishes next, or by [`Work::finish_shared`].
     ///
@@ -115,7 +119,8 @@ impl Work<'_> {
         let Shared { device, capabilities, stream, memories, elements, .. } = self.used();
         let place = match (way, elements) {
             (Way::Copy | Way::Device, Some(elements)) => {
-                let (place, is_new) = memories.mirror_of_buffer(device, &bytes)?;
+                let given = || instance::of(&writes, device);
+                let (place, is_new) = memories.mirror_of_buffer(device, &bytes, given)?;
                 buffers.mirrors.set(buffers.mirrors.get() + u32::from(is_new));
                 let claims = reads.iter().map(|reads| reads as &dyn Claim);
                 for claim in claims.chain([&writes as &dyn Claim]) {

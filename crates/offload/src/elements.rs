@@ -310,8 +310,10 @@ mod tests {
         let (region, offset, bytes) = claim.memory();
         let memory = Bytes { region, offset, bytes, seq: 0 };
         let (tools, copies) = bench.tools();
-        let (place, is_new) =
-            tools.memories.mirror_of_buffer(tools.device, &memory).expect("memory of the device");
+        let (place, is_new) = tools
+            .memories
+            .mirror_of_buffer(tools.device, &memory, || None)
+            .expect("memory of the device");
         assert!(is_new, "{what}");
         let span = place.span().expect("all of it");
         let untouched = vec![UNTOUCHED; before.len()];

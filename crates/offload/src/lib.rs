@@ -36,6 +36,8 @@
 mod buffer;
 mod choice;
 mod elements;
+mod gateway;
+mod instance;
 mod memories;
 mod queue;
 mod slabs;
@@ -45,6 +47,7 @@ mod work;
 
 pub use buffer::DeviceBuffers;
 pub use choice::{Choice, Refusal, Way, choose, choose_for_buffers};
+pub use gateway::gateways;
 pub use memories::Place;
 pub use queue::{DeviceInput, DeviceOutput, OffloadError, Queue};
 pub use through::{Target, Through};

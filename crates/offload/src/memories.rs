@@ -43,6 +43,13 @@ impl Place {
         self.memory.span(self.offset, self.bytes)
     }
 
+    /// Where this process has it, if it is memory of the host.
+    #[must_use]
+    pub fn host_address(&self) -> Option<usize> {
+        let region = self.memory.region()?;
+        Some(region.address() + self.offset as usize)
+    }
+
     /// Part of it: its start, from that of this place on, and its length.
     pub(crate) fn part(&self, (start, bytes): (u64, u64)) -> Result<Span<'_>, DeviceError> {
         self.memory.span(self.offset.saturating_add(start), bytes)
@@ -156,14 +163,21 @@ impl Memories {
         Ok((place, is_there))
     }
 
-    /// Memory of the device for all elements of a shared buffer, and whether it was made now. What stands there
-    /// is nobody's before it is copied there.
+    /// Memory of the device for all elements of a shared buffer, and whether it was made now: that which it is
+    /// `given`, and else its own. What stands there is nobody's before it is copied there.
     pub(crate) fn mirror_of_buffer(
         &mut self,
         device: &Device,
         buffer: &Part,
+        given: impl FnOnce() -> Option<Arc<Memory>>,
     ) -> Result<(Place, bool), DeviceError> {
-        let is_new = !self.of(buffer).mirrors.contains_key(&buffer.offset);
+        let mirrors = &mut self.of(buffer).mirrors;
+        let is_known = mirrors.contains_key(&buffer.offset);
+        let given = if is_known { None } else { given() };
+        let is_new = !is_known && given.is_none();
+        // Kept here, so that it is given back by the executor's thread, and not where a claim is dropped last.
+        let given = given.map(|memory| (buffer.offset, Mirror { memory, seq: buffer.seq }));
+        mirrors.extend(given);
         Ok((self.mirror(device, buffer)?.0, is_new))
     }
 

@@ -79,12 +79,22 @@ pub(crate) fn file(name: &str) -> String {
 }
 
 /// A shipped graph with these lines of parameters (`node: { .. }`), mapped so: the nodes of each executor, by process.
-/// Gives what its runs were.
+/// Gives what its runs were. A shared array gets to the device as suits that.
 pub(crate) fn run(
     graph: &str,
     parameters: &[(&str, String)],
     processes: &[&[&str]],
     device: &str,
+) -> Result<Vec<Run>, RunError> {
+    run_by(graph, parameters, processes, (device, "auto"))
+}
+
+/// The same with a model of the mapping's for a shared array.
+pub(crate) fn run_by(
+    graph: &str,
+    parameters: &[(&str, String)],
+    processes: &[&[&str]],
+    (device, model): (&str, &str),
 ) -> Result<Vec<Run>, RunError> {
     let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     let mut text = file(graph);
@@ -115,7 +125,10 @@ pub(crate) fn run(
         .filter(|it| it.starts_with("gpu_"))
         .collect();
     let on_device = on_device.join(", ");
-    mapping += &format!("devices: {{ gpu: {{ device: \"{device}\", nodes: [{on_device}] }} }}\n");
+    let asked_by = if graph.name.ends_with("service") { "/work" } else { "/turn" };
+    mapping += &format!(
+        "devices: {{ gpu: {{ device: \"{device}\", nodes: [{on_device}], topics: {{ {asked_by}: {model} }} }} }}\n"
+    );
     let mapping = Mapping::from_yaml("mapping", mapping.as_bytes()).expect("a mapping");
     let interfaces =
         Interfaces { binaries: vec![package().description()], ..Interfaces::default() };

@@ -14,7 +14,10 @@ pub(super) fn rows(boards: &[ProcessSnapshot]) -> Vec<DeviceRow> {
         let (node, device, model, reason) = (part(), part(), part(), part());
         let ports = boards.iter().flat_map(|it| it.publishers.iter().chain(&it.subscribers));
         let ports = ports.filter(|it| it.topic == record.name && it.node == node);
-        let sum = |index: usize| ports.clone().map(|it| it.counters[index]).sum();
+        // What came by a service is counted beside the record: its port has no such counters.
+        let sum = |index: usize| {
+            record.counters[index] + ports.clone().map(|it| it.counters[index]).sum::<u64>()
+        };
         let (copies, copied_bytes) = (sum(counter::COPIES), sum(counter::COPIED_BYTES));
         DeviceRow { topic: record.name.clone(), node, device, model, reason, copies, copied_bytes }
     };
