@@ -3,7 +3,7 @@
 
 use crate::choice::{Way, choose_for_buffers};
 use crossdock_comm::{Claim, InstanceMaker};
-use crossdock_device::{Device, Memory, Sharing};
+use crossdock_device::{Device, DeviceError, Memory, Sharing};
 use crossdock_executor::GatewaySite;
 use crossdock_graph::DeviceTopic;
 use crossdock_shm::SlabMemory;
@@ -32,6 +32,17 @@ pub(crate) fn maker(site: &GatewaySite<'_>) -> Result<Option<Box<dyn InstanceMak
     let is_copied = choice.is_ok_and(|choice| choice.way == Way::Copy);
     let maker = || Box::new(OnDevice { device, exports }) as Box<dyn InstanceMaker>;
     Ok((is_copied && is_shared).then(maker))
+}
+
+/// What makes instances of shared buffers in memory of a device, for processes that are not run by executors:
+/// [`Buffers::with_instances`](crossdock_comm::Buffers::with_instances). Tries what the device can do: blocks, for a
+/// second the first time in a process.
+///
+/// # Errors
+/// [`DeviceError`].
+pub fn instances(device: &Device) -> Result<Box<dyn InstanceMaker>, DeviceError> {
+    let exports = device.capabilities()?.exports_memory;
+    Ok(Box::new(OnDevice { device: device.clone(), exports }))
 }
 
 #[derive(Debug)]

@@ -48,6 +48,7 @@ mod work;
 pub use buffer::DeviceBuffers;
 pub use choice::{Choice, Refusal, Way, choose, choose_for_buffers};
 pub use gateway::gateways;
+pub use instance::instances;
 pub use memories::Place;
 pub use queue::{DeviceInput, DeviceOutput, OffloadError, Queue};
 pub use through::{Target, Through};
