@@ -49,7 +49,7 @@ pub(crate) fn open(
         return Vec::new();
     };
     let mut warnings = Vec::new();
-    for wanted in &plan.gateways {
+    for wanted in plan.gateways.iter().filter(|it| !it.tokens) {
         let of_topic = plan.outputs.iter().zip(outputs).filter(|(it, _)| it.topic == wanted.topic);
         for (_, output) in of_topic {
             let site = GatewaySite { node: &plan.name, plan: wanted, board };

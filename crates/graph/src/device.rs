@@ -123,6 +123,9 @@ pub struct DeviceGateway {
     pub executors: u32,
     /// Those of them that are in the process of the publisher.
     pub executors_here: u32,
+    /// Its messages are tokens of shared buffers, which the host reads: they stay where they are, and what is
+    /// to be there for all executors are the buffers.
+    pub tokens: bool,
 }
 
 /// The map `devices` of mapping files.

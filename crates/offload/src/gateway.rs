@@ -1,8 +1,31 @@
-//! What executors are given to bring what nodes on the processor have to devices.
+//! Messages of a node on the processor, brought to a device when they are published: once for all queues and
+//! processes that read them there. Must not know kernels, nor when messages are published.
+//!
+//! A message goes to the slab that stands for its chunk, as what a device writes of one does, and the slab's
+//! index has all of it as one part. The copy runs in a stream of the gateway's own: nothing that kernels do
+//! stands before it.
+//!
+//! Nothing of a device is a reason not to publish. What goes wrong ends the gateway, and is told once;
+//! readers find the message in memory of the host and copy it themselves.
 
+use crate::choice::{Way, choose};
 use crate::instance;
-use crossdock_comm::{Gateway, InstanceMaker};
+use crate::memories::{Copied, Memories, Part, Place, copy_down};
+use crate::slabs;
+use crossdock_comm::entities::kind;
+use crossdock_comm::{Bringing, Entity, EntityDescription, Gateway, InstanceMaker, WithHistogram};
+use crossdock_device::{Capabilities, Device, DeviceError, DeviceInfo, FencePoint, Stream};
 use crossdock_executor::{GatewaySite, Gateways};
+use crossdock_graph::{DeviceGateway, DeviceTopic};
+use std::collections::VecDeque;
+use std::time::Duration;
+
+/// Copies under way at most, and with that chunks that are kept for them: one that runs, others that follow
+/// without a gap.
+const UNDER_WAY_MAX: usize = 4;
+/// How long a message waits for one of these to end: many times what a copy takes. Nobody shall wait for a
+/// device who does not use it.
+const ROOM_LIMIT: Duration = Duration::from_millis(100);
 
 /// Makes gateways to devices: for [`Package::gateways`](crossdock_executor::Package::gateways).
 #[must_use]
@@ -14,11 +37,159 @@ pub fn gateways() -> &'static dyn Gateways {
 struct OfDevices;
 
 impl Gateways for OfDevices {
-    fn open(&self, _site: &GatewaySite<'_>) -> Result<Option<Box<dyn Gateway>>, String> {
-        Ok(None)
+    fn open(&self, site: &GatewaySite<'_>) -> Result<Option<Box<dyn Gateway>>, String> {
+        let text = |error: DeviceError| error.to_string();
+        let device = Device::open(&site.plan.device).map_err(text)?;
+        let capabilities = device.capabilities().map_err(text)?;
+        let info = device.info();
+        // Readers say so where the device cannot do what the mapping asks for.
+        let Some(reason) = gateway_reason(site.plan, info, capabilities) else { return Ok(None) };
+        let detail = [site.node, &info.name, "gateway", &reason].join("\n");
+        let record = site.board.add(EntityDescription {
+            kind: kind::DEVICE_TOPIC,
+            name: &site.plan.topic,
+            detail: detail.as_bytes(),
+            histogram: WithHistogram::No,
+        });
+        Ok(Some(Box::new(ToDevice {
+            stream: device.stream().map_err(text)?,
+            memories: Memories::default(),
+            under_way: VecDeque::with_capacity(UNDER_WAY_MAX),
+            is_overdue: false,
+            is_over: false,
+            taken_back: 0,
+            _record: record.map_err(|error| error.to_string())?,
+            capabilities,
+            device,
+        })))
     }
 
     fn instances(&self, site: &GatewaySite<'_>) -> Result<Option<Box<dyn InstanceMaker>>, String> {
         instance::maker(site)
     }
+}
+
+/// Why each message of a topic is brought to a device by its publisher; `None`: it is not, because the device
+/// uses it in the host's memory, or hands no memory out and has not two executors in the publisher's process.
+/// Pure.
+#[must_use]
+pub fn gateway_reason(
+    plan: &DeviceGateway,
+    info: &DeviceInfo,
+    capabilities: Capabilities,
+) -> Option<String> {
+    let asked = DeviceTopic {
+        model: plan.model,
+        may_copy: true,
+        read_elsewhere: true,
+        other_processes: plan.executors > plan.executors_here,
+        in_slabs: true,
+    };
+    let choice = choose(&plan.topic, asked, info, capabilities).ok()?;
+    let readers = if capabilities.exports_memory { plan.executors } else { plan.executors_here };
+    let is_gateway = choice.way != Way::ZeroCopy && readers > 1;
+    is_gateway.then(|| format!("brought once for {readers} executors there"))
+}
+
+/// The gateway of one publisher.
+struct ToDevice {
+    device: Device,
+    capabilities: Capabilities,
+    /// Of its own. Before the memories: it waits for its work.
+    stream: Stream,
+    memories: Memories,
+    /// The ends of copies, oldest first.
+    under_way: VecDeque<FencePoint>,
+    /// The oldest has not come in time: nobody waits for it again.
+    is_overdue: bool,
+    /// The device has failed, or refused.
+    is_over: bool,
+    /// A number whose point is reached by a message that was not published: the next of this number goes
+    /// without.
+    taken_back: u64,
+    _record: Entity,
+}
+
+impl Gateway for ToDevice {
+    fn bring(&mut self, message: &Bringing<'_>) -> bool {
+        if self.is_over || message.seq() == self.taken_back {
+            return false;
+        }
+        self.try_bring(message).unwrap_or_else(|error| {
+            self.is_over = true;
+            // The publisher may use its memory again. If this fails, nothing runs there any more.
+            let _ = self.stream.finish();
+            message.warn(format!(
+                "`{}` is not brought to {} any more, and copied by each executor that reads it there: \
+                 {error}",
+                message.topic(),
+                self.device.info().name
+            ));
+            false
+        })
+    }
+
+    fn take_back(&mut self, message: &Bringing<'_>) {
+        // Fails only with the device: then nothing runs there any more.
+        let _ = self.stream.finish();
+        self.taken_back = message.seq();
+        if let Some(part) = whole(message)
+            && let Some(slab) = part.region.slab_at(part.offset, part.bytes)
+        {
+            slab.clear(part.offset);
+        }
+    }
+}
+
+impl ToDevice {
+    fn try_bring(&mut self, message: &Bringing<'_>) -> Result<bool, DeviceError> {
+        if !self.has_room()? {
+            return Ok(false);
+        }
+        let Some(part) = whole(message) else { return Ok(false) };
+        let offer = |slab: &_, memory| message.offer_slab(slab, memory);
+        let slab = slabs::for_writing(&self.device, self.capabilities, &part, offer)?;
+        let Some(slab) = slab else { return Ok(false) };
+        let Some(place) = Place::in_slab(&slab, &part) else { return Ok(false) };
+        let ToDevice { device, capabilities, stream, memories, .. } = self;
+        let copied = (&part, message.payload());
+        let way = copy_down((memories, device, stream), *capabilities, copied, &place)?;
+        let point = message.point();
+        match way {
+            Copied::Now => point.timeline.advance(point.value),
+            Copied::InOrder => {
+                stream.signal(&point)?;
+                self.under_way.push_back(point);
+            }
+        }
+        message.count_copied();
+        Ok(slab.note(part.seq, part.offset, part.bytes))
+    }
+
+    /// Whether one more copy may be put into the stream: a device that does not keep up, or does not go on, holds
+    /// a publisher up once, and then goes without.
+    fn has_room(&mut self) -> Result<bool, DeviceError> {
+        let device = || self.device.info().name.clone();
+        let failed = |source| DeviceError::Poisoned { device: device(), source };
+        // Ends: at most as many turns as there are points.
+        while let Some(oldest) = self.under_way.front() {
+            if !oldest.is_reached().map_err(failed)? {
+                if self.under_way.len() < UNDER_WAY_MAX {
+                    break;
+                }
+                if self.is_overdue || !oldest.sleep(ROOM_LIMIT).map_err(failed)? {
+                    self.is_overdue = true;
+                    return Ok(false);
+                }
+            }
+            self.is_overdue = false;
+            self.under_way.pop_front();
+        }
+        Ok(true)
+    }
+}
+
+/// All of a message.
+fn whole(message: &Bringing<'_>) -> Option<Part> {
+    Part::of(message.region().clone(), message.payload(), message.seq())
 }

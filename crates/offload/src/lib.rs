@@ -11,12 +11,15 @@
 //! 2. [`Queue::begin`] begins one piece of [`Work`]; it waits only if too much is under way.
 //! 3. [`Work::read`] and [`Work::write`] say where the device finds the bytes of a message that was taken
 //!    and of a loan: in the host's memory, or in memory of its own ([`Way`]). A message that stays in
-//!    memory of this device is used where it is, whatever queue or process its publisher has; any
-//!    other is copied at most once per queue, whatever the number of nodes that read it. What another
-//!    queue's device still writes is waited for.
+//!    memory of this device, or was brought there, is used where it is, whatever queue or process its
+//!    publisher has; any other is copied at most once per queue, whatever the number of nodes that read
+//!    it. What another queue's device still writes is waited for.
 //! 4. The node launches kernels on [`Work::stream`].
 //! 5. [`Work::publish`] publishes *early*: subscribers on devices go on with the message at once,
 //!    others wait for the device when they take it. What was read is held until the device is done.
+//!
+//! A message of a node on the processor that several executors read on one device is brought there once, by
+//! its publisher's executor, as soon as it is published ([`gateways`]).
 //!
 //! What a node has claimed of a shared buffer gets to the device by [`Work::share`], as the mapping says of
 //! the topic of its tokens ([`Queue::buffers`]) or of the service that it came by ([`Queue::buffers_of`]); the
@@ -47,7 +50,7 @@ mod work;
 
 pub use buffer::DeviceBuffers;
 pub use choice::{Choice, Refusal, Way, choose, choose_for_buffers};
-pub use gateway::gateways;
+pub use gateway::{gateway_reason, gateways};
 pub use instance::instances;
 pub use memories::Place;
 pub use queue::{DeviceInput, DeviceOutput, OffloadError, Queue};

@@ -8,8 +8,8 @@
 //!
 //! What the unsafe blocks rest on: the spans of a copy are read or written by nobody else meanwhile.
 //! A message that is read is held by the caller until the work is over ([`Work`](crate::Work) keeps
-//! it), one that is written is a loan of the caller's; mirrors are this file's own, and used in the
-//! order of one stream.
+//! it), or its publisher does not use it again before that (a gateway's); one that is written is a loan
+//! of the caller's; mirrors are this file's own, and used in the order of one stream.
 
 #![allow(unsafe_code)]
 
@@ -65,6 +65,16 @@ pub(crate) struct Part {
     pub(crate) bytes: u64,
     /// Number of its message at its publisher.
     pub(crate) seq: u64,
+}
+
+impl Part {
+    /// Bytes as part of a region; `None`: they do not lie in it.
+    pub(crate) fn of(region: Region, bytes: *const [u8], seq: u64) -> Option<Part> {
+        let offset = bytes.cast::<u8>().addr().checked_sub(region.address())?;
+        let end = offset.checked_add(bytes.len())?;
+        let bytes = bytes.len() as u64;
+        (end <= region.bytes()).then_some(Part { region, offset: offset as u64, bytes, seq })
+    }
 }
 
 #[derive(Debug)]
@@ -197,23 +207,34 @@ impl Memories {
     }
 }
 
+/// When a part that is copied to the device is there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Copied {
+    /// At once.
+    Now,
+    /// When the stream has come to it.
+    InOrder,
+}
+
 /// Brings the part to the device.
 pub(crate) fn copy_down(
     (memories, device, stream): (&mut Memories, &Device, &mut Stream),
     capabilities: Capabilities,
     (part, bytes): (&Part, &[u8]),
     place: &Place,
-) -> Result<(), DeviceError> {
+) -> Result<Copied, DeviceError> {
     if capabilities.host_memory {
         let from = memories.in_place(device, part)?;
         if !capabilities.coherent {
             stream.release(from.span()?, Access::Write)?;
         }
         // SAFETY: see the head of this file.
-        unsafe { stream.copy(from.span()?, place.span()?) }
+        unsafe { stream.copy(from.span()?, place.span()?) }?;
+        Ok(Copied::InOrder)
     } else {
         // SAFETY: see the head of this file.
-        unsafe { stream.write(bytes, place.span()?) }
+        unsafe { stream.write(bytes, place.span()?) }?;
+        Ok(Copied::Now)
     }
 }
 

@@ -164,9 +164,10 @@ impl Queue {
         subscriber: &Subscriber<T>,
     ) -> Result<DeviceInput, NodeError> {
         let handle = subscriber.handle();
-        let (choice, _, record) = self.settle(setup, handle.topic())?;
+        let (choice, topic, record) = self.settle(setup, handle.topic())?;
         handle.hand_out_early(true);
-        let taker = (choice.way == Way::Device).then(|| Importer::of(self.device()));
+        let takes = choice.way != Way::ZeroCopy && topic.in_slabs;
+        let taker = takes.then(|| Importer::of(self.device()));
         handle.take_slabs(taker);
         Ok(DeviceInput { handle, choice, _record: record })
     }

@@ -6,10 +6,10 @@
 //! writes of a message goes there, and its index says so before the message is published.
 
 use crate::memories::{Part, Place};
-use crossdock_comm::{OutputHandle, SlabTaker};
+use crossdock_comm::SlabTaker;
 use crossdock_device::{Capabilities, Device, DeviceError, Sharing};
 use crossdock_shm::{Slab, SlabMemory};
-use std::os::fd::BorrowedFd;
+use std::os::fd::{BorrowedFd, OwnedFd};
 use std::sync::Arc;
 
 /// A slab has at least so many bytes: drivers give memory to other processes by pages of this size.
@@ -41,17 +41,19 @@ impl SlabTaker for Importer {
     }
 }
 
-/// The slab that stands for the chunk of a part of a loan, made if there is none yet, and offered
-/// to all subscribers. `None`: the part lies in no chunk of a publisher of this process.
+/// The slab that stands for the chunk of a part of a loan, made if there is none yet, and then given to
+/// `offer`, which offers it to all subscribers. `None`: the part lies in no chunk of a publisher of this
+/// process, or memory of another device stands for it.
 pub(crate) fn for_writing(
     device: &Device,
     capabilities: Capabilities,
     part: &Part,
-    output: &OutputHandle,
+    offer: impl FnOnce(&Arc<Slab>, Option<OwnedFd>),
 ) -> Result<Option<Arc<Slab>>, DeviceError> {
+    let name = &device.info().name;
     if let Some(slab) = part.region.slab_at(part.offset, part.bytes) {
         slab.clear(part.offset);
-        return Ok(Some(Arc::clone(slab)));
+        return Ok((slab.device() == name).then(|| Arc::clone(slab)));
     }
     let grid = part.region.grid();
     let shape =
@@ -68,7 +70,6 @@ pub(crate) fn for_writing(
         }
         false => (device.allocate(bytes)?, None),
     };
-    let name = &device.info().name;
     let slab = Slab::create(name, shape, Arc::new(memory)).map_err(|error| {
         let (device, why) = (name.clone(), error.to_string());
         DeviceError::Driver { device, doing: "making the index of a slab", why }
@@ -77,7 +78,7 @@ pub(crate) fn for_writing(
     if !part.region.add_slab(&slab) {
         return Ok(None);
     }
-    output.offer_slab(&slab, fd);
+    offer(&slab, fd);
     Ok(Some(slab))
 }
 

@@ -5,7 +5,7 @@ use crate::choice::Way;
 use crate::memories::{Part, Place, copy_down, copy_up};
 use crate::queue::{DeviceInput, DeviceOutput, OffloadError, Shared};
 use crate::slabs::{self, Found};
-use crossdock_comm::{Loan, Sample};
+use crossdock_comm::{InputHandle, Loan, Sample};
 use crossdock_device::{Access, Capabilities, Stream};
 use crossdock_msg::Message;
 use crossdock_shm::{FencePoint, Region, Slab};
@@ -54,8 +54,9 @@ impl<'q> Work<'q> {
     /// Where the device finds `bytes`, which are part of the message in `sample`: the fields that its
     /// publisher left to a device, or any others.
     ///
-    /// Blocks if another process's device still writes the message, or another queue's, and the device
-    /// does not wait for that itself. Allocates when memory is seen for the first time.
+    /// Blocks if another process's device still writes the message, or another queue's, or its gateway still
+    /// copies it, and the device does not wait for that itself. Allocates when memory is seen for the first
+    /// time.
     ///
     /// # Errors
     /// [`OffloadError`].
@@ -66,15 +67,15 @@ impl<'q> Work<'q> {
         bytes: &[u8],
     ) -> Result<Place, OffloadError> {
         let region = sample.region().and_then(|region| {
-            let part = part(region, bytes, sample.seq())?;
+            let part = Part::of(region, bytes, sample.seq())?;
             let block = sample.block().as_bytes().as_ptr_range();
             (block.start <= bytes.as_ptr() && bytes.as_ptr_range().end <= block.end).then_some(part)
         });
         let part = region.ok_or_else(|| self.outside(input.handle.topic()))?;
         let Shared { device, capabilities, stream, memories, .. } = &mut *self.shared;
         let found = match input.choice.way {
-            Way::Device => slabs::find(device, &part),
-            Way::ZeroCopy | Way::Copy => Found::Nothing,
+            Way::Device | Way::Copy => slabs::find(device, &part),
+            Way::ZeroCopy => Found::Nothing,
         };
         if !memories.is_own(&part)
             && let Some(point) = sample.finish_point()
@@ -84,6 +85,15 @@ impl<'q> Work<'q> {
         {
             input.handle.await_device(sample.seq(), &point)?;
         }
+        let found = match (found, sample.brought_point()) {
+            // Its publisher's device has failed, or has died with it: the message is in the host's memory.
+            (Found::There(_), Some(point))
+                if !comes(stream, (&part, &point), *capabilities, &input.handle) =>
+            {
+                Found::Nothing
+            }
+            (found, _) => found,
+        };
         self.open = true;
         match found {
             Found::There(place) => {
@@ -135,11 +145,15 @@ impl<'q> Work<'q> {
         bytes: *const [u8],
     ) -> Result<Place, OffloadError> {
         let seq = output.handle.published() + 1;
-        let part = part(region, bytes, seq).ok_or_else(|| self.outside(output.handle.topic()))?;
+        let part =
+            Part::of(region, bytes, seq).ok_or_else(|| self.outside(output.handle.topic()))?;
         let Shared { device, capabilities, memories, .. } = &mut *self.shared;
         memories.note_own(&part);
         let slab = match output.choice.way {
-            Way::Device => slabs::for_writing(device, *capabilities, &part, &output.handle)?,
+            Way::Device => {
+                let offer = |slab: &_, memory| output.handle.offer_slab(slab, memory);
+                slabs::for_writing(device, *capabilities, &part, offer)?
+            }
             Way::ZeroCopy | Way::Copy => None,
         };
         let in_slab = slab.and_then(|slab| Some((Place::in_slab(&slab, &part)?, slab)));
@@ -273,15 +287,29 @@ impl Drop for Work<'_> {
 /// No message of its number is in the memory of a loan that was not published.
 fn forget<T: Message>(mut loan: Loan<'_, T>) {
     let region = loan.region();
-    if let Some(part) = part(region, loan.bytes_mut(), 0)
+    if let Some(part) = Part::of(region, loan.bytes_mut(), 0)
         && let Some(slab) = part.region.slab_at(part.offset, 0)
     {
         slab.clear(part.offset);
     }
 }
 
+/// Waits for a message that is brought to the device, or has the device do so. False: it does not come.
+fn comes(
+    stream: &mut Stream,
+    (part, point): (&Part, &FencePoint),
+    capabilities: Capabilities,
+    input: &InputHandle,
+) -> bool {
+    match point.is_reached() {
+        Ok(false) => is_awaited_by(stream, part, capabilities, point) || input.await_brought(point),
+        Ok(true) => true,
+        Err(_) => false,
+    }
+}
+
 /// Has the device itself wait, in the stream's order, for a message that another queue of this process
-/// writes; false: the thread must wait. Not for other processes: one that dies leaves its device's work
+/// writes or brings; false: the thread must wait. Not for other processes: one that dies leaves its device's work
 /// unfinished, and what was made of it would be published already.
 fn is_awaited_by(
     stream: &mut Stream,
@@ -293,12 +321,4 @@ fn is_awaited_by(
     let is_here = part.region.grid().is_some();
     // What the device cannot see the thread waits for.
     capabilities.waits_for_timelines && is_here && stream.wait(point).is_ok()
-}
-
-/// Bytes as part of a region; `None`: they do not lie in it.
-fn part(region: Region, bytes: *const [u8], seq: u64) -> Option<Part> {
-    let offset = bytes.cast::<u8>().addr().checked_sub(region.address())?;
-    let end = offset.checked_add(bytes.len())?;
-    let bytes = bytes.len() as u64;
-    (end <= region.bytes()).then_some(Part { region, offset: offset as u64, bytes, seq })
 }

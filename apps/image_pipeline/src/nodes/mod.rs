@@ -13,5 +13,8 @@ use crossdock_executor::Package;
 
 /// The package with all its node types.
 pub fn package() -> Package {
-    Package::new("image_pipeline").node::<Rectify>().node::<Resize>()
+    Package::new("image_pipeline")
+        .gateways(crossdock_offload::gateways())
+        .node::<Rectify>()
+        .node::<Resize>()
 }

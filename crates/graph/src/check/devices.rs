@@ -8,6 +8,14 @@ use crate::names::{did_you_mean, listed};
 use crate::violation::{Violation, ViolationKind};
 use std::collections::{BTreeMap, BTreeSet};
 
+/// Type of the messages that say who writes which part of a shared buffer: the host reads them, whatever a node
+/// computes on.
+const TOKEN: &str = "crossdock_interfaces/msg/SharedBuffer";
+
+fn are_tokens(ports: &TopicPorts<'_>) -> bool {
+    ports.publishers.iter().any(|port| port.message_type == Some(TOKEN))
+}
+
 impl<'a> Check<'a> {
     pub(super) fn devices(
         &mut self,
@@ -139,8 +147,11 @@ impl<'a> Check<'a> {
             });
             let model = self.copy_model(number, name);
             let stays = matches!(model, CopyModel::Auto | CopyModel::Device);
-            let in_slabs = stays && ports.publishers.iter().any(|port| is_on(port.node))
-                || self.gateway(name, ports, seats).is_some_and(|(to, _)| to == number);
+            let is_published_there =
+                self.is_external(name) || ports.publishers.iter().any(|port| is_on(port.node));
+            let is_brought = !are_tokens(ports)
+                && self.gateway(name, ports, seats).is_some_and(|(to, _)| to == number);
+            let in_slabs = stays && is_published_there || is_brought;
             let topic = DeviceTopic {
                 model,
                 may_copy: self.may_copy(name),
@@ -224,7 +235,8 @@ impl<'a> Check<'a> {
         let outputs = self.graph.nodes[node].outputs.iter();
         let gateways = outputs.filter_map(|output| {
             let topic = output.topic.as_str();
-            let (device, executors) = self.gateway(topic, topics.get(topic)?, seats)?;
+            let ports = topics.get(topic)?;
+            let (device, executors) = self.gateway(topic, ports, seats)?;
             let here = executors.iter().filter(|thread| thread.0 == seat.process);
             Some(DeviceGateway {
                 topic: topic.to_owned(),
@@ -232,6 +244,7 @@ impl<'a> Check<'a> {
                 model: self.copy_model(device, topic),
                 executors_here: here.count() as u32,
                 executors: executors.len() as u32,
+                tokens: are_tokens(ports),
             })
         });
         gateways.collect()

@@ -6,7 +6,8 @@
 use crossdock_comm::TakeError;
 use crossdock_device::{Argument, Grid, Kernel, KernelSource, Memory};
 use crossdock_executor::{
-    Context, Interface, Node, NodeError, NodeType, Package, Publisher, Setup, Subscriber,
+    Context, Gateways, Interface, Node, NodeError, NodeType, Package, Publisher, Sample, Setup,
+    Subscriber,
 };
 use crossdock_msg::Extra;
 use crossdock_msg::types::sensor_msgs::Image;
@@ -48,6 +49,7 @@ fn say(node: &str, counts: &[u64]) {
 
 /// Publishes on the processor: pixel i of message n is n + i.
 struct Camera {
+    name: String,
     image: Publisher<Image>,
     messages: u32,
     sent: u32,
@@ -66,7 +68,8 @@ impl NodeType for Camera {
 
     fn create(setup: &mut Setup<'_>) -> Result<Self, NodeError> {
         let messages: i64 = setup.parameter("messages")?;
-        Ok(Self { image: setup.publisher("image")?, messages: messages as u32, sent: 0 })
+        let (name, image) = (setup.node().to_owned(), setup.publisher("image")?);
+        Ok(Self { name, image, messages: messages as u32, sent: 0 })
     }
 }
 
@@ -83,6 +86,8 @@ impl Node for Camera {
             *pixel = (self.sent as usize + i) as u8;
         }
         loan.publish()?;
+        let sent = self.image.counters();
+        say(&self.name, &[sent.copies, sent.copied_bytes, sent.bytes]);
         Ok(())
     }
 }
@@ -185,10 +190,11 @@ impl Node for Add {
     }
 }
 
-/// Looks on the processor whether all is right.
+/// Looks on the processor whether all is right. It ends the run, unless others are to.
 struct Sink {
     image: Subscriber<Image>,
     more: u32,
+    ends: bool,
     seen: u32,
 }
 
@@ -196,25 +202,77 @@ impl NodeType for Sink {
     const NAME: &'static str = "sink";
 
     fn interface() -> Interface {
-        Interface::new().input::<Image>("image").parameter("more", 0, "what was added in all")
+        Interface::new()
+            .input::<Image>("image")
+            .parameter("more", 0, "what was added in all")
+            .parameter("ends", true, "whether the last message ends the run")
     }
 
     fn create(setup: &mut Setup<'_>) -> Result<Self, NodeError> {
         let more: i64 = setup.parameter("more")?;
-        Ok(Self { image: setup.subscriber("image")?, more: more as u32, seen: 0 })
+        let (image, ends) = (setup.subscriber("image")?, setup.parameter("ends")?);
+        Ok(Self { image, more: more as u32, ends, seen: 0 })
     }
 }
 
 impl Node for Sink {
     fn execute(&mut self, context: &mut Context<'_>) -> Result<(), NodeError> {
         let Some(sample) = self.image.take()? else { return Ok(()) };
-        self.seen += 1;
-        let (number, data) = (sample.message().width(), sample.message().data()?);
-        let wrong = wrong(data, number, self.more);
-        if (number, wrong, data.len()) != (self.seen, None, BYTES) {
-            return Err(NodeError::new(format!("message {} is {number}, {wrong:?}", self.seen)));
+        look_at(&sample, &mut self.seen, self.more)?;
+        if self.ends && self.seen == MESSAGES {
+            context.finish("all seen");
         }
-        if number == MESSAGES {
+        Ok(())
+    }
+}
+
+/// Looks whether a message is the next one and right.
+fn look_at(sample: &Sample<Image>, seen: &mut u32, more: u32) -> Result<(), NodeError> {
+    *seen += 1;
+    let (number, data) = (sample.message().width(), sample.message().data()?);
+    let wrong = wrong(data, number, more);
+    if (number, wrong, data.len()) != (*seen, None, BYTES) {
+        return Err(NodeError::new(format!("message {seen} is {number}, {wrong:?}")));
+    }
+    Ok(())
+}
+
+/// As two sinks: ends the run when it has seen all on both.
+struct Both {
+    images: [Subscriber<Image>; 2],
+    more: [u32; 2],
+    seen: [u32; 2],
+}
+
+impl NodeType for Both {
+    const NAME: &'static str = "both";
+
+    fn interface() -> Interface {
+        Interface::new()
+            .input::<Image>("left")
+            .input::<Image>("right")
+            .parameter("more_left", 0, "what was added in all")
+            .parameter("more_right", 0, "what was added in all")
+    }
+
+    fn create(setup: &mut Setup<'_>) -> Result<Self, NodeError> {
+        let more = [setup.parameter("more_left")?, setup.parameter("more_right")?];
+        Ok(Self {
+            images: [setup.subscriber("left")?, setup.subscriber("right")?],
+            more: more.map(|more: i64| more as u32),
+            seen: [0; 2],
+        })
+    }
+}
+
+impl Node for Both {
+    fn execute(&mut self, context: &mut Context<'_>) -> Result<(), NodeError> {
+        for ((image, more), seen) in self.images.iter().zip(self.more).zip(&mut self.seen) {
+            if let Some(sample) = image.take()? {
+                look_at(&sample, seen, more)?;
+            }
+        }
+        if self.seen == [MESSAGES; 2] {
             context.finish("all seen");
         }
         Ok(())
@@ -223,7 +281,13 @@ impl Node for Sink {
 
 /// All of them.
 pub fn package() -> Package {
-    Package::new("pixels").node::<Camera>().node::<Add>().node::<Sink>()
+    package_with(crossdock_offload::gateways())
+}
+
+/// The same with other gateways.
+pub fn package_with(gateways: &'static dyn Gateways) -> Package {
+    let package = Package::new("pixels").gateways(gateways);
+    package.node::<Camera>().node::<Add>().node::<Sink>().node::<Both>()
 }
 
 /// Where the first pixel is wrong in a message to which `more` was added in all.
