@@ -19,11 +19,13 @@ pub trait Gateways: Debug + Sync {
     fn open(&self, site: &GatewaySite<'_>) -> Result<Option<Box<dyn Gateway>>, String>;
 
     /// What makes instances, in memory of the device that the plan names, of shared buffers whose tokens the
-    /// topic carries; `None`: none is needed, as for [`Gateways::open`]. Blocks as that.
+    /// topic carries; `None`: none is needed, as for [`Gateways::open`], or it makes none. Blocks as that.
     ///
     /// # Errors
     /// As [`Gateways::open`].
-    fn instances(&self, site: &GatewaySite<'_>) -> Result<Option<Box<dyn InstanceMaker>>, String>;
+    fn instances(&self, _site: &GatewaySite<'_>) -> Result<Option<Box<dyn InstanceMaker>>, String> {
+        Ok(None)
+    }
 }
 
 /// Where a gateway is to be.
