@@ -600,8 +600,9 @@ fn an_instance_on_a_device_is_made_once_and_imported_once_per_process() {
     let _serial = serial();
     let place = Place::new("buffer-instances");
     let (owner, member) = (place.open("owner"), place.open("member"));
-    let are_met = || [&owner, &member].iter().all(|it| it.peers().len() == 1);
-    assert!(owner.wait_until(LIMIT, are_met));
+    for process in [&owner, &member] {
+        assert!(process.wait_until(LIMIT, || process.peers().len() == 1));
+    }
     let alone = resources();
     let makers = ["open", "full", "closed"].map(|it| Box::new(Maker(it)) as Box<dyn InstanceMaker>);
     let buffers = owner.buffers("scheduler").with_instances(makers.into());
