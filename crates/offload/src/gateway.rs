@@ -8,7 +8,7 @@
 //! Nothing of a device is a reason not to publish. What goes wrong ends the gateway, and is told once;
 //! readers find the message in memory of the host and copy it themselves.
 
-use crate::choice::{Way, choose};
+use crate::choice::{Way, choose, choose_for_buffers};
 use crate::instance;
 use crate::memories::{Copied, Memories, Part, Place, copy_down};
 use crate::slabs;
@@ -27,6 +27,9 @@ const UNDER_WAY_MAX: usize = 4;
 /// device who does not use it.
 const ROOM_LIMIT: Duration = Duration::from_millis(100);
 
+/// The word for a gateway among the ways of topics, in tables.
+pub const GATEWAY: &str = "gateway";
+
 /// Makes gateways to devices: for [`Package::gateways`](crossdock_executor::Package::gateways).
 #[must_use]
 pub fn gateways() -> &'static dyn Gateways {
@@ -44,7 +47,7 @@ impl Gateways for OfDevices {
         let info = device.info();
         // Readers say so where the device cannot do what the mapping asks for.
         let Some(reason) = gateway_reason(site.plan, info, capabilities) else { return Ok(None) };
-        let detail = [site.node, &info.name, "gateway", &reason].join("\n");
+        let detail = [site.node, &info.name, GATEWAY, &reason].join("\n");
         let record = site.board.add(EntityDescription {
             kind: kind::DEVICE_TOPIC,
             name: &site.plan.topic,
@@ -69,7 +72,8 @@ impl Gateways for OfDevices {
     }
 }
 
-/// Why each message of a topic is brought to a device by its publisher; `None`: it is not, because the device
+/// Why each message of a topic is brought to a device by its publisher, or the buffers of its tokens stand there once
+/// for all; `None`: they are not, because the device
 /// uses it in the host's memory, or hands no memory out and has not two executors in the publisher's process.
 /// Pure.
 #[must_use]
@@ -85,10 +89,12 @@ pub fn gateway_reason(
         other_processes: plan.executors > plan.executors_here,
         in_slabs: true,
     };
+    let choose = if plan.tokens { choose_for_buffers } else { choose };
     let choice = choose(&plan.topic, asked, info, capabilities).ok()?;
     let readers = if capabilities.exports_memory { plan.executors } else { plan.executors_here };
     let is_gateway = choice.way != Way::ZeroCopy && readers > 1;
-    is_gateway.then(|| format!("brought once for {readers} executors there"))
+    let what = if plan.tokens { "its buffers stand there" } else { "brought" };
+    is_gateway.then(|| format!("{what} once for {readers} executors there"))
 }
 
 /// The gateway of one publisher.

@@ -50,7 +50,7 @@ mod work;
 
 pub use buffer::DeviceBuffers;
 pub use choice::{Choice, Refusal, Way, choose, choose_for_buffers};
-pub use gateway::{gateway_reason, gateways};
+pub use gateway::{GATEWAY, gateway_reason, gateways};
 pub use instance::instances;
 pub use memories::Place;
 pub use queue::{DeviceInput, DeviceOutput, OffloadError, Queue};

@@ -1,7 +1,8 @@
 //! Processes killed at any moment while a device works for them: what comes out is whole, nobody hangs, nothing of
 //! the dead is kept. Needs an OpenCL driver (PoCL).
 //!
-//! Twenty kills, and twenty of each node that leaves messages on the device; with CROSSDOCK_LONG=1 three hundred.
+//! Twenty kills, twenty of each node that leaves messages on the device, and twenty around a gateway; with
+//! CROSSDOCK_LONG=1 three hundred.
 //! The seed is printed; CROSSDOCK_SEED=<seed> repeats a run's decisions (the moments are the machine's).
 #![allow(missing_docs)]
 #![allow(unsafe_code, reason = "launching a kernel is unsafe; that of a test is in the test")]
@@ -11,12 +12,14 @@ mod pixels;
 
 use crossdock_comm::entities::counter;
 use crossdock_comm::{
-    Access, Observer, ObserverOptions, PortSnapshot, Qos, Rendezvous, Subscriber, SubscriberOptions,
+    Access, Bringing, Gateway, Observer, ObserverOptions, PortSnapshot, Qos, Rendezvous,
+    Subscriber, SubscriberOptions,
 };
+use crossdock_executor::{GatewaySite, Gateways};
 use crossdock_msg::types::sensor_msgs::Image;
 use crossdock_test_support::{long, seed};
-use killed::{Running, participant};
-use pixels::{BYTES, PATIENCE, is_device_there, package, wrong};
+use killed::{Running, participant, place};
+use pixels::{BYTES, PATIENCE, is_device_there, package_with, wrong};
 use std::path::Path;
 use std::time::Instant;
 
@@ -35,10 +38,29 @@ nodes:
   two: { package: pixels, type: add, inputs: { from: /b }, outputs: { to: /c }, parameters: { more: 6 } }
 ";
 
+/// camera -> (left, right) -> this test: `left` and `right` read the camera on the device, each in its process.
+const GATEWAY: &str = "
+crossdock: 1
+name: kills
+topics:
+  /a: { max_bytes: 20000, qos: { timeout_ms: 60000 } }
+  /b: { max_bytes: 20000, qos: { timeout_ms: 60000 } }
+  /c: { max_bytes: 20000, qos: { timeout_ms: 60000 } }
+nodes:
+  camera:
+    { package: pixels, type: camera, outputs: { image: /a }, parameters: { messages: 4000000000 } }
+  one: { package: pixels, type: add, inputs: { from: /a }, outputs: { to: /b }, parameters: { more: 5 } }
+  two: { package: pixels, type: add, inputs: { from: /a }, outputs: { to: /c }, parameters: { more: 6 } }
+";
+
 const PROCESSES: [&str; 3] = ["camera", "one", "two"];
 
+/// Says to the camera's gateway that its device shall hang: a file in the place of the test.
+const HANGS: &str = "hangs";
+
 /// Runs one process of the graph until it is killed or its parent is gone.
-fn process(name: &str, place: &Path, model: &str) {
+fn process(name: &str, place: &Path, kind: &str) {
+    let (text, model) = if kind == "gateway" { (GATEWAY, "copy") } else { (GRAPH, kind) };
     let processes = PROCESSES
         .map(|name| format!("{name}: {{ executors: [ {{ mode: event, nodes: [{name}] }} ] }}"));
     let mapping = format!(
@@ -47,7 +69,7 @@ fn process(name: &str, place: &Path, model: &str) {
         processes.join(", "),
         device(model)
     );
-    killed::run(name, place, (GRAPH, &mapping), &package());
+    killed::run(name, place, (text, &mapping), &package_with(&Hanging));
 }
 
 /// What stays on the device is tried where nothing but acquire and release shares memory of the host.
@@ -55,27 +77,79 @@ fn device(model: &str) -> &'static str {
     if model == "device" { "shadow:opencl:0" } else { "opencl:0" }
 }
 
-/// Takes `count` messages and checks them; each is the next of its camera's life or the first of another.
-fn take(input: &Subscriber<Image>, count: u32, state: &str) {
-    let started = Instant::now();
-    let mut taken = 0;
-    while taken < count {
-        assert!(started.elapsed() < PATIENCE, "{taken} of {count} messages came: {state}");
-        match input.take() {
-            Ok(Some(sample)) => {
-                let (number, data) =
-                    (sample.message().width(), sample.message().data().expect("data"));
-                assert_eq!((data.len(), wrong(data, number, 11)), (BYTES, None), "{state}");
-                taken += 1;
-            }
-            Ok(None) => std::thread::yield_now(),
-            Err(error) => panic!("{error}: {state}"),
-        }
+/// Gateways of the device as long as it does not hang.
+#[derive(Debug)]
+struct Hanging;
+
+struct HangingGateway {
+    gateway: Box<dyn Gateway>,
+    is_hung: bool,
+}
+
+impl Gateways for Hanging {
+    fn open(&self, site: &GatewaySite<'_>) -> Result<Option<Box<dyn Gateway>>, String> {
+        let gateway = crossdock_offload::gateways().open(site)?;
+        let hanging = |gateway| Box::new(HangingGateway { gateway, is_hung: false }) as _;
+        Ok(gateway.map(hanging))
     }
 }
 
-/// Copies of payloads on /b: of its publisher and of its subscriber.
-fn copies_between(place: &Path) -> [u64; 2] {
+impl Gateway for HangingGateway {
+    fn bring(&mut self, message: &Bringing<'_>) -> bool {
+        let (_, place) = killed::role().expect("a process of the graph");
+        if self.is_hung || !place.join(HANGS).exists() {
+            return !self.is_hung && self.gateway.bring(message);
+        }
+        // Announced, and never there.
+        let (region, payload) = (message.region(), message.payload());
+        let (at, bytes) = (payload.as_ptr().addr() - region.address(), payload.len() as u64);
+        let slab =
+            region.slab_at(at as u64, bytes).expect("one slab stands for all of so few chunks");
+        self.is_hung = slab.note(message.seq(), at as u64, bytes);
+        self.is_hung
+    }
+
+    fn take_back(&mut self, message: &Bringing<'_>) {
+        self.gateway.take_back(message);
+    }
+}
+
+/// A subscriber and what was added to what it gets.
+type Input = (Subscriber<Image>, u32);
+
+/// Takes `count` messages of one input.
+fn take(input: &Input, count: u32, state: &str) {
+    take_all(std::slice::from_ref(input), count, state);
+}
+
+/// Takes at least `count` messages of each input and checks them; each is the next of its camera's life or the
+/// first of another. Of several, so that none holds up the others.
+fn take_all(inputs: &[Input], count: u32, state: &str) {
+    let started = Instant::now();
+    let mut taken = vec![0; inputs.len()];
+    while taken.iter().any(|taken| *taken < count) {
+        assert!(started.elapsed() < PATIENCE, "{taken:?} of {count} messages came: {state}");
+        for (input, taken) in inputs.iter().zip(&mut taken) {
+            *taken += u32::from(take_one(input, state).is_some());
+        }
+        std::thread::yield_now();
+    }
+}
+
+/// Takes a message if there is one, checks it, and answers its number in its camera's life.
+fn take_one((input, more): &Input, state: &str) -> Option<u32> {
+    match input.take() {
+        Ok(sample) => sample.map(|sample| {
+            let (number, data) = (sample.message().width(), sample.message().data().expect("data"));
+            assert_eq!((data.len(), wrong(data, number, *more)), (BYTES, None), "{state}");
+            number
+        }),
+        Err(error) => panic!("{error}: {state}"),
+    }
+}
+
+/// Sums of a topic's ports, of its publishers and of its subscribers on the device.
+fn sums(place: &Path, topic: &str, index: usize) -> [u64; 2] {
     let options = ObserverOptions {
         domain_id: 0,
         name: "counts".into(),
@@ -83,22 +157,36 @@ fn copies_between(place: &Path) -> [u64; 2] {
         access: Access::SameUser,
     };
     let seen = Observer::open(options).and_then(|mut it| it.snapshot()).expect("a look");
-    let copies = |ports: &[PortSnapshot]| {
-        let of_topic = ports.iter().filter(|port| port.topic == "/b");
-        of_topic.map(|port| port.counters[counter::COPIES]).sum::<u64>()
+    let sum = |ports: &[PortSnapshot]| {
+        let of_topic = ports.iter().filter(|port| port.topic == topic);
+        of_topic.map(|port| port.counters[index]).sum::<u64>()
     };
     let names = seen.processes.iter().map(|it| it.process.as_str());
     assert!(["one", "two"].iter().all(|name| names.clone().any(|it| it == *name)), "both are seen");
     let all = seen.processes.iter();
     [
-        all.clone().map(|process| copies(&process.publishers)).sum(),
-        all.map(|process| copies(&process.subscribers)).sum(),
+        all.clone().map(|process| sum(&process.publishers)).sum(),
+        all.map(|process| sum(&process.subscribers)).sum(),
     ]
 }
 
 /// Kills of two tests together.
 fn kills() -> u32 {
     if long() { 300 } else { 20 }
+}
+
+fn subscriber(participant: &Participant, topic: &str) -> Subscriber<Image> {
+    let qos = Qos::reliable(4, PATIENCE);
+    let options = SubscriberOptions { node: "sink", topic, qos, doorbell: None, group: None };
+    participant.subscriber(options).expect("a subscriber")
+}
+
+/// A number below `end`.
+fn below(random: &mut u64, end: u64) -> u64 {
+    *random ^= *random << 13;
+    *random ^= *random >> 7;
+    *random ^= *random << 17;
+    *random % end
 }
 
 fn killed_at_random(test: &str, model: &str, kills: u32) {
@@ -109,34 +197,22 @@ fn killed_at_random(test: &str, model: &str, kills: u32) {
     if !is_device_there() {
         return;
     }
-    let place = killed::place(&format!("kills-{model}"));
+    let place = place(model);
     let sink = participant("sink", &place);
-    let options = SubscriberOptions {
-        node: "sink",
-        topic: "/c",
-        qos: Qos::reliable(4, PATIENCE),
-        doorbell: None,
-        group: None,
-    };
-    let input = sink.subscriber::<Image>(options).expect("a subscriber");
+    let input = (subscriber(&sink, "/c"), 11);
     let start = |name: &str| Running::start(test, &format!("{name} {model}"), &place);
     let mut running = PROCESSES.map(start);
     take(&input, 5, "at first");
     let before = running.each_ref().map(|it| (it.mapped(), it.open()));
     let copies = |state: &str| {
         if model == "device" {
-            assert_eq!(copies_between(&place), [0, 0], "{state}");
+            assert_eq!(sums(&place, "/b", counter::COPIES), [0, 0], "{state}");
         }
     };
     copies("at first");
     let mut random = seed();
     for round in 0..kills {
-        let mut below = |end: u64| {
-            random ^= random << 13;
-            random ^= random >> 7;
-            random ^= random << 17;
-            random % end
-        };
+        let mut below = |end: u64| below(&mut random, end);
         let victim = match model {
             // Both nodes on the device in turn.
             "device" => 1 + round as usize % 2,
@@ -177,4 +253,73 @@ fn nodes_on_a_device_with_copies_survive_the_death_of_their_peers() {
 fn nodes_that_leave_messages_on_their_device_survive_the_death_of_their_peers() {
     let test = "nodes_that_leave_messages_on_their_device_survive_the_death_of_their_peers";
     killed_at_random(test, "device", 2 * kills());
+}
+
+#[test]
+fn readers_of_a_gateway_and_its_publisher_survive_each_others_death() {
+    let test = "readers_of_a_gateway_and_its_publisher_survive_each_others_death";
+    if let Some((role, place)) = killed::role() {
+        return process(role.split(' ').next().expect("a name"), Path::new(&place), "gateway");
+    }
+    if !is_device_there() {
+        return;
+    }
+    let place = place("gateway");
+    let sink = participant("sink", &place);
+    let inputs = [(subscriber(&sink, "/b"), 5), (subscriber(&sink, "/c"), 6)];
+    let start = |name: &str| Running::start(test, name, &place, "gateway");
+    let mut running = PROCESSES.map(start);
+    take_all(&inputs, 5, "at first");
+    // Both have the slab by now: from here on each message is copied once, by its publisher.
+    let look = |index| sums(&place, "/a", index);
+    let (copies, before) = (look(counter::COPIES), look(counter::MESSAGES));
+    take_all(&inputs, 50, "before the first kill");
+    let (now, after) = (look(counter::COPIES), look(counter::MESSAGES));
+    assert_eq!(now[1], copies[1], "the readers copied");
+    let (brought, published) = (now[0] - copies[0], after[0] - before[0]);
+    // Looks at two counters of a camera that goes on are two looks.
+    assert!(
+        brought >= 40 && brought.abs_diff(published) <= published / 2,
+        "{brought} of {published}"
+    );
+    let open = running.each_ref().map(|it| (it.mapped(), it.open()));
+    let mut random = seed();
+    for round in 0..kills() {
+        let victim = below(&mut random, 3) as usize;
+        take_all(&inputs, below(&mut random, 20) as u32, "before a kill");
+        running[victim].kill();
+        running[victim] = start(PROCESSES[victim]);
+        take_all(&inputs, 20, &format!("round {round}: after `{}` was killed", PROCESSES[victim]));
+    }
+    for (process, before) in running.iter().zip(open) {
+        let now = (process.mapped(), process.open());
+        let is_little = now.0 <= before.0 + 2 && now.1 <= before.1 + 4;
+        assert!(is_little, "{before:?} memory objects and descriptors at first, {now:?} at last");
+    }
+    // A message that is announced and never there, because its publisher dies before.
+    let [left, right] = inputs;
+    let inputs = [left, right, (subscriber(&sink, "/a"), 0)];
+    take_all(&inputs, 1, "of the camera, too");
+    let [inputs @ .., (camera, _)] = &inputs;
+    std::fs::write(place.join(HANGS), "").expect("a file");
+    let started = Instant::now();
+    let mut announced = 0;
+    loop {
+        assert!(started.elapsed() < PATIENCE, "no message was announced");
+        if let Some(sample) = camera.take().expect("no fault") {
+            // Behind the one that is never there none is brought.
+            let Some(point) = sample.brought_point() else { break };
+            announced = sample.message().width();
+            assert!(point.timeline.value().is_ok(), "it has not failed");
+        }
+        inputs.iter().for_each(|input| _ = take_one(input, "until one is announced"));
+    }
+    running[0].kill();
+    for input in inputs {
+        // What follows was not brought: each is copied.
+        while take_one(input, "of a dead camera").is_none_or(|number| number < announced) {
+            assert!(started.elapsed() < PATIENCE, "message {announced} was lost");
+        }
+    }
+    let _ = std::fs::remove_dir_all(place);
 }

@@ -1,7 +1,9 @@
 //! Nodes that leave their work to a device.
 
 use super::*;
-use crossdock_graph::{CopyModel, MappedDevice, Otherwise};
+use crossdock_graph::{
+    Copies, CopyModel, DeviceGateway, GraphTopic, MappedDevice, NodePlan, Otherwise,
+};
 
 /// The course with what its package has kernels for, and one device.
 fn on_device(nodes: &[&str]) -> (Graph, Interfaces, Mapping) {
@@ -73,4 +75,114 @@ fn a_topic_between_nodes_of_a_device_is_needed_by_other_processes_where_they_are
         let topic = node.device.as_ref().unwrap().topics[&between];
         assert_eq!((topic.read_elsewhere, topic.other_processes), (false, apart));
     }
+}
+
+/// The gateways of a plan in which each node is a process, and which device nodes look for messages in slabs.
+fn gateways(
+    nodes: &[&str],
+    change: fn(&mut Graph, &mut Mapping),
+) -> (Vec<(String, DeviceGateway)>, Vec<String>) {
+    let (mut graph, interfaces, mut mapping) = on_device(nodes);
+    mapping.processes = Mapping::one_process_per_node(&graph).processes;
+    change(&mut graph, &mut mapping);
+    let plan = check(&graph, &mapping, &interfaces, &RunOptions::PLAIN).unwrap();
+    let nodes = plan.processes.iter().flat_map(|process| &process.executors);
+    let nodes: Vec<_> = nodes.flat_map(|executor| &executor.nodes).collect();
+    let gateways = nodes.iter().flat_map(|node| {
+        let of_node = node.gateways.iter().cloned();
+        of_node.map(|gateway| (node.name.clone(), gateway))
+    });
+    let reads = |node: &NodePlan, topic: &str| node.inputs.iter().any(|it| it.topic == topic);
+    let takers = nodes.iter().filter(|node| {
+        let mut topics = node.device.iter().flat_map(|device| &device.topics);
+        topics.any(|(topic, it)| reads(node, topic) && it.in_slabs)
+    });
+    (gateways.collect(), takers.map(|node| node.name.clone()).collect())
+}
+
+const COMPENSATED: &str = "/camera/image_compensated";
+
+#[test]
+fn a_publisher_on_the_processor_brings_what_several_executors_read_on_a_device() {
+    let readers = ["blur", "red_light", "green_light"];
+    let gateway = |model, executors, executors_here| {
+        let (topic, device) = (COMPENSATED.to_owned(), "opencl:0".to_owned());
+        let gateway = DeviceGateway { topic, device, model, executors, executors_here };
+        vec![("compensation".to_owned(), gateway)]
+    };
+    let named = |names: &[&str]| names.iter().map(|it| (*it).to_owned()).collect::<Vec<_>>();
+    let (found, takers) = gateways(&readers, |_, _| ());
+    assert_eq!((found, takers), (gateway(CopyModel::Auto, 3, 0), named(&readers)));
+    let copied = |_: &mut Graph, mapping: &mut Mapping| {
+        mapping.devices[0].topics.insert(COMPENSATED.into(), CopyModel::Copy);
+    };
+    let (found, takers) = gateways(&readers, copied);
+    assert_eq!((found, takers), (gateway(CopyModel::Copy, 3, 0), named(&readers)));
+    // Two of them share a queue, which is in the publisher's process.
+    let beside = |_: &mut Graph, mapping: &mut Mapping| {
+        mapping.processes.retain(|it| {
+            let mut nodes = it.executors.iter().flat_map(|executor| &executor.nodes);
+            !nodes.any(|node| ["red_light", "green_light"].contains(&node.as_str()))
+        });
+        let is_of = |it: &&mut MappedProcess| it.executors[0].nodes == ["compensation"];
+        let process = mapping.processes.iter_mut().find(is_of).unwrap();
+        let mut executor = process.executors[0].clone();
+        executor.nodes = vec!["red_light".into(), "green_light".into()];
+        process.executors.push(executor);
+    };
+    assert_eq!(gateways(&readers, beside).0, gateway(CopyModel::Auto, 2, 1));
+}
+
+#[test]
+fn there_is_no_gateway_where_a_queue_does_or_nothing_may_be_copied_or_the_host_has_no_message() {
+    let none = |nodes: &[&str], change: fn(&mut Graph, &mut Mapping)| {
+        let (gateways, takers) = gateways(nodes, change);
+        assert!(gateways.is_empty(), "{gateways:?}");
+        takers
+    };
+    let readers = ["blur", "red_light"];
+    assert!(none(&["blur"], |_, _| ()).is_empty(), "one executor");
+    let in_place = |_: &mut Graph, mapping: &mut Mapping| {
+        mapping.devices[0].topics.insert(COMPENSATED.into(), CopyModel::ZeroCopy);
+    };
+    assert!(none(&readers, in_place).is_empty());
+    let forbidden = |graph: &mut Graph, _: &mut Mapping| {
+        let declared = graph.topics[0].clone();
+        graph.topics.push(GraphTopic {
+            name: COMPENSATED.into(),
+            copies: Copies::Forbidden,
+            ..declared
+        });
+    };
+    assert!(none(&readers, forbidden).is_empty());
+    // Its publisher is on the device, or on another one.
+    assert_eq!(none(&["compensation", "blur", "red_light"], |_, _| ()), readers);
+    let elsewhere = |_: &mut Graph, mapping: &mut Mapping| {
+        mapping.devices.push(MappedDevice {
+            name: "other".into(),
+            device: "opencl:1".into(),
+            nodes: vec!["compensation".into()],
+            ..MappedDevice::default()
+        });
+    };
+    assert!(none(&readers, elsewhere).is_empty());
+}
+
+#[test]
+fn of_two_devices_the_one_that_more_executors_use_has_the_gateway() {
+    let second = |_: &mut Graph, mapping: &mut Mapping| {
+        mapping.devices.push(MappedDevice {
+            name: "second".into(),
+            device: "opencl:1".into(),
+            nodes: vec!["green_light".into(), "features".into()],
+            ..MappedDevice::default()
+        });
+    };
+    let devices = |readers: &[&str], change| {
+        let (gateways, takers) = gateways(readers, change);
+        (gateways.iter().map(|(_, it)| it.device.clone()).collect::<Vec<_>>(), takers)
+    };
+    let first = (vec!["opencl:0".to_owned()], vec!["blur".to_owned(), "red_light".to_owned()]);
+    assert_eq!(devices(&["blur", "red_light"], second), first);
+    assert_eq!(devices(&["blur"], second).0, ["opencl:1"]);
 }

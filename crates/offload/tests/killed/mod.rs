@@ -20,7 +20,7 @@ pub fn role() -> Option<(String, PathBuf)> {
 
 /// A folder where processes of a test meet.
 pub fn place(name: &str) -> PathBuf {
-    let place = std::env::temp_dir().join(format!("xd-{name}-{}", std::process::id()));
+    let place = std::env::temp_dir().join(format!("xd-kills-{name}-{}", std::process::id()));
     std::fs::DirBuilder::new().mode(0o700).recursive(true).create(&place).expect("a folder");
     place
 }
