@@ -27,7 +27,8 @@ pub(crate) const PIECE_BYTES_MAX: usize = 24 * 1024;
 pub(crate) const DEFINITION_BYTES_MAX: usize = 1 << 20;
 
 const _: () = assert!(PIECE_BYTES_MAX + 64 < FRAME_BYTES_MAX);
-const _: () = assert!(1 + INSTANCES_MAX <= FRAME_FDS_MAX);
+// A buffer's own descriptor comes before them.
+const _: () = assert!(INSTANCES_MAX < FRAME_FDS_MAX);
 
 /// A received frame breaks a rule.
 #[derive(Debug, thiserror::Error)]

@@ -72,10 +72,9 @@ impl Gateways for OfDevices {
     }
 }
 
-/// Why each message of a topic is brought to a device by its publisher, or the buffers of its tokens stand there once
-/// for all; `None`: they are not, because the device
-/// uses it in the host's memory, or hands no memory out and has not two executors in the publisher's process.
-/// Pure.
+/// Why each message of a topic is brought to a device by its publisher, or the buffers of its tokens stand there
+/// once for all; `None`: they are not, because the device uses them in the host's memory, or hands no memory out
+/// and has not two executors in the publisher's process. Pure.
 #[must_use]
 pub fn gateway_reason(
     plan: &DeviceGateway,

@@ -12,8 +12,8 @@ mod pixels;
 
 use crossdock_comm::entities::counter;
 use crossdock_comm::{
-    Access, Bringing, Gateway, Observer, ObserverOptions, PortSnapshot, Qos, Rendezvous,
-    Subscriber, SubscriberOptions,
+    Access, Bringing, Gateway, Observer, ObserverOptions, Participant, PortSnapshot, Qos,
+    Rendezvous, Subscriber, SubscriberOptions,
 };
 use crossdock_executor::{GatewaySite, Gateways};
 use crossdock_msg::types::sensor_msgs::Image;
@@ -267,7 +267,7 @@ fn readers_of_a_gateway_and_its_publisher_survive_each_others_death() {
     let place = place("gateway");
     let sink = participant("sink", &place);
     let inputs = [(subscriber(&sink, "/b"), 5), (subscriber(&sink, "/c"), 6)];
-    let start = |name: &str| Running::start(test, name, &place, "gateway");
+    let start = |name: &str| Running::start(test, &format!("{name} gateway"), &place);
     let mut running = PROCESSES.map(start);
     take_all(&inputs, 5, "at first");
     // Both have the slab by now: from here on each message is copied once, by its publisher.
