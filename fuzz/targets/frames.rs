@@ -31,7 +31,7 @@ const FRAMES_MAX: usize = 32;
 const TOPIC: &str = "/header";
 
 /// Of the control protocol. An old one would be turned away at the greeting, see `run`.
-const VERSION: u32 = 4;
+const VERSION: u32 = 5;
 /// Kinds of frames that this target writes itself.
 const HELLO: u8 = 1;
 const ADVERTISE: u8 = 3;

@@ -6,7 +6,7 @@ use crate::output;
 use anyhow::{Context, Result};
 use crossdock_device::{Device, Mps};
 use crossdock_graph::{ExecutorMode, ExecutorPlan, Otherwise, Plan, ProcessPlan};
-use crossdock_offload::{GATEWAY, choose, gateway_reason};
+use crossdock_offload::{GATEWAY, choose, choose_for_buffers, gateway_reason};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::ExitCode;
@@ -142,6 +142,9 @@ fn on_devices(plan: &Plan) -> Result<Vec<OnDevice>> {
             }
         };
         for (topic, asked) in &wanted.topics {
+            // Only shared buffers come by a service.
+            let is_service = node.servers.iter().any(|server| server.service == *topic);
+            let choose = if is_service { choose_for_buffers } else { choose };
             let choice = choose(topic, *asked, device.info(), can)
                 .with_context(|| format!("node `{}`", node.name))?;
             let (way, reason) = (choice.way.word(), choice.reason.to_owned());

@@ -9,7 +9,7 @@
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
 use std::marker::PhantomData;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
@@ -27,6 +27,7 @@ use crate::claims::{
 use crate::core::{Core, Peer, State};
 use crate::event::PeerProcess;
 use crate::frame::Frame;
+use crate::instance::{INSTANCES_MAX, Instance, InstanceMaker};
 use crate::link::Stage;
 use crate::names::{NameError, NameKind, check_name};
 use crate::participant::{Handle, Participant};
@@ -146,6 +147,7 @@ pub struct Buffers {
     handle: Arc<Handle>,
     node: String,
     claimant: Claimant,
+    makers: Vec<Box<dyn InstanceMaker>>,
     known: RefCell<Vec<Arc<Mapped>>>,
 }
 
@@ -208,12 +210,22 @@ impl Participant {
             handle: Arc::clone(&self.handle),
             node: node.to_owned(),
             claimant: Claimant::new(node),
+            makers: Vec::new(),
             known: RefCell::default(),
         }
     }
 }
 
 impl Buffers {
+    /// Has the buffers that are made from now on stand in memory of devices, too, once for all their members
+    /// there: members that copy what they claim copy it to that. At most 4 devices; more are passed over.
+    #[must_use]
+    pub fn with_instances(mut self, makers: Vec<Box<dyn InstanceMaker>>) -> Buffers {
+        self.makers = makers;
+        self.makers.truncate(INSTANCES_MAX);
+        self
+    }
+
     /// Makes a buffer of `count` elements, all zero. Other nodes reach it by [`SharedBuffer::token`].
     ///
     /// `label` names it for people, as a node is named. Allocates, makes system calls, makes all its
@@ -233,6 +245,7 @@ impl Buffers {
         let bytes = count.checked_mul(T::TYPE.bytes());
         let bytes = bytes.ok_or_else(|| BufferError::Size { label: label(), count })?;
         let memory = SharedMemory::create(&label(), bytes)?;
+        let instances = self.instances(&label(), bytes);
         let mut state = core.lock();
         if state.buffers.owned.len() >= BUFFERS_MAX {
             return Err(BufferError::Full { label: label() });
@@ -245,6 +258,7 @@ impl Buffers {
             count,
             member: protocol::Member::new(OWNER),
             living: Some(Living::default()),
+            instances,
             memory,
             lost: AtomicBool::new(false),
         });
@@ -254,6 +268,22 @@ impl Buffers {
         drop(state);
         let owned = Owned { handle: Arc::clone(&self.handle), mapped: Arc::clone(&mapped) };
         Ok(self.over(mapped, None, Some(Arc::new(owned))))
+    }
+
+    /// Those that can be had; what cannot is told, and does without.
+    fn instances(&self, label: &str, bytes: u64) -> Vec<Instance> {
+        let made = self.makers.iter().filter_map(|maker| {
+            let made = Instance::made(&**maker, bytes);
+            let told = |why: &String| {
+                let device = maker.device();
+                self.handle.core.lock().trouble(format!(
+                    "buffer `{label}` has no memory of {device} for all its members, and each executor \
+                     there has its own: {why}"
+                ));
+            };
+            made.inspect_err(told).ok()
+        });
+        made.collect()
     }
 
     /// The buffer of a token, for as long as the token's generation lasts.
@@ -347,7 +377,7 @@ impl Buffers {
 
 /// Maps what the owner has sent, outside the lock, and tells who waits for it as well.
 fn map(core: &Core, id: BufferId, offer: Offer) -> Result<Arc<Mapped>, BufferError> {
-    let Offer { connection, member, element, count, label, fd } = offer;
+    let Offer { connection, member, element, count, label, fd, instances } = offer;
     let bytes = count.checked_mul(element.bytes());
     let opened = match bytes {
         None => Err(BufferError::Size { label: label.clone(), count }),
@@ -356,7 +386,10 @@ fn map(core: &Core, id: BufferId, offer: Offer) -> Result<Arc<Mapped>, BufferErr
     let mapped = opened.map(|memory| {
         let lost = AtomicBool::new(false);
         let member = protocol::Member::new(member);
-        Arc::new(Mapped { id, label, element, count, member, living: None, memory, lost })
+        let instances = instances.into_iter().map(|(device, fd)| Instance::received(device, fd));
+        let instances = instances.collect();
+        let living = None;
+        Arc::new(Mapped { id, label, element, count, member, living, instances, memory, lost })
     });
     let mut state = core.lock();
     state.buffers.asked.remove(&id);
@@ -391,6 +424,11 @@ impl<T: Element> SharedBuffer<T> {
     pub fn address(&self) -> usize {
         let memory = &self.mapped.memory;
         memory.region().address() + crossdock_shm::SHARED_DATA_AT as usize
+    }
+
+    /// In memory of how many devices it stands once for all its members: made here, or handed out by its owner.
+    pub fn instances(&self) -> usize {
+        self.mapped.instances.len()
     }
 
     /// Claims a part to read: nobody writes any of it as long as the claim lives.
@@ -561,6 +599,8 @@ pub(crate) struct Offer {
     pub(crate) count: u64,
     pub(crate) label: String,
     pub(crate) fd: OwnedFd,
+    /// Its instances, by device.
+    pub(crate) instances: Vec<(String, OwnedFd)>,
 }
 
 enum Step {
@@ -633,9 +673,16 @@ pub(crate) fn asked_for(state: &mut State, token: u64, buffer: u64) {
         }
     };
     let (element, count, label) = (mapped.element as u8, mapped.count, mapped.label.clone());
-    let frame = Frame::Buffer { buffer, member, element, count, label };
+    let instances = mapped.instances.iter();
+    let exported = instances.filter_map(|it| Some((it.device().to_owned(), it.export()?)));
+    let (devices, exports): (Vec<String>, Vec<OwnedFd>) = exported.unzip();
+    let frame = Frame::Buffer { buffer, member, element, count, label, devices };
     match mapped.memory.fd() {
-        Some(fd) => peer.link.send(&frame, &[fd]),
+        Some(fd) => {
+            let fds: Vec<BorrowedFd<'_>> =
+                std::iter::once(fd).chain(exports.iter().map(AsFd::as_fd)).collect();
+            peer.link.send(&frame, &fds);
+        }
         None => refuse(peer, "its memory is gone".to_owned()),
     }
 }

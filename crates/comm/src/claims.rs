@@ -4,13 +4,15 @@
 //! This file must not know how a buffer comes to this process (`buffer`).
 
 use std::marker::PhantomData;
+use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use crossdock_shm::protocol::{CLAIMS_MAX, ClaimKind, ClaimRefused, Entry, Member, Seen, Ticket};
-use crossdock_shm::{Element, ElementType, Region, SHARED_DATA_AT, SharedMemory};
+use crossdock_shm::{Element, ElementType, Region, SHARED_DATA_AT, SharedMemory, SlabMemory};
 
+use crate::instance::Instance;
 use crate::parts::Part;
 use crate::token::BufferId;
 
@@ -32,6 +34,9 @@ pub(crate) struct Mapped {
     pub(crate) member: Member,
     /// In the owner's process: who else there is.
     pub(crate) living: Option<Living>,
+    /// Before `memory`, and so dropped first: whoever keeps both, and finds itself the last to have that
+    /// mapped, has the last of these, too.
+    pub(crate) instances: Vec<Instance>,
     pub(crate) memory: SharedMemory,
     /// The owner's process is gone, or has cut this one off.
     pub(crate) lost: AtomicBool,
@@ -347,17 +352,18 @@ impl<T: Element> Held<T> {
         self.mapped.memory.load(self.element(index))
     }
 
-    /// See [`Claim::scatter_own`].
-    fn set_between(&self, bytes: &[u8]) -> bool {
-        let (part, length) = (self.part, const { T::TYPE.bytes() });
-        let elements = part.end() - part.first();
-        if bytes.len() as u64 != elements * length {
+    #[inline(always)]
+    fn set(&self, index: u64, value: T) {
+        self.mapped.memory.store(self.element(index), value);
+    }
+
+    fn scatter(&self, bytes: &[u8]) -> bool {
+        let length = const { T::TYPE.bytes() };
+        if bytes.len() as u64 != self.part.count() * length {
             return false;
         }
-        let step = part.step().saturating_mul(length);
-        let each = bytes.chunks(usize::try_from(step).unwrap_or(usize::MAX).max(1));
-        for (element, bytes) in part.elements().zip(each) {
-            self.mapped.memory.store(element, T::of_bytes(&bytes[..length as usize]));
+        for (index, bytes) in (0..).zip(bytes.chunks_exact(length as usize)) {
+            self.set(index, T::of_bytes(bytes));
         }
         true
     }
@@ -378,17 +384,22 @@ pub trait Claim {
     /// bytes: the start of element 0, and the length of all elements.
     fn memory(&self) -> (Region, u64, u64);
 
+    /// The memory of `device` that stands for all elements of the buffer, for all members; `None`: there is
+    /// none. In a process that has it of another one, `import` is called for the first who asks, with its
+    /// descriptor, and others wait for that; `None` of it is for good.
+    fn instance(
+        &self,
+        device: &str,
+        import: &mut dyn FnMut(BorrowedFd<'_>) -> Option<SlabMemory>,
+    ) -> Option<SlabMemory>;
+
     /// Copies the bytes of the part to `bytes`, its elements side by side; false, and nothing copied, where
     /// the lengths differ.
     fn gather(&self, bytes: &mut [u8]) -> bool;
 
-    /// Copies the bytes of a range of the buffer to `bytes`, whether claimed or not: what is not may be
-    /// anything. False, and nothing copied, where the lengths differ or the range is not in the buffer.
-    fn gather_all(&self, range: Part, bytes: &mut [u8]) -> bool;
-
-    /// Sets the elements of the part, and none between them, to those in `bytes`, which go from its first
-    /// element to its last. False, and nothing set, where the lengths differ or the claim is one to read.
-    fn scatter_own(&self, bytes: &[u8]) -> bool;
+    /// Sets the elements of the part to those whose bytes are given, side by side. False, and nothing set,
+    /// where the lengths differ or the claim is one to read.
+    fn scatter(&self, bytes: &[u8]) -> bool;
 
     /// Says that a device has been given what ends this claim: whoever wants the same may wait for it
     /// instead of being refused. The claim is released when it is dropped, as ever.
@@ -455,19 +466,22 @@ macro_rules! claim {
                 (memory.region(), SHARED_DATA_AT, memory.bytes())
             }
 
+            fn instance(
+                &self,
+                device: &str,
+                import: &mut dyn FnMut(BorrowedFd<'_>) -> Option<SlabMemory>,
+            ) -> Option<SlabMemory> {
+                let instances = self.0.mapped.instances.iter();
+                instances.filter(|it| it.device() == device).find_map(|it| it.memory(&mut *import))
+            }
+
             fn gather(&self, bytes: &mut [u8]) -> bool {
                 let memory = &self.0.mapped.memory;
                 memory.gather::<T>(self.0.part.elements(), self.count(), bytes)
             }
 
-            fn gather_all(&self, range: Part, bytes: &mut [u8]) -> bool {
-                let mapped = &self.0.mapped;
-                range.end() <= mapped.count
-                    && mapped.memory.gather::<T>(range.elements(), range.count(), bytes)
-            }
-
-            fn scatter_own(&self, bytes: &[u8]) -> bool {
-                $writes && self.0.set_between(bytes)
+            fn scatter(&self, bytes: &[u8]) -> bool {
+                $writes && self.0.scatter(bytes)
             }
 
             fn note_ending(&mut self) {
@@ -508,7 +522,7 @@ impl<T: Element> WriteClaim<T> {
     /// There is none.
     #[inline(always)]
     pub fn set(&self, index: u64, value: T) {
-        self.0.mapped.memory.store(self.0.element(index), value);
+        self.0.set(index, value);
     }
 
     /// Sets each element to what `of` makes of its index in the part and its value.
@@ -526,17 +540,5 @@ impl<T: Element> WriteClaim<T> {
         for (index, value) in (from..).zip(values) {
             self.set(index, *value);
         }
-    }
-    /// Sets the elements of the part to those whose bytes are given, side by side; false, and nothing set,
-    /// where the lengths differ.
-    pub fn scatter(&self, bytes: &[u8]) -> bool {
-        let length = const { T::TYPE.bytes() };
-        if bytes.len() as u64 != self.count() * length {
-            return false;
-        }
-        for (index, bytes) in (0..).zip(bytes.chunks_exact(length as usize)) {
-            self.set(index, T::of_bytes(bytes));
-        }
-        true
     }
 }

@@ -73,7 +73,8 @@ pub mod counter {
 /// Counters of a topic as a node on a device has it. Copies of what no port counts stand at the places that
 /// [`counter`] has for them.
 pub mod device_counter {
-    /// 1: its publisher has the payload in memory of the device for all who read it there.
+    /// 1: the payload is in memory of the device for all who use it there: its publisher has it there, or the
+    /// owner of a shared buffer.
     pub const SHARED: usize = 0;
     /// 1: this node was the first of its queue that has memory of the device for the payload, for this queue
     /// alone.

@@ -9,13 +9,14 @@ use std::time::Duration;
 
 use crossdock_shm::SlabShape;
 use crossdock_shm::rendezvous::PeerName;
-use crossdock_shm::socket::FRAME_BYTES_MAX;
+use crossdock_shm::socket::{FRAME_BYTES_MAX, FRAME_FDS_MAX};
 
+use crate::instance::INSTANCES_MAX;
 use crate::names::{NameError, NameKind, check_name};
 use crate::qos::{DEPTH_MAX, Durability, Qos, Reliability};
 
 /// Changes whenever a frame changes; processes of different versions do not talk.
-pub(crate) const VERSION: u32 = 4;
+pub(crate) const VERSION: u32 = 5;
 /// The longest reason or mismatch text in bytes.
 const TEXT_BYTES_MAX: usize = 2048;
 /// The longest opaque part: what the data plane of both sides agrees on.
@@ -26,6 +27,8 @@ pub(crate) const PIECE_BYTES_MAX: usize = 24 * 1024;
 pub(crate) const DEFINITION_BYTES_MAX: usize = 1 << 20;
 
 const _: () = assert!(PIECE_BYTES_MAX + 64 < FRAME_BYTES_MAX);
+// A buffer's own descriptor comes before them.
+const _: () = assert!(INSTANCES_MAX < FRAME_FDS_MAX);
 
 /// A received frame breaks a rule.
 #[derive(Debug, thiserror::Error)]
@@ -185,13 +188,15 @@ pub(crate) enum Frame {
     AskBuffer {
         buffer: u64,
     },
-    /// A shared buffer, as a file descriptor, and what the receiver is called in its claims.
+    /// A shared buffer, as a file descriptor, and what the receiver is called in its claims. Behind it a
+    /// descriptor for each of its instances in memory of these devices.
     Buffer {
         buffer: u64,
         member: u16,
         element: u8,
         count: u64,
         label: String,
+        devices: Vec<String>,
     },
     /// The buffer that was asked for cannot be had.
     NoBuffer {
@@ -281,9 +286,10 @@ impl Frame {
             }
             Frame::Nothing { reason } => _ = out.u8(kind::NOTHING).text(cut(reason)),
             Frame::AskBuffer { buffer } => _ = out.u8(kind::ASK_BUFFER).u64(*buffer),
-            Frame::Buffer { buffer, member, element, count, label } => {
+            Frame::Buffer { buffer, member, element, count, label, devices } => {
                 out.u8(kind::BUFFER).u64(*buffer).u16(*member).u8(*element).u64(*count);
-                out.text(label);
+                out.text(label).u8(devices.len() as u8);
+                devices.iter().for_each(|device| _ = out.text(device));
             }
             Frame::NoBuffer { buffer, reason } => {
                 out.u8(kind::NO_BUFFER).u64(*buffer).text(cut(reason));
@@ -373,6 +379,7 @@ impl Frame {
                 element: input.u8("element")?,
                 count: input.u64("count")?,
                 label: input.name("label", NameKind::Process)?,
+                devices: input.devices()?,
             },
             kind::NO_BUFFER => {
                 Frame::NoBuffer { buffer: input.u64("buffer")?, reason: input.shown("reason")? }
@@ -594,6 +601,14 @@ impl<'a> Reader<'a> {
         })
     }
 
+    fn devices(&mut self) -> Result<Vec<String>, FrameError> {
+        let count = self.u8("devices")?;
+        match usize::from(count) {
+            0..=INSTANCES_MAX => (0..count).map(|_| self.shown("device")).collect(),
+            _ => Err(self.range("devices", count.into())),
+        }
+    }
+
     fn definition(&mut self) -> Result<Frame, FrameError> {
         let port = self.u64("port")?;
         let offset = self.u32("offset")?;
@@ -686,7 +701,14 @@ mod tests {
             Frame::Ring { port: 9, geometry: vec![] },
             Frame::Nothing { reason: "gone".into() },
             Frame::AskBuffer { buffer: 7 },
-            Frame::Buffer { buffer: 7, member: 2, element: 7, count: 1 << 23, label: "m".into() },
+            Frame::Buffer {
+                buffer: 7,
+                member: 2,
+                element: 7,
+                count: 1 << 23,
+                label: "m".into(),
+                devices: vec!["cuda:0".into(); INSTANCES_MAX],
+            },
             Frame::NoBuffer { buffer: 7, reason: "gone".into() },
         ]
     }

@@ -31,7 +31,8 @@ pub(crate) fn handle(
 ) -> Result<(), String> {
     let expected_fds = match &frame {
         Frame::Memory => 3..=3,
-        Frame::Segment { .. } | Frame::Buffer { .. } => 1..=1,
+        Frame::Segment { .. } => 1..=1,
+        Frame::Buffer { devices, .. } => 1 + devices.len()..=1 + devices.len(),
         Frame::Slab { .. } => 2..=2,
         Frame::Accept { .. } => 1..=crossdock_shm::socket::FRAME_FDS_MAX,
         _ => 0..=0,
@@ -217,11 +218,13 @@ fn live(
             buffer::asked_for(state, token, buffer);
             Ok(())
         }
-        Frame::Buffer { buffer, member, element, count, label } => {
+        Frame::Buffer { buffer, member, element, count, label, devices } => {
             let element = ElementType::of_number(element);
             let element = element.ok_or("it handed out a buffer of unknown elements")?;
-            let fd = fds.into_iter().next().ok_or("it handed out a buffer without memory")?;
-            let offer = Offer { connection: token, member, element, count, label, fd };
+            let mut fds = fds.into_iter();
+            let fd = fds.next().ok_or("it handed out a buffer without memory")?;
+            let instances = devices.into_iter().zip(fds).collect();
+            let offer = Offer { connection: token, member, element, count, label, fd, instances };
             buffer::received(state, buffer, offer);
             Ok(())
         }

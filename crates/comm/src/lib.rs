@@ -48,6 +48,7 @@ mod group;
 mod handle;
 mod handshake;
 mod input;
+mod instance;
 mod link;
 mod mailbox;
 mod matching;
@@ -91,6 +92,7 @@ pub use gateway::{Bringing, Gateway};
 pub use group::PortGroup;
 pub use handle::{InputHandle, NextMessage, OutputHandle};
 pub use input::Reading;
+pub use instance::InstanceMaker;
 pub use observer::{
     ConnectionSnapshot, GraphSnapshot, ObserveError, Observer, ObserverOptions, PortSnapshot,
     ProcessSnapshot,

@@ -5,14 +5,15 @@
 
 mod common;
 
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use common::child::{Process, hear, role, tell};
 use common::{LIMIT, Place, resources};
 use crossdock_comm::{
-    AcceptError, BufferError, Claim, ClaimRefusal, Part, Participant, Publisher, PublisherOptions,
-    SharedBuffer, Subscriber, SubscriberOptions, Token,
+    AcceptError, BufferError, Claim, ClaimRefusal, Event, InstanceMaker, Part, Participant,
+    Publisher, PublisherOptions, SharedBuffer, SlabMemory, Subscriber, SubscriberOptions, Token,
 };
 use crossdock_msg::Extra;
 use crossdock_msg::types::crossdock_interfaces::SharedBuffer as Message;
@@ -99,26 +100,25 @@ fn parts_without_a_common_element_are_written_side_by_side_and_others_are_refuse
     let whole = worker.read(Part::range(0, COUNT)).unwrap();
     assert_eq!([0, 1, 2, 3, 4, 5].map(|at| whole.get(at)), [0.0, 0.0, 1.0, -1.0, 2.0, -2.0]);
     let mut bytes = vec![0; 8];
-    assert!(!whole.gather(&mut bytes) && !whole.scatter_own(&bytes));
-    assert!(whole.gather_all(Part::range(3, 5), &mut bytes));
-    assert_eq!(bytes, [(-1.0_f32).to_ne_bytes(), 2.0_f32.to_ne_bytes()].concat());
+    assert!(!whole.gather(&mut bytes), "it has more");
+    bytes.resize(4 * COUNT as usize, 0);
+    assert!(whole.gather(&mut bytes) && !whole.scatter(&bytes), "it is one to read");
     // Several read, nobody writes meanwhile.
     let again = owner.read(even()).unwrap();
     assert!(matches!(refusal(owner.write(Part::range(9, 10))), ClaimRefusal::Conflict(_)));
     drop((whole, again));
     assert!(owner.claims().is_empty());
 
-    // As bytes: side by side, or from the first element to the last with those of others between them.
+    // As bytes, side by side.
     let three = owner.write(Part::new(1, 2, 3).unwrap()).unwrap();
     let floats = |values: &[f32]| values.iter().flat_map(|it| it.to_ne_bytes()).collect::<Vec<_>>();
     assert!(three.scatter(&floats(&[7.0, 8.0, 9.0])) && !three.scatter(&floats(&[7.0])));
     let mut bytes = floats(&[0.0; 3]);
     assert!(three.gather(&mut bytes));
     assert_eq!(bytes, floats(&[7.0, 8.0, 9.0]));
-    assert!(three.scatter_own(&floats(&[4.0, 99.0, 5.0, 99.0, 6.0])));
     drop(three);
     let first = owner.read(Part::range(0, 6)).unwrap();
-    assert!(first.iter().eq([0.0, 4.0, 1.0, 5.0, 2.0, 6.0]));
+    assert!(first.iter().eq([0.0, 7.0, 1.0, 8.0, 2.0, 9.0]));
     drop(first);
 
     let beyond = refusal(owner.write(Part::range(0, COUNT + 1)));
@@ -421,7 +421,7 @@ mod mallory {
     use super::common;
     use crossdock_comm::Participant;
     use crossdock_shm::socket::{ControlSocket, FRAME_BYTES_MAX, Received, Sent};
-    use rustix::fd::{AsFd, OwnedFd};
+    use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
     use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
 
     const HELLO: u8 = 1;
@@ -472,6 +472,16 @@ mod mallory {
         (number, element, count): (u64, u8, u64),
         memory: impl AsFd,
     ) {
+        hand_out_with(socket, (number, element, count), memory, &[]);
+    }
+
+    /// The same with what it calls instances on devices.
+    pub(super) fn hand_out_with(
+        socket: &ControlSocket,
+        (number, element, count): (u64, u8, u64),
+        memory: impl AsFd,
+        instances: &[(&str, BorrowedFd<'_>)],
+    ) {
         let mut frame = vec![BUFFER];
         frame.extend(number.to_le_bytes());
         frame.extend(1u16.to_le_bytes());
@@ -479,7 +489,14 @@ mod mallory {
         frame.extend(count.to_le_bytes());
         frame.extend(4u16.to_le_bytes());
         frame.extend(b"trap");
-        assert_eq!(socket.send(&frame, &[memory.as_fd()]).unwrap(), Sent::Done);
+        frame.push(instances.len() as u8);
+        let mut fds = vec![memory.as_fd()];
+        for (device, fd) in instances {
+            frame.extend((device.len() as u16).to_le_bytes());
+            frame.extend(device.as_bytes());
+            fds.push(*fd);
+        }
+        assert_eq!(socket.send(&frame, &fds).unwrap(), Sent::Done);
     }
 }
 
@@ -538,11 +555,98 @@ fn what_a_hostile_owner_hands_out_is_refused_and_leaves_nothing() {
     let error =
         opened(6, &|n| mallory::hand_out(&socket, (n, Message::F32, 16), small().fd().unwrap()));
     assert!(matches!(error, BufferError::Token { found: 16, .. }), "{error}");
+    // What is no memory of a device is its driver's to find out: the buffer is there without.
+    let error = opened(8, &|n| {
+        let instances = [("cuda:0", file.as_fd()), ("cuda:0", words.fd()), ("\x1b", words.fd())];
+        let memory = small();
+        mallory::hand_out_with(&socket, (n, Message::F32, 16), memory.fd().unwrap(), &instances);
+    });
+    assert!(matches!(error, BufferError::Token { found: 16, .. }), "{error}");
     // A type that there is not breaks a rule: it is cut off, and who waits hears so.
     let error = opened(7, &|n| mallory::hand_out(&socket, (n, 77, 16), small().fd().unwrap()));
     assert!(matches!(error, BufferError::Refused { .. }), "{error}");
     assert!(participant.wait_until(LIMIT, || participant.peers().is_empty()));
     drop((socket, words, file, buffers));
+    let end = std::time::Instant::now() + LIMIT;
+    while resources() != alone && std::time::Instant::now() < end {
+        std::thread::yield_now();
+    }
+    assert_eq!(resources(), alone, "(mappings, descriptors)");
+}
+
+/// Memory of a device that is none: a number, and a memory object of that many bytes.
+#[derive(Debug)]
+struct Maker(&'static str);
+
+impl InstanceMaker for Maker {
+    fn device(&self) -> &str {
+        self.0
+    }
+
+    fn make(&self, bytes: u64) -> Result<(SlabMemory, Option<OwnedFd>), String> {
+        let flags = rustix::fs::MemfdFlags::CLOEXEC;
+        let fd = rustix::fs::memfd_create("instance", flags).map_err(|it| it.to_string())?;
+        rustix::fs::ftruncate(&fd, bytes).map_err(|it| it.to_string())?;
+        match self.0 {
+            "full" => Err("it has no room".to_owned()),
+            "closed" => Ok((Arc::new(bytes), None)),
+            _ => Ok((Arc::new(bytes), Some(fd))),
+        }
+    }
+}
+
+#[test]
+fn an_instance_on_a_device_is_made_once_and_imported_once_per_process() {
+    let _serial = serial();
+    let place = Place::new("buffer-instances");
+    let (owner, member) = (place.open("owner"), place.open("member"));
+    for process in [&owner, &member] {
+        assert!(process.wait_until(LIMIT, || process.peers().len() == 1));
+    }
+    let alone = resources();
+    let makers = ["open", "full", "closed"].map(|it| Box::new(Maker(it)) as Box<dyn InstanceMaker>);
+    let buffers = owner.buffers("scheduler").with_instances(makers.into());
+    let made = buffers.create::<u64>("array", COUNT).unwrap();
+    let told =
+        |event: &Event| matches!(event, Event::Trouble(it) if it.contains("of full for all"));
+    assert!(owner.take_events().0.iter().any(told), "what was not made is told");
+    let token = made.token(Part::NONE, Part::NONE, 1);
+    let nobody = &mut |_: BorrowedFd<'_>| -> Option<SlabMemory> { panic!("it is here") };
+    let number = |memory: Option<SlabMemory>| memory.map(|it| *it.downcast::<u64>().unwrap());
+
+    // In the owner's process it is what was made, whoever asks.
+    let worker = owner.buffers("worker").open::<u64>(&token).unwrap();
+    assert_eq!(worker.instances(), 2);
+    let claim = worker.read(even()).unwrap();
+    assert_eq!(number(claim.instance("open", nobody)), Some(8 * COUNT));
+    assert_eq!(number(claim.instance("closed", nobody)), Some(8 * COUNT));
+    assert_eq!(number(claim.instance("full", nobody)), None);
+    drop((claim, worker));
+
+    // Elsewhere it is imported, by the first of its nodes; what is not handed out is not there.
+    let nodes = [member.buffers("one"), member.buffers("two")];
+    let [one, two] = nodes.each_ref().map(|it| it.open::<u64>(&token).unwrap());
+    assert_eq!(one.instances(), 1);
+    let claims = [one.read(even()).unwrap(), two.read(odd()).unwrap()];
+    let imported = AtomicU64::new(0);
+    let length = |fd: BorrowedFd<'_>| -> Option<SlabMemory> {
+        imported.fetch_add(1, Ordering::Relaxed);
+        Some(Arc::new(rustix::fs::fstat(fd).unwrap().st_size as u64))
+    };
+    for claim in claims.iter().cycle().take(5) {
+        assert_eq!(number(claim.instance("open", &mut |fd| length(fd))), Some(8 * COUNT));
+        assert_eq!(number(claim.instance("closed", nobody)), None);
+    }
+    assert_eq!(imported.load(Ordering::Relaxed), 1);
+    drop((claims, one, two, nodes));
+
+    // One that cannot be imported is not tried again.
+    let again = member.buffers("three");
+    let third = again.open::<u64>(&token).unwrap();
+    let claim = third.write(odd()).unwrap();
+    assert_eq!(number(claim.instance("open", &mut |_| None)), None);
+    assert_eq!(number(claim.instance("open", nobody)), None);
+    drop((claim, third, again, made, buffers));
     let end = std::time::Instant::now() + LIMIT;
     while resources() != alone && std::time::Instant::now() < end {
         std::thread::yield_now();

@@ -3,7 +3,7 @@
 
 use std::fmt::Debug;
 
-use crossdock_comm::{Board, Gateway, OutputHandle};
+use crossdock_comm::{Board, Gateway, InstanceMaker, OutputHandle};
 use crossdock_graph::{DeviceGateway, NodePlan};
 
 use crate::package::Package;
@@ -17,6 +17,15 @@ pub trait Gateways: Debug + Sync {
     /// # Errors
     /// Why there is none: a sentence. The run tells it and goes on; readers copy messages themselves.
     fn open(&self, site: &GatewaySite<'_>) -> Result<Option<Box<dyn Gateway>>, String>;
+
+    /// What makes instances, in memory of the device that the plan names, of shared buffers whose tokens the
+    /// topic carries; `None`: none is needed, as for [`Gateways::open`], or it makes none. Blocks as that.
+    ///
+    /// # Errors
+    /// As [`Gateways::open`].
+    fn instances(&self, _site: &GatewaySite<'_>) -> Result<Option<Box<dyn InstanceMaker>>, String> {
+        Ok(None)
+    }
 }
 
 /// Where a gateway is to be.
@@ -42,7 +51,7 @@ pub(crate) fn open(
         return Vec::new();
     };
     let mut warnings = Vec::new();
-    for wanted in &plan.gateways {
+    for wanted in plan.gateways.iter().filter(|it| !it.tokens) {
         let of_topic = plan.outputs.iter().zip(outputs).filter(|(it, _)| it.topic == wanted.topic);
         for (_, output) in of_topic {
             let site = GatewaySite { node: &plan.name, plan: wanted, board };

@@ -14,6 +14,7 @@ use crossdock_comm::{
 use crossdock_graph::{Chain, DevicePlan, InputPlan, InputReading, NodePlan, OutputPlan};
 use crossdock_msg::{Message, Schema, Service};
 
+use crate::gateways::{GatewaySite, Gateways};
 use crate::origin::Tracing;
 use crate::parameter::Parameter;
 use crate::slots::Purpose;
@@ -36,6 +37,8 @@ pub struct Setup<'a> {
     outputs: Vec<Option<OutputHandle>>,
     /// Beside `plan.clients` and `plan.servers`.
     calls: OpenedCalls,
+    /// Who knows devices.
+    gateways: Option<&'static dyn Gateways>,
     warnings: Vec<String>,
 }
 
@@ -96,8 +99,14 @@ impl<'a> Setup<'a> {
             inputs,
             outputs,
             calls,
+            gateways: None,
             warnings: Vec::new(),
         }
+    }
+
+    /// Who makes instances of shared buffers.
+    pub(crate) fn make_instances_by(&mut self, gateways: Option<&'static dyn Gateways>) {
+        self.gateways = gateways;
     }
 
     /// Whether publishers outside wait for inputs of all conditions: where nothing may be lost.
@@ -198,6 +207,33 @@ impl<'a> Setup<'a> {
     #[must_use]
     pub fn buffers(&self) -> Buffers {
         self.participant.buffers(&self.plan.name)
+    }
+
+    /// The same for a node that hands out tokens of what it makes with this publisher: where nodes of one device
+    /// get them in several executors and copy what they claim, the buffers stand in memory of that device
+    /// once, for all of them. Opens the device then: blocks, for a second the first time in a process.
+    ///
+    /// Where that is not possible the run says so, and each of these executors has memory of its own.
+    #[must_use]
+    pub fn buffers_for<T: Message>(&mut self, publisher: &Publisher<T>) -> Buffers {
+        let handle = publisher.handle();
+        let wanted = self.plan.gateways.iter().filter(|plan| plan.topic == handle.topic());
+        let (mut makers, mut warnings) = (Vec::new(), Vec::new());
+        for plan in wanted {
+            let (node, board) = (self.plan.name.as_str(), self.participant.board());
+            let site = GatewaySite { node, plan, board };
+            match self.gateways.map(|gateways| gateways.instances(&site)) {
+                None | Some(Ok(None)) => {}
+                Some(Ok(Some(maker))) => makers.push(maker),
+                Some(Err(error)) => warnings.push(format!(
+                    "its shared buffers have no memory of {} for all who copy to it, and each executor \
+                     there has its own: {error}",
+                    plan.device
+                )),
+            }
+        }
+        warnings.into_iter().for_each(|sentence| self.warn(sentence));
+        self.buffers().with_instances(makers)
     }
 
     /// Both ends of a topic for a node that carries it to another medium, see

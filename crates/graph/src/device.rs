@@ -27,8 +27,8 @@ pub struct MappedDevice {
     pub nodes: Vec<String>,
     /// What follows where it is not there.
     pub otherwise: Otherwise,
-    /// How the messages of a topic get to it and back, where that is not left to what the device can
-    /// do.
+    /// How the messages of a topic get to it and back, or the shared buffers of a service's requests, where
+    /// that is not left to what the device can do.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub topics: BTreeMap<String, CopyModel>,
 }
@@ -85,7 +85,7 @@ pub struct DevicePlan {
     pub device: String,
     /// What follows where it is not there.
     pub otherwise: Otherwise,
-    /// The models of the topics on the node's ports.
+    /// The models of the topics on the node's ports, and of the services that it has servers of.
     pub topics: BTreeMap<String, DeviceTopic>,
 }
 
@@ -123,6 +123,9 @@ pub struct DeviceGateway {
     pub executors: u32,
     /// Those of them that are in the process of the publisher.
     pub executors_here: u32,
+    /// Its messages are tokens of shared buffers, which the host reads: they stay where they are, and what is
+    /// to be there for all executors are the buffers.
+    pub tokens: bool,
 }
 
 /// The map `devices` of mapping files.

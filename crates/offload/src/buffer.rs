@@ -2,12 +2,15 @@
 //! copied for that, and the end of the claims. Must not know which kernels run.
 
 use crate::choice::{Choice, Way};
-use crate::memories::{Part as Bytes, Place, copy_elements_down, copy_elements_up};
+use crate::elements::Tools;
+use crate::instance;
+use crate::memories::{BufferMemory, Part as Bytes, Place};
 use crate::queue::{OffloadError, Shared};
+use crate::resident::Resident;
 use crate::work::Work;
-use crossdock_comm::{Claim, Element, Entity, InputHandle, Part, ReadClaim, WriteClaim};
-use crossdock_device::{Access, DeviceError};
-use std::cell::{Cell, RefCell};
+use crossdock_comm::{Claim, Element, Entity, InputHandle, ReadClaim, WriteClaim};
+use crossdock_device::DeviceError;
+use std::cell::Cell;
 use std::rc::Rc;
 
 /// How the shared buffers get to the device that the tokens of one port are about. Belongs to the thread of
@@ -18,19 +21,25 @@ pub struct DeviceBuffers(Rc<Buffers>);
 #[derive(Debug)]
 struct Buffers {
     choice: Choice,
-    /// Where copies are counted.
+    /// Where copies are counted; `None`: at the record.
     input: Option<InputHandle>,
     copied_bytes: Cell<u64>,
-    /// Memory of the host for elements on their way; as large as what was copied at once so far.
-    staging: RefCell<Vec<u8>>,
-    /// What observers see of it.
-    _record: Entity,
+    mirrors: Cell<u32>,
+    /// Topic or service of the tokens.
+    name: String,
+    resident: Resident,
 }
 
 impl DeviceBuffers {
-    pub(crate) fn new(choice: Choice, input: Option<InputHandle>, record: Entity) -> Self {
-        let (copied_bytes, staging) = (Cell::new(0), RefCell::default());
-        DeviceBuffers(Rc::new(Buffers { choice, input, copied_bytes, staging, _record: record }))
+    pub(crate) fn new(
+        choice: Choice,
+        name: &str,
+        input: Option<InputHandle>,
+        record: Entity,
+    ) -> Self {
+        let (copied_bytes, mirrors) = (Cell::new(0), Cell::new(0));
+        let (name, resident) = (name.to_owned(), Resident::new(record));
+        DeviceBuffers(Rc::new(Buffers { choice, input, copied_bytes, mirrors, name, resident }))
     }
 
     /// How buffers get to the device, and why.
@@ -39,43 +48,60 @@ impl DeviceBuffers {
         &self.0.choice
     }
 
-    /// Bytes that were copied to the device and back so far, of all its buffers.
+    /// Bytes of claimed elements that were given to be copied so far, of all buffers: to the device, and back for
+    /// those that are written.
     #[must_use]
     pub fn copied_bytes(&self) -> u64 {
         self.0.copied_bytes.get()
+    }
+
+    /// How often memory of the device was made here that stands for a buffer, because its owner has handed
+    /// none out. Nodes of one queue use the same.
+    #[must_use]
+    pub fn mirrors(&self) -> u32 {
+        self.0.mirrors.get()
     }
 }
 
 impl Buffers {
     fn count_copied(&self, bytes: u64) {
+        if bytes == 0 {
+            return;
+        }
         self.copied_bytes.set(self.copied_bytes.get() + bytes);
-        if let Some(input) = &self.input {
-            input.count_copied(bytes);
+        match &self.input {
+            Some(input) => input.count_copied(bytes),
+            None => self.resident.count_copied(bytes),
         }
     }
 }
 
 /// Claims of one buffer that a piece of work is about.
 pub(crate) struct Claimed {
-    buffers: Rc<Buffers>,
+    way: Way,
     writes: Box<dyn Claim + Send>,
-    reads: Option<Box<dyn Claim + Send>>,
+    reads: Vec<Box<dyn Claim + Send>>,
     bytes: Bytes,
     place: Place,
 }
 
 /// What is left of them when the device has been given everything: to be dropped by its driver.
-pub(crate) type Ending = Vec<(Box<dyn Claim + Send>, Option<Box<dyn Claim + Send>>)>;
+pub(crate) type Ending = Vec<(Box<dyn Claim + Send>, Vec<Box<dyn Claim + Send>>)>;
 
 impl Work<'_> {
     /// Where the device finds the elements of claims of one buffer: all of the buffer, so that element `i`
-    /// has the index `i`. Kernels keep to what is claimed; what they find elsewhere may be anything.
+    /// has the index `i`. Kernels keep to what is claimed: the others may be anything there, and somebody
+    /// else's kernels may write them meanwhile.
     ///
-    /// They are used in place, or everything from the first claimed element to the last is copied into memory
-    /// of the device. The claims are held until the device is done with this piece of work: they are released
-    /// by the end of what [`Work::publish`] publishes next, or by [`Work::finish_shared`].
+    /// They are used in place, or copied into memory of the device that stands for the buffer, and those to
+    /// write back at the end: exactly what is claimed, and nothing between. That memory is the buffer's own if
+    /// its owner has handed it out ([`Setup::buffers_for`](crossdock_executor::Setup::buffers_for)), and else
+    /// the queue's. The claims are held until the
+    /// device is done with this piece of work: they are released by the end of what [`Work::publish`]
+    /// publishes next, or by [`Work::finish_shared`].
     ///
-    /// Blocks while elements are copied where the device does not see the host's memory coherently. Allocates.
+    /// Blocks while elements are copied where the device does not see the host's memory coherently.
+    /// Allocates.
     ///
     /// # Errors
     /// [`OffloadError`]; [`OffloadError::TwoBuffers`] if the claims are not of one buffer.
@@ -83,37 +109,45 @@ impl Work<'_> {
         &mut self,
         buffers: &DeviceBuffers,
         writes: WriteClaim<T>,
-        reads: Option<ReadClaim<T>>,
+        reads: impl IntoIterator<Item = ReadClaim<T>>,
     ) -> Result<Place, OffloadError> {
         let buffers = &buffers.0;
         let (region, offset, length) = writes.memory();
-        let of_reads = reads.as_ref().map(|reads| reads.memory().0.address());
-        if of_reads.is_some_and(|address| address != region.address()) {
+        let address = region.address();
+        let reads: Vec<_> = reads.into_iter().collect();
+        if reads.iter().any(|reads| reads.memory().0.address() != address) {
             return Err(OffloadError::TwoBuffers { device: self.device_name() });
         }
-        let needed = hull(writes.part(), reads.as_ref().map_or(Part::NONE, ReadClaim::part));
-        let range = byte_range(&writes, needed);
         let bytes = Bytes { region, offset, bytes: length, seq: 0 };
-        let Shared { device, capabilities, stream, memories, .. } = self.used();
-        let place = match buffers.choice.way {
-            Way::ZeroCopy => memories.in_place(device, &bytes)?,
-            Way::Copy | Way::Device => memories.mirror(device, &bytes)?.0,
-        };
-        match buffers.choice.way {
-            _ if needed.is_empty() => {}
-            Way::ZeroCopy if capabilities.coherent => {}
-            Way::ZeroCopy => stream.release(place.part(range)?, Access::Write)?,
-            Way::Copy | Way::Device => {
-                let staging = &mut *buffers.staging.borrow_mut();
-                let gather = |bytes: &mut [u8]| writes.gather_all(needed, bytes);
-                let tools = (memories, &*device, stream);
-                copy_elements_down(tools, *capabilities, (&bytes, range), &place, staging, gather)?;
-                buffers.count_copied(range.1);
+        let way = buffers.choice.way;
+        let Shared { device, capabilities, stream, memories, elements, own, .. } = self.used();
+        let place = match (way, elements) {
+            (Way::Copy | Way::Device, Some(elements)) => {
+                let given = || instance::of(&writes, device);
+                let (place, from) = memories.mirror_of_buffer(device, &bytes, given)?;
+                match from {
+                    BufferMemory::Known => {}
+                    BufferMemory::Given => buffers.resident.is_shared(),
+                    BufferMemory::Made => {
+                        buffers.mirrors.set(buffers.mirrors.get() + 1);
+                        buffers.resident.is_own(own, &buffers.name);
+                    }
+                }
+                let claims = reads.iter().map(|reads| reads as &dyn Claim);
+                for claim in claims.chain([&writes as &dyn Claim]) {
+                    let capabilities = *capabilities;
+                    let tools = Tools { device, capabilities, stream, memories };
+                    elements.down(tools, claim, (&bytes, &place))?;
+                    buffers.count_copied(copied_bytes(claim));
+                }
+                buffers.count_copied(copied_bytes(&writes));
+                place
             }
-        }
-        let reads = reads.map(|reads| Box::new(reads) as Box<dyn Claim + Send>);
-        let (writes, buffers) = (Box::new(writes), Rc::clone(buffers));
-        self.claimed.push(Claimed { buffers, writes, reads, bytes, place: place.clone() });
+            _ => memories.in_place(device, &bytes)?,
+        };
+        let reads = reads.into_iter().map(|reads| Box::new(reads) as Box<dyn Claim + Send>);
+        let (writes, reads) = (Box::new(writes), reads.collect());
+        self.claimed.push(Claimed { way, writes, reads, bytes, place: place.clone() });
         Ok(place)
     }
 
@@ -133,8 +167,8 @@ impl Work<'_> {
     pub(crate) fn end_claims(&mut self) -> Result<Ending, OffloadError> {
         let mut ending = Ending::new();
         while let Some(mut claimed) = self.claimed.pop() {
-            let reads = claimed.reads.as_ref();
-            let is_held = claimed.writes.is_held() && reads.is_none_or(|reads| reads.is_held());
+            let is_held =
+                claimed.writes.is_held() && claimed.reads.iter().all(|reads| reads.is_held());
             let brought = match is_held {
                 true => self.bring_elements_up(&claimed).map_err(OffloadError::from),
                 false => Err(OffloadError::NotHeld { device: self.device_name() }),
@@ -152,59 +186,18 @@ impl Work<'_> {
     }
 
     fn bring_elements_up(&mut self, claimed: &Claimed) -> Result<(), DeviceError> {
-        let Claimed { buffers, writes, bytes, place, .. } = claimed;
-        let part = writes.part();
-        let range = byte_range(&**writes, part);
-        let is_in_place = buffers.choice.way == Way::ZeroCopy;
-        let Shared { device, capabilities, stream, memories, .. } = self.used();
-        if part.is_empty() || is_in_place && capabilities.coherent {
-            return Ok(());
+        let Claimed { way, writes, bytes, place, .. } = claimed;
+        let Shared { device, capabilities, stream, memories, elements, .. } = self.used();
+        match (way, elements) {
+            (Way::Copy | Way::Device, Some(elements)) => {
+                let tools = Tools { device, capabilities: *capabilities, stream, memories };
+                elements.up(tools, &**writes, (bytes, place))
+            }
+            _ => Ok(()),
         }
-        // Where its elements lie apart, those of others lie between them, and may be written meanwhile: they
-        // are set one by one.
-        let side_by_side = part.step() == 1;
-        if is_in_place && side_by_side {
-            return stream.acquire(place.part(range)?, Access::Read);
-        }
-        let as_a_whole = side_by_side && !is_in_place;
-        let staging = &mut *buffers.staging.borrow_mut();
-        let scatter = |bytes: &[u8]| writes.scatter_own(bytes);
-        let tools = (memories, &*device, stream);
-        let from = (bytes, range, as_a_whole);
-        copy_elements_up(tools, *capabilities, from, place, staging, scatter)?;
-        buffers.count_copied(range.1);
-        Ok(())
     }
 }
 
-/// All elements from the first of two parts to the last.
-fn hull(a: Part, b: Part) -> Part {
-    let first = match (a.is_empty(), b.is_empty()) {
-        (true, _) => b.first(),
-        (_, true) => a.first(),
-        (false, false) => a.first().min(b.first()),
-    };
-    Part::range(first, a.end().max(b.end()))
-}
-
-/// From the first element of a part to its last: where that begins, from the buffer's first element on, and
-/// its length, in bytes.
-fn byte_range(claim: &dyn Claim, part: Part) -> (u64, u64) {
-    let length = claim.element_type().bytes();
-    (part.first() * length, (part.end() - part.first()) * length)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_is_copied_reaches_from_the_first_claimed_element_to_the_last() {
-        let even = Part::every(2, 32, 64).expect("a part");
-        let others = Part::every(2, 0, 32).expect("a part");
-        assert_eq!(hull(even, Part::NONE), Part::range(32, 63));
-        assert_eq!(hull(Part::NONE, even), Part::range(32, 63));
-        assert_eq!(hull(even, others), Part::range(0, 63));
-        assert!(hull(Part::NONE, Part::NONE).is_empty());
-    }
+fn copied_bytes(claim: &dyn Claim) -> u64 {
+    claim.part().count() * claim.element_type().bytes()
 }

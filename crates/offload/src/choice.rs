@@ -131,6 +131,53 @@ pub fn choose(
     Ok(Choice { way, reason })
 }
 
+/// Settles how shared buffers get to a device whose tokens come by the topic or the service `name`. Pure.
+///
+/// What is copied are parts of them, down and back: there is nothing that could stay on the device, because
+/// others write the rest. So `device` is `copy` here.
+///
+/// # Errors
+/// [`Refusal`], as [`choose`]. In place is refused where the device is not coherent with the host, too: their
+/// nodes use a buffer at the same time, and its memory cannot be handed to and fro.
+pub fn choose_for_buffers(
+    name: &str,
+    asked: DeviceTopic,
+    info: &DeviceInfo,
+    capabilities: Capabilities,
+) -> Result<Choice, Refusal> {
+    let refuse = |why, advice| {
+        let (topic, device) = (name.to_owned(), info.name.clone());
+        Err(Refusal { topic, asked: asked.model.word(), device, why, advice })
+    };
+    let at_once = capabilities.host_memory && capabilities.coherent;
+    let reason = match asked.model {
+        CopyModel::ZeroCopy if at_once => {
+            return Ok(Choice { way: Way::ZeroCopy, reason: "the mapping says so" });
+        }
+        CopyModel::ZeroCopy => {
+            let why = "it does not use memory of the host in place while the host does (tried)";
+            return refuse(why, "say `copy` or `auto`");
+        }
+        CopyModel::Managed => {
+            let why =
+                "memory that its driver moves is of one process, and shared buffers are of all";
+            return refuse(why, "say `zero_copy`, `copy` or `auto`");
+        }
+        CopyModel::Auto if at_once && shares_memory(info, capabilities) => {
+            let reason = "the device uses the host's memory in place (tried)";
+            return Ok(Choice { way: Way::ZeroCopy, reason });
+        }
+        CopyModel::Copy => "the mapping says so",
+        CopyModel::Device => "the mapping says so; of shared buffers, parts are copied",
+        CopyModel::Auto => "the device has memory of its own: parts of buffers are copied",
+    };
+    if !asked.may_copy {
+        let why = "it takes a copy, and the graph forbids copies of the topic";
+        return refuse(why, "say `zero_copy`, or allow copies in the graph file");
+    }
+    Ok(Choice { way: Way::Copy, reason })
+}
+
 /// Who uses the device's memory of a topic.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum SharedBy {

@@ -8,12 +8,13 @@
 //! Nothing of a device is a reason not to publish. What goes wrong ends the gateway, and is told once;
 //! readers find the message in memory of the host and copy it themselves.
 
-use crate::choice::{Way, choose};
+use crate::choice::{Way, choose, choose_for_buffers};
+use crate::instance;
 use crate::memories::{Copied, Memories, Part, Place, copy_down};
 use crate::resident::Resident;
 use crate::slabs;
 use crossdock_comm::entities::kind;
-use crossdock_comm::{Bringing, EntityDescription, Gateway, WithHistogram};
+use crossdock_comm::{Bringing, EntityDescription, Gateway, InstanceMaker, WithHistogram};
 use crossdock_device::{Capabilities, Device, DeviceError, DeviceInfo, FencePoint, Stream};
 use crossdock_executor::{GatewaySite, Gateways};
 use crossdock_graph::{DeviceGateway, DeviceTopic};
@@ -66,11 +67,15 @@ impl Gateways for OfDevices {
             device,
         })))
     }
+
+    fn instances(&self, site: &GatewaySite<'_>) -> Result<Option<Box<dyn InstanceMaker>>, String> {
+        instance::maker(site)
+    }
 }
 
-/// Why each message of a topic is brought to a device by its publisher; `None`: it is not, because the device
-/// uses it in the host's memory, or hands no memory out and has not two executors in the publisher's process.
-/// Pure.
+/// Why each message of a topic is brought to a device by its publisher, or the buffers of its tokens stand there
+/// once for all; `None`: they are not, because the device uses them in the host's memory, or hands no memory out
+/// and has not two executors in the publisher's process. Pure.
 #[must_use]
 pub fn gateway_reason(
     plan: &DeviceGateway,
@@ -84,10 +89,12 @@ pub fn gateway_reason(
         other_processes: plan.executors > plan.executors_here,
         in_slabs: true,
     };
+    let choose = if plan.tokens { choose_for_buffers } else { choose };
     let choice = choose(&plan.topic, asked, info, capabilities).ok()?;
     let readers = if capabilities.exports_memory { plan.executors } else { plan.executors_here };
     let is_gateway = choice.way != Way::ZeroCopy && readers > 1;
-    is_gateway.then(|| format!("brought once for {readers} executors there"))
+    let what = if plan.tokens { "its buffers stand there" } else { "brought" };
+    is_gateway.then(|| format!("{what} once for {readers} executors there"))
 }
 
 /// The gateway of one publisher.

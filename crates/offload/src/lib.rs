@@ -22,7 +22,8 @@
 //! its publisher's executor, as soon as it is published ([`gateways`]).
 //!
 //! What a node has claimed of a shared buffer gets to the device by [`Work::share`], as the mapping says of
-//! the topic of its tokens ([`Queue::buffers`]); the claims end with the work.
+//! the topic of its tokens ([`Queue::buffers`]) or of the service that it came by ([`Queue::buffers_of`]); the
+//! claims end with the work. Exactly the claimed elements are copied, if any.
 //!
 //! [`Through`] is all of this for a node with one input and one output.
 //!
@@ -37,7 +38,9 @@
 
 mod buffer;
 mod choice;
+mod elements;
 mod gateway;
+mod instance;
 mod memories;
 mod queue;
 mod resident;
@@ -47,8 +50,9 @@ mod trace;
 mod work;
 
 pub use buffer::DeviceBuffers;
-pub use choice::{Choice, Refusal, Way, choose};
+pub use choice::{Choice, Refusal, Way, choose, choose_for_buffers};
 pub use gateway::{GATEWAY, gateway_reason, gateways};
+pub use instance::instances;
 pub use memories::Place;
 pub use queue::{DeviceInput, DeviceOutput, OffloadError, Queue};
 pub use through::{Target, Through};

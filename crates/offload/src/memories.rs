@@ -9,10 +9,7 @@
 //! What the unsafe blocks rest on: the spans of a copy are read or written by nobody else meanwhile.
 //! A message that is read is held by the caller until the work is over ([`Work`](crate::Work) keeps
 //! it), or its publisher does not use it again before that (a gateway's); one that is written is a loan
-//! of the caller's; mirrors are this file's own, and used in the
-//! order of one stream. Of a shared buffer the device reads elements that are not claimed, too, between
-//! those that are: what it finds there may be torn, and no kernel uses it. It writes only ranges all of
-//! which are claimed.
+//! of the caller's; mirrors are this file's own, and used in the order of one stream.
 
 #![allow(unsafe_code)]
 
@@ -44,6 +41,13 @@ impl Place {
     /// None in practice: the range was checked.
     pub fn span(&self) -> Result<Span<'_>, DeviceError> {
         self.memory.span(self.offset, self.bytes)
+    }
+
+    /// Where this process has it, if it is memory of the host.
+    #[must_use]
+    pub fn host_address(&self) -> Option<usize> {
+        let region = self.memory.region()?;
+        Some(region.address() + self.offset as usize)
     }
 
     /// Part of it: its start, from that of this place on, and its length.
@@ -169,6 +173,28 @@ impl Memories {
         Ok((place, is_there))
     }
 
+    /// Memory of the device for all elements of a shared buffer, and where it comes from: that which it is `given`,
+    /// and else its own. What stands there is nobody's before it is copied there.
+    pub(crate) fn mirror_of_buffer(
+        &mut self,
+        device: &Device,
+        buffer: &Part,
+        given: impl FnOnce() -> Option<Arc<Memory>>,
+    ) -> Result<(Place, BufferMemory), DeviceError> {
+        let mirrors = &mut self.of(buffer).mirrors;
+        let is_known = mirrors.contains_key(&buffer.offset);
+        let given = if is_known { None } else { given() };
+        let from = match (is_known, &given) {
+            (true, _) => BufferMemory::Known,
+            (false, Some(_)) => BufferMemory::Given,
+            (false, None) => BufferMemory::Made,
+        };
+        // Kept here, so that it is given back by the executor's thread, and not where a claim is dropped last.
+        let given = given.map(|memory| (buffer.offset, Mirror { memory, seq: buffer.seq }));
+        mirrors.extend(given);
+        Ok((self.mirror(device, buffer)?.0, from))
+    }
+
     /// Says that what stands for the part holds no message: filling it has failed.
     pub(crate) fn forget(&mut self, part: &Part) {
         self.of(part).mirrors.remove(&part.offset);
@@ -183,6 +209,17 @@ impl Memories {
     pub(crate) fn sweep(&mut self) {
         self.known.retain(|_, known| !known.is_left());
     }
+}
+
+/// Where memory comes from that stands for a shared buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum BufferMemory {
+    /// It is the queue's, as before.
+    Known,
+    /// Its owner's, from now on.
+    Given,
+    /// The queue's own, made now.
+    Made,
 }
 
 /// When a part that is copied to the device is there.
@@ -233,48 +270,4 @@ pub(crate) fn copy_up(
         stream.read(place.span()?, bytes)?;
         Ok(false)
     }
-}
-
-/// Brings a range of a shared buffer's elements to the device, in its stream's order; `gather` reads them
-/// where the device cannot.
-pub(crate) fn copy_elements_down(
-    (memories, device, stream): (&mut Memories, &Device, &mut Stream),
-    capabilities: Capabilities,
-    (buffer, range): (&Part, (u64, u64)),
-    place: &Place,
-    staging: &mut Vec<u8>,
-    gather: impl FnOnce(&mut [u8]) -> bool,
-) -> Result<(), DeviceError> {
-    if capabilities.host_memory && capabilities.coherent {
-        let from = memories.in_place(device, buffer)?;
-        // SAFETY: see the head of this file.
-        return unsafe { stream.copy(from.part(range)?, place.part(range)?) };
-    }
-    staging.resize(range.1 as usize, 0);
-    let is_there = gather(staging);
-    debug_assert!(is_there, "the range was made of claims of this buffer");
-    // SAFETY: see the head of this file.
-    unsafe { stream.write(staging, place.part(range)?) }
-}
-
-/// Brings a range of elements back that the device has written: in the stream's order if all of them are
-/// claimed and it reaches the host's memory, else by `scatter`, when the device is done.
-pub(crate) fn copy_elements_up(
-    (memories, device, stream): (&mut Memories, &Device, &mut Stream),
-    capabilities: Capabilities,
-    (buffer, range, as_a_whole): (&Part, (u64, u64), bool),
-    place: &Place,
-    staging: &mut Vec<u8>,
-    scatter: impl FnOnce(&[u8]) -> bool,
-) -> Result<(), DeviceError> {
-    if as_a_whole && capabilities.host_memory && capabilities.coherent {
-        let to = memories.in_place(device, buffer)?;
-        // SAFETY: see the head of this file.
-        return unsafe { stream.copy(place.part(range)?, to.part(range)?) };
-    }
-    staging.resize(range.1 as usize, 0);
-    stream.read(place.part(range)?, staging)?;
-    let is_there = scatter(staging);
-    debug_assert!(is_there, "the range is that of a claim to write");
-    Ok(())
 }

@@ -2,7 +2,8 @@
 //! messages get to the device.
 
 use crate::buffer::DeviceBuffers;
-use crate::choice::{Choice, Way, choose};
+use crate::choice::{Choice, Refusal, Way, choose, choose_for_buffers};
+use crate::elements::ElementCopies;
 use crate::memories::Memories;
 use crate::resident::{OwnTopics, Resident};
 use crate::slabs::Importer;
@@ -13,10 +14,10 @@ use crossdock_comm::{
     Entity, EntityDescription, InputHandle, OutputHandle, Publisher, Subscriber, TakeError,
     WithHistogram,
 };
-use crossdock_device::{Capabilities, Device, DeviceError, FencePoint, Stream};
-use crossdock_executor::{NodeError, Setup};
-use crossdock_graph::{CopyModel, DeviceTopic, Otherwise};
-use crossdock_msg::Message;
+use crossdock_device::{Capabilities, Device, DeviceError, DeviceInfo, FencePoint, Stream};
+use crossdock_executor::{NodeError, Server, Setup};
+use crossdock_graph::{DeviceTopic, Otherwise};
+use crossdock_msg::{Message, Service};
 use crossdock_shm::PublishError;
 use std::cell::RefCell;
 use std::collections::{HashMap, VecDeque};
@@ -84,6 +85,8 @@ pub(crate) struct Shared {
     pub(crate) memories: Memories,
     /// Of these it has memory of its own.
     pub(crate) own: OwnTopics,
+    /// Made for the first node with shared buffers that are copied.
+    pub(crate) elements: Option<ElementCopies>,
     /// The ends of what is under way.
     pub(crate) pending: VecDeque<FencePoint>,
     trace: QueueTrace,
@@ -187,7 +190,8 @@ impl Queue {
     }
 
     /// The shared buffers that the tokens on an input are about: they get to the device as the mapping says of
-    /// that topic, and copies are counted at the input.
+    /// that topic, and copies are counted at the input. Where there are some, kernels are compiled for them:
+    /// blocks, for a second the first time.
     ///
     /// # Errors
     /// As [`Queue::input`].
@@ -197,30 +201,32 @@ impl Queue {
         subscriber: &Subscriber<T>,
     ) -> Result<DeviceBuffers, NodeError> {
         let handle = subscriber.handle();
-        let (choice, _, record) = self.settle(setup, handle.topic())?;
-        Ok(DeviceBuffers::new(choice, Some(handle), record))
+        let (choice, record) = self.settle_buffers(setup, handle.topic())?;
+        let topic = handle.topic().to_owned();
+        Ok(DeviceBuffers::new(choice, &topic, Some(handle), record))
     }
 
-    /// The shared buffers that come with requests of a service, or in any other way that no mapping speaks
-    /// of: they get to the device by `model`. `name` is the service's.
+    /// The shared buffers that come with requests of a service: they get to the device as the mapping says of the
+    /// service, and copies are counted beside that. Blocks as [`Queue::buffers`].
     ///
     /// # Errors
     /// As [`Queue::input`].
-    pub fn buffers_by(
+    pub fn buffers_of<S: Service>(
         &self,
         setup: &Setup<'_>,
-        name: &str,
-        model: CopyModel,
+        server: &Server<S>,
     ) -> Result<DeviceBuffers, NodeError> {
-        let asked = DeviceTopic {
-            model,
-            may_copy: true,
-            read_elsewhere: true,
-            other_processes: false,
-            in_slabs: false,
-        };
-        let (choice, record) = self.choose(setup, name, asked)?;
-        Ok(DeviceBuffers::new(choice, None, record))
+        let (choice, record) = self.settle_buffers(setup, server.service())?;
+        Ok(DeviceBuffers::new(choice, server.service(), None, record))
+    }
+
+    fn settle_buffers(&self, setup: &Setup<'_>, name: &str) -> Result<(Choice, Entity), NodeError> {
+        let (choice, _, record) = self.settle_by(setup, name, choose_for_buffers)?;
+        let shared = &mut *self.shared.borrow_mut();
+        if choice.way == Way::Copy && shared.elements.is_none() {
+            shared.elements = Some(ElementCopies::new(&shared.device)?);
+        }
+        Ok((choice, record))
     }
 
     fn settle(
@@ -228,30 +234,29 @@ impl Queue {
         setup: &Setup<'_>,
         topic: &str,
     ) -> Result<(Choice, DeviceTopic, Entity), NodeError> {
-        let Some(asked) = setup.device().and_then(|plan| plan.topics.get(topic)).copied() else {
-            return Err(NodeError::new(format!("the plan says nothing of topic `{topic}`")));
-        };
-        let (choice, record) = self.choose(setup, topic, asked)?;
-        Ok((choice, asked, record))
+        self.settle_by(setup, topic, choose)
     }
 
-    fn choose(
+    fn settle_by(
         &self,
         setup: &Setup<'_>,
-        topic: &str,
-        asked: DeviceTopic,
-    ) -> Result<(Choice, Entity), NodeError> {
+        name: &str,
+        choose: fn(&str, DeviceTopic, &DeviceInfo, Capabilities) -> Result<Choice, Refusal>,
+    ) -> Result<(Choice, DeviceTopic, Entity), NodeError> {
+        let Some(asked) = setup.device().and_then(|plan| plan.topics.get(name)).copied() else {
+            return Err(NodeError::new(format!("the plan says nothing of `{name}`")));
+        };
         let shared = self.shared.borrow();
         let info = shared.device.info();
-        let choice = choose(topic, asked, info, shared.capabilities)?;
+        let choice = choose(name, asked, info, shared.capabilities)?;
         let detail = [setup.node(), &info.name, choice.way.word(), choice.reason].join("\n");
         let record = setup.board().add(EntityDescription {
             kind: kind::DEVICE_TOPIC,
-            name: topic,
+            name,
             detail: detail.as_bytes(),
             histogram: WithHistogram::No,
         })?;
-        Ok((choice, record))
+        Ok((choice, asked, record))
     }
 
     /// Begins one piece of work. Blocks while four are under way.
@@ -304,6 +309,7 @@ fn shared(name: &str) -> Result<Rc<RefCell<Shared>>, DeviceError> {
             stream: device.stream()?,
             memories: Memories::default(),
             own: OwnTopics::new(),
+            elements: None,
             pending: VecDeque::with_capacity(UNDER_WAY_MAX),
             trace: QueueTrace::new(name),
             device,

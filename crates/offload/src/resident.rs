@@ -1,7 +1,7 @@
 //! Where a topic's payloads lie on a device, as observers see it. Must not know how they get there.
 
 use crossdock_comm::Entity;
-use crossdock_comm::entities::device_counter;
+use crossdock_comm::entities::{counter, device_counter};
 use std::cell::Cell;
 use std::collections::BTreeSet;
 
@@ -21,7 +21,8 @@ impl Resident {
         Self { record, is_told: Cell::new(false) }
     }
 
-    /// The publisher has payloads on the device for all who read them there. One branch but the first time.
+    /// Payloads are on the device for all who use them there: their publisher has them there, or a buffer's owner.
+    /// One branch but the first time.
     pub(crate) fn is_shared(&self) {
         if !self.is_told.replace(true) {
             self.record.add(device_counter::SHARED, 1);
@@ -34,6 +35,12 @@ impl Resident {
         if !self.is_told.replace(true) && topics.insert(topic.to_owned()) {
             self.record.add(device_counter::OWN, 1);
         }
+    }
+
+    /// Something was copied that no port counts.
+    pub(crate) fn count_copied(&self, bytes: u64) {
+        self.record.add(counter::COPIES, 1);
+        self.record.add(counter::COPIED_BYTES, bytes);
     }
 
     /// One more message is not in memory of the host.

@@ -16,6 +16,7 @@ use crossdock_offload::{DeviceBuffers, DeviceOutput, Queue};
 use crossdock_test_support::skip;
 use std::collections::BTreeMap;
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 /// Elements of a slice; the first one is read by all and written by nobody.
@@ -64,7 +65,9 @@ fn seed(at: u64) -> u32 {
 }
 
 /// What nodes have to say of a run, by their names.
-static SAID: Mutex<BTreeMap<String, [u64; 3]>> = Mutex::new(BTreeMap::new());
+static SAID: Mutex<BTreeMap<String, [u64; 4]>> = Mutex::new(BTreeMap::new());
+/// In memory of how many devices the buffer stands once for all.
+static INSTANCES: AtomicU64 = AtomicU64::new(0);
 
 /// Owns the buffer, and gives a slice away every millisecond.
 struct Dealer {
@@ -81,10 +84,13 @@ impl NodeType for Dealer {
     }
 
     fn create(setup: &mut Setup<'_>) -> Result<Self, NodeError> {
-        let array = setup.buffers().create::<u32>("array", SLICE * (TURNS + 1))?;
+        let work = setup.publisher("work")?;
+        let array = setup.buffers_for(&work).create::<u32>("array", SLICE * (TURNS + 1))?;
         let all = array.write(Part::range(0, array.count()))?;
         all.update(|at, _| if at < SLICE { seed(at) } else { at as u32 });
-        Ok(Self { work: setup.publisher("work")?, array, turn: 0 })
+        drop(all);
+        INSTANCES.store(array.instances() as u64, Ordering::Relaxed);
+        Ok(Self { work, array, turn: 0 })
     }
 }
 
@@ -176,7 +182,7 @@ impl Node for Half {
             return Ok(());
         };
         let mut work = device.queue.begin()?;
-        let place = work.share(&device.buffers, writes, Some(reads))?;
+        let place = work.share(&device.buffers, writes, [reads])?;
         let numbers = [mine.first(), mine.step(), mine.count(), token.turn];
         let [first, step, count, turn] = numbers.map(|number| Argument::U32(number as u32));
         let arguments = [Argument::Out(place.span()?), first, step, count, turn];
@@ -198,7 +204,8 @@ impl Node for Half {
             loan.publish()?;
         }
         let counted = self.work.counters().copied_bytes;
-        let said = [device.buffers.copied_bytes(), counted, device.in_place];
+        let mirrors = u64::from(device.buffers.mirrors());
+        let said = [device.buffers.copied_bytes(), counted, device.in_place, mirrors];
         SAID.lock().expect("no panic").insert(self.name.clone(), said);
         Ok(())
     }
@@ -257,7 +264,8 @@ impl Node for Reader {
 }
 
 fn package() -> Package {
-    Package::new("buffers").node::<Dealer>().node::<Half>().node::<Reader>()
+    let package = Package::new("buffers").gateways(crossdock_offload::gateways());
+    package.node::<Dealer>().node::<Half>().node::<Reader>()
 }
 
 /// One test, because what nodes say goes by their names.
@@ -287,17 +295,30 @@ fn halves_of_a_buffer_are_written_side_by_side_in_place_or_in_copies() {
         };
         for nodes in ["even", "even, odd"] {
             for said in run("opencl:0", "zero_copy", nodes).values() {
-                assert_eq!(*said, [0, 0, TURNS], "copied, counted, in place");
+                assert_eq!(*said, [0, 0, TURNS, 0], "copied, counted, in place, mirrors");
             }
+            assert_eq!(INSTANCES.load(Ordering::Relaxed), 0, "it is used in place");
             for device in ["opencl:0", "shadow:opencl:0"] {
+                let mut mirrors = 0;
                 for (name, said) in run(device, "copy", nodes) {
-                    let half = u64::from(name == "odd");
-                    // Down: from the first element that is read to the last that is written; up: from the
-                    // first that is written.
-                    let down = |turn| (turn + 1) * SLICE - (1 - half);
-                    let copied = (1..=TURNS).map(|turn| 4 * (down(turn) + SLICE - 1)).sum::<u64>();
-                    assert_eq!(said, [copied, copied, 0], "{name} of {device}: copied, counted");
+                    // Each turn exactly what is claimed: what is read, and its half down and up.
+                    let copied = TURNS * 4 * (SLICE + 2 * SLICE / 2);
+                    let [.., in_place, mirrored] = said;
+                    assert_eq!(
+                        (said[0], said[1], in_place),
+                        (copied, copied, 0),
+                        "{name} of {device}"
+                    );
+                    mirrors += mirrored;
                 }
+                // Once on the device: nodes of one executor share its memory, those of several the buffer's.
+                let is_apart = nodes == "even, odd" && executors.len() == 4;
+                let instances = INSTANCES.load(Ordering::Relaxed);
+                assert_eq!(
+                    (instances, mirrors),
+                    if is_apart { (1, 0) } else { (0, 1) },
+                    "{device}"
+                );
             }
         }
     }

@@ -7,25 +7,21 @@
 #![allow(missing_docs)]
 #![allow(unsafe_code, reason = "launching a kernel is unsafe; that of a test is in the test")]
 
+mod killed;
 mod pixels;
 
 use crossdock_comm::entities::counter;
 use crossdock_comm::{
-    Access, Bringing, Gateway, Observer, ObserverOptions, Participant, ParticipantOptions,
-    PortSnapshot, Qos, Rendezvous, Subscriber, SubscriberOptions,
+    Access, Bringing, Gateway, Observer, ObserverOptions, Participant, PortSnapshot, Qos,
+    Rendezvous, Subscriber, SubscriberOptions,
 };
-use crossdock_executor::{Executor, ExecutorOptions, GatewaySite, Gateways, Remote, Statistics};
-use crossdock_graph::{Graph, Interfaces, Mapping, RunOptions, check};
+use crossdock_executor::{GatewaySite, Gateways};
 use crossdock_msg::types::sensor_msgs::Image;
 use crossdock_test_support::{long, seed};
-use pixels::{BYTES, PATIENCE, is_device_there, package, package_with, wrong};
-use std::os::unix::fs::DirBuilderExt;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use killed::{Running, participant, place};
+use pixels::{BYTES, PATIENCE, is_device_there, package_with, wrong};
+use std::path::Path;
 use std::time::Instant;
-
-const ROLE: &str = "CROSSDOCK_TEST_ROLE";
-const PLACE: &str = "CROSSDOCK_TEST_PLACE";
 
 /// camera -> one -> two -> this test: three processes, `one` and `two` on the device.
 const GRAPH: &str = "
@@ -65,7 +61,6 @@ const HANGS: &str = "hangs";
 /// Runs one process of the graph until it is killed or its parent is gone.
 fn process(name: &str, place: &Path, kind: &str) {
     let (text, model) = if kind == "gateway" { (GATEWAY, "copy") } else { (GRAPH, kind) };
-    let graph = Graph::from_yaml("graph", text.as_bytes()).expect("a graph");
     let processes = PROCESSES
         .map(|name| format!("{name}: {{ executors: [ {{ mode: event, nodes: [{name}] }} ] }}"));
     let mapping = format!(
@@ -74,80 +69,12 @@ fn process(name: &str, place: &Path, kind: &str) {
         processes.join(", "),
         device(model)
     );
-    let mapping = Mapping::from_yaml("mapping", mapping.as_bytes()).expect("a mapping");
-    let interfaces =
-        Interfaces { binaries: vec![package().description()], ..Interfaces::default() };
-    let plan = check(&graph, &mapping, &interfaces, &RunOptions::PLAIN).expect("a plan");
-    let process = plan.processes.iter().find(|process| process.name == name).expect("a process");
-    let participant = participant(name, place);
-    let remote = Remote::new();
-    let watched = remote.clone();
-    // The end of this process's input is the end of the parent.
-    std::thread::spawn(move || {
-        let _ = std::io::copy(&mut std::io::stdin(), &mut std::io::sink());
-        watched.stop();
-    });
-    let executor = Executor::new(ExecutorOptions {
-        participant: &participant,
-        package: &package_with(&Hanging),
-        plan: &process.executors[0],
-        time: process.time,
-        duration_ns: None,
-        chains: &[],
-        statistics: Statistics::On,
-        remote,
-    });
-    executor.expect("an executor").run().expect("the others' deaths are no failure here");
+    killed::run(name, place, (text, &mapping), &package_with(&Hanging));
 }
 
 /// What stays on the device is tried where nothing but acquire and release shares memory of the host.
 fn device(model: &str) -> &'static str {
     if model == "device" { "shadow:opencl:0" } else { "opencl:0" }
-}
-
-fn participant(name: &str, place: &Path) -> Participant {
-    let options = ParticipantOptions::new(0, name);
-    let rendezvous = Rendezvous::Folder(place.to_owned());
-    Participant::open(ParticipantOptions { rendezvous, ..options }).expect("a participant")
-}
-
-/// A process of the graph, killed when dropped.
-struct Running(Child);
-
-impl Running {
-    fn start(test: &str, name: &str, place: &Path, model: &str) -> Running {
-        let mut command = Command::new(std::env::current_exe().expect("this program"));
-        command.args([test, "--exact", "--nocapture", "--test-threads=1"]);
-        command.env(ROLE, format!("{name} {model}")).env(PLACE, place);
-        let child = command.stdin(Stdio::piped()).stdout(Stdio::null()).spawn();
-        Running(child.expect("it starts"))
-    }
-
-    /// SIGKILL; it must not have ended by itself.
-    fn kill(&mut self) {
-        assert_eq!(self.0.try_wait().expect("a child"), None, "it ended by itself");
-        self.0.kill().expect("killed");
-        self.0.wait().expect("reaped");
-    }
-
-    /// Descriptors that it has open.
-    fn open(&self) -> usize {
-        let open = std::fs::read_dir(format!("/proc/{}/fd", self.0.id()));
-        open.expect("descriptors").count()
-    }
-
-    /// Memory objects that it has mapped.
-    fn mapped(&self) -> usize {
-        let maps = std::fs::read_to_string(format!("/proc/{}/maps", self.0.id()));
-        maps.expect("maps").lines().filter(|line| line.contains("/memfd:")).count()
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
 }
 
 /// Gateways of the device as long as it does not hang.
@@ -169,8 +96,8 @@ impl Gateways for Hanging {
 
 impl Gateway for HangingGateway {
     fn bring(&mut self, message: &Bringing<'_>) -> bool {
-        let place = std::env::var(PLACE).expect("a place");
-        if self.is_hung || !Path::new(&place).join(HANGS).exists() {
+        let (_, place) = killed::role().expect("a process of the graph");
+        if self.is_hung || !place.join(HANGS).exists() {
             return !self.is_hung && self.gateway.bring(message);
         }
         // Announced, and never there.
@@ -248,13 +175,6 @@ fn kills() -> u32 {
     if long() { 300 } else { 20 }
 }
 
-/// A folder to meet in.
-fn place(name: &str) -> PathBuf {
-    let place = std::env::temp_dir().join(format!("xd-kills-{name}-{}", std::process::id()));
-    std::fs::DirBuilder::new().mode(0o700).recursive(true).create(&place).expect("a folder");
-    place
-}
-
 fn subscriber(participant: &Participant, topic: &str) -> Subscriber<Image> {
     let qos = Qos::reliable(4, PATIENCE);
     let options = SubscriberOptions { node: "sink", topic, qos, doorbell: None, group: None };
@@ -270,10 +190,9 @@ fn below(random: &mut u64, end: u64) -> u64 {
 }
 
 fn killed_at_random(test: &str, model: &str, kills: u32) {
-    if let Ok(role) = std::env::var(ROLE) {
-        let place = std::env::var(PLACE).expect("a place");
+    if let Some((role, place)) = killed::role() {
         let (name, model) = role.split_once(' ').expect("a name and a model");
-        return process(name, Path::new(&place), model);
+        return process(name, &place, model);
     }
     if !is_device_there() {
         return;
@@ -281,7 +200,7 @@ fn killed_at_random(test: &str, model: &str, kills: u32) {
     let place = place(model);
     let sink = participant("sink", &place);
     let input = (subscriber(&sink, "/c"), 11);
-    let start = |name: &str| Running::start(test, name, &place, model);
+    let start = |name: &str| Running::start(test, &format!("{name} {model}"), &place);
     let mut running = PROCESSES.map(start);
     take(&input, 5, "at first");
     let before = running.each_ref().map(|it| (it.mapped(), it.open()));
@@ -339,8 +258,7 @@ fn nodes_that_leave_messages_on_their_device_survive_the_death_of_their_peers() 
 #[test]
 fn readers_of_a_gateway_and_its_publisher_survive_each_others_death() {
     let test = "readers_of_a_gateway_and_its_publisher_survive_each_others_death";
-    if let Ok(role) = std::env::var(ROLE) {
-        let place = std::env::var(PLACE).expect("a place");
+    if let Some((role, place)) = killed::role() {
         return process(role.split(' ').next().expect("a name"), Path::new(&place), "gateway");
     }
     if !is_device_there() {
@@ -349,7 +267,7 @@ fn readers_of_a_gateway_and_its_publisher_survive_each_others_death() {
     let place = place("gateway");
     let sink = participant("sink", &place);
     let inputs = [(subscriber(&sink, "/b"), 5), (subscriber(&sink, "/c"), 6)];
-    let start = |name: &str| Running::start(test, name, &place, "gateway");
+    let start = |name: &str| Running::start(test, &format!("{name} gateway"), &place);
     let mut running = PROCESSES.map(start);
     take_all(&inputs, 5, "at first");
     // Both have the slab by now: from here on each message is copied once, by its publisher.

@@ -412,6 +412,8 @@ fn processor_and_device_on_one_array_are_right_in_processes_and_the_files_say_wh
         let copies = row["model"] == "sc";
         assert_eq!(row["copied_bytes_per_swap"] != "0", copies, "{row:?}");
         assert_eq!(row["in_place"] == "true", !copies, "{row:?}");
+        let on_device = if copies { "1" } else { "0" };
+        assert!(is_native || row["device_instances"] == on_device, "one in each memory: {row:?}");
     }
     let json: serde_json::Value = serde_json::from_str(&json).expect("JSON");
     let again = std::fs::read_to_string(&copy).expect("the copy");

@@ -1,6 +1,6 @@
 //! How workers are asked and answer: over topics, or over a service. Must not know what they do.
 
-use super::settings::{Answer, Settings};
+use super::settings::{Answer, Settings, count_copied};
 use crate::gpu::Under;
 use crate::messages::cpu_gpu_interfaces::srv::Work;
 use crate::messages::cpu_gpu_interfaces::{Done, Turn, TurnView};
@@ -9,12 +9,12 @@ use crossdock_executor::{
 };
 use crossdock_msg::Extra;
 
-/// The ports of a worker.
+/// The ports of a worker: both topics, or the service.
 #[derive(Debug)]
 pub(super) struct Answers {
-    turn: Option<Subscriber<Turn>>,
-    done: Option<Publisher<Done>>,
-    work: Option<Server<Work>>,
+    pub(super) turn: Option<Subscriber<Turn>>,
+    pub(super) done: Option<Publisher<Done>>,
+    pub(super) work: Option<Server<Work>>,
 }
 
 impl Answers {
@@ -43,6 +43,14 @@ impl Answers {
         Ok(Self { turn, done, work })
     }
 
+    /// The topic or the service that turns come by.
+    pub(super) fn asked_by(&self) -> String {
+        match (&self.turn, &self.work) {
+            (Some(turn), _) => turn.handle().topic().to_owned(),
+            (None, work) => work.as_ref().map_or("", Server::service).to_owned(),
+        }
+    }
+
     /// Answers what has come with what `run` makes of it; `None`: not at all.
     pub(super) fn serve<'r>(
         &self,
@@ -65,19 +73,22 @@ impl Answers {
         let Some(sample) = turn.take()? else { return Ok(()) };
         let Some(reply) = run(sample.message())? else { return Ok(()) };
         match reply {
-            Reply::WhenDone(answer, under) if under.runs() => {
+            Reply::WhenDone(answer, under) => {
                 let mut loan = done.loan(Extra::none())?;
                 answer.write(&mut loan.message());
-                let point = loan.publish_early().map_err(|refused| refused.reason)?;
-                under.tell(&point)?;
+                under.publish(loan)?;
             }
-            reply => {
-                let (answer, array) = reply.finished()?;
+            Reply::Now(answer, array) => {
                 let mut loan = done.loan(Extra::none().values::<u32>(array.len()))?;
                 let mut message = loan.message();
                 answer.write(&mut message);
                 message.set_array(array)?;
                 loan.publish()?;
+                // Into the answer; what came before out of the turn, and to a device and back.
+                let last = size_of_val(array) as u64;
+                count_copied(last, |bytes| done.handle().count_copied(bytes));
+                let before = answer.copied_bytes - last;
+                count_copied(before, |bytes| turn.handle().count_copied(bytes));
             }
         }
         Ok(())

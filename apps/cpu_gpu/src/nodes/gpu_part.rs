@@ -9,7 +9,6 @@ use crate::messages::cpu_gpu_interfaces::TurnView;
 use crate::native::Form;
 use crate::swap::Share;
 use crossdock_comm::Buffers;
-use crossdock_device::Device;
 use crossdock_executor::{Context, Interface, Node, NodeError, NodeType, Setup};
 use crossdock_offload::Queue;
 
@@ -43,7 +42,12 @@ enum OnDevice {
 }
 
 impl OnDevice {
-    fn open(setup: &Setup<'_>, device: &Device, settings: Settings) -> Result<Self, NodeError> {
+    fn open(
+        setup: &Setup<'_>,
+        queue: &Queue,
+        settings: Settings,
+        answers: &Answers,
+    ) -> Result<Self, NodeError> {
         let Settings { benchmark, power } = settings;
         let word: String = setup.parameter("model")?;
         let model = match (word.as_str(), Model::named(&word)) {
@@ -55,13 +59,25 @@ impl OnDevice {
                 )));
             }
         };
-        match Transport::read(setup)? {
-            Transport::Shared => Ok(Self::Shared(SharedArray::new(device, benchmark, model)?)),
-            Transport::Serialised => {
-                let how = (model.unwrap_or(Model::Copy), Form::Paper);
-                Ok(Self::Own(NativeArray::new(device, benchmark, power, how)?))
-            }
+        if Transport::read(setup)? == Transport::Serialised {
+            let how = (model.unwrap_or(Model::Copy), Form::Paper);
+            return Ok(Self::Own(NativeArray::new(&queue.device(), benchmark, power, how)?));
         }
+        let name = answers.asked_by();
+        if model.is_some() {
+            return Err(NodeError::new(format!(
+                "model is `{word}`, but of a shared buffer the mapping says how it gets to the device: \
+                 `topics: {{ {name}: copy }}` under the device, or `zero_copy`; leave the parameter out"
+            )));
+        }
+        let shared = match (&answers.turn, &answers.done, &answers.work) {
+            (Some(turn), Some(done), _) => {
+                SharedArray::over_topics(setup, queue, benchmark, (turn, done))
+            }
+            (_, _, Some(server)) => SharedArray::over_service(setup, queue, benchmark, server),
+            _ => Err(NodeError::new("a worker has both topics, or the service")),
+        };
+        Ok(Self::Shared(shared?))
     }
 }
 
@@ -73,7 +89,8 @@ impl NodeType for GpuPart {
             .parameter(
                 "model",
                 "auto",
-                "sc, zc, or auto: as suits the device; um where the array travels",
+                "where the array travels: sc, um or zc, how the copy of it that the worker keeps gets to the device; \
+                 auto: sc. Of a shared buffer the mapping says that",
             )
             .parameter("transport", "shared", "shared or serialised, as the scheduler's")
             .on_device()
@@ -82,10 +99,11 @@ impl NodeType for GpuPart {
     fn create(setup: &mut Setup<'_>) -> Result<Self, NodeError> {
         let settings = Settings::read(setup)?;
         let worker = count(setup, "worker")?;
-        let device = Queue::of(setup)?.map(|queue| queue.device());
-        let device = device.map(|device| OnDevice::open(setup, &device, settings)).transpose()?;
         let buffers = setup.buffers();
         let answers = Answers::open(setup)?;
+        let queue = Queue::of(setup)?;
+        let device = queue.map(|queue| OnDevice::open(setup, &queue, settings, &answers));
+        let device = device.transpose()?;
         let work = Work { settings, worker, buffers, device, words: Vec::new() };
         Ok(Self { answers, work })
     }

@@ -1,7 +1,7 @@
 //! The scheduler: hands out turns, waits for all parts, measures runs.
 
 use super::native_runs::{declare_native, natives};
-use super::settings::{Answer, Settings, count};
+use super::settings::{Answer, Settings, count, count_copied};
 use super::store::Store;
 use super::team::{Awaited, Division, Team, Turn, WORKERS_MAX};
 use crate::energy::Meter;
@@ -108,6 +108,7 @@ impl NodeType for Scheduler {
         let settings = Settings::read(setup)?;
         let team = team(setup)?;
         let ports = Ports::open(setup, team)?;
+        let store = Store::of(setup, settings, ports.turn.as_ref())?;
         let (benchmark, elements) = (settings.benchmark, settings.elements());
         let expected = [1, team.passes()].map(|times| computed(benchmark, elements, times));
         Ok(Self {
@@ -115,7 +116,7 @@ impl NodeType for Scheduler {
             team,
             meter: Meter::open(),
             ports,
-            store: Store::of(setup, settings)?,
+            store,
             native: natives(setup, settings)?,
             warm_up: count(setup, "warm_up")?,
             runs: count(setup, "runs")?,
@@ -278,6 +279,7 @@ impl Scheduler {
             let mut loan = publisher.loan(extra)?;
             write(&mut loan.message())?;
             loan.publish()?;
+            count_copied(size_of_val(array) as u64, |bytes| publisher.handle().count_copied(bytes));
         } else if let Some(client) = &self.ports.work {
             let mut request = client.loan(extra)?;
             write(&mut request.message().turn())?;
@@ -307,7 +309,8 @@ impl Scheduler {
         self.do_own_part()?;
         for at in 0..self.ports.done.len() {
             if let Some(sample) = self.ports.done[at].take()? {
-                self.receive(sample.message())?;
+                let merged = self.receive(sample.message())?;
+                count_copied(merged, |bytes| self.ports.done[at].handle().count_copied(bytes));
             }
         }
         self.advance(context)
@@ -323,7 +326,8 @@ impl Scheduler {
         self.advance(context)
     }
 
-    fn receive(&mut self, done: DoneView<'_>) -> Result<(), NodeError> {
+    /// A worker has answered. Gives the bytes that were copied out of the answer.
+    fn receive(&mut self, done: DoneView<'_>) -> Result<u64, NodeError> {
         let answer = Answer::of(done);
         let State::Running(running) = &mut self.state else {
             return Err(NodeError::new(format!("{}: an answer to no turn", answer.turn)));
@@ -337,14 +341,15 @@ impl Scheduler {
         running.heard = Instant::now();
         let (benchmark, pass) = (self.settings.benchmark, running.turn.pass);
         let swap = swap(self.settings, running.turn);
-        if let Some(share) = self.team.share(answer.worker, benchmark, swap, pass) {
-            running.tally.copied_bytes += self.store.merge(done.array()?, share.writes)?;
-        }
+        let merged = match self.team.share(answer.worker, benchmark, swap, pass) {
+            Some(share) => self.store.merge(done.array()?, share.writes)?,
+            None => 0,
+        };
         let tally = &mut running.tally;
-        tally.copied_bytes += answer.copied_bytes;
+        tally.copied_bytes += answer.copied_bytes + merged;
         tally.instances[answer.worker as usize] = (answer.host_instances, answer.device_instances);
         tally.in_place &= answer.in_place || answer.worker < self.team.processors;
-        Ok(())
+        Ok(merged)
     }
 
     /// Goes on where nothing is left to wait for: to the next turn, or to the end of the run.
@@ -388,7 +393,7 @@ impl Scheduler {
         let sum = |of: fn(&(u32, u32)) -> u32| tally.instances.iter().map(of).sum::<u32>();
         // Its own is one of them.
         message.set_host_instances(1 + sum(|it| it.0));
-        message.set_device_instances(sum(|it| it.1));
+        message.set_device_instances(self.store.device_instances() + sum(|it| it.1));
         message.set_in_place(tally.in_place);
         loan.publish()?;
         if number + 1 < self.warm_up + self.runs {

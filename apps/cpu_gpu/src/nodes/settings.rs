@@ -155,6 +155,13 @@ pub(super) fn count(setup: &Setup<'_>, name: &str) -> Result<u32, NodeError> {
         .map_err(|_| NodeError::new(format!("{name} is {value}, but must be 0 or more")))
 }
 
+/// Counts what a node has copied itself of an array that travels, where it did.
+pub(super) fn count_copied(bytes: u64, at_port: impl FnOnce(u64)) {
+    if bytes > 0 {
+        at_port(bytes);
+    }
+}
+
 /// How workers have the array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Transport {

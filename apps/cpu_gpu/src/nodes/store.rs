@@ -2,10 +2,10 @@
 
 use super::settings::{Settings, Transport};
 use crate::array::{Within, cells};
-use crate::messages::cpu_gpu_interfaces::TurnBuilder;
+use crate::messages::cpu_gpu_interfaces::{Turn, TurnBuilder};
 use crate::swap::Share;
 use crossdock_comm::{Part, SharedBuffer};
-use crossdock_executor::{NodeError, Setup};
+use crossdock_executor::{NodeError, Publisher, Setup};
 use crossdock_msg::types::crossdock_interfaces::SharedBuffer as SharedBufferMessage;
 
 /// Where the array is.
@@ -18,14 +18,31 @@ pub(super) enum Store {
 }
 
 impl Store {
-    /// Makes the array, as the parameter `transport` says. Allocates.
-    pub(super) fn of(setup: &Setup<'_>, settings: Settings) -> Result<Self, NodeError> {
+    /// Makes the array, as the parameter `transport` says, for workers that hear of it over `turn`; `None`: over
+    /// a service. Allocates.
+    pub(super) fn of(
+        setup: &mut Setup<'_>,
+        settings: Settings,
+        turn: Option<&Publisher<Turn>>,
+    ) -> Result<Self, NodeError> {
         let elements = settings.elements();
         match Transport::read(setup)? {
             Transport::Serialised => Ok(Self::Own(vec![0; elements as usize])),
             Transport::Shared => {
-                Ok(Self::Shared(setup.buffers().create("array", u64::from(elements))?))
+                let buffers = match turn {
+                    Some(turn) => setup.buffers_for(turn),
+                    None => setup.buffers(),
+                };
+                Ok(Self::Shared(buffers.create("array", u64::from(elements))?))
             }
+        }
+    }
+
+    /// Instances in memory of devices that all workers there share.
+    pub(super) fn device_instances(&self) -> u32 {
+        match self {
+            Self::Own(_) => 0,
+            Self::Shared(buffer) => buffer.instances() as u32,
         }
     }
 

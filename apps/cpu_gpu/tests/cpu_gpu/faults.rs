@@ -58,6 +58,7 @@ fn a_run_ends_when_a_worker_does_not_answer() {
             parameters: &parameters,
             processes,
             device: "",
+            model: "auto",
             package,
             change: &change,
         };
@@ -75,8 +76,7 @@ fn a_device_that_is_not_there_is_named_with_its_node_and_the_next_step() {
         return;
     }
     for device in ["opencl:99", "shadow:opencl:99", "cuda:99"] {
-        let parameters =
-            [("scheduler", "power: 4".to_owned()), ("gpu_0", "power: 4, model: sc".to_owned())];
+        let parameters = [("scheduler", "power: 4".to_owned()), ("gpu_0", "power: 4".to_owned())];
         let processes: &[&[&str]] = &[&["gpu_0"], &["scheduler, sink"]];
         let error = runs::run("two.graph.yaml", &parameters, processes, device);
         let error = error.expect_err("there is none");

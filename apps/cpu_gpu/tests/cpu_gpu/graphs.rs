@@ -2,8 +2,9 @@
 //! is what has to be.
 
 use crate::devices::both;
-use crate::runs::{Run, file, run};
+use crate::runs::{Run, file, run, run_by};
 use crossdock_cpu_gpu::nodes::package;
+use crossdock_cpu_gpu::{Benchmark, Swap};
 use crossdock_graph::{Graph, Interfaces, Mapping, RunOptions, check};
 use crossdock_test_support::long;
 
@@ -48,6 +49,22 @@ enum Placement {
 }
 
 impl Architecture {
+    /// What is copied in a run with `sc`: what each worker on a device claims, and what it writes back again.
+    fn copied_bytes(&self, benchmark: &str) -> u64 {
+        let benchmark = Benchmark::named(benchmark).expect("a benchmark");
+        let (workers, passes) = match self.division {
+            "split" => (self.devices as u32, 1),
+            _ => (1, self.devices),
+        };
+        let bytes = |number| {
+            let swap = Swap { number, elements: 1 << POWER };
+            let shares = (0..workers).map(|worker| swap.of_device(benchmark, (worker, workers)));
+            let elements = shares.map(|it| 2 * it.writes.count() + it.reads.count());
+            4 * passes * elements.sum::<u64>()
+        };
+        (0..benchmark.swaps()).map(bytes).sum()
+    }
+
     /// Runs it, the sink beside the scheduler.
     fn run(
         &self,
@@ -63,7 +80,7 @@ impl Architecture {
                         "{both}, runs: {RUNS}, warm_up: 0, transport: {transport}, division: {}",
                         self.division
                     ),
-                    node if node.starts_with("gpu_") => {
+                    node if node.starts_with("gpu_") && transport == "serialised" => {
                         format!("{both}, model: {model}, transport: {transport}")
                     }
                     _ => both.clone(),
@@ -80,10 +97,16 @@ impl Architecture {
             .collect();
         let each: Vec<&str> = each.iter().map(String::as_str).collect();
         let apart: Vec<&[&str]> = each.chunks(1).collect();
+        let model_of_buffer = match model {
+            "sc" => "copy",
+            "zc" => "zero_copy",
+            _ => "auto",
+        };
+        let by = (device, if transport == "shared" { model_of_buffer } else { "auto" });
         let found = match placement {
-            Placement::Composed => run(self.graph, &parameters, &[&[&all]], device),
-            Placement::InProcess => run(self.graph, &parameters, &[&each], device),
-            Placement::Processes => run(self.graph, &parameters, &apart, device),
+            Placement::Composed => run_by(self.graph, &parameters, &[&[&all]], by),
+            Placement::InProcess => run_by(self.graph, &parameters, &[&each], by),
+            Placement::Processes => run_by(self.graph, &parameters, &apart, by),
         };
         let what = format!(
             "{} {} {placement:?} {benchmark} {model} {transport} {device}",
@@ -123,11 +146,10 @@ fn a_shared_array_is_right_everywhere_and_exists_once_in_each_memory() {
                         assert_eq!((run.copied_bytes, run.device_instances), (0, 0), "{run:?}");
                         assert!(run.in_place, "at one address: {run:?}");
                     } else {
-                        // Workers of one thread have one, others one each.
-                        let composed = matches!(placement, Placement::Composed);
-                        let instances = if composed { 1 } else { architecture.devices };
-                        assert_eq!(u64::from(run.device_instances), instances, "{run:?}");
-                        assert!(run.copied_bytes > 0 && !run.in_place, "{run:?}");
+                        assert_eq!(run.device_instances, 1, "one array on the device: {run:?}");
+                        let copied = architecture.copied_bytes(benchmark);
+                        assert_eq!(run.copied_bytes, copied, "what is claimed: {run:?}");
+                        assert!(!run.in_place, "{run:?}");
                     }
                 }
             }
@@ -163,9 +185,9 @@ fn native_runs_are_interleaved_with_those_of_nodes() {
     let own = format!(
         "benchmark: cache, power: {POWER}, runs: 2, warm_up: 1, native_device: \"{name}\", native_model: sc"
     );
-    let parameters =
-        [("scheduler", own), ("gpu_0", format!("benchmark: cache, power: {POWER}, model: sc"))];
-    let found = run("two.graph.yaml", &parameters, &[&["gpu_0, scheduler, sink"]], name);
+    let parameters = [("scheduler", own), ("gpu_0", format!("benchmark: cache, power: {POWER}"))];
+    let nodes: &[&[&str]] = &[&["gpu_0, scheduler, sink"]];
+    let found = run_by("two.graph.yaml", &parameters, nodes, (name, "copy"));
     let found = found.unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(found.len(), 3);
     assert!(
@@ -178,18 +200,23 @@ fn native_runs_are_interleaved_with_those_of_nodes() {
 fn models_that_a_device_cannot_run_are_refused_with_a_reason() {
     let devices = both();
     let [plain, shadow] = &devices[..] else { return };
-    let refused = |device: &str, model: &str| {
+    let refused = |graph: &str, device: &str, (model, own): (&str, &str)| {
         let parameters = [
             ("scheduler", format!("power: {POWER}")),
-            ("gpu_0", format!("power: {POWER}, model: {model}")),
+            ("gpu_0", format!("power: {POWER}, model: {own}")),
         ];
-        let found = run("two.graph.yaml", &parameters, &[&["gpu_0, scheduler, sink"]], device);
+        let nodes: &[&[&str]] = &[&["gpu_0, scheduler, sink"]];
+        let found = run_by(graph, &parameters, nodes, (device, model));
         found.expect_err("it is refused").to_string()
     };
-    let error = refused(&plain.info().name, "um");
-    assert!(error.contains("gpu_0") && error.contains("of one process"), "{error}");
-    let error = refused(&shadow.info().name, "zc");
-    assert!(error.contains("shadow:opencl:0") && error.contains("choose sc"), "{error}");
+    for graph in ["two.graph.yaml", "two_service.graph.yaml"] {
+        let error = refused(graph, &plain.info().name, ("managed", "auto"));
+        assert!(error.contains("gpu_0") && error.contains("of one process"), "{error}");
+        let error = refused(graph, &shadow.info().name, ("zero_copy", "auto"));
+        assert!(error.contains("shadow:opencl:0") && error.contains("say `copy`"), "{error}");
+        let error = refused(graph, &plain.info().name, ("auto", "zc"));
+        assert!(error.contains("gpu_0") && error.contains("the mapping says"), "{error}");
+    }
 }
 
 #[test]

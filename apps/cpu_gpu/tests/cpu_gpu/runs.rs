@@ -93,6 +93,8 @@ pub(crate) struct Case<'a> {
     pub(crate) processes: &'a [&'a [&'a str]],
     /// The device of the nodes whose names begin with `gpu_`; empty: none, they are on processors.
     pub(crate) device: &'a str,
+    /// How a shared array gets there, as the mapping says it.
+    pub(crate) model: &'a str,
     /// What there is beside the shipped node types.
     pub(crate) package: fn() -> Package,
     /// Any other change of the graph's text.
@@ -100,15 +102,25 @@ pub(crate) struct Case<'a> {
 }
 
 /// A shipped graph with these lines of parameters (`node: { .. }`), mapped so: the nodes of each executor, by process.
-/// Gives what its runs were.
+/// Gives what its runs were. A shared array gets to the device as suits that.
 pub(crate) fn run(
     graph: &str,
     parameters: &[(&str, String)],
     processes: &[&[&str]],
     device: &str,
 ) -> Result<Vec<Run>, RunError> {
+    run_by(graph, parameters, processes, (device, "auto"))
+}
+
+/// The same with a model of the mapping's for a shared array.
+pub(crate) fn run_by(
+    graph: &str,
+    parameters: &[(&str, String)],
+    processes: &[&[&str]],
+    (device, model): (&str, &str),
+) -> Result<Vec<Run>, RunError> {
     let change = |text| text;
-    Case { graph, parameters, processes, device, package, change: &change }.run()
+    Case { graph, parameters, processes, device, model, package, change: &change }.run()
 }
 
 impl Case<'_> {
@@ -162,9 +174,11 @@ impl Case<'_> {
         let names = graph.nodes.iter().map(|node| node.name.as_str());
         let on_device: Vec<&str> = names.filter(|it| it.starts_with("gpu_")).collect();
         if !self.device.is_empty() {
-            let (device, nodes) = (self.device, on_device.join(", "));
-            mapping +=
-                &format!("devices: {{ gpu: {{ device: \"{device}\", nodes: [{nodes}] }} }}\n");
+            let (device, nodes, model) = (self.device, on_device.join(", "), self.model);
+            let asked_by = if graph.name.ends_with("service") { "/work" } else { "/turn" };
+            mapping += &format!(
+                "devices: {{ gpu: {{ device: \"{device}\", nodes: [{nodes}], topics: {{ {asked_by}: {model} }} }} }}\n"
+            );
         }
         let mapping = Mapping::from_yaml("mapping", mapping.as_bytes()).expect("a mapping");
         let binaries = vec![(self.package)().description()];

@@ -127,7 +127,7 @@ fn case(model: &str, device: &str, act: impl FnOnce(&Case<'_>)) {
     let both = "benchmark: cache, power: 13";
     let parameters = [
         ("scheduler", format!("{both}, runs: 1000000, warm_up: 0, patience_ms: 50000")),
-        ("gpu_0", format!("{both}, model: {model}")),
+        ("gpu_0", both.to_owned()),
         ("cpu_0", both.to_owned()),
     ];
     let change = |text: String| {
@@ -138,6 +138,7 @@ fn case(model: &str, device: &str, act: impl FnOnce(&Case<'_>)) {
         parameters: &parameters,
         processes: &[&["scheduler, sink", "witness"], &["cpu_0"], &["gpu_0"]],
         device,
+        model,
         package,
         change: &change,
     });
@@ -198,11 +199,11 @@ fn a_run_ends_when_a_worker_dies_with_its_part_of_the_array() {
     }
     let (cpu, gpu) = (("cpu_0", "p1"), ("gpu_0", "p2"));
     // The device's context stays in this process.
-    dies(test, cpu, false, "zc", "opencl:0");
+    dies(test, cpu, false, "zero_copy", "opencl:0");
     let before = resources();
-    dies(test, gpu, true, "zc", "opencl:0");
-    dies(test, gpu, true, "sc", "opencl:0");
-    dies(test, cpu, false, "zc", "opencl:0");
+    dies(test, gpu, true, "zero_copy", "opencl:0");
+    dies(test, gpu, true, "copy", "opencl:0");
+    dies(test, cpu, false, "zero_copy", "opencl:0");
     let end = Instant::now() + LIMIT;
     while resources() != before && Instant::now() < end {
         std::thread::yield_now();

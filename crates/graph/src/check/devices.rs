@@ -12,6 +12,10 @@ use std::collections::{BTreeMap, BTreeSet};
 /// computes on.
 const TOKEN: &str = "crossdock_interfaces/msg/SharedBuffer";
 
+fn are_tokens(ports: &TopicPorts<'_>) -> bool {
+    ports.publishers.iter().any(|port| port.message_type == Some(TOKEN))
+}
+
 impl<'a> Check<'a> {
     pub(super) fn devices(
         &mut self,
@@ -50,15 +54,26 @@ impl<'a> Check<'a> {
                     let mut all = ports.publishers.iter().chain(&ports.subscribers);
                     all.any(|port| self.device_of(port.node) == Some(number))
                 });
+                let is_there = is_there || self.serves(number, name);
                 if !is_there {
                     let path = ["devices", device.name.as_str(), name.as_str()];
-                    let message =
-                        format!("no node of device `{}` is on topic `{name}`", device.name);
-                    let advice = "remove it, or name the topic of one of its nodes".to_owned();
+                    let message = format!(
+                        "no node of device `{}` is on topic `{name}`, or serves it",
+                        device.name
+                    );
+                    let advice =
+                        "remove it, or name a topic or service of one of its nodes".to_owned();
                     self.device_fault(ViolationKind::UnknownTopic, &path, "", message, advice);
                 }
             }
         }
+    }
+
+    /// A node of the device has a server of that service.
+    fn serves(&self, number: usize, service: &str) -> bool {
+        let nodes = self.graph.nodes.iter();
+        let on_device = nodes.filter(|node| self.devices.get(node.name.as_str()) == Some(&number));
+        on_device.flat_map(|node| &node.servers).any(|server| server.service == service)
     }
 
     /// The index of the device that a node is on.
@@ -134,8 +149,9 @@ impl<'a> Check<'a> {
             let stays = matches!(model, CopyModel::Auto | CopyModel::Device);
             let is_published_there =
                 self.is_external(name) || ports.publishers.iter().any(|port| is_on(port.node));
-            let in_slabs = stays && is_published_there
-                || self.gateway(name, ports, seats).is_some_and(|(to, _)| to == number);
+            let is_brought = !are_tokens(ports)
+                && self.gateway(name, ports, seats).is_some_and(|(to, _)| to == number);
+            let in_slabs = stays && is_published_there || is_brought;
             let topic = DeviceTopic {
                 model,
                 may_copy: self.may_copy(name),
@@ -147,10 +163,21 @@ impl<'a> Check<'a> {
             };
             (name.to_owned(), topic)
         });
+        // What comes with requests of a service: shared buffers, of which its clients see what is written.
+        let services = ports.servers.iter().map(|server| {
+            let asked = DeviceTopic {
+                model: self.copy_model(number, &server.service),
+                may_copy: true,
+                read_elsewhere: true,
+                other_processes: false,
+                in_slabs: false,
+            };
+            (server.service.clone(), asked)
+        });
         Some(DevicePlan {
             device: device.device.clone(),
             otherwise: device.otherwise,
-            topics: topics.collect(),
+            topics: topics.chain(services).collect(),
         })
     }
     fn copy_model(&self, device: usize, topic: &str) -> CopyModel {
@@ -170,10 +197,7 @@ impl<'a> Check<'a> {
         ports: &TopicPorts<'a>,
         seats: &[Option<Seat>],
     ) -> Option<(usize, BTreeSet<Thread>)> {
-        let are_tokens = ports.publishers.iter().any(|port| port.message_type == Some(TOKEN));
-        if are_tokens
-            || !self.may_copy(topic)
-            || ports.publishers.iter().all(|it| !self.is_host(it.node, seats))
+        if !self.may_copy(topic) || ports.publishers.iter().all(|it| !self.is_host(it.node, seats))
         {
             return None;
         }
@@ -211,7 +235,8 @@ impl<'a> Check<'a> {
         let outputs = self.graph.nodes[node].outputs.iter();
         let gateways = outputs.filter_map(|output| {
             let topic = output.topic.as_str();
-            let (device, executors) = self.gateway(topic, topics.get(topic)?, seats)?;
+            let ports = topics.get(topic)?;
+            let (device, executors) = self.gateway(topic, ports, seats)?;
             let here = executors.iter().filter(|thread| thread.0 == seat.process);
             Some(DeviceGateway {
                 topic: topic.to_owned(),
@@ -219,6 +244,7 @@ impl<'a> Check<'a> {
                 model: self.copy_model(device, topic),
                 executors_here: here.count() as u32,
                 executors: executors.len() as u32,
+                tokens: are_tokens(ports),
             })
         });
         gateways.collect()

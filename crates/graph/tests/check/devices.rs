@@ -107,7 +107,8 @@ fn a_publisher_on_the_processor_brings_what_several_executors_read_on_a_device()
     let readers = ["blur", "red_light", "green_light"];
     let gateway = |model, executors, executors_here| {
         let (topic, device) = (COMPENSATED.to_owned(), "opencl:0".to_owned());
-        let gateway = DeviceGateway { topic, device, model, executors, executors_here };
+        let tokens = false;
+        let gateway = DeviceGateway { topic, device, model, executors, executors_here, tokens };
         vec![("compensation".to_owned(), gateway)]
     };
     let named = |names: &[&str]| names.iter().map(|it| (*it).to_owned()).collect::<Vec<_>>();

@@ -41,9 +41,27 @@ pub(super) fn mapping(case: &Case, device: &str) -> String {
         nodes.iter().copied().filter(|node| node.starts_with("gpu_")).collect();
     if !on_device.is_empty() {
         let nodes = on_device.join(", ");
-        let _ = writeln!(text, "devices: {{ gpu: {{ device: \"{device}\", nodes: [{nodes}] }} }}");
+        let topics = shared_by(case)
+            .map_or_else(String::new, |(name, model)| format!(", topics: {{ {name}: {model} }}"));
+        let gpu = format!("device: \"{device}\", nodes: [{nodes}]{topics}");
+        let _ = writeln!(text, "devices: {{ gpu: {{ {gpu} }} }}");
     }
     text
+}
+
+/// The topic or service by which workers hear of the array that they share, and how it gets to the device, as a
+/// mapping says it; `None`: they share none.
+fn shared_by(case: &Case) -> Option<(&'static str, &'static str)> {
+    if matches!(case.transport, Transport::Serialised | Transport::None) {
+        return None;
+    }
+    let name = if case.architecture == Architecture::TwoService { "/work" } else { "/turn" };
+    let model = match case.model {
+        "sc" => "copy",
+        "um" => "managed",
+        _ => "zero_copy",
+    };
+    Some((name, model))
 }
 
 /// What its nodes have as parameters.
@@ -66,7 +84,10 @@ pub(super) fn parameters(case: &Case, arguments: &CpuGpuArguments) -> String {
                 let division = architecture.division();
                 format!("{native}, transport: {transport}, division: {division}")
             }
-            node if node.starts_with("gpu_") => format!("model: {model}, transport: {transport}"),
+            // Of an array that is shared, the mapping says it.
+            node if node.starts_with("gpu_") && shared_by(case).is_none() => {
+                format!("model: {model}, transport: {transport}")
+            }
             _ => String::new(),
         };
         let comma = if own.is_empty() { "" } else { ", " };

@@ -1,0 +1,83 @@
+//! Instances of shared buffers: where they are made for all members that copy to one device, and how a queue
+//! gets at them. Must not know claims, nor how descriptors travel.
+
+use crate::choice::{Way, choose_for_buffers};
+use crossdock_comm::{Claim, InstanceMaker};
+use crossdock_device::{Device, DeviceError, Memory, Sharing};
+use crossdock_executor::GatewaySite;
+use crossdock_graph::DeviceTopic;
+use crossdock_shm::SlabMemory;
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+
+/// What makes instances in memory of the device that a plan names for a topic of tokens; `None`: its nodes use
+/// buffers in place, or fewer than two executors could use an instance, because the device hands no memory
+/// out. Opens the device.
+pub(crate) fn maker(site: &GatewaySite<'_>) -> Result<Option<Box<dyn InstanceMaker>>, String> {
+    let plan = site.plan;
+    let device = Device::open(&plan.device).map_err(|error| error.to_string())?;
+    let capabilities = device.capabilities().map_err(|error| error.to_string())?;
+    let others = plan.executors > plan.executors_here;
+    let asked = DeviceTopic {
+        model: plan.model,
+        may_copy: true,
+        read_elsewhere: true,
+        other_processes: others,
+        in_slabs: false,
+    };
+    // Who cannot have it as asked for says so itself.
+    let choice = choose_for_buffers(&plan.topic, asked, device.info(), capabilities);
+    let exports = others && capabilities.exports_memory;
+    let is_shared = exports || plan.executors_here > 1;
+    let is_copied = choice.is_ok_and(|choice| choice.way == Way::Copy);
+    let maker = || Box::new(OnDevice { device, exports }) as Box<dyn InstanceMaker>;
+    Ok((is_copied && is_shared).then(maker))
+}
+
+/// What makes instances of shared buffers in memory of a device, for processes that are not run by executors:
+/// [`Buffers::with_instances`](crossdock_comm::Buffers::with_instances). Tries what the device can do: blocks, for a
+/// second the first time in a process.
+///
+/// # Errors
+/// [`DeviceError`].
+pub fn instances(device: &Device) -> Result<Box<dyn InstanceMaker>, DeviceError> {
+    let exports = device.capabilities()?.exports_memory;
+    Ok(Box::new(OnDevice { device: device.clone(), exports }))
+}
+
+#[derive(Debug)]
+struct OnDevice {
+    device: Device,
+    /// To other processes.
+    exports: bool,
+}
+
+impl InstanceMaker for OnDevice {
+    fn device(&self) -> &str {
+        &self.device.info().name
+    }
+
+    fn make(&self, bytes: u64) -> Result<(SlabMemory, Option<OwnedFd>), String> {
+        let made = match self.exports {
+            true => self.device.allocate_shared(bytes).and_then(|memory| {
+                let fd = memory.export()?;
+                Ok((memory, Some(fd)))
+            }),
+            false => self.device.allocate(bytes).map(|memory| (memory, None)),
+        };
+        let (memory, fd) = made.map_err(|error| error.to_string())?;
+        Ok((Arc::new(memory), fd))
+    }
+}
+
+/// The instance of a claim's buffer on the device, imported if this process has not done so; `None`: there is
+/// none, or it cannot be had here.
+pub(crate) fn of(claim: &dyn Claim, device: &Device) -> Option<Arc<Memory>> {
+    let (_, _, bytes) = claim.memory();
+    let memory = claim.instance(&device.info().name, &mut |fd| {
+        let memory = device.import(fd, bytes, Sharing::Open).ok()?;
+        Some(Arc::new(memory) as SlabMemory)
+    })?;
+    let memory = memory.downcast::<Memory>().ok()?;
+    (memory.bytes() >= bytes).then_some(memory)
+}
