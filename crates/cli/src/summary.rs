@@ -4,6 +4,7 @@
 use crate::table::{Align, Table};
 use crossdock_hwgen::network::Counted;
 use serde::Serialize;
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
 /// What a run did, from its start to its end.
@@ -52,9 +53,13 @@ pub(crate) struct DeviceRow {
     /// How its messages get there and back, and why so.
     pub(crate) model: String,
     pub(crate) reason: String,
+    /// Messages of the topic that this node has taken or published.
+    pub(crate) messages: u64,
     /// Messages that this node had copied to the device or from it, and their bytes.
     pub(crate) copies: u64,
     pub(crate) copied_bytes: u64,
+    /// In how many places of each memory a payload of the topic lies, whoever has it there.
+    pub(crate) resident: BTreeMap<String, u64>,
 }
 
 #[derive(Clone, Debug, Default, Serialize)]
@@ -467,15 +472,21 @@ impl Summary {
             ("topic", Align::Left),
             ("copies", Align::Right),
             ("bytes", Align::Right),
+            ("per message", Align::Right),
+            ("resident", Align::Left),
             ("model", Align::Left),
         ]);
         for row in &self.devices {
+            let per_message = row.copied_bytes.checked_div(row.messages);
+            let resident = row.resident.iter().map(|(memory, count)| format!("{count} {memory}"));
             table.row([
                 row.device.clone(),
                 row.node.clone(),
                 row.topic.clone(),
                 row.copies.to_string(),
                 bytes(row.copied_bytes),
+                per_message.map_or_else(|| "-".to_owned(), bytes),
+                resident.collect::<Vec<_>>().join(", "),
                 format!("{}: {}", row.model, row.reason),
             ]);
         }

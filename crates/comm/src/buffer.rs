@@ -14,14 +14,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
-use crossdock_shm::protocol::ClaimKind;
+use crossdock_shm::protocol::{self, ClaimKind};
 use crossdock_shm::rendezvous::PeerName;
 use crossdock_shm::{
     CreateMemoryError, Element, ElementType, OpenMemoryError, PrivateFd, SharedMemory,
 };
 use rustix::event::{PollFd, PollFlags, Timespec};
 
-use crate::claims::{ClaimError, ClaimSnapshot, Claimant, Mapped, ReadClaim, WriteClaim};
+use crate::claims::{
+    ClaimError, ClaimSnapshot, Claimant, Living, MEMBERS_MAX, Mapped, ReadClaim, WriteClaim,
+};
 use crate::core::{Core, Peer, State};
 use crate::event::PeerProcess;
 use crate::frame::Frame;
@@ -34,8 +36,6 @@ use crate::token::{BufferId, Token};
 
 /// Buffers that one process owns.
 const BUFFERS_MAX: usize = 256;
-/// Processes that one buffer has been handed to, the dead among them.
-const MEMBERS_MAX: usize = 4096;
 /// Buffers that one node keeps at hand.
 const KNOWN_MAX: usize = 16;
 /// How long the owner of a buffer may take to hand it out.
@@ -256,7 +256,8 @@ impl Buffers {
             label: label(),
             element: T::TYPE,
             count,
-            member: OWNER,
+            member: protocol::Member::new(OWNER),
+            living: Some(Living::default()),
             instances,
             memory,
             lost: AtomicBool::new(false),
@@ -386,7 +387,8 @@ fn map(core: &Core, id: BufferId, offer: Offer) -> Result<Arc<Mapped>, BufferErr
         let lost = AtomicBool::new(false);
         let instances = instances.into_iter().map(|(device, fd)| Instance::received(device, fd));
         let instances = instances.collect();
-        Arc::new(Mapped { id, label, element, count, member, instances, memory, lost })
+        let (member, living) = (protocol::Member::new(member), None);
+        Arc::new(Mapped { id, label, element, count, member, living, instances, memory, lost })
     });
     let mut state = core.lock();
     state.buffers.asked.remove(&id);
@@ -465,16 +467,27 @@ impl<T: Element> SharedBuffer<T> {
     }
 
     /// What is claimed, by everybody: for people and tests. Allocates.
+    ///
+    /// In the owner's process, what has become nobody's is abandoned at this, as at
+    /// [`SharedBuffer::has_abandoned`].
     pub fn claims(&self) -> Vec<ClaimSnapshot> {
+        self.mapped.abandon();
         self.mapped.memory.claims().seen().map(|seen| ClaimSnapshot::of(&seen)).collect()
     }
 
-    /// Has a process died that held some of it? Allocates nothing.
+    /// Has a process died that held some of it, or is some of it claimed by nobody? Allocates nothing, takes
+    /// no lock.
+    ///
+    /// Only the owner's process can tell what is nobody's: claims that carry its number and are not its own, or
+    /// a number that no living member has. It does so at this, at [`SharedBuffer::claims`], at
+    /// [`SharedBuffer::accept_abandoned`], and when a claim of its own is refused; what was not announced it
+    /// frees at once. From then on everybody is told that it is abandoned.
     pub fn has_abandoned(&self) -> bool {
+        self.mapped.abandon();
         self.mapped.memory.claims().seen().any(|seen| seen.abandoned)
     }
 
-    /// Takes back what dead processes held, tells it, and begins a new generation if there was any: what
+    /// Takes back what dead processes held and what nobody has claimed, tells it, and begins a new generation if there was any: what
     /// the tokens handed out before say is over. Claims of the living stay.
     ///
     /// What stands in those parts is what the dead have left there, finished or not. Blocks until their
@@ -518,7 +531,7 @@ impl<T: Element> SharedBuffer<T> {
 fn gone_members(core: &Core, number: u64) -> Vec<Member> {
     let state = core.lock();
     let Some(owned) = state.buffers.owned.get(&number) else { return Vec::new() };
-    owned.abandon();
+    owned.mapped.abandon();
     owned.members.iter().filter(|member| member.token.is_none()).cloned().collect()
 }
 
@@ -538,15 +551,6 @@ struct OwnedBuffer {
     /// Those that are there, and those gone that have left claims.
     members: Vec<Member>,
     last_member: u16,
-}
-
-impl OwnedBuffer {
-    /// Flags the claims of all who are not there, and of numbers that nobody was given; how many are new.
-    fn abandon(&self) -> usize {
-        let is_there = |it: &Member, number| it.number == number && it.token.is_some();
-        let dead = |number| number != OWNER && !self.members.iter().any(|it| is_there(it, number));
-        self.mapped.memory.claims().abandon(dead)
-    }
 }
 
 /// The owner's own process in its claims.
@@ -661,6 +665,9 @@ pub(crate) fn asked_for(state: &mut State, token: u64, buffer: u64) {
             let number = owned.last_member;
             let process = peer.link.peer();
             owned.members.push(Member { number, token: Some(token), process, pidfd: None });
+            if let Some(living) = &mapped.living {
+                living.come(number);
+            }
             number
         }
     };
@@ -710,7 +717,14 @@ pub(crate) fn peer_gone(state: &mut State, token: u64, peer: &mut Peer) {
         let member = &mut owned.members[place];
         member.token = None;
         member.pidfd.clone_from(&pidfd);
-        match owned.abandon() {
+        let (number, mapped) = (member.number, &owned.mapped);
+        if let Some(living) = &mapped.living {
+            living.go(number);
+        }
+        mapped.abandon();
+        // Who wants to claim may have flagged them before.
+        let left = |seen: &protocol::Seen| seen.abandoned && seen.member == number;
+        match mapped.memory.claims().seen().filter(left).count() {
             0 => _ = owned.members.swap_remove(place),
             claims => told.push(format!(
                 "{process} is gone and has left {claims} claims of buffer `{}`: they are abandoned",

@@ -6,10 +6,10 @@
 use std::marker::PhantomData;
 use std::os::fd::BorrowedFd;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use crossdock_shm::protocol::{CLAIMS_MAX, ClaimKind, ClaimRefused, Entry, Seen, Ticket};
+use crossdock_shm::protocol::{CLAIMS_MAX, ClaimKind, ClaimRefused, Entry, Member, Seen, Ticket};
 use crossdock_shm::{Element, ElementType, Region, SHARED_DATA_AT, SharedMemory, SlabMemory};
 
 use crate::instance::Instance;
@@ -30,14 +30,53 @@ pub(crate) struct Mapped {
     pub(crate) label: String,
     pub(crate) element: ElementType,
     pub(crate) count: u64,
-    /// What this process is called in its claims.
-    pub(crate) member: u16,
+    /// What this process is called in its claims, and which it has.
+    pub(crate) member: Member,
+    /// In the owner's process: who else there is.
+    pub(crate) living: Option<Living>,
     /// Before `memory`, and so dropped first: whoever keeps both, and finds itself the last to have that
     /// mapped, has the last of these, too.
     pub(crate) instances: Vec<Instance>,
     pub(crate) memory: SharedMemory,
     /// The owner's process is gone, or has cut this one off.
     pub(crate) lost: AtomicBool,
+}
+
+/// Numbers of members, 1 up to this.
+pub(crate) const MEMBERS_MAX: usize = 4096;
+
+/// Which members live, as their owner knows it: changed under the participant's lock, read without.
+#[derive(Debug)]
+pub(crate) struct Living(Box<[AtomicU64; MEMBERS_MAX / 64]>);
+
+impl Default for Living {
+    fn default() -> Self {
+        Living(Box::new([const { AtomicU64::new(0) }; MEMBERS_MAX / 64]))
+    }
+}
+
+impl Living {
+    fn word(&self, number: u16) -> Option<(&AtomicU64, u64)> {
+        let place = usize::from(number).checked_sub(1)?;
+        Some((self.0.get(place / 64)?, 1 << (place % 64)))
+    }
+
+    pub(crate) fn has(&self, number: u16) -> bool {
+        self.word(number).is_some_and(|(word, bit)| word.load(Ordering::Relaxed) & bit != 0)
+    }
+
+    /// Before the member has its number: whoever sees a claim of it sees this.
+    pub(crate) fn come(&self, number: u16) {
+        if let Some((word, bit)) = self.word(number) {
+            word.fetch_or(bit, Ordering::Relaxed);
+        }
+    }
+
+    pub(crate) fn go(&self, number: u16) {
+        if let Some((word, bit)) = self.word(number) {
+            word.fetch_and(!bit, Ordering::Relaxed);
+        }
+    }
 }
 
 /// A node as its claims name it: the end of an entry.
@@ -90,7 +129,7 @@ pub struct ClaimSnapshot {
     pub holder: Holder,
     /// A device ends it.
     pub ending: bool,
-    /// Its holder's process has died.
+    /// Its holder's process has died, or it is nobody's: no member of the buffer has written it.
     pub abandoned: bool,
 }
 
@@ -141,10 +180,10 @@ pub enum ClaimRefusal {
     /// Somebody else holds some of it.
     #[error("{0}; give the two parts that have no element in common, or wait for its token")]
     Conflict(Box<ClaimSnapshot>),
-    /// Somebody who has died held some of it.
+    /// Somebody who has died, or was no member, held some of it.
     #[error(
-        "{0} and has died: nobody knows what stands there; its owner accepts that with \
-         `accept_abandoned` and begins anew"
+        "{0}, but has died or is no member: nobody knows what stands there; its owner accepts that \
+         with `accept_abandoned` and begins anew"
     )]
     Abandoned(Box<ClaimSnapshot>),
     /// A device does not end what it was given.
@@ -224,7 +263,7 @@ impl Mapped {
             Some(token) if token != now => ClaimRefusal::Stale { token, now },
             _ => return Ok(ticket),
         };
-        self.memory.claims().release(&ticket);
+        self.memory.claims().release(&self.member, &ticket);
         Err(reason)
     }
 
@@ -236,10 +275,18 @@ impl Mapped {
         let mut looks = 0;
         // Bounded by `ENDING_LIMIT`.
         loop {
-            let refused = match self.memory.claims().claim(self.member, kind, entry, conflicts) {
+            let refused = match self.memory.claims().claim(&self.member, kind, entry, conflicts) {
                 Ok(ticket) => return Ok(ticket),
                 Err(refused) => refused,
             };
+            if self.living.is_some() {
+                // Before it believes what it has seen: it may be nobody's.
+                self.abandon();
+                if looks == 0 {
+                    looks = 1;
+                    continue;
+                }
+            }
             match refused {
                 ClaimRefused::Full => return Err(ClaimRefusal::Full),
                 ClaimRefused::Ended => return Err(ClaimRefusal::Lost),
@@ -265,6 +312,15 @@ impl Mapped {
     }
 }
 
+impl Mapped {
+    /// Flags the claims of those that are gone, and those that are nobody's; how many are new. Only the
+    /// owner's process can tell; elsewhere it does nothing. No lock, allocation or system call.
+    pub(crate) fn abandon(&self) -> usize {
+        let Some(living) = &self.living else { return 0 };
+        self.memory.claims().abandon(&self.member, |number| !living.has(number))
+    }
+}
+
 /// What both kinds of claims are.
 #[derive(Debug)]
 pub(crate) struct Held<T> {
@@ -277,7 +333,7 @@ pub(crate) struct Held<T> {
 impl<T> Drop for Held<T> {
     fn drop(&mut self) {
         if !self.mapped.memory.in_child() {
-            self.mapped.memory.claims().release(&self.ticket);
+            self.mapped.memory.claims().release(&self.mapped.member, &self.ticket);
         }
     }
 }

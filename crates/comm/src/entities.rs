@@ -70,6 +70,18 @@ pub mod counter {
     pub const NEWEST_NS: usize = 13;
 }
 
+/// Counters of a topic as a node on a device has it. Copies of what no port counts stand at the places that
+/// [`counter`] has for them.
+pub mod device_counter {
+    /// 1: its publisher has the payload in memory of the device for all who read it there.
+    pub const SHARED: usize = 0;
+    /// 1: this node was the first of its queue that has memory of the device for the payload, for this queue
+    /// alone.
+    pub const OWN: usize = 1;
+    /// Messages of this node that are not in memory of the host.
+    pub const AWAY: usize = 3;
+}
+
 /// Counters of clients. Each call ends in one of `RESPONSES`, `TIMED_OUT`, `CANCELLED`,
 /// `SERVER_GONE`, `UNANSWERED`, or is under way.
 pub mod client_counter {

@@ -14,7 +14,7 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
 use crossdock_shm::timeline::{FencePoint, Timeline};
-use crossdock_shm::{RawLoan, Region, Slab};
+use crossdock_shm::{Marks, RawLoan, Region, Slab};
 
 use crate::output::OutputCore;
 
@@ -105,13 +105,15 @@ impl OwnGateway {
     /// meta data that it is.
     pub(crate) fn bring(&self, core: &OutputCore, loan: &mut RawLoan<'_>) {
         let is_brought = self.message(core, loan).is_some_and(|it| self.gateway().bring(&it));
-        loan.meta_mut().brought = is_brought;
+        if is_brought {
+            loan.meta_mut().marks.set(Marks::BROUGHT);
+        }
     }
 
     /// It was not published.
     #[cold]
     pub(crate) fn take_back(&self, core: &OutputCore, loan: &mut RawLoan<'_>) {
-        if std::mem::take(&mut loan.meta_mut().brought)
+        if loan.meta_mut().marks.clear(Marks::BROUGHT)
             && let Some(message) = self.message(core, loan)
         {
             self.gateway().take_back(&message);
@@ -129,7 +131,7 @@ impl OwnGateway {
     ) -> Option<Bringing<'a>> {
         let region = loan.region();
         let (bytes, meta) = loan.parts_mut();
-        if meta.early || meta.away {
+        if meta.marks != Marks::default() {
             return None;
         }
         // Longer than the loan: a mistake that publishing tells.

@@ -9,12 +9,11 @@
 use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use crossdock_msg::Schema;
 use crossdock_shm::board::{Entity, EntityDescription, WithHistogram};
 use crossdock_shm::timeline::FencePoint;
-use crossdock_shm::{Meta, RawSample, TakeError as RingTakeError};
+use crossdock_shm::{Marks, Meta, RawSample, TakeError as RingTakeError};
 use crossdock_trace::{ReleaseTrace, SubscriptionTrace};
 
 use crate::connection::Connection;
@@ -22,6 +21,7 @@ use crate::doorbell::Doorbell;
 use crate::entities::{counter, kind};
 use crate::error::{PortError, TakeError, UnfinishedPayload};
 use crate::event::{Mismatch, Side};
+use crate::fence::wait_reached;
 use crate::frame::{PortInfo, encode_port};
 use crate::group::PortGroup;
 use crate::mailbox::{Mailbox, Note};
@@ -32,11 +32,6 @@ use crate::participant::{Handle, Participant};
 use crate::qos::{BackPressure, Qos};
 use crate::slabs::{self, SlabTaker, Wish};
 use crate::window::Window;
-
-/// How often who waits for a device looks whether it is there at all.
-const FINISH_SLICE: Duration = Duration::from_millis(20);
-/// How long a device may take for a message before it is given up.
-const FINISH_LIMIT: Duration = Duration::from_secs(10);
 
 /// What all subscribers have in common when they are created.
 pub(crate) struct InputPlan<'a> {
@@ -442,10 +437,14 @@ impl InputCore {
             };
             let connection = &mut state.connections[place];
             match self.take_from(connection, place) {
-                Ok(Some(taken)) if taken.raw.meta().away && !self.reaches(&taken.raw) => {
+                Ok(Some(taken))
+                    if taken.raw.meta().marks.any(Marks::AWAY) && !self.reaches(&taken.raw) =>
+                {
                     self.count_corrupt();
                 }
-                Ok(Some(taken)) if !taken.raw.meta().early || self.early.get() => {
+                Ok(Some(taken))
+                    if !taken.raw.meta().marks.any(Marks::EARLY) || self.early.get() =>
+                {
                     return Ok(Some(taken));
                 }
                 Ok(Some(taken)) => {
@@ -631,11 +630,13 @@ impl InputCore {
         }
         let connection = &mut state.connections[newest];
         match self.take_from(connection, newest) {
-            Ok(Some(taken)) if taken.raw.meta().away && !self.reaches(&taken.raw) => {
+            Ok(Some(taken))
+                if taken.raw.meta().marks.any(Marks::AWAY) && !self.reaches(&taken.raw) =>
+            {
                 self.count_corrupt();
                 Ok(None)
             }
-            Ok(Some(taken)) if taken.raw.meta().early && !self.early.get() => {
+            Ok(Some(taken)) if taken.raw.meta().marks.any(Marks::EARLY) && !self.early.get() => {
                 self.finished(connection, taken)
             }
             // None: overtaken between the two looks.
@@ -775,22 +776,5 @@ impl InputCore {
 impl Drop for InputCore {
     fn drop(&mut self) {
         self.close();
-    }
-}
-
-/// Waits for what a publisher's device does with a message, or says why it will not come to be.
-fn wait_reached(point: &FencePoint, is_alive: impl Fn() -> bool) -> Result<(), &'static str> {
-    let started = Instant::now();
-    loop {
-        match point.sleep(FINISH_SLICE) {
-            Ok(true) => return Ok(()),
-            Err(_) => return Err("the device has failed"),
-            // Nobody will say that it is finished.
-            Ok(false) if !is_alive() => return Err("its publisher is gone"),
-            Ok(false) if started.elapsed() > FINISH_LIMIT => {
-                return Err("the device took over 10 s");
-            }
-            Ok(false) => {}
-        }
     }
 }

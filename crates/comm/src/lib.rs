@@ -40,6 +40,7 @@ mod echo;
 pub mod entities;
 mod error;
 pub mod event;
+mod fence;
 mod frame;
 mod gateway;
 mod geometry;

@@ -358,10 +358,8 @@ impl OutputCore {
     pub(crate) fn publish<'a>(&'a self, mut loan: RawLoan<'a>) -> Result<(), Refused<'a>> {
         let &mut Meta { len, stamp_ns, .. } = loan.meta_mut();
         self.trace.publish(|| loan.bytes_mut().as_ptr().addr(), stamp_ns);
-        if let Some(gateway) = self.gateway.get()
-            && self.reach.has_takers()
-        {
-            gateway.bring(self, &mut loan);
+        if self.gateway.get().is_some() {
+            self.bring(&mut loan);
         }
         match loan.publish_prepared() {
             Ok(seq) => {
@@ -385,6 +383,17 @@ impl OutputCore {
         self.entity.set(counter::WAITS, counters.would_block);
         if self.matched() == 0 {
             self.entity.add(counter::LOST_UNMATCHED, 1);
+        }
+    }
+
+    /// Out of the way of publishers that have no gateway.
+    #[cold]
+    #[inline(never)]
+    fn bring(&self, loan: &mut RawLoan<'_>) {
+        if let Some(gateway) = self.gateway.get()
+            && self.reach.has_takers()
+        {
+            gateway.bring(self, loan);
         }
     }
 

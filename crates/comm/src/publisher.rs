@@ -8,7 +8,7 @@ use std::rc::Rc;
 use crossdock_msg::block::BlockMut;
 use crossdock_msg::{Block, Extra, Message};
 use crossdock_shm::timeline::FencePoint;
-use crossdock_shm::{RawLoan, Region};
+use crossdock_shm::{Marks, RawLoan, Region};
 
 use crate::error::{LoanError, PortError, PublishError};
 use crate::group::PortGroup;
@@ -212,7 +212,7 @@ impl<'a, T: Message> Loan<'a, T> {
     /// Says that what a device writes of the message stays in memory of that device: only subscribers that
     /// have its [slabs](OutputHandle::slabs_reach_all) get it; others pass it over, counted as damaged.
     pub fn leave_on_device(&mut self) {
-        self.raw.meta_mut().away = true;
+        self.raw.meta_mut().marks.set(Marks::AWAY);
     }
 
     /// Publishes the message while a device still writes part of it: subscribers may know of it, hold
@@ -226,7 +226,7 @@ impl<'a, T: Message> Loan<'a, T> {
     /// # Errors
     /// As [`Loan::publish`]. The device must be done before the loan that comes back is dropped.
     pub fn publish_early(mut self) -> Result<FencePoint, PublishError<Loan<'a, T>>> {
-        self.raw.meta_mut().early = true;
+        self.raw.meta_mut().marks.set(Marks::EARLY);
         let core = self.core;
         self.publish()?;
         Ok(FencePoint { timeline: core.timeline(), value: core.published() })

@@ -9,7 +9,7 @@ use std::rc::Rc;
 
 use crossdock_msg::{Block, FlatError, Message};
 use crossdock_shm::timeline::FencePoint;
-use crossdock_shm::{RawSample, Region};
+use crossdock_shm::{Marks, RawSample, Region};
 use crossdock_trace::ReleaseTrace;
 
 use crate::doorbell::Doorbell;
@@ -382,7 +382,7 @@ impl<T: Message> Sample<T> {
     /// What a device has written of it is in memory of that device only
     /// ([`Loan::leave_on_device`](crate::Loan::leave_on_device)).
     pub fn away(&self) -> bool {
-        self.raw.meta().away
+        self.raw.meta().marks.any(Marks::AWAY)
     }
 
     /// The memory object that the message lies in, for a device; `None` in a forked child.

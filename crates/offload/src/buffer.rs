@@ -4,10 +4,10 @@
 use crate::choice::{Choice, Way};
 use crate::elements::Tools;
 use crate::instance;
-use crate::memories::{Part as Bytes, Place};
+use crate::memories::{Part as Bytes, Place, Standing};
 use crate::queue::{OffloadError, Shared};
 use crate::work::Work;
-use crossdock_comm::entities::counter;
+use crossdock_comm::entities::{counter, device_counter};
 use crossdock_comm::{Claim, Element, Entity, InputHandle, ReadClaim, WriteClaim};
 use crossdock_device::DeviceError;
 use std::cell::Cell;
@@ -57,6 +57,17 @@ impl DeviceBuffers {
 }
 
 impl Buffers {
+    fn note(&self, standing: Standing) {
+        match standing {
+            Standing::Known => {}
+            Standing::Given => self.record.set(device_counter::SHARED, 1),
+            Standing::Made => {
+                self.mirrors.set(self.mirrors.get() + 1);
+                self.record.set(device_counter::OWN, 1);
+            }
+        }
+    }
+
     fn count_copied(&self, bytes: u64) {
         if bytes == 0 {
             return;
@@ -120,8 +131,8 @@ impl Work<'_> {
         let place = match (way, elements) {
             (Way::Copy | Way::Device, Some(elements)) => {
                 let given = || instance::of(&writes, device);
-                let (place, is_new) = memories.mirror_of_buffer(device, &bytes, given)?;
-                buffers.mirrors.set(buffers.mirrors.get() + u32::from(is_new));
+                let (place, standing) = memories.mirror_of_buffer(device, &bytes, given)?;
+                buffers.note(standing);
                 let claims = reads.iter().map(|reads| reads as &dyn Claim);
                 for claim in claims.chain([&writes as &dyn Claim]) {
                     let capabilities = *capabilities;

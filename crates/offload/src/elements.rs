@@ -263,6 +263,7 @@ impl<'a> Strided<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::memories::Standing;
     use crossdock_comm::{
         Buffers, Element, Participant, ParticipantOptions, Rendezvous, SharedBuffer,
     };
@@ -310,11 +311,11 @@ mod tests {
         let (region, offset, bytes) = claim.memory();
         let memory = Bytes { region, offset, bytes, seq: 0 };
         let (tools, copies) = bench.tools();
-        let (place, is_new) = tools
+        let (place, standing) = tools
             .memories
             .mirror_of_buffer(tools.device, &memory, || None)
             .expect("memory of the device");
-        assert!(is_new, "{what}");
+        assert_eq!(standing, Standing::Made, "{what}");
         let span = place.span().expect("all of it");
         let untouched = vec![UNTOUCHED; before.len()];
         // SAFETY: nobody else uses the memory.

@@ -11,9 +11,10 @@
 use crate::choice::{Way, choose, choose_for_buffers};
 use crate::instance;
 use crate::memories::{Copied, Memories, Part, Place, copy_down};
+use crate::resident::Resident;
 use crate::slabs;
 use crossdock_comm::entities::kind;
-use crossdock_comm::{Bringing, Entity, EntityDescription, Gateway, InstanceMaker, WithHistogram};
+use crossdock_comm::{Bringing, EntityDescription, Gateway, InstanceMaker, WithHistogram};
 use crossdock_device::{Capabilities, Device, DeviceError, DeviceInfo, FencePoint, Stream};
 use crossdock_executor::{GatewaySite, Gateways};
 use crossdock_graph::{DeviceGateway, DeviceTopic};
@@ -61,7 +62,7 @@ impl Gateways for OfDevices {
             is_overdue: false,
             is_over: false,
             taken_back: 0,
-            _record: record.map_err(|error| error.to_string())?,
+            resident: Resident::new(record.map_err(|error| error.to_string())?),
             capabilities,
             device,
         })))
@@ -112,7 +113,7 @@ struct ToDevice {
     /// A number whose point is reached by a message that was not published: the next of this number goes
     /// without.
     taken_back: u64,
-    _record: Entity,
+    resident: Resident,
 }
 
 impl Gateway for ToDevice {
@@ -168,6 +169,7 @@ impl ToDevice {
             }
         }
         message.count_copied();
+        self.resident.is_shared();
         Ok(slab.note(part.seq, part.offset, part.bytes))
     }
 

@@ -43,6 +43,7 @@ mod gateway;
 mod instance;
 mod memories;
 mod queue;
+mod resident;
 mod slabs;
 mod through;
 mod trace;

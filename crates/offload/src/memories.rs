@@ -84,6 +84,17 @@ struct Mirror {
     seq: u64,
 }
 
+/// Whose the memory of the device is that stands for a shared buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Standing {
+    /// As before.
+    Known,
+    /// The buffer's: its owner has made it for all.
+    Given,
+    /// This queue's, made now.
+    Made,
+}
+
 /// A memory object that messages lie in, as long as anybody else has it.
 #[derive(Debug)]
 struct Known {
@@ -173,22 +184,26 @@ impl Memories {
         Ok((place, is_there))
     }
 
-    /// Memory of the device for all elements of a shared buffer, and whether it was made now: that which it is
-    /// `given`, and else its own. What stands there is nobody's before it is copied there.
+    /// Memory of the device for all elements of a shared buffer, that which it is `given` or else its own, and
+    /// whether it is new to this queue. What stands there is nobody's before it is copied there.
     pub(crate) fn mirror_of_buffer(
         &mut self,
         device: &Device,
         buffer: &Part,
         given: impl FnOnce() -> Option<Arc<Memory>>,
-    ) -> Result<(Place, bool), DeviceError> {
+    ) -> Result<(Place, Standing), DeviceError> {
         let mirrors = &mut self.of(buffer).mirrors;
         let is_known = mirrors.contains_key(&buffer.offset);
         let given = if is_known { None } else { given() };
-        let is_new = !is_known && given.is_none();
+        let standing = match (is_known, &given) {
+            (true, _) => Standing::Known,
+            (false, Some(_)) => Standing::Given,
+            (false, None) => Standing::Made,
+        };
         // Kept here, so that it is given back by the executor's thread, and not where a claim is dropped last.
         let given = given.map(|memory| (buffer.offset, Mirror { memory, seq: buffer.seq }));
         mirrors.extend(given);
-        Ok((self.mirror(device, buffer)?.0, is_new))
+        Ok((self.mirror(device, buffer)?.0, standing))
     }
 
     /// Says that what stands for the part holds no message: filling it has failed.

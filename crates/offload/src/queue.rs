@@ -5,6 +5,7 @@ use crate::buffer::DeviceBuffers;
 use crate::choice::{Choice, Refusal, Way, choose, choose_for_buffers};
 use crate::elements::ElementCopies;
 use crate::memories::Memories;
+use crate::resident::{OwnTopics, Resident};
 use crate::slabs::Importer;
 use crate::trace::QueueTrace;
 use crate::work::Work;
@@ -84,6 +85,8 @@ pub(crate) struct Shared {
     pub(crate) memories: Memories,
     /// Made for the first node with shared buffers that are copied.
     pub(crate) elements: Option<ElementCopies>,
+    /// Of these it has memory of its own.
+    pub(crate) own: OwnTopics,
     /// The ends of what is under way.
     pub(crate) pending: VecDeque<FencePoint>,
     trace: QueueTrace,
@@ -112,8 +115,7 @@ impl std::fmt::Debug for Queue {
 pub struct DeviceInput {
     pub(crate) handle: InputHandle,
     pub(crate) choice: Choice,
-    /// What observers see of it.
-    _record: Entity,
+    pub(crate) resident: Resident,
 }
 
 /// An output whose messages come from the device.
@@ -122,7 +124,7 @@ pub struct DeviceOutput {
     pub(crate) handle: OutputHandle,
     pub(crate) choice: Choice,
     pub(crate) read_elsewhere: bool,
-    _record: Entity,
+    pub(crate) resident: Resident,
 }
 
 impl Queue {
@@ -169,7 +171,7 @@ impl Queue {
         let takes = choice.way != Way::ZeroCopy && topic.in_slabs;
         let taker = takes.then(|| Importer::of(self.device()));
         handle.take_slabs(taker);
-        Ok(DeviceInput { handle, choice, _record: record })
+        Ok(DeviceInput { handle, choice, resident: Resident::new(record) })
     }
 
     /// An output of the node.
@@ -184,7 +186,7 @@ impl Queue {
         let handle = publisher.handle();
         let (choice, topic, record) = self.settle(setup, handle.topic())?;
         let read_elsewhere = topic.read_elsewhere;
-        Ok(DeviceOutput { handle, choice, read_elsewhere, _record: record })
+        Ok(DeviceOutput { handle, choice, read_elsewhere, resident: Resident::new(record) })
     }
 
     /// The shared buffers that the tokens on an input are about: they get to the device as the mapping says of
@@ -306,6 +308,7 @@ fn shared(name: &str) -> Result<Rc<RefCell<Shared>>, DeviceError> {
             stream: device.stream()?,
             memories: Memories::default(),
             elements: None,
+            own: OwnTopics::new(),
             pending: VecDeque::with_capacity(UNDER_WAY_MAX),
             trace: QueueTrace::new(name),
             device,

@@ -72,7 +72,7 @@ impl<'q> Work<'q> {
             (block.start <= bytes.as_ptr() && bytes.as_ptr_range().end <= block.end).then_some(part)
         });
         let part = region.ok_or_else(|| self.outside(input.handle.topic()))?;
-        let Shared { device, capabilities, stream, memories, .. } = &mut *self.shared;
+        let Shared { device, capabilities, stream, memories, own, .. } = &mut *self.shared;
         let found = match input.choice.way {
             Way::Device | Way::Copy => slabs::find(device, &part),
             Way::ZeroCopy => Found::Nothing,
@@ -120,6 +120,7 @@ impl<'q> Work<'q> {
             }
             input.handle.count_copied(part.bytes);
         }
+        input.resident.is_own(own, input.handle.topic());
         Ok(place)
     }
 
@@ -147,7 +148,7 @@ impl<'q> Work<'q> {
         let seq = output.handle.published() + 1;
         let part =
             Part::of(region, bytes, seq).ok_or_else(|| self.outside(output.handle.topic()))?;
-        let Shared { device, capabilities, memories, .. } = &mut *self.shared;
+        let Shared { device, capabilities, memories, own, .. } = &mut *self.shared;
         memories.note_own(&part);
         let slab = match output.choice.way {
             Way::Device => {
@@ -158,9 +159,15 @@ impl<'q> Work<'q> {
         };
         let in_slab = slab.and_then(|slab| Some((Place::in_slab(&slab, &part)?, slab)));
         let (place, slab) = match in_slab {
-            Some((place, slab)) => (place, Some(slab)),
+            Some((place, slab)) => {
+                output.resident.is_shared();
+                (place, Some(slab))
+            }
             None if output.choice.way == Way::ZeroCopy => (memories.in_place(device, &part)?, None),
-            None => (memories.mirror(device, &part)?.0, None),
+            None => {
+                output.resident.is_own(own, output.handle.topic());
+                (memories.mirror(device, &part)?.0, None)
+            }
         };
         self.open = true;
         self.written.push(Written { part, place: place.clone(), slab });
@@ -244,6 +251,7 @@ impl<'q> Work<'q> {
             output.handle.count_copied(part.bytes);
         }
         if away {
+            output.resident.count_away();
             loan.leave_on_device();
         }
         Ok(())

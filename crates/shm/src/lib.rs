@@ -130,7 +130,7 @@ pub use control::{
     AttachError, Attached, PeerConfig, RingControl, RingGeometry, SegmentFd, WakeTarget,
 };
 #[cfg(not(loom))]
-pub use descriptor::Meta;
+pub use descriptor::{Marks, Meta};
 #[cfg(not(loom))]
 pub use doorbell::{Doorbell, DoorbellControl, DoorbellOptions, JoinedPair, Woken};
 #[cfg(not(loom))]

@@ -3,7 +3,7 @@
 //! It must not write anywhere. A ring that nobody subscribes to is not written and shows nothing.
 
 use crate::control::RingGeometry;
-use crate::descriptor::{Descriptor, Meta};
+use crate::descriptor::{Descriptor, Marks, Meta};
 use crate::home::{PAYLOAD_ALIGN, SEGMENTS_MAX};
 use crate::memory::{Access, MapRef, MapSlice, Mapping, OpenMemoryError, map_received};
 use crate::protocol::{Corruption, GONE, Head, Peek, Ring, Slot};
@@ -144,11 +144,11 @@ impl RingObserver {
                 self.next = seq + 1;
                 return Ok(Some((seq, meta)));
             }
-            if meta.away {
+            if meta.marks.any(Marks::AWAY) {
                 self.pass_over();
                 continue;
             }
-            if meta.early {
+            if meta.marks.any(Marks::EARLY) {
                 let [finished, ..] = &self.head.finished;
                 // Acquire pairs with `Timeline::advance`.
                 let finished = finished.load(Ordering::Acquire);

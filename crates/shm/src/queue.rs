@@ -96,17 +96,17 @@ impl Queue {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Marks;
+
+    fn marks(seq: u64) -> Marks {
+        let all = [Marks::EARLY, Marks::AWAY, Marks::BROUGHT];
+        let set = all.into_iter().zip([2, 3, 5]).filter(|(_, every)| seq.is_multiple_of(*every));
+        set.fold(Marks::default(), |marks, (mark, _)| marks.or(mark))
+    }
 
     fn push(queue: &mut Queue, seq: u64) -> bool {
-        let meta = Meta {
-            len: 7,
-            stamp_ns: seq * 10,
-            origin: [seq, !seq],
-            flags: 3,
-            early: seq.is_multiple_of(2),
-            away: seq.is_multiple_of(3),
-            brought: seq.is_multiple_of(5),
-        };
+        let meta =
+            Meta { len: 7, stamp_ns: seq * 10, origin: [seq, !seq], flags: 3, marks: marks(seq) };
         queue.push(seq, Chunk { segment: 2, offset: seq * 64 }, &meta)
     }
 
@@ -124,15 +124,7 @@ mod tests {
             let origin = [seq, !seq];
             assert_eq!(
                 meta,
-                Meta {
-                    len: 7,
-                    stamp_ns: seq * 10,
-                    origin,
-                    flags: 3,
-                    early: seq.is_multiple_of(2),
-                    away: seq.is_multiple_of(3),
-                    brought: seq.is_multiple_of(5),
-                }
+                Meta { len: 7, stamp_ns: seq * 10, origin, flags: 3, marks: marks(seq) }
             );
             assert!(queue.pop());
         }

@@ -2,7 +2,7 @@
 //!
 //! It must not know whether it came through a ring or through a local link.
 
-use crate::descriptor::Meta;
+use crate::descriptor::{Marks, Meta};
 use crate::home::{Entry, Home};
 use crate::memory::Region;
 use crate::timeline::{FencePoint, Of, Timeline};
@@ -96,13 +96,13 @@ impl RawSample {
     ///
     /// A point that is reached makes visible what the device has written.
     pub fn finish_point(&self) -> Option<FencePoint> {
-        if self.meta().early { self.point(Of::Finished) } else { None }
+        if self.meta().marks.any(Marks::EARLY) { self.point(Of::Finished) } else { None }
     }
 
     /// When the message is in memory of a device, if it is brought to one; `None`: it is not, or this is a
     /// forked child. Allocates. The payload itself is complete whether the point is reached or not.
     pub fn brought_point(&self) -> Option<FencePoint> {
-        if self.meta().brought { self.point(Of::Brought) } else { None }
+        if self.meta().marks.any(Marks::BROUGHT) { self.point(Of::Brought) } else { None }
     }
 
     fn point(&self, of: Of) -> Option<FencePoint> {

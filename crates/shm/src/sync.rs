@@ -5,9 +5,9 @@
 //! runs.
 
 #[cfg(loom)]
-pub(crate) use loom::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering, fence};
+pub(crate) use loom::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering, fence};
 #[cfg(not(loom))]
-pub(crate) use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
+pub(crate) use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
 /// `std::sync::atomic::fence`; the sequentially consistent one without `mfence`, which is what the
 /// compiler makes of it.
@@ -24,4 +24,14 @@ pub(crate) fn fence(order: Ordering) {
         return unsafe { std::arch::asm!("lock or dword ptr [rsp], 0") };
     }
     std::sync::atomic::fence(order);
+}
+
+/// `fence(SeqCst)` directly behind a read-modify-write of this thread's. Where that is a locked instruction it
+/// is such a fence itself; only the compiler has to be kept from moving accesses across it.
+#[inline(always)]
+pub(crate) fn fence_behind_update() {
+    #[cfg(all(target_arch = "x86_64", not(loom)))]
+    std::sync::atomic::compiler_fence(Ordering::SeqCst);
+    #[cfg(not(all(target_arch = "x86_64", not(loom))))]
+    fence(Ordering::SeqCst);
 }

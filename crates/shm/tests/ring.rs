@@ -17,9 +17,7 @@ fn messages_arrive_in_order_with_their_meta_data() {
         stamp_ns: 42,
         origin: [7, 9],
         flags: 5,
-        early: false,
-        away: true,
-        brought: true,
+        marks: Marks::AWAY.or(Marks::BROUGHT),
     };
     let mut loan = publisher.loan(64).unwrap();
     loan.bytes_mut()[..3].copy_from_slice(b"abc");
@@ -323,14 +321,14 @@ fn a_publisher_knows_beforehand_whether_it_would_have_to_wait() {
 
 /// Publishes without being finished.
 fn publish_early(publisher: &RingPublisher) -> u64 {
-    let meta = Meta { len: 8, early: true, ..Meta::default() };
+    let meta = Meta { len: 8, marks: Marks::EARLY, ..Meta::default() };
     publisher.loan(8).unwrap().publish(meta).unwrap()
 }
 
 #[test]
 fn memory_that_a_device_still_uses_is_not_used_again_whoever_holds_it() {
-    let early = Meta { len: 8, early: true, ..Meta::default() };
-    let brought = Meta { len: 8, brought: true, ..Meta::default() };
+    let early = Meta { len: 8, marks: Marks::EARLY, ..Meta::default() };
+    let brought = Meta { len: 8, marks: Marks::BROUGHT, ..Meta::default() };
     // With a peer, so that messages go through the ring, and without, when they end at once.
     for (connected, meta) in [(true, early), (false, early), (true, brought), (false, brought)] {
         let publisher = RingPublisher::create("camera", config()).unwrap();
@@ -354,7 +352,8 @@ fn memory_that_a_device_still_uses_is_not_used_again_whoever_holds_it() {
         publish_more();
         assert_eq!(used_again(), [false; 3], "{connected}");
         let timelines = [publisher.timeline(), publisher.brought()];
-        let [it, other] = if meta.early { [0, 1] } else { [1, 0] }.map(|place| &timelines[place]);
+        let [it, other] =
+            if meta.marks == Marks::EARLY { [0, 1] } else { [1, 0] }.map(|place| &timelines[place]);
         other.advance(3);
         assert_eq!(used_again(), [false; 3], "{connected}: that is not what it waits for");
         it.advance(2);
@@ -383,7 +382,11 @@ fn a_sample_knows_when_its_message_is_finished() {
     publisher.timeline().poison();
     assert!(second.is_reached() == Ok(true) && third.is_reached().is_err());
     // That it is brought to a device is another timeline's.
-    publisher.loan(8).unwrap().publish(Meta { len: 8, brought: true, ..Meta::default() }).unwrap();
+    publisher
+        .loan(8)
+        .unwrap()
+        .publish(Meta { len: 8, marks: Marks::BROUGHT, ..Meta::default() })
+        .unwrap();
     let sample = subscriber.take().unwrap().unwrap();
     let point = sample.brought_point().unwrap();
     assert!(sample.finish_point().is_none() && point.is_reached() == Ok(false));

@@ -119,11 +119,16 @@ impl Design {
     /// Names this design with its parameters and fault: `axis_arb-ports-3-width-64`.
     #[must_use]
     pub fn label(&self) -> String {
+        let fault = self.fault.map(|what| format!("-but-{}", what.replace(' ', "-")));
+        self.faultless_label() + &fault.unwrap_or_default()
+    }
+
+    /// The label of this design before a fault was put into it.
+    pub(crate) fn faultless_label(&self) -> String {
         let parameters = self.parameters.iter();
         let parameters =
             parameters.map(|(name, value)| format!("-{}-{value}", name.to_lowercase()));
-        let fault = self.fault.map(|what| format!("-but-{}", what.replace(' ', "-")));
-        std::iter::once(self.top.clone()).chain(parameters).chain(fault).collect()
+        std::iter::once(self.top.clone()).chain(parameters).collect()
     }
 
     /// What makes Yosys read this design, with its parameters. `options` are `read_verilog`'s.

@@ -5,7 +5,6 @@ use crate::design::{Design, Mutation, testbench};
 use crate::tools::{Ended, run, tool, verilator_root};
 use std::collections::BTreeMap;
 use std::fmt;
-use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -155,9 +154,13 @@ impl Simulation {
 
     /// The design, and the testbench where it is not the design's own.
     fn label(&self) -> String {
+        self.label_of(self.design.label())
+    }
+
+    fn label_of(&self, design: String) -> String {
         let testbench = Path::new(&self.testbench).file_stem().expect("a file").to_string_lossy();
         let own = testbench == format!("{}_tb", self.design.top());
-        self.design.label() + &if own { String::new() } else { format!("-in-{testbench}") }
+        design + &if own { String::new() } else { format!("-in-{testbench}") }
     }
 
     /// The same run again with waves: the testbench and its seed decide everything, so it fails the
@@ -189,7 +192,7 @@ impl Simulation {
             parameters.push(format!("-G{parameter}={value}"));
             macros.push(format!("-DP_{parameter}={value}"));
         }
-        let key = format!("{verilator:?} {parameters:?} {:?}", COMPILER);
+        let key = format!("{verilator:?} {parameters:?} {COMPILER:?} {HEADERS}");
         let job = Job { name: &name, files: &files, arguments: &key };
         let done = job.result(|folder| {
             run_ok({
@@ -201,15 +204,17 @@ impl Simulation {
                 command.args(self.design.source_names());
                 command
             })?;
-            // One translation unit: the headers are read once, which is most of the time.
-            std::fs::write(folder.join("all.cpp"), self.unit(&folder.join("model")))
-                .expect("all.cpp");
+            let testbench = self.testbench(&folder.join("model"), &macros, waves)?;
+            // One translation unit, as all parts of a model include all others' headers.
+            let names = names_of_sources(&folder.join("model"));
+            let unit: String =
+                names.iter().map(|name| format!("#include \"model/{name}\"\n")).collect();
+            std::fs::write(folder.join("all.cpp"), unit).expect("all.cpp");
             run_ok({
-                let mut command = compiler(folder);
-                command.arg(format!("-DVM_TRACE={0}", u8::from(waves)));
-                command.arg(format!("-DVM_TRACE_VCD={0}", u8::from(waves)));
-                command.args(&macros).args(["-I.", "-Imodel", "all.cpp", "-o", "simulation"]);
-                command.arg(&runtime).arg("-pthread");
+                let mut command = compiler(folder, waves);
+                command.args(["-include"]).arg(headers(waves));
+                command.args(["-Imodel", "all.cpp", "-o", "simulation"]);
+                command.arg(&testbench).arg(&runtime);
                 command
             })?;
             Ok(String::new())
@@ -221,34 +226,78 @@ impl Simulation {
         Ok(done.folder.join("simulation"))
     }
 
-    /// Includes every generated file of the model, then the files and the testbench.
-    fn unit(&self, model: &Path) -> String {
-        let mut names: Vec<String> = (std::fs::read_dir(model).expect("the model"))
-            .map(|entry| entry.expect("entry").file_name().to_string_lossy().into_owned())
-            .filter(|name| name.ends_with(".cpp"))
-            .collect();
-        names.sort();
-        let mut text = String::new();
-        for name in names {
-            writeln!(text, "#include \"model/{name}\"").expect("text");
-        }
-        for name in self.files.keys().filter(|name| name.ends_with(".cpp")) {
-            writeln!(text, "#include \"{name}\"").expect("text");
-        }
-        text.push_str("#include \"testbench.cpp\"\n");
-        text
+    /// The testbench's object. It sees no more of a model than the class's header, which is made of
+    /// the ports: all faults of a design share one object.
+    fn testbench(&self, model: &Path, macros: &[String], waves: bool) -> Result<PathBuf, String> {
+        let mut files = testbench(&self.testbench);
+        files.extend(self.files.clone());
+        let class = format!("{}.h", self.prefix);
+        files.insert(class.clone(), std::fs::read_to_string(model.join(class)).expect("a header"));
+        let kind = if waves { "testbench_traced" } else { "testbench" };
+        let name = format!("{kind}/{}", self.label_of(self.design.faultless_label()));
+        let key = format!("{macros:?} {COMPILER:?} {HEADERS}");
+        let job = Job { name: &name, files: &files, arguments: &key };
+        let done = job.result(|folder| {
+            let names = self.files.keys().map(String::as_str);
+            let names = names.filter(|name| name.ends_with(".cpp")).chain(["testbench.cpp"]);
+            let unit: String = names.map(|name| format!("#include \"{name}\"\n")).collect();
+            std::fs::write(folder.join("unit.cpp"), unit).expect("unit.cpp");
+            run_ok({
+                let mut command = compiler(folder, waves);
+                command.args(["-include"]).arg(headers(waves)).args(macros);
+                command.args(["-I.", "-c", "unit.cpp", "-o", "testbench.o"]);
+                command
+            })
+            .map(|()| String::new())
+        })?;
+        Ok(done.folder.join("testbench.o"))
     }
 }
 
-/// Simulations are short: more optimisation costs more in the compiler than it saves in the run.
-const COMPILER: [&str; 3] = ["-std=c++17", "-O1", "-w"];
+/// The C++ sources that Verilator has written, in a stable order.
+fn names_of_sources(model: &Path) -> Vec<String> {
+    let mut names: Vec<String> = (std::fs::read_dir(model).expect("the model"))
+        .map(|entry| entry.expect("entry").file_name().to_string_lossy().into_owned())
+        .filter(|name| name.ends_with(".cpp"))
+        .collect();
+    names.sort();
+    names
+}
 
-fn compiler(place: &Path) -> Command {
+/// Simulations are short: more optimisation costs more in the compiler than it saves in the run.
+const COMPILER: [&str; 4] = ["-std=c++17", "-O1", "-w", "-pthread"];
+
+/// What models and testbenches include. Reading it takes three times as long as compiling a model
+/// does, so it is compiled once for all of them. A header that is missing here is read where it is
+/// included. The compiler takes the compiled one only where its own options are the same, and says
+/// nothing where it does not: what all of them are told stands in `COMPILER`.
+const HEADERS: &str = "#include <algorithm>
+#include <array>
+#include <cstdarg>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+#include \"verilated.h\"
+#if VM_TRACE
+#include \"verilated_vcd_c.h\"
+#endif
+";
+
+fn compiler(place: &Path, waves: bool) -> Command {
     let include = verilator_root().join("include");
     let mut command = Command::new("g++");
     command.args(COMPILER).current_dir(place).arg("-I").arg(&include);
     command.arg("-isystem").arg(include.join("vltstd"));
     command.args(["-DVM_COVERAGE=0", "-DVM_SC=0", "-DVM_TRACE_FST=0"]);
+    command.args(["VM_TRACE", "VM_TRACE_VCD"].map(|it| format!("-D{it}={}", u8::from(waves))));
     command
 }
 
@@ -263,6 +312,22 @@ fn run_ok(command: Command) -> Result<(), String> {
     if ended.success() { Ok(()) } else { Err(ended.tail()) }
 }
 
+/// The header of all that is compiled, and beside it what the compiler has made of it: it takes that
+/// instead, wherever its own options are the same.
+fn headers(waves: bool) -> PathBuf {
+    let key = format!("{HEADERS} {COMPILER:?} {waves}");
+    let name = if waves { "headers_traced" } else { "headers" };
+    let job = Job { name, files: &Files::new(), arguments: &key };
+    let done = job.result(|folder| {
+        std::fs::write(folder.join("headers.hpp"), HEADERS).expect("headers.hpp");
+        let mut command = compiler(folder, waves);
+        command.args(["-x", "c++-header", "headers.hpp", "-o", "headers.hpp.gch"]);
+        run_ok(command).map(|()| String::new())
+    });
+    let done = done.unwrap_or_else(|output: String| panic!("Verilator's headers:\n{output}"));
+    done.folder.join("headers.hpp")
+}
+
 /// Verilator's runtime as a static library, built once for all simulations.
 fn runtime() -> PathBuf {
     let parts = ["verilated", "verilated_vcd_c", "verilated_threads"];
@@ -271,9 +336,9 @@ fn runtime() -> PathBuf {
     let done = job.result(|folder| {
         for part in parts {
             run_ok({
-                let mut command = compiler(folder);
+                let mut command = compiler(folder, true);
                 let source = verilator_root().join("include").join(format!("{part}.cpp"));
-                command.args(["-DVM_TRACE=1", "-DVM_TRACE_VCD=1", "-c"]).arg(source);
+                command.arg("-c").arg(source);
                 command
             })?;
         }

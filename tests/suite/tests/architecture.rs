@@ -32,6 +32,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("autorace", &["msg", "graph", "device", "remap", "comm", "executor", "offload", "record"]),
     ("image-pipeline", &["msg", "graph", "device", "remap", "comm", "executor", "offload"]),
     ("cpu-gpu", &["msg", "graph", "shm", "device", "comm", "executor", "offload"]),
+    ("frames", &["msg", "graph", "shm", "device", "comm", "executor", "offload"]),
     ("reference-system", &["msg", "graph", "comm", "executor", "record"]),
     ("test-support", &[]),
     ("suite", &["test-support"]),
@@ -51,6 +52,7 @@ const UNSAFE: &[&str] = &[
     "autorace",
     "image-pipeline",
     "cpu-gpu",
+    "frames",
 ];
 /// In these crates only these files or folders may hold it.
 const UNSAFE_PLACE: &[(&str, &str)] = &[
@@ -61,6 +63,7 @@ const UNSAFE_PLACE: &[(&str, &str)] = &[
     ("autorace", "src/gpu"),
     ("image-pipeline", "src/gpu"),
     ("cpu-gpu", "src/gpu"),
+    ("frames", "src/gpu"),
 ];
 
 struct Package {

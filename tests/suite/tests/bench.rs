@@ -436,6 +436,43 @@ fn processor_and_device_on_one_array_are_right_in_processes_and_the_files_say_wh
 }
 
 #[test]
+fn frames_that_stay_on_a_device_are_right_and_copied_nowhere() {
+    let run = Run::new("bench_frames");
+    if !is_device_there(&run) {
+        return;
+    }
+    let folder = run.file("out");
+    let out = folder.to_str().expect("UTF-8");
+    let base = ["frames", "--resolution", "1080p", "--frames", "3", "--warm-up", "1", "--out", out];
+    let measured = |more: &[&str]| bench(&run, &[&base[..], more].concat());
+    let read = |name: &str| std::fs::read_to_string(folder.join(name)).expect("a file");
+    for (device, transport) in [("opencl:0", "shared"), ("shadow:opencl:0", "composed")] {
+        let output = measured(&["--device", device, "--transport", transport]);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let table = rows(&read("frames.csv"));
+        let cases: Vec<_> = table.iter().map(|row| (&*row["model"], &*row["drawn"])).collect();
+        let expected =
+            [("device", "true"), ("device", "false"), ("copy", "true"), ("copy", "false")];
+        assert_eq!(cases, expected);
+        for row in &table {
+            assert_eq!((&*row["frames"], &*row["wrong"]), ("3", "0"), "{row:?}");
+            assert_eq!(row["compared"] == "1", row["drawn"] == "true", "{row:?}");
+            assert!(row["fps"].parse::<f64>().expect("a number") > 0.0, "{row:?}");
+            // Up, and down in the other process.
+            let times = if transport == "shared" { 2 } else { 1 };
+            let copied = if row["model"] == "copy" { times * 1920 * 1080 * 4 } else { 0 };
+            assert_eq!(row["copied_bytes_per_frame"], copied.to_string(), "{row:?}");
+            let is_alike = row["drawn"] == "true" && transport == "shared";
+            assert_eq!(!row["published_fps"].is_empty(), is_alike, "{row:?}");
+        }
+        assert!(read("frames.md").contains("Nothing on this page is about GPUs"));
+    }
+    let output = measured(&["--device", "shadow:opencl:0", "--model", "zero_copy"]);
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success() && errors.contains("in place (tried)"), "{errors}");
+}
+
+#[test]
 fn a_worker_that_is_killed_ends_the_run_of_its_scheduler() {
     let run = Run::new("cpu_gpu_killed");
     if !is_device_there(&run) {

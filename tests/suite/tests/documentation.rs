@@ -46,6 +46,7 @@ fn follow(command: &str, folder: &Path, run: &Run) -> String {
         .env("CARGO_NET_OFFLINE", "true")
         // The profile of the tests, so that what they have built is used again.
         .env("CARGO_PROFILE_DEV_OPT_LEVEL", "1")
+        .env("CARGO_PROFILE_DEV_DEBUG", "line-tables-only")
         .env("XDG_RUNTIME_DIR", run.runtime())
         .env("CROSSDOCK_TOOLS", workspace().join("target/tools"))
         .env("CROSSDOCK_CACHE", workspace().join("target/hw/cache"))

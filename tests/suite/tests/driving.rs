@@ -6,7 +6,7 @@ mod image_pipeline;
 
 use crossdock_suite::{Run, binaries};
 use crossdock_test_support::{data, long, shared, skip, workspace};
-use serde_json::Value;
+use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -128,6 +128,16 @@ fn what_a_device_computes_is_the_same_bit_for_bit_in_every_way_to_it() {
         }
         let rows = summary["devices"].as_array().expect("rows");
         assert_eq!(rows.len(), 6, "{summary:#}");
+        // Each payload lies in each memory once at most; the recorder has all of them in the host's.
+        for row in rows {
+            let device = row["device"].as_str().expect("a device");
+            let resident = if model == "zero_copy" {
+                json!({ "host": 1 })
+            } else {
+                json!({ "host": 1, device: 1 })
+            };
+            assert_eq!(row["resident"], resident, "{name}: {row}");
+        }
         for (node, expected) in copies {
             let rows = rows.iter().filter(|row| row["node"] == node);
             let rows: Vec<&Value> = rows.inspect(|row| assert_eq!(row["model"], model)).collect();

@@ -190,16 +190,29 @@ impl Scheduler {
     fn look(&mut self, context: &mut Context<'_>) -> Result<(), NodeError> {
         match &self.state {
             State::Between(0) => self.begin(0, context),
-            State::Running(running) if running.heard.elapsed() > self.patience => {
-                let (turn, waiting) = (running.turn, running.awaited.names());
-                Err(NodeError::new(format!(
-                    "{turn}: workers {waiting} have not answered in {} ms; look at their processes with \
-                     `crossdock top`, or give them a longer `patience_ms`",
-                    self.patience.as_millis()
-                )))
-            }
-            _ => Ok(()),
+            State::Running(running) => self.check_workers(running),
+            State::Between(_) | State::Finished => Ok(()),
         }
+    }
+
+    /// Is there hope for the turn that is under way?
+    fn check_workers(&self, running: &Running) -> Result<(), NodeError> {
+        let (turn, waiting) = (running.turn, running.awaited.names());
+        // Who died before it claimed anything, or lives and is silent, is found out by patience alone.
+        if let Some(left) = self.store.abandoned() {
+            return Err(NodeError::new(format!(
+                "{turn}: {left}: what the array is now, nobody knows; look why that process has ended, and run \
+                 the graph again"
+            )));
+        }
+        if running.heard.elapsed() <= self.patience {
+            return Ok(());
+        }
+        Err(NodeError::new(format!(
+            "{turn}: workers {waiting} have not answered in {} ms; look at their processes with `crossdock top`, \
+             or give them a longer `patience_ms`",
+            self.patience.as_millis()
+        )))
     }
 
     /// What is left to do once everybody else has had its turn: its own part, or the next run.

@@ -85,6 +85,21 @@ impl Store {
         Ok(())
     }
 
+    /// What workers have claimed that have died, and who they were; `None`: nobody has. Allocates only then.
+    pub(super) fn abandoned(&self) -> Option<String> {
+        let Self::Shared(buffer) = self else { return None };
+        if !buffer.has_abandoned() {
+            return None;
+        }
+        let claims = buffer.claims().into_iter().filter(|claim| claim.abandoned);
+        let claims: Vec<String> = claims.map(|claim| claim.to_string()).collect();
+        Some(format!(
+            "buffer `{}` has claims of workers that are gone: {}",
+            buffer.label(),
+            claims.join("; ")
+        ))
+    }
+
     /// What travels with a turn: nothing where the array is shared.
     pub(super) fn travelling(&self) -> &[u32] {
         match self {

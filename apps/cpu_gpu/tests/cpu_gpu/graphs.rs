@@ -6,6 +6,7 @@ use crate::runs::{Run, file, run, run_by};
 use crossdock_cpu_gpu::nodes::package;
 use crossdock_cpu_gpu::{Benchmark, Swap};
 use crossdock_graph::{Graph, Interfaces, Mapping, RunOptions, check};
+use crossdock_test_support::long;
 
 const POWER: u32 = 6;
 const BYTES: u64 = 4 << POWER;
@@ -118,32 +119,37 @@ impl Architecture {
     }
 }
 
+/// Models and benchmarks that a case is run with: all of them in the long test run and each model with one benchmark
+/// in the short one, so that both meet each architecture and placement.
+fn kinds<'a>(models: &'a [&'a str], case: usize) -> impl Iterator<Item = (&'a str, &'a str)> {
+    let all = models.iter().enumerate().flat_map(|(at, model)| {
+        ["cache", "concurrent"].iter().enumerate().map(move |(which, it)| (at + which, *model, *it))
+    });
+    let chosen = move |number: usize| long() || (number + case).is_multiple_of(2);
+    all.filter(move |(number, ..)| chosen(*number)).map(|(_, model, benchmark)| (model, benchmark))
+}
+
 #[test]
 fn a_shared_array_is_right_everywhere_and_exists_once_in_each_memory() {
     for device in both() {
         let name = device.info().name.clone();
         let in_place = device.capabilities().expect("it was tried").host_memory;
         let models = if in_place { &["zc", "sc"][..] } else { &["sc"][..] };
-        for (number, architecture) in ARCHITECTURES.iter().enumerate() {
-            for placement in [Placement::Composed, Placement::InProcess, Placement::Processes] {
-                for model in models {
-                    // Each benchmark meets each architecture and placement, with one model or the other.
-                    let benchmarks = ["cache", "concurrent"];
-                    let turn = number + placement as usize + usize::from(*model == "sc");
-                    let benchmark = benchmarks[turn % 2];
-                    let found = architecture.run(&name, placement, (benchmark, model, "shared"));
-                    for run in found {
-                        assert_eq!(run.host_instances, 1, "one array on the host: {run:?}");
-                        assert_eq!(run.native_ns, [0, 0], "none was asked for");
-                        if *model == "zc" {
-                            assert_eq!((run.copied_bytes, run.device_instances), (0, 0), "{run:?}");
-                            assert!(run.in_place, "at one address: {run:?}");
-                        } else {
-                            assert_eq!(run.device_instances, 1, "one array on the device: {run:?}");
-                            let copied = architecture.copied_bytes(benchmark);
-                            assert_eq!(run.copied_bytes, copied, "what is claimed: {run:?}");
-                            assert!(!run.in_place, "{run:?}");
-                        }
+        let placements = [Placement::Composed, Placement::InProcess, Placement::Processes];
+        let cases = ARCHITECTURES.iter().flat_map(|it| placements.map(|placement| (it, placement)));
+        for (number, (architecture, placement)) in cases.enumerate() {
+            for (model, benchmark) in kinds(models, number) {
+                for run in architecture.run(&name, placement, (benchmark, model, "shared")) {
+                    assert_eq!(run.host_instances, 1, "one array on the host: {run:?}");
+                    assert_eq!(run.native_ns, [0, 0], "none was asked for");
+                    if model == "zc" {
+                        assert_eq!((run.copied_bytes, run.device_instances), (0, 0), "{run:?}");
+                        assert!(run.in_place, "at one address: {run:?}");
+                    } else {
+                        assert_eq!(run.device_instances, 1, "one array on the device: {run:?}");
+                        let copied = architecture.copied_bytes(benchmark);
+                        assert_eq!(run.copied_bytes, copied, "what is claimed: {run:?}");
+                        assert!(!run.in_place, "{run:?}");
                     }
                 }
             }
@@ -155,15 +161,18 @@ fn a_shared_array_is_right_everywhere_and_exists_once_in_each_memory() {
 fn an_array_that_travels_is_right_and_its_copies_are_counted() {
     for device in both() {
         let name = device.info().name.clone();
+        let moved = device.capabilities().expect("it was tried").managed;
+        let models: &[&str] = if moved { &["sc", "zc", "um"] } else { &["sc", "zc"] };
         for (number, architecture) in ARCHITECTURES.iter().enumerate() {
-            let placements = [Placement::Processes, Placement::Composed];
-            let (benchmark, model) = [("cache", "sc"), ("concurrent", "zc")][number % 2];
-            let how = (benchmark, model, "serialised");
-            for run in architecture.run(&name, placements[number % 2], how) {
-                let swaps = if benchmark == "cache" { 8 } else { 10 };
-                // Into each turn, out of it, into each answer, and out of that.
-                assert!(run.copied_bytes > swaps * BYTES * 3, "{run:?}");
-                assert!(run.host_instances > 1 && !run.in_place, "{run:?}");
+            for (model, benchmark) in kinds(models, number) {
+                let placements = [Placement::Processes, Placement::Composed];
+                let how = (benchmark, model, "serialised");
+                for run in architecture.run(&name, placements[number % 2], how) {
+                    let swaps = if benchmark == "cache" { 8 } else { 10 };
+                    // Into each turn, out of it, into each answer, and out of that.
+                    assert!(run.copied_bytes > swaps * BYTES * 3, "{run:?}");
+                    assert!(run.host_instances > 1 && !run.in_place, "{run:?}");
+                }
             }
         }
     }

@@ -2,5 +2,6 @@
 //! that its tests share the processor's cores. Needs an OpenCL driver (PoCL).
 
 mod devices;
+mod faults;
 mod graphs;
 mod runs;

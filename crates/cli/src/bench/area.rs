@@ -4,7 +4,7 @@
 use super::networks::{Topic, network};
 use super::rows::Record;
 use super::{Report, tell};
-use crate::arguments::NetworkAreaArguments;
+use crate::bench::arguments::NetworkAreaArguments;
 use crate::output;
 use crate::table::{Align, Table};
 use anyhow::Result;

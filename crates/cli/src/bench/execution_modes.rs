@@ -8,7 +8,7 @@ use super::paper::TRANSFERS;
 use super::rows::{Record, rounded};
 use super::transfer::Ports;
 use super::{Report, tell};
-use crate::arguments::ExecutionModesArguments;
+use crate::bench::arguments::ExecutionModesArguments;
 use crate::output;
 use crate::table::{Align, Table};
 use anyhow::{Context, Result, ensure};

@@ -6,7 +6,7 @@ use super::paper::{self, SoftwareMapped, TABLE_I, TRANSFERS};
 use super::rows::{Record, rounded};
 use super::transfer::{Buffers, Ports, transfer};
 use super::{Report, tell};
-use crate::arguments::HmtArguments;
+use crate::bench::arguments::HmtArguments;
 use crate::output;
 use anyhow::{Context, Result, ensure};
 use crossdock_fabric::{Cache, Library, Model, Profile, Search};

@@ -5,7 +5,7 @@ use super::host::{DownPass, Host, Ports, board_network};
 use super::paper::{self, TABLE_I, TRANSFERS};
 use super::rows::{Record, rounded};
 use super::{Report, tell};
-use crate::arguments::MemoryLoadArguments;
+use crate::bench::arguments::MemoryLoadArguments;
 use crate::output;
 use crate::table::{Align, Table};
 use anyhow::{Context, Result, ensure};

@@ -3,12 +3,16 @@
 //! It must not know how networks are made or run: that is the crates' below.
 
 mod area;
+pub(crate) mod arguments;
 mod chains;
+mod conditions;
 mod cpu_gpu;
 mod date;
 pub(crate) mod device;
 mod execution_modes;
+mod frames;
 mod gateway;
+mod graph_run;
 mod hmt;
 mod host;
 mod memory_load;
@@ -17,9 +21,9 @@ mod paper;
 mod rows;
 mod transfer;
 
-use crate::arguments::{BenchCommand, OutFolder};
 use crate::output::tell;
 use anyhow::{Context, Result};
+use arguments::{BenchCommand, OutFolder};
 use rows::Record;
 use serde_json::{Value, json};
 use std::process::ExitCode;
@@ -32,6 +36,7 @@ pub(crate) fn bench(command: &BenchCommand) -> Result<ExitCode> {
         BenchCommand::MemifLoad(arguments) => memory_load::memory_load(arguments),
         BenchCommand::Gateway(arguments) => gateway::gateway(arguments),
         BenchCommand::CpuGpu(arguments) => cpu_gpu::cpu_gpu(arguments),
+        BenchCommand::Frames(arguments) => frames::frames(arguments),
         BenchCommand::NetworkArea(arguments) => area::network_area(arguments),
         BenchCommand::Device(arguments) => device::device(arguments),
     }

@@ -122,7 +122,9 @@ impl OpenCl {
     }
 
     /// A queue that keeps its order and notes the times of its commands. The latter is a property
-    /// of queues for good, and whether kernels are observed is known only later.
+    /// of queues for good, and whether kernels are observed is known only later. On PoCL it costs 0.1 us
+    /// on the 1.6 us of a launch, and nothing that could be measured on the 31 us of a launch that is
+    /// waited for.
     fn queue(&self, doing: &'static str) -> Result<cl_command_queue, DeviceError> {
         let (context, timed) = (self.context(), CL_QUEUE_PROFILING_ENABLE);
         // The older of the two functions: devices of OpenCL 1.2 have no other.

@@ -8,10 +8,13 @@
 //!
 //! A table has places; each has a *state* word and an *entry*. The state says what the place is (free,
 //! being taken, read, write), whose member it is, how often the place was taken, and two flags. The
-//! table lies in memory that every member can write.
+//! table lies in memory that every member can write. Beside it each member's process has a *mark* for
+//! each place, in memory of its own that all its threads share ([`Member`]).
 //!
-//! - **C1 take.** A free place is taken by CAS, free to taken (Relaxed; the fence of C3 makes what its
-//!   former holder did visible). Its words are the taker's alone until C5.
+//! - **C1 take.** The taker sets its process's mark of a free place (who finds it set looks for another
+//!   place), then takes the place by CAS, free to taken (Release, with the Acquire of C7; the fence of
+//!   C3 makes what its former holder did visible). Its words are the taker's alone until C5. Where
+//!   the CAS fails the mark is taken off.
 //! - **C2 announce.** Release fence, the entry's words Relaxed, CAS from taken to read or write
 //!   (Release).
 //! - **C3 look.** SeqCst fence, then every other place: its state (Acquire), its words Relaxed, Acquire
@@ -21,12 +24,14 @@
 //! - **C4 withdraw.** On conflict the claim is released as in C5. Of two that are announced at once,
 //!   both may be refused, never both be granted.
 //! - **C5 release.** CAS from the claim's own state to free (Release), on any thread. If it fails,
-//!   somebody who thought the holder dead has ended the claim.
+//!   somebody who thought the holder dead has ended the claim. Either way the mark is taken off then
+//!   (Release, with the Acquire of C7).
 //! - **C6 ending.** The holder flags a claim whose end will come by itself, from a device: who is in its
 //!   way may wait.
-//! - **C7 abandon.** The owner of the memory flags the claims of a member that has died; those not
-//!   announced yet it frees. They stay in the way of others until the owner accepts that what they held
-//!   is in no known state (C8): then they are free.
+//! - **C7 abandon.** The owner of the memory, which is a member, flags the claims of those that are gone,
+//!   of numbers that nobody has, and of its own number where its process has no mark (state Acquire,
+//!   then the mark, Acquire); those not announced yet it frees. They stay in the way of others until the
+//!   owner accepts that what they held is in no known state (C8): then they are free.
 //!
 //! # Why it holds
 //!
@@ -35,11 +40,16 @@
 //! seen to be over (Acquire in C3, or its fence behind C1) makes all that its holder did visible (Release
 //! in C5), also to who sees only what became of the place later: states change by read-modify-write only.
 //!
-//! A member that breaks the rules can spoil the contents of the memory that it may write anyway. Nobody
-//! makes an address of what stands here; loops are bounded by the number of places.
+//! A place that a thread of the owner's has is marked: who sees its state (C1 releases it) sees the mark,
+//! or that it is off again; then the state has changed before that (C5), and the CAS of C7 fails.
+//!
+//! A member that breaks the rules can spoil the contents of the memory that it may write anyway, and keep
+//! others from it as long as it lives: what it writes into the table counts as its own or another living
+//! member's claim, or is nobody's (C7). Nobody makes an address of what stands here; loops are bounded by
+//! the number of places.
 
-use super::weaken::{fence_unless, order_unless, spot};
-use crate::sync::{AtomicU64, Ordering};
+use super::weaken::{self, fence_unless, order_unless, spot};
+use crate::sync::{AtomicBool, AtomicU64, Ordering, fence_behind_update};
 
 /// Places of one table: two for each of 32 nodes.
 pub const CLAIMS_MAX: usize = if cfg!(loom) { 2 } else { 64 };
@@ -72,6 +82,26 @@ pub enum ClaimKind {
 /// What one entry says.
 pub type Entry = [u64; ENTRY_WORDS];
 
+/// A member as its own process has it: its number, and marks of the places that its claims have. One for
+/// all threads of the process, in memory that no other one can write.
+#[derive(Debug)]
+pub struct Member {
+    number: u16,
+    marks: [AtomicBool; CLAIMS_MAX],
+}
+
+impl Member {
+    /// One that holds nothing yet.
+    pub fn new(number: u16) -> Self {
+        Member { number, marks: std::array::from_fn(|_| AtomicBool::new(false)) }
+    }
+
+    /// What it is called in its claims.
+    pub fn number(&self) -> u16 {
+        self.number
+    }
+}
+
 /// A claim that is held. Belongs to who announced it.
 #[derive(Debug)]
 pub struct Ticket {
@@ -88,7 +118,7 @@ pub struct Seen {
     pub member: u16,
     /// Its end will come by itself.
     pub ending: bool,
-    /// Its holder has died.
+    /// Its holder has died, or never was a member.
     pub abandoned: bool,
     /// What it says.
     pub entry: Entry,
@@ -134,18 +164,21 @@ impl ClaimTable {
     /// [`ClaimRefused`]; nothing is held then.
     pub fn claim(
         &self,
-        member: u16,
+        member: &Member,
         kind: ClaimKind,
         entry: &Entry,
         conflicts: impl Fn(&Entry) -> bool,
     ) -> Result<Ticket, ClaimRefused> {
         let ticket = self.announce(member, kind, entry)?;
-        fence_unless(spot::CLAIM_FENCE, Ordering::SeqCst);
+        if !weaken::is(spot::CLAIM_FENCE) {
+            // Behind the CAS of C2.
+            fence_behind_update();
+        }
         let others = (0..CLAIMS_MAX).filter(|place| *place != ticket.place);
         for seen in others.filter_map(|place| self.look(place)) {
             let one_writes = kind == ClaimKind::Write || seen.kind == ClaimKind::Write;
             if one_writes && conflicts(&seen.entry) {
-                self.release(&ticket);
+                self.release(member, &ticket);
                 return Err(ClaimRefused::Conflict(seen));
             }
         }
@@ -155,19 +188,24 @@ impl ClaimTable {
     /// C1 and C2.
     fn announce(
         &self,
-        member: u16,
+        member: &Member,
         kind: ClaimKind,
         entry: &Entry,
     ) -> Result<Ticket, ClaimRefused> {
-        let member = u64::from(member) << MEMBER_AT;
+        let number = u64::from(member.number) << MEMBER_AT;
         let take = |(place, word): (usize, &AtomicU64)| {
             let free = word.load(Ordering::Relaxed);
-            if free & KIND != FREE {
+            let mark = &member.marks[place];
+            if free & KIND != FREE || mark.swap(true, Ordering::Relaxed) {
                 return None;
             }
-            let taken = (free & ROUND).wrapping_add(1 << ROUND_AT) | member | TAKEN;
+            let taken = (free & ROUND).wrapping_add(1 << ROUND_AT) | number | TAKEN;
+            let release = order_unless(spot::CLAIM_TAKE, Ordering::Release);
             // What its former holder did is over for us behind the fence of C3, which acquires, too.
-            word.compare_exchange(free, taken, Ordering::Relaxed, Ordering::Relaxed).ok()?;
+            if word.compare_exchange(free, taken, release, Ordering::Relaxed).is_err() {
+                mark.store(false, Ordering::Release);
+                return None;
+            }
             Some((place, taken))
         };
         let taken = self.states.iter().enumerate().find_map(take);
@@ -183,7 +221,11 @@ impl ClaimTable {
         let state = taken & !KIND | kind;
         let announced =
             self.states[place].compare_exchange(taken, state, Ordering::Release, Ordering::Relaxed);
-        announced.map(|_| Ticket { place, state }).map_err(|_| ClaimRefused::Ended)
+        if announced.is_err() {
+            member.marks[place].store(false, Ordering::Release);
+            return Err(ClaimRefused::Ended);
+        }
+        Ok(Ticket { place, state })
     }
 
     /// C3 for one place.
@@ -209,8 +251,8 @@ impl ClaimTable {
         })
     }
 
-    /// C5. Releasing twice does nothing: the place has another state by then.
-    pub fn release(&self, ticket: &Ticket) {
+    /// C5. Once for each ticket, by the member that has claimed it.
+    pub fn release(&self, member: &Member, ticket: &Ticket) {
         let free = ticket.state & ROUND;
         let release = order_unless(spot::CLAIM_RELEASE, Ordering::Release);
         let _ = self.states[ticket.place].compare_exchange(
@@ -219,6 +261,7 @@ impl ClaimTable {
             release,
             Ordering::Relaxed,
         );
+        member.marks[ticket.place].store(false, Ordering::Release);
     }
 
     /// C6. False: the claim has been ended by the owner of the memory.
@@ -241,24 +284,32 @@ impl ClaimTable {
         self.states[ticket.place].load(Ordering::Relaxed) == ticket.state
     }
 
-    /// C7: flags the claims of those members for which `is_dead` holds; how many are new. A member that
-    /// lives and goes on meanwhile may keep some.
-    pub fn abandon(&self, is_dead: impl Fn(u16) -> bool) -> usize {
-        let flag = |word: &&AtomicU64| {
-            let state = word.load(Ordering::Relaxed);
+    /// C7, by the owner `own`: flags the claims that carry its number and are not its own, and those of
+    /// numbers for which `is_gone` holds; how many are new. A member that lives and goes on meanwhile may
+    /// keep some.
+    pub fn abandon(&self, own: &Member, is_gone: impl Fn(u16) -> bool) -> usize {
+        let flag = |(word, mark): &(&AtomicU64, &AtomicBool)| {
+            let state = word.load(Ordering::Acquire);
             let (next, counts) = match state & KIND {
                 FREE => return false,
+                // One that is said to be abandoned, too: nobody else would free it.
                 TAKEN => (state & ROUND, false),
+                _ if state & ABANDONED != 0 => return false,
                 _ => (state | ABANDONED, true),
             };
-            if state & ABANDONED != 0 || !is_dead((state >> MEMBER_AT) as u16) {
+            let number = (state >> MEMBER_AT) as u16;
+            let is_nobodys = match number == own.number {
+                true => !mark.load(Ordering::Acquire),
+                false => is_gone(number),
+            };
+            if !is_nobodys {
                 return false;
             }
             // AcqRel: between what the holder did and whoever claims it next.
             let done = word.compare_exchange(state, next, Ordering::AcqRel, Ordering::Relaxed);
             done.is_ok() && counts
         };
-        self.states.iter().filter(flag).count()
+        self.states.iter().zip(&own.marks).filter(flag).count()
     }
 
     /// C8: frees the abandoned claims of members for which `accepts` holds, and tells each.

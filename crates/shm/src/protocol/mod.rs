@@ -148,7 +148,7 @@ pub mod weaken;
 pub use armed::{ARMED_WORDS, ArmedLine, fired};
 pub use bell::{Bell, Nudge, READY_BITS, READY_WORDS, ReadyLine, RelayLine};
 pub use claims::{
-    CLAIMS_MAX, ClaimKind, ClaimRefused, ClaimTable, ENTRY_WORDS, Entry, Seen, Ticket,
+    CLAIMS_MAX, ClaimKind, ClaimRefused, ClaimTable, ENTRY_WORDS, Entry, Member, Seen, Ticket,
 };
 pub use conn::{Conn, HOLDS_MAX};
 pub use inbox::Inbox;

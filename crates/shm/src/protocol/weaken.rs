@@ -72,6 +72,8 @@ pub mod spot {
     pub const CLAIM_WORDS: u32 = 31;
     /// claim: released Relaxed.
     pub const CLAIM_RELEASE: u32 = 32;
+    /// claim: a place taken Relaxed, behind its mark.
+    pub const CLAIM_TAKE: u32 = 33;
 }
 
 #[cfg(loom)]

@@ -9,7 +9,7 @@ use super::{
     SegmentMapping,
 };
 use crate::control::{Note, Peer};
-use crate::descriptor::{Meta, to_words};
+use crate::descriptor::{Marks, Meta, to_words};
 use crate::futex;
 use crate::home::SEGMENTS_MAX;
 use crate::local::Lane;
@@ -28,6 +28,9 @@ use std::time::{Duration, Instant};
 /// Longest single sleep of a blocked publisher: a peer that dies is noticed by then even if the
 /// control thread's wake-up fell between the look and the sleep.
 const BLOCKED_SLICE: Duration = Duration::from_millis(100);
+
+/// A device is not done with a message of these yet.
+const IN_WORK: Marks = Marks::EARLY.or(Marks::BROUGHT);
 
 /// The publisher's private memory.
 #[derive(Debug)]
@@ -112,6 +115,17 @@ impl State {
         let deepest = self.peers.iter().flatten().map(|peer| peer.depth).max().unwrap_or(0);
         self.depth = deepest.clamp(config.depth as u64, config.slots as u64 - 1);
         self.min_wanted = 0;
+    }
+
+    /// A device writes message `seq`, or copies it: its memory is not used again before that is over.
+    #[cold]
+    fn note_device_work(&mut self, seq: u64, meta: &Meta) {
+        if meta.marks.any(Marks::EARLY) {
+            self.early = seq;
+        }
+        if meta.marks.any(Marks::BROUGHT) {
+            self.brought = seq;
+        }
     }
 
     /// Address of a chunk of the own pool.
@@ -487,17 +501,14 @@ impl Core {
         let mut pushed_out = 0;
         if state.open {
             pushed_out = self.publish_outside(state, seq, chunk, meta)?;
-        } else if state.links.is_empty() && !meta.early && !meta.brought {
+        } else if state.links.is_empty() && !meta.marks.any(IN_WORK) {
             state.pool.give_back(chunk);
         } else {
             state.pool.publish_retired(seq, chunk);
         }
         state.seq = seq;
-        if meta.early {
-            state.early = seq;
-        }
-        if meta.brought {
-            state.brought = seq;
+        if meta.marks.any(IN_WORK) {
+            state.note_device_work(seq, meta);
         }
         // Release: whoever reads it sees the ring as of this message.
         self.control.published.store(seq, Ordering::Release);

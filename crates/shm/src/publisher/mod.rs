@@ -269,7 +269,7 @@ impl RingPublisher {
         self.core().state.borrow().seq
     }
 
-    /// How far the messages that were published early ([`Meta::early`](crate::Meta::early)) are finished:
+    /// How far the messages that were published early ([`Marks::EARLY`](crate::Marks::EARLY)) are finished:
     /// whoever has published one moves this on to its number, in the order of their numbers, when the
     /// device is done. Its memory is not used again before that, whoever holds it. Allocates; any
     /// thread may move it on.
@@ -277,7 +277,7 @@ impl RingPublisher {
         Timeline::of_publisher(self.core().head.clone(), Of::Finished)
     }
 
-    /// How far the messages that are brought to a device ([`Meta::brought`](crate::Meta::brought)) are
+    /// How far the messages that are brought to a device ([`Marks::BROUGHT`](crate::Marks::BROUGHT)) are
     /// there: as [`timeline`](Self::timeline), of its own.
     pub fn brought(&self) -> Timeline {
         Timeline::of_publisher(self.core().head.clone(), Of::Brought)

@@ -127,6 +127,7 @@ fn what_is_claimed_is_nobody_elses() {
     explore("claims", 3, 240, claiming);
     explore("claims to read", 3, 240, claiming_to_read);
     explore("abandoned claims", 3, 240, abandoning);
+    explore("claims of strangers", 3, 240, telling_strangers);
 }
 
 // ---- the same, larger ----
@@ -251,4 +252,5 @@ negative_controls! {
     caught_claim_looked_at_relaxed: CLAIM_LOOK, 3, claiming;
     caught_claim_words_without_fence: CLAIM_WORDS, 3, claiming;
     caught_claim_released_relaxed: CLAIM_RELEASE, 3, claiming;
+    caught_claim_taken_relaxed: CLAIM_TAKE, 3, telling_strangers;
 }

@@ -493,13 +493,14 @@ fn look_at(ring: &OverwriteRing<'_>, next: &mut u64, copies: &mut Vec<[u64; RECO
 }
 
 /// What is claimed of [`Elements`]: a bit for each.
-fn claim(table: &ClaimTable, member: u16, kind: ClaimKind, bits: u64) -> Option<Ticket> {
+fn claim(table: &ClaimTable, member: &Member, kind: ClaimKind, bits: u64) -> Option<Ticket> {
     table.claim(member, kind, &[bits], |[other]| other & bits != 0).ok()
 }
 
-/// A table of claims, and two elements that only claims keep apart.
+/// A table of claims, the owner and two more members, and two elements that only claims keep apart.
 pub struct Elements {
     table: ClaimTable,
+    members: [Member; 3],
     cells: [UnsafeCell<u32>; 2],
 }
 
@@ -508,11 +509,16 @@ unsafe impl Sync for Elements {}
 
 impl Elements {
     fn new() -> Arc<Self> {
-        Arc::new(Elements { table: ClaimTable::default(), cells: [0, 0].map(UnsafeCell::new) })
+        Arc::new(Elements {
+            table: ClaimTable::default(),
+            members: [0, 1, 2].map(Member::new),
+            cells: [0, 0].map(UnsafeCell::new),
+        })
     }
 
     /// Claims the elements of `bits`, adds to them and releases them; false: refused.
-    fn add(&self, member: u16, bits: u64) -> bool {
+    fn add(&self, member: usize, bits: u64) -> bool {
+        let member = &self.members[member];
         let Some(ticket) = claim(&self.table, member, ClaimKind::Write, bits) else {
             return false;
         };
@@ -520,16 +526,17 @@ impl Elements {
             // SAFETY: claimed; if it is not, loom says so.
             cell.with_mut(|value| unsafe { *value += 1 + bit as u32 });
         }
-        self.table.release(&ticket);
+        self.table.release(member, &ticket);
         true
     }
 
     /// Claims the first element and reads it.
-    fn read(&self, member: u16) -> Option<u32> {
+    fn read(&self, member: usize) -> Option<u32> {
+        let member = &self.members[member];
         let ticket = claim(&self.table, member, ClaimKind::Read, 1)?;
         // SAFETY: as in `add`.
         let value = self.cells[0].with(|value| unsafe { *value });
-        self.table.release(&ticket);
+        self.table.release(member, &ticket);
         Some(value)
     }
 }
@@ -548,7 +555,7 @@ pub fn claiming() {
     assert!(mine + first >= 1 || mine + first == 0 && second == 1, "all alone and refused");
     assert_eq!(elements.read(1), Some(mine + first));
     // Nobody is left, so the table is free again.
-    assert!(claim(&elements.table, 1, ClaimKind::Write, 0b11).is_some());
+    assert!(claim(&elements.table, &elements.members[1], ClaimKind::Write, 0b11).is_some());
 }
 
 /// Two that read are not in each other's way; one that writes is in the way of both.
@@ -572,7 +579,7 @@ pub fn abandoning() {
     let elements = Elements::new();
     let other = elements.clone();
     let thread = thread::spawn(move || other.add(2, 0b01));
-    let abandoned = elements.table.abandon(|member| member == 2);
+    let abandoned = elements.table.abandon(&elements.members[0], |member| member == 2);
     let mine = elements.add(0, 0b01);
     let theirs = thread.join().unwrap();
     assert!(abandoned == 0 || !mine, "abandoned claims stay in the way");
@@ -580,4 +587,25 @@ pub fn abandoning() {
     elements.table.accept(|member| member == 2, |_| left += 1);
     assert_eq!(left, abandoned);
     assert_eq!(elements.read(0), Some(u32::from(mine) + u32::from(theirs)));
+}
+
+/// The owner looks for claims of nobody while a thread of its own claims: it finds that of a stranger that
+/// carries its number, and takes none of its own for one.
+pub fn telling_strangers() {
+    let elements = Elements::new();
+    let stranger = Member::new(0);
+    assert!(claim(&elements.table, &stranger, ClaimKind::Write, 0b10).is_some());
+    let other = elements.clone();
+    let thread = thread::spawn(move || {
+        // A place is used again.
+        assert!(other.add(0, 0b01), "nobody is in the way, and nobody ends it");
+        assert!(other.add(0, 0b01), "nor the second time");
+    });
+    let found = elements.table.abandon(&elements.members[0], |_| false);
+    thread.join().unwrap();
+    assert_eq!(found, 1, "the stranger's alone");
+    let mut left = Vec::new();
+    elements.table.accept(|_| true, |seen| left.push(seen.entry));
+    assert_eq!(left, [[0b10]]);
+    assert!(claim(&elements.table, &elements.members[1], ClaimKind::Write, 0b11).is_some());
 }

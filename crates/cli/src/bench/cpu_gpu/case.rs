@@ -1,6 +1,6 @@
 //! One case of the experiment: what is run, by how many nodes, and where. Must not know how.
 
-use crate::arguments::CpuGpuArguments;
+use crate::bench::arguments::CpuGpuArguments;
 use std::fmt;
 
 /// What is run.

@@ -1,7 +1,7 @@
 //! Graph, mapping and parameters of a case: the graph files are the package's own.
 
 use super::case::{Architecture, Case, Transport};
-use crate::arguments::CpuGpuArguments;
+use crate::bench::arguments::CpuGpuArguments;
 use std::fmt::Write as _;
 
 /// The graph file.

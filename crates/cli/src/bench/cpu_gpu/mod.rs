@@ -10,12 +10,13 @@ mod row;
 mod runs;
 
 use super::Report;
-use crate::arguments::CpuGpuArguments;
+use super::conditions::Conditions;
+use crate::bench::arguments::CpuGpuArguments;
 use crate::output;
 use anyhow::{Result, bail};
 use case::{Can, cases};
 use crossdock_device::{Capabilities, Device, DeviceInfo, Kind};
-use row::{Conditions, Row};
+use row::Row;
 use serde_json::json;
 use std::process::ExitCode;
 
@@ -34,8 +35,7 @@ pub(crate) fn cpu_gpu(arguments: &CpuGpuArguments) -> Result<ExitCode> {
     if let (true, Some((case, why))) = (cases.is_empty(), impossible.first()) {
         bail!("{} cannot run {case}: {why}", info.name);
     }
-    let counts = (arguments.runs, arguments.warm_up);
-    let conditions = Conditions::now(&info, capabilities, counts);
+    let conditions = Conditions::now(&info, capabilities);
     let mut rows = Vec::new();
     for case in &cases {
         let row = Row::of(case, &runs::runs(case, arguments)?);
@@ -43,11 +43,12 @@ pub(crate) fn cpu_gpu(arguments: &CpuGpuArguments) -> Result<ExitCode> {
         rows.push(row);
     }
     let mut facts = conditions.facts();
+    (facts["runs"], facts["warm_up"]) = (arguments.runs.into(), arguments.warm_up.into());
     let impossible_facts = impossible.iter();
     facts["not_possible"] = impossible_facts
         .map(|(case, why)| json!({ "case": case.to_string(), "why": why }))
         .collect();
-    let page = page::page(&rows, &impossible, &conditions);
+    let page = page::page(&rows, &impossible, &conditions, (arguments.runs, arguments.warm_up));
     Report { name: NAME, rows: &rows, facts, page }.write(&arguments.out)?;
     if let Some(json) = &arguments.json {
         std::fs::copy(arguments.out.folder(NAME).join(format!("{NAME}.json")), json)?;

@@ -1,32 +1,25 @@
 //! The experiment for people. Must not know how its figures were found.
 
 use super::case::{Case, Transport};
-use super::row::{Conditions, Row};
+use super::row::Row;
 use super::{figures::Overhead, paper};
-use crossdock_device::Kind;
+use crate::bench::conditions::Conditions;
 use std::fmt::Write as _;
 
-/// The page.
-pub(super) fn page(rows: &[Row], impossible: &[(Case, &str)], conditions: &Conditions) -> String {
-    let Conditions { info, capabilities, date, processor, kernel, load, .. } = conditions;
+/// The page; `counts`: runs that count, and those before them.
+pub(super) fn page(
+    rows: &[Row],
+    impossible: &[(Case, &str)],
+    conditions: &Conditions,
+    (runs, warm_up): (u32, u32),
+) -> String {
+    let capabilities = &conditions.capabilities;
     let mut text = format!(
-        "# Processor and device on one array\n\nThe benchmarks of the CPU-iGPU paper on `{}` ({}, driver {}), {date}. \
-         Processor: {processor}; Linux {kernel}; load before: {load}. Crossdock {}. {} runs after {} to warm up, each \
-         paired with a native one in the same process right before. Every array was compared with what one \
-         thread computes.\n\n",
-        info.name,
-        info.model,
-        info.driver,
-        env!("CARGO_PKG_VERSION"),
-        conditions.runs,
-        conditions.warm_up
+        "# Processor and device on one array\n\nThe benchmarks of the CPU-iGPU paper. {runs} runs after {warm_up} to warm \
+         up, each paired with a native one in the same process right before. Every array was compared with what one \
+         thread computes. {}\n\n",
+        conditions.sentence()
     );
-    if info.kind == Kind::Cpu {
-        text.push_str(
-            "**Nothing on this page is about GPUs.** The device is the processor itself, driven as a device: \
-             its kernels and the nodes share the cores. What holds are the results, and what is copied.\n\n",
-        );
-    }
     let yes = |word: bool| if word { "yes" } else { "no" };
     // Writing to a String cannot fail, here and below.
     let _ = writeln!(

@@ -1,58 +1,11 @@
-//! What was found of a case, and under which conditions.
+//! What was found of a case.
 
 use super::case::{Architecture, Case};
 use super::figures::{Figures, Overhead};
 use super::paper;
 use super::runs::Run;
 use crate::bench::rows::{Record, rounded};
-use crossdock_device::{Capabilities, DeviceInfo};
-use serde_json::{Value, json};
-
-/// What holds for all rows.
-#[derive(Debug)]
-pub(super) struct Conditions {
-    pub(super) info: DeviceInfo,
-    pub(super) capabilities: Capabilities,
-    pub(super) date: String,
-    pub(super) processor: String,
-    pub(super) kernel: String,
-    pub(super) load: String,
-    pub(super) runs: u32,
-    pub(super) warm_up: u32,
-}
-
-impl Conditions {
-    pub(super) fn now(
-        info: &DeviceInfo,
-        capabilities: Capabilities,
-        (runs, warm_up): (u32, u32),
-    ) -> Self {
-        let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
-        let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        let cpu = read("/proc/cpuinfo");
-        let model =
-            cpu.lines().find_map(|line| line.strip_prefix("model name")?.split(": ").nth(1));
-        Self {
-            info: info.clone(),
-            capabilities,
-            date: crate::bench::date::now(),
-            processor: format!("{}, {cores} cores", model.unwrap_or("unknown").trim()),
-            kernel: read("/proc/sys/kernel/osrelease").trim().to_owned(),
-            load: read("/proc/loadavg").split(' ').take(3).collect::<Vec<_>>().join(" "),
-            runs,
-            warm_up,
-        }
-    }
-
-    pub(super) fn facts(&self) -> Value {
-        json!({
-            "device": self.info, "capabilities": self.capabilities, "date": self.date,
-            "processor": self.processor, "kernel": self.kernel, "load_before": self.load,
-            "runs": self.runs, "warm_up": self.warm_up,
-            "about_gpus": self.info.kind != crossdock_device::Kind::Cpu,
-        })
-    }
-}
+use serde_json::Value;
 
 /// What was found of a case.
 #[derive(Clone, Debug)]

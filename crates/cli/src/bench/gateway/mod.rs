@@ -9,7 +9,7 @@ mod rows;
 mod tables;
 
 use super::Report;
-use crate::arguments::GatewayArguments;
+use crate::bench::arguments::GatewayArguments;
 use crate::output;
 use anyhow::{Context, Result};
 use board::{Mapped, Shape, Side};
