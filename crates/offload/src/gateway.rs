@@ -93,8 +93,8 @@ pub fn gateway_reason(
     let choice = choose(&plan.topic, asked, info, capabilities).ok()?;
     let readers = if capabilities.exports_memory { plan.executors } else { plan.executors_here };
     let is_gateway = choice.way != Way::ZeroCopy && readers > 1;
-    let what = if plan.tokens { "its buffers stand there" } else { "brought" };
-    is_gateway.then(|| format!("{what} once for {readers} executors there"))
+    // Messages, or the buffers that their tokens name.
+    is_gateway.then(|| format!("there once for {readers} executors"))
 }
 
 /// The gateway of one publisher.
