@@ -142,9 +142,7 @@ fn on_devices(plan: &Plan) -> Result<Vec<OnDevice>> {
             }
         };
         for (topic, asked) in &wanted.topics {
-            // Only shared buffers come by a service.
-            let is_service = node.servers.iter().any(|server| server.service == *topic);
-            let choose = if is_service { choose_for_buffers } else { choose };
+            let choose = if asked.tokens { choose_for_buffers } else { choose };
             let choice = choose(topic, *asked, device.info(), can)
                 .with_context(|| format!("node `{}`", node.name))?;
             let (way, reason) = (choice.way.word(), choice.reason.to_owned());

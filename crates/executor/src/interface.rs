@@ -7,7 +7,11 @@ use crossdock_graph::{
     InputInterface, InputReading, NodeInterface, OutputInterface, ParameterInterface,
     ParameterValue, PredicateInterface, QosRequest, ServiceInterface, TimerInterface,
 };
+use crossdock_msg::types::crossdock_interfaces::SharedBuffer;
 use crossdock_msg::{Message, Service};
+
+/// Head of what a definition says of the tokens that are part of its messages.
+const TOKEN_SECTION: &str = "MSG: crossdock_interfaces/SharedBuffer";
 
 /// The ports, timers and parameters of a node type, in the order in which they were declared.
 ///
@@ -101,6 +105,7 @@ impl Interface {
             port: port.to_owned(),
             message_type: T::TYPE_NAME.to_owned(),
             type_hash: Some(T::TYPE_HASH.to_string()),
+            tokens: has_tokens::<T>(),
             optional: false,
             qos: QosRequest::default(),
         });
@@ -241,4 +246,23 @@ fn service_port<S: Service>(port: &str) -> ServiceInterface {
 
 fn last_port(ports: &mut [ServiceInterface]) -> &mut ServiceInterface {
     ports.last_mut().expect("`last` says that there is a port")
+}
+
+/// Whether messages of the type are tokens of shared buffers, or have some in them.
+fn has_tokens<T: Message>() -> bool {
+    let is_inside = || T::DEFINITION.lines().any(|line| line.trim() == TOKEN_SECTION);
+    T::TYPE_NAME == SharedBuffer::TYPE_NAME || is_inside()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crossdock_msg::types::sensor_msgs::Image;
+
+    #[test]
+    fn outputs_say_whether_they_hand_out_shared_buffers() {
+        let interface = Interface::new().output::<SharedBuffer>("turn").output::<Image>("image");
+        let tokens: Vec<bool> = interface.description.outputs.iter().map(|it| it.tokens).collect();
+        assert_eq!(tokens, [true, false]);
+    }
 }

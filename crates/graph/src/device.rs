@@ -106,6 +106,8 @@ pub struct DeviceTopic {
     /// Whether messages may be found in memory that all nodes of the device share: a node of the device
     /// publishes them, or a [`DeviceGateway`] brings them there.
     pub in_slabs: bool,
+    /// Whether its messages have tokens of shared buffers in them: what is said here is about the buffers then.
+    pub tokens: bool,
 }
 
 /// A topic of a node on the processor that nodes of one device read in several executors: the executor of

@@ -345,6 +345,7 @@ fn output(reading: &mut Reading, node: &mut HardwareNode, entry: &Entry) {
         port,
         message_type,
         type_hash: None,
+        tokens: false,
         optional: optional.unwrap_or_default(),
         qos: QosRequest::default(),
     });

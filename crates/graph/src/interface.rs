@@ -116,6 +116,10 @@ pub struct OutputInterface {
     /// `RIHS01_...` of the type as this binary was built with it; `None`: not compared.
     #[serde(default)]
     pub type_hash: Option<String>,
+    /// Whether its messages are tokens of shared buffers, or have some in them: the host reads them, and what they
+    /// name goes to devices.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub tokens: bool,
     /// Whether a graph may leave the port unconnected.
     #[serde(default)]
     pub optional: bool,

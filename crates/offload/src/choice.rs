@@ -251,6 +251,7 @@ mod tests {
                         read_elsewhere: false,
                         other_processes,
                         in_slabs: true,
+                        tokens: false,
                     };
                     let chosen = choose("/image", asked, &gpu(), capabilities(exports));
                     if word == Some("copied") && !may_copy {

@@ -88,6 +88,7 @@ pub fn gateway_reason(
         read_elsewhere: true,
         other_processes: plan.executors > plan.executors_here,
         in_slabs: true,
+        tokens: plan.tokens,
     };
     let choose = if plan.tokens { choose_for_buffers } else { choose };
     let choice = choose(&plan.topic, asked, info, capabilities).ok()?;

@@ -24,6 +24,7 @@ pub(crate) fn maker(site: &GatewaySite<'_>) -> Result<Option<Box<dyn InstanceMak
         read_elsewhere: true,
         other_processes: others,
         in_slabs: false,
+        tokens: true,
     };
     // Who cannot have it as asked for says so itself.
     let choice = choose_for_buffers(&plan.topic, asked, device.info(), capabilities);

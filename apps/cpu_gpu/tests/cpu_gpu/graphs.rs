@@ -231,6 +231,16 @@ fn workers_of_another_array_are_told_so() {
 }
 
 #[test]
+fn turns_are_known_to_hand_out_the_array() {
+    let description = package().description();
+    let nodes = description.packages.iter().flat_map(|package| &package.nodes);
+    let outputs = nodes.flat_map(|node| &node.outputs);
+    let tokens: Vec<&str> =
+        outputs.filter(|output| output.tokens).map(|output| output.port.as_str()).collect();
+    assert_eq!(tokens, ["turn"], "and no other output");
+}
+
+#[test]
 fn the_shipped_graphs_pass_the_check_with_the_shipped_mappings() {
     let binaries = vec![package().description()];
     let interfaces = Interfaces { binaries, ..Interfaces::default() };

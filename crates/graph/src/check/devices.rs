@@ -8,12 +8,8 @@ use crate::names::{did_you_mean, listed};
 use crate::violation::{Violation, ViolationKind};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Type of the messages that say who writes which part of a shared buffer: the host reads them, whatever a node
-/// computes on.
-const TOKEN: &str = "crossdock_interfaces/msg/SharedBuffer";
-
 fn are_tokens(ports: &TopicPorts<'_>) -> bool {
-    ports.publishers.iter().any(|port| port.message_type == Some(TOKEN))
+    ports.publishers.iter().any(|port| port.tokens)
 }
 
 impl<'a> Check<'a> {
@@ -160,6 +156,7 @@ impl<'a> Check<'a> {
                     || subscribers.clone().any(|node| !is_on(node)),
                 other_processes: subscribers.any(|node| is_on(node) && is_apart(node)),
                 in_slabs,
+                tokens: are_tokens(ports),
             };
             (name.to_owned(), topic)
         });
@@ -171,6 +168,7 @@ impl<'a> Check<'a> {
                 read_elsewhere: true,
                 other_processes: false,
                 in_slabs: false,
+                tokens: true,
             };
             (server.service.clone(), asked)
         });

@@ -186,6 +186,8 @@ struct Port<'a> {
     /// `None` when the node type or port is unknown, which is noted elsewhere.
     message_type: Option<&'a str>,
     type_hash: Option<&'a str>,
+    /// False for inputs: who publishes says what messages have in them.
+    tokens: bool,
     /// False for outputs.
     trigger: bool,
     /// It triggers, and the graph says that this closes a loop: no order of nodes heeds it.

@@ -31,6 +31,7 @@ pub(crate) fn output(port: &str, message_type: &str) -> OutputInterface {
         port: port.into(),
         message_type: message_type.into(),
         type_hash: None,
+        tokens: false,
         optional: false,
         qos: QosRequest::default(),
     }
