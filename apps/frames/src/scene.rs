@@ -142,7 +142,7 @@ mod tests {
     #[test]
     fn the_distance_is_that_of_the_nearest_point_of_a_link() {
         let squared = |p| distance_squared([10, 10], [50, 10], p);
-        assert_eq!([squared([30, 17]), squared([13, 10]), squared([4, 18])], [49, 0, 100]);
+        assert_eq!([squared([30, 17]), squared([30, 10]), squared([4, 18])], [49, 0, 100]);
         assert_eq!(squared([53, 6]), 25, "behind its end");
         assert_eq!(distance_squared([5, 5], [5, 5], [8, 9]), 25, "a link without length");
     }
