@@ -8,7 +8,7 @@ use crate::memories::{BufferMemory, Part as Bytes, Place};
 use crate::queue::{OffloadError, Shared};
 use crate::resident::Resident;
 use crate::work::Work;
-use crossdock_comm::{Claim, Element, Entity, InputHandle, ReadClaim, WriteClaim};
+use crossdock_comm::{Claim, Element, InputHandle, ReadClaim, WriteClaim};
 use crossdock_device::DeviceError;
 use std::cell::Cell;
 use std::rc::Rc;
@@ -21,7 +21,7 @@ pub struct DeviceBuffers(Rc<Buffers>);
 #[derive(Debug)]
 struct Buffers {
     choice: Choice,
-    /// Where copies are counted; `None`: at the record.
+    /// Where copies are counted; `None`: at `resident`.
     input: Option<InputHandle>,
     copied_bytes: Cell<u64>,
     mirrors: Cell<u32>,
@@ -35,10 +35,10 @@ impl DeviceBuffers {
         choice: Choice,
         name: &str,
         input: Option<InputHandle>,
-        record: Entity,
+        resident: Resident,
     ) -> Self {
         let (copied_bytes, mirrors) = (Cell::new(0), Cell::new(0));
-        let (name, resident) = (name.to_owned(), Resident::new(record));
+        let name = name.to_owned();
         DeviceBuffers(Rc::new(Buffers { choice, input, copied_bytes, mirrors, name, resident }))
     }
 

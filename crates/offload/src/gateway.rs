@@ -13,8 +13,7 @@ use crate::instance;
 use crate::memories::{Copied, Memories, Part, Place, copy_down};
 use crate::resident::Resident;
 use crate::slabs;
-use crossdock_comm::entities::kind;
-use crossdock_comm::{Bringing, EntityDescription, Gateway, InstanceMaker, WithHistogram};
+use crossdock_comm::{Bringing, Gateway, InstanceMaker};
 use crossdock_device::{Capabilities, Device, DeviceError, DeviceInfo, FencePoint, Stream};
 use crossdock_executor::{GatewaySite, Gateways};
 use crossdock_graph::{DeviceGateway, DeviceTopic};
@@ -48,13 +47,8 @@ impl Gateways for OfDevices {
         let info = device.info();
         // Readers say so where the device cannot do what the mapping asks for.
         let Some(reason) = gateway_reason(site.plan, info, capabilities) else { return Ok(None) };
-        let detail = [site.node, &info.name, GATEWAY, &reason].join("\n");
-        let record = site.board.add(EntityDescription {
-            kind: kind::DEVICE_TOPIC,
-            name: &site.plan.topic,
-            detail: detail.as_bytes(),
-            histogram: WithHistogram::No,
-        });
+        let said = [site.node, &info.name, GATEWAY, &reason];
+        let resident = Resident::new(site.board, &site.plan.topic, said);
         Ok(Some(Box::new(ToDevice {
             stream: device.stream().map_err(text)?,
             memories: Memories::default(),
@@ -62,7 +56,7 @@ impl Gateways for OfDevices {
             is_overdue: false,
             is_over: false,
             taken_back: 0,
-            resident: Resident::new(record.map_err(|error| error.to_string())?),
+            resident: resident.map_err(|error| error.to_string())?,
             capabilities,
             device,
         })))

@@ -1,11 +1,11 @@
 //! Instances of shared buffers: where they are made for all members that copy to one device, and how a queue
 //! gets at them. Must not know claims, nor how descriptors travel.
 
-use crate::choice::{Way, choose_for_buffers};
+use crate::gateway::gateway_reason;
 use crossdock_comm::{Claim, InstanceMaker};
 use crossdock_device::{Device, DeviceError, Memory, Sharing};
 use crossdock_executor::GatewaySite;
-use crossdock_graph::DeviceTopic;
+use crossdock_graph::DeviceGateway;
 use crossdock_shm::SlabMemory;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
@@ -14,25 +14,15 @@ use std::sync::Arc;
 /// buffers in place, or fewer than two executors could use an instance, because the device hands no memory
 /// out. Opens the device.
 pub(crate) fn maker(site: &GatewaySite<'_>) -> Result<Option<Box<dyn InstanceMaker>>, String> {
-    let plan = site.plan;
-    let device = Device::open(&plan.device).map_err(|error| error.to_string())?;
+    let device = Device::open(&site.plan.device).map_err(|error| error.to_string())?;
     let capabilities = device.capabilities().map_err(|error| error.to_string())?;
-    let others = plan.executors > plan.executors_here;
-    let asked = DeviceTopic {
-        model: plan.model,
-        may_copy: true,
-        read_elsewhere: true,
-        other_processes: others,
-        in_slabs: false,
-        tokens: true,
-    };
-    // Who cannot have it as asked for says so itself.
-    let choice = choose_for_buffers(&plan.topic, asked, device.info(), capabilities);
-    let exports = others && capabilities.exports_memory;
-    let is_shared = exports || plan.executors_here > 1;
-    let is_copied = choice.is_ok_and(|choice| choice.way == Way::Copy);
+    // Whatever the plan knows of the topic's messages: the node says that it hands out buffers. Who cannot have
+    // them as asked for says so itself.
+    let plan = DeviceGateway { tokens: true, ..site.plan.clone() };
+    let is_wanted = gateway_reason(&plan, device.info(), capabilities).is_some();
+    let exports = plan.executors > plan.executors_here && capabilities.exports_memory;
     let maker = || Box::new(OnDevice { device, exports }) as Box<dyn InstanceMaker>;
-    Ok((is_copied && is_shared).then(maker))
+    Ok(is_wanted.then(maker))
 }
 
 /// What makes instances of shared buffers in memory of a device, for processes that are not run by executors:

@@ -9,11 +9,7 @@ use crate::resident::{OwnTopics, Resident};
 use crate::slabs::Importer;
 use crate::trace::QueueTrace;
 use crate::work::Work;
-use crossdock_comm::entities::kind;
-use crossdock_comm::{
-    Entity, EntityDescription, InputHandle, OutputHandle, Publisher, Subscriber, TakeError,
-    WithHistogram,
-};
+use crossdock_comm::{InputHandle, OutputHandle, Publisher, Subscriber, TakeError};
 use crossdock_device::{Capabilities, Device, DeviceError, DeviceInfo, FencePoint, Stream};
 use crossdock_executor::{NodeError, Server, Setup};
 use crossdock_graph::{DeviceTopic, Otherwise};
@@ -166,12 +162,12 @@ impl Queue {
         subscriber: &Subscriber<T>,
     ) -> Result<DeviceInput, NodeError> {
         let handle = subscriber.handle();
-        let (choice, topic, record) = self.settle(setup, handle.topic())?;
+        let (choice, topic, resident) = self.settle(setup, handle.topic())?;
         handle.hand_out_early(true);
         let takes = choice.way != Way::ZeroCopy && topic.in_slabs;
         let taker = takes.then(|| Importer::of(self.device()));
         handle.take_slabs(taker);
-        Ok(DeviceInput { handle, choice, resident: Resident::new(record) })
+        Ok(DeviceInput { handle, choice, resident })
     }
 
     /// An output of the node.
@@ -184,9 +180,9 @@ impl Queue {
         publisher: &Publisher<T>,
     ) -> Result<DeviceOutput, NodeError> {
         let handle = publisher.handle();
-        let (choice, topic, record) = self.settle(setup, handle.topic())?;
+        let (choice, topic, resident) = self.settle(setup, handle.topic())?;
         let read_elsewhere = topic.read_elsewhere;
-        Ok(DeviceOutput { handle, choice, read_elsewhere, resident: Resident::new(record) })
+        Ok(DeviceOutput { handle, choice, read_elsewhere, resident })
     }
 
     /// The shared buffers that the tokens on an input are about: they get to the device as the mapping says of
@@ -201,9 +197,9 @@ impl Queue {
         subscriber: &Subscriber<T>,
     ) -> Result<DeviceBuffers, NodeError> {
         let handle = subscriber.handle();
-        let (choice, record) = self.settle_buffers(setup, handle.topic())?;
+        let (choice, resident) = self.settle_buffers(setup, handle.topic())?;
         let topic = handle.topic().to_owned();
-        Ok(DeviceBuffers::new(choice, &topic, Some(handle), record))
+        Ok(DeviceBuffers::new(choice, &topic, Some(handle), resident))
     }
 
     /// The shared buffers that come with requests of a service: they get to the device as the mapping says of the
@@ -216,24 +212,28 @@ impl Queue {
         setup: &Setup<'_>,
         server: &Server<S>,
     ) -> Result<DeviceBuffers, NodeError> {
-        let (choice, record) = self.settle_buffers(setup, server.service())?;
-        Ok(DeviceBuffers::new(choice, server.service(), None, record))
+        let (choice, resident) = self.settle_buffers(setup, server.service())?;
+        Ok(DeviceBuffers::new(choice, server.service(), None, resident))
     }
 
-    fn settle_buffers(&self, setup: &Setup<'_>, name: &str) -> Result<(Choice, Entity), NodeError> {
-        let (choice, _, record) = self.settle_by(setup, name, choose_for_buffers)?;
+    fn settle_buffers(
+        &self,
+        setup: &Setup<'_>,
+        name: &str,
+    ) -> Result<(Choice, Resident), NodeError> {
+        let (choice, _, resident) = self.settle_by(setup, name, choose_for_buffers)?;
         let shared = &mut *self.shared.borrow_mut();
         if choice.way == Way::Copy && shared.elements.is_none() {
             shared.elements = Some(ElementCopies::new(&shared.device)?);
         }
-        Ok((choice, record))
+        Ok((choice, resident))
     }
 
     fn settle(
         &self,
         setup: &Setup<'_>,
         topic: &str,
-    ) -> Result<(Choice, DeviceTopic, Entity), NodeError> {
+    ) -> Result<(Choice, DeviceTopic, Resident), NodeError> {
         self.settle_by(setup, topic, choose)
     }
 
@@ -242,21 +242,16 @@ impl Queue {
         setup: &Setup<'_>,
         name: &str,
         choose: fn(&str, DeviceTopic, &DeviceInfo, Capabilities) -> Result<Choice, Refusal>,
-    ) -> Result<(Choice, DeviceTopic, Entity), NodeError> {
+    ) -> Result<(Choice, DeviceTopic, Resident), NodeError> {
         let Some(asked) = setup.device().and_then(|plan| plan.topics.get(name)).copied() else {
             return Err(NodeError::new(format!("the plan says nothing of `{name}`")));
         };
         let shared = self.shared.borrow();
         let info = shared.device.info();
         let choice = choose(name, asked, info, shared.capabilities)?;
-        let detail = [setup.node(), &info.name, choice.way.word(), choice.reason].join("\n");
-        let record = setup.board().add(EntityDescription {
-            kind: kind::DEVICE_TOPIC,
-            name,
-            detail: detail.as_bytes(),
-            histogram: WithHistogram::No,
-        })?;
-        Ok((choice, asked, record))
+        let said = [setup.node(), &info.name, choice.way.word(), choice.reason];
+        let resident = Resident::new(setup.board(), name, said)?;
+        Ok((choice, asked, resident))
     }
 
     /// Begins one piece of work. Blocks while four are under way.

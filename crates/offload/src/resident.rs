@@ -1,7 +1,8 @@
 //! Where a topic's payloads lie on a device, as observers see it. Must not know how they get there.
 
-use crossdock_comm::Entity;
-use crossdock_comm::entities::{counter, device_counter};
+use crossdock_comm::entities::{counter, device_counter, kind};
+use crossdock_comm::{Board, Entity, EntityDescription, WithHistogram};
+use crossdock_shm::board::AddEntityError;
 use std::cell::Cell;
 use std::collections::BTreeSet;
 
@@ -17,8 +18,15 @@ pub(crate) struct Resident {
 }
 
 impl Resident {
-    pub(crate) fn new(record: Entity) -> Self {
-        Self { record, is_told: Cell::new(false) }
+    /// Shows observers the way of a topic: of which node and device, which way, and why. Allocates.
+    pub(crate) fn new(board: &Board, topic: &str, said: [&str; 4]) -> Result<Self, AddEntityError> {
+        let record = board.add(EntityDescription {
+            kind: kind::DEVICE_TOPIC,
+            name: topic,
+            detail: said.join("\n").as_bytes(),
+            histogram: WithHistogram::No,
+        })?;
+        Ok(Self { record, is_told: Cell::new(false) })
     }
 
     /// Payloads are on the device for all who use them there: their publisher has them there, or a buffer's owner.
