@@ -49,8 +49,8 @@ pub enum DeviceError {
     },
     /// There is no memory left on the device.
     #[error(
-        "{device}: no room for {bytes} bytes (at most {limit_bytes} in one piece): \
-         lower the topic's depth or map it to the host"
+        "{device}: no room for {bytes} bytes (at most {limit_bytes} in one piece); take less (`max_bytes` \
+         and depth of a topic, length of a buffer), or leave the node to the processor"
     )]
     OutOfMemory {
         /// Name of the device.

@@ -121,10 +121,12 @@ impl Work<'_> {
         let bytes = Bytes { region, offset, bytes: length, seq: 0 };
         let way = buffers.choice.way;
         let Shared { device, capabilities, stream, memories, elements, own, .. } = self.used();
+        let no_room = OffloadError::of(&buffers.name);
         let place = match (way, elements) {
             (Way::Copy | Way::Device, Some(elements)) => {
                 let given = || instance::of(&writes, device);
-                let (place, from) = memories.mirror_of_buffer(device, &bytes, given)?;
+                let (place, from) =
+                    memories.mirror_of_buffer(device, &bytes, given).map_err(&no_room)?;
                 match from {
                     BufferMemory::Known => {}
                     BufferMemory::Given => buffers.resident.is_shared(),
@@ -137,13 +139,13 @@ impl Work<'_> {
                 for claim in claims.chain([&writes as &dyn Claim]) {
                     let capabilities = *capabilities;
                     let tools = Tools { device, capabilities, stream, memories };
-                    elements.down(tools, claim, (&bytes, &place))?;
+                    elements.down(tools, claim, (&bytes, &place)).map_err(&no_room)?;
                     buffers.count_copied(copied_bytes(claim));
                 }
                 buffers.count_copied(copied_bytes(&writes));
                 place
             }
-            _ => memories.in_place(device, &bytes)?,
+            _ => memories.in_place(device, &bytes).map_err(no_room)?,
         };
         let reads = reads.into_iter().map(|reads| Box::new(reads) as Box<dyn Claim + Send>);
         let (writes, reads) = (Box::new(writes), reads.collect());

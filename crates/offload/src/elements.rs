@@ -51,9 +51,10 @@ pub(crate) struct Tools<'a> {
 }
 
 impl Tools<'_> {
-    /// The device copies from and to the host's memory by itself, in its stream's order.
-    fn copies_by_itself(&self) -> bool {
-        self.capabilities.host_memory && self.capabilities.coherent
+    /// The buffer in memory of the host, if the device copies from and to it by itself, in its stream's order.
+    fn host(&mut self, buffer: &Bytes) -> Option<Place> {
+        let by_itself = self.capabilities.host_memory && self.capabilities.coherent;
+        by_itself.then(|| self.memories.to_copy(self.device, buffer)).flatten()
     }
 }
 
@@ -87,7 +88,7 @@ impl ElementCopies {
     /// held until the stream is done.
     pub(crate) fn down(
         &mut self,
-        tools: Tools<'_>,
+        mut tools: Tools<'_>,
         claim: &dyn Claim,
         (buffer, place): (&Bytes, &Place),
     ) -> Result<(), DeviceError> {
@@ -95,8 +96,7 @@ impl ElementCopies {
         if part.is_empty() {
             return Ok(());
         }
-        if tools.copies_by_itself() {
-            let host = tools.memories.in_place(tools.device, buffer)?;
+        if let Some(host) = tools.host(buffer) {
             return self.copy(tools.stream, length, part, (&host, place));
         }
         let mut staging = std::mem::take(&mut self.staging);
@@ -112,7 +112,7 @@ impl ElementCopies {
     /// one to write, and held until the stream is done.
     pub(crate) fn up(
         &mut self,
-        tools: Tools<'_>,
+        mut tools: Tools<'_>,
         claim: &dyn Claim,
         (buffer, place): (&Bytes, &Place),
     ) -> Result<(), DeviceError> {
@@ -120,8 +120,7 @@ impl ElementCopies {
         if part.is_empty() {
             return Ok(());
         }
-        if tools.copies_by_itself() {
-            let host = tools.memories.in_place(tools.device, buffer)?;
+        if let Some(host) = tools.host(buffer) {
             return self.copy(tools.stream, length, part, (place, &host));
         }
         let mut staging = std::mem::take(&mut self.staging);

@@ -94,6 +94,8 @@ struct Known {
     mirrors: HashMap<u64, Mirror>,
     /// Nodes of this queue publish into it: its messages come in the stream's order.
     is_own: bool,
+    /// The device cannot have it for copies.
+    is_refused: bool,
 }
 
 impl Known {
@@ -116,6 +118,7 @@ impl Memories {
             registered: None,
             mirrors: HashMap::new(),
             is_own: false,
+            is_refused: false,
         })
     }
 
@@ -151,6 +154,17 @@ impl Memories {
             }
         };
         Ok(Place { memory, offset: part.offset, bytes: part.bytes })
+    }
+
+    /// The part where it lies, for the device to copy it from or to; `None`: the driver does not take the memory,
+    /// because it is too much to register, say. The host copies then, which is told if the device has failed.
+    pub(crate) fn to_copy(&mut self, device: &Device, part: &Part) -> Option<Place> {
+        if self.of(part).is_refused {
+            return None;
+        }
+        let place = self.in_place(device, part).ok();
+        self.of(part).is_refused = place.is_none();
+        place
     }
 
     /// Memory of the device for the part, and whether the message is in it already.
@@ -238,8 +252,8 @@ pub(crate) fn copy_down(
     (part, bytes): (&Part, &[u8]),
     place: &Place,
 ) -> Result<Copied, DeviceError> {
-    if capabilities.host_memory {
-        let from = memories.in_place(device, part)?;
+    let from = if capabilities.host_memory { memories.to_copy(device, part) } else { None };
+    if let Some(from) = from {
         if !capabilities.coherent {
             stream.release(from.span()?, Access::Write)?;
         }
@@ -261,8 +275,8 @@ pub(crate) fn copy_up(
     (part, bytes): (&Part, &mut [u8]),
     place: &Place,
 ) -> Result<bool, DeviceError> {
-    if capabilities.host_memory && capabilities.coherent {
-        let to = memories.in_place(device, part)?;
+    let by_itself = capabilities.host_memory && capabilities.coherent;
+    if let Some(to) = by_itself.then(|| memories.to_copy(device, part)).flatten() {
         // SAFETY: see the head of this file.
         unsafe { stream.copy(place.span()?, to.span()?) }?;
         Ok(true)

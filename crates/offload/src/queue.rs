@@ -33,6 +33,14 @@ pub enum OffloadError {
     /// The device refuses or has failed.
     #[error(transparent)]
     Device(#[from] DeviceError),
+    /// The device has no room for messages of a topic, or for a shared buffer.
+    #[error("`{name}`: {source}")]
+    NoRoom {
+        /// The topic, or the topic or service of the buffer's tokens.
+        name: String,
+        /// Which device, and how much.
+        source: DeviceError,
+    },
     /// A message that another device writes did not get finished.
     #[error(transparent)]
     Take(#[from] TakeError),
@@ -71,6 +79,18 @@ pub enum OffloadError {
         /// The device.
         device: String,
     },
+}
+
+impl OffloadError {
+    /// What memory for messages of a topic, or for buffers by that name, was not made for.
+    pub(crate) fn of(name: &str) -> impl Fn(DeviceError) -> OffloadError {
+        move |source| match source {
+            DeviceError::OutOfMemory { .. } => {
+                OffloadError::NoRoom { name: name.to_owned(), source }
+            }
+            source => OffloadError::Device(source),
+        }
+    }
 }
 
 /// What the nodes of one executor share of a device.

@@ -104,13 +104,15 @@ impl<'q> Work<'q> {
             Found::Partly | Found::Nothing => {}
         }
         if input.choice.way == Way::ZeroCopy {
-            let place = memories.in_place(device, &part)?;
+            let place =
+                memories.in_place(device, &part).map_err(OffloadError::of(input.handle.topic()))?;
             if !capabilities.coherent {
                 stream.release(place.span()?, Access::Write)?;
             }
             return Ok(place);
         }
-        let (place, is_there) = memories.mirror(device, &part)?;
+        let no_room = OffloadError::of(input.handle.topic());
+        let (place, is_there) = memories.mirror(device, &part).map_err(no_room)?;
         if !is_there {
             let copied =
                 copy_down((memories, device, stream), *capabilities, (&part, bytes), &place);
@@ -150,10 +152,11 @@ impl<'q> Work<'q> {
             Part::of(region, bytes, seq).ok_or_else(|| self.outside(output.handle.topic()))?;
         let Shared { device, capabilities, memories, own, .. } = &mut *self.shared;
         memories.note_own(&part);
+        let no_room = OffloadError::of(output.handle.topic());
         let slab = match output.choice.way {
             Way::Device => {
                 let offer = |slab: &_, memory| output.handle.offer_slab(slab, memory);
-                slabs::for_writing(device, *capabilities, &part, offer)?
+                slabs::for_writing(device, *capabilities, &part, offer).map_err(&no_room)?
             }
             Way::ZeroCopy | Way::Copy => None,
         };
@@ -163,10 +166,12 @@ impl<'q> Work<'q> {
                 output.resident.is_shared();
                 (place, Some(slab))
             }
-            None if output.choice.way == Way::ZeroCopy => (memories.in_place(device, &part)?, None),
+            None if output.choice.way == Way::ZeroCopy => {
+                (memories.in_place(device, &part).map_err(no_room)?, None)
+            }
             None => {
                 output.resident.is_own(own, output.handle.topic());
-                (memories.mirror(device, &part)?.0, None)
+                (memories.mirror(device, &part).map_err(no_room)?.0, None)
             }
         };
         self.open = true;

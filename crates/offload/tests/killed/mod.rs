@@ -59,16 +59,35 @@ pub fn run(name: &str, place: &Path, (graph, mapping): (&str, &str), package: &P
     executor.expect("an executor").run().expect("the others' deaths are no failure here");
 }
 
+fn command(test: &str, role: &str, place: &Path) -> Command {
+    let mut command = Command::new(std::env::current_exe().expect("this program"));
+    command.args([test, "--exact", "--nocapture", "--test-threads=1"]);
+    command.env(ROLE, role).env(PLACE, place);
+    command.stdin(Stdio::piped()).stdout(Stdio::null());
+    command
+}
+
 /// One of them, killed when dropped.
 pub struct Running(Child);
 
 impl Running {
     pub fn start(test: &str, role: &str, place: &Path) -> Running {
-        let mut command = Command::new(std::env::current_exe().expect("this program"));
-        command.args([test, "--exact", "--nocapture", "--test-threads=1"]);
-        command.env(ROLE, role).env(PLACE, place);
-        let child = command.stdin(Stdio::piped()).stdout(Stdio::null()).spawn();
-        Running(child.expect("it starts"))
+        Running::spawn(&mut command(test, role, place))
+    }
+
+    /// With one more variable of the environment.
+    pub fn start_with(test: &str, role: &str, place: &Path, variable: (&str, &str)) -> Running {
+        Running::spawn(command(test, role, place).env(variable.0, variable.1))
+    }
+
+    fn spawn(command: &mut Command) -> Running {
+        Running(command.spawn().expect("it starts"))
+    }
+
+    /// It ends by itself and without a failure.
+    pub fn succeed(mut self) {
+        let status = self.0.wait().expect("a child");
+        assert!(status.success(), "{status}");
     }
 
     /// SIGKILL; it must not have ended by itself.
