@@ -7,8 +7,9 @@ mod pixels;
 mod running;
 
 use crossdock_comm::{Bringing, Gateway};
-use crossdock_device::Device;
+use crossdock_device::{Argument, Device, Grid, Kernel, KernelSource, Memory, Stream};
 use crossdock_executor::{GatewaySite, Gateways, Package};
+use crossdock_shm::Scratch;
 use pixels::{MESSAGES, SAID, is_device_there, package, package_with};
 use std::sync::{Mutex, PoisonError};
 
@@ -34,16 +35,38 @@ static TURN: Mutex<()> = Mutex::new(());
 
 /// Runs the graph, and answers what camera, left and right have to say.
 fn run(device: &str, model: &str, executors: &[&str], package: fn() -> Package) -> [Vec<u64>; 3] {
-    let _open = Device::open("opencl:0").expect("it was listed");
-    let topics = ["/a", "/b", "/c"].map(|topic| format!("{topic}: {model}")).join(", ");
-    let devices = format!(
-        "devices: {{ gpu: {{ device: \"{device}\", nodes: [left, right], topics: {{ {topics} }} }} }}\n"
-    );
+    run_by(GRAPH, device, model, executors, package)
+}
+
+fn run_by(
+    graph: &str,
+    device: &str,
+    model: &str,
+    executors: &[&str],
+    package: fn() -> Package,
+) -> [Vec<u64>; 3] {
+    let devices =
+        format!("devices: {{ {} }}\n", on(device, "left, right", &["/a", "/b", "/c"], model));
     let name = format!("bringing-{model}");
-    let run = running::run((&name, GRAPH), executors, &devices, package);
-    assert_eq!(run, Ok(()), "{device} {model} {executors:?}");
-    let said = SAID.lock().expect("no panic");
-    ["camera", "left", "right"].map(|node| said[node].clone())
+    run_graph((&name, graph), executors, &devices, package);
+    ["camera", "left", "right"].map(said)
+}
+
+/// Nodes on a device, and the model of their topics, in a mapping.
+fn on(device: &str, nodes: &str, topics: &[&str], model: &str) -> String {
+    let topics: Vec<String> = topics.iter().map(|topic| format!("{topic}: {model}")).collect();
+    let (name, topics) = (device.replace(':', "_"), topics.join(", "));
+    format!("{name}: {{ device: \"{device}\", nodes: [{nodes}], topics: {{ {topics} }} }}")
+}
+
+fn run_graph(graph: (&str, &str), executors: &[&str], devices: &str, package: fn() -> Package) {
+    let _open = Device::open("opencl:0").expect("it was listed");
+    let run = running::run(graph, executors, devices, package);
+    assert_eq!(run, Ok(()), "{executors:?} {devices}");
+}
+
+fn said(node: &str) -> Vec<u64> {
+    SAID.lock().expect("no panic")[node].clone()
 }
 
 const EACH: &[&str] = &["camera", "left", "right", "viewer", "both"];
@@ -125,9 +148,12 @@ fn when_the_gateways_device_fails_readers_copy_what_it_did_not_bring() {
         return;
     }
     let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
-    let said = run("opencl:0", "copy", EACH, || package_with(&Failing));
-    let (brought, others) = (FAILS_AT - 1, u64::from(MESSAGES) - FAILS_AT + 1);
-    assert_eq!(said.map(|said| said[0]), [brought, others, others]);
+    let [camera, left, right] = run("opencl:0", "copy", EACH, || package_with(&Failing));
+    let n = u64::from(MESSAGES);
+    assert_eq!(camera[0], FAILS_AT - 1);
+    // Of those before, a reader copies what it had not come to when the device failed.
+    let others = n - FAILS_AT + 1..=n;
+    assert!(others.contains(&left[0]) && others.contains(&right[0]), "{left:?} {right:?}");
 }
 
 #[derive(Debug)]
@@ -148,4 +174,130 @@ fn without_a_gateway_each_executor_copies_for_itself() {
     let n = u64::from(MESSAGES);
     let said = run("opencl:0", "copy", EACH, || package_with(&Refusing));
     assert_eq!(said.map(|said| said[0]), [0, n, n]);
+}
+
+/// The same camera for nodes on two devices; what left writes on one of them a node on the other reads.
+const TWO_DEVICES: &str = "
+crossdock: 1
+name: two_devices
+topics:
+  /a: { max_bytes: 20000, qos: { timeout_ms: 60000 } }
+  /b: { max_bytes: 20000, qos: { timeout_ms: 60000 } }
+  /c: { max_bytes: 20000, qos: { timeout_ms: 60000 } }
+  /d: { max_bytes: 20000, qos: { timeout_ms: 60000 } }
+  /e: { max_bytes: 20000, qos: { timeout_ms: 60000 } }
+nodes:
+  camera: { package: pixels, type: camera, outputs: { image: /a } }
+  left: { package: pixels, type: add, inputs: { from: /a }, outputs: { to: /b }, parameters: { more: 5 } }
+  right: { package: pixels, type: add, inputs: { from: /a }, outputs: { to: /c }, parameters: { more: 6 } }
+  third: { package: pixels, type: add, inputs: { from: /b }, outputs: { to: /d }, parameters: { more: 7 } }
+  fourth: { package: pixels, type: add, inputs: { from: /a }, outputs: { to: /e }, parameters: { more: 8 } }
+  both:
+    { package: pixels, type: both, inputs: { left: /d, right: /e }, parameters: { more_left: 12, more_right: 8 } }
+";
+
+#[test]
+fn what_two_devices_read_crosses_to_each_and_what_one_writes_crosses_to_the_other_once() {
+    if !is_device_there() {
+        return;
+    }
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    let n = u64::from(MESSAGES);
+    let devices = [
+        on("opencl:0", "left, right", &["/a", "/b", "/c"], "device"),
+        on("shadow:opencl:0", "third, fourth", &["/a", "/b", "/d", "/e"], "device"),
+    ];
+    let devices = format!("devices: {{ {} }}\n", devices.join(", "));
+    let executors = ["camera", "left", "right", "third", "fourth", "both"];
+    run_graph(("two-devices", TWO_DEVICES), &executors, &devices, package);
+    // Taken and copied down, and published and copied up.
+    let copies = |node| [said(node)[0], said(node)[2]];
+    assert_eq!(said("camera")[0], n, "a gateway for the device with two executors");
+    assert_eq!(copies("left"), [0, n], "it finds /a there, and /b is read elsewhere");
+    assert_eq!(copies("third"), [n, n], "/b is on another device, and /d is read by the processor");
+    assert_eq!(copies("fourth"), [n, n], "/a has a gateway to the other device only");
+}
+
+/// Keeps all of the device busy, from the first message until three have gone without their gateway.
+#[derive(Debug)]
+struct Busy;
+
+const UNTIL: KernelSource<'_> = KernelSource {
+    label: "bringing.rs",
+    text: "
+XD_KERNEL until(XD_IN(over)) {
+    XD_READ(u32, over);
+    while (*(const volatile XD_GLOBAL u32 *)over == 0) { }
+}
+",
+};
+
+struct BusyGateway {
+    gateway: Box<dyn Gateway>,
+    /// Before the memory: waits for its work.
+    stream: Stream,
+    until: Kernel,
+    memory: Memory,
+    over: Scratch,
+    /// Messages that went without.
+    without: u32,
+}
+
+impl Gateways for Busy {
+    fn open(&self, site: &GatewaySite<'_>) -> Result<Option<Box<dyn Gateway>>, String> {
+        let Some(gateway) = crossdock_offload::gateways().open(site)? else { return Ok(None) };
+        let text = |error: crossdock_device::DeviceError| error.to_string();
+        let device = Device::open(&site.plan.device).map_err(text)?;
+        let mut over = Scratch::create("over", 4096).map_err(|error| error.to_string())?;
+        let until = device.load(&UNTIL).and_then(|it| it.kernel("until")).map_err(text)?;
+        let (stream, memory) = (device.stream(), device.register(&over.region_to_write()));
+        let (stream, memory) = (stream.map_err(text)?, memory.map_err(text)?);
+        Ok(Some(Box::new(BusyGateway { gateway, stream, until, memory, over, without: 0 })))
+    }
+}
+
+impl Gateway for BusyGateway {
+    fn bring(&mut self, message: &Bringing<'_>) -> bool {
+        if message.seq() == 1 {
+            // More groups than any processor has cores.
+            let grid = Grid::line(1 << 16, 64);
+            let over = [Argument::In(self.memory.whole())];
+            // SAFETY: the kernel's argument; it only reads, and its memory lives as long as the stream.
+            unsafe { self.stream.launch(&mut self.until, grid, &over) }.expect("launched");
+        }
+        let is_brought = self.gateway.bring(message);
+        self.without += u32::from(!is_brought);
+        if self.without == 3 {
+            self.over.write(0, &1u32.to_ne_bytes());
+        }
+        is_brought
+    }
+
+    fn take_back(&mut self, message: &Bringing<'_>) {
+        self.gateway.take_back(message);
+    }
+}
+
+impl Drop for BusyGateway {
+    fn drop(&mut self) {
+        self.over.write(0, &1u32.to_ne_bytes());
+    }
+}
+
+#[test]
+fn a_device_that_is_behind_does_not_hold_its_publisher_up_and_gets_what_comes_later() {
+    let devices = crossdock_device::devices();
+    let is_processor = |it: &crossdock_device::DeviceInfo| it.kind == crossdock_device::Kind::Cpu;
+    if !is_device_there() || !devices.iter().any(|it| it.name == "opencl:0" && is_processor(it)) {
+        return;
+    }
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    // The camera goes on before anybody has read anything.
+    let ahead = GRAPH.replacen("qos: {", "qos: { depth: 16,", 1);
+    let package = || package_with(&Busy);
+    let [camera, left, right] = run_by(&ahead, "opencl:0", "copy", EACH, package);
+    let n = u64::from(MESSAGES);
+    // Four were under way, and after the device went on others followed.
+    assert!(camera[0] > 4 && camera[0] <= n - 3, "{camera:?}");
+    assert_eq!([left[0], right[0]], [n - camera[0]; 2], "readers copy the others");
 }
