@@ -24,7 +24,15 @@ impl<'a> Check<'a> {
         let indexes: BTreeMap<&str, usize> =
             names.map(|(index, node)| (node.name.as_str(), index)).collect();
         let mut seen: BTreeMap<&str, &str> = BTreeMap::new();
+        let mut used: BTreeMap<&str, &str> = BTreeMap::new();
         for (number, device) in mapping.devices.iter().enumerate() {
+            // As two of them their nodes would copy for each other what they share.
+            if let Some(other) = used.insert(&device.device, &device.name) {
+                let message = format!("it is `{}` again, as `{other}` is", device.device);
+                let advice = format!("put its nodes and topics under `{other}`");
+                let path = ["devices", device.name.as_str()];
+                self.device_fault(ViolationKind::Duplicate, &path, "", message, advice);
+            }
             for name in &device.nodes {
                 let path = ["devices", device.name.as_str(), name.as_str()];
                 if let Some(other) = seen.insert(name, &device.name) {

@@ -39,6 +39,12 @@ fn what_cannot_be_on_a_device_is_refused_once() {
         mapping.devices[0].topics.insert("/odom".into(), CopyModel::Copy);
     };
     assert_eq!(kinds(&["blur"], elsewhere), [(ViolationKind::UnknownTopic, None)]);
+    let again = |mapping: &mut Mapping| {
+        let nodes = vec!["compensation".to_owned()];
+        let gpu = mapping.devices[0].clone();
+        mapping.devices.push(MappedDevice { name: "again".into(), nodes, ..gpu });
+    };
+    assert_eq!(kinds(&["blur"], again), [(ViolationKind::Duplicate, None)]);
 }
 
 #[test]
