@@ -208,6 +208,7 @@ impl<'a> Assembly<'a> {
         );
         setup.hold_up_outside(self.options.time.is_unpaced());
         setup.make_instances_by(self.options.package.all_gateways());
+        self.options.remote.set_making(&plan.name);
         let created = catch_unwind(AssertUnwindSafe(|| registration.create(&mut setup)));
         let created = created.unwrap_or_else(|panic| {
             let (place, text) = (panics::place(), panic_text(&*panic));

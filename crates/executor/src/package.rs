@@ -167,7 +167,7 @@ impl fmt::Display for PackageError {
             Self::Stuck { node, waited_s } => write!(
                 f,
                 "node `{node}` did not return from its work within {waited_s} s of the end of the \
-                 run, so its process ends without it; `execute` must not wait"
+                 run, so its process ends without it; neither `create` nor `execute` may wait"
             ),
         }
     }

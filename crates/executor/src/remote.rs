@@ -1,7 +1,7 @@
 //! The handle by which other threads let an executor come to rest, and stop it. It must not know what an executor does.
 
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering, fence};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use crossdock_comm::DoorbellControl;
 
@@ -29,6 +29,8 @@ struct RemoteState {
     asked: AtomicU8,
     /// Whether what was in flight may be lost; looked at before the executor sleeps.
     resumed: AtomicBool,
+    /// The node that is being made, until all are.
+    making: Mutex<Option<String>>,
     /// The step under way as a word; 0: none.
     current: AtomicU64,
     /// Known once the executor is made.
@@ -80,10 +82,20 @@ impl Remote {
         }
     }
 
-    /// The name of the node that executes right now, if any.
+    /// The name of the node that executes or is being made right now, if any. Takes a lock that is held for
+    /// moments while the executor is made; allocates.
     #[must_use]
     pub fn node(&self) -> Option<String> {
-        self.shared.made.get()?.1.get(self.current()?.node()).cloned()
+        match self.shared.made.get() {
+            Some((_, nodes)) => nodes.get(self.current()?.node()).cloned(),
+            None => self.shared.making.lock().unwrap_or_else(PoisonError::into_inner).clone(),
+        }
+    }
+
+    /// The executor begins to make this node.
+    pub(crate) fn set_making(&self, node: &str) {
+        let mut making = self.shared.making.lock().unwrap_or_else(PoisonError::into_inner);
+        *making = Some(node.to_owned());
     }
 
     pub(crate) fn is_stopped(&self) -> bool {

@@ -272,29 +272,37 @@ fn a_process_whose_launcher_is_gone_ends_cleanly() {
 
 #[test]
 fn a_node_that_never_returns_is_named_and_left_behind() {
-    let graph = Graph::from_yaml(
-        "stuck",
-        b"crossdock: 1\nname: stuck\nnodes:\n  stuck: { package: probe, type: stuck }\n",
-    )
-    .expect("a graph");
-    let plan = checked(&graph, &Mapping::one_chain_per_package(&graph), Time::Wall);
-    let folder = Folder::new("stuck");
-    let mut processes = start(&plan, &folder);
-    let process = &mut processes[0];
-    while !folder.path().join("stuck.log").exists() {
-        std::thread::yield_now();
-    }
-    process.stop().expect("sent");
-    match event(process) {
-        ProcessEvent::Failed { node, error, .. } => {
-            assert_eq!(node, "stuck");
-            assert!(error.contains("did not return from its work within 10 s"), "{error}");
+    let planned = |parameters: &str| {
+        let text = format!(
+            "crossdock: 1\nname: stuck\nnodes:\n  stuck: {{ package: probe, type: stuck{parameters} }}\n"
+        );
+        let graph = Graph::from_yaml("stuck", text.as_bytes()).expect("a graph");
+        checked(&graph, &Mapping::one_chain_per_package(&graph), Time::Wall)
+    };
+    // From its execution, and from being made.
+    let folders = [Folder::new("stuck"), Folder::new("stuck_made")];
+    let mut processes = start(&planned(""), &folders[0]);
+    let mut process = spawn(folders[1].path());
+    process.launch(&planned(", parameters: { made: false }").processes[0]).expect("sent");
+    processes.push(process);
+    for (process, folder) in processes.iter_mut().zip(&folders) {
+        while !folder.path().join("stuck.log").exists() {
+            std::thread::yield_now();
         }
-        other => panic!("{other:?}"),
+        process.stop().expect("sent");
     }
-    match event(process) {
-        ProcessEvent::Exited(status) => assert!(!status.success(), "{status}"),
-        other => panic!("{other:?}"),
+    for mut process in processes {
+        match event(&mut process) {
+            ProcessEvent::Failed { node, error, .. } => {
+                assert_eq!(node, "stuck");
+                assert!(error.contains("did not return from its work within 10 s"), "{error}");
+            }
+            other => panic!("{other:?}"),
+        }
+        match event(&mut process) {
+            ProcessEvent::Exited(status) => assert!(!status.success(), "{status}"),
+            other => panic!("{other:?}"),
+        }
     }
 }
 

@@ -54,7 +54,7 @@ impl Tools<'_> {
     /// The buffer in memory of the host, if the device copies from and to it by itself, in its stream's order.
     fn host(&mut self, buffer: &Bytes) -> Option<Place> {
         let by_itself = self.capabilities.host_memory && self.capabilities.coherent;
-        by_itself.then(|| self.memories.to_copy(self.device, buffer)).flatten()
+        by_itself.then(|| self.memories.for_copies(self.device, buffer)).flatten()
     }
 }
 

@@ -158,7 +158,7 @@ impl Memories {
 
     /// The part where it lies, for the device to copy it from or to; `None`: the driver does not take the memory,
     /// because it is too much to register, say. The host copies then, which is told if the device has failed.
-    pub(crate) fn to_copy(&mut self, device: &Device, part: &Part) -> Option<Place> {
+    pub(crate) fn for_copies(&mut self, device: &Device, part: &Part) -> Option<Place> {
         if self.of(part).is_refused {
             return None;
         }
@@ -252,7 +252,7 @@ pub(crate) fn copy_down(
     (part, bytes): (&Part, &[u8]),
     place: &Place,
 ) -> Result<Copied, DeviceError> {
-    let from = if capabilities.host_memory { memories.to_copy(device, part) } else { None };
+    let from = if capabilities.host_memory { memories.for_copies(device, part) } else { None };
     if let Some(from) = from {
         if !capabilities.coherent {
             stream.release(from.span()?, Access::Write)?;
@@ -276,7 +276,7 @@ pub(crate) fn copy_up(
     place: &Place,
 ) -> Result<bool, DeviceError> {
     let by_itself = capabilities.host_memory && capabilities.coherent;
-    if let Some(to) = by_itself.then(|| memories.to_copy(device, part)).flatten() {
+    if let Some(to) = by_itself.then(|| memories.for_copies(device, part)).flatten() {
         // SAFETY: see the head of this file.
         unsafe { stream.copy(place.span()?, to.span()?) }?;
         Ok(true)

@@ -298,6 +298,23 @@ fn what_is_missing_for_an_experiment_is_told_with_the_line_that_installs_it() {
 }
 
 #[test]
+fn an_experiment_whose_results_cannot_be_written_does_not_begin() {
+    let run = Run::new("bench_nowhere");
+    let file = run.file("file");
+    std::fs::write(&file, "").expect("a file");
+    let nowhere = file.join("folder");
+    let nowhere = nowhere.to_str().expect("UTF-8");
+    for experiment in
+        ["hmt", "execution-modes", "memif-load", "gateway", "network-area", "cpu-gpu", "frames"]
+    {
+        let output = bench(&run, &[experiment, "--out", nowhere]);
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(!output.status.success() && output.stdout.is_empty(), "{experiment}");
+        assert!(errors.contains(nowhere) && errors.contains("--out"), "{experiment}: {errors}");
+    }
+}
+
+#[test]
 fn every_figure_of_a_device_was_measured_or_says_why_not_and_the_result_says_of_what() {
     let run = Run::new("bench_device");
     let listed = run.json(&["device", "list", "--json"]);

@@ -3,7 +3,7 @@
 
 use super::networks::{Topic, network};
 use super::rows::Record;
-use super::{Report, tell};
+use super::{Report, Results, tell};
 use crate::bench::arguments::NetworkAreaArguments;
 use crate::output;
 use crate::table::{Align, Table};
@@ -53,6 +53,7 @@ fn checks(topic: Topic) -> bool {
 
 /// Synthesises the networks, writes the files and prints the figures.
 pub(crate) fn network_area(arguments: &NetworkAreaArguments) -> Result<ExitCode> {
+    let results = Results::of("network-area", &arguments.out)?;
     let (publishers, subscribers): (&[usize], &[usize]) = match arguments.quick {
         true => (&QUICK_PUBLISHERS, &QUICK_SUBSCRIBERS),
         false => (&PUBLISHERS, &SUBSCRIBERS),
@@ -78,7 +79,7 @@ pub(crate) fn network_area(arguments: &NetworkAreaArguments) -> Result<ExitCode>
     output::print(&terminal(&rows))?;
     let facts = json!({ "payload_bytes_max": DATA_BYTES_MAX + 8 });
     let page = page(&rows);
-    Report { name: "network-area", rows: &rows, facts, page }.write(&arguments.out)?;
+    Report { rows: &rows, facts, page }.write(&results)?;
     Ok(ExitCode::SUCCESS)
 }
 

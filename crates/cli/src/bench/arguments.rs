@@ -47,7 +47,7 @@ pub(crate) struct OutFolder {
 
 impl OutFolder {
     /// The folder for the results of this experiment.
-    pub(crate) fn folder(&self, experiment: &str) -> PathBuf {
+    pub(super) fn folder(&self, experiment: &str) -> PathBuf {
         self.out.clone().unwrap_or_else(|| PathBuf::from("out/bench").join(experiment))
     }
 }

@@ -7,7 +7,7 @@ use super::networks::{frame, frame_bytes};
 use super::paper::TRANSFERS;
 use super::rows::{Record, rounded};
 use super::transfer::Ports;
-use super::{Report, tell};
+use super::{Report, Results, tell};
 use crate::bench::arguments::ExecutionModesArguments;
 use crate::output;
 use crate::table::{Align, Table};
@@ -131,6 +131,7 @@ impl Record for Row {
 
 /// Runs the experiment, writes its files and tells whether the relation holds.
 pub(crate) fn execution_modes(arguments: &ExecutionModesArguments) -> Result<ExitCode> {
+    let results = Results::of("execution-modes", &arguments.out)?;
     let profile = Profile::named(&arguments.profile).context("there is no such profile")?;
     let rows = rows(profile, arguments.seed, arguments.quick)?;
     output::print(&terminal(&rows))?;
@@ -140,7 +141,7 @@ pub(crate) fn execution_modes(arguments: &ExecutionModesArguments) -> Result<Exi
         "relation_holds": rows.iter().all(Row::holds),
     });
     let page = page(&rows, profile, arguments.seed);
-    Report { name: "execution-modes", rows: &rows, facts, page }.write(&arguments.out)?;
+    Report { rows: &rows, facts, page }.write(&results)?;
     Ok(ended(&rows))
 }
 

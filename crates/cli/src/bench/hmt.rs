@@ -5,7 +5,7 @@ use super::networks::{Topic, frame, frame_bytes, network};
 use super::paper::{self, SoftwareMapped, TABLE_I, TRANSFERS};
 use super::rows::{Record, rounded};
 use super::transfer::{Buffers, Ports, transfer};
-use super::{Report, tell};
+use super::{Report, Results, tell};
 use crate::bench::arguments::HmtArguments;
 use crate::output;
 use anyhow::{Context, Result, ensure};
@@ -97,6 +97,7 @@ impl Record for Row {
 
 /// Runs the experiment, writes its files and tells whether the relation holds.
 pub(crate) fn hmt(arguments: &HmtArguments) -> Result<ExitCode> {
+    let results = Results::of("hmt", &arguments.out)?;
     let profile = Profile::named(&arguments.profile).context("there is no such profile")?;
     let mut bench = Bench::new(arguments, profile)?;
     let model = SoftwareMapped::fitted();
@@ -114,7 +115,7 @@ pub(crate) fn hmt(arguments: &HmtArguments) -> Result<ExitCode> {
     });
     let page = page(&rows, profile, arguments.seed, &model);
     output::print(&table_of_relation(&rows))?;
-    Report { name: "hmt", rows: &rows, facts, page }.write(&arguments.out)?;
+    Report { rows: &rows, facts, page }.write(&results)?;
     if !arguments.quick {
         output::print(&bench.speed()?)?;
     }

@@ -4,7 +4,7 @@
 use super::host::{DownPass, Host, Ports, board_network};
 use super::paper::{self, TABLE_I, TRANSFERS};
 use super::rows::{Record, rounded};
-use super::{Report, tell};
+use super::{Report, Results, tell};
 use crate::bench::arguments::MemoryLoadArguments;
 use crate::output;
 use crate::table::{Align, Table};
@@ -170,6 +170,7 @@ impl Record for Row {
 
 /// Runs the experiment, writes its files and tells whether the relation holds.
 pub(crate) fn memory_load(arguments: &MemoryLoadArguments) -> Result<ExitCode> {
+    let results = Results::of("memif-load", &arguments.out)?;
     let profile = Profile::named(&arguments.profile).context("there is no such profile")?;
     let rows = Bench::new(arguments, profile)?.rows()?;
     output::print(&terminal(&rows))?;
@@ -183,7 +184,7 @@ pub(crate) fn memory_load(arguments: &MemoryLoadArguments) -> Result<ExitCode> {
         "relation_holds": rows.iter().all(|row| row.holds() != Some(false)),
     });
     let page = page(&rows, profile, arguments.seed);
-    Report { name: "memif-load", rows: &rows, facts, page }.write(&arguments.out)?;
+    Report { rows: &rows, facts, page }.write(&results)?;
     Ok(ended(&rows))
 }
 

@@ -26,6 +26,7 @@ use anyhow::{Context, Result};
 use arguments::{BenchCommand, OutFolder};
 use rows::Record;
 use serde_json::{Value, json};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// Runs the experiment that the command names.
@@ -42,10 +43,34 @@ pub(crate) fn bench(command: &BenchCommand) -> Result<ExitCode> {
     }
 }
 
+/// Where an experiment leaves its results. Made before it begins: one may take an hour.
+struct Results {
+    experiment: &'static str,
+    folder: PathBuf,
+}
+
+impl Results {
+    /// The folder, which is made where it is not there, for files that may be written.
+    fn of(experiment: &'static str, out: &OutFolder) -> Result<Results> {
+        let folder = out.folder(experiment);
+        std::fs::create_dir_all(&folder).with_context(|| {
+            let folder = folder.display();
+            format!("the folder {folder} cannot be made; name another one with --out")
+        })?;
+        let results = Results { experiment, folder };
+        for ending in ["csv", "json", "md"] {
+            crate::output::must_be_writable(&results.file(ending))?;
+        }
+        Ok(results)
+    }
+
+    fn file(&self, ending: &str) -> PathBuf {
+        self.folder.join(format!("{}.{ending}", self.experiment))
+    }
+}
+
 /// What an experiment leaves: rows, what holds for all of them, and a page.
 struct Report<'a, R> {
-    /// Name of the experiment and its files.
-    name: &'a str,
     rows: &'a [R],
     /// Facts for the JSON file beside the rows.
     facts: Value,
@@ -53,22 +78,19 @@ struct Report<'a, R> {
 }
 
 impl<R: Record> Report<'_, R> {
-    /// Writes the three files into the folder, which is made where it is not there.
-    fn write(&self, out: &OutFolder) -> Result<()> {
-        let folder = out.folder(self.name);
-        std::fs::create_dir_all(&folder)
-            .with_context(|| format!("the folder {} cannot be made", folder.display()))?;
+    /// Writes the three files.
+    fn write(&self, results: &Results) -> Result<()> {
         let rows: Vec<Value> = self.rows.iter().map(rows::json).collect();
-        let whole = json!({ "experiment": self.name, "facts": self.facts, "rows": rows });
+        let whole = json!({ "experiment": results.experiment, "facts": self.facts, "rows": rows });
         let texts = [
             ("csv", rows::csv(self.rows)),
             ("json", serde_json::to_string_pretty(&whole)? + "\n"),
             ("md", self.page.clone()),
         ];
         for (ending, text) in texts {
-            crate::output::write(Some(&folder.join(format!("{}.{ending}", self.name))), &text)?;
+            crate::output::write(Some(&results.file(ending)), &text)?;
         }
-        let name = folder.join(self.name);
+        let name = results.folder.join(results.experiment);
         crate::output::print(&format!("{0}.csv, {0}.json, {0}.md\n", name.display()))
     }
 }

@@ -372,27 +372,35 @@ impl Node for Ticker {
     }
 }
 
-/// Never returns from its first execution.
+/// Never returns from its first execution, or from being made.
 pub struct Stuck;
 
 impl NodeType for Stuck {
     const NAME: &'static str = "stuck";
 
     fn interface() -> Interface {
-        Interface::new().timer("step", Duration::from_millis(1))
+        let interface = Interface::new().timer("step", Duration::from_millis(1));
+        interface.parameter("made", true, "whether it can be made")
     }
 
-    fn create(_: &mut Setup<'_>) -> Result<Self, NodeError> {
-        Ok(Self)
+    fn create(setup: &mut Setup<'_>) -> Result<Self, NodeError> {
+        if setup.parameter("made")? {
+            return Ok(Self);
+        }
+        stay(format!("{}:is made", setup.node()))
     }
 }
 
 impl Node for Stuck {
     fn execute(&mut self, context: &mut Context<'_>) -> Result<(), NodeError> {
-        log(format!("{}:executes", context.node()));
-        loop {
-            std::thread::park();
-        }
+        stay(format!("{}:executes", context.node()))
+    }
+}
+
+fn stay(line: String) -> ! {
+    log(line);
+    loop {
+        std::thread::park();
     }
 }
 

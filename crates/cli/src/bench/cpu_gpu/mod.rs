@@ -9,8 +9,8 @@ mod paper;
 mod row;
 mod runs;
 
-use super::Report;
 use super::conditions::Conditions;
+use super::{Report, Results};
 use crate::bench::arguments::CpuGpuArguments;
 use crate::output;
 use anyhow::{Result, bail};
@@ -24,6 +24,7 @@ const NAME: &str = "cpu-gpu";
 
 /// Runs the experiment, writes its files and tells whether every array was right.
 pub(crate) fn cpu_gpu(arguments: &CpuGpuArguments) -> Result<ExitCode> {
+    let results = Results::of(NAME, &arguments.out)?;
     if let Some(json) = &arguments.json {
         output::must_be_writable(json)?;
     }
@@ -49,9 +50,9 @@ pub(crate) fn cpu_gpu(arguments: &CpuGpuArguments) -> Result<ExitCode> {
         .map(|(case, why)| json!({ "case": case.to_string(), "why": why }))
         .collect();
     let page = page::page(&rows, &impossible, &conditions, (arguments.runs, arguments.warm_up));
-    Report { name: NAME, rows: &rows, facts, page }.write(&arguments.out)?;
+    Report { rows: &rows, facts, page }.write(&results)?;
     if let Some(json) = &arguments.json {
-        std::fs::copy(arguments.out.folder(NAME).join(format!("{NAME}.json")), json)?;
+        std::fs::copy(results.file("json"), json)?;
     }
     let mut code = ExitCode::SUCCESS;
     for row in &rows {

@@ -5,9 +5,9 @@ mod page;
 mod peer;
 mod row;
 
-use super::Report;
 use super::conditions::Conditions;
 use super::graph_run::GraphRun;
+use super::{Report, Results};
 use crate::bench::arguments::FramesArguments;
 use crate::output;
 use anyhow::{Context, Result, ensure};
@@ -21,6 +21,7 @@ const TOPIC: &str = "/figures";
 
 /// Runs the experiment, writes its files and tells whether frames were right.
 pub(crate) fn frames(arguments: &FramesArguments) -> Result<ExitCode> {
+    let results = Results::of(NAME, &arguments.out)?;
     let device = Device::open(&arguments.device)?;
     let (info, capabilities) = (device.info().clone(), device.capabilities()?);
     // Its context is not needed meanwhile.
@@ -33,7 +34,7 @@ pub(crate) fn frames(arguments: &FramesArguments) -> Result<ExitCode> {
         rows.push(row);
     }
     let page = page::page(&rows, &conditions, arguments);
-    Report { name: NAME, rows: &rows, facts: conditions.facts(), page }.write(&arguments.out)?;
+    Report { rows: &rows, facts: conditions.facts(), page }.write(&results)?;
     let mut code = ExitCode::SUCCESS;
     for row in rows.iter().filter(|row| row.figures.wrong > 0) {
         eprintln!(

@@ -8,7 +8,7 @@ mod page;
 mod rows;
 mod tables;
 
-use super::Report;
+use super::{Report, Results};
 use crate::bench::arguments::GatewayArguments;
 use crate::output;
 use anyhow::{Context, Result};
@@ -85,6 +85,7 @@ const STATE_MACHINE_CYCLES: u32 = 2;
 
 /// Runs the experiment, writes its files and tells whether every target is reached.
 pub(crate) fn gateway(arguments: &GatewayArguments) -> Result<ExitCode> {
+    let results = Results::of("gateway", &arguments.out)?;
     let profile = Profile::named(&arguments.profile).context("there is no such profile")?;
     let (subscribers, sizes): (&[usize], &[u32]) = match arguments.quick {
         true => (&QUICK_SUBSCRIBERS, &QUICK_SIZES),
@@ -104,7 +105,7 @@ pub(crate) fn gateway(arguments: &GatewayArguments) -> Result<ExitCode> {
     let facts = bench.facts(&rows);
     let page = page::page(&rows, profile, &bench.costs(), bench.sources(), arguments.seed);
     output::print(&page::table(&rows))?;
-    Report { name: "gateway", rows: &rows, facts, page }.write(&arguments.out)?;
+    Report { rows: &rows, facts, page }.write(&results)?;
     let mut code = ExitCode::SUCCESS;
     for row in &rows {
         for target in row.targets.iter().filter(|target| !target.reached) {
