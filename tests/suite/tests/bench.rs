@@ -307,7 +307,9 @@ fn an_experiment_whose_results_cannot_be_written_does_not_begin() {
     for experiment in
         ["hmt", "execution-modes", "memif-load", "gateway", "network-area", "cpu-gpu", "frames"]
     {
-        let output = bench(&run, &[experiment, "--out", nowhere]);
+        let device = ["--device", "opencl:0"];
+        let device = if ["cpu-gpu", "frames"].contains(&experiment) { &device[..] } else { &[] };
+        let output = bench(&run, &[&[experiment, "--out", nowhere], device].concat());
         let errors = String::from_utf8_lossy(&output.stderr);
         assert!(!output.status.success() && output.stdout.is_empty(), "{experiment}");
         assert!(errors.contains(nowhere) && errors.contains("--out"), "{experiment}: {errors}");
