@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use common::child::{Process, hear, role, tell};
-use common::{LIMIT, Place, resources};
+use common::{LIMIT, Place, resources, settled_resources};
 use crossdock_comm::{
     AcceptError, BufferError, Claim, ClaimRefusal, Event, InstanceMaker, Part, Participant,
     Publisher, PublisherOptions, SharedBuffer, SlabMemory, Subscriber, SubscriberOptions, Token,
@@ -300,7 +300,7 @@ fn what_a_killed_process_held_is_abandoned_until_its_owner_accepts() {
     let place = Place::new("buffer-kills");
     let ends = ends(&place);
     let buffer = &ends.buffer;
-    let alone = resources();
+    let alone = settled_resources();
     for kill in 0..kills {
         let mut child = ends.child(test, &place);
         let token = buffer.token(odd(), Part::NONE, kill);
@@ -520,7 +520,7 @@ fn what_a_hostile_owner_hands_out_is_refused_and_leaves_nothing() {
         receive(&input)
     };
     let buffers = participant.buffers("worker");
-    let alone = resources();
+    let alone = settled_resources();
     let socket = mallory::connect(&place, &participant);
     let small = || SharedMemory::create("small", 64).unwrap();
     let words = crossdock_shm::OwnWords::create("words", 1 << 16, crossdock_shm::Sharing::Open);
@@ -603,7 +603,7 @@ fn an_instance_on_a_device_is_made_once_and_imported_once_per_process() {
     for process in [&owner, &member] {
         assert!(process.wait_until(LIMIT, || process.peers().len() == 1));
     }
-    let alone = resources();
+    let alone = settled_resources();
     let makers = ["open", "full", "closed"].map(|it| Box::new(Maker(it)) as Box<dyn InstanceMaker>);
     let buffers = owner.buffers("scheduler").with_instances(makers.into());
     let made = buffers.create::<u64>("array", COUNT).unwrap();
