@@ -58,6 +58,7 @@ impl Participant {
                 root_bytes: schema.root_bytes(),
                 audience: Audience::Topic,
                 wake: None,
+                memory: None,
             },
         )?;
         Ok(AnyPublisher { core, schema })

@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 use crossdock_shm::protocol::{self, ClaimKind};
 use crossdock_shm::rendezvous::PeerName;
 use crossdock_shm::{
-    CreateMemoryError, Element, ElementType, OpenMemoryError, PrivateFd, SharedMemory,
+    CreateMemoryError, Element, ElementType, MemoryMaker, OpenMemoryError, PrivateFd, SharedMemory,
 };
 use rustix::event::{PollFd, PollFlags, Timespec};
 
@@ -148,6 +148,7 @@ pub struct Buffers {
     node: String,
     claimant: Claimant,
     makers: Vec<Box<dyn InstanceMaker>>,
+    memory: Option<Box<dyn MemoryMaker>>,
     known: RefCell<Vec<Arc<Mapped>>>,
 }
 
@@ -211,6 +212,7 @@ impl Participant {
             node: node.to_owned(),
             claimant: Claimant::new(node),
             makers: Vec::new(),
+            memory: None,
             known: RefCell::default(),
         }
     }
@@ -223,6 +225,14 @@ impl Buffers {
     pub fn with_instances(mut self, makers: Vec<Box<dyn InstanceMaker>>) -> Buffers {
         self.makers = makers;
         self.makers.truncate(INSTANCES_MAX);
+        self
+    }
+
+    /// Has the buffers that are made from now on lie in memory that `memory` makes for this process alone: other
+    /// processes are refused, and told so.
+    #[must_use]
+    pub fn in_memory(mut self, memory: Box<dyn MemoryMaker>) -> Buffers {
+        self.memory = Some(memory);
         self
     }
 
@@ -244,7 +254,13 @@ impl Buffers {
         let label = || label.to_owned();
         let bytes = count.checked_mul(T::TYPE.bytes());
         let bytes = bytes.ok_or_else(|| BufferError::Size { label: label(), count })?;
-        let memory = SharedMemory::create(&label(), bytes)?;
+        let memory = match &self.memory {
+            None => SharedMemory::create(&label(), bytes)?,
+            Some(maker) => {
+                let why = |why| CreateMemoryError::Driver { label: label(), bytes, why };
+                SharedMemory::create_in(&label(), bytes, maker.make(bytes).map_err(why)?)?
+            }
+        };
         let instances = self.instances(&label(), bytes);
         let mut state = core.lock();
         if state.buffers.owned.len() >= BUFFERS_MAX {
@@ -423,7 +439,7 @@ impl<T: Element> SharedBuffer<T> {
     /// Address of its first element in this process.
     pub fn address(&self) -> usize {
         let memory = &self.mapped.memory;
-        memory.region().address() + crossdock_shm::SHARED_DATA_AT as usize
+        memory.region().address() + memory.data_at() as usize
     }
 
     /// In memory of how many devices it stands once for all its members: made here, or handed out by its owner.
@@ -653,6 +669,11 @@ pub(crate) fn asked_for(state: &mut State, token: u64, buffer: u64) {
         return refuse(peer, "it is gone".to_owned());
     };
     let mapped = &owned.mapped;
+    let Some(fd) = mapped.memory.fd() else {
+        let reason = "the mapping says `managed` of what its tokens come by: it lies in memory that a driver \
+                      moves, which only its owner's process has; say `copy`, `zero_copy` or `auto`";
+        return refuse(peer, reason.to_owned());
+    };
     let known = owned.members.iter().find(|member| member.token == Some(token));
     let member = match known {
         Some(member) => member.number,
@@ -677,14 +698,9 @@ pub(crate) fn asked_for(state: &mut State, token: u64, buffer: u64) {
     let exported = instances.filter_map(|it| Some((it.device().to_owned(), it.export()?)));
     let (devices, exports): (Vec<String>, Vec<OwnedFd>) = exported.unzip();
     let frame = Frame::Buffer { buffer, member, element, count, label, devices };
-    match mapped.memory.fd() {
-        Some(fd) => {
-            let fds: Vec<BorrowedFd<'_>> =
-                std::iter::once(fd).chain(exports.iter().map(AsFd::as_fd)).collect();
-            peer.link.send(&frame, &fds);
-        }
-        None => refuse(peer, "its memory is gone".to_owned()),
-    }
+    let fds: Vec<BorrowedFd<'_>> =
+        std::iter::once(fd).chain(exports.iter().map(AsFd::as_fd)).collect();
+    peer.link.send(&frame, &fds);
 }
 
 /// A peer hands a buffer out.

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use crossdock_shm::protocol::{CLAIMS_MAX, ClaimKind, ClaimRefused, Entry, Member, Seen, Ticket};
-use crossdock_shm::{Element, ElementType, Region, SHARED_DATA_AT, SharedMemory, SlabMemory};
+use crossdock_shm::{Element, ElementType, Region, SharedMemory, SlabMemory};
 
 use crate::instance::Instance;
 use crate::parts::Part;
@@ -463,7 +463,7 @@ macro_rules! claim {
 
             fn memory(&self) -> (Region, u64, u64) {
                 let memory = &self.0.mapped.memory;
-                (memory.region(), SHARED_DATA_AT, memory.bytes())
+                (memory.region(), memory.data_at(), memory.bytes())
             }
 
             fn instance(

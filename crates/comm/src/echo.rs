@@ -161,7 +161,10 @@ impl Echo {
         let (shape, fds) = asking.ring(*process, label, *port)?;
         let known = count(shape.segments.len());
         if segment <= self.segments || segment > known {
-            let reason = format!("its message names segment {segment} of {known}");
+            let reason = format!(
+                "it names segment {segment}, and {known} are handed out: memory that a driver moves (`managed` in \
+                 the mapping) only that process has"
+            );
             return Err(ObserveError::Nothing { process: label.clone(), reason });
         }
         let segments = fds.get(1..).unwrap_or_default();

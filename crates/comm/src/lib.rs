@@ -81,8 +81,8 @@ pub use crossdock_shm::realtime::use_fifo;
 pub use crossdock_shm::rendezvous::PeerName;
 pub use crossdock_shm::socket::Access;
 pub use crossdock_shm::{
-    CopyError, DoorbellControl, DoorbellOptions, Element, ElementType, ParkedLoan, PrivateFd,
-    Region, Scratch, Slab, SlabMemory, Woken,
+    CopyError, DoorbellControl, DoorbellOptions, DriverMemory, Element, ElementType, MemoryMaker,
+    ParkedLoan, PrivateFd, Region, Scratch, Slab, SlabMemory, Woken,
 };
 pub use doorbell::Doorbell;
 pub use echo::{Echo, EchoError, Echoed, Stamps};

@@ -530,10 +530,14 @@ fn open_connection(
         holds: HOLDS,
         memory_limit_bytes: MAPPED_BYTES_MAX,
     };
-    let segments = fds.get(1..).unwrap_or_default();
     let ring = RingSubscriber::connect_mapped(config, &memory, shape.attached)
         .map_err(|error| Failure::of(&error))?;
     let control = ring.control();
+    if token == LOCAL {
+        let ours = state.publishers.get(&publisher).ok_or("the publisher is gone")?;
+        ours.control.share_segments(&control);
+    }
+    let segments = fds.get(1..).unwrap_or_default();
     for (place, (fd, bytes)) in segments.iter().zip(&shape.segments).enumerate() {
         let added = control.add_segment(place as u32 + 1, *bytes, fd.as_fd());
         added.map_err(|error| Failure::of(&error))?;
@@ -679,7 +683,10 @@ fn connect_inside(
     let label = port_label(subscriber, &core.process);
     let key = (LOCAL, pair);
     let connected = serving::attach(state, key, publisher, subscriber, label, (theirs, places))
-        .and_then(|parts| open_connection(core, state, pair, &parts.shape, &parts.fds));
+        .and_then(|(control, attached)| {
+            let shape = RingShape { geometry: control.geometry(), attached, segments: Vec::new() };
+            open_connection(core, state, pair, &shape, &[])
+        });
     if connected.is_err() {
         state.incoming.remove(&pair);
         serving::detach(state, key);

@@ -12,7 +12,7 @@ use std::time::Duration;
 use crossdock_shm::board::{Entity, EntityDescription, WithHistogram};
 use crossdock_shm::timeline::Timeline;
 use crossdock_shm::{
-    LocalLink, LocalOptions, Meta, ParkedLoan, PublishRefused, RawLoan,
+    LocalLink, LocalOptions, MemoryMaker, Meta, ParkedLoan, PublishRefused, RawLoan,
     Reliability as RingReliability, RingConfig, RingPublisher, Slab,
 };
 use crossdock_trace::PublisherTrace;
@@ -69,6 +69,8 @@ pub(crate) struct OutputPlan<'a> {
     pub(crate) audience: Audience,
     /// Where its executor is rung when a subscriber was attached.
     pub(crate) wake: Option<Wake>,
+    /// Who makes the memory that messages lie in, for this process alone; `None`: processes share it.
+    pub(crate) memory: Option<Box<dyn MemoryMaker>>,
 }
 
 /// A stamp that nobody set yet.
@@ -135,6 +137,8 @@ fn ring_config(plan: &OutputPlan<'_>) -> RingConfig {
         None => planned.max(DEFAULT_LIMIT_BYTES),
     };
     let prefault = match plan.max_bytes {
+        // Nothing lies there.
+        _ if plan.memory.is_some() => 0,
         // In the ring, in a subscriber's hands, in the next loan. A call is answered before the
         // next in most cases: what it used is used again.
         Some(bytes) if plan.audience == Audience::One => 2.min(PREFAULT_BYTES_MAX / bytes.max(1)),
@@ -186,6 +190,9 @@ impl OutputCore {
         };
         let label = port_label(&info, &core.process);
         let ring = RingPublisher::create(&label, ring_config(&plan))?;
+        if let Some(memory) = plan.memory {
+            ring.keep_in(memory);
+        }
         let notify = Arc::downgrade(core);
         ring.control().set_notifier(move || {
             if let Some(core) = notify.upgrade() {

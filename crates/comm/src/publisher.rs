@@ -8,7 +8,7 @@ use std::rc::Rc;
 use crossdock_msg::block::BlockMut;
 use crossdock_msg::{Block, Extra, Message};
 use crossdock_shm::timeline::FencePoint;
-use crossdock_shm::{Marks, RawLoan, Region};
+use crossdock_shm::{Marks, MemoryMaker, RawLoan, Region};
 
 use crate::error::{LoanError, PortError, PublishError};
 use crate::group::PortGroup;
@@ -62,6 +62,27 @@ impl Participant {
         &self,
         options: PublisherOptions<'_>,
     ) -> Result<Publisher<T>, PortError> {
+        self.publisher_by(options, None)
+    }
+
+    /// As [`Participant::publisher`], for messages in memory that `memory` makes for this process alone: who
+    /// subscribes in another process is refused, and told so.
+    ///
+    /// # Errors
+    /// As [`Participant::publisher`].
+    pub fn publisher_in<T: Message>(
+        &self,
+        options: PublisherOptions<'_>,
+        memory: Box<dyn MemoryMaker>,
+    ) -> Result<Publisher<T>, PortError> {
+        self.publisher_by(options, Some(memory))
+    }
+
+    fn publisher_by<T: Message>(
+        &self,
+        options: PublisherOptions<'_>,
+        memory: Option<Box<dyn MemoryMaker>>,
+    ) -> Result<Publisher<T>, PortError> {
         let core = OutputCore::create(
             self,
             OutputPlan {
@@ -78,6 +99,7 @@ impl Participant {
                 root_bytes: T::ROOT_BYTES,
                 audience: Audience::Topic,
                 wake: None,
+                memory,
             },
         )?;
         Ok(Publisher { core, message: PhantomData })

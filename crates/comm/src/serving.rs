@@ -109,12 +109,22 @@ pub(crate) fn subscribe_requested(
     let places = Places::decode(geometry).ok_or("its places are not legal")?;
     let Some(peer) = state.peers.get_mut(&token) else { return Ok(()) };
     let label = port_label(subscriber, &peer.link.peer().to_string());
-    let reply = match tables(peer) {
+    let attached = match tables(peer) {
         Ok(theirs) => attach(state, (token, pair), publisher, subscriber, label, (theirs, &places)),
         Err(failure) if failure.scarce => Err(failure),
         Err(failure) => return Err(failure.reason),
     };
-    match reply {
+    let parts = attached.and_then(|(control, attached)| {
+        ring_parts(&control, attached).map_err(|error| {
+            detach(state, (token, pair));
+            let scarce = is_scarce(&error);
+            Failure {
+                reason: format!("no file descriptor is free to pass the ring on: {error}"),
+                scarce,
+            }
+        })
+    });
+    match parts {
         Ok(parts) => {
             let fds: Vec<_> = parts.fds.iter().map(AsFd::as_fd).collect();
             if let Some(peer) = state.peers.get_mut(&token) {
@@ -148,7 +158,7 @@ pub(crate) fn ring_parts(control: &RingControl, attached: Attached) -> std::io::
     Ok(RingParts { shape, fds })
 }
 
-/// Attaches a subscriber to a publisher of ours.
+/// Attaches a subscriber to a publisher of ours, and answers its ring.
 pub(crate) fn attach(
     state: &mut State,
     key: (u64, u32),
@@ -156,7 +166,7 @@ pub(crate) fn attach(
     subscriber: &PortInfo,
     label: String,
     (theirs, places): (Theirs, &Places),
-) -> Result<RingParts, Failure> {
+) -> Result<(Arc<RingControl>, Attached), Failure> {
     let known = state.publishers.get(&publisher).ok_or("the publisher is gone")?;
     if known.info.topic != subscriber.topic {
         return Err(format!("port {publisher} publishes `{}`", known.info.topic).into());
@@ -173,6 +183,11 @@ pub(crate) fn attach(
             other.label
         );
         state.services.stand_by(publisher, key.0);
+        return Err(reason.into());
+    }
+    if key.0 != LOCAL && known.control.is_private() {
+        let reason = "the mapping says `managed` of the topic: its messages lie in memory that a driver moves, \
+                      which only its process has; say `copy`, `zero_copy` or `auto`";
         return Err(reason.into());
     }
     let control = Arc::clone(&known.control);
@@ -198,24 +213,16 @@ pub(crate) fn attach(
         wake,
     };
     let attached = control.attach(config).map_err(|error| error.to_string())?;
-    let parts = match ring_parts(&control, attached) {
-        Ok(parts) => parts,
-        Err(error) => {
-            control.detach(attached.peer);
-            let scarce = is_scarce(&error);
-            let reason = format!("no file descriptor is free to pass the ring on: {error}");
-            return Err(Failure { reason, scarce });
-        }
-    };
     let segments = attached.segments;
     let slabs = Progress::new(places.slabs);
+    let ring = Arc::clone(&control);
     let pair = Outgoing { publisher, control, peer: attached.peer, segments, label, slabs };
     state.outgoing.insert(key, pair);
     state.changes += 1;
     if let Some(Wake { bell, input }) = wake_publisher {
         bell.ring(input);
     }
-    Ok(parts)
+    Ok((ring, attached))
 }
 
 /// Sends further segments of our publishers' memory to peers that do not have them.
@@ -233,8 +240,12 @@ pub(crate) fn send_segments(core: &Core, state: &mut State) {
         }
     }
     for ((token, pair), control, segment) in wanted {
+        if token == LOCAL {
+            share_segments(state, pair, &control, segment);
+            continue;
+        }
         match control.segment(segment) {
-            Ok(Some(part)) => send_segment(state, token, pair, &control, &part),
+            Ok(Some(part)) => send_segment(state, token, pair, &part),
             Ok(None) => {}
             Err(error) => {
                 // It is sent when it can be; the publisher's loan waits or fails meanwhile.
@@ -251,21 +262,20 @@ pub(crate) fn send_segments(core: &Core, state: &mut State) {
     }
 }
 
-fn send_segment(state: &mut State, token: u64, pair: u32, control: &RingControl, part: &SegmentFd) {
+fn send_segment(state: &mut State, token: u64, pair: u32, part: &SegmentFd) {
     let SegmentFd { index, bytes, fd } = part;
     if let Some(peer) = state.peers.get_mut(&token) {
         let frame = Frame::Segment { pair, segment: *index, bytes: *bytes };
-        return peer.link.send(&frame, &[fd.as_fd()]);
+        peer.link.send(&frame, &[fd.as_fd()]);
     }
-    // Inside this process.
+}
+
+/// The same inside this process, up to this segment.
+fn share_segments(state: &State, pair: u32, control: &RingControl, segment: u32) {
     let Some(subscriber) = matching::live_control(state, pair) else { return };
-    match subscriber.add_segment(*index, *bytes, fd.as_fd()) {
-        Ok(()) => {
-            if let Some(outgoing) = state.outgoing.get(&(LOCAL, pair)) {
-                control.acknowledge(outgoing.peer, *index);
-            }
-        }
-        Err(error) => state.trouble(error.to_string()),
+    control.share_segments(&subscriber);
+    if let Some(outgoing) = state.outgoing.get(&(LOCAL, pair)) {
+        control.acknowledge(outgoing.peer, segment);
     }
 }
 

@@ -207,7 +207,7 @@ impl<'a> Assembly<'a> {
             self.options.time.is_stepped(),
         );
         setup.hold_up_outside(self.options.time.is_unpaced());
-        setup.make_instances_by(self.options.package.all_gateways());
+        setup.know_devices_by(self.options.package.all_gateways());
         self.options.remote.set_making(&plan.name);
         let created = catch_unwind(AssertUnwindSafe(|| registration.create(&mut setup)));
         let created = created.unwrap_or_else(|panic| {

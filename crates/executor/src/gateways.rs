@@ -3,7 +3,7 @@
 
 use std::fmt::Debug;
 
-use crossdock_comm::{Board, Gateway, InstanceMaker, OutputHandle};
+use crossdock_comm::{Board, Gateway, InstanceMaker, MemoryMaker, OutputHandle};
 use crossdock_graph::{DeviceGateway, NodePlan};
 
 use crate::package::Package;
@@ -25,6 +25,15 @@ pub trait Gateways: Debug + Sync {
     /// As [`Gateways::open`].
     fn instances(&self, _site: &GatewaySite<'_>) -> Result<Option<Box<dyn InstanceMaker>>, String> {
         Ok(None)
+    }
+
+    /// What makes memory that the driver of this device moves between it and the host, for messages and shared
+    /// buffers of this process. Opens the device: blocks, for a second the first time in a process.
+    ///
+    /// # Errors
+    /// Why there is none: part of a sentence.
+    fn memory(&self, _device: &str) -> Result<Box<dyn MemoryMaker>, String> {
+        Err("what makes its gateways makes none".to_owned())
     }
 }
 

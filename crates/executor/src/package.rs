@@ -73,7 +73,8 @@ impl Package {
     }
 
     /// Has messages that nodes of this binary publish brought to devices, where several executors of one
-    /// read them: once for all. Without it each of these copies them for itself.
+    /// read them: once for all. Without it each of these copies them for itself. It makes the memory, too, of
+    /// topics of which the mapping says `managed`.
     #[must_use]
     pub fn gateways(mut self, gateways: &'static dyn Gateways) -> Self {
         self.gateways = Some(gateways);

@@ -7,11 +7,11 @@ use std::sync::Arc;
 use crossdock_comm::service::{ClientHandle, ServerHandle};
 use crossdock_comm::{
     BackPressure, Board, Bridge, BridgeOptions, Buffers, Client, ClientOptions, Directions,
-    Doorbell, Durability, InputHandle, OutputHandle, Participant, PortError, PortGroup, Publisher,
-    PublisherOptions, Qos, Reading, Reliability, Server, ServerOptions, Subscriber,
-    SubscriberOptions,
+    Doorbell, Durability, InputHandle, MemoryMaker, OutputHandle, Participant, PortError,
+    PortGroup, Publisher, PublisherOptions, Qos, Reading, Reliability, Server, ServerOptions,
+    Subscriber, SubscriberOptions,
 };
-use crossdock_graph::{Chain, DevicePlan, InputPlan, InputReading, NodePlan, OutputPlan};
+use crossdock_graph::{Chain, Copies, DevicePlan, InputPlan, InputReading, NodePlan, OutputPlan};
 use crossdock_msg::{Message, Schema, Service};
 
 use crate::gateways::{GatewaySite, Gateways};
@@ -104,8 +104,8 @@ impl<'a> Setup<'a> {
         }
     }
 
-    /// Who makes instances of shared buffers.
-    pub(crate) fn make_instances_by(&mut self, gateways: Option<&'static dyn Gateways>) {
+    /// Who knows devices: makes instances of shared buffers, and memory that drivers move.
+    pub(crate) fn know_devices_by(&mut self, gateways: Option<&'static dyn Gateways>) {
         self.gateways = gateways;
     }
 
@@ -233,7 +233,40 @@ impl<'a> Setup<'a> {
             }
         }
         warnings.into_iter().for_each(|sentence| self.warn(sentence));
-        self.buffers().with_instances(makers)
+        let topic = handle.topic().to_owned();
+        self.buffers_by(&topic).with_instances(makers)
+    }
+
+    /// The same for a node that hands out tokens of what it makes in requests of a service: where the mapping says
+    /// `managed` of it, the buffers lie in memory that the driver of a device moves.
+    #[must_use]
+    pub fn buffers_for_calls<S: Service>(&mut self, client: &Client<S>) -> Buffers {
+        let service = client.service().to_owned();
+        self.buffers_by(&service)
+    }
+
+    fn buffers_by(&mut self, name: &str) -> Buffers {
+        match self.managed(name, true) {
+            None => self.buffers(),
+            Some(Ok(memory)) => self.buffers().in_memory(memory),
+            Some(Err(why)) => {
+                self.warn(format!("its shared buffers {why}"));
+                self.buffers()
+            }
+        }
+    }
+
+    /// Who makes the memory of a topic's messages, or of the buffers whose tokens it carries, where a driver is to
+    /// move it; or why there is nobody: the rest of a sentence.
+    fn managed(&self, name: &str, tokens: bool) -> Option<Result<Box<dyn MemoryMaker>, String>> {
+        let plan = self.plan.managed.iter().find(|it| it.name == name && it.tokens == tokens)?;
+        let made = self.gateways.ok_or_else(|| {
+            "its package does not say who knows devices (`Package::gateways`)".to_owned()
+        });
+        Some(made.and_then(|gateways| gateways.memory(&plan.device)).map_err(|why| {
+            let device = &plan.device;
+            format!("do not lie in memory that {device} moves, and are copied to it: {why}")
+        }))
     }
 
     /// Both ends of a topic for a node that carries it to another medium, see
@@ -332,10 +365,18 @@ impl<'a> Setup<'a> {
             max_bytes: max_bytes(output),
             group: Some(self.group),
         };
-        let publisher = self
-            .participant
-            .publisher::<T>(options)
-            .map_err(|error| self.error(port, SetupErrorKind::Port(error)))?;
+        let opened = match self.managed(&output.topic, false) {
+            None => self.participant.publisher::<T>(options),
+            Some(Ok(memory)) => self.participant.publisher_in::<T>(options, memory),
+            Some(Err(why)) if output.copies != Copies::Allowed => {
+                return Err(self.error(port, SetupErrorKind::Unmanaged(why)));
+            }
+            Some(Err(why)) => {
+                self.warn(format!("its messages on `{}` {why}", output.topic));
+                self.participant.publisher::<T>(options)
+            }
+        };
+        let publisher = opened.map_err(|error| self.error(port, SetupErrorKind::Port(error)))?;
         self.outputs[index] = Some(publisher.handle());
         Ok(publisher)
     }
@@ -551,12 +592,23 @@ enum SetupErrorKind {
     NotConnected(&'static str),
     OpenedTwice,
     NotOpened,
-    Type { planned: String, asked: String },
-    TwoTopics { input: String, output: String },
+    Type {
+        planned: String,
+        asked: String,
+    },
+    TwoTopics {
+        input: String,
+        output: String,
+    },
     Port(PortError),
+    /// Its messages have to be copied, and may not be: the rest of a sentence.
+    Unmanaged(String),
     Stepped,
     NoParameter,
-    Value { accepts: &'static str, found: String },
+    Value {
+        accepts: &'static str,
+        found: String,
+    },
 }
 
 impl fmt::Display for SetupError {
@@ -586,6 +638,11 @@ impl fmt::Display for SetupError {
                 f,
                 "node type `{node_type}` opens a bridge at port `{name}` from {input} to {output}; \
                  both ends of a bridge are on one topic"
+            ),
+            SetupErrorKind::Unmanaged(why) => write!(
+                f,
+                "node type `{node_type}`: messages of port `{name}` {why}; the graph forbids copies of the \
+                 topic"
             ),
             SetupErrorKind::Stepped => write!(
                 f,

@@ -54,7 +54,7 @@ pub enum CopyModel {
     /// Each message is copied to the device once, whatever the number of nodes that read it there, and
     /// from it once.
     Copy,
-    /// Memory that the driver moves.
+    /// Memory that the driver moves, of one process: that of all who publish or subscribe.
     Managed,
     /// The device reads and writes the host's memory in place.
     ZeroCopy,
@@ -103,6 +103,8 @@ pub struct DeviceTopic {
     /// Whether any node of this device in another process subscribes, so that it needs the device's
     /// memory from there.
     pub other_processes: bool,
+    /// Whether all publishers and subscribers that are known beforehand are in one process.
+    pub one_process: bool,
     /// Whether messages may be found in memory that all nodes of the device share: a node of the device
     /// publishes them, or a [`DeviceGateway`] brings them there.
     pub in_slabs: bool,
@@ -127,6 +129,19 @@ pub struct DeviceGateway {
     pub executors_here: u32,
     /// Its messages are tokens of shared buffers, which the host reads: they stay where they are, and what is
     /// to be there for all executors are the buffers.
+    pub tokens: bool,
+}
+
+/// A topic whose messages a node's publisher is to keep in memory that the driver of a device moves
+/// ([`CopyModel::Managed`]), or by which it hands out shared buffers that are to lie there.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ManagedTopic {
+    /// Topic on one output of the node, or service that it is a client of.
+    pub name: String,
+    /// The device (`opencl:0`).
+    pub device: String,
+    /// Its messages are tokens of shared buffers: they stay where they are, and the buffers lie there.
     pub tokens: bool,
 }
 

@@ -45,7 +45,9 @@ mod yaml;
 pub use check::{RunOptions, check, check_fabrics};
 pub use communication::{CommunicationMapping, Crossings, OpenTopics, Sides, TopicChoice};
 pub use condition::{ApproximateTime, Condition, Same};
-pub use device::{CopyModel, DeviceGateway, DevicePlan, DeviceTopic, MappedDevice, Otherwise};
+pub use device::{
+    CopyModel, DeviceGateway, DevicePlan, DeviceTopic, ManagedTopic, MappedDevice, Otherwise,
+};
 pub use hardware_package::{HARDWARE_PACKAGE_ENDING, HardwareNode, HardwarePackage, SourceKind};
 pub use import::{ImportJoin, ImportOptions, Imported};
 pub use input::InputTopic;

@@ -4,7 +4,7 @@
 //! obey: an executor needs no other source.
 
 use crate::condition::Condition;
-use crate::device::{DeviceGateway, DevicePlan};
+use crate::device::{DeviceGateway, DevicePlan, ManagedTopic};
 use crate::mapping::{ExecutorMode, TopicMapping};
 use crate::model::{Chain, Copies, InputReading, Lockstep, Qos};
 use crate::policy::{Limit, OnFailure, Realtime, Restart};
@@ -245,6 +245,9 @@ pub struct NodePlan {
     /// Its topics that its executor is to bring to a device.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub gateways: Vec<DeviceGateway>,
+    /// What it publishes from memory that a driver moves.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub managed: Vec<ManagedTopic>,
     /// When it runs within a step, see [`StepPlan`]; 0 where the run is not stepped.
     #[serde(default)]
     pub phase: u32,

@@ -4,6 +4,7 @@
 use crate::choice::{Choice, Way};
 use crate::elements::Tools;
 use crate::instance;
+use crate::managed;
 use crate::memories::{BufferMemory, Part as Bytes, Place};
 use crate::queue::{OffloadError, Shared};
 use crate::resident::Resident;
@@ -119,7 +120,11 @@ impl Work<'_> {
             return Err(OffloadError::TwoBuffers { device: self.device_name() });
         }
         let bytes = Bytes { region, offset, bytes: length, seq: 0 };
-        let way = buffers.choice.way;
+        let way = match buffers.choice.way {
+            // Its owner could not have it there.
+            Way::Managed if managed::find(&self.used().device, &bytes).is_none() => Way::Copy,
+            way => way,
+        };
         let Shared { device, capabilities, stream, memories, elements, own, .. } = self.used();
         let no_room = OffloadError::of(&buffers.name);
         let place = match (way, elements) {

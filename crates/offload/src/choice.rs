@@ -1,6 +1,7 @@
 //! How the messages of a topic get to a device: what the mapping asks for, settled by what the device
 //! can do. Must not know how it is then done.
 
+use crate::managed;
 use crossdock_device::{Capabilities, DeviceInfo, Kind};
 use crossdock_graph::{CopyModel, DeviceTopic};
 use std::fmt;
@@ -12,6 +13,8 @@ pub enum Way {
     ZeroCopy,
     /// Copied to the device once per message, and from it once.
     Copy,
+    /// They lie in memory that the device's driver moves between host and device.
+    Managed,
     /// They stay in memory of the device, for all its nodes; they are copied to it and from it only where
     /// somebody else writes or reads them.
     Device,
@@ -24,6 +27,7 @@ impl Way {
         match self {
             Self::ZeroCopy => CopyModel::ZeroCopy.word(),
             Self::Copy => CopyModel::Copy.word(),
+            Self::Managed => CopyModel::Managed.word(),
             Self::Device => CopyModel::Device.word(),
         }
     }
@@ -60,6 +64,10 @@ pub struct Refusal {
     pub advice: &'static str,
 }
 
+const OF_ONE_PROCESS: &str = "its driver moves only memory of one process, and nodes of several have it, or some \
+                              outside the graph";
+const PLACE_IN_ONE: &str = "place its nodes in one process, or say `zero_copy`, `copy` or `auto`";
+
 /// Settles how the messages of `topic` get to a device. Pure.
 ///
 /// # Errors
@@ -92,15 +100,11 @@ pub fn choose(
                 }
             },
         ),
-        CopyModel::Managed => {
-            // Whatever the device has: a driver moves what it has allocated in one process, and
-            // messages lie in memory objects that their subscribers map.
-            let why = "messages lie in memory that processes share, and drivers move only memory of \
-                       one process";
-            let advice = "say `zero_copy`, `copy` or `auto`; a node's own buffers can be managed \
-                          (`Device::allocate_managed`)";
-            return refuse(why, advice);
-        }
+        CopyModel::Managed => match managed::refusal(capabilities) {
+            Some(why) => return refuse(why, "say `zero_copy`, `copy` or `auto`"),
+            None if !asked.one_process => return refuse(OF_ONE_PROCESS, PLACE_IN_ONE),
+            None => (Way::Managed, "the mapping says so"),
+        },
         CopyModel::Auto if shares_memory(info, capabilities) => {
             (Way::ZeroCopy, "the device uses the host's memory in place (tried)")
         }
@@ -120,7 +124,7 @@ pub fn choose(
         ),
     };
     let copies = match way {
-        Way::ZeroCopy => false,
+        Way::ZeroCopy | Way::Managed => false,
         Way::Copy => true,
         Way::Device => asked.read_elsewhere || shared_by(asked, capabilities) == SharedBy::Copies,
     };
@@ -158,11 +162,11 @@ pub fn choose_for_buffers(
             let why = "it does not use memory of the host in place while the host does (tried)";
             return refuse(why, "say `copy` or `auto`");
         }
-        CopyModel::Managed => {
-            let why =
-                "memory that its driver moves is of one process, and shared buffers are of all";
-            return refuse(why, "say `zero_copy`, `copy` or `auto`");
-        }
+        CopyModel::Managed => match managed::refusal(capabilities) {
+            Some(why) => return refuse(why, "say `zero_copy`, `copy` or `auto`"),
+            None if !asked.one_process => return refuse(OF_ONE_PROCESS, PLACE_IN_ONE),
+            None => return Ok(Choice { way: Way::Managed, reason: "the mapping says so" }),
+        },
         CopyModel::Auto if at_once && shares_memory(info, capabilities) => {
             let reason = "the device uses the host's memory in place (tried)";
             return Ok(Choice { way: Way::ZeroCopy, reason });
@@ -250,6 +254,7 @@ mod tests {
                         may_copy,
                         read_elsewhere: false,
                         other_processes,
+                        one_process: !other_processes,
                         in_slabs: true,
                         tokens: false,
                     };

@@ -10,10 +10,11 @@
 
 use crate::choice::{Way, choose, choose_for_buffers};
 use crate::instance;
+use crate::managed::managed_memory;
 use crate::memories::{Copied, Memories, Part, Place, copy_down};
 use crate::resident::Resident;
 use crate::slabs;
-use crossdock_comm::{Bringing, Gateway, InstanceMaker};
+use crossdock_comm::{Bringing, Gateway, InstanceMaker, MemoryMaker};
 use crossdock_device::{Capabilities, Device, DeviceError, DeviceInfo, FencePoint, Stream};
 use crossdock_executor::{GatewaySite, Gateways};
 use crossdock_graph::{DeviceGateway, DeviceTopic};
@@ -65,6 +66,10 @@ impl Gateways for OfDevices {
     fn instances(&self, site: &GatewaySite<'_>) -> Result<Option<Box<dyn InstanceMaker>>, String> {
         instance::maker(site)
     }
+
+    fn memory(&self, device: &str) -> Result<Box<dyn MemoryMaker>, String> {
+        managed_memory(&Device::open(device).map_err(|error| error.to_string())?)
+    }
 }
 
 /// Why each message of a topic is brought to a device by its publisher, or the buffers of its tokens stand there
@@ -81,6 +86,7 @@ pub fn gateway_reason(
         may_copy: true,
         read_elsewhere: true,
         other_processes: plan.executors > plan.executors_here,
+        one_process: plan.executors == plan.executors_here,
         in_slabs: true,
         tokens: plan.tokens,
     };

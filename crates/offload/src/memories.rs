@@ -13,6 +13,7 @@
 
 #![allow(unsafe_code)]
 
+use crate::managed;
 use crossdock_device::{Access, Capabilities, Device, DeviceError, Memory, Span, Stream};
 use crossdock_shm::{Region, Slab};
 use std::collections::HashMap;
@@ -27,6 +28,15 @@ pub struct Place {
 }
 
 impl Place {
+    pub(crate) fn new(memory: Arc<Memory>, offset: u64, bytes: u64) -> Place {
+        Place { memory, offset, bytes }
+    }
+
+    /// Does its driver move it, so that the host finds it where it is?
+    pub(crate) fn is_managed(&self) -> bool {
+        self.memory.host().is_some()
+    }
+
     /// Where the slab has the part; `None`: it does not lie there, or is no memory of a device of this
     /// crate's.
     pub(crate) fn in_slab(slab: &Slab, part: &Part) -> Option<Place> {
@@ -43,11 +53,12 @@ impl Place {
         self.memory.span(self.offset, self.bytes)
     }
 
-    /// Where this process has it, if it is memory of the host.
+    /// Where this process has it, if it is memory of the host, or the driver moves it.
     #[must_use]
     pub fn host_address(&self) -> Option<usize> {
-        let region = self.memory.region()?;
-        Some(region.address() + self.offset as usize)
+        let moved = || self.memory.host().map(|memory| memory.cast::<u8>().addr());
+        let start = self.memory.region().map(Region::address).or_else(moved)?;
+        Some(start + self.offset as usize)
     }
 
     /// Part of it: its start, from that of this place on, and its length.
@@ -141,6 +152,9 @@ impl Memories {
     /// The part where it lies.
     pub(crate) fn in_place(&mut self, device: &Device, part: &Part) -> Result<Place, DeviceError> {
         let known = self.of(part);
+        if let Some(place) = managed::find(device, part) {
+            return Ok(place);
+        }
         let fits = |memory: &&Arc<Memory>| {
             !part.region.is_writable() || memory.region().is_some_and(Region::is_writable)
         };

@@ -184,7 +184,7 @@ impl Queue {
         let handle = subscriber.handle();
         let (choice, topic, resident) = self.settle(setup, handle.topic())?;
         handle.hand_out_early(true);
-        let takes = choice.way != Way::ZeroCopy && topic.in_slabs;
+        let takes = !matches!(choice.way, Way::ZeroCopy | Way::Managed) && topic.in_slabs;
         let taker = takes.then(|| Importer::of(self.device()));
         handle.take_slabs(taker);
         Ok(DeviceInput { handle, choice, resident })
@@ -243,7 +243,8 @@ impl Queue {
     ) -> Result<(Choice, Resident), NodeError> {
         let (choice, _, resident) = self.settle_by(setup, name, choose_for_buffers)?;
         let shared = &mut *self.shared.borrow_mut();
-        if choice.way == Way::Copy && shared.elements.is_none() {
+        // Where buffers are to be managed, those that their owner could not have there are copied.
+        if choice.way != Way::ZeroCopy && shared.elements.is_none() {
             shared.elements = Some(ElementCopies::new(&shared.device)?);
         }
         Ok((choice, resident))

@@ -2,6 +2,7 @@
 
 use crate::buffer::Claimed;
 use crate::choice::Way;
+use crate::managed;
 use crate::memories::{Part, Place, copy_down, copy_up};
 use crate::queue::{DeviceInput, DeviceOutput, OffloadError, Shared};
 use crate::slabs::{self, Found};
@@ -75,6 +76,7 @@ impl<'q> Work<'q> {
         let Shared { device, capabilities, stream, memories, own, .. } = &mut *self.shared;
         let found = match input.choice.way {
             Way::Device | Way::Copy => slabs::find(device, &part),
+            Way::Managed => managed::find(device, &part).map_or(Found::Nothing, Found::There),
             Way::ZeroCopy => Found::Nothing,
         };
         if !memories.is_own(&part)
@@ -158,18 +160,21 @@ impl<'q> Work<'q> {
                 let offer = |slab: &_, memory| output.handle.offer_slab(slab, memory);
                 slabs::for_writing(device, *capabilities, &part, offer).map_err(&no_room)?
             }
-            Way::ZeroCopy | Way::Copy => None,
+            Way::ZeroCopy | Way::Copy | Way::Managed => None,
+        };
+        let in_place = match output.choice.way {
+            Way::ZeroCopy => Some(memories.in_place(device, &part).map_err(&no_room)?),
+            Way::Managed => managed::find(device, &part),
+            Way::Copy | Way::Device => None,
         };
         let in_slab = slab.and_then(|slab| Some((Place::in_slab(&slab, &part)?, slab)));
-        let (place, slab) = match in_slab {
-            Some((place, slab)) => {
+        let (place, slab) = match (in_slab, in_place) {
+            (Some((place, slab)), _) => {
                 output.resident.is_shared();
                 (place, Some(slab))
             }
-            None if output.choice.way == Way::ZeroCopy => {
-                (memories.in_place(device, &part).map_err(no_room)?, None)
-            }
-            None => {
+            (None, Some(place)) => (place, None),
+            (None, None) => {
                 output.resident.is_own(own, output.handle.topic());
                 (memories.mirror(device, &part).map_err(no_room)?.0, None)
             }
@@ -234,6 +239,8 @@ impl<'q> Work<'q> {
                     false
                 }
                 Way::Copy => true,
+                // What its publisher could not have there.
+                Way::Managed => !place.is_managed(),
                 Way::Device => {
                     let noted =
                         slab.is_some_and(|slab| slab.note(part.seq, part.offset, part.bytes));

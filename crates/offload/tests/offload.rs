@@ -78,6 +78,7 @@ fn each_way_computes_the_same_and_copies_what_it_must() {
         };
         expect("opencl:0", "zero_copy", [[0, 0, 0, n], [0, 0, 0, n], [0, 0, 0, n]]);
         expect("opencl:0", "auto", [[0, 0, 0, n], [0, 0, 0, n], [0, 0, 0, n]]);
+        expect("opencl:0", "managed", [[0, 0, 0, n], [0, 0, 0, n], [0, 0, 0, n]]);
         // /b is down already where its publisher has the same queue; `other` shares what `two` brought.
         let down_b = if apart { [n, bytes] } else { [0, 0] };
         for device in ["opencl:0", "shadow:opencl:0"] {
@@ -158,7 +159,7 @@ fn what_the_device_cannot_do_is_refused_with_what_it_can() {
             "devices: {{ gpu: {{ device: \"shadow:opencl:0\", nodes: [one], topics: {{ /a: {model} }} }} }}\n"
         )
     };
-    for (model, why) in [("zero_copy", "in place (tried)"), ("managed", "of one process")] {
+    for (model, why) in [("zero_copy", "in place (tried)"), ("managed", "in turns (tried)")] {
         let error = run("cannot", CHAIN, &devices(model)).expect_err("it cannot");
         assert!(error.error.contains(why) && error.error.contains("/a"), "{error}");
     }

@@ -5,9 +5,9 @@
 //! waits for a lock here, except when it makes a new segment or a change is waiting for it.
 
 use crate::futex;
-use crate::memory::{MapRef, OwnMemory};
+use crate::memory::{MapRef, Mapping, OwnMemory};
 use crate::protocol::{ARMED_WORDS, Conn, HOLDS_MAX, Inbox, READY_BITS};
-use crate::subscriber::RingMemory;
+use crate::subscriber::{RingMemory, SubscriberControl};
 use crate::tables::{
     ARMED_LINES_MAX, BELLS_MAX, PeerBells, PeerConns, PeerPair, READY_LINES_MAX, lock,
 };
@@ -192,9 +192,22 @@ struct PeerRecord {
     going: bool,
 }
 
+/// Memory for messages beside the ring's.
 #[derive(Debug)]
-struct Segment {
-    memory: OwnMemory,
+pub(crate) enum Segment {
+    /// Other processes map it.
+    Shared(OwnMemory),
+    /// A driver has made it for this process alone.
+    Private(Arc<Mapping>),
+}
+
+impl Segment {
+    pub(crate) fn mapping(&self) -> &Arc<Mapping> {
+        match self {
+            Segment::Shared(memory) => memory.mapping(),
+            Segment::Private(mapping) => mapping,
+        }
+    }
 }
 
 #[derive(Debug, Default)]
@@ -221,6 +234,8 @@ pub struct RingControl {
     usable: AtomicU32,
     /// Does the publisher's thread wait for a slow peer?
     pub(crate) blocked: AtomicBool,
+    /// Messages lie in memory of this process alone.
+    pub(crate) private: AtomicBool,
     attached: AtomicU32,
     notifier: OnceLock<Notifier>,
 }
@@ -248,6 +263,7 @@ impl RingControl {
             table: Mutex::default(),
             usable: AtomicU32::new(0),
             blocked: AtomicBool::new(false),
+            private: AtomicBool::new(false),
             attached: AtomicU32::new(0),
             notifier: OnceLock::new(),
         }
@@ -404,10 +420,29 @@ impl RingControl {
         }
     }
 
-    /// The further segments, as a new peer or an observer needs them.
+    /// Whether messages lie in memory that only this process has ([`RingPublisher::keep_in`]), so that peers
+    /// elsewhere cannot read them.
+    ///
+    /// [`RingPublisher::keep_in`]: crate::RingPublisher::keep_in
+    pub fn is_private(&self) -> bool {
+        self.private.load(Ordering::Acquire)
+    }
+
+    /// The further segments, as a new peer or an observer in another process needs them: those before the
+    /// first that only this process has.
     pub fn segments(&self) -> std::io::Result<Vec<SegmentFd>> {
         let table = lock(&self.table);
-        (0..table.segments.len()).map(|place| segment_fd(&table, place)).collect()
+        let all = (0..table.segments.len()).map(|place| segment_fd(&table, place));
+        all.map_while(Result::transpose).collect()
+    }
+
+    /// Gives a subscriber of this very process all further segments that it does not have: nothing is mapped a
+    /// second time.
+    pub fn share_segments(&self, subscriber: &SubscriberControl) {
+        let table = lock(&self.table);
+        for (place, segment) in table.segments.iter().enumerate() {
+            subscriber.share_segment(place + 1, segment.mapping());
+        }
     }
 
     /// Which peers have not acknowledged which segments: what the control thread has to send after
@@ -424,11 +459,11 @@ impl RingControl {
             .collect()
     }
 
-    /// One further segment, to be sent to a peer.
+    /// One further segment, to be sent to a peer; `None`: there is none, or only this process has it.
     pub fn segment(&self, index: u32) -> std::io::Result<Option<SegmentFd>> {
         let table = lock(&self.table);
         match (index as usize).checked_sub(1).filter(|place| *place < table.segments.len()) {
-            Some(place) => segment_fd(&table, place).map(Some),
+            Some(place) => segment_fd(&table, place),
             None => Ok(None),
         }
     }
@@ -454,9 +489,9 @@ impl RingControl {
     }
 
     /// Publisher: a further segment exists.
-    pub(crate) fn add_segment(&self, memory: OwnMemory) {
+    pub(crate) fn add_segment(&self, segment: Segment) {
         let mut table = lock(&self.table);
-        table.segments.push(Segment { memory });
+        table.segments.push(segment);
         self.update_usable(&table);
         drop(table);
         if let Some(notifier) = self.notifier.get() {
@@ -493,10 +528,10 @@ impl RingControl {
     }
 }
 
-fn segment_fd(table: &ControlTable, place: usize) -> std::io::Result<SegmentFd> {
-    let memory = &table.segments[place].memory;
+fn segment_fd(table: &ControlTable, place: usize) -> std::io::Result<Option<SegmentFd>> {
+    let Segment::Shared(memory) = &table.segments[place] else { return Ok(None) };
     let fd = memory.fd().as_fd().try_clone_to_owned()?;
-    Ok(SegmentFd { index: place as u32 + 1, bytes: memory.mapping().bytes() as u64, fd })
+    Ok(Some(SegmentFd { index: place as u32 + 1, bytes: memory.mapping().bytes() as u64, fd }))
 }
 
 const _: () = assert!(HOLDS_MAX == 15);

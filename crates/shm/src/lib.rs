@@ -80,6 +80,8 @@ mod descriptor;
 #[cfg(not(loom))]
 mod doorbell;
 #[cfg(not(loom))]
+mod driver;
+#[cfg(not(loom))]
 mod fork;
 #[cfg(not(loom))]
 mod futex;
@@ -134,6 +136,8 @@ pub use descriptor::{Marks, Meta};
 #[cfg(not(loom))]
 pub use doorbell::{Doorbell, DoorbellControl, DoorbellOptions, JoinedPair, Woken};
 #[cfg(not(loom))]
+pub use driver::{DriverMemory, MemoryMaker};
+#[cfg(not(loom))]
 pub use fork::{ForkMark, PrivateFd};
 #[cfg(not(loom))]
 pub use home::sweep;
@@ -153,7 +157,7 @@ pub use publisher::{
 #[cfg(not(loom))]
 pub use sample::RawSample;
 #[cfg(not(loom))]
-pub use shared::{Element, ElementType, SHARED_BYTES_MAX, SHARED_DATA_AT, SharedMemory};
+pub use shared::{Element, ElementType, SHARED_BYTES_MAX, SharedMemory};
 #[cfg(not(loom))]
 pub use slab::{ChunkGrid, SLABS_MAX, Slab, SlabMemory, SlabShape};
 #[cfg(not(loom))]

@@ -3,6 +3,7 @@
 //!
 //! It must not know what lies inside: ports place their structures with `MapRef` and `MapSlice`.
 
+use crate::driver::DriverMemory;
 use crate::fork::{ForkMark, PrivateFd};
 use crate::slab::Slabs;
 use crate::words::Sharing;
@@ -28,6 +29,16 @@ pub enum CreateMemoryError {
         label: String,
         /// The size asked for.
         bytes: u64,
+    },
+    /// The driver that was to make it did not.
+    #[error("memory `{label}` of {bytes} bytes that a driver makes: {why}")]
+    Driver {
+        /// What the memory is for.
+        label: String,
+        /// The size asked for.
+        bytes: u64,
+        /// Its words, with the next step.
+        why: String,
     },
     /// The kernel refused.
     #[error(
@@ -119,13 +130,15 @@ pub(crate) enum Writers {
     Everybody,
 }
 
-/// A mapping of a memory object; unmapped when the last owner goes, never in a forked child.
+/// A mapping of a memory object; unmapped when the last owner goes, never in a forked child. Or memory that a
+/// driver has made for this process, which goes back to it.
 #[derive(Debug)]
 pub(crate) struct Mapping {
     start: NonNull<u8>,
     bytes: usize,
     fork: ForkMark,
     slabs: Slabs,
+    driver: Option<DriverMemory>,
 }
 
 // SAFETY: a mapping is an address range; all access to it goes through atomics (`MapRef`) or
@@ -142,9 +155,16 @@ impl Mapping {
             rustix::mm::mmap(ptr::null_mut(), bytes, protection, MapFlags::SHARED, fd, 0)?
         };
         let start = NonNull::new(start.cast::<u8>()).ok_or(Errno::FAULT)?;
-        let mapping = Mapping { start, bytes, fork, slabs: Slabs::default() };
+        let mapping = Mapping { start, bytes, fork, slabs: Slabs::default(), driver: None };
         mapping.advise(0, bytes, Advice::LinuxDontFork)?;
         Ok(mapping)
+    }
+
+    /// Memory that a driver has made: its pages are the driver's to have ready.
+    pub(crate) fn of_driver(memory: DriverMemory) -> Self {
+        let (start, bytes) = (memory.start(), memory.bytes());
+        let (fork, slabs) = (ForkMark::new(), Slabs::default());
+        Mapping { start, bytes, fork, slabs, driver: Some(memory) }
     }
 
     fn advise(&self, offset: usize, bytes: usize, advice: Advice) -> Result<(), Errno> {
@@ -157,6 +177,7 @@ impl Mapping {
 
     /// Has forked children inherit the mapping. Without rights to do so they go without, and fault.
     pub(crate) fn keep_in_children(&self) {
+        debug_assert!(self.driver.is_none(), "what a driver keeps in children is its own business");
         let _ = self.advise(0, self.bytes, Advice::LinuxDoFork);
     }
 
@@ -198,7 +219,7 @@ impl Mapping {
     /// Makes the pages of a range present: a page that cannot be had when it is touched first is
     /// SIGBUS, for whoever touches it, and here an error. One system call; the contents stay.
     pub(crate) fn populate(&self, offset: u64, bytes: u64) -> Result<(), Errno> {
-        if bytes == 0 {
+        if bytes == 0 || self.driver.is_some() {
             return Ok(());
         }
         let start = self.range(offset, bytes).ok_or(Errno::INVAL)?;
@@ -303,7 +324,13 @@ impl Region {
         self.writable
     }
 
-    /// Address of its first byte, a multiple of 4096; tells regions of one process apart.
+    /// The driver's memory that it is; `None`: it is a memory object, which other processes can map.
+    pub fn driver(&self) -> Option<&DriverMemory> {
+        self.mapping.driver.as_ref()
+    }
+
+    /// Address of its first byte, a multiple of 4096, or of 64 where a [driver](Region::driver) made it; tells
+    /// regions of one process apart.
     pub fn address(&self) -> usize {
         self.mapping.start.as_ptr() as usize
     }
@@ -386,7 +413,11 @@ impl Scratch {
 impl Drop for Mapping {
     fn drop(&mut self) {
         if self.fork.in_child() {
-            // The range is not ours here: something else may lie there by now.
+            // The range is not ours here: something else may lie there by now. Nor is the driver.
+            std::mem::forget(self.driver.take());
+            return;
+        }
+        if self.driver.is_some() {
             return;
         }
         // SAFETY: made by `new` with this length; whoever uses the range owns a share of this

@@ -50,6 +50,10 @@ pub struct Class {
 #[derive(Debug)]
 pub struct Pool {
     classes: Vec<Class>,
+    /// Loans come from this place on; what lies before was left.
+    first: usize,
+    /// Loans of less than so many bytes come from the small chunks of the ring's own segment; 0: none does.
+    small_end: u64,
     /// Chunks of the messages `oldest..=newest` in the ring.
     live: VecDeque<Chunk>,
     /// Messages that left the ring and may still be held.
@@ -140,8 +144,11 @@ pub enum Taken {
 impl Pool {
     /// A pool with one class; room for `retained` messages without another allocation.
     pub fn new(class: Class, retained: usize, limit_bytes: u64) -> Self {
+        let small_end = if class.is_large() { 0 } else { class.chunk_bytes + 1 };
         Pool {
             classes: vec![class],
+            first: 0,
+            small_end,
             live: VecDeque::with_capacity(retained + 1),
             retired: Vec::with_capacity(retained.max(SCAN_BATCH) * 2),
             held: 0,
@@ -156,13 +163,32 @@ impl Pool {
         self.classes.push(class);
     }
 
+    /// Loans come from classes that are added from now on; what is in use stays so until it is free.
+    pub fn leave_classes(&mut self) {
+        self.first = self.classes.len();
+        self.small_end = 0;
+    }
+
+    /// Whether a loan of `bytes` comes from the small chunks of the ring's own segment.
+    #[inline(always)]
+    pub fn is_small(&self, bytes: u64) -> bool {
+        bytes < self.small_end
+    }
+
+    /// Do any loans?
+    #[inline(always)]
+    pub fn has_small(&self) -> bool {
+        self.small_end > 0
+    }
+
     /// Place of the smallest class that a loan of `bytes` fits into.
     #[inline]
     pub fn class_for(&self, bytes: u64) -> Option<usize> {
-        if bytes <= self.classes[0].chunk_bytes {
+        if self.first == 0 && bytes <= self.classes[0].chunk_bytes {
             return Some(0);
         }
-        let fits = self.classes.iter().enumerate().filter(|(_, class)| bytes <= class.chunk_bytes);
+        let fits = self.classes.iter().enumerate().skip(self.first);
+        let fits = fits.filter(|(_, class)| bytes <= class.chunk_bytes);
         fits.min_by_key(|(_, class)| class.chunk_bytes).map(|(place, _)| place)
     }
 

@@ -7,8 +7,12 @@
 //! than one of their values. No slice of it is ever made. What orders the accesses of one node and the
 //! next is the claim ([`ClaimTable`]).
 //!
+//! Where a driver makes the elements' memory, for this process alone, only the table lies in the memory object, and
+//! nobody gets its descriptor.
+//!
 //! It must not know parts, nodes, or how descriptors travel.
 
+use crate::driver::DriverMemory;
 use crate::memory::{
     Access, CreateMemoryError, MapRef, Mapping, OpenMemoryError, OwnMemory, PAGE_BYTES, Region,
     Shared, Writers, map_received,
@@ -21,7 +25,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64};
 
 /// Where the elements begin: behind the head and the table, at a page's start.
-pub const SHARED_DATA_AT: u64 = 4 * PAGE_BYTES as u64;
+const SHARED_DATA_AT: u64 = 4 * PAGE_BYTES as u64;
 /// The most bytes of elements: far more than machines have, far less than an address can say.
 pub const SHARED_BYTES_MAX: u64 = 1 << 40;
 
@@ -186,12 +190,14 @@ elements! {
 /// In a forked child it must not be touched ([`SharedMemory::in_child`]).
 #[derive(Debug)]
 pub struct SharedMemory {
-    mapping: Arc<Mapping>,
     head: MapRef<SharedHead>,
     table: MapRef<ClaimTable>,
+    /// What the elements lie in, from here on.
+    mapping: Arc<Mapping>,
+    data_at: u64,
     /// Bytes of elements.
     bytes: u64,
-    /// Of the owner.
+    /// Of the owner: for members in other processes.
     own: Option<OwnMemory>,
 }
 
@@ -211,6 +217,27 @@ impl SharedMemory {
         Preamble::write(own.mapping(), Kind::Shared);
         let mapping = Arc::clone(own.mapping());
         Self::over(mapping, bytes, Some(own)).ok_or_else(bad)
+    }
+
+    /// The same with the elements in memory that a driver has made, for this process alone. Writes all of it.
+    ///
+    /// # Errors
+    /// As [`SharedMemory::create`], or the driver's memory is too small.
+    pub fn create_in(
+        label: &str,
+        bytes: u64,
+        memory: DriverMemory,
+    ) -> Result<Self, CreateMemoryError> {
+        let bad = || CreateMemoryError::BadSize { label: label.to_owned(), bytes };
+        let table = OwnMemory::create(label, SHARED_DATA_AT, Writers::Maker)?;
+        table.populate(label, 0, SHARED_DATA_AT)?;
+        let mapping = Arc::new(Mapping::of_driver(memory));
+        let start = mapping.range(0, bytes).filter(|_| bytes > 0).ok_or_else(bad)?;
+        // SAFETY: inside the driver's memory, which nobody else has yet.
+        unsafe { start.write_bytes(0, bytes as usize) };
+        let head = MapRef::new(table.mapping(), HEAD_AT).ok_or_else(bad)?;
+        let table = MapRef::new(table.mapping(), TABLE_AT).ok_or_else(bad)?;
+        Ok(SharedMemory { head, table, mapping, data_at: 0, bytes, own: None })
     }
 
     /// The memory behind a descriptor that its owner sent, with `bytes` bytes of elements. Its pages are
@@ -235,10 +262,10 @@ impl SharedMemory {
     fn over(mapping: Arc<Mapping>, bytes: u64, own: Option<OwnMemory>) -> Option<Self> {
         let (head, table) = (MapRef::new(&mapping, HEAD_AT)?, MapRef::new(&mapping, TABLE_AT)?);
         mapping.range(SHARED_DATA_AT, bytes)?;
-        Some(SharedMemory { mapping, head, table, bytes, own })
+        Some(SharedMemory { head, table, mapping, data_at: SHARED_DATA_AT, bytes, own })
     }
 
-    /// The descriptor for members; `None`: this process is one.
+    /// The descriptor for members; `None`: this process is one, or has the elements for itself.
     pub fn fd(&self) -> Option<BorrowedFd<'_>> {
         self.own.as_ref().map(OwnMemory::fd)
     }
@@ -248,10 +275,15 @@ impl SharedMemory {
         self.bytes
     }
 
-    /// All of the memory object, to be registered with devices; the elements begin at
-    /// [`SHARED_DATA_AT`]. Whoever lets a device write it holds a claim of what it writes.
+    /// All of the memory that the elements lie in, to be registered with devices; they begin at
+    /// [`SharedMemory::data_at`]. Whoever lets a device write it holds a claim of what it writes.
     pub fn region(&self) -> Region {
         Region::to_write(&self.mapping)
+    }
+
+    /// Where the elements begin in the [region](SharedMemory::region).
+    pub fn data_at(&self) -> u64 {
+        self.data_at
     }
 
     /// Who has claimed what.
@@ -326,9 +358,9 @@ impl SharedMemory {
     fn word<T: Element>(&self, index: u64) -> &T::Word {
         let length = const { T::TYPE.bytes() };
         assert!(index < self.bytes / length, "element {index} of {}", self.bytes / length);
-        let at = self.mapping.own(SHARED_DATA_AT + index * length).cast::<T::Word>();
-        // SAFETY: inside the mapping (`over` has checked that all elements are, the line above that
-        // this is one of them), aligned, because elements begin at a page's start and lie at multiples
+        let at = self.mapping.own(self.data_at + index * length).cast::<T::Word>();
+        // SAFETY: inside the mapping (whoever made this has checked that all elements are, the line above that
+        // this is one of them), aligned, because elements begin at a multiple of 64 and lie at multiples
         // of their length; the word is an atomic of that length, of which every bit pattern is a value.
         unsafe { at.as_ref() }
     }

@@ -183,6 +183,13 @@ impl SubscriberControl {
         shared.home.add_segment(index as usize, mapping).then_some(()).ok_or_else(bad)
     }
 
+    /// A further segment of a publisher of this process; one that is there already stays as it is.
+    pub(crate) fn share_segment(&self, index: usize, mapping: &Arc<Mapping>) {
+        if !self.0.home.has_segment(index) {
+            self.0.home.add_segment(index, Arc::clone(mapping));
+        }
+    }
+
     /// A segment of the publisher; `None`: it is not mapped.
     pub fn segment(&self, index: u32) -> Option<Region> {
         self.0.home.segment(index as usize)

@@ -108,7 +108,7 @@ impl NodeType for Scheduler {
         let settings = Settings::read(setup)?;
         let team = team(setup)?;
         let ports = Ports::open(setup, team)?;
-        let store = Store::of(setup, settings, ports.turn.as_ref())?;
+        let store = Store::of(setup, settings, (ports.turn.as_ref(), ports.work.as_ref()))?;
         let (benchmark, elements) = (settings.benchmark, settings.elements());
         let expected = [1, team.passes()].map(|times| computed(benchmark, elements, times));
         Ok(Self {

@@ -2,10 +2,11 @@
 
 use super::settings::{Settings, Transport};
 use crate::array::{Within, cells};
+use crate::messages::cpu_gpu_interfaces::srv::Work;
 use crate::messages::cpu_gpu_interfaces::{Turn, TurnBuilder};
 use crate::swap::Share;
 use crossdock_comm::{Part, SharedBuffer};
-use crossdock_executor::{NodeError, Publisher, Setup};
+use crossdock_executor::{Client, NodeError, Publisher, Setup};
 use crossdock_msg::types::crossdock_interfaces::SharedBuffer as SharedBufferMessage;
 
 /// Where the array is.
@@ -18,20 +19,21 @@ pub(super) enum Store {
 }
 
 impl Store {
-    /// Makes the array, as the parameter `transport` says, for workers that hear of it over `turn`; `None`: over
-    /// a service. Allocates.
+    /// Makes the array, as the parameter `transport` says, for workers that hear of it over `turn` or
+    /// by calls of `work`. Allocates.
     pub(super) fn of(
         setup: &mut Setup<'_>,
         settings: Settings,
-        turn: Option<&Publisher<Turn>>,
+        (turn, work): (Option<&Publisher<Turn>>, Option<&Client<Work>>),
     ) -> Result<Self, NodeError> {
         let elements = settings.elements();
         match Transport::read(setup)? {
             Transport::Serialised => Ok(Self::Own(vec![0; elements as usize])),
             Transport::Shared => {
-                let buffers = match turn {
-                    Some(turn) => setup.buffers_for(turn),
-                    None => setup.buffers(),
+                let buffers = match (turn, work) {
+                    (Some(turn), _) => setup.buffers_for(turn),
+                    (None, Some(work)) => setup.buffers_for_calls(work),
+                    (None, None) => setup.buffers(),
                 };
                 Ok(Self::Shared(buffers.create("array", u64::from(elements))?))
             }

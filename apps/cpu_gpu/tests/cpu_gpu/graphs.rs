@@ -100,6 +100,7 @@ impl Architecture {
         let model_of_buffer = match model {
             "sc" => "copy",
             "zc" => "zero_copy",
+            "um" => "managed",
             _ => "auto",
         };
         let by = (device, if transport == "shared" { model_of_buffer } else { "auto" });
@@ -133,16 +134,20 @@ fn kinds<'a>(models: &'a [&'a str], case: usize) -> impl Iterator<Item = (&'a st
 fn a_shared_array_is_right_everywhere_and_exists_once_in_each_memory() {
     for device in both() {
         let name = device.info().name.clone();
-        let in_place = device.capabilities().expect("it was tried").host_memory;
-        let models = if in_place { &["zc", "sc"][..] } else { &["sc"][..] };
+        let can = device.capabilities().expect("it was tried");
         let placements = [Placement::Composed, Placement::InProcess, Placement::Processes];
         let cases = ARCHITECTURES.iter().flat_map(|it| placements.map(|placement| (it, placement)));
         for (number, (architecture, placement)) in cases.enumerate() {
-            for (model, benchmark) in kinds(models, number) {
+            let of_one = !matches!(placement, Placement::Processes);
+            let models =
+                [("zc", can.host_memory), ("sc", true), ("um", can.managed_concurrent && of_one)];
+            let models: Vec<&str> =
+                models.iter().filter(|(_, it)| *it).map(|(model, _)| *model).collect();
+            for (model, benchmark) in kinds(&models, number) {
                 for run in architecture.run(&name, placement, (benchmark, model, "shared")) {
                     assert_eq!(run.host_instances, 1, "one array on the host: {run:?}");
                     assert_eq!(run.native_ns, [0, 0], "none was asked for");
-                    if model == "zc" {
+                    if model != "sc" {
                         assert_eq!((run.copied_bytes, run.device_instances), (0, 0), "{run:?}");
                         assert!(run.in_place, "at one address: {run:?}");
                     } else {
@@ -210,8 +215,14 @@ fn models_that_a_device_cannot_run_are_refused_with_a_reason() {
         found.expect_err("it is refused").to_string()
     };
     for graph in ["two.graph.yaml", "two_service.graph.yaml"] {
-        let error = refused(graph, &plain.info().name, ("managed", "auto"));
+        let parameters =
+            [("scheduler", format!("power: {POWER}")), ("gpu_0", format!("power: {POWER}"))];
+        let apart: &[&[&str]] = &[&["gpu_0"], &["scheduler, sink"]];
+        let found = run_by(graph, &parameters, apart, (&plain.info().name, "managed"));
+        let error = found.expect_err("they are in two processes").to_string();
         assert!(error.contains("gpu_0") && error.contains("of one process"), "{error}");
+        let error = refused(graph, &shadow.info().name, ("managed", "auto"));
+        assert!(error.contains("gpu_0") && error.contains("in turns (tried)"), "{error}");
         let error = refused(graph, &shadow.info().name, ("zero_copy", "auto"));
         assert!(error.contains("shadow:opencl:0") && error.contains("say `copy`"), "{error}");
         let error = refused(graph, &plain.info().name, ("auto", "zc"));

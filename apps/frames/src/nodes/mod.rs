@@ -14,5 +14,8 @@ const ENCODING: &str = "bgra8";
 /// The package with all its node types.
 #[must_use]
 pub fn package() -> Package {
-    Package::new("frames").node::<Renderer>().node::<Display>()
+    Package::new("frames")
+        .gateways(crossdock_offload::gateways())
+        .node::<Renderer>()
+        .node::<Display>()
 }

@@ -137,6 +137,7 @@ impl ClientCore {
                 root_bytes: request.root_bytes,
                 audience: Audience::One,
                 wake: None,
+                memory: None,
             },
         )?;
         let port = requests.info().port;

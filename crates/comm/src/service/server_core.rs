@@ -194,6 +194,7 @@ impl ServerCore {
                 root_bytes: response.root_bytes,
                 audience: Audience::One,
                 wake: self.requests.wake(),
+                memory: None,
             },
         );
         match made {

@@ -2,7 +2,7 @@
 //! know what devices there are.
 
 use super::{Check, Resolved, Seat, Thread, TopicPorts, Topics};
-use crate::device::{CopyModel, DeviceGateway, DevicePlan, DeviceTopic};
+use crate::device::{CopyModel, DeviceGateway, DevicePlan, DeviceTopic, ManagedTopic};
 use crate::model::{Copies, Durability};
 use crate::names::{did_you_mean, listed};
 use crate::violation::{Violation, ViolationKind};
@@ -163,6 +163,7 @@ impl<'a> Check<'a> {
                     || self.options.recorded.iter().any(|topic| topic == name)
                     || subscribers.clone().any(|node| !is_on(node)),
                 other_processes: subscribers.any(|node| is_on(node) && is_apart(node)),
+                one_process: self.is_of_one_process(name, seats),
                 in_slabs,
                 tokens: are_tokens(ports),
             };
@@ -175,6 +176,7 @@ impl<'a> Check<'a> {
                 may_copy: true,
                 read_elsewhere: true,
                 other_processes: false,
+                one_process: self.is_of_one_process(&server.service, seats),
                 in_slabs: false,
                 tokens: true,
             };
@@ -186,6 +188,50 @@ impl<'a> Check<'a> {
             topics: topics.chain(services).collect(),
         })
     }
+
+    /// Whether all who publish on a topic or subscribe to it, or call a service or serve it, are in one process,
+    /// as far as is known beforehand.
+    fn is_of_one_process(&self, name: &str, seats: &[Option<Seat>]) -> bool {
+        if self.is_external(name) || self.options.recorded.iter().any(|topic| topic == name) {
+            return false;
+        }
+        let on_it = self.graph.nodes.iter().zip(seats).filter(|(node, _)| {
+            node.inputs.iter().any(|input| input.topic == name)
+                || node.outputs.iter().any(|output| output.topic == name)
+                || node.clients.iter().any(|client| client.service == name)
+                || node.servers.iter().any(|server| server.service == name)
+        });
+        // Without a seat it is in hardware.
+        let mut processes = on_it.map(|(_, seat)| seat.map(|seat| seat.process));
+        let first = processes.next().flatten();
+        first.is_some() && processes.all(|process| process == first)
+    }
+
+    /// What a node publishes, or hands out as shared buffers, from memory that the driver of a device moves. One
+    /// driver's memory only can have it: that of the first device that asks for it.
+    pub(super) fn managed_topics(
+        &self,
+        node: usize,
+        seats: &[Option<Seat>],
+        topics: &Topics<'a>,
+    ) -> Vec<ManagedTopic> {
+        let ports = &self.graph.nodes[node];
+        let outputs = ports.outputs.iter().map(|output| output.topic.as_str());
+        let of_node = outputs.chain(ports.clients.iter().map(|client| client.service.as_str()));
+        let managed = of_node.filter_map(|name| {
+            let asks = |number: &usize| self.copy_model(*number, name) == CopyModel::Managed;
+            let number = (0..self.mapping.devices.len()).find(asks)?;
+            let is_possible = self.is_of_one_process(name, seats);
+            is_possible.then(|| ManagedTopic {
+                name: name.to_owned(),
+                device: self.mapping.devices[number].device.clone(),
+                // Requests of a service are no messages of a topic: what they carry is buffers.
+                tokens: topics.get(name).is_none_or(are_tokens),
+            })
+        });
+        managed.collect()
+    }
+
     fn copy_model(&self, device: usize, topic: &str) -> CopyModel {
         self.mapping.devices[device].topics.get(topic).copied().unwrap_or_default()
     }

@@ -114,6 +114,7 @@ impl<'a> Check<'a> {
             node_type: "gateways".to_owned(),
             device: None,
             gateways: Vec::new(),
+            managed: Vec::new(),
             phase: 0,
             inputs: Vec::new(),
             outputs: Vec::new(),

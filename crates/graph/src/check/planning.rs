@@ -264,6 +264,7 @@ impl<'a> Check<'a> {
             node_type: node.node_type.clone(),
             device: self.device_plan(index, seats, topics),
             gateways: self.device_gateways(index, seats, topics),
+            managed: self.managed_topics(index, seats, topics),
             phase: 0,
             inputs: inputs.collect(),
             outputs: outputs.collect(),

@@ -83,6 +83,40 @@ fn a_topic_between_nodes_of_a_device_is_needed_by_other_processes_where_they_are
     }
 }
 
+#[test]
+fn what_a_driver_is_to_move_is_made_by_its_publisher_where_all_who_have_it_are_in_one_process() {
+    let readers = ["blur", "red_light", "green_light"];
+    let found = |options: &RunOptions, change: fn(&mut Graph, &mut Mapping)| {
+        let (mut graph, interfaces, mut mapping) = on_device(&readers);
+        mapping.devices[0].topics.insert(COMPENSATED.into(), CopyModel::Managed);
+        change(&mut graph, &mut mapping);
+        let plan = check(&graph, &mapping, &interfaces, options).unwrap();
+        let nodes = plan.processes.iter().flat_map(|process| &process.executors);
+        let nodes: Vec<_> = nodes.flat_map(|executor| &executor.nodes).collect();
+        let made = nodes.iter().flat_map(|node| {
+            node.managed.iter().map(|it| (node.name.clone(), it.name.clone(), it.device.clone()))
+        });
+        let blur = nodes.iter().find(|node| node.name == "blur").unwrap();
+        assert!(
+            nodes
+                .iter()
+                .all(|node| node.gateways.is_empty() && !node.managed.iter().any(|it| it.tokens))
+        );
+        let is_of_one = blur.device.as_ref().map(|device| device.topics[COMPENSATED].one_process);
+        (made.collect::<Vec<_>>(), is_of_one.expect("it is on the device"))
+    };
+    // One process for each package, and these are of one.
+    let made = ("compensation".to_owned(), COMPENSATED.to_owned(), "opencl:0".to_owned());
+    assert_eq!(found(&RunOptions::PLAIN, |_, _| ()), (vec![made], true));
+    let apart = |graph: &mut Graph, mapping: &mut Mapping| {
+        mapping.processes = Mapping::one_process_per_node(graph).processes;
+    };
+    assert_eq!(found(&RunOptions::PLAIN, apart), (vec![], false));
+    // A recorder is a process of its own, and so is whoever else publishes.
+    let recorded = RunOptions { recorded: vec![COMPENSATED.into()], ..RunOptions::PLAIN };
+    assert_eq!(found(&recorded, |_, _| ()), (vec![], false));
+}
+
 /// The gateways of a plan in which each node is a process, and which device nodes look for messages in slabs.
 fn gateways(
     nodes: &[&str],

@@ -8,12 +8,15 @@ use super::{
     Core, Holder, LoanError, PublishError, PublisherCounters, Reliability, RingConfig,
     SegmentMapping,
 };
-use crate::control::{Note, Peer};
+use crate::control::{Note, Peer, Segment};
 use crate::descriptor::{Marks, Meta, to_words};
+use crate::driver::MemoryMaker;
 use crate::futex;
 use crate::home::SEGMENTS_MAX;
 use crate::local::Lane;
-use crate::memory::{OwnMemory, PAGE_BYTES, Region, Writers, absent_pages};
+use crate::memory::{
+    CreateMemoryError, Mapping, OwnMemory, PAGE_BYTES, Region, Writers, absent_pages,
+};
 use crate::pool::{Chunk, Class, Pool, Taken, chunk_bytes};
 use crate::prefetch;
 use crate::protocol::TIMELINE_WORDS;
@@ -47,6 +50,8 @@ pub(super) struct State {
     open: bool,
     pub(super) pool: Pool,
     pub(super) mappings: Vec<SegmentMapping>,
+    /// Who makes further segments, if it is not the system.
+    maker: Option<Box<dyn MemoryMaker>>,
     peers: Vec<Option<Box<Peer>>>,
     /// Places of `peers` in use.
     outside: usize,
@@ -82,6 +87,7 @@ impl State {
             open: config.transient_local,
             pool: Pool::new(class, config.slots, config.memory_limit_bytes),
             mappings: vec![mapping],
+            maker: None,
             peers: Vec::new(),
             outside: 0,
             reliable: 0,
@@ -330,8 +336,7 @@ impl Core {
         bytes: usize,
     ) -> Result<Chunk, Box<LoanError>> {
         self.absorb(state);
-        if bytes as u64 <= state.pool.class(0).chunk_bytes
-            && !state.pool.is_large(0)
+        if state.pool.is_small(bytes as u64)
             && let Some(chunk) = state.pool.take_free(0)
         {
             return Ok(chunk);
@@ -444,8 +449,11 @@ impl Core {
         let too_large =
             || Box::new(LoanError::TooLarge { label: self.label.to_string(), bytes, limit_bytes });
         // An eighth of slack, so that slowly growing messages do not need a segment each.
+        let contract = self.config.chunk_bytes as u64;
         let wanted = chunk_bytes(bytes.max(PAGE_BYTES as u64)).ok_or_else(too_large)?;
         let slack = chunk_bytes(wanted.saturating_add(wanted / 8)).ok_or_else(too_large)?;
+        // What is made in the place of the ring's own segment.
+        let slack = if bytes <= contract { chunk_bytes(contract).unwrap_or(slack) } else { slack };
         let chunk = if slack <= limit_bytes { slack } else { wanted };
         if chunk > limit_bytes {
             return Err(too_large());
@@ -455,27 +463,61 @@ impl Core {
             let label = self.label.to_string();
             return Err(Box::new(LoanError::TooManySegments { label, bytes, segments }));
         }
-        // Address space for as many as the limit allows; pages exist only where a message was
-        // written.
-        let total = limit_bytes / chunk;
-        let size = (PAGE_BYTES as u64).saturating_add(total.saturating_mul(chunk));
-        let memory = OwnMemory::create(&self.label, size, Writers::Maker)
-            .map_err(|error| Box::new(LoanError::Memory(error)))?;
-        let mapping = memory.mapping().clone();
-        Preamble::write(&mapping, Kind::Segment);
-        mapping.slabs().set_grid(ChunkGrid {
-            segment: segments as u32,
-            first: PAGE_BYTES as u64,
-            chunk_bytes: chunk,
-            total,
-        });
+        let made = match &state.maker {
+            None => self.shared_segment(chunk),
+            Some(maker) => self.private_segment(&**maker, chunk),
+        };
+        let (segment, first, total) = made.map_err(|error| Box::new(LoanError::Memory(error)))?;
+        let mapping = segment.mapping().clone();
+        let grid = ChunkGrid { segment: segments as u32, first, chunk_bytes: chunk, total };
+        mapping.slabs().set_grid(grid);
         for lane in &state.links {
             lane.add_segment(segments, &mapping);
         }
-        state.pool.add(Class::new(segments as u16, chunk, PAGE_BYTES as u64, total));
+        state.pool.add(Class::new(segments as u16, chunk, first, total));
         state.mappings.push(mapping);
-        self.control.add_segment(memory);
+        self.control.add_segment(segment);
         Ok(segments)
+    }
+
+    /// A memory object for chunks of this size, where the first lies, and how many there are: address space
+    /// for as many as the limit allows; pages exist only where a message was written.
+    fn shared_segment(&self, chunk: u64) -> Result<(Segment, u64, u64), CreateMemoryError> {
+        let (first, total) = (PAGE_BYTES as u64, self.config.memory_limit_bytes / chunk);
+        let size = first.saturating_add(total.saturating_mul(chunk));
+        let memory = OwnMemory::create(&self.label, size, Writers::Maker)?;
+        Preamble::write(memory.mapping(), Kind::Segment);
+        Ok((Segment::Shared(memory), first, total))
+    }
+
+    /// The same of a driver, which may have every page of it at once: as few as will do, or as it likes.
+    fn private_segment(
+        &self,
+        maker: &dyn MemoryMaker,
+        chunk: u64,
+    ) -> Result<(Segment, u64, u64), CreateMemoryError> {
+        let needed = (self.config.depth + self.config.holds_per_subscriber + 1) as u64;
+        let total =
+            needed.max(maker.bytes_max() / chunk).min(self.config.memory_limit_bytes / chunk);
+        let bytes = total.saturating_mul(chunk);
+        let refused = |why| {
+            let label = self.label.to_string();
+            CreateMemoryError::Driver { label, bytes, why }
+        };
+        let memory = maker.make(bytes).map_err(refused)?;
+        if (memory.bytes() as u64) < bytes {
+            return Err(refused(format!("it made {}", memory.bytes())));
+        }
+        Ok((Segment::Private(Arc::new(Mapping::of_driver(memory))), 0, total))
+    }
+
+    /// See [`super::RingPublisher::keep_in`].
+    pub(super) fn keep_in(&self, maker: Box<dyn MemoryMaker>) {
+        let state = &mut *self.state.borrow_mut();
+        // Release pairs with `RingControl::is_private`.
+        self.control.private.store(true, Ordering::Release);
+        state.pool.leave_classes();
+        state.maker = Some(maker);
     }
 
     /// Publishes what a loan has prepared; its record is free again unless this is refused.
@@ -535,8 +577,8 @@ impl Core {
     /// freed.
     #[inline(always)]
     fn prepare_next(&self, state: &State) {
-        if let Some(chunk) = state.pool.next_free(0)
-            && !state.pool.is_large(0)
+        if state.pool.has_small()
+            && let Some(chunk) = state.pool.next_free(0)
         {
             prefetch::to_write(state.start(chunk), state.pool.class(0).chunk_bytes as usize);
         }

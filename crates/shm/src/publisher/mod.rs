@@ -12,6 +12,7 @@ pub use errors::{CreateRingError, Holder, LoanError, PublishError, PublishRefuse
 pub use loan::{ParkedLoan, RawLoan};
 
 use crate::control::{RingControl, RingGeometry};
+use crate::driver::MemoryMaker;
 use crate::fork::ForkMark;
 use crate::local::LocalLink;
 use crate::memory::{CreateMemoryError, MapRef, MapSlice, Mapping, OwnMemory, PAGE_BYTES, Writers};
@@ -230,6 +231,13 @@ impl RingPublisher {
         let record = self.core().take_loan(bytes)?;
         // SAFETY: just filled for this loan, which borrows the publisher.
         Ok(unsafe { RawLoan::new(record) })
+    }
+
+    /// Has messages lie in memory that a driver makes for this process, from the next loan on: subscribers of
+    /// other processes can read none of them any more ([`RingControl::is_private`]), so there should be none. The
+    /// memory is made by the first loan that needs it, as memory grows otherwise.
+    pub fn keep_in(&self, maker: Box<dyn MemoryMaker>) {
+        self.core().keep_in(maker);
     }
 
     /// The loan that was parked. Does not block or allocate.

@@ -122,6 +122,8 @@ pub(super) struct Can {
     pub(super) zero_copy: bool,
     /// Move memory of one process by itself.
     pub(super) managed: bool,
+    /// While the host uses other parts of it.
+    pub(super) managed_at_once: bool,
     /// What `auto` comes to.
     pub(super) auto: &'static str,
 }
@@ -186,9 +188,12 @@ fn refused(case: &Case, can: Can) -> Option<&'static str> {
     let is_private = matches!(case.transport, Transport::None | Transport::Serialised);
     match case.model {
         "um" if !can.managed => Some("its driver offers no memory that it moves itself (tried)"),
-        "um" if !is_private => {
-            Some("memory that a driver moves is of one process, and the shared buffer of all")
+        "um" if case.transport == Transport::Shared => {
+            Some("memory that a driver moves is of one process, and these nodes are of several")
         }
+        "um" if !is_private && !can.managed_at_once => Some(
+            "host and device use memory that its driver moves in turns (tried), and nodes do at once",
+        ),
         "zc" if !can.zero_copy && !is_private => {
             Some("it does not use memory of the host in place while the host does (tried)")
         }

@@ -68,5 +68,6 @@ fn can(info: &DeviceInfo, capabilities: Capabilities) -> Can {
     let zero_copy = capabilities.host_memory && capabilities.coherent;
     let shares_memory = info.kind == Kind::Cpu || capabilities.same_address;
     let auto = if zero_copy && shares_memory { "zc" } else { "sc" };
-    Can { zero_copy, managed: capabilities.managed, auto }
+    let Capabilities { managed, managed_concurrent: managed_at_once, .. } = capabilities;
+    Can { zero_copy, managed, managed_at_once, auto }
 }
