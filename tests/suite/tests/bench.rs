@@ -415,13 +415,17 @@ fn processor_and_device_on_one_array_are_right_in_processes_and_the_files_say_wh
     let five = ["--architecture", "5", "--division", "replicated", "--transport", "shared"];
     let copied = ["--json", copy.to_str().expect("UTF-8")];
     let (natives, ..) = measured(&[&device[..], &["--architecture", "native"]].concat());
+    // Memory that a driver moves is of one process.
+    let moved = ["--architecture", "2-service", "--transport", "composed", "--model", "um"];
+    let (moved, ..) = measured(&[&device[..], &moved].concat());
+    assert_eq!((moved.len(), moved[0]["model"].as_str()), (1, "um"));
     let (table, json, page) = measured(&[&device[..], &five, &copied].concat());
     let models = |table: &Rows| table.iter().map(|row| row["model"].clone()).collect::<Vec<_>>();
     assert_eq!(
         (models(&natives), models(&table)),
         (["sc", "um", "zc"].map(String::from).into(), ["sc", "zc"].map(String::from).into(),)
     );
-    for row in natives.iter().chain(&table) {
+    for row in natives.iter().chain(&table).chain(&moved) {
         assert_eq!((row["right"].as_str(), row["swaps"].as_str()), ("true", "8"), "{row:?}");
         assert!(row["mean_ms"].parse::<f64>().expect("a number") > 0.0, "{row:?}");
         assert!(row["native_best_mean_ms"].parse::<f64>().expect("a number") > 0.0, "{row:?}");
