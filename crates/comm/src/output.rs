@@ -12,8 +12,8 @@ use std::time::Duration;
 use crossdock_shm::board::{Entity, EntityDescription, WithHistogram};
 use crossdock_shm::timeline::Timeline;
 use crossdock_shm::{
-    LocalLink, LocalOptions, MemoryMaker, Meta, ParkedLoan, PublishRefused, RawLoan,
-    Reliability as RingReliability, RingConfig, RingPublisher, Slab,
+    CreateRingError, LocalLink, LocalOptions, MemoryMaker, Meta, ParkedLoan, PublishRefused,
+    RawLoan, Reliability as RingReliability, RingConfig, RingPublisher, Slab,
 };
 use crossdock_trace::PublisherTrace;
 
@@ -191,7 +191,7 @@ impl OutputCore {
         let label = port_label(&info, &core.process);
         let ring = RingPublisher::create(&label, ring_config(&plan))?;
         if let Some(memory) = plan.memory {
-            ring.keep_in(memory);
+            ring.keep_in(memory).map_err(CreateRingError::from)?;
         }
         let notify = Arc::downgrade(core);
         ring.control().set_notifier(move || {

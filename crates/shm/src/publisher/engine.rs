@@ -449,11 +449,8 @@ impl Core {
         let too_large =
             || Box::new(LoanError::TooLarge { label: self.label.to_string(), bytes, limit_bytes });
         // An eighth of slack, so that slowly growing messages do not need a segment each.
-        let contract = self.config.chunk_bytes as u64;
         let wanted = chunk_bytes(bytes.max(PAGE_BYTES as u64)).ok_or_else(too_large)?;
         let slack = chunk_bytes(wanted.saturating_add(wanted / 8)).ok_or_else(too_large)?;
-        // What is made in the place of the ring's own segment.
-        let slack = if bytes <= contract { chunk_bytes(contract).unwrap_or(slack) } else { slack };
         let chunk = if slack <= limit_bytes { slack } else { wanted };
         if chunk > limit_bytes {
             return Err(too_large());
@@ -463,21 +460,26 @@ impl Core {
             let label = self.label.to_string();
             return Err(Box::new(LoanError::TooManySegments { label, bytes, segments }));
         }
-        let made = match &state.maker {
+        self.make_segment(state, chunk).map_err(|error| Box::new(LoanError::Memory(error)))?;
+        Ok(segments)
+    }
+
+    /// A further segment, of chunks of this size.
+    fn make_segment(&self, state: &mut State, chunk: u64) -> Result<(), CreateMemoryError> {
+        let (segment, first, total) = match &state.maker {
             None => self.shared_segment(chunk),
             Some(maker) => self.private_segment(&**maker, chunk),
-        };
-        let (segment, first, total) = made.map_err(|error| Box::new(LoanError::Memory(error)))?;
-        let mapping = segment.mapping().clone();
-        let grid = ChunkGrid { segment: segments as u32, first, chunk_bytes: chunk, total };
+        }?;
+        let (number, mapping) = (state.pool.segments(), segment.mapping().clone());
+        let grid = ChunkGrid { segment: number as u32, first, chunk_bytes: chunk, total };
         mapping.slabs().set_grid(grid);
         for lane in &state.links {
-            lane.add_segment(segments, &mapping);
+            lane.add_segment(number, &mapping);
         }
-        state.pool.add(Class::new(segments as u16, chunk, first, total));
+        state.pool.add(Class::new(number as u16, chunk, first, total));
         state.mappings.push(mapping);
         self.control.add_segment(segment);
-        Ok(segments)
+        Ok(())
     }
 
     /// A memory object for chunks of this size, where the first lies, and how many there are: address space
@@ -512,12 +514,14 @@ impl Core {
     }
 
     /// See [`super::RingPublisher::keep_in`].
-    pub(super) fn keep_in(&self, maker: Box<dyn MemoryMaker>) {
+    pub(super) fn keep_in(&self, maker: Box<dyn MemoryMaker>) -> Result<(), CreateMemoryError> {
         let state = &mut *self.state.borrow_mut();
+        let chunk = state.pool.class(0).chunk_bytes;
+        state.maker = Some(maker);
         // Release pairs with `RingControl::is_private`.
         self.control.private.store(true, Ordering::Release);
         state.pool.leave_classes();
-        state.maker = Some(maker);
+        self.make_segment(state, chunk)
     }
 
     /// Publishes what a loan has prepared; its record is free again unless this is refused.

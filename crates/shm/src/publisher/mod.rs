@@ -234,10 +234,13 @@ impl RingPublisher {
     }
 
     /// Has messages lie in memory that a driver makes for this process, from the next loan on: subscribers of
-    /// other processes can read none of them any more ([`RingControl::is_private`]), so there should be none. The
-    /// memory is made by the first loan that needs it, as memory grows otherwise.
-    pub fn keep_in(&self, maker: Box<dyn MemoryMaker>) {
-        self.core().keep_in(maker);
+    /// other processes can read none of them any more ([`RingControl::is_private`]), so there should be none. Memory
+    /// for the contract's messages is made now; it grows for larger ones as it does otherwise.
+    ///
+    /// # Errors
+    /// The driver makes none. The publisher is of no use then.
+    pub fn keep_in(&self, maker: Box<dyn MemoryMaker>) -> Result<(), CreateMemoryError> {
+        self.core().keep_in(maker)
     }
 
     /// The loan that was parked. Does not block or allocate.
