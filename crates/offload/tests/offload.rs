@@ -6,10 +6,11 @@
 mod pixels;
 mod running;
 
+use crossdock_comm::Gateway;
 use crossdock_device::Device;
-use crossdock_executor::RunError;
+use crossdock_executor::{GatewaySite, Gateways, RunError};
 use crossdock_trace::{Events, Summary, Trace, TraceView, descriptors, init, monotonic_ns};
-use pixels::{BYTES, MESSAGES, SAID, is_device_there, package};
+use pixels::{BYTES, MESSAGES, SAID, is_device_there, package, package_with};
 use std::sync::{Mutex, PoisonError};
 
 /// camera -> one -> (two -> sink, other), most of them on the device. Publishers are patient: the first
@@ -88,6 +89,43 @@ fn each_way_computes_the_same_and_copies_what_it_must() {
             expect(device, "device", [[n, bytes, 0, 0], [0, 0, n, 0], [0, 0, 0, 0]]);
         }
     }
+}
+
+/// Makes no memory that a driver moves.
+#[derive(Debug)]
+struct Without;
+
+impl Gateways for Without {
+    fn open(&self, _: &GatewaySite<'_>) -> Result<Option<Box<dyn Gateway>>, String> {
+        Ok(None)
+    }
+}
+
+#[test]
+fn what_cannot_lie_in_memory_that_the_driver_moves_is_copied_and_counted_or_refused() {
+    if !is_device_there() {
+        return;
+    }
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    let _open = Device::open("opencl:0").expect("it was listed");
+    let (n, bytes) = (u64::from(MESSAGES), u64::from(MESSAGES) * BYTES as u64);
+    let devices = "devices: { gpu: { device: \"opencl:0\", nodes: [one, two, other], topics: \
+                   { /a: managed, /b: managed, /c: managed, /d: managed } } }\n";
+    let without = || package_with(&Without);
+    assert_eq!(running::run(("without", GRAPH), THREADS, devices, without), Ok(()));
+    // Down and up, as with `copy`; /b is down already.
+    assert_eq!(said("one"), [n, bytes, n, 0]);
+    assert_eq!(said("two"), [0, 0, n, 0]);
+    let graph = GRAPH.replace("/a: { max", "/a: { copies: forbidden, max");
+    assert_eq!(running::run(("strict", &graph), THREADS, devices, package), Ok(()));
+    assert_eq!(said("one"), [0, 0, 0, n]);
+    let error =
+        running::run(("refused", &graph), THREADS, devices, without).expect_err("no copies");
+    assert_eq!(error.node, "camera");
+    assert!(
+        error.error.contains("opencl:0 moves") && error.error.contains("forbids copies"),
+        "{error}"
+    );
 }
 
 #[test]
