@@ -64,10 +64,6 @@ pub struct Refusal {
     pub advice: &'static str,
 }
 
-const OF_ONE_PROCESS: &str = "its driver moves only memory of one process, and nodes of several have it, or some \
-                              outside the graph";
-const PLACE_IN_ONE: &str = "place its nodes in one process, or say `zero_copy`, `copy` or `auto`";
-
 /// Settles how the messages of `topic` get to a device. Pure.
 ///
 /// # Errors
@@ -100,9 +96,8 @@ pub fn choose(
                 }
             },
         ),
-        CopyModel::Managed => match managed::refusal(capabilities) {
-            Some(why) => return refuse(why, "say `zero_copy`, `copy` or `auto`"),
-            None if !asked.one_process => return refuse(OF_ONE_PROCESS, PLACE_IN_ONE),
+        CopyModel::Managed => match unmanaged(asked, capabilities) {
+            Some((why, advice)) => return refuse(why, advice),
             None => (Way::Managed, "the mapping says so"),
         },
         CopyModel::Auto if shares_memory(info, capabilities) => {
@@ -162,9 +157,8 @@ pub fn choose_for_buffers(
             let why = "it does not use memory of the host in place while the host does (tried)";
             return refuse(why, "say `copy` or `auto`");
         }
-        CopyModel::Managed => match managed::refusal(capabilities) {
-            Some(why) => return refuse(why, "say `zero_copy`, `copy` or `auto`"),
-            None if !asked.one_process => return refuse(OF_ONE_PROCESS, PLACE_IN_ONE),
+        CopyModel::Managed => match unmanaged(asked, capabilities) {
+            Some((why, advice)) => return refuse(why, advice),
             None => return Ok(Choice { way: Way::Managed, reason: "the mapping says so" }),
         },
         CopyModel::Auto if at_once && shares_memory(info, capabilities) => {
@@ -180,6 +174,20 @@ pub fn choose_for_buffers(
         return refuse(why, "say `zero_copy`, or allow copies in the graph file");
     }
     Ok(Choice { way: Way::Copy, reason })
+}
+
+/// What keeps messages or buffers out of memory that the device's driver moves, and what to do; `None`: nothing does.
+fn unmanaged(
+    asked: DeviceTopic,
+    capabilities: Capabilities,
+) -> Option<(&'static str, &'static str)> {
+    match managed::refusal(capabilities) {
+        Some(why) => Some((why, "say `zero_copy`, `copy` or `auto`")),
+        None => (!asked.one_process).then_some((
+            "its driver moves only memory of one process, and nodes of several have it, or some outside the graph",
+            "place its nodes in one process, or say `zero_copy`, `copy` or `auto`",
+        )),
+    }
 }
 
 /// Who uses the device's memory of a topic.

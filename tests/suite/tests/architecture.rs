@@ -58,6 +58,7 @@ const UNSAFE: &[&str] = &[
 const UNSAFE_PLACE: &[(&str, &str)] = &[
     ("fabric", "src/loaded.rs"),
     ("offload", "src/memories.rs"),
+    ("offload", "src/managed.rs"),
     ("offload", "src/elements.rs"),
     ("remap", "src/gpu.rs"),
     ("autorace", "src/gpu"),
