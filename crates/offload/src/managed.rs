@@ -8,7 +8,7 @@ use crossdock_device::{Capabilities, Device, DeviceError, Memory};
 use crossdock_shm::{DriverMemory, MemoryMaker};
 use std::sync::Arc;
 
-/// Host and device page one memory to each other; of more than this at once, none was seen to stay quick.
+/// A driver may take every page at once. So much holds some frames of a camera; a publisher that needs more gets it.
 const BYTES_MAX: u64 = 64 << 20;
 /// Memory begins at a multiple of 64: so much may lie before.
 const LEAD_MAX: u64 = 63;
