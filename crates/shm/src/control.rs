@@ -234,8 +234,6 @@ pub struct RingControl {
     usable: AtomicU32,
     /// Does the publisher's thread wait for a slow peer?
     pub(crate) blocked: AtomicBool,
-    /// Messages lie in memory of this process alone.
-    pub(crate) private: AtomicBool,
     attached: AtomicU32,
     notifier: OnceLock<Notifier>,
 }
@@ -263,7 +261,6 @@ impl RingControl {
             table: Mutex::default(),
             usable: AtomicU32::new(0),
             blocked: AtomicBool::new(false),
-            private: AtomicBool::new(false),
             attached: AtomicU32::new(0),
             notifier: OnceLock::new(),
         }
@@ -421,11 +418,11 @@ impl RingControl {
     }
 
     /// Whether messages lie in memory that only this process has ([`RingPublisher::keep_in`]), so that peers
-    /// elsewhere cannot read them.
+    /// elsewhere cannot read them. Takes a lock.
     ///
     /// [`RingPublisher::keep_in`]: crate::RingPublisher::keep_in
     pub fn is_private(&self) -> bool {
-        self.private.load(Ordering::Acquire)
+        matches!(lock(&self.table).segments.last(), Some(Segment::Private(_)))
     }
 
     /// The further segments, as a new peer or an observer in another process needs them: those before the

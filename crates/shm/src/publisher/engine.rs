@@ -518,8 +518,6 @@ impl Core {
         let state = &mut *self.state.borrow_mut();
         let chunk = state.pool.class(0).chunk_bytes;
         state.maker = Some(maker);
-        // Release pairs with `RingControl::is_private`.
-        self.control.private.store(true, Ordering::Release);
         state.pool.leave_classes();
         self.make_segment(state, chunk)
     }
