@@ -26,7 +26,7 @@ SKIPPED := $(CURDIR)/target/skipped.txt
 export CROSSDOCK_TOOLS ?= $(CURDIR)/target/tools
 
 .PHONY: demo test test-long packages hardware-tools check-format check-lints \
-    check-bench loom fuzz bench-transport bench-runtime bench-cpu-gpu clean
+    check-bench check-beside loom fuzz bench-transport bench-runtime bench-cpu-gpu clean
 
 demo:
 	$(CARGO) build --release --locked
@@ -43,15 +43,10 @@ test: packages hardware-tools check-format check-lints loom
 	CROSSDOCK_SKIP_LOG=$(SKIPPED) $(CARGO) test --workspace --locked
 	@echo "skipped: $$(wc -l < $(SKIPPED))"; cat $(SKIPPED)
 
-# After `make test`: the larger models of the protocol, the tests that take minutes, twelve
-# thousand kills, and fuzzing. It goes on after a failure and tells all of them. Seconds of one core: models of the protocol 540, place and route 440, long
-# proofs and simulations of the memory side 880, of the streams 300.
-test-long: test
-	$(LOOM) -- --ignored
-	CROSSDOCK_LONG=1 CROSSDOCK_KILLS=1000 CROSSDOCK_SKIP_LOG=$(SKIPPED) \
-	    $(CARGO) test --workspace --release --locked --no-fail-fast -- --include-ignored
-	$(MAKE) fuzz
-	@echo "skipped: $$(wc -l < $(SKIPPED))"; cat $(SKIPPED)
+# `make test-long PART=NAME` runs one part of the long tests, at most 45 minutes each; without PART all of
+# them, after `make test`. The parts and what they record: docs/contributing.md.
+test-long: $(if $(PART),packages hardware-tools,test)
+	CARGO=$(CARGO) MAKE="$(MAKE)" scripts/test-long $(PART)
 
 fuzz:
 	$(MAKE) -C fuzz fuzz
@@ -75,6 +70,11 @@ check-lints: packages
 
 check-bench:
 	$(MAKE) -C bench test
+
+# The workspaces beside the product's: a change of an API that they use is seen at once.
+check-beside: packages
+	cd bench && $(CARGO) check --all-targets --locked
+	cd fuzz && $(CARGO) check --all-targets --locked
 
 loom:
 	$(LOOM)

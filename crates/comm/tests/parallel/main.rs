@@ -1,0 +1,19 @@
+//! Tests that run side by side: none looks at what the whole process has.
+
+#![allow(clippy::print_stdout, clippy::unwrap_used, unsafe_code, reason = "helpers of tests")]
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod allocations;
+mod bridge;
+mod bringing;
+mod forks;
+mod mutating_process;
+mod observing;
+mod one_process;
+mod private;
+mod processes;
+mod services;
+mod slabs;
+mod strangers;

@@ -1,0 +1,12 @@
+//! The integration tests of this crate as one program: one is built and linked faster than many.
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod conditions;
+mod measuring;
+mod order;
+mod polling;
+mod processes;
+mod running;
+mod services;

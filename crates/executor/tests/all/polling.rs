@@ -1,0 +1,175 @@
+//! Nodes that drive a device: polled until they have nothing to do, at their own pace, with bridges
+//! to topics.
+
+use crate::support;
+use std::sync::Arc;
+use std::sync::mpsc::channel;
+use std::time::Duration;
+
+use crossdock_comm::{AnySample, ParkedLoan, Qos, SubscriberOptions};
+use crossdock_executor::{
+    Bridge, Context, Interface, Node, NodeError, NodeType, Package, Remote, RunEnd, Setup, Trigger,
+};
+use crossdock_graph::{Graph, Mapping, Time};
+use crossdock_msg::Schema;
+use crossdock_msg::types::geometry_msgs::PointStamped;
+use support::{Process, checked_with, log, nodes, take_log};
+
+const PATIENCE: Duration = Duration::from_secs(60);
+/// Polls that a message stays in the device.
+const POLLS: u32 = 3;
+
+/// A device that holds one message at a time, for a few polls, and gives it back elsewhere.
+struct Device {
+    incoming: Bridge,
+    outgoing: Bridge,
+    inside: Option<(AnySample, ParkedLoan)>,
+    left: u32,
+    polls: u32,
+    messages: u32,
+}
+
+impl NodeType for Device {
+    const NAME: &'static str = "device";
+
+    fn interface() -> Interface {
+        Interface::new()
+            .input::<PointStamped>("in")
+            .output::<PointStamped>("out")
+            .parameter("mistake", "none", "which")
+    }
+
+    fn create(setup: &mut Setup<'_>) -> Result<Self, NodeError> {
+        let schema = Arc::new(Schema::of::<PointStamped>()?);
+        let mistake: String = setup.parameter("mistake")?;
+        match mistake.as_str() {
+            "two topics" => drop(setup.bridge(&schema, Some("in"), Some("out"))?),
+            "unknown port" => drop(setup.bridge(&schema, Some("inn"), None)?),
+            "type" => {
+                let other = Schema::of::<crossdock_msg::types::std_msgs::Bool>()?;
+                drop(setup.bridge(&Arc::new(other), Some("in"), None)?);
+            }
+            "twice" => drop(setup.bridge(&schema, None, Some("out"))?),
+            _ => {}
+        }
+        let outgoing = setup.bridge(&schema, None, Some("out"))?;
+        let incoming = setup.bridge(&schema, Some("in"), None)?;
+        Ok(Self { incoming, outgoing, inside: None, left: 0, polls: 0, messages: 0 })
+    }
+}
+
+impl Node for Device {
+    fn execute(&mut self, context: &mut Context<'_>) -> Result<(), NodeError> {
+        assert_eq!(context.trigger(), Trigger::Poll);
+        self.polls += 1;
+        let (Some(subscriber), Some(publisher)) =
+            (&self.incoming.subscriber, &self.outgoing.publisher)
+        else {
+            return Err(NodeError::new("an end is missing"));
+        };
+        if self.inside.is_none() {
+            self.inside = subscriber.take()?.map(|sample| {
+                // Memory that is lent to the device does not keep the node from its publisher.
+                let loan = publisher.loan(sample.block().len()).expect("memory").park();
+                (sample, loan)
+            });
+            self.left = POLLS;
+        }
+        if let Some((sample, loan)) = self.inside.take() {
+            self.left -= 1;
+            if self.left > 0 {
+                self.inside = Some((sample, loan));
+            } else {
+                let mut loan = publisher.resume(loan).expect("its own loan");
+                let block = sample.block();
+                let memory = loan.bytes_mut();
+                (0..block.len()).for_each(|at| memory[at] = block.read(at).expect("a byte"));
+                loan.publish().map_err(|refused| refused.reason)?;
+                self.messages += 1;
+                log(format!("device: {} messages in {} polls", self.messages, self.polls));
+            }
+        }
+        if self.inside.is_some() || subscriber.is_ready() {
+            context.poll_again();
+        } else {
+            subscriber.handle().mark_processed();
+            if self.messages == 3 {
+                context.finish("three messages");
+            }
+        }
+        Ok(())
+    }
+}
+
+fn process(test: &str, mistake: &str) -> Process {
+    let package = Package::new("probe").node::<Device>();
+    let graph = format!(
+        "crossdock: 1\nname: {test}\ntopics: {{ /a: {{ external: true }} }}\nnodes:\n  device: {{ \
+         package: probe, type: device, inputs: {{ in: /a }}, outputs: {{ out: /b }}, parameters: {{ \
+         mistake: {mistake} }} }}\n"
+    );
+    let graph = Graph::from_yaml("test.graph.yaml", graph.as_bytes()).expect("a graph");
+    let mapping = Mapping::one_process_per_node(&graph);
+    let plan = checked_with(&package, &graph, &mapping, Time::Wall);
+    Process::with_package(test, plan, package)
+}
+
+#[test]
+fn a_device_is_polled_at_its_own_pace_and_loses_no_message_by_it() {
+    take_log();
+    let process = process("device", "none");
+    let mut executor = process.executor(0, &Remote::new()).expect("an executor");
+    let (ready, started) = channel();
+    let participant = process.participant.clone();
+    let outside = std::thread::spawn(move || {
+        let qos = Qos::reliable(16, PATIENCE);
+        let options =
+            SubscriberOptions { node: "outside", topic: "/b", qos, doorbell: None, group: None };
+        let heard = participant.subscriber::<PointStamped>(options).expect("a subscriber");
+        let options = crossdock_comm::PublisherOptions {
+            node: "outside",
+            topic: "/a",
+            qos,
+            max_bytes: None,
+            group: None,
+        };
+        let publisher = participant.publisher::<PointStamped>(options).expect("a publisher");
+        let connected = || publisher.matched() > 0 && heard.matched() > 0;
+        assert!(participant.wait_until(PATIENCE, connected));
+        // All at once: the device has to come back for the others.
+        for x in 1..=3 {
+            nodes::publish(&publisher, f64::from(x)).expect("published");
+        }
+        ready.send(()).expect("the test waits");
+        let end = std::time::Instant::now() + PATIENCE;
+        let mut found = Vec::new();
+        while found.len() < 3 && std::time::Instant::now() < end {
+            match heard.take().expect("no error") {
+                Some(sample) => found.push(sample.message().point().x()),
+                None => std::thread::yield_now(),
+            }
+        }
+        found
+    });
+    started.recv().expect("messages");
+    let end = executor.run().expect("a good end");
+    assert_eq!(end, RunEnd::Finished { reason: "three messages".to_owned() });
+    assert_eq!(outside.join().expect("no panic"), [1.0, 2.0, 3.0]);
+    // No message had the device polled that was busy with another one.
+    let expected = [1, 2, 3].map(|n: u32| format!("device: {n} messages in {} polls", n * POLLS));
+    assert_eq!(take_log(), expected);
+}
+
+#[test]
+fn a_bridge_that_does_not_fit_its_ports_is_refused_by_name() {
+    for (mistake, told) in [
+        ("two topics", "both ends of a bridge are on one topic"),
+        ("unknown port", "opens input `inn`"),
+        ("type", "opens port `in` as std_msgs/msg/Bool"),
+        ("twice", "opens port `out` twice"),
+    ] {
+        let process = process(&format!("bridge_{}", mistake.replace(' ', "_")), mistake);
+        let error = process.executor(0, &Remote::new()).expect_err("a mistake").to_string();
+        assert!(error.contains(told), "{mistake}: {error}");
+    }
+}

@@ -1,0 +1,653 @@
+//! Nodes in processes of their own: the control protocol, the same nodes in other mappings, the
+//! end of the launcher, idleness, replay. This test binary is also the package binary that it launches.
+
+mod replaying;
+mod standing;
+use crate::support;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use crossdock_comm::entities::kind;
+use crossdock_comm::{Access, Observer, ObserverOptions, Rendezvous};
+use crossdock_executor::launch::{LaunchedProcess, ProcessEvent, SpawnOptions};
+use crossdock_executor::record::{node_counter, running};
+use crossdock_graph::{Chain, ExecutorPlan, Graph, Mapping, Plan, Time};
+use crossdock_test_support::skip;
+use support::{Folder, checked};
+
+/// How long a process may take for anything that a test waits for.
+const PATIENCE: Option<Duration> = Some(Duration::from_secs(60));
+
+/// How long a test looks at one process before it looks at the others.
+const SLICE: Duration = Duration::from_millis(50);
+
+/// Not a test of its own: what this binary does when a test launches it as a package.
+#[test]
+fn package_binary() {
+    if std::env::var_os("CROSSDOCK_CONTROL").is_some() {
+        // Ends here, so that the test runner's own words about this process do not appear.
+        std::process::exit(i32::from(support::nodes::package().main().is_err()));
+    }
+}
+
+fn spawn(folder: &Path) -> LaunchedProcess {
+    let words =
+        ["processes::package_binary", "--exact", "--nocapture", "--test-threads=1", "--quiet"];
+    LaunchedProcess::spawn(&SpawnOptions {
+        program: std::env::current_exe().expect("this test's own file"),
+        arguments: words.map(OsString::from).to_vec(),
+        environment: vec![("XDG_RUNTIME_DIR".into(), folder.into())],
+    })
+    .expect("launched")
+}
+
+/// The next event but what the environment may ask for beside it.
+fn event(process: &mut LaunchedProcess) -> ProcessEvent {
+    loop {
+        match process.event(PATIENCE).expect("the control protocol").expect("an event in time") {
+            ProcessEvent::Backtrace(_) => {}
+            event => return event,
+        }
+    }
+}
+
+/// The next event of this process; whatever happens to another one before is a fault.
+fn event_of(processes: &mut [LaunchedProcess], wanted: usize) -> ProcessEvent {
+    let deadline = Instant::now() + PATIENCE.expect("an end");
+    while Instant::now() < deadline {
+        for (place, process) in processes.iter_mut().enumerate() {
+            let looked = if place == wanted { SLICE } else { Duration::ZERO };
+            match process.event(Some(looked)).expect("the control protocol") {
+                None | Some(ProcessEvent::Backtrace(_)) => {}
+                Some(event) if place == wanted => return event,
+                Some(other) => panic!("process {place} of the plan: {other:?}"),
+            }
+        }
+    }
+    panic!("process {wanted} of the plan says nothing")
+}
+
+/// Launches and starts a process for each part of a plan, as soon as all are ready.
+fn start(plan: &Plan, folder: &Folder) -> Vec<LaunchedProcess> {
+    let mut processes: Vec<_> = plan.processes.iter().map(|_| spawn(folder.path())).collect();
+    for (process, plan) in processes.iter_mut().zip(&plan.processes) {
+        process.launch(plan).expect("sent");
+    }
+    for process in &mut processes {
+        assert_eq!(event(process), ProcessEvent::Ready);
+    }
+    // Those last that begin something by themselves, as the launcher of a run does it.
+    for sources in [false, true] {
+        for (process, plan) in processes.iter_mut().zip(&plan.processes) {
+            if plan.executors.iter().any(ExecutorPlan::has_timers) == sources {
+                process.start().expect("sent");
+            }
+        }
+    }
+    processes
+}
+
+/// Stops processes and checks that they end well.
+fn stop(mut processes: Vec<LaunchedProcess>) {
+    for process in &mut processes {
+        process.stop().expect("sent");
+    }
+    for process in &mut processes {
+        match event(process) {
+            ProcessEvent::Exited(status) => assert!(status.success(), "{status}"),
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+#[test]
+fn a_package_describes_its_nodes() {
+    let folder = Folder::new("describe");
+    let mut process = spawn(folder.path());
+    assert_eq!(process.describe().expect("a description"), support::nodes::package().description());
+    process.stop().expect("sent");
+    match event(&mut process) {
+        ProcessEvent::Exited(status) => assert!(status.success()),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_program_that_is_no_package_is_an_error() {
+    let options = SpawnOptions {
+        program: "/bin/true".into(),
+        arguments: Vec::new(),
+        environment: Vec::new(),
+    };
+    let mut process = LaunchedProcess::spawn(&options).expect("launched");
+    let error = process.describe().expect_err("no package").to_string();
+    assert!(error.contains("/bin/true did not answer like a package binary"), "{error}");
+    let options = SpawnOptions { program: "/no/such/program".into(), ..options };
+    let error = LaunchedProcess::spawn(&options).expect_err("no program").to_string();
+    assert!(error.contains("/no/such/program cannot be started"), "{error}");
+}
+
+#[test]
+fn a_package_started_by_hand_says_how_it_is_started() {
+    let error = support::nodes::package().main().expect_err("not launched");
+    let sentence = "this program holds the nodes of package `probe` and is started by the \
+                    launcher: use `crossdock run GRAPH` with a graph that names the package";
+    assert_eq!(error.to_string(), sentence);
+    assert_eq!(format!("{error:?}"), sentence);
+}
+
+#[test]
+fn a_large_plan_reaches_the_process_whole() {
+    let folder = Folder::new("large");
+    let graph = witness();
+    let mut plan = checked(&graph, &Mapping::one_chain_per_package(&graph), Time::Wall);
+    let chains = &mut plan.processes[0].chains;
+    for number in 0..20_000 {
+        chains.push(Chain {
+            name: format!("chain_{number}"),
+            from: format!("/from/{number}"),
+            to: format!("/to/{number}"),
+            deadline: None,
+        });
+    }
+    stop(start(&plan, &folder));
+}
+
+/// A graph of one node without ports.
+fn witness() -> Graph {
+    let text = b"crossdock: 1\nname: one\nnodes:\n  witness: { package: probe, type: witness }\n";
+    Graph::from_yaml("witness", text).expect("a graph")
+}
+
+/// A graph whose nodes all write down what they see.
+fn diamond() -> Graph {
+    let text = b"crossdock: 1
+name: diamond
+nodes:
+  source: { package: probe, type: source, outputs: { out: /a },
+            parameters: { count: 50, finish: false } }
+  left: { package: probe, type: relay, inputs: { in: /a }, outputs: { out: /b },
+          parameters: { add: 0.5 } }
+  right: { package: probe, type: relay, inputs: { in: /a }, outputs: { out: /c } }
+  join: { package: probe, type: join, inputs: { a: /b, b: /c },
+          condition: { all_of: [a, b], same: stamp }, parameters: { finish_at: 50.5 } }
+";
+    Graph::from_yaml("diamond", text).expect("a graph")
+}
+
+#[test]
+fn one_chain_and_a_process_for_each_node_give_the_same_payloads() {
+    let graph = diamond();
+    let logs = [Mapping::one_chain_per_package(&graph), Mapping::one_process_per_node(&graph)];
+    let logs = logs.map(|mapping| {
+        let plan = checked(&graph, &mapping, Time::Wall);
+        let folder = Folder::new(&format!("same_{}", plan.processes.len()));
+        let mut processes = start(&plan, &folder);
+        let finisher = processes.last_mut().expect("a process");
+        let finished = ProcessEvent::Finished { reason: "50.5 has come".to_owned() };
+        assert_eq!(event(finisher), finished);
+        stop(processes);
+        ["left", "right", "join"].map(|node| folder.read(node))
+    });
+    assert_eq!(logs[0], logs[1]);
+    let lines = logs[0].each_ref().map(|log| log.lines().count());
+    assert_eq!(lines, [50, 50, 50]);
+}
+
+#[test]
+fn a_closed_loop_in_lockstep_runs_the_same_in_one_chain_and_in_several_processes() {
+    let graph = Graph::from_yaml(
+        "loop",
+        b"crossdock: 1
+name: loop
+nodes:
+  simulator: { package: probe, type: simulator, inputs: { command: /command },
+               outputs: { out: /image }, lockstep: { timer: step, command: command },
+               parameters: { steps: 200 } }
+  first: { package: probe, type: relay, inputs: { in: /image }, outputs: { out: /lane },
+           parameters: { add: 0.25 } }
+  second: { package: probe, type: relay, inputs: { in: /lane }, outputs: { out: /command },
+            parameters: { add: 0.5 } }
+",
+    )
+    .expect("a graph");
+    let logs = [Mapping::one_chain_per_package(&graph), Mapping::one_process_per_node(&graph)];
+    let logs = logs.map(|mapping| {
+        let plan = checked(&graph, &mapping, support::SIMULATED);
+        let folder = Folder::new(&format!("loop_{}", plan.processes.len()));
+        let mut processes = start(&plan, &folder);
+        let finished = ProcessEvent::Finished { reason: "200 steps".to_owned() };
+        assert_eq!(event(&mut processes[0]), finished);
+        stop(processes);
+        ["simulator", "first", "second"].map(|node| folder.read(node))
+    });
+    assert_eq!(logs[0], logs[1]);
+    assert!(logs[0][0].ends_with("simulator:201 after Some(200.75)\n"), "{}", logs[0][0]);
+}
+
+#[test]
+fn a_failing_node_is_reported_and_ends_its_process() {
+    let graph = Graph::from_yaml(
+        "failing",
+        b"crossdock: 1
+name: failing
+nodes:
+  source: { package: probe, type: source, outputs: { out: /a }, parameters: { count: 1000000 } }
+  faulty: { package: probe, type: faulty, inputs: { in: /a }, parameters: { at: 3 } }
+",
+    )
+    .expect("a graph");
+    let plan = checked(&graph, &Mapping::one_process_per_node(&graph), Time::Wall);
+    let folder = Folder::new("failing_process");
+    let mut processes = start(&plan, &folder);
+    match event(&mut processes[1]) {
+        ProcessEvent::Failed { node, error, .. } => {
+            assert_eq!(node, "faulty");
+            assert!(error.ends_with("it failed: does not like Some(3.0)"), "{error}");
+        }
+        other => panic!("{other:?}"),
+    }
+    // Until it is stopped the process shows what it has done.
+    let mut observer = observer(&folder);
+    let seen = observer.snapshot().expect("the boards").processes;
+    let records = seen.iter().filter(|it| it.pid == processes[1].id()).flat_map(|it| &it.others);
+    let mut nodes = records.filter(|it| it.kind == kind::NODE);
+    let executions = nodes.next().map(|it| it.counters[node_counter::EXECUTIONS]);
+    assert_eq!(executions, Some(3));
+    stop(processes);
+}
+
+#[test]
+fn a_process_whose_launcher_is_gone_ends_cleanly() {
+    let graph = witness();
+    let plan = checked(&graph, &Mapping::one_chain_per_package(&graph), Time::Wall);
+    let folder = Folder::new("orphan");
+    let processes = start(&plan, &folder);
+    let id = processes[0].id();
+    drop(processes);
+    assert!(!Path::new(&format!("/proc/{id}")).exists());
+    assert_eq!(folder.read("witness"), "witness:dropped\n");
+}
+
+#[test]
+fn a_node_that_never_returns_is_named_and_left_behind() {
+    let planned = |parameters: &str| {
+        let text = format!(
+            "crossdock: 1\nname: stuck\nnodes:\n  stuck: {{ package: probe, type: stuck{parameters} }}\n"
+        );
+        let graph = Graph::from_yaml("stuck", text.as_bytes()).expect("a graph");
+        checked(&graph, &Mapping::one_chain_per_package(&graph), Time::Wall)
+    };
+    // From its execution, and from being made.
+    let folders = [Folder::new("stuck"), Folder::new("stuck_made")];
+    let mut processes = start(&planned(""), &folders[0]);
+    let mut process = spawn(folders[1].path());
+    process.launch(&planned(", parameters: { made: false }").processes[0]).expect("sent");
+    processes.push(process);
+    for (process, folder) in processes.iter_mut().zip(&folders) {
+        while !folder.path().join("stuck.log").exists() {
+            std::thread::yield_now();
+        }
+        process.stop().expect("sent");
+    }
+    for mut process in processes {
+        match event(&mut process) {
+            ProcessEvent::Failed { node, error, .. } => {
+                assert_eq!(node, "stuck");
+                assert!(error.contains("did not return from its work within 10 s"), "{error}");
+            }
+            other => panic!("{other:?}"),
+        }
+        match event(&mut process) {
+            ProcessEvent::Exited(status) => assert!(!status.success(), "{status}"),
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+/// An observer of a test's processes.
+fn observer(folder: &Folder) -> Observer {
+    Observer::open(ObserverOptions {
+        domain_id: 0,
+        name: "looking".to_owned(),
+        rendezvous: Rendezvous::Folder(folder.path().join("crossdock")),
+        access: Access::SameUser,
+    })
+    .expect("the domain")
+}
+
+#[test]
+fn the_board_of_a_killed_process_says_which_node_ran_on_what() {
+    let graph = Graph::from_yaml(
+        "stuck",
+        b"crossdock: 1\nname: stuck\nnodes:\n  stuck: { package: probe, type: stuck }\n",
+    )
+    .expect("a graph");
+    let plan = checked(&graph, &Mapping::one_chain_per_package(&graph), Time::Wall);
+    let folder = Folder::new("killed");
+    let mut processes = start(&plan, &folder);
+    let mut observer = observer(&folder);
+    observer.refresh().expect("the boards");
+    while !folder.path().join("stuck.log").exists() {
+        std::thread::yield_now();
+    }
+    let pid = processes[0].id();
+    let signalled = rustix::process::Pid::from_raw(pid as i32).expect("a process id");
+    rustix::process::kill_process(signalled, rustix::process::Signal::KILL).expect("a signal");
+    match event(&mut processes[0]) {
+        ProcessEvent::Exited(status) => assert!(!status.success(), "{status}"),
+        other => panic!("{other:?}"),
+    }
+    let left = observer.boards().into_iter().find(|it| it.pid == pid).expect("its board");
+    let mut nodes = left.others.iter().filter(|it| it.kind == kind::NODE);
+    let word = nodes.next().expect("the node").counters[node_counter::RUNNING];
+    let node = &plan.processes[0].executors[0].nodes[0];
+    assert_eq!(running(node, word).as_deref(), Some("timer `step`"));
+    assert_eq!(running(node, 0), None);
+    // What a broken process may have written is no reason to fail.
+    assert!(running(node, u64::MAX).is_some() && running(node, 3 << 32 | 7).is_some());
+}
+
+/// The diamond with a node that fails or panics at its third message, and is taken out.
+fn diamond_with_a_faulty_node(panics: bool) -> Graph {
+    let graph = format!(
+        "{}  faulty: {{ package: probe, type: faulty, inputs: {{ in: /a }}, on_failure: drop_node,
+            parameters: {{ at: 3, panics: {panics} }} }}
+",
+        diamond().to_yaml()
+    );
+    Graph::from_yaml("faulty", graph.as_bytes()).expect("a graph")
+}
+
+#[test]
+fn a_node_that_is_taken_out_changes_nothing_for_the_others() {
+    let logs = |graph: &Graph, mapping: &Mapping, test: &str, drops: bool| {
+        let plan = checked(graph, mapping, Time::Wall);
+        let folder = Folder::new(test);
+        let mut processes = start(&plan, &folder);
+        let runs = |node: &str| {
+            plan.processes.iter().position(|process| {
+                let mut nodes = process.executors.iter().flat_map(|it| &it.nodes);
+                nodes.any(|it| it.name == node)
+            })
+        };
+        if let (true, Some(faulty)) = (drops, runs("faulty")) {
+            match event_of(&mut processes, faulty) {
+                ProcessEvent::NodeDropped { node, error } => {
+                    assert_eq!(node, "faulty");
+                    assert!(error.starts_with("released by the message on input `in`"), "{error}");
+                }
+                other => panic!("{other:?}"),
+            }
+        }
+        let join = runs("join").expect("the join");
+        let finished = ProcessEvent::Finished { reason: "50.5 has come".to_owned() };
+        assert_eq!(event_of(&mut processes, join), finished);
+        stop(processes);
+        ["left", "right", "join"].map(|node| folder.read(node))
+    };
+    let without = diamond();
+    let mapping = Mapping::one_chain_per_package(&without);
+    let expected = logs(&without, &mapping, "without_faulty", false);
+    for panics in [false, true] {
+        let graph = diamond_with_a_faulty_node(panics);
+        let mappings =
+            [Mapping::one_chain_per_package(&graph), Mapping::one_process_per_node(&graph)];
+        for mapping in mappings {
+            let test = format!("faulty_{panics}_{}", mapping.processes.len());
+            assert_eq!(logs(&graph, &mapping, &test, true), expected, "{test}");
+        }
+    }
+}
+
+#[test]
+fn a_node_in_lock_step_goes_on_when_the_process_that_answers_has_died_and_is_back() {
+    let graph = b"crossdock: 1
+name: lockstep
+nodes:
+  simulator: { package: probe, type: simulator, inputs: { command: /command },
+               outputs: { out: /image }, lockstep: { timer: step, command: command },
+               parameters: { steps: 1000000 } }
+  answer: { package: probe, type: relay, inputs: { in: /image }, outputs: { out: /command } }
+";
+    let graph = Graph::from_yaml("lockstep", graph).expect("a graph");
+    let plan = checked(&graph, &Mapping::one_process_per_node(&graph), support::SIMULATED);
+    let folder = Folder::new("lockstep");
+    let mut processes = start(&plan, &folder);
+    let answers = || match folder.path().join("answer.log").exists() {
+        true => folder.read("answer").lines().count(),
+        false => 0,
+    };
+    let wait_for = |count: usize| {
+        while answers() < count {
+            std::thread::yield_now();
+        }
+    };
+    wait_for(5);
+    let place = plan.processes.iter().position(|it| it.name == "answer").expect("its process");
+    let pid = rustix::process::Pid::from_raw(processes[place].id() as i32).expect("a process id");
+    rustix::process::kill_process(pid, rustix::process::Signal::KILL).expect("a signal");
+    match event_of(&mut processes, place) {
+        ProcessEvent::Exited(status) => assert!(!status.success(), "{status}"),
+        other => panic!("{other:?}"),
+    }
+    let before = answers();
+    processes[place] = spawn(folder.path());
+    processes[place].launch(&plan.processes[place]).expect("sent");
+    assert_eq!(event_of(&mut processes, place), ProcessEvent::Ready);
+    processes[1 - place].resume().expect("sent");
+    processes[place].start().expect("sent");
+    wait_for(before + 5);
+    stop(processes);
+}
+
+/// The plan of one node with what its process asks of the computer.
+fn claiming(process: &str, executor: &str) -> Plan {
+    let graph = witness();
+    let mapping = format!(
+        "crossdock: 1
+processes:
+  main: {{ {process} executors: [ {{ mode: chain, nodes: [witness], {executor} }} ] }}
+"
+    );
+    let mapping = Mapping::from_yaml("claiming", mapping.as_bytes()).expect("a mapping");
+    checked(&graph, &mapping, Time::Wall)
+}
+
+/// Launches a process as root without rights, or as whoever runs the test.
+fn spawn_without_rights(folder: &Path) -> LaunchedProcess {
+    let drop = if rustix::process::geteuid().is_root() {
+        "setpriv --bounding-set=-sys_nice,-ipc_lock"
+    } else {
+        ""
+    };
+    let words =
+        ["processes::package_binary", "--exact", "--nocapture", "--test-threads=1", "--quiet"];
+    let own = std::env::current_exe().expect("this test's own file").into_os_string();
+    let script = format!("ulimit -l 64 && ulimit -r 0 && exec {drop} \"$0\" \"$@\"");
+    let script = [OsString::from("-c"), script.into(), own];
+    LaunchedProcess::spawn(&SpawnOptions {
+        program: "/bin/bash".into(),
+        arguments: script.into_iter().chain(words.map(OsString::from)).collect(),
+        environment: vec![("XDG_RUNTIME_DIR".into(), folder.into())],
+    })
+    .expect("launched")
+}
+
+#[test]
+fn what_the_computer_refuses_ends_the_start_or_is_a_warning_as_the_mapping_says() {
+    let claims = [
+        ("", "affinity: [1023]", "executor `main` asks for CPU 1023 (`affinity`), but"),
+        ("", "priority: 70", "the line `:"),
+        ("lock_memory: true,", "", "(RLIMIT_MEMLOCK) is 64 KiB"),
+    ];
+    for (index, (process, executor, sentence)) in claims.into_iter().enumerate() {
+        let folder = Folder::new(&format!("refused_{index}"));
+        let mut refused = spawn_without_rights(folder.path());
+        refused.launch(&claiming(process, executor).processes[0]).expect("sent");
+        match event(&mut refused) {
+            ProcessEvent::Failed { node, error, .. } => {
+                assert_eq!(node, "");
+                assert!(error.contains(sentence), "{error}");
+                assert!(error.contains("`realtime: preferred`"), "{error}");
+            }
+            ProcessEvent::Exited(status) if matches!(status.code(), Some(1 | 127)) => {
+                return skip("setpriv is not there or cannot take rights away");
+            }
+            other => panic!("{other:?}"),
+        }
+        stop(vec![refused]);
+        let mut goes_on = spawn_without_rights(folder.path());
+        let process = format!("realtime: preferred, {process}");
+        goes_on.launch(&claiming(&process, executor).processes[0]).expect("sent");
+        match event(&mut goes_on) {
+            ProcessEvent::Warning(text) => assert!(text.contains(sentence), "{text}"),
+            other => panic!("{other:?}"),
+        }
+        assert_eq!(event(&mut goes_on), ProcessEvent::Ready);
+        goes_on.start().expect("sent");
+        stop(vec![goes_on]);
+    }
+}
+
+#[test]
+fn an_executor_has_the_priority_and_the_cpus_that_the_mapping_says() {
+    let folder = Folder::new("claimed");
+    let cpus = rustix::thread::sched_getaffinity(None).expect("CPUs");
+    let cpu = (0..1024).find(|cpu| cpus.is_set(*cpu)).expect("a CPU");
+    let executor = format!("priority: 3, affinity: [{cpu}]");
+    let mut process = spawn(folder.path());
+    process.launch(&claiming("lock_memory: true,", &executor).processes[0]).expect("sent");
+    match event(&mut process) {
+        ProcessEvent::Ready => {}
+        ProcessEvent::Failed { error, .. } => {
+            stop(vec![process]);
+            return skip(&error);
+        }
+        other => panic!("{other:?}"),
+    }
+    let tasks = format!("/proc/{}/task", process.id());
+    let tasks = std::fs::read_dir(tasks).expect("threads").map(|it| it.expect("a thread").path());
+    let read = |task: &Path, file: &str| std::fs::read_to_string(task.join(file)).expect("text");
+    let own = tasks.into_iter().find(|task| {
+        read(task, "comm").trim() == "main" && {
+            // The main thread has the name of the program.
+            !read(task, "status").contains(&format!("\nPid:\t{}\n", process.id()))
+        }
+    });
+    let own = own.expect("the executor's thread");
+    let status = read(&own, "status");
+    assert!(status.contains(&format!("Cpus_allowed_list:\t{cpu}\n")), "{status}");
+    assert!(!status.contains("VmLck:\t       0 kB"), "{status}");
+    let stat = read(&own, "stat");
+    let fields: Vec<&str> = stat.rsplit(')').next().expect("fields").split_whitespace().collect();
+    // rt_priority and policy are fields 40 and 41, and `state` is field 3.
+    let policy: u32 = fields[38].parse().expect("a policy");
+    assert_eq!((fields[37], policy & 0xff), ("3", 1), "{stat}");
+    stop(vec![process]);
+}
+
+#[test]
+fn a_process_that_comes_to_rest_begins_nothing_new_and_serves_what_comes() {
+    let graph = Graph::from_yaml(
+        "rest",
+        b"crossdock: 1
+name: rest
+nodes:
+  source: { package: probe, type: source, outputs: { out: /a }, parameters: { count: 1000000 } }
+  sink: { package: probe, type: relay, inputs: { in: /a } }
+",
+    )
+    .expect("a graph");
+    let plan = checked(&graph, &Mapping::one_process_per_node(&graph), Time::Wall);
+    let folder = Folder::new("rest");
+    let mut processes = start(&plan, &folder);
+    while !folder.path().join("sink.log").exists() {
+        std::thread::yield_now();
+    }
+    for process in &mut processes {
+        process.drain().expect("sent");
+    }
+    let options = observer(&folder).options().clone();
+    let mut quiescence = crossdock_comm::Quiescence::open(options).expect("the domain");
+    assert!(quiescence.wait(Duration::from_secs(60)), "the source goes on");
+    let seen = observer(&folder).snapshot().expect("the boards").processes;
+    let count = |process: &str, counter: usize| -> u64 {
+        let board = seen.iter().find(|it| it.process == process).expect("a board");
+        let ports = board.publishers.iter().chain(&board.subscribers);
+        ports.map(|port| port.counters[counter]).sum()
+    };
+    let published = count("source", crossdock_comm::entities::counter::MESSAGES);
+    let served = folder.read("sink").lines().count() as u64;
+    assert_eq!(served, published);
+    stop(processes);
+}
+
+/// The sockets by which the processes of a test meet.
+fn sockets(folder: &Folder) -> Vec<PathBuf> {
+    use std::os::unix::fs::FileTypeExt;
+    let domain = folder.path().join("crossdock").join("0");
+    let entries = std::fs::read_dir(domain).expect("the domain's folder");
+    let entries = entries.map(|entry| entry.expect("an entry"));
+    let sockets = entries.filter(|entry| entry.file_type().expect("a type").is_socket());
+    sockets.map(|entry| entry.path()).collect()
+}
+
+#[test]
+fn processes_that_end_well_leave_nothing_behind() {
+    let graph = diamond();
+    let plan = checked(&graph, &Mapping::one_process_per_node(&graph), Time::Wall);
+    let folder = Folder::new("tidy");
+    let processes = start(&plan, &folder);
+    assert_eq!(sockets(&folder).len(), 4);
+    stop(processes);
+    assert_eq!(sockets(&folder), Vec::<PathBuf>::new());
+}
+
+/// Context switches of all threads of a process since it began.
+fn context_switches(process: u32) -> u64 {
+    let tasks = std::fs::read_dir(format!("/proc/{process}/task")).expect("a process");
+    let statuses = tasks.flatten().map(|task| {
+        std::fs::read_to_string(task.path().join("status")).expect("a thread's status")
+    });
+    statuses
+        .flat_map(|status| {
+            let lines = status.lines().filter(|line| line.contains("ctxt_switches"));
+            lines
+                .filter_map(|line| line.split_whitespace().last()?.parse::<u64>().ok())
+                .collect::<Vec<_>>()
+        })
+        .sum()
+}
+
+#[test]
+fn an_idle_process_makes_no_context_switch_in_five_seconds() {
+    let graph = Graph::from_yaml(
+        "idle",
+        b"crossdock: 1
+name: idle
+topics: { /a: { external: true } }
+nodes:
+  first: { package: probe, type: relay, inputs: { in: /a }, outputs: { out: /b } }
+  second: { package: probe, type: relay, inputs: { in: /b } }
+",
+    )
+    .expect("a graph");
+    let plan = checked(&graph, &Mapping::one_process_per_node(&graph), Time::Wall);
+    let folder = Folder::new("idle");
+    let processes = start(&plan, &folder);
+    let count = || processes.iter().map(|process| context_switches(process.id())).sum::<u64>();
+    // The start has to come to rest first: 100 ms without a switch, tried for a minute.
+    let rest = Duration::from_millis(100);
+    let rested = (0..600).any(|_| {
+        let before = count();
+        std::thread::sleep(rest);
+        count() == before
+    });
+    assert!(rested, "the processes do not come to rest");
+    let before = count();
+    std::thread::sleep(Duration::from_secs(5));
+    assert_eq!(count() - before, 0);
+    stop(processes);
+}

@@ -1,0 +1,273 @@
+//! Nodes that call each other: in one executor, in one node, across threads; and what ends a call that
+//! is not answered.
+
+use crate::support;
+use std::time::Duration;
+
+use crossdock_executor::{
+    CallError, Client, Context, Interface, Node, NodeError, NodeType, Package, Remote, Request,
+    RunEnd, Server, Setup, Trigger,
+};
+use crossdock_graph::{
+    Graph, Interfaces, Mapping, RunOptions, Time, Violation, ViolationKind, check,
+};
+use crossdock_msg::Extra;
+use crossdock_msg::types::example_interfaces::srv::AddTwoInts;
+use support::{Process, SIMULATED, checked_with, log, take_log};
+
+/// Longer than any test takes.
+const NEVER: Duration = Duration::from_secs(600);
+
+/// Calls again with each response what the last one said plus one, until it has enough.
+struct Asker {
+    client: Client<AddTwoInts>,
+    calls: i64,
+    patience: Duration,
+}
+
+impl NodeType for Asker {
+    const NAME: &'static str = "asker";
+
+    fn interface() -> Interface {
+        Interface::new()
+            .client::<AddTwoInts>("adder")
+            .timer("begin", Duration::from_millis(1))
+            .parameter("calls", 3, "calls until the run ends")
+            .parameter("patience_ms", 600_000, "time-out of a call")
+    }
+
+    fn create(setup: &mut Setup<'_>) -> Result<Self, NodeError> {
+        let patience_ms: i64 = setup.parameter("patience_ms")?;
+        Ok(Self {
+            client: setup.client("adder")?,
+            calls: setup.parameter("calls")?,
+            patience: Duration::from_millis(patience_ms as u64),
+        })
+    }
+}
+
+impl Asker {
+    fn ask(&self, a: i64) -> Result<(), NodeError> {
+        let mut request = self.client.loan(Extra::none())?;
+        request.message().set_a(a);
+        request.message().set_b(1);
+        request.send(self.patience).map_err(|refused| refused.reason)?;
+        Ok(())
+    }
+}
+
+impl Node for Asker {
+    fn execute(&mut self, context: &mut Context<'_>) -> Result<(), NodeError> {
+        match context.trigger() {
+            Trigger::Timer(_) if self.client.under_way() == 0 && self.calls > 0 => {
+                log(format!("{}: asks", context.node()));
+                self.ask(0)?;
+            }
+            Trigger::Response(port) => {
+                assert_eq!(port, "adder");
+                let outcome = self.client.take()?.expect("it is why the node runs");
+                self.calls -= 1;
+                match outcome.result {
+                    Ok(response) => {
+                        let sum = response.message().sum();
+                        log(format!("{}: {sum}", context.node()));
+                        if self.calls > 0 {
+                            self.ask(sum)?;
+                        }
+                    }
+                    Err(CallError::TimedOut { .. }) => {
+                        log(format!("{}: timed out", context.node()))
+                    }
+                    Err(CallError::Unanswered { .. }) => {
+                        log(format!("{}: not answered", context.node()));
+                    }
+                    Err(error) => return Err(error.into()),
+                }
+                if self.calls == 0 {
+                    context.finish("enough");
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+/// Adds; or keeps the requests; or does not even take them.
+struct Adder {
+    server: Server<AddTwoInts>,
+    mood: String,
+    kept: Vec<Request<AddTwoInts>>,
+}
+
+impl NodeType for Adder {
+    const NAME: &'static str = "adder";
+
+    fn interface() -> Interface {
+        Interface::new().server::<AddTwoInts>("add").parameter(
+            "mood",
+            "answers",
+            "what becomes of requests",
+        )
+    }
+
+    fn create(setup: &mut Setup<'_>) -> Result<Self, NodeError> {
+        let mood = setup.parameter("mood")?;
+        Ok(Self { server: setup.server("add")?, mood, kept: Vec::new() })
+    }
+}
+
+impl Node for Adder {
+    fn execute(&mut self, context: &mut Context<'_>) -> Result<(), NodeError> {
+        assert_eq!(context.trigger(), Trigger::Request("add"));
+        if self.mood == "ignores" {
+            return Ok(());
+        }
+        let request = self.server.take()?.expect("it is why the node runs");
+        log(format!("{}: {} + {}", context.node(), request.message().a(), request.message().b()));
+        if self.mood == "keeps" {
+            self.kept.push(request);
+            return Ok(());
+        }
+        let mut response = request.loan(Extra::none())?;
+        response.message().set_sum(request.message().a() + request.message().b());
+        response.send()?;
+        Ok(())
+    }
+}
+
+fn package() -> Package {
+    Package::new("callers").node::<Asker>().node::<Adder>()
+}
+
+fn graph(asker: &str, adder: &str) -> Graph {
+    let text = format!(
+        "crossdock: 1\nname: calling\nnodes:\n  asker: {{ package: callers, type: asker, clients: {{ \
+         adder: /add }}, parameters: {{ {asker} }} }}\n  adder: {{ package: callers, type: adder, \
+         servers: {{ add: /add }}, parameters: {{ {adder} }} }}\n"
+    );
+    Graph::from_yaml("test.graph.yaml", text.as_bytes()).expect("a graph")
+}
+
+fn in_one_executor(mode: &str) -> Mapping {
+    let executor = format!("{{ mode: {mode}, nodes: [asker, adder] }}");
+    let text = format!("crossdock: 1\nprocesses: {{ main: {{ executors: [ {executor} ] }} }}\n");
+    Mapping::from_yaml("test.mapping.yaml", text.as_bytes()).expect("a mapping")
+}
+
+fn run_alone(test: &str, mode: &str, asker: &str, adder: &str) -> Vec<String> {
+    take_log();
+    let plan = checked_with(&package(), &graph(asker, adder), &in_one_executor(mode), Time::Wall);
+    let process = Process::with_package(test, plan, package());
+    let mut executor = process.executor(0, &Remote::new()).expect("an executor");
+    assert!(matches!(executor.run().expect("a run"), RunEnd::Finished { .. }));
+    take_log()
+}
+
+#[test]
+fn client_and_server_of_one_executor_call_without_waiting_for_each_other() {
+    for mode in ["chain", "event"] {
+        let log = run_alone(&format!("calls-{mode}"), mode, "calls: 3", "");
+        let wanted = [
+            "asker: asks",
+            "adder: 0 + 1",
+            "asker: 1",
+            "adder: 1 + 1",
+            "asker: 2",
+            "adder: 2 + 1",
+            "asker: 3",
+        ];
+        assert_eq!(log, wanted, "{mode}");
+    }
+}
+
+#[test]
+fn a_call_that_nobody_answers_times_out_by_the_executors_own_timers() {
+    let log = run_alone("call-time-out", "chain", "calls: 1, patience_ms: 5", "mood: keeps");
+    assert_eq!(log, ["asker: asks", "adder: 0 + 1", "asker: timed out"]);
+}
+
+#[test]
+fn a_request_that_its_node_does_not_take_is_dropped_and_the_client_told() {
+    let log = run_alone("call-ignored", "chain", "calls: 1", "mood: ignores");
+    assert_eq!(log, ["asker: asks", "asker: not answered"]);
+}
+
+#[test]
+fn executors_of_two_threads_call_each_other_and_sleep_in_between() {
+    take_log();
+    let graph = graph("calls: 50", "");
+    let mapping = "crossdock: 1\nprocesses: { main: { executors: [ { mode: chain, nodes: [asker] }, \
+                   { mode: event, nodes: [adder] } ] } }\n";
+    let mapping = Mapping::from_yaml("test.mapping.yaml", mapping.as_bytes()).expect("a mapping");
+    let plan = checked_with(&package(), &graph, &mapping, Time::Wall);
+    let process = Process::with_package("calls-between", plan, package());
+    let remote = Remote::new();
+    std::thread::scope(|scope| {
+        let (process, of_server) = (&process, remote.clone());
+        let server = scope.spawn(move || {
+            let mut executor = process.executor(1, &of_server).expect("an executor");
+            assert_eq!(executor.run().expect("a run"), RunEnd::Stopped);
+            take_log().len()
+        });
+        let mut executor = process.executor(0, &Remote::new()).expect("an executor");
+        assert!(matches!(executor.run().expect("a run"), RunEnd::Finished { .. }));
+        let log = take_log();
+        assert_eq!((log.len(), log.last().map(String::as_str)), (51, Some("asker: 50")));
+        remote.stop();
+        assert_eq!(server.join().expect("no panic"), 50);
+    });
+    assert!(NEVER > Duration::ZERO);
+}
+
+fn violations(graph: &str) -> Vec<Violation> {
+    let graph = Graph::from_yaml("test.graph.yaml", graph.as_bytes()).expect("a graph");
+    let mapping = Mapping::one_process_per_node(&graph);
+    let interfaces =
+        Interfaces { binaries: vec![package().description()], ..Interfaces::default() };
+    let options = RunOptions { time: SIMULATED, ..RunOptions::PLAIN };
+    check(&graph, &mapping, &interfaces, &options).expect_err("violations")
+}
+
+#[test]
+fn a_graph_in_which_services_do_not_fit_is_refused_with_the_place() {
+    let head = "crossdock: 1\nname: calling\n";
+    let asker = "  asker: { package: callers, type: asker, clients: { adder: /add } }\n";
+    let adder = |name: &str| {
+        format!("  {name}: {{ package: callers, type: adder, servers: {{ add: /add }} }}\n")
+    };
+    let one = |graph: String, kind: ViolationKind, text: &str| {
+        let found = violations(&graph);
+        let violation =
+            found.iter().find(|it| it.kind == kind).unwrap_or_else(|| panic!("{found:?}"));
+        let whole = violation.to_string();
+        assert!(whole.contains(text) && violation.place.is_some(), "{whole}");
+    };
+    let unserved = format!("{head}nodes:\n{asker}");
+    one(unserved, ViolationKind::NoServer, "external: true");
+    let twice = format!("{head}nodes:\n{asker}{}{}", adder("adder"), adder("other"));
+    one(twice, ViolationKind::ServedTwice, "node `adder`");
+    let external =
+        format!("{head}services: {{ /add: {{ external: true }} }}\nnodes:\n{}", adder("adder"));
+    one(external, ViolationKind::ServedTwice, "external");
+    let typed = format!(
+        "{head}services: {{ /add: {{ type: std_srvs/srv/SetBool }} }}\nnodes:\n{asker}{}",
+        adder("adder")
+    );
+    one(typed, ViolationKind::TypeClash, "std_srvs/srv/SetBool");
+    let unknown = format!("{head}nodes:\n{}", asker.replace("adder: /add", "added: /add"));
+    one(unknown.clone(), ViolationKind::UnknownPort, "adder");
+    one(unknown, ViolationKind::UnconnectedPort, "example_interfaces/srv/AddTwoInts");
+    // External services need no server, and a graph with services reads back as it is written.
+    let text = format!(
+        "{head}services:\n  /add: {{ external: true, max_request_bytes: 64 }}\nnodes:\n  asker: {{ \
+         package: callers, type: asker, clients: {{ adder: {{ service: /add, depth: 2 }} }} }}\n"
+    );
+    let graph = Graph::from_yaml("test.graph.yaml", text.as_bytes()).expect("a graph");
+    let again = Graph::from_yaml("again", graph.to_yaml().as_bytes()).expect("a graph");
+    assert_eq!(again.without_source(), graph.without_source());
+    let mapping = Mapping::one_process_per_node(&graph);
+    let plan = checked_with(&package(), &graph, &mapping, Time::Wall);
+    let client = &plan.processes[0].executors[0].nodes[0].clients[0];
+    assert_eq!((client.depth, client.max_request_bytes, client.expected), (2, Some(64), false));
+}

@@ -1,0 +1,13 @@
+//! The integration tests of this crate as one program: one is built and linked faster than many.
+
+#![allow(missing_docs, reason = "helpers of tests")]
+
+#[path = "../support/image.rs"]
+mod image;
+#[path = "../support/mod.rs"]
+mod support;
+
+mod direct;
+mod gateways;
+mod networks;
+mod nodes;

@@ -1,0 +1,178 @@
+//! Hardware nodes on a board: messages of software reach them and theirs reach software, over real
+//! rings; a board with nothing to do says so, and may stand still without a difference.
+
+use crate::support;
+use crossdock_fabric::{
+    Board, Cache, HostEvent, IDLE_CYCLES, Library, MemoryTiming, Search, Sink, Stop,
+};
+use crossdock_graph::{Graph, HardwarePackage, Interfaces, Mapping};
+use crossdock_hwgen::{Generated, Implementation, Request, SourceText, generate};
+use crossdock_msg::Schema;
+use crossdock_msg::frame::{FrameHeader, HEADER_BYTES};
+use crossdock_test_support::{hardware_tools, workspace};
+use support::pictures::{Host, MASK};
+
+const PERIOD_PS: u64 = 10_000;
+const FOREVER_PS: u64 = 1 << 60;
+const GRAPH: &str = "
+crossdock: 1
+name: pictures
+topics:
+  /image: { type: sensor_msgs/msg/Image, bounds: { header.frame_id: 32, encoding: 16, data: 40000 } }
+  /inverted: { type: sensor_msgs/msg/Image, bounds: { header.frame_id: 32, encoding: 16, data: 40000 } }
+nodes:
+  camera: { package: pictures, type: camera, outputs: { image: /image } }
+  show: { package: pictures, type: show, inputs: { image: /inverted } }
+  negative:
+    package: pictures
+    type: invert
+    inputs: { image: /image }
+    outputs: { inverted: /inverted }
+    parameters: { mask: 60, pause_cycles: 1000 }
+  watch: { package: pictures, type: watch, inputs: { image: /inverted } }
+";
+const MAPPING: &str = "
+crossdock: 1
+processes: { host: { executors: [ { mode: chain, nodes: [camera, show] } ] } }
+fabrics: { board: { nodes: [negative, watch] } }
+topics: { /image: { mapping: gateway }, /inverted: { mapping: gateway } }
+";
+const TIMING: MemoryTiming = MemoryTiming {
+    read_latency: 400,
+    write_latency: 300,
+    outstanding: 16,
+    beat_256ths: 256,
+    load_percent: 0,
+    seed: 1,
+};
+
+fn generated() -> Generated {
+    let folder = workspace().join("crates/fabric/tests/pictures");
+    let text = |name: &str| std::fs::read_to_string(folder.join(name)).expect("a file");
+    let package = text("pictures.hardware.yaml");
+    let package = HardwarePackage::from_yaml("pictures.hardware.yaml", package.as_bytes());
+    let package = package.expect("a hardware package");
+    let node = package.node_type("invert").expect("the node type");
+    let sources = node.sources.iter();
+    let sources = sources.map(|name| SourceText { name: name.clone(), text: text(name) }).collect();
+    let implementation = Implementation { package: &package, node, sources };
+    let request = Request {
+        graph: &Graph::from_yaml("graph", GRAPH.as_bytes()).expect("a graph"),
+        mapping: &Mapping::from_yaml("mapping", MAPPING.as_bytes()).expect("a mapping"),
+        interfaces: &Interfaces { binaries: Vec::new(), hardware: vec![package.clone()] },
+        fabric: "board",
+        types: &|name| Schema::shipped(name).map_err(|error| error.to_string()),
+        implementations: &[implementation],
+    };
+    generate(&request).unwrap_or_else(|violations| panic!("{violations:#?}"))
+}
+
+fn library() -> Library {
+    let search = Search { tools: Some(hardware_tools().to_owned()), ..Search::from_environment() };
+    let cache = Cache::at(workspace().join("target/hw/cache"));
+    let built = Library::build_board(&generated(), &search, &cache, &mut |_| {});
+    built.unwrap_or_else(|error| panic!("{error}")).expect("a board")
+}
+
+fn board(library: &Library) -> Board {
+    let model = library.model(1, &[PERIOD_PS]).expect("one clock");
+    Board::new(model, &TIMING, 4).expect("a board")
+}
+
+/// Sends a picture down and waits until it has come back, seen by the sink too: when it came, and when
+/// the board stopped.
+fn there_and_back(board: &mut Board, host: &mut Host, number: u32, bytes: usize) -> (u64, Stop) {
+    let (down, up) = (0, 1);
+    let sent = host.publish(number, bytes);
+    let lent = host.lend();
+    assert!(board.reach(&[sent.region(), host.scratch(), lent.region()]));
+    board.lend(up, number as u16, lent.address(), lent.capacity());
+    sent.send(board, down, number as u16);
+    let mut frame = vec![0; 64 * 1024];
+    let mut sinks = [Sink::new(0, &mut frame)];
+    let (mut arrived, mut is_sent) = (None, false);
+    while arrived.is_none() || !is_sent || sinks[0].done_ps().is_none() {
+        assert_eq!(board.run(&mut [], &mut sinks, FOREVER_PS), Ok(Stop::Done));
+        while let Some(event) = board.event() {
+            match event {
+                HostEvent::Sent { gateway: 0, tag, status } => {
+                    is_sent = status.is_good() && tag == number as u16;
+                }
+                HostEvent::Arrived { gateway: 1, tag, bytes, sequence, status, .. } => {
+                    assert_eq!((tag, sequence), (number as u16, number));
+                    assert!(status.is_good());
+                    arrived = Some((bytes, board.now_ps()));
+                }
+                other => panic!("{other:?}"),
+            }
+        }
+    }
+    let (frame_bytes, at_ps) = arrived.expect("a message");
+    assert_eq!(sinks[0].received(), u64::from(frame_bytes));
+    let header = FrameHeader::read(&frame).expect("a header");
+    assert_eq!((header.sequence, header.stamp_ns), (number, sent.stamp_ns()));
+    assert_eq!(frame_bytes as usize, HEADER_BYTES + header.payload_bytes as usize);
+    host.publish_lent(lent, frame_bytes as usize);
+    host.shows(number, bytes);
+    let limit_ps = board.now_ps() + 100_000 * PERIOD_PS;
+    (at_ps, board.run(&mut [], &mut [], limit_ps).expect("a run"))
+}
+
+#[test]
+fn messages_of_software_pass_through_a_hardware_node_and_come_back() {
+    let (library, mut host) = (library(), Host::new("nodes-there-and-back"));
+    let ports: Vec<&str> = library.ports().iter().map(|port| port.name.as_str()).collect();
+    assert_eq!(ports, ["m_axis_watch_image"], "the node that has an implementation is inside");
+    assert_eq!(MASK, 60, "the graph's value of the parameter, not the default");
+    let mut board = board(&library);
+    for (number, bytes) in [(1, 40_000), (2, 8), (3, 0), (4, 1001)] {
+        let (_, stop) = there_and_back(&mut board, &mut host, number, bytes);
+        assert_eq!(stop, Stop::Time, "nobody asked for an end when nothing happens");
+    }
+    assert_eq!(board.traffic().refused, 0);
+}
+
+#[test]
+fn a_board_with_nothing_to_do_is_idle_and_wakes_with_the_next_message() {
+    let (library, mut host) = (library(), Host::new("nodes-idle"));
+    let mut board = board(&library);
+    board.set_idle_cycles(IDLE_CYCLES);
+    // Reset alone needs no host.
+    assert_eq!(board.run(&mut [], &mut [], FOREVER_PS), Ok(Stop::Idle));
+    assert!(board.now_ps() <= 1000 * PERIOD_PS, "{}", board.now_ps());
+    // The node has all of the first one while it pauses: nothing but its own word keeps the clock going.
+    for (number, bytes) in [(1, 8), (2, 3000), (3, 20_000)] {
+        let (_, stop) = there_and_back(&mut board, &mut host, number, bytes);
+        assert_eq!(stop, Stop::Idle);
+        let stopped_ps = board.now_ps();
+        assert_eq!(board.run(&mut [], &mut [], FOREVER_PS), Ok(Stop::Idle), "and stays so");
+        assert_eq!(board.now_ps(), stopped_ps);
+        assert!(!board.skip_to(stopped_ps - 1), "time does not go back");
+        assert!(board.skip_to(stopped_ps + 1_000_000_000_000));
+    }
+}
+
+#[test]
+fn time_that_is_skipped_makes_no_difference_to_what_comes_after() {
+    const SECOND_PS: u64 = 5_000_003_333;
+    let library = library();
+    let mut ended = Vec::new();
+    for skip in [false, true, true] {
+        let mut host = Host::new("nodes-skip");
+        let mut board = board(&library);
+        board.set_idle_cycles(if skip { IDLE_CYCLES } else { 0 });
+        let (first_ps, stop) = there_and_back(&mut board, &mut host, 1, 5000);
+        if skip {
+            assert_eq!(stop, Stop::Idle);
+            assert!(board.skip_to(SECOND_PS));
+        } else {
+            assert!(!board.skip_to(SECOND_PS), "only a board that is idle may stand still");
+            assert_eq!(board.run(&mut [], &mut [], SECOND_PS), Ok(Stop::Time));
+        }
+        assert_eq!(board.now_ps(), SECOND_PS);
+        let (second_ps, _) = there_and_back(&mut board, &mut host, 2, 12_345);
+        ended.push((first_ps, second_ps, board.traffic()));
+    }
+    assert_eq!(ended[0], ended[1]);
+    assert_eq!(ended[1], ended[2]);
+}

@@ -1,0 +1,253 @@
+//! Node types that exist in hardware: what their files say, and how they are held against software and
+//! the mapping.
+
+use crate::support;
+use crossdock_graph::{
+    BinaryInterface, Graph, HardwarePackage, Interfaces, Mapping, NodeInterface, PackageInterface,
+    ParameterValue, Plan, RunOptions, Violation, check, check_fabrics,
+};
+use support::{IMAGE, LANE, input, node_type, output, parameter};
+
+const GRAPH: &str = "\
+crossdock: 1
+name: g
+nodes:
+  camera: { package: p, type: camera, outputs: { image: /a } }
+  invert:
+    package: p
+    type: invert
+    inputs: { image: /a }
+    outputs: { inverted: /b }
+    parameters: { mask: 3 }
+  show: { package: p, type: show, inputs: { image: /b } }
+";
+const PACKAGE: &str = "\
+crossdock: 1
+package: p
+nodes:
+  invert:
+    sources: [invert.sv]
+    parameters: { mask: 255 }
+    inputs: { image: { type: sensor_msgs/msg/Image, bounds: { data: 9 } } }
+    outputs: { inverted: { type: sensor_msgs/msg/Image } }
+";
+
+fn in_fabric() -> Mapping {
+    let text = "crossdock: 1\nprocesses: { a: { executors: [ { mode: chain, nodes: [camera, show] } ] } }\n\
+                fabrics: { board: { nodes: [invert] } }\n\
+                topics: { /a: { mapping: gateway }, /b: { mapping: gateway } }\n";
+    Mapping::from_yaml("m.yaml", text.as_bytes()).unwrap()
+}
+
+fn in_process() -> Mapping {
+    Mapping::one_chain_per_package(&Graph::from_yaml("g.yaml", GRAPH.as_bytes()).unwrap())
+}
+
+/// What exists: camera and screen in software, and what is given.
+fn interfaces(software: Option<NodeInterface>, hardware: Option<&str>) -> Interfaces {
+    let camera = node_type("camera", vec![], vec![output("image", IMAGE)], vec![]);
+    let show = node_type("show", vec![input("image", IMAGE, true)], vec![], vec![]);
+    let nodes = [camera, show].into_iter().chain(software).collect();
+    let package = PackageInterface { name: "p".into(), nodes };
+    let binary = BinaryInterface { binary: "crossdock-p".into(), packages: vec![package] };
+    let read = |text: &str| HardwarePackage::from_yaml("p.hardware.yaml", text.as_bytes()).unwrap();
+    Interfaces { binaries: vec![binary], hardware: hardware.map(read).into_iter().collect() }
+}
+
+fn invert(parameters: Vec<crossdock_graph::ParameterInterface>) -> NodeInterface {
+    let (inputs, outputs) = (vec![input("image", IMAGE, true)], vec![output("inverted", IMAGE)]);
+    node_type("invert", inputs, outputs, parameters)
+}
+
+fn checked(mapping: &Mapping, interfaces: &Interfaces) -> Result<Plan, Vec<String>> {
+    checked_graph(GRAPH, mapping, interfaces)
+}
+
+fn checked_graph(graph: &str, mapping: &Mapping, all: &Interfaces) -> Result<Plan, Vec<String>> {
+    let graph = Graph::from_yaml("g.yaml", graph.as_bytes()).unwrap();
+    let plan = check(&graph, mapping, all, &RunOptions::PLAIN);
+    plan.map_err(|violations| violations.iter().map(Violation::to_string).collect())
+}
+
+#[test]
+fn a_file_is_read_with_its_defaults() {
+    let package = HardwarePackage::from_yaml("p", PACKAGE.as_bytes()).unwrap();
+    let node = package.node_type("invert").unwrap();
+    assert_eq!((package.name.as_str(), node.module.as_str(), node.width), ("p", "invert", 64));
+    assert_eq!(node.sources, ["invert.sv"]);
+    assert_eq!(node.interface.parameter("mask").unwrap().default, ParameterValue::Integer(255));
+    assert!(node.interface.input("image").unwrap().trigger);
+    assert_eq!(node.bounds(false, "image").unwrap()["data"], 9);
+    assert!(node.bounds(true, "inverted").unwrap().is_empty());
+    assert!(node.bounds(true, "image").is_none());
+    assert!(package.node_type("other").is_none());
+}
+
+#[test]
+fn what_is_wrong_with_a_file_is_told_with_line_and_advice() {
+    let refused = |from: &str, to: &str| {
+        assert!(PACKAGE.contains(from), "{from}");
+        let text = PACKAGE.replacen(from, to, 1);
+        let violations = HardwarePackage::from_yaml("p.yaml", text.as_bytes()).unwrap_err();
+        assert_eq!(violations.len(), 1, "{violations:#?}");
+        violations[0].to_string()
+    };
+    assert_eq!(
+        refused("[invert.sv]", "[/home/invert.sv, a.sv]"),
+        "p.yaml:5:15: the source `/home/invert.sv` is no relative path; name a file relative to this \
+         one, like `node/threshold.sv`"
+    );
+    assert_eq!(
+        refused("[invert.sv]", "[a/b.sv, c/b.sv]"),
+        "p.yaml:5:23: `c/b.sv` and `a/b.sv` have one file name; the generated files lie in one folder: \
+         rename one of them"
+    );
+    assert_eq!(
+        refused("[invert.sv]", "[invert.svh]"),
+        "p.yaml:5:14: there is no source to compile; name the files with the node's module; they end \
+         in `.sv`, `.v`, `.vhd` and `.vhdl`"
+    );
+    assert_eq!(
+        refused("mask: 255", "mask: 1.5"),
+        "p.yaml:6:25: parameter `mask` of a module must be an integer; write a whole number, scaled if \
+         need be (per myriad, 1/256)"
+    );
+    assert_eq!(
+        refused("mask: 255", "mask: 5000000000"),
+        "p.yaml:6:25: parameter `mask` must be -2147483648 to 2147483647; choose a value in between: \
+         parameters of modules have 32 bits"
+    );
+    assert_eq!(
+        refused("mask: 255", "mask: 255, Mask: 1"),
+        "p.yaml:6:30: `Mask` becomes `MASK` in the module, as `mask` does; rename one of them"
+    );
+    assert_eq!(
+        refused("type: sensor_msgs/msg/Image }", "type: Image }"),
+        "p.yaml:8:34: the message type `Image` is no valid ROS name: it is not of the form \
+         `package/msg/Type`; write it like `sensor_msgs/msg/Image`"
+    );
+}
+
+#[test]
+fn a_node_type_that_is_hardware_only_has_an_interface_in_a_fabric() {
+    let all = interfaces(None, Some(PACKAGE));
+    let plan = checked(&in_fabric(), &all).unwrap();
+    assert_eq!(plan.fabrics[0].nodes, ["invert"]);
+    assert_eq!(plan.topics[1].message_type.as_deref(), Some(IMAGE));
+    assert_eq!(plan.warnings, []);
+    let wrong = GRAPH.replace("image: /a }\n", "picture: /a }\n");
+    assert_eq!(
+        checked_graph(&wrong, &in_fabric(), &all).unwrap_err(),
+        [
+            "g.yaml:5:3: node `invert`: input `image` (sensor_msgs/msg/Image) is not connected; add \
+             `image: /topic` under `inputs`",
+            "g.yaml:8:24: node `invert`: `invert` has no input `picture`; its inputs are: `image`",
+        ]
+    );
+    let wrong = GRAPH.replace("mask: 3", "mask: 3.5");
+    let violations = checked_graph(&wrong, &in_fabric(), &all).unwrap_err();
+    assert_eq!(
+        violations,
+        [
+            "g.yaml:10:25: node `invert`: parameter `mask` must be of type integer, not double; write a \
+          value of type integer"
+        ]
+    );
+}
+
+#[test]
+fn a_node_in_a_process_needs_software() {
+    let violations = checked(&in_process(), &interfaces(None, Some(PACKAGE))).unwrap_err();
+    assert_eq!(
+        violations,
+        ["g.yaml:7:11: node `invert`: `invert` of package `p` exists in hardware only \
+          (p.hardware.yaml), and the mapping places the node in a process; place it in a fabric, or put \
+          a `crossdock-p` that has it on the package path"]
+    );
+    let software = Some(invert(vec![parameter("mask", 1_i64)]));
+    assert!(checked(&in_process(), &interfaces(software, Some(PACKAGE))).is_ok());
+}
+
+#[test]
+fn a_node_in_a_fabric_needs_no_hardware_to_be_checked() {
+    let software = invert(vec![parameter("mask", 1_i64)]);
+    assert!(checked(&in_fabric(), &interfaces(Some(software), None)).is_ok());
+    let violations = checked(&in_fabric(), &interfaces(None, None)).unwrap_err();
+    assert_eq!(violations.len(), 1, "{violations:#?}");
+    let says = "package `p` has no node type `invert`";
+    assert!(violations[0].contains(says), "{violations:#?}");
+    // The network generator asks only what is known.
+    let graph = Graph::from_yaml("g.yaml", GRAPH.as_bytes()).unwrap();
+    assert_eq!(check_fabrics(&graph, &in_fabric(), &Interfaces::default()), Ok(()));
+    let wrong = Graph::from_yaml("g.yaml", GRAPH.replace("image: /a }\n", "x: /a }\n").as_bytes());
+    let found = check_fabrics(&wrong.unwrap(), &in_fabric(), &interfaces(None, Some(PACKAGE)));
+    assert_eq!(found.unwrap_err().len(), 2);
+}
+
+#[test]
+fn what_exists_twice_has_the_same_ports_and_types() {
+    let mut software = invert(vec![parameter("mask", 1_i64)]);
+    software.inputs.push(input("other", LANE, false));
+    software.outputs[0].message_type = LANE.into();
+    software.inputs[1].optional = true;
+    let graph = GRAPH.replace("/b", "/c");
+    for mapping in [in_process(), in_fabric()] {
+        let all = interfaces(Some(software.clone()), Some(PACKAGE));
+        let violations = checked_graph(&graph, &mapping, &all).unwrap_err();
+        let of_package: Vec<&String> =
+            violations.iter().filter(|it| it.starts_with("p.hardware.yaml")).collect();
+        assert_eq!(
+            of_package,
+            [
+                "p.hardware.yaml:4:3: input `other` of `invert` is in software, not in hardware; make \
+                 the inputs of `invert` the same here and in `crossdock-p`, which has `image` and \
+                 `other`",
+                "p.hardware.yaml:8:34: output `inverted` of `invert` is of type \
+                 `sensor_msgs/msg/Image` in hardware and of type `autorace_msgs/msg/Lane` in software; \
+                 make the outputs of `invert` the same here and in `crossdock-p`, which has `inverted`",
+            ],
+            "{violations:#?}"
+        );
+    }
+}
+
+#[test]
+fn what_only_executors_see_to_is_warned_of_where_the_node_is_hardware() {
+    let graph = GRAPH.replace(
+        "inputs: { image: /a }\n    outputs: { inverted",
+        "inputs: { image: { topic: /a, max_age_ms: 5 } }\n    budget_ms: 1\n    \
+         condition: { any_of: [image], newest_not_older_than_ms: { image: 5 } }\n    \
+         outputs: { inverted",
+    );
+    let all = interfaces(Some(invert(vec![])), Some(PACKAGE));
+    let plan = checked_graph(&graph, &in_fabric(), &all).unwrap();
+    let warnings: Vec<String> = plan.warnings.iter().map(ToString::to_string).collect();
+    let keys = ["`condition`", "`budget_ms`", "`max_age_ms`"];
+    assert_eq!(warnings.len(), keys.len(), "{warnings:#?}");
+    for (warning, key) in warnings.iter().zip(keys) {
+        assert!(warning.contains(key) && warning.contains("`invert` is hardware"), "{warning}");
+    }
+    let in_software = interfaces(Some(invert(vec![parameter("mask", 3)])), None);
+    assert_eq!(checked_graph(&graph, &in_process(), &in_software).unwrap().warnings, []);
+}
+
+#[test]
+fn a_parameter_that_hardware_does_not_have_is_refused_unless_it_changes_nothing() {
+    let graph = GRAPH.replace("mask: 3", "mask: 3, clip: 0.5");
+    let all = interfaces(Some(invert(vec![parameter("clip", 1.0)])), Some(PACKAGE));
+    assert_eq!(
+        checked_graph(&graph, &in_fabric(), &all).unwrap_err(),
+        ["g.yaml:10:34: node `invert`: parameter `clip` would have no effect: `invert` has it in \
+             software, and the node is hardware; its parameters in hardware are: `mask`"]
+    );
+    // What hardware is made with is what software does without being told.
+    let default = graph.replace("clip: 0.5", "clip: 1.0");
+    assert_eq!(checked_graph(&default, &in_fabric(), &all).unwrap().warnings, []);
+    let plan = checked_graph(&graph, &in_process(), &all).unwrap();
+    assert_eq!(plan.warnings.len(), 1);
+    assert!(plan.warnings[0].message.contains("has it in hardware, and the node is software"));
+    let unknown = graph.replace("clip: 0.5", "clap: 0.5");
+    let violations = checked_graph(&unknown, &in_fabric(), &all).unwrap_err();
+    assert_eq!(violations.len(), 1);
+    assert!(violations[0].contains("`invert` has no parameter `clap`"), "{violations:#?}");
+}

@@ -1,0 +1,83 @@
+//! A whole network, byte by byte, and that nothing but graph and mapping decides it. Record what is
+//! meant to change with `CROSSDOCK_RECORD_GOLDEN=1`.
+
+use crate::support;
+use std::collections::BTreeMap;
+use std::path::Path;
+use support::{DRIVE, DRIVE_MAPPING, generated};
+
+/// Files that are copies of the hardware library, or the same for every network.
+const COPIES: [&str; 4] = ["axis_", "frame_", "network.h", "crossdock_hls.hpp"];
+
+#[test]
+fn the_network_of_the_driving_graph_is_what_it_was() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
+    let found: BTreeMap<String, String> = (generated(DRIVE, DRIVE_MAPPING).unwrap().files)
+        .into_iter()
+        .filter(|(name, _)| !COPIES.iter().any(|copy| name.starts_with(copy)))
+        .collect();
+    if std::env::var_os("CROSSDOCK_RECORD_GOLDEN").is_some() {
+        std::fs::remove_dir_all(&folder).ok();
+        std::fs::create_dir_all(&folder).unwrap();
+        for (name, text) in &found {
+            std::fs::write(folder.join(name), text).unwrap();
+        }
+    }
+    let golden: BTreeMap<String, String> = (std::fs::read_dir(&folder).unwrap())
+        .map(|entry| entry.unwrap().path())
+        .map(|path| {
+            let name = path.file_name().unwrap().to_str().unwrap().to_owned();
+            (name, std::fs::read_to_string(path).unwrap())
+        })
+        .collect();
+    assert_eq!(found.keys().collect::<Vec<_>>(), golden.keys().collect::<Vec<_>>());
+    for (name, text) in &found {
+        let differs = text.lines().zip(golden[name].lines()).position(|(a, b)| a != b);
+        assert!(text == &golden[name], "{name}, line {:?}", differs.map(|line| line + 1));
+    }
+}
+
+#[test]
+fn the_same_request_gives_the_same_bytes() {
+    assert_eq!(generated(DRIVE, DRIVE_MAPPING), generated(DRIVE, DRIVE_MAPPING));
+}
+
+#[test]
+fn a_network_holds_the_library_modules_that_it_uses_and_no_others() {
+    let files = generated(DRIVE, DRIVE_MAPPING).unwrap().files;
+    let sources: Vec<&str> = files["sources.f"].lines().collect();
+    let messages: Vec<&str> = files["messages.f"].lines().collect();
+    for name in files.keys().filter(|name| name.ends_with(".sv")) {
+        assert!(sources.contains(&name.as_str()) != messages.contains(&name.as_str()), "{name}");
+    }
+    for used in ["axis_arb", "axis_bcast", "axis_fifo", "axis_fifo_last", "axis_width", "axis_cdc"]
+    {
+        assert!(files.contains_key(&format!("{used}.sv")), "{used}");
+    }
+    assert!(!files.contains_key("axis_reg.sv"));
+}
+
+#[test]
+fn the_network_has_wires_and_instances_only() {
+    let files = generated(DRIVE, DRIVE_MAPPING).unwrap().files;
+    let made = |name: &&String| name.starts_with("hmt_") || name.starts_with("network_");
+    for name in files.keys().filter(|name| name.ends_with(".sv")).filter(made) {
+        for word in ["always", "case", "if (", " ? ", "&&", "||", "<=", "~", "reg "] {
+            assert!(!files[name].contains(word), "{name} holds {word:?}");
+        }
+    }
+}
+
+#[test]
+fn the_project_script_names_every_source_in_order_and_says_that_it_was_not_run() {
+    let files = generated(DRIVE, DRIVE_MAPPING).unwrap().files;
+    let script = &files["vivado.tcl"];
+    assert!(script.contains("NOT RUN"), "{script}");
+    let named: Vec<&str> = script.lines().filter_map(|line| line.strip_prefix("  ")).collect();
+    let mut sources: Vec<&str> = files["sources.f"].lines().collect();
+    sources.push("network_board_block.v");
+    let named: Vec<&str> =
+        named.into_iter().filter(|name| name.ends_with(".sv") || name.ends_with(".v")).collect();
+    assert_eq!(named, sources);
+    assert!(!script.contains('@'), "a place was not filled in");
+}

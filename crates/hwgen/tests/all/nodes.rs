@@ -1,0 +1,411 @@
+//! Nodes with an implementation are part of the board; what does not fit is refused with position,
+//! names and advice.
+
+use crossdock_graph::{Graph, HardwarePackage, Interfaces, Mapping, Violation};
+use crossdock_hwgen::{Generated, Implementation, Request, SourceText, generate};
+use crossdock_msg::Schema;
+
+const GRAPH: &str = "\
+crossdock: 1
+name: g
+topics:
+  /a: { type: sensor_msgs/msg/Image, external: true, bounds: { header.frame_id: 32, encoding: 16, data: 4000 } }
+  /b: { type: sensor_msgs/msg/Image, bounds: { header.frame_id: 32, encoding: 16, data: 4000 } }
+nodes:
+  first: { package: p, type: filter, inputs: { image: /a }, outputs: { image: /b }, parameters: { level: -7 } }
+  second: { package: p, type: filter, inputs: { image: /b } }
+  watch: { package: p, type: watch, inputs: { image: /b } }
+";
+const MAPPING: &str = "\
+crossdock: 1
+processes: {}
+fabrics: { board: { nodes: [first, second, watch] } }
+topics:
+  /a: { mapping: gateway }
+  /b: { mapping: hardware }
+";
+const PACKAGE: &str = "\
+crossdock: 1
+package: p
+nodes:
+  filter:
+    module: filter_core
+    sources: [rtl/filter_core.sv, rtl/filter.svh]
+    parameters: { level: 3, size: 8 }
+    inputs:
+      image: { type: sensor_msgs/msg/Image, bounds: { header.frame_id: 32, encoding: 16, data: 5000 } }
+    outputs:
+      image: { type: sensor_msgs/msg/Image, optional: true, bounds: { header.frame_id: 8, encoding: 8, data: 1 } }
+";
+/// It takes messages apart, and sends frames of its own making.
+const SOURCE: &str = "\
+`include \"filter.svh\"
+module filter_core #(parameter int LEVEL = 0, parameter int SIZE = 1) (input wire clk); // pixel_levels
+  filter_image_take u_take (.clk(clk), .replay(1'b0));
+  memif_mmu u_mmu (.clk(clk));
+endmodule
+";
+const INCLUDED: &str = "// what filter_core includes\n";
+
+#[derive(Clone)]
+struct Files {
+    graph: String,
+    mapping: String,
+    package: String,
+    source: String,
+}
+
+impl Files {
+    fn new() -> Self {
+        let [graph, mapping, package, source] =
+            [GRAPH, MAPPING, PACKAGE, SOURCE].map(str::to_owned);
+        Self { graph, mapping, package, source }
+    }
+
+    fn generated(&self) -> Result<Generated, Vec<String>> {
+        let lines = |violations: Vec<Violation>| -> Vec<String> {
+            violations.iter().map(ToString::to_string).collect()
+        };
+        let package = HardwarePackage::from_yaml("p.hardware.yaml", self.package.as_bytes());
+        let package = package.map_err(lines)?;
+        let implementations: Vec<Implementation<'_>> = (package.nodes.iter())
+            .map(|node| {
+                let sources = node.sources.iter().map(|name| SourceText {
+                    name: name.clone(),
+                    text: if name.ends_with(".svh") { INCLUDED } else { &self.source }.to_owned(),
+                });
+                Implementation { package: &package, node, sources: sources.collect() }
+            })
+            .collect();
+        let request = Request {
+            graph: &Graph::from_yaml("g.yaml", self.graph.as_bytes()).map_err(lines)?,
+            mapping: &Mapping::from_yaml("m.yaml", self.mapping.as_bytes()).map_err(lines)?,
+            interfaces: &Interfaces { binaries: Vec::new(), hardware: vec![package.clone()] },
+            fabric: "board",
+            types: &|name| Schema::shipped(name).map_err(|error| error.to_string()),
+            implementations: &implementations,
+        };
+        generate(&request).map_err(lines)
+    }
+}
+
+/// The only violation with one piece of one of the files replaced.
+#[track_caller]
+fn refused(from: &str, to: &str) -> String {
+    let violations = all_refused(&[(from, to)]);
+    assert_eq!(violations.len(), 1, "{violations:#?}");
+    violations[0].clone()
+}
+
+#[track_caller]
+fn all_refused(changes: &[(&str, &str)]) -> Vec<String> {
+    let mut files = Files::new();
+    for (from, to) in changes {
+        let Files { graph, mapping, package, source } = &mut files;
+        let mut texts = [graph, mapping, package, source].into_iter();
+        let text = texts.find(|text| text.contains(from)).expect("the piece is somewhere");
+        *text = text.replacen(from, to, 1);
+    }
+    files.generated().unwrap_err()
+}
+
+#[test]
+fn nodes_are_wired_to_their_streams_with_their_ids_and_parameters() {
+    let generated = Files::new().generated().unwrap();
+    let board = &generated.files["board_board.sv"];
+    let instance = |name: &str| {
+        let from = board.find(&format!(") {name} (\n")).expect("an instance");
+        let before = board[..from].rfind("  filter_core #(").expect("its module");
+        board[before..].split("  );").next().expect("its end").to_owned()
+    };
+    let first = instance("u_node_first");
+    for line in [
+        ".LEVEL(-7)",
+        ".SIZE(8)",
+        ".clk(clk)",
+        ".busy(busy_first)",
+        ".s_axis_image_tdata(m_axis_first_image_tdata)",
+        ".s_axis_image_tready(m_axis_first_image_tready)",
+        ".m_axis_image_tdata(s_axis_first_image_tdata)",
+        ".image_publisher_id(16'd2)",
+    ] {
+        assert!(first.contains(&format!("    {line}")), "{line}\n{first}");
+    }
+    assert!(generated.network.ports().find(|it| it.2.publisher_id == 2).unwrap().1);
+    let second = instance("u_node_second");
+    for line in [
+        ".LEVEL(3)",
+        ".m_axis_image_tready(1'b1)",
+        ".m_axis_image_tdata()",
+        ".image_publisher_id(16'd0)",
+    ] {
+        assert!(second.contains(&format!("    {line}")), "{line}\n{second}");
+    }
+    // The node without an implementation stays an edge, and no other.
+    let edges: Vec<&str> = board
+        .lines()
+        .filter(|line| {
+            line.contains("_axis_")
+                && line.starts_with("  ")
+                && (line.contains("input wire") || line.contains("output wire"))
+                && line.contains("tvalid")
+        })
+        .collect();
+    assert_eq!(edges.len(), 1, "{edges:#?}");
+    assert!(edges[0].contains("m_axis_watch_image_tvalid"), "{edges:#?}");
+    let active = board.lines().find(|line| line.contains("assign active")).expect("it is there");
+    for part in [
+        "busy_first",
+        "busy_second",
+        "m_axis_watch_image_tvalid",
+        "s_axis_first_image_tvalid",
+        "m_axi_arvalid",
+        "s_axis_gateway_a_tvalid",
+    ] {
+        assert!(active.contains(part), "{part}: {active}");
+    }
+}
+
+#[test]
+fn a_board_has_what_its_nodes_name_and_no_more() {
+    let files = Files::new().generated().unwrap().files;
+    let nodes: Vec<&str> = files["nodes.f"].lines().collect();
+    // `memif_mmu` has a part; the comment and the port's name bring nothing.
+    assert_eq!(
+        nodes,
+        [
+            "memif_gate.sv",
+            "memif_mmu.sv",
+            "frame_take.sv",
+            "filter_image_take.sv",
+            "filter_core.sv"
+        ]
+    );
+    let board: Vec<&str> = files["board.f"].lines().collect();
+    for name in &nodes {
+        assert_eq!(board.iter().filter(|it| it == &name).count(), 1, "{name}: {board:#?}");
+    }
+    assert_eq!(board.last(), Some(&"board_board.sv"));
+    assert_eq!(files["filter.svh"], INCLUDED, "included files lie beside the sources");
+    let take = &files["filter_image_take.sv"];
+    assert!(take.contains("module filter_image_take #(\n  parameter int unsigned WIDTH = 64"));
+    assert!(take.contains("input `image` of node type `filter`"), "{take}");
+    assert!(take.contains("32'd5000};"), "the bound of the port, not that of a topic");
+    assert!(files["filter_image_publish.sv"].contains("32'd1};"));
+    assert!(files["network.json"].contains("\"module\": \"filter_core\""));
+}
+
+#[test]
+fn without_implementations_nothing_changes_but_what_is_inside() {
+    let with = Files::new().generated().unwrap();
+    let mut files = Files::new();
+    files.package = files.package.replace("package: p", "package: q");
+    let without = files.generated().unwrap();
+    assert!(without.network.nodes.is_empty() && !without.files.contains_key("nodes.f"));
+    assert_eq!(with.files["sources.f"], without.files["sources.f"]);
+    assert_ne!(with.identity, without.identity, "the host sees another board");
+    for name in ["hmt_a.sv", "hmt_b.sv", "layout_a.sv", "registers.md"] {
+        let text = |it: &Generated| it.files[name].replace(&format!("{:#018x}", it.identity), "");
+        assert_eq!(text(&with), text(&without), "{name}");
+    }
+}
+
+#[test]
+fn a_topic_with_longer_messages_than_an_input_has_room_for_is_refused() {
+    assert_eq!(
+        refused(
+            "external: true, bounds: { header.frame_id: 32, encoding: 16, data: 4000",
+            "external: true, bounds: { header.frame_id: 32, encoding: 16, data: 5001"
+        ),
+        "g.yaml:4:99: node `first`, topic `/a`: messages of the topic have up to 5001 in `data`, input \
+         `image` of `filter` has room for 5000 (p.hardware.yaml); lower the topic's bound of `data` in \
+         the graph file"
+    );
+    assert_eq!(
+        refused(
+            "header.frame_id: 8, encoding: 8, data: 1 }",
+            "header.frame_id: 33, encoding: 8, data: 1 }"
+        ),
+        "g.yaml:5:48: node `first`, topic `/b`: output `image` of `filter` publishes up to 33 in \
+         `header.frame_id` (p.hardware.yaml), messages of the topic have 32 at most; raise the topic's \
+         bound of `header.frame_id` in the graph file"
+    );
+}
+
+#[test]
+fn a_stream_of_another_width_needs_a_converter() {
+    let violations = all_refused(&[
+        ("parameters: { level: 3", "width: 128\n    parameters: { level: 3"),
+        ("second: { package: p, type: filter", "second: { package: p, type: watch"),
+    ]);
+    assert_eq!(
+        violations,
+        [
+            "m.yaml:5:3: node `first`, topic `/a`: input `image` of `filter` has 128 bits \
+             (p.hardware.yaml), its stream has 64; add `subscribers: { first: { image: { width: 128, \
+             converter: true } } }` to the topic in the mapping file",
+            "m.yaml:6:3: node `first`, topic `/b`: output `image` of `filter` has 128 bits \
+             (p.hardware.yaml), its stream has 64; add `publishers: { first: { image: { width: 128, \
+             converter: true } } }` to the topic in the mapping file",
+        ]
+    );
+    let mut files = Files::new();
+    files.package =
+        files.package.replace("parameters: { level: 3", "width: 128\n    parameters: { level: 3");
+    files.graph = files
+        .graph
+        .replace("second: { package: p, type: filter", "second: { package: p, type: watch");
+    let port = "{ first: { image: { width: 128, converter: true } } }";
+    files.mapping = files.mapping.replace("gateway }", &format!("gateway, subscribers: {port} }}"));
+    files.mapping =
+        files.mapping.replace("hardware }", &format!("hardware, publishers: {port} }}"));
+    let board = files.generated().unwrap().files["board_board.sv"].clone();
+    assert!(board.contains("wire [127:0] m_axis_first_image_tdata;"), "{board}");
+}
+
+#[test]
+fn a_node_has_one_clock() {
+    assert_eq!(
+        refused(
+            "/a: { mapping: gateway }",
+            "/a: { mapping: gateway, subscribers: { first: { image: { clock: fast } } } }"
+        ),
+        "m.yaml:6:3: node `first`, topic `/b`: output `image` has the clock `clk`, port `image` of the \
+         same node `fast_clk`: a node has one clock; give all ports of the node one `clock`; a crossing \
+         stands before them"
+    );
+}
+
+#[test]
+fn ports_and_parameters_must_be_those_of_the_node_type() {
+    assert_eq!(
+        refused("parameters: { level: -7 }", "parameters: { levels: -7 }"),
+        "g.yaml:7:107: node `first`: `filter` has no parameter `levels`; did you mean `level`?"
+    );
+    let wide = refused("parameters: { level: -7 }", "parameters: { level: 3000000000 }");
+    assert_eq!(
+        wide,
+        "g.yaml:7:106: node `first`: parameter `level` of a module must be an integer of 32 bits; choose \
+         -2147483648 to 2147483647"
+    );
+    let types = all_refused(&[(
+        "/b: { type: sensor_msgs/msg/Image, bounds: { header.frame_id: 32, encoding: 16, data: 4000 } }",
+        "/b: { type: std_msgs/msg/UInt8 }",
+    )]);
+    assert_eq!(
+        types,
+        [
+            "g.yaml:7:79: node `first`, topic `/b`: output `image` of `filter` is of type \
+             `sensor_msgs/msg/Image` (p.hardware.yaml), the topic of type `std_msgs/msg/UInt8`; connect \
+             it to another topic, or make the types the same",
+            "g.yaml:8:56: node `second`, topic `/b`: input `image` of `filter` is of type \
+             `sensor_msgs/msg/Image` (p.hardware.yaml), the topic of type `std_msgs/msg/UInt8`; connect \
+             it to another topic, or make the types the same",
+        ]
+    );
+}
+
+#[test]
+fn a_node_on_a_topic_in_host_memory_has_a_gateway_of_its_own() {
+    let mut files = Files::new();
+    files.mapping = files.mapping.replace("/a: { mapping: gateway }", "/a: { mapping: software }");
+    let generated = files.generated().unwrap();
+    let direct = generated.network.gateways().filter(|topic| topic.direct).map(|it| it.shown());
+    assert_eq!(direct.collect::<Vec<_>>(), ["/a to first.image"]);
+    let board = &generated.files["board_board.sv"];
+    assert!(board.contains(".s_axis_image_tdata(m_axis_first_image_tdata)"), "{board}");
+}
+
+#[test]
+fn names_that_are_taken_are_refused() {
+    assert_eq!(
+        refused("endmodule", "endmodule module axis_fifo; endmodule"),
+        "p.hardware.yaml:6:15: the source `rtl/filter_core.sv` defines `axis_fifo`, a name that is \
+         taken: a module of the hardware library; rename the module or package"
+    );
+    assert_eq!(
+        refused("endmodule", "endmodule package layout_b; endpackage"),
+        "p.hardware.yaml:6:15: the source `rtl/filter_core.sv` defines `layout_b`, a name that is taken: \
+         generated for topic `/b`; rename the module or package"
+    );
+    let found = refused("endmodule", "endmodule module filter_image_publish; endmodule");
+    assert_eq!(
+        found,
+        "p.hardware.yaml:11:7: its adapter would be called `filter_image_publish`, a name that is \
+         taken: `rtl/filter_core.sv` of `filter`; rename the port, the node type, or the other one"
+    );
+    let found = all_refused(&[("[rtl/filter_core.sv,", "[rtl/gateway.sv,")]);
+    assert_eq!(
+        found[0],
+        "p.hardware.yaml:6:15: the source `rtl/gateway.sv` cannot be called `gateway.sv`: that is a \
+         module of the hardware library; rename the file"
+    );
+}
+
+#[test]
+fn two_node_types_may_share_sources_and_not_a_name() {
+    let other = "  other:\n    module: filter_core\n    sources: [rtl/filter_core.sv]\n    inputs:\n      image: { type: \
+                 sensor_msgs/msg/Image, bounds: { header.frame_id: 32, encoding: 16, data: 5000 } }\n";
+    let mut files = Files::new();
+    files.package.push_str(other);
+    files.graph = files.graph.replace("type: watch", "type: other");
+    let shared = files.generated().unwrap();
+    assert_eq!(shared.network.nodes.len(), 3);
+    assert_eq!(shared.files["nodes.f"].matches("filter_core.sv").count(), 1);
+    let mut two_files = files.clone();
+    two_files.package = two_files.package.replace("[rtl/filter_core.sv]", "[rtl/other.sv]");
+    assert_eq!(
+        two_files.generated().unwrap_err(),
+        [
+            "p.hardware.yaml:14:15: the source `rtl/other.sv` defines `filter_core`, a name that is taken: \
+          `rtl/filter_core.sv` of `filter`; rename the module or package"
+        ]
+    );
+    files.package = files.package.replace(
+        "module: filter_core\n    sources: [rtl/filter_core.sv]\n",
+        "module: nobody\n    sources: [rtl/filter_core.sv]\n",
+    );
+    assert_eq!(
+        files.generated().unwrap_err(),
+        [
+            "p.hardware.yaml:13:13: no source defines the module `nobody`; name the file with it under \
+          `sources`, or the module under `module`"
+        ]
+    );
+}
+
+#[test]
+fn what_a_node_drops_is_counted_in_a_word_of_the_board_behind_those_of_the_network() {
+    let mut files = Files::new();
+    let plain = files.generated().unwrap();
+    assert!(!plain.files["board.f"].contains("event_count"));
+    files.package = files
+        .package
+        .replace("    module: filter_core\n", "    module: filter_core\n    drops: true\n");
+    let generated = files.generated().unwrap();
+    let of = |name: &str| generated.registers.iter().find(|it| it.name == name).unwrap();
+    let (first, second) = (of("first.dropped"), of("second.dropped"));
+    let reads = plain.registers.iter().filter(|it| it.access == "read").count() as u32;
+    assert_eq!((first.address, second.address), (8 * reads, 8 * reads + 8));
+    assert_eq!((first.bits, first.access), (16, "read"));
+    assert_eq!(
+        (first.counts[0].of.as_str(), first.counts[0].at.as_str()),
+        ("first", "filter of p")
+    );
+    assert!(!generated.registers.iter().any(|it| it.name == "watch.dropped"), "it does not say so");
+    let board = &generated.files["board_board.sv"];
+    for part in [
+        format!("output wire [{}:0] status", 64 * (reads + 2) - 1),
+        format!(".status(status[{}:0])", 64 * reads - 1),
+        ".dropped(dropped_second)".to_owned(),
+        format!(".count(status[{} +: 16])", 64 * (reads + 1)),
+    ] {
+        assert!(board.contains(&part), "{part} is not in {board}");
+    }
+    assert!(generated.files["board.f"].lines().any(|name| name == "event_count.sv"));
+    assert!(generated.files["registers.md"].contains("`first.dropped`"));
+    // The network is the same without its board, and a host can tell the boards apart.
+    let network = format!("constexpr uint32_t status_words = {reads};");
+    assert!(generated.files["wrapper.cpp"].contains(&network));
+    assert_ne!(generated.identity, plain.identity);
+}

@@ -1,0 +1,18 @@
+//! The integration tests of this crate as one program: one is built and linked faster than many.
+
+#![allow(clippy::print_stdout, clippy::unwrap_used, reason = "helpers of tests")]
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod cdr;
+mod corpus;
+mod definition;
+mod flat_layout;
+mod frame;
+mod generated;
+mod golden;
+mod mutating_publisher;
+mod property;
+mod services;
+mod user_package;

@@ -1,0 +1,115 @@
+//! A user's own packages, as a build script generates them: what is written compiles outside this
+//! crate, and agrees with the dynamic codec. `golden` compares the text with the generator's.
+
+use crate::common;
+use common::random::{Random, random_cdr};
+use crossdock_msg::generate::{GenerateError, Generator};
+use crossdock_msg::{Block, BlockMut, BuildError, CdrBuffer, FlatBuffer, Message, Schema};
+use odd_msgs::Everything;
+use std::path::{Path, PathBuf};
+
+/// A package whose name is one that generated text uses itself.
+mod block {
+    include!("../user/block.rs");
+}
+mod odd_msgs {
+    include!("../user/odd_msgs.rs");
+}
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/user")
+}
+
+#[test]
+fn generated_user_types_agree_with_the_dynamic_codec_on_random_messages() {
+    let schema = Schema::of::<Everything>().unwrap();
+    assert_eq!(schema.type_hash(), Everything::TYPE_HASH);
+    for seed in 0..300 {
+        let bytes = random_cdr(schema.layout(), &mut Random::new(seed), 1 + seed as usize / 10);
+        let wanted = schema.flat_bytes_of_cdr(&bytes).unwrap();
+        let extra = Everything::cdr_extra(&bytes).unwrap();
+        assert_eq!(Everything::ROOT_BYTES + extra.total(), wanted);
+        let mut dynamic = FlatBuffer::with_bytes(wanted);
+        schema.decode_cdr(&bytes, dynamic.as_mut_slice()).unwrap();
+        let mut generated = FlatBuffer::with_bytes(wanted);
+        let mut top = 0;
+        let memory = BlockMut::new(generated.as_mut_slice(), &mut top);
+        Everything::decode_cdr(&bytes, &mut Everything::builder(memory)).unwrap();
+        assert_eq!((top, generated.as_slice()), (wanted, dynamic.as_slice()));
+        let block = Block::new(generated.as_slice());
+        schema.validate(block).unwrap();
+        let mut buffer = CdrBuffer::new();
+        Everything::encode_cdr(Everything::view(block).unwrap(), &mut buffer).unwrap();
+        assert_eq!(buffer.as_bytes(), bytes);
+    }
+}
+
+#[test]
+fn every_kind_of_field_is_set_and_read_back() {
+    let mut memory = FlatBuffer::with_bytes(8192);
+    let mut top = 0;
+    let mut message = Everything::builder(BlockMut::new(memory.as_mut_slice(), &mut top));
+    message.header().stamp().set_sec(-3);
+    message.set_flag(true);
+    message.set_type(-1);
+    message.set_self(u64::MAX);
+    message.set_flags(&[1, 0, 1]);
+    message.small_mut()[8] = 0.5;
+    message.set_large(&[2.0; 36]);
+    message.set_shorts(&[-1, 2]).unwrap();
+    message.few_uninit(2).unwrap().copy_from_slice(&[7, 8]);
+    message.few_mut()[1] = 9;
+    message.set_text("grüße").unwrap();
+    message.set_short_text("12345").unwrap();
+    message.set_wide(&[0x61, 0x20ac]).unwrap();
+    message.two_texts().set_text(1, b"second").unwrap();
+    message.texts(2).unwrap().set_text(0, b"abc").unwrap();
+    message.wides(1).unwrap().set(0, &[5, 6]).unwrap();
+    message.result().set_why("because").unwrap();
+    message.two_results().at(1).set_code(3);
+    message.results(1).unwrap().at(0).set_why("x").unwrap();
+    message.plain_records(2).unwrap().at(1).set_b(1.5);
+    message.thing().set_d(4);
+    message.things(2).unwrap().at(1).set_b(6);
+    message.points(1).unwrap().at(0).set_z(9.0);
+    let error = message.set_short_text("123456").unwrap_err();
+    assert!(matches!(error, BuildError::OverBound { length: 6, bound: 5, .. }));
+    assert!(message.things(3).is_err());
+    let block = Block::new(&memory.as_slice()[..top]);
+    Schema::of::<Everything>().unwrap().validate(block).unwrap();
+    let view = Everything::view(block).unwrap();
+    assert_eq!((view.header().stamp().sec(), view.flag()), (-3, true));
+    assert_eq!((view.r#type(), view.self_()), (-1, u64::MAX));
+    assert_eq!((view.flags(), view.small()[8], view.large()[35]), ([1, 0, 1], 0.5, 2.0));
+    assert_eq!(view.shorts().unwrap(), [-1, 2]);
+    assert_eq!(view.few().unwrap(), [7, 9]);
+    assert_eq!(view.text_string().unwrap(), "grüße");
+    assert_eq!(view.short_text().unwrap(), b"12345");
+    assert_eq!(view.wide().unwrap(), [0x61, 0x20ac]);
+    assert_eq!(view.two_texts().get(1).unwrap().unwrap(), b"second");
+    let texts: Vec<_> = view.texts().unwrap().iter().map(Result::unwrap).collect();
+    assert_eq!(texts, [b"abc".as_slice(), b""]);
+    assert_eq!(view.wides().unwrap().get(0).unwrap().unwrap(), [5, 6]);
+    assert_eq!(view.result().why_string().unwrap(), "because");
+    assert_eq!(view.two_results().get(1).unwrap().code(), 3);
+    assert_eq!(view.results().unwrap().get(0).unwrap().why().unwrap(), b"x");
+    assert_eq!(view.plain_records().unwrap().get(1).unwrap().b(), 1.5);
+    assert_eq!((view.thing().d(), view.things().unwrap().get(1).unwrap().b()), (4, 6));
+    assert_eq!(view.points().unwrap().get(0).unwrap().z(), 9.0);
+}
+
+#[test]
+fn constants_are_part_of_the_marker_type() {
+    const { assert!(Everything::FLAG) };
+    assert_eq!((Everything::HALF, Everything::LOW), (0.5, i64::MIN));
+    assert!(Everything::NONE.is_nan());
+    assert_eq!(Everything::GREETING, "say \"hi\"");
+}
+
+#[test]
+fn folders_without_definitions_and_wrong_names_are_refused_with_the_path() {
+    let empty = Generator::new().add_folder(&folder().join("interfaces/odd_msgs")).unwrap_err();
+    assert!(matches!(&empty, GenerateError::Empty { .. }), "{empty}");
+    let missing = Generator::new().add_folder(&folder().join("missing")).unwrap_err();
+    assert!(missing.to_string().contains("tests/user/missing"), "{missing}");
+}

@@ -1,0 +1,249 @@
+//! Truncated, damaged and hostile files: everything readable is delivered, nothing panics or hangs.
+
+use crate::common;
+use common::{Random, Scratch, check_strings, contents, options, write_strings};
+use crossdock_record::{BagReader, BagTopic, Compression, OpenBagError, ReadError, ReaderOptions};
+use std::fs;
+use std::path::Path;
+
+const COMPRESSIONS: [Compression; 3] = [Compression::None, Compression::Lz4, Compression::Zstd];
+
+/// Opens and reads whatever `bytes` are; gives topics and messages.
+fn survive(path: &Path, bytes: &[u8]) -> Option<(Vec<BagTopic>, common::Contents)> {
+    fs::write(path, bytes).unwrap();
+    let options = ReaderOptions { record_bytes_max: 16 << 20, order_bytes_max: 16 << 20 };
+    let reader = BagReader::open_with(path, options).ok()?;
+    Some((reader.topics().to_vec(), contents(&reader)))
+}
+
+#[test]
+fn a_truncated_bag_gives_all_messages_before_the_cut_and_says_where_it_ends() {
+    for (place, compression) in COMPRESSIONS.into_iter().enumerate() {
+        let scratch = Scratch::new(&format!("cut-{place}"));
+        let path = scratch.path("whole.mcap");
+        write_strings(&path, options(compression, 8_000), 1000);
+        let bytes = fs::read(&path).unwrap();
+        let cut_path = scratch.path("cut.mcap");
+        let step = if crossdock_test_support::long() { 97 } else { 1000 };
+        let mut last = 0;
+        for length in (8..bytes.len()).step_by(step) {
+            let (_, found) = survive(&cut_path, &bytes[..length]).unwrap();
+            let count = check_strings(&found);
+            assert!(count >= last, "a longer file gives fewer messages");
+            last = count;
+            // Only the index may be missing without a word.
+            let Some(error) = found.error else {
+                assert_eq!(count, 1000, "{length} bytes");
+                continue;
+            };
+            let ReadError::Damaged { first, delivered, .. } = &error else { panic!("{error}") };
+            assert!(first.offset <= length as u64);
+            assert_eq!(*delivered, count as u64);
+            let sentence = error.to_string();
+            assert!(sentence.contains(&format!("at byte {}", first.offset)), "{sentence}");
+            assert!(sentence.contains("mcap recover"), "{sentence}");
+        }
+        assert_eq!(last, 1000);
+        for length in 0..8 {
+            fs::write(&cut_path, &bytes[..length]).unwrap();
+            let error = BagReader::open(&cut_path).unwrap_err();
+            assert!(matches!(error, OpenBagError::Empty { .. } | OpenBagError::Foreign { .. }));
+        }
+    }
+}
+
+#[test]
+fn the_beginning_of_a_cut_chunk_is_read() {
+    for (place, compression) in COMPRESSIONS.into_iter().enumerate() {
+        let scratch = Scratch::new(&format!("begin-{place}"));
+        let path = scratch.path("one-chunk.mcap");
+        // One chunk, larger than the blocks of both compressions.
+        write_strings(&path, options(compression, 1 << 30), 20_000);
+        let bytes = fs::read(&path).unwrap();
+        let (topics, found) = survive(&path, &bytes[..bytes.len() / 2]).unwrap();
+        assert_eq!(topics.len(), 2);
+        let count = check_strings(&found);
+        assert!(count > 1000, "{compression:?}: {count}");
+        assert!(found.error.is_some());
+    }
+}
+
+#[test]
+fn a_damaged_chunk_is_left_out_and_the_rest_is_read() {
+    let scratch = Scratch::new("chunk");
+    let path = scratch.path("c.mcap");
+    write_strings(&path, options(Compression::None, 8_000), 1000);
+    let mut bytes = fs::read(&path).unwrap();
+    let middle = bytes.windows(11).position(|window| window == b"message 500").unwrap();
+    bytes[middle] ^= 1;
+    let (_, found) = survive(&path, &bytes).unwrap();
+    let count = check_strings(&found);
+    assert!((900..1000).contains(&count), "{count}");
+    let error = found.error.unwrap().to_string();
+    assert!(error.contains("checksum") && error.contains("1 damaged place in all"), "{error}");
+}
+
+#[test]
+fn an_index_that_leaves_a_few_bytes_between_two_chunks_is_damage() {
+    const CHUNK: u8 = 0x06;
+    const CHUNK_INDEX: u8 = 0x08;
+    const FOOTER: u8 = 0x02;
+    let scratch = Scratch::new("gap");
+    let path = scratch.path("g.mcap");
+    write_strings(&path, options(Compression::None, 2_000), 100);
+    let mut bytes = fs::read(&path).unwrap();
+    let word = |bytes: &[u8], at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap());
+    let mut indexes = Vec::new();
+    let mut at = 8;
+    while at + 9 < bytes.len() {
+        let body = at + 9;
+        match bytes[at] {
+            CHUNK_INDEX => indexes.push(body),
+            // The checksum of the summary: 0 stands for none.
+            FOOTER => bytes[body + 16..body + 20].fill(0),
+            _ => {}
+        }
+        at = body + word(&bytes, at + 1) as usize;
+    }
+    // Offsets of message indexes by channel lie behind times, place and length; their total is next.
+    let offsets = u32::from_le_bytes(bytes[indexes[0] + 32..indexes[0] + 36].try_into().unwrap());
+    let total = indexes[0] + 36 + offsets as usize;
+    let shorter = word(&bytes, total) - 8;
+    bytes[total..total + 8].copy_from_slice(&shorter.to_le_bytes());
+    // What lies in the gap looks like the beginning of a chunk.
+    let second = word(&bytes, indexes[1] + 16) as usize;
+    bytes[second - 8] = CHUNK;
+    let (_, found) = survive(&path, &bytes).unwrap();
+    assert_eq!(check_strings(&found), 100);
+    let error = found.error.unwrap().to_string();
+    assert!(error.contains("reaches into the next record"), "{error}");
+}
+
+#[test]
+fn random_damage_never_panics_hangs_or_gives_false_messages() {
+    let seed = 0x5eed_0001;
+    println!("seed {seed:#x}");
+    let mut random = Random(seed);
+    let rounds = if crossdock_test_support::long() { 30_000 } else { 600 };
+    for (place, compression) in COMPRESSIONS.into_iter().enumerate() {
+        let scratch = Scratch::new(&format!("random-{place}"));
+        let path = scratch.path("r.mcap");
+        write_strings(&path, options(compression, 4_000), 200);
+        let whole = fs::read(&path).unwrap();
+        for _ in 0..rounds {
+            let mut bytes = whole.clone();
+            for _ in 0..=random.below(4) {
+                let at = random.below(bytes.len());
+                match random.below(4) {
+                    0 => bytes[at] = random.next() as u8,
+                    1 => bytes[at] ^= 1 << random.below(8),
+                    2 => {
+                        let end = (at + random.below(300)).min(bytes.len());
+                        bytes.drain(at..end);
+                    }
+                    _ => {
+                        let end = (at + 8).min(bytes.len());
+                        bytes[at..end].fill(0xff);
+                    }
+                }
+                if bytes.is_empty() {
+                    break;
+                }
+            }
+            let Some((_, found)) = survive(&path, &bytes) else { continue };
+            // Checksums protect the payloads; topics and times outside of them may change.
+            for (_, _, data) in &found.messages {
+                assert!(data.len() < 300);
+            }
+        }
+    }
+}
+
+#[test]
+fn damaged_recordings_of_other_tools_are_survived() {
+    let Some(data) = crossdock_test_support::data() else { return };
+    let scratch = Scratch::new("native");
+    let path = scratch.path("n.mcap");
+    let seed = 0x5eed_0002;
+    println!("seed {seed:#x}");
+    let mut random = Random(seed);
+    for name in ["talker_mcap/talker", "convert_a_mcap/rewriter_a_0", "cdr_test_mcap/cdr_test_0"] {
+        let whole = fs::read(data.join(format!("bags/ros2_native/{name}.mcap"))).unwrap();
+        for length in (0..whole.len()).step_by(if crossdock_test_support::long() { 1 } else { 101 })
+        {
+            survive(&path, &whole[..length]);
+        }
+        for _ in 0..if crossdock_test_support::long() { 20_000 } else { 300 } {
+            let mut bytes = whole.clone();
+            for _ in 0..=random.below(3) {
+                let at = random.below(bytes.len());
+                bytes[at] = random.next() as u8;
+            }
+            survive(&path, &bytes);
+        }
+    }
+}
+
+/// A record with its opcode and length.
+fn record(opcode: u8, claimed: u64, body: &[u8]) -> Vec<u8> {
+    let mut bytes = vec![opcode];
+    bytes.extend_from_slice(&claimed.to_le_bytes());
+    bytes.extend_from_slice(body);
+    bytes
+}
+
+/// A chunk that claims `plain` bytes.
+fn chunk(plain: u64, compression: &str, data: &[u8]) -> Vec<u8> {
+    let mut body = vec![0; 16];
+    body.extend_from_slice(&plain.to_le_bytes());
+    body.extend_from_slice(&0u32.to_le_bytes());
+    body.extend_from_slice(&(compression.len() as u32).to_le_bytes());
+    body.extend_from_slice(compression.as_bytes());
+    body.extend_from_slice(&(data.len() as u64).to_le_bytes());
+    body.extend_from_slice(data);
+    record(6, body.len() as u64, &body)
+}
+
+/// Peak memory of this process in bytes.
+fn peak_bytes() -> u64 {
+    let status = fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find(|line| line.starts_with("VmHWM:")).unwrap();
+    line.split_whitespace().nth(1).unwrap().parse::<u64>().unwrap() * 1024
+}
+
+#[test]
+fn hostile_sizes_do_not_take_memory() {
+    let scratch = Scratch::new("hostile");
+    let path = scratch.path("h.mcap");
+    let magic = mcap::MAGIC;
+    // A gigabyte of zeros in a few kilobytes.
+    let bomb = zstd::bulk::compress(&vec![0; 1 << 30], 1).unwrap();
+    let before = peak_bytes();
+    let files = [
+        record(6, u64::MAX, &[0xff; 100]),
+        record(6, 1 << 40, &[]),
+        record(3, u64::MAX, &[0xff; 100]),
+        record(4, 12, &[0xff; 12]),
+        record(5, 1 << 62, &[0; 22]),
+        chunk(u64::MAX, "zstd", &bomb),
+        chunk(1 << 30, "zstd", &bomb),
+        chunk(1000, "zstd", &bomb),
+        chunk(1 << 20, "lz4", &[0x04, 0x22, 0x4d, 0x18, 0xff, 0xff, 0xff, 0xff]),
+        chunk(10, "brotli", &[]),
+        chunk(9, "", &[5, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f]),
+        vec![0; 4096],
+    ];
+    for bytes in files {
+        let mut file = magic.to_vec();
+        file.extend_from_slice(&bytes);
+        let (_, found) = survive(&path, &file).unwrap();
+        assert!(found.messages.is_empty());
+        assert!(found.error.is_some());
+        // A cut chunk is decompressed as far as the limit goes, and no further.
+        file.truncate(file.len() - 1);
+        survive(&path, &file);
+    }
+    // The limit is 16 MiB; other tests run beside this one.
+    let grown = peak_bytes().saturating_sub(before);
+    assert!(grown < 300 << 20, "{grown} bytes");
+}

@@ -1,0 +1,118 @@
+//! Bags that are written here are opened by independent libraries (PyPI rosbags, mcap,
+//! mcap-ros2-support).
+
+use crate::common;
+use common::{Scratch, options, string_cdr, text, write_strings};
+use crossdock_record::{BagReader, BagWriter, Compression, TopicDescription, WriterOptions};
+use std::io::IoSlice;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+
+const COMPRESSIONS: [Compression; 3] = [Compression::None, Compression::Lz4, Compression::Zstd];
+
+/// The Python interpreter of the private environment; without it the test is skipped by name.
+fn python() -> Option<PathBuf> {
+    // Both tests use one environment, which must be made once.
+    static MADE: OnceLock<Result<PathBuf, String>> = OnceLock::new();
+    let made = MADE.get_or_init(|| {
+        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/python-env.sh");
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("record-python-env");
+        let output = Command::new(script).arg(folder).output().unwrap();
+        if output.status.success() {
+            return Ok(PathBuf::from(String::from_utf8(output.stdout).unwrap().trim()));
+        }
+        let why = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+        assert_eq!(output.status.code(), Some(3), "{why}");
+        Err(why)
+    });
+    if let Err(why) = made {
+        crossdock_test_support::skip(why);
+    }
+    made.clone().ok()
+}
+
+/// What the independent readers say of a bag.
+fn read(python: &Path, bag: &Path) -> Vec<Vec<String>> {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/read_bag.py");
+    let output = Command::new(python).arg(script).arg(bag).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let lines = String::from_utf8(output.stdout).unwrap();
+    lines.lines().map(|line| line.split('\t').map(str::to_owned).collect()).collect()
+}
+
+#[test]
+fn independent_readers_decode_what_is_written() {
+    let Some(python) = python() else { return };
+    let scratch = Scratch::new("independent");
+    let count = 300;
+    for (place, compression) in COMPRESSIONS.into_iter().enumerate() {
+        for name in [format!("bag{place}.mcap"), format!("bag{place}")] {
+            let path = scratch.path(&name);
+            write_strings(&path, options(compression, 5000), count);
+            let lines = read(&python, &path);
+            for reader in ["rosbags", "mcap"] {
+                let found: Vec<_> = lines.iter().filter(|line| line[0] == reader).collect();
+                assert_eq!(found.len() as u64, count, "{reader}, {name}");
+                for (number, line) in (0u64..).zip(found) {
+                    let topic = ["/a", "/b"][(number % 2) as usize];
+                    assert_eq!(line[1..3], [topic, "std_msgs/msg/String"]);
+                    assert_eq!(line[3], (number * 1_000_000).to_string());
+                    let checksum = crc32fast::hash(&string_cdr(&text(number)));
+                    assert_eq!(line[4], checksum.to_string());
+                    assert_eq!(line[5], text(number));
+                }
+            }
+            for topic in ["/a", "/b"] {
+                let qos: Vec<_> = lines
+                    .iter()
+                    .filter(|line| line[0] == "rosbags-qos" && line[1] == topic)
+                    .map(|line| line[2..].join(" "))
+                    .collect();
+                assert_eq!(qos, ["KEEP_LAST 4 RELIABLE VOLATILE"]);
+            }
+        }
+    }
+}
+
+#[test]
+fn independent_readers_see_copies_of_real_recordings_unchanged() {
+    let (Some(data), Some(python)) = (crossdock_test_support::data(), python()) else { return };
+    let scratch = Scratch::new("copies");
+    for name in ["driving/highway_drive_1hz", "bags/lidar_car_cloud_mcap"] {
+        let reader = BagReader::open(data.join(name)).unwrap();
+        let path = scratch.path("copy").join(name);
+        let options = WriterOptions::new(Compression::Zstd);
+        let mut writer = BagWriter::create(&path, options).unwrap();
+        let mut topics = Vec::new();
+        for topic in reader.topics() {
+            let description = TopicDescription {
+                name: topic.name.clone(),
+                type_name: topic.type_name.clone(),
+                definition: topic.definition.clone().unwrap(),
+                type_hash: topic.type_hash.clone().unwrap(),
+                qos: topic.qos.clone(),
+            };
+            topics.push(writer.add_topic(description).unwrap());
+        }
+        let mut expected = Vec::new();
+        let mut messages = reader.messages();
+        while let Some(message) = messages.next_message() {
+            let message = message.unwrap();
+            let (time, data) = (message.log_time_ns, message.data);
+            writer.write(topics[message.topic], time, time, &[IoSlice::new(data)]).unwrap();
+            let topic = &reader.topics()[message.topic];
+            let checksum = crc32fast::hash(data).to_string();
+            expected.push(
+                [&topic.name, &topic.type_name, &time.to_string(), &checksum].map(String::clone),
+            );
+        }
+        writer.finish().unwrap();
+        let lines = read(&python, &path);
+        for reader in ["rosbags", "mcap"] {
+            let found: Vec<_> =
+                lines.iter().filter(|line| line[0] == reader).map(|line| &line[1..5]).collect();
+            assert_eq!(found, expected, "{reader}, {name}");
+        }
+    }
+}

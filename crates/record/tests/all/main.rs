@@ -1,0 +1,13 @@
+//! The integration tests of this crate as one program: one is built and linked faster than many.
+
+#![allow(clippy::print_stdout, clippy::unwrap_used, reason = "helpers of tests")]
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod conversion;
+mod damage;
+mod independent_readers;
+mod play_and_record;
+mod reading;
+mod writing;

@@ -1,0 +1,368 @@
+//! Playing bags onto topics and recording topics into bags.
+
+use crate::common;
+use common::{Scratch, contents, options, string_cdr, string_topic, text, write_strings};
+use crossdock_comm::{
+    Access, ObserverOptions, Participant, ParticipantOptions, Qos, Rendezvous, SubscriberOptions,
+};
+use crossdock_record::{
+    BagReader, BagWriter, Compression, LogTime, PlayError, PlayReport, PlayTopics, Player,
+    PlayerOptions, Rate, RecordReport, Recorder, RecorderOptions, StartPlayerError,
+    StartRecorderError, TopicToPlay, TopicToRecord, WriterOptions,
+};
+use std::io::IoSlice;
+use std::path::Path;
+use std::time::Duration;
+
+const PATIENCE: Duration = Duration::from_secs(60);
+const RELIABLE: Qos = Qos::reliable(10, PATIENCE);
+
+/// A domain of its own for one test.
+struct Domain {
+    scratch: Scratch,
+}
+
+impl Domain {
+    fn new(test: &str) -> Self {
+        Self { scratch: Scratch::new(test) }
+    }
+
+    fn observer(&self) -> ObserverOptions {
+        ObserverOptions {
+            domain_id: 0,
+            name: "watcher".to_owned(),
+            rendezvous: Rendezvous::Folder(self.scratch.path("meet")),
+            access: Access::SameUser,
+        }
+    }
+
+    /// As fast as the graph takes it.
+    fn max(&self, drain_timeout: Duration) -> Rate {
+        Rate::Max { observer: self.observer(), drain_timeout }
+    }
+
+    fn participant(&self, name: &str) -> Participant {
+        Participant::open(ParticipantOptions {
+            rendezvous: Rendezvous::Folder(self.scratch.path("meet")),
+            ..ParticipantOptions::new(0, name)
+        })
+        .unwrap()
+    }
+}
+
+fn player_options(topics: PlayTopics, rate: Rate) -> PlayerOptions {
+    PlayerOptions { node: "player".to_owned(), topics, rate, duration: None, clock: None }
+}
+
+fn record(
+    participant: &Participant,
+    path: &Path,
+    topics: &[&str],
+    log_time: LogTime,
+) -> Result<Recorder, StartRecorderError> {
+    let writer = BagWriter::create(path, WriterOptions::new(Compression::Lz4)).unwrap();
+    let topic = |name: &&str| TopicToRecord { name: (*name).to_owned(), qos: RELIABLE };
+    let topics = topics.iter().map(topic).collect();
+    let node = "recorder".to_owned();
+    Recorder::start(participant, writer, RecorderOptions { node, topics, log_time })
+}
+
+/// Blocks until each topic is published to `participant`.
+fn wait_connected(participant: &Participant, topics: &[&str]) {
+    let connected = |topic: &&str| participant.topic_connections(topic).incoming > 0;
+    assert!(participant.wait_until(PATIENCE, || topics.iter().all(connected)));
+}
+
+/// Plays `bag` into a recorder in another participant; gives both reports.
+fn play_into(
+    domain: &Domain,
+    bag: &Path,
+    out: &Path,
+    options: PlayerOptions,
+    log_time: LogTime,
+) -> (PlayReport, RecordReport) {
+    let (playing, recording) = (domain.participant("playing"), domain.participant("recording"));
+    let player = Player::start(&playing, BagReader::open(bag).unwrap(), options).unwrap();
+    let topics: Vec<&str> = player.topics().iter().map(String::as_str).collect();
+    let recorder = record(&recording, out, &topics, log_time).unwrap();
+    wait_connected(&recording, &topics);
+    if log_time == LogTime::Simulated {
+        wait_connected(&recording, &["/clock"]);
+    }
+    player.play();
+    let played = player.wait().unwrap();
+    (played, recorder.stop().unwrap())
+}
+
+/// The messages of a bag by topic name, without times.
+fn payloads(path: &Path) -> Vec<(String, Vec<Vec<u8>>)> {
+    let reader = BagReader::open(path).unwrap();
+    let found = contents(&reader);
+    assert!(found.error.is_none(), "{:?}", found.error);
+    let mut topics: Vec<(String, Vec<Vec<u8>>)> =
+        reader.topics().iter().map(|topic| (topic.name.clone(), Vec::new())).collect();
+    for (topic, _, data) in found.messages {
+        topics[topic].1.push(data);
+    }
+    topics.sort();
+    topics
+}
+
+#[test]
+fn a_played_bag_is_recorded_again_without_a_change() {
+    let Some(data) = crossdock_test_support::data() else { return };
+    for name in ["driving/highway_a_25hz", "bags/jackal_imu_odom_mcap"] {
+        let domain = Domain::new("again");
+        let (bag, out) = (data.join(name), domain.scratch.path("out"));
+        let options = player_options(PlayTopics::All, Rate::Factor(100.0));
+        let (played, recorded) = play_into(&domain, &bag, &out, options, LogTime::Wall);
+        assert!(played.completed && played.damage.is_none());
+        for topic in &played.topics {
+            assert_eq!((topic.mismatched, topic.refused), (0, 0), "{topic:?}");
+            assert!(topic.first_error.is_none());
+        }
+        for topic in &recorded.topics {
+            assert_eq!((topic.lost, topic.damaged), (0, 0), "{topic:?}");
+        }
+        let published: u64 = played.topics.iter().map(|topic| topic.published).sum();
+        assert_eq!(recorded.saved.messages, published);
+        assert_eq!(payloads(&out), payloads(&bag));
+        let (old, new) = (BagReader::open(&bag).unwrap(), BagReader::open(&out).unwrap());
+        for topic in old.topics() {
+            let copy = new.topics().iter().find(|copy| copy.name == topic.name).unwrap();
+            assert_eq!(copy.type_name, topic.type_name);
+            assert_eq!(copy.type_hash, topic.type_hash);
+        }
+    }
+}
+
+#[test]
+fn messages_that_do_not_match_their_definition_are_named_and_the_rest_goes_on() {
+    let domain = Domain::new("mismatch");
+    let bag = domain.scratch.path("bad.mcap");
+    let mut writer = BagWriter::create(&bag, options(Compression::None, 1000)).unwrap();
+    let topic = writer.add_topic(string_topic("/a")).unwrap();
+    for number in 0..10u64 {
+        let mut cdr = string_cdr(&text(number));
+        if number == 3 || number == 5 {
+            cdr.truncate(6);
+        }
+        writer.write(topic, 1000 + number, 0, &[IoSlice::new(&cdr)]).unwrap();
+    }
+    writer.finish().unwrap();
+    let out = domain.scratch.path("out");
+    let options = player_options(PlayTopics::All, Rate::Factor(1.0));
+    let (played, recorded) = play_into(&domain, &bag, &out, options, LogTime::Wall);
+    assert!(played.completed);
+    let topic = &played.topics[0];
+    assert_eq!((topic.published, topic.mismatched, topic.refused), (8, 2, 0));
+    let error = topic.first_error.as_ref().unwrap();
+    for part in ["message 4", "/a", "1003 ns"] {
+        assert!(error.contains(part), "{part} in {error}");
+    }
+    assert_eq!(recorded.saved.messages, 8);
+}
+
+#[test]
+fn a_damaged_bag_is_played_as_far_as_it_can_be_read() {
+    let domain = Domain::new("damaged");
+    let bag = domain.scratch.path("cut.mcap");
+    write_strings(&bag, options(Compression::Zstd, 4000), 400);
+    let bytes = std::fs::read(&bag).unwrap();
+    std::fs::write(&bag, &bytes[..bytes.len() / 2]).unwrap();
+    let readable = contents(&BagReader::open(&bag).unwrap()).messages.len() as u64;
+    let out = domain.scratch.path("out.mcap");
+    let options = player_options(PlayTopics::All, Rate::Factor(1000.0));
+    let (played, recorded) = play_into(&domain, &bag, &out, options, LogTime::Wall);
+    assert!(played.completed);
+    assert!(played.damage.unwrap().to_string().contains("at byte"));
+    assert!(readable > 50);
+    assert_eq!(recorded.saved.messages, readable);
+}
+
+#[test]
+fn the_clock_runs_with_the_messages_and_gives_the_log_times() {
+    let domain = Domain::new("clock");
+    let bag = domain.scratch.path("slow.mcap");
+    let mut writer = BagWriter::create(&bag, options(Compression::None, 1000)).unwrap();
+    let topic = writer.add_topic(string_topic("/a")).unwrap();
+    let start = 1_700_000_000_000_000_000;
+    for step in 0..5u64 {
+        let time = start + step * 1_000_000_000;
+        writer.write(topic, time, time, &[IoSlice::new(&string_cdr("x"))]).unwrap();
+    }
+    writer.finish().unwrap();
+    let out = domain.scratch.path("out");
+    let mut options = player_options(PlayTopics::All, Rate::Factor(20.0));
+    options.clock = Some(Duration::from_millis(100));
+    let (playing, recording) = (domain.participant("playing"), domain.participant("recording"));
+    let player = Player::start(&playing, BagReader::open(&bag).unwrap(), options).unwrap();
+    let recorder = record(&recording, &out, &["/a", "/clock"], LogTime::Simulated).unwrap();
+    wait_connected(&recording, &["/a", "/clock"]);
+    let clocks = || recording.topic_connections("/clock").incoming;
+    assert!(recording.wait_until(PATIENCE, || clocks() == 2));
+    player.play();
+    assert!(player.wait().unwrap().completed);
+    let report = recorder.stop().unwrap();
+    // The time of the first message, then 10 ticks for each of the four seconds.
+    assert_eq!(report.topics[1].recorded, 41);
+    let reader = BagReader::open(&out).unwrap();
+    let a = reader.topics().iter().position(|topic| topic.name == "/a").unwrap();
+    let found = contents(&reader);
+    let times = found.messages.iter().filter(|(topic, ..)| *topic == a).map(|(_, time, _)| *time);
+    for (step, time) in times.enumerate() {
+        assert!(time >= start + step as u64 * 1_000_000_000, "{time}");
+    }
+}
+
+#[test]
+fn what_cannot_be_played_is_refused_with_what_there_is() {
+    let domain = Domain::new("refused");
+    let bag = domain.scratch.path("b.mcap");
+    write_strings(&bag, options(Compression::None, 1000), 4);
+    let participant = domain.participant("p");
+    let start = |topics, rate| {
+        let reader = BagReader::open(&bag).unwrap();
+        Player::start(&participant, reader, player_options(topics, rate)).unwrap_err()
+    };
+    let wanted = |name: &str| TopicToPlay { name: name.to_owned(), qos: None, max_bytes: None };
+    let unknown = start(PlayTopics::Only(vec![wanted("/none")]), Rate::Factor(1.0));
+    assert!(matches!(unknown, StartPlayerError::UnknownTopic { .. }));
+    assert!(unknown.to_string().contains("/a, /b"), "{unknown}");
+    let mut options = player_options(PlayTopics::Only(vec![wanted("/clock")]), Rate::Factor(1.0));
+    options.clock = Some(Duration::from_secs(1));
+    let two = Player::start(&participant, BagReader::open(&bag).unwrap(), options).unwrap_err();
+    assert!(matches!(two, StartPlayerError::TwoClocks));
+    for rate in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+        let error = start(PlayTopics::All, Rate::Factor(rate));
+        assert!(matches!(error, StartPlayerError::Rate { .. }));
+    }
+}
+
+#[test]
+fn a_stopped_player_and_an_idle_recorder_end_at_once() {
+    let domain = Domain::new("stop");
+    let bag = domain.scratch.path("long.mcap");
+    let mut writer = BagWriter::create(&bag, options(Compression::None, 1000)).unwrap();
+    let topic = writer.add_topic(string_topic("/a")).unwrap();
+    for hour in 0..3u64 {
+        let time = hour * 3_600_000_000_000;
+        writer.write(topic, time, time, &[IoSlice::new(&string_cdr("x"))]).unwrap();
+    }
+    writer.finish().unwrap();
+    let (playing, recording) = (domain.participant("playing"), domain.participant("recording"));
+    let options = player_options(PlayTopics::All, Rate::Factor(1.0));
+    let player = Player::start(&playing, BagReader::open(&bag).unwrap(), options).unwrap();
+    let recorder = record(&recording, &domain.scratch.path("out"), &["/a"], LogTime::Wall).unwrap();
+    wait_connected(&recording, &["/a"]);
+    player.play();
+    player.stop();
+    let played = player.wait().unwrap();
+    assert!(!played.completed);
+    assert!(played.topics[0].published <= 1);
+    assert_eq!(recorder.stop().unwrap().saved.messages, played.topics[0].published);
+}
+
+#[test]
+fn a_recorder_that_cannot_start_leaves_no_bag_behind() {
+    let domain = Domain::new("nostart");
+    let participant = domain.participant("p");
+    for name in ["bag.mcap", "bag"] {
+        let path = domain.scratch.path(name);
+        let error = record(&participant, &path, &["not a topic"], LogTime::Wall).unwrap_err();
+        assert!(error.to_string().contains("not a topic"), "{error}");
+        assert!(!path.exists());
+    }
+}
+
+/// Records `/a` and `/b` with the least that a subscriber can ask for.
+fn record_lossy(participant: &Participant, path: &Path) -> Recorder {
+    let writer = BagWriter::create(path, WriterOptions::new(Compression::None)).unwrap();
+    let qos = Qos::best_effort(1);
+    let topics = ["/a", "/b"].map(|name| TopicToRecord { name: name.to_owned(), qos }).to_vec();
+    let node = "lossy".to_owned();
+    let options = RecorderOptions { node, topics, log_time: LogTime::Wall };
+    Recorder::start(participant, writer, options).unwrap()
+}
+
+#[test]
+fn at_maximum_rate_nothing_is_lost_even_with_best_effort_and_depth_one() {
+    let domain = Domain::new("max");
+    let bag = domain.scratch.path("b.mcap");
+    let count = 500;
+    write_strings(&bag, options(Compression::Lz4, 4000), count);
+    let (playing, recording) = (domain.participant("playing"), domain.participant("recording"));
+    let lossy = |name: &str| TopicToPlay {
+        name: name.to_owned(),
+        qos: Some(Qos::best_effort(1)),
+        max_bytes: Some(4096),
+    };
+    let topics = PlayTopics::Only(vec![lossy("/a"), lossy("/b")]);
+    let mut options = player_options(topics, domain.max(PATIENCE));
+    // A clock that ticks between messages must not get in the way.
+    options.clock = Some(Duration::from_micros(300));
+    let player = Player::start(&playing, BagReader::open(&bag).unwrap(), options).unwrap();
+    let out = domain.scratch.path("out");
+    let recorder = record_lossy(&recording, &out);
+    wait_connected(&recording, &["/a", "/b"]);
+    player.play();
+    let played = player.wait().unwrap();
+    assert!(played.completed);
+    let report = recorder.stop().unwrap();
+    assert_eq!(report.saved.messages, count);
+    assert!(report.topics.iter().all(|topic| topic.lost == 0), "{report:?}");
+    assert_eq!(payloads(&out), payloads(&bag));
+}
+
+#[test]
+fn at_maximum_rate_a_node_that_takes_nothing_is_named() {
+    let domain = Domain::new("stuck");
+    let bag = domain.scratch.path("b.mcap");
+    write_strings(&bag, options(Compression::None, 4000), 10);
+    let (playing, stuck) = (domain.participant("playing"), domain.participant("stuck_process"));
+    let options = player_options(PlayTopics::All, domain.max(Duration::from_millis(300)));
+    let player = Player::start(&playing, BagReader::open(&bag).unwrap(), options).unwrap();
+    let doorbell = stuck.doorbell(Default::default()).unwrap();
+    let _subscriber = stuck
+        .any_subscriber(SubscriberOptions {
+            node: "sleeper",
+            topic: "/a",
+            qos: RELIABLE,
+            doorbell: Some(&doorbell),
+            group: None,
+        })
+        .unwrap();
+    wait_connected(&stuck, &["/a"]);
+    player.play();
+    let error = player.wait().unwrap_err();
+    assert!(matches!(error, PlayError::NotDrained { .. }));
+    let text = error.to_string();
+    for part in ["message 1 of topic /a", "`sleeper`", "`stuck_process`", "/a"] {
+        assert!(text.contains(part), "{part} in {text}");
+    }
+}
+
+#[test]
+fn a_player_that_waits_for_the_graph_can_be_stopped() {
+    let domain = Domain::new("stopmax");
+    let bag = domain.scratch.path("b.mcap");
+    write_strings(&bag, options(Compression::None, 4000), 10);
+    let (playing, stuck) = (domain.participant("playing"), domain.participant("stuck"));
+    let options = player_options(PlayTopics::All, domain.max(PATIENCE));
+    let player = Player::start(&playing, BagReader::open(&bag).unwrap(), options).unwrap();
+    let doorbell = stuck.doorbell(Default::default()).unwrap();
+    let subscriber = stuck
+        .any_subscriber(SubscriberOptions {
+            node: "sleeper",
+            topic: "/a",
+            qos: RELIABLE,
+            doorbell: Some(&doorbell),
+            group: None,
+        })
+        .unwrap();
+    wait_connected(&stuck, &["/a"]);
+    player.play();
+    player.stop();
+    assert!(!player.wait().unwrap().completed);
+    drop(subscriber);
+}

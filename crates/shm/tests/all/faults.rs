@@ -1,0 +1,579 @@
+//! Bad peers, exhausted pools, growing messages, history, local links, forked children.
+
+use crate::common;
+use common::*;
+use crossdock_shm::*;
+use std::os::fd::AsFd;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+#[test]
+fn memory_that_is_not_sealed_or_too_small_or_of_another_kind_is_refused() {
+    use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, ftruncate, memfd_create};
+    let plain = memfd_create("plain", MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING).unwrap();
+    ftruncate(&plain, 64 << 20).unwrap();
+    let error = PeerConns::open("x", plain.as_fd()).unwrap_err();
+    assert!(error.to_string().contains("not sealed"), "{error}");
+    fcntl_add_seals(&plain, SealFlags::SHRINK).unwrap();
+    let error = PeerConns::open("x", plain.as_fd()).unwrap_err();
+    assert!(error.to_string().contains("layout"), "{error}");
+    let small = memfd_create("small", MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING).unwrap();
+    ftruncate(&small, 4096).unwrap();
+    fcntl_add_seals(&small, SealFlags::SHRINK).unwrap();
+    let error = PeerPair::open("x", small.as_fd()).unwrap_err();
+    assert!(error.to_string().contains("4096 bytes but"), "{error}");
+    let (side, _) = side();
+    let error = PeerBells::open("x", side.conns.fd()).unwrap_err();
+    assert!(matches!(error, OpenMemoryError::System { .. } | OpenMemoryError::Layout { .. }));
+    let pipe = rustix::pipe::pipe().unwrap();
+    assert!(matches!(PeerConns::open("x", pipe.0.as_fd()), Err(OpenMemoryError::Unsealed { .. })));
+}
+
+#[test]
+fn a_ring_can_be_mapped_by_nobody_for_writing() {
+    use rustix::mm::{MapFlags, ProtFlags, mmap, mprotect};
+    let publisher = RingPublisher::create("camera", config()).unwrap();
+    let control = publisher.control();
+    let write = ProtFlags::READ | ProtFlags::WRITE;
+    // SAFETY: a new mapping at an address of the kernel's choice; it is expected to fail.
+    let mapped =
+        unsafe { mmap(std::ptr::null_mut(), 4096, write, MapFlags::SHARED, control.ring_fd(), 0) };
+    assert!(mapped.is_err());
+    // Not even through /proc, for which the descriptor's owner has the right.
+    use std::os::fd::AsRawFd;
+    let path = format!("/proc/self/fd/{}", control.ring_fd().as_raw_fd());
+    let reopened = std::fs::OpenOptions::new().read(true).write(true).open(path).unwrap();
+    // SAFETY: as above.
+    let mapped =
+        unsafe { mmap(std::ptr::null_mut(), 4096, write, MapFlags::SHARED, reopened.as_fd(), 0) };
+    assert!(mapped.is_err());
+    let read = ProtFlags::READ;
+    // SAFETY: a new mapping at an address of the kernel's choice.
+    let mapped =
+        unsafe { mmap(std::ptr::null_mut(), 4096, read, MapFlags::SHARED, reopened.as_fd(), 0) };
+    let mapped = mapped.unwrap();
+    // SAFETY: the page was just mapped; it is expected to fail.
+    assert!(unsafe { mprotect(mapped, 4096, rustix::mm::MprotectFlags::WRITE) }.is_err());
+    assert!(reopened.set_len(0).is_err() && reopened.set_len(1 << 30).is_err());
+    use std::os::unix::fs::MetadataExt;
+    assert_eq!(reopened.metadata().unwrap().mode() & 0o777, 0o600);
+}
+
+/// A ring whose words the test writes itself, as a corrupt publisher would.
+struct Liar {
+    memory: std::os::fd::OwnedFd,
+    words: &'static [AtomicU64],
+    geometry: RingGeometry,
+}
+
+impl Liar {
+    fn new() -> Liar {
+        use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, ftruncate, memfd_create};
+        use rustix::mm::{MapFlags, ProtFlags, mmap};
+        let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
+        let memory = memfd_create("liar", flags).unwrap();
+        let bytes = 4096 + 4 * 64 + 4096 * 2 - 256;
+        ftruncate(&memory, bytes).unwrap();
+        fcntl_add_seals(&memory, SealFlags::SHRINK).unwrap();
+        let protection = ProtFlags::READ | ProtFlags::WRITE;
+        // SAFETY: a new mapping at an address of the kernel's choice, never undone.
+        let start = unsafe {
+            mmap(std::ptr::null_mut(), bytes as usize, protection, MapFlags::SHARED, &memory, 0)
+        };
+        // SAFETY: aligned, zeroed, as long as mapped, and atomics take any value.
+        let words = unsafe {
+            std::slice::from_raw_parts(start.unwrap().cast::<AtomicU64>(), bytes as usize / 8)
+        };
+        // An honest ring shows the preamble.
+        let honest = RingPublisher::create("honest", config()).unwrap();
+        let mut preamble = [0; 16];
+        rustix::io::pread(honest.control().ring_fd(), &mut preamble, 0).unwrap();
+        words[0].store(u64::from_ne_bytes(preamble[..8].try_into().unwrap()), Ordering::Relaxed);
+        words[1].store(u64::from_ne_bytes(preamble[8..].try_into().unwrap()), Ordering::Relaxed);
+        let ring_bytes = bytes;
+        let geometry = RingGeometry { ring_bytes, slots: 4, holds: 4, memory_limit_bytes: 1 << 20 };
+        let liar = Liar { memory, words, geometry };
+        liar.head(0, 1);
+        liar
+    }
+
+    fn head(&self, head: u64, tail: u64) {
+        self.words[16].store(head, Ordering::Release);
+        self.words[17].store(tail, Ordering::Release);
+    }
+
+    fn slot(&self, index: usize, words: [u64; 8]) {
+        for (place, word) in words.iter().enumerate().rev() {
+            self.words[512 + index * 8 + place].store(*word, Ordering::Release);
+        }
+    }
+
+    fn subscribe(&self, side: &Side) -> RingSubscriber {
+        let config = SubscriberConfig {
+            label: "victim".into(),
+            publisher: "liar".into(),
+            conn: side.conns.allocate().unwrap(),
+            armed: None,
+            depth: u64::MAX,
+            reliable: false,
+            holds: 4,
+            memory_limit_bytes: 1 << 20,
+        };
+        let attached = Attached { peer: 0, start: 1, joined: 1, segments: 0 };
+        RingSubscriber::connect(config, self.memory.as_fd(), self.geometry, attached).unwrap()
+    }
+}
+
+fn check_word(seq: u64, words: &[u64; 8]) -> u64 {
+    !seq.rotate_left(32)
+        ^ words[1]
+        ^ words[2].rotate_left(17)
+        ^ words[3].rotate_left(7)
+        ^ words[4].rotate_left(29)
+        ^ words[5].rotate_left(41)
+        ^ words[6].rotate_left(53)
+}
+
+#[test]
+fn a_corrupt_publisher_is_cut_off_counted_and_named() {
+    const GONE: u64 = 1 << 63;
+    let (side, _) = side();
+    let expect = |prepare: &dyn Fn(&Liar), what: &str| {
+        let liar = Liar::new();
+        let mut subscriber = liar.subscribe(&side);
+        assert!(subscriber.take().unwrap().is_none());
+        prepare(&liar);
+        for _ in 0..2 {
+            let error = subscriber.take().unwrap_err().to_string();
+            assert!(error.contains(what) && error.contains("`liar` is corrupt"), "{error}");
+        }
+        assert_eq!(subscriber.losses().corrupt, 1);
+        assert!(!subscriber.alive() && !subscriber.is_ready() && !subscriber.arm());
+    };
+    let gone = [1 | GONE, 0, 0, 0, 0, 0, 0, 0];
+    expect(&|liar| liar.slot(1, gone), "TailBehind");
+    expect(
+        &|liar| {
+            liar.head(100, 5);
+            liar.slot(1, gone);
+        },
+        "TooMany",
+    );
+    expect(
+        &|liar| {
+            liar.head(1, 50);
+            liar.slot(1, gone);
+        },
+        "TailAhead",
+    );
+    let with = |change: &dyn Fn(&mut [u64; 8])| {
+        let mut words = [1, 4096 + 256, 8, 0, 0, 0, 0, 0];
+        change(&mut words);
+        words[7] = check_word(1, &words);
+        words
+    };
+    let outside: [[u64; 8]; 5] = [
+        with(&|words| words[1] = 1 << 40),
+        with(&|words| words[2] = 1 << 40),
+        with(&|words| words[2] = u64::MAX),
+        with(&|words| words[1] = 4097),
+        with(&|words| words[6] = 3 << 48),
+    ];
+    for words in outside {
+        expect(&|liar| liar.slot(1, words), "OutsideMemory");
+    }
+    expect(&|liar| liar.slot(1, [1, 4096, 8, 1, 2, 3, 4, 5]), "BadCheck");
+}
+
+#[test]
+fn geometry_that_makes_no_sense_is_refused() {
+    let (side, _) = side();
+    let liar = Liar::new();
+    let wrong = [
+        RingGeometry { slots: 3, ..liar.geometry },
+        RingGeometry { slots: 0, ..liar.geometry },
+        RingGeometry { slots: 1 << 31, ..liar.geometry },
+        RingGeometry { holds: 0, ..liar.geometry },
+        RingGeometry { holds: 16, ..liar.geometry },
+        RingGeometry { ring_bytes: 4096, ..liar.geometry },
+        RingGeometry { ring_bytes: 1 << 19, ..liar.geometry },
+        RingGeometry { ring_bytes: 1 << 50, ..liar.geometry },
+    ];
+    for geometry in wrong {
+        let config = SubscriberConfig {
+            label: "victim".into(),
+            publisher: "liar".into(),
+            conn: side.conns.allocate().unwrap(),
+            armed: None,
+            depth: 1,
+            reliable: false,
+            holds: 4,
+            memory_limit_bytes: 1 << 20,
+        };
+        let attached = Attached { peer: 0, start: 1, joined: 1, segments: 0 };
+        let outcome = RingSubscriber::connect(config, liar.memory.as_fd(), geometry, attached);
+        assert!(outcome.is_err(), "{geometry:?}");
+        assert_eq!(RingGeometry::from_bytes(&geometry.to_bytes()), geometry);
+    }
+}
+
+#[test]
+fn an_exhausted_pool_names_its_holders_and_recovers() {
+    let contract = RingConfig { depth: 2, memory_limit_bytes: 64 * 10, ..config() };
+    let publisher = RingPublisher::create("camera", contract).unwrap();
+    let (side, peer) = side();
+    let (mut first, _) = connect(&publisher.control(), &side, &peer, join("first"));
+    let (mut second, _) = connect(&publisher.control(), &side, &peer, join("second"));
+    let mut samples = Vec::new();
+    for value in 1..=6 {
+        publish(&publisher, value);
+        let holder = if value <= 4 { &mut first } else { &mut second };
+        while let Some(sample) = holder.take().unwrap() {
+            if sample.seq() == value {
+                samples.push(sample);
+                break;
+            }
+        }
+    }
+    publish(&publisher, 7);
+    publish(&publisher, 8);
+    let loans: Vec<_> = (0..2).map(|_| publisher.loan(8).unwrap()).collect();
+    let error = publisher.loan(8).unwrap_err().to_string();
+    assert!(
+        error.contains("4 x first, 2 x second") && error.contains("2 in open loans"),
+        "{error}"
+    );
+    drop(samples);
+    drop(loans);
+    publish(&publisher, 9);
+}
+
+#[test]
+fn a_larger_message_makes_memory_grow_once_every_peer_has_mapped_it() {
+    let publisher = RingPublisher::create("camera", config()).unwrap();
+    let control = publisher.control();
+    let (side, peer) = side();
+    let (mut subscriber, number) = connect(&control, &side, &peer, join("viewer"));
+    let mapper = subscriber.control();
+    let its_control = control.clone();
+    let (notify, notified) = std::sync::mpsc::channel();
+    let notify = std::sync::Mutex::new(notify);
+    control.set_notifier(move || notify.lock().unwrap().send(()).unwrap());
+    let thread = std::thread::spawn(move || {
+        for _ in 0..2 {
+            notified.recv().unwrap();
+            for (peer, index) in its_control.unacknowledged() {
+                let segment = its_control.segment(index).unwrap().unwrap();
+                mapper.add_segment(segment.index, segment.bytes, segment.fd.as_fd()).unwrap();
+                its_control.acknowledge(peer, index);
+            }
+        }
+    });
+    for (seq, bytes) in [(1, 64), (2, 5000), (3, 64), (4, 100_000), (5, 5000)] {
+        let mut loan = publisher.loan(bytes).unwrap();
+        loan.bytes_mut().fill(seq as u8);
+        assert_eq!(loan.publish(Meta { len: bytes, ..Meta::default() }).unwrap(), seq);
+    }
+    thread.join().unwrap();
+    for (seq, bytes) in [(1, 64), (2, 5000), (3, 64), (4, 100_000), (5, 5000)] {
+        let sample = subscriber.take().unwrap().unwrap();
+        assert_eq!((sample.seq(), sample.bytes().len()), (seq, bytes));
+        assert!(sample.bytes().iter().all(|byte| *byte == seq as u8));
+    }
+    // A late peer gets all segments with the reply.
+    let (mut late, _) = connect(&control, &side, &peer, join("late"));
+    let loan = publisher.loan(100_000).unwrap();
+    loan.publish(Meta { len: 100_000, ..Meta::default() }).unwrap();
+    assert_eq!(late.take().unwrap().unwrap().bytes().len(), 100_000);
+    control.detach(number);
+    let error = publisher.loan(2 << 20).unwrap_err().to_string();
+    assert!(error.contains("can never fit"), "{error}");
+}
+
+#[test]
+fn growth_that_a_peer_does_not_acknowledge_is_an_error_that_names_it() {
+    let contract = RingConfig { growth_timeout: std::time::Duration::from_millis(5), ..config() };
+    let publisher = RingPublisher::create("camera", contract).unwrap();
+    let control = publisher.control();
+    let (side, peer) = side();
+    let (_lazy, number) = connect(&control, &side, &peer, join("lazy"));
+    let error = publisher.loan(5000).unwrap_err().to_string();
+    assert!(error.contains("segment 1") && error.contains("lazy"), "{error}");
+    control.detach(number);
+    publisher.loan(5000).unwrap();
+}
+
+#[test]
+fn a_transient_local_publisher_gives_its_history_to_late_joiners() {
+    let contract = RingConfig {
+        transient_local: true,
+        history: 3,
+        depth: 4,
+        reliability: reliable(1000),
+        ..config()
+    };
+    let publisher = RingPublisher::create("map", contract).unwrap();
+    for value in 1..=10 {
+        publish(&publisher, value);
+    }
+    let (side, peer) = side();
+    let how = Join { history: 100, reliable: true, ..join("late") };
+    let (mut late, _) = connect(&publisher.control(), &side, &peer, how);
+    let how = Join { history: 1, reliable: true, ..join("later") };
+    let (mut one, _) = connect(&publisher.control(), &side, &peer, how);
+    for value in 8..=10 {
+        assert_eq!(take(&mut late), value);
+    }
+    assert_eq!(take(&mut one), 10);
+    for value in 11..=13 {
+        publish(&publisher, value);
+        assert_eq!((take(&mut late), take(&mut one)), (value, value));
+    }
+    assert_eq!((late.lost(), one.lost()), (0, 0));
+}
+
+#[test]
+fn history_that_was_pushed_out_while_joining_is_not_counted_as_lost() {
+    let contract = RingConfig { transient_local: true, history: 4, depth: 4, ..config() };
+    let publisher = RingPublisher::create("map", contract).unwrap();
+    for value in 1..=4 {
+        publish(&publisher, value);
+    }
+    let (side, peer) = side();
+    let how = Join { history: 4, ..join("late") };
+    let (mut late, _) = connect(&publisher.control(), &side, &peer, how);
+    for value in 5..=10 {
+        publish(&publisher, value);
+    }
+    assert_eq!(take(&mut late), 7);
+    assert_eq!(late.losses().lapped, 2, "messages 5 and 6, not the history 1 to 4");
+}
+
+#[test]
+fn samples_outlive_subscriber_and_publisher_on_another_thread() {
+    let publisher = RingPublisher::create("camera", config()).unwrap();
+    let (side, peer) = side();
+    let (mut subscriber, _) = connect(&publisher.control(), &side, &peer, join("brief"));
+    publish(&publisher, 77);
+    let sample = subscriber.take().unwrap().unwrap();
+    let control = subscriber.control();
+    drop(subscriber);
+    drop(publisher);
+    assert!(!control.is_released());
+    std::thread::spawn(move || assert_eq!(value(&sample), 77)).join().unwrap();
+    assert!(control.is_released());
+}
+
+#[test]
+fn a_peer_that_goes_before_it_was_served_leaves_nothing_behind() {
+    let publisher = RingPublisher::create("camera", config()).unwrap();
+    let control = publisher.control();
+    let (side, peer) = side();
+    for _ in 0..3 {
+        let (_subscriber, number) = connect(&control, &side, &peer, join("brief"));
+        assert_eq!((number, publisher.peers()), (0, 1));
+        control.detach(number);
+        control.detach(number);
+        assert_eq!(publisher.peers(), 0);
+    }
+    let (_served, number) = connect(&control, &side, &peer, join("served"));
+    publish(&publisher, 1);
+    control.detach(number);
+    publisher.settle();
+    let (mut next, number) = connect(&control, &side, &peer, join("next"));
+    assert_eq!(number, 0);
+    publish(&publisher, 2);
+    assert_eq!(take(&mut next), 2);
+}
+
+#[test]
+fn a_local_link_hands_over_without_the_ring_and_beside_it() {
+    let publisher = RingPublisher::create("camera", config()).unwrap();
+    let options = LocalOptions { label: "chain".into(), depth: 2, reliable: false, holds: 2 };
+    let link = LocalLink::new(options.clone());
+    publisher.link(&link).unwrap();
+    assert!(publisher.link(&link).is_err());
+    publish(&publisher, 1);
+    let held = link.take().unwrap().unwrap();
+    for value in 2..=300 {
+        publish(&publisher, value);
+    }
+    assert_eq!((value(&held), held.seq(), link.lost()), (1, 1, 297));
+    let sample = link.take().unwrap().unwrap();
+    assert_eq!((value(&sample), sample.seq()), (299, 299));
+    let error = link.take().unwrap_err();
+    assert!(matches!(*error, TakeError::AllHoldsInUse { holds: 2, .. }));
+    drop((held, sample));
+    assert_eq!(value(&link.take().unwrap().unwrap()), 300);
+    assert!(link.take().unwrap().is_none());
+    let (side, peer) = side();
+    let (mut outside, _) = connect(&publisher.control(), &side, &peer, join("outside"));
+    publish(&publisher, 301);
+    assert_eq!((take(&mut outside), value(&link.take().unwrap().unwrap())), (301, 301));
+    let strict = LocalLink::new(LocalOptions { reliable: true, label: "strict".into(), ..options });
+    publisher.link(&strict).unwrap();
+    publish(&publisher, 302);
+    publish(&publisher, 303);
+    let loan = publisher.loan(8).unwrap();
+    let refused = loan.publish(Meta { len: 8, ..Meta::default() }).unwrap_err();
+    assert!(refused.to_string().contains("strict"), "{refused}");
+    drop(refused);
+    drop(strict);
+    let sample = {
+        publish(&publisher, 304);
+        while link.peek().is_some() && link.len() > 1 {
+            link.skip();
+        }
+        link.take().unwrap().unwrap()
+    };
+    drop(link);
+    for value in 305..=700 {
+        publish(&publisher, value);
+    }
+    assert_eq!(value(&sample), 304);
+}
+
+#[test]
+fn several_publishers_ring_one_doorbell_and_inputs_are_told_apart() {
+    let (side, peer) = side();
+    let doorbell = Doorbell::create(&side.bells, DoorbellOptions::default()).unwrap();
+    let publishers: Vec<_> =
+        (0..3).map(|_| RingPublisher::create("p", config()).unwrap()).collect();
+    let mut subscribers: Vec<_> = publishers
+        .iter()
+        .enumerate()
+        .map(|(index, publisher)| {
+            let how = Join { doorbell: Some((doorbell.control(), index as u16 * 70)), ..join("s") };
+            connect(&publisher.control(), &side, &peer, how).0
+        })
+        .collect();
+    // The join woke the executor; after that nothing is left.
+    doorbell.drain(|_| ());
+    assert!(!subscribers.iter().any(|subscriber| subscriber.arm()));
+    publish(&publishers[2], 1);
+    publish(&publishers[1], 1);
+    let mut rung = Vec::new();
+    doorbell.drain(|input| rung.push(input));
+    rung.sort_unstable();
+    assert_eq!(rung, [70, 140]);
+    assert_eq!(take(&mut subscribers[1]), 1);
+    let zero = Some(std::time::Duration::ZERO);
+    let woken = doorbell.sleep(zero, || subscribers.iter().any(|subscriber| subscriber.arm()));
+    assert_eq!(woken, Woken::Ready, "input 2 was not taken");
+    assert_eq!(take(&mut subscribers[2]), 1);
+    let woken = doorbell.sleep(zero, || subscribers.iter().any(|subscriber| subscriber.arm()));
+    assert_eq!(woken, Woken::TimedOut);
+    doorbell.control().ring(3);
+    assert_eq!(doorbell.sleep(None, || false), Woken::Ready);
+    doorbell.drain(|input| assert_eq!(input, 3));
+}
+
+#[test]
+fn many_sleepers_are_all_woken_by_one_message() {
+    let contract = RingConfig { reliability: reliable(20_000), ..config() };
+    let publisher = RingPublisher::create("camera", contract).unwrap();
+    let (side, peer) = side();
+    let received = Arc::new(AtomicU64::new(0));
+    let threads: Vec<_> = (0..40)
+        .map(|_| {
+            let doorbell = Doorbell::create(&side.bells, DoorbellOptions::default()).unwrap();
+            let how =
+                Join { doorbell: Some((doorbell.control(), 0)), reliable: true, ..join("many") };
+            let (mut subscriber, _) = connect(&publisher.control(), &side, &peer, how);
+            let received = received.clone();
+            std::thread::spawn(move || {
+                let mut expected = 1;
+                while expected <= 50 {
+                    doorbell.drain(|_| ());
+                    while let Some(sample) = subscriber.take().unwrap() {
+                        assert_eq!(value(&sample), expected);
+                        expected += 1;
+                        received.fetch_add(1, Ordering::Relaxed);
+                    }
+                    if expected <= 50 {
+                        let limit = Some(std::time::Duration::from_secs(30));
+                        let woken = doorbell.sleep(limit, || subscriber.arm());
+                        assert_ne!(woken, Woken::TimedOut, "lost wake-up at {expected}");
+                    }
+                }
+            })
+        })
+        .collect();
+    for value in 1..=50 {
+        publish(&publisher, value);
+        // Let them fall asleep now and then: the wake relay is for sleepers.
+        while value % 2 == 0 && received.load(Ordering::Relaxed) < value * 40 {
+            std::thread::yield_now();
+        }
+    }
+    for thread in threads {
+        thread.join().unwrap();
+    }
+    assert_eq!(received.load(Ordering::Relaxed), 2000);
+}
+
+#[test]
+fn samples_dropped_while_their_subscriber_goes_are_released_once_swept() {
+    let publisher = RingPublisher::create("camera", config()).unwrap();
+    let (side, peer) = side();
+    for _ in 0..200 {
+        let (mut subscriber, number) = connect(&publisher.control(), &side, &peer, join("brief"));
+        for value in 1..=4 {
+            publish(&publisher, value);
+        }
+        let samples: Vec<_> = (0..4).map(|_| subscriber.take().unwrap().unwrap()).collect();
+        let control = subscriber.control();
+        let droppers: Vec<_> =
+            samples.into_iter().map(|sample| std::thread::spawn(move || drop(sample))).collect();
+        drop(subscriber);
+        for dropper in droppers {
+            dropper.join().unwrap();
+        }
+        sweep();
+        assert!(control.is_released());
+        publisher.control().detach(number);
+    }
+    publisher.settle();
+    assert_eq!(side.conns.allocate().unwrap().index(), 0, "a connection was not given back");
+}
+
+#[test]
+fn a_peer_process_that_leaves_gives_its_ready_line_back_and_is_looked_at_once_more() {
+    let publisher = RingPublisher::create("camera", config()).unwrap();
+    let (side, peer) = side();
+    let options = DoorbellOptions { spin: std::time::Duration::from_micros(20) };
+    let doorbell = Doorbell::create(&side.bells, options).unwrap();
+    let how = Join { doorbell: Some((doorbell.control(), 9)), ..join("viewer") };
+    let (mut subscriber, _) = connect(&publisher.control(), &side, &peer, how);
+    doorbell.drain(|_| ());
+    assert!(!subscriber.arm());
+    publish(&publisher, 1);
+    doorbell.control().leave(&side.pair);
+    let mut rung = Vec::new();
+    doorbell.drain(|input| rung.push(input));
+    assert_eq!(rung, [9]);
+    assert_eq!(take(&mut subscriber), 1);
+    let joined = doorbell.control().join(&side.pair).unwrap();
+    assert_eq!((joined.ready_line, joined), (0, doorbell.control().join(&side.pair).unwrap()));
+    doorbell.drain(|_| ());
+    doorbell.control().set_recheck(Some(std::time::Duration::from_millis(1)));
+    // The wake of `set_recheck` came while awake; the sleep ends by the interval and says "look".
+    assert_eq!(doorbell.sleep(None, || false), Woken::Rung);
+}
+
+#[test]
+fn contracts_that_cannot_be_kept_are_refused_with_their_numbers() {
+    let wrong = [
+        (RingConfig { slots: 48, ..config() }, "slots is 48"),
+        (RingConfig { depth: 64, ..config() }, "depth is 64"),
+        (RingConfig { depth: 0, ..config() }, "depth is 0"),
+        (RingConfig { history: 9, ..config() }, "history is 9"),
+        (RingConfig { holds_per_subscriber: 16, ..config() }, "holds per subscriber is 16"),
+        (RingConfig { memory_limit_bytes: 100, ..config() }, "832 bytes (13 chunks)"),
+        (RingConfig { chunk_bytes: usize::MAX, ..config() }, "chunk size"),
+    ];
+    for (contract, what) in wrong {
+        let error = RingPublisher::create("camera", contract).unwrap_err().to_string();
+        assert!(error.contains(what) && error.contains("`camera`"), "{error}");
+    }
+}
