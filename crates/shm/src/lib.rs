@@ -82,6 +82,8 @@ mod doorbell;
 #[cfg(not(loom))]
 mod driver;
 #[cfg(not(loom))]
+pub mod faults;
+#[cfg(not(loom))]
 mod fork;
 #[cfg(not(loom))]
 mod futex;

@@ -54,8 +54,8 @@ pub struct Pool {
     first: usize,
     /// Loans of less than so many bytes come from the small chunks of the ring's own segment; 0: none does.
     small_end: u64,
-    /// Chunks of the messages `oldest..=newest` in the ring.
-    live: VecDeque<Chunk>,
+    /// The messages in the ring, the oldest first, each under the number that it was published with.
+    live: VecDeque<(u64, Chunk)>,
     /// Messages that left the ring and may still be held.
     retired: Vec<(u64, Chunk)>,
     /// Of `retired`, how many the last scan found held.
@@ -241,9 +241,10 @@ impl Pool {
         class.free.last().map(|offset| Chunk { segment: class.segment, offset: *offset })
     }
 
-    /// A chunk of the class at `place`. `scanned`: `reclaim` was just called.
+    /// A chunk of the class at `place`. `scanned`: `reclaim` was just called. `frugal`: no fresh memory
+    /// beyond half of the limit, since there is something that need not be kept.
     #[inline]
-    pub fn take(&mut self, place: usize, peers: usize, scanned: bool) -> Taken {
+    pub fn take(&mut self, place: usize, peers: usize, scanned: bool, frugal: bool) -> Taken {
         let retired = self.retired.len();
         let class = &mut self.classes[place];
         if let Some(chunk) = class.take_free() {
@@ -255,7 +256,8 @@ impl Pool {
             return Taken::Scan;
         }
         let used_bytes = self.used_bytes + class.chunk_bytes;
-        if used_bytes <= self.limit_bytes
+        let limit_bytes = if frugal { self.limit_bytes / 2 } else { self.limit_bytes };
+        if used_bytes <= limit_bytes
             && let Some(chunk) = class.take_fresh()
         {
             self.used_bytes = used_bytes;
@@ -300,9 +302,9 @@ impl Pool {
 
     /// A loan was published into the ring as the newest message.
     #[inline]
-    pub fn publish_live(&mut self, chunk: Chunk) {
+    pub fn publish_live(&mut self, seq: u64, chunk: Chunk) {
         self.loaned -= 1;
-        self.live.push_back(chunk);
+        self.live.push_back((seq, chunk));
     }
 
     /// A loan was published to local links only: it is out of the ring from the start.
@@ -312,11 +314,21 @@ impl Pool {
         self.retired.push((seq, chunk));
     }
 
-    /// The oldest message of the ring, `seq`, was evicted.
+    /// The oldest message of the ring leaves it, if it is not newer than `last`. Answers its number,
+    /// under which the caller evicts it: the one that it was published with.
     #[inline]
-    pub fn retire_oldest(&mut self, seq: u64) {
-        if let Some(chunk) = self.live.pop_front() {
-            self.retired.push((seq, chunk));
+    pub fn retire_oldest(&mut self, last: u64) -> Option<u64> {
+        let (seq, chunk) = *self.live.front().filter(|(seq, _)| *seq <= last)?;
+        self.live.pop_front();
+        self.retired.push((seq, chunk));
+        Some(seq)
+    }
+
+    /// Puts an old fault back: messages in the ring are numbered back from the newest one.
+    #[cfg(any(test, feature = "faults"))]
+    pub fn renumber(&mut self, newest: u64) {
+        for (back, (seq, _)) in self.live.iter_mut().rev().enumerate() {
+            *seq = newest - back as u64;
         }
     }
 
@@ -355,15 +367,15 @@ mod tests {
         let mut offsets = vec![];
         for seq in 1..=400 {
             let chunk = loop {
-                match pool.take(0, 1, false) {
+                match pool.take(0, 1, false, false) {
                     Taken::Chunk(chunk) => break chunk,
                     Taken::Scan => pool.reclaim(|_| false),
                     Taken::Nothing => panic!("no chunk for message {seq}"),
                 }
             };
-            pool.publish_live(chunk);
-            if pool.live() > 4 {
-                pool.retire_oldest(seq - 4);
+            pool.publish_live(seq, chunk);
+            if seq > 4 {
+                assert_eq!(pool.retire_oldest(seq - 4), Some(seq - 4));
             }
             offsets.push(chunk.offset);
         }

@@ -89,10 +89,8 @@ impl<'w> Publisher<'w> {
     }
 
     pub fn evict_up_to(&mut self, last: u64) {
-        while self.pool.live() > 0 && self.seq + 1 - self.pool.live() as u64 <= last {
-            let oldest = self.seq + 1 - self.pool.live() as u64;
-            self.world.ring().evict(oldest);
-            self.pool.retire_oldest(oldest);
+        while let Some(seq) = self.pool.retire_oldest(last) {
+            self.world.ring().evict(seq);
         }
     }
 
@@ -121,7 +119,7 @@ impl<'w> Publisher<'w> {
         }
         let mut scanned = false;
         loop {
-            match self.pool.take(0, self.peers.len(), scanned) {
+            match self.pool.take(0, self.peers.len(), scanned, false) {
                 Taken::Chunk(chunk) => return Some(chunk),
                 Taken::Nothing => return None,
                 Taken::Scan => {
@@ -136,7 +134,7 @@ impl<'w> Publisher<'w> {
         let seq = self.seq + 1;
         if self.open {
             self.world.ring().publish(seq, &[chunk.offset, seq * 100]);
-            self.pool.publish_live(chunk);
+            self.pool.publish_live(seq, chunk);
         } else {
             self.pool.give_back(chunk);
         }
