@@ -15,6 +15,31 @@ pub struct Chunk {
     pub offset: u64,
 }
 
+/// A message's number and chunk, for the queues that each message passes: two words.
+#[derive(Clone, Copy, Debug)]
+struct Used {
+    seq: u64,
+    /// The segment above, the offset below.
+    chunk: u64,
+}
+
+/// Offsets are addresses in a mapping, of which processors have less than 2^48.
+const OFFSET_BITS: u32 = 48;
+
+impl Used {
+    #[inline(always)]
+    fn new(seq: u64, chunk: Chunk) -> Self {
+        debug_assert!(chunk.offset >> OFFSET_BITS == 0, "{chunk:?}");
+        Used { seq, chunk: u64::from(chunk.segment) << OFFSET_BITS | chunk.offset }
+    }
+
+    #[inline(always)]
+    fn chunk(self) -> Chunk {
+        let offset = self.chunk & ((1 << OFFSET_BITS) - 1);
+        Chunk { segment: (self.chunk >> OFFSET_BITS) as u16, offset }
+    }
+}
+
 /// Chunk size from which a chunk is given back as early as possible, so that it is reused while the
 /// cache is still warm; below it, waiting and freeing many with one scan is cheaper.
 pub const LARGE_BYTES: u64 = 64 << 10;
@@ -55,9 +80,9 @@ pub struct Pool {
     /// Loans of less than so many bytes come from the small chunks of the ring's own segment; 0: none does.
     small_end: u64,
     /// The messages in the ring, the oldest first, each under the number that it was published with.
-    live: VecDeque<(u64, Chunk)>,
+    live: VecDeque<Used>,
     /// Messages that left the ring and may still be held.
-    retired: Vec<(u64, Chunk)>,
+    retired: Vec<Used>,
     /// Of `retired`, how many the last scan found held.
     held: usize,
     /// Bytes that chunks may use in all.
@@ -304,41 +329,41 @@ impl Pool {
     #[inline]
     pub fn publish_live(&mut self, seq: u64, chunk: Chunk) {
         self.loaned -= 1;
-        self.live.push_back((seq, chunk));
+        self.live.push_back(Used::new(seq, chunk));
     }
 
     /// A loan was published to local links only: it is out of the ring from the start.
     #[inline]
     pub fn publish_retired(&mut self, seq: u64, chunk: Chunk) {
         self.loaned -= 1;
-        self.retired.push((seq, chunk));
+        self.retired.push(Used::new(seq, chunk));
     }
 
     /// The oldest message of the ring leaves it, if it is not newer than `last`. Answers its number,
     /// under which the caller evicts it: the one that it was published with.
     #[inline]
     pub fn retire_oldest(&mut self, last: u64) -> Option<u64> {
-        let (seq, chunk) = *self.live.front().filter(|(seq, _)| *seq <= last)?;
+        let oldest = *self.live.front().filter(|oldest| oldest.seq <= last)?;
         self.live.pop_front();
-        self.retired.push((seq, chunk));
-        Some(seq)
+        self.retired.push(oldest);
+        Some(oldest.seq)
     }
 
     /// Puts an old fault back: messages in the ring are numbered back from the newest one.
     #[cfg(any(test, feature = "faults"))]
     pub fn renumber(&mut self, newest: u64) {
-        for (back, (seq, _)) in self.live.iter_mut().rev().enumerate() {
-            *seq = newest - back as u64;
+        for (back, used) in self.live.iter_mut().rev().enumerate() {
+            used.seq = newest - back as u64;
         }
     }
 
     /// Frees every retired message that `is_held` does not name.
     pub fn reclaim(&mut self, is_held: impl Fn(u64) -> bool) {
         let classes = &mut self.classes;
-        self.retired.retain(|&(seq, chunk)| {
-            let held = is_held(seq);
+        self.retired.retain(|used| {
+            let held = is_held(used.seq);
             if !held {
-                free_into(classes, chunk);
+                free_into(classes, used.chunk());
             }
             held
         });

@@ -134,7 +134,7 @@ impl Core {
     }
 
     /// Rule P3: waits until there is room for the next message.
-    #[inline]
+    #[inline(always)]
     pub(super) fn find_room<'s>(
         &self,
         state: &'s mut State,
