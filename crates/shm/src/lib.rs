@@ -126,6 +126,8 @@ mod sync;
 mod tables;
 #[cfg(not(loom))]
 pub mod timeline;
+#[cfg(all(test, not(loom)))]
+mod trials;
 #[cfg(not(loom))]
 mod words;
 

@@ -47,7 +47,7 @@ pub(super) struct State {
     pub(super) depth: u64,
     /// What the deepest peer asks for.
     deepest: u64,
-    /// Messages that memory was found to hold, if it was found short of `deepest`.
+    /// Messages that memory was found to hold, until all peers have caught up.
     pub(super) depth_max: u64,
     /// Is the ring written?
     pub(super) open: bool,
@@ -115,7 +115,7 @@ impl State {
         };
         let deepest = self.peers.iter().flatten().map(|peer| peer.depth).max().unwrap_or(0);
         self.deepest = deepest.min(config.slots as u64 - 1);
-        self.set_depth_max(config, u64::MAX);
+        self.set_depth_max(config, self.depth_max);
         self.min_wanted = 0;
     }
 
@@ -331,7 +331,7 @@ impl Core {
             _ => self.grow(state, bytes as u64)?,
         };
         let large = state.pool.is_large(place);
-        if state.outside > 0 && (large || state.depth > self.config.depth as u64) {
+        if state.outside > 0 && (large || state.deepest > self.config.depth as u64) {
             self.trim(state, if large { self.config.history } else { self.config.depth } as u64);
         }
         let mut scanned = large && state.pool.retired() > 0;
