@@ -47,6 +47,9 @@ const DEFAULT_LIMIT_BYTES: u64 = 256 << 20;
 /// Memory that a topic may use even if its messages are small: so many chunks that the publisher
 /// seldom has to ask a hundred subscribers which of them they hold.
 const SMALL_LIMIT_BYTES: u64 = 256 << 10;
+/// Address space of a topic in which messages are kept for subscribers deeper than their publisher, where
+/// small messages are enough for it; as memory it exists only while such a subscriber is behind.
+const DEEPER_LIMIT_BYTES: u64 = 8 << 20;
 /// Memory that is made present when a publisher is created, at most.
 const PREFAULT_BYTES_MAX: usize = 64 << 20;
 /// How long a loan that makes memory grow waits for the peers to map it.
@@ -132,9 +135,15 @@ fn ring_config(plan: &OutputPlan<'_>) -> RingConfig {
     };
     let chunks = depth + subscribers * holds + 2;
     let planned = (bytes.next_multiple_of(4096) as u64).saturating_mul(chunks as u64);
-    let limit = match plan.max_bytes {
-        Some(_) => planned.max(SMALL_LIMIT_BYTES),
-        None => planned.max(DEFAULT_LIMIT_BYTES),
+    let slots = (depth + 1).next_power_of_two().max(SLOTS_MIN);
+    // Half of the limit is for subscribers deeper than we.
+    let deepest = (bytes.next_multiple_of(64) as u64).saturating_mul(2 * (slots + chunks) as u64);
+    let limit = match (plan.max_bytes, plan.audience) {
+        (None, _) => planned.max(DEFAULT_LIMIT_BYTES),
+        (Some(_), Audience::One) => planned.max(SMALL_LIMIT_BYTES),
+        (Some(_), Audience::Topic) => {
+            planned.max(SMALL_LIMIT_BYTES).max(deepest.min(DEEPER_LIMIT_BYTES))
+        }
     };
     let prefault = match plan.max_bytes {
         // Nothing lies there.
@@ -146,7 +155,7 @@ fn ring_config(plan: &OutputPlan<'_>) -> RingConfig {
         None => 0,
     };
     RingConfig {
-        slots: (depth + 1).next_power_of_two().max(SLOTS_MIN),
+        slots,
         depth,
         // What all subscribers have taken is written again at once, while it is in the cache.
         history: if plan.qos.is_transient_local() { depth } else { 0 },

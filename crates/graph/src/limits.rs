@@ -15,8 +15,8 @@ pub const NODES_MAX: usize = 2_000;
 pub const PORTS_MAX: usize = 20_000;
 /// Violations that one operation reports; those after it are dropped.
 pub const VIOLATIONS_MAX: usize = 200;
-/// Messages kept for a subscriber.
-pub const QOS_DEPTH_MAX: u64 = 65_536;
+/// Messages kept for a subscriber: as many as a port may ask for.
+pub const QOS_DEPTH_MAX: u64 = 16_384;
 /// Patience of a reliable publisher: one hour, milliseconds.
 pub const TIMEOUT_MS_MAX: u64 = 3_600_000;
 /// Largest message: 1 GiB.
@@ -42,3 +42,17 @@ pub const TIMER_PRIORITY_MAX: u64 = 99;
 /// Messages that an input of an approximate-time condition can queue: a subscriber holds 15 messages
 /// of a publisher at most, and the node needs some of them.
 pub const APPROXIMATE_DEPTH_MAX: u32 = 12;
+
+/// Messages that a publisher keeps for certain for a subscriber of another executor that asks for more
+/// than the publisher's own depth. More stay as long as memory holds them: a topic without `max_bytes`
+/// has plenty. The transport's numbers, which this crate must not know; the runtime's tests compare them.
+pub fn kept_for_deeper(depth: u64, max_bytes: Option<u64>) -> u64 {
+    const SLOTS_MIN: u64 = 1024;
+    const BYTES: u64 = 4 << 20;
+    let slots = (depth + 1).next_power_of_two().max(SLOTS_MIN);
+    let fits = max_bytes.map_or(slots, |bytes| {
+        let held = 8 * (depth + 1).clamp(4, 15) + 2;
+        (BYTES / bytes.max(1).next_multiple_of(64)).saturating_sub(held)
+    });
+    fits.min(slots - 1).max(depth)
+}

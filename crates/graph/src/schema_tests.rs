@@ -96,7 +96,7 @@ fn good_graphs() -> Vec<String> {
     let q = "qos: { depth: 4 }";
     vec![
         COURSE.to_owned(),
-        with(q, "qos: { depth: 65536, timeout_ms: 1, reliability: best_effort }"),
+        with(q, "qos: { depth: 16384, timeout_ms: 1, reliability: best_effort }"),
         with(q, "copies: forbidden, external: true"),
         with(q, "bounds: { data: 1000000, header.frame_id: 32 }"),
         with(q, "qos: { depth: 4.0 }"),

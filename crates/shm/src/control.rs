@@ -297,6 +297,11 @@ impl RingControl {
         self.published.load(Ordering::Acquire)
     }
 
+    /// Does its thread wait for a slow reliable subscriber? It may have ended meanwhile.
+    pub fn is_blocked(&self) -> bool {
+        self.blocked.load(Ordering::SeqCst)
+    }
+
     /// Called (once, before the first peer) with what wakes the control thread: a new segment has
     /// to be sent to peers. It is called on the publisher's thread and must not block.
     pub fn set_notifier(&self, notifier: impl Fn() + Send + Sync + 'static) {

@@ -82,6 +82,8 @@ mod doorbell;
 #[cfg(not(loom))]
 mod driver;
 #[cfg(not(loom))]
+pub mod faults;
+#[cfg(not(loom))]
 mod fork;
 #[cfg(not(loom))]
 mod futex;
@@ -124,6 +126,8 @@ mod sync;
 mod tables;
 #[cfg(not(loom))]
 pub mod timeline;
+#[cfg(all(test, not(loom)))]
+mod trials;
 #[cfg(not(loom))]
 mod words;
 

@@ -132,6 +132,30 @@ impl Lane {
         });
     }
 
+    /// Publisher: messages that were not taken.
+    pub(crate) fn len(&self) -> usize {
+        if self.is_closed() { 0 } else { self.queue(|queue| queue.messages.len()) }
+    }
+
+    /// Publisher: has a link that may lose messages more than `depth` of them?
+    pub(crate) fn can_spare(&self, depth: usize) -> bool {
+        !self.options.reliable && self.len() > depth
+    }
+
+    /// Publisher: memory is short. Forgets the older half of what is beyond `depth`, if there is any.
+    pub(crate) fn spare(&self, depth: usize) -> bool {
+        let can_spare = self.can_spare(depth);
+        if can_spare {
+            self.queue(|queue| {
+                let beyond = queue.messages.len() - depth;
+                for _ in 0..beyond.div_ceil(2) {
+                    queue.keep_last_lost += u64::from(queue.messages.pop());
+                }
+            });
+        }
+        can_spare
+    }
+
     /// Publisher: everything from this number on may still be taken.
     #[inline]
     pub(crate) fn pending(&self) -> u64 {

@@ -15,6 +15,31 @@ pub struct Chunk {
     pub offset: u64,
 }
 
+/// A message's number and chunk, for the queues that each message passes: two words.
+#[derive(Clone, Copy, Debug)]
+struct Used {
+    seq: u64,
+    /// The segment above, the offset below.
+    chunk: u64,
+}
+
+/// Offsets are addresses in a mapping, of which processors have less than 2^48.
+const OFFSET_BITS: u32 = 48;
+
+impl Used {
+    #[inline(always)]
+    fn new(seq: u64, chunk: Chunk) -> Self {
+        debug_assert!(chunk.offset >> OFFSET_BITS == 0, "{chunk:?}");
+        Used { seq, chunk: u64::from(chunk.segment) << OFFSET_BITS | chunk.offset }
+    }
+
+    #[inline(always)]
+    fn chunk(self) -> Chunk {
+        let offset = self.chunk & ((1 << OFFSET_BITS) - 1);
+        Chunk { segment: (self.chunk >> OFFSET_BITS) as u16, offset }
+    }
+}
+
 /// Chunk size from which a chunk is given back as early as possible, so that it is reused while the
 /// cache is still warm; below it, waiting and freeing many with one scan is cheaper.
 pub const LARGE_BYTES: u64 = 64 << 10;
@@ -54,10 +79,10 @@ pub struct Pool {
     first: usize,
     /// Loans of less than so many bytes come from the small chunks of the ring's own segment; 0: none does.
     small_end: u64,
-    /// Chunks of the messages `oldest..=newest` in the ring.
-    live: VecDeque<Chunk>,
+    /// The messages in the ring, the oldest first, each under the number that it was published with.
+    live: VecDeque<Used>,
     /// Messages that left the ring and may still be held.
-    retired: Vec<(u64, Chunk)>,
+    retired: Vec<Used>,
     /// Of `retired`, how many the last scan found held.
     held: usize,
     /// Bytes that chunks may use in all.
@@ -241,9 +266,10 @@ impl Pool {
         class.free.last().map(|offset| Chunk { segment: class.segment, offset: *offset })
     }
 
-    /// A chunk of the class at `place`. `scanned`: `reclaim` was just called.
+    /// A chunk of the class at `place`. `scanned`: `reclaim` was just called. `frugal`: no fresh memory
+    /// beyond half of the limit, since there is something that need not be kept.
     #[inline]
-    pub fn take(&mut self, place: usize, peers: usize, scanned: bool) -> Taken {
+    pub fn take(&mut self, place: usize, peers: usize, scanned: bool, frugal: bool) -> Taken {
         let retired = self.retired.len();
         let class = &mut self.classes[place];
         if let Some(chunk) = class.take_free() {
@@ -255,7 +281,8 @@ impl Pool {
             return Taken::Scan;
         }
         let used_bytes = self.used_bytes + class.chunk_bytes;
-        if used_bytes <= self.limit_bytes
+        let limit_bytes = if frugal { self.limit_bytes / 2 } else { self.limit_bytes };
+        if used_bytes <= limit_bytes
             && let Some(chunk) = class.take_fresh()
         {
             self.used_bytes = used_bytes;
@@ -300,33 +327,43 @@ impl Pool {
 
     /// A loan was published into the ring as the newest message.
     #[inline]
-    pub fn publish_live(&mut self, chunk: Chunk) {
+    pub fn publish_live(&mut self, seq: u64, chunk: Chunk) {
         self.loaned -= 1;
-        self.live.push_back(chunk);
+        self.live.push_back(Used::new(seq, chunk));
     }
 
     /// A loan was published to local links only: it is out of the ring from the start.
     #[inline]
     pub fn publish_retired(&mut self, seq: u64, chunk: Chunk) {
         self.loaned -= 1;
-        self.retired.push((seq, chunk));
+        self.retired.push(Used::new(seq, chunk));
     }
 
-    /// The oldest message of the ring, `seq`, was evicted.
+    /// The oldest message of the ring leaves it, if it is not newer than `last`. Answers its number,
+    /// under which the caller evicts it: the one that it was published with.
     #[inline]
-    pub fn retire_oldest(&mut self, seq: u64) {
-        if let Some(chunk) = self.live.pop_front() {
-            self.retired.push((seq, chunk));
+    pub fn retire_oldest(&mut self, last: u64) -> Option<u64> {
+        let oldest = *self.live.front().filter(|oldest| oldest.seq <= last)?;
+        self.live.pop_front();
+        self.retired.push(oldest);
+        Some(oldest.seq)
+    }
+
+    /// Puts an old fault back: messages in the ring are numbered back from the newest one.
+    #[cfg(any(test, feature = "faults"))]
+    pub fn renumber(&mut self, newest: u64) {
+        for (back, used) in self.live.iter_mut().rev().enumerate() {
+            used.seq = newest - back as u64;
         }
     }
 
     /// Frees every retired message that `is_held` does not name.
     pub fn reclaim(&mut self, is_held: impl Fn(u64) -> bool) {
         let classes = &mut self.classes;
-        self.retired.retain(|&(seq, chunk)| {
-            let held = is_held(seq);
+        self.retired.retain(|used| {
+            let held = is_held(used.seq);
             if !held {
-                free_into(classes, chunk);
+                free_into(classes, used.chunk());
             }
             held
         });
@@ -355,15 +392,15 @@ mod tests {
         let mut offsets = vec![];
         for seq in 1..=400 {
             let chunk = loop {
-                match pool.take(0, 1, false) {
+                match pool.take(0, 1, false, false) {
                     Taken::Chunk(chunk) => break chunk,
                     Taken::Scan => pool.reclaim(|_| false),
                     Taken::Nothing => panic!("no chunk for message {seq}"),
                 }
             };
-            pool.publish_live(chunk);
-            if pool.live() > 4 {
-                pool.retire_oldest(seq - 4);
+            pool.publish_live(seq, chunk);
+            if seq > 4 {
+                assert_eq!(pool.retire_oldest(seq - 4), Some(seq - 4));
             }
             offsets.push(chunk.offset);
         }

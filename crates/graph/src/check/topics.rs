@@ -2,7 +2,7 @@
 
 use super::nodes::triggers;
 use super::{Check, Port, Resolved, TopicPorts, Topics};
-use crate::limits::VIOLATIONS_MAX;
+use crate::limits::{VIOLATIONS_MAX, kept_for_deeper};
 use crate::model::{Durability, Qos, Reliability};
 use crate::names::did_you_mean;
 use crate::violation::ViolationKind;
@@ -59,6 +59,7 @@ impl<'a> Check<'a> {
             }
             self.types(name, ports);
             self.quality(name, ports);
+            self.depths(name, ports);
             self.publishers(name, ports, topics);
         }
         for topic in &self.options.recorded {
@@ -149,6 +150,37 @@ impl<'a> Check<'a> {
                 let path = self.path(port, "inputs");
                 let violation = self.fault(ViolationKind::QosMismatch, &path, message, advice);
                 self.note(violation.for_node(self.node_name(port.node)).for_topic(name));
+            }
+        }
+    }
+
+    /// A subscriber may ask for more messages than its publisher keeps for itself, as far as memory holds
+    /// them. Where it does not, that is said: the subscriber gets less than it asks for when it is slow.
+    fn depths(&mut self, name: &'a str, ports: &TopicPorts<'a>) {
+        let max_bytes = self.declared.get(name).and_then(|topic| topic.max_bytes);
+        let kept = |port: &&Port<'a>| kept_for_deeper(port.qos.depth.into(), max_bytes);
+        let Some(publisher) = ports.publishers.iter().min_by_key(kept) else { return };
+        let kept = kept(&publisher);
+        for port in ports.subscribers.iter().filter(|port| u64::from(port.qos.depth) > kept) {
+            let asked = port.qos.depth;
+            let size =
+                max_bytes.map_or_else(String::new, |bytes| format!(" of up to {bytes} bytes"));
+            let message = format!(
+                "input `{}` asks for {asked} messages{size}, but of output `{}` of node `{}`, whose depth is                  {}, memory is sure to hold {kept}: a best-effort input that is further behind may lose                  messages, and for a reliable one the publisher may wait earlier",
+                port.port,
+                publisher.port,
+                self.node_name(publisher.node),
+                publisher.qos.depth
+            );
+            let advice = format!(
+                "set `depth: {asked}` on the output, which makes its memory as large, or a depth of \
+                 at most {kept} on the input"
+            );
+            let path = self.path(port, "inputs");
+            let violation = self.fault(ViolationKind::QosMismatch, &path, message, advice);
+            if self.warnings.len() < VIOLATIONS_MAX {
+                let node = self.node_name(port.node);
+                self.warnings.push(violation.for_node(node).for_topic(name));
             }
         }
     }

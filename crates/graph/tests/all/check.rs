@@ -260,6 +260,33 @@ fn a_triggering_input_needs_a_publisher_unless_the_topic_is_external() {
 }
 
 #[test]
+fn a_depth_that_memory_is_not_sure_to_hold_is_said() {
+    let topics =
+        "topics:\n  /lane: { max_bytes: 1000 }\n  /camera/image_raw: { max_bytes: 1000000 }\n";
+    let graph = |from: &str, to: &str| {
+        let old = "topics:\n  /camera/image_raw: { type: sensor_msgs/msg/Image, max_bytes: 1000000, qos: { depth: 4 } }\n";
+        assert!(COURSE.contains(old));
+        course_with(from, to).replace(old, topics)
+    };
+    let deep = |depth: u32| {
+        let wanted = format!("inputs: {{ lane: {{ topic: /lane, qos: {{ depth: {depth} }} }}, red");
+        check_text(&graph("inputs: { lane: /lane, red", &wanted)).unwrap().warnings
+    };
+    // Small messages are kept, large ones as many as the publisher's depth says.
+    assert_eq!((deep(300), deep(1023)), (Vec::new(), Vec::new()));
+    let [warning] = &deep(3000)[..] else { panic!("one warning") };
+    let text = warning.to_string();
+    assert!(text.contains("asks for 3000 messages of up to 1000 bytes"), "{text}");
+    assert!(text.contains("hold 1023") && text.contains("`depth: 3000` on the output"), "{text}");
+    assert_eq!(warning.topic.as_deref(), Some("/lane"));
+    let from = "inputs: { image: /camera/image_raw }";
+    let to = "inputs: { image: { topic: /camera/image_raw, qos: { depth: 5 } } }";
+    let warnings = check_text(&graph(from, to)).unwrap().warnings;
+    assert_eq!(warnings.len(), 1, "{warnings:?}");
+    assert!(warnings[0].message.contains("hold 4"), "{}", warnings[0]);
+}
+
+#[test]
 fn a_subscriber_may_not_ask_for_more_than_is_offered() {
     let v = broken(
         "outputs: { lane: /lane }",

@@ -67,7 +67,7 @@ fn qos() -> impl Strategy<Value = QosRequest> {
     let parts = (
         option::of(reliability),
         option::of(1_u32..3_600_000),
-        option::of(1_u32..65_536),
+        option::of(1_u32..16_384),
         option::of(durability),
     );
     parts.prop_map(|(reliability, timeout_ms, depth, durability)| QosRequest {

@@ -24,7 +24,8 @@
 //! Sequence numbers are 63 bit, start at 1 and never wrap (292 years at one message per ns); 0
 //! means none. The message s lives in slot s mod slots. Its slot says `s` (it is there), `s | GONE`
 //! (it was evicted) or an older number. With D the depth in force, the ring holds at most the
-//! messages head-D..=head, and slots > D.
+//! messages head-D..=head, and slots > D. D is the contract's depth, or what the deepest peer asks
+//! for as far as the pool holds it: never less than the contract's.
 //!
 //! A subscriber writes nothing that a publisher must believe: a cursor that lies makes the
 //! publisher wait (at most its timeout) or not, a hold word that lies keeps at most `holds` chunks.
@@ -46,13 +47,16 @@
 //!   `joined`) is not lost.
 //! - **P3 room.** A reliable publisher compares its cached minimum of the cursors with s-D, reads
 //!   the cursors again only if that is not enough, and waits (P8) only if they really are behind. A
-//!   peer that has not started counts as `joined`.
+//!   peer that has not started counts as `joined`. Peers may come and go during the wait, and with the
+//!   last one the ring is closed: whether it is written is decided behind the wait.
 //! - **P4 evict.** Only `publish` evicts (every o <= s-D, once s is there and its sleepers are
-//!   woken: it writes lines that readers share, which would keep them from s), and trimming of
-//!   large chunks at `loan` (what all cursors have passed, beyond the history): tail = o+1, then
-//!   `slot[o]` = o | GONE, both Release; the chunk is retired under the number o. `loan` evicts
-//!   nothing that a reader could still want, so several loans may be open and an abandoned one
-//!   changes nothing.
+//!   woken: it writes lines that readers share, which would keep them from s), closing the ring
+//!   (all), and `loan`, in two cases. It trims what all cursors have passed: large chunks beyond the
+//!   history, small ones beyond the contract's depth. And if memory is short it gives up what is kept
+//!   beyond the contract's depth, but for what a reliable peer wants. tail = o+1, then `slot[o]` = o |
+//!   GONE, both Release; the chunk is retired under the number o, which it was published with and
+//!   which is kept with it. Within the contract's depth `loan` evicts nothing that a reader could
+//!   still want, so several loans may be open and an abandoned one changes nothing.
 //! - **P5 publish.** Release fence, fields Relaxed, slot = s Release, head = s Release.
 //! - **P6 doors.** SeqCst fence, inbox, then one Relaxed load per armed word; if it is not 0, swap
 //!   it and ring (B1).

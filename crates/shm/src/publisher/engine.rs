@@ -1,15 +1,17 @@
-//! What a publisher's thread does with its private state: take, evict, retire, scan, wait.
+//! What a publisher's thread does with its private state: who is there, loans, scans, publications.
 //!
-//! It must not know the public types: it deals in records of loans.
+//! Which messages the ring keeps is `room`'s. It must not know the public types: it deals in records of
+//! loans.
 
 use super::doors::Doors;
 use super::loan::LoanRecord;
+use super::room::Room;
 use super::{
     Core, Holder, LoanError, PublishError, PublisherCounters, Reliability, RingConfig,
     SegmentMapping,
 };
 use crate::control::{Note, Peer, Segment};
-use crate::descriptor::{Marks, Meta, to_words};
+use crate::descriptor::{Marks, Meta};
 use crate::driver::MemoryMaker;
 use crate::futex;
 use crate::home::SEGMENTS_MAX;
@@ -26,14 +28,10 @@ use crate::timeline::POISON;
 use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant};
-
-/// Longest single sleep of a blocked publisher: a peer that dies is noticed by then even if the
-/// control thread's wake-up fell between the look and the sleep.
-const BLOCKED_SLICE: Duration = Duration::from_millis(100);
+use std::time::Instant;
 
 /// A device is not done with a message of these yet.
-const IN_WORK: Marks = Marks::EARLY.or(Marks::BROUGHT);
+pub(super) const IN_WORK: Marks = Marks::EARLY.or(Marks::BROUGHT);
 
 /// The publisher's private memory.
 #[derive(Debug)]
@@ -44,20 +42,25 @@ pub(super) struct State {
     early: u64,
     /// Last one that is brought to a device; 0: none is.
     brought: u64,
-    /// Messages retained: the contract's depth or a peer's larger one.
-    depth: u64,
+    /// Depth in force: messages that the ring keeps. The contract's, or what the deepest peer asks for as
+    /// far as memory holds it.
+    pub(super) depth: u64,
+    /// What the deepest peer asks for.
+    deepest: u64,
+    /// Messages that memory was found to hold, until all peers have caught up.
+    pub(super) depth_max: u64,
     /// Is the ring written?
-    open: bool,
+    pub(super) open: bool,
     pub(super) pool: Pool,
     pub(super) mappings: Vec<SegmentMapping>,
     /// Who makes further segments, if it is not the system.
     maker: Option<Box<dyn MemoryMaker>>,
-    peers: Vec<Option<Box<Peer>>>,
+    pub(super) peers: Vec<Option<Box<Peer>>>,
     /// Places of `peers` in use.
-    outside: usize,
-    reliable: usize,
+    pub(super) outside: usize,
+    pub(super) reliable: usize,
     /// No reliable peer wants anything older, as of the last look.
-    min_wanted: u64,
+    pub(super) min_wanted: u64,
     doors: Doors,
     held: Vec<u64>,
     pub(super) links: Vec<Arc<Lane>>,
@@ -84,6 +87,8 @@ impl State {
             early: 0,
             brought: 0,
             depth: config.depth as u64,
+            deepest: 0,
+            depth_max: u64::MAX,
             open: config.transient_local,
             pool: Pool::new(class, config.slots, config.memory_limit_bytes),
             mappings: vec![mapping],
@@ -101,16 +106,6 @@ impl State {
         }
     }
 
-    fn oldest(&self) -> u64 {
-        self.seq + 1 - self.pool.live() as u64
-    }
-
-    /// Rule P3: what the slowest of the reliable peers wants.
-    fn look_at_cursors(&mut self) {
-        let peers = self.peers.iter().flatten().filter(|peer| peer.reliable);
-        self.min_wanted = peers.map(|peer| peer.conn.wanted(peer.joined)).min().unwrap_or(u64::MAX);
-    }
-
     fn recount(&mut self, config: &RingConfig) {
         self.outside = self.peers.iter().flatten().count();
         let reliable = matches!(config.reliability, Reliability::Reliable { .. });
@@ -119,13 +114,20 @@ impl State {
             false => 0,
         };
         let deepest = self.peers.iter().flatten().map(|peer| peer.depth).max().unwrap_or(0);
-        self.depth = deepest.clamp(config.depth as u64, config.slots as u64 - 1);
+        self.deepest = deepest.min(config.slots as u64 - 1);
+        self.set_depth_max(config, self.depth_max);
         self.min_wanted = 0;
+    }
+
+    /// Memory holds so many messages; the contract's depth in any case.
+    pub(super) fn set_depth_max(&mut self, config: &RingConfig, messages: u64) {
+        self.depth_max = messages;
+        self.depth = self.deepest.min(messages).max(config.depth as u64);
     }
 
     /// A device writes message `seq`, or copies it: its memory is not used again before that is over.
     #[cold]
-    fn note_device_work(&mut self, seq: u64, meta: &Meta) {
+    pub(super) fn note_device_work(&mut self, seq: u64, meta: &Meta) {
         if meta.marks.any(Marks::EARLY) {
             self.early = seq;
         }
@@ -156,6 +158,7 @@ impl State {
         }
         for lane in &self.links {
             lane.collect_holds(&mut held);
+            held.resize(held.len() + lane.len(), 0);
             note(lane.label(), &mut held);
         }
         holders
@@ -215,32 +218,8 @@ impl Core {
         state.peers[place] = Some(peer);
     }
 
-    /// Rule P4: takes the messages up to `last` out of the ring.
-    #[inline]
-    fn evict_up_to(&self, state: &mut State, last: u64) {
-        let mut oldest = state.oldest();
-        // At most `live` steps.
-        while oldest <= last && state.pool.live() > 0 {
-            self.ring().evict(oldest);
-            state.pool.retire_oldest(oldest);
-            oldest += 1;
-        }
-    }
-
-    /// Large chunks: takes out of the ring what every cursor has passed, beyond the history.
-    fn trim(&self, state: &mut State) {
-        let history = self.config.history as u64;
-        if state.pool.live() as u64 <= history {
-            return;
-        }
-        let peers = state.peers.iter().flatten();
-        let wanted = peers.map(|peer| peer.conn.wanted(peer.joined)).min().unwrap_or(u64::MAX);
-        let last = wanted.saturating_sub(1).min(state.seq - history);
-        self.evict_up_to(state, last);
-    }
-
     /// Rule P7: frees what has left the ring and nobody holds.
-    fn scan(&self, state: &mut State) {
+    pub(super) fn scan(&self, state: &mut State) {
         state.counters.scans += 1;
         // Local links run on this thread; holds of a link's samples are cleared with Release on any
         // thread.
@@ -352,16 +331,18 @@ impl Core {
             _ => self.grow(state, bytes as u64)?,
         };
         let large = state.pool.is_large(place);
-        if large && state.outside > 0 {
-            self.trim(state);
+        if state.outside > 0 && (large || state.deepest > self.config.depth as u64) {
+            self.trim(state, if large { self.config.history } else { self.config.depth } as u64);
         }
         let mut scanned = large && state.pool.retired() > 0;
         if scanned {
             self.scan(state);
         }
-        // At most twice: `Scan` is not answered to a scan.
+        let mut can_spare = true;
+        // `Scan` is not answered to a scan, and what can be spared is less with each round.
         loop {
-            match state.pool.take(place, state.outside, scanned) {
+            let frugal = can_spare && self.keeps_more(state);
+            match state.pool.take(place, state.outside, scanned, frugal) {
                 Taken::Chunk(chunk) => {
                     let Some(absent) = state.pool.absent(chunk) else { return Ok(chunk) };
                     return self.make_present(state, place, chunk, absent);
@@ -369,6 +350,10 @@ impl Core {
                 Taken::Scan => {
                     self.scan(state);
                     scanned = true;
+                }
+                Taken::Nothing if frugal => {
+                    can_spare = self.spare(state);
+                    scanned = false;
                 }
                 Taken::Nothing => return Err(self.exhausted(state, place)),
             }
@@ -537,26 +522,14 @@ impl Core {
         }
         let state = &mut *self.state.borrow_mut();
         self.absorb(state);
-        let seq = state.seq + 1;
         if let Some(place) = state.links.iter().position(|lane| lane.refuses()) {
             return Err(self.refuse_link(state, place));
         }
-        // What the message pushes out of the ring.
-        let mut pushed_out = 0;
-        if state.open {
-            pushed_out = self.publish_outside(state, seq, chunk, meta)?;
-        } else if state.links.is_empty() && !meta.marks.any(IN_WORK) {
-            state.pool.give_back(chunk);
-        } else {
-            state.pool.publish_retired(seq, chunk);
-        }
-        state.seq = seq;
-        if meta.marks.any(IN_WORK) {
-            state.note_device_work(seq, meta);
-        }
+        let room: Room<'_> = self.find_room(state)?;
+        let (seq, pushed_out) = room.fill(self.ring(), chunk, meta);
         // Release: whoever reads it sees the ring as of this message.
         self.control.published.store(seq, Ordering::Release);
-        if state.open {
+        if let Some(pushed_out) = pushed_out {
             // Rule P6. The count above stands before this fence too: rule P1 leans on it.
             self.ring().before_doors();
             // First who came: its bit may have been armed before this fence.
@@ -601,98 +574,6 @@ impl Core {
         let lane = &state.links[place];
         let (link, depth) = (lane.label().to_owned(), lane.depth());
         Box::new(PublishError::LinkFull { label: self.label.to_string(), link, depth })
-    }
-
-    /// Rules P3 and P5: waits for room, then writes the descriptor. Answers the last message that
-    /// has to leave the ring for it.
-    #[inline]
-    fn publish_outside(
-        &self,
-        state: &mut State,
-        seq: u64,
-        chunk: Chunk,
-        meta: &Meta,
-    ) -> Result<u64, Box<PublishError>> {
-        let mut last = seq.saturating_sub(state.depth);
-        if state.reliable > 0 && last >= state.min_wanted && last > 0 {
-            state.look_at_cursors();
-            if last >= state.min_wanted {
-                last = self.wait_for_room(state)?;
-            }
-        }
-        self.ring().publish(seq, &to_words(seq, chunk, meta));
-        state.pool.publish_live(chunk);
-        Ok(last)
-    }
-
-    /// Whether the next message would go out without waiting for a reliable peer.
-    pub(super) fn has_room(&self) -> bool {
-        let state = &mut *self.state.borrow_mut();
-        self.absorb(state);
-        let last = (state.seq + 1).saturating_sub(state.depth);
-        if state.reliable > 0 && last >= state.min_wanted {
-            state.look_at_cursors();
-        }
-        state.reliable == 0 || last < state.min_wanted || last == 0
-    }
-
-    /// Rule P8: waits until every reliable peer wants something newer than what the next message
-    /// pushes out of the ring, and answers the last number of that.
-    #[cold]
-    #[inline(never)]
-    fn wait_for_room(&self, state: &mut State) -> Result<u64, Box<PublishError>> {
-        state.counters.would_block += 1;
-        let timeout = match self.config.reliability {
-            Reliability::Reliable { timeout } => timeout,
-            Reliability::BestEffort => Duration::ZERO,
-        };
-        let started = Instant::now();
-        self.control.blocked.store(true, Ordering::SeqCst);
-        let outcome = self.wait_until(state, started, timeout);
-        self.ring().end_wait();
-        self.control.blocked.store(false, Ordering::SeqCst);
-        if outcome.is_err() {
-            state.counters.refused += 1;
-        }
-        outcome
-    }
-
-    fn wait_until(
-        &self,
-        state: &mut State,
-        started: Instant,
-        timeout: Duration,
-    ) -> Result<u64, Box<PublishError>> {
-        // Bounded by the contract's timeout.
-        loop {
-            // Peers that come and go meanwhile change the depth in force.
-            self.absorb(state);
-            let last = (state.seq + 1).saturating_sub(state.depth);
-            self.ring().announce_wait(last);
-            let slow = state.peers.iter().flatten().find_map(|peer| {
-                let seen = peer.conn.cursor.load(Ordering::Acquire);
-                let wanted = peer.conn.wanted(peer.joined);
-                (peer.reliable && wanted <= last).then_some((peer, seen, wanted))
-            });
-            let Some((peer, seen, wanted)) = slow else {
-                state.look_at_cursors();
-                return Ok(last);
-            };
-            let waited = started.elapsed();
-            let Some(left) = timeout.checked_sub(waited).filter(|left| !left.is_zero()) else {
-                return Err(Box::new(PublishError::TimedOut {
-                    label: self.label.to_string(),
-                    peer: peer.label.to_string(),
-                    behind: state.seq + 1 - wanted.min(state.seq + 1),
-                    depth: state.depth,
-                    waited,
-                }));
-            };
-            // The peer's cursor is the word to sleep on: only it changes it, and it wakes this
-            // thread when it sees what `announce_wait` wrote.
-            let word = futex::low_half(&peer.conn.cursor);
-            futex::wait(word, seen as u32, Some(left.min(BLOCKED_SLICE)));
-        }
     }
 }
 

@@ -7,6 +7,7 @@ mod doors;
 mod engine;
 mod errors;
 mod loan;
+mod room;
 
 pub use errors::{CreateRingError, Holder, LoanError, PublishError, PublishRefused};
 pub use loan::{ParkedLoan, RawLoan};
@@ -50,10 +51,11 @@ pub enum Reliability {
 /// A publisher's contract.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RingConfig {
-    /// Slots of the ring: a power of two, more than `depth`. Peers with a larger depth are served
-    /// up to `slots - 1`.
+    /// Slots of the ring: a power of two, more than `depth`. For peers with a larger depth at most
+    /// `slots - 1` messages are kept.
     pub slots: usize,
-    /// Messages retained for slow subscribers.
+    /// Messages kept for slow subscribers. For one that asks for more, more are kept as far as half of
+    /// `memory_limit_bytes` holds them; if that is short, it gets no less than this.
     pub depth: usize,
     /// Messages that stay although everybody has taken them, for late joiners: 0 to `depth`.
     pub history: usize,
@@ -224,8 +226,8 @@ impl RingPublisher {
 
     /// A chunk of at least `bytes` bytes to write to; its contents are unspecified.
     ///
-    /// Evicts nothing that a reader could still want; an abandoned loan changes nothing. Blocks
-    /// only while memory grows (`growth_timeout`).
+    /// Within the contract's depth it evicts nothing that a reader could still want; an abandoned loan
+    /// changes nothing. Blocks only while memory grows (`growth_timeout`).
     #[inline]
     pub fn loan(&self, bytes: usize) -> Result<RawLoan<'_>, Box<LoanError>> {
         let record = self.core().take_loan(bytes)?;

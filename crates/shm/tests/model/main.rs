@@ -91,6 +91,16 @@ fn a_closed_ring_opens_for_its_first_subscriber() {
 }
 
 #[test]
+fn a_ring_that_is_closed_and_opened_again_says_what_was_written() {
+    explore("reopening", 3, 240, reopening);
+}
+
+#[test]
+fn what_is_given_up_for_want_of_memory_is_not_reused_while_held() {
+    explore("sparing", 3, 240, sparing);
+}
+
+#[test]
 fn a_sample_dropped_on_another_thread_frees_its_hold() {
     explore("dropped elsewhere", 3, 240, dropped_elsewhere);
 }
@@ -223,6 +233,7 @@ negative_controls! {
     caught_take_without_fence: TAKE_FENCE, 3, || holding(ONE);
     caught_scan_without_fence: SCAN_FENCE, 3, || holding(ONE);
     caught_scan_relaxed: SCAN_ACQUIRE, 3, || holding(ONE);
+    caught_scan_without_fence_after_sparing: SCAN_FENCE, 3, sparing;
     caught_drop_relaxed: DROP_RELEASE, 3, || holding(ONE);
     caught_rewrite_without_fence: BUSY_FENCE, 3, || holding(Size { messages: 5, ..ONE });
     caught_no_second_look: NO_RECHECK, 3, || holding(ONE);

@@ -140,7 +140,7 @@ pub fn late_joiner() {
     assert!(publisher.message());
     let thread = thread::spawn(move || {
         // The control thread's part of the connection.
-        other.inbox.push(0);
+        other.inbox.push(Note::Attach(0));
         other.inbox.attached();
         let newest = other.ring().newest();
         let mut subscriber = Subscriber::new(&other, 0, newest);
@@ -164,7 +164,7 @@ pub fn opening() {
     let world = World::new(2, 3, 1);
     let other = world.clone();
     let thread = thread::spawn(move || {
-        other.inbox.push(0);
+        other.inbox.push(Note::Attach(0));
         other.inbox.attached();
         let start = other.published.load(Acquire) + 1;
         let mut subscriber = Subscriber::new(&other, 0, start);
@@ -188,6 +188,58 @@ pub fn opening() {
         subscriber.look();
     }
     assert_eq!(subscriber.next, 5, "the subscriber waits for a message that does not come");
+}
+
+/// Memory is short of what a deep subscriber asks for: a loan takes messages out of the ring while the
+/// subscriber reads them, and their chunks are used again.
+pub fn sparing() {
+    let world = World::new(4, 3, 1);
+    let other = world.clone();
+    let thread = thread::spawn(move || {
+        let mut subscriber = Subscriber::new(&other, 0, 1);
+        for _ in 0..2 {
+            subscriber.look();
+        }
+        assert_eq!(subscriber.next, 1 + subscriber.got + subscriber.lost);
+    });
+    let mut publisher = Publisher::new(&world, 3, vec![0]);
+    publisher.contract = 1;
+    for _ in 0..5 {
+        assert!(publisher.message(), "one sample is held, and one message need be kept");
+    }
+    thread.join().unwrap();
+}
+
+/// The only subscriber goes, so that the ring is closed, and comes back: what it then takes is what was
+/// written.
+pub fn reopening() {
+    let world = World::new(2, 3, 2);
+    let other = world.clone();
+    let mut publisher = Publisher::new(&world, 1, vec![0]);
+    assert!(publisher.message());
+    let thread = thread::spawn(move || {
+        other.inbox.push(Note::Detach(0));
+        other.inbox.push(Note::Attach(1));
+        other.inbox.attached();
+        let start = other.published.load(Acquire) + 1;
+        let mut subscriber = Subscriber::new(&other, 1, start);
+        for _ in 0..2 {
+            subscriber.look();
+        }
+        subscriber.next
+    });
+    for _ in 0..3 {
+        publisher.absorb();
+        assert!(publisher.message());
+    }
+    let next = thread.join().unwrap();
+    publisher.absorb();
+    assert!(publisher.message());
+    let mut subscriber = Subscriber::new(&world, 1, next);
+    for _ in 0..3 {
+        subscriber.look();
+    }
+    assert_eq!(subscriber.next, 6, "the subscriber waits for a message that does not come");
 }
 
 /// A sample is dropped on another thread and its hold word is used again at once.
@@ -219,7 +271,7 @@ pub fn reliable_joiner() {
     let world = World::new(2, 4, 1);
     let other = world.clone();
     let thread = thread::spawn(move || {
-        other.inbox.push(0);
+        other.inbox.push(Note::Attach(0));
         other.inbox.attached();
         let joined = other.published.load(Acquire) + 1;
         other.conns[0].cursor.store(joined, Relaxed);
@@ -341,7 +393,7 @@ pub fn doorbell_late_joiner() {
     let kernel = Kernel::new(1);
     let (other, its_bell, its_kernel) = (world.clone(), bell.clone(), kernel.clone());
     let executor = thread::spawn(move || {
-        other.inbox.push(0);
+        other.inbox.push(Note::Attach(0));
         other.inbox.attached();
         let next = other.ring().newest() + 1;
         if next > 1 {

@@ -11,6 +11,12 @@ use loom::thread;
 
 pub const CHUNK_BYTES: u64 = 64;
 
+/// What the control thread leaves in the inbox: a peer comes, or goes.
+pub enum Note {
+    Attach(usize),
+    Detach(usize),
+}
+
 /// Everything that is shared between the processes of one model.
 pub struct World {
     pub head: Head,
@@ -18,7 +24,7 @@ pub struct World {
     pub conns: Vec<Conn>,
     pub chunks: Vec<UnsafeCell<u64>>,
     pub armed: ArmedLine,
-    pub inbox: Inbox<usize>,
+    pub inbox: Inbox<Note>,
     pub published: AtomicU64,
 }
 
@@ -63,7 +69,9 @@ impl World {
 pub struct Publisher<'w> {
     pub world: &'w World,
     pub pool: Pool,
+    /// In force; the contract's may be less.
     pub depth: u64,
+    pub contract: u64,
     pub seq: u64,
     pub peers: Vec<usize>,
     pub held: Vec<u64>,
@@ -75,13 +83,31 @@ impl<'w> Publisher<'w> {
         let chunks = world.chunks.len() as u64;
         let class = Class::new(0, CHUNK_BYTES, 0, chunks);
         let pool = Pool::new(class, 4, chunks * CHUNK_BYTES);
-        Publisher { world, pool, depth, seq: 0, peers, held: Vec::new(), open: true }
+        Publisher {
+            world,
+            pool,
+            depth,
+            contract: depth,
+            seq: 0,
+            peers,
+            held: Vec::new(),
+            open: true,
+        }
     }
 
     pub fn absorb(&mut self) {
         if !self.world.inbox.is_empty() {
-            self.peers.extend(self.world.inbox.take_all());
-            if !self.open {
+            for note in self.world.inbox.take_all() {
+                match note {
+                    Note::Attach(peer) => self.peers.push(peer),
+                    Note::Detach(peer) => self.peers.retain(|it| *it != peer),
+                }
+            }
+            if self.open && self.peers.is_empty() {
+                self.evict_up_to(self.seq);
+                self.open = false;
+            }
+            if !self.open && !self.peers.is_empty() {
                 self.world.ring().open(self.seq);
                 self.open = true;
             }
@@ -89,10 +115,8 @@ impl<'w> Publisher<'w> {
     }
 
     pub fn evict_up_to(&mut self, last: u64) {
-        while self.pool.live() > 0 && self.seq + 1 - self.pool.live() as u64 <= last {
-            let oldest = self.seq + 1 - self.pool.live() as u64;
-            self.world.ring().evict(oldest);
-            self.pool.retire_oldest(oldest);
+        while let Some(seq) = self.pool.retire_oldest(last) {
+            self.world.ring().evict(seq);
         }
     }
 
@@ -121,8 +145,12 @@ impl<'w> Publisher<'w> {
         }
         let mut scanned = false;
         loop {
-            match self.pool.take(0, self.peers.len(), scanned) {
+            match self.pool.take(0, self.peers.len(), scanned, false) {
                 Taken::Chunk(chunk) => return Some(chunk),
+                Taken::Nothing if self.pool.live() as u64 > self.contract => {
+                    self.evict_up_to(self.seq - self.contract);
+                    scanned = false;
+                }
                 Taken::Nothing => return None,
                 Taken::Scan => {
                     self.scan();
@@ -136,7 +164,7 @@ impl<'w> Publisher<'w> {
         let seq = self.seq + 1;
         if self.open {
             self.world.ring().publish(seq, &[chunk.offset, seq * 100]);
-            self.pool.publish_live(chunk);
+            self.pool.publish_live(seq, chunk);
         } else {
             self.pool.give_back(chunk);
         }
