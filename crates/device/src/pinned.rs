@@ -213,13 +213,16 @@ mod tests {
     use std::sync::Arc;
     use std::sync::mpsc::{Receiver, Sender, channel};
 
+    /// Where it says that it has begun, and waits for the word to go on.
+    type Gate = (Sender<()>, Receiver<()>);
+
     /// Notes what it is asked for, and refuses as drivers do. The first unregistration of `SLOW` waits for a word.
     #[derive(Clone, Debug)]
     struct Notes {
         calls: Arc<Mutex<Vec<String>>>,
         taken: Arc<Mutex<Vec<(usize, usize)>>>,
         read_only: bool,
-        gate: Arc<Mutex<Option<(Sender<()>, Receiver<()>)>>>,
+        gate: Arc<Mutex<Option<Gate>>>,
     }
 
     const SLOW: usize = 0x10_0000;

@@ -215,10 +215,11 @@ impl Stream {
         let value = value.min(crossdock_shm::timeline::POISON - 1);
         match stores {
             Stores::None => None,
-            // SAFETY: open; the word is registered and kept until the event that follows is over. The default
-            // (0) makes visible what the work has written before the value.
             Stores::Words => {
-                Some(unsafe { call.cuStreamWriteValue64_v2?(self.raw(), word.on_device, value, 0) })
+                let write = call.cuStreamWriteValue64_v2?;
+                // SAFETY: open; the word is registered and kept until the event that follows is over. The default
+                // (0) makes visible what the work has written before the value.
+                Some(unsafe { write(self.raw(), word.on_device, value, 0) })
             }
             Stores::Halves => {
                 let (half, write) = (u32::try_from(value).ok()?, call.cuStreamWriteValue32_v2?);
