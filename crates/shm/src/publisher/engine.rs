@@ -105,6 +105,18 @@ impl State {
         self.seq + 1 - self.pool.live() as u64
     }
 
+    /// Rings for the reliable peers that the next message has to wait for.
+    fn ring_slow(&mut self) {
+        let State { peers, doors, counters, .. } = self;
+        let last = (self.seq + 1).saturating_sub(self.depth);
+        for (index, peer) in peers.iter().enumerate() {
+            let is_slow = |peer: &Peer| peer.reliable && peer.conn.wanted(peer.joined) <= last;
+            if peer.as_deref().is_some_and(is_slow) {
+                doors.ring_for(index as u32, counters);
+            }
+        }
+    }
+
     /// Rule P3: what the slowest of the reliable peers wants.
     fn look_at_cursors(&mut self) {
         let peers = self.peers.iter().flatten().filter(|peer| peer.reliable);
@@ -647,6 +659,7 @@ impl Core {
             Reliability::BestEffort => Duration::ZERO,
         };
         let started = Instant::now();
+        state.ring_slow();
         self.control.blocked.store(true, Ordering::SeqCst);
         let outcome = self.wait_until(state, started, timeout);
         self.ring().end_wait();
