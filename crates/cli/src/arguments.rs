@@ -110,7 +110,7 @@ pub(crate) struct RunArguments {
     #[arg(long, value_name = "R|max", allow_negative_numbers = true)]
     pub(crate) rate: Option<Rate>,
     /// End after this many seconds of the run's time
-    #[arg(long, value_name = "SECONDS", value_parser = positive, allow_negative_numbers = true)]
+    #[arg(long, value_name = "SECONDS", value_parser = seconds, allow_negative_numbers = true)]
     pub(crate) duration: Option<f64>,
     /// Folder to trace all processes to, in the Common Trace Format
     #[arg(long, value_name = "FOLDER")]
@@ -172,7 +172,7 @@ pub(crate) struct ReplayArguments {
     #[arg(long, value_name = "R|max", allow_negative_numbers = true)]
     pub(crate) rate: Option<Rate>,
     /// End after this many recorded seconds
-    #[arg(long, value_name = "SECONDS", value_parser = positive, allow_negative_numbers = true)]
+    #[arg(long, value_name = "SECONDS", value_parser = seconds, allow_negative_numbers = true)]
     pub(crate) duration: Option<f64>,
     /// ROS domain id
     #[arg(long, value_name = "ID", env = "ROS_DOMAIN_ID", default_value_t = 0)]
@@ -211,7 +211,7 @@ pub(crate) struct GraphArguments {
     #[arg(long, value_name = "ID", env = "ROS_DOMAIN_ID", default_value_t = 0)]
     pub(crate) domain_id: u32,
     /// With --live: seconds over which rates are measured
-    #[arg(long, value_name = "SECONDS", default_value_t = 1.0, value_parser = positive,
+    #[arg(long, value_name = "SECONDS", default_value_t = 1.0, value_parser = seconds,
           allow_negative_numbers = true)]
     pub(crate) interval: f64,
     /// Mapping file (YAML) whose processes and hardware subgraphs are drawn around the nodes
@@ -433,7 +433,7 @@ pub(crate) struct CallArguments {
     #[arg(long, value_name = "FOLDER")]
     pub(crate) interfaces: Vec<PathBuf>,
     /// Seconds to wait for a server, and then for the response
-    #[arg(long, value_name = "SECONDS", default_value_t = 5.0, value_parser = positive,
+    #[arg(long, value_name = "SECONDS", default_value_t = 5.0, value_parser = seconds,
           allow_negative_numbers = true)]
     pub(crate) timeout: f64,
     /// Print arrays and texts whole; default: at most 16 values
@@ -525,7 +525,7 @@ pub(crate) enum NodeCommand {
 #[derive(Debug, Args)]
 pub(crate) struct TopArguments {
     /// Seconds between two looks
-    #[arg(short = 'd', long, value_name = "SECONDS", default_value_t = 1.0, value_parser = positive,
+    #[arg(short = 'd', long, value_name = "SECONDS", default_value_t = 1.0, value_parser = seconds,
           allow_negative_numbers = true)]
     pub(crate) interval: f64,
     /// End after this many looks
@@ -584,7 +584,7 @@ pub(crate) struct MeterArguments {
           value_parser = clap::value_parser!(u32).range(1..=1_000_000).map(|it| it as usize))]
     pub(crate) window: Option<usize>,
     /// Seconds between two lines
-    #[arg(long, value_name = "SECONDS", default_value_t = 1.0, value_parser = positive,
+    #[arg(long, value_name = "SECONDS", default_value_t = 1.0, value_parser = seconds,
           allow_negative_numbers = true)]
     pub(crate) interval: f64,
     /// End after this many lines
@@ -618,6 +618,16 @@ pub(crate) fn positive(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(value) if value.is_finite() && value > 0.0 => Ok(value),
         _ => Err("it must be a number above 0".to_owned()),
+    }
+}
+
+/// The longest time that an option may ask for, seconds: some 30 years, which every clock can show.
+const SECONDS_MAX: f64 = 1e9;
+
+pub(crate) fn seconds(text: &str) -> Result<f64, String> {
+    match positive(text)? {
+        value if value <= SECONDS_MAX => Ok(value),
+        _ => Err(format!("it must be {SECONDS_MAX} s or less")),
     }
 }
 

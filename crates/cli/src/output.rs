@@ -3,9 +3,52 @@
 use crate::table::clean;
 use anyhow::Result;
 use crossdock_fabric::Progress;
+use std::fmt;
 use std::fs::OpenOptions;
 use std::io::{ErrorKind, Write};
 use std::path::Path;
+
+/// Prints a line on standard error, as `eprintln!` does; see [`say_line`].
+macro_rules! say {
+    ($($words:tt)*) => { $crate::output::say_line(format_args!($($words)*)) };
+}
+pub(crate) use say;
+
+/// Prints a line on standard error. That it cannot be printed is no reason to end a run.
+pub(crate) fn say_line(words: fmt::Arguments<'_>) {
+    let _ = std::io::stderr().lock().write_all(format!("{words}\n").as_bytes());
+}
+
+/// Writes over the line of a terminal on standard error, which is not ended: [`end_line`] does.
+pub(crate) fn say_over(words: &str) {
+    let _ = std::io::stderr().lock().write_all(format!("\r{words}\x1b[K").as_bytes());
+}
+
+/// Ends the line of [`say_over`].
+pub(crate) fn end_line() {
+    let _ = std::io::stderr().lock().write_all(b"\n");
+}
+
+/// One of this process's outputs, for what other programs print.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stream {
+    Output,
+    Error,
+}
+
+impl Stream {
+    /// Writes what another program has printed as it is. Blocks while a terminal stands still; that
+    /// nobody reads it any more is no error.
+    pub(crate) fn write(self, bytes: &[u8]) {
+        let _ = match self {
+            Self::Output => {
+                let mut output = std::io::stdout().lock();
+                output.write_all(bytes).and_then(|()| output.flush())
+            }
+            Self::Error => std::io::stderr().lock().write_all(bytes),
+        };
+    }
+}
 
 /// Prints to standard output.
 ///
@@ -80,10 +123,12 @@ pub(crate) fn sentence(error: &anyhow::Error) -> String {
     text
 }
 
-/// Whether the error is only that the reader of our output has gone (`crossdock topic echo | head`).
+/// Whether the error is only that the reader of our output has gone (`crossdock topic echo | head`), or
+/// the terminal.
 pub(crate) fn is_closed(error: &anyhow::Error) -> bool {
-    let broken = error.downcast_ref::<std::io::Error>();
-    broken.is_some_and(|error| error.kind() == ErrorKind::BrokenPipe)
+    let Some(error) = error.downcast_ref::<std::io::Error>() else { return false };
+    let gone = rustix::io::Errno::IO.raw_os_error();
+    error.kind() == ErrorKind::BrokenPipe || error.raw_os_error() == Some(gone)
 }
 
 /// Tells on standard error what takes long.

@@ -224,6 +224,14 @@ impl Connection {
         }
     }
 
+    /// Has the publisher broken the protocol? What its ring holds is not believed any more.
+    pub(crate) fn is_corrupt(&self) -> bool {
+        match &self.lane {
+            Lane::Ring { ring, .. } => ring.losses().corrupt > 0,
+            Lane::Local { .. } => false,
+        }
+    }
+
     #[inline]
     pub(crate) fn peek(&mut self) -> Result<Option<Meta>, Box<TakeError>> {
         match &mut self.lane {
@@ -237,6 +245,17 @@ impl Connection {
         match &self.lane {
             Lane::Ring { ring, .. } => ring.look(ahead),
             Lane::Local { .. } => None,
+        }
+    }
+
+    /// Whether as many messages of a ring are there as its publisher keeps, or as `depth`.
+    pub(crate) fn is_full(&self, depth: usize) -> bool {
+        match &self.lane {
+            Lane::Ring { ring, .. } => {
+                let last = self.depth.min(depth as u64).saturating_sub(1);
+                ring.look(last).is_some()
+            }
+            Lane::Local { .. } => false,
         }
     }
 

@@ -10,7 +10,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use crossdock_shm::board::{Board, Entity};
-use crossdock_shm::rendezvous::{PeerName, Rendezvous};
+use crossdock_shm::rendezvous::{PeerName, Rendezvous, RunId};
 use crossdock_shm::socket::{Access, ControlSocket};
 use crossdock_shm::{BellMemory, ConnTable, ForkMark, Keeper, PrivateFd};
 
@@ -18,7 +18,7 @@ use crate::buffer;
 use crate::event::{Event, Events, Mismatch, PeerProcess, Side};
 use crate::frame::{Frame, PortInfo};
 use crate::link::Link;
-use crate::matching::{Incoming, LocalPublisher, LocalSubscriber, PeerTables};
+use crate::matching::{Incoming, LOCAL, LocalPublisher, LocalSubscriber, PeerTables};
 use crate::scarce::{Scarcity, Unconnected};
 use crate::schemas::Schemas;
 use crate::service::Registry;
@@ -38,6 +38,8 @@ pub(crate) type OutgoingKey = (u64, u32);
 
 /// Everything that the lock protects.
 pub(crate) struct State {
+    /// The run that this process belongs to.
+    pub(crate) run: Option<RunId>,
     pub(crate) peers: BTreeMap<u64, Peer>,
     pub(crate) tokens_by_name: HashMap<PeerName, u64>,
     /// Processes that broke a rule: not connected to again.
@@ -71,8 +73,9 @@ pub(crate) struct State {
 }
 
 impl State {
-    pub(crate) fn new() -> State {
+    pub(crate) fn new(run: Option<RunId>) -> State {
         State {
+            run,
             peers: BTreeMap::new(),
             tokens_by_name: HashMap::new(),
             banned: HashSet::new(),
@@ -95,6 +98,14 @@ impl State {
             next_port: 1,
             next_pair: 1,
         }
+    }
+
+    /// Whether publishers of topics may be held up by subscribers of the process of `token`: a
+    /// process of a run is held up by processes of that run only.
+    pub(crate) fn waits_for(&self, token: u64) -> bool {
+        let Some(run) = self.run.filter(|_| token != LOCAL) else { return true };
+        let name = self.peers.get(&token).and_then(|peer| peer.link.name);
+        name.is_some_and(|name| name.is_in(run))
     }
 
     /// A new token for a descriptor in epoll; never used twice.
@@ -216,6 +227,7 @@ pub(crate) struct Core {
 
 /// What a participant makes before it makes its core.
 pub(crate) struct CoreParts {
+    pub(crate) run: Option<RunId>,
     pub(crate) process: String,
     pub(crate) domain_id: u32,
     pub(crate) access: Access,
@@ -242,9 +254,9 @@ impl Core {
             board: parts.board,
             conns: parts.conns,
             bells: parts.bells,
-            state: Mutex::new(State::new()),
+            state: Mutex::new(State::new(parts.run)),
             fork: ForkMark::new(),
-            childs: Mutex::new(State::new()),
+            childs: Mutex::new(State::new(None)),
             changed: Condvar::new(),
             let_go: Mutex::new(Vec::new()),
             stop: AtomicBool::new(false),

@@ -526,6 +526,14 @@ impl<'a> Reader<'a> {
         Ok(name.to_string())
     }
 
+    /// A topic, or one behind a service.
+    fn topic(&mut self) -> Result<String, FrameError> {
+        let name = self.text("topic", TEXT_BYTES_MAX)?;
+        let kind = if name.starts_with('/') { NameKind::Topic } else { NameKind::Inner };
+        check_name(kind, name)?;
+        Ok(name.to_string())
+    }
+
     /// A text that will be shown to a person: control characters are replaced.
     fn shown(&mut self, field: &'static str) -> Result<String, FrameError> {
         let text = self.text(field, TEXT_BYTES_MAX)?;
@@ -550,7 +558,7 @@ impl<'a> Reader<'a> {
     fn port(&mut self) -> Result<PortInfo, FrameError> {
         let port = self.u64("port")?;
         let node = self.name("node", NameKind::Node)?;
-        let topic = self.name("topic", NameKind::Topic)?;
+        let topic = self.topic()?;
         let type_name = self.text("type", TEXT_BYTES_MAX)?;
         if !type_name.is_empty() {
             check_name(NameKind::Type, type_name)?;

@@ -57,6 +57,12 @@ impl InputHandle {
         self.core.is_ready()
     }
 
+    /// Whether as many messages of a publisher of another group wait, and nobody has looked at
+    /// them, as it keeps, or as `depth`: it may be waiting for this subscriber.
+    pub fn is_full(&self, depth: usize) -> bool {
+        self.core.is_full(depth)
+    }
+
     /// Stamp in ns and origin of the next message, which stays the next one and does not count as
     /// taken. `None`: there is no message. Does not allocate, except when a publisher came, went or
     /// was cut off.

@@ -117,7 +117,7 @@ impl InputCore {
         plan: InputPlan<'_>,
     ) -> Result<Rc<InputCore>, PortError> {
         participant.check_process()?;
-        check_port(plan.node, plan.topic, &plan.qos)?;
+        check_port(plan.node, (NameKind::Topic, plan.topic), &plan.qos)?;
         if plan.takes == Takes::One {
             check_name(NameKind::Type, plan.type_name)?;
         }
@@ -242,6 +242,12 @@ impl InputCore {
         let state = self.state.borrow();
         let inside = state.connections.iter().filter(|c| c.pair().is_none() && !c.is_gone());
         self.mailbox.matched() + inside.count()
+    }
+
+    /// Whether a publisher elsewhere may be waiting for this subscriber.
+    pub(crate) fn is_full(&self, depth: usize) -> bool {
+        let state = self.state.borrow();
+        state.connections.iter().any(|connection| connection.is_full(depth))
     }
 
     /// Takes in what the control thread left. One load when there is nothing.

@@ -78,11 +78,11 @@ pub use claims::{Claim, ClaimError, ClaimRefusal, ClaimSnapshot, Holder, ReadCla
 pub use crossdock_shm::board::{Board, Entity, EntityDescription, EntitySnapshot, WithHistogram};
 pub use crossdock_shm::histogram::HistogramSnapshot;
 pub use crossdock_shm::realtime::use_fifo;
-pub use crossdock_shm::rendezvous::PeerName;
+pub use crossdock_shm::rendezvous::{PeerName, RunId};
 pub use crossdock_shm::socket::Access;
 pub use crossdock_shm::{
     CopyError, DoorbellControl, DoorbellOptions, DriverMemory, Element, ElementType, MemoryMaker,
-    ParkedLoan, PrivateFd, Region, Scratch, Slab, SlabMemory, Woken,
+    ParkedLoan, PrivateFd, Region, Scratch, Slab, SlabMemory, Woken, child_flag,
 };
 pub use doorbell::Doorbell;
 pub use echo::{Echo, EchoError, Echoed, Stamps};

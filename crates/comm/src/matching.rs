@@ -27,7 +27,7 @@ use crossdock_shm::{
 
 use crate::connection::{Counterpart, LetGo, PublisherKey, RingConnection};
 use crate::core::{Core, Peer, State, connection_record};
-use crate::entities::{Carrier, ConnectionDetail, Triggering};
+use crate::entities::{CONNECTION_POSITION, Carrier, ConnectionDetail, Triggering};
 use crate::event::conflict;
 use crate::frame::{Frame, PortInfo};
 use crate::geometry::{Places, RingShape, WakePlaces};
@@ -553,6 +553,10 @@ fn open_connection(
         triggering,
     };
     let record = connection_record(core, state, &info.topic, &detail);
+    if let Some(record) = &record {
+        // What the subscriber will not get is known from now on, whenever it looks first.
+        record.set(CONNECTION_POSITION, ring.next() - 1);
+    }
     let let_go = LetGo { core: Arc::downgrade(core), pair: number };
     let depth = info.qos.depth as u64;
     let counterpart = Counterpart {

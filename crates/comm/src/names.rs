@@ -11,6 +11,9 @@ pub const TOPIC_BYTES_MAX: usize = 255;
 /// The longest node, type and process name in bytes.
 pub const NAME_BYTES_MAX: usize = 128;
 
+/// What the topics of requests and of responses have before their service's name, as in ROS 2.
+pub(crate) const INNER_PREFIXES: [&str; 2] = ["rq", "rr"];
+
 /// A name breaks a rule.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{name}` is no {kind} name: {rule}")]
@@ -25,6 +28,9 @@ pub struct NameError {
 pub enum NameKind {
     /// A topic: absolute, such as `/camera/image`.
     Topic,
+    /// A topic behind a service, such as `rq/add_two_ints`. No topic has such a name, so nobody
+    /// subscribes to one by mistake and takes a server's place.
+    Inner,
     /// A service: absolute, such as `/add_two_ints`.
     Service,
     /// A node: `lane_control` or, with a namespace, `/front/lane_control`.
@@ -39,6 +45,7 @@ impl fmt::Display for NameKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             NameKind::Topic => "topic",
+            NameKind::Inner => "inner topic",
             NameKind::Service => "service",
             NameKind::Node => "node",
             NameKind::Type => "type",
@@ -54,6 +61,7 @@ impl fmt::Display for NameKind {
 pub fn check_name(kind: NameKind, name: &str) -> Result<(), NameError> {
     let broken = match kind {
         NameKind::Topic => broken_path(name, TOPIC_BYTES_MAX, Slash::Required),
+        NameKind::Inner => broken_inner(name),
         NameKind::Service if name.len() > crate::service::SERVICE_BYTES_MAX => {
             Some("it is longer than 180 bytes")
         }
@@ -80,6 +88,13 @@ fn printable(c: char) -> char {
 enum Slash {
     Required,
     Allowed,
+}
+
+fn broken_inner(name: &str) -> Option<&'static str> {
+    match INNER_PREFIXES.iter().find_map(|prefix| name.strip_prefix(prefix)) {
+        Some(path) => broken_path(path, TOPIC_BYTES_MAX, Slash::Required),
+        None => Some("it must begin with `rq/` (requests) or `rr/` (responses)"),
+    }
 }
 
 fn broken_path(name: &str, bytes_max: usize, slash: Slash) -> Option<&'static str> {
@@ -135,6 +150,17 @@ mod tests {
         check_name(NameKind::Node, "/front/lane_control").unwrap();
         check_name(NameKind::Type, "sensor_msgs/msg/Image").unwrap();
         check_name(NameKind::Process, "bag player (2)").unwrap();
+    }
+
+    #[test]
+    fn no_topic_has_the_name_of_one_behind_a_service() {
+        for inner in ["rq/add_two_ints", "rr/front/lamp/c00_7"] {
+            check_name(NameKind::Inner, inner).unwrap();
+            assert!(check_name(NameKind::Topic, inner).is_err(), "{inner}");
+        }
+        for topic in ["/rq/add_two_ints", "/add_two_ints", "rq", "rqa", "rq//a", "rx/a"] {
+            assert!(check_name(NameKind::Inner, topic).is_err(), "{topic}");
+        }
     }
 
     #[test]

@@ -113,9 +113,13 @@ pub(crate) struct OutputCore {
 }
 
 /// Checks what ports of both directions have in common.
-pub(crate) fn check_port(node: &str, topic: &str, qos: &Qos) -> Result<(), PortError> {
+pub(crate) fn check_port(
+    node: &str,
+    (kind, topic): (NameKind, &str),
+    qos: &Qos,
+) -> Result<(), PortError> {
     check_name(NameKind::Node, node)?;
-    check_name(NameKind::Topic, topic)?;
+    check_name(kind, topic)?;
     if qos.depth == 0 || qos.depth > DEPTH_MAX {
         return Err(PortError::Depth {
             topic: topic.to_string(),
@@ -180,7 +184,11 @@ impl OutputCore {
         plan: OutputPlan<'_>,
     ) -> Result<Rc<OutputCore>, PortError> {
         participant.check_process()?;
-        check_port(plan.node, plan.topic, &plan.qos)?;
+        let kind = match plan.audience {
+            Audience::Topic => NameKind::Topic,
+            Audience::One => NameKind::Inner,
+        };
+        check_port(plan.node, (kind, plan.topic), &plan.qos)?;
         check_name(NameKind::Type, plan.type_name)?;
         if plan.definition.len() > DEFINITION_BYTES_MAX {
             return Err(PortError::Definition {

@@ -12,7 +12,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use crossdock_shm::board::{Board, BoardConfig, OpenBoardError};
-use crossdock_shm::rendezvous::{Location, PeerName, RendezvousConfig, RendezvousError};
+use crossdock_shm::rendezvous::{Location, PeerName, RendezvousConfig, RendezvousError, RunId};
 use crossdock_shm::socket::{Access, SocketError};
 use crossdock_shm::{BellMemory, ConnTable, CreateMemoryError, DoorbellOptions, Keeper};
 use rustix::event::{EventfdFlags, epoll};
@@ -81,6 +81,10 @@ pub struct ParticipantOptions {
     /// helper task ([`crossdock_shm::Keeper`]). The default; a debugger of memory that knows no such
     /// tasks (valgrind) needs it off: `CROSSDOCK_KEEPER=off` in the environment.
     pub keeper: bool,
+    /// The run of a graph that the process belongs to. Its publishers wait for slow subscribers of
+    /// the run only: a program beside it loses what it does not take in time, and counts that.
+    /// `None`: publishers wait for all reliable subscribers.
+    pub run: Option<RunId>,
 }
 
 impl ParticipantOptions {
@@ -93,6 +97,7 @@ impl ParticipantOptions {
             access: rendezvous.access(),
             rendezvous,
             keeper: std::env::var_os("CROSSDOCK_KEEPER").is_none_or(|value| value != "off"),
+            run: None,
         }
     }
 }
@@ -218,6 +223,11 @@ impl Participant {
         self.handle.core.name
     }
 
+    /// The run of a graph that this process belongs to, as given. Takes the participant's lock.
+    pub fn run(&self) -> Option<RunId> {
+        self.handle.core.lock().run
+    }
+
     /// The board on which this process shows its ports; executors add their nodes and chains.
     pub fn board(&self) -> &Board {
         &self.handle.core.board
@@ -325,7 +335,7 @@ fn open_core(options: &ParticipantOptions) -> Result<Core, OpenError> {
     let flags = EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK;
     let wake = rustix::event::eventfd(0, flags).map_err(step("making an eventfd"))?;
     let config = options.rendezvous.config(options.domain_id, options.access);
-    let name = PeerName::random()?;
+    let name = options.run.map_or_else(PeerName::random, PeerName::random_in)?;
     // Last, because from here on others may connect.
     let rendezvous = crossdock_shm::rendezvous::Rendezvous::join(&config, name)?;
     let watch = |fd: BorrowedFd<'_>, token| {
@@ -341,6 +351,7 @@ fn open_core(options: &ParticipantOptions) -> Result<Core, OpenError> {
         process: options.name.clone(),
         domain_id: options.domain_id,
         access: options.access,
+        run: options.run,
         keeper,
         rendezvous,
         epoll: epoll.into(),

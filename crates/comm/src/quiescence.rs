@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
-use crossdock_shm::rendezvous::PeerName;
+use crossdock_shm::rendezvous::{PeerName, RunId};
 use crossdock_shm::socket::{FRAME_BYTES_MAX, Received};
 use rustix::event::{PollFd, PollFlags};
 
@@ -27,6 +27,8 @@ const FRAMES_PER_LOOK: usize = 1024;
 pub struct Quiescence {
     observer: Observer,
     records: BTreeMap<PeerName, Records>,
+    /// Whose processes have to finish; `None`: those of the whole domain.
+    run: Option<RunId>,
     buffer: Vec<u8>,
 }
 
@@ -65,9 +67,16 @@ impl Quiescence {
     pub fn open(options: ObserverOptions) -> Result<Quiescence, ObserveError> {
         let observer = Observer::open_for(options, Purpose::Watch)?;
         let buffer = vec![0; FRAME_BYTES_MAX];
-        let mut quiescence = Quiescence { observer, records: BTreeMap::new(), buffer };
+        let mut quiescence = Quiescence { observer, records: BTreeMap::new(), run: None, buffer };
         quiescence.refresh()?;
         Ok(quiescence)
+    }
+
+    /// Waits for the processes of this run only: what programs beside it have not read yet keeps
+    /// nobody.
+    #[must_use]
+    pub fn of_run(self, run: RunId) -> Quiescence {
+        Quiescence { run: Some(run), ..self }
     }
 
     /// Looks for processes that came and went. Returns why others are not watched.
@@ -145,7 +154,8 @@ impl Quiescence {
             }
         }
         let mut drained = complete;
-        for (name, records) in &self.records {
+        let is_waited_for = |name: PeerName| self.run.is_none_or(|run| name.is_in(run));
+        for (name, records) in self.records.iter().filter(|(name, _)| is_waited_for(**name)) {
             let Some(seen) = self.observer.processes.get(name) else { continue };
             drained &= records.are_drained(seen, &published);
         }

@@ -16,7 +16,7 @@ use crate::core::{Core, Peer, State};
 use crate::event::conflict;
 use crate::frame::{Frame, PortInfo};
 use crate::geometry::{Places, RingShape};
-use crate::matching::{self, Audience, LOCAL, Wake, port_label};
+use crate::matching::{self, Audience, LOCAL, Wake};
 use crate::scarce::{Failure, is_scarce};
 use crate::slabs::{self, Progress};
 
@@ -108,7 +108,7 @@ pub(crate) fn subscribe_requested(
     }
     let places = Places::decode(geometry).ok_or("its places are not legal")?;
     let Some(peer) = state.peers.get_mut(&token) else { return Ok(()) };
-    let label = port_label(subscriber, &peer.link.peer().to_string());
+    let label = format!("{} in {} on {}", subscriber.node, peer.link.peer(), subscriber.topic);
     let attached = match tables(peer) {
         Ok(theirs) => attach(state, (token, pair), publisher, subscriber, label, (theirs, &places)),
         Err(failure) if failure.scarce => Err(failure),
@@ -190,6 +190,8 @@ pub(crate) fn attach(
                       which only its process has; say `copy`, `zero_copy` or `auto`";
         return Err(reason.into());
     }
+    // The other end of a service has a ring of its own, with room for all its calls.
+    let is_insider = known.audience == Audience::One || state.waits_for(key.0);
     let control = Arc::clone(&known.control);
     let wake_publisher = known.wake.clone();
     known.reach.expect(places.slabs);
@@ -208,7 +210,7 @@ pub(crate) fn attach(
         conns,
         conn: places.conn,
         depth: subscriber.qos.depth,
-        reliable: subscriber.qos.is_reliable() && places.waited_for,
+        reliable: subscriber.qos.is_reliable() && places.waited_for && is_insider,
         history: places.history as usize,
         wake,
     };

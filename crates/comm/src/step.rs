@@ -43,6 +43,21 @@ pub fn first_due_ns(period_ns: u64, offset_ns: Option<u64>, now_ns: u64) -> u64 
     }
 }
 
+/// When a timer is due again that was due at `due_ns` and fires at `now_ns`: the first time after
+/// that. Saturates: what would be later than any time is never due.
+#[must_use]
+pub fn next_due_ns(period_ns: u64, due_ns: u64, now_ns: u64) -> u64 {
+    let periods = now_ns.saturating_sub(due_ns) / period_ns.max(1) + 1;
+    due_ns.saturating_add(periods.saturating_mul(period_ns))
+}
+
+/// Whether a timer is due. The last time that there is stands for no time: a timer would be due at
+/// it again and again.
+#[must_use]
+pub fn is_due(due_ns: u64, now_ns: u64) -> bool {
+    due_ns <= now_ns && due_ns != u64::MAX
+}
+
 /// What nodes may do now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Grant {

@@ -26,6 +26,7 @@ use crate::record::{ChainRecord, ExecutorRecord, NodeRecord};
 use crate::remote::BELLS;
 use crate::setup::{OpenedCalls, OpenedInput, Setup};
 use crate::slots::{End, Input, NodeSlot, Output, Purpose, Successor, TimerSlot};
+use crate::steady::Steady;
 use crate::step::Step;
 use crate::stepped::Stepped;
 use crate::timers::Timers;
@@ -371,6 +372,11 @@ impl<'a> Assembly<'a> {
                 bells[usize::from(bell)].push(index);
             }
         }
+        let may_hold_up = |slot: &NodeSlot| {
+            slot.condition.as_ref().is_some_and(|condition| condition.may_hold_up())
+        };
+        let joins = self.nodes.iter().enumerate().filter(|(_, slot)| may_hold_up(slot));
+        let joins = joins.map(|(node, _)| node).collect();
         Ok(Executor {
             mode: plan.mode,
             released: NumberSet::new(self.nodes.len()),
@@ -392,6 +398,7 @@ impl<'a> Assembly<'a> {
             locksteps: self.locksteps,
             duration_ns: self.options.duration_ns,
             clock: Clock::new(time),
+            steady: Steady::new(),
             follows_time: clock_input.is_some() || stepped.is_some(),
             clock_input,
             clock_output,
@@ -401,6 +408,8 @@ impl<'a> Assembly<'a> {
             finish: Finish::default(),
             fault: None,
             watches,
+            joins,
+            look_again_ns: None,
             ended_by_limit: false,
             untraced: self.options.chains.is_empty(),
             unpaced: time.is_unpaced(),

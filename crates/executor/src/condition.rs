@@ -9,12 +9,15 @@
 //! guards leaves its messages with their publishers.
 
 use crossdock_comm::{Gathered, InputHandle, TakeError};
-use crossdock_graph::{InputPlan, InputReading, NodePlan};
+use crossdock_graph::{InputPlan, InputReading, NodePlan, Reliability};
 
 use crate::approximate::{ApproximateTime, Options};
 use crate::clock::Clock;
+use crate::holding::Holding;
+use crate::lockstep::Stamp;
 use crate::node::Node;
 use crate::slots::Input;
+use crate::steady::Steady;
 
 /// Messages that can wait in the window of an input, whatever its depth: some of those that may be
 /// held are the node's.
@@ -34,9 +37,24 @@ pub(crate) struct Condition {
     gathers: bool,
     /// Whether the join had what it needs at the last look.
     joined: bool,
+    /// For a join that holds publishers up: for how long at most, and what is known of that.
+    holding: Option<(u64, Holding)>,
+    /// What the join lacks is away: until it is complete, all that comes is looked at at once, and
+    /// nobody is held up.
+    is_away: bool,
+    /// For messages of one stamp: which stamp made the others go.
+    offence: Offence,
     /// Of the inputs that a join of all lacks, the one that rings: usually the last to come, so that
     /// what comes before it wakes nobody.
     awaited: usize,
+}
+
+/// The newest stamp at hand, and how many messages on other inputs were passed over because of it.
+/// Of a topic whose stamps fall, or leap into the future, that would go on for ever.
+#[derive(Clone, Copy, Debug, Default)]
+struct Offence {
+    newest: Option<(usize, Stamp)>,
+    passed_over: u64,
 }
 
 #[derive(Debug)]
@@ -66,8 +84,10 @@ struct Lanes {
 }
 
 /// What must hold at each release.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Guards {
+    /// What ages go by in real time.
+    steady: Steady,
     /// Inputs that do not trigger and that the guards look at.
     watched: Vec<Watched>,
     /// Those of them on which a message must have come, by their place in `watched`.
@@ -125,7 +145,13 @@ impl Condition {
     ) -> Result<Option<Self>, String> {
         let Some(condition) = &plan.condition else { return Ok(None) };
         let ports = || plan.inputs.iter().zip(inputs.clone());
-        let mut guards = Guards { predicate: condition.predicate.clone(), ..Guards::default() };
+        let mut guards = Guards {
+            steady: Steady::new(),
+            watched: Vec::new(),
+            fresh: Vec::new(),
+            ages: Vec::new(),
+            predicate: condition.predicate.clone(),
+        };
         for (input, handle) in ports().filter(|(input, _)| !input.trigger) {
             let is_fresh = condition.fresh.contains(&input.port);
             let has_age = condition.newest_not_older_than_ns.contains_key(&input.port);
@@ -194,10 +220,19 @@ impl Condition {
         } else {
             Join::Each
         };
+        // Without pacing nothing is away: everybody waits for everybody.
+        let holds_up = matches!(join, Join::All | Join::Same) && clock == Clock::Wall && !stepped;
+        let reliable =
+            |(input, _): &(&InputPlan, _)| input.qos.reliability == Reliability::Reliable;
+        let patience = triggers().filter(reliable).map(|(it, _)| it.qos.timeout_ms).min();
+        let holding = patience
+            .filter(|_| holds_up)
+            .map(|patience_ms| (u64::from(patience_ms) * 1_000_000 / 2, Holding::default()));
         let gathers = stepped || !guards.is_empty() || matches!(join, Join::Approximate(_));
         triggers().for_each(|(_, handle)| handle.watch());
         let awaited = triggers().count().saturating_sub(1);
-        Ok(Some(Self { join, guards, gathers, joined: false, awaited }))
+        let (joined, is_away, offence) = (false, false, Offence::default());
+        Ok(Some(Self { join, guards, gathers, joined, holding, is_away, offence, awaited }))
     }
 
     /// Looks whether something releases the node: to be called when something may have come on its
@@ -218,14 +253,15 @@ impl Condition {
         let found = match &mut self.join {
             Join::Approximate(lanes) => lanes.find(inputs, &mut look.unmatched),
             join => {
-                if self.gathers {
+                if self.gathers || self.is_away {
                     look.unmatched += gather_all(inputs).map_err(sentence)?;
                 }
-                join.find(inputs, &mut look.unmatched)
+                join.find(inputs, &mut self.offence, &mut look.unmatched)
             }
         };
         let found = found.map_err(sentence)?;
         self.joined = found.is_some();
+        self.is_away &= !self.joined;
         if !self.lacks(inputs, self.awaited) {
             let lacked = (0..inputs.len()).find(|place| self.lacks(inputs, *place));
             self.awaited = lacked.unwrap_or(self.awaited);
@@ -265,6 +301,27 @@ impl Condition {
         self.guards.hold(node, clock)
     }
 
+    /// For a join that may hold publishers up now: for how long at most, ns, and what is known of that.
+    pub(crate) fn holding(&mut self) -> Option<(u64, &mut Holding)> {
+        let (patience_ns, holding) = self.holding.as_mut().filter(|_| !self.is_away)?;
+        Some((*patience_ns, holding))
+    }
+
+    /// Whether it may hold publishers up at all.
+    pub(crate) fn may_hold_up(&self) -> bool {
+        self.holding.is_some()
+    }
+
+    /// What the join lacks is away: nobody waits for it until it is complete again.
+    pub(crate) fn give_way(&mut self) {
+        self.is_away = true;
+    }
+
+    /// The predicate that the node is asked for at each release.
+    pub(crate) fn predicate(&self) -> Option<&str> {
+        self.guards.predicate.as_deref()
+    }
+
     /// After an execution: what the node was shown is not new for its next one.
     pub(crate) fn settle(&mut self) -> Result<(), TakeError> {
         for place in &self.guards.fresh {
@@ -281,6 +338,8 @@ impl Condition {
         let is_awaited = place == self.awaited;
         match (self.gathers, &self.join) {
             (true, Join::Each) => Watch::Gather,
+            // Nothing is left with its publisher.
+            _ if self.is_away => Watch::Gather,
             (true, _) if self.joined || is_awaited => Watch::Gather,
             (false, _) if is_awaited || is_complete(inputs) => Watch::Next,
             _ => Watch::Nothing,
@@ -318,6 +377,7 @@ impl Join {
     fn find(
         &self,
         inputs: &mut [Input],
+        offence: &mut Offence,
         unmatched: &mut u64,
     ) -> Result<Option<(Released, u64)>, TakeError> {
         match self {
@@ -328,7 +388,7 @@ impl Join {
                 Ok(earliest.map(|(at, stamp_ns)| (Released::Input(at), stamp_ns)))
             }
             Self::Same => {
-                let (stamp_ns, skipped) = matched(inputs)?;
+                let (stamp_ns, skipped) = matched(inputs, offence)?;
                 *unmatched += skipped;
                 Ok(stamp_ns.map(|stamp_ns| (Released::Join, stamp_ns)))
             }
@@ -497,8 +557,12 @@ impl Guards {
             return Ok(false);
         }
         if !self.ages.is_empty() {
-            let now_ns = clock.now_ns();
-            let is_young = |(handle, age_ns): &(InputHandle, u64)| {
+            self.steady.look();
+            let age_ns = |stamp_ns: u64| match clock {
+                Clock::Wall => self.steady.age_ns(stamp_ns),
+                Clock::Simulated { now_ns } => now_ns.saturating_sub(stamp_ns),
+            };
+            let is_young = |(handle, limit_ns): &(InputHandle, u64)| {
                 let newest_ns = match handle.newest() {
                     None => return false,
                     Some((_, Some((sec, nanosec)))) => {
@@ -506,7 +570,7 @@ impl Guards {
                     }
                     Some((published_ns, None)) => published_ns,
                 };
-                now_ns.saturating_sub(newest_ns) <= *age_ns
+                age_ns(newest_ns) <= *limit_ns
             };
             if !self.ages.iter().all(is_young) {
                 return Ok(false);
@@ -551,28 +615,49 @@ fn gather(handle: &InputHandle, room: usize, depth: usize) -> Result<u64, TakeEr
 /// will: stamps only rise on a topic. Gives when the last of them was published, if all are there,
 /// and how many messages were skipped: those without a counterpart, and those that had to make room
 /// because more than the depth waited for theirs.
-fn matched(inputs: &mut [Input]) -> Result<(Option<u64>, u64), TakeError> {
+fn matched(inputs: &mut [Input], offence: &mut Offence) -> Result<(Option<u64>, u64), TakeError> {
     let mut skipped = 0;
     // Every round but the last skips a message, and no more can wait than the depths allow. Should
     // a publisher add some meanwhile, `sleep` finds that there is work left.
     let rounds: usize = inputs.iter().map(|input| input.depth).sum();
     for _ in 0..=rounds {
-        let mut newest = None;
-        let mut stamp_ns = 0;
-        for input in inputs.iter() {
+        let mut newest: Option<(usize, Stamp)> = None;
+        let (mut stamp_ns, mut is_complete) = (0, true);
+        for (place, input) in inputs.iter().enumerate() {
             let stamp = input.handle.peek_header_stamp()?;
-            let Some(message) = input.handle.peek().filter(|_| stamp.is_some()) else {
-                return Ok((None, skipped));
+            let message = input.handle.peek().zip(stamp);
+            let Some((message, stamp)) = message else {
+                is_complete = false;
+                continue;
             };
-            newest = newest.max(stamp);
+            if newest.is_none_or(|(_, newest)| stamp > newest) {
+                newest = Some((place, stamp));
+            }
             stamp_ns = stamp_ns.max(message.stamp_ns);
+        }
+        if offence.newest != newest {
+            *offence = Offence { newest, passed_over: 0 };
+        }
+        let Some((place, newest)) = newest else { return Ok((None, skipped)) };
+        if !is_complete {
+            // A stamp that others have been passed over for nearly as often as they are kept, and
+            // behind which there is no more room, is none that they will come to. At least twice, so
+            // that one branch catches up with another that is only ahead.
+            let Input { handle, depth, .. } = &inputs[place];
+            let offends = offence.passed_over >= (*depth as u64).saturating_sub(1).max(2);
+            if !offends || !handle.is_full(*depth) {
+                return Ok((None, skipped));
+            }
+            skipped += u64::from(handle.skip()?);
+            continue;
         }
         let before = skipped;
         for input in inputs.iter_mut() {
-            if input.handle.peek_header_stamp()? < newest {
+            if input.handle.peek_header_stamp()?.is_some_and(|stamp| stamp < newest) {
                 skipped += u64::from(input.handle.skip()?);
             }
         }
+        offence.passed_over += skipped - before;
         if skipped == before {
             return Ok((Some(stamp_ns), skipped));
         }

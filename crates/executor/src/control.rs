@@ -64,7 +64,12 @@ pub(crate) enum Request {
     /// Send the interfaces of all node types.
     Describe,
     /// Create the nodes of this plan and report when every expected connection stands.
-    Launch(Box<ProcessPlan>),
+    Launch {
+        /// What it is to do.
+        plan: Box<ProcessPlan>,
+        /// The run that it belongs to, as a number; publishers wait for processes of the run only.
+        run: Option<u64>,
+    },
     /// Begin to execute.
     Start,
     /// A process has died and is back: messages that were in flight may be lost, nobody shall wait

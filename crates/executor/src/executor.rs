@@ -11,7 +11,7 @@ use crossdock_graph::{Chain, ExecutorMode, ExecutorPlan, Time};
 use crossdock_trace::ExecutorTrace;
 
 use crate::calls::Calls;
-use crate::clock::{Clock, ClockInput, ClockOutput, real_ns};
+use crate::clock::{Clock, ClockInput, ClockOutput};
 use crate::connections::Connections;
 use crate::context::Trigger;
 use crate::finish::Finish;
@@ -29,6 +29,7 @@ use crate::record::{
 };
 use crate::remote::{DRAIN, RUN, Remote, STOP};
 use crate::slots::{Input, NodeSlot, TimerSlot};
+use crate::steady::Steady;
 use crate::step::{Cause, Step};
 use crate::stepped::Stepped;
 use crate::timers::Timers;
@@ -108,6 +109,8 @@ pub struct Executor {
     pub(crate) locksteps: Vec<Lockstep>,
     pub(crate) duration_ns: Option<u64>,
     pub(crate) clock: Clock,
+    /// The computer's time beside the clock that never jumps, where something goes by it.
+    pub(crate) steady: Steady,
     pub(crate) clock_input: Option<ClockInput>,
     pub(crate) clock_output: Option<ClockOutput>,
     /// Where the run is stepped.
@@ -136,6 +139,9 @@ pub struct Executor {
     pub(crate) fault: Option<RunError>,
     /// Looks for chains that begin and do not end.
     pub(crate) watches: Vec<Watch>,
+    /// Nodes with a join that may hold publishers up, and when to look at these again, ns.
+    pub(crate) joins: Box<[usize]>,
+    pub(crate) look_again_ns: Option<u64>,
     /// The run ends because a limit of time was missed.
     pub(crate) ended_by_limit: bool,
     /// No span is measured, so that no message needs an origin.
@@ -179,16 +185,7 @@ impl Executor {
         // A panic ends the run like an error does, so one guard around the whole loop suffices:
         // it costs nothing per execution.
         let ended = catch_unwind(AssertUnwindSafe(|| self.serve()));
-        let ended = ended.unwrap_or_else(|panic| {
-            let (place, text) = (panics::place(), panic_text(&*panic));
-            match self.remote.current() {
-                Some(step) => Err(self.failure(step, &format!("panicked{place}: {text}"))),
-                None => Err(RunError {
-                    node: String::new(),
-                    error: format!("the executor panicked{place}: {text}"),
-                }),
-            }
-        });
+        let ended = ended.unwrap_or_else(|panic| Err(self.panicked(panic_text(&*panic))));
         ended.or_else(|error| self.after_failure(error))
     }
 
@@ -221,6 +218,9 @@ impl Executor {
             }
             if !self.locksteps.is_empty() && self.remote.take_resumed() {
                 self.locksteps.iter_mut().for_each(Lockstep::resume);
+                continue;
+            }
+            if !self.joins.is_empty() && self.give_way() {
                 continue;
             }
             self.remote.set_idle();
@@ -291,7 +291,10 @@ impl Executor {
                 Trigger::Timer(&lockstep.timer)
             }
         };
-        let real_ns = if slot.ages.is_empty() { 0 } else { real_ns() };
+        let began = (!slot.ages.is_empty()).then(|| {
+            self.steady.look();
+            self.steady
+        });
         let state = (&self.clock, &mut self.finish);
         let Execution { result, again, start_ns, end_ns } =
             slot.call(trigger, (callback, inside), state, self.trace);
@@ -316,10 +319,11 @@ impl Executor {
         for end in &mut slot.ends {
             // What comes from a device goes back to something long gone; the message knows it.
             let origin = if polled { end.handle.last_origin() } else { origin };
-            missed |= end.settle(origin, self.clock, self.trace, end_ns);
+            let clocks = (self.clock, &mut self.steady);
+            missed |= end.settle(origin, clocks, self.trace, end_ns);
         }
-        if !slot.ages.is_empty() {
-            missed |= limits::are_old(&mut slot.ages, real_ns);
+        if let Some(began) = began {
+            missed |= limits::are_old(&mut slot.ages, &began);
         }
         if missed {
             self.tell_misses(step, took_ns)?;
@@ -380,6 +384,31 @@ impl Executor {
         }
         self.end_timers();
         self.finish.begin(self.inputs.iter().map(|input| input.depth).sum());
+    }
+
+    /// The report of a panic. It is that of the node whose code was running, which its record
+    /// says: the step under way is known a little longer than that.
+    #[cold]
+    fn panicked(&self, text: &str) -> RunError {
+        let place = panics::place();
+        let running = |step: &Step| self.nodes[step.node()].record.is_running();
+        match self.remote.current().filter(running) {
+            Some(step) => {
+                let slot = &self.nodes[step.node()];
+                let asked = slot.condition.as_ref().and_then(|condition| condition.predicate());
+                let what = match asked.filter(|_| slot.record.is_asked()) {
+                    Some(name) => {
+                        format!("panicked{place} when asked for predicate `{name}`: {text}")
+                    }
+                    None => format!("panicked{place}: {text}"),
+                };
+                self.failure(step, &what)
+            }
+            None => RunError {
+                node: String::new(),
+                error: format!("the executor panicked{place}: {text}"),
+            },
+        }
     }
 
     /// The report of what went wrong in a step.

@@ -23,12 +23,13 @@ impl Node for Gone {
 
 impl Executor {
     /// What shall follow from an error of [`run`](Self::run): what the graph says of the node that
-    /// failed. A limit of time that ends the run is no failure of its node.
+    /// failed. A limit of time that ends the run is no failure of its node. A node that was taken
+    /// out already cannot be taken out again: what fails in its name ends the run.
     #[must_use]
     pub fn on_failure(&self, error: &RunError) -> OnFailure {
         let slot = self.nodes.iter().find(|slot| slot.name == error.node);
         match slot {
-            Some(slot) if !self.ended_by_limit => slot.on_failure,
+            Some(slot) if !self.ended_by_limit && !slot.dropped => slot.on_failure,
             _ => OnFailure::StopRun,
         }
     }
@@ -57,12 +58,9 @@ impl Executor {
     fn drop_node(&mut self, node: usize) {
         let clock = self.clock;
         let slot = &mut self.nodes[node];
-        if std::mem::replace(&mut slot.dropped, true) {
-            // It failed again while it was taken out: there is nothing left to take.
-            return;
-        }
+        slot.dropped = true;
         for end in &mut slot.ends {
-            end.settle(NO_ORIGIN, clock, self.trace, None);
+            end.settle(NO_ORIGIN, (clock, &mut self.steady), self.trace, None);
         }
         slot.record.show(0);
         slot.condition = None;

@@ -3,11 +3,12 @@
 
 use std::ffi::OsString;
 use std::fmt;
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
+use crossdock_comm::RunId;
 use crossdock_graph::{BinaryInterface, OnFailure, ProcessPlan};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
@@ -71,8 +72,29 @@ pub enum ProcessEvent {
     Exited(ExitStatus),
 }
 
+/// Where a process writes its standard output and error.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ProcessOutput {
+    /// Where its launcher does.
+    #[default]
+    Inherited,
+    /// Into two pipes, which [`LaunchedProcess::take_output`] gives. A terminal that goes away, or
+    /// that stops whoever writes from the background, is the affair of whoever reads these.
+    Piped,
+}
+
+/// The ends of two pipes from which a process's standard output and error are read.
+#[derive(Debug)]
+pub struct OutputPipes {
+    /// Its standard output.
+    pub stdout: OwnedFd,
+    /// Its standard error.
+    pub stderr: OwnedFd,
+}
+
 /// A package binary that runs as a child process, in a process group of its own so that a Ctrl-C
-/// in the terminal reaches only the launcher.
+/// in the terminal reaches only the launcher. What reaches it all the same (a SIGTERM to all
+/// processes of a service) it leaves to the launcher, as long as that is there.
 ///
 /// Waits for events on it as a descriptor ([`AsFd`]): when it is readable, [`event`](Self::event)
 /// with a time of zero gives what came, until it gives `None`. Dropping it closes the control
@@ -83,9 +105,15 @@ pub enum ProcessEvent {
 pub struct LaunchedProcess {
     program: PathBuf,
     child: Child,
+    /// Readable when the process has exited.
+    pidfd: OwnedFd,
     /// `None` once the other side is gone.
     socket: Option<ControlSocket>,
+    /// When a process is killed that has closed its control socket and does not exit.
+    kill_at: Option<Instant>,
     exit: Option<ExitStatus>,
+    /// Processor time that it had used when it exited, ns.
+    processor_ns: u64,
 }
 
 impl LaunchedProcess {
@@ -95,7 +123,21 @@ impl LaunchedProcess {
     ///
     /// The file cannot be executed, or no socket pair can be had.
     pub fn spawn(options: &SpawnOptions) -> Result<Self, LaunchError> {
+        Self::spawn_with(options, ProcessOutput::Inherited)
+    }
+
+    /// The same with a choice of where its output goes.
+    ///
+    /// # Errors
+    ///
+    /// As [`spawn`](Self::spawn).
+    pub fn spawn_with(options: &SpawnOptions, output: ProcessOutput) -> Result<Self, LaunchError> {
         use std::os::unix::process::CommandExt;
+
+        let stdio = || match output {
+            ProcessOutput::Inherited => Stdio::inherit(),
+            ProcessOutput::Piped => Stdio::piped(),
+        };
 
         let program = &options.program;
         let fail = |what| LaunchError { program: program.clone(), what };
@@ -105,10 +147,53 @@ impl LaunchedProcess {
             .envs(options.environment.iter().map(|(name, value)| (name, value)))
             .env(CONTROL_VARIABLE, CONTROL_VALUE)
             .stdin(Stdio::from(theirs))
+            .stdout(stdio())
+            .stderr(stdio())
             .process_group(0)
             .spawn()
             .map_err(|error| fail(LaunchErrorKind::Spawn(error)))?;
-        Ok(Self { program: program.clone(), child, socket: Some(socket), exit: None })
+        let (socket, kill_at) = (Some(socket), None);
+        // Nobody but us waits for the child, so its id cannot be another's yet.
+        match pidfd_open(Pid::from_child(&child), PidfdFlags::empty()) {
+            Ok(pidfd) => {
+                let (program, exit, processor_ns) = (program.clone(), None, 0);
+                Ok(Self { program, child, pidfd, socket, kill_at, exit, processor_ns })
+            }
+            Err(errno) => {
+                let mut child = child;
+                // Whatever becomes of that: it is one that nobody could follow.
+                let _ = child.kill().and_then(|()| child.wait());
+                Err(fail(LaunchErrorKind::Wait(errno.into())))
+            }
+        }
+    }
+
+    /// The pipes of its output, once, if it was started with [`ProcessOutput::Piped`].
+    pub fn take_output(&mut self) -> Option<OutputPipes> {
+        let (stdout, stderr) = (self.child.stdout.take()?, self.child.stderr.take()?);
+        Some(OutputPipes { stdout: stdout.into(), stderr: stderr.into() })
+    }
+
+    /// Kills the process, which is how one ends that stands still. The exit comes as an event.
+    pub fn kill(&mut self) {
+        // An error means that it has ended in this moment.
+        let _ = self.child.kill();
+        self.socket = None;
+        self.kill_at = None;
+    }
+
+    /// Processor time that all its threads have used, as the kernel counts it in ticks of 10 ms, in
+    /// ns; 0 before [`ProcessEvent::Exited`].
+    #[must_use]
+    pub fn processor_ns(&self) -> u64 {
+        self.processor_ns
+    }
+
+    /// When [`event`](Self::event) has something to do although nothing has come: a process that has
+    /// closed its control socket and does not exit is killed then.
+    #[must_use]
+    pub fn due(&self) -> Option<Instant> {
+        self.kill_at.filter(|_| self.exit.is_none())
     }
 
     /// The binary.
@@ -153,7 +238,17 @@ impl LaunchedProcess {
     ///
     /// The process is gone or does not read.
     pub fn launch(&mut self, plan: &ProcessPlan) -> Result<(), LaunchError> {
-        self.send(&Request::Launch(Box::new(plan.clone())))
+        self.send(&Request::Launch { plan: Box::new(plan.clone()), run: None })
+    }
+
+    /// The same for a process of a run: its publishers wait for slow subscribers of the run, and not
+    /// for programs beside it.
+    ///
+    /// # Errors
+    ///
+    /// As [`launch`](Self::launch).
+    pub fn launch_in(&mut self, run: RunId, plan: &ProcessPlan) -> Result<(), LaunchError> {
+        self.send(&Request::Launch { plan: Box::new(plan.clone()), run: Some(run.to_u64()) })
     }
 
     /// Lets the nodes of a process that is ready begin.
@@ -202,71 +297,67 @@ impl LaunchedProcess {
 
     /// The next thing that the process reports, waiting at most `timeout` (`None`: until there is
     /// one). `None` when there was nothing in that time. After [`ProcessEvent::Exited`] every call
-    /// gives it again. A process that has closed its control socket is waited for until its exit,
-    /// whatever the time, and killed after 15 s.
+    /// gives it again. A process that has closed its control socket is killed when it has not exited
+    /// 15 s later ([`due`](Self::due)).
     ///
     /// # Errors
     ///
-    /// The process says something that is not of the control protocol.
+    /// The process says something that is not of the control protocol. It is not listened to any more.
     pub fn event(
         &mut self,
         timeout: Option<Duration>,
     ) -> Result<Option<ProcessEvent>, LaunchError> {
-        let Some(socket) = self.socket.as_mut() else {
-            return Ok(Some(ProcessEvent::Exited(self.exited()?)));
-        };
         let deadline = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
-        loop {
+        while let Some(socket) = self.socket.as_mut() {
             let rest = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
-            return match socket.receive::<Report>(rest) {
-                Ok(Received::Frame(Report::Ready)) => Ok(Some(ProcessEvent::Ready)),
-                Ok(Received::Frame(Report::Finished { reason })) => {
-                    Ok(Some(ProcessEvent::Finished { reason }))
-                }
-                Ok(Received::Frame(Report::Failed { node, error, policy })) => {
-                    Ok(Some(ProcessEvent::Failed { node, error, policy }))
-                }
-                Ok(Received::Frame(Report::Dropped { node, error })) => {
-                    Ok(Some(ProcessEvent::NodeDropped { node, error }))
-                }
-                Ok(Received::Frame(Report::Backtrace { text })) => {
-                    Ok(Some(ProcessEvent::Backtrace(text)))
-                }
-                Ok(Received::Frame(Report::Warning { text })) => {
-                    Ok(Some(ProcessEvent::Warning(text)))
-                }
+            match socket.receive::<Report>(rest) {
                 // The exit follows, and with it the event that matters.
-                Ok(Received::Frame(Report::Stopped)) => continue,
-                Ok(Received::Frame(Report::Interfaces(_))) => {
-                    Err(self.error(LaunchErrorKind::NotAPackage))
+                Ok(Received::Frame(Report::Stopped)) => {}
+                Ok(Received::Frame(report)) => match event_of(report) {
+                    Some(event) => return Ok(Some(event)),
+                    None => {
+                        self.close();
+                        return Err(self.error(LaunchErrorKind::NotAPackage));
+                    }
+                },
+                Ok(Received::Nothing) => return Ok(None),
+                Ok(Received::Closed) => self.close(),
+                Err(error) => {
+                    self.close();
+                    return Err(self.error(error.into()));
                 }
-                Ok(Received::Nothing) => Ok(None),
-                Ok(Received::Closed) => Ok(Some(ProcessEvent::Exited(self.exited()?))),
-                Err(error) => Err(self.error(error.into())),
-            };
+            }
         }
+        Ok(self.exited(deadline)?.map(ProcessEvent::Exited))
     }
 
-    /// Waits for the exit of a process whose control socket has closed, and kills it when it takes
-    /// longer than 15 s.
-    fn exited(&mut self) -> Result<ExitStatus, LaunchError> {
+    /// Nothing is heard of the process any more but its exit.
+    fn close(&mut self) {
         self.socket = None;
+        self.kill_at.get_or_insert_with(|| Instant::now() + EXIT_TIMEOUT);
+    }
+
+    /// The exit of a process whose control socket has closed, if it comes until `deadline` (`None`:
+    /// whenever it comes). One that is due to be killed is killed.
+    fn exited(&mut self, deadline: Option<Instant>) -> Result<Option<ExitStatus>, LaunchError> {
         if let Some(status) = self.exit {
-            return Ok(status);
+            return Ok(Some(status));
         }
-        let exited = self.wait_exit(Instant::now() + EXIT_TIMEOUT);
-        if !matches!(exited, Ok(true)) {
-            // An error means that it ended in this moment.
+        let until = deadline.into_iter().chain(self.kill_at).min();
+        let wait = |until| readable(&[self.pidfd.as_fd()], until);
+        if !wait(until).map_err(|error| self.error(error.into()))? {
+            if self.kill_at.is_none_or(|at| at > Instant::now()) {
+                return Ok(None);
+            }
+            // An error means that it has ended in this moment.
             let _ = self.child.kill();
+            self.kill_at = None;
         }
+        // The kernel forgets it with the next call.
+        self.processor_ns = processor_ns(self.id());
         let status = self.child.wait().map_err(|error| self.error(LaunchErrorKind::Wait(error)))?;
         self.exit = Some(status);
-        Ok(status)
-    }
-
-    fn wait_exit(&self, deadline: Instant) -> Result<bool, ControlError> {
-        let pidfd = pidfd_open(Pid::from_child(&self.child), PidfdFlags::empty())?;
-        readable(&[pidfd.as_fd()], Some(deadline))
+        Ok(Some(status))
     }
 
     fn send(&mut self, request: &Request) -> Result<(), LaunchError> {
@@ -282,21 +373,51 @@ impl LaunchedProcess {
     }
 }
 
+/// Processor time of a process that has exited and that nobody has waited for; 0 if it cannot be had.
+fn processor_ns(pid: u32) -> u64 {
+    const TICK_NS: u64 = 10_000_000;
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    // Behind the name, which stands in parentheses and may hold anything: user time is the field of
+    // number 14 and system time the next; the first behind the name has number 3.
+    let fields = stat.rsplit_once(')').map_or("", |(_, fields)| fields).split_whitespace();
+    let ticks = fields.skip(11).take(2).filter_map(|field| field.parse::<u64>().ok());
+    ticks.fold(0, u64::saturating_add).saturating_mul(TICK_NS)
+}
+
+/// What a report is to a launcher; `None`: it is none that a launched process has to give.
+fn event_of(report: Report) -> Option<ProcessEvent> {
+    Some(match report {
+        Report::Ready => ProcessEvent::Ready,
+        Report::Finished { reason } => ProcessEvent::Finished { reason },
+        Report::Failed { node, error, policy } => ProcessEvent::Failed { node, error, policy },
+        Report::Dropped { node, error } => ProcessEvent::NodeDropped { node, error },
+        Report::Backtrace { text } => ProcessEvent::Backtrace(text),
+        Report::Warning { text } => ProcessEvent::Warning(text),
+        Report::Interfaces(_) | Report::Stopped => return None,
+    })
+}
+
 impl AsFd for LaunchedProcess {
-    /// Readable when [`LaunchedProcess::event`] has something to give.
-    ///
-    /// # Panics
-    ///
-    /// After [`ProcessEvent::Exited`]: there is nothing to wait for.
+    /// Readable when [`LaunchedProcess::event`] has something to give; for ever after
+    /// [`ProcessEvent::Exited`].
     fn as_fd(&self) -> BorrowedFd<'_> {
-        self.socket.as_ref().expect("no descriptor is left after the exit of the process").as_fd()
+        match &self.socket {
+            Some(socket) => socket.as_fd(),
+            None => self.pidfd.as_fd(),
+        }
     }
 }
 
 impl Drop for LaunchedProcess {
     fn drop(&mut self) {
-        // A process that cannot be waited for is beyond the reach of a destructor.
-        let _ = self.exited();
+        self.socket = None;
+        if self.exit.is_none() {
+            // At once, if it was killed already.
+            let patience = self.kill_at.get_or_insert_with(|| Instant::now() + EXIT_TIMEOUT);
+            let patience = *patience;
+            // A process that cannot be waited for is beyond the reach of a destructor.
+            let _ = self.exited(Some(patience));
+        }
     }
 }
 

@@ -13,11 +13,12 @@ use crossdock_comm::{
 };
 use crossdock_graph::{Chain, Limit, NodePlan, OnMiss, Time, WatchPlan};
 
-use crate::clock::{Clock, real_ns};
+use crate::clock::{Clock, monotonic_ns};
 use crate::context::{Context, Trigger};
 use crate::executor::{Executor, ExecutorOptions, RunError};
-use crate::origin::NO_ORIGIN;
-use crate::record::{ChainRecord, node_counter};
+use crate::origin::{self, NO_ORIGIN};
+use crate::record::{ChainRecord, RUNNING_LIMIT, node_counter};
+use crate::steady::Steady;
 use crate::step::Step;
 
 /// A limit of time that was missed. A node hears of it by [`Node::limit_missed`].
@@ -104,7 +105,8 @@ pub(crate) struct Deadline {
     pub(crate) limit: Limit,
     /// Whether it goes by simulated time.
     unpaced: bool,
-    /// When the newest message on the chain's first topic that led to one here was published, ns.
+    /// When the newest message on the chain's first topic that led to one here was published, ns on
+    /// the steady clock.
     answered_ns: u64,
     /// How late the last message was, if it was late and nobody has been told.
     late_ns: Option<u64>,
@@ -123,15 +125,19 @@ impl Deadline {
         output: &OutputHandle,
         messages: u64,
         latency_ns: Option<u64>,
-        clock: Clock,
+        (clock, steady): (Clock, &mut Steady),
         record: &ChainRecord,
     ) -> bool {
+        let stamp_ns = output.last_stamp_ns();
         let latency_ns = match self.unpaced {
             true => simulated_age_ns(output, clock),
-            false => latency_ns,
+            false => latency_ns.map(|latency_ns| {
+                steady.look();
+                steady.between_ns(stamp_ns, latency_ns, origin::TIMES)
+            }),
         };
         let Some(latency_ns) = latency_ns else { return false };
-        let begun_ns = output.last_stamp_ns().saturating_sub(latency_ns);
+        let begun_ns = steady.of_stamp(stamp_ns).saturating_sub(latency_ns);
         self.answered_ns = self.answered_ns.max(begun_ns);
         if latency_ns <= self.limit.limit_ns {
             return false;
@@ -186,9 +192,9 @@ pub(crate) struct Watch {
     _subscriber: AnySubscriber,
     handle: InputHandle,
     publishers: usize,
-    /// When the message was published of which something is expected, ns.
+    /// When the message was published of which something is expected, ns on the steady clock.
     pending_ns: u64,
-    /// When to look again, ns since 1970; `None`: when it rings.
+    /// When to look again, ns on the steady clock; `None`: when it rings.
     until_ns: Option<u64>,
 }
 
@@ -224,7 +230,7 @@ impl Watch {
     }
 
     /// What is known at `now_ns`: how long a message has waited in vain, if one has.
-    fn look(&mut self, now_ns: u64, answered_ns: u64) -> Option<u64> {
+    fn look(&mut self, steady: &Steady, now_ns: u64, answered_ns: u64) -> Option<u64> {
         if self.until_ns.is_some_and(|until_ns| now_ns < until_ns) {
             return None;
         }
@@ -233,7 +239,7 @@ impl Watch {
             (begun_ns > answered_ns && waited_ns >= self.deadline_ns).then_some(waited_ns)
         };
         let mut waited_ns = overdue(self.pending_ns);
-        let newest_ns = self.newest_ns();
+        let newest_ns = self.newest_ns().map(|stamp_ns| steady.of_stamp(stamp_ns));
         self.until_ns = newest_ns.map(|begun_ns| begun_ns.saturating_add(self.deadline_ns));
         self.pending_ns = newest_ns.unwrap_or(0);
         if self.until_ns.is_some_and(|until_ns| until_ns <= now_ns) {
@@ -290,13 +296,13 @@ impl Executor {
     /// Nanoseconds until a watch looks again; `None`: when it rings.
     pub(crate) fn watches_rest_ns(&self) -> Option<u64> {
         let next_ns = self.watches.iter().filter_map(|watch| watch.until_ns).min()?;
-        Some(next_ns.saturating_sub(real_ns()))
+        Some(next_ns.saturating_sub(monotonic_ns()))
     }
 
     /// Looks for chains that have begun and do not end. True when a node was told of one.
     #[cold]
     pub(crate) fn look_for_stalls(&mut self) -> Result<bool, RunError> {
-        let now_ns = real_ns();
+        let now_ns = self.steady.look();
         let mut told = false;
         for index in 0..self.watches.len() {
             let watch = &self.watches[index];
@@ -304,7 +310,10 @@ impl Executor {
             let deadlines = self.nodes.iter().flat_map(|slot| &slot.ends);
             let deadlines = deadlines.filter_map(|end| end.deadline.as_ref()).filter(of_chain);
             let answered_ns = deadlines.map(|it| it.answered_ns).max().unwrap_or(0);
-            let Some(waited_ns) = self.watches[index].look(now_ns, answered_ns) else { continue };
+            let Some(waited_ns) = self.watches[index].look(&self.steady, now_ns, answered_ns)
+            else {
+                continue;
+            };
             let Watch { node, chain, deadline_ns, on_miss, .. } = &self.watches[index];
             let (node, chain, deadline_ns, on_miss) =
                 (*node, chain.clone(), *deadline_ns, *on_miss);
@@ -360,7 +369,9 @@ impl Executor {
         let mut context =
             Context { node: &slot.name, trigger: Trigger::Limit, clock, finish, again: false };
         self.trace.start(slot.limits_callback, false, None);
+        slot.record.entered(RUNNING_LIMIT, 0);
         let told = slot.node.limit_missed(miss, &mut context);
+        slot.record.left();
         self.trace.end(slot.limits_callback, None);
         if context.again {
             self.polled.insert(step.node());
@@ -403,14 +414,14 @@ impl Owned {
     }
 }
 
-/// After an execution that began at `real_ns`, ns since 1970: whether the node had messages that
-/// were too old.
+/// After an execution: whether the node had messages that were too old when it began, which is when
+/// the clocks were looked at last.
 #[inline]
-pub(crate) fn are_old(ages: &mut [Age], real_ns: u64) -> bool {
+pub(crate) fn are_old(ages: &mut [Age], began: &Steady) -> bool {
     let mut old = false;
     for age in ages {
         let stamp_ns = age.handle.last_stamp_ns();
-        let age_ns = real_ns.saturating_sub(stamp_ns);
+        let age_ns = began.age_ns(stamp_ns);
         // 0: it has had none yet.
         if stamp_ns != 0 && age_ns > age.limit.limit_ns {
             age.old_ns = Some(age_ns);

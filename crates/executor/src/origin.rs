@@ -16,6 +16,9 @@ use crossdock_graph::Chain;
 const TIME_BITS: u32 = 48;
 const TIME_MASK: u64 = (1 << TIME_BITS) - 1;
 
+/// Times that a word can tell apart.
+pub(crate) const TIMES: u64 = 1 << TIME_BITS;
+
 /// The two words that a message carries.
 pub(crate) type Origin = [u64; 2];
 

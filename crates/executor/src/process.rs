@@ -8,14 +8,16 @@ use std::backtrace::Backtrace;
 use std::collections::VecDeque;
 use std::os::fd::{AsFd, OwnedFd};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use crossdock_comm::{Participant, ParticipantOptions, PrivateFd};
+use crossdock_comm::{Participant, ParticipantOptions, PrivateFd, RunId, child_flag};
 use crossdock_graph::{ExecutorPlan, OnFailure, ProcessPlan, Realtime};
 use rustix::event::{EventfdFlags, eventfd};
+use rustix::process::Signal;
 
 use crate::control::{
     CONTROL_VALUE, CONTROL_VARIABLE, ControlError, ControlSocket, Received, Report, Request,
@@ -38,14 +40,16 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(60);
 /// The main function of a package binary.
 pub(crate) fn main(package: &Package) -> Result<(), PackageError> {
     let mut socket = adopt_control_socket(package)?;
+    leave_signals_to_launcher()?;
     loop {
         match socket.receive::<Request>(None)? {
             Received::Frame(Request::Describe) => {
                 answer(&socket, &Report::Interfaces(package.description()))?;
             }
-            Received::Frame(Request::Launch(plan)) => {
+            Received::Frame(Request::Launch { plan, run }) => {
                 panics::keep();
-                return Process::new(package.clone(), *plan, socket)?.run();
+                let run = run.map(RunId::from_u64);
+                return Process::new(package.clone(), *plan, run, socket)?.run();
             }
             Received::Frame(Request::Start | Request::Resume | Request::Drain) => {
                 return Err(ControlError::Packet.into());
@@ -54,6 +58,22 @@ pub(crate) fn main(package: &Package) -> Result<(), PackageError> {
             Received::Nothing => {}
         }
     }
+}
+
+/// SIGINT, SIGTERM and SIGHUP may come to all processes of a run at once: from a service manager, or
+/// when a session ends. The launcher hears them, too, and ends the run in order; so they do nothing
+/// here as long as it is there. A forked child does not belong to the run: they end it.
+fn leave_signals_to_launcher() -> Result<(), PackageError> {
+    for signal in [Signal::INT, Signal::TERM, Signal::HUP] {
+        signal_hook::flag::register_conditional_default(signal.as_raw(), child_flag())
+            .map_err(ControlError::Socket)?;
+    }
+    Ok(())
+}
+
+/// The launcher is gone: signals end the process as they end any other.
+fn take_signals_back() {
+    child_flag().store(true, Ordering::Relaxed);
 }
 
 /// Takes over the standard input as the control socket and leaves `/dev/null` in its place, so
@@ -113,6 +133,7 @@ impl Process {
     fn new(
         package: Package,
         plan: ProcessPlan,
+        run: Option<RunId>,
         socket: ControlSocket,
     ) -> Result<Self, PackageError> {
         let mut process = Self {
@@ -126,15 +147,21 @@ impl Process {
             launcher_gone: false,
             stop_by: None,
         };
-        if let Err(error) = process.spawn_executors(package, plan) {
+        if let Err(error) = process.spawn_executors(package, plan, run) {
             process.fail(String::new(), error, OnFailure::StopRun)?;
         }
         Ok(process)
     }
 
-    fn spawn_executors(&mut self, package: Package, plan: ProcessPlan) -> Result<(), String> {
-        let participant = Participant::open(ParticipantOptions::new(plan.domain_id, &plan.name))
-            .map_err(|error| error.to_string())?;
+    fn spawn_executors(
+        &mut self,
+        package: Package,
+        plan: ProcessPlan,
+        run: Option<RunId>,
+    ) -> Result<(), String> {
+        let options =
+            ParticipantOptions { run, ..ParticipantOptions::new(plan.domain_id, &plan.name) };
+        let participant = Participant::open(options).map_err(|error| error.to_string())?;
         let shared = Arc::new(Shared { package, plan, participant });
         for index in 0..shared.plan.executors.len() {
             let (start, started) = channel();
@@ -171,9 +198,12 @@ impl Process {
             if !readable(&fds, self.stop_by)? {
                 return self.give_up();
             }
-            while let Some((index, notice)) = self.notices.take() {
+            // The launcher is heard in between, however much the executors have to tell.
+            for _ in 0..NOTICES_A_TURN {
+                let Some((index, notice)) = self.notices.take() else { break };
                 self.notice(index, notice)?;
             }
+            self.tell_left_out()?;
             if !self.launcher_gone {
                 self.request()?;
             }
@@ -211,6 +241,20 @@ impl Process {
             Notice::Ended => self.members[index].ended = true,
         }
         Ok(())
+    }
+
+    /// Says that executors had more to tell than anybody can read.
+    fn tell_left_out(&mut self) -> Result<(), PackageError> {
+        match self.notices.take_left_out() {
+            0 => Ok(()),
+            count => {
+                let text = format!(
+                    "{count} reports of its nodes were left out: more than {NOTICES_MAX} of them \
+                     were waiting"
+                );
+                answer(&self.socket, &Report::Warning { text })
+            }
+        }
     }
 
     /// Everything stands: the memory is what it will be.
@@ -251,6 +295,7 @@ impl Process {
             Ok(Received::Frame(Request::Stop)) => self.stop(),
             Ok(Received::Closed) => {
                 self.launcher_gone = true;
+                take_signals_back();
                 self.stop();
             }
             Ok(Received::Frame(_)) => return Err(ControlError::Packet.into()),
@@ -419,34 +464,67 @@ enum Notice {
     Ended,
 }
 
+impl Notice {
+    /// Whether the process cannot go on rightly without it. An executor gives few of these.
+    fn is_vital(&self) -> bool {
+        match self {
+            Self::Ready | Self::Finished { .. } | Self::Failed { .. } | Self::Ended => true,
+            Self::Dropped { .. } | Self::Warning { .. } | Self::Backtrace(_) => false,
+        }
+    }
+}
+
+/// Notices that wait for the main thread, but for the vital ones: each node is taken out at most once,
+/// and few of a run are.
+const NOTICES_MAX: usize = 256;
+
+/// Notices that are passed on before the launcher is listened to again.
+const NOTICES_A_TURN: usize = 16;
+
 /// Notices on their way to the main thread, with a descriptor that it can sleep on.
 struct Notices {
-    queue: Mutex<VecDeque<(usize, Notice)>>,
+    waiting: Mutex<Waiting>,
     bell: PrivateFd,
+}
+
+#[derive(Default)]
+struct Waiting {
+    queue: VecDeque<(usize, Notice)>,
+    /// Those that found no room since the last look.
+    left_out: u64,
 }
 
 impl Notices {
     fn new() -> Result<Self, ControlError> {
         let bell = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
-        Ok(Self { queue: Mutex::new(VecDeque::new()), bell: bell.into() })
+        Ok(Self { waiting: Mutex::default(), bell: bell.into() })
     }
 
     fn give(&self, index: usize, notice: Notice) {
-        let mut queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
-        queue.push_back((index, notice));
+        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        if waiting.queue.len() >= NOTICES_MAX && !notice.is_vital() {
+            waiting.left_out += 1;
+            return;
+        }
+        waiting.queue.push_back((index, notice));
         // Cannot fail: a counter of 64 bits does not overflow by ones.
         let _ = rustix::io::write(&self.bell, &1_u64.to_ne_bytes());
     }
 
     fn take(&self) -> Option<(usize, Notice)> {
-        let mut queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
-        let notice = queue.pop_front();
-        if queue.is_empty() {
+        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        let notice = waiting.queue.pop_front();
+        if waiting.queue.is_empty() {
             // Nothing to read means that the bell is quiet already.
             let mut count = [0; 8];
             let _ = rustix::io::read(&self.bell, &mut count);
         }
         notice
+    }
+
+    fn take_left_out(&self) -> u64 {
+        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        std::mem::take(&mut waiting.left_out)
     }
 }
 

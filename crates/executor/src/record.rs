@@ -86,6 +86,8 @@ pub fn running(plan: &NodePlan, word: u64) -> Option<String> {
         RUNNING_POLL => Some("its device".to_owned()),
         RUNNING_RESPONSE => client(),
         RUNNING_REQUEST => server(),
+        RUNNING_PREDICATE => Some("its predicate".to_owned()),
+        RUNNING_LIMIT => Some("a missed limit of time".to_owned()),
         _ => None,
     };
     Some(what.unwrap_or_else(|| "something that this version does not know".to_owned()))
@@ -98,6 +100,10 @@ pub(crate) const RUNNING_TIMER: u64 = 3;
 pub(crate) const RUNNING_POLL: u64 = 4;
 pub(crate) const RUNNING_RESPONSE: u64 = 5;
 pub(crate) const RUNNING_REQUEST: u64 = 6;
+/// One of its predicates is asked for.
+pub(crate) const RUNNING_PREDICATE: u64 = 7;
+/// It is told of a limit of time that was missed.
+pub(crate) const RUNNING_LIMIT: u64 = 8;
 
 /// Whether an executor measures how long its nodes take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -187,6 +193,16 @@ impl NodeRecord {
     #[inline]
     pub(crate) fn left(&self) {
         self.entity.set(node_counter::RUNNING, 0);
+    }
+
+    /// Whether code of the node runs.
+    pub(crate) fn is_running(&self) -> bool {
+        self.entity.value(node_counter::RUNNING) != 0
+    }
+
+    /// Whether that is one of its predicates.
+    pub(crate) fn is_asked(&self) -> bool {
+        self.entity.value(node_counter::RUNNING) >> 32 == RUNNING_PREDICATE
     }
 
     /// When the execution starts, if that is measured.

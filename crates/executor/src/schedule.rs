@@ -24,7 +24,7 @@ use crossdock_graph::ExecutorMode;
 use crate::clock::Clock;
 use crate::condition::{Look, Released};
 use crate::executor::{Executor, RunError};
-use crate::record::node_counter;
+use crate::record::{RUNNING_PREDICATE, node_counter};
 use crate::slots::Input;
 use crate::step::Step;
 use crate::timers::Due;
@@ -310,10 +310,19 @@ impl Executor {
     /// took for that.
     #[inline(never)]
     fn look(&mut self, node: usize) -> Option<(Step, u64)> {
-        let Self { nodes, inputs, clock, .. } = self;
+        let Self { nodes, inputs, clock, remote, .. } = self;
         let slot = &mut nodes[node];
         let condition = slot.condition.as_mut()?;
-        match condition.look(&mut inputs[slot.triggers.clone()], &*slot.node, clock) {
+        let is_asked = condition.predicate().is_some();
+        if is_asked {
+            remote.set_current(Step::condition(node));
+            slot.record.entered(RUNNING_PREDICATE, 0);
+        }
+        let looked = condition.look(&mut inputs[slot.triggers.clone()], &*slot.node, clock);
+        if is_asked {
+            slot.record.left();
+        }
+        match looked {
             Ok(Look { released, unmatched, is_held_back }) => {
                 slot.record.count(node_counter::UNMATCHED, unmatched);
                 slot.record.count(node_counter::HELD_BACK, u64::from(is_held_back));
@@ -333,13 +342,22 @@ impl Executor {
 
     /// Whether the condition of a node lets the timer run it that has just fired.
     pub(crate) fn lets_pass(&mut self, step: Step, due_ns: u64) -> bool {
-        let Self { nodes, inputs, clock, .. } = self;
+        let Self { nodes, inputs, clock, remote, .. } = self;
         let slot = &mut nodes[step.node()];
         let Some(condition) = &mut slot.condition else { return true };
+        let is_asked = condition.predicate().is_some();
+        if is_asked {
+            remote.set_current(step);
+            slot.record.entered(RUNNING_PREDICATE, 0);
+        }
         // As for the node itself, simulated time is the time at which the timer was due.
         let mut clock = *clock;
         clock.replace(due_ns);
-        match condition.lets_pass(&inputs[slot.triggers.clone()], &*slot.node, &clock) {
+        let passes = condition.lets_pass(&inputs[slot.triggers.clone()], &*slot.node, &clock);
+        if is_asked {
+            slot.record.left();
+        }
+        match passes {
             Ok(lets_pass) => {
                 slot.record.count(node_counter::HELD_BACK, u64::from(!lets_pass));
                 lets_pass

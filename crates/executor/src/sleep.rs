@@ -71,7 +71,10 @@ impl Executor {
             _ => None,
         };
         let watches = self.watches_rest_ns().map(Duration::from_nanos);
-        let timeout = timeout.into_iter().chain(watches).min();
+        let joins = self
+            .look_again_ns
+            .map(|at_ns| Duration::from_nanos(at_ns.saturating_sub(monotonic_ns())));
+        let timeout = timeout.into_iter().chain(watches).chain(joins).min();
         self.trace.wait(timeout);
         let doorbell = self.doorbell.clone();
         doorbell.sleep(timeout, || self.arm());

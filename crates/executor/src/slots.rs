@@ -15,6 +15,7 @@ use crate::node::Node;
 use crate::origin::{self, Beginning, NO_ORIGIN, Origin};
 use crate::ready::NumberSet;
 use crate::record::{ChainRecord, NodeRecord};
+use crate::steady::Steady;
 use crate::step::Step;
 use crate::timers::Rate;
 
@@ -201,7 +202,7 @@ impl End {
     pub(crate) fn settle(
         &mut self,
         origin: Origin,
-        clock: Clock,
+        clocks: (Clock, &mut Steady),
         trace: ExecutorTrace,
         at_ns: Option<u64>,
     ) -> bool {
@@ -217,7 +218,7 @@ impl End {
         }
         self.record.published(messages, latency_ns);
         match &mut self.deadline {
-            Some(it) => it.judge(&self.handle, messages, latency_ns, clock, &self.record),
+            Some(it) => it.judge(&self.handle, messages, latency_ns, clocks, &self.record),
             None => false,
         }
     }

@@ -12,7 +12,9 @@
 
 use std::ops::Range;
 
-use crossdock_comm::step::{EndPublisher, Grant, StepSubscriber, first_due_ns};
+use crossdock_comm::step::{
+    EndPublisher, Grant, StepSubscriber, first_due_ns, is_due, next_due_ns,
+};
 use crossdock_comm::{Doorbell, InputHandle, Participant, PortError, PortGroup};
 
 use crate::clock::{Clock, node_name};
@@ -89,10 +91,10 @@ impl Stepped {
     fn take_due(&mut self, timers: Range<usize>) -> Option<(usize, u64)> {
         let now_ns = self.grant.now_ns;
         let due = |index: &usize| self.timers[*index].due_ns;
-        let index = timers.min_by_key(due).filter(|index| due(index) <= now_ns)?;
+        let index = timers.min_by_key(due).filter(|index| is_due(due(index), now_ns))?;
         let Due { rate, due_ns } = &mut self.timers[index];
         let skipped = (now_ns - *due_ns) / rate.period_ns;
-        *due_ns = due_ns.saturating_add((skipped + 1).saturating_mul(rate.period_ns));
+        *due_ns = next_due_ns(rate.period_ns, *due_ns, now_ns);
         Some((index, skipped))
     }
 

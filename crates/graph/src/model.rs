@@ -151,11 +151,12 @@ pub struct Qos {
 }
 
 impl Qos {
-    /// What a port has when neither node type nor graph says anything: reliable with one second of
-    /// patience, the last 4 messages, volatile.
+    /// What a port has when neither node type nor graph says anything: reliable with ten seconds of
+    /// patience, the last 4 messages, volatile. So a process may stand still for some seconds, in a
+    /// debugger or because the computer is busy, before that ends a run.
     pub const UNSAID: Self = Self {
         reliability: Reliability::Reliable,
-        timeout_ms: 1000,
+        timeout_ms: 10_000,
         depth: 4,
         durability: Durability::Volatile,
     };

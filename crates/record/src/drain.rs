@@ -5,7 +5,7 @@
 use crossdock_comm::entities::{Triggering, counter};
 use crossdock_comm::step::STEP_TOPIC;
 use crossdock_comm::{
-    GraphSnapshot, ObserveError, Observer, ObserverOptions, ProcessSnapshot, Quiescence,
+    GraphSnapshot, ObserveError, Observer, ObserverOptions, ProcessSnapshot, Quiescence, RunId,
 };
 use std::time::Duration;
 
@@ -20,11 +20,16 @@ pub(crate) struct Drain {
 }
 
 impl Drain {
+    /// Of the processes of a run, if the player belongs to one: nobody waits for who looks on.
     pub(crate) fn open(
         observer: ObserverOptions,
         timeout: Duration,
+        run: Option<RunId>,
     ) -> Result<Drain, Box<ObserveError>> {
-        let quiescence = Quiescence::open(observer.clone())?;
+        let mut quiescence = Quiescence::open(observer.clone())?;
+        if let Some(run) = run {
+            quiescence = quiescence.of_run(run);
+        }
         Ok(Drain { quiescence, observer, timeout })
     }
 

@@ -159,7 +159,7 @@ impl Playing {
         let timing = match options.rate {
             Rate::Factor(factor) => Timing::Recorded(Pace::new(factor)),
             Rate::Max { observer, drain_timeout } => {
-                let drain = Drain::open(observer, drain_timeout);
+                let drain = Drain::open(observer, drain_timeout, participant.run());
                 Timing::Drained(Box::new(
                     drain.map_err(|source| StartPlayerError::Observe { source })?,
                 ))

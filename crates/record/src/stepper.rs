@@ -8,7 +8,9 @@ use crate::drain::Drain;
 use crate::pace::{GAP_MAX, Pace, StepTimer, Steps};
 use crate::player::{CLOCK_TOPIC, PlayError, StartPlayerError};
 use crossdock_comm::Participant;
-use crossdock_comm::step::{Grant, STEP_TOPIC, StepError, StepPublisher, first_due_ns};
+use crossdock_comm::step::{
+    Grant, STEP_TOPIC, StepError, StepPublisher, first_due_ns, is_due, next_due_ns,
+};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
@@ -43,7 +45,7 @@ impl Stepper {
         steps: Steps,
     ) -> Result<Stepper, StartPlayerError> {
         let Steps { observer, drain_timeout, factor, phases, topics, timers, .. } = steps;
-        let drain = Drain::open(observer, drain_timeout);
+        let drain = Drain::open(observer, drain_timeout, participant.run());
         let timers = timers.into_iter().map(|rate| Timer {
             rate: StepTimer { period_ns: rate.period_ns.max(1), ..rate },
             due_ns: u64::MAX,
@@ -108,17 +110,16 @@ impl Stepper {
         };
         let jumps = u128::from(target_ns - last_ns) > GAP_MAX.as_nanos();
         let due_ns = self.timers.iter().map(|timer| timer.due_ns).min();
-        let due_ns = due_ns.filter(|due_ns| *due_ns <= target_ns);
+        let due_ns = due_ns.filter(|due_ns| is_due(*due_ns, target_ns));
         let now_ns = match jumps {
             true => target_ns,
             false => due_ns.into_iter().chain(tick_ns).min()?,
         };
         self.now_ns = Some(now_ns);
         let mut phases: BTreeSet<u32> = self.phases_of(CLOCK_TOPIC).into_iter().collect();
-        for timer in self.timers.iter_mut().filter(|timer| timer.due_ns <= now_ns) {
+        for timer in self.timers.iter_mut().filter(|timer| is_due(timer.due_ns, now_ns)) {
             let StepTimer { period_ns, phases: of_timer, .. } = &timer.rate;
-            let periods = (now_ns - timer.due_ns) / period_ns + 1;
-            timer.due_ns = timer.due_ns.saturating_add(periods.saturating_mul(*period_ns));
+            timer.due_ns = next_due_ns(*period_ns, timer.due_ns, now_ns);
             phases.extend(of_timer);
         }
         Some((now_ns, phases.into_iter().collect()))

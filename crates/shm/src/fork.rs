@@ -10,6 +10,9 @@
 //! 3. A board is written in too many places to ask each time: in a child a private page of zeros
 //!    takes its place.
 //!
+//! 4. A flag that a child of `fork` finds set is for handlers of signals ([`child_flag`]), which a
+//!    child inherits.
+//!
 //! Children that exec have nothing of it either way (close on exec). A child of a bare `clone` system
 //! call has rule 1 only; peers then know the parent's death from its pidfd. This file must not know
 //! ports.
@@ -17,8 +20,8 @@
 use rustix::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous};
 use std::ptr;
-use std::sync::Once;
-use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Once, OnceLock};
 
 /// Smallest page that Linux maps.
 const PAGE_BYTES: usize = 4096;
@@ -174,6 +177,16 @@ impl Drop for Blank {
     }
 }
 
+/// See [`child_flag`].
+static CHILD: OnceLock<Arc<AtomicBool>> = OnceLock::new();
+
+/// A flag that is false until somebody sets it, and true in every child of `fork`: for handlers of
+/// signals that are right in the parent only. One for the process. Allocates the first time.
+pub fn child_flag() -> Arc<AtomicBool> {
+    watch_forks();
+    Arc::clone(CHILD.get_or_init(Arc::default))
+}
+
 fn watch_forks() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
@@ -186,6 +199,9 @@ fn watch_forks() {
 /// In a child of `fork`, before that returns. Loads and system calls only: another thread of the
 /// parent may have held any lock.
 unsafe extern "C" fn in_new_child() {
+    if let Some(flag) = CHILD.get() {
+        flag.store(true, Ordering::Relaxed);
+    }
     for [start, size] in &BLANKS {
         let (start, bytes) = (start.load(Ordering::Acquire), size.load(Ordering::Relaxed));
         if start > 1 {

@@ -142,7 +142,7 @@ pub use doorbell::{Doorbell, DoorbellControl, DoorbellOptions, JoinedPair, Woken
 #[cfg(not(loom))]
 pub use driver::{DriverMemory, MemoryMaker};
 #[cfg(not(loom))]
-pub use fork::{ForkMark, PrivateFd};
+pub use fork::{ForkMark, PrivateFd, child_flag};
 #[cfg(not(loom))]
 pub use home::sweep;
 #[cfg(not(loom))]

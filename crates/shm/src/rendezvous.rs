@@ -53,19 +53,62 @@ const SOCKET_PATH_BYTES_MAX: usize = 107;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PeerName([u8; 16]);
 
+/// A run of a graph: the names of its processes end with it, so that they know each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RunId([u8; 8]);
+
+impl RunId {
+    /// A new one from the kernel's random numbers.
+    ///
+    /// # Errors
+    /// [`SocketError`] when the kernel has none to give.
+    pub fn random() -> Result<RunId, SocketError> {
+        random_bytes().map(RunId)
+    }
+
+    /// From a number that [`to_u64`](Self::to_u64) gave.
+    pub const fn from_u64(number: u64) -> RunId {
+        RunId(number.to_be_bytes())
+    }
+
+    /// As a number.
+    pub const fn to_u64(self) -> u64 {
+        u64::from_be_bytes(self.0)
+    }
+}
+
+fn random_bytes<const N: usize>() -> Result<[u8; N], SocketError> {
+    const { assert!(N <= 256, "the kernel gives so many at once") };
+    let mut bytes = [0u8; N];
+    let flags = rustix::rand::GetRandomFlags::empty();
+    let filled = rustix::rand::getrandom(&mut bytes, flags)
+        .map_err(SocketError::new("reading random numbers for a socket name"))?;
+    assert_eq!(filled, bytes.len());
+    Ok(bytes)
+}
+
 impl PeerName {
     /// A new name from the kernel's random numbers.
     ///
     /// # Errors
     /// [`SocketError`] when the kernel has none to give.
     pub fn random() -> Result<PeerName, SocketError> {
-        let mut bytes = [0u8; 16];
-        let flags = rustix::rand::GetRandomFlags::empty();
-        let filled = rustix::rand::getrandom(&mut bytes, flags)
-            .map_err(SocketError::new("reading random numbers for a socket name"))?;
-        // getrandom fills requests of up to 256 bytes whole.
-        assert_eq!(filled, bytes.len());
-        Ok(PeerName(bytes))
+        random_bytes().map(PeerName)
+    }
+
+    /// A new name for a process of a run.
+    ///
+    /// # Errors
+    /// As [`random`](Self::random).
+    pub fn random_in(run: RunId) -> Result<PeerName, SocketError> {
+        let mut name = PeerName::random()?;
+        name.0[8..].copy_from_slice(&run.0);
+        Ok(name)
+    }
+
+    /// Whether this is the name of a process of a run.
+    pub fn is_in(self, run: RunId) -> bool {
+        self.0[8..] == run.0
     }
 
     /// From the bytes that travel in a frame.

@@ -1,11 +1,17 @@
 //! The processes of a run: started, brought to the barrier, let go, started again, stopped.
 //! It must not know what is played, recorded or shown.
 
+use super::pipes::{Pipes, Target};
 use super::restarts::Restarts;
+use super::wake::{Wake, Woken};
 use crate::arguments::HOST_COMMAND;
+use crate::output::say;
 use crate::packages::Packages;
-use anyhow::{Context, Result, bail};
-use crossdock_executor::launch::{LaunchedProcess, ProcessEvent, SpawnOptions};
+use anyhow::{Context, Result};
+use crossdock_comm::RunId;
+use crossdock_executor::launch::{
+    LaunchError, LaunchedProcess, ProcessEvent, ProcessOutput, SpawnOptions,
+};
 use crossdock_graph::{ExecutorPlan, FABRIC_BINARY, OnFailure, Plan, ProcessPlan, RestartWhen};
 use std::collections::BTreeMap;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -15,6 +21,16 @@ use std::time::{Duration, Instant};
 
 /// Notes that are kept; a process that ends every few milliseconds shall not fill the memory.
 const NOTES_MAX: usize = 100;
+
+/// Reports that are taken from one process before the launcher looks at signals and at the others: one
+/// that reports without end is heard no more often than they are.
+const REPORTS_A_TURN: usize = 32;
+
+/// Backtraces that are shown of one process.
+const BACKTRACES_MAX: usize = 16;
+
+/// How long what ended processes have printed may take to be passed on.
+const OUTPUT_PATIENCE: Duration = Duration::from_secs(1);
 
 /// Where one process of the run is in its life.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,6 +47,8 @@ enum Stage {
     Back,
     /// It has exited; how, in words.
     Exited(String),
+    /// It did not end and was killed.
+    Killed,
 }
 
 struct Member {
@@ -39,6 +57,8 @@ struct Member {
     process: LaunchedProcess,
     stage: Stage,
     restarts: Restarts,
+    /// Backtraces that were shown.
+    backtraces: usize,
 }
 
 /// Why a run ends.
@@ -62,19 +82,36 @@ pub(crate) struct Fleet {
     running: bool,
     /// What the user should know of, sentences.
     notes: Vec<String>,
+    run: RunId,
+    pipes: Pipes,
+    /// Lives of processes that were over when others took their places.
+    lives: Vec<Life>,
+}
+
+/// A process that has ended and that another one has replaced.
+pub(crate) struct Life {
+    pub(crate) name: String,
+    pub(crate) pid: u32,
+    pub(crate) processor_ns: u64,
 }
 
 impl Fleet {
     /// Starts one process per part of the plan and sends each its part.
-    pub(crate) fn launch(plan: &Plan, packages: &Packages) -> Result<Self> {
-        let mut fleet = Self { members: Vec::new(), running: false, notes: Vec::new() };
+    pub(crate) fn launch(
+        plan: &Plan,
+        packages: &Packages,
+        run: RunId,
+        output: Target,
+    ) -> Result<Self> {
+        let (members, notes, pipes) = (Vec::new(), Vec::new(), Pipes::open(output)?);
+        let mut fleet = Self { members, running: false, notes, run, pipes, lives: Vec::new() };
         for part in plan.all_processes() {
             let options = program(part, packages)?;
-            let mut process = LaunchedProcess::spawn(&options)?;
-            process.launch(part)?;
+            let process = spawn(&options, part, run, &fleet.pipes)?;
             let restarts = Restarts::new(part.restart);
             let (plan, stage) = (part.clone(), Stage::Starting);
-            fleet.members.push(Member { plan, options, process, stage, restarts });
+            let backtraces = 0;
+            fleet.members.push(Member { plan, options, process, stage, restarts, backtraces });
         }
         Ok(fleet)
     }
@@ -86,31 +123,31 @@ impl Fleet {
 
     /// When [`Fleet::events`] has something to do although no process says anything.
     pub(crate) fn due(&self) -> Option<Instant> {
-        let waiting = self.members.iter().filter_map(|member| match member.stage {
-            Stage::Waiting(at, _) => Some(at),
-            _ => None,
+        let due = self.members.iter().filter_map(|member| match member.stage {
+            Stage::Waiting(at, _) => Some(at).filter(|_| self.running),
+            Stage::Exited(_) => None,
+            _ => member.process.due(),
         });
-        waiting.min()
+        due.min()
     }
 
     /// Takes what the processes report, and starts those again whose time has come; the first thing
     /// that ends the run, if any.
-    pub(crate) fn events(&mut self, witness: &mut Witness<'_>) -> Result<Option<End>> {
+    pub(crate) fn events(&mut self, witness: &mut Witness<'_>) -> Option<End> {
         let mut end = None;
         let (running, now) = (self.running, Instant::now());
-        for member in &mut self.members {
-            if matches!(member.stage, Stage::Waiting(at, _) if at <= now) {
-                let news = member.start_again(&mut self.notes);
+        let Self { members, notes, run, pipes, lives, .. } = self;
+        for member in members {
+            if running && matches!(member.stage, Stage::Waiting(at, _) if at <= now) {
+                let (name, pid) = (member.plan.name.clone(), member.process.id());
+                let life = Life { name, pid, processor_ns: member.process.processor_ns() };
+                let news = member.start_again(*run, pipes, notes);
+                lives.extend((member.stage == Stage::Starting).then_some(life));
                 end = worse(end, news);
             }
-            // Bounded: a process reports readiness, a failure, a few ends and its exit.
-            while member.is_there() {
-                let Some(event) = member.process.event(Some(Duration::ZERO))? else { break };
-                let news = member.receive(event, running, witness, &mut self.notes);
-                end = worse(end, news);
-            }
+            end = worse(end, member.listen(running, witness, notes));
         }
-        Ok(end)
+        end
     }
 
     /// Names and ids of processes that were started again and whose connections stand since the last
@@ -133,6 +170,11 @@ impl Fleet {
             member.stage = Stage::Ready;
         }
         Ok(())
+    }
+
+    /// Lives that have ended and were replaced since the last call.
+    pub(crate) fn take_lives(&mut self) -> Vec<Life> {
+        std::mem::take(&mut self.lives)
     }
 
     /// What the user should know of since the last call.
@@ -166,48 +208,55 @@ impl Fleet {
     }
 
     /// Lets the graph come to rest: nothing new begins in any process, and none is started again.
-    pub(crate) fn drain(&mut self) -> Result<()> {
+    pub(crate) fn drain(&mut self) {
         self.running = false;
         for member in self.members.iter_mut().filter(|member| member.is_there()) {
-            member.process.drain()?;
+            // One that does not listen any more is found when it is to end.
+            let _ = member.process.drain();
         }
-        Ok(())
     }
 
     /// Asks all processes to end.
-    pub(crate) fn stop(&mut self) -> Result<()> {
+    pub(crate) fn stop(&mut self) {
         self.running = false;
         for member in self.members.iter_mut().filter(|member| member.is_there()) {
-            member.process.stop()?;
+            // As above.
+            let _ = member.process.stop();
         }
-        Ok(())
     }
 
-    /// Waits for the exits of processes that were stopped or have failed. A process that does not
-    /// end by itself is killed by its handle; what was unusual comes back as sentences.
-    pub(crate) fn wait(&mut self, patience: Duration) -> Result<Vec<String>> {
+    /// Waits for the exits of processes that were stopped or have failed. Those that do not end
+    /// within `patience`, or before a signal comes, are killed. What was unusual comes back as
+    /// sentences.
+    pub(crate) fn wait(&mut self, wake: &Wake, patience: Duration) -> Result<Vec<String>> {
+        let deadline = Instant::now() + patience;
         let mut unusual = Vec::new();
-        for member in &mut self.members {
-            while member.is_there() {
-                match member.process.event(Some(patience))? {
-                    Some(event) => {
-                        let (words, notes) =
-                            (&mut |_: &str, _: u32| String::new(), &mut self.notes);
-                        let news = member.receive(event, false, words, notes);
-                        if let Some(End::Failed(why)) = news {
-                            unusual.push(why);
-                        }
-                    }
-                    None => bail!(
-                        "process `{}` (pid {}) did not end within {} s after it was stopped; look \
-                         for a node that waits in `execute`",
-                        member.plan.name,
-                        member.process.id(),
-                        patience.as_secs()
-                    ),
-                }
+        loop {
+            let mut nobody = |_: &str, _: u32| String::new();
+            if let Some(End::Failed(why)) = self.events(&mut nobody) {
+                note(&mut unusual, why);
+            }
+            if !self.members.iter().any(Member::is_there) {
+                break;
+            }
+            let until = self.due().into_iter().chain([deadline]).min();
+            let why = match wake.wait(self.descriptors(), until)? {
+                Woken::Signal => "was killed: a signal asked for the end at once".to_owned(),
+                Woken::Deadline if deadline <= Instant::now() => format!(
+                    "did not end within {} s after it was stopped, and was killed; look for a node \
+                     that waits in `execute`, or for whoever has stopped the process",
+                    patience.as_secs()
+                ),
+                _ => continue,
+            };
+            for member in self.members.iter_mut().filter(|member| member.is_there()) {
+                let (name, pid) = (&member.plan.name, member.process.id());
+                note(&mut unusual, format!("process `{name}` (pid {pid}) {why}"));
+                member.process.kill();
+                member.stage = Stage::Killed;
             }
         }
+        self.pipes.finish(OUTPUT_PATIENCE);
         Ok(unusual)
     }
 
@@ -227,7 +276,7 @@ impl Fleet {
         let end = |member: &Member| match &member.stage {
             Stage::Exited(how) => Some(how.clone()),
             Stage::Waiting(_, how) => Some(format!("{how}; to be started again")),
-            Stage::Starting | Stage::Ready | Stage::Ending(_) | Stage::Back => None,
+            Stage::Starting | Stage::Ready | Stage::Ending(_) | Stage::Back | Stage::Killed => None,
         };
         let members = self.members.iter();
         members.map(|it| (it.plan.name.clone(), it.process.id(), end(it))).collect()
@@ -238,6 +287,21 @@ impl Fleet {
         let ended = self.ends().into_iter();
         ended.filter_map(|(name, _, end)| Some((name, end?))).collect()
     }
+}
+
+/// Starts a process and sends it its part of the plan.
+fn spawn(
+    options: &SpawnOptions,
+    part: &ProcessPlan,
+    run: RunId,
+    pipes: &Pipes,
+) -> Result<LaunchedProcess, LaunchError> {
+    let mut process = LaunchedProcess::spawn_with(options, ProcessOutput::Piped)?;
+    if let Some(output) = process.take_output() {
+        pipes.add(output);
+    }
+    process.launch_in(run, part)?;
+    Ok(process)
 }
 
 /// What a process of the plan is made of: a package binary, or this command as the host of a fabric.
@@ -274,6 +338,35 @@ impl Member {
         self.restarts.total() > 0 && self.stage == Stage::Starting
     }
 
+    /// Takes what the process reports, a bounded number of things; the first that ends the run.
+    fn listen(
+        &mut self,
+        running: bool,
+        witness: &mut Witness<'_>,
+        notes: &mut Vec<String>,
+    ) -> Option<End> {
+        let mut end = None;
+        for _ in 0..REPORTS_A_TURN {
+            if !self.is_there() {
+                break;
+            }
+            let news = match self.process.event(Some(Duration::ZERO)) {
+                Ok(Some(event)) => self.receive(event, running, witness, notes),
+                Ok(None) => break,
+                Err(error) => {
+                    // What it does now nobody knows; its exit is what it is listened to for.
+                    self.process.kill();
+                    let why = format!("process `{}`: {error}", self.plan.name);
+                    let words = witness(&self.plan.name, self.process.id());
+                    self.stage = Stage::Killed;
+                    Some(End::Failed(format!("{why}; it was killed{words}")))
+                }
+            };
+            end = worse(end, news);
+        }
+        end
+    }
+
     fn receive(
         &mut self,
         event: ProcessEvent,
@@ -293,7 +386,10 @@ impl Member {
                 None
             }
             ProcessEvent::Backtrace(text) => {
-                eprintln!("backtrace of the panic in process `{name}`:\n{text}");
+                if self.backtraces < BACKTRACES_MAX {
+                    self.backtraces += 1;
+                    say!("backtrace of the panic in process `{name}`:\n{text}");
+                }
                 None
             }
             ProcessEvent::NodeDropped { node, error } => {
@@ -332,6 +428,10 @@ impl Member {
         if let Stage::Ending(why) = &self.stage {
             let why = why.clone();
             return self.schedule(&status.to_string(), why, notes);
+        }
+        if self.stage == Stage::Killed {
+            self.stage = Stage::Exited(status.to_string());
+            return None;
         }
         let (name, pid) = (self.plan.name.clone(), self.process.id());
         let words = if status.success() && !running { String::new() } else { witness(&name, pid) };
@@ -373,12 +473,8 @@ impl Member {
         }
     }
 
-    fn start_again(&mut self, notes: &mut Vec<String>) -> Option<End> {
-        let spawned = LaunchedProcess::spawn(&self.options).and_then(|mut process| {
-            process.launch(&self.plan)?;
-            Ok(process)
-        });
-        match spawned {
+    fn start_again(&mut self, run: RunId, pipes: &Pipes, notes: &mut Vec<String>) -> Option<End> {
+        match spawn(&self.options, &self.plan, run, pipes) {
             Ok(process) => {
                 self.process = process;
                 self.stage = Stage::Starting;

@@ -10,6 +10,8 @@ mod fabrics;
 mod figures;
 mod fleet;
 mod left;
+mod notes;
+mod pipes;
 mod progress;
 mod restarts;
 mod tracing;
@@ -18,10 +20,13 @@ mod wake;
 
 use crate::arguments::{Rate, RunArguments};
 use crate::load::{Loaded, Wishes, load};
+use crate::output::say;
 use crate::summary::{ProcessRow, Summary};
 use anyhow::{Context, Result, bail};
 use crossdock_comm::event::Event;
-use crossdock_comm::{Durability, Participant, ParticipantOptions, Qos, Quiescence, Reliability};
+use crossdock_comm::{
+    Durability, Participant, ParticipantOptions, Qos, Quiescence, Reliability, RunId,
+};
 use crossdock_graph::{OutputPlan, Plan, Time};
 use crossdock_record::{
     BagWriter, Compression, LogTime, PlayTopics, Player, PlayerOptions, Recorder, RecorderOptions,
@@ -31,14 +36,16 @@ use fabrics::Counts;
 use figures::Figures;
 pub(crate) use figures::observer_options;
 use fleet::{End, Fleet};
+use notes::Notes;
+use pipes::Target;
 use progress::Progress;
 use std::collections::BTreeMap;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 use tracing::Tracing;
 use usage::Usage;
-pub(crate) use wake::Wake;
 use wake::Woken;
+pub(crate) use wake::{Suspension, Wake};
 
 /// Name of the launcher's nodes and process.
 const LAUNCHER: &str = "crossdock_run";
@@ -46,8 +53,11 @@ const LAUNCHER: &str = "crossdock_run";
 /// How long processes may take to come up: a package's `create` may load models or maps.
 const START_TIMEOUT: Duration = Duration::from_secs(70);
 
-/// How long a process may take to end: longer than it gives its own nodes.
-const STOP_TIMEOUT: Duration = Duration::from_secs(20);
+/// How long a process may take to end before it is killed: longer than it gives its own nodes.
+const STOP_TIMEOUT: Duration = Duration::from_secs(12);
+
+/// The same after a signal that did not wait for what was in flight.
+const HASTY_STOP_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// How long the graph may take for what is in flight at the end of a simulated run, and for one
 /// message of a recording played at maximum rate.
@@ -59,6 +69,9 @@ const REST_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// How long a Ctrl-C may go unheard meanwhile.
 const DRAIN_SLICE: Duration = Duration::from_millis(100);
+
+/// How often is looked whether player and recorder are connected.
+const CONNECTION_SLICE: Duration = Duration::from_millis(20);
 
 /// Distance of the messages on `/clock` in recorded time, between those at each message.
 const CLOCK_TICK: Duration = Duration::from_millis(10);
@@ -87,7 +100,11 @@ pub(crate) fn run(
         crate::output::write(Some(path), &json).context("--summary")?;
     }
     let text = if arguments.json { json + "\n" } else { summary.text() };
-    crate::output::print(&text)?;
+    match crate::output::print(&text) {
+        // What became of the run does not depend on whether somebody reads it.
+        Err(error) if crate::output::is_closed(&error) => {}
+        printed => printed?,
+    }
     Ok(if summary.ok { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
@@ -95,7 +112,7 @@ pub(crate) fn run(
 pub(crate) fn carry_out(mut loaded: Loaded, arguments: &RunArguments) -> Result<Summary> {
     let counts = fabrics::prepare(&mut loaded)?;
     for warning in &loaded.plan.warnings {
-        eprintln!("warning: {warning}");
+        say!("warning: {warning}");
     }
     let mut session = Session::open(loaded, counts, arguments)?;
     let end = session.carry_out(arguments)?;
@@ -105,6 +122,7 @@ pub(crate) fn carry_out(mut loaded: Loaded, arguments: &RunArguments) -> Result<
 /// Everything that is open during a run.
 struct Session {
     plan: Plan,
+    run: RunId,
     /// What its fabrics count.
     counts: Counts,
     wake: Wake,
@@ -117,14 +135,19 @@ struct Session {
     usage: Usage,
     participant: Participant,
     started: Instant,
-    notes: Vec<String>,
+    notes: Notes,
+    /// A signal came that does not wait for what is in flight.
+    in_haste: bool,
 }
 
 impl Session {
     /// Opens the launcher's own ports, then starts the processes.
     fn open(loaded: Loaded, counts: Counts, arguments: &RunArguments) -> Result<Self> {
         let Loaded { plan, packages, bag, options, .. } = loaded;
-        let wake = Wake::new()?;
+        let wake = Wake::new(match &arguments.record {
+            Some(_) => Suspension::Refused,
+            None => Suspension::Allowed,
+        })?;
         let tracing = Tracing::wanted(arguments)?;
         figures::must_have_topics_alone(options.domain_id, LAUNCHER, &plan, &[])?;
         // The bag first: nothing is started for a recording that cannot be written.
@@ -132,7 +155,11 @@ impl Session {
             Some(path) => Some(BagWriter::create(path, WriterOptions::new(Compression::Zstd))?),
             None => None,
         };
-        let participant = Participant::open(ParticipantOptions::new(options.domain_id, LAUNCHER))?;
+        let run = RunId::random()?;
+        let participant = Participant::open(ParticipantOptions {
+            run: Some(run),
+            ..ParticipantOptions::new(options.domain_id, LAUNCHER)
+        })?;
         let recorder = match writer {
             Some(writer) => Some(Recorder::start(&participant, writer, recorder_options(&plan))?),
             None => None,
@@ -150,12 +177,14 @@ impl Session {
         if let Some(player) = &player {
             player.when_finished(wake.caller());
         }
-        let fleet = Fleet::launch(&plan, &packages)?;
-        let notes = Vec::new();
+        let output = if arguments.json { Target::StandardError } else { Target::Same };
+        let fleet = Fleet::launch(&plan, &packages, run, output)?;
+        let notes = Notes::default();
         let started = Instant::now();
         let figures = None;
         Ok(Self {
             plan,
+            run,
             counts,
             wake,
             fleet,
@@ -167,6 +196,7 @@ impl Session {
             participant,
             started,
             notes,
+            in_haste: false,
         })
     }
 
@@ -191,7 +221,10 @@ impl Session {
         }
         // The nodes themselves end a run of simulated time; the wall clock is the launcher's.
         let duration = arguments.duration.filter(|_| self.plan_time() == Time::Wall);
-        let deadline = duration.map(|seconds| self.started + Duration::from_secs_f64(seconds));
+        let deadline = duration.and_then(|seconds| {
+            // One that no clock will show is none.
+            self.started.checked_add(Duration::try_from_secs_f64(seconds).ok()?)
+        });
         let end = self.wait_end(deadline)?;
         self.come_to_rest(&end)?;
         Ok(end)
@@ -208,16 +241,28 @@ impl Session {
     fn wait_barrier(&mut self) -> Result<Option<End>> {
         let deadline = Instant::now() + START_TIMEOUT;
         loop {
-            let events = self.fleet.events(&mut |_: &str, _: u32| String::new())?;
+            let events = self.fleet.events(&mut |_: &str, _: u32| String::new());
             self.warn();
             if let Some(end) = events {
                 return Ok(Some(end));
             }
+            // The connections of the launcher itself tell nobody when they come.
+            let mut until = deadline;
             if self.fleet.is_ready() {
-                break;
+                if self.is_connected() {
+                    return Ok(None);
+                }
+                until = deadline.min(Instant::now() + CONNECTION_SLICE);
             }
-            match self.wake.wait(self.fleet.descriptors(), Some(deadline))? {
+            let woken = self.wake.wait(self.fleet.descriptors(), Some(until))?;
+            match woken {
                 Woken::Signal => return Ok(Some(End::Interrupted)),
+                Woken::Suspension => refuse_suspension(),
+                Woken::Deadline if deadline > Instant::now() => {}
+                Woken::Deadline if self.fleet.is_ready() => bail!(
+                    "the player or the recorder is not connected to the graph; {}",
+                    self.trouble()
+                ),
                 Woken::Deadline => bail!(
                     "processes {} did not get ready within {} s; {}",
                     self.fleet.starting().join(", "),
@@ -227,19 +272,16 @@ impl Session {
                 Woken::Called | Woken::Process => {}
             }
         }
-        let participant = self.participant.clone();
-        let stands = participant.wait_until(START_TIMEOUT, || {
-            self.plan.launcher.iter().all(|expected| {
-                let found = participant.topic_connections(&expected.topic);
-                let incoming = expected.subscribers_here * expected.publishers;
-                let outgoing = expected.publishers_here * expected.subscribers;
-                found.incoming >= incoming as usize && found.outgoing >= outgoing as usize
-            })
-        });
-        if !stands {
-            bail!("the player or the recorder is not connected to the graph; {}", self.trouble());
-        }
-        Ok(None)
+    }
+
+    /// Whether the player and the recorder have all the connections that the plan expects.
+    fn is_connected(&self) -> bool {
+        self.plan.launcher.iter().all(|expected| {
+            let found = self.participant.topic_connections(&expected.topic);
+            let incoming = expected.subscribers_here * expected.publishers;
+            let outgoing = expected.publishers_here * expected.subscribers;
+            found.incoming >= incoming as usize && found.outgoing >= outgoing as usize
+        })
     }
 
     /// What the participant heard of: mismatches, peers that were cut off.
@@ -275,6 +317,7 @@ impl Session {
             let descriptors = self.fleet.descriptors().chain(progress.descriptors());
             match self.wake.wait(descriptors, until)? {
                 Woken::Signal => break End::Interrupted,
+                Woken::Suspension => refuse_suspension(),
                 Woken::Deadline if deadline.is_some_and(|it| it <= Instant::now()) => {
                     break End::Finished("the time is over".to_owned());
                 }
@@ -287,12 +330,13 @@ impl Session {
 
     /// What the processes report. Those that come back after an end are let go again.
     fn events(&mut self) -> Result<Option<End>> {
-        let Self { plan, fleet, figures, notes, .. } = self;
+        let Self { plan, fleet, figures, notes, usage, .. } = self;
         let mut witness = |process: &str, pid: u32| {
             let figures = figures.as_mut();
             figures.map_or_else(String::new, |figures| figures.retire(plan, process, pid))
         };
-        let end = fleet.events(&mut witness)?;
+        let end = fleet.events(&mut witness);
+        fleet.take_lives().into_iter().for_each(|life| usage.note_life(life));
         for (name, pid) in fleet.back() {
             let lost = match figures.as_mut() {
                 Some(figures) => figures.revive(&name, pid)?,
@@ -313,8 +357,7 @@ impl Session {
     /// Tells at once what the closing table will repeat.
     fn warn(&mut self) {
         for text in self.fleet.take_notes() {
-            eprintln!("warning: {text}");
-            self.notes.push(text);
+            self.notes.warn(text);
         }
     }
 
@@ -332,7 +375,7 @@ impl Session {
         }
         // In simulated time that nobody makes any more, what is due by then still fires.
         if is_wall || interrupted && self.player.is_none() {
-            self.fleet.drain()?;
+            self.fleet.drain();
         }
         self.drain(if is_wall { REST_TIMEOUT } else { DRAIN_TIMEOUT })
     }
@@ -345,8 +388,12 @@ impl Session {
         let until = Instant::now() + DRAIN_TIMEOUT;
         while !player.is_finished() {
             match self.wake.wait(std::iter::empty(), Some(until))? {
-                Woken::Signal | Woken::Deadline => break,
-                Woken::Called | Woken::Process => {}
+                Woken::Signal => {
+                    self.in_haste = true;
+                    break;
+                }
+                Woken::Deadline => break,
+                Woken::Suspension | Woken::Called | Woken::Process => {}
             }
         }
         Ok(())
@@ -356,9 +403,14 @@ impl Session {
     /// Ctrl-C ends that, too.
     fn drain(&mut self, patience: Duration) -> Result<()> {
         self.end_step()?;
+        if self.in_haste {
+            return Ok(());
+        }
         let options = figures::observer_options(self.participant.domain_id(), LAUNCHER);
         let note = match Quiescence::open(options) {
-            Ok(mut quiescence) => {
+            Ok(quiescence) => {
+                // Others may look on, however slowly.
+                let mut quiescence = quiescence.of_run(self.run);
                 let until = Instant::now() + patience;
                 // Bounded by the time-out, a slice at a time.
                 loop {
@@ -367,6 +419,7 @@ impl Session {
                     }
                     let now = Instant::now();
                     if self.wake.wait(std::iter::empty(), Some(now))? == Woken::Signal {
+                        self.in_haste = true;
                         break "the graph was still busy when it was interrupted at".to_owned();
                     }
                     if now >= until {
@@ -385,18 +438,20 @@ impl Session {
     /// Stops everything and collects the figures.
     fn close(mut self, end: End) -> Result<Summary> {
         let real_s = self.started.elapsed().as_secs_f64();
-        if self.figures.is_none() {
+        let mut failures = Vec::new();
+        if self.figures.is_none()
             // The end came before the start: the table says how far each part got.
-            self.observe()?;
+            && let Err(error) = self.observe()
+        {
+            failures.push(crate::output::sentence(&error));
         }
         // Boards are read before their owners take their records down.
         let exits = self.fleet.exits();
         let figures = self.figures.as_ref();
         let read = figures.map(|figures| figures.read(&self.plan, &self.counts, &exits));
         let used = self.fleet.ends().into_iter().filter(|(.., end)| end.is_none());
-        let used = used.filter_map(|(name, pid, _)| Some((name, self.usage.of(pid)?)));
-        let used: BTreeMap<_, _> = used.collect();
-        let mut failures = Vec::new();
+        let used = used.filter_map(|(name, pid, _)| Some((self.usage.of(&name, pid)?, name)));
+        let used: BTreeMap<_, _> = used.map(|(used, name)| (name, used)).collect();
         if let Some(player) = self.player.take() {
             player.stop();
             match player.wait() {
@@ -404,8 +459,12 @@ impl Session {
                 Err(error) => failures.push(error.to_string()),
             }
         }
-        self.fleet.stop()?;
-        failures.extend(self.fleet.wait(STOP_TIMEOUT)?);
+        self.fleet.stop();
+        let patience = if self.in_haste { HASTY_STOP_TIMEOUT } else { STOP_TIMEOUT };
+        match self.fleet.wait(&self.wake, patience) {
+            Ok(unusual) => failures.extend(unusual),
+            Err(error) => failures.push(crate::output::sentence(&error)),
+        }
         if let Some(recorder) = self.recorder.take() {
             match recorder.stop() {
                 Ok(report) => self.notes.extend(figures::record_notes(&report)),
@@ -426,9 +485,9 @@ impl Session {
         ok &= failures.is_empty();
         failures.retain(|failure| *failure != end);
         let mut read = read.unwrap_or_default();
-        self.notes.append(&mut read.notes);
-        self.notes.splice(0..0, failures);
-        self.notes.append(&mut self.fleet.take_notes());
+        self.notes.extend(std::mem::take(&mut read.notes));
+        self.notes.extend(self.fleet.take_notes());
+        let notes = self.notes.take(failures);
         let restarts = self.fleet.restarts();
         let processes = self.fleet.ends().into_iter();
         let processes = processes.map(|(name, pid, end)| ProcessRow {
@@ -454,13 +513,19 @@ impl Session {
             fabrics: read.fabrics,
             devices: read.devices,
             chains: read.chains,
-            notes: self.notes,
+            notes,
         })
     }
 
     fn plan_time(&self) -> Time {
         self.plan.all_processes().next().map_or(Time::Wall, |process| process.time)
     }
+}
+
+fn refuse_suspension() {
+    say!(
+        "Ctrl-Z does nothing while a run is recorded: nodes would wait for it; Ctrl-C ends the run"
+    );
 }
 
 /// The launcher records with the quality of service that publishers offer, so that a reliable topic
@@ -541,7 +606,10 @@ fn player_options(plan: &Plan, arguments: &RunArguments) -> PlayerOptions {
         node: "player".to_owned(),
         topics: PlayTopics::Only(topics.collect()),
         rate,
-        duration: arguments.duration.filter(|_| simulated).map(Duration::from_secs_f64),
+        duration: arguments
+            .duration
+            .filter(|_| simulated)
+            .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()),
         clock: simulated.then_some(CLOCK_TICK),
     }
 }

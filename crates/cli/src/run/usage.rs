@@ -1,5 +1,6 @@
 //! What the processes of a run use between its start and its end. It must not know graphs.
 
+use super::fleet::Life;
 use crate::sight::ProcessUse;
 use std::collections::BTreeMap;
 
@@ -7,6 +8,8 @@ use std::collections::BTreeMap;
 #[derive(Default)]
 pub(super) struct Usage {
     before: BTreeMap<u32, ProcessUse>,
+    /// Processor time of earlier lives, by process, ns.
+    earlier_ns: BTreeMap<String, u64>,
 }
 
 /// What a process has used, all its threads together.
@@ -20,17 +23,27 @@ impl Usage {
     /// The run begins now for these processes.
     pub(super) fn begin(pids: &[u32]) -> Self {
         let read = |pid: &u32| Some((*pid, ProcessUse::read(*pid)?));
-        Self { before: pids.iter().filter_map(read).collect() }
+        Self { before: pids.iter().filter_map(read).collect(), earlier_ns: BTreeMap::new() }
     }
 
-    /// What a process that is there has used since: one that has been started meanwhile, since its
-    /// own start.
-    pub(super) fn of(&self, pid: u32) -> Option<Used> {
+    /// A life of a process is over, in which it has used so much; another one follows.
+    pub(super) fn note_life(&mut self, life: Life) {
+        let before = self.before.get(&life.pid).map(ProcessUse::total).unwrap_or_default();
+        let used_ns = life.processor_ns.saturating_sub(before.processor_ns);
+        *self.earlier_ns.entry(life.name).or_default() += used_ns;
+    }
+
+    /// What a process that is there has used since: its processor time in all its lives; context
+    /// switches of this life only, which nobody knows of one that is over.
+    pub(super) fn of(&self, name: &str, pid: u32) -> Option<Used> {
         let now = ProcessUse::read(pid)?;
         let before = self.before.get(&pid).map(ProcessUse::total).unwrap_or_default();
         let total = now.total();
         Some(Used {
-            processor_ns: total.processor_ns.saturating_sub(before.processor_ns),
+            processor_ns: total
+                .processor_ns
+                .saturating_sub(before.processor_ns)
+                .saturating_add(self.earlier_ns.get(name).copied().unwrap_or(0)),
             context_switches: total.switches.saturating_sub(before.switches),
             resident_bytes: now.resident_bytes,
         })

@@ -4,7 +4,7 @@
 use anyhow::{Context, Result};
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use rustix::io::Errno;
-use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGTSTP};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
@@ -13,8 +13,10 @@ use std::time::Instant;
 /// Why the main thread woke.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Woken {
-    /// Ctrl-C or SIGTERM.
+    /// Ctrl-C, SIGTERM, or SIGHUP: the terminal or the session has gone.
     Signal,
+    /// Ctrl-Z, which was refused.
+    Suspension,
     /// A process has something to say.
     Process,
     /// Somebody used a caller.
@@ -23,23 +25,55 @@ pub(crate) enum Woken {
     Deadline,
 }
 
+/// Whether this process was started with the signal ignored; false where that cannot be known.
+fn is_ignored(signal: i32) -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    mask.is_some_and(|mask| mask >> (signal - 1) & 1 == 1)
+}
+
 /// The descriptors that do not belong to a process.
 pub(crate) struct Wake {
     signals: UnixStream,
+    /// Ctrl-Z, where it is refused.
+    suspensions: Option<UnixStream>,
     calls: Arc<OwnedFd>,
 }
 
+/// What Ctrl-Z does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Suspension {
+    /// The launcher stands still until it is told to go on, as any program.
+    Allowed,
+    /// Nothing: nodes wait for the launcher, which records what they publish.
+    Refused,
+}
+
 impl Wake {
-    /// Takes over SIGINT and SIGTERM.
-    pub(crate) fn new() -> Result<Self> {
+    /// Takes over SIGINT, SIGTERM and SIGHUP; SIGTSTP where Ctrl-Z is refused.
+    pub(crate) fn new(suspension: Suspension) -> Result<Self> {
         let (signals, sender) = UnixStream::pair()?;
-        for signal in [SIGINT, SIGTERM] {
-            let sender = sender.try_clone()?;
-            signal_hook::low_level::pipe::register(signal, sender)
+        let register = |signal, sender: &UnixStream| -> Result<()> {
+            signal_hook::low_level::pipe::register(signal, sender.try_clone()?)
                 .context("Ctrl-C cannot be caught")?;
+            Ok(())
+        };
+        // Who starts a program with `nohup` wants it to outlive the session.
+        let hang_up = Some(SIGHUP).filter(|signal| !is_ignored(*signal));
+        for signal in [SIGINT, SIGTERM].into_iter().chain(hang_up) {
+            register(signal, &sender)?;
         }
+        let suspensions = match suspension {
+            Suspension::Allowed => None,
+            Suspension::Refused => {
+                let (suspensions, sender) = UnixStream::pair()?;
+                register(SIGTSTP, &sender)?;
+                Some(suspensions)
+            }
+        };
         let calls = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
-        Ok(Self { signals, calls: Arc::new(calls) })
+        Ok(Self { signals, suspensions, calls: Arc::new(calls) })
     }
 
     /// A function that wakes the main thread, from any thread.
@@ -61,6 +95,7 @@ impl Wake {
             PollFd::new(&self.signals, PollFlags::IN),
             PollFd::new(&self.calls, PollFlags::IN),
         ];
+        polled.extend(self.suspensions.iter().map(|fd| PollFd::new(fd, PollFlags::IN)));
         polled.extend(processes.map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)));
         loop {
             let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
@@ -87,6 +122,11 @@ impl Wake {
             // Emptied, whatever it was; another thread cannot have emptied it.
             let _ = rustix::io::read(self.calls.as_fd(), &mut count);
             return Ok(Woken::Called);
+        }
+        if let Some(suspensions) = self.suspensions.as_ref().filter(|_| is_ready(&polled[2])) {
+            let mut bytes = [0; 16];
+            let _ = rustix::io::read(suspensions, &mut bytes);
+            return Ok(Woken::Suspension);
         }
         Ok(Woken::Process)
     }

@@ -47,9 +47,10 @@ fn topics(snapshot: &GraphSnapshot) -> BTreeMap<&str, Topic<'_>> {
     topics
 }
 
-/// Whether a name has a part that begins with `_`: those of services have, as hidden ones in ROS 2.
+/// Whether a name has a part that begins with `_`, as hidden ones in ROS 2, or is that of a topic
+/// behind a service, which does not begin with `/`.
 pub(crate) fn is_hidden(topic: &str) -> bool {
-    topic.contains("/_")
+    topic.contains("/_") || !topic.starts_with('/')
 }
 
 /// Lists all topics of the domain.

@@ -43,7 +43,7 @@ pub(crate) struct StartArguments {
     #[arg(short, long, value_name = "FOLDER")]
     pub(crate) output: Option<PathBuf>,
     /// End the recording after this many seconds
-    #[arg(long, value_name = "SECONDS", value_parser = crate::arguments::positive,
+    #[arg(long, value_name = "SECONDS", value_parser = crate::arguments::seconds,
           requires = "output", allow_negative_numbers = true)]
     pub(crate) duration: Option<f64>,
 }

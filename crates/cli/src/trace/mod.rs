@@ -72,7 +72,7 @@ fn start(arguments: &StartArguments) -> Result<()> {
             clean(&processes.join(", "))
         ));
     };
-    let wake = crate::run::Wake::new()?;
+    let wake = crate::run::Wake::new(crate::run::Suspension::Allowed)?;
     let recording = Recording::start(attached, events, folder)?;
     eprintln!("tracing {} to {}; Ctrl-C ends it", clean(&processes.join(", ")), folder.display());
     let duration = arguments.duration.map(Duration::from_secs_f64);

@@ -98,9 +98,10 @@ pub(crate) struct ClientCore {
     calls: RefCell<Calls>,
 }
 
-/// A lane whose server has gone stays until its last response was taken.
+/// A lane whose server has gone stays until its last response was taken; one whose server has broken
+/// the protocol does not.
 fn is_undrained(connection: &Connection) -> bool {
-    connection.is_ready()
+    connection.is_ready() && !connection.is_corrupt()
 }
 
 impl ClientCore {

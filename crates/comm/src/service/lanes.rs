@@ -15,11 +15,12 @@ use super::MessageType;
 use crate::connection::{Connection, Counterpart};
 use crate::doorbell::Doorbell;
 use crate::entities::{counter, kind};
-use crate::error::{PortError, TakeError};
+use crate::error::{DamagedPayload, PortError, TakeError};
 use crate::event::{Mismatch, Side};
 use crate::frame::{PortInfo, encode_port};
 use crate::mailbox::{Mailbox, Note};
 use crate::matching::{self, Depth, LocalSubscriber, Takes, Wake, local_conflict};
+use crate::names::NameKind;
 use crate::output::check_port;
 use crate::participant::{Handle, Participant};
 use crate::qos::{BackPressure, Qos};
@@ -64,7 +65,7 @@ impl<X> Lanes<X> {
         participant: &Participant,
         plan: LanesPlan<'_>,
     ) -> Result<Lanes<X>, PortError> {
-        check_port(plan.node, plan.topic, &plan.qos)?;
+        check_port(plan.node, (NameKind::Inner, plan.topic), &plan.qos)?;
         let core = &participant.handle.core;
         let info = PortInfo {
             port: core.lock().port(),
@@ -202,7 +203,8 @@ impl<X> Lanes<X> {
     }
 
     /// The next message of a lane; counted. A publisher that broke the protocol is cut off and
-    /// reported.
+    /// reported, and nothing comes of it any more: it is no error of this port, whose other lanes
+    /// go on.
     pub(crate) fn take(&self, place: usize) -> Result<Option<RawSample>, TakeError> {
         let mut lanes = self.lanes.borrow_mut();
         let Some(lane) = lanes.get_mut(place) else { return Ok(None) };
@@ -217,13 +219,20 @@ impl<X> Lanes<X> {
                 if matches!(*error, crossdock_shm::TakeError::Corrupt { .. }) {
                     lane.connection.set_gone();
                     self.entity.add(counter::LOST_CORRUPT, 1);
-                    let mut shared = self.handle.core.lock();
-                    shared.trouble(error.to_string());
-                    self.handle.core.publish(shared);
+                    self.report(error.to_string());
+                    return Ok(None);
                 }
                 Err(TakeError::Ring(error))
             }
         }
+    }
+
+    /// Tells observers of trouble with somebody on the other side. Takes the participant's lock.
+    #[cold]
+    fn report(&self, sentence: String) {
+        let mut shared = self.handle.core.lock();
+        shared.trouble(sentence);
+        self.handle.core.publish(shared);
     }
 
     /// What was taken has been dealt with, but for `open` messages.
@@ -235,6 +244,13 @@ impl<X> Lanes<X> {
     /// A message that was no message of the type was passed over.
     pub(crate) fn count_corrupt(&self) {
         self.entity.add(counter::LOST_CORRUPT, 1);
+    }
+
+    /// The same, and reports whose it was.
+    #[cold]
+    pub(crate) fn refuse(&self, damage: &DamagedPayload, sender: &str) {
+        self.count_corrupt();
+        self.report(format!("{damage}; it came from {sender}"));
     }
 
     /// Arms the doorbells of all publishers; true when something is there already.

@@ -55,14 +55,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
 
-use crossdock_msg::{Message, Schema};
+use crossdock_msg::{Block, FlatError, Message, Schema};
 use crossdock_shm::rendezvous::PeerName;
 
 use crate::core::{Core, State};
 use crate::event::Mismatch;
 use crate::frame::Frame;
 use crate::matching::{self, LOCAL};
-use crate::names::{NameError, NameKind, check_name};
+use crate::names::{INNER_PREFIXES, NameError, NameKind, check_name};
 
 pub use any_client::{AnyClient, AnyResponse, CallCdrError};
 pub use client::{Client, ClientOptions, Outcome, RequestLoan, SendRefused};
@@ -138,6 +138,16 @@ pub(crate) struct MessageType<'a> {
     pub(crate) layout_hash: [u8; 32],
     pub(crate) definition: &'a str,
     pub(crate) root_bytes: usize,
+    /// Whether a payload can be looked at as this type. `None`: the type is known at run time only.
+    pub(crate) check: Option<PayloadCheck>,
+}
+
+/// Says what is wrong with a payload. What it finds depends on the payload's length alone, so it
+/// holds as long as the payload is held.
+pub(crate) type PayloadCheck = fn(&[u8]) -> Result<(), FlatError>;
+
+fn check_payload<T: Message>(bytes: &[u8]) -> Result<(), FlatError> {
+    T::view(Block::new(bytes)).map(drop)
 }
 
 impl MessageType<'static> {
@@ -148,6 +158,7 @@ impl MessageType<'static> {
             layout_hash: T::LAYOUT_HASH.0,
             definition: T::DEFINITION,
             root_bytes: T::ROOT_BYTES,
+            check: Some(check_payload::<T>),
         }
     }
 }
@@ -160,6 +171,7 @@ impl<'a> MessageType<'a> {
             layout_hash: schema.layout_hash().0,
             definition: schema.definition(),
             root_bytes: schema.root_bytes(),
+            check: None,
         }
     }
 }
@@ -186,13 +198,15 @@ impl ServiceType<'static> {
 
 /// The topic of all clients' requests.
 pub(crate) fn request_topic(service: &str) -> String {
-    format!("{service}/_request")
+    let [requests, _] = INNER_PREFIXES;
+    format!("{requests}{service}")
 }
 
 /// The topic of one client's responses, which that client's process and port name.
 pub(crate) fn response_topic(service: &str, process: PeerName, port: u64) -> String {
     use std::fmt::Write as _;
-    let mut topic = format!("{service}/_response/c");
+    let [_, responses] = INNER_PREFIXES;
+    let mut topic = format!("{responses}{service}/c");
     for byte in process.to_bytes() {
         let _ = write!(topic, "{byte:02x}");
     }
@@ -247,7 +261,10 @@ impl Registry {
     }
 
     pub(crate) fn note_mismatch(&mut self, mismatch: &Mismatch) {
-        if mismatch.topic.ends_with("/_request") && self.mismatches.len() < MISMATCHES_MAX {
+        let [requests, _] = INNER_PREFIXES;
+        let is_request = check_name(NameKind::Inner, &mismatch.topic).is_ok()
+            && mismatch.topic.starts_with(requests);
+        if is_request && self.mismatches.len() < MISMATCHES_MAX {
             self.mismatches.insert(mismatch.topic.clone(), mismatch.clone());
         }
     }
@@ -287,8 +304,8 @@ mod tests {
         assert!(check_service_name(&format!("{service}y")).is_err());
         let process = PeerName::from_bytes([0xab; 16]);
         let longest = response_topic(&service, process, u64::MAX);
-        check_name(NameKind::Topic, &longest).unwrap();
-        check_name(NameKind::Topic, &request_topic(&service)).unwrap();
+        check_name(NameKind::Inner, &longest).unwrap();
+        check_name(NameKind::Inner, &request_topic(&service)).unwrap();
         assert_ne!(response_topic("/a", process, 1), response_topic("/a", process, 11));
     }
 

@@ -11,7 +11,7 @@ use crossdock_shm::RawLoan;
 use super::server_core::{ServerCore, Taken};
 use super::{RequestId, ServerHandle, ServiceType};
 use crate::doorbell::Doorbell;
-use crate::error::{DamagedPayload, LoanError, PortError, PublishError, TakeError};
+use crate::error::{LoanError, PortError, PublishError, TakeError};
 use crate::group::PortGroup;
 use crate::participant::Participant;
 
@@ -91,20 +91,13 @@ impl<S: Service> Server<S> {
     /// The next request, clients taking turns. Those that were given up meanwhile do not come.
     ///
     /// # Errors
-    /// [`TakeError`]: as many requests of one client are held as may be, the client broke the
-    /// protocol, or the request is damaged, which was passed over. Calling again goes on.
+    /// [`TakeError`]: as many requests of one client are held as may be, or this is a forked child.
+    /// What a client does is no error: one that breaks the protocol is cut off, a damaged request is
+    /// passed over, and both are reported and counted.
     #[inline]
     pub fn take(&self) -> Result<Option<Request<S>>, TakeError> {
-        let Some(taken) = self.core.take()? else { return Ok(None) };
-        let damage = S::Request::view(Block::new(taken.bytes())).err();
-        match damage {
-            None => Ok(Some(Request { taken, service: PhantomData })),
-            Some(source) => {
-                taken.count_corrupt();
-                let (topic, seq) = (taken.service().to_string(), taken.id().sequence);
-                Err(Box::new(DamagedPayload { topic, seq, source }).into())
-            }
-        }
+        let taken = self.core.take()?;
+        Ok(taken.map(|taken| Request { taken, service: PhantomData }))
     }
 
     /// Sleeps until a request is there, at most for `timeout`; returns whether one is. For servers

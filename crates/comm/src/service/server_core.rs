@@ -17,13 +17,13 @@ use super::client_core::service_entity;
 use super::lanes::{Alone, Lanes, LanesPlan};
 use super::server::ServerOptions;
 use super::{
-    DEPTH_MAX, MessageType, RequestId, ServiceType, check_service_name, mark, request_topic,
-    response_topic,
+    DEPTH_MAX, MessageType, PayloadCheck, RequestId, ServiceType, check_service_name, mark,
+    request_topic, response_topic,
 };
 use crate::connection::Counterpart;
 use crate::doorbell::Doorbell;
 use crate::entities::{kind, server_counter};
-use crate::error::{LoanError, PortError, TakeError};
+use crate::error::{DamagedPayload, LoanError, PortError, TakeError};
 use crate::group::PortGroup;
 use crate::matching::Audience;
 use crate::output::{OutputCore, OutputPlan, Refused};
@@ -67,6 +67,8 @@ pub(crate) struct ServerCore {
     requests: Lanes<Replies>,
     entity: Entity,
     response: OwnedType,
+    /// What a request has to be.
+    check: Option<PayloadCheck>,
     max_response_bytes: Option<usize>,
     group: Option<PortGroup>,
     /// Where a server outside executors sleeps.
@@ -136,6 +138,7 @@ impl ServerCore {
             requests,
             entity,
             response: OwnedType::of(&service_type.response),
+            check: service_type.request.check,
             max_response_bytes: options.max_response_bytes,
             group: options.group.cloned(),
             bell,
@@ -253,7 +256,8 @@ impl ServerCore {
         Ok(None)
     }
 
-    /// The next request of one client.
+    /// The next request of one client. What is no request of the service is passed over and
+    /// reported; its client hears that nobody answers.
     fn find_in(self: &Rc<Self>, place: usize) -> Result<Option<Taken>, TakeError> {
         let (client, output, depth) = {
             let lanes = self.requests.lanes();
@@ -280,7 +284,13 @@ impl ServerCore {
                 continue;
             }
             let number = raw.seq();
+            let damage = self.check.and_then(|check| check(raw.bytes()).err());
             let taken = self.open(place, (raw, client.clone(), output.clone()), number);
+            if let Some(source) = damage {
+                let (topic, seq) = (self.service.clone(), number);
+                self.requests.refuse(&DamagedPayload { topic, seq, source }, &client.label);
+                continue;
+            }
             if self.is_given_up(&client, number) {
                 self.entity.add(server_counter::CANCELLED, 1);
                 taken.notify(mark::CANCELLED);
@@ -413,14 +423,6 @@ impl Taken {
 
     pub(crate) fn raw(&self) -> &RawSample {
         &self.raw
-    }
-
-    pub(crate) fn service(&self) -> &str {
-        &self.core.service
-    }
-
-    pub(crate) fn count_corrupt(&self) {
-        self.core.requests.count_corrupt();
     }
 
     /// Node and process of the client.

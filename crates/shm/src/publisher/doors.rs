@@ -104,6 +104,20 @@ impl Doors {
         }
     }
 
+    /// Rings for a peer that has not armed: the publisher waits for it, and it may sleep because it
+    /// waits for something else. One that does not sleep looks once more than it has to.
+    #[cold]
+    pub(super) fn ring_for(&mut self, peer: u32, counters: &mut PublisherCounters) {
+        let is_it = |target: &Option<Target>| target.as_ref().is_some_and(|it| it.peer == peer);
+        let Doors { doors, sleepers, .. } = self;
+        for door in doors.iter() {
+            let Some(bit) = door.targets.iter().position(is_it) else { continue };
+            sleepers.clear();
+            door.ring(1 << bit, sleepers);
+            door.wake(sleepers, counters);
+        }
+    }
+
     #[cold]
     #[inline(never)]
     fn ring_fired(&mut self, counters: &mut PublisherCounters) {

@@ -61,7 +61,7 @@ pub(super) struct State {
     pub(super) reliable: usize,
     /// No reliable peer wants anything older, as of the last look.
     pub(super) min_wanted: u64,
-    doors: Doors,
+    pub(super) doors: Doors,
     held: Vec<u64>,
     pub(super) links: Vec<Arc<Lane>>,
     pub(super) counters: PublisherCounters,

@@ -58,6 +58,20 @@ impl State {
         self.min_wanted = peers.map(|peer| peer.conn.wanted(peer.joined)).min().unwrap_or(u64::MAX);
     }
 
+    /// Rings for the reliable peers that the next message has to wait for.
+    fn ring_slow(&mut self) {
+        let last = self.next_pushes_out();
+        let State { peers, doors, counters, .. } = self;
+        for (index, peer) in peers.iter().enumerate() {
+            if let Some(peer) = peer
+                && peer.reliable
+                && peer.conn.wanted(peer.joined) <= last
+            {
+                doors.ring_for(index as u32, counters);
+            }
+        }
+    }
+
     /// The last message that the next one pushes out of the ring; 0: none.
     #[inline(always)]
     fn next_pushes_out(&self) -> u64 {
@@ -176,6 +190,7 @@ impl Core {
             Reliability::BestEffort => Duration::ZERO,
         };
         let started = Instant::now();
+        state.ring_slow();
         self.control.blocked.store(true, Ordering::SeqCst);
         let outcome = self.wait_until(state, started, timeout);
         self.ring().end_wait();

@@ -154,6 +154,11 @@ fn apart(graph: &Graph) -> Mapping {
 
 /// A bag with messages on both inputs, some of them at one time.
 fn bag(path: &Path, messages: u64, dice: &mut Dice) {
+    bag_with(path, messages, dice, &[]);
+}
+
+/// The same with a message at each of some later times, ns.
+fn bag_with(path: &Path, messages: u64, dice: &mut Dice, later_ns: &[u64]) {
     let schema = Schema::shipped(POINT).expect("shipped");
     let mut writer = BagWriter::create(path, WriterOptions::new(Compression::Lz4)).expect("a bag");
     let topics = INPUTS.map(|name| {
@@ -167,8 +172,9 @@ fn bag(path: &Path, messages: u64, dice: &mut Dice) {
         writer.add_topic(topic).expect("added")
     });
     let mut time_ns = 5_000_000_000;
-    for _ in 0..messages {
+    for number in 0..messages as usize + later_ns.len() {
         time_ns += 5_000_000 * dice.roll(5);
+        time_ns = *number.checked_sub(messages as usize).map_or(&time_ns, |at| &later_ns[at]);
         let mut cdr = vec![0, 1, 0, 0];
         cdr.extend(((time_ns / 1_000_000_000) as u32).to_le_bytes());
         cdr.extend(((time_ns % 1_000_000_000) as u32).to_le_bytes());
@@ -462,4 +468,18 @@ fn a_node_that_asks_the_computer_for_the_time_is_found_by_its_topic() {
     let differ: Vec<&str> = differ.map(|topic| topic.name.as_str()).collect();
     // `slow` reads what it publishes, and `fast` what that one does.
     assert!(differ.contains(&"/merged") && !differ.contains(&"/left"), "{differ:?}");
+}
+
+#[test]
+fn a_replay_with_timers_ends_at_the_last_time_that_a_recording_can_name() {
+    let folder = Folder::new("last_time");
+    let (graph, input) = (races(0), folder.path().join("in.mcap"));
+    // A step before it, so that timers do not only jump there.
+    bag_with(&input, 10, &mut Dice(3), &[u64::MAX - 40_000_000, u64::MAX]);
+    for (name, mapping) in [("together", together(&graph)), ("apart", apart(&graph))] {
+        set_delays(0);
+        let (out, asked) = replay(&folder, name, &planned(&graph, &mapping), &input, None);
+        assert!(!asked, "nobody asks for the end");
+        same(&folder.path().join("together.mcap"), &out, name);
+    }
 }

@@ -109,11 +109,8 @@ nodes:
     match event_of(&mut graph.processes, patient) {
         ProcessEvent::NodeDropped { node, error } => {
             assert_eq!(node, "patient");
-            let parts = [
-                "reliable subscriber",
-                "stands in process process `stands`",
-                "did not move within",
-            ];
+            let parts =
+                ["reliable subscriber", "stands in process `stands`", "did not move within"];
             assert!(parts.iter().all(|part| error.contains(part)), "{error}");
         }
         other => panic!("{other:?}"),

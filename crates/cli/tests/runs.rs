@@ -1,0 +1,460 @@
+//! What runs withstand, and how they end: signals to all, a terminal that goes, processes that stand
+//! still or report without end, programs beside the graph that do not read. This test's program is
+//! also the package binary.
+
+mod probe;
+
+use std::fs::File;
+use std::os::fd::{AsFd, OwnedFd};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use crossdock_comm::{
+    Observer, ObserverOptions, Participant, ParticipantOptions, Qos, Rendezvous, SubscriberOptions,
+};
+use crossdock_msg::types::geometry_msgs::PointStamped;
+use crossdock_record::BagReader;
+use crossdock_test_support::skip;
+use probe::{Place, Running, send, size, stop, until};
+use rustix::process::Signal;
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use serde_json::{Value, json};
+
+/// Not a test of its own: what this binary does when it is launched as a package.
+#[test]
+fn package_binary() {
+    if std::env::var_os("CROSSDOCK_CONTROL").is_none() {
+        return;
+    }
+    if std::env::var_os("PROBE_FLOODS").is_some() {
+        flood();
+    }
+    probe::be_package();
+}
+
+/// A package binary that describes itself and then reports without end.
+fn flood() -> ! {
+    let socket = std::io::stdin();
+    let say = |value: &Value| {
+        let mut packet = vec![1];
+        packet.extend(value.to_string().into_bytes());
+        rustix::net::send(socket.as_fd(), &packet, rustix::net::SendFlags::NOSIGNAL)
+    };
+    let hear = || {
+        let mut packet = vec![0; 1 << 16];
+        let flags = rustix::net::RecvFlags::empty();
+        let (length, _) =
+            rustix::net::recv(socket.as_fd(), &mut packet[..], flags).unwrap_or_default();
+        String::from_utf8_lossy(packet.get(1..length).unwrap_or_default()).into_owned()
+    };
+    loop {
+        let heard = hear();
+        if heard.contains("describe") {
+            let _ = say(&json!({ "interfaces": probe::package().description() }));
+        } else if heard.contains("launch") {
+            let _ = say(&json!("ready"));
+        } else if heard.contains("start") {
+            break;
+        } else {
+            std::process::exit(0);
+        }
+    }
+    while say(&json!({ "warning": { "text": "x".repeat(1000) } })).is_ok() {}
+    std::process::exit(0)
+}
+
+const SOURCE: &str = "nodes:\n  source: { package: probe, type: source, outputs: { out: /a } }\n";
+
+/// A source, and a relay in a process of its own.
+const TWO: &str = "nodes:
+  source: { package: probe, type: source, outputs: { out: /a } }
+  relay: { package: probe, type: relay, inputs: { in: /a }, outputs: { out: /b } }
+";
+
+fn apart(place: &Place) -> String {
+    place.mapping(&[("first", "source", ""), ("second", "relay", "")])
+}
+
+/// Messages published on a topic so far.
+fn published(place: &Place, topic: &str) -> u64 {
+    let options = ObserverOptions {
+        domain_id: 0,
+        name: "looking".to_owned(),
+        rendezvous: Rendezvous::Folder(place.runtime().join("crossdock")),
+        access: crossdock_comm::Access::SameUser,
+    };
+    let Ok(snapshot) = Observer::open(options).and_then(|mut observer| observer.snapshot()) else {
+        return 0;
+    };
+    let ports = snapshot.processes.iter().flat_map(|process| &process.publishers);
+    let of_topic = ports.filter(|port| port.topic == topic);
+    of_topic.map(|port| port.counters[crossdock_comm::entities::counter::MESSAGES]).sum()
+}
+
+fn flows(place: &Place, topic: &str) {
+    let before = published(place, topic);
+    until("messages", || published(place, topic) > before + 2);
+}
+
+/// A process beside the graph, that belongs to no run.
+fn outsider(place: &Place) -> Participant {
+    let options = ParticipantOptions {
+        rendezvous: Rendezvous::Folder(place.runtime().join("crossdock")),
+        ..ParticipantOptions::new(0, "outsider")
+    };
+    Participant::open(options).expect("a participant")
+}
+
+/// A recording that was ended as it should be.
+fn is_whole(path: &std::path::Path) {
+    let bag = BagReader::open(path).expect("a recording");
+    assert!(bag.damage().is_none(), "{:?}", bag.damage());
+}
+
+#[test]
+fn a_predicate_that_panics_takes_its_node_out_and_the_run_goes_on_until_ctrl_c() {
+    let place = Place::new("moody", "");
+    let graph = "nodes:
+  source: { package: probe, type: source, outputs: { out: /a } }
+  other: { package: probe, type: relay, inputs: { in: /a }, outputs: { out: /b } }
+  moody: { package: probe, type: relay, inputs: { in: /a }, condition: { any_of: [in], predicate: calm },
+           parameters: { panics_at: 3 }, on_failure: drop_node }
+";
+    let run = Running::start(place.run(graph, &["--json"]));
+    until("messages behind the panic", || published(&place, "/b") > 5);
+    run.signal(Signal::INT);
+    let ended = run.end();
+    assert_eq!(ended.code, Some(0), "{}", ended.errors);
+    let notes = ended.summary()["notes"].clone();
+    assert_eq!(notes.as_array().map(Vec::len), Some(1), "{notes}");
+    let told = notes.to_string();
+    assert!(told.contains("node `moody`") && told.contains("was taken out"), "{told}");
+    assert!(told.contains("predicate `calm`"), "{told}");
+}
+
+#[test]
+fn a_process_that_reports_without_end_fills_no_memory_and_leaves_ctrl_c_heard() {
+    let place = Place::new("flood", "export PROBE_FLOODS=1");
+    let mut command = place.run(SOURCE, &["--json"]);
+    let told = File::create(place.file("told")).expect("a file");
+    command.stderr(Stdio::from(told));
+    let run = Running::start(command);
+    let memory = |field: &str| {
+        let status =
+            std::fs::read_to_string(format!("/proc/{}/status", run.id())).unwrap_or_default();
+        let line = status.lines().find(|line| line.starts_with(field)).unwrap_or("").to_owned();
+        line.split_whitespace().nth(1).and_then(|kib| kib.parse::<u64>().ok()).unwrap_or(0)
+    };
+    let read = |pid: u32| {
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        let fields = stat.rsplit(')').next().unwrap_or("").split_whitespace();
+        fields.skip(11).take(2).filter_map(|ticks| ticks.parse::<u64>().ok()).sum::<u64>()
+    };
+    // It has reported for at least 300 ms of processor time.
+    until("a flood", || run.nodes().iter().any(|pid| read(*pid) > 30));
+    let peak_kib = memory("VmHWM:");
+    assert!(peak_kib < 256 << 10, "{peak_kib} KiB");
+    // Two different ones: two of a kind may come as one.
+    run.signal(Signal::INT);
+    run.signal(Signal::TERM);
+    let ended = run.end();
+    let summary = ended.summary();
+    assert_eq!(summary["end"], "interrupted");
+    let notes = summary["notes"].as_array().expect("notes");
+    assert!(notes.len() < 600, "{} notes", notes.len());
+    assert!(ended.notes().contains("more notes are left out"));
+    assert!(size(&place.file("told")) < 4 << 20, "{} bytes", size(&place.file("told")));
+}
+
+#[test]
+fn signals_to_all_processes_at_once_end_a_run_in_order() {
+    for signal in [Signal::TERM, Signal::HUP, Signal::INT] {
+        let place = Place::new(&format!("all-{}", signal.as_raw()), "");
+        let (mapping, bag) = (apart(&place), place.file("out.mcap"));
+        let words = ["--json", "--mapping", &mapping, "--record", &place.text("out.mcap")];
+        let run = Running::start(place.run(TWO, &words));
+        flows(&place, "/b");
+        // The nodes first, as it may happen.
+        for pid in run.nodes() {
+            send(pid, signal);
+        }
+        run.signal(signal);
+        let ended = run.end();
+        assert_eq!(ended.code, Some(0), "{signal:?}: {}", ended.errors);
+        let summary = ended.summary();
+        assert_eq!((&summary["end"], &summary["notes"]), (&json!("interrupted"), &json!([])));
+        is_whole(&bag);
+    }
+}
+
+/// Both sides of a terminal.
+fn terminal() -> (OwnedFd, File) {
+    let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
+    grantpt(&master).expect("a terminal that may be opened");
+    unlockpt(&master).expect("a terminal that is not locked");
+    let name = ptsname(&master, Vec::new()).expect("its name").into_string().expect("UTF-8");
+    let side = File::options().read(true).write(true).open(name).expect("its other side");
+    (master, side)
+}
+
+const PRINTS: &str = "nodes:\n  source: { package: probe, type: source, outputs: { out: /a }, parameters: { prints: true } }\n";
+
+#[test]
+fn a_terminal_that_goes_away_ends_no_run_and_a_hang_up_closes_the_recording() {
+    let place = Place::new("gone", "");
+    let (master, side) = terminal();
+    let mut command = place.run(PRINTS, &["--record", &place.text("out.mcap")]);
+    let stdio = || Stdio::from(side.try_clone().expect("a descriptor"));
+    command.stdout(stdio()).stderr(stdio());
+    let run = Running::start(command);
+    drop(command_side(side));
+    flows(&place, "/a");
+    // Whatever is written from now on is an error.
+    drop(master);
+    flows(&place, "/a");
+    run.signal(Signal::HUP);
+    assert_eq!(run.end().code, Some(0));
+    is_whole(&place.file("out.mcap"));
+}
+
+/// Only says what is dropped: our copy of the side on which the programs are.
+fn command_side(side: File) -> File {
+    side
+}
+
+#[test]
+fn a_run_that_was_started_to_outlive_its_session_does() {
+    let place = Place::new("nohup", "");
+    let run = place.run(SOURCE, &["--json"]);
+    let mut command = Command::new("sh");
+    command.args(["-c", "trap '' HUP && exec \"$0\" \"$@\""]);
+    command.arg(run.get_program()).args(run.get_args());
+    place.prepare(&mut command);
+    let run = Running::start(command);
+    flows(&place, "/a");
+    run.signal(Signal::HUP);
+    run.nodes().into_iter().for_each(|pid| send(pid, Signal::HUP));
+    flows(&place, "/a");
+    run.signal(Signal::INT);
+    assert_eq!(run.end().code, Some(0));
+}
+
+#[test]
+fn a_reader_that_goes_away_ends_no_run() {
+    let place = Place::new("pipe", "");
+    let mut run = Running::start(place.run(PRINTS, &["--record", &place.text("out.mcap")]));
+    flows(&place, "/a");
+    drop((run.child().stdout.take(), run.child().stderr.take()));
+    flows(&place, "/a");
+    run.signal(Signal::INT);
+    assert_eq!(run.end().code, Some(0));
+    is_whole(&place.file("out.mcap"));
+}
+
+#[test]
+fn what_nodes_print_comes_in_whole_lines_and_beside_json() {
+    let place = Place::new("prints", "");
+    let ended = Running::start(place.run(PRINTS, &["--json", "--duration", "0.2"])).end();
+    assert_eq!(ended.summary()["ok"], true);
+    let lines: Vec<&str> = ended.errors.lines().filter(|line| line.starts_with("source")).collect();
+    assert!(lines.contains(&"source: 1"), "{}", ended.errors);
+    assert!(lines.contains(&"source on standard error: 1"), "{}", ended.errors);
+    let plain = Running::start(place.run(PRINTS, &["--duration", "0.2"])).end();
+    assert!(plain.output.starts_with("source: 1\nsource: 2\n"), "{}", plain.output);
+    assert!(plain.output.contains("messages"), "the table follows: {}", plain.output);
+}
+
+#[test]
+fn a_terminal_that_stops_background_writers_stops_no_node() {
+    let has = |program: &str| Command::new(program).arg("--version").output().is_ok();
+    if !has("setsid") || !has("stty") {
+        return skip("setsid or stty is not there");
+    }
+    let place = Place::new("tostop", "");
+    let (master, side) = terminal();
+    let (tell, told) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        let (mut master, mut text) = (File::from(master), Vec::new());
+        // Ends with an error when all programs have closed their side.
+        let _ = std::io::Read::read_to_end(&mut master, &mut text);
+        tell.send(String::from_utf8_lossy(&text).into_owned())
+    });
+    let run = place.run(PRINTS, &["--summary", &place.text("summary.json"), "--duration", "1"]);
+    // A session of its own, whose terminal this is.
+    let mut command = Command::new("setsid");
+    command.args(["--ctty", "--wait", "sh", "-c", "stty tostop && exec \"$0\" \"$@\""]);
+    command.arg(run.get_program()).args(run.get_args());
+    place.prepare(&mut command);
+    let stdio = || Stdio::from(side.try_clone().expect("a descriptor"));
+    command.stdin(stdio()).stdout(stdio()).stderr(stdio());
+    let ended = Running::start(command).end();
+    drop(side);
+    let told = told.recv().expect("what the terminal showed");
+    assert_eq!(ended.code, Some(0), "{told}");
+    let summary = std::fs::read(place.file("summary.json")).expect("a summary");
+    let summary: Value = serde_json::from_slice(&summary).expect("JSON");
+    assert!(summary["topics"][0]["messages"].as_u64() > Some(50), "{summary}");
+}
+
+#[test]
+fn a_launcher_that_records_may_stand_still_for_a_while_and_ctrl_z_does_not_stop_it() {
+    let place = Place::new("still", "");
+    let words = ["--json", "--record", &place.text("out.mcap")];
+    let run = Running::start(place.run(SOURCE, &words));
+    flows(&place, "/a");
+    run.signal(Signal::TSTP);
+    flows(&place, "/a");
+    stop(run.id());
+    // Longer than publishers' patience once was.
+    std::thread::sleep(Duration::from_millis(1500));
+    run.signal(Signal::CONT);
+    flows(&place, "/a");
+    run.signal(Signal::INT);
+    let ended = run.end();
+    assert_eq!(ended.code, Some(0), "{}", ended.errors);
+    assert!(ended.errors.contains("Ctrl-Z does nothing"), "{}", ended.errors);
+    let summary = ended.summary();
+    let losses = summary["topics"][0]["losses"].as_object().expect("losses").clone();
+    assert!(losses.values().all(|count| count == 0), "{losses:?}");
+    assert!(size(&place.file("out.mcap")) > 0);
+}
+
+#[test]
+fn a_node_that_stands_still_does_not_keep_the_closing_table_from_coming() {
+    let place = Place::new("stuck", "");
+    let mapping = apart(&place);
+    let run = Running::start(place.run(TWO, &["--json", "--mapping", &mapping]));
+    flows(&place, "/b");
+    let stopped = run.nodes()[1];
+    stop(stopped);
+    // The second does not wait for what is in flight.
+    run.signal(Signal::INT);
+    run.signal(Signal::TERM);
+    let ended = run.end();
+    assert_eq!(ended.code, Some(1), "{}", ended.errors);
+    let summary = ended.summary();
+    assert_eq!((&summary["end"], &summary["ok"]), (&json!("interrupted"), &json!(false)));
+    let notes = ended.notes();
+    // Within a second if the second signal found it at work, else at once.
+    assert!(notes.contains(&format!("process `second` (pid {stopped}) ")), "{notes}");
+    assert!(notes.contains("killed"), "{notes}");
+    assert!(summary["topics"][0]["messages"].as_u64() > Some(0), "{summary}");
+}
+
+#[test]
+fn a_program_beside_the_graph_that_does_not_read_holds_nobody_up() {
+    let place = Place::new("beside", "");
+    let run = Running::start(place.run(SOURCE, &["--json"]));
+    flows(&place, "/a");
+    let outsider = outsider(&place);
+    let subscriber = outsider
+        .subscriber::<PointStamped>(SubscriberOptions {
+            node: "viewer",
+            topic: "/a",
+            qos: Qos::reliable(1, Duration::ZERO),
+            doorbell: None,
+            group: None,
+        })
+        .expect("a subscriber");
+    assert!(outsider.wait_until(probe::PATIENCE, || subscriber.matched() == 1));
+    // Far more than it has room for.
+    let before = published(&place, "/a");
+    until("messages that nobody reads", || published(&place, "/a") > before + 50);
+    run.signal(Signal::INT);
+    let ended = run.end();
+    assert_eq!(ended.code, Some(0), "{}", ended.errors);
+    // Nor does the end wait for it.
+    assert_eq!(ended.summary()["notes"], json!([]));
+    while subscriber.take().expect("a message").is_some() {}
+    assert!(subscriber.lost() >= 40, "what it did not read is counted: {}", subscriber.lost());
+}
+
+#[test]
+fn messages_that_an_outsider_is_rung_for_do_not_delay_the_end() {
+    let place = Place::new("echo", "");
+    let run = Running::start(place.run(TWO, &["--json"]));
+    flows(&place, "/b");
+    let outsider = outsider(&place);
+    let bell = outsider.doorbell(crossdock_comm::DoorbellOptions::default()).expect("a doorbell");
+    let subscriber = outsider
+        .subscriber::<PointStamped>(SubscriberOptions {
+            node: "echo",
+            topic: "/a",
+            qos: Qos::best_effort(4),
+            doorbell: Some(&bell),
+            group: None,
+        })
+        .expect("a subscriber");
+    assert!(outsider.wait_until(probe::PATIENCE, || subscriber.matched() == 1));
+    flows(&place, "/b");
+    run.signal(Signal::INT);
+    let ended = run.end();
+    assert_eq!((ended.code, &ended.summary()["notes"]), (Some(0), &json!([])), "{}", ended.errors);
+}
+
+/// Two branches that come together, of which one passes a process that may go.
+const BRANCHES: &str =
+    "topics: { /a: { qos: { timeout_ms: 1000 } }, /left: { qos: { timeout_ms: 1000 } },
+          /right: { qos: { timeout_ms: 1000 } } }
+nodes:
+  source: { package: probe, type: source, outputs: { out: /a } }
+  left: { package: probe, type: relay, inputs: { in: /a }, outputs: { out: /left } }
+  right: { package: probe, type: relay, inputs: { in: /a }, outputs: { out: /right } }
+  join: { package: probe, type: join, inputs: { a: /left, b: /right },
+          condition: { all_of: [a, b], same: stamp } }
+";
+
+#[test]
+fn a_process_that_is_away_longer_than_anybody_waits_takes_no_other_with_it_and_losses_are_counted()
+{
+    let place = Place::new("away", "");
+    let mapping = place.mapping(&[
+        ("first", "source", ""),
+        ("second", "left", "restart: { when: on_failure, backoff_ms: 1500 },"),
+        ("third", "right", ""),
+        ("fourth", "join", ""),
+    ]);
+    let run = Running::start(place.run(BRANCHES, &["--json", "--mapping", &mapping]));
+    flows(&place, "/left");
+    let pids = run.nodes();
+    send(pids[1], Signal::KILL);
+    until("the process to be back", || {
+        let nodes = run.nodes();
+        nodes.len() == 4 && !nodes.contains(&pids[1])
+    });
+    flows(&place, "/left");
+    flows(&place, "/right");
+    run.signal(Signal::INT);
+    let ended = run.end();
+    assert_eq!(ended.code, Some(0), "{}\n{}", ended.errors, ended.output);
+    let summary = ended.summary();
+    let row = |list: &str, key: &str, name: &str| {
+        let rows = summary[list].as_array().expect("rows").clone();
+        rows.into_iter().find(|row| row[key] == name).expect("the row")
+    };
+    let source = row("topics", "topic", "/a");
+    let lost = source["losses"]["restart"].as_u64().expect("a count");
+    // A message each 10 ms.
+    assert!(lost >= 100, "{source}");
+    let left = row("nodes", "node", "left")["executions"].as_u64().expect("a count");
+    let messages = source["messages"].as_u64().expect("a count");
+    assert!(
+        left + lost <= messages && left + lost + 5 >= messages,
+        "{left} + {lost} of {messages}"
+    );
+    assert!(row("processes", "name", "second")["processor_ns"].as_u64() > Some(0));
+    assert!(row("nodes", "node", "join")["unmatched"].as_u64() > Some(0));
+}
+
+#[test]
+fn times_that_no_clock_can_show_are_refused_by_the_command_line() {
+    let place = Place::new("long", "");
+    let ended = Running::start(place.run(SOURCE, &["--duration", "1e20"])).end();
+    assert_eq!(ended.code, Some(2), "{}", ended.errors);
+    assert!(ended.errors.contains("1000000000 s or less"), "{}", ended.errors);
+    let mut command = Command::new(env!("CARGO_BIN_EXE_crossdock"));
+    command.args(["service", "call", "/a", "std_srvs/srv/SetBool", "--timeout", "1e30"]);
+    place.prepare(&mut command);
+    let ended = Running::start(command).end();
+    assert_eq!(ended.code, Some(2), "{}", ended.errors);
+}

@@ -1,0 +1,300 @@
+//! Clients and servers that write garbage into their own rings: cut off and reported, while the
+//! others on the same port go on.
+//!
+//! The seed is printed; CROSSDOCK_SEED=<seed> repeats a run.
+
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "helpers of tests")]
+
+mod common;
+
+use std::os::unix::fs::FileExt;
+use std::time::{Duration, Instant};
+
+use common::child::{Process, hear, role, tell};
+use common::{LIMIT, Place};
+use crossdock_comm::entities::server_counter;
+use crossdock_comm::{
+    CallError, Client, ClientOptions, Event, Participant, Qos, Request, Server, ServerOptions,
+    SubscriberOptions,
+};
+use crossdock_msg::Extra;
+use crossdock_msg::types::example_interfaces::srv::{AddTwoInts, AddTwoIntsRequest};
+
+const SERVICE: &str = "/add_two_ints";
+/// Time-out of calls to a server that may not answer any more.
+const SOON: Duration = Duration::from_millis(20);
+
+/// Writes garbage into what this process lets others read.
+struct Scribbler {
+    state: u64,
+    memory: std::fs::File,
+    ranges: Vec<std::ops::Range<u64>>,
+}
+
+impl Scribbler {
+    fn new() -> Scribbler {
+        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
+        let given = std::env::var("CROSSDOCK_SEED").ok().and_then(|seed| seed.parse().ok());
+        let seed = given.unwrap_or(now.as_nanos() as u64);
+        println!("CROSSDOCK_SEED={seed}");
+        let memory = std::fs::File::options().write(true).open("/proc/self/mem").unwrap();
+        let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
+        let ours = maps.lines().filter(|line| line.contains("memfd:crossdock"));
+        let range = |line: &str| {
+            let (start, end) = line.split_once(' ').unwrap().0.split_once('-').unwrap();
+            let number = |text: &str| u64::from_str_radix(text, 16).unwrap();
+            number(start)..number(end)
+        };
+        let ranges = ours.filter(|line| line.contains(" rw-s ")).map(range).collect();
+        Scribbler { state: seed | 1, memory, ranges }
+    }
+
+    fn below(&mut self, end: u64) -> u64 {
+        self.state ^= self.state << 13;
+        self.state ^= self.state >> 7;
+        self.state ^= self.state << 17;
+        self.state % end
+    }
+
+    /// Half of the time what looks like a descriptor of a message that comes next, with garbage in it;
+    /// else any word.
+    fn scribble(&mut self) {
+        let place = self.below(self.ranges.len() as u64) as usize;
+        let range = self.ranges[place].clone();
+        let lines = (range.end - range.start).min(16 << 10) / 64;
+        let at = range.start + 64 * self.below(lines);
+        if self.below(2) == 0 {
+            let mut line = [0; 64];
+            line[..8].copy_from_slice(&self.below(16).to_ne_bytes());
+            for field in line[8..].chunks_mut(8) {
+                field.copy_from_slice(&self.below(u64::MAX).to_ne_bytes());
+            }
+            return self.memory.write_all_at(&line, at).unwrap();
+        }
+        let word = match self.below(4) {
+            0 => self.below(1 << 10),
+            1 => u64::MAX - self.below(1 << 10),
+            2 => 1 << self.below(64),
+            _ => self.below(u64::MAX),
+        };
+        let at = at + 8 * self.below(8);
+        self.memory.write_all_at(&word.to_ne_bytes(), at).unwrap();
+    }
+}
+
+fn client(participant: &Participant) -> Client<AddTwoInts> {
+    let options = ClientOptions { service: SERVICE, ..ClientOptions::default() };
+    participant.client(options).unwrap()
+}
+
+fn server(participant: &Participant) -> Server<AddTwoInts> {
+    participant.server(ServerOptions { service: SERVICE, ..ServerOptions::default() }).unwrap()
+}
+
+fn ask(client: &Client<AddTwoInts>, a: i64, timeout: Duration) -> bool {
+    let Ok(mut request) = client.loan(Extra::none()) else { return false };
+    request.message().set_a(a);
+    request.message().set_b(1);
+    request.send(timeout).is_ok()
+}
+
+/// Answers, as far as its client takes it.
+fn answer(request: &Request<AddTwoInts>) {
+    let Ok(mut response) = request.loan(Extra::none()) else { return };
+    response.message().set_sum(request.message().a() + request.message().b());
+    let _ = response.send();
+}
+
+fn is_parent_there() -> bool {
+    std::os::unix::process::parent_id() != 1
+}
+
+/// A client that is served once, and then asks with garbage all around.
+fn hostile_client(place: &str) {
+    let participant = Place::of_parent(place, "mallory");
+    let client = client(&participant);
+    assert!(client.wait_for_server(LIMIT));
+    assert!(ask(&client, 1, LIMIT));
+    while client.take().unwrap().is_none() {
+        std::thread::yield_now();
+    }
+    let mut scribbler = Scribbler::new();
+    tell("garbage");
+    // Its own ports stand on what it spoils: it leaves them alone.
+    while is_parent_there() {
+        scribbler.scribble();
+    }
+}
+
+/// A server that answers once, and then with garbage all around.
+fn hostile_server(place: &str) {
+    let participant = Place::of_parent(place, "mallory");
+    let server = server(&participant);
+    tell("serving");
+    assert!(server.wait(LIMIT).unwrap());
+    answer(&server.take().unwrap().unwrap());
+    assert_eq!(hear().as_deref(), Some("go"));
+    let mut scribbler = Scribbler::new();
+    while is_parent_there() {
+        scribbler.scribble();
+    }
+}
+
+/// What a participant has heard of others.
+#[derive(Default)]
+struct Heard(Vec<String>);
+
+impl Heard {
+    /// Whether it has heard of a corrupt ring of mallory's.
+    fn of_corruption(&mut self, participant: &Participant) -> bool {
+        self.0.extend(participant.take_events().0.iter().map(Event::to_string));
+        self.0.iter().any(|text| text.contains("is corrupt") && text.contains("mallory"))
+    }
+}
+
+/// How long garbage may go on: some of it is never looked at, because it hides the message that comes next.
+const LIFE: Duration = Duration::from_secs(2);
+
+/// How often a peer is to be found out: in which way it breaks its ring is a matter of chance.
+fn lives() -> usize {
+    if std::env::var_os("CROSSDOCK_LONG").is_some() { 200 } else { 5 }
+}
+
+#[test]
+fn a_client_that_corrupts_its_ring_is_cut_off_and_the_server_serves_the_others() {
+    let test = "a_client_that_corrupts_its_ring_is_cut_off_and_the_server_serves_the_others";
+    if let Some((_, place)) = role() {
+        return hostile_client(&place);
+    }
+    let place = Place::new("hostile-client");
+    let (serving, asking) = (place.open("serving"), place.open("asking"));
+    let (server, honest) = (server(&serving), client(&asking));
+    // As an executor does it: no look and no take is an error, whatever mallory does.
+    let serve = || {
+        while server.handle().is_ready().unwrap() {
+            answer(&server.take().unwrap().expect("it was ready"));
+        }
+        server.handle().arm();
+    };
+    let mut sum = 0;
+    let mut call = || {
+        let end = Instant::now() + LIMIT;
+        assert!(honest.wait_for_server(LIMIT) && ask(&honest, sum, LIMIT));
+        loop {
+            serve();
+            if let Some(outcome) = honest.take().unwrap() {
+                sum += 1;
+                return assert_eq!(outcome.result.unwrap().message().sum(), sum);
+            }
+            assert!(Instant::now() < end, "the honest client is not served");
+        }
+    };
+    let (mut found, begin) = (0, Instant::now());
+    while found < lives() {
+        assert!(begin.elapsed() < 3 * LIMIT, "mallory was found out only {found} times");
+        let served = || server.counter(server_counter::RESPONSES);
+        let before = served();
+        let mut mallory = Process::start(test, "client", place.path());
+        let end = Instant::now() + LIMIT;
+        while served() == before {
+            serve();
+            assert!(Instant::now() < end, "mallory is not served at first");
+        }
+        mallory.expect("garbage");
+        let (mut heard, born) = (Heard::default(), Instant::now());
+        while !heard.of_corruption(&serving) && born.elapsed() < LIFE {
+            call();
+        }
+        found += usize::from(heard.of_corruption(&serving));
+        mallory.kill();
+        call();
+    }
+}
+
+#[test]
+fn a_server_that_corrupts_its_ring_is_cut_off_and_its_calls_end() {
+    let test = "a_server_that_corrupts_its_ring_is_cut_off_and_its_calls_end";
+    if let Some((_, place)) = role() {
+        return hostile_server(&place);
+    }
+    let place = Place::new("hostile-server");
+    let asking = place.open("asking");
+    let client = client(&asking);
+    let outcome = || {
+        let end = Instant::now() + LIMIT;
+        loop {
+            client.handle().expire();
+            // As an executor does it: no look and no take is an error, whatever mallory does.
+            if client.handle().is_ready() {
+                return client.take().unwrap().expect("it was ready").result;
+            }
+            client.handle().arm();
+            assert!(Instant::now() < end, "a call does not end");
+        }
+    };
+    let (mut found, begin) = (0, Instant::now());
+    while found < lives() {
+        assert!(begin.elapsed() < 3 * LIMIT, "mallory was found out only {found} times");
+        let mut mallory = Process::start(test, "server", place.path());
+        mallory.expect("serving");
+        assert!(client.wait_for_server(LIMIT) && ask(&client, 1, LIMIT));
+        assert_eq!(outcome().unwrap().message().sum(), 2);
+        mallory.say("go");
+        let (mut heard, born) = (Heard::default(), Instant::now());
+        while !heard.of_corruption(&asking) && born.elapsed() < LIFE {
+            if !ask(&client, 1, SOON) {
+                continue;
+            }
+            match outcome() {
+                // What a scribbler answers is anything; that it ends is what counts.
+                Ok(_) | Err(CallError::TimedOut { .. } | CallError::Unanswered { .. }) => {}
+                Err(CallError::ServerGone { .. } | CallError::Take(_)) => {}
+                Err(other) => panic!("{other}"),
+            }
+        }
+        found += usize::from(heard.of_corruption(&asking));
+        mallory.kill();
+        assert!(asking.wait_until(LIMIT, || asking.peers().is_empty()));
+        // Until the last of them have timed out.
+        while client.under_way() > 0 {
+            client.handle().expire();
+            let _ = client.take().unwrap();
+        }
+    }
+    let honest = place.open("honest");
+    let server = server(&honest);
+    assert!(honest.wait_until(LIMIT, || server.clients() == 1));
+    assert!(client.wait_for_server(LIMIT) && ask(&client, 3, LIMIT));
+    assert!(server.wait(LIMIT).unwrap());
+    answer(&server.take().unwrap().unwrap());
+    assert_eq!(outcome().unwrap().message().sum(), 4);
+}
+
+#[test]
+fn whoever_subscribes_to_a_name_below_a_service_takes_no_servers_place() {
+    let place = Place::new("inner-names");
+    let (asking, spying, serving) =
+        (place.open("asking"), place.open("spy"), place.open("serving"));
+    let client = client(&asking);
+    let subscriber = |topic: &'static str| {
+        spying.subscriber::<AddTwoIntsRequest>(SubscriberOptions {
+            node: "spy",
+            topic,
+            qos: Qos::best_effort(1),
+            doorbell: None,
+            group: None,
+        })
+    };
+    let names = ["/add_two_ints/_request", "/rq/add_two_ints", "/add_two_ints"];
+    let spies: Vec<_> = names.iter().map(|topic| subscriber(topic).unwrap()).collect();
+    let error = subscriber("rq/add_two_ints").unwrap_err().to_string();
+    assert!(error.contains("it must begin with `/`"), "{error}");
+    // The spy is a peer before the server is.
+    assert!(asking.wait_until(LIMIT, || asking.peers().iter().any(|name| name == "spy")));
+    let server = server(&serving);
+    assert!(serving.wait_until(LIMIT, || server.clients() == 1));
+    assert!(client.wait_for_server(LIMIT) && ask(&client, 1, LIMIT));
+    assert!(server.wait(LIMIT).unwrap());
+    answer(&server.take().unwrap().unwrap());
+    assert!(spies.iter().all(|spy| spy.matched() == 0));
+}

@@ -1,0 +1,191 @@
+//! Joins across executors: what stamps that leap, and inputs on which nothing comes, cost the others.
+
+mod support;
+
+use std::sync::mpsc::channel;
+use std::time::Duration;
+
+use crossdock_comm::{Publisher, PublisherOptions, Qos};
+use crossdock_executor::{Remote, RunEnd};
+use crossdock_graph::{Graph, Mapping, Time};
+use crossdock_msg::types::geometry_msgs::PointStamped;
+use support::{Process, checked, nodes, take_log};
+
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// An executor of its own with a node that joins `/a` and `/b`, published by the test.
+struct Joining {
+    process: Process,
+}
+
+/// Ends the executor when the test is done with it, well or not.
+struct Stop(Remote);
+
+impl Drop for Stop {
+    fn drop(&mut self) {
+        self.0.stop();
+    }
+}
+
+impl Joining {
+    /// With topics of this depth and patience; the run ends with the pair of this number.
+    fn new(test: &str, (depth, timeout_ms): (usize, u64), last: i32) -> Self {
+        let topic = format!(
+            "{{ type: geometry_msgs/msg/PointStamped, external: true, qos: {{ depth: {depth}, timeout_ms: {timeout_ms} }} }}"
+        );
+        let graph = format!(
+            "crossdock: 1
+name: joining
+topics: {{ /a: {topic}, /b: {topic} }}
+nodes:
+  join: {{ package: probe, type: join, inputs: {{ a: /a, b: /b }},
+          condition: {{ all_of: [a, b], same: stamp }}, parameters: {{ finish_at: {last} }} }}
+"
+        );
+        let graph = Graph::from_yaml("test.graph.yaml", graph.as_bytes()).expect("a graph");
+        let plan = checked(&graph, &Mapping::one_chain_per_package(&graph), Time::Wall);
+        Self { process: Process::new(test, plan) }
+    }
+
+    fn publisher(&self, topic: &str, depth: usize) -> Publisher<PointStamped> {
+        let options = PublisherOptions {
+            node: "outside",
+            topic,
+            // As long as a test lasts: a publisher that is held up is one that fails.
+            qos: Qos::reliable(depth, PATIENCE),
+            max_bytes: None,
+            group: None,
+        };
+        self.process.participant.publisher(options).expect("a publisher")
+    }
+
+    fn connected(&self, publisher: &Publisher<PointStamped>) {
+        let met = || publisher.matched() > 0;
+        assert!(self.process.participant.wait_until(PATIENCE, met));
+    }
+
+    /// Runs the executor beside `publish` to its end, and gives what has been joined.
+    fn joined(&self, publish: impl FnOnce()) -> Vec<String> {
+        let remote = Remote::new();
+        std::thread::scope(|scope| {
+            let stop = Stop(remote.clone());
+            let (tell, told) = channel();
+            let thread = scope.spawn(move || {
+                let mut executor = self.process.executor(0, &remote).expect("an executor");
+                tell.send(()).expect("the test waits");
+                let end = executor.run().expect("a good end");
+                assert!(matches!(end, RunEnd::Finished { .. }), "{end:?}");
+                take_log()
+            });
+            told.recv().expect("an executor");
+            publish();
+            let log = thread.join().expect("a log");
+            drop(stop);
+            log
+        })
+    }
+}
+
+fn publish(publisher: &Publisher<PointStamped>, number: i32) {
+    nodes::publish(publisher, number.into()).expect("it is not held up");
+}
+
+fn pair(number: i32) -> String {
+    format!("join:Some({number}.0)+Some({number}.0)")
+}
+
+#[test]
+fn a_stamp_from_the_future_costs_some_messages_and_stops_nobody() {
+    for depth in [3, 4, 8] {
+        let joining = Joining::new(&format!("future-{depth}"), (depth, 60_000), 40);
+        let (a, b) = (joining.publisher("/a", depth), joining.publisher("/b", depth));
+        let log = joining.joined(|| {
+            [&a, &b].into_iter().for_each(|it| joining.connected(it));
+            publish(&a, 1_000_000);
+            // One after the other, as one node publishes them: who waits for the one keeps the other.
+            for number in 1..=40 {
+                publish(&a, number);
+                publish(&b, number);
+            }
+        });
+        // What had to go until the offender was known: as many as are kept.
+        let expected: Vec<String> = (1..=40).map(pair).collect();
+        assert!(log.len() >= 40 - depth, "depth {depth}: {log:?}");
+        assert_eq!(log[..], expected[40 - log.len()..], "depth {depth}");
+    }
+}
+
+#[test]
+fn stamps_that_begin_anew_are_joined_again() {
+    let joining = Joining::new("anew", (4, 60_000), 40);
+    let (a, b) = (joining.publisher("/a", 4), joining.publisher("/b", 4));
+    let log = joining.joined(|| {
+        [&a, &b].into_iter().for_each(|it| joining.connected(it));
+        for number in 100..=110 {
+            publish(&a, number);
+            publish(&b, number);
+        }
+        // Of the last pair one was never published.
+        publish(&b, 111);
+        for number in 1..=40 {
+            publish(&a, number);
+            publish(&b, number);
+        }
+    });
+    let mut expected: Vec<String> = (100..=110).map(pair).collect();
+    assert_eq!(log[..11], expected[..]);
+    expected = (1..=40).map(pair).collect();
+    let again = &log[11..];
+    assert!(again.len() >= 32, "{log:?}");
+    assert_eq!(again, &expected[40 - again.len()..]);
+}
+
+#[test]
+fn a_join_of_which_nobody_publishes_the_other_input_holds_nobody_up() {
+    let joining = Joining::new("deserted", (4, 600_000), 60);
+    let a = joining.publisher("/a", 4);
+    let log = joining.joined(|| {
+        joining.connected(&a);
+        (1..=50).for_each(|number| publish(&a, number));
+        // It is there again: what is still kept of the other input is joined.
+        let b = joining.publisher("/b", 4);
+        joining.connected(&b);
+        for number in 51..=60 {
+            publish(&a, number);
+            publish(&b, number);
+        }
+    });
+    assert_eq!(log, (51..=60).map(pair).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_join_whose_other_input_is_silent_holds_nobody_up_for_long() {
+    let joining = Joining::new("silent", (4, 200), 60);
+    let (a, b) = (joining.publisher("/a", 4), joining.publisher("/b", 4));
+    let log = joining.joined(|| {
+        [&a, &b].into_iter().for_each(|it| joining.connected(it));
+        (1..=50).for_each(|number| publish(&a, number));
+        for number in 51..=60 {
+            publish(&a, number);
+            publish(&b, number);
+        }
+    });
+    assert_eq!(log, (51..=60).map(pair).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_branch_that_is_only_slow_keeps_the_other_back_and_nothing_is_lost() {
+    let joining = Joining::new("slow", (4, 60_000), 30);
+    let (a, b) = (joining.publisher("/a", 4), joining.publisher("/b", 4));
+    let log = joining.joined(|| {
+        [&a, &b].into_iter().for_each(|it| joining.connected(it));
+        // Ports stay on their threads: the fast branch fills what it may, then waits for the slow one.
+        (1..=4).for_each(|number| publish(&a, number));
+        for number in 1..=30 {
+            std::thread::sleep(Duration::from_millis(3));
+            publish(&b, number);
+            publish(&a, number + 4);
+        }
+    });
+    assert_eq!(log, (1..=30).map(pair).collect::<Vec<_>>());
+}

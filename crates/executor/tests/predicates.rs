@@ -1,0 +1,115 @@
+//! Predicates that panic: the report names the node that was asked, whichever ran last, and what
+//! follows is what the graph says of that node.
+
+mod support;
+
+use crossdock_comm::Subscriber;
+use crossdock_executor::{
+    Context, Executor, Interface, Node, NodeError, NodeType, Package, Remote, RunEnd, Setup,
+};
+use crossdock_graph::{Graph, Mapping, OnFailure, Time};
+use crossdock_msg::types::geometry_msgs::PointStamped;
+use support::{Process, checked_with, log, nodes, take_log};
+
+/// Runs at each message for which its predicate holds, which panics at the third.
+struct Moody {
+    input: Subscriber<PointStamped>,
+}
+
+impl NodeType for Moody {
+    const NAME: &'static str = "moody";
+
+    fn interface() -> Interface {
+        Interface::new()
+            .input::<PointStamped>("in")
+            .timer_of_graph("tick")
+            .predicate("calm", "What waits is not the third.")
+    }
+
+    fn create(setup: &mut Setup<'_>) -> Result<Self, NodeError> {
+        Ok(Self { input: setup.subscriber("in")? })
+    }
+}
+
+impl Node for Moody {
+    fn execute(&mut self, context: &mut Context<'_>) -> Result<(), NodeError> {
+        let x = self.input.take()?.map(|sample| sample.message().point().x());
+        log(format!("{}:{x:?}", context.node()));
+        Ok(())
+    }
+
+    fn holds(&self, _: &str) -> Result<bool, NodeError> {
+        let first = self.input.waiting().first().map(|message| message.point().x());
+        assert_ne!(first, Some(3.0), "cannot stand threes");
+        Ok(true)
+    }
+}
+
+fn package() -> Package {
+    nodes::package().node::<Moody>()
+}
+
+/// A source, a node with a predicate, and one that runs before it for the same messages.
+fn process(test: &str, mode: &str, policy: &str) -> Process {
+    take_log();
+    let graph = format!(
+        "crossdock: 1
+name: {test}
+nodes:
+  source: {{ package: probe, type: source, outputs: {{ out: /a }}, parameters: {{ count: 6 }} }}
+  other: {{ package: probe, type: relay, inputs: {{ in: /a }} }}
+  moody: {{ package: probe, type: moody, inputs: {{ in: /a }}, timers: {{ tick: {{ period_ms: 3600000 }} }},
+           condition: {{ any_of: [in], predicate: calm }}, on_failure: {policy} }}
+"
+    );
+    let graph = Graph::from_yaml("test.graph.yaml", graph.as_bytes()).expect("a graph");
+    let restart = if policy == "restart_process" { "restart: { when: on_failure }," } else { "" };
+    let mapping = format!(
+        "crossdock: 1
+processes:
+  main: {{ {restart} executors: [ {{ mode: {mode}, nodes: [source, other, moody] }} ] }}
+"
+    );
+    let mapping = Mapping::from_yaml("test.mapping.yaml", mapping.as_bytes()).expect("a mapping");
+    let plan = checked_with(&package(), &graph, &mapping, Time::Wall);
+    Process::with_package(test, plan, package())
+}
+
+fn executor(process: &Process) -> Executor {
+    process.executor(0, &Remote::new()).expect("an executor")
+}
+
+const MODES: [&str; 2] = ["chain", "event"];
+
+#[test]
+fn a_predicate_that_panics_ends_the_run_in_the_name_of_its_node() {
+    for mode in MODES {
+        for (policy, expected) in
+            [("stop_run", OnFailure::StopRun), ("restart_process", OnFailure::RestartProcess)]
+        {
+            let process = process(&format!("panics_{mode}_{policy}"), mode, policy);
+            let mut executor = executor(&process);
+            let error = executor.run().expect_err("a failure");
+            assert_eq!(error.node, "moody", "{mode}: {error}");
+            let words = ["it panicked", "when asked for predicate `calm`", "cannot stand threes"];
+            assert!(words.iter().all(|word| error.error.contains(word)), "{error}");
+            assert_eq!(executor.on_failure(&error), expected);
+        }
+    }
+}
+
+#[test]
+fn a_node_whose_predicate_panics_is_taken_out_and_all_others_go_on() {
+    for mode in MODES {
+        let process = process(&format!("dropped_{mode}"), mode, "drop_node");
+        let mut executor = executor(&process);
+        match executor.run() {
+            Ok(RunEnd::NodeDropped(error)) => assert_eq!(error.node, "moody", "{mode}: {error}"),
+            other => panic!("{mode}: {other:?}"),
+        }
+        assert!(matches!(executor.run(), Ok(RunEnd::Finished { .. })), "{mode}");
+        let log = take_log();
+        let of = |node: &str| log.iter().filter(|line| line.starts_with(node)).count();
+        assert_eq!((of("other:"), of("moody:")), (6, 2), "{mode}: {log:?}");
+    }
+}
