@@ -1,14 +1,21 @@
-//! One connection to another process: its socket, what waits to be sent, what the peer said.
+//! One connection to another process: its socket, what waits to be sent, what the peer said, and how it
+//! ends.
 //!
-//! This file must not know what frames do to ports.
+//! Either side may end it, for whatever reason, while the other holds samples of it. So it ends in two
+//! steps, each side by itself:
+//! 1. `Bye`: we serve and take nothing more. The peer's subscribers drain what they have.
+//! 2. End of file: we hold nothing of the peer's memory any more. It is sent by dropping the last share of
+//!    the [`Grip`], and every sample has one. Until then the peer uses nothing again that we hold.
+//!
+//! The death of a process is both at once. This file must not know what frames do to ports.
 
 use std::collections::VecDeque;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 
-use crossdock_shm::PrivateFd;
 use crossdock_shm::rendezvous::PeerName;
 use crossdock_shm::socket::{ControlSocket, PeerIdentity, Sent};
+use crossdock_shm::{ForkMark, PrivateFd};
 use rustix::event::epoll;
 
 use crate::event::PeerProcess;
@@ -33,6 +40,26 @@ pub(crate) enum Stage {
     Watching,
     /// Everything is said: close when the queue is empty.
     Closing,
+    /// `Bye` was said, by us too. Nothing is read any more; the end of file is waited for, because the peer
+    /// may hold samples of ours until then.
+    Ending,
+}
+
+/// Our hold on the memory of a peer: while there is a share, something of it may be held here. Dropping the
+/// last share tells the peer that nothing is.
+#[derive(Debug)]
+pub(crate) struct Grip {
+    socket: Arc<ControlSocket>,
+    fork: ForkMark,
+}
+
+impl Drop for Grip {
+    fn drop(&mut self) {
+        // A child has none of the parent's samples, and must not speak for it.
+        if !self.fork.in_child() {
+            self.socket.end_sending();
+        }
+    }
 }
 
 struct Queued {
@@ -44,6 +71,8 @@ struct Queued {
 pub(crate) struct Link {
     pub(crate) token: u64,
     pub(crate) socket: Arc<ControlSocket>,
+    /// Our own share, until all is said.
+    grip: Option<Arc<Grip>>,
     pub(crate) identity: PeerIdentity,
     pub(crate) stage: Stage,
     /// Name of its socket, once known.
@@ -51,7 +80,7 @@ pub(crate) struct Link {
     /// Name of the process, once known.
     pub(crate) process: String,
     /// Readable when the process has died.
-    pub(crate) pidfd: Option<PrivateFd>,
+    pub(crate) pidfd: Option<Arc<PrivateFd>>,
     /// Why the link is of no more use; it is removed at the control thread's next turn.
     pub(crate) broken: Option<Broken>,
     epoll: Arc<PrivateFd>,
@@ -68,6 +97,8 @@ pub(crate) enum Broken {
     Violation(String),
     /// No descriptor was free for what it sent or was to be sent: it is met anew.
     Scarce(String),
+    /// The peer has said `Bye`.
+    Left,
     /// Nothing is wrong: it was a visit.
     Done,
 }
@@ -80,9 +111,12 @@ impl Link {
         stage: Stage,
         epoll: Arc<PrivateFd>,
     ) -> Link {
+        let socket = Arc::new(socket);
+        let grip = Grip { socket: Arc::clone(&socket), fork: ForkMark::new() };
         Link {
             token,
-            socket: Arc::new(socket),
+            socket,
+            grip: Some(Arc::new(grip)),
             identity,
             stage,
             name: None,
@@ -103,6 +137,30 @@ impl Link {
     /// Notes why the link ends; the first reason stays.
     pub(crate) fn breaks(&mut self, why: Broken) {
         self.broken.get_or_insert(why);
+    }
+
+    /// A share of our hold on the peer's memory, for a sample that may come. `None`: all is said.
+    pub(crate) fn grip(&self) -> Option<Arc<Grip>> {
+        self.grip.clone()
+    }
+
+    /// Says `Bye` behind what the kernel has already, and from then on only waits. What else was to be sent
+    /// is not.
+    pub(crate) fn end(&mut self) {
+        self.queue.clear();
+        self.queued_bytes = 0;
+        self.broken = None;
+        self.stage = Stage::Ending;
+        self.watch_for(epoll::EventFlags::empty());
+        self.send(&Frame::Bye, &[]);
+        self.let_go();
+    }
+
+    /// At the end, behind the last frame: gives up our share.
+    fn let_go(&mut self) {
+        if self.stage == Stage::Ending && self.queue.is_empty() {
+            self.grip = None;
+        }
     }
 
     /// Sends a frame now, or queues it while the peer does not read. Never blocks.
@@ -155,6 +213,7 @@ impl Link {
             }
         }
         self.watch_for(epoll::EventFlags::empty());
+        self.let_go();
     }
 
     /// Is everything on its way that was sent?
@@ -164,7 +223,12 @@ impl Link {
 
     fn watch_for(&mut self, more: epoll::EventFlags) {
         let data = epoll::EventData::new_u64(self.token);
-        let flags = epoll::EventFlags::IN | more;
+        // At the end only that counts, whatever the peer still sends.
+        let waited_for = match self.stage {
+            Stage::Ending => epoll::EventFlags::RDHUP,
+            _ => epoll::EventFlags::IN,
+        };
+        let flags = waited_for | more;
         if let Err(errno) = epoll::modify(self.epoll.as_fd(), &*self.socket, data, flags) {
             self.breaks(Broken::Violation(format!("its socket cannot be watched ({errno})")));
         }

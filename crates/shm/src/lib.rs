@@ -56,6 +56,7 @@
 //!     reliable: false,
 //!     holds: 4,
 //!     memory_limit_bytes: 1 << 21,
+//!     lifeline: Lifeline::none(),
 //! };
 //! let mut subscriber =
 //!     RingSubscriber::connect(config, control.ring_fd(), control.geometry(), attached)?;
@@ -92,11 +93,15 @@ mod home;
 #[cfg(not(loom))]
 mod keeper;
 #[cfg(not(loom))]
+mod lifeline;
+#[cfg(not(loom))]
 mod local;
 #[cfg(not(loom))]
 mod memory;
 #[cfg(not(loom))]
 mod observer;
+#[cfg(not(loom))]
+mod per_process;
 pub mod pool;
 #[cfg(not(loom))]
 mod prefetch;
@@ -143,6 +148,8 @@ pub use fork::{ForkMark, PrivateFd};
 pub use home::sweep;
 #[cfg(not(loom))]
 pub use keeper::{KeepError, Keeper};
+#[cfg(not(loom))]
+pub use lifeline::Lifeline;
 #[cfg(not(loom))]
 pub use local::{LinkError, LocalLink, LocalOptions};
 #[cfg(not(loom))]

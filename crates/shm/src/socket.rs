@@ -257,6 +257,12 @@ impl ControlSocket {
         Ok(Received::Frame { len: message.bytes, fds, descriptors_lost })
     }
 
+    /// Says that nothing more will be sent: the peer finds the end behind what was. Receiving goes on.
+    pub fn end_sending(&self) {
+        // An error: the peer has closed its end.
+        let _ = rustix::net::shutdown(&self.fd, rustix::net::Shutdown::Write);
+    }
+
     /// Who is at the other end. The kernel noted it when the connection was made.
     ///
     /// # Errors

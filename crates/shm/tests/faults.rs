@@ -120,6 +120,7 @@ impl Liar {
             reliable: false,
             holds: 4,
             memory_limit_bytes: 1 << 20,
+            lifeline: Lifeline::none(),
         };
         let attached = Attached { peer: 0, start: 1, joined: 1, segments: 0 };
         RingSubscriber::connect(config, self.memory.as_fd(), self.geometry, attached).unwrap()
@@ -211,6 +212,7 @@ fn geometry_that_makes_no_sense_is_refused() {
             reliable: false,
             holds: 4,
             memory_limit_bytes: 1 << 20,
+            lifeline: Lifeline::none(),
         };
         let attached = Attached { peer: 0, start: 1, joined: 1, segments: 0 };
         let outcome = RingSubscriber::connect(config, liar.memory.as_fd(), geometry, attached);
