@@ -17,7 +17,8 @@ use std::time::{Duration, Instant};
 use crossdock_shm::protocol::{self, ClaimKind};
 use crossdock_shm::rendezvous::PeerName;
 use crossdock_shm::{
-    CreateMemoryError, Element, ElementType, MemoryMaker, OpenMemoryError, PrivateFd, SharedMemory,
+    CreateMemoryError, Element, ElementType, MemoryMaker, OpenMemoryError, PrivateFd, ReceivedFd,
+    SharedMemory,
 };
 use rustix::event::{PollFd, PollFlags, Timespec};
 
@@ -638,9 +639,9 @@ pub(crate) struct Offer {
     pub(crate) element: ElementType,
     pub(crate) count: u64,
     pub(crate) label: String,
-    pub(crate) fd: OwnedFd,
+    pub(crate) fd: ReceivedFd,
     /// Its instances, by device.
-    pub(crate) instances: Vec<(String, OwnedFd)>,
+    pub(crate) instances: Vec<(String, ReceivedFd)>,
 }
 
 enum Step {

@@ -10,6 +10,7 @@ use std::sync::{Arc, Weak};
 use crossdock_msg::Schema;
 use crossdock_shm::board::Entity;
 use crossdock_shm::rendezvous::PeerName;
+use crossdock_shm::timeline::FencePoint;
 use crossdock_shm::{LocalLink, Losses, Meta, RawSample, RingSubscriber, TakeError};
 
 use crate::core::Core;
@@ -247,6 +248,15 @@ impl Connection {
         match &self.lane {
             Lane::Ring { ring, .. } => ring.alive(),
             Lane::Local { publisher, .. } => publisher.strong_count() > 0,
+        }
+    }
+
+    /// Is a fence point one of its publisher's messages?
+    pub(crate) fn is_source_of(&self, point: &FencePoint) -> bool {
+        match &self.lane {
+            Lane::Ring { ring, .. } => ring.is_source_of(point),
+            // In one thread there is nothing to be cut off.
+            Lane::Local { .. } => false,
         }
     }
 

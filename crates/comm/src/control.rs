@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use crossdock_shm::rendezvous::PeerName;
+use crossdock_shm::rendezvous::{PeerName, RendezvousError};
 use crossdock_shm::socket::{ControlSocket, FRAME_BYTES_MAX, Received};
 use rustix::event::{Timespec, epoll};
 use rustix::io::Errno;
@@ -159,6 +159,7 @@ pub(crate) fn greet(core: &Arc<Core>, name: PeerName) {
     let socket = match core.rendezvous.visit().connect(name) {
         Ok(Some(socket)) => socket,
         Ok(None) => return,
+        Err(error @ RendezvousError::Busy { .. }) => return core.lock().busy(&error.to_string()),
         Err(error) => return meeting_failed(core, &error),
     };
     let purpose = if core.name < name { Purpose::Peer } else { Purpose::Knock };
@@ -365,6 +366,7 @@ fn end_peer(core: &Core, state: &mut State, token: u64, why: Broken) -> Option<P
         }
     }
     serving::peer_holds_nothing(state, token);
+    peer.link.close();
     let _ = epoll::delete(&*core.epoll, &*peer.link.socket);
     if let Some(pidfd) = &peer.link.pidfd {
         let _ = epoll::delete(&*core.epoll, &**pidfd);

@@ -158,6 +158,13 @@ impl State {
         }
     }
 
+    /// A process accepts nothing: it is tried again.
+    pub(crate) fn busy(&mut self, text: &str) {
+        if self.scarcity.note_others() {
+            self.trouble(format!("{text} It is tried again"));
+        }
+    }
+
     pub(crate) fn cut_off(&mut self, peer: PeerProcess, reason: String) {
         self.events.push(Event::PeerCutOff { peer, reason });
         self.changes += 1;

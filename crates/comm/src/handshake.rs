@@ -3,11 +3,11 @@
 //! Everything here runs on the control thread. A rule that a peer breaks is returned as text: the
 //! caller cuts the peer off with it. This file must not know when ports match (`matching`).
 
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::AsFd;
 use std::sync::Arc;
 
 use crossdock_shm::rendezvous::PeerName;
-use crossdock_shm::{Attached, ElementType, RingControl};
+use crossdock_shm::{Attached, ElementType, ReceivedFd, RingControl};
 
 use crate::buffer::{self, Offer};
 use crate::control;
@@ -27,7 +27,7 @@ pub(crate) fn handle(
     core: &Arc<Core>,
     token: u64,
     frame: Frame,
-    fds: Vec<OwnedFd>,
+    fds: Vec<ReceivedFd>,
 ) -> Result<(), String> {
     let expected_fds = match &frame {
         Frame::Memory => 3..=3,
@@ -165,7 +165,7 @@ fn live(
     state: &mut State,
     token: u64,
     frame: Frame,
-    fds: Vec<OwnedFd>,
+    fds: Vec<ReceivedFd>,
 ) -> Result<(), String> {
     match frame {
         Frame::Advertise(info) => advertise(core, state, token, info),

@@ -11,12 +11,12 @@
 
 use std::collections::VecDeque;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use crossdock_shm::rendezvous::PeerName;
 use crossdock_shm::socket::{ControlSocket, PeerIdentity, Sent};
 use crossdock_shm::{ForkMark, PrivateFd};
-use rustix::event::epoll;
+use rustix::event::{PollFd, PollFlags, Timespec, epoll};
 
 use crate::event::PeerProcess;
 use crate::frame::Frame;
@@ -49,15 +49,22 @@ pub(crate) enum Stage {
 /// last share tells the peer that nothing is.
 #[derive(Debug)]
 pub(crate) struct Grip {
-    socket: Arc<ControlSocket>,
+    /// `None`: nobody is there to be told.
+    socket: Mutex<Option<Arc<ControlSocket>>>,
     fork: ForkMark,
+}
+
+impl Grip {
+    fn take_socket(&self) -> Option<Arc<ControlSocket>> {
+        self.socket.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
 }
 
 impl Drop for Grip {
     fn drop(&mut self) {
         // A child has none of the parent's samples, and must not speak for it.
-        if !self.fork.in_child() {
-            self.socket.end_sending();
+        if let Some(socket) = self.take_socket().filter(|_| !self.fork.in_child()) {
+            socket.end_sending();
         }
     }
 }
@@ -73,6 +80,7 @@ pub(crate) struct Link {
     pub(crate) socket: Arc<ControlSocket>,
     /// Our own share, until all is said.
     grip: Option<Arc<Grip>>,
+    grips: Weak<Grip>,
     pub(crate) identity: PeerIdentity,
     pub(crate) stage: Stage,
     /// Name of its socket, once known.
@@ -112,11 +120,14 @@ impl Link {
         epoll: Arc<PrivateFd>,
     ) -> Link {
         let socket = Arc::new(socket);
-        let grip = Grip { socket: Arc::clone(&socket), fork: ForkMark::new() };
+        let kept = Mutex::new(Some(Arc::clone(&socket)));
+        let grip = Arc::new(Grip { socket: kept, fork: ForkMark::new() });
+        let grips = Arc::downgrade(&grip);
         Link {
             token,
             socket,
-            grip: Some(Arc::new(grip)),
+            grip: Some(grip),
+            grips,
             identity,
             stage,
             name: None,
@@ -160,6 +171,22 @@ impl Link {
     fn let_go(&mut self) {
         if self.stage == Stage::Ending && self.queue.is_empty() {
             self.grip = None;
+        }
+    }
+
+    /// The link is removed. Where the peer is dead, or has closed its end, samples of it need not keep ours.
+    pub(crate) fn close(&self) {
+        let shows = |fd: BorrowedFd<'_>, sign: PollFlags| {
+            let mut polled = [PollFd::from_borrowed_fd(fd, sign)];
+            let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
+            rustix::event::poll(&mut polled, Some(&at_once)) == Ok(1)
+                && polled[0].revents().intersects(sign)
+        };
+        // Hung up: closed by the peer, since we have not ended sending while a share is left.
+        let has_closed = shows(self.socket.as_fd(), PollFlags::HUP);
+        let is_dead = self.pidfd.as_ref().is_some_and(|it| shows(it.as_fd(), PollFlags::IN));
+        if let Some(grip) = self.grips.upgrade().filter(|_| has_closed || is_dead) {
+            grip.take_socket();
         }
     }
 

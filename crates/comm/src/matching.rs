@@ -18,17 +18,17 @@
 //! sockets, nor what the publishing side does (`serving`).
 
 use std::collections::{BTreeMap, HashMap};
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::time::Duration;
 
 use crossdock_msg::Schema;
 use crossdock_shm::{
-    ArmedLease, ConnLease, DoorbellControl, Lifeline, PairMemory, RingMemory, RingSubscriber,
-    SubscriberConfig, SubscriberControl, WeakRingMemory,
+    ArmedLease, ConnLease, DoorbellControl, Lifeline, PairMemory, ReceivedFd, RingMemory,
+    RingSubscriber, SubscriberConfig, SubscriberControl, WeakRingMemory,
 };
 
-use crate::connection::{Counterpart, LetGo, PairEnd, PairNews, PublisherKey, RingConnection};
+use crate::connection::{Counterpart, LetGo, PairEnd, PublisherKey, RingConnection};
 use crate::core::{Core, Peer, State, connection_record};
 use crate::entities::{Carrier, ConnectionDetail, Triggering};
 use crate::event::conflict;
@@ -39,6 +39,11 @@ pub(crate) use crate::ports::{Audience, Depth, LocalPublisher, LocalSubscriber, 
 use crate::scarce::{Failure, Unconnected};
 use crate::serving::{self, Theirs};
 use crate::slabs::{self, Offer, Wish};
+
+mod parting;
+
+pub(crate) use parting::{hear_of_pairs, live_control, released};
+use parting::{leave, release_for_now, tell_gone};
 
 /// The token of this process itself.
 pub(crate) const LOCAL: u64 = 0;
@@ -60,7 +65,7 @@ pub(crate) struct PeerTables {
     /// Received from the peer, where it subscribes.
     pub(crate) theirs: Option<Theirs>,
     /// The descriptors of these, while there is no room to map them.
-    pub(crate) unopened: Option<[OwnedFd; 3]>,
+    pub(crate) unopened: Option<[ReceivedFd; 3]>,
     /// Our executors that the peer can ring.
     joined: Vec<DoorbellControl>,
     /// Rings of the peer's publishers that are mapped here.
@@ -190,21 +195,6 @@ pub(crate) fn peer_left(state: &mut State, token: u64, peer: &mut Peer) {
     if let Some(ours) = &peer.tables.ours {
         peer.tables.joined.drain(..).for_each(|bell| bell.leave(ours));
     }
-}
-
-/// Tells the subscriber of a live pair that its publisher is gone.
-fn tell_gone(state: &mut State, number: u32) {
-    let Some(pair) = state.incoming.get_mut(&number) else { return };
-    let Stage::Live(control) = &pair.stage else { return };
-    // Withdrawn before, and still read: it is told once.
-    if !std::mem::take(&mut pair.counted) {
-        return;
-    }
-    control.publisher_gone();
-    let Some(subscriber) = state.subscribers.get(&pair.subscriber) else { return };
-    // A connection that comes back was never looked at and is one too many: it goes.
-    drop(subscriber.mailbox.gone(number));
-    wake_up(subscriber);
 }
 
 fn wake_up(subscriber: &LocalSubscriber) {
@@ -480,7 +470,7 @@ pub(crate) fn accepted(
     token: u64,
     pair: u32,
     geometry: &[u8],
-    fds: &[OwnedFd],
+    fds: &[ReceivedFd],
 ) -> Result<(), String> {
     let asked = state.incoming.get(&pair).filter(|known| known.peer == token);
     if !asked.is_some_and(|known| matches!(known.stage, Stage::Asked(_))) {
@@ -502,25 +492,13 @@ pub(crate) fn accepted(
     }
 }
 
-/// There is no room for the memory of a pair of ours: it ends, and is tried again. What its subscriber holds
-/// it goes on holding.
-fn release_for_now(state: &mut State, number: u32, reason: &str) {
-    let Some(pair) = state.incoming.get(&number) else { return };
-    let (peer, publisher, subscriber) = (pair.peer, pair.publisher, pair.subscriber);
-    let topic = state.subscribers.get(&subscriber).map(|known| known.info.topic.clone());
-    let topic = topic.unwrap_or_default();
-    leave(state, number);
-    let pair = Unconnected { peer, publisher, subscriber };
-    state.scarce_pair(pair, &format!("`{topic}` is not connected: {reason}"));
-}
-
 /// Maps a ring and leaves the connection in the subscriber's mailbox.
 fn open_connection(
     core: &Arc<Core>,
     state: &mut State,
     number: u32,
     shape: &RingShape,
-    fds: &[OwnedFd],
+    fds: &[ReceivedFd],
 ) -> Result<(), Failure> {
     let pair = state.incoming.get(&number).ok_or("the pair is gone")?;
     let (token, publisher, subscriber_port) = (pair.peer, pair.publisher, pair.subscriber);
@@ -607,7 +585,7 @@ fn ring_memory(
     (token, publisher): (u64, u64),
     label: &str,
     shape: &RingShape,
-    fds: &[OwnedFd],
+    fds: &[ReceivedFd],
 ) -> Result<RingMemory, Failure> {
     let Some(peer) = state.peers.get_mut(&token) else {
         let ours = state.publishers.get(&publisher).ok_or("the publisher is gone")?;
@@ -678,7 +656,7 @@ pub(crate) fn received_segment(
     state: &mut State,
     token: u64,
     (pair, segment, bytes): (u32, u32, u64),
-    fds: &[OwnedFd],
+    fds: &[ReceivedFd],
 ) -> Result<(), String> {
     let Some(known) = state.incoming.get(&pair).filter(|known| known.peer == token) else {
         return Err(format!("it sent a segment for pair {pair}, which does not exist"));
@@ -730,85 +708,7 @@ fn connect_inside(
     connected
 }
 
-// ---- a pair ends ---------------------------------------------------------------------------
-
-/// Carries out what other threads have told of pairs of ours.
-pub(crate) fn hear_of_pairs(core: &Core, state: &mut State) {
-    for news in core.take_news() {
-        match news {
-            PairNews::LetGo(number) => {
-                let pair = state.incoming.get_mut(&number);
-                let Some(pair) = pair.filter(|it| matches!(it.stage, Stage::Live(_))) else {
-                    continue;
-                };
-                // The subscriber knows: it need not be told.
-                if std::mem::take(&mut pair.counted)
-                    && let Some(subscriber) = state.subscribers.get(&pair.subscriber)
-                {
-                    subscriber.mailbox.cut_off();
-                }
-                leave(state, number);
-            }
-            PairNews::Unheld(number) => release(state, number),
-        }
-    }
-}
-
-/// The subscriber's half of a pair that is live.
-pub(crate) fn live_control(state: &State, number: u32) -> Option<SubscriberControl> {
-    match &state.incoming.get(&number)?.stage {
-        Stage::Live(control) => Some(control.clone()),
-        Stage::Asked(_) | Stage::Leaving | Stage::Releasing => None,
-    }
-}
-
-/// Ends a pair from our side, whatever is held: nothing is taken from it any more, and its publisher serves
-/// it no more. That it is released follows when nothing is held.
-fn leave(state: &mut State, number: u32) {
-    // A live one whose subscriber does not know is told; that is so before its publisher hears of it.
-    tell_gone(state, number);
-    let Some(pair) = state.incoming.get_mut(&number) else { return };
-    let token = pair.peer;
-    let before = std::mem::replace(&mut pair.stage, Stage::Leaving);
-    state.changes += 1;
-    match before {
-        // Nothing can be held: dropping its end releases it.
-        Stage::Asked(end) => drop(end),
-        Stage::Live(_) if token == LOCAL => _ = serving::retire(state, (LOCAL, number)),
-        Stage::Live(_) => state.send(token, &Frame::Leave { pair: number }),
-        Stage::Leaving => {}
-        Stage::Releasing => pair.stage = Stage::Releasing,
-    }
-}
-
-/// Nothing of a pair is held any more: asks its publisher to let go of our tables.
-fn release(state: &mut State, number: u32) {
-    // Gone: its peer has heard of it by the end of all, or is dead.
-    let Some(pair) = state.incoming.get_mut(&number) else { return };
-    let token = pair.peer;
-    let was_counted = std::mem::take(&mut pair.counted);
-    pair.stage = Stage::Releasing;
-    if was_counted && let Some(subscriber) = state.subscribers.get(&pair.subscriber) {
-        subscriber.mailbox.cut_off();
-    }
-    state.changes += 1;
-    if token == LOCAL {
-        serving::detach(state, (LOCAL, number));
-        state.incoming.remove(&number);
-    } else {
-        state.send(token, &Frame::Release { pair: number });
-    }
-}
-
-/// The publisher does not use our places any more: they are free.
-pub(crate) fn released(state: &mut State, token: u64, pair: u32) -> Result<(), String> {
-    let releasing = state.incoming.get(&pair).filter(|known| known.peer == token);
-    if !releasing.is_some_and(|known| matches!(known.stage, Stage::Releasing)) {
-        return Err(format!("it confirmed the release of pair {pair}, which was not asked for"));
-    }
-    state.incoming.remove(&pair);
-    Ok(())
-}
+// ---- the rest ------------------------------------------------------------------------------
 
 /// Local publishers that a new port would clash with, and why: the same process can be told at
 /// once.

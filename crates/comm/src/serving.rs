@@ -9,7 +9,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use crossdock_shm::{
-    Attached, PeerBells, PeerConfig, PeerConns, PeerPair, RingControl, SegmentFd, WakeTarget,
+    Attached, PeerBells, PeerConfig, PeerConns, PeerPair, ReceivedFd, RingControl, SegmentFd,
+    WakeTarget,
 };
 
 use crate::core::{Core, Peer, State};
@@ -66,7 +67,7 @@ impl Theirs {
 pub(crate) fn received_memory(
     state: &mut State,
     token: u64,
-    fds: Vec<OwnedFd>,
+    fds: Vec<ReceivedFd>,
 ) -> Result<(), String> {
     let Some(peer) = state.peers.get_mut(&token) else { return Ok(()) };
     if peer.tables.theirs.is_some() || peer.tables.unopened.is_some() {

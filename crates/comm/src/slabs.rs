@@ -22,7 +22,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-use crossdock_shm::{Region, SLABS_MAX, Slab, SlabMemory, SlabShape};
+use crossdock_shm::{ReceivedFd, Region, SLABS_MAX, Slab, SlabMemory, SlabShape};
 
 use crate::core::{Core, OutgoingKey, State};
 use crate::frame::Frame;
@@ -71,7 +71,7 @@ pub(crate) struct Offer {
     pub(crate) shape: SlabShape,
     pub(crate) device: String,
     /// The memory and the index.
-    pub(crate) fds: [OwnedFd; 2],
+    pub(crate) fds: [ReceivedFd; 2],
 }
 
 /// What one subscriber has of its publisher's slabs.

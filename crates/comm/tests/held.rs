@@ -296,6 +296,92 @@ fn a_held_sample_stays_whole_when_no_descriptor_is_free_for_more_memory() {
     grows_out_of_reach(test, "no descriptors");
 }
 
+/// Every shortage of a range while samples are held: a connection that stands needs more memory, and another
+/// one is made.
+fn sweep(place: &str) {
+    let participant = Place::of_parent(place, "child");
+    let mut filled = Vec::new();
+    let mut inputs = Vec::new();
+    let mut held: Vec<(u32, Sample<Image>)> = Vec::new();
+    tell("ready");
+    while let Some(line) = hear() {
+        let (order, argument) = line.split_once(' ').unwrap();
+        match order {
+            "subscribe" => inputs.push(subscriber(&participant, argument, Qos::best_effort(8))),
+            "hold" => {
+                let input = inputs.last().unwrap();
+                assert!(participant.wait_until(LIMIT, || input.is_ready()));
+                let sample = input.take().unwrap().unwrap();
+                held.push((check(&sample), sample));
+            }
+            "descriptors" => filled = use_up_descriptors(argument.parse().unwrap()),
+            "kibibytes" => limit_address_space(argument.parse::<u64>().unwrap() << 10),
+            "look" => held.iter().for_each(|(number, sample)| {
+                assert_eq!(check(sample), *number, "a held sample has changed");
+            }),
+            "lift" => {
+                filled.clear();
+                set_limit(Resource::As, None);
+                set_limit(Resource::Nofile, None);
+                let connected = || {
+                    inputs.iter().for_each(|input| drop(drain(input)));
+                    inputs.iter().all(|input| input.matched() == 1)
+                };
+                let done = participant.wait_until(LIMIT, connected);
+                assert!(done, "{argument}: {:?}", participant.take_events());
+            }
+            "end" => {
+                held.clear();
+                inputs.clear();
+            }
+            other => panic!("{other}"),
+        }
+        tell("done");
+    }
+}
+
+#[test]
+fn held_samples_stay_whole_at_every_shortage_of_a_range_while_connections_are_made_and_grow() {
+    let test =
+        "held_samples_stay_whole_at_every_shortage_of_a_range_while_connections_are_made_and_grow";
+    if let Some((_, place)) = role() {
+        return sweep(&place);
+    }
+    let _serial = serial();
+    let place = Place::new("held-sweep");
+    let participant = place.open("parent");
+    let mut child = Process::start(test, "sweep", place.path());
+    child.expect("ready");
+    let long = std::env::var_os("CROSSDOCK_LONG").is_some();
+    let free = if long { 0..=8 } else { 0..=3 };
+    let shortages = free.map(|free| format!("descriptors {free}"));
+    let room: Vec<u64> = if long { (0..64).collect() } else { vec![0, 2, 6, 20] };
+    let room = room.iter().map(|mib| format!("kibibytes {}", 2048 + (mib << 10)));
+    for (round, shortage) in shortages.chain(room).enumerate() {
+        let topic = format!("/round{round}");
+        let output = growing(&participant, &topic);
+        order(&mut child, &format!("subscribe {topic}"));
+        assert!(participant.wait_until(LIMIT, || output.peers() == 1));
+        publish(&output, 1);
+        order(&mut child, "hold it");
+        order(&mut child, &shortage);
+        publish_large(&output, 2, 1 << 20).unwrap();
+        order(&mut child, &format!("subscribe {topic}"));
+        (3..60).for_each(|number| publish(&output, number));
+        use_all_memory(&output);
+        order(&mut child, "look closely");
+        order(&mut child, &format!("lift {shortage}"));
+        assert!(participant.wait_until(LIMIT, || output.peers() == 2), "{shortage}");
+        publish_large(&output, 60, 3 << 20).unwrap();
+        (61..120).for_each(|number| publish(&output, number));
+        use_all_memory(&output);
+        order(&mut child, "look closely");
+        order(&mut child, "end it");
+        assert!(participant.wait_until(LIMIT, || output.peers() == 0), "{shortage}");
+    }
+    child.finish();
+}
+
 /// Leaves so many frames for a process that stands still that it is cut off.
 fn overwhelm(participant: &Participant) {
     let options = SubscriberOptions {

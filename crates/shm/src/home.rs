@@ -261,3 +261,9 @@ impl Home {
         sweep();
     }
 }
+
+/// As another thread has it at the moment of a fork.
+#[cfg(test)]
+pub(crate) fn lock_left_behind() -> std::sync::MutexGuard<'static, Vec<Arc<Home>>> {
+    lock(LEFT_BEHIND.of_process())
+}

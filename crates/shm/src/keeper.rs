@@ -354,6 +354,12 @@ fn give_up_calls() -> bool {
     ARCHITECTURE != 0 && no_more == 0 && filtered == 0
 }
 
+/// As another thread has it at the moment of a fork.
+#[cfg(test)]
+pub(crate) fn lock_of_process() -> std::sync::MutexGuard<'static, Weak<Keeper>> {
+    lock(OF_PROCESS.of_process())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

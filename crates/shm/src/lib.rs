@@ -113,6 +113,8 @@ mod queue;
 #[cfg(not(loom))]
 pub mod realtime;
 #[cfg(not(loom))]
+mod received;
+#[cfg(not(loom))]
 pub mod rendezvous;
 #[cfg(not(loom))]
 mod sample;
@@ -161,6 +163,8 @@ pub use publisher::{
     CreateRingError, Holder, LoanError, ParkedLoan, PublishError, PublishRefused,
     PublisherCounters, RawLoan, Reliability, RingConfig, RingPublisher,
 };
+#[cfg(not(loom))]
+pub use received::ReceivedFd;
 #[cfg(not(loom))]
 pub use sample::RawSample;
 #[cfg(not(loom))]

@@ -256,8 +256,8 @@ impl SharedMemory {
         let total = SHARED_DATA_AT.saturating_add(bytes);
         let limit = SHARED_DATA_AT + limit_bytes.min(SHARED_BYTES_MAX);
         let mapping = map_received(label, fd, total, limit, Access::ReadWrite)?;
-        check_present(label, fd, total)?;
         Preamble::check(label, &mapping, Kind::Shared)?;
+        check_present(label, fd, total)?;
         mapping.populate(0, total).map_err(|errno| OpenMemoryError::System {
             label: label.to_owned(),
             step: "making its pages present",

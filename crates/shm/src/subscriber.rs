@@ -15,6 +15,7 @@ use crate::protocol::{Conn, Corruption, FIELDS, GONE, HOLDS_MAX, Head, Peek, Rin
 use crate::publisher::{HEAD_AT, SLOTS_AT, SLOTS_MAX};
 use crate::sample::RawSample;
 use crate::tables::{ArmedLease, ConnLease, Kind, Preamble};
+use crate::timeline::FencePoint;
 use rustix::fd::BorrowedFd;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -729,6 +730,11 @@ impl RingSubscriber {
             true => 0,
             false => self.ring().newest(),
         }
+    }
+
+    /// Is a fence point one of its publisher's messages?
+    pub fn is_source_of(&self, point: &FencePoint) -> bool {
+        point.timeline.is_of(&self.head)
     }
 
     /// Does the publisher serve it, and is it believed? What it left in the ring can be taken in any case.
