@@ -15,6 +15,7 @@ use crossdock_comm::{Event, Participant, Publisher, PublisherOptions, Qos, TakeE
 use crossdock_msg::Extra;
 use crossdock_msg::types::sensor_msgs::Image;
 use crossdock_shm::socket::{ControlSocket, Sent};
+use crossdock_test_support::skip;
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
 use rustix::process::Signal;
 
@@ -288,4 +289,18 @@ fn a_descriptor_whose_closing_blocks_stops_nobody() {
     assert_eq!(drain(&input), [1]);
     // Its end waits for nobody either.
     child.kill();
+}
+
+#[test]
+fn memory_of_huge_pages_is_refused_before_it_is_mapped() {
+    let flags = rustix::fs::MemfdFlags::CLOEXEC
+        | rustix::fs::MemfdFlags::ALLOW_SEALING
+        | rustix::fs::MemfdFlags::HUGETLB;
+    let Ok(fd) = rustix::fs::memfd_create(c"huge", flags) else {
+        return skip("this kernel has no huge pages");
+    };
+    rustix::fs::ftruncate(&fd, 2 << 20).unwrap();
+    rustix::fs::fcntl_add_seals(&fd, rustix::fs::SealFlags::SHRINK).unwrap();
+    let error = crossdock_shm::PeerConns::open("conns", fd.as_fd()).unwrap_err();
+    assert!(error.to_string().contains("huge pages"), "{error}");
 }

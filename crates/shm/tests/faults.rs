@@ -437,20 +437,6 @@ fn a_head_beyond_empty_slots_keeps_nobody_awake() {
 }
 
 #[test]
-fn memory_of_huge_pages_is_refused() {
-    let flags = rustix::fs::MemfdFlags::CLOEXEC
-        | rustix::fs::MemfdFlags::ALLOW_SEALING
-        | rustix::fs::MemfdFlags::HUGETLB;
-    let Ok(fd) = rustix::fs::memfd_create(c"huge", flags) else {
-        return println!("SKIPPED: this kernel has no huge pages");
-    };
-    rustix::fs::ftruncate(&fd, 2 << 20).unwrap();
-    rustix::fs::fcntl_add_seals(&fd, rustix::fs::SealFlags::SHRINK).unwrap();
-    let error = PeerConns::open("conns", fd.as_fd()).unwrap_err();
-    assert!(error.to_string().contains("huge pages"), "{error}");
-}
-
-#[test]
 fn a_transient_local_publisher_gives_its_history_to_late_joiners() {
     let contract = RingConfig {
         transient_local: true,
