@@ -17,8 +17,9 @@ const SYSTEM_CALL: i32 = libc::SIGTRAP | 0x80;
 /// The child: here its parent begins, or ends.
 pub fn mark() {
     let thread = rustix::thread::gettid().as_raw_nonzero().get();
+    let process = std::process::id() as i32;
     // SAFETY: sends a signal to this very thread.
-    let sent = unsafe { libc::syscall(libc::SYS_tgkill, libc::getpid(), thread, MARK) };
+    let sent = unsafe { libc::syscall(libc::SYS_tgkill, process, thread, MARK) };
     assert_eq!(sent, 0);
 }
 
