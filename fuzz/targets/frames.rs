@@ -31,13 +31,14 @@ const FRAMES_MAX: usize = 32;
 const TOPIC: &str = "/header";
 
 /// Of the control protocol. An old one would be turned away at the greeting, see `run`.
-const VERSION: u32 = 5;
+const VERSION: u32 = 6;
 /// Kinds of frames that this target writes itself.
 const HELLO: u8 = 1;
 const ADVERTISE: u8 = 3;
 const SUBSCRIBE: u8 = 5;
 const ACCEPT: u8 = 6;
 const MEMORY: u8 = 17;
+const BYE: u8 = 25;
 
 struct World {
     participant: Participant,
@@ -204,6 +205,10 @@ impl<'w> Peer<'w> {
             Ok(Received::Empty) => return None,
             Ok(Received::Closed) | Err(_) => return Some(false),
         };
+        // The last that it says.
+        if self.buffer[0] == BYE {
+            return Some(false);
+        }
         let fields = &self.buffer[1..length];
         match (self.buffer[0], fields) {
             (ADVERTISE, number) if number.len() >= 8 => {

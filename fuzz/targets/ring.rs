@@ -8,7 +8,7 @@
 use crossdock_fuzz::Input;
 use crossdock_fuzz::memory::HostileMemory;
 use crossdock_shm::{
-    Attached, ConnTable, Meta, RawSample, Reliability, RingConfig, RingGeometry, RingObserver,
+    Attached, ConnTable, Lifeline, Meta, RawSample, Reliability, RingConfig, RingGeometry, RingObserver,
     RingPublisher, RingSubscriber, SubscriberConfig, TakeError,
 };
 use libfuzzer_sys::fuzz_target;
@@ -122,6 +122,7 @@ impl<'w> Run<'w> {
             reliable: input.u8() & 1 == 1,
             holds: 4,
             memory_limit_bytes: LIMIT_BYTES,
+            lifeline: Lifeline::none(),
         };
         let (start, joined) = (number(input), number(input));
         let attached = Attached { peer: 0, start, joined, segments: 0 };

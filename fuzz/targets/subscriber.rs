@@ -98,6 +98,7 @@ impl Run {
             reliable: false,
             holds: 4,
             memory_limit_bytes: 1 << 20,
+            lifeline: Lifeline::none(),
         };
         let (ring, geometry) = (control.ring_fd(), control.geometry());
         let honest = RingSubscriber::connect(config, ring, geometry, attached.ok()?).ok()?;

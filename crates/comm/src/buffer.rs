@@ -17,7 +17,8 @@ use std::time::{Duration, Instant};
 use crossdock_shm::protocol::{self, ClaimKind};
 use crossdock_shm::rendezvous::PeerName;
 use crossdock_shm::{
-    CreateMemoryError, Element, ElementType, MemoryMaker, OpenMemoryError, PrivateFd, SharedMemory,
+    CreateMemoryError, Element, ElementType, MemoryMaker, OpenMemoryError, PrivateFd, ReceivedFd,
+    SharedMemory,
 };
 use rustix::event::{PollFd, PollFlags, Timespec};
 
@@ -38,6 +39,9 @@ use crate::token::{BufferId, Token};
 const BUFFERS_MAX: usize = 256;
 /// Buffers that one node keeps at hand.
 const KNOWN_MAX: usize = 16;
+/// Bytes of another node's buffer that a node maps, if nothing else is said: address space, as for the memory
+/// of one publisher.
+const MEMBER_BYTES_MAX: u64 = 1 << 37;
 /// How long the owner of a buffer may take to hand it out.
 const OPEN_LIMIT: Duration = Duration::from_secs(2);
 /// How long a dying process may take to be gone.
@@ -149,6 +153,7 @@ pub struct Buffers {
     claimant: Claimant,
     makers: Vec<Box<dyn InstanceMaker>>,
     memory: Option<Box<dyn MemoryMaker>>,
+    limit_bytes: u64,
     known: RefCell<Vec<Arc<Mapped>>>,
 }
 
@@ -213,6 +218,7 @@ impl Participant {
             claimant: Claimant::new(node),
             makers: Vec::new(),
             memory: None,
+            limit_bytes: MEMBER_BYTES_MAX,
             known: RefCell::default(),
         }
     }
@@ -233,6 +239,13 @@ impl Buffers {
     #[must_use]
     pub fn in_memory(mut self, memory: Box<dyn MemoryMaker>) -> Buffers {
         self.memory = Some(memory);
+        self
+    }
+
+    /// Has buffers of other nodes refused that have more than so many bytes; 128 GiB if nothing is said.
+    #[must_use]
+    pub fn with_limit(mut self, bytes: u64) -> Buffers {
+        self.limit_bytes = bytes;
         self
     }
 
@@ -318,7 +331,7 @@ impl Buffers {
             Some(mapped) => mapped,
             None => {
                 self.check_process()?;
-                let mapped = self.reach(id)?;
+                let mapped = self.reach(token)?;
                 let mut known = self.known.borrow_mut();
                 known.retain(|it| it.id != id && !it.lost.load(Ordering::Relaxed));
                 if known.len() >= KNOWN_MAX {
@@ -334,10 +347,7 @@ impl Buffers {
             let (found, asked) = (other.word(), T::TYPE.word());
             return Err(BufferError::Element { label: label(), found, asked });
         }
-        if mapped.count != token.count {
-            let (found, token) = (mapped.count, token.count);
-            return Err(BufferError::Token { label: label(), found, token });
-        }
+        check_count(&mapped.label, mapped.count, token)?;
         Ok(self.over(mapped, Some(token.generation), None))
     }
 
@@ -360,8 +370,8 @@ impl Buffers {
     }
 
     /// The buffer as this process has it, asked for if it does not.
-    fn reach(&self, id: BufferId) -> Result<Arc<Mapped>, BufferError> {
-        let core = &self.handle.core;
+    fn reach(&self, token: &Token) -> Result<Arc<Mapped>, BufferError> {
+        let (core, id) = (&self.handle.core, token.buffer);
         let end = Instant::now() + OPEN_LIMIT;
         // Bounded by `OPEN_LIMIT`.
         loop {
@@ -372,7 +382,7 @@ impl Buffers {
                 Step::Refused(reason) => return Err(BufferError::Refused { buffer: id, reason }),
                 Step::Arrived(offer) => {
                     drop(state);
-                    return map(core, id, offer);
+                    return map(core, token, offer, self.limit_bytes);
                 }
                 Step::Wait => {}
             }
@@ -391,14 +401,29 @@ impl Buffers {
     }
 }
 
-/// Maps what the owner has sent, outside the lock, and tells who waits for it as well.
-fn map(core: &Core, id: BufferId, offer: Offer) -> Result<Arc<Mapped>, BufferError> {
+/// Does a token say the same of a buffer as its owner?
+fn check_count(label: &str, found: u64, token: &Token) -> Result<(), BufferError> {
+    match token.count {
+        count if count == found => Ok(()),
+        token => Err(BufferError::Token { label: label.to_owned(), found, token }),
+    }
+}
+
+/// Maps what the owner has sent, outside the lock, and tells who waits for it as well. What the owner says is
+/// compared with the token before anything is mapped.
+fn map(
+    core: &Core,
+    token: &Token,
+    offer: Offer,
+    limit_bytes: u64,
+) -> Result<Arc<Mapped>, BufferError> {
+    let id = token.buffer;
     let Offer { connection, member, element, count, label, fd, instances } = offer;
     let bytes = count.checked_mul(element.bytes());
-    let opened = match bytes {
-        None => Err(BufferError::Size { label: label.clone(), count }),
-        Some(bytes) => SharedMemory::open(&label, fd.as_fd(), bytes).map_err(BufferError::from),
-    };
+    let opened = check_count(&label, count, token).and_then(|()| {
+        let bytes = bytes.ok_or_else(|| BufferError::Size { label: label.clone(), count })?;
+        Ok(SharedMemory::open(&label, fd.as_fd(), bytes, limit_bytes)?)
+    });
     let mapped = opened.map(|memory| {
         let lost = AtomicBool::new(false);
         let member = protocol::Member::new(member);
@@ -614,9 +639,9 @@ pub(crate) struct Offer {
     pub(crate) element: ElementType,
     pub(crate) count: u64,
     pub(crate) label: String,
-    pub(crate) fd: OwnedFd,
+    pub(crate) fd: ReceivedFd,
     /// Its instances, by device.
-    pub(crate) instances: Vec<(String, OwnedFd)>,
+    pub(crate) instances: Vec<(String, ReceivedFd)>,
 }
 
 enum Step {
@@ -725,7 +750,7 @@ fn answered(state: &mut State, token: u64, number: u64, answer: Answer) {
 
 /// A process is gone: what it held is abandoned, and what it owned is lost.
 pub(crate) fn peer_gone(state: &mut State, token: u64, peer: &mut Peer) {
-    let pidfd = peer.link.pidfd.take().map(Arc::new);
+    let pidfd = peer.link.pidfd.clone();
     let process = peer.link.peer();
     let mut told = Vec::new();
     for owned in state.buffers.owned.values_mut() {

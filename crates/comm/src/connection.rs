@@ -10,11 +10,13 @@ use std::sync::{Arc, Weak};
 use crossdock_msg::Schema;
 use crossdock_shm::board::Entity;
 use crossdock_shm::rendezvous::PeerName;
+use crossdock_shm::timeline::FencePoint;
 use crossdock_shm::{LocalLink, Losses, Meta, RawSample, RingSubscriber, TakeError};
 
 use crate::core::Core;
 use crate::entities::CONNECTION_POSITION;
 use crate::frame::PortInfo;
+use crate::link::Grip;
 use crate::output::OutputCore;
 
 /// Tells the control thread that a connection is not used any more. Dropped last.
@@ -26,7 +28,36 @@ pub(crate) struct LetGo {
 impl Drop for LetGo {
     fn drop(&mut self) {
         if let Some(core) = self.core.upgrade() {
-            core.let_go(self.pair);
+            core.tell(PairNews::LetGo(self.pair));
+        }
+    }
+}
+
+/// What becomes of a pair of ours on threads that know nothing of the rest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum PairNews {
+    /// The subscriber takes nothing from it any more; samples may be left.
+    LetGo(u32),
+    /// Nothing of its publisher's memory is held any more: its publisher may be told so.
+    Unheld(u32),
+}
+
+/// The end of a pair in which this process subscribes. It lies in the pair while that is asked for, and goes
+/// to the subscriber's samples with the connection: it is dropped when nothing is held, and that is
+/// the only way in which a publisher hears of it.
+#[derive(Debug)]
+pub(crate) struct PairEnd {
+    pub(crate) core: Weak<Core>,
+    pub(crate) pair: u32,
+    /// The publisher's process hears of the end of all at once, should this be the last. `None`: it is
+    /// ours.
+    pub(crate) _grip: Option<Arc<Grip>>,
+}
+
+impl Drop for PairEnd {
+    fn drop(&mut self) {
+        if let Some(core) = self.core.upgrade() {
+            core.tell(PairNews::Unheld(self.pair));
         }
     }
 }
@@ -196,9 +227,13 @@ impl Connection {
         self.schema.as_ref()
     }
 
-    /// The publisher of a ring is gone.
+    /// The publisher of a ring serves it no more: it is drained. Should the publisher be there and go on,
+    /// what comes from now on is not for this one.
     pub(crate) fn set_gone(&mut self) {
         self.gone = true;
+        if let Lane::Ring { ring, .. } = &mut self.lane {
+            ring.end_here();
+        }
     }
 
     /// Nothing is taken any more: no publisher elsewhere waits for it.
@@ -213,6 +248,15 @@ impl Connection {
         match &self.lane {
             Lane::Ring { ring, .. } => ring.alive(),
             Lane::Local { publisher, .. } => publisher.strong_count() > 0,
+        }
+    }
+
+    /// Is a fence point one of its publisher's messages?
+    pub(crate) fn is_source_of(&self, point: &FencePoint) -> bool {
+        match &self.lane {
+            Lane::Ring { ring, .. } => ring.is_source_of(point),
+            // In one thread there is nothing to be cut off.
+            Lane::Local { .. } => false,
         }
     }
 

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use crossdock_shm::rendezvous::PeerName;
+use crossdock_shm::rendezvous::{PeerName, RendezvousError};
 use crossdock_shm::socket::{ControlSocket, FRAME_BYTES_MAX, Received};
 use rustix::event::{Timespec, epoll};
 use rustix::io::Errno;
@@ -68,7 +68,14 @@ pub(crate) fn run(core: &Arc<Core>) {
         try_scarce_again(core);
         sweep(core);
     }
-    matching::leave_open(&core.lock());
+    farewell(&mut core.lock());
+}
+
+/// The participant ends. Peers serve it no more; they hear that it holds nothing when the last sample is gone,
+/// which may be later.
+fn farewell(state: &mut State) {
+    let live = state.peers.values_mut().filter(|peer| peer.link.stage == Stage::Live);
+    live.for_each(|peer| peer.link.end());
 }
 
 /// Rounded up: a shorter wait would find nothing due.
@@ -106,10 +113,15 @@ fn dispatch(core: &Arc<Core>, token: u64, flags: epoll::EventFlags, buffer: &mut
             }
         }
         token => {
-            if flags.contains(epoll::EventFlags::OUT)
-                && let Some(peer) = core.lock().peers.get_mut(&token)
-            {
-                peer.link.flush();
+            if let Some(peer) = core.lock().peers.get_mut(&token) {
+                if flags.contains(epoll::EventFlags::OUT) {
+                    peer.link.flush();
+                }
+                // While the conversation lasts, the end is found behind what is to be read.
+                let ends = epoll::EventFlags::RDHUP | epoll::EventFlags::HUP;
+                if peer.link.stage == Stage::Ending && flags.intersects(ends) {
+                    peer.link.breaks(Broken::Closed);
+                }
             }
             receive(core, token, buffer);
         }
@@ -147,6 +159,7 @@ pub(crate) fn greet(core: &Arc<Core>, name: PeerName) {
     let socket = match core.rendezvous.visit().connect(name) {
         Ok(Some(socket)) => socket,
         Ok(None) => return,
+        Err(error @ RendezvousError::Busy { .. }) => return core.lock().busy(&error.to_string()),
         Err(error) => return meeting_failed(core, &error),
     };
     let purpose = if core.name < name { Purpose::Peer } else { Purpose::Knock };
@@ -276,6 +289,7 @@ fn receive(core: &Arc<Core>, token: u64, buffer: &mut [u8]) {
 fn socket_of(core: &Core, token: u64) -> Option<Arc<ControlSocket>> {
     let state = core.lock();
     let peer = state.peers.get(&token).filter(|peer| peer.link.broken.is_none())?;
+    let peer = Some(peer).filter(|peer| peer.link.stage != Stage::Ending)?;
     Some(Arc::clone(&peer.link.socket))
 }
 
@@ -283,16 +297,14 @@ fn socket_of(core: &Core, token: u64) -> Option<Arc<ControlSocket>> {
 fn sweep(core: &Arc<Core>) {
     crossdock_shm::sweep();
     let mut state = core.lock();
-    matching::release_unused(core, &mut state);
+    matching::hear_of_pairs(core, &mut state);
     serving::send_segments(core, &mut state);
+    finish_ending(&mut state);
     let done: Vec<_> = state.peers.values_mut().filter_map(broken_or_done).collect();
     let removed: Vec<_> = done
         .into_iter()
-        .filter_map(|(token, why)| remove_peer(core, &mut state, token, why))
+        .filter_map(|(token, why)| end_peer(core, &mut state, token, why))
         .collect();
-    if !removed.is_empty() {
-        state.changes += 1;
-    }
     crate::service::offer_again(core, &mut state);
     let unwelcome = removed.iter().filter_map(|peer| try_again(&mut state, peer)).collect();
     core.publish_turn(state);
@@ -324,12 +336,46 @@ fn broken_or_done(peer: &mut Peer) -> Option<(u64, Broken)> {
     Some((link.token, link.broken.clone()?))
 }
 
-fn remove_peer(core: &Core, state: &mut State, token: u64, why: Broken) -> Option<Peer> {
+/// Nothing more is waited for from peers that have our `Bye` and hold nothing of ours.
+fn finish_ending(state: &mut State) {
+    let ending = state.peers.iter().filter(|(_, peer)| peer.link.stage == Stage::Ending);
+    let over =
+        ending.filter(|(token, peer)| peer.link.is_flushed() && !serving::may_hold(state, **token));
+    for token in over.map(|(token, _)| *token).collect::<Vec<_>>() {
+        if let Some(peer) = state.peers.get_mut(&token) {
+            peer.link.breaks(Broken::Done);
+        }
+    }
+}
+
+/// A link is of no more use. It is removed, and returned, when its process can hold nothing of ours; else it
+/// stays until it says so, or dies.
+fn end_peer(core: &Core, state: &mut State, token: u64, why: Broken) -> Option<Peer> {
     let mut peer = state.peers.remove(&token)?;
+    state.changes += 1;
+    let is_over = matches!(why, Broken::Closed | Broken::Done);
+    let was_live = peer.link.stage == Stage::Live;
+    if peer.link.stage != Stage::Ending {
+        part_from(core, state, token, (&mut peer, why));
+    }
+    if was_live && !is_over {
+        peer.link.end();
+        if !peer.link.is_flushed() || serving::may_hold(state, token) {
+            state.peers.insert(token, peer);
+            return None;
+        }
+    }
+    serving::peer_holds_nothing(state, token);
+    peer.link.close();
     let _ = epoll::delete(&*core.epoll, &*peer.link.socket);
     if let Some(pidfd) = &peer.link.pidfd {
-        let _ = epoll::delete(&*core.epoll, pidfd);
+        let _ = epoll::delete(&*core.epoll, &**pidfd);
     }
+    Some(peer)
+}
+
+/// Ends everything between us and a process but what either side holds, and reports why.
+fn part_from(core: &Core, state: &mut State, token: u64, (peer, why): (&mut Peer, Broken)) {
     core.remove_watcher(token);
     if let Some(name) = peer.link.name {
         state.tokens_by_name.remove(&name);
@@ -338,8 +384,8 @@ fn remove_peer(core: &Core, state: &mut State, token: u64, why: Broken) -> Optio
         }
     }
     let live = peer.link.stage == Stage::Live;
-    matching::peer_gone(state, token, &mut peer);
-    buffer::peer_gone(state, token, &mut peer);
+    matching::peer_left(state, token, peer);
+    buffer::peer_gone(state, token, peer);
     match why {
         Broken::Violation(reason) => state.cut_off(peer.link.peer(), reason),
         Broken::Scarce(why) => {
@@ -348,10 +394,11 @@ fn remove_peer(core: &Core, state: &mut State, token: u64, why: Broken) -> Optio
             }
             state.scarce(&why);
         }
-        Broken::Closed if live => state.events.push(Event::PeerLeft(peer.link.peer())),
-        Broken::Closed | Broken::Done => {}
+        Broken::Closed | Broken::Left if live => {
+            state.events.push(Event::PeerLeft(peer.link.peer()));
+        }
+        Broken::Closed | Broken::Left | Broken::Done => {}
     }
-    Some(peer)
 }
 
 /// Watches the process of a peer that has just become live.
@@ -361,6 +408,6 @@ pub(crate) fn watch_process(core: &Core, state: &mut State, token: u64) {
     let Some(pidfd) = peer.link.socket.peer_pidfd() else { return };
     let data = epoll::EventData::new_u64(token | TOKEN_PIDFD);
     if epoll::add(&*core.epoll, &pidfd, data, epoll::EventFlags::IN).is_ok() {
-        peer.link.pidfd = Some(pidfd.into());
+        peer.link.pidfd = Some(Arc::new(pidfd.into()));
     }
 }

@@ -15,6 +15,7 @@ use crossdock_shm::socket::{Access, ControlSocket};
 use crossdock_shm::{BellMemory, ConnTable, ForkMark, Keeper, PrivateFd};
 
 use crate::buffer;
+use crate::connection::PairNews;
 use crate::event::{Event, Events, Mismatch, PeerProcess, Side};
 use crate::frame::{Frame, PortInfo};
 use crate::link::Link;
@@ -52,8 +53,6 @@ pub(crate) struct State {
     pub(crate) outgoing: BTreeMap<OutgoingKey, Outgoing>,
     /// What this process shares with itself, for pairs inside it.
     pub(crate) own: PeerTables,
-    /// Pairs that the subscriber has let go while samples are left.
-    pub(crate) let_go: Vec<u32>,
     pub(crate) schemas: Schemas,
     /// What services need beside their ports.
     pub(crate) services: Registry,
@@ -84,7 +83,6 @@ impl State {
             incoming: BTreeMap::new(),
             outgoing: BTreeMap::new(),
             own: PeerTables::default(),
-            let_go: Vec::new(),
             schemas: Schemas::default(),
             services: Registry::default(),
             buffers: buffer::Registry::default(),
@@ -171,6 +169,13 @@ impl State {
         }
     }
 
+    /// A process accepts nothing: it is tried again.
+    pub(crate) fn busy(&mut self, text: &str) {
+        if self.scarcity.note_others() {
+            self.trouble(format!("{text} It is tried again"));
+        }
+    }
+
     pub(crate) fn cut_off(&mut self, peer: PeerProcess, reason: String) {
         self.events.push(Event::PeerCutOff { peer, reason });
         self.changes += 1;
@@ -215,8 +220,8 @@ pub(crate) struct Core {
     /// What a forked child finds instead: nobody ever locks or fills it in the parent.
     childs: Mutex<State>,
     changed: Condvar,
-    /// Pairs whose connection the subscriber has let go.
-    let_go: Mutex<Vec<u32>>,
+    /// What became of pairs of ours, in order.
+    news: Mutex<Vec<PairNews>>,
     pub(crate) stop: AtomicBool,
     /// A publisher of ours has made a segment that its peers need.
     pub(crate) new_segments: AtomicBool,
@@ -258,7 +263,7 @@ impl Core {
             fork: ForkMark::new(),
             childs: Mutex::new(State::new(None)),
             changed: Condvar::new(),
-            let_go: Mutex::new(Vec::new()),
+            news: Mutex::new(Vec::new()),
             stop: AtomicBool::new(false),
             new_segments: AtomicBool::new(false),
             watched: AtomicBool::new(false),
@@ -338,18 +343,19 @@ impl Core {
         let _ = rustix::io::read(&self.wake, &mut count);
     }
 
-    /// A connection of ours is not used any more: the control thread tells the publisher.
-    pub(crate) fn let_go(&self, pair: u32) {
+    /// A connection of ours is not used any more, or nothing of it is held: the control thread tells the
+    /// publisher.
+    pub(crate) fn tell(&self, news: PairNews) {
         if self.in_child() {
             return;
         }
-        self.let_go.lock().unwrap_or_else(PoisonError::into_inner).push(pair);
+        self.news.lock().unwrap_or_else(PoisonError::into_inner).push(news);
         self.wake();
     }
 
-    /// All pairs of [`Core::let_go`] since the last call.
-    pub(crate) fn take_let_go(&self) -> Vec<u32> {
-        std::mem::take(&mut *self.let_go.lock().unwrap_or_else(PoisonError::into_inner))
+    /// Everything of [`Core::tell`] since the last call, in order.
+    pub(crate) fn take_news(&self) -> Vec<PairNews> {
+        std::mem::take(&mut *self.news.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// An executor is about to sleep: one fence and one load when nobody watches, else one

@@ -130,6 +130,9 @@ pub struct UnfinishedPayload {
     pub why: &'static str,
     /// The publisher is gone, and its message with it: no fault of whoever is left.
     pub publisher_gone: bool,
+    /// The device took longer than anybody waits. The connection to its publisher was cut off, so that nobody
+    /// waits for it again.
+    pub timed_out: bool,
 }
 
 /// A payload is no message of its topic's type.

@@ -6,29 +6,49 @@ use crossdock_shm::timeline::{FencePoint, SPIN};
 
 /// How often who waits for a device looks whether its process is there at all.
 const SLICE: Duration = Duration::from_millis(20);
-/// How long a device may take for a message before it is given up.
-const LIMIT: Duration = Duration::from_secs(10);
+/// How long a device may take for a message before it is given up, if nothing else is said.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Blocks until the point is reached; else why it will not be: part of a sentence. `is_alive` says whether its
-/// publisher is.
+/// Why a message will not be finished.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Unreached {
+    /// The device says so.
+    Failed,
+    /// Nobody will say that it is finished.
+    PublisherGone,
+    /// Nobody waits any longer.
+    TimedOut,
+}
+
+impl Unreached {
+    /// Part of a sentence.
+    pub(crate) fn text(self) -> &'static str {
+        match self {
+            Unreached::Failed => "the device has failed",
+            Unreached::PublisherGone => "its publisher is gone",
+            Unreached::TimedOut => "the device took longer than this subscriber waits",
+        }
+    }
+}
+
+/// Blocks until the point is reached, at most for `patience`; else why it will not be. `is_alive` says
+/// whether its publisher is.
 pub(crate) fn wait_reached(
     point: &FencePoint,
+    patience: Duration,
     is_alive: impl Fn() -> bool,
-) -> Result<(), &'static str> {
+) -> Result<(), Unreached> {
     let started = Instant::now();
     // Mostly the device is about to be done, and a wake-up takes as long.
     if point.spin(SPIN) == Ok(true) {
         return Ok(());
     }
     loop {
-        match point.sleep(SLICE) {
+        match point.sleep(SLICE.min(patience)) {
             Ok(true) => return Ok(()),
-            Err(_) => return Err("the device has failed"),
-            // Nobody will say that it is finished.
-            Ok(false) if !is_alive() => return Err("its publisher is gone"),
-            Ok(false) if started.elapsed() > LIMIT => {
-                return Err("the device took over 10 s");
-            }
+            Err(_) => return Err(Unreached::Failed),
+            Ok(false) if !is_alive() => return Err(Unreached::PublisherGone),
+            Ok(false) if started.elapsed() > patience => return Err(Unreached::TimedOut),
             Ok(false) => {}
         }
     }

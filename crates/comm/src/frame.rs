@@ -16,7 +16,7 @@ use crate::names::{NameError, NameKind, check_name};
 use crate::qos::{DEPTH_MAX, Durability, Qos, Reliability};
 
 /// Changes whenever a frame changes; processes of different versions do not talk.
-pub(crate) const VERSION: u32 = 5;
+pub(crate) const VERSION: u32 = 6;
 /// The longest reason or mismatch text in bytes.
 const TEXT_BYTES_MAX: usize = 2048;
 /// The longest opaque part: what the data plane of both sides agrees on.
@@ -129,6 +129,10 @@ pub(crate) enum Frame {
         subscriber: PortInfo,
         reason: String,
     },
+    /// The subscriber wants no more messages; what it holds it goes on holding.
+    Leave {
+        pair: u32,
+    },
     /// The subscriber uses nothing of the publisher's any more.
     Release {
         pair: u32,
@@ -137,6 +141,9 @@ pub(crate) enum Frame {
     Released {
         pair: u32,
     },
+    /// The last frame of the sender's: it serves and takes nothing more. The end of its socket follows when
+    /// it holds nothing of the receiver's any more.
+    Bye,
     /// A new segment of a publisher's memory, as a file descriptor.
     Segment {
         pair: u32,
@@ -230,6 +237,8 @@ mod kind {
     pub(super) const NO_BUFFER: u8 = 21;
     pub(super) const SLAB: u8 = 22;
     pub(super) const SLAB_ANSWER: u8 = 23;
+    pub(super) const LEAVE: u8 = 24;
+    pub(super) const BYE: u8 = 25;
 }
 
 impl Frame {
@@ -262,6 +271,8 @@ impl Frame {
                 out.u8(kind::MISMATCH).u64(*publisher).port(subscriber);
                 out.text(cut(reason));
             }
+            Frame::Leave { pair } => _ = out.u8(kind::LEAVE).u32(*pair),
+            Frame::Bye => _ = out.u8(kind::BYE),
             Frame::Release { pair } => _ = out.u8(kind::RELEASE).u32(*pair),
             Frame::Released { pair } => _ = out.u8(kind::RELEASED).u32(*pair),
             Frame::Segment { pair, segment, bytes } => {
@@ -339,6 +350,8 @@ impl Frame {
                 subscriber: input.port()?,
                 reason: input.shown("reason")?,
             },
+            kind::LEAVE => Frame::Leave { pair: input.u32("pair")? },
+            kind::BYE => Frame::Bye,
             kind::RELEASE => Frame::Release { pair: input.u32("pair")? },
             kind::RELEASED => Frame::Released { pair: input.u32("pair")? },
             kind::SEGMENT => Frame::Segment {
@@ -693,6 +706,8 @@ mod tests {
             Frame::Accept { pair: 1, geometry: vec![4; GEOMETRY_BYTES_MAX] },
             Frame::Refuse { pair: 1, later: true, reason: "no".into() },
             Frame::Mismatch { publisher: 9, subscriber: port(), reason: "other type".into() },
+            Frame::Leave { pair: 1 },
+            Frame::Bye,
             Frame::Release { pair: 1 },
             Frame::Released { pair: 1 },
             Frame::Segment { pair: 9, segment: 2, bytes: 1 << 40 },

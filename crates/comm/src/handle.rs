@@ -228,7 +228,8 @@ impl InputHandle {
     }
 
     /// Waits until a device is done with a message that was handed out early. Blocks, at most until
-    /// the message's publisher is gone or 10 s are over.
+    /// the message's publisher is gone or the subscriber's patience is over (10 s, if nothing else is said).
+    /// A publisher for which that was too short is cut off.
     ///
     /// # Errors
     /// [`TakeError::Unfinished`], counted as a damaged message.
@@ -238,8 +239,8 @@ impl InputHandle {
 
     /// Waits until a message is on the device that it is brought to
     /// ([`Sample::brought_point`](crate::Sample::brought_point)). False: it will not come there, because the
-    /// device has failed or the publisher is gone, or has not in 10 s. Nothing is lost then: the message is in
-    /// memory of the host. Blocks.
+    /// device has failed or the publisher is gone, or the subscriber's patience is over, and its publisher cut
+    /// off. Nothing is lost then: the message is in memory of the host. Blocks.
     pub fn await_brought(&self, point: &FencePoint) -> bool {
         self.core.await_brought(point)
     }

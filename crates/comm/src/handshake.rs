@@ -3,18 +3,18 @@
 //! Everything here runs on the control thread. A rule that a peer breaks is returned as text: the
 //! caller cuts the peer off with it. This file must not know when ports match (`matching`).
 
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::AsFd;
 use std::sync::Arc;
 
 use crossdock_shm::rendezvous::PeerName;
-use crossdock_shm::{Attached, ElementType, RingControl};
+use crossdock_shm::{Attached, ElementType, ReceivedFd, RingControl};
 
 use crate::buffer::{self, Offer};
 use crate::control;
 use crate::core::{Core, State};
 use crate::event::Event;
 use crate::frame::{Frame, PIECE_BYTES_MAX, PortInfo, Purpose, VERSION};
-use crate::link::Stage;
+use crate::link::{Broken, Stage};
 use crate::matching;
 use crate::serving::{self, RingParts};
 use crate::slabs;
@@ -27,7 +27,7 @@ pub(crate) fn handle(
     core: &Arc<Core>,
     token: u64,
     frame: Frame,
-    fds: Vec<OwnedFd>,
+    fds: Vec<ReceivedFd>,
 ) -> Result<(), String> {
     let expected_fds = match &frame {
         Frame::Memory => 3..=3,
@@ -74,7 +74,7 @@ pub(crate) fn handle(
             return slabs::received(core, token, pair, offer);
         }
         (Stage::Live, frame) => live(core, state, token, frame, fds)?,
-        (Stage::Closing, _) => {}
+        (Stage::Closing | Stage::Ending, _) => {}
         (stage, _) => return Err(format!("it sent an unexpected frame in stage {stage:?}")),
     }
     core.publish(guard);
@@ -165,7 +165,7 @@ fn live(
     state: &mut State,
     token: u64,
     frame: Frame,
-    fds: Vec<OwnedFd>,
+    fds: Vec<ReceivedFd>,
 ) -> Result<(), String> {
     match frame {
         Frame::Advertise(info) => advertise(core, state, token, info),
@@ -195,10 +195,17 @@ fn live(
             }
             Ok(())
         }
+        Frame::Leave { pair } => serving::leave_requested(state, token, pair),
         Frame::Release { pair } => serving::release_requested(state, token, pair),
         Frame::Released { pair } => matching::released(state, token, pair),
         Frame::Segment { pair, segment, bytes } => {
             matching::received_segment(state, token, (pair, segment, bytes), &fds)
+        }
+        Frame::Bye => {
+            if let Some(peer) = state.peers.get_mut(&token) {
+                peer.link.breaks(Broken::Left);
+            }
+            Ok(())
         }
         Frame::SegmentMapped { pair, segment } => {
             serving::segment_mapped(state, token, pair, segment)
@@ -254,6 +261,11 @@ pub(crate) fn handle_without_descriptors(
     match frame {
         Frame::Accept { pair, .. } => {
             matching::accepted_without_memory(&mut state, token, *pair);
+            core.publish(state);
+            None
+        }
+        Frame::Segment { pair, .. } => {
+            matching::segment_without_memory(&mut state, token, *pair);
             core.publish(state);
             None
         }

@@ -9,19 +9,19 @@
 use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
+use std::time::Duration;
 
 use crossdock_msg::Schema;
 use crossdock_shm::board::{Entity, EntityDescription, WithHistogram};
-use crossdock_shm::timeline::FencePoint;
 use crossdock_shm::{Marks, Meta, RawSample, TakeError as RingTakeError};
 use crossdock_trace::{ReleaseTrace, SubscriptionTrace};
 
 use crate::connection::Connection;
 use crate::doorbell::Doorbell;
 use crate::entities::{counter, kind};
-use crate::error::{PortError, TakeError, UnfinishedPayload};
+use crate::error::{PortError, TakeError};
 use crate::event::{Mismatch, Side};
-use crate::fence::wait_reached;
+use crate::fence::PATIENCE;
 use crate::frame::{PortInfo, encode_port};
 use crate::group::PortGroup;
 use crate::mailbox::{Mailbox, Note};
@@ -32,6 +32,8 @@ use crate::participant::{Handle, Participant};
 use crate::qos::{BackPressure, Qos};
 use crate::slabs::{self, SlabTaker, Wish};
 use crate::window::Window;
+
+mod unfinished;
 
 /// What all subscribers have in common when they are created.
 pub(crate) struct InputPlan<'a> {
@@ -79,6 +81,8 @@ pub(crate) struct InputCore {
     reading: Cell<Reading>,
     /// Does its node take messages that a device still writes?
     early: Cell<bool>,
+    /// How long it waits for a device.
+    patience: Cell<Duration>,
     /// Through what it reaches what publishers leave in memory of a device.
     slabs: OnceCell<Arc<dyn SlabTaker>>,
     pub(crate) state: RefCell<InputState>,
@@ -156,6 +160,7 @@ impl InputCore {
             window: Window::default(),
             reading: Cell::default(),
             early: Cell::default(),
+            patience: Cell::new(PATIENCE),
             slabs: OnceCell::new(),
             closed: Cell::new(false),
             state: RefCell::default(),
@@ -453,11 +458,11 @@ impl InputCore {
                 {
                     return Ok(Some(taken));
                 }
-                Ok(Some(taken)) => {
-                    if let Some(taken) = self.finished(connection, taken)? {
-                        return Ok(Some(taken));
-                    }
-                }
+                Ok(Some(taken)) => match self.finished(connection, taken) {
+                    Ok(Some(taken)) => return Ok(Some(taken)),
+                    Ok(None) => {}
+                    Err(unfinished) => return Err(self.unfinished(state, Some(place), unfinished)),
+                },
                 Ok(None) if connection.is_gone() => drop(state.connections.remove(place)),
                 Ok(None) if state.connections.len() == 1 => return Ok(None),
                 Ok(None) => {}
@@ -484,43 +489,12 @@ impl InputCore {
         Ok(Some(Taken { raw, schema, place }))
     }
 
-    /// Waits until the device that writes a message is done with it. Blocks, mostly for as long as
-    /// the device computes. `None`: its publisher is gone, and with it the message, which is counted.
-    #[cold]
-    fn finished(&self, connection: &Connection, taken: Taken) -> Result<Option<Taken>, TakeError> {
-        let Some(point) = taken.raw.finish_point() else { return Ok(Some(taken)) };
-        match self.wait_finished(taken.raw.seq(), &point, || connection.is_alive()) {
-            Ok(()) => Ok(Some(taken)),
-            Err(unfinished) if unfinished.publisher_gone => Ok(None),
-            Err(unfinished) => Err(TakeError::Unfinished(unfinished)),
-        }
-    }
-
-    /// The same for a message that was handed out before.
-    pub(crate) fn await_device(&self, seq: u64, point: &FencePoint) -> Result<(), TakeError> {
-        self.wait_finished(seq, point, || self.has_publisher()).map_err(TakeError::Unfinished)
-    }
-
-    /// See [`crate::InputHandle::await_brought`].
-    pub(crate) fn await_brought(&self, point: &FencePoint) -> bool {
-        wait_reached(point, || self.has_publisher()).is_ok()
-    }
-
-    /// Of several publishers it is enough that one is there: the time is bounded.
-    fn has_publisher(&self) -> bool {
-        self.state.borrow().connections.iter().any(Connection::is_alive)
-    }
-
-    fn wait_finished(
-        &self,
-        seq: u64,
-        point: &FencePoint,
-        is_alive: impl Fn() -> bool,
-    ) -> Result<(), Box<UnfinishedPayload>> {
-        let Err(why) = wait_reached(point, &is_alive) else { return Ok(()) };
-        self.count_corrupt();
-        let (topic, publisher_gone) = (self.topic().to_owned(), !is_alive());
-        Err(Box::new(UnfinishedPayload { topic, seq, why, publisher_gone }))
+    /// Drops a connection, and reports why.
+    fn cut_off(&self, state: &mut InputState, place: usize, why: String) {
+        drop(state.connections.remove(place));
+        let mut shared = self.handle.core.lock();
+        shared.trouble(why);
+        self.handle.core.publish(shared);
     }
 
     /// Can the node get at what the publisher has left in memory of its device? It cannot if it has
@@ -551,10 +525,7 @@ impl InputCore {
     #[cold]
     fn failed(&self, state: &mut InputState, place: usize, error: Box<RingTakeError>) -> TakeError {
         if matches!(*error, RingTakeError::Corrupt { .. }) {
-            drop(state.connections.remove(place));
-            let mut shared = self.handle.core.lock();
-            shared.trouble(error.to_string());
-            self.handle.core.publish(shared);
+            self.cut_off(state, place, error.to_string());
         }
         TakeError::Ring(error)
     }
@@ -643,7 +614,8 @@ impl InputCore {
                 Ok(None)
             }
             Ok(Some(taken)) if taken.raw.meta().marks.any(Marks::EARLY) && !self.early.get() => {
-                self.finished(connection, taken)
+                let finished = self.finished(connection, taken);
+                finished.map_err(|it| self.unfinished(&mut state, Some(newest), it))
             }
             // None: overtaken between the two looks.
             Ok(taken) => Ok(taken),

@@ -17,7 +17,7 @@
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use crossdock_shm::SlabMemory;
+use crossdock_shm::{ReceivedFd, SlabMemory};
 
 /// Instances that one buffer may have: devices.
 pub(crate) const INSTANCES_MAX: usize = 4;
@@ -39,7 +39,7 @@ pub trait InstanceMaker: std::fmt::Debug + Send {
 pub(crate) struct Instance {
     device: Box<str>,
     /// For other processes, or from the owner's until it is imported.
-    fd: Mutex<Option<OwnedFd>>,
+    fd: Mutex<Option<ReceivedFd>>,
     /// `None`: it cannot be imported.
     memory: OnceLock<Option<SlabMemory>>,
 }
@@ -54,12 +54,12 @@ impl Instance {
     /// The owner's.
     pub(crate) fn made(maker: &dyn InstanceMaker, bytes: u64) -> Result<Instance, String> {
         let (memory, fd) = maker.make(bytes)?;
-        let (device, fd) = (maker.device().into(), Mutex::new(fd));
+        let (device, fd) = (maker.device().into(), Mutex::new(fd.map(ReceivedFd::from)));
         Ok(Instance { device, fd, memory: OnceLock::from(Some(memory)) })
     }
 
     /// A member's, as it came.
-    pub(crate) fn received(device: String, fd: OwnedFd) -> Instance {
+    pub(crate) fn received(device: String, fd: ReceivedFd) -> Instance {
         let (device, fd) = (device.into_boxed_str(), Mutex::new(Some(fd)));
         Instance { device, fd, memory: OnceLock::new() }
     }
@@ -72,7 +72,7 @@ impl Instance {
     pub(crate) fn export(&self) -> Option<OwnedFd> {
         let fd = self.fd.lock().unwrap_or_else(PoisonError::into_inner);
         // Short of descriptors: the member has memory of its own then.
-        fd.as_ref().and_then(|fd| fd.try_clone().ok())
+        fd.as_ref().and_then(|fd| fd.as_fd().try_clone_to_owned().ok())
     }
 
     /// The memory, imported if it is not there yet: others of this process wait for that.

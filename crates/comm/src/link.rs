@@ -1,15 +1,22 @@
-//! One connection to another process: its socket, what waits to be sent, what the peer said.
+//! One connection to another process: its socket, what waits to be sent, what the peer said, and how it
+//! ends.
 //!
-//! This file must not know what frames do to ports.
+//! Either side may end it, for whatever reason, while the other holds samples of it. So it ends in two
+//! steps, each side by itself:
+//! 1. `Bye`: we serve and take nothing more. The peer's subscribers drain what they have.
+//! 2. End of file: we hold nothing of the peer's memory any more. It is sent by dropping the last share of
+//!    the [`Grip`], and every sample has one. Until then the peer uses nothing again that we hold.
+//!
+//! The death of a process is both at once. This file must not know what frames do to ports.
 
 use std::collections::VecDeque;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use crossdock_shm::PrivateFd;
 use crossdock_shm::rendezvous::PeerName;
 use crossdock_shm::socket::{ControlSocket, PeerIdentity, Sent};
-use rustix::event::epoll;
+use crossdock_shm::{ForkMark, PrivateFd};
+use rustix::event::{PollFd, PollFlags, Timespec, epoll};
 
 use crate::event::PeerProcess;
 use crate::frame::Frame;
@@ -33,6 +40,33 @@ pub(crate) enum Stage {
     Watching,
     /// Everything is said: close when the queue is empty.
     Closing,
+    /// `Bye` was said, by us too. Nothing is read any more; the end of file is waited for, because the peer
+    /// may hold samples of ours until then.
+    Ending,
+}
+
+/// Our hold on the memory of a peer: while there is a share, something of it may be held here. Dropping the
+/// last share tells the peer that nothing is.
+#[derive(Debug)]
+pub(crate) struct Grip {
+    /// `None`: nobody is there to be told.
+    socket: Mutex<Option<Arc<ControlSocket>>>,
+    fork: ForkMark,
+}
+
+impl Grip {
+    fn take_socket(&self) -> Option<Arc<ControlSocket>> {
+        self.socket.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+}
+
+impl Drop for Grip {
+    fn drop(&mut self) {
+        // A child has none of the parent's samples, and must not speak for it.
+        if let Some(socket) = self.take_socket().filter(|_| !self.fork.in_child()) {
+            socket.end_sending();
+        }
+    }
 }
 
 struct Queued {
@@ -44,6 +78,9 @@ struct Queued {
 pub(crate) struct Link {
     pub(crate) token: u64,
     pub(crate) socket: Arc<ControlSocket>,
+    /// Our own share, until all is said.
+    grip: Option<Arc<Grip>>,
+    grips: Weak<Grip>,
     pub(crate) identity: PeerIdentity,
     pub(crate) stage: Stage,
     /// Name of its socket, once known.
@@ -51,7 +88,7 @@ pub(crate) struct Link {
     /// Name of the process, once known.
     pub(crate) process: String,
     /// Readable when the process has died.
-    pub(crate) pidfd: Option<PrivateFd>,
+    pub(crate) pidfd: Option<Arc<PrivateFd>>,
     /// Why the link is of no more use; it is removed at the control thread's next turn.
     pub(crate) broken: Option<Broken>,
     epoll: Arc<PrivateFd>,
@@ -68,6 +105,8 @@ pub(crate) enum Broken {
     Violation(String),
     /// No descriptor was free for what it sent or was to be sent: it is met anew.
     Scarce(String),
+    /// The peer has said `Bye`.
+    Left,
     /// Nothing is wrong: it was a visit.
     Done,
 }
@@ -80,9 +119,15 @@ impl Link {
         stage: Stage,
         epoll: Arc<PrivateFd>,
     ) -> Link {
+        let socket = Arc::new(socket);
+        let kept = Mutex::new(Some(Arc::clone(&socket)));
+        let grip = Arc::new(Grip { socket: kept, fork: ForkMark::new() });
+        let grips = Arc::downgrade(&grip);
         Link {
             token,
-            socket: Arc::new(socket),
+            socket,
+            grip: Some(grip),
+            grips,
             identity,
             stage,
             name: None,
@@ -103,6 +148,46 @@ impl Link {
     /// Notes why the link ends; the first reason stays.
     pub(crate) fn breaks(&mut self, why: Broken) {
         self.broken.get_or_insert(why);
+    }
+
+    /// A share of our hold on the peer's memory, for a sample that may come. `None`: all is said.
+    pub(crate) fn grip(&self) -> Option<Arc<Grip>> {
+        self.grip.clone()
+    }
+
+    /// Says `Bye` behind what the kernel has already, and from then on only waits. What else was to be sent
+    /// is not.
+    pub(crate) fn end(&mut self) {
+        self.queue.clear();
+        self.queued_bytes = 0;
+        self.broken = None;
+        self.stage = Stage::Ending;
+        self.watch_for(epoll::EventFlags::empty());
+        self.send(&Frame::Bye, &[]);
+        self.let_go();
+    }
+
+    /// At the end, behind the last frame: gives up our share.
+    fn let_go(&mut self) {
+        if self.stage == Stage::Ending && self.queue.is_empty() {
+            self.grip = None;
+        }
+    }
+
+    /// The link is removed. Where the peer is dead, or has closed its end, samples of it need not keep ours.
+    pub(crate) fn close(&self) {
+        let shows = |fd: BorrowedFd<'_>, sign: PollFlags| {
+            let mut polled = [PollFd::from_borrowed_fd(fd, sign)];
+            let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
+            rustix::event::poll(&mut polled, Some(&at_once)) == Ok(1)
+                && polled[0].revents().intersects(sign)
+        };
+        // Hung up: closed by the peer, since we have not ended sending while a share is left.
+        let has_closed = shows(self.socket.as_fd(), PollFlags::HUP);
+        let is_dead = self.pidfd.as_ref().is_some_and(|it| shows(it.as_fd(), PollFlags::IN));
+        if let Some(grip) = self.grips.upgrade().filter(|_| has_closed || is_dead) {
+            grip.take_socket();
+        }
     }
 
     /// Sends a frame now, or queues it while the peer does not read. Never blocks.
@@ -155,6 +240,7 @@ impl Link {
             }
         }
         self.watch_for(epoll::EventFlags::empty());
+        self.let_go();
     }
 
     /// Is everything on its way that was sent?
@@ -164,7 +250,12 @@ impl Link {
 
     fn watch_for(&mut self, more: epoll::EventFlags) {
         let data = epoll::EventData::new_u64(self.token);
-        let flags = epoll::EventFlags::IN | more;
+        // At the end only that counts, whatever the peer still sends.
+        let waited_for = match self.stage {
+            Stage::Ending => epoll::EventFlags::RDHUP,
+            _ => epoll::EventFlags::IN,
+        };
+        let flags = waited_for | more;
         if let Err(errno) = epoll::modify(self.epoll.as_fd(), &*self.socket, data, flags) {
             self.breaks(Broken::Violation(format!("its socket cannot be watched ({errno})")));
         }

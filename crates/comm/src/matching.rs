@@ -4,28 +4,31 @@
 //! 1. **Asked**: places in our tables are leased, `Subscribe` names them.
 //! 2. **Live**: the publisher has attached them and sent its ring (`Accept`); a connection lies in
 //!    the subscriber's mailbox and its bell has rung.
-//! 3. **Gone**: the publisher went (`Withdraw`, or end of file): the connection learns it, is
+//! 3. **Gone**: the publisher went (`Withdraw`, `Bye`, or end of file): the connection learns it, is
 //!    drained by the subscriber and then dropped.
-//! 4. **Releasing**: the subscriber has dropped the connection and its last sample: `Release`. The
-//!    publisher detaches and answers `Released`; only then the leases end and places are used again.
+//! 4. **Leaving**: we end it, while samples may be held: the subscriber has dropped the connection, or there
+//!    is no room for new memory of the publisher's. `Leave`: the publisher serves it no more, and uses
+//!    nothing again that is held.
+//! 5. **Releasing**: the connection and its last sample are gone: `Release`. The publisher detaches and
+//!    answers `Released`; only then the leases end and places are used again. Nothing else leads here
+//!    than the drop of the pair's `PairEnd`, which the last sample has.
 //!
 //! Pairs inside this process go through the same steps without frames. Everything here runs under
 //! the participant's lock; what a peer says was decoded, but not believed. This file must not know
 //! sockets, nor what the publishing side does (`serving`).
 
 use std::collections::{BTreeMap, HashMap};
-use std::os::fd::{AsFd, OwnedFd};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::os::fd::AsFd;
+use std::sync::Arc;
 use std::time::Duration;
 
 use crossdock_msg::Schema;
-use crossdock_shm::socket::ControlSocket;
 use crossdock_shm::{
-    ArmedLease, ConnLease, DoorbellControl, PairMemory, RingMemory, RingSubscriber,
-    SubscriberConfig, SubscriberControl, WeakRingMemory,
+    ArmedLease, ConnLease, DoorbellControl, Lifeline, PairMemory, ReceivedFd, RingMemory,
+    RingSubscriber, SubscriberConfig, SubscriberControl, WeakRingMemory,
 };
 
-use crate::connection::{Counterpart, LetGo, PublisherKey, RingConnection};
+use crate::connection::{Counterpart, LetGo, PairEnd, PublisherKey, RingConnection};
 use crate::core::{Core, Peer, State, connection_record};
 use crate::entities::{CONNECTION_POSITION, Carrier, ConnectionDetail, Triggering};
 use crate::event::conflict;
@@ -36,6 +39,11 @@ pub(crate) use crate::ports::{Audience, Depth, LocalPublisher, LocalSubscriber, 
 use crate::scarce::{Failure, Unconnected};
 use crate::serving::{self, Theirs};
 use crate::slabs::{self, Offer, Wish};
+
+mod parting;
+
+pub(crate) use parting::{hear_of_pairs, live_control, released};
+use parting::{leave, release_for_now, tell_gone};
 
 /// The token of this process itself.
 pub(crate) const LOCAL: u64 = 0;
@@ -57,7 +65,7 @@ pub(crate) struct PeerTables {
     /// Received from the peer, where it subscribes.
     pub(crate) theirs: Option<Theirs>,
     /// The descriptors of these, while there is no room to map them.
-    pub(crate) unopened: Option<[OwnedFd; 3]>,
+    pub(crate) unopened: Option<[ReceivedFd; 3]>,
     /// Our executors that the peer can ring.
     joined: Vec<DoorbellControl>,
     /// Rings of the peer's publishers that are mapped here.
@@ -79,11 +87,18 @@ pub(crate) struct Incoming {
 }
 
 enum Stage {
-    Asked,
+    /// Nothing is held yet: the end lies here, until the connection takes it.
+    Asked(Option<PairEnd>),
     Live(SubscriberControl),
+    /// Ended by us; samples may be left.
+    Leaving,
     /// Let go by us, not yet by the publisher.
     Releasing,
 }
+
+/// Pairs of one publisher and one subscriber that leave while they are connected anew: each holds a few
+/// samples, and the shortage that ended it may last.
+const LEAVING_MAX: usize = 4;
 
 /// Counts for supervisors.
 pub(crate) fn topic_connections(state: &State, topic: &str) -> TopicConnections {
@@ -164,11 +179,12 @@ pub(crate) fn publisher_gone(state: &mut State, token: u64, port: u64) {
     pairs.into_iter().for_each(|number| tell_gone(state, number));
 }
 
-/// A process is gone: everything that connected us ends, and all topics of it are marked ready
-/// (it may have died between taking an armed bit and ringing for it).
-pub(crate) fn peer_gone(state: &mut State, token: u64, peer: &mut Peer) {
+/// The connection to a process ends: everything that connected us ends, and all topics of it are marked ready
+/// (it may have died between taking an armed bit and ringing for it). What either side holds it goes on
+/// holding.
+pub(crate) fn peer_left(state: &mut State, token: u64, peer: &mut Peer) {
     state.schemas.pending.retain(|(owner, _), _| *owner != token);
-    serving::peer_gone(state, token);
+    serving::peer_left(state, token);
     let incoming = state.incoming.iter().filter(|(_, pair)| pair.peer == token);
     let incoming: Vec<_> = incoming.map(|(number, _)| *number).collect();
     for number in incoming {
@@ -179,21 +195,6 @@ pub(crate) fn peer_gone(state: &mut State, token: u64, peer: &mut Peer) {
     if let Some(ours) = &peer.tables.ours {
         peer.tables.joined.drain(..).for_each(|bell| bell.leave(ours));
     }
-}
-
-/// Tells the subscriber of a live pair that its publisher is gone.
-fn tell_gone(state: &mut State, number: u32) {
-    let Some(pair) = state.incoming.get_mut(&number) else { return };
-    let Stage::Live(control) = &pair.stage else { return };
-    // Withdrawn before, and still read: it is told once.
-    if !std::mem::take(&mut pair.counted) {
-        return;
-    }
-    control.publisher_gone();
-    let Some(subscriber) = state.subscribers.get(&pair.subscriber) else { return };
-    // A connection that comes back was never looked at and is one too many: it goes.
-    drop(subscriber.mailbox.gone(number));
-    wake_up(subscriber);
 }
 
 fn wake_up(subscriber: &LocalSubscriber) {
@@ -244,11 +245,18 @@ fn connect(core: &Arc<Core>, state: &mut State, token: u64, publisher: u64, subs
 /// connected them meanwhile.
 pub(crate) fn connect_again(core: &Arc<Core>, state: &mut State, unconnected: Unconnected) {
     let Unconnected { peer, publisher, subscriber } = unconnected;
-    let connected = state.incoming.values().any(|pair| {
+    let same = state.incoming.values().filter(|pair| {
         (pair.peer, pair.publisher, pair.subscriber) == (peer, publisher, subscriber)
-            && !matches!(pair.stage, Stage::Releasing)
     });
-    if !connected {
+    let (mut connected, mut leaving) = (false, 0);
+    for pair in same {
+        connected |= matches!(pair.stage, Stage::Asked(_) | Stage::Live(_));
+        leaving += usize::from(matches!(pair.stage, Stage::Leaving));
+    }
+    if leaving >= LEAVING_MAX {
+        // Its samples first.
+        let _ = state.scarcity.note_pair(unconnected);
+    } else if !connected {
         connect(core, state, peer, publisher, subscriber);
     }
 }
@@ -266,7 +274,7 @@ pub(crate) fn offer_again(core: &Arc<Core>, state: &mut State, publisher: u64) {
 /// The publisher has attached a pair of ours, but no descriptor was free to receive its ring.
 pub(crate) fn accepted_without_memory(state: &mut State, token: u64, number: u32) {
     let asked = state.incoming.get(&number).filter(|known| known.peer == token);
-    if !asked.is_some_and(|known| matches!(known.stage, Stage::Asked)) {
+    if !asked.is_some_and(|known| matches!(known.stage, Stage::Asked(_))) {
         return;
     }
     let reason =
@@ -405,7 +413,8 @@ fn ask(
     let places = Places { conn: conn.index(), history, waited_for, slabs, wake: wake_places };
     let pair = state.pair();
     let publisher = publisher.port;
-    let stage = Stage::Asked;
+    let _grip = state.peers.get(&token).and_then(|peer| peer.link.grip());
+    let stage = Stage::Asked(Some(PairEnd { core: Arc::downgrade(core), pair, _grip }));
     let (peer, counted, offers) = (token, false, Vec::new());
     let entry = Incoming { peer, publisher, subscriber, conn, armed, stage, counted, offers };
     state.incoming.insert(pair, entry);
@@ -461,10 +470,10 @@ pub(crate) fn accepted(
     token: u64,
     pair: u32,
     geometry: &[u8],
-    fds: &[OwnedFd],
+    fds: &[ReceivedFd],
 ) -> Result<(), String> {
     let asked = state.incoming.get(&pair).filter(|known| known.peer == token);
-    if !asked.is_some_and(|known| matches!(known.stage, Stage::Asked)) {
+    if !asked.is_some_and(|known| matches!(known.stage, Stage::Asked(_))) {
         return Err(format!("it accepted pair {pair}, which was not asked for"));
     }
     let shape = RingShape::decode(geometry, fds.len()).ok_or("its ring has no legal shape")?;
@@ -477,21 +486,10 @@ pub(crate) fn accepted(
         Err(Failure { reason, .. }) => {
             // What it sent is wrong: this pair ends, its process may go on.
             state.trouble(reason);
-            release(state, pair);
+            leave(state, pair);
             Ok(())
         }
     }
-}
-
-/// There is no room for the memory of a pair of ours: it ends, and is tried again.
-fn release_for_now(state: &mut State, number: u32, reason: &str) {
-    let Some(pair) = state.incoming.get(&number) else { return };
-    let (peer, publisher, subscriber) = (pair.peer, pair.publisher, pair.subscriber);
-    let topic = state.subscribers.get(&subscriber).map(|known| known.info.topic.clone());
-    let topic = topic.unwrap_or_default();
-    release(state, number);
-    let pair = Unconnected { peer, publisher, subscriber };
-    state.scarce_pair(pair, &format!("`{topic}` is not connected: {reason}"));
 }
 
 /// Maps a ring and leaves the connection in the subscriber's mailbox.
@@ -500,7 +498,7 @@ fn open_connection(
     state: &mut State,
     number: u32,
     shape: &RingShape,
-    fds: &[OwnedFd],
+    fds: &[ReceivedFd],
 ) -> Result<(), Failure> {
     let pair = state.incoming.get(&number).ok_or("the pair is gone")?;
     let (token, publisher, subscriber_port) = (pair.peer, pair.publisher, pair.subscriber);
@@ -509,12 +507,15 @@ fn open_connection(
     };
     if !state.subscribers.contains_key(&subscriber_port) {
         // Dropped meanwhile: nobody to connect.
-        release(state, number);
+        leave(state, number);
         return Ok(());
     }
     let label = port_label(&info, &process);
     let memory = ring_memory(state, (token, publisher), &label, shape, fds)?;
-    let pair = state.incoming.get(&number).ok_or("the pair is gone")?;
+    let pair = state.incoming.get_mut(&number).ok_or("the pair is gone")?;
+    let Stage::Asked(Some(end)) = std::mem::replace(&mut pair.stage, Stage::Asked(None)) else {
+        return Err("the pair was not asked for".into());
+    };
     let subscriber = state.subscribers.get(&subscriber_port).ok_or("the subscriber is gone")?;
     let depth = match subscriber.depth {
         Depth::Own => subscriber.info.qos.depth,
@@ -529,6 +530,7 @@ fn open_connection(
         reliable: subscriber.is_waited_for(),
         holds: HOLDS,
         memory_limit_bytes: MAPPED_BYTES_MAX,
+        lifeline: Lifeline::of(end),
     };
     let ring = RingSubscriber::connect_mapped(config, &memory, shape.attached)
         .map_err(|error| Failure::of(&error))?;
@@ -587,7 +589,7 @@ fn ring_memory(
     (token, publisher): (u64, u64),
     label: &str,
     shape: &RingShape,
-    fds: &[OwnedFd],
+    fds: &[ReceivedFd],
 ) -> Result<RingMemory, Failure> {
     let Some(peer) = state.peers.get_mut(&token) else {
         let ours = state.publishers.get(&publisher).ok_or("the publisher is gone")?;
@@ -634,7 +636,7 @@ pub(crate) fn refused(
     reason: String,
 ) -> Result<(), String> {
     let asked = state.incoming.get(&pair).filter(|known| known.peer == token);
-    if !asked.is_some_and(|known| matches!(known.stage, Stage::Asked)) {
+    if !asked.is_some_and(|known| matches!(known.stage, Stage::Asked(_))) {
         return Err(format!("it refused pair {pair}, which was not asked for"));
     }
     let Some(pair) = state.incoming.remove(&pair) else { return Ok(()) };
@@ -658,7 +660,7 @@ pub(crate) fn received_segment(
     state: &mut State,
     token: u64,
     (pair, segment, bytes): (u32, u32, u64),
-    fds: &[OwnedFd],
+    fds: &[ReceivedFd],
 ) -> Result<(), String> {
     let Some(known) = state.incoming.get(&pair).filter(|known| known.peer == token) else {
         return Err(format!("it sent a segment for pair {pair}, which does not exist"));
@@ -672,6 +674,16 @@ pub(crate) fn received_segment(
         Err(Failure { reason, .. }) => return Err(reason),
     }
     Ok(())
+}
+
+/// The same, but no descriptor was free to receive it.
+pub(crate) fn segment_without_memory(state: &mut State, token: u64, number: u32) {
+    let known = state.incoming.get(&number).filter(|known| known.peer == token);
+    if known.is_some_and(|known| matches!(known.stage, Stage::Live(_))) {
+        let reason = "no file descriptor is free for new memory of its publisher, raise the limit \
+                      (`ulimit -n`)";
+        release_for_now(state, number, reason);
+    }
 }
 
 /// Both sides of a pair are in this process.
@@ -700,60 +712,7 @@ fn connect_inside(
     connected
 }
 
-// ---- a pair ends ---------------------------------------------------------------------------
-
-/// Ends the pairs whose connection was dropped and whose last sample is gone.
-pub(crate) fn release_unused(core: &Core, state: &mut State) {
-    state.let_go.extend(core.take_let_go());
-    let mut let_go = std::mem::take(&mut state.let_go);
-    let_go.retain(|number| match state.incoming.get(number).map(|pair| &pair.stage) {
-        Some(Stage::Live(control)) if !control.is_released() => true,
-        Some(Stage::Live(_)) => {
-            release(state, *number);
-            false
-        }
-        _ => false,
-    });
-    state.let_go = let_go;
-}
-
-/// The subscriber's half of a pair that is live.
-pub(crate) fn live_control(state: &State, number: u32) -> Option<SubscriberControl> {
-    match &state.incoming.get(&number)?.stage {
-        Stage::Live(control) => Some(control.clone()),
-        Stage::Asked | Stage::Releasing => None,
-    }
-}
-
-/// Asks the publisher of a pair to let go of our tables.
-fn release(state: &mut State, number: u32) {
-    let Some(pair) = state.incoming.get_mut(&number) else { return };
-    let token = pair.peer;
-    pair.stage = Stage::Releasing;
-    // Let go before the publisher was gone: it was cut off.
-    if std::mem::take(&mut pair.counted)
-        && let Some(subscriber) = state.subscribers.get(&pair.subscriber)
-    {
-        subscriber.mailbox.cut_off();
-    }
-    state.changes += 1;
-    if token == LOCAL {
-        serving::detach(state, (LOCAL, number));
-        state.incoming.remove(&number);
-    } else {
-        state.send(token, &Frame::Release { pair: number });
-    }
-}
-
-/// The publisher does not use our places any more: they are free.
-pub(crate) fn released(state: &mut State, token: u64, pair: u32) -> Result<(), String> {
-    let releasing = state.incoming.get(&pair).filter(|known| known.peer == token);
-    if !releasing.is_some_and(|known| matches!(known.stage, Stage::Releasing)) {
-        return Err(format!("it confirmed the release of pair {pair}, which was not asked for"));
-    }
-    state.incoming.remove(&pair);
-    Ok(())
-}
+// ---- the rest ------------------------------------------------------------------------------
 
 /// Local publishers that a new port would clash with, and why: the same process can be told at
 /// once.
@@ -766,31 +725,4 @@ pub(crate) fn local_conflict(
         let reason = conflict(&known.info, subscriber)?;
         Some((known.info.clone(), reason))
     })
-}
-
-/// Sockets of peers whose memory samples still read although the participant has ended. A peer
-/// that saw its end would use that memory again.
-static LEFT_OPEN: Mutex<Vec<LeftOpen>> = Mutex::new(Vec::new());
-
-struct LeftOpen {
-    _socket: Arc<ControlSocket>,
-    pairs: Vec<SubscriberControl>,
-}
-
-/// The participant ends: keeps the sockets of peers as long as samples need them, and closes those
-/// that earlier participants of this process left and nobody needs any more.
-pub(crate) fn leave_open(state: &State) {
-    let mut left = LEFT_OPEN.lock().unwrap_or_else(PoisonError::into_inner);
-    left.retain(|kept| !kept.pairs.iter().all(SubscriberControl::is_released));
-    for (token, peer) in &state.peers {
-        let live = state.incoming.values().filter(|pair| pair.peer == *token);
-        let unreleased = live.filter_map(|pair| match &pair.stage {
-            Stage::Live(control) if !control.is_released() => Some(control.clone()),
-            _ => None,
-        });
-        let pairs: Vec<_> = unreleased.collect();
-        if !pairs.is_empty() {
-            left.push(LeftOpen { _socket: Arc::clone(&peer.link.socket), pairs });
-        }
-    }
 }

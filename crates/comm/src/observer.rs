@@ -16,7 +16,7 @@ use crossdock_shm::rendezvous::{PeerName, RendezvousError, Visit};
 use crossdock_shm::socket::{
     Access, ControlSocket, FRAME_BYTES_MAX, ReceiveFrameError, Received, SendFrameError,
 };
-use crossdock_shm::{OpenMemoryError, RingObserver};
+use crossdock_shm::{OpenMemoryError, ReceivedFd, RingObserver};
 use crossdock_trace::{OpenTraceError, TraceView};
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::io::Errno;
@@ -531,7 +531,7 @@ impl Asking {
         process: PeerName,
         label: &str,
         port: u64,
-    ) -> Result<(RingShape, Vec<OwnedFd>), ObserveError> {
+    ) -> Result<(RingShape, Vec<ReceivedFd>), ObserveError> {
         let (socket, _) = self.ask(process, label, Purpose::Ring { port })?;
         let (frame, fds) = answer(&socket, label)?;
         let Frame::Ring { geometry, .. } = frame else { return Err(unexpected(label, frame)) };
@@ -549,7 +549,7 @@ impl Asking {
 pub(crate) fn map_ring(
     label: &str,
     shape: &RingShape,
-    fds: &[OwnedFd],
+    fds: &[ReceivedFd],
 ) -> Result<RingObserver, ObserveError> {
     let Some((ring, segments)) = fds.split_first() else {
         let found = "a ring without memory".to_string();
@@ -565,7 +565,7 @@ pub(crate) fn add_segments(
     ring: &mut RingObserver,
     label: &str,
     shape: &RingShape,
-    segments: &[OwnedFd],
+    segments: &[ReceivedFd],
     first: u32,
 ) -> Result<(), ObserveError> {
     for (number, (fd, bytes)) in (1..).zip(segments.iter().zip(&shape.segments)) {
@@ -600,7 +600,7 @@ pub(crate) fn poll(polled: &mut [PollFd<'_>], timeout: Duration) -> bool {
 }
 
 /// The next frame of an answer.
-fn answer(socket: &ControlSocket, label: &str) -> Result<(Frame, Vec<OwnedFd>), ObserveError> {
+fn answer(socket: &ControlSocket, label: &str) -> Result<(Frame, Vec<ReceivedFd>), ObserveError> {
     let process = || label.to_string();
     if !is_readable(socket.as_fd(), ANSWER_TIMEOUT) {
         return Err(ObserveError::Silent { process: process() });

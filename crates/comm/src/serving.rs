@@ -9,7 +9,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use crossdock_shm::{
-    Attached, PeerBells, PeerConfig, PeerConns, PeerPair, RingControl, SegmentFd, WakeTarget,
+    Attached, PeerBells, PeerConfig, PeerConns, PeerPair, ReceivedFd, RingControl, SegmentFd,
+    WakeTarget,
 };
 
 use crate::core::{Core, Peer, State};
@@ -31,6 +32,8 @@ pub(crate) struct Outgoing {
     peer: u32,
     /// Segments that were sent.
     segments: u32,
+    /// The subscriber takes no more messages; it may hold some.
+    pub(crate) retired: bool,
     /// The subscriber, for people.
     label: String,
     /// What it has of the publisher's slabs.
@@ -64,7 +67,7 @@ impl Theirs {
 pub(crate) fn received_memory(
     state: &mut State,
     token: u64,
-    fds: Vec<OwnedFd>,
+    fds: Vec<ReceivedFd>,
 ) -> Result<(), String> {
     let Some(peer) = state.peers.get_mut(&token) else { return Ok(()) };
     if peer.tables.theirs.is_some() || peer.tables.unopened.is_some() {
@@ -175,7 +178,8 @@ pub(crate) fn attach(
         return Err(reason.into());
     }
     if known.audience == Audience::One
-        && let Some(other) = state.outgoing.values().find(|pair| pair.publisher == publisher)
+        && let Some(other) =
+            state.outgoing.values().find(|pair| pair.publisher == publisher && !pair.retired)
     {
         let reason = format!(
             "it is served by {} already, and by one at a time; this one is asked when that one has \
@@ -218,7 +222,8 @@ pub(crate) fn attach(
     let segments = attached.segments;
     let slabs = Progress::new(places.slabs);
     let ring = Arc::clone(&control);
-    let pair = Outgoing { publisher, control, peer: attached.peer, segments, label, slabs };
+    let (peer, retired) = (attached.peer, false);
+    let pair = Outgoing { publisher, control, peer, segments, retired, label, slabs };
     state.outgoing.insert(key, pair);
     state.changes += 1;
     if let Some(Wake { bell, input }) = wake_publisher {
@@ -298,7 +303,28 @@ pub(crate) fn segment_mapped(
     Ok(())
 }
 
-/// Ends a pair in which we publish; false when there is none.
+/// Serves a pair no more, which may hold samples; false when there is none.
+pub(crate) fn retire(state: &mut State, key: (u64, u32)) -> bool {
+    let Some(pair) = state.outgoing.get_mut(&key) else { return false };
+    if !std::mem::replace(&mut pair.retired, true) {
+        pair.control.retire(pair.peer);
+        let publisher = pair.publisher;
+        slabs::recount(state, publisher);
+        state.services.has_room(publisher);
+        state.changes += 1;
+    }
+    true
+}
+
+/// A peer's subscriber takes no more messages of a publisher of ours.
+pub(crate) fn leave_requested(state: &mut State, token: u64, pair: u32) -> Result<(), String> {
+    match retire(state, (token, pair)) {
+        true => Ok(()),
+        false => Err(format!("it left pair {pair}, which does not exist")),
+    }
+}
+
+/// Ends a pair in which we publish, and whose subscriber holds nothing; false when there is none.
 pub(crate) fn detach(state: &mut State, key: (u64, u32)) -> bool {
     let Some(pair) = state.outgoing.remove(&key) else { return false };
     pair.control.detach(pair.peer);
@@ -320,15 +346,28 @@ pub(crate) fn release_requested(state: &mut State, token: u64, pair: u32) -> Res
 /// Pairs in which we publish on a topic.
 pub(crate) fn pairs_of_topic(state: &State, topic: &str) -> usize {
     let of_topic = state.outgoing.values().filter(|pair| {
-        state.publishers.get(&pair.publisher).is_some_and(|known| known.info.topic == topic)
+        let known = state.publishers.get(&pair.publisher).filter(|_| !pair.retired);
+        known.is_some_and(|known| known.info.topic == topic)
     });
     of_topic.count()
 }
 
-/// A process is gone: none of its subscribers holds us up any more.
-pub(crate) fn peer_gone(state: &mut State, token: u64) {
+fn pairs_of_peer(state: &State, token: u64) -> Vec<(u64, u32)> {
+    state.outgoing.range((token, 0)..=(token, u32::MAX)).map(|(key, _)| *key).collect()
+}
+
+/// May a process hold samples of ours?
+pub(crate) fn may_hold(state: &State, token: u64) -> bool {
+    state.outgoing.range((token, 0)..=(token, u32::MAX)).next().is_some()
+}
+
+/// The connection to a process ends: none of its subscribers holds us up any more. What they hold stays.
+pub(crate) fn peer_left(state: &mut State, token: u64) {
     state.services.peer_gone(token);
-    let keys: Vec<_> =
-        state.outgoing.range((token, 0)..=(token, u32::MAX)).map(|(key, _)| *key).collect();
-    keys.into_iter().for_each(|key| _ = detach(state, key));
+    pairs_of_peer(state, token).into_iter().for_each(|key| _ = retire(state, key));
+}
+
+/// A process holds nothing any more: it has said so, or is dead.
+pub(crate) fn peer_holds_nothing(state: &mut State, token: u64) {
+    pairs_of_peer(state, token).into_iter().for_each(|key| _ = detach(state, key));
 }

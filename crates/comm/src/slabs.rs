@@ -22,7 +22,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-use crossdock_shm::{Region, SLABS_MAX, Slab, SlabMemory, SlabShape};
+use crossdock_shm::{ReceivedFd, Region, SLABS_MAX, Slab, SlabMemory, SlabShape};
 
 use crate::core::{Core, OutgoingKey, State};
 use crate::frame::Frame;
@@ -71,7 +71,7 @@ pub(crate) struct Offer {
     pub(crate) shape: SlabShape,
     pub(crate) device: String,
     /// The memory and the index.
-    pub(crate) fds: [OwnedFd; 2],
+    pub(crate) fds: [ReceivedFd; 2],
 }
 
 /// What one subscriber has of its publisher's slabs.
@@ -177,7 +177,7 @@ pub(crate) fn offer(core: &Core, port: u64, slab: Arc<Slab>, memory: Option<Owne
 /// Gives a pair the slabs that it was not given yet.
 pub(crate) fn hand_out(state: &mut State, key: OutgoingKey) {
     let Some(pair) = state.outgoing.get_mut(&key) else { return };
-    if !pair.slabs.is_taker() {
+    if pair.retired || !pair.slabs.is_taker() {
         return;
     }
     let (token, number) = key;
@@ -237,7 +237,8 @@ pub(crate) fn recount(state: &mut State, publisher: u64) {
     if slabs == 0 && !known.reach.has_gateway.load(Ordering::Relaxed) {
         return;
     }
-    let pairs = state.outgoing.values().filter(|pair| pair.publisher == publisher);
+    let served = state.outgoing.values().filter(|pair| !pair.retired);
+    let pairs = served.filter(|pair| pair.publisher == publisher);
     let (mut without, mut open, mut takers) = (0, 0, 0);
     for pair in pairs {
         without += u32::from(!pair.slabs.has_all(slabs));

@@ -167,6 +167,12 @@ impl<T: Message> Subscriber<T> {
         self.core.hand_out_early(early);
     }
 
+    /// How long a message that a device still writes is waited for; 10 s if nothing is said. A publisher
+    /// whose device takes longer is cut off, with a report.
+    pub fn set_device_patience(&self, patience: std::time::Duration) {
+        self.core.set_device_patience(patience);
+    }
+
     /// What [`read`](Self::read) gives from now on.
     pub fn set_reading(&self, reading: Reading) {
         self.core.set_reading(reading);

@@ -6,7 +6,7 @@
 
 use crate::futex;
 use crate::memory::{MapRef, Mapping, OwnMemory};
-use crate::protocol::{ARMED_WORDS, Conn, HOLDS_MAX, Inbox, READY_BITS};
+use crate::protocol::{ARMED_WORDS, Conn, GONE, HOLDS_MAX, Inbox, READY_BITS};
 use crate::subscriber::{RingMemory, SubscriberControl};
 use crate::tables::{
     ARMED_LINES_MAX, BELLS_MAX, PeerBells, PeerConns, PeerPair, READY_LINES_MAX, lock,
@@ -175,21 +175,50 @@ pub(crate) struct Peer {
 }
 
 /// What the control thread leaves in the inbox. A peer that goes before the publisher's thread has
-/// looked takes its body out again, so that an idle publisher keeps nothing of it.
+/// looked takes its body out again, so that an idle publisher keeps nothing of it. A second body under
+/// one number takes the place of the first.
 #[derive(Debug)]
 pub(crate) enum Note {
     Attach(u32, Arc<Mutex<Option<Box<Peer>>>>),
     Detach(u32),
 }
 
+/// What a publisher does for a peer. A peer moves down this list, or from `Behind` back up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Service {
+    /// Everything.
+    Full,
+    /// It did not map new memory in time and is best effort: it misses what lies there until it has.
+    Behind,
+    /// Nothing but that what it holds is not used again: it may still read.
+    HoldsOnly,
+    /// None; the publisher's thread has not forgotten it yet.
+    Going,
+}
+
 #[derive(Debug)]
 struct PeerRecord {
     body: Arc<Mutex<Option<Box<Peer>>>>,
+    /// Did the publisher's thread take a body of it before the one that may wait there now?
+    known: bool,
     conn: MapRef<Conn>,
     label: Arc<str>,
+    reliable: bool,
     /// Segments that it has mapped, the ring's own not counted.
     acknowledged: u32,
-    going: bool,
+    service: Service,
+}
+
+impl PeerRecord {
+    /// Does the publisher wait until it has mapped new memory?
+    fn is_awaited(&self) -> bool {
+        self.service == Service::Full
+    }
+
+    /// Does it get new memory?
+    fn is_served(&self) -> bool {
+        self.service <= Service::Behind
+    }
 }
 
 /// Memory for messages beside the ring's.
@@ -370,10 +399,12 @@ impl RingControl {
         let segments = table.segments.len() as u32;
         table.peers[peer as usize] = Some(PeerRecord {
             body: body.clone(),
+            known: false,
             conn,
             label,
+            reliable: config.reliable,
             acknowledged: segments,
-            going: false,
+            service: Service::Full,
         });
         self.inbox.push(Note::Attach(peer, body));
         self.inbox.attached();
@@ -384,6 +415,34 @@ impl RingControl {
         Ok(Attached { peer, start, joined, segments })
     }
 
+    /// Serves a peer no more, and keeps what it holds: it may read as long as it likes. Nothing is woken,
+    /// waited for or sent for it. [`RingControl::detach`] ends it. Unknown numbers are ignored.
+    ///
+    /// Any thread but the publisher's; takes a lock, allocates; one system call if the publisher is
+    /// blocked.
+    pub fn retire(&self, peer: u32) {
+        let mut table = lock(&self.table);
+        let Some(Some(record)) = table.peers.get_mut(peer as usize) else { return };
+        if !record.is_served() {
+            return;
+        }
+        record.service = Service::HoldsOnly;
+        self.attached.fetch_sub(1, Ordering::Relaxed);
+        let (label, conn) = (record.label.clone(), record.conn.clone());
+        let quiet = Peer { label, conn, joined: GONE - 1, depth: 0, reliable: false, wake: None };
+        let was_seen = lock(&record.body).replace(Box::new(quiet)).is_none();
+        if was_seen {
+            // It takes the place of the one that the publisher's thread has.
+            record.known = true;
+            self.inbox.push(Note::Attach(peer, record.body.clone()));
+            self.inbox.attached();
+        }
+        let conn = record.conn.clone();
+        self.update_usable(&table);
+        drop(table);
+        self.wake_blocked(&conn);
+    }
+
     /// Lets a peer go: it is dead, or it has said that it holds nothing any more. Its holds and its
     /// cursor count no longer. Unknown numbers are ignored.
     ///
@@ -391,14 +450,16 @@ impl RingControl {
     pub fn detach(&self, peer: u32) {
         let mut table = lock(&self.table);
         let Some(Some(record)) = table.peers.get_mut(peer as usize) else { return };
-        if record.going {
+        if record.service == Service::Going {
             return;
         }
-        self.attached.fetch_sub(1, Ordering::Relaxed);
-        let seen = lock(&record.body).take().is_none();
+        if record.is_served() {
+            self.attached.fetch_sub(1, Ordering::Relaxed);
+        }
+        let was_seen = lock(&record.body).take().is_none() || record.known;
         let conn = record.conn.clone();
-        if seen {
-            record.going = true;
+        if was_seen {
+            record.service = Service::Going;
             self.inbox.push(Note::Detach(peer));
             self.inbox.attached();
         } else {
@@ -407,6 +468,11 @@ impl RingControl {
         }
         self.update_usable(&table);
         drop(table);
+        self.wake_blocked(&conn);
+    }
+
+    /// The publisher's thread may wait for a peer that nobody waits for any more.
+    fn wake_blocked(&self, conn: &Conn) {
         if self.blocked.load(Ordering::SeqCst) {
             futex::wake_all(futex::low_half(&conn.cursor));
         }
@@ -456,7 +522,7 @@ impl RingControl {
         let peers = table.peers.iter().enumerate();
         peers
             .filter_map(|(peer, record)| record.as_ref().map(|record| (peer as u32, record)))
-            .filter(|(_, record)| !record.going)
+            .filter(|(_, record)| record.is_served())
             .flat_map(|(peer, record)| (record.acknowledged + 1..=count).map(move |s| (peer, s)))
             .collect()
     }
@@ -476,14 +542,17 @@ impl RingControl {
         let count = table.segments.len() as u32;
         if let Some(Some(record)) = table.peers.get_mut(peer as usize) {
             record.acknowledged = record.acknowledged.max(segment.min(count));
+            if record.service == Service::Behind && record.acknowledged == count {
+                record.service = Service::Full;
+            }
         }
         self.update_usable(&table);
     }
 
     fn update_usable(&self, table: &ControlTable) {
         let count = table.segments.len() as u32;
-        let live = table.peers.iter().flatten().filter(|record| !record.going);
-        let usable = live.map(|record| record.acknowledged).min().unwrap_or(count);
+        let awaited = table.peers.iter().flatten().filter(|record| record.is_awaited());
+        let usable = awaited.map(|record| record.acknowledged).min().unwrap_or(count);
         // Release pairs with the Acquire of `usable`.
         if self.usable.swap(usable, Ordering::AcqRel) != usable {
             futex::wake_all(&self.usable);
@@ -513,10 +582,22 @@ impl RingControl {
     /// Labels of the peers that have not acknowledged `segment`.
     pub(crate) fn missing(&self, segment: u32) -> Vec<String> {
         let table = lock(&self.table);
-        let live = table.peers.iter().flatten().filter(|record| !record.going);
-        live.filter(|record| record.acknowledged < segment)
+        let awaited = table.peers.iter().flatten().filter(|record| record.is_awaited());
+        awaited
+            .filter(|record| record.acknowledged < segment)
             .map(|record| record.label.to_string())
             .collect()
+    }
+
+    /// Publisher: it has waited long enough. Best-effort peers that have not acknowledged `segment` miss
+    /// what lies there until they have. Takes a lock.
+    pub(crate) fn leave_behind(&self, segment: u32) {
+        let mut table = lock(&self.table);
+        let slow = table.peers.iter_mut().flatten().filter(|record| {
+            record.is_awaited() && !record.reliable && record.acknowledged < segment
+        });
+        slow.for_each(|record| record.service = Service::Behind);
+        self.update_usable(&table);
     }
 
     /// The publisher is gone: nobody can attach any more.

@@ -21,7 +21,7 @@ use rustix::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous};
 use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Once, OnceLock};
+use std::sync::{Arc, OnceLock};
 
 /// Smallest page that Linux maps.
 const PAGE_BYTES: usize = 4096;
@@ -188,12 +188,15 @@ pub fn child_flag() -> Arc<AtomicBool> {
 }
 
 fn watch_forks() {
-    static ONCE: Once = Once::new();
-    ONCE.call_once(|| {
+    // No lock, which a child might inherit from a thread that only its parent has. Two threads that come
+    // here at once both leave the handler, which may run twice.
+    static WATCHED: AtomicBool = AtomicBool::new(false);
+    if !WATCHED.load(Ordering::Acquire) {
         // SAFETY: the handler does nothing but system calls and loads. Without memory for it, rule 1
         // and pidfds are left.
         let _ = unsafe { libc::pthread_atfork(None, None, Some(in_new_child)) };
-    });
+        WATCHED.store(true, Ordering::Release);
+    }
 }
 
 /// In a child of `fork`, before that returns. Loads and system calls only: another thread of the

@@ -16,11 +16,17 @@
 //!    that a sample is one pointer. An entry is written by the subscriber's thread while its hold
 //!    word is 0 or its own, and read by the sample's owner while it is not 0.
 //!
+//! 6. What must not end before the last sample (the `Lifeline`: the socket to the publisher's process, and
+//!    the word to it that its memory may be used again) belongs to the home and ends with it. Nothing
+//!    else keeps a home: whoever only looks has a weak reference.
+//!
 //! It must not know rings.
 
 use crate::descriptor::Meta;
 use crate::fork::ForkMark;
+use crate::lifeline::Lifeline;
 use crate::memory::{MapRef, Mapping, Region};
+use crate::per_process::PerProcess;
 use crate::pool::Chunk;
 use crate::protocol::{Conn, HOLDS_MAX, Head};
 use crate::publisher::HEAD_AT;
@@ -64,6 +70,8 @@ pub(crate) struct Home {
     segments: [OnceLock<Arc<Mapping>>; SEGMENTS_MAX],
     closed: AtomicBool,
     fork: ForkMark,
+    /// Rule 6.
+    _lifeline: Lifeline,
 }
 
 // SAFETY: the entries follow rule 5; everything else is atomic, locked, or constant.
@@ -71,20 +79,16 @@ unsafe impl Send for Home {}
 // SAFETY: as above.
 unsafe impl Sync for Home {}
 
-static LEFT_BEHIND: Mutex<Vec<Arc<Home>>> = Mutex::new(Vec::new());
+static LEFT_BEHIND: PerProcess<Mutex<Vec<Arc<Home>>>> = PerProcess::new();
 
 /// Gives back the memory of subscribers that are gone and whose last sample is gone too.
 ///
 /// Happens by itself whenever a subscriber comes or goes; a control thread may call it after it was
 /// woken. Any thread; takes a lock.
 pub fn sweep() {
-    let mut left = lock(&LEFT_BEHIND);
+    let mut left = lock(LEFT_BEHIND.of_process());
     let mut free: Vec<Arc<Home>> = Vec::new();
     left.retain(|home| {
-        // Of the parent: there is nothing here to look at.
-        if home.in_child() {
-            return false;
-        }
         let held = !home.conn().holds_nothing();
         if !held {
             free.push(home.clone());
@@ -97,17 +101,17 @@ pub fn sweep() {
 }
 
 impl Home {
-    pub(crate) fn for_ring(conn: ConnLease) -> Arc<Self> {
+    pub(crate) fn for_ring(conn: ConnLease, lifeline: Lifeline) -> Arc<Self> {
         sweep();
-        Self::new(Holds::Ring(conn))
+        Self::new(Holds::Ring(conn), lifeline)
     }
 
     pub(crate) fn for_local() -> Arc<Self> {
         sweep();
-        Self::new(Holds::Local(Box::default()))
+        Self::new(Holds::Local(Box::default()), Lifeline::none())
     }
 
-    fn new(holds: Holds) -> Arc<Self> {
+    fn new(holds: Holds, lifeline: Lifeline) -> Arc<Self> {
         Arc::new_cyclic(|home: &std::sync::Weak<Home>| {
             // The address is the home's own, which does not move; nobody looks through it before it
             // is made.
@@ -130,6 +134,7 @@ impl Home {
                 segments: std::array::from_fn(|_| OnceLock::new()),
                 closed: AtomicBool::new(false),
                 fork: ForkMark::new(),
+                _lifeline: lifeline,
                 holds,
             }
         })
@@ -203,7 +208,7 @@ impl Home {
         if self.in_child() {
             return;
         }
-        let mut left = lock(&LEFT_BEHIND);
+        let mut left = lock(LEFT_BEHIND.of_process());
         left.push(self.clone());
         // Release pairs with the Acquire in `release`: who sees it finds the home on the list.
         self.closed.store(true, Ordering::Release);
@@ -250,9 +255,15 @@ impl Home {
 
     #[cold]
     fn release_closed(hold: &AtomicU64) {
-        let left = lock(&LEFT_BEHIND);
+        let left = lock(LEFT_BEHIND.of_process());
         Conn::drop_hold(hold);
         drop(left);
         sweep();
     }
+}
+
+/// As another thread has it at the moment of a fork.
+#[cfg(test)]
+pub(crate) fn lock_left_behind() -> std::sync::MutexGuard<'static, Vec<Arc<Home>>> {
+    lock(LEFT_BEHIND.of_process())
 }

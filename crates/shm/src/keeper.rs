@@ -18,6 +18,7 @@
 
 use crate::fork::{ForkMark, PrivateFd};
 use crate::futex;
+use crate::per_process::PerProcess;
 use crate::tables::lock;
 use rustix::event::{PollFd, PollFlags};
 use rustix::fd::{AsRawFd, BorrowedFd};
@@ -136,7 +137,7 @@ unsafe impl Send for Keeper {}
 // SAFETY: as above.
 unsafe impl Sync for Keeper {}
 
-static OF_PROCESS: Mutex<Weak<Keeper>> = Mutex::new(Weak::new());
+static OF_PROCESS: PerProcess<Mutex<Weak<Keeper>>> = PerProcess::new();
 
 impl Keeper {
     /// The keeper of this process, started if there is none.
@@ -147,8 +148,8 @@ impl Keeper {
     /// # Errors
     /// [`KeepError`]; everything else works without it.
     pub fn of_process() -> Result<Arc<Keeper>, KeepError> {
-        let mut known = lock(&OF_PROCESS);
-        if let Some(keeper) = known.upgrade().filter(|keeper| !keeper.fork.in_child()) {
+        let mut known = lock(OF_PROCESS.of_process());
+        if let Some(keeper) = known.upgrade() {
             return Ok(keeper);
         }
         let keeper = Arc::new(Keeper::start()?);
@@ -351,6 +352,12 @@ fn give_up_calls() -> bool {
     let filtered =
         unsafe { libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, filter, 0, 0) };
     ARCHITECTURE != 0 && no_more == 0 && filtered == 0
+}
+
+/// As another thread has it at the moment of a fork.
+#[cfg(test)]
+pub(crate) fn lock_of_process() -> std::sync::MutexGuard<'static, Weak<Keeper>> {
+    lock(OF_PROCESS.of_process())
 }
 
 #[cfg(test)]

@@ -56,6 +56,7 @@
 //!     reliable: false,
 //!     holds: 4,
 //!     memory_limit_bytes: 1 << 21,
+//!     lifeline: Lifeline::none(),
 //! };
 //! let mut subscriber =
 //!     RingSubscriber::connect(config, control.ring_fd(), control.geometry(), attached)?;
@@ -94,11 +95,15 @@ mod home;
 #[cfg(not(loom))]
 mod keeper;
 #[cfg(not(loom))]
+mod lifeline;
+#[cfg(not(loom))]
 mod local;
 #[cfg(not(loom))]
 mod memory;
 #[cfg(not(loom))]
 mod observer;
+#[cfg(not(loom))]
+mod per_process;
 pub mod pool;
 #[cfg(not(loom))]
 mod prefetch;
@@ -109,6 +114,8 @@ mod publisher;
 mod queue;
 #[cfg(not(loom))]
 pub mod realtime;
+#[cfg(not(loom))]
+mod received;
 #[cfg(not(loom))]
 pub mod rendezvous;
 #[cfg(not(loom))]
@@ -148,6 +155,8 @@ pub use home::sweep;
 #[cfg(not(loom))]
 pub use keeper::{KeepError, Keeper};
 #[cfg(not(loom))]
+pub use lifeline::Lifeline;
+#[cfg(not(loom))]
 pub use local::{LinkError, LocalLink, LocalOptions};
 #[cfg(not(loom))]
 pub use memory::{CreateMemoryError, OpenMemoryError, Region, Scratch};
@@ -158,6 +167,8 @@ pub use publisher::{
     CreateRingError, Holder, LoanError, ParkedLoan, PublishError, PublishRefused,
     PublisherCounters, RawLoan, Reliability, RingConfig, RingPublisher,
 };
+#[cfg(not(loom))]
+pub use received::ReceivedFd;
 #[cfg(not(loom))]
 pub use sample::RawSample;
 #[cfg(not(loom))]

@@ -69,6 +69,28 @@ pub enum OpenMemoryError {
         /// What the memory is for.
         label: String,
     },
+    /// A memory object of huge pages, which is mapped and unmapped by other rules.
+    #[error(
+        "received memory `{label}` is made of huge pages or of no pages of its own; the peer must send \
+         a plain memory object"
+    )]
+    Unlike {
+        /// What the memory is for.
+        label: String,
+    },
+    /// Its owner has not made all of it present, so that looking at it would take memory here.
+    #[error(
+        "received memory `{label}` has {present} of its {wanted} bytes present; its owner must make \
+         all of it present first"
+    )]
+    Sparse {
+        /// What the memory is for.
+        label: String,
+        /// Bytes that are present.
+        present: u64,
+        /// Bytes that its contents need.
+        wanted: u64,
+    },
     /// Smaller than what shall be mapped.
     #[error(
         "received memory `{label}` has {bytes} bytes but {wanted} are needed; the peer is at fault"
@@ -626,6 +648,30 @@ pub(crate) enum Access {
     ReadWrite,
 }
 
+/// The file system that plain memory objects lie in (`TMPFS_MAGIC`); huge pages have one of their own.
+const PLAIN_MEMORY: u64 = 0x0102_1994;
+
+/// Refuses received memory whose owner has not made its first `wanted` bytes present: whoever touches a
+/// page first pays for it.
+pub(crate) fn check_present(
+    label: &str,
+    fd: BorrowedFd<'_>,
+    wanted: u64,
+) -> Result<(), OpenMemoryError> {
+    let label = || label.to_owned();
+    let status = rustix::fs::fstat(fd).map_err(|errno| OpenMemoryError::System {
+        label: label(),
+        step: "fstat",
+        source: errno.into(),
+    })?;
+    // In units of 512 bytes, whatever the page size is.
+    let present = u64::try_from(status.st_blocks).unwrap_or(0).saturating_mul(512);
+    match present >= wanted {
+        true => Ok(()),
+        false => Err(OpenMemoryError::Sparse { label: label(), present, wanted }),
+    }
+}
+
 /// Maps received memory after checking it: sealed against shrinking (a later access cannot fault),
 /// large enough for `wanted` bytes, and not more than `limit`.
 pub(crate) fn map_received(
@@ -648,6 +694,11 @@ pub(crate) fn map_received(
         step,
         source: errno.into(),
     };
+    // Only plain pages and huge ones have seals: nothing above or below asks a file system of others.
+    let kind = rustix::fs::fstatfs(fd).map_err(|errno| failed("fstatfs", errno))?;
+    if kind.f_type as u64 & u64::from(u32::MAX) != PLAIN_MEMORY {
+        return Err(OpenMemoryError::Unlike { label: label() });
+    }
     // The size is read after the seal was seen: it can only grow from here.
     let status = rustix::fs::fstat(fd).map_err(|errno| failed("fstat", errno))?;
     let bytes = u64::try_from(status.st_size).unwrap_or(0);

@@ -40,9 +40,6 @@ pub const LISTED_MAX: usize = 4096;
 /// one was stopped meanwhile: then what the lock is for is left to the next one.
 const LOCK_TRIES_MAX: u32 = 100;
 
-/// How long a connect waits for room in the backlog of a process that accepts nothing.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
-
 /// The most bytes of `/proc/net/unix` that are read (about 100 bytes a socket).
 const SOCKET_TABLE_BYTES_MAX: u64 = 64 << 20;
 
@@ -218,9 +215,7 @@ pub enum RendezvousError {
         found: String,
     },
     /// A process accepts no connections (it is stopped, or its queue of waiting peers is full).
-    #[error(
-        "process {name} accepts no connections for {} s; is it stopped?", CONNECT_TIMEOUT.as_secs()
-    )]
+    #[error("process {name} accepts no connections, and many wait already; is it stopped?")]
     Busy {
         /// Name of its socket.
         name: PeerName,
@@ -244,8 +239,7 @@ pub enum RendezvousError {
 
 /// The meeting place of one domain, seen without taking part in it: lists and connects.
 ///
-/// `Send` and `Sync`. Calls may block for file-system work and, in [`Visit::connect`], for at most
-/// one second.
+/// `Send` and `Sync`. Calls may block for file-system work, never for another process.
 #[derive(Debug)]
 pub struct Visit {
     place: Place,
@@ -298,10 +292,11 @@ impl Visit {
 
     /// Connects to one process. `None`: it has died; a stale file is gone now.
     ///
-    /// Blocks for at most one second when that process accepts no connections.
+    /// Does not wait for that process: names are anybody's to take, and one that accepts nothing shall not
+    /// keep others waiting.
     ///
     /// # Errors
-    /// [`RendezvousError`]; the others are not affected.
+    /// [`RendezvousError`]; the others are not affected. [`RendezvousError::Busy`] is worth another try.
     pub fn connect(&self, name: PeerName) -> Result<Option<ControlSocket>, RendezvousError> {
         match self.try_connect(name) {
             Err(Errno::CONNREFUSED) => {
@@ -309,7 +304,7 @@ impl Visit {
                 Ok(None)
             }
             Err(Errno::NOENT) => Ok(None),
-            Err(Errno::AGAIN | Errno::TIMEDOUT) => Err(RendezvousError::Busy { name }),
+            Err(Errno::AGAIN) => Err(RendezvousError::Busy { name }),
             Err(errno) => Err(RendezvousError::System {
                 what: "connecting to",
                 place: self.place_of(name),
@@ -325,14 +320,10 @@ impl Visit {
 
     fn try_connect(&self, name: PeerName) -> Result<ControlSocket, Errno> {
         let address = self.place.address(&name.to_string())?;
-        let flags = SocketFlags::CLOEXEC;
+        // A blocking connect would wait for room in the backlog.
+        let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
         let fd = rustix::net::socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None)?;
-        // A blocking connect waits for room in the backlog, for as long as the send timeout says.
-        let timeout = rustix::net::sockopt::Timeout::Send;
-        rustix::net::sockopt::set_socket_timeout(&fd, timeout, Some(CONNECT_TIMEOUT))?;
         rustix::net::connect(&fd, &address)?;
-        let status = rustix::fs::fcntl_getfl(&fd)?;
-        rustix::fs::fcntl_setfl(&fd, status | OFlags::NONBLOCK)?;
         Ok(ControlSocket::from_fd(fd))
     }
 

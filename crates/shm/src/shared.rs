@@ -15,7 +15,7 @@
 use crate::driver::DriverMemory;
 use crate::memory::{
     Access, CreateMemoryError, MapRef, Mapping, OpenMemoryError, OwnMemory, PAGE_BYTES, Region,
-    Shared, Writers, map_received,
+    Shared, Writers, check_present, map_received,
 };
 use crate::protocol::ClaimTable;
 use crate::sync::Ordering;
@@ -240,16 +240,24 @@ impl SharedMemory {
         Ok(SharedMemory { head, table, mapping, data_at: 0, bytes, own: None })
     }
 
-    /// The memory behind a descriptor that its owner sent, with `bytes` bytes of elements. Its pages are
-    /// present afterwards. Makes system calls.
+    /// The memory behind a descriptor that its owner sent, with `bytes` bytes of elements, at most
+    /// `limit_bytes`. Its owner has made all of its pages present: what this process takes for it is
+    /// address space and page tables, never memory. Makes system calls.
     ///
     /// # Errors
-    /// [`OpenMemoryError`]: it is not such memory, or smaller, or the system refuses.
-    pub fn open(label: &str, fd: BorrowedFd<'_>, bytes: u64) -> Result<Self, OpenMemoryError> {
+    /// [`OpenMemoryError`]: it is not such memory, or smaller, or larger than allowed, or not all of it is
+    /// present, or the system refuses.
+    pub fn open(
+        label: &str,
+        fd: BorrowedFd<'_>,
+        bytes: u64,
+        limit_bytes: u64,
+    ) -> Result<Self, OpenMemoryError> {
         let total = SHARED_DATA_AT.saturating_add(bytes);
-        let limit = SHARED_DATA_AT + SHARED_BYTES_MAX;
+        let limit = SHARED_DATA_AT + limit_bytes.min(SHARED_BYTES_MAX);
         let mapping = map_received(label, fd, total, limit, Access::ReadWrite)?;
         Preamble::check(label, &mapping, Kind::Shared)?;
+        check_present(label, fd, total)?;
         mapping.populate(0, total).map_err(|errno| OpenMemoryError::System {
             label: label.to_owned(),
             step: "making its pages present",
@@ -373,7 +381,8 @@ mod tests {
     fn pair() -> (SharedMemory, SharedMemory) {
         let owner = SharedMemory::create("buffer", 4096 * 3 + 8).expect("memory");
         let member = owner.fd().expect("its owner's");
-        let member = SharedMemory::open("buffer", member, owner.bytes()).expect("memory");
+        let member =
+            SharedMemory::open("buffer", member, owner.bytes(), SHARED_BYTES_MAX).expect("memory");
         (owner, member)
     }
 
@@ -397,16 +406,49 @@ mod tests {
         owner.load::<f32>(3074);
     }
 
+    /// Memory that says it is a buffer's, with nothing of it present but its first words.
+    fn sparse(bytes: u64) -> std::os::fd::OwnedFd {
+        let (owner, _member) = pair();
+        let mut words = [0; 16];
+        rustix::io::pread(owner.fd().expect("its owner's"), &mut words, 0).expect("its words");
+        let flags = rustix::fs::MemfdFlags::CLOEXEC | rustix::fs::MemfdFlags::ALLOW_SEALING;
+        let fd = rustix::fs::memfd_create("sparse", flags).expect("memory");
+        rustix::fs::ftruncate(&fd, SHARED_DATA_AT + bytes).expect("its size");
+        rustix::io::pwrite(&fd, &words, 0).expect("its words");
+        rustix::fs::fcntl_add_seals(&fd, rustix::fs::SealFlags::SHRINK).expect("seals");
+        fd
+    }
+
+    #[test]
+    fn a_member_takes_no_memory_that_its_owner_has_not_taken() {
+        use std::os::fd::AsFd;
+        let fd = sparse(64 << 20);
+        let blocks = || rustix::fs::fstat(&fd).expect("its state").st_blocks;
+        let before = blocks();
+        let opened = SharedMemory::open("buffer", fd.as_fd(), 64 << 20, SHARED_BYTES_MAX);
+        assert!(matches!(opened, Err(OpenMemoryError::Sparse { .. })), "{opened:?}");
+        assert_eq!(blocks(), before);
+    }
+
+    #[test]
+    fn a_member_takes_no_more_than_its_own_limit() {
+        let (owner, _member) = pair();
+        let fd = owner.fd().expect("its owner's");
+        let opened = SharedMemory::open("buffer", fd, owner.bytes(), owner.bytes() - 1);
+        assert!(matches!(opened, Err(OpenMemoryError::TooLarge { .. })), "{opened:?}");
+        assert!(SharedMemory::open("buffer", fd, owner.bytes(), owner.bytes()).is_ok());
+    }
+
     #[test]
     fn other_memory_is_refused() {
         let (owner, _member) = pair();
         let fd = owner.fd().expect("its owner's");
-        let larger = SharedMemory::open("buffer", fd, 4 * 4096 + 1);
+        let larger = SharedMemory::open("buffer", fd, 4 * 4096 + 1, SHARED_BYTES_MAX);
         assert!(matches!(larger, Err(OpenMemoryError::TooSmall { .. })), "{larger:?}");
-        let whole = SharedMemory::open("buffer", fd, u64::MAX);
+        let whole = SharedMemory::open("buffer", fd, u64::MAX, SHARED_BYTES_MAX);
         assert!(matches!(whole, Err(OpenMemoryError::TooLarge { .. })), "{whole:?}");
         let words = crate::OwnWords::create("words", 8192, crate::Sharing::Open).expect("memory");
-        let other = SharedMemory::open("buffer", words.fd(), 8);
+        let other = SharedMemory::open("buffer", words.fd(), 8, SHARED_BYTES_MAX);
         assert!(matches!(other, Err(OpenMemoryError::Layout { .. })), "{other:?}");
         assert!(SharedMemory::create("buffer", 0).is_err());
         assert!(SharedMemory::create("buffer", SHARED_BYTES_MAX + 1).is_err());

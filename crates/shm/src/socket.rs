@@ -18,6 +18,7 @@ use rustix::net::{
 };
 
 use crate::fork::PrivateFd;
+use crate::received::ReceivedFd;
 
 /// The longest frame in bytes. A kernel that keeps its default socket buffers (212 992 bytes)
 /// takes several of them before a sender has to wait.
@@ -160,7 +161,7 @@ pub enum Received {
         /// Bytes written to the start of the caller's buffer.
         len: usize,
         /// Descriptors, close-on-exec, in the order in which they were sent.
-        fds: Vec<OwnedFd>,
+        fds: Vec<ReceivedFd>,
         /// Some of its descriptors are missing: none was free in this process to receive them.
         descriptors_lost: bool,
     },
@@ -237,10 +238,10 @@ impl ControlSocket {
             Err(Errno::CONNRESET | Errno::NOTCONN) => return Ok(Received::Closed),
             Err(errno) => return Err(ReceiveFrameError::System(errno)),
         };
-        let mut fds = Vec::new();
+        let mut fds: Vec<ReceivedFd> = Vec::new();
         for ancillary in control.drain() {
             if let RecvAncillaryMessage::ScmRights(received) = ancillary {
-                fds.extend(received);
+                fds.extend(received.map(ReceivedFd::from));
             }
         }
         // The kernel's space for descriptors is padded: one more than the limit can fit in. It
@@ -255,6 +256,12 @@ impl ControlSocket {
             return Ok(Received::Closed);
         }
         Ok(Received::Frame { len: message.bytes, fds, descriptors_lost })
+    }
+
+    /// Says that nothing more will be sent: the peer finds the end behind what was. Receiving goes on.
+    pub fn end_sending(&self) {
+        // An error: the peer has closed its end.
+        let _ = rustix::net::shutdown(&self.fd, rustix::net::Shutdown::Write);
     }
 
     /// Who is at the other end. The kernel noted it when the connection was made.

@@ -8,12 +8,14 @@ use crate::control::{Attached, RingGeometry};
 use crate::descriptor::{Descriptor, Meta};
 use crate::futex;
 use crate::home::{Home, SEGMENTS_MAX};
+use crate::lifeline::Lifeline;
 use crate::memory::{Access, MapRef, MapSlice, Mapping, OpenMemoryError, Region, map_received};
 use crate::prefetch;
 use crate::protocol::{Conn, Corruption, FIELDS, GONE, HOLDS_MAX, Head, Peek, Ring, Slot};
 use crate::publisher::{HEAD_AT, SLOTS_AT, SLOTS_MAX};
 use crate::sample::RawSample;
 use crate::tables::{ArmedLease, ConnLease, Kind, Preamble};
+use crate::timeline::FencePoint;
 use rustix::fd::BorrowedFd;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -42,6 +44,9 @@ pub struct SubscriberConfig {
     pub holds: usize,
     /// Most bytes that this process maps of one publisher.
     pub memory_limit_bytes: u64,
+    /// Ends when the subscriber and its last sample are gone: then, not earlier, the publisher may be
+    /// told to detach it.
+    pub lifeline: Lifeline,
 }
 
 /// Why a subscriber cannot be connected.
@@ -142,27 +147,31 @@ pub struct Losses {
 
 #[derive(Debug)]
 struct Shared {
-    home: Arc<Home>,
     publisher: String,
     memory_limit_bytes: u64,
     mapped_bytes: AtomicU64,
+    /// Does the publisher serve it?
     alive: AtomicBool,
 }
 
-/// The half of a subscriber that the control thread uses; `Send + Sync`.
+/// The half of a subscriber that the control thread uses; `Send + Sync`. It keeps neither the subscriber
+/// nor its memory.
 #[derive(Clone, Debug)]
-pub struct SubscriberControl(Arc<Shared>);
+pub struct SubscriberControl {
+    shared: Arc<Shared>,
+    home: Weak<Home>,
+}
 
 impl SubscriberControl {
     /// Maps a further segment of the publisher; acknowledge it to the publisher afterwards. One
-    /// that is mapped already stays as it is.
+    /// that is mapped already stays as it is, and so does a subscriber that is gone.
     pub fn add_segment(
         &self,
         index: u32,
         bytes: u64,
         fd: BorrowedFd<'_>,
     ) -> Result<(), AddSegmentError> {
-        let shared = &*self.0;
+        let shared = &*self.shared;
         let bad = || AddSegmentError::BadIndex {
             publisher: shared.publisher.clone(),
             index,
@@ -171,7 +180,8 @@ impl SubscriberControl {
         if index == 0 || index as usize >= SEGMENTS_MAX {
             return Err(bad());
         }
-        if shared.home.has_segment(index as usize) {
+        let Some(home) = self.home.upgrade() else { return Ok(()) };
+        if home.has_segment(index as usize) {
             return Ok(());
         }
         // Address space of all segments together; one limit each, since each may hold the whole
@@ -180,32 +190,44 @@ impl SubscriberControl {
         let mapping = map_received(&shared.publisher, fd, bytes, limit, Access::Read)?;
         Preamble::check(&shared.publisher, &mapping, Kind::Segment)?;
         shared.mapped_bytes.fetch_add(bytes, Ordering::Relaxed);
-        shared.home.add_segment(index as usize, mapping).then_some(()).ok_or_else(bad)
+        home.add_segment(index as usize, mapping).then_some(()).ok_or_else(bad)
     }
 
     /// A further segment of a publisher of this process; one that is there already stays as it is.
     pub(crate) fn share_segment(&self, index: usize, mapping: &Arc<Mapping>) {
-        if !self.0.home.has_segment(index) {
-            self.0.home.add_segment(index, Arc::clone(mapping));
+        if let Some(home) = self.home.upgrade()
+            && !home.has_segment(index)
+        {
+            home.add_segment(index, Arc::clone(mapping));
         }
     }
 
     /// A segment of the publisher; `None`: it is not mapped.
     pub fn segment(&self, index: u32) -> Option<Region> {
-        self.0.home.segment(index as usize)
+        self.home.upgrade()?.segment(index as usize)
     }
 
-    /// The publisher is gone: what is in the ring can still be taken.
+    /// The publisher serves it no more: it is gone, or one of the two has ended the connection. What is in
+    /// the ring, and in memory that is here, can still be taken.
     pub fn publisher_gone(&self) {
-        self.0.alive.store(false, Ordering::Release);
+        self.shared.alive.store(false, Ordering::Release);
     }
 
     /// The subscriber was dropped and none of its samples is left: now, not earlier, the publisher
     /// may be told to detach it.
     pub fn is_released(&self) -> bool {
-        let home = &self.0.home;
-        home.in_child() || home.is_closed() && home.conn().holds_nothing()
+        let home = self.home.upgrade();
+        home.is_none_or(|home| home.in_child() || home.is_closed() && home.conn().holds_nothing())
     }
+}
+
+/// Why nothing new can be taken.
+#[derive(Clone, Copy, Debug)]
+enum End {
+    /// The publisher was caught lying.
+    Corrupt(Corruption),
+    /// The publisher serves it no more: messages up to this one were there then.
+    Behind(u64),
 }
 
 /// Reads the messages of one publisher.
@@ -216,6 +238,7 @@ impl SubscriberControl {
 pub struct RingSubscriber {
     label: String,
     shared: Arc<Shared>,
+    home: Arc<Home>,
     head: MapRef<Head>,
     slots: MapSlice<Slot>,
     conn: MapRef<Conn>,
@@ -226,7 +249,7 @@ pub struct RingSubscriber {
     reliable: bool,
     holds: usize,
     losses: Losses,
-    fault: Option<Corruption>,
+    end: Option<End>,
     not_sync: std::marker::PhantomData<std::cell::Cell<()>>,
 }
 
@@ -346,10 +369,9 @@ impl RingSubscriber {
         let head = MapRef::new(&mapping, HEAD_AT).ok_or_else(small)?;
         let slots = MapSlice::new(&mapping, SLOTS_AT, slots).ok_or_else(small)?;
         let conn = config.conn.conn().clone();
-        let home = Home::for_ring(config.conn.clone());
+        let home = Home::for_ring(config.conn.clone(), config.lifeline);
         home.add_segment(0, mapping);
         let shared = Arc::new(Shared {
-            home,
             publisher: config.publisher,
             memory_limit_bytes: limit,
             mapped_bytes: AtomicU64::new(bytes),
@@ -358,6 +380,7 @@ impl RingSubscriber {
         let mut subscriber = RingSubscriber {
             label: config.label,
             shared,
+            home,
             head,
             slots,
             conn,
@@ -368,7 +391,7 @@ impl RingSubscriber {
             reliable: config.reliable,
             holds,
             losses: Losses::default(),
-            fault: None,
+            end: None,
             not_sync: std::marker::PhantomData,
         };
         subscriber.move_cursor();
@@ -382,7 +405,7 @@ impl RingSubscriber {
 
     /// The half for the control thread.
     pub fn control(&self) -> SubscriberControl {
-        SubscriberControl(self.shared.clone())
+        SubscriberControl { shared: self.shared.clone(), home: Arc::downgrade(&self.home) }
     }
 
     /// Names the subscriber in errors.
@@ -409,7 +432,7 @@ impl RingSubscriber {
 
     #[cold]
     fn cut_off(&mut self, fault: Corruption) -> Box<TakeError> {
-        self.fault = Some(fault);
+        self.end = Some(End::Corrupt(fault));
         self.losses.corrupt = 1;
         Box::new(TakeError::Corrupt {
             subscriber: self.label.clone(),
@@ -425,11 +448,25 @@ impl RingSubscriber {
         Box::new(TakeError::AllHoldsInUse { subscriber, holds })
     }
 
+    /// In a child, or at the end. True: there are messages before the end.
     #[cold]
-    fn refusal(&mut self) -> Box<TakeError> {
-        match self.fault {
-            Some(fault) => self.cut_off(fault),
-            None => Box::new(TakeError::Forked { subscriber: self.label.clone() }),
+    fn is_before_end(&mut self) -> Result<bool, Box<TakeError>> {
+        match self.end {
+            _ if self.home.in_child() => {
+                Err(Box::new(TakeError::Forked { subscriber: self.label.clone() }))
+            }
+            Some(End::Corrupt(fault)) => Err(self.cut_off(fault)),
+            Some(End::Behind(last)) => Ok(self.next <= last),
+            None => Ok(true),
+        }
+    }
+
+    /// The publisher serves it no more ([`SubscriberControl::publisher_gone`]): what is there now can
+    /// still be taken, and nothing that comes later, should the publisher go on.
+    #[cold]
+    pub fn end_here(&mut self) {
+        if self.end.is_none() && !self.home.in_child() {
+            self.end = Some(End::Behind(self.ring().newest()));
         }
     }
 
@@ -483,8 +520,8 @@ impl RingSubscriber {
     /// Moves on to a message that is there. False: there is none.
     #[inline]
     fn find(&mut self) -> Result<bool, Box<TakeError>> {
-        if self.fault.is_some() || self.shared.home.in_child() {
-            return Err(self.refusal());
+        if (self.end.is_some() || self.home.in_child()) && !self.is_before_end()? {
+            return Ok(false);
         }
         for _ in 0..LOOKS_MAX {
             match self.ring().peek(self.next) {
@@ -517,31 +554,59 @@ impl RingSubscriber {
                 self.lapped()?;
                 continue;
             };
-            return match self.believe(seq, &words) {
+            match self.believe(seq, &words) {
                 Ok((payload, meta)) => {
                     prefetch::to_read(payload, meta.len);
                     // SAFETY: the word was 0 and is the sample's now; the payload was just found in
                     // the home.
-                    let sample =
-                        unsafe { RawSample::new(&self.shared.home, index, seq, payload, meta) };
+                    let sample = unsafe { RawSample::new(&self.home, index, seq, payload, meta) };
                     self.next = seq + 1;
                     self.move_cursor();
-                    Ok(Some(sample))
+                    return Ok(Some(sample));
                 }
                 Err(fault) => {
                     Conn::drop_hold(hold);
-                    Err(self.cut_off(fault))
+                    self.pass_unreachable(seq, &words, fault)?;
                 }
-            };
+            }
         }
         Ok(None)
+    }
+
+    /// A message that is not to be believed, or that lies in a segment which is not here: nobody waits until
+    /// a best-effort subscriber, or one that is served no more, has mapped it. Such a message is lost,
+    /// unless the segment has come meanwhile.
+    #[cold]
+    fn pass_unreachable(
+        &mut self,
+        seq: u64,
+        words: &[u64; FIELDS],
+        fault: Corruption,
+    ) -> Result<(), Box<TakeError>> {
+        let waited_for = self.reliable && self.alive();
+        let segment = Descriptor::from_words(seq, words).map(|it| usize::from(it.chunk.segment));
+        let Some(segment) = segment.filter(|it| !waited_for && (1..SEGMENTS_MAX).contains(it))
+        else {
+            return Err(self.cut_off(fault));
+        };
+        if self.home.has_segment(segment) {
+            // It has come since, or the place in it is none.
+            return match self.believe(seq, words) {
+                Ok(_) => Ok(()),
+                Err(fault) => Err(self.cut_off(fault)),
+            };
+        }
+        self.losses.lapped += self.entitled(seq + 1);
+        self.next = seq + 1;
+        self.move_cursor();
+        Ok(())
     }
 
     #[inline(always)]
     fn believe(&self, seq: u64, words: &[u64; FIELDS]) -> Result<(NonNull<u8>, Meta), Corruption> {
         let Descriptor { chunk, meta } =
             Descriptor::from_words(seq, words).ok_or(Corruption::BadCheck)?;
-        let payload = self.shared.home.payload(chunk, meta.len).ok_or(Corruption::OutsideMemory)?;
+        let payload = self.home.payload(chunk, meta.len).ok_or(Corruption::OutsideMemory)?;
         Ok((payload, meta))
     }
 
@@ -565,10 +630,10 @@ impl RingSubscriber {
     /// What travels with the message `ahead` places behind the next one, without moving; `None`: it
     /// is not there, or is being overwritten. One slot.
     pub fn look(&self, ahead: u64) -> Option<Meta> {
-        if self.fault.is_some() || self.shared.home.in_child() {
+        let seq = self.next.checked_add(ahead).filter(|seq| *seq < GONE)?;
+        if self.is_over(seq) {
             return None;
         }
-        let seq = self.next.checked_add(ahead).filter(|seq| *seq < GONE)?;
         if self.ring().peek(seq) != Peek::Ready {
             return None;
         }
@@ -578,9 +643,17 @@ impl RingSubscriber {
     /// Is there a message (or a loss to count)? One load of the slot.
     #[inline]
     pub fn is_ready(&self) -> bool {
-        self.fault.is_none()
-            && !self.shared.home.in_child()
-            && self.ring().peek(self.next) != Peek::Empty
+        !self.is_over(self.next) && self.ring().peek(self.next) != Peek::Empty
+    }
+
+    /// Is nothing of message `seq` to be looked at any more?
+    #[inline]
+    fn is_over(&self, seq: u64) -> bool {
+        let ended = self.end.is_some_and(|end| match end {
+            End::Corrupt(_) => true,
+            End::Behind(last) => seq > last,
+        });
+        ended || self.home.in_child()
     }
 
     /// Passes over the oldest message that was not taken; true if there was one.
@@ -618,13 +691,15 @@ impl RingSubscriber {
     /// A subscriber that is not triggering is never woken and answers whether a message is there.
     #[inline]
     pub fn arm(&self) -> bool {
-        if self.fault.is_some() || self.shared.home.in_child() {
+        if self.is_over(self.next) {
             return false;
         }
         match &self.armed {
             Some(lease) => {
                 let (word, bit) = lease.word();
-                self.ring().arm(word, bit, self.next)
+                // A head beyond slots that are empty: a publisher that has just opened its ring, or one that
+                // lies. There is nothing to take, and the next message finds the bit.
+                self.ring().arm(word, bit, self.next) && self.ring().peek(self.next) != Peek::Empty
             }
             None => self.is_ready(),
         }
@@ -651,24 +726,29 @@ impl RingSubscriber {
     /// Sequence number of the newest message in the ring; 0 before the first.
     #[inline]
     pub fn last(&self) -> u64 {
-        match self.shared.home.in_child() {
+        match self.home.in_child() {
             true => 0,
             false => self.ring().newest(),
         }
     }
 
-    /// Is the publisher there and believed? What it left in the ring can be taken in any case.
+    /// Is a fence point one of its publisher's messages?
+    pub fn is_source_of(&self, point: &FencePoint) -> bool {
+        point.timeline.is_of(&self.head)
+    }
+
+    /// Does the publisher serve it, and is it believed? What it left in the ring can be taken in any case.
     pub fn alive(&self) -> bool {
-        self.fault.is_none() && self.shared.alive.load(Ordering::Acquire)
+        !matches!(self.end, Some(End::Corrupt(_))) && self.shared.alive.load(Ordering::Acquire)
     }
 }
 
 impl Drop for RingSubscriber {
     fn drop(&mut self) {
-        if !self.shared.home.in_child() {
+        if !self.home.in_child() {
             // Samples that are left keep the connection.
             self.leave();
         }
-        self.shared.home.close();
+        self.home.close();
     }
 }

@@ -101,6 +101,11 @@ impl Timeline {
         Self { words: Arc::new(Words::Publishers(head, of)) }
     }
 
+    /// Is it that of the publisher whose ring has this head?
+    pub(crate) fn is_of(&self, head: &MapRef<Head>) -> bool {
+        matches!(&*self.words, Words::Publishers(own, _) if std::ptr::eq(&raw const **own, &raw const **head))
+    }
+
     /// May this process write it? Where not, what would do so does nothing.
     fn is_writable(&self) -> bool {
         !matches!(&*self.words, Words::Publishers(..))

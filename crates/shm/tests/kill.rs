@@ -195,6 +195,7 @@ fn connect_to(
         reliable,
         holds: 4,
         memory_limit_bytes: 1 << 30,
+        lifeline: Lifeline::none(),
     };
     let ring = fetch(process, reply[0]);
     RingSubscriber::connect(config, ring.as_fd(), geometry, attached).unwrap()

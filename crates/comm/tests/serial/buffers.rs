@@ -457,6 +457,19 @@ mod mallory {
         panic!("nothing was asked for");
     }
 
+    /// A buffer's memory of which only the first page is present.
+    pub(super) fn sparse(bytes: u64) -> OwnedFd {
+        let honest = crossdock_shm::SharedMemory::create("honest", 8).unwrap();
+        let mut words = [0; 16];
+        rustix::io::pread(honest.fd().unwrap(), &mut words, 0).unwrap();
+        let flags = rustix::fs::MemfdFlags::CLOEXEC | rustix::fs::MemfdFlags::ALLOW_SEALING;
+        let fd = rustix::fs::memfd_create("sparse", flags).unwrap();
+        rustix::fs::ftruncate(&fd, (1 << 16) + bytes).unwrap();
+        rustix::io::pwrite(&fd, &words, 0).unwrap();
+        rustix::fs::fcntl_add_seals(&fd, rustix::fs::SealFlags::SHRINK).unwrap();
+        fd
+    }
+
     /// Hands out `memory` as buffer `number`.
     pub(super) fn hand_out(
         socket: &ControlSocket,
@@ -498,15 +511,15 @@ fn what_a_hostile_owner_hands_out_is_refused_and_leaves_nothing() {
     let place = Place::new("buffer-trap");
     let participant = place.open("victim");
     let (output, input) = (publisher(&participant, "/work"), subscriber(&participant, "/work"));
-    let token = |number: u64| {
+    let token = |number: u64, count: u64| {
         let mut loan = output.loan(Extra::none()).unwrap();
         let mut message = loan.message();
         message.set_owner(&mallory::NAME);
         message.set_buffer(number);
         message.set_element(Message::F32);
-        message.set_count(COUNT);
+        message.set_count(count);
         message.writes().set_step(1);
-        message.writes().set_count(COUNT);
+        message.writes().set_count(count);
         loan.publish().map_err(|refused| refused.reason).unwrap();
         receive(&input)
     };
@@ -519,29 +532,44 @@ fn what_a_hostile_owner_hands_out_is_refused_and_leaves_nothing() {
     let file = std::fs::File::open("/proc/self/exe").unwrap();
     // Nobody asked for this one.
     mallory::hand_out(&socket, (99, Message::F32, 16), small().fd().unwrap());
-    let opened = |number: u64, hand_out: &(dyn Fn(u64) + Sync)| {
+    let opened_as = |number: u64, count: u64, hand_out: &(dyn Fn(u64) + Sync)| {
         std::thread::scope(|scope| {
             scope.spawn(|| {
                 mallory::hear(&socket, number);
                 hand_out(number);
             });
-            buffers.open::<f32>(&token(number)).unwrap_err()
+            buffers.open::<f32>(&token(number, count)).unwrap_err()
         })
     };
+    let opened = |number: u64, hand_out: &(dyn Fn(u64) + Sync)| opened_as(number, COUNT, hand_out);
     let error =
         opened(1, &|n| mallory::hand_out(&socket, (n, Message::F32, COUNT), small().fd().unwrap()));
     assert!(
         matches!(error, BufferError::Open(_)) && error.to_string().contains("`trap`"),
         "{error}"
     );
+    // What it says of the size is compared with the token before anything of it is looked at.
     let error = opened(2, &|n| mallory::hand_out(&socket, (n, Message::F32, u64::MAX), words.fd()));
+    assert!(matches!(error, BufferError::Token { found: u64::MAX, .. }), "{error}");
+    let huge = u64::MAX / 2;
+    let error =
+        opened_as(10, huge, &|n| mallory::hand_out(&socket, (n, Message::F32, huge), words.fd()));
     assert!(matches!(error, BufferError::Size { .. }), "{error}");
-    let error = opened(3, &|n| mallory::hand_out(&socket, (n, Message::F32, 1 << 50), words.fd()));
+    let error = opened_as(3, 1 << 50, &|n| {
+        mallory::hand_out(&socket, (n, Message::F32, 1 << 50), words.fd());
+    });
     assert!(matches!(error, BufferError::Open(_)), "{error}");
-    let error = opened(4, &|n| mallory::hand_out(&socket, (n, Message::F32, 64), words.fd()));
+    let error =
+        opened_as(4, 64, &|n| mallory::hand_out(&socket, (n, Message::F32, 64), words.fd()));
     assert!(error.to_string().contains("starts with"), "{error}");
-    let error = opened(5, &|n| mallory::hand_out(&socket, (n, Message::F32, 64), &file));
+    let error = opened_as(5, 64, &|n| mallory::hand_out(&socket, (n, Message::F32, 64), &file));
     assert!(error.to_string().contains("not sealed"), "{error}");
+    let many = 16 << 20;
+    let sparse = mallory::sparse(many * 4);
+    let error =
+        opened_as(11, many, &|n| mallory::hand_out(&socket, (n, Message::F32, many), &sparse));
+    assert!(error.to_string().contains("make all of it present first"), "{error}");
+    assert!(rustix::fs::fstat(&sparse).unwrap().st_blocks < 64, "nothing of it was taken");
     // Real memory, of another length than the token says: no token of it is taken.
     let error =
         opened(6, &|n| mallory::hand_out(&socket, (n, Message::F32, 16), small().fd().unwrap()));
@@ -557,7 +585,7 @@ fn what_a_hostile_owner_hands_out_is_refused_and_leaves_nothing() {
     let error = opened(7, &|n| mallory::hand_out(&socket, (n, 77, 16), small().fd().unwrap()));
     assert!(matches!(error, BufferError::Refused { .. }), "{error}");
     assert!(participant.wait_until(LIMIT, || participant.peers().is_empty()));
-    drop((socket, words, file, buffers));
+    drop((socket, words, file, sparse, buffers));
     let end = std::time::Instant::now() + LIMIT;
     while resources() != alone && std::time::Instant::now() < end {
         std::thread::yield_now();

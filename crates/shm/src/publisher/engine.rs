@@ -418,6 +418,10 @@ impl Core {
             }
             let waited = started.elapsed();
             let Some(left) = self.config.growth_timeout.checked_sub(waited) else {
+                self.control.leave_behind(segment);
+                if self.control.usable() >= segment {
+                    return Ok(place);
+                }
                 return Err(Box::new(LoanError::AwaitingPeers {
                     label: self.label.to_string(),
                     segment,

@@ -115,9 +115,10 @@ impl Liar {
             conn: side.conns.allocate().unwrap(),
             armed: None,
             depth: u64::MAX,
-            reliable: false,
+            reliable: true,
             holds: 4,
             memory_limit_bytes: 1 << 20,
+            lifeline: Lifeline::none(),
         };
         let attached = Attached { peer: 0, start: 1, joined: 1, segments: 0 };
         RingSubscriber::connect(config, self.memory.as_fd(), self.geometry, attached).unwrap()
@@ -209,6 +210,7 @@ fn geometry_that_makes_no_sense_is_refused() {
             reliable: false,
             holds: 4,
             memory_limit_bytes: 1 << 20,
+            lifeline: Lifeline::none(),
         };
         let attached = Attached { peer: 0, start: 1, joined: 1, segments: 0 };
         let outcome = RingSubscriber::connect(config, liar.memory.as_fd(), geometry, attached);
@@ -296,11 +298,140 @@ fn growth_that_a_peer_does_not_acknowledge_is_an_error_that_names_it() {
     let publisher = RingPublisher::create("camera", contract).unwrap();
     let control = publisher.control();
     let (side, peer) = side();
-    let (_lazy, number) = connect(&control, &side, &peer, join("lazy"));
+    let (_lazy, number) = connect(&control, &side, &peer, Join { reliable: true, ..join("lazy") });
     let error = publisher.loan(5000).unwrap_err().to_string();
     assert!(error.contains("segment 1") && error.contains("lazy"), "{error}");
     control.detach(number);
     publisher.loan(5000).unwrap();
+}
+
+/// Publishes a message of so many bytes, each of which is its number.
+fn publish_bytes(publisher: &RingPublisher, bytes: usize) -> u64 {
+    let seq = publisher.published() + 1;
+    let mut loan = publisher.loan(bytes).unwrap();
+    loan.bytes_mut().fill(seq as u8);
+    loan.publish(Meta { len: bytes, ..Meta::default() }).unwrap()
+}
+
+#[test]
+fn a_best_effort_peer_without_new_memory_misses_what_lies_there_until_it_has_it() {
+    let contract = RingConfig { growth_timeout: std::time::Duration::from_millis(5), ..config() };
+    let publisher = RingPublisher::create("camera", contract).unwrap();
+    let control = publisher.control();
+    let (side, peer) = side();
+    let (mut lazy, number) = connect(&control, &side, &peer, join("lazy"));
+    assert_eq!(publish_bytes(&publisher, 8), 1);
+    assert_eq!(publish_bytes(&publisher, 5000), 2);
+    assert_eq!(publish_bytes(&publisher, 8), 3);
+    let mut take = || lazy.take().unwrap().map(|sample| sample.seq());
+    assert_eq!((take(), take(), take()), (Some(1), Some(3), None));
+    assert_eq!(lazy.losses(), Losses { lapped: 1, ..Losses::default() });
+    assert_eq!(control.unacknowledged(), [(number, 1)]);
+    let segment = control.segment(1).unwrap().unwrap();
+    lazy.control().add_segment(1, segment.bytes, segment.fd.as_fd()).unwrap();
+    control.acknowledge(number, 1);
+    assert_eq!(publish_bytes(&publisher, 5000), 4);
+    assert_eq!(lazy.take().unwrap().unwrap().bytes().len(), 5000);
+    // It is waited for again where more memory comes.
+    assert_eq!(control.unacknowledged(), []);
+}
+
+#[test]
+fn what_a_retired_peer_holds_stays_whole_and_nobody_waits_for_it() {
+    let contract = RingConfig { reliability: reliable(10_000), ..config() };
+    let publisher = RingPublisher::create("camera", contract).unwrap();
+    let control = publisher.control();
+    let (side, peer) = side();
+    for absorbed in [true, false] {
+        let how = Join { reliable: true, ..join("leaving") };
+        let (mut leaving, number) = connect(&control, &side, &peer, how);
+        let first = publish(&publisher, 7);
+        let held = leaving.take().unwrap().unwrap();
+        assert_eq!((held.seq(), value(&held)), (first, 7));
+        if absorbed {
+            publish(&publisher, 8);
+        }
+        control.retire(number);
+        control.retire(number);
+        assert_eq!((control.peers(), control.unacknowledged()), (0, vec![]));
+        // More than its depth, and more than its pool: none of it waits, none of it is there.
+        (0..200).for_each(|value| _ = publish(&publisher, 1000 + value));
+        let loans: Vec<_> = std::iter::from_fn(|| publisher.loan(8).ok()).take(10_000).collect();
+        drop(loans);
+        assert_eq!(value(&held), 7);
+        // What it takes now is held as well.
+        let late = leaving.take().unwrap().unwrap();
+        let (seq, seen) = (late.seq(), value(&late));
+        (0..200).for_each(|value| _ = publish(&publisher, 5000 + value));
+        assert_eq!((value(&held), late.seq(), value(&late)), (7, seq, seen));
+        // Should its publisher go on, it ends where it is told so.
+        leaving.control().publisher_gone();
+        leaving.end_here();
+        publish(&publisher, 1);
+        drop((held, late));
+        while leaving.take().unwrap().is_some() {}
+        assert!(!leaving.is_ready() && !leaving.arm());
+        control.detach(number);
+        publish(&publisher, 1);
+    }
+    let (_, number) = connect(&control, &side, &peer, join("unseen"));
+    control.retire(number);
+    control.detach(number);
+    publish(&publisher, 1);
+    assert_eq!(control.peers(), 0);
+}
+
+#[test]
+fn a_lifeline_ends_with_the_last_sample_on_whatever_thread_and_not_before() {
+    let publisher = RingPublisher::create("camera", config()).unwrap();
+    let control = publisher.control();
+    let (side, peer) = side();
+    let conn = side.conns.allocate().unwrap();
+    let attached = control
+        .attach(PeerConfig {
+            label: "viewer".into(),
+            conns: peer.conns,
+            conn: conn.index(),
+            depth: 4,
+            reliable: false,
+            history: 0,
+            wake: None,
+        })
+        .unwrap();
+    let kept = std::sync::Arc::new(());
+    let config = SubscriberConfig {
+        label: "viewer".into(),
+        publisher: "camera".into(),
+        conn,
+        armed: None,
+        depth: 4,
+        reliable: false,
+        holds: 15,
+        memory_limit_bytes: 1 << 32,
+        lifeline: Lifeline::of(kept.clone()),
+    };
+    let mut subscriber =
+        RingSubscriber::connect(config, control.ring_fd(), control.geometry(), attached).unwrap();
+    let looks = subscriber.control();
+    (0..2).for_each(|value| _ = publish(&publisher, value));
+    let (one, other) = (subscriber.take().unwrap().unwrap(), subscriber.take().unwrap().unwrap());
+    let is_held = || std::sync::Arc::strong_count(&kept) == 2;
+    drop(one);
+    drop(subscriber);
+    crossdock_shm::sweep();
+    assert!(is_held() && !looks.is_released());
+    std::thread::spawn(move || drop(other)).join().unwrap();
+    assert!(!is_held() && looks.is_released());
+}
+
+#[test]
+fn a_head_beyond_empty_slots_keeps_nobody_awake() {
+    let (side, _) = side();
+    let liar = Liar::new();
+    let mut subscriber = liar.subscribe(&side);
+    liar.head(1_000_000, 1);
+    assert!(subscriber.take().unwrap().is_none());
+    assert!(!subscriber.is_ready() && !subscriber.arm());
 }
 
 #[test]

@@ -113,6 +113,7 @@ pub fn connect(
         reliable: join.reliable,
         holds: 15,
         memory_limit_bytes: 1 << 32,
+        lifeline: Lifeline::none(),
     };
     let subscriber =
         RingSubscriber::connect(config, control.ring_fd(), control.geometry(), attached).unwrap();
