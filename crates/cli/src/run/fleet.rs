@@ -3,6 +3,7 @@
 
 use super::restarts::Restarts;
 use crate::arguments::HOST_COMMAND;
+use crate::output::say;
 use crate::packages::Packages;
 use anyhow::{Context, Result, bail};
 use crossdock_executor::launch::{LaunchedProcess, ProcessEvent, SpawnOptions};
@@ -293,7 +294,7 @@ impl Member {
                 None
             }
             ProcessEvent::Backtrace(text) => {
-                eprintln!("backtrace of the panic in process `{name}`:\n{text}");
+                say!("backtrace of the panic in process `{name}`:\n{text}");
                 None
             }
             ProcessEvent::NodeDropped { node, error } => {

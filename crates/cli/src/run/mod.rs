@@ -18,14 +18,15 @@ mod wake;
 
 use crate::arguments::{Rate, RunArguments};
 use crate::load::{Loaded, Wishes, load};
+use crate::output::say;
 use crate::summary::{ProcessRow, Summary};
 use anyhow::{Context, Result, bail};
 use crossdock_comm::event::Event;
 use crossdock_comm::{Durability, Participant, ParticipantOptions, Qos, Quiescence, Reliability};
 use crossdock_graph::{OutputPlan, Plan, Time};
 use crossdock_record::{
-    BagWriter, Compression, LogTime, PlayTopics, Player, PlayerOptions, Recorder, RecorderOptions,
-    TopicToPlay, TopicToRecord, WriterOptions,
+    BagReader, BagWriter, Compression, LogTime, PlayTopics, Player, PlayerOptions, Recorder,
+    RecorderOptions, TopicToPlay, TopicToRecord, WriterOptions,
 };
 use fabrics::Counts;
 use figures::Figures;
@@ -82,20 +83,21 @@ pub(crate) fn run(
         without: None,
     };
     let summary = carry_out(load(&arguments.files, &wishes)?, arguments)?;
-    let json = serde_json::to_string_pretty(&summary)?;
+    let json = crate::output::json(&summary)?;
     if let Some(path) = &arguments.summary {
         crate::output::write(Some(path), &json).context("--summary")?;
     }
-    let text = if arguments.json { json + "\n" } else { summary.text() };
-    crate::output::print(&text)?;
+    let text = if arguments.json { json } else { summary.text() };
+    crate::output::print_result(&text)?;
     Ok(if summary.ok { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 /// Runs what was loaded to its end.
 pub(crate) fn carry_out(mut loaded: Loaded, arguments: &RunArguments) -> Result<Summary> {
+    crate::output::warn(&loaded.about_bag);
     let counts = fabrics::prepare(&mut loaded)?;
     for warning in &loaded.plan.warnings {
-        eprintln!("warning: {warning}");
+        say!("warning: {warning}");
     }
     let mut session = Session::open(loaded, counts, arguments)?;
     let end = session.carry_out(arguments)?;
@@ -117,13 +119,15 @@ struct Session {
     usage: Usage,
     participant: Participant,
     started: Instant,
+    /// What of the recording is not there: the run is not what it was to be.
+    incomplete: Option<String>,
     notes: Vec<String>,
 }
 
 impl Session {
     /// Opens the launcher's own ports, then starts the processes.
     fn open(loaded: Loaded, counts: Counts, arguments: &RunArguments) -> Result<Self> {
-        let Loaded { plan, packages, bag, options, .. } = loaded;
+        let Loaded { plan, packages, bag, incomplete, options, .. } = loaded;
         let wake = Wake::new()?;
         let tracing = Tracing::wanted(arguments)?;
         figures::must_have_topics_alone(options.domain_id, LAUNCHER, &plan, &[])?;
@@ -134,7 +138,10 @@ impl Session {
         };
         let participant = Participant::open(ParticipantOptions::new(options.domain_id, LAUNCHER))?;
         let recorder = match writer {
-            Some(writer) => Some(Recorder::start(&participant, writer, recorder_options(&plan))?),
+            Some(writer) => {
+                let options = recorder_options(&plan, bag.as_ref());
+                Some(Recorder::start(&participant, writer, options)?)
+            }
             None => None,
         };
         let player = match bag {
@@ -166,6 +173,7 @@ impl Session {
             usage: Usage::default(),
             participant,
             started,
+            incomplete,
             notes,
         })
     }
@@ -313,7 +321,7 @@ impl Session {
     /// Tells at once what the closing table will repeat.
     fn warn(&mut self) {
         for text in self.fleet.take_notes() {
-            eprintln!("warning: {text}");
+            say!("warning: {text}");
             self.notes.push(text);
         }
     }
@@ -396,7 +404,7 @@ impl Session {
         let used = self.fleet.ends().into_iter().filter(|(.., end)| end.is_none());
         let used = used.filter_map(|(name, pid, _)| Some((name, self.usage.of(pid)?)));
         let used: BTreeMap<_, _> = used.collect();
-        let mut failures = Vec::new();
+        let mut failures = Vec::from_iter(self.incomplete.take());
         if let Some(player) = self.player.take() {
             player.stop();
             match player.wait() {
@@ -465,7 +473,7 @@ impl Session {
 
 /// The launcher records with the quality of service that publishers offer, so that a reliable topic
 /// is recorded whole and a best-effort one is never held up.
-fn recorder_options(plan: &Plan) -> RecorderOptions {
+fn recorder_options(plan: &Plan, bag: Option<&BagReader>) -> RecorderOptions {
     let recorded = plan.topics.iter().filter(|topic| topic.recorded);
     let topics = recorded
         .map(|topic| TopicToRecord { name: topic.name.clone(), qos: offered(plan, &topic.name) });
@@ -473,10 +481,12 @@ fn recorder_options(plan: &Plan) -> RecorderOptions {
     RecorderOptions {
         node: "recorder".to_owned(),
         topics: topics.collect(),
-        log_time: match (&plan.steps, simulated) {
-            (Some(_), _) => LogTime::Stepped,
-            (None, true) => LogTime::Simulated,
-            (None, false) => LogTime::Wall,
+        log_time: match (&plan.steps, simulated, bag) {
+            (Some(_), ..) => LogTime::Stepped,
+            (None, true, Some(bag)) => LogTime::Simulated { start_ns: bag.start_ns() },
+            // Without a recording a node in lock step makes the time.
+            (None, true, None) => LogTime::Lockstep,
+            (None, false, _) => LogTime::Wall,
         },
     }
 }

@@ -5,9 +5,10 @@
 //! nothing for that while they sleep, too. This file must not know what the nodes do.
 
 use super::figures::Figures;
+use crate::output;
 use crossdock_comm::Activity;
 use crossdock_record::Player;
-use std::io::{IsTerminal, Write};
+use std::io::IsTerminal;
 use std::os::fd::BorrowedFd;
 use std::time::{Duration, Instant};
 
@@ -72,7 +73,7 @@ impl Progress {
     /// Ends the line.
     pub(crate) fn end(&self) {
         if self.shown {
-            eprintln!();
+            output::end_line();
         }
     }
 
@@ -82,9 +83,7 @@ impl Progress {
             let progress = player.progress();
             format!(", {} of {} recorded ones played", progress.messages, progress.total)
         });
-        eprint!("\r{elapsed_s:8.1} s  {} messages{played}\x1b[K", self.published);
-        // A terminal that cannot be written on shows no progress.
-        let _ = std::io::stderr().flush();
+        output::say_over(&format!("{elapsed_s:8.1} s  {} messages{played}", self.published));
         self.shown = true;
     }
 }
