@@ -60,7 +60,12 @@ fuzz_target!(init: crossdock_fuzz::seeds(seeds), |data: &[u8]| {
     rustix::fs::ftruncate(file, 0).expect("memory can be cut");
     let written = rustix::io::pwrite(file, data, 0).expect("memory can be written");
     assert_eq!(written, data.len());
-    let options = ReaderOptions { record_bytes_max: LIMIT_BYTES, order_bytes_max: LIMIT_BYTES };
+    let options = ReaderOptions {
+        record_bytes_max: LIMIT_BYTES,
+        order_bytes_max: LIMIT_BYTES,
+        expansion_max: 64,
+        expansion_bytes_free: 4 * LIMIT_BYTES,
+    };
     let path = format!("/proc/self/fd/{}", file.as_raw_fd());
     if let Ok(reader) = BagReader::open_with(path, options) {
         read(&reader);

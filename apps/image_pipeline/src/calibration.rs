@@ -8,11 +8,16 @@ use crossdock_msg::FlatError;
 use crossdock_msg::types::sensor_msgs::CameraInfoView;
 use crossdock_remap::{Camera, SIDE_MAX};
 use serde_json::Value;
+use std::fs::File;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 
 /// How far a rotation's rows may be from unit length and right angles.
 const ROTATION_TOLERANCE: f64 = 1e-6;
+
+/// Bytes of a file that are read; longer ones are refused as YAML.
+const FILE_BYTES_MAX: u64 = 1 << 20;
 
 /// Which intrinsics rectified pictures have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -158,7 +163,9 @@ impl Calibration {
     /// # Errors
     /// [`CalibrationError`].
     pub fn read(path: &Path, projection: Projection) -> Result<Self, CalibrationError> {
-        let text = std::fs::read_to_string(path)
+        let mut text = String::new();
+        File::open(path)
+            .and_then(|file| file.take(FILE_BYTES_MAX + 1).read_to_string(&mut text))
             .map_err(|cause| CalibrationError::Read { path: path.to_owned(), cause })?;
         Self::from_yaml(path, &text, projection)
     }
@@ -175,7 +182,7 @@ impl Calibration {
         let value = yaml_value(&path.to_string_lossy(), text).map_err(|mut violations| {
             CalibrationError::Yaml { violation: Box::new(violations.swap_remove(0)) }
         })?;
-        let file = File { path, value };
+        let file = Fields { path, value };
         let distortion = file.numbers("distortion_coefficients")?;
         let told = Told {
             size: (file.side("image_width")?, file.side("image_height")?),
@@ -192,12 +199,12 @@ impl Calibration {
 }
 
 /// A file as a tree of values.
-struct File<'a> {
+struct Fields<'a> {
     path: &'a Path,
     value: Value,
 }
 
-impl File<'_> {
+impl Fields<'_> {
     fn wrong(&self, key: &'static str, expected: &'static str) -> CalibrationError {
         CalibrationError::Key { path: self.path.to_owned(), key, expected }
     }

@@ -102,7 +102,8 @@ pub(crate) struct RunArguments {
     #[arg(long, value_name = "OUT")]
     pub(crate) record: Option<PathBuf>,
     /// Topics to record, separated by commas; default: all topics but those that are played
-    #[arg(long, value_name = "TOPICS", value_delimiter = ',', requires = "record")]
+    #[arg(long, value_name = "TOPICS", value_delimiter = ',', value_parser = topic_name,
+          requires = "record")]
     pub(crate) topics: Vec<String>,
     /// How fast simulated time passes. With --input: recorded seconds per second (default 1), or
     /// `max`. Without: `max` for a graph with a node in lock step, such as a simulator (default:
@@ -122,7 +123,8 @@ pub(crate) struct RunArguments {
     #[arg(long, value_name = "EVENTS", value_delimiter = ',')]
     pub(crate) trace_events: Vec<String>,
     /// ROS domain id
-    #[arg(long, value_name = "ID", env = "ROS_DOMAIN_ID", default_value_t = 0)]
+    #[arg(long, value_name = "ID", env = "ROS_DOMAIN_ID", default_value_t = 0,
+          value_parser = domain_id)]
     pub(crate) domain_id: u32,
     /// Write the closing table as JSON to this file too
     #[arg(long, value_name = "FILE")]
@@ -157,7 +159,7 @@ pub(crate) struct ReplayArguments {
     #[arg(long, requires = "compare")]
     pub(crate) ignore_stamps: bool,
     /// Inputs of the graph that may be missing in the recording, separated by commas
-    #[arg(long, value_name = "TOPICS", value_delimiter = ',')]
+    #[arg(long, value_name = "TOPICS", value_delimiter = ',', value_parser = topic_name)]
     pub(crate) without: Vec<String>,
     #[command(flatten)]
     pub(crate) beside: FilesBeside,
@@ -166,7 +168,7 @@ pub(crate) struct ReplayArguments {
     pub(crate) record: Option<PathBuf>,
     /// Topics to record and compare, separated by commas; default: all topics but those that are
     /// played
-    #[arg(long, value_name = "TOPICS", value_delimiter = ',')]
+    #[arg(long, value_name = "TOPICS", value_delimiter = ',', value_parser = topic_name)]
     pub(crate) topics: Vec<String>,
     /// Recorded seconds per second, or `max` (default) for as fast as the graph can
     #[arg(long, value_name = "R|max", allow_negative_numbers = true)]
@@ -175,7 +177,8 @@ pub(crate) struct ReplayArguments {
     #[arg(long, value_name = "SECONDS", value_parser = seconds, allow_negative_numbers = true)]
     pub(crate) duration: Option<f64>,
     /// ROS domain id
-    #[arg(long, value_name = "ID", env = "ROS_DOMAIN_ID", default_value_t = 0)]
+    #[arg(long, value_name = "ID", env = "ROS_DOMAIN_ID", default_value_t = 0,
+          value_parser = domain_id)]
     pub(crate) domain_id: u32,
     /// Print closing table and comparison as JSON
     #[arg(long)]
@@ -208,7 +211,8 @@ pub(crate) struct GraphArguments {
     #[arg(long, conflicts_with_all = ["graph", "mapping", "package_path"])]
     pub(crate) live: bool,
     /// With --live: ROS domain id
-    #[arg(long, value_name = "ID", env = "ROS_DOMAIN_ID", default_value_t = 0)]
+    #[arg(long, value_name = "ID", env = "ROS_DOMAIN_ID", default_value_t = 0,
+          value_parser = domain_id)]
     pub(crate) domain_id: u32,
     /// With --live: seconds over which rates are measured
     #[arg(long, value_name = "SECONDS", default_value_t = 1.0, value_parser = seconds,
@@ -321,7 +325,8 @@ pub(crate) enum PictureFormat {
 #[derive(Debug, Args)]
 pub(crate) struct WatchArguments {
     /// ROS domain id
-    #[arg(long, value_name = "ID", env = "ROS_DOMAIN_ID", default_value_t = 0)]
+    #[arg(long, value_name = "ID", env = "ROS_DOMAIN_ID", default_value_t = 0,
+          value_parser = domain_id)]
     pub(crate) domain_id: u32,
     /// Print JSON, one value a line
     #[arg(long)]
@@ -637,5 +642,18 @@ fn kind_condition(text: &str) -> Result<(String, ImportJoin), String> {
         "all_of" => Ok((kind.to_owned(), ImportJoin::AllOf)),
         "fresh" => Ok((kind.to_owned(), ImportJoin::Fresh)),
         _ => Err("it must be a kind and `all_of` or `fresh`, like `fusion=fresh`".to_owned()),
+    }
+}
+
+/// A topic, absolute: some recordings leave the first `/` out.
+fn topic_name(text: &str) -> Result<String, std::convert::Infallible> {
+    Ok(if text.starts_with('/') { text.to_owned() } else { format!("/{text}") })
+}
+
+/// A domain id. As in ROS 2, a variable that is set and empty means the default.
+fn domain_id(text: &str) -> Result<u32, String> {
+    match text {
+        "" => Ok(0),
+        text => text.parse().map_err(|error: std::num::ParseIntError| error.to_string()),
     }
 }

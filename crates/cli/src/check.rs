@@ -2,7 +2,7 @@
 
 use crate::arguments::CheckArguments;
 use crate::load::{Wishes, load};
-use crate::output;
+use crate::output::{self, say};
 use anyhow::{Context, Result};
 use crossdock_device::{Device, Mps};
 use crossdock_graph::{ExecutorMode, ExecutorPlan, Otherwise, Plan, ProcessPlan};
@@ -17,20 +17,25 @@ pub(crate) fn check(arguments: &CheckArguments) -> Result<ExitCode> {
     let wishes = Wishes { input: arguments.input.as_deref(), without, ..Wishes::default() };
     let loaded = load(&arguments.files, &wishes)?;
     let plan = &loaded.plan;
+    output::warn(&loaded.about_bag);
     for warning in &plan.warnings {
-        eprintln!("warning: {warning}");
+        say!("warning: {warning}");
     }
+    let done = match loaded.incomplete {
+        Some(_) => ExitCode::FAILURE,
+        None => ExitCode::SUCCESS,
+    };
     let on_devices = on_devices(plan)?;
     for warning in in_turns(&on_devices) {
-        eprintln!("warning: {warning}");
+        say!("warning: {warning}");
     }
     if arguments.json {
         let mut json = serde_json::to_value(plan)?;
         if !on_devices.is_empty() {
             json["devices"] = serde_json::to_value(&on_devices)?;
         }
-        output::print(&(serde_json::to_string_pretty(&json)? + "\n"))?;
-        return Ok(ExitCode::SUCCESS);
+        output::print_json(&json)?;
+        return Ok(done);
     }
     let nodes: usize = (plan.processes.iter().flat_map(|process| &process.executors))
         .map(|executor| executor.nodes.len())
@@ -57,7 +62,7 @@ pub(crate) fn check(arguments: &CheckArguments) -> Result<ExitCode> {
         let on = if model == GATEWAY { "to" } else { "on" };
         output::print(&format!("  {node} {on} {device}{topic}: {reason}\n"))?;
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(done)
 }
 
 /// A node on a device, or one that brings messages to it, and one of its topics.

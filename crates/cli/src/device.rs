@@ -3,7 +3,8 @@
 
 use crate::arguments::{DeviceCommand, JsonArguments};
 use crate::output;
-use crate::table::{Align, Table, clean};
+use crate::output::{clean, say};
+use crate::table::{Align, Table};
 use anyhow::{Context, Result};
 use crossdock_device::{
     Architecture, Capabilities, Device, DeviceInfo, KernelSource, Outcome, compile_for_cuda,
@@ -26,11 +27,11 @@ pub(crate) fn device(command: &DeviceCommand) -> Result<ExitCode> {
 fn list(arguments: &JsonArguments) -> Result<ExitCode> {
     let found = devices();
     if arguments.json {
-        output::print(&(serde_json::to_string_pretty(&found)? + "\n"))?;
+        output::print_json(&found)?;
         return Ok(ExitCode::SUCCESS);
     }
     if found.is_empty() {
-        eprintln!(
+        say!(
             "no device: neither CUDA nor OpenCL has one here (`crossdock device info cuda:0` and \
              `opencl:0` say why); a GPU's driver comes with its maker's packages, \
              `pocl-opencl-icd` makes the processor itself a device"
@@ -62,7 +63,7 @@ fn info(name: &str, arguments: &JsonArguments) -> Result<ExitCode> {
     let (info, can) = (device.info(), device.capabilities()?);
     if arguments.json {
         let all = json!({ "device": info, "capabilities": can });
-        output::print(&(serde_json::to_string_pretty(&all)? + "\n"))?;
+        output::print_json(&all)?;
         return Ok(ExitCode::SUCCESS);
     }
     let DeviceInfo { name, identity, model, vendor, driver, version, backend, kind, .. } = info;
@@ -117,7 +118,7 @@ fn test(name: &str, arguments: &JsonArguments) -> Result<ExitCode> {
     let failed = findings.iter().filter(|one| matches!(one.outcome, Outcome::Failed(_))).count();
     if arguments.json {
         let all = json!({ "device": device.info(), "findings": findings });
-        output::print(&(serde_json::to_string_pretty(&all)? + "\n"))?;
+        output::print_json(&all)?;
     } else {
         let mut table = Table::new(&[("part", Align::Left), ("", Align::Left), ("", Align::Left)]);
         for finding in &findings {
@@ -130,7 +131,7 @@ fn test(name: &str, arguments: &JsonArguments) -> Result<ExitCode> {
         output::print(&table.text())?;
         if failed > 0 {
             let parts = findings.len();
-            eprintln!(
+            say!(
                 "error: {name} fails {failed} of {parts} parts; do not map topics to it: \
                  update its driver and try again"
             );
@@ -185,14 +186,14 @@ fn compile(
     let failed = if errors.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE };
     if arguments.json {
         let all = json!({ "nvrtc": version, "compiled": rows });
-        output::print(&(serde_json::to_string_pretty(&all)? + "\n"))?;
+        output::print_json(&all)?;
         return Ok(failed);
     }
     output::print(&table.text())?;
     // One mistake is one for all architectures, mostly.
     errors.dedup();
     for error in errors {
-        eprintln!("error: {error}");
+        say!("error: {error}");
     }
     Ok(failed)
 }

@@ -4,7 +4,8 @@
 use anyhow::Result;
 use crossdock_graph::Violation;
 use std::fmt;
-use std::io::ErrorKind;
+use std::fs::File;
+use std::io::{ErrorKind, Read};
 use std::path::Path;
 
 /// What is wrong with the files, all of it.
@@ -38,14 +39,29 @@ impl From<Vec<Violation>> for Violations {
     }
 }
 
+/// Bytes of a file that is read whole. The formats have smaller limits of their own.
+const FILE_BYTES_MAX: u64 = 64 << 20;
+
 /// Reads a file that the user named.
 pub(crate) fn read(path: &Path, what: &str) -> Result<Vec<u8>> {
-    std::fs::read(path).map_err(|error| {
+    read_bounded(path).map_err(|error| {
         let advice = match error.kind() {
             ErrorKind::NotFound => "check the name and the folder that this command runs in",
             ErrorKind::IsADirectory => "it is a folder; name a file in it",
+            ErrorKind::FileTooLarge => "name another file",
             _ => "check who may read it",
         };
         anyhow::anyhow!("the {what} {} cannot be read: {error}; {advice}", path.display())
     })
+}
+
+/// Reads a file up to the limit of those that are read whole.
+pub(crate) fn read_bounded(path: &Path) -> std::io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    File::open(path)?.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > FILE_BYTES_MAX {
+        let what = format!("it has more than {FILE_BYTES_MAX} bytes");
+        return Err(std::io::Error::new(ErrorKind::FileTooLarge, what));
+    }
+    Ok(bytes)
 }

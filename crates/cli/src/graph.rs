@@ -29,7 +29,7 @@ fn draw_picture(file: &Path, arguments: &GraphArguments) -> Result<()> {
     let output = arguments.output.as_deref();
     if arguments.json {
         let value = serde_json::json!({ "graph": graph, "mapping": mapping });
-        return output::write(output, &(serde_json::to_string_pretty(&value)? + "\n"));
+        return output::write(output, &output::json(&value)?);
     }
     // Which inputs trigger is the packages' to say where the graph does not; a graph whose packages
     // are not built can still be drawn.

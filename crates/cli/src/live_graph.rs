@@ -34,7 +34,7 @@ pub(crate) fn draw(arguments: &GraphArguments) -> Result<()> {
     let running = Running::of(&now, &before, arguments.domain_id);
     if arguments.json {
         let value = serde_json::json!({ "graph": running.graph, "mapping": running.mapping });
-        let text = serde_json::to_string_pretty(&value)? + "\n";
+        let text = crate::output::json(&value)?;
         return output::write(arguments.output.as_deref(), &text);
     }
     let Running { graph, mapping, figures, .. } = &running;

@@ -3,6 +3,7 @@
 
 use crate::arguments::{GraphFiles, Rate};
 use crate::files::{Violations, read};
+use crate::output::say;
 use crate::packages::Packages;
 use anyhow::{Context, Result};
 use crossdock_graph::{
@@ -12,6 +13,8 @@ use crossdock_graph::{
 use crossdock_msg::generate::Generator;
 use crossdock_record::BagReader;
 use std::path::{Path, PathBuf};
+use std::sync::mpsc::RecvTimeoutError;
+use std::time::Duration;
 
 /// Folder beside a graph file with message definitions of its own.
 const INTERFACES_FOLDER: &str = "interfaces";
@@ -41,6 +44,10 @@ pub(crate) struct Loaded {
     pub(crate) plan: Plan,
     pub(crate) packages: Packages,
     pub(crate) bag: Option<BagReader>,
+    /// What the user should know of the recording, sentences; first what `incomplete` says.
+    pub(crate) about_bag: Vec<String>,
+    /// What of the recording is not there, a sentence.
+    pub(crate) incomplete: Option<String>,
     /// What the launcher plays and records.
     pub(crate) options: RunOptions,
 }
@@ -104,8 +111,15 @@ pub(crate) fn load(files: &GraphFiles, wishes: &Wishes<'_>) -> Result<Loaded> {
     let domain_id = wishes.domain_id;
     let duration_ns = wishes.duration_s.map(|seconds| (seconds * 1e9) as u64);
     let options = RunOptions { domain_id, time, played, recorded, duration_ns };
+    let incomplete = bag.as_ref().and_then(incomplete);
+    let about_bag = bag.as_ref().map(|bag| about(bag, &graph)).unwrap_or_default();
+    let about_bag: Vec<String> = incomplete.iter().cloned().chain(about_bag).collect();
     let plan = check(&graph, &mapping, &packages.interfaces, &options);
-    let plan = plan.map_err(|violations| remarked(violations.into(), &packages))?;
+    let plan = plan.map_err(|violations| {
+        let mut violations = remarked(violations.into(), &packages);
+        violations.remarks.extend(about_bag.iter().cloned());
+        violations
+    })?;
     if let (Some(bag), Some(path), Some(steps)) = (&bag, wishes.input, &plan.steps)
         && options.played.is_empty()
         && steps.timers.is_empty()
@@ -115,7 +129,7 @@ pub(crate) fn load(files: &GraphFiles, wishes: &Wishes<'_>) -> Result<Loaded> {
     let beside = files.graph.parent().unwrap_or(Path::new("")).join(INTERFACES_FOLDER);
     let mut interfaces = files.interfaces.clone();
     interfaces.extend(Some(beside).filter(|folder| folder.is_dir()));
-    Ok(Loaded { graph, mapping, interfaces, plan, packages, bag, options })
+    Ok(Loaded { graph, mapping, interfaces, plan, packages, bag, about_bag, incomplete, options })
 }
 
 /// Message definitions: the standard ones, and those of these folders.
@@ -127,8 +141,50 @@ pub(crate) fn definitions(folders: &[PathBuf]) -> Result<Generator> {
     Ok(definitions)
 }
 
+/// How long a recording is looked through without a word.
+const SILENCE: Duration = Duration::from_secs(2);
+
 fn open_bag(path: &Path) -> Result<BagReader> {
-    BagReader::open(path).with_context(|| format!("--input {}", path.display()))
+    let (done, is_done) = std::sync::mpsc::channel::<()>();
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            // The other end goes when the recording is open.
+            if is_done.recv_timeout(SILENCE) == Err(RecvTimeoutError::Timeout) {
+                say!(
+                    "looking through {}, which has no index; that takes as long as reading it",
+                    path.display()
+                );
+            }
+        });
+        let opened = BagReader::open(path);
+        drop(done);
+        opened.with_context(|| format!("--input {}", path.display()))
+    })
+}
+
+/// What of a recording is not there, if anything.
+fn incomplete(bag: &BagReader) -> Option<String> {
+    let missing: Vec<String> =
+        bag.missing_files().iter().map(|path| path.display().to_string()).collect();
+    (!missing.is_empty()).then(|| {
+        format!(
+            "the recording is not complete: {} {} missing; put the files beside metadata.yaml",
+            missing.join(", "),
+            if missing.len() == 1 { "is" } else { "are" },
+        )
+    })
+}
+
+/// What the user should know of a recording: what is odd about it, and which topics of the graph are
+/// there and cannot be played.
+fn about(bag: &BagReader, graph: &Graph) -> Vec<String> {
+    let names = graph.topic_names();
+    let skipped = bag.topics().iter().filter(|it| !it.is_delivered());
+    let skipped = skipped.filter(|it| names.contains(&it.name.as_str())).filter_map(|topic| {
+        let problem = topic.problems.first()?;
+        Some(format!("topic {} of the recording is not played: {problem}", topic.name))
+    });
+    bag.remarks().iter().cloned().chain(skipped).collect()
 }
 
 /// The topics of a recording that can be played.

@@ -1,9 +1,9 @@
 //! The `crossdock` command: runs, checks, draws and watches computation graphs.
 //!
-//! The only crate that prints. This file maps words to functions and errors to exit codes: 0 for
+//! The only crate that prints, in `output`. This file maps words to functions and errors to exit codes: 0 for
 //! success, 1 for a failed run or check, 2 for a command line that cannot be understood.
 #![forbid(unsafe_code)]
-#![allow(clippy::print_stdout, clippy::print_stderr)]
+#![deny(clippy::print_stdout, clippy::print_stderr)]
 
 mod arguments;
 mod bench;
@@ -21,6 +21,7 @@ mod output;
 mod packages;
 mod replay;
 mod run;
+mod scratch;
 mod service;
 mod sight;
 mod summary;
@@ -33,6 +34,7 @@ use arguments::{Cli, Command};
 use clap::{Arg, ArgMatches, CommandFactory, FromArgMatches};
 use crossdock_graph::{Argument, Graph};
 use files::Violations;
+use output::{clean, say};
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -42,7 +44,7 @@ fn main() -> ExitCode {
     // the file; without a handler the signal ends the process.
     let signal = rustix::process::Signal::XFSZ.as_raw();
     if let Err(error) = signal_hook::flag::register(signal, Arc::default()) {
-        eprintln!("crossdock: SIGXFSZ cannot be handled: {error}");
+        say!("crossdock: SIGXFSZ cannot be handled: {error}");
     }
     let graph = named_graph(std::env::args().skip(1));
     let graph_arguments = match &graph {
@@ -57,7 +59,7 @@ fn main() -> ExitCode {
         (Ok(matches), _) => matches,
         // An option may be unknown only because the graph that would declare it cannot be read.
         (Err(error), Some(Err(violations))) if error.use_stderr() => {
-            eprintln!("{violations}");
+            say!("{violations}");
             return ExitCode::FAILURE;
         }
         (Err(error), _) => error.exit(),
@@ -93,10 +95,11 @@ fn host_fabric() -> anyhow::Result<ExitCode> {
 /// Prints an error on standard error; violations as JSON on standard output where that was asked.
 fn report(error: &anyhow::Error, json: bool) -> ExitCode {
     match error.downcast_ref::<Violations>() {
-        Some(violations) if json => println!("{}", violations.json()),
-        Some(violations) => eprintln!("{violations}"),
+        // Nobody is left to hear that it could not be printed.
+        Some(violations) if json => output::print_json(&violations.json()).unwrap_or_default(),
+        Some(violations) => say!("{violations}"),
         None if output::is_closed(error) => {}
-        None => eprintln!("error: {}", output::sentence(error)),
+        None => say!("error: {}", output::sentence(error)),
     }
     ExitCode::FAILURE
 }
@@ -134,9 +137,10 @@ fn named_graph(mut words: impl Iterator<Item = String>) -> Option<Result<Graph, 
             }
             continue;
         }
-        // The value of an option of the graph may stand before it.
-        if let Ok(text) = std::fs::read(&word)
-            && Path::new(&word).extension().is_some_and(|it| it == "yaml" || it == "yml")
+        // The value of an option of the graph may stand before it. Recordings are not opened.
+        let path = Path::new(&word);
+        if path.extension().is_some_and(|it| it == "yaml" || it == "yml")
+            && let Ok(text) = files::read_bounded(path)
         {
             return Some(Graph::from_yaml(&word, &text).map_err(Violations::from));
         }
@@ -144,23 +148,31 @@ fn named_graph(mut words: impl Iterator<Item = String>) -> Option<Result<Graph, 
     None
 }
 
+/// Options that every command gets beside its own.
+const ADDED: [&str; 2] = ["help", "version"];
+
+/// What a graph's option is called among those of the command, whose names it may share.
+fn argument_id(argument: &Argument) -> String {
+    format!("graph argument {}", argument.name)
+}
+
 /// `run` with the options that the graph declares.
 fn with_graph(run: clap::Command, arguments: &[Argument]) -> clap::Command {
     arguments.iter().fold(run, |run, argument| {
-        if run.get_arguments().any(|known| known.get_long() == Some(&argument.name)) {
+        let is_own = run.get_arguments().any(|known| known.get_long() == Some(&argument.name));
+        if is_own || ADDED.contains(&argument.name.as_str()) {
             // The command's own options win; the parameter can be set with --params.
             return run;
         }
-        let name = argument.name.clone();
         let help = match argument.doc.as_str() {
             "" => format!("sets parameter `{}` of node `{}`", argument.parameter, argument.node),
             doc => doc.to_owned(),
         };
         run.arg(
-            Arg::new(name.clone())
-                .long(name)
+            Arg::new(argument_id(argument))
+                .long(argument.name.clone())
                 .value_name("VALUE")
-                .help(help)
+                .help(clean(&help))
                 .help_heading("Arguments of the graph")
                 .allow_hyphen_values(true),
         )
@@ -173,7 +185,7 @@ fn set_arguments(matches: &ArgMatches, arguments: &[Argument]) -> Vec<(String, S
         return Vec::new();
     };
     let given = arguments.iter().filter_map(|argument| {
-        let text = matches.try_get_one::<String>(&argument.name).ok().flatten()?;
+        let text = matches.try_get_one::<String>(&argument_id(argument)).ok().flatten()?;
         Some((argument.name.clone(), text.clone()))
     });
     given.collect()

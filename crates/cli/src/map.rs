@@ -42,7 +42,7 @@ pub(crate) fn map(arguments: &MapArguments) -> Result<ExitCode> {
     }
     let printed = Printed { graph: &graph.name, notes: notes(&mapped), mapped: &mapped };
     let text = match arguments.json {
-        true => serde_json::to_string_pretty(&printed)? + "\n",
+        true => crate::output::json(&printed)?,
         false => text(&printed),
     };
     output::print(&text)?;

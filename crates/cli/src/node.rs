@@ -3,9 +3,10 @@
 
 use crate::arguments::{NodeCommand, WatchArguments};
 use crate::output;
+use crate::output::{clean, say};
 use crate::sight::{NodeRow, Reading, Sight, detail, executor_of, lost_of, of_kind};
 use crate::summary::{bytes, duration};
-use crate::table::{Align, Table, clean};
+use crate::table::{Align, Table};
 use crate::topic::{port_json, qos};
 use anyhow::{Result, bail};
 use crossdock_comm::entities::{counter, kind};
@@ -34,10 +35,10 @@ fn list(count_only: bool, watch: &WatchArguments) -> Result<()> {
     let mut nodes: Vec<&NodeRow> = look.nodes.iter().collect();
     nodes.sort_by(|a, b| (&a.node, a.pid).cmp(&(&b.node, b.pid)));
     if watch.json {
-        return output::print(&(serde_json::to_string_pretty(&nodes)? + "\n"));
+        return output::print_json(&nodes);
     }
     if nodes.is_empty() {
-        eprintln!("{}", output::nothing_runs(watch.domain_id));
+        say!("{}", output::nothing_runs(watch.domain_id));
     }
     let mut table = Table::new(&[
         ("node", Align::Left),
@@ -82,7 +83,7 @@ fn info(name: &str, watch: &WatchArguments) -> Result<()> {
     }
     if watch.json {
         let all: Vec<Value> = found.iter().map(|it| it.json(&reading)).collect();
-        return output::print(&(serde_json::to_string_pretty(&all)? + "\n"));
+        return output::print_json(&all);
     }
     let texts: Vec<String> = found.iter().map(|it| it.text(&reading)).collect();
     output::print(&texts.join("\n"))

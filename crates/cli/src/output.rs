@@ -1,9 +1,14 @@
-//! Standard output, files beside it, and the end of a pipe.
+//! Everything that the command prints: the only file that writes to standard output and error.
+//!
+//! Names, texts and errors come from files and from other processes. Whatever is in them, no control
+//! character but the end of a line and the tab reaches a terminal. A terminal or reader that has gone
+//! ends nothing but the printing. This file must not know what is printed.
 
-use crate::table::clean;
 use anyhow::Result;
 use crossdock_fabric::Progress;
-use std::fmt;
+use serde::Serialize;
+use std::borrow::Cow;
+use std::fmt::{self, Write as _};
 use std::fs::OpenOptions;
 use std::io::{ErrorKind, Write};
 use std::path::Path;
@@ -14,14 +19,75 @@ macro_rules! say {
 }
 pub(crate) use say;
 
-/// Prints a line on standard error. That it cannot be printed is no reason to end a run.
+/// Prints to standard output, without what would drive a terminal.
+///
+/// # Errors
+/// Standard output cannot be written; [`is_closed`] tells a reader that has gone.
+pub(crate) fn print(text: &str) -> Result<()> {
+    let mut output = std::io::stdout().lock();
+    output.write_all(clean_lines(text).as_bytes())?;
+    output.flush()?;
+    Ok(())
+}
+
+/// Prints what a run has come to. That its reader or terminal has gone meanwhile does not change it.
+///
+/// # Errors
+/// Standard output cannot be written for another reason.
+pub(crate) fn print_result(text: &str) -> Result<()> {
+    print(text).or_else(|error| if is_closed(&error) { Ok(()) } else { Err(error) })
+}
+
+/// Prints a value as JSON on standard output, in lines.
+///
+/// # Errors
+/// As [`print`].
+pub(crate) fn print_json(value: &impl Serialize) -> Result<()> {
+    print(&json(value)?)
+}
+
+/// A value as JSON, in lines, the last one ended. It has no control characters but the ends of lines.
+///
+/// # Errors
+/// The value cannot be written as JSON.
+pub(crate) fn json(value: &impl Serialize) -> Result<String> {
+    Ok(escaped(&serde_json::to_string_pretty(value)?) + "\n")
+}
+
+/// A value as JSON in one line, which is ended.
+///
+/// # Errors
+/// As [`json`].
+pub(crate) fn json_line(value: &impl Serialize) -> Result<String> {
+    Ok(escaped(&serde_json::to_string(value)?) + "\n")
+}
+
+/// Escapes what JSON allows in texts and terminals obey. Outside of texts JSON has none of it.
+fn escaped(json: &str) -> String {
+    let mut text = String::with_capacity(json.len());
+    for c in json.chars() {
+        match is_shown(c) || c == '\n' {
+            true => text.push(c),
+            // All of them have codes of four digits.
+            false => {
+                let _ = write!(text, "\\u{:04x}", u32::from(c));
+            }
+        }
+    }
+    text
+}
+
+/// Prints a line on standard error, without what would drive a terminal. That it cannot be printed is
+/// no reason to end a run.
 pub(crate) fn say_line(words: fmt::Arguments<'_>) {
-    let _ = std::io::stderr().lock().write_all(format!("{words}\n").as_bytes());
+    let line = format!("{}\n", clean_lines(&words.to_string()));
+    let _ = std::io::stderr().lock().write_all(line.as_bytes());
 }
 
 /// Writes over the line of a terminal on standard error, which is not ended: [`end_line`] does.
 pub(crate) fn say_over(words: &str) {
-    let _ = std::io::stderr().lock().write_all(format!("\r{words}\x1b[K").as_bytes());
+    let line = format!("\r{}\x1b[K", clean(words));
+    let _ = std::io::stderr().lock().write_all(line.as_bytes());
 }
 
 /// Ends the line of [`say_over`].
@@ -29,7 +95,7 @@ pub(crate) fn end_line() {
     let _ = std::io::stderr().lock().write_all(b"\n");
 }
 
-/// One of this process's outputs, for what other programs print.
+/// One of this process's outputs, for what nodes print.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stream {
     Output,
@@ -50,23 +116,36 @@ impl Stream {
     }
 }
 
-/// Prints to standard output.
-///
-/// # Errors
-/// Standard output cannot be written; [`is_closed`] tells a reader that has gone.
-pub(crate) fn print(text: &str) -> Result<()> {
-    let mut output = std::io::stdout().lock();
-    output.write_all(text.as_bytes())?;
-    output.flush()?;
-    Ok(())
-}
-
-/// Warns on standard error, a line for each reason. They may be another process's words: what would
-/// drive a terminal is left out.
+/// Warns on standard error, a line for each reason.
 pub(crate) fn warn<'a>(reasons: impl IntoIterator<Item = &'a String>) {
     for reason in reasons {
-        eprintln!("warning: {}", clean(reason));
+        say!("warning: {}", clean(reason));
     }
+}
+
+/// A name or a sentence on one line, without control characters.
+pub(crate) fn clean(text: &str) -> String {
+    text.chars().map(|c| if is_shown(c) { c } else { char::REPLACEMENT_CHARACTER }).collect()
+}
+
+/// The same for text of several lines, which may have tabs.
+fn clean_lines(text: &str) -> Cow<'_, str> {
+    let is_fine = |c: char| is_shown(c) || matches!(c, '\n' | '\t');
+    if text.chars().all(is_fine) {
+        return Cow::Borrowed(text);
+    }
+    let fine = text.chars().map(|c| if is_fine(c) { c } else { char::REPLACEMENT_CHARACTER });
+    Cow::Owned(fine.collect())
+}
+
+/// Whether a character is only shown: it controls no terminal (C0, DEL, C1), ends no line and does
+/// not change the direction in which what follows is shown.
+fn is_shown(c: char) -> bool {
+    let turns = matches!(
+        c,
+        '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
+    );
+    !c.is_control() && !turns && !matches!(c, '\u{2028}' | '\u{2029}')
 }
 
 /// What to do where no process answers.
@@ -135,15 +214,13 @@ pub(crate) fn is_closed(error: &anyhow::Error) -> bool {
 pub(crate) fn tell(progress: Progress<'_>) {
     match progress {
         Progress::Building { what, seconds, folder } => {
-            eprintln!("making the {what} (once, about {seconds} s; kept in {})", folder.display())
+            say!("making the {what} (once, about {seconds} s; kept in {})", folder.display());
         }
         Progress::Waiting { what } => {
-            eprintln!("waiting for another process that makes the {what} or its neighbour");
+            say!("waiting for another process that makes the {what} or its neighbour");
         }
-        Progress::Damaged { what } => eprintln!("what is kept of the {what} is damaged"),
-        Progress::Built { what, took } => {
-            eprintln!("made the {what} in {:.0} s", took.as_secs_f64());
-        }
+        Progress::Damaged { what } => say!("what is kept of the {what} is damaged"),
+        Progress::Built { what, took } => say!("made the {what} in {:.0} s", took.as_secs_f64()),
     }
 }
 
@@ -157,5 +234,47 @@ mod tests {
         let told = format!("a.mcap cannot be created: {cause}");
         let error = anyhow::Error::new(cause).context(told.clone()).context("--record a.mcap");
         assert_eq!(sentence(&error), format!("--record a.mcap: {told}"));
+    }
+
+    /// Every character that is not plain text, and some that are.
+    fn all_characters() -> String {
+        let codes = (0..=0x2ff).chain(0x600..=0x6ff).chain(0x2000..=0x20ff).chain([0x1f600]);
+        codes.filter_map(char::from_u32).collect()
+    }
+
+    #[test]
+    fn no_control_character_is_left_in_lines() {
+        let text = all_characters();
+        let cleaned = clean_lines(&text);
+        assert_eq!(cleaned.chars().count(), text.chars().count());
+        for c in cleaned.chars() {
+            assert!(!c.is_control() || c == '\n' || c == '\t', "{c:?}");
+            assert!(!matches!(u32::from(c), 0x202a..=0x202e | 0x2066..=0x2069), "{c:?}");
+        }
+        assert!(cleaned.contains("\u{e9}") && cleaned.contains('\u{1f600}'));
+        assert!(!clean(&text).contains(['\n', '\t']));
+        assert!(matches!(clean_lines("two\n\tlines\n"), Cow::Borrowed(_)));
+    }
+
+    #[test]
+    fn json_says_control_characters_with_escapes_and_means_the_same() {
+        let text = all_characters();
+        for written in [json(&[&text]).unwrap(), json_line(&[&text]).unwrap()] {
+            assert_eq!(clean_lines(&written), written);
+            let read: Vec<String> = serde_json::from_str(&written).unwrap();
+            assert_eq!(read, [text.as_str()]);
+        }
+    }
+
+    #[test]
+    fn a_terminal_or_reader_that_has_gone_is_no_error_to_speak_of() {
+        for (errno, expected) in [
+            (rustix::io::Errno::IO, true),
+            (rustix::io::Errno::PIPE, true),
+            (rustix::io::Errno::NOSPC, false),
+        ] {
+            let error = anyhow::Error::new(std::io::Error::from(errno));
+            assert_eq!(is_closed(&error), expected, "{errno}");
+        }
     }
 }

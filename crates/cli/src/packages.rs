@@ -1,19 +1,23 @@
-//! Finds package binaries and asks them what they offer.
-//! It must not know what a graph does: which package is needed is for the check.
+//! Finds the package binaries that a graph names and asks them what they offer.
+//! It must not know what a graph does: what a package must offer is for the check.
 
 use crate::hardware;
 use anyhow::{Result, bail};
-use crossdock_executor::launch::{LaunchedProcess, SpawnOptions};
-use crossdock_graph::{Graph, Interfaces};
-use std::collections::BTreeMap;
+use crossdock_executor::describe::{DescribeError, describe};
+use crossdock_graph::{BinaryInterface, Graph, Interfaces};
+use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// Folders with package binaries, separated by colons.
 const PACKAGE_PATH_VARIABLE: &str = "CROSSDOCK_PACKAGE_PATH";
 
 /// A package `p` is a binary of this name followed by `p`.
 const PREFIX: &str = "crossdock-";
+
+/// How long a package binary may take to describe itself.
+const DESCRIBE_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// The package binaries that were found, and what they offer.
 pub(crate) struct Packages {
@@ -23,14 +27,17 @@ pub(crate) struct Packages {
     programs: BTreeMap<String, PathBuf>,
     /// Where they were looked for.
     folders: Vec<PathBuf>,
-    /// Binaries that look like packages and did not answer, with the reason.
+    /// Binaries of the graph's packages that did not answer, with the reason.
     pub(crate) silent: Vec<String>,
 }
 
 impl Packages {
-    /// Looks for package binaries in `first`, then in the folders of `CROSSDOCK_PACKAGE_PATH`, then
-    /// beside this command, and asks each to describe itself. The first of a name wins.
-    fn find(first: &[PathBuf]) -> Result<Self> {
+    /// Looks for the binaries of a graph's packages in `first`, then in the folders of
+    /// `CROSSDOCK_PACKAGE_PATH`, then beside this command, and asks each to describe itself. The first
+    /// of a name wins. Nothing else is executed.
+    ///
+    /// The same for the hardware packages, which are looked for beside the graph file, too.
+    pub(crate) fn of_graph(first: &[PathBuf], graph: &Graph, graph_file: &Path) -> Result<Self> {
         if let Some(missing) = first.iter().find(|folder| !folder.is_dir()) {
             bail!("--package-path: {} is no folder", missing.display());
         }
@@ -40,24 +47,25 @@ impl Packages {
         folders.extend(named);
         let beside = std::env::current_exe()?;
         folders.extend(beside.parent().map(Path::to_path_buf));
+        let wanted = graph.nodes.iter().map(|node| plain(&node.package)).collect();
         let mut programs = BTreeMap::new();
         for folder in &folders {
-            for (name, program) in binaries(folder) {
+            for (name, program) in binaries(folder, &wanted) {
                 programs.entry(name).or_insert(program);
             }
         }
-        let mut packages =
-            Self { interfaces: Interfaces::default(), programs, folders, silent: Vec::new() };
-        packages.describe();
-        Ok(packages)
-    }
-
-    /// The same with the hardware packages of a graph, which are looked for there and beside the graph
-    /// file.
-    pub(crate) fn of_graph(first: &[PathBuf], graph: &Graph, graph_file: &Path) -> Result<Self> {
-        let mut packages = Self::find(first)?;
-        packages.interfaces.hardware = hardware::find(graph, graph_file, &packages.folders)?;
-        Ok(packages)
+        let mut interfaces = Interfaces::default();
+        let mut silent = Vec::new();
+        for (name, described) in described(&programs) {
+            match described {
+                Ok(interface) => {
+                    interfaces.binaries.push(BinaryInterface { binary: name.clone(), ..interface });
+                }
+                Err(error) => silent.push(error.to_string()),
+            }
+        }
+        interfaces.hardware = hardware::find(graph, graph_file, &folders)?;
+        Ok(Self { interfaces, programs, folders, silent })
     }
 
     /// The file of a binary that [`Packages::interfaces`] names.
@@ -75,38 +83,41 @@ impl Packages {
             folders.join(", ")
         )
     }
-
-    fn describe(&mut self) {
-        for (name, program) in &self.programs {
-            let options = SpawnOptions {
-                program: program.clone(),
-                arguments: Vec::new(),
-                environment: Vec::new(),
-            };
-            let described = LaunchedProcess::spawn(&options).and_then(|mut it| it.describe());
-            match described {
-                Ok(interface) => {
-                    let mut interface = interface;
-                    interface.binary.clone_from(name);
-                    self.interfaces.binaries.push(interface);
-                }
-                Err(error) => self.silent.push(error.to_string()),
-            }
-        }
-    }
 }
 
-/// Executables of a folder whose names are those of package binaries, by name.
-fn binaries(folder: &Path) -> BTreeMap<String, PathBuf> {
+/// What each of these binaries says of itself. They are asked side by side, so that one that hangs costs
+/// no more than its own time.
+fn described(
+    programs: &BTreeMap<String, PathBuf>,
+) -> Vec<(&String, Result<BinaryInterface, DescribeError>)> {
+    std::thread::scope(|scope| {
+        let asked = programs
+            .iter()
+            .map(|(name, program)| (name, scope.spawn(|| describe(program, DESCRIBE_TIMEOUT))));
+        let asked: Vec<_> = asked.collect();
+        let join = |thread: std::thread::ScopedJoinHandle<'_, _>| {
+            thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        };
+        asked.into_iter().map(|(name, thread)| (name, join(thread))).collect()
+    })
+}
+
+/// A package's name as it may be written in the name of its binary: Cargo's packages have `-` where
+/// ROS's have `_`.
+fn plain(package: &str) -> String {
+    package.replace('-', "_")
+}
+
+/// Executables of a folder that are named after one of these packages, by name.
+fn binaries(folder: &Path, packages: &BTreeSet<String>) -> BTreeMap<String, PathBuf> {
     let Ok(entries) = std::fs::read_dir(folder) else { return BTreeMap::new() };
     let paths = entries.filter_map(|entry| entry.ok().map(|entry| entry.path()));
     let named = paths.filter_map(|path| {
         let name = path.file_name()?.to_str()?.to_owned();
-        let package = name.strip_prefix(PREFIX)?;
-        let token = package.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-');
-        let file = path.metadata().ok()?;
+        let is_wanted = packages.contains(&plain(name.strip_prefix(PREFIX)?));
+        let file = is_wanted.then(|| path.metadata().ok())??;
         let executable = file.is_file() && file.permissions().mode() & 0o111 != 0;
-        (token && executable).then_some((name, path))
+        executable.then_some((name, path))
     });
     named.collect()
 }

@@ -8,8 +8,9 @@ mod difference;
 
 use crate::arguments::{FilesBeside, GraphFiles, Rate, ReplayArguments, RunArguments};
 use crate::load::{Loaded, Wishes, load};
-use crate::output::print;
+use crate::output::print_result;
 use crate::run;
+use crate::scratch::Scratch;
 use crate::summary::Summary;
 use anyhow::{Context, Result, bail};
 use crossdock_comm::ObserverOptions;
@@ -59,7 +60,7 @@ pub(crate) fn replay(
         }
     };
     let text = match arguments.json {
-        true => serde_json::to_string_pretty(&report)? + "\n",
+        true => crate::output::json(&report)?,
         false => {
             let runs = report.runs.iter().map(Summary::text).collect::<Vec<_>>().join("\n");
             let comparison = report.comparison.as_ref().map(Difference::text);
@@ -67,7 +68,7 @@ pub(crate) fn replay(
             runs + gap + &comparison.unwrap_or_default()
         }
     };
-    print(&text)?;
+    print_result(&text)?;
     let ran = report.runs.iter().all(|summary| summary.ok);
     let equal = report.comparison.as_ref().is_none_or(Difference::is_equal);
     Ok(if ran && equal { ExitCode::SUCCESS } else { ExitCode::FAILURE })
@@ -88,7 +89,7 @@ fn run_and_compare(
     if !arguments.topics.is_empty() && arguments.record.is_none() && others.is_none() {
         bail!("--topics says what to record or to compare; add --record OUT or --compare");
     }
-    let scratch = Scratch::new()?;
+    let scratch = Scratch::new("replay")?;
     let first = arguments.record.clone().or_else(|| others.map(|_| scratch.file("first.mcap")));
     let once = |mapping: Option<&PathBuf>, record: Option<&Path>| {
         run_once(graph, bag, mapping, record, arguments, graph_arguments)
@@ -194,29 +195,6 @@ fn compared(
         CompareOptions { topics: topics.or(chosen), ignore_stamps: arguments.ignore_stamps };
     let comparison = compare(&open(bags[0])?, &open(bags[1])?, &options);
     Ok(Difference::new(names.map(|name| name.display().to_string()), &comparison))
-}
-
-/// A folder for recordings that are only compared; removed when dropped.
-struct Scratch(PathBuf);
-
-impl Scratch {
-    fn new() -> Result<Self> {
-        let folder = std::env::temp_dir().join(format!("crossdock-replay-{}", std::process::id()));
-        std::fs::create_dir_all(&folder)
-            .with_context(|| format!("{} cannot be made", folder.display()))?;
-        Ok(Self(folder))
-    }
-
-    fn file(&self, name: &str) -> PathBuf {
-        self.0.join(name)
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        // What is left behind is in the folder for temporary files.
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
 }
 
 /// The topics of a recording that are played: the inputs of the graph. What the graph publishes

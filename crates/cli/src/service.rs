@@ -4,8 +4,9 @@
 use crate::arguments::{CallArguments, ServiceCommand, WatchArguments};
 use crate::load::definitions;
 use crate::output;
+use crate::output::{clean, say};
 use crate::run::observer_options;
-use crate::table::{Align, Table, clean};
+use crate::table::{Align, Table};
 use anyhow::{Context, Result, bail};
 use crossdock_comm::entities::{client_counter, server_counter};
 use crossdock_comm::{
@@ -81,10 +82,10 @@ fn list(show_types: bool, watch: &WatchArguments) -> Result<()> {
             })
         });
         let rows: Vec<Value> = rows.collect();
-        return output::print(&(serde_json::to_string_pretty(&rows)? + "\n"));
+        return output::print_json(&rows);
     }
     if services.is_empty() {
-        eprintln!("no service is known in domain {}", watch.domain_id);
+        say!("no service is known in domain {}", watch.domain_id);
     }
     let lines = services.iter().map(|(name, service)| match show_types {
         true => format!("{} [{}]\n", clean(name), clean(service.type_name())),
@@ -160,7 +161,7 @@ fn info(name: &str, watch: &WatchArguments) -> Result<()> {
             "servers": servers.collect::<Vec<_>>(),
             "clients": clients.collect::<Vec<_>>(),
         });
-        return output::print(&(serde_json::to_string_pretty(&value)? + "\n"));
+        return output::print_json(&value);
     }
     let mut table = Table::new(&[
         ("port", Align::Left),
@@ -215,7 +216,7 @@ fn call(arguments: &CallArguments) -> Result<()> {
     let client = participant.any_client(Arc::new(schema), options)?;
     let timeout = Duration::from_secs_f64(arguments.timeout);
     if !watch.json && !client.wait_for_server(Duration::ZERO) {
-        eprintln!("waiting for a server of {service} ...");
+        say!("waiting for a server of {service} ...");
     }
     // Without a server the call says so, and why, if one does not fit.
     client.wait_for_server(timeout);
@@ -226,6 +227,6 @@ fn call(arguments: &CallArguments) -> Result<()> {
     let value = schema.to_json_with(response.block(), options)?;
     match watch.json {
         true => output::print(&format!("{value}\n")),
-        false => output::print(&(serde_json::to_string_pretty(&value)? + "\n")),
+        false => output::print_json(&value),
     }
 }

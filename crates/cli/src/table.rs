@@ -1,5 +1,7 @@
 //! A table of aligned columns for a terminal. It must not know what the columns mean.
 
+use crate::output::clean;
+
 /// On which side a column is flush.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Align {
@@ -49,11 +51,6 @@ impl<const N: usize> Table<N> {
         }
         text
     }
-}
-
-/// Text without control characters, which would drive the terminal that it is shown on.
-pub(crate) fn clean(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
 }
 
 #[cfg(test)]

@@ -13,8 +13,8 @@ pub(crate) use table::{is_hidden, port_json, qos};
 
 use crate::arguments::{TopicCommand, WatchArguments};
 use crate::output;
+use crate::output::clean;
 use crate::run::observer_options;
-use crate::table::clean;
 use anyhow::{Result, bail};
 use crossdock_comm::{GraphSnapshot, Observer, PortSnapshot, ProcessSnapshot};
 use std::collections::BTreeSet;
@@ -79,5 +79,5 @@ fn must_exist(snapshot: &GraphSnapshot, topic: &str, domain_id: u32) -> Result<(
 
 /// Prints one JSON value a line.
 fn print_json(value: &serde_json::Value) -> Result<()> {
-    output::print(&format!("{value}\n"))
+    output::print(&output::json_line(value)?)
 }

@@ -206,9 +206,15 @@ impl InputHandle {
         self.core.matched()
     }
 
+    /// Counts copies that whoever takes the messages makes of their payloads. Does not block or
+    /// allocate.
+    pub fn count_copies(&self, copies: u64) {
+        self.core.add(counter::COPIES, copies);
+    }
+
     /// Counts part of a payload that was copied to a device.
     pub fn count_copied(&self, bytes: u64) {
-        self.core.add(counter::COPIES, 1);
+        self.count_copies(1);
         self.core.add(counter::COPIED_BYTES, bytes);
     }
 

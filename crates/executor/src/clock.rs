@@ -55,8 +55,12 @@ impl Clock {
 /// The topic of simulated time, as in ROS 2.
 pub(crate) const CLOCK_TOPIC: &str = "/clock";
 
-/// Clock messages that may wait; only the newest counts.
+/// Clock messages that may wait in an executor; only the newest counts.
 const CLOCK_DEPTH: usize = 16;
+
+/// Clock messages that are kept for those that look back: recorders find the times of messages in
+/// them.
+const CLOCK_HISTORY: usize = 256;
 
 /// The executor's own subscriber to `/clock`.
 #[derive(Debug)]
@@ -122,7 +126,7 @@ impl ClockOutput {
         let publisher = participant.publisher(PublisherOptions {
             node: &node_name(executor),
             topic: CLOCK_TOPIC,
-            qos: Qos::best_effort(CLOCK_DEPTH),
+            qos: Qos::best_effort(CLOCK_HISTORY),
             max_bytes: Some(<rosgraph_msgs::Clock as Message>::ROOT_BYTES),
             group: Some(group),
         })?;

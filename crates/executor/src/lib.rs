@@ -120,6 +120,7 @@ mod condition;
 mod connections;
 mod context;
 mod control;
+pub mod describe;
 mod executor;
 mod failure;
 mod finish;

@@ -250,6 +250,13 @@ impl Cache {
         if found.uid() != rustix::process::geteuid().as_raw() || found.mode() & 0o022 != 0 {
             return Err(CacheError::Shared { path: folder });
         }
+        let whole = folder.canonicalize().map_err(failed("reading", &folder))?;
+        for parent in whole.ancestors().skip(1) {
+            let found = parent.metadata().map_err(failed("reading", parent))?;
+            if may_be_exchanged(found.uid(), found.gid(), found.mode()) {
+                return Err(CacheError::Shared { path: parent.to_owned() });
+            }
+        }
         Ok(folder)
     }
 
@@ -269,6 +276,18 @@ impl Cache {
             let _ = fs::remove_dir_all(path);
         }
     }
+}
+
+/// Whether somebody else may put another folder in the place of one that lies in a folder with this
+/// owner, group and mode.
+fn may_be_exchanged(uid: u32, gid: u32, mode: u32) -> bool {
+    const STICKY: u32 = 0o1000;
+    let (user, group) = (rustix::process::geteuid(), rustix::process::getegid());
+    let is_trusted = uid == 0 || uid == user.as_raw();
+    // Many systems give each user a group and let it write.
+    let of_group = mode & 0o020 != 0 && gid != 0 && gid != group.as_raw();
+    // In a folder like /tmp only owners rename.
+    !is_trusted || ((of_group || mode & 0o002 != 0) && mode & STICKY == 0)
 }
 
 fn failed(what: &'static str, path: &Path) -> impl FnOnce(io::Error) -> CacheError {
@@ -391,6 +410,32 @@ mod tests {
         let found = cache.entry::<CacheError>(&wanted, &mut |_| {}, |_, _| Ok(()));
         let error = found.unwrap_err().to_string();
         assert!(error.contains("others may write there"), "{error}");
+        fs::remove_dir_all(cache.folder()).unwrap();
+    }
+
+    #[test]
+    fn a_cache_below_a_folder_that_others_may_exchange_is_refused() {
+        use std::os::unix::fs::PermissionsExt;
+        let cache = cache("parents");
+        kept(&cache, "x");
+        let parent = cache.folder().to_owned();
+        let inner = Cache::at(parent.join("open/cache"));
+        kept(&inner, "x");
+        let open = parent.join("open");
+        // Everybody may write, as in /tmp with and without its protection.
+        for (mode, refused) in [(0o777, true), (0o1777, false), (0o755, false)] {
+            fs::set_permissions(&open, fs::Permissions::from_mode(mode)).unwrap();
+            let made = inner.made(KIND.name);
+            assert_eq!(made.is_err(), refused, "{mode:o}");
+            if let Err(error) = made {
+                assert!(error.to_string().contains("CROSSDOCK_CACHE"), "{error}");
+            }
+        }
+        let (user, group) = (rustix::process::geteuid(), rustix::process::getegid());
+        let (user, group) = (user.as_raw(), group.as_raw());
+        assert!(may_be_exchanged(user + 1, group, 0o755), "another user's folder");
+        assert!(may_be_exchanged(user, group + 1, 0o775), "another group's folder");
+        assert!(!may_be_exchanged(user, group, 0o775) && !may_be_exchanged(0, 0, 0o755));
         fs::remove_dir_all(cache.folder()).unwrap();
     }
 

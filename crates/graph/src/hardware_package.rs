@@ -255,9 +255,15 @@ fn source_fault(file: &str) -> Option<String> {
     if let Some(c) = file.chars().find(|c| !allowed(*c)) {
         return Some(format!("contains {c:?}"));
     }
-    let name = HardwareNode::file_name(file);
-    if name.starts_with(['.', '-']) {
-        return Some("has a file name that begins with `.` or `-`".to_owned());
+    // Compilers take what begins with `-` for an option, and a package is what lies in its folder.
+    if file.split('/').any(|part| part == "..") {
+        return Some("leaves the folder of the package with `..`".to_owned());
+    }
+    if file.split('/').any(|part| part.starts_with('-')) {
+        return Some("has a part that begins with `-`".to_owned());
+    }
+    if HardwareNode::file_name(file).starts_with('.') {
+        return Some("has a file name that begins with `.`".to_owned());
     }
     let endings = || listed(ENDINGS.iter().map(|(ending, _)| *ending));
     SourceKind::of(file).is_none().then(|| format!("does not end in {}", endings()))

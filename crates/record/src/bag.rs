@@ -21,12 +21,31 @@ pub struct ReaderOptions {
     /// Bytes of decompressed chunks held at a time in order to bring chunks that overlap in time
     /// into log-time order; beyond it messages come in the order of their chunks.
     pub order_bytes_max: u64,
+    /// A file without an index, as after an interrupted recording, has all its chunks decompressed when
+    /// it is opened. They may expand to this many times the file...
+    pub expansion_max: u64,
+    /// ... and to this many bytes more, so that small files of zeros are read whole.
+    pub expansion_bytes_free: u64,
 }
 
+/// Bytes of a record: a chunk holds about 1 MiB, or one message if that is larger.
+const RECORD_BYTES_MAX: u64 = 256 << 20;
+/// Bytes that are held for the order.
+const ORDER_BYTES_MAX: u64 = 256 << 20;
+/// How many times larger than a file its chunks are. Recordings expand 2 to 20 times.
+const EXPANSION_MAX: u64 = 256;
+/// Bytes beyond that.
+const EXPANSION_BYTES_FREE: u64 = 1 << 30;
+
 impl Default for ReaderOptions {
-    /// 256 MiB each: a chunk holds about 1 MiB, or one message if that is larger.
+    /// The limits in docs/limits.md.
     fn default() -> Self {
-        Self { record_bytes_max: 256 << 20, order_bytes_max: 256 << 20 }
+        Self {
+            record_bytes_max: RECORD_BYTES_MAX,
+            order_bytes_max: ORDER_BYTES_MAX,
+            expansion_max: EXPANSION_MAX,
+            expansion_bytes_free: EXPANSION_BYTES_FREE,
+        }
     }
 }
 
@@ -180,7 +199,7 @@ pub enum TopicProblem {
 /// Plain data.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BagTopic {
-    /// Topic name as recorded.
+    /// Topic name, absolute: some tools record `chatter` where the topic was `/chatter`.
     pub name: String,
     /// Type name; `package/Name` as recorded by old tools is completed to `package/msg/Name`.
     pub type_name: String,
@@ -302,6 +321,7 @@ pub(crate) struct Bag {
 pub struct BagReader {
     bag: Arc<Bag>,
     remarks: Vec<String>,
+    missing: Vec<PathBuf>,
 }
 
 impl BagReader {
@@ -325,22 +345,22 @@ impl BagReader {
         let BagFiles { paths, topics: metadata_topics, mut remarks } = folder::find(path.as_ref())?;
         let mut bag =
             Bag { files: Vec::new(), topics: Vec::new(), damages: Damages::default(), options };
-        let mut missing = None;
+        let mut missing = Vec::new();
         let mut known = KnownTopics::default();
         for path in paths {
             if let Some(index) = index_file(&path, &options)? {
                 bag.add_file(index, &mut known, &mut remarks);
             } else {
-                let damage = Damage { path, offset: 0, kind: DamageKind::MissingFile };
-                bag.damages.add(damage.clone());
-                missing.get_or_insert(damage.path);
+                missing.push(path.clone());
+                bag.damages.add(Damage { path, offset: 0, kind: DamageKind::MissingFile });
             }
         }
-        if let (true, Some(path)) = (bag.files.is_empty(), missing) {
-            return Err(OpenBagError::FilesMissing { path });
+        if let (true, Some(path)) = (bag.files.is_empty(), missing.first()) {
+            return Err(OpenBagError::FilesMissing { path: path.clone() });
         }
         for known in metadata_topics {
-            for topic in bag.topics.iter_mut().filter(|topic| topic.name == known.name) {
+            let name = absolute(&known.name);
+            for topic in bag.topics.iter_mut().filter(|topic| topic.name == name) {
                 if topic.qos.is_empty() {
                     topic.qos.clone_from(&known.qos);
                 }
@@ -349,7 +369,7 @@ impl BagReader {
                 }
             }
         }
-        Ok(BagReader { bag: Arc::new(bag), remarks })
+        Ok(BagReader { bag: Arc::new(bag), remarks, missing })
     }
 
     /// The topics, in the order of their first appearance in the files.
@@ -367,9 +387,21 @@ impl BagReader {
         self.bag.damages.first.as_ref()
     }
 
+    /// Files that metadata.yaml names and that are not there; their messages are lost.
+    pub fn missing_files(&self) -> &[PathBuf] {
+        &self.missing
+    }
+
     /// How many messages the bag says that it holds, for progress; do not rely on it.
     pub fn message_count(&self) -> u64 {
         self.bag.files.iter().fold(0, |sum: u64, file| sum.saturating_add(file.index.message_count))
+    }
+
+    /// The earliest log time that the bag says that it holds, in ns; 0 if it holds no message. Do not
+    /// rely on it.
+    pub fn start_ns(&self) -> u64 {
+        let segments = self.bag.files.iter().flat_map(|file| &file.index.segments);
+        segments.map(|segment| segment.start_ns).min().unwrap_or(0)
     }
 
     /// Starts reading the messages from the beginning of the bag.
@@ -482,8 +514,13 @@ fn topic_of(
         Vec::new()
     });
     let type_hash = Some(text("topic_type_hash").to_owned()).filter(|hash| !hash.is_empty());
-    let name = channel.topic.clone();
+    let name = absolute(&channel.topic);
     BagTopic { name, type_name, definition, type_hash, qos, problems }
+}
+
+/// Some tools record `chatter` where the topic was `/chatter`.
+pub(crate) fn absolute(name: &str) -> String {
+    if name.starts_with('/') { name.to_owned() } else { format!("/{name}") }
 }
 
 /// `package/Name` becomes `package/msg/Name`; `None` for what is no ROS 2 type name.
@@ -505,6 +542,12 @@ fn complete_type_name(name: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn topic_names_become_absolute() {
+        assert_eq!(absolute("chatter"), "/chatter");
+        assert_eq!(absolute("/chatter"), "/chatter");
+    }
 
     #[test]
     fn type_names_are_completed_and_foreign_ones_refused() {

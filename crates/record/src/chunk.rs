@@ -119,6 +119,11 @@ impl ChunkHead {
         Ok(ChunkHead { plain_bytes, checksum, compression, data_offset, data_bytes })
     }
 
+    /// Bytes of the chunk's records, as its fields say.
+    pub(crate) fn plain_bytes(&self) -> u64 {
+        self.plain_bytes
+    }
+
     /// Puts the chunk's records into `plain`, which is cleared first.
     ///
     /// The body lies at `body .. body + body_bytes`. With `cut` the file ends inside the chunk:

@@ -55,6 +55,21 @@ pub enum DamageKind {
         /// The limit of the reader.
         limit_bytes: u64,
     },
+    /// The chunks of a file without an index expand more than those of any recording.
+    #[error(
+        "this chunk and those before it expand to more than {ratio} times the file, which nothing \
+         recorded does; if the file is sound, `mcap recover` gives it an index"
+    )]
+    Expands {
+        /// The limit.
+        ratio: u64,
+    },
+    /// A chunk holds more messages than the reader lists.
+    #[error("this chunk holds more than {limit} messages, the most that are read")]
+    TooManyMessages {
+        /// The limit.
+        limit: usize,
+    },
     /// A record does not have the form that its kind must have.
     #[error("this record is malformed: {0}")]
     Malformed(&'static str),

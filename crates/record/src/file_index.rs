@@ -108,6 +108,9 @@ struct Builder<'f> {
     limit_bytes: u64,
     window: Window<'f>,
     plain: Vec<u8>,
+    /// Bytes of chunks that may still be decompressed.
+    plain_bytes_left: u64,
+    expansion_max: u64,
     definitions_bytes: u64,
     index: FileIndex,
 }
@@ -120,6 +123,10 @@ impl<'f> Builder<'f> {
             limit_bytes: options.record_bytes_max,
             window: Window::new(file),
             plain: Vec::new(),
+            plain_bytes_left: options
+                .expansion_bytes_free
+                .saturating_add(length.saturating_mul(options.expansion_max)),
+            expansion_max: options.expansion_max,
             definitions_bytes: 0,
             index: FileIndex {
                 path: path.to_owned(),
@@ -306,10 +313,14 @@ impl<'f> Builder<'f> {
             other => other?,
         };
         let mut plain = std::mem::take(&mut self.plain);
-        let result = head
-            .decode(self.file, body, end - body, cut, self.limit_bytes, &mut plain)
-            .and_then(|()| self.visit_plain(&plain, cut));
+        let limit_bytes = self.limit_bytes.min(self.plain_bytes_left);
+        let result = head.decode(self.file, body, end - body, cut, limit_bytes, &mut plain);
+        self.plain_bytes_left = self.plain_bytes_left.saturating_sub(plain.len() as u64);
+        let result = result.and_then(|()| self.visit_plain(&plain, cut));
         self.plain = plain;
+        if head.plain_bytes() > limit_bytes && limit_bytes < self.limit_bytes {
+            return Err(DamageKind::Expands { ratio: self.expansion_max });
+        }
         if let Some(start_ns) = result? {
             let kind = if cut { SegmentKind::CutChunk } else { SegmentKind::Chunk };
             self.index.segments.push(Segment { kind, offset: at, end, start_ns });

@@ -27,6 +27,7 @@ mod qos;
 mod recorder;
 mod recorder_thread;
 mod reserve;
+mod run_clock;
 mod stepper;
 mod typed;
 mod writer;

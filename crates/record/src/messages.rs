@@ -40,6 +40,11 @@ struct Entry {
     end: usize,
 }
 
+/// Messages of one chunk, at most: 64 bytes each in the largest chunk.
+const CHUNK_MESSAGES_MAX: usize = 4 << 20;
+/// Memory of buffers that wait to be used again: many chunks of the usual size, no large one.
+const SPARE_BYTES_MAX: usize = 16 << 20;
+
 /// A segment in memory, its messages in the order of their log times.
 #[derive(Debug, Default)]
 struct Loaded {
@@ -54,13 +59,18 @@ impl Loaded {
     fn next_ns(&self) -> Option<u64> {
         self.entries.get(self.next).map(|entry| entry.log_ns)
     }
+
+    /// Memory that it takes. Small messages cost more to list than to hold.
+    fn held_bytes(&self) -> usize {
+        self.bytes.capacity() + self.entries.capacity() * size_of::<Entry>()
+    }
 }
 
 /// A reading of a bag's messages; made by [`BagReader::messages`](crate::BagReader::messages).
 ///
-/// Holds the chunks that it is in, at most
-/// [`order_bytes_max`](crate::ReaderOptions::order_bytes_max) plus one chunk. Buffers are used
-/// again, so that reading allocates only when a chunk is larger than those before. `Send`.
+/// Holds the chunks that it is in and the lists of their messages, at most
+/// [`order_bytes_max`](crate::ReaderOptions::order_bytes_max) plus one chunk. Buffers of usual sizes
+/// are used again, so that reading allocates only when a chunk is larger than those before. `Send`.
 #[derive(Debug)]
 pub struct Messages {
     bag: Arc<Bag>,
@@ -128,7 +138,8 @@ impl Messages {
         let mut place = 0;
         while place < self.loaded.len() {
             if self.loaded[place].next_ns().is_none() {
-                self.spare.push(self.loaded.swap_remove(place));
+                let emptied = self.loaded.swap_remove(place);
+                self.put_aside(emptied);
             } else {
                 place += 1;
             }
@@ -144,7 +155,7 @@ impl Messages {
         let file = &bag.files[self.file];
         while let Some(segment) = file.index.segments.get(self.next_segment) {
             let earliest = self.loaded.iter().filter_map(Loaded::next_ns).min();
-            let held: usize = self.loaded.iter().map(|loaded| loaded.bytes.len()).sum();
+            let held: usize = self.loaded.iter().map(Loaded::held_bytes).sum();
             let full = held as u64 > bag.options.order_bytes_max;
             if earliest.is_some_and(|ns| ns < segment.start_ns || full) {
                 return;
@@ -156,9 +167,17 @@ impl Messages {
                 Err(kind) => {
                     let path = file.index.path.clone();
                     self.damages.add(Damage { path, offset: segment.offset, kind });
-                    self.spare.push(loaded);
+                    self.put_aside(loaded);
                 }
             }
+        }
+    }
+
+    /// Keeps the buffers of a segment for the next one, unless they are large.
+    fn put_aside(&mut self, emptied: Loaded) {
+        let held: usize = self.spare.iter().map(Loaded::held_bytes).sum();
+        if held + emptied.held_bytes() <= SPARE_BYTES_MAX {
+            self.spare.push(emptied);
         }
     }
 
@@ -250,6 +269,10 @@ fn list_messages(
             match file.topics.get(&head.channel) {
                 None => unknown = Some(head.channel),
                 Some(topic) if bag.topics[*topic].is_delivered() => {
+                    if loaded.entries.len() == CHUNK_MESSAGES_MAX {
+                        let limit = CHUNK_MESSAGES_MAX;
+                        return Err(DamageKind::TooManyMessages { limit });
+                    }
                     let end = loaded.bytes.len() - tail.len();
                     loaded.entries.push(Entry {
                         log_ns: head.log_ns,
@@ -268,4 +291,52 @@ fn list_messages(
         return Err(DamageKind::Malformed("the last record of a chunk is cut"));
     }
     Ok(unknown)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        BagReader, BagWriter, Compression, ReaderOptions, TopicDescription, WriterOptions,
+    };
+    use std::io::IoSlice;
+
+    #[test]
+    fn the_lists_of_small_messages_count_as_memory_that_is_held() {
+        let name = format!("xd-messages-{}.mcap", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        let options =
+            WriterOptions { chunk_bytes: 100_000, ..WriterOptions::new(Compression::Zstd) };
+        let mut writer = BagWriter::create(&path, options).expect("a bag");
+        let topic = TopicDescription {
+            name: "/empty".to_owned(),
+            type_name: "std_msgs/msg/Empty".to_owned(),
+            definition: String::new(),
+            type_hash: String::new(),
+            qos: Vec::new(),
+        };
+        let topic = writer.add_topic(topic).expect("a topic");
+        let count = 100_000;
+        for number in 0..count {
+            // Every chunk reaches over all others in time, so that all would have to be held.
+            let time_ns = if number % 1000 == 0 { 0 } else { number };
+            writer.write(topic, time_ns, 0, &[IoSlice::new(&[0, 1, 0, 0, 0])]).expect("room");
+        }
+        writer.finish().expect("a bag");
+        let order_bytes_max = 500_000;
+        let options = ReaderOptions { order_bytes_max, ..ReaderOptions::default() };
+        let mut messages = BagReader::open_with(&path, options).expect("a bag").messages();
+        let (mut read, mut most, mut largest) = (0, 0, 0);
+        while let Some(message) = messages.next_message() {
+            message.expect("a message");
+            read += 1;
+            most = most.max(messages.loaded.iter().map(Loaded::held_bytes).sum());
+            let one = messages.loaded.iter().map(Loaded::held_bytes).max();
+            largest = largest.max(one.unwrap_or(0));
+        }
+        std::fs::remove_file(&path).expect("the bag");
+        assert_eq!(read, count);
+        assert!(most > largest, "chunks overlap");
+        assert!(most <= order_bytes_max as usize + largest, "{most} bytes, {largest} in a chunk");
+    }
 }

@@ -3,7 +3,7 @@
 //! The messages are published by a thread of their own (`player_thread`); this module is its
 //! handle, and what goes in and comes out. It must not know how messages are decoded or paced.
 
-use crate::bag::{BagReader, BagTopic, ReadError, TopicSchemaError};
+use crate::bag::{BagReader, BagTopic, ReadError, TopicSchemaError, absolute};
 use crate::ending::Ending;
 use crate::pace::Rate;
 use crate::player_thread::{self, Begin, Command};
@@ -424,7 +424,7 @@ fn prepare_one(reader: &BagReader, wanted: &TopicToPlay) -> Result<Prepared, Sta
         .topics()
         .iter()
         .enumerate()
-        .filter(|(_, topic)| absolute(&topic.name) == absolute(&wanted.name));
+        .filter(|(_, topic)| topic.name == absolute(&wanted.name));
     // At most one topic of a name is delivered; of the others `schema` says what is wrong.
     let found = of_name.max_by_key(|(_, topic)| topic.is_delivered());
     let (index, topic) = found.ok_or_else(|| StartPlayerError::UnknownTopic {
@@ -445,18 +445,13 @@ fn prepare_any(
     topic: &BagTopic,
     options: &PlayerOptions,
 ) -> Result<Prepared, String> {
-    let name = absolute(&topic.name);
+    let name = topic.name.clone();
     if options.clock.is_some() && name == CLOCK_TOPIC {
         return Err(format!("topic {name} of the bag gives way to the clock of the player"));
     }
     let schema = topic.schema().map_err(|error| error.to_string())?;
     let qos = offered_qos(topic);
     Ok(Prepared { index, name, qos, max_bytes: None, schema: Arc::new(schema) })
-}
-
-/// Some tools record `chatter` where the topic was `/chatter`.
-fn absolute(name: &str) -> String {
-    if name.starts_with('/') { name.to_owned() } else { format!("/{name}") }
 }
 
 /// How long publishing waits for a slow reliable subscriber when nothing else is asked for.
@@ -512,11 +507,5 @@ mod tests {
         assert_eq!(offered_qos(&topic(vec![lossy])), Qos::best_effort(3));
         let both = Qos::reliable(DEPTH_MAX, RELIABLE_TIMEOUT).transient_local();
         assert_eq!(offered_qos(&topic(vec![lossy, latched])), both);
-    }
-
-    #[test]
-    fn topic_names_become_absolute() {
-        assert_eq!(absolute("chatter"), "/chatter");
-        assert_eq!(absolute("/chatter"), "/chatter");
     }
 }

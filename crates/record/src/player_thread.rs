@@ -406,8 +406,9 @@ impl PlayingTopic {
     }
 }
 
-/// Clock messages that a subscriber may lag behind.
-const CLOCK_DEPTH: usize = 16;
+/// Clock messages that a subscriber may lag behind: a recorder that waits for its disk must not miss
+/// the times of the messages that wait for it.
+pub(crate) const CLOCK_DEPTH: usize = 256;
 /// How long a reliable subscriber of the clock may hold it up.
 const CLOCK_TIMEOUT: Duration = Duration::from_secs(1);
 

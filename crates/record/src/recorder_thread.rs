@@ -8,18 +8,18 @@ use crate::recorder::{
     LogTime, RecordError, RecordReport, RecordedTopic, RecorderOptions, Shared, StartRecorderError,
     TopicToRecord,
 };
+use crate::run_clock::RunClock;
 use crate::writer::{BagWriter, Saved, TopicDescription, WriteError, WrittenTopic};
 use crossdock_comm::step::{STEP_TOPIC, StepSubscriber};
 use crossdock_comm::{
     AnySample, AnySubscriber, Doorbell, DoorbellControl, DoorbellOptions, InputHandle, Participant,
-    PortError, Qos, Subscriber, SubscriberOptions,
+    PortError, Qos, SubscriberOptions,
 };
-use crossdock_msg::types::rosgraph_msgs::Clock;
 use std::io::IoSlice;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::Sender;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 /// What the thread starts with.
 pub(crate) struct Begin {
@@ -38,8 +38,11 @@ const DRAIN_MAX: Duration = Duration::from_secs(2);
 /// Bytes of messages of one step that wait to be brought into order; what is beyond comes as it comes,
 /// which is said.
 const HELD_BYTES_MAX: usize = 256 << 20;
-/// Clock messages that may wait; only the newest counts.
-const CLOCK_DEPTH: usize = 16;
+
+/// Copies of the payload of a message: its encoding, and the open chunk of the bag.
+const COPIES: u64 = 2;
+/// Of one that waits for the end of its step: once more.
+const COPIES_HELD: u64 = 3;
 
 /// A topic that is recorded.
 struct Recording {
@@ -54,7 +57,8 @@ struct Recording {
 /// Where the log times come from.
 enum LogClock {
     Wall,
-    Simulated { subscriber: Subscriber<Clock>, now_ns: u64 },
+    Simulated(RunClock),
+    Lockstep(RunClock),
     Stepped(Held),
 }
 
@@ -186,7 +190,6 @@ impl RecordingThread {
     }
 
     fn write(&mut self, place: usize, sample: &AnySample) -> Result<(), WriteError> {
-        let log_ns = self.clock.now_ns();
         let topic = &mut self.topics[place];
         if let Err(error) = sample.schema().encode_cdr(sample.block(), &mut self.cdr) {
             topic.counts.damaged += 1;
@@ -199,6 +202,7 @@ impl RecordingThread {
             Some(written) => written,
             None => *topic.written.insert(self.writer.add_topic(describe(topic, sample))?),
         };
+        let mut copies = COPIES;
         match &mut self.clock {
             LogClock::Stepped(held) if topic.subscriber.matched() > 1 => {
                 let full = held.bytes + self.cdr.len() > HELD_BYTES_MAX;
@@ -212,6 +216,7 @@ impl RecordingThread {
                 if held.has_new_step() || full {
                     release(held, &mut self.writer)?;
                 }
+                copies = COPIES_HELD;
                 held.bytes += self.cdr.len();
                 held.messages.push(HeldMessage {
                     key: (place, sample.publisher(), sample.seq()),
@@ -220,15 +225,12 @@ impl RecordingThread {
                     cdr: self.cdr.clone(),
                 });
             }
-            LogClock::Stepped(_) => {
-                let stamp_ns = sample.stamp_ns();
-                self.writer.write(written, stamp_ns, stamp_ns, &[IoSlice::new(&self.cdr)])?;
-            }
-            LogClock::Wall | LogClock::Simulated { .. } => {
-                let bytes = [IoSlice::new(&self.cdr)];
-                self.writer.write(written, log_ns, sample.stamp_ns(), &bytes)?;
+            clock => {
+                let time_ns = clock.time_ns(sample, &self.cdr);
+                self.writer.write(written, time_ns, time_ns, &[IoSlice::new(&self.cdr)])?;
             }
         }
+        topic.handle.count_copies(copies);
         topic.counts.recorded += 1;
         self.shared.messages.fetch_add(1, Ordering::Relaxed);
         self.shared.bytes.fetch_add(self.cdr.len() as u64, Ordering::Relaxed);
@@ -239,7 +241,7 @@ impl RecordingThread {
     fn complete(mut self, ended: Result<(), WriteError>) -> Result<RecordReport, RecordError> {
         let ended = match &mut self.clock {
             LogClock::Stepped(held) => ended.and_then(|()| release(held, &mut self.writer)),
-            LogClock::Wall | LogClock::Simulated { .. } => ended,
+            _ => ended,
         };
         let counts = self
             .topics
@@ -293,17 +295,13 @@ fn open_ports(
     }
     let clock = match options.log_time {
         LogTime::Wall => LogClock::Wall,
-        LogTime::Simulated => {
-            let port = SubscriberOptions {
-                node: &options.node,
-                topic: crate::player::CLOCK_TOPIC,
-                qos: Qos::best_effort(CLOCK_DEPTH),
-                doorbell: None,
-                group: None,
-            };
-            let subscriber = participant.subscriber(port);
-            let subscriber = subscriber.map_err(error(crate::player::CLOCK_TOPIC))?;
-            LogClock::Simulated { subscriber, now_ns: 0 }
+        LogTime::Simulated { start_ns } => {
+            let clock = RunClock::open(participant, &options.node, start_ns);
+            LogClock::Simulated(clock.map_err(error(crate::player::CLOCK_TOPIC))?)
+        }
+        LogTime::Lockstep => {
+            let clock = RunClock::open(participant, &options.node, 0);
+            LogClock::Lockstep(clock.map_err(error(crate::player::CLOCK_TOPIC))?)
         }
         LogTime::Stepped => {
             let grants = StepSubscriber::open(participant, &options.node, None, None);
@@ -342,23 +340,31 @@ impl RecordedTopic {
 }
 
 impl LogClock {
-    fn now_ns(&mut self) -> u64 {
+    /// The own time of a message that has just been taken; `cdr` is its payload.
+    fn time_ns(&mut self, sample: &AnySample, cdr: &[u8]) -> u64 {
         match self {
-            LogClock::Wall => {
-                let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-                u64::try_from(now.as_nanos()).unwrap_or(u64::MAX)
+            // In steps, stamps are simulated time.
+            LogClock::Wall | LogClock::Stepped(_) => sample.stamp_ns(),
+            LogClock::Simulated(clock) => {
+                clock.follow();
+                clock.time_ns(sample.stamp_ns())
             }
-            LogClock::Stepped(_) => 0,
-            LogClock::Simulated { subscriber, now_ns } => {
-                // A damaged clock message leaves the time where it was; it is counted at the port.
-                if let Ok(Some(sample)) = subscriber.latest() {
-                    let time = sample.message().clock();
-                    let seconds = u64::try_from(time.sec()).unwrap_or(0);
-                    *now_ns = seconds * 1_000_000_000 + u64::from(time.nanosec());
-                    subscriber.handle().mark_processed();
-                }
-                *now_ns
+            LogClock::Lockstep(clock) => {
+                clock.follow();
+                // No stamp of the run's time lies after the newest one; others are not of it.
+                let of_run = 1..=clock.newest_ns();
+                let own = header_stamp_ns(sample, cdr).filter(|own| of_run.contains(own));
+                own.unwrap_or_else(|| clock.time_ns(sample.stamp_ns()))
             }
         }
     }
+}
+
+/// `header.stamp` of a message, in ns. Its type has it in the first place, behind the four bytes that
+/// open each payload.
+fn header_stamp_ns(sample: &AnySample, cdr: &[u8]) -> Option<u64> {
+    sample.schema().stamp_offset()?;
+    let word = |at: usize| Some(cdr.get(at..at + 4)?.try_into().ok().map(u32::from_le_bytes)?);
+    let seconds = u64::try_from(word(4)?.cast_signed()).ok()?;
+    Some(seconds * 1_000_000_000 + u64::from(word(8)?))
 }

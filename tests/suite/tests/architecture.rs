@@ -136,13 +136,16 @@ fn dependencies_point_downwards_only() {
 }
 
 #[test]
-fn library_crates_do_not_print() {
+fn only_one_file_of_the_command_prints() {
     let printing = ["println!", "eprintln!", "print!(", "eprint!(", "dbg!("];
-    let crates = packages().into_iter().filter(|package| {
-        package.folder.starts_with(workspace().join("crates")) && package.name != "cli"
-    });
+    let folder = workspace().join("crates");
+    let output = folder.join("cli/src/output.rs");
+    let crates = packages().into_iter().filter(|package| package.folder.starts_with(&folder));
     for package in crates {
         for file in rust_files(&package.folder.join("src")) {
+            if file == output {
+                continue;
+            }
             let text = std::fs::read_to_string(&file).expect("source");
             for (number, line) in product_lines(&text) {
                 let found = printing.iter().find(|call| line.contains(**call));

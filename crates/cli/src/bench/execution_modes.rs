@@ -9,7 +9,7 @@ use super::rows::{Record, rounded};
 use super::transfer::Ports;
 use super::{Report, Results, tell};
 use crate::bench::arguments::ExecutionModesArguments;
-use crate::output;
+use crate::output::{self, say};
 use crate::table::{Align, Table};
 use anyhow::{Context, Result, ensure};
 use crossdock_fabric::{Cache, Library, Model, Profile, Search, Sink, Source};
@@ -149,7 +149,7 @@ pub(crate) fn execution_modes(arguments: &ExecutionModesArguments) -> Result<Exi
 fn ended(rows: &[Row]) -> ExitCode {
     let mut code = ExitCode::SUCCESS;
     for row in rows.iter().filter(|row| !row.holds()) {
-        eprintln!(
+        say!(
             "error: {}, kernels {}, {} bytes: {:?}, not {:?}",
             row.chain.mode(),
             row.kernels(),

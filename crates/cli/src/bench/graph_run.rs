@@ -1,6 +1,7 @@
 //! One run of a graph as an experiment makes it: with `crossdock run`, from files that it writes for it. It must not know
 //! what the graph does.
 
+use crate::scratch::Scratch;
 use anyhow::{Context, Result, bail};
 use crossdock_msg::{Block, FlatBuffer};
 use crossdock_record::BagReader;
@@ -31,34 +32,16 @@ pub(super) struct Outcome<T> {
     pub(super) summary: Value,
 }
 
-/// A folder that goes when this does.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new() -> Result<Self> {
-        let folder = std::env::temp_dir().join(format!("crossdock-bench-{}", std::process::id()));
-        std::fs::create_dir_all(&folder)
-            .with_context(|| format!("the folder {} cannot be made", folder.display()))?;
-        Ok(Self(folder))
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
-
 impl GraphRun<'_> {
     /// Runs the graph to its end. Blocks.
     pub(super) fn outcome<T: DeserializeOwned>(&self) -> Result<Outcome<T>> {
-        let folder = Folder::new()?;
+        let scratch = Scratch::new("bench")?;
         let file = |name: &str, text: &str| -> Result<PathBuf> {
-            let path = folder.0.join(name);
+            let path = scratch.file(name);
             crate::output::write(Some(&path), text)?;
             Ok(path)
         };
-        let (recording, summary) = (folder.0.join("run.mcap"), folder.0.join("run.json"));
+        let (recording, summary) = (scratch.file("run.mcap"), scratch.file("run.json"));
         let output = Command::new(std::env::current_exe().context("where this command lies")?)
             .arg("run")
             .arg(file("run.graph.yaml", self.graph)?)

@@ -7,7 +7,7 @@ use super::rows::{Record, rounded};
 use super::transfer::{Buffers, Ports, transfer};
 use super::{Report, Results, tell};
 use crate::bench::arguments::HmtArguments;
-use crate::output;
+use crate::output::{self, say};
 use anyhow::{Context, Result, ensure};
 use crossdock_fabric::{Cache, Library, Model, Profile, Search};
 use crossdock_hwgen::network::TopicNetwork;
@@ -126,7 +126,7 @@ pub(crate) fn hmt(arguments: &HmtArguments) -> Result<ExitCode> {
 fn ended(rows: &[Row]) -> ExitCode {
     let mut code = ExitCode::SUCCESS;
     for row in rows.iter().filter(|row| row.relation_holds() == Some(false)) {
-        eprintln!(
+        say!(
             "error: {} publishers, {} subscribers, {} bytes took {} cycles, not {}",
             row.publishers,
             row.subscribers,

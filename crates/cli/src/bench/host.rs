@@ -2,6 +2,7 @@
 //! whose messages lie where the board reads and writes them. Must not know what is measured.
 
 use super::networks::{generated, random_bytes};
+use crate::scratch::Scratch as Folder;
 use anyhow::{Context, Result, bail, ensure};
 use crossdock_comm::{
     AnyPublisher, AnySample, AnySubscriber, BridgeOptions, Directions, Participant,
@@ -13,7 +14,6 @@ use crossdock_hwgen::Generated;
 use crossdock_msg::frame::{FrameHeader, FramePlan, HEADER_BYTES};
 use crossdock_msg::types::sensor_msgs::Image;
 use crossdock_msg::{Extra, Schema};
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -126,22 +126,12 @@ pub(crate) struct Host {
     _folder: Folder,
 }
 
-/// A folder of this process that goes when this does.
-struct Folder(PathBuf);
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        std::fs::remove_dir_all(&self.0).ok();
-    }
-}
-
 impl Host {
     /// Ports and bridges for messages of at most so much data; cycles are those of the profile.
     pub(crate) fn new(profile: &Profile, data_bytes_max: u64) -> Result<Self> {
-        let folder = format!("crossdock-bench-{}", std::process::id());
-        let folder = Folder(std::env::temp_dir().join(folder));
+        let folder = Folder::new("bench")?;
         let options = ParticipantOptions {
-            rendezvous: Rendezvous::Folder(folder.0.clone()),
+            rendezvous: Rendezvous::Folder(folder.folder().to_owned()),
             ..ParticipantOptions::new(0, "bench")
         };
         let participant = Participant::open(options)?;

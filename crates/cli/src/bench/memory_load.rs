@@ -6,7 +6,7 @@ use super::paper::{self, TABLE_I, TRANSFERS};
 use super::rows::{Record, rounded};
 use super::{Report, Results, tell};
 use crate::bench::arguments::MemoryLoadArguments;
-use crate::output;
+use crate::output::{self, say};
 use crate::table::{Align, Table};
 use anyhow::{Context, Result, ensure};
 use crossdock_fabric::{Board, Cache, Library, Profile, Search};
@@ -192,7 +192,7 @@ pub(crate) fn memory_load(arguments: &MemoryLoadArguments) -> Result<ExitCode> {
 fn ended(rows: &[Row]) -> ExitCode {
     let mut code = ExitCode::SUCCESS;
     for row in rows.iter().filter(|row| row.holds() == Some(false)) {
-        eprintln!(
+        say!(
             "error: {}, {} bytes, {} % load took {:.1} cycles, not {:.1}",
             row.way.name(),
             row.message_bytes,

@@ -84,7 +84,7 @@ impl<R: Record> Report<'_, R> {
         let whole = json!({ "experiment": results.experiment, "facts": self.facts, "rows": rows });
         let texts = [
             ("csv", rows::csv(self.rows)),
-            ("json", serde_json::to_string_pretty(&whole)? + "\n"),
+            ("json", crate::output::json(&whole)?),
             ("md", self.page.clone()),
         ];
         for (ending, text) in texts {

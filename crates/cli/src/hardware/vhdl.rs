@@ -1,5 +1,6 @@
 //! VHDL to Verilog, by GHDL where it is installed. Must not know packages or networks.
 
+use crate::scratch::Scratch;
 use crossdock_graph::HardwareNode;
 use crossdock_hwgen::SourceText;
 use std::io::ErrorKind;
@@ -53,19 +54,16 @@ fn verilog(
     sources: &[(&str, String)],
 ) -> Result<SourceText, Fault> {
     // Its library of analysed units goes to a folder of its own, which is left behind by nobody.
-    let work = std::env::temp_dir().join(format!("crossdock-ghdl-{}", std::process::id()));
-    std::fs::create_dir_all(&work).map_err(|error| {
-        let message = format!("the folder {} cannot be made: {error}", work.display());
-        (message, "check TMPDIR".to_owned())
-    })?;
+    let work = Scratch::new("ghdl")
+        .map_err(|error| (crate::output::sentence(&error), "check TMPDIR".to_owned()))?;
     let mut command = Command::new("ghdl");
     command.args(["synth", "--std=08", "--out=verilog"]);
-    command.arg(format!("--workdir={}", work.display()));
+    command.arg(format!("--workdir={}", work.folder().display()));
     // GHDL writes the names of files into comments: they are the same wherever it runs.
     command.args(sources.iter().map(|(name, _)| name)).args(["-e", entity]);
     command.current_dir(if folder.as_os_str().is_empty() { Path::new(".") } else { folder });
     let output = command.output();
-    std::fs::remove_dir_all(&work).ok();
+    drop(work);
     let output = output.map_err(|error| {
         if error.kind() == ErrorKind::NotFound {
             let message = format!(

@@ -29,8 +29,8 @@ use crossdock_comm::{
 };
 use crossdock_graph::{OutputPlan, Plan, Time};
 use crossdock_record::{
-    BagWriter, Compression, LogTime, PlayTopics, Player, PlayerOptions, Recorder, RecorderOptions,
-    TopicToPlay, TopicToRecord, WriterOptions,
+    BagReader, BagWriter, Compression, LogTime, PlayTopics, Player, PlayerOptions, Recorder,
+    RecorderOptions, TopicToPlay, TopicToRecord, WriterOptions,
 };
 use fabrics::Counts;
 use figures::Figures;
@@ -95,21 +95,18 @@ pub(crate) fn run(
         without: None,
     };
     let summary = carry_out(load(&arguments.files, &wishes)?, arguments)?;
-    let json = serde_json::to_string_pretty(&summary)?;
+    let json = crate::output::json(&summary)?;
     if let Some(path) = &arguments.summary {
         crate::output::write(Some(path), &json).context("--summary")?;
     }
-    let text = if arguments.json { json + "\n" } else { summary.text() };
-    match crate::output::print(&text) {
-        // What became of the run does not depend on whether somebody reads it.
-        Err(error) if crate::output::is_closed(&error) => {}
-        printed => printed?,
-    }
+    let text = if arguments.json { json } else { summary.text() };
+    crate::output::print_result(&text)?;
     Ok(if summary.ok { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 /// Runs what was loaded to its end.
 pub(crate) fn carry_out(mut loaded: Loaded, arguments: &RunArguments) -> Result<Summary> {
+    crate::output::warn(&loaded.about_bag);
     let counts = fabrics::prepare(&mut loaded)?;
     for warning in &loaded.plan.warnings {
         say!("warning: {warning}");
@@ -135,6 +132,8 @@ struct Session {
     usage: Usage,
     participant: Participant,
     started: Instant,
+    /// What of the recording is not there: the run is not what it was to be.
+    incomplete: Option<String>,
     notes: Notes,
     /// A signal came that does not wait for what is in flight.
     in_haste: bool,
@@ -143,7 +142,7 @@ struct Session {
 impl Session {
     /// Opens the launcher's own ports, then starts the processes.
     fn open(loaded: Loaded, counts: Counts, arguments: &RunArguments) -> Result<Self> {
-        let Loaded { plan, packages, bag, options, .. } = loaded;
+        let Loaded { plan, packages, bag, incomplete, options, .. } = loaded;
         let wake = Wake::new(match &arguments.record {
             Some(_) => Suspension::Refused,
             None => Suspension::Allowed,
@@ -161,7 +160,10 @@ impl Session {
             ..ParticipantOptions::new(options.domain_id, LAUNCHER)
         })?;
         let recorder = match writer {
-            Some(writer) => Some(Recorder::start(&participant, writer, recorder_options(&plan))?),
+            Some(writer) => {
+                let options = recorder_options(&plan, bag.as_ref());
+                Some(Recorder::start(&participant, writer, options)?)
+            }
             None => None,
         };
         let player = match bag {
@@ -195,6 +197,7 @@ impl Session {
             usage: Usage::default(),
             participant,
             started,
+            incomplete,
             notes,
             in_haste: false,
         })
@@ -438,7 +441,7 @@ impl Session {
     /// Stops everything and collects the figures.
     fn close(mut self, end: End) -> Result<Summary> {
         let real_s = self.started.elapsed().as_secs_f64();
-        let mut failures = Vec::new();
+        let mut failures = Vec::from_iter(self.incomplete.take());
         if self.figures.is_none()
             // The end came before the start: the table says how far each part got.
             && let Err(error) = self.observe()
@@ -530,7 +533,7 @@ fn refuse_suspension() {
 
 /// The launcher records with the quality of service that publishers offer, so that a reliable topic
 /// is recorded whole and a best-effort one is never held up.
-fn recorder_options(plan: &Plan) -> RecorderOptions {
+fn recorder_options(plan: &Plan, bag: Option<&BagReader>) -> RecorderOptions {
     let recorded = plan.topics.iter().filter(|topic| topic.recorded);
     let topics = recorded
         .map(|topic| TopicToRecord { name: topic.name.clone(), qos: offered(plan, &topic.name) });
@@ -538,10 +541,12 @@ fn recorder_options(plan: &Plan) -> RecorderOptions {
     RecorderOptions {
         node: "recorder".to_owned(),
         topics: topics.collect(),
-        log_time: match (&plan.steps, simulated) {
-            (Some(_), _) => LogTime::Stepped,
-            (None, true) => LogTime::Simulated,
-            (None, false) => LogTime::Wall,
+        log_time: match (&plan.steps, simulated, bag) {
+            (Some(_), ..) => LogTime::Stepped,
+            (None, true, Some(bag)) => LogTime::Simulated { start_ns: bag.start_ns() },
+            // Without a recording a node in lock step makes the time.
+            (None, true, None) => LogTime::Lockstep,
+            (None, false, _) => LogTime::Wall,
         },
     }
 }

@@ -38,7 +38,7 @@ pub(crate) fn top(arguments: &TopArguments) -> Result<ExitCode> {
         due = Instant::now() + interval;
         look = sight.look()?;
         output::print(&match arguments.watch.json {
-            true => format!("{}\n", serde_json::to_string(&look)?),
+            true => crate::output::json_line(&look)?,
             false => view.page(&look),
         })?;
         shown += 1;

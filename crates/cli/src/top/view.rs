@@ -5,9 +5,10 @@ use super::keys::Key;
 use super::screen::Size;
 use crate::arguments::Sort;
 use crate::output;
+use crate::output::clean;
 use crate::sight::{ChainRow, ExecutorRow, Look, NodeRow, ProcessRow, TopicRow};
 use crate::summary::{bytes, duration, some};
-use crate::table::{Align, Table, clean};
+use crate::table::{Align, Table};
 use std::cmp::Ordering;
 
 /// What is shown, and in which order.

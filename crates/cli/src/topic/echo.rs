@@ -7,7 +7,7 @@
 use super::{look, look_again, must_exist, open, print_json, publishers};
 use crate::arguments::{EchoArguments, WatchArguments};
 use crate::output;
-use crate::table::clean;
+use crate::output::{clean, say};
 use anyhow::{Context, Result, bail};
 use crossdock_comm::{
     AnySubscriber, DoorbellOptions, Echo, EchoError, ObserveError, Observer, Participant,
@@ -77,7 +77,7 @@ impl<'a> Wishes<'a> {
     /// Says that messages were overtaken before they could be shown.
     fn tell_missed(&self, count: u64) {
         if self.losses {
-            eprintln!("note: {count} messages came faster than they were shown");
+            say!("note: {count} messages came faster than they were shown");
         }
     }
 
@@ -96,7 +96,7 @@ pub(super) fn echo(arguments: &EchoArguments) -> Result<()> {
         Ok(echoes) if !echoes.is_empty() => from_rings(wishes, &mut observer, echoes),
         Ok(_) => bail!("nobody publishes {} at the moment", wishes.topic),
         Err(ObserveError::InsideChain { .. }) => {
-            eprintln!(
+            say!(
                 "note: {} stays inside a chain; this echo subscribes, so its publisher writes each \
                  message to its ring until the echo ends",
                 wishes.topic
@@ -134,7 +134,7 @@ fn from_rings(wishes: &Wishes<'_>, observer: &mut Observer, mut echoes: Vec<Echo
                 Ok(None) => {}
                 // Its process has died or is stopped: others go on.
                 Err(error @ EchoError::Memory { .. }) => {
-                    eprintln!("note: {}", clean(&error.to_string()));
+                    say!("note: {}", clean(&error.to_string()));
                 }
                 Err(error) => return Err(error.into()),
             }
@@ -153,7 +153,7 @@ fn from_rings(wishes: &Wishes<'_>, observer: &mut Observer, mut echoes: Vec<Echo
         if silent_looks % LOOKS_PER_REFRESH == 0 {
             let snapshot = look_again(observer, &mut told)?;
             if publishers(&snapshot, wishes.topic).next().is_none() {
-                eprintln!("note: the last publisher of {} has gone", wishes.topic);
+                say!("note: the last publisher of {} has gone", wishes.topic);
                 return Ok(());
             }
         }

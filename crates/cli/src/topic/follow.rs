@@ -5,8 +5,8 @@
 
 use super::{look_again, open, publishers};
 use crate::arguments::WatchArguments;
+use crate::output::{clean, say};
 use crate::sight::sum;
-use crate::table::clean;
 use anyhow::Result;
 use crossdock_comm::entities::counter;
 use crossdock_comm::{Echo, EchoError, GraphSnapshot, ObserveError, Observer, PeerName, Stamps};
@@ -78,7 +78,7 @@ impl<'a> Follow<'a> {
                 Err(error) => {
                     self.silent.insert(source, now + AGAIN_AFTER);
                     if self.told.insert(error.to_string()) {
-                        eprintln!("note: {}", clean(&error.to_string()));
+                        say!("note: {}", clean(&error.to_string()));
                     }
                 }
             }

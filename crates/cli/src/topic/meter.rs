@@ -8,8 +8,8 @@ use super::print_json;
 use super::window::Window;
 use crate::arguments::{DelayArguments, MeterArguments};
 use crate::output;
+use crate::output::{clean, say};
 use crate::summary::{bytes, duration};
-use crate::table::clean;
 use anyhow::{Result, bail};
 use crossdock_comm::entities::counter;
 use crossdock_comm::{PortSnapshot, Stamps};
@@ -73,9 +73,9 @@ pub(super) fn meter(arguments: &MeterArguments, unit: Unit) -> Result<()> {
     let mut passed = Passed::new(window.unwrap_or(unit.window()));
     let mut follow = Follow::start(topic, watch)?;
     if follow.is_partial() && !watch.json {
-        eprintln!(
-            "note: {} stays inside a chain, where only counters can be read: there are no single \
-             intervals and sizes",
+        say!(
+            "note: nobody outside its publisher's executor subscribes to {}, so only counters can be \
+             read: there are no single intervals and sizes",
             clean(topic)
         );
     }
@@ -150,8 +150,8 @@ pub(super) fn delay(arguments: &DelayArguments) -> Result<()> {
             clean(topic)
         ),
         None => bail!(
-            "the messages of {} stay inside a chain, where their headers cannot be read from \
-             outside; `crossdock topic delay --age` shows how long ago they were published and \
+            "nobody outside its publisher's executor subscribes to {}, so its headers cannot be read \
+             from outside; `crossdock topic delay --age` shows how long ago they were published and \
              taken, and a chain of the graph file measures from topic to topic",
             clean(topic)
         ),

@@ -3,9 +3,10 @@
 use super::{look, must_exist, open};
 use crate::arguments::{ListArguments, WatchArguments};
 use crate::output;
+use crate::output::{clean, say};
 use crate::sight::{lost_of, sum};
 use crate::summary::bytes;
-use crate::table::{Align, Table, clean};
+use crate::table::{Align, Table};
 use anyhow::Result;
 use crossdock_comm::entities::{Carrier, counter};
 use crossdock_comm::{Durability, GraphSnapshot, PortSnapshot, Qos, Reliability};
@@ -74,10 +75,10 @@ pub(super) fn list(arguments: &ListArguments) -> Result<()> {
             })
         });
         let rows: Vec<Value> = rows.collect();
-        return output::print(&(serde_json::to_string_pretty(&rows)? + "\n"));
+        return output::print_json(&rows);
     }
     if topics.is_empty() {
-        eprintln!("{}", output::nothing_runs(watch.domain_id));
+        say!("{}", output::nothing_runs(watch.domain_id));
     }
     if *verbose || *show_types {
         return output::print(&in_ros2_form(&topics, *verbose));
@@ -146,7 +147,7 @@ pub(super) fn info(name: &str, verbose: bool, watch: &WatchArguments) -> Result<
             "subscribers": ports(&topic.subscribers),
             "connections": { "ring": carried.0, "in_thread": carried.1 },
         });
-        return output::print(&(serde_json::to_string_pretty(&value)? + "\n"));
+        return output::print_json(&value);
     }
     let mut table = Table::new(&[
         ("port", Align::Left),

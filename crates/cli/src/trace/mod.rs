@@ -6,15 +6,15 @@ pub(crate) mod arguments;
 pub(crate) mod recording;
 mod show;
 
-use crate::output;
+use crate::output::{self, clean, say};
 use crate::run::observer_options;
-use crate::table::clean;
 use anyhow::{Context, Result, bail};
 use arguments::{ConvertArguments, StartArguments, StopArguments, TraceCommand, WhoseArguments};
 use crossdock_comm::Observer;
-use crossdock_trace::{Events, ctf, perfetto};
+use crossdock_trace::{Events, Trace, ctf, perfetto};
 use recording::{Attached, Recorded, Recording};
 use serde_json::json;
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
@@ -57,6 +57,13 @@ fn attach(whose: &WhoseArguments) -> Result<Attached> {
     Ok(attached)
 }
 
+/// Reads a trace from its folder, and says what of it is missing.
+fn read(folder: &Path) -> Result<Trace> {
+    let read = ctf::read(folder)?;
+    output::warn(&read.damage.iter().map(ToString::to_string).collect::<Vec<_>>());
+    Ok(read.trace)
+}
+
 fn start(arguments: &StartArguments) -> Result<()> {
     let events = events(&arguments.events).context("--events")?;
     let attached = attach(&arguments.whose)?;
@@ -74,7 +81,7 @@ fn start(arguments: &StartArguments) -> Result<()> {
     };
     let wake = crate::run::Wake::new(crate::run::Suspension::Allowed)?;
     let recording = Recording::start(attached, events, folder)?;
-    eprintln!("tracing {} to {}; Ctrl-C ends it", clean(&processes.join(", ")), folder.display());
+    say!("tracing {} to {}; Ctrl-C ends it", clean(&processes.join(", ")), folder.display());
     let duration = arguments.duration.map(Duration::from_secs_f64);
     wake.wait(std::iter::empty(), duration.map(|duration| Instant::now() + duration))?;
     report(&recording.finish()?, arguments.whose.json)
@@ -105,7 +112,7 @@ fn report(recorded: &Recorded, json: bool) -> Result<()> {
 }
 
 fn convert(arguments: &ConvertArguments) -> Result<()> {
-    let trace = ctf::read(&arguments.trace)?;
+    let trace = read(&arguments.trace)?;
     std::fs::write(&arguments.output, perfetto::write(&trace))
         .with_context(|| format!("{} cannot be written", arguments.output.display()))?;
     output::print(&format!(

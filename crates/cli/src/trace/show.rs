@@ -1,20 +1,18 @@
 //! `crossdock trace show`: tables, a timeline, a picture. It must not know how a trace was taken.
 
 use super::arguments::ShowArguments;
-use super::attach;
+use super::{attach, read};
 use crate::output;
 use crate::table::{Align, Table};
 use anyhow::{Context, Result, bail};
-use crossdock_trace::{
-    FieldType, PictureOptions, Share, Summary, Times, Trace, Value, ctf, picture,
-};
+use crossdock_trace::{FieldType, PictureOptions, Share, Summary, Times, Trace, Value, picture};
 use serde_json::json;
 use std::fmt::Write;
 
 /// Prints or draws what the user asked for.
 pub(super) fn show(arguments: &ShowArguments) -> Result<()> {
     let trace = match &arguments.trace {
-        Some(folder) => ctf::read(folder)?,
+        Some(folder) => read(folder)?,
         None => {
             let mut trace = Trace::new();
             attach(&arguments.whose)?.read(&mut trace);
@@ -30,7 +28,7 @@ pub(super) fn show(arguments: &ShowArguments) -> Result<()> {
     }
     let summary = Summary::of(&trace);
     let other = match &arguments.compare {
-        Some(folder) => Some(Summary::of(&ctf::read(folder).context("--compare")?)),
+        Some(folder) => Some(Summary::of(&read(folder).context("--compare")?)),
         None => None,
     };
     if arguments.whose.json {
@@ -38,7 +36,7 @@ pub(super) fn show(arguments: &ShowArguments) -> Result<()> {
         if let Some(other) = &other {
             value["compared"] = json_of(other);
         }
-        return output::print(&(serde_json::to_string_pretty(&value)? + "\n"));
+        return output::print_json(&value);
     }
     if summary.events == 0 {
         return output::print(

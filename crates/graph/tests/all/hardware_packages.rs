@@ -97,6 +97,20 @@ fn what_is_wrong_with_a_file_is_told_with_line_and_advice() {
         "p.yaml:5:15: the source `/home/invert.sv` is no relative path; name a file relative to this \
          one, like `node/threshold.sv`"
     );
+    // A package is what lies in its folder, and compilers take what begins with `-` for an option.
+    for (source, fault) in [
+        ("../invert.sv", "leaves the folder of the package with `..`"),
+        ("a/../../invert.sv", "leaves the folder of the package with `..`"),
+        ("--exec=x.vhd", "contains '='"),
+        ("-x/invert.vhd", "has a part that begins with `-`"),
+        ("a/-o.sv", "has a part that begins with `-`"),
+    ] {
+        let told = refused("[invert.sv]", &format!("[{source}, a.sv]"));
+        assert!(
+            told.starts_with(&format!("p.yaml:5:15: the source `{source}` {fault};")),
+            "{told}"
+        );
+    }
     assert_eq!(
         refused("[invert.sv]", "[a/b.sv, c/b.sv]"),
         "p.yaml:5:23: `c/b.sv` and `a/b.sv` have one file name; the generated files lie in one folder: \

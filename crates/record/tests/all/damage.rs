@@ -11,7 +11,11 @@ const COMPRESSIONS: [Compression; 3] = [Compression::None, Compression::Lz4, Com
 /// Opens and reads whatever `bytes` are; gives topics and messages.
 fn survive(path: &Path, bytes: &[u8]) -> Option<(Vec<BagTopic>, common::Contents)> {
     fs::write(path, bytes).unwrap();
-    let options = ReaderOptions { record_bytes_max: 16 << 20, order_bytes_max: 16 << 20 };
+    let options = ReaderOptions {
+        record_bytes_max: 16 << 20,
+        order_bytes_max: 16 << 20,
+        ..ReaderOptions::default()
+    };
     let reader = BagReader::open_with(path, options).ok()?;
     Some((reader.topics().to_vec(), contents(&reader)))
 }

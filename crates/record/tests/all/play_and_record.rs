@@ -86,7 +86,7 @@ fn play_into(
     let topics: Vec<&str> = player.topics().iter().map(String::as_str).collect();
     let recorder = record(&recording, out, &topics, log_time).unwrap();
     wait_connected(&recording, &topics);
-    if log_time == LogTime::Simulated {
+    if matches!(log_time, LogTime::Simulated { .. }) {
         wait_connected(&recording, &["/clock"]);
     }
     player.play();
@@ -197,7 +197,8 @@ fn the_clock_runs_with_the_messages_and_gives_the_log_times() {
     options.clock = Some(Duration::from_millis(100));
     let (playing, recording) = (domain.participant("playing"), domain.participant("recording"));
     let player = Player::start(&playing, BagReader::open(&bag).unwrap(), options).unwrap();
-    let recorder = record(&recording, &out, &["/a", "/clock"], LogTime::Simulated).unwrap();
+    let recorder =
+        record(&recording, &out, &["/a", "/clock"], LogTime::Simulated { start_ns: 0 }).unwrap();
     wait_connected(&recording, &["/a", "/clock"]);
     let clocks = || recording.topic_connections("/clock").incoming;
     assert!(recording.wait_until(PATIENCE, || clocks() == 2));

@@ -119,7 +119,7 @@ fn type_hashes_and_qos_come_from_channels_or_metadata() {
     assert_eq!(talk.qos[0].history, History::Unknown);
     // Its channels carry no QoS; its metadata.yaml lists two profiles of one topic.
     let reader = BagReader::open(data.join("bags/ros2_native/convert_a_mcap")).unwrap();
-    let empty = reader.topics().iter().find(|topic| topic.name == "a_empty").unwrap();
+    let empty = reader.topics().iter().find(|topic| topic.name == "/a_empty").unwrap();
     let offered: Vec<_> = empty.qos.iter().map(|qos| (qos.depth, qos.reliability)).collect();
     assert_eq!(offered, [(1, Reliability::Reliable), (2, Reliability::BestEffort)]);
 }

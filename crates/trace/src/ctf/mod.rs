@@ -8,7 +8,7 @@ mod metadata;
 mod reader;
 mod writer;
 
-pub use reader::{ReadTraceError, read};
+pub use reader::{ReadTrace, ReadTraceError, read};
 pub use writer::{TraceWriter, WriteTraceError};
 
 /// What every packet begins with.

@@ -31,7 +31,7 @@ pub enum ReadTraceError {
         what: String,
     },
     /// A file does not hold what the description says.
-    #[error("{} is damaged at byte {byte}: {what}", path.display())]
+    #[error("{} is damaged at byte {byte}: {what}; its events from there on are missing", path.display())]
     Damaged {
         /// Which file.
         path: PathBuf,
@@ -42,17 +42,26 @@ pub enum ReadTraceError {
     },
 }
 
-/// Reads a whole trace into memory, in order of time.
+/// What could be read of a trace.
+#[derive(Debug)]
+pub struct ReadTrace {
+    /// Its events, in order of time.
+    pub trace: Trace,
+    /// Of each file that could not be read to its end: from where on its events are missing, and why.
+    pub damage: Vec<ReadTraceError>,
+}
+
+/// Reads a whole trace into memory. A stream that is damaged gives the events before the damage.
 ///
 /// # Errors
-/// [`ReadTraceError`] says which file cannot be read, and why.
-pub fn read(folder: &Path) -> Result<Trace, ReadTraceError> {
+/// [`ReadTraceError`] says why nothing can be read: the folder holds no trace of ours.
+pub fn read(folder: &Path) -> Result<ReadTrace, ReadTraceError> {
     let io = |path: &Path| {
         let path = path.to_owned();
         move |source| ReadTraceError::Io { path, source }
     };
     let path = folder.join(METADATA);
-    let text = std::fs::read(&path).map_err(io(&path))?;
+    let text = read_file(&path)?;
     let foreign = |what: String| ReadTraceError::Foreign { path: path.clone(), what };
     let text = String::from_utf8(text).map_err(|_| foreign("it is no text".to_owned()))?;
     let described = metadata::read(&text).map_err(foreign)?;
@@ -71,15 +80,29 @@ pub fn read(folder: &Path) -> Result<Trace, ReadTraceError> {
         }
     }
     files.sort();
-    for path in files {
-        let bytes = std::fs::read(&path).map_err(io(&path))?;
-        let mut packets = Cursor { bytes: &bytes, at: 0, path: &path };
-        while packets.at < bytes.len() {
-            packet(&mut packets, &mut trace)?;
-        }
-    }
+    let read = |path: &PathBuf| stream(path, &mut trace).err();
+    let damage = files.iter().filter_map(read).collect();
     trace.sort();
-    Ok(trace)
+    Ok(ReadTrace { trace, damage })
+}
+
+/// Reads the events of one file, up to its end or the first damage.
+fn stream(path: &Path, trace: &mut Trace) -> Result<(), ReadTraceError> {
+    let bytes = read_file(path)?;
+    let mut packets = Cursor { bytes: &bytes, at: 0, path };
+    while packets.at < bytes.len() {
+        packet(&mut packets, trace)?;
+    }
+    Ok(())
+}
+
+/// Reads a file; what is none, such as a pipe that nobody writes, is refused.
+fn read_file(path: &Path) -> Result<Vec<u8>, ReadTraceError> {
+    let io = |source| ReadTraceError::Io { path: path.to_owned(), source };
+    if !std::fs::metadata(path).map_err(io)?.is_file() {
+        return Err(io(std::io::Error::other("it is no file")));
+    }
+    std::fs::read(path).map_err(io)
 }
 
 /// Reads one packet.

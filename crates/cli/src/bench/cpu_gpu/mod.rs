@@ -12,7 +12,7 @@ mod runs;
 use super::conditions::Conditions;
 use super::{Report, Results};
 use crate::bench::arguments::CpuGpuArguments;
-use crate::output;
+use crate::output::{self, say};
 use anyhow::{Result, bail};
 use case::{Can, cases};
 use crossdock_device::{Capabilities, Device, DeviceInfo};
@@ -59,7 +59,7 @@ pub(crate) fn cpu_gpu(arguments: &CpuGpuArguments) -> Result<ExitCode> {
     let mut code = ExitCode::SUCCESS;
     for row in &rows {
         if let Some(fault) = &row.fault {
-            eprintln!("error: {}: {fault}", row.case);
+            say!("error: {}: {fault}", row.case);
             code = ExitCode::FAILURE;
         }
     }

@@ -4,7 +4,8 @@
 mod messages;
 
 use crate::output;
-use crate::table::{Align, Table, clean};
+use crate::output::clean;
+use crate::table::{Align, Table};
 use anyhow::{Context, Result};
 use clap::Args;
 use crossdock_device::{Device, DeviceInfo, Kind, MeasureOptions, Measurement, measure};
@@ -53,8 +54,7 @@ pub(crate) fn device(arguments: &DeviceArguments) -> Result<ExitCode> {
             "note": if is_host { NO_GPU } else { "" },
             "rows": rows.iter().map(row).collect::<Vec<Value>>(),
         });
-        output::write(Some(path), &(serde_json::to_string_pretty(&result)? + "\n"))
-            .context("--json")?;
+        output::write(Some(path), &output::json(&result)?).context("--json")?;
     }
     output::print(&head(info))?;
     output::print(&table(&rows))?;

@@ -9,7 +9,7 @@ use super::conditions::Conditions;
 use super::graph_run::GraphRun;
 use super::{Report, Results};
 use crate::bench::arguments::FramesArguments;
-use crate::output;
+use crate::output::{self, say};
 use anyhow::{Context, Result, ensure};
 use crossdock_device::Device;
 use row::{Case, Figures, Row};
@@ -37,9 +37,10 @@ pub(crate) fn frames(arguments: &FramesArguments) -> Result<ExitCode> {
     Report { rows: &rows, facts: conditions.facts(), page }.write(&results)?;
     let mut code = ExitCode::SUCCESS;
     for row in rows.iter().filter(|row| row.figures.wrong > 0) {
-        eprintln!(
+        say!(
             "error: {}: a frame is not what a processor draws; `crossdock device test {}`",
-            row.case, info.name
+            row.case,
+            info.name
         );
         code = ExitCode::FAILURE;
     }

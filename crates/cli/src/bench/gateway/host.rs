@@ -2,6 +2,7 @@
 //! gateways. Must not know boards nor time.
 
 use super::board::{TEXTS, TOPIC};
+use crate::scratch::Scratch as Folder;
 use anyhow::{Context, Result, ensure};
 use crossdock_comm::{
     AnySample, Bridge, BridgeOptions, Directions, Participant, ParticipantOptions, Publisher,
@@ -11,7 +12,6 @@ use crossdock_msg::frame::{FrameHeader, FramePlan};
 use crossdock_msg::types::sensor_msgs::Image;
 use crossdock_msg::{Extra, Schema};
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
@@ -42,15 +42,6 @@ pub(crate) struct Host {
     _folder: Folder,
 }
 
-/// A folder that goes with its value.
-struct Folder(PathBuf);
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        std::fs::remove_dir_all(&self.0).ok();
-    }
-}
-
 /// Where the payload of a message for hardware lies.
 pub(crate) struct Gathered {
     pub(crate) payload_bytes: u32,
@@ -60,13 +51,9 @@ pub(crate) struct Gathered {
 impl Host {
     /// With so many gateways down, and messages of at most so many bytes of data.
     pub(crate) fn new(down: usize, data_bytes_max: u32) -> Result<Self> {
-        let folder = Folder(std::env::temp_dir().join(format!(
-            "crossdock-bench-{}-{:x}",
-            std::process::id(),
-            rustix::time::clock_gettime(rustix::time::ClockId::Monotonic).tv_nsec
-        )));
+        let folder = Folder::new("bench")?;
         let options = ParticipantOptions {
-            rendezvous: Rendezvous::Folder(folder.0.clone()),
+            rendezvous: Rendezvous::Folder(folder.folder().to_owned()),
             ..ParticipantOptions::new(0, "bench")
         };
         let participant = Participant::open(options)?;

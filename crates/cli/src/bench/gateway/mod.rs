@@ -10,7 +10,7 @@ mod tables;
 
 use super::{Report, Results};
 use crate::bench::arguments::GatewayArguments;
-use crate::output;
+use crate::output::{self, say};
 use anyhow::{Context, Result};
 use board::{Mapped, Shape, Side};
 use crossdock_fabric::{MemoryTiming, Profile};
@@ -109,7 +109,7 @@ pub(crate) fn gateway(arguments: &GatewayArguments) -> Result<ExitCode> {
     let mut code = ExitCode::SUCCESS;
     for row in &rows {
         for target in row.targets.iter().filter(|target| !target.reached) {
-            eprintln!("error: {}: {}", row.shown(), target.says);
+            say!("error: {}: {}", row.shown(), target.says);
             code = ExitCode::FAILURE;
         }
     }
