@@ -65,22 +65,25 @@ fn info(name: &str, arguments: &JsonArguments) -> Result<ExitCode> {
         output::print(&(serde_json::to_string_pretty(&all)? + "\n"))?;
         return Ok(ExitCode::SUCCESS);
     }
-    let DeviceInfo { name, model, vendor, driver, version, backend, kind, units, .. } = info;
+    let DeviceInfo { name, identity, model, vendor, driver, version, backend, kind, .. } = info;
     let Capabilities { alignment_bytes, .. } = can;
     let yes = |word: bool| if word { "yes" } else { "no" }.to_owned();
     let lower = |word: &dyn std::fmt::Debug| format!("{word:?}").to_lowercase();
     let lines = [
         ("device", name.clone()),
         ("model", model.clone()),
+        ("identity", identity.clone()),
         ("vendor", vendor.clone()),
         ("driver", format!("{driver}, {version}")),
         ("backend", lower(backend)),
         ("kind", lower(kind)),
-        ("compute units", units.to_string()),
+        ("compute units", info.units.to_string()),
         ("memory", mebibytes(info.memory_bytes)),
         ("largest allocation", mebibytes(info.allocation_max_bytes)),
         ("largest group", info.group_max.to_string()),
         ("uses memory of the host in place", yes(can.host_memory)),
+        ("also what may only be read", yes(can.read_only_host_memory)),
+        ("has the host's memory as its own", yes(can.integrated)),
         ("at the host's addresses", yes(can.same_address)),
         ("coherent with the host", yes(can.coherent)),
         ("alignment of registered memory", format!("{alignment_bytes} B")),

@@ -95,6 +95,8 @@ pub(crate) struct OutputCore {
     group: Option<PortGroup>,
     /// Messages published.
     published: Cell<u64>,
+    /// The last number whose end was promised before its message was published.
+    promised: Cell<u64>,
     /// Stamp and header stamp of the last message.
     last: Cell<(u64, Option<(i32, u32)>)>,
     /// Origin of the last message of a type that is known at run time only.
@@ -223,6 +225,7 @@ impl OutputCore {
             trace,
             group,
             published: Cell::new(0),
+            promised: Cell::new(0),
             last: Cell::new((0, None)),
             last_origin: Cell::new([0; 2]),
             links,
@@ -426,6 +429,12 @@ impl OutputCore {
             slabs::count_takers(core, self.info.port);
         }
         is_first
+    }
+
+    /// The number of the next message, if its end was not promised before: then the point may be reached at any time.
+    pub(crate) fn promise(&self) -> Option<u64> {
+        let number = self.published.get() + 1;
+        (self.promised.replace(number) != number).then_some(number)
     }
 
     /// How far messages that were published early are finished.

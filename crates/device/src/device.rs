@@ -166,7 +166,8 @@ impl Device {
     /// once, not per message. The region stays mapped as long as this lives.
     ///
     /// # Errors
-    /// [`DeviceError::Driver`]: the driver refuses it.
+    /// [`DeviceError::ReadOnlyMapping`] without [`Capabilities::read_only_host_memory`];
+    /// [`DeviceError::Overlap`]: try again later; [`DeviceError::Driver`]: the driver refuses it.
     pub fn register(&self, region: &Region) -> Result<Memory, DeviceError> {
         // SAFETY: the memory keeps the region until it is freed.
         let raw = unsafe { self.driver().register(region) }?;
@@ -563,20 +564,24 @@ impl Stream {
 
     /// Lets what is put into the stream from now on run when `point` is reached; the thread goes on.
     /// To be called only when the work that reaches the point has been put into a stream, or its
-    /// host is on the way: the driver may wait for all of the device in other calls.
+    /// host is on the way: the driver may wait for all of the device in other calls. Where a stream of this
+    /// device in this process [signals](Stream::signal) the point, every driver orders the two streams.
     ///
     /// A timeline that is poisoned lets the stream go on, too: whoever uses what comes out looks at
     /// the point again ([`FencePoint::is_reached`]).
     ///
     /// # Errors
-    /// [`DeviceError::CannotWait`] without [`Capabilities::waits_for_timelines`], and for a timeline
-    /// that the device cannot see: wait for the point on the host then. [`DeviceError::Driver`].
+    /// [`DeviceError::CannotWait`] for a point that no stream of this device in this process signals, without
+    /// [`Capabilities::waits_for_timelines`] or where the device cannot see the timeline: wait for the point
+    /// on the host then. [`DeviceError::Driver`].
     pub fn wait(&mut self, point: &FencePoint) -> Result<(), DeviceError> {
-        if !self.device.driver().claims().waits_for_timelines {
-            return Err(DeviceError::CannotWait { device: self.device.info().name.clone() });
+        if point.is_reached() == Ok(true) {
+            return Ok(());
         }
+        let tried = self.device.core.capabilities.get().is_none_or(|can| can.waits_for_timelines);
+        let by_word = tried && self.device.driver().claims().waits_for_timelines;
         // SAFETY: this driver's stream, alive.
-        unsafe { self.device.driver().wait(self.raw, point) }
+        unsafe { self.device.driver().wait(self.raw, point, by_word) }
     }
 
     /// Waits for all work of the stream. Blocks.

@@ -28,8 +28,10 @@ pub enum Access {
 /// What is asked of a driver rather than tried; as in [`Capabilities`](crate::Capabilities).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Claims {
-    /// Registered memory is the host's own, not a copy.
+    /// Registered memory is the host's own, not a copy, whether or not the host sees at once what kernels write.
     pub(crate) in_place: bool,
+    /// Host and device have one memory.
+    pub(crate) integrated: bool,
     pub(crate) alignment_bytes: u32,
     pub(crate) f64: bool,
     pub(crate) waits_for_timelines: bool,
@@ -194,8 +196,12 @@ pub(crate) trait Driver: Debug + Send + Sync {
     unsafe fn signal(&self, stream: Raw, ending: Ending) -> Result<(), DeviceError>;
 
     /// Lets what is put into the stream from now on run when `point` is reached or its timeline is
-    /// poisoned; returns at once. Asked only of who claims it.
-    unsafe fn wait(&self, _stream: Raw, _point: &FencePoint) -> Result<(), DeviceError> {
-        Err(DeviceError::CannotWait { device: self.info().name.clone() })
-    }
+    /// poisoned; returns at once. Where a stream of this device and process is to signal the point, the
+    /// driver orders the two streams; else the device waits for the timeline's word, if `by_word`.
+    unsafe fn wait(
+        &self,
+        stream: Raw,
+        point: &FencePoint,
+        by_word: bool,
+    ) -> Result<(), DeviceError>;
 }

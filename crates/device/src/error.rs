@@ -2,6 +2,13 @@
 
 use crossdock_shm::timeline::Poisoned;
 
+impl DeviceError {
+    /// Is the device of no use to this process any more?
+    pub(crate) fn is_lost(&self) -> bool {
+        matches!(self, Self::Lost { .. })
+    }
+}
+
 /// A call to a device failed.
 #[derive(Clone, Debug, thiserror::Error, PartialEq, Eq)]
 #[non_exhaustive]
@@ -162,10 +169,47 @@ pub enum DeviceError {
         device: String,
     },
     /// The device itself cannot wait for a timeline.
-    #[error("{device}: it cannot wait for the work of others; wait for the point, then launch")]
+    #[error(
+        "{device}: it cannot wait for the work of others: {why}; wait for the point, then launch"
+    )]
     CannotWait {
         /// Name of the device.
         device: String,
+        /// What is in the way.
+        why: String,
+    },
+    /// Part of a memory of the host is registered by itself, while work uses it.
+    #[error(
+        "{device}: memory of the host is not registered: a part of it is, and work still uses that ({why}); \
+         try again when the work is over"
+    )]
+    Overlap {
+        /// Name of the device.
+        device: String,
+        /// The driver's code in words.
+        why: String,
+    },
+    /// The driver registers only memory that this process may write.
+    #[error(
+        "{device}: its driver does not register memory that this process may only read ({why}); say `copy` \
+         of the topic in the mapping, or place publisher and subscriber in one process"
+    )]
+    ReadOnlyMapping {
+        /// Name of the device.
+        device: String,
+        /// The driver's code in words.
+        why: String,
+    },
+    /// Acquiring and releasing do not come in pairs.
+    #[error(
+        "{device}: {what}; acquire memory before the host uses it, and release the same span before the device \
+         does"
+    )]
+    Unpaired {
+        /// Name of the device.
+        device: String,
+        /// Which call is wrong.
+        what: String,
     },
     /// What was waited for will not come.
     #[error("{device}: {source}")]

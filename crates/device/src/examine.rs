@@ -5,7 +5,7 @@ use crate::device::{Device, Memory, Stream};
 use crate::driver::Access;
 use crate::error::DeviceError;
 use crate::kernel::{Argument, Grid, KernelSource};
-use crate::measure::{self, Distribution, EmptyKernel};
+use crate::measure::{self, Distribution, EmptyKernel, PATIENCE};
 use crate::trial;
 use crossdock_shm::timeline::{FencePoint, Timeline};
 use crossdock_shm::{Scratch, Sharing};
@@ -35,8 +35,6 @@ pub fn own_kernels() -> [KernelSource<'static>; 3] {
     [trial::SOURCE, SOURCE, measure::SOURCE]
 }
 
-/// Nothing here takes as long on a device that works.
-const PATIENCE: Duration = Duration::from_secs(30);
 /// So long a device that waits is watched for going on too early.
 const EARLY: Duration = Duration::from_millis(20);
 /// Repetitions behind a time.

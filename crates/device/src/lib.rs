@@ -31,6 +31,7 @@
 //! # }
 //! ```
 
+mod bus;
 mod capability;
 mod clock;
 mod cuda;
@@ -42,6 +43,7 @@ mod kernel;
 mod measure;
 mod open;
 mod opencl;
+mod pinned;
 mod shadow;
 mod trial;
 
@@ -55,5 +57,7 @@ pub use driver::Access;
 pub use error::DeviceError;
 pub use examine::{Finding, Outcome, examine, own_kernels};
 pub use kernel::{Argument, Grid, KernelSource};
-pub use measure::{Distribution, EmptyKernel, MeasureOptions, Measurement, measure};
+pub use measure::{
+    Distribution, EmptyKernel, MeasureOptions, Measurement, PATIENCE, measure, observe,
+};
 pub use open::devices;

@@ -6,12 +6,9 @@ use crate::device::{Core, Device};
 use crate::driver::Driver;
 use crate::error::DeviceError;
 use crate::opencl;
-use crate::shadow::Shadow;
+use crate::shadow::{Rules, Shadow};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
-
-/// What stands before the name of the device that a shadow device has behind it.
-const SHADOW: &str = "shadow:";
 
 /// The devices of this machine. Loads drivers: may take tens of milliseconds the first time. Empty
 /// where there is none; never an error.
@@ -22,8 +19,9 @@ pub fn devices() -> Vec<DeviceInfo> {
 }
 
 impl Device {
-    /// The device of that name, as [`devices`] tells them: `opencl:0`, `cuda:0`; `shadow:opencl:0`
-    /// is the same device behind copies that only acquire and release make, for tests.
+    /// The device of that name, as [`devices`] tells them: `opencl:0`, `cuda:0`. For tests, `shadow:opencl:0` is the
+    /// same device behind copies that only acquire and release make, and `discrete:opencl:0` the same behind the rules
+    /// of a GPU on a bus, which with `discrete-rw:opencl:0` registers no memory that this process may only read.
     ///
     /// One context per process and device: whoever opens it again shares it. Blocks, allocates; call
     /// it after forking.
@@ -46,20 +44,23 @@ impl Device {
 }
 
 fn driver(name: &str) -> Result<Box<dyn Driver>, DeviceError> {
-    let (shadowed, plain) = match name.strip_prefix(SHADOW) {
-        Some(behind) => (true, behind),
-        None => (false, name),
+    let (rules, plain) = match Rules::of(name) {
+        Some((rules, behind)) => (Some(rules), behind),
+        None => (None, name),
     };
     let number = |prefix| plain.strip_prefix(prefix).and_then(|number: &str| number.parse().ok());
     if let Some(number) = number(opencl::PREFIX) {
-        return Ok(boxed(opencl::open(number, name)?, shadowed));
+        return Ok(boxed(opencl::open(number, name)?, rules));
     }
     if let Some(number) = number(cuda::PREFIX) {
-        return Ok(boxed(cuda::open(number, name)?, shadowed));
+        return Ok(boxed(cuda::open(number, name)?, rules));
     }
     Err(DeviceError::BadName { name: name.to_owned() })
 }
 
-fn boxed(driver: impl Driver + 'static, shadowed: bool) -> Box<dyn Driver> {
-    if shadowed { Box::new(Shadow::new(driver)) } else { Box::new(driver) }
+fn boxed(driver: impl Driver + 'static, rules: Option<Rules>) -> Box<dyn Driver> {
+    match rules {
+        Some(rules) => Box::new(Shadow::new(driver, rules)),
+        None => Box::new(driver),
+    }
 }

@@ -6,12 +6,19 @@ use crate::device::{Device, Memory};
 use crate::driver::{Access, Claims};
 use crate::error::DeviceError;
 use crate::kernel::{Argument, Grid, KernelSource};
-use crossdock_shm::Scratch;
+use crossdock_shm::timeline::{FencePoint, Timeline};
+use crossdock_shm::{Region, Scratch, Sharing};
+use std::time::Duration;
 
 /// Adds one to every word and says where it has found them.
 pub(crate) const SOURCE: KernelSource<'_> = KernelSource {
     label: "trial",
     text: "
+XD_KERNEL look(XD_IN(words), XD_OUT(seen), u32 last) {
+    XD_READ(u32, words);
+    XD_WRITE(u32, seen);
+    if (XD_X == 0) { seen[0] = words[0]; seen[1] = words[last]; }
+}
 XD_KERNEL trial(XD_OUT(words), XD_OUT(seen), u32 count) {
     XD_WRITE(u32, words);
     XD_WRITE(u64, seen);
@@ -91,19 +98,69 @@ pub(crate) fn capabilities(device: &Device) -> Result<Capabilities, DeviceError>
         // Not in place then.
         Err(_) => None,
     };
-    let in_place = claims.in_place && seen.as_ref().is_some_and(|seen| seen.after == EXPECTED);
+    let is_right = seen.as_ref().is_some_and(|seen| seen.after == EXPECTED);
+    let coherent = is_right && seen.as_ref().is_some_and(|seen| seen.before == Some(EXPECTED));
+    // What the host sees without asking is no copy, whatever the driver says.
+    let in_place = is_right && (claims.in_place || coherent);
+    let read_only = in_place && read_only(device, &scratch);
     let (managed, managed_concurrent) = managed(device, claims)?;
     Ok(Capabilities {
         host_memory: in_place,
+        read_only_host_memory: read_only,
+        integrated: claims.integrated,
         same_address: in_place && seen.as_ref().is_some_and(|seen| seen.address == at),
-        coherent: in_place && seen.as_ref().is_some_and(|seen| seen.before == Some(EXPECTED)),
+        coherent,
         alignment_bytes: claims.alignment_bytes,
         f64: claims.f64,
-        waits_for_timelines: claims.waits_for_timelines,
+        waits_for_timelines: claims.waits_for_timelines && waits(device)?,
         exports_memory: claims.exports_memory,
         managed,
         managed_concurrent,
     })
+}
+
+/// Whether kernels read memory that this process may only read, as messages of other processes are: the last two words
+/// that the trial has left in `scratch`, through a mapping that the kernel protects.
+fn read_only(device: &Device, scratch: &Scratch) -> bool {
+    let bytes = u64::from(WORDS) * 4;
+    let seen = Region::open("trial", scratch.fd(), bytes, Sharing::Shown).ok().and_then(|region| {
+        let memory = device.register(&region).ok()?;
+        let mut look = device.load(&SOURCE).ok()?.kernel("look").ok()?;
+        let (found, mut stream) = (device.allocate(8).ok()?, device.stream().ok()?);
+        let arguments =
+            [Argument::In(memory.whole()), Argument::Out(found.whole()), Argument::U32(WORDS - 1)];
+        // SAFETY: as `SOURCE` declares them; nobody writes the words meanwhile.
+        unsafe { stream.launch(&mut look, Grid::line(1, 1), &arguments) }.ok()?;
+        let mut words = [0; 8];
+        stream.read(found.whole(), &mut words).ok()?;
+        Some(words)
+    });
+    let expected = EXPECTED.map(u32::to_ne_bytes);
+    seen.is_some_and(|seen| seen[..4] == expected[0] && seen[4..] == expected[1])
+}
+
+/// Whether a stream waits for a word that the host moves on. Where it does not go on it is released by poison.
+fn waits(device: &Device) -> Result<bool, DeviceError> {
+    const PATIENCE: Duration = Duration::from_secs(5);
+    let timeline = || {
+        Timeline::create("trial").map_err(|error| {
+            let (device, why) = (device.info().name.clone(), error.to_string());
+            DeviceError::Driver { device, doing: "making a timeline for a trial", why }
+        })
+    };
+    let (asked, done) = (timeline()?, timeline()?);
+    let mut stream = device.stream()?;
+    if stream.wait(&FencePoint { timeline: asked.clone(), value: 1 }).is_err() {
+        return Ok(false);
+    }
+    let end = FencePoint { timeline: done, value: 1 };
+    stream.signal(&end)?;
+    asked.advance(1);
+    let goes_on = end.sleep(PATIENCE) == Ok(true);
+    if !goes_on {
+        asked.poison();
+    }
+    Ok(goes_on)
 }
 
 /// Whether there is managed memory, and whether the host sees it unasked.

@@ -105,6 +105,9 @@ pub struct DeviceTopic {
     pub other_processes: bool,
     /// Whether all publishers and subscribers that are known beforehand are in one process.
     pub one_process: bool,
+    /// Whether any message comes from another process than the node's, so that this one may only read it where it
+    /// lies. Shared buffers may be written by all who have them.
+    pub foreign: bool,
     /// Whether messages may be found in memory that all nodes of the device share: a node of the device
     /// publishes them, or a [`DeviceGateway`] brings them there.
     pub in_slabs: bool,

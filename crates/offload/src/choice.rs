@@ -2,7 +2,7 @@
 //! can do. Must not know how it is then done.
 
 use crate::managed;
-use crossdock_device::{Capabilities, DeviceInfo, Kind};
+use crossdock_device::{Capabilities, DeviceInfo};
 use crossdock_graph::{CopyModel, DeviceTopic};
 use std::fmt;
 
@@ -80,11 +80,10 @@ pub fn choose(
         Err(Refusal { topic, asked: asked.model.word(), device, why, advice })
     };
     let (way, reason) = match asked.model {
-        CopyModel::ZeroCopy if !capabilities.host_memory => {
-            let why = "its kernels cannot use memory of the host in place (tried)";
-            return refuse(why, "say `copy`, `device` or `auto`");
-        }
-        CopyModel::ZeroCopy => (Way::ZeroCopy, "the mapping says so"),
+        CopyModel::ZeroCopy => match not_in_place(asked, capabilities) {
+            Some((why, advice)) => return refuse(why, advice),
+            None => (Way::ZeroCopy, "the mapping says so"),
+        },
         CopyModel::Copy => (Way::Copy, "the mapping says so"),
         CopyModel::Device => (
             Way::Device,
@@ -100,9 +99,13 @@ pub fn choose(
             Some((why, advice)) => return refuse(why, advice),
             None => (Way::Managed, "the mapping says so"),
         },
-        CopyModel::Auto if shares_memory(info, capabilities) => {
+        CopyModel::Auto if prefers_in_place(asked, capabilities) => {
             (Way::ZeroCopy, "the device uses the host's memory in place (tried)")
         }
+        CopyModel::Auto if capabilities.shares_memory() => (
+            Way::Device,
+            "the device does not register memory of other processes (tried): one copy, kept between its nodes",
+        ),
         CopyModel::Auto => (
             Way::Device,
             match shared_by(asked, capabilities) {
@@ -148,20 +151,18 @@ pub fn choose_for_buffers(
         let (topic, device) = (name.to_owned(), info.name.clone());
         Err(Refusal { topic, asked: asked.model.word(), device, why, advice })
     };
-    let at_once = capabilities.host_memory && capabilities.coherent;
+    // All who have a buffer may write it, whatever process has made it.
+    let asked = DeviceTopic { foreign: false, ..asked };
     let reason = match asked.model {
-        CopyModel::ZeroCopy if at_once => {
-            return Ok(Choice { way: Way::ZeroCopy, reason: "the mapping says so" });
-        }
-        CopyModel::ZeroCopy => {
-            let why = "it does not use memory of the host in place while the host does (tried)";
-            return refuse(why, "say `copy` or `auto`");
-        }
+        CopyModel::ZeroCopy => match not_in_place(asked, capabilities) {
+            Some((why, advice)) => return refuse(why, advice),
+            None => return Ok(Choice { way: Way::ZeroCopy, reason: "the mapping says so" }),
+        },
         CopyModel::Managed => match unmanaged(asked, capabilities) {
             Some((why, advice)) => return refuse(why, advice),
             None => return Ok(Choice { way: Way::Managed, reason: "the mapping says so" }),
         },
-        CopyModel::Auto if at_once && shares_memory(info, capabilities) => {
+        CopyModel::Auto if prefers_in_place(asked, capabilities) => {
             let reason = "the device uses the host's memory in place (tried)";
             return Ok(Choice { way: Way::ZeroCopy, reason });
         }
@@ -208,16 +209,34 @@ fn shared_by(asked: DeviceTopic, capabilities: Capabilities) -> SharedBy {
     }
 }
 
-/// Whether in-place use costs no more than the device's own memory would: then memory is one.
-fn shares_memory(info: &DeviceInfo, capabilities: Capabilities) -> bool {
-    capabilities.host_memory
-        && (info.kind == Kind::Cpu || capabilities.same_address && capabilities.coherent)
+/// What `auto` takes: in place where that costs no more than memory of the device's own would. The one place where this
+/// is decided.
+fn prefers_in_place(asked: DeviceTopic, capabilities: Capabilities) -> bool {
+    capabilities.shares_memory() && not_in_place(asked, capabilities).is_none()
+}
+
+/// What keeps kernels from using messages or buffers where they lie, and what to do; `None`: nothing does.
+///
+/// Nodes use a buffer at the same time, and messages that are read by some are written beside by their publisher: so
+/// memory cannot be handed to and fro, and only what is coherent will do.
+fn not_in_place(
+    asked: DeviceTopic,
+    capabilities: Capabilities,
+) -> Option<(&'static str, &'static str)> {
+    if !capabilities.host_memory || !capabilities.coherent {
+        let why = "it does not use memory of the host in place while the host does (tried)";
+        return Some((why, "say `copy`, `device` or `auto`"));
+    }
+    (asked.foreign && !capabilities.read_only_host_memory).then_some((
+        "messages come from other processes, and its driver does not register memory that may only be read (tried)",
+        "say `copy` or `auto`, or place publishers and subscribers in one process",
+    ))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crossdock_device::Backend;
+    use crossdock_device::{Backend, Kind};
 
     fn gpu() -> DeviceInfo {
         DeviceInfo {
@@ -228,6 +247,7 @@ mod tests {
             version: String::new(),
             backend: Backend::Cuda,
             kind: Kind::Gpu,
+            identity: "gpu:0".to_owned(),
             units: 1,
             memory_bytes: 1,
             allocation_max_bytes: 1,
@@ -236,19 +256,76 @@ mod tests {
         }
     }
 
+    /// A GPU on a bus as NVIDIA's driver has it: it has the host's addresses and sees what the host writes.
+    const ON_BUS: Capabilities = Capabilities {
+        host_memory: true,
+        read_only_host_memory: true,
+        integrated: false,
+        same_address: true,
+        coherent: true,
+        alignment_bytes: 4096,
+        f64: true,
+        waits_for_timelines: true,
+        exports_memory: true,
+        managed: true,
+        managed_concurrent: true,
+    };
+    /// One that has the host's memory, as on a Jetson.
+    const INTEGRATED: Capabilities = Capabilities { integrated: true, ..ON_BUS };
+
+    fn asked(model: CopyModel) -> DeviceTopic {
+        DeviceTopic {
+            model,
+            may_copy: true,
+            read_elsewhere: false,
+            other_processes: false,
+            one_process: true,
+            foreign: false,
+            in_slabs: true,
+            tokens: false,
+        }
+    }
+
+    #[test]
+    fn auto_is_in_place_where_memory_is_one_and_never_across_a_bus() {
+        let auto = asked(CopyModel::Auto);
+        for choose in [choose, choose_for_buffers] {
+            let way = |can| choose("/image", auto, &gpu(), can).expect("copies are allowed").way;
+            assert_eq!(way(INTEGRATED), Way::ZeroCopy);
+            // Whatever addresses it has.
+            assert_eq!(way(Capabilities { same_address: false, ..INTEGRATED }), Way::ZeroCopy);
+            assert_ne!(way(ON_BUS), Way::ZeroCopy);
+            assert_ne!(way(Capabilities { coherent: false, ..INTEGRATED }), Way::ZeroCopy);
+            assert_ne!(way(Capabilities { host_memory: false, ..INTEGRATED }), Way::ZeroCopy);
+            // Who asks for it has it across a bus.
+            let zero_copy = choose("/image", asked(CopyModel::ZeroCopy), &gpu(), ON_BUS);
+            assert_eq!(zero_copy.expect("it can").way, Way::ZeroCopy);
+        }
+    }
+
+    #[test]
+    fn messages_of_other_processes_are_used_in_place_only_where_read_only_memory_is_registered() {
+        let can = Capabilities { read_only_host_memory: false, ..INTEGRATED };
+        let foreign = |model| DeviceTopic { foreign: true, ..asked(model) };
+        let choice = choose("/image", foreign(CopyModel::Auto), &gpu(), can).expect("a copy");
+        assert_eq!(choice.way, Way::Device);
+        assert!(choice.reason.contains("memory of other processes"), "{choice}");
+        let refused = choose("/image", foreign(CopyModel::ZeroCopy), &gpu(), can);
+        let refused = refused.expect_err("it would fail later").to_string();
+        assert!(
+            refused.contains("may only be read") && refused.contains("one process"),
+            "{refused}"
+        );
+        let own = choose("/image", asked(CopyModel::Auto), &gpu(), can).expect("in place");
+        assert_eq!(own.way, Way::ZeroCopy);
+        // Buffers may be written by all who have them.
+        let buffers = choose_for_buffers("/turn", foreign(CopyModel::ZeroCopy), &gpu(), can);
+        assert_eq!(buffers.expect("in place").way, Way::ZeroCopy);
+    }
+
     #[test]
     fn a_topic_stays_on_the_device_and_says_what_becomes_of_other_processes() {
-        let capabilities = |exports_memory| Capabilities {
-            host_memory: true,
-            same_address: false,
-            coherent: false,
-            alignment_bytes: 64,
-            f64: true,
-            waits_for_timelines: false,
-            managed: false,
-            managed_concurrent: false,
-            exports_memory,
-        };
+        let capabilities = |exports_memory| Capabilities { exports_memory, ..ON_BUS };
         for model in [CopyModel::Device, CopyModel::Auto] {
             for (other_processes, exports, word) in [
                 (false, false, None),
@@ -258,13 +335,10 @@ mod tests {
             ] {
                 for may_copy in [true, false] {
                     let asked = DeviceTopic {
-                        model,
                         may_copy,
-                        read_elsewhere: false,
                         other_processes,
                         one_process: !other_processes,
-                        in_slabs: true,
-                        tokens: false,
+                        ..asked(model)
                     };
                     let chosen = choose("/image", asked, &gpu(), capabilities(exports));
                     if word == Some("copied") && !may_copy {

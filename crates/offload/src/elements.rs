@@ -3,9 +3,16 @@
 //!
 //! Others may write what lies between the elements of a part meanwhile, on the host and on the device, so
 //! that nothing of it may be copied, not even back and forth. Elements side by side are copied as the range
-//! that they are. Where they lie apart a kernel copies them one by one: between the two memories, where the
-//! device uses the host's, and else between its memory and a dense area there, which the host reads and
-//! writes as a whole.
+//! that they are. Where they lie apart it depends on what host and device have between them:
+//!
+//! | | to the device | to the host |
+//! |---|---|---|
+//! | one memory | a kernel copies them one by one | the same |
+//! | a bus, and few others between them | the range from the first to the last goes to an area of the device's own, from which a kernel takes them | a kernel puts them side by side, and the host scatters them |
+//! | else | the host puts them side by side, and a kernel spreads them | the same |
+//!
+//! Across a bus each access of a kernel is a transfer of its own, and a copy engine moves a range at the bus's rate. What
+//! comes along in a range may be written by others meanwhile: it is never looked at, and never copied back.
 //!
 //! What the unsafe blocks rest on:
 //! 1. The caller holds a claim of the part until the stream is done with it: nobody writes what is read
@@ -28,6 +35,9 @@ const SOURCE: KernelSource<'_> =
 const KERNELS: [(u64, &str); 4] = [(1, "part_1"), (2, "part_2"), (4, "part_4"), (8, "part_8")];
 /// Work items of one group.
 const GROUP: u32 = 128;
+/// One of so many elements in a range is wanted at least: else the host puts them side by side sooner than the rest
+/// crosses a bus.
+const STEP_MAX: u64 = 8;
 /// Work items of one launch at most: far more than a device runs at a time, and far from what a grid may be.
 const ITEMS_MAX: u64 = 1 << 24;
 
@@ -56,6 +66,29 @@ impl Tools<'_> {
         let by_itself = self.capabilities.host_memory && self.capabilities.coherent;
         by_itself.then(|| self.memories.for_copies(self.device, buffer)).flatten()
     }
+
+    /// How elements of a part get across, given that the device copies from and to the host's memory by itself.
+    fn path(&self, part: Part) -> Path {
+        match part.step() {
+            1 => Path::Range,
+            _ if self.capabilities.integrated => Path::OneByOne,
+            2..=STEP_MAX => Path::WithOthers,
+            _ => Path::ByHost,
+        }
+    }
+}
+
+/// See the head of this file.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Path {
+    /// They lie side by side.
+    Range,
+    /// A kernel copies them between the two memories.
+    OneByOne,
+    /// To the device with what lies between.
+    WithOthers,
+    /// The host puts them side by side.
+    ByHost,
 }
 
 /// Where the elements of a part lie in a memory.
@@ -97,7 +130,15 @@ impl ElementCopies {
             return Ok(());
         }
         if let Some(host) = tools.host(buffer) {
-            return self.copy(tools.stream, length, part, (&host, place));
+            match tools.path(part) {
+                Path::Range | Path::OneByOne => {
+                    return self.copy(tools.stream, length, part, (&host, place));
+                }
+                Path::WithOthers => {
+                    return self.down_with_others(tools, length, part, (&host, place));
+                }
+                Path::ByHost => {}
+            }
         }
         let mut staging = std::mem::take(&mut self.staging);
         staging.resize((part.count() * length) as usize, 0);
@@ -120,7 +161,9 @@ impl ElementCopies {
         if part.is_empty() {
             return Ok(());
         }
-        if let Some(host) = tools.host(buffer) {
+        if let Some(host) = tools.host(buffer)
+            && matches!(tools.path(part), Path::Range | Path::OneByOne)
+        {
             return self.copy(tools.stream, length, part, (place, &host));
         }
         let mut staging = std::mem::take(&mut self.staging);
@@ -150,6 +193,31 @@ impl ElementCopies {
         let to = Strided { span: to.span()?, first, step };
         // SAFETY: (1), (2).
         unsafe { self.launch(stream, length, part.count(), from, to) }
+    }
+
+    /// By way of an area of the device's own, into which all of the range is copied.
+    fn down_with_others(
+        &mut self,
+        tools: Tools<'_>,
+        length: u64,
+        part: Part,
+        (host, place): (&Place, &Place),
+    ) -> Result<(), DeviceError> {
+        let Tools { device, stream, .. } = tools;
+        let (start, end) = (part.first() * length, part.end() * length);
+        let dense = self.take_dense(device, stream, end - start)?;
+        // SAFETY: (3); elements between may be written meanwhile, and whatever of them comes is used by nobody.
+        let copied = host
+            .part((start, end - start))
+            .and_then(|range| unsafe { stream.copy(range, dense.whole()) });
+        let launched = copied.and_then(|()| {
+            let from = Strided { span: dense.whole(), first: 0, step: part.step() };
+            let to = Strided { span: place.span()?, first: part.first(), step: part.step() };
+            // SAFETY: (1), (2), (3).
+            unsafe { self.launch(stream, length, part.count(), from, to) }
+        });
+        self.dense = Some(dense);
+        launched
     }
 
     /// From the host's bytes, side by side.
@@ -362,10 +430,11 @@ mod tests {
             part(0, 2, COUNT / 2),
             part(1, 2, COUNT / 2),
             part(5, 7, 80),
+            part(3, 11, 50),
             part(COUNT - 1, 1, 1),
             Part::NONE,
         ];
-        for name in ["opencl:0", "shadow:opencl:0"] {
+        for name in ["opencl:0", "shadow:opencl:0", "discrete:opencl:0"] {
             let device = Device::open(name).expect("it was listed");
             let mut bench = Bench {
                 stream: device.stream().expect("a stream"),

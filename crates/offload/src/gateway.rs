@@ -14,17 +14,14 @@ use crate::managed::managed_memory;
 use crate::memories::{Copied, Memories, Part, Place, copy_down};
 use crate::resident::Resident;
 use crate::slabs;
+use crate::under_way::{Room, UnderWay};
 use crossdock_comm::{Bringing, Gateway, InstanceMaker, MemoryMaker};
-use crossdock_device::{Capabilities, Device, DeviceError, DeviceInfo, FencePoint, Stream};
+use crossdock_device::{Capabilities, Device, DeviceError, DeviceInfo, Stream};
 use crossdock_executor::{GatewaySite, Gateways};
 use crossdock_graph::{DeviceGateway, DeviceTopic};
-use std::collections::VecDeque;
 use std::time::Duration;
 
-/// Copies under way at most, and with that chunks that are kept for them: one that runs, others that follow
-/// without a gap.
-const UNDER_WAY_MAX: usize = 4;
-/// How long a message waits for one of these to end: many times what a copy takes. Nobody shall wait for a
+/// How long a message waits for room beside the copies that are under way: many times what a copy takes. Nobody shall wait for a
 /// device who does not use it.
 const ROOM_LIMIT: Duration = Duration::from_millis(100);
 
@@ -53,8 +50,7 @@ impl Gateways for OfDevices {
         Ok(Some(Box::new(ToDevice {
             stream: device.stream().map_err(text)?,
             memories: Memories::default(),
-            under_way: VecDeque::with_capacity(UNDER_WAY_MAX),
-            is_overdue: false,
+            under_way: UnderWay::default(),
             is_over: false,
             taken_back: 0,
             resident: resident.map_err(|error| error.to_string())?,
@@ -87,6 +83,7 @@ pub fn gateway_reason(
         read_elsewhere: true,
         other_processes: plan.executors > plan.executors_here,
         one_process: plan.executors == plan.executors_here,
+        foreign: plan.executors > plan.executors_here,
         in_slabs: true,
         tokens: plan.tokens,
     };
@@ -105,10 +102,9 @@ struct ToDevice {
     /// Of its own. Before the memories: it waits for its work.
     stream: Stream,
     memories: Memories,
-    /// The ends of copies, oldest first.
-    under_way: VecDeque<FencePoint>,
-    /// The oldest has not come in time: nobody waits for it again.
-    is_overdue: bool,
+    /// Copies that are not done. A device that does not keep up, or does not go on, holds a publisher up once, and
+    /// then goes without.
+    under_way: UnderWay,
     /// The device has failed, or refused.
     is_over: bool,
     /// A number whose point is reached by a message that was not published: the next of this number goes
@@ -150,7 +146,7 @@ impl Gateway for ToDevice {
 
 impl ToDevice {
     fn try_bring(&mut self, message: &Bringing<'_>) -> Result<bool, DeviceError> {
-        if !self.has_room()? {
+        if self.under_way.room(&self.device, ROOM_LIMIT)? == Room::Late {
             return Ok(false);
         }
         let Some(part) = whole(message) else { return Ok(false) };
@@ -166,34 +162,12 @@ impl ToDevice {
             Copied::Now => point.timeline.advance(point.value),
             Copied::InOrder => {
                 stream.signal(&point)?;
-                self.under_way.push_back(point);
+                self.under_way.add(point);
             }
         }
         message.count_copied();
         self.resident.is_shared();
         Ok(slab.note(part.seq, part.offset, part.bytes))
-    }
-
-    /// Whether one more copy may be put into the stream: a device that does not keep up, or does not go on, holds
-    /// a publisher up once, and then goes without.
-    fn has_room(&mut self) -> Result<bool, DeviceError> {
-        let device = || self.device.info().name.clone();
-        let failed = |source| DeviceError::Poisoned { device: device(), source };
-        // Ends: at most as many turns as there are points.
-        while let Some(oldest) = self.under_way.front() {
-            if !oldest.is_reached().map_err(failed)? {
-                if self.under_way.len() < UNDER_WAY_MAX {
-                    break;
-                }
-                if self.is_overdue || !oldest.sleep(ROOM_LIMIT).map_err(failed)? {
-                    self.is_overdue = true;
-                    return Ok(false);
-                }
-            }
-            self.is_overdue = false;
-            self.under_way.pop_front();
-        }
-        Ok(true)
     }
 }
 

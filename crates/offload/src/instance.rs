@@ -45,7 +45,7 @@ struct OnDevice {
 
 impl InstanceMaker for OnDevice {
     fn device(&self) -> &str {
-        &self.device.info().name
+        &self.device.info().identity
     }
 
     fn make(&self, bytes: u64) -> Result<(SlabMemory, Option<OwnedFd>), String> {
@@ -65,7 +65,7 @@ impl InstanceMaker for OnDevice {
 /// none, or it cannot be had here.
 pub(crate) fn of(claim: &dyn Claim, device: &Device) -> Option<Arc<Memory>> {
     let (_, _, bytes) = claim.memory();
-    let memory = claim.instance(&device.info().name, &mut |fd| {
+    let memory = claim.instance(&device.info().identity, &mut |fd| {
         let memory = device.import(fd, bytes, Sharing::Open).ok()?;
         Some(Arc::new(memory) as SlabMemory)
     })?;

@@ -46,8 +46,10 @@ mod memories;
 mod queue;
 mod resident;
 mod slabs;
+mod staging;
 mod through;
 mod trace;
+mod under_way;
 mod work;
 
 pub use buffer::DeviceBuffers;

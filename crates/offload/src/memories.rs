@@ -14,7 +14,8 @@
 #![allow(unsafe_code)]
 
 use crate::managed;
-use crossdock_device::{Access, Capabilities, Device, DeviceError, Memory, Span, Stream};
+use crate::staging::Staging;
+use crossdock_device::{Capabilities, Device, DeviceError, Memory, Span, Stream};
 use crossdock_shm::{Region, Slab};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -120,6 +121,8 @@ impl Known {
 #[derive(Debug, Default)]
 pub(crate) struct Memories {
     known: HashMap<usize, Known>,
+    /// For messages that the driver does not take.
+    staging: Staging,
 }
 
 impl Memories {
@@ -176,9 +179,15 @@ impl Memories {
         if self.of(part).is_refused {
             return None;
         }
-        let place = self.in_place(device, part).ok();
-        self.of(part).is_refused = place.is_none();
-        place
+        match self.in_place(device, part) {
+            Ok(place) => Some(place),
+            Err(error) => {
+                // A part of it is registered for work that is under way: the next message may find that over.
+                let may_come = matches!(error, DeviceError::Overlap { .. });
+                self.of(part).is_refused = !may_come;
+                None
+            }
+        }
     }
 
     /// Memory of the device for the part, and whether the message is in it already.
@@ -266,19 +275,27 @@ pub(crate) fn copy_down(
     (part, bytes): (&Part, &[u8]),
     place: &Place,
 ) -> Result<Copied, DeviceError> {
-    let from = if capabilities.host_memory { memories.for_copies(device, part) } else { None };
-    if let Some(from) = from {
-        if !capabilities.coherent {
-            stream.release(from.span()?, Access::Write)?;
-        }
+    // Memory that is not coherent would have to be handed to and fro, while its publisher writes beside.
+    let by_itself = capabilities.host_memory && capabilities.coherent;
+    if let Some(from) = by_itself.then(|| memories.for_copies(device, part)).flatten() {
         // SAFETY: see the head of this file.
         unsafe { stream.copy(from.span()?, place.span()?) }?;
-        Ok(Copied::InOrder)
-    } else {
-        // SAFETY: see the head of this file.
-        unsafe { stream.write(bytes, place.span()?) }?;
-        Ok(Copied::Now)
+        return Ok(Copied::InOrder);
     }
+    if by_itself && !bytes.is_empty() {
+        let staged = memories.staging.copy((device, stream), bytes, |stream, staged| {
+            let from = staged.span(0, bytes.len() as u64)?;
+            // SAFETY: nobody writes the slot before the copy is over; see the head of this file.
+            unsafe { stream.copy(from, place.span()?) }
+        });
+        if let Some(copied) = staged {
+            copied?;
+            return Ok(Copied::InOrder);
+        }
+    }
+    // SAFETY: see the head of this file.
+    unsafe { stream.write(bytes, place.span()?) }?;
+    Ok(Copied::Now)
 }
 
 /// Brings what the device has written back to the part. True: it is there when the stream comes to

@@ -8,21 +8,19 @@ use crate::memories::Memories;
 use crate::resident::{OwnTopics, Resident};
 use crate::slabs::Importer;
 use crate::trace::QueueTrace;
+use crate::under_way::{Room, UnderWay};
 use crate::work::Work;
 use crossdock_comm::{InputHandle, OutputHandle, Publisher, Subscriber, TakeError};
-use crossdock_device::{Capabilities, Device, DeviceError, DeviceInfo, FencePoint, Stream};
+use crossdock_device::{Capabilities, Device, DeviceError, DeviceInfo, Stream};
 use crossdock_executor::{NodeError, Server, Setup};
 use crossdock_graph::{DeviceTopic, Otherwise};
 use crossdock_msg::{Message, Service};
 use crossdock_shm::PublishError;
 use std::cell::RefCell;
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 use std::rc::{Rc, Weak};
 use std::time::Duration;
 
-/// Pieces of work under way at most: enough that the device never waits for the host, few enough that
-/// messages do not pile up before it.
-const UNDER_WAY_MAX: usize = 4;
 /// How long a device may take for one piece before it counts as hung.
 const WORK_LIMIT: Duration = Duration::from_secs(10);
 
@@ -103,8 +101,7 @@ pub(crate) struct Shared {
     pub(crate) own: OwnTopics,
     /// Made for the first node with shared buffers that are copied.
     pub(crate) elements: Option<ElementCopies>,
-    /// The ends of what is under way.
-    pub(crate) pending: VecDeque<FencePoint>,
+    pub(crate) under_way: UnderWay,
     trace: QueueTrace,
 }
 
@@ -281,35 +278,16 @@ impl Queue {
     /// [`OffloadError`]: the device has failed, or does not go on.
     pub fn begin(&self) -> Result<Work<'_>, OffloadError> {
         let mut shared = self.shared.borrow_mut();
-        shared.wait_for_room()?;
-        let Shared { trace, device, stream, .. } = &mut *shared;
+        let Shared { trace, device, stream, under_way, .. } = &mut *shared;
+        if under_way.room(device, WORK_LIMIT)? == Room::Late {
+            return Err(OffloadError::Hung { device: device.info().name.clone() });
+        }
         trace.look(device, stream);
         if shared.memories.has_left() {
             shared.stream.finish()?;
             shared.memories.sweep();
         }
         Ok(Work::new(shared))
-    }
-}
-
-impl Shared {
-    fn wait_for_room(&mut self) -> Result<(), OffloadError> {
-        let device = || self.device.info().name.clone();
-        // Ends: at most as many turns as there are points.
-        while let Some(point) = self.pending.front() {
-            let is_full = self.pending.len() >= UNDER_WAY_MAX;
-            let failed = |source| DeviceError::Poisoned { device: device(), source };
-            if !point.is_reached().map_err(failed)? {
-                if !is_full {
-                    break;
-                }
-                if !point.sleep(WORK_LIMIT).map_err(failed)? {
-                    return Err(OffloadError::Hung { device: device() });
-                }
-            }
-            self.pending.pop_front();
-        }
-        Ok(())
     }
 }
 
@@ -326,7 +304,7 @@ fn shared(name: &str) -> Result<Rc<RefCell<Shared>>, DeviceError> {
             memories: Memories::default(),
             own: OwnTopics::new(),
             elements: None,
-            pending: VecDeque::with_capacity(UNDER_WAY_MAX),
+            under_way: UnderWay::default(),
             trace: QueueTrace::new(name),
             device,
         }));

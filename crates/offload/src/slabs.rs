@@ -7,7 +7,7 @@
 
 use crate::memories::{Part, Place};
 use crossdock_comm::SlabTaker;
-use crossdock_device::{Capabilities, Device, DeviceError, Sharing};
+use crossdock_device::{Capabilities, Device, DeviceError, DeviceInfo, Sharing};
 use crossdock_shm::{Slab, SlabMemory};
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::sync::Arc;
@@ -30,7 +30,7 @@ impl Importer {
 
 impl SlabTaker for Importer {
     fn device(&self) -> &str {
-        &self.device.info().name
+        &self.device.info().identity
     }
 
     fn import(&self, memory: BorrowedFd<'_>, bytes: u64) -> Result<SlabMemory, String> {
@@ -50,10 +50,10 @@ pub(crate) fn for_writing(
     part: &Part,
     offer: impl FnOnce(&Arc<Slab>, Option<OwnedFd>),
 ) -> Result<Option<Arc<Slab>>, DeviceError> {
-    let name = &device.info().name;
+    let DeviceInfo { name, identity, .. } = device.info();
     if let Some(slab) = part.region.slab_at(part.offset, part.bytes) {
         slab.clear(part.offset);
-        return Ok((slab.device() == name).then(|| Arc::clone(slab)));
+        return Ok((slab.device() == identity).then(|| Arc::clone(slab)));
     }
     let grid = part.region.grid();
     let shape =
@@ -70,7 +70,7 @@ pub(crate) fn for_writing(
         }
         false => (device.allocate(bytes)?, None),
     };
-    let slab = Slab::create(name, shape, Arc::new(memory)).map_err(|error| {
+    let slab = Slab::create(identity, shape, Arc::new(memory)).map_err(|error| {
         let (device, why) = (name.clone(), error.to_string());
         DeviceError::Driver { device, doing: "making the index of a slab", why }
     })?;
@@ -99,7 +99,7 @@ pub(crate) fn find(device: &Device, part: &Part) -> Found {
         return Found::Nothing;
     }
     let is_there =
-        slab.device() == device.info().name && slab.holds(part.seq, part.offset, part.bytes);
+        slab.device() == device.info().identity && slab.holds(part.seq, part.offset, part.bytes);
     match Place::in_slab(slab, part).filter(|_| is_there) {
         Some(place) => Found::There(place),
         None => Found::Partly,

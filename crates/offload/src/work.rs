@@ -7,7 +7,7 @@ use crate::memories::{Part, Place, copy_down, copy_up};
 use crate::queue::{DeviceInput, DeviceOutput, OffloadError, Shared};
 use crate::slabs::{self, Found};
 use crossdock_comm::{InputHandle, Loan, Sample};
-use crossdock_device::{Access, Capabilities, Stream};
+use crossdock_device::Stream;
 use crossdock_msg::Message;
 use crossdock_shm::{FencePoint, Region, Slab};
 use std::cell::RefMut;
@@ -82,16 +82,13 @@ impl<'q> Work<'q> {
         if !memories.is_own(&part)
             && let Some(point) = sample.finish_point()
             && !point.is_reached().unwrap_or(false)
-            && !(matches!(found, Found::There(_))
-                && is_awaited_by(stream, &part, *capabilities, &point))
+            && !(matches!(found, Found::There(_)) && is_awaited_by(stream, &part, &point))
         {
             input.handle.await_device(sample.seq(), &point)?;
         }
         let found = match (found, sample.brought_point()) {
             // Its publisher's device has failed, or has died with it: the message is in the host's memory.
-            (Found::There(_), Some(point))
-                if !comes(stream, (&part, &point), *capabilities, &input.handle) =>
-            {
+            (Found::There(_), Some(point)) if !comes(stream, (&part, &point), &input.handle) => {
                 Found::Nothing
             }
             (found, _) => found,
@@ -106,12 +103,9 @@ impl<'q> Work<'q> {
             Found::Partly | Found::Nothing => {}
         }
         if input.choice.way == Way::ZeroCopy {
-            let place =
-                memories.in_place(device, &part).map_err(OffloadError::of(input.handle.topic()))?;
-            if !capabilities.coherent {
-                stream.release(place.span()?, Access::Write)?;
-            }
-            return Ok(place);
+            // Only what is coherent is used so (`choose`): nothing is handed over.
+            let no_room = OffloadError::of(input.handle.topic());
+            return memories.in_place(device, &part).map_err(no_room);
         }
         let no_room = OffloadError::of(input.handle.topic());
         let (place, is_there) = memories.mirror(device, &part).map_err(no_room)?;
@@ -202,13 +196,17 @@ impl<'q> Work<'q> {
     ) -> Result<(), OffloadError> {
         let brought = self.bring_up(output, &mut loan).and_then(|()| self.end_claims());
         let published = brought.and_then(|claims| {
-            let kept = (kept, claims);
-            let point = loan.publish_early().map_err(|refused| {
-                forget(refused.loan);
-                refused.reason
-            })?;
-            self.shared.stream.signal_keeping(&point, kept)?;
-            self.shared.pending.push_back(point);
+            let Some(point) = loan.early_point() else {
+                // Its number was promised for a message that was then refused: it is finished before it is known.
+                self.finish()?;
+                drop((kept, claims));
+                return published(loan.publish());
+            };
+            // First: whoever has the message may have its device wait for the point at once, and a device is to wait
+            // only for what another one has been given.
+            self.shared.stream.signal_keeping(&point, (kept, claims))?;
+            published(loan.publish_early().map(|_| ()))?;
+            self.shared.under_way.add(point);
             Ok(())
         });
         self.open = published.is_err() || !self.written.is_empty();
@@ -232,12 +230,7 @@ impl<'q> Work<'q> {
         let mut away = false;
         for Written { part, place, slab } in self.written.extract_if(.., of_this) {
             let is_wanted = match output.choice.way {
-                Way::ZeroCopy => {
-                    if !capabilities.coherent {
-                        stream.acquire(place.span()?, Access::Read)?;
-                    }
-                    false
-                }
+                Way::ZeroCopy => false,
                 Way::Copy => true,
                 // What its publisher could not have there.
                 Way::Managed => !place.is_managed(),
@@ -304,6 +297,16 @@ impl Drop for Work<'_> {
     }
 }
 
+/// What became of a loan.
+fn published<T: Message>(
+    outcome: Result<(), crossdock_comm::PublishError<Loan<'_, T>>>,
+) -> Result<(), OffloadError> {
+    outcome.map_err(|refused| {
+        forget(refused.loan);
+        refused.reason.into()
+    })
+}
+
 /// No message of its number is in the memory of a loan that was not published.
 fn forget<T: Message>(mut loan: Loan<'_, T>) {
     let region = loan.region();
@@ -315,14 +318,9 @@ fn forget<T: Message>(mut loan: Loan<'_, T>) {
 }
 
 /// Waits for a message that is brought to the device, or has the device do so. False: it does not come.
-fn comes(
-    stream: &mut Stream,
-    (part, point): (&Part, &FencePoint),
-    capabilities: Capabilities,
-    input: &InputHandle,
-) -> bool {
+fn comes(stream: &mut Stream, (part, point): (&Part, &FencePoint), input: &InputHandle) -> bool {
     match point.is_reached() {
-        Ok(false) => is_awaited_by(stream, part, capabilities, point) || input.await_brought(point),
+        Ok(false) => is_awaited_by(stream, part, point) || input.await_brought(point),
         Ok(true) => true,
         Err(_) => false,
     }
@@ -331,14 +329,9 @@ fn comes(
 /// Has the device itself wait, in the stream's order, for a message that another queue of this process
 /// writes or brings; false: the thread must wait. Not for other processes: one that dies leaves its device's work
 /// unfinished, and what was made of it would be published already.
-fn is_awaited_by(
-    stream: &mut Stream,
-    part: &Part,
-    capabilities: Capabilities,
-    point: &FencePoint,
-) -> bool {
+fn is_awaited_by(stream: &mut Stream, part: &Part, point: &FencePoint) -> bool {
     // Only a publisher of this process shows how its chunks lie.
     let is_here = part.region.grid().is_some();
-    // What the device cannot see the thread waits for.
-    capabilities.waits_for_timelines && is_here && stream.wait(point).is_ok()
+    // If the device cannot wait for it, the thread does.
+    is_here && stream.wait(point).is_ok()
 }

@@ -86,6 +86,7 @@ fn a_message_goes_to_the_device_once_for_all_executors_that_read_it_there() {
         ("opencl:0", "device", EACH, Some([n, 0, 0])),
         ("shadow:opencl:0", "copy", EACH, Some([n, 0, 0])),
         ("shadow:opencl:0", "device", EACH, Some([n, 0, 0])),
+        ("discrete:opencl:0", "auto", EACH, Some([n, 0, 0])),
         ("opencl:0", "device", beside, Some([n, 0, 0])),
         ("opencl:0", "auto", EACH, Some([0, 0, 0])),
         // Which of the two copies is a matter of who is first.

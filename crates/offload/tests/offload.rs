@@ -82,11 +82,18 @@ fn each_way_computes_the_same_and_copies_what_it_must() {
         expect("opencl:0", "managed", [[0, 0, 0, n], [0, 0, 0, n], [0, 0, 0, n]]);
         // /b is down already where its publisher has the same queue; `other` shares what `two` brought.
         let down_b = if apart { [n, bytes] } else { [0, 0] };
-        for device in ["opencl:0", "shadow:opencl:0"] {
+        for device in ["opencl:0", "shadow:opencl:0", "discrete:opencl:0"] {
             let b = [down_b[0], down_b[1], n, 0];
-            expect(device, "copy", [[n, bytes, n, 0], b, [0, 0, n, 0]]);
             // Nobody reads /d on the host, and /b stays on the device whatever queue its nodes have.
-            expect(device, "device", [[n, bytes, 0, 0], [0, 0, n, 0], [0, 0, 0, 0]]);
+            let stays = [[n, bytes, 0, 0], [0, 0, n, 0], [0, 0, 0, 0]];
+            if device == "discrete:opencl:0" {
+                // It could use the host's memory across its bus, and does where it is told to.
+                expect(device, "zero_copy", [[0, 0, 0, n], [0, 0, 0, n], [0, 0, 0, n]]);
+                expect(device, "auto", stays);
+                continue;
+            }
+            expect(device, "copy", [[n, bytes, n, 0], b, [0, 0, n, 0]]);
+            expect(device, "device", stays);
         }
     }
 }
@@ -197,7 +204,9 @@ fn what_the_device_cannot_do_is_refused_with_what_it_can() {
             "devices: {{ gpu: {{ device: \"shadow:opencl:0\", nodes: [one], topics: {{ /a: {model} }} }} }}\n"
         )
     };
-    for (model, why) in [("zero_copy", "in place (tried)"), ("managed", "in turns (tried)")] {
+    for (model, why) in
+        [("zero_copy", "in place while the host does (tried)"), ("managed", "in turns (tried)")]
+    {
         let error = run("cannot", CHAIN, &devices(model)).expect_err("it cannot");
         assert!(error.error.contains(why) && error.error.contains("/a"), "{error}");
     }

@@ -33,6 +33,9 @@ use std::time::{Duration, Instant};
 /// The bit that ends a timeline.
 pub const POISON: u64 = 1 << 62;
 
+/// How long [`FencePoint::wait`] looks before it sleeps.
+pub const SPIN: Duration = Duration::from_micros(50);
+
 /// Words of one timeline; see [`Parts`].
 const WORDS: usize = TIMELINE_WORDS;
 
@@ -287,6 +290,39 @@ impl FencePoint {
         self.timeline.reached(self.value)
     }
 
+    /// Looks until the work is done, without sleeping; false: not within `limit`. Takes the processor.
+    ///
+    /// # Errors
+    /// [`Poisoned`]: it has failed.
+    pub fn spin(&self, limit: Duration) -> Result<bool, Poisoned> {
+        /// Looks between two at the clock.
+        const LOOKS: u32 = 16;
+        let started = Instant::now();
+        loop {
+            for _ in 0..LOOKS {
+                if self.is_reached()? {
+                    return Ok(true);
+                }
+                std::hint::spin_loop();
+            }
+            if started.elapsed() >= limit {
+                return Ok(false);
+            }
+        }
+    }
+
+    /// Waits until the work is done; false: not within `timeout`. Looks for a moment, about as long as waking up
+    /// takes ([`SPIN`]), then sleeps. Blocks.
+    ///
+    /// # Errors
+    /// [`Poisoned`]: it has failed.
+    pub fn wait(&self, timeout: Duration) -> Result<bool, Poisoned> {
+        match self.spin(SPIN.min(timeout))? {
+            true => Ok(true),
+            false => self.sleep(timeout),
+        }
+    }
+
     /// Sleeps until the work is done; false: not within `timeout`. Blocks.
     ///
     /// # Errors
@@ -325,6 +361,27 @@ mod tests {
         assert_eq!((timeline.reached(4), timeline.reached(5)), (Ok(true), Ok(true)));
         assert_eq!(timeline.reached(6), Err(Poisoned { value: 5 }));
         assert_eq!(timeline.sleep_until(7, LONG), Err(Poisoned { value: 5 }));
+    }
+
+    #[test]
+    fn who_spins_or_waits_sees_the_value_poison_and_the_end_of_its_patience() {
+        let timeline = timeline();
+        let point = |value| FencePoint { timeline: timeline.clone(), value };
+        timeline.advance(1);
+        assert_eq!(
+            (point(1).spin(Duration::ZERO), point(1).wait(Duration::ZERO)),
+            (Ok(true), Ok(true))
+        );
+        let soon = Duration::from_micros(200);
+        assert_eq!((point(2).spin(soon), point(2).wait(soon)), (Ok(false), Ok(false)));
+        std::thread::scope(|scope| {
+            let waiter = scope.spawn(|| point(2).wait(LONG));
+            timeline.advance(2);
+            assert_eq!(waiter.join().expect("no panic"), Ok(true));
+        });
+        timeline.poison();
+        let end = Err(Poisoned { value: 2 });
+        assert_eq!((point(3).spin(LONG), point(3).wait(LONG)), (end, end));
     }
 
     #[test]

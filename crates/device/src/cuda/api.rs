@@ -7,7 +7,7 @@ use cudarc::driver::sys;
 use cudarc::driver::sys::{
     CUcontext, CUdevice, CUdeviceptr, CUevent, CUfunction, CUmemAccessDesc,
     CUmemAllocationGranularity_flags, CUmemAllocationHandleType, CUmemAllocationProp,
-    CUmemGenericAllocationHandle, CUmodule, CUstream, cuuint64_t,
+    CUmemGenericAllocationHandle, CUmodule, CUstream, CUuuid, cuuint32_t, cuuint64_t,
 };
 use libloading::Library;
 use std::ffi::{CStr, c_char, c_int, c_uint, c_ulonglong, c_void};
@@ -16,7 +16,7 @@ use std::sync::OnceLock;
 
 table! {
     /// The functions of `libcuda` that are used here; those of CUDA 11 and newer, but the optional
-    /// ones, which came with 11.7.
+    /// ones, which came with 11.4 and 11.7.
     struct Functions of sys, sys::CUresult;
     needed {
         fn cuInit(c_uint);
@@ -33,6 +33,7 @@ table! {
         fn cuStreamCreate(*mut CUstream, c_uint);
         fn cuStreamDestroy_v2(CUstream);
         fn cuStreamSynchronize(CUstream);
+        fn cuStreamWaitEvent(CUstream, CUevent, c_uint);
         fn cuEventCreate(*mut CUevent, c_uint);
         fn cuEventDestroy_v2(CUevent);
         fn cuEventRecord(CUevent, CUstream);
@@ -43,7 +44,7 @@ table! {
         fn cuMemFree_v2(CUdeviceptr);
         fn cuMemAllocManaged(*mut CUdeviceptr, usize, c_uint);
         fn cuStreamAttachMemAsync(CUstream, CUdeviceptr, usize, c_uint);
-        fn cuMemcpyDtoDAsync_v2(CUdeviceptr, CUdeviceptr, usize, CUstream);
+        fn cuMemcpyAsync(CUdeviceptr, CUdeviceptr, usize, CUstream);
         fn cuMemcpyHtoDAsync_v2(CUdeviceptr, *const c_void, usize, CUstream);
         fn cuMemcpyDtoHAsync_v2(*mut c_void, CUdeviceptr, usize, CUstream);
         fn cuMemHostRegister_v2(*mut c_void, usize, c_uint);
@@ -95,6 +96,8 @@ table! {
         );
     }
     optional {
+        fn cuDeviceGetUuid_v2(*mut CUuuid, CUdevice);
+        fn cuStreamWriteValue32_v2(CUstream, CUdeviceptr, cuuint32_t, c_uint);
         fn cuStreamWriteValue64_v2(CUstream, CUdeviceptr, cuuint64_t, c_uint);
         fn cuStreamWaitValue64_v2(CUstream, CUdeviceptr, cuuint64_t, c_uint);
     }

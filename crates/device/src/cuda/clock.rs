@@ -8,12 +8,18 @@
 //! It must not know what is timed.
 
 use super::context::Context;
+use super::failure;
 use super::table::Code;
 use crate::clock::{ClockPair, KernelTimes};
 use crate::error::DeviceError;
 use cudarc::driver::sys::{CUevent, CUevent_flags, CUstream, CUstream_flags};
 use std::ptr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// How long the clock is looked at without sleeping: a stream that has nothing but this event comes to it in
+/// microseconds.
+const SPIN: Duration = Duration::from_millis(1);
 
 /// An event that the driver notes the time of.
 #[derive(Debug)]
@@ -159,8 +165,21 @@ impl Clock {
         let event = TimedEvent::new(&self.context)?;
         // SAFETY: opened by this clock, closed when it is dropped.
         unsafe { event.record(stream as CUstream) }?;
-        // SAFETY: recorded, alive.
-        let code = unsafe { (self.context.api.call.cuEventSynchronize)(event.raw()) };
+        let call = &self.context.api.call;
+        let started = Instant::now();
+        // To be told by an interrupt would cost more than what is read, and be in the uncertainty of the pair.
+        let code = loop {
+            // SAFETY: recorded, alive.
+            let code = unsafe { (call.cuEventQuery)(event.raw()) };
+            if code != failure::NOT_READY {
+                break code;
+            }
+            if started.elapsed() > SPIN {
+                // SAFETY: as above.
+                break unsafe { (call.cuEventSynchronize)(event.raw()) };
+            }
+            std::hint::spin_loop();
+        };
         self.context.done("reading the clock of the device", code)?;
         Ok(event)
     }

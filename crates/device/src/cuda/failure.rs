@@ -21,7 +21,7 @@ pub(super) const INVALID_VALUE: Code = Code(1);
 /// After these the context is of no use: whatever is called next gives the same code, and work that
 /// stands in its streams never ends. From the driver's documentation of its codes ("must be terminated
 /// and relaunched"), and those of a device that is gone.
-const STICKY: [u32; 16] = [
+const STICKY: [u32; 22] = [
     4,   // deinitialised: the process ends
     214, // uncorrectable ECC error
     220, // uncorrectable NVLink error
@@ -37,6 +37,14 @@ const STICKY: [u32; 16] = [
     718, // invalid program counter
     719, // launch failed
     721, // tensor memory leak
+    // The service that processes share the device through (MPS) is gone, or takes no more of them: what a process
+    // had there is lost, and a new one asks again.
+    805, // no connection to its daemon
+    806, // a call to its server failed
+    807, // its server is not ready
+    808, // no room for a further client
+    809, // no room for further connections
+    810, // it has ended this client
     911, // device of another process of a chain failed
 ];
 
@@ -95,6 +103,12 @@ mod tests {
             CUDA_ERROR_INVALID_ADDRESS_SPACE,
             CUDA_ERROR_INVALID_PC,
             CUDA_ERROR_LAUNCH_FAILED,
+            CUDA_ERROR_MPS_CONNECTION_FAILED,
+            CUDA_ERROR_MPS_RPC_FAILURE,
+            CUDA_ERROR_MPS_SERVER_NOT_READY,
+            CUDA_ERROR_MPS_MAX_CLIENTS_REACHED,
+            CUDA_ERROR_MPS_MAX_CONNECTIONS_REACHED,
+            CUDA_ERROR_MPS_CLIENT_TERMINATED,
             CUDA_ERROR_EXTERNAL_DEVICE,
         ];
         assert!(lost.iter().all(|code| is_lost(Code(*code as u32))), "{lost:?}");

@@ -5,11 +5,12 @@ use super::api::Api;
 use super::architecture::Architecture;
 use super::context::Context;
 use super::mps;
+use super::stream::Stores;
 use super::table::Code;
 use crate::capability::{Backend, DeviceInfo, Kind};
 use crate::driver::Claims;
 use crate::error::DeviceError;
-use cudarc::driver::sys::{CUdevice, CUdevice_attribute as Attribute};
+use cudarc::driver::sys::{CUdevice, CUdevice_attribute as Attribute, CUuuid};
 use std::ffi::{CStr, c_char};
 use std::sync::Arc;
 
@@ -75,6 +76,20 @@ fn model(api: &Api, device: CUdevice) -> String {
     text.chars().filter(|letter| !letter.is_control()).collect()
 }
 
+/// As NVIDIA's tools write it; `None`: the driver is too old to tell.
+fn uuid(api: &Api, device: CUdevice) -> Option<String> {
+    let mut uuid = CUuuid { bytes: [0; 16] };
+    // SAFETY: a place for it; the driver checks the device.
+    let code = unsafe { api.call.cuDeviceGetUuid_v2?(&mut uuid, device) };
+    (code == Code::SUCCESS).then(|| written(uuid.bytes.map(|byte| byte as u8)))
+}
+
+fn written(uuid: [u8; 16]) -> String {
+    let digits: String = uuid.iter().map(|byte| format!("{byte:02x}")).collect();
+    let parts = [0..8, 8..12, 12..16, 16..20, 20..32].map(|part| &digits[part]);
+    format!("GPU-{}", parts.join("-"))
+}
+
 fn describe(api: &Api, number: usize, device: CUdevice) -> DeviceInfo {
     let mut memory_bytes = 0;
     // SAFETY: a place for a number.
@@ -85,6 +100,10 @@ fn describe(api: &Api, number: usize, device: CUdevice) -> DeviceInfo {
     let group_max = ask(api, device, Attribute::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
     DeviceInfo {
         name: format!("{PREFIX}{number}"),
+        identity: match uuid(api, device) {
+            Some(uuid) => format!("{PREFIX}{uuid}"),
+            None => format!("{PREFIX}{number}"),
+        },
         model: model(api, device),
         vendor: "NVIDIA Corporation".to_owned(),
         driver: match module.trim() {
@@ -121,17 +140,27 @@ pub(crate) fn open(number: usize, name: &str) -> Result<Cuda, DeviceError> {
     let can = |what| ask(api, device, what) != 0;
     let registers = can(Attribute::CU_DEVICE_ATTRIBUTE_HOST_REGISTER_SUPPORTED);
     // Of the second version of these functions, which is used here.
-    let stores = can(Attribute::CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS)
+    let has_64 = can(Attribute::CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS)
         && api.call.cuStreamWriteValue64_v2.is_some()
         && api.call.cuStreamWaitValue64_v2.is_some();
+    let stores = match (registers, has_64, api.call.cuStreamWriteValue32_v2) {
+        (false, _, _) | (true, false, None) => Stores::None,
+        (true, true, _) => Stores::Words,
+        (true, false, Some(_)) => Stores::Halves,
+    };
+    // An integrated GPU has no other memory; one that walks the host's page tables is joined to it by a coherent
+    // link (GH200, Thor). Unified addresses alone say nothing: every GPU on a bus has them.
+    let integrated = can(Attribute::CU_DEVICE_ATTRIBUTE_INTEGRATED)
+        || can(Attribute::CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES);
     let exports = can(Attribute::CU_DEVICE_ATTRIBUTE_VIRTUAL_ADDRESS_MANAGEMENT_SUPPORTED)
         && can(Attribute::CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED);
     let managed = can(Attribute::CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY);
     let claims = Claims {
         in_place: registers,
+        integrated,
         alignment_bytes: PAGE_BYTES,
         f64: true,
-        waits_for_timelines: registers && stores,
+        waits_for_timelines: stores == Stores::Words,
         exports_memory: exports,
         managed,
         managed_concurrent: managed
@@ -139,5 +168,16 @@ pub(crate) fn open(number: usize, name: &str) -> Result<Cuda, DeviceError> {
     };
     let context = Arc::new(Context::retain(api, device, name, info.memory_bytes)?);
     let read_only = can(Attribute::CU_DEVICE_ATTRIBUTE_READ_ONLY_HOST_REGISTER_SUPPORTED);
-    Ok(Cuda::new(info, claims, context, architecture(api, device), read_only))
+    Ok(Cuda::new(info, claims, context, architecture(api, device), (read_only, stores)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_uuid_is_written_as_the_makers_tools_write_it() {
+        let bytes: [u8; 16] = std::array::from_fn(|at| 0xa0 + at as u8);
+        assert_eq!(written(bytes), "GPU-a0a1a2a3-a4a5-a6a7-a8a9-aaabacadaeaf");
+    }
 }

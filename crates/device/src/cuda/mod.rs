@@ -46,12 +46,13 @@ use crate::clock::{ClockPair, Observed};
 use crate::driver::{Access, Claims, Driver, Ending, Raw, RawSpan};
 use crate::error::DeviceError;
 use crate::kernel::{Argument, Grid, KernelSource};
+use crate::pinned::{Mapped, Refused};
 use clock::Clock;
 use context::Context;
 use crossdock_shm::Region;
 use crossdock_shm::timeline::FencePoint;
 use cudarc::driver::sys::{CUfunction, CUmodule};
-use host::{Mapped, Pinned, Refused};
+use host::Pinned;
 use nvrtc::{Failure, Nvrtc, Output};
 use parameters::{PARAMETERS_MAX, Parameters};
 use slab::Slab;
@@ -59,9 +60,13 @@ use std::ffi::CString;
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::ptr;
 use std::sync::Arc;
-use stream::Stream;
+use std::time::{Duration, Instant};
+use stream::{Stores, Stream, Streams};
 use table::Code;
 use words::Words;
+
+/// How long watchers may take to let go of words when the device has ended its work.
+const LET_GO: Duration = Duration::from_millis(20);
 
 /// One device.
 #[derive(Debug)]
@@ -73,6 +78,10 @@ pub(crate) struct Cuda {
     /// It can have memory of the host that it only reads.
     read_only: bool,
     words: Words,
+    /// How it stores to timelines.
+    stores: Stores,
+    /// Those that are open.
+    streams: Streams,
     clock: Clock,
 }
 
@@ -205,10 +214,10 @@ impl Cuda {
         claims: Claims,
         context: Arc<Context>,
         architecture: Architecture,
-        read_only: bool,
+        (read_only, stores): (bool, Stores),
     ) -> Self {
-        let (words, clock) = (Words::default(), Clock::new(&context));
-        Self { info, claims, context, architecture, read_only, words, clock }
+        let (words, streams, clock) = (Words::default(), Streams::default(), Clock::new(&context));
+        Self { info, claims, context, architecture, read_only, words, stores, streams, clock }
     }
 
     fn pinned(&self, region: &Region) -> Result<Pinned, DeviceError> {
@@ -216,16 +225,30 @@ impl Cuda {
         let mapped = if region.is_writable() { Mapped::ReadWrite } else { Mapped::Read };
         // SAFETY: `device.rs` keeps the region mapped until the memory is freed, which waits for the
         // device's work.
-        let pin = || unsafe { Pinned::new(&self.context, start, bytes, mapped, self.read_only) };
-        match pin() {
-            Ok(pinned) => Ok(pinned),
-            Err(Refused::Other(error)) => Err(error),
-            Err(Refused::Overlap(_)) => {
-                // Of a timeline that lies in it, perhaps.
-                self.words.make_room(&(start..start + bytes));
-                pin().map_err(|(Refused::Overlap(error) | Refused::Other(error))| error)
+        let pin = || unsafe { host::pin(&self.context, (start, bytes), mapped, self.read_only) };
+        let mut pinned = pin();
+        if matches!(pinned, Err(Refused::Overlap(_))) {
+            // A timeline lies in it, perhaps: that of its publisher lies before the chunks. Work that uses it
+            // comes to its end here; its watcher lets go of the word a moment later.
+            self.context.settle();
+            let started = Instant::now();
+            let range = start..start + bytes;
+            // Bounded by the time.
+            while !self.words.make_room(&range) && started.elapsed() < LET_GO {
+                std::thread::yield_now();
             }
+            pinned = pin();
         }
+        let device = || self.info.name.clone();
+        pinned.map_err(|refused| match refused {
+            Refused::Overlap(error) => {
+                DeviceError::Overlap { device: device(), why: error.to_string() }
+            }
+            Refused::ReadOnly(error) if !error.is_lost() => {
+                DeviceError::ReadOnlyMapping { device: device(), why: error.to_string() }
+            }
+            Refused::ReadOnly(error) | Refused::Other(error) => error,
+        })
     }
 }
 
@@ -272,7 +295,7 @@ impl Driver for Cuda {
     }
 
     fn open_stream(&self) -> Result<Raw, DeviceError> {
-        Stream::open(&self.context).map(handle)
+        Stream::open(&self.context, &self.streams).map(handle)
     }
 
     unsafe fn close_stream(&self, stream: Raw) {
@@ -332,7 +355,7 @@ impl Driver for Cuda {
             return Err(self.context.refused("registering memory of the host", why));
         }
         let pinned = self.pinned(region)?;
-        let address = pinned.on_device(&self.context, region.address())?;
+        let address = host::on_device(&pinned, &self.context, region.address())?;
         Ok(handle(Memory { address, what: What::Host { _pinned: pinned } }))
     }
 
@@ -358,7 +381,8 @@ impl Driver for Cuda {
         let target = unsafe { address(to) };
         // SAFETY: (1).
         let stream = unsafe { behind::<Stream>(stream) }.raw();
-        let copy = self.context.api.call.cuMemcpyDtoDAsync_v2;
+        // By the addresses the driver knows which memory each is, and takes the engine for that.
+        let copy = self.context.api.call.cuMemcpyAsync;
         // SAFETY: (2), which holds for memory of the host, too: the device has an address for it.
         let code = unsafe { copy(target, source, from.bytes as usize, stream) };
         self.context.done("copying", code)
@@ -547,19 +571,37 @@ impl Driver for Cuda {
     }
 
     unsafe fn signal(&self, stream: Raw, ending: Ending) -> Result<(), DeviceError> {
-        let stores = self.claims.waits_for_timelines;
-        let timeline = &ending.point().timeline;
-        let word = if stores { self.words.of(&self.context, timeline) } else { None };
-        // SAFETY: (1).
-        unsafe { behind::<Stream>(stream) }.signal(ending, word)
-    }
-
-    unsafe fn wait(&self, stream: Raw, point: &FencePoint) -> Result<(), DeviceError> {
-        let Some(word) = self.words.of(&self.context, &point.timeline) else {
-            return Err(DeviceError::CannotWait { device: self.info.name.clone() });
+        // Without the word the watcher moves the timeline on.
+        let word = match self.stores {
+            Stores::None => None,
+            Stores::Words | Stores::Halves => {
+                self.words.of(&self.context, &ending.point().timeline).ok()
+            }
         };
         // SAFETY: (1).
-        unsafe { behind::<Stream>(stream) }.wait(point, word)
+        unsafe { behind::<Stream>(stream) }.signal(ending, word, self.stores)
+    }
+
+    unsafe fn wait(
+        &self,
+        stream: Raw,
+        point: &FencePoint,
+        by_word: bool,
+    ) -> Result<(), DeviceError> {
+        // SAFETY: (1).
+        let stream = unsafe { behind::<Stream>(stream) };
+        if stream.follow(&self.streams, point)? {
+            return Ok(());
+        }
+        let cannot = |why: &str| {
+            let (device, why) = (self.info.name.clone(), why.to_owned());
+            DeviceError::CannotWait { device, why }
+        };
+        if !by_word {
+            return Err(cannot("no stream of this process is to reach the point"));
+        }
+        let word = self.words.of(&self.context, &point.timeline).map_err(|why| cannot(&why))?;
+        stream.wait(point, word)
     }
 }
 

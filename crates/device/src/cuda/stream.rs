@@ -10,7 +10,9 @@
 //!    every call gives that error. The watcher poisons the timeline of this end and, since their
 //!    events end in the same error, of all that follow. Nobody waits for ever.
 //! 3. A call that puts an end into the stream and fails: `device.rs` poisons its timeline.
-//! 4. The process dies: the watcher with it. Peers that know of its death poison its timelines; a
+//! 4. Work that waits for another stream of this process waits for that stream's event: the driver knows this order,
+//!    and the other stream's memory need not be seen.
+//! 5. The process dies: the watcher with it. Peers that know of its death poison its timelines; a
 //!    store of its device may still come, which rule 4 of `timeline.rs` is for.
 //!
 //! Host functions in the stream (`cuLaunchHostFunc`) would do 1, but not 2: they are not called after an
@@ -39,9 +41,40 @@ use crossdock_shm::timeline::FencePoint;
 use cudarc::driver::sys::{CUevent, CUevent_flags, CUstream, CUstream_flags};
 use std::collections::VecDeque;
 use std::ptr;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
+
+/// How a device stores values to timelines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stores {
+    /// It does not.
+    None,
+    /// The lower half, in a device that has no stores of 64 bits: the upper one stays 0, or poison. A wait for the
+    /// lower half would not see poison, so such a device does not wait for words.
+    Halves,
+    /// All of the word.
+    Words,
+}
+
+/// The streams of one device that are open, for those that wait for each other.
+#[derive(Debug, Default)]
+pub(super) struct Streams(Mutex<Vec<Weak<Shared>>>);
+
+impl Streams {
+    fn all(&self) -> Vec<Arc<Shared>> {
+        let mut streams = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        streams.retain(|stream| stream.strong_count() > 0);
+        streams.iter().filter_map(Weak::upgrade).collect()
+    }
+
+    fn add(&self, stream: &Arc<Shared>) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::downgrade(stream));
+    }
+}
+
+/// How long the watcher looks before it sleeps: about what an interrupt and a wake-up take.
+const SPIN: Duration = Duration::from_micros(50);
 
 /// Ends and waits of one stream that are not over at most: many times the messages that the ports of
 /// a node hold.
@@ -92,7 +125,7 @@ struct Queue {
 }
 
 #[derive(Debug)]
-struct Shared {
+pub(super) struct Shared {
     context: Arc<Context>,
     queue: Mutex<Queue>,
     more: Condvar,
@@ -114,7 +147,7 @@ pub(super) struct Stream {
 }
 
 impl Stream {
-    pub(super) fn open(context: &Arc<Context>) -> Result<Self, DeviceError> {
+    pub(super) fn open(context: &Arc<Context>, streams: &Streams) -> Result<Self, DeviceError> {
         let doing = "opening a stream";
         let _here = context.enter()?;
         let mut raw: CUstream = ptr::null_mut();
@@ -131,6 +164,7 @@ impl Stream {
         let shared =
             Shared { context: Arc::clone(context), queue: Mutex::new(queue), more: Condvar::new() };
         let mut stream = Self { raw: raw as usize, shared: Arc::new(shared), watcher: None };
+        streams.add(&stream.shared);
         let shared = Arc::clone(&stream.shared);
         let watcher = std::thread::Builder::new().name("crossdock-cuda".to_owned());
         let watcher = watcher.spawn(move || watch(&shared));
@@ -157,30 +191,81 @@ impl Stream {
         &self,
         ending: Ending,
         word: Option<Arc<Word>>,
+        stores: Stores,
     ) -> Result<(), DeviceError> {
         let doing = "signalling the end of work";
         let context = &self.shared.context;
         let _here = context.enter()?;
         let mut stored = false;
-        if let (Some(word), Some(write)) = (&word, context.api.call.cuStreamWriteValue64_v2) {
-            // As the host keeps it, below the poison.
-            let value = ending.point().value.min(crossdock_shm::timeline::POISON - 1);
-            // SAFETY: open; the word is registered and kept until the event below is over. The default
-            // (0) makes visible what the work has written before the value.
-            let code = unsafe { write(self.raw(), word.on_device, value, 0) };
+        if let Some(word) = &word
+            && let Some(code) = self.store(word, ending.point().value, stores)
             // The watcher moves it on where the device cannot after all.
-            if code != failure::NOT_SUPPORTED {
-                context.done(doing, code)?;
-                stored = true;
-            }
+            && code != failure::NOT_SUPPORTED
+        {
+            context.done(doing, code)?;
+            stored = true;
         }
         self.put(doing, Kind::End { ending, stored }, word)
+    }
+
+    /// Has the device store a value; `None`: it cannot. The context is entered.
+    fn store(&self, word: &Word, value: u64, stores: Stores) -> Option<Code> {
+        let call = &self.shared.context.api.call;
+        // As the host keeps it, below the poison.
+        let value = value.min(crossdock_shm::timeline::POISON - 1);
+        match stores {
+            Stores::None => None,
+            Stores::Words => {
+                let write = call.cuStreamWriteValue64_v2?;
+                // SAFETY: open; the word is registered and kept until the event that follows is over. The default
+                // (0) makes visible what the work has written before the value.
+                Some(unsafe { write(self.raw(), word.on_device, value, 0) })
+            }
+            Stores::Halves => {
+                let (half, write) = (u32::try_from(value).ok()?, call.cuStreamWriteValue32_v2?);
+                // SAFETY: as above; the lower half comes first on every machine that this runs on.
+                Some(unsafe { write(self.raw(), word.on_device, half, 0) })
+            }
+        }
+    }
+
+    /// Lets what follows in this stream wait for the work that is to reach a point, where a stream of this device has
+    /// it; false: none has. The driver knows that order, and nothing is looked at in memory.
+    pub(super) fn follow(
+        &self,
+        streams: &Streams,
+        point: &FencePoint,
+    ) -> Result<bool, DeviceError> {
+        let context = &self.shared.context;
+        for other in streams.all() {
+            // Held: the event is not used for other work meanwhile.
+            let queue = other.queue();
+            let is_it = |it: &&Pending| match &it.kind {
+                Kind::End { ending, .. } => reaches(ending.point(), point),
+                Kind::Wait(_) | Kind::Ran(_) => false,
+            };
+            let Some(pending) = queue.pending.iter().find(is_it) else { continue };
+            if Arc::ptr_eq(&other, &self.shared) {
+                return Ok(true);
+            }
+            let _here = context.enter()?;
+            // SAFETY: open, and an event of this context that stands in a stream; the flags must be 0.
+            let code = unsafe {
+                (context.api.call.cuStreamWaitEvent)(self.raw(), pending.event as CUevent, 0)
+            };
+            context.done("waiting for another stream", code)?;
+            return Ok(true);
+        }
+        Ok(false)
     }
 
     /// Lets what follows in the stream wait for a point.
     pub(super) fn wait(&self, point: &FencePoint, word: Arc<Word>) -> Result<(), DeviceError> {
         let context = &self.shared.context;
-        let none = || DeviceError::CannotWait { device: context.name.clone() };
+        let none = || {
+            let (device, why) = (context.name.clone(), "its driver has no such call".to_owned());
+            DeviceError::CannotWait { device, why }
+        };
         let wait = context.api.call.cuStreamWaitValue64_v2.ok_or_else(none)?;
         let _here = context.enter()?;
         // SAFETY: open; the word is registered and kept until the event below is over. The flags (0):
@@ -305,9 +390,10 @@ fn watch(shared: &Shared) {
             drop(word);
             queue = shared.queue();
         }
-        let next = loop {
-            match queue.pending.pop_front() {
-                Some(next) => break next,
+        // It stays in the queue meanwhile, so that other streams find it.
+        let (event, what) = loop {
+            match queue.pending.front() {
+                Some(next) => break (next.event, Awaited::of(&next.kind)),
                 None if queue.closed => return,
                 None => {
                     queue = shared.more.wait(queue).unwrap_or_else(PoisonError::into_inner);
@@ -315,12 +401,13 @@ fn watch(shared: &Shared) {
             }
         };
         drop(queue);
-        let Pending { event, kind, _word: word } = next;
-        let code = match (&here, &kind) {
+        let code = match (&here, what) {
             (Err(_), _) => None,
-            (Ok(_), Kind::End { .. } | Kind::Ran(_)) => Some(ended(shared, event)),
-            (Ok(_), Kind::Wait(point)) => Some(waited(shared, event, point)),
+            (Ok(_), Awaited::Work(stored)) => Some(ended(shared, event, stored.as_ref())),
+            (Ok(_), Awaited::Point(point)) => Some(waited(shared, event, &point)),
         };
+        let next = shared.queue().pending.pop_front();
+        let Some(Pending { event, kind, _word: word }) = next else { return };
         tell(kind, code == Some(Code::SUCCESS));
         over = Some((event, word));
     }
@@ -350,9 +437,46 @@ fn tell(kind: Kind, well: bool) {
     }
 }
 
-/// Waits until an event is over, or cannot be any more.
-fn ended(shared: &Shared, event: usize) -> Code {
-    // SAFETY: recorded, and destroyed only after this thread.
+/// Does the work that reaches `end` reach `point`, too?
+fn reaches(end: &FencePoint, point: &FencePoint) -> bool {
+    end.timeline.value_address() == point.timeline.value_address() && end.value >= point.value
+}
+
+/// What the watcher waits for.
+enum Awaited {
+    /// Work of the stream, and the point that the device stores then, if it does.
+    Work(Option<FencePoint>),
+    /// A wait of the stream for this point.
+    Point(FencePoint),
+}
+
+impl Awaited {
+    fn of(kind: &Kind) -> Self {
+        match kind {
+            Kind::End { ending, stored } => Self::Work(stored.then(|| ending.point().clone())),
+            Kind::Ran(_) => Self::Work(None),
+            Kind::Wait(point) => Self::Point(point.clone()),
+        }
+    }
+}
+
+/// Waits until an event is over, or cannot be any more. Looks for a moment before it sleeps, at what the device stores
+/// first, because asking the driver takes its lock.
+fn ended(shared: &Shared, event: usize, stored: Option<&FencePoint>) -> Code {
+    let started = Instant::now();
+    while started.elapsed() < SPIN {
+        if stored.is_some_and(|point| point.is_reached() == Ok(false)) {
+            std::hint::spin_loop();
+            continue;
+        }
+        // SAFETY: recorded, and destroyed only after this thread.
+        let code = unsafe { (shared.context.api.call.cuEventQuery)(event as CUevent) };
+        if code != failure::NOT_READY {
+            return code;
+        }
+        std::hint::spin_loop();
+    }
+    // SAFETY: as above.
     unsafe { (shared.context.api.call.cuEventSynchronize)(event as CUevent) }
 }
 
@@ -367,7 +491,7 @@ fn waited(shared: &Shared, event: usize, point: &FencePoint) -> Code {
             return code;
         }
         match point.sleep(LOOK) {
-            Ok(true) => return ended(shared, event),
+            Ok(true) => return ended(shared, event, None),
             Ok(false) => {}
             Err(_) => {
                 point.timeline.poison();
@@ -383,6 +507,15 @@ fn waited(shared: &Shared, event: usize, point: &FencePoint) -> Code {
 mod tests {
     use super::*;
     use crossdock_shm::timeline::{Poisoned, Timeline};
+
+    #[test]
+    fn work_reaches_the_points_of_its_own_timeline_up_to_its_value() {
+        let [one, other] = ["one", "other"].map(|name| Timeline::create(name).expect("memory"));
+        let point = |timeline: &Timeline, value| FencePoint { timeline: timeline.clone(), value };
+        let end = point(&one, 5);
+        assert!(reaches(&end, &point(&one, 5)) && reaches(&end, &point(&one, 3)));
+        assert!(!reaches(&end, &point(&one, 6)) && !reaches(&end, &point(&other, 5)));
+    }
 
     #[test]
     fn an_end_that_comes_well_moves_its_timeline_and_one_that_fails_poisons_it() {

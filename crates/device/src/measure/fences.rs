@@ -109,19 +109,42 @@ fn words(lab: &mut Lab<'_>) -> Result<(), DeviceError> {
     lab.note(GROUP, "the host's word until its end is seen", 0, times);
     let (asked, done) = (lab.timeline()?, lab.timeline()?);
     let mut times = Vec::new();
-    /// Waits and ends that are pending in a stream at most are many more.
-    const TURNS_MAX: u32 = 1000;
-    let turns = u64::from(lab.options.repeats.min(TURNS_MAX));
-    for value in 1..=turns {
-        lab.stream.wait(&point(&asked, value))?;
-        lab.stream.signal(&point(&done, value))?;
-    }
-    for value in 1..=turns {
-        let started = Instant::now();
-        asked.advance(value);
-        lab.spin(&point(&done, value))?;
-        times.push(elapsed_ns(started));
+    let turns = u64::from(lab.options.repeats);
+    for (first, last) in batches(turns) {
+        for value in first..=last {
+            lab.stream.wait(&point(&asked, value))?;
+            lab.stream.signal(&point(&done, value))?;
+        }
+        for value in first..=last {
+            let started = Instant::now();
+            asked.advance(value);
+            lab.spin(&point(&done, value))?;
+            times.push(elapsed_ns(started));
+        }
     }
     lab.note(GROUP, "ping-pong, one turn", 0, times);
     Ok(())
+}
+
+/// Turns that stand behind a closed wait at most. Each is some commands, and drivers block who puts more of them than
+/// their queues hold (about 1000): that thread is the one that would open the wait.
+const IN_FLIGHT_MAX: u64 = 64;
+
+/// First and last number of turns that are put at once.
+fn batches(turns: u64) -> impl Iterator<Item = (u64, u64)> {
+    let firsts = (1..=turns).step_by(IN_FLIGHT_MAX as usize);
+    firsts.map(move |first| (first, (first + IN_FLIGHT_MAX - 1).min(turns)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn turns_are_put_in_batches_that_no_queue_is_too_short_for() {
+        assert_eq!(batches(3).collect::<Vec<_>>(), [(1, 3)]);
+        assert_eq!(batches(130).collect::<Vec<_>>(), [(1, 64), (65, 128), (129, 130)]);
+        assert_eq!(batches(1000).map(|(first, last)| last - first + 1).sum::<u64>(), 1000);
+        assert!(batches(1000).all(|(first, last)| last - first < IN_FLIGHT_MAX));
+    }
 }

@@ -27,14 +27,16 @@ pub(super) fn measure(lab: &mut Lab<'_>) -> Result<(), DeviceError> {
     let gaps = between(lab, (&mut other, &mut second), Order::HostWaits)?;
     lab.note(GROUP, "kernel to kernel of another queue, the host waits between", 0, gaps);
     let what = "kernel to kernel of another queue, the device waits";
-    if lab.can.waits_for_timelines {
-        let gaps = between(lab, (&mut other, &mut second), Order::DeviceWaits)?;
-        lab.note(GROUP, what, 0, gaps);
-    } else {
-        let why = "the device does not wait for timelines itself";
-        lab.found.push(Measurement::missing(GROUP, what, why));
+    match between(lab, (&mut other, &mut second), Order::DeviceWaits) {
+        Err(DeviceError::CannotWait { why, .. }) => {
+            lab.found.push(Measurement::missing(GROUP, what, why));
+            Ok(())
+        }
+        gaps => {
+            lab.note(GROUP, what, 0, gaps?);
+            Ok(())
+        }
     }
-    Ok(())
 }
 
 /// Who has the second kernel wait for the first.

@@ -35,8 +35,8 @@ use std::time::{Duration, Instant};
 pub(crate) const SOURCE: KernelSource<'_> =
     KernelSource { label: "measurement", text: "\nXD_KERNEL empty() {}\n" };
 
-/// Nothing here takes as long on a device that works.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// Nothing that measures or examines a device takes as long on one that works.
+pub const PATIENCE: Duration = Duration::from_secs(30);
 
 /// How thoroughly is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -190,18 +190,9 @@ impl<'a> Lab<'a> {
     fn spin(&self, point: &FencePoint) -> Result<(), DeviceError> {
         let poisoned =
             |source| DeviceError::Poisoned { device: self.device.info().name.clone(), source };
-        let started = Instant::now();
-        // Bounded by the time; the clock is looked at now and then.
-        loop {
-            for _ in 0..256 {
-                if point.is_reached().map_err(poisoned)? {
-                    return Ok(());
-                }
-                std::hint::spin_loop();
-            }
-            if started.elapsed() > PATIENCE {
-                return Err(self.hung());
-            }
+        match point.spin(PATIENCE).map_err(poisoned)? {
+            true => Ok(()),
+            false => Err(self.hung()),
         }
     }
 
@@ -261,8 +252,9 @@ impl KernelObserver for Times {
     }
 }
 
-/// Has a stream observed; at most so many kernels may run before they are asked for.
-fn observe(stream: &mut Stream, pending_max: usize) -> Receiver<KernelTimes> {
+/// Has a stream observed: the receiver is told when each kernel ran. At most so many may run before they are
+/// asked for; of further ones it is not told.
+pub fn observe(stream: &mut Stream, pending_max: usize) -> Receiver<KernelTimes> {
     let (sender, receiver) = sync_channel(pending_max);
     stream.observe(Some(Arc::new(Times(sender))));
     receiver

@@ -2,6 +2,7 @@
 
 use super::OpenCl;
 use super::clock::Clock;
+use super::ends::Ends;
 use crate::capability::{Backend, DeviceInfo, Kind};
 use crate::driver::Claims;
 use crate::error::DeviceError;
@@ -11,7 +12,7 @@ use cl3::info_type::InfoType;
 use cl3::types::{cl_device_id, cl_device_info};
 use std::collections::BTreeSet;
 use std::ptr;
-use std::sync::{Mutex, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 
 /// What devices are called.
 pub(crate) const PREFIX: &str = "opencl:";
@@ -57,6 +58,7 @@ fn describe(number: usize, id: cl_device_id) -> DeviceInfo {
     };
     DeviceInfo {
         name: format!("opencl:{number}"),
+        identity: format!("opencl:{number}"),
         model: text(cl::CL_DEVICE_NAME),
         vendor: text(cl::CL_DEVICE_VENDOR),
         driver: text(cl::CL_DRIVER_VERSION),
@@ -109,14 +111,20 @@ pub(crate) fn open(number: usize, name: &str) -> Result<OpenCl, DeviceError> {
     // Not known before OpenCL 2.0: 0.
     let shares = |grain| ask(cl::CL_DEVICE_SVM_CAPABILITIES) & grain != 0;
     let fine = shares(cl::CL_DEVICE_SVM_FINE_GRAIN_BUFFER);
+    // Deprecated since OpenCL 2.0, and told by all drivers. A processor is its own host.
+    let integrated = found.info.kind == Kind::Cpu || ask(cl::CL_DEVICE_HOST_UNIFIED_MEMORY) != 0;
     Ok(OpenCl {
         info,
         context: context as usize,
         device: id as usize,
         streams: Mutex::new(BTreeSet::new()),
         clock: Clock::default(),
+        ends: Arc::new(Ends::default()),
         claims: Claims {
-            in_place: true,
+            // A buffer over memory of the host may be a copy that its driver makes and brings up to date. It is not
+            // where host and device have one memory; elsewhere only what is coherent is in place, which is tried.
+            in_place: integrated,
+            integrated,
             // In bits. Memory of the host is registered by pages, which are multiples of it.
             alignment_bytes: (ask(cl::CL_DEVICE_MEM_BASE_ADDR_ALIGN) / 8) as u32,
             f64: ask(cl::CL_DEVICE_DOUBLE_FP_CONFIG) != 0,

@@ -14,6 +14,7 @@
 //!    (5.2.1: a buffer of such a pointer has it as its storage) stands for it in copies.
 
 mod clock;
+mod ends;
 mod listing;
 mod shared;
 
@@ -34,12 +35,14 @@ use cl3::memory::{
 use cl3::types::{cl_command_queue, cl_context, cl_device_id, cl_event, cl_mem};
 use clock::Clock;
 use crossdock_shm::Region;
+use crossdock_shm::timeline::FencePoint;
+use ends::Ends;
 use shared::Shared;
 use std::collections::BTreeSet;
 use std::ffi::{CString, c_void};
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::ptr;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// OpenCL's codes for memory that cannot be had.
 const NO_MEMORY: [cl_int; 4] = [-4, -5, -6, -61];
@@ -55,6 +58,8 @@ pub(crate) struct OpenCl {
     streams: Mutex<BTreeSet<usize>>,
     claims: Claims,
     clock: Clock,
+    /// Ends of work that are to come.
+    ends: Arc<Ends>,
 }
 
 /// A buffer, and where it is the host's memory.
@@ -467,25 +472,26 @@ impl Driver for OpenCl {
         // SAFETY: no wait list.
         let event = unsafe { queue::enqueue_marker_with_wait_list(stream.0 as _, 0, ptr::null()) };
         let event = self.done(doing, event)?;
-        let ending = Box::into_raw(Box::new(ending));
-        let set = event::set_event_callback(event, event::CL_COMPLETE, on_end, ending.cast());
-        // SAFETY: the marker's own event; the driver keeps it until its callback has run.
-        let _ = unsafe { event::release_event(event) };
-        if let Err(code) = set {
-            // SAFETY: the callback does not come.
-            drop(unsafe { Box::from_raw(ending) });
-            return Err(self.failed(doing, code));
-        }
+        let told = self.ends.tell(event, ending);
+        self.done(doing, told)?;
         self.done(doing, queue::flush(stream.0 as _))
     }
-}
 
-/// Called by the driver, on a thread of its own, when the work before a marker is over.
-extern "C" fn on_end(_: cl_event, status: cl_int, ending: *mut c_void) {
-    // SAFETY: made by `signal` for this one call.
-    let ending = unsafe { Box::from_raw(ending.cast::<Ending>()) };
-    match status {
-        event::CL_COMPLETE => ending.reached(),
-        _ => ending.failed(),
+    unsafe fn wait(&self, stream: Raw, point: &FencePoint, _: bool) -> Result<(), DeviceError> {
+        let doing = "waiting for another stream";
+        let Some(end) = self.ends.of(point) else {
+            // It may have come since the caller has looked.
+            return match point.is_reached() {
+                Ok(true) => Ok(()),
+                _ => {
+                    let why = "no stream of this process is to reach the point".to_owned();
+                    Err(DeviceError::CannotWait { device: self.info.name.clone(), why })
+                }
+            };
+        };
+        // SAFETY: one event, alive; its stream was flushed when it was put there.
+        let put = unsafe { queue::enqueue_barrier_with_wait_list(stream.0 as _, 1, &end.raw()) };
+        self.put(doing, put)?;
+        self.done(doing, queue::flush(stream.0 as _))
     }
 }

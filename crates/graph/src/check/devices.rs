@@ -164,6 +164,11 @@ impl<'a> Check<'a> {
                     || subscribers.clone().any(|node| !is_on(node)),
                 other_processes: subscribers.any(|node| is_on(node) && is_apart(node)),
                 one_process: self.is_of_one_process(name, seats),
+                foreign: self.is_external(name)
+                    || ports
+                        .publishers
+                        .iter()
+                        .any(|port| seats[port.node].is_none_or(|seat| seat.process != here)),
                 in_slabs,
                 tokens: are_tokens(ports),
             };
@@ -177,6 +182,7 @@ impl<'a> Check<'a> {
                 read_elsewhere: true,
                 other_processes: false,
                 one_process: self.is_of_one_process(&server.service, seats),
+                foreign: false,
                 in_slabs: false,
                 tokens: true,
             };

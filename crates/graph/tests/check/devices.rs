@@ -80,6 +80,13 @@ fn a_topic_between_nodes_of_a_device_is_needed_by_other_processes_where_they_are
         let node = nodes.flat_map(|it| &it.nodes).find(|node| node.name == "blur").unwrap();
         let topic = node.device.as_ref().unwrap().topics[&between];
         assert_eq!((topic.read_elsewhere, topic.other_processes), (false, apart));
+        // Its own messages a node may write.
+        let reads = |node: &str, topic: &str| {
+            let mut nodes = plan.processes.iter().flat_map(|process| &process.executors);
+            let node = nodes.find_map(|it| it.nodes.iter().find(|it| it.name == node)).unwrap();
+            node.device.as_ref().unwrap().topics[topic].foreign
+        };
+        assert_eq!((topic.foreign, reads("lane_planner", &between)), (false, apart));
     }
 }
 

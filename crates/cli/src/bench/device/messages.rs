@@ -8,22 +8,19 @@ use crossdock_comm::{
     SubscriberOptions,
 };
 use crossdock_device::{
-    ClockPair, Device, EmptyKernel, FencePoint, KernelObserver, KernelTimes, Measurement, Stream,
+    ClockPair, Device, EmptyKernel, FencePoint, KernelTimes, Measurement, PATIENCE, Stream, observe,
 };
 use crossdock_msg::Extra;
 use crossdock_msg::types::sensor_msgs::Image;
 use crossdock_trace::monotonic_ns;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 const GROUP: &str = "hand-off";
 /// Pixels of a message; that kernels write them is only said.
 const BYTES: usize = 64;
 const DEPTH: usize = 4;
-/// Nothing here takes as long on a device that works.
-const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Who reads a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -98,7 +95,7 @@ fn publish(
     arrived: &Receiver<()>,
 ) -> Result<Vec<u64>> {
     let (mut stream, mut empty) = (device.stream()?, EmptyKernel::new(device)?);
-    let told = observe(&mut stream);
+    let told = observe(&mut stream, 1);
     let qos = Qos::reliable(DEPTH, PATIENCE);
     let max_bytes = Some(4096);
     let options =
@@ -113,9 +110,11 @@ fn publish(
         let mut loan = output.loan(Extra::none().bytes(BYTES))?;
         loan.message().data_uninit(BYTES)?.fill(0);
         empty.launch(&mut stream)?;
-        let published_ns = monotonic_ns();
-        let point = loan.publish_early().map_err(|refused| refused.reason)?;
+        // Before it is published: the reader's device may wait for it at once.
+        let point = loan.early_point().context("a message was refused before")?;
         stream.signal(&point)?;
+        let published_ns = monotonic_ns();
+        loan.publish_early().map_err(|refused| refused.reason)?;
         let ran = told.recv_timeout(PATIENCE).context("the kernel did not end")?;
         started.push(match reader {
             Reader::Device => published_ns,
@@ -134,7 +133,6 @@ struct Taker {
     stream: Stream,
     empty: EmptyKernel,
     told: Receiver<KernelTimes>,
-    waits: bool,
     pair: ClockPair,
     reader: Reader,
 }
@@ -150,9 +148,8 @@ impl Taker {
         let (mut stream, mut empty) = (device.stream()?, EmptyKernel::new(device)?);
         empty.launch(&mut stream)?;
         stream.finish()?;
-        let told = observe(&mut stream);
-        let waits = device.capabilities()?.waits_for_timelines;
-        Ok(Self { input, stream, empty, told, waits, pair, reader })
+        let told = observe(&mut stream, 1);
+        Ok(Self { input, stream, empty, told, pair, reader })
     }
 
     /// When the message arrived, if there is one.
@@ -172,10 +169,9 @@ impl Taker {
 
     /// The device waits where it can, else this thread does.
     fn come_after(&mut self, point: &FencePoint) -> Result<()> {
-        if self.waits && self.stream.wait(point).is_ok() {
-            return Ok(());
+        if self.stream.wait(point).is_err() {
+            ensure!(point.spin(PATIENCE)?, "the message was not finished");
         }
-        ensure!(spun(|| Ok(point.is_reached()?))?, "the message was not finished");
         Ok(())
     }
 }
@@ -213,20 +209,4 @@ fn spun(mut is_so: impl FnMut() -> Result<bool>) -> Result<bool> {
         std::hint::spin_loop();
     }
     Ok(true)
-}
-
-#[derive(Debug)]
-struct Times(SyncSender<KernelTimes>);
-
-impl KernelObserver for Times {
-    fn ran(&self, _: &str, times: KernelTimes) {
-        // Whoever does not look any more has failed.
-        let _ = self.0.try_send(times);
-    }
-}
-
-fn observe(stream: &mut Stream) -> Receiver<KernelTimes> {
-    let (sender, receiver) = sync_channel(1);
-    stream.observe(Some(Arc::new(Times(sender))));
-    receiver
 }
