@@ -14,12 +14,10 @@ use crossdock_device::timeline::Poisoned;
 use crossdock_device::{Access, Device, DeviceError, FencePoint, Memory, Stream, Timeline};
 use crossdock_shm::{CreateMemoryError, Region, Scratch};
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Bytes of an element.
 const ELEMENT_BYTES: usize = 4;
-/// How long the end of a swap is looked for before the thread sleeps: about what a wake-up takes.
-const SPIN: Duration = Duration::from_micros(50);
 /// How long a device may take for one swap before it counts as hung.
 const SWAP_LIMIT: Duration = Duration::from_secs(60);
 
@@ -346,21 +344,21 @@ impl NativeArray {
         }
     }
 
-    /// Copies by the device itself; the processor works as soon as the array is there.
+    /// Copies by the device itself, of the ranges that its share lies in, beside the processor's work.
     fn with_copies(&mut self, share: Share, of_processor: Part) -> Result<(), NativeError> {
         let Reach::Copy { own, host: Some(host) } = &self.reach else { return Ok(()) };
-        let bytes = u64::from(self.elements) * ELEMENT_BYTES as u64;
-        // SAFETY: nobody else uses the array until `wait`.
-        unsafe { self.stream.copy(host.span(0, bytes)?, own.whole()) }?;
-        self.signal()?;
-        let Reach::Copy { own, host: Some(host) } = &self.reach else { return Ok(()) };
+        for (offset, down) in [byte_range(share.reads), byte_range(share.writes)] {
+            // SAFETY: (2) of the module: the processor writes elements between those of the share meanwhile, and what
+            // comes of these is used by nobody.
+            unsafe { self.stream.copy(host.span(offset, down)?, own.span(offset, down)?) }?;
+            self.copied_bytes += down;
+        }
         // SAFETY: nobody else uses memory of the device's own.
         unsafe { self.kernel.launch(&mut self.stream, self.elements, share, own.whole()) }?;
-        self.wait()?;
         let (offset, up) = byte_range(share.writes);
         // SAFETY: (2) of the module: between its elements lie such that nobody writes in this swap.
         unsafe { self.stream.copy(own.span(offset, up)?, host.span(offset, up)?) }?;
-        self.copied_bytes += bytes + up;
+        self.copied_bytes += up;
         self.signal()?;
         self.on_processor(of_processor);
         self.wait()
@@ -397,14 +395,7 @@ impl NativeArray {
         let point = FencePoint { timeline: self.ends.clone(), value: self.given };
         let device = || self.stream.device().info().name.clone();
         let failed = |source| NativeError::Failed { device: device(), source };
-        let started = Instant::now();
-        while started.elapsed() < SPIN {
-            if point.is_reached().map_err(failed)? {
-                return Ok(());
-            }
-            std::hint::spin_loop();
-        }
-        match point.sleep(SWAP_LIMIT).map_err(failed)? {
+        match point.wait(SWAP_LIMIT).map_err(failed)? {
             true => Ok(()),
             false => Err(NativeError::Hung { device: device() }),
         }

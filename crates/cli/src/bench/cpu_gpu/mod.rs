@@ -15,7 +15,9 @@ use crate::bench::arguments::CpuGpuArguments;
 use crate::output;
 use anyhow::{Result, bail};
 use case::{Can, cases};
-use crossdock_device::{Capabilities, Device, DeviceInfo, Kind};
+use crossdock_device::{Capabilities, Device, DeviceInfo};
+use crossdock_graph::{CopyModel, DeviceTopic};
+use crossdock_offload::{Way, choose_for_buffers};
 use row::Row;
 use serde_json::json;
 use std::process::ExitCode;
@@ -65,9 +67,44 @@ pub(crate) fn cpu_gpu(arguments: &CpuGpuArguments) -> Result<ExitCode> {
 }
 
 fn can(info: &DeviceInfo, capabilities: Capabilities) -> Can {
-    let zero_copy = capabilities.host_memory && capabilities.coherent;
-    let shares_memory = info.kind == Kind::Cpu || capabilities.same_address;
-    let auto = if zero_copy && shares_memory { "zc" } else { "sc" };
+    // As graphs have it: what the nodes of a case are then told, too.
+    let choice = |model| {
+        let asked = DeviceTopic {
+            model,
+            may_copy: true,
+            read_elsewhere: true,
+            other_processes: false,
+            one_process: true,
+            foreign: false,
+            in_slabs: false,
+            tokens: true,
+        };
+        choose_for_buffers("array", asked, info, capabilities).map(|choice| choice.way)
+    };
+    let zero_copy = choice(CopyModel::ZeroCopy).is_ok();
+    let auto = if choice(CopyModel::Auto) == Ok(Way::ZeroCopy) { "zc" } else { "sc" };
     let Capabilities { managed, managed_concurrent: managed_at_once, .. } = capabilities;
     Can { zero_copy, managed, managed_at_once, auto }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crossdock_device::devices;
+
+    #[test]
+    fn auto_is_what_graphs_take_on_a_processor_and_on_a_gpu_on_a_bus() {
+        if devices().is_empty() {
+            return crossdock_test_support::skip("no OpenCL driver");
+        }
+        for (name, auto, zero_copy) in [
+            ("opencl:0", "zc", true),
+            ("discrete:opencl:0", "sc", true),
+            ("shadow:opencl:0", "sc", false),
+        ] {
+            let device = Device::open(name).expect("it was listed");
+            let can = can(device.info(), device.capabilities().expect("tried"));
+            assert_eq!((can.auto, can.zero_copy), (auto, zero_copy), "{name}");
+        }
+    }
 }
