@@ -14,6 +14,9 @@ use thiserror::Error;
 /// How far a rotation's rows may be from unit length and right angles.
 const ROTATION_TOLERANCE: f64 = 1e-6;
 
+/// Room for the name of a distortion model; no known one is longer.
+const MODEL_BYTES: usize = 32;
+
 /// Which intrinsics rectified pictures have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Projection {
@@ -142,9 +145,10 @@ impl Calibration {
         if !whole || info.binning_x() > 1 || info.binning_y() > 1 {
             return Err(CalibrationError::Part);
         }
+        let mut model = [0; MODEL_BYTES];
         let told = Told {
             size: (size.0.into(), size.1.into()),
-            model: std::str::from_utf8(info.distortion_model()?).unwrap_or("?"),
+            model: info.distortion_model()?.copy_into(&mut model).unwrap_or("?"),
             distortion: info.d()?,
             k: info.k(),
             r: info.r(),
