@@ -39,11 +39,26 @@ const SUBSCRIBE: u8 = 5;
 const ACCEPT: u8 = 6;
 const MEMORY: u8 = 17;
 
+/// Lower than almost any other name.
+const NAME: [u8; 16] = 1u128.to_be_bytes();
+
+/// Listens at a path: who greets with a name must listen under it.
+fn listen(path: &std::path::Path) -> OwnedFd {
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    let (family, kind) = (AddressFamily::UNIX, SocketType::SEQPACKET);
+    let fd = rustix::net::socket_with(family, kind, flags, None).expect("a socket");
+    rustix::net::bind(&fd, &SocketAddrUnix::new(path).expect("a path")).expect("a free name");
+    rustix::net::listen(&fd, 1024).expect("a socket that listens");
+    fd
+}
+
 struct World {
     participant: Participant,
     output: Publisher<Header>,
     input: Subscriber<Header>,
     path: PathBuf,
+    /// What listens under the name that hostile peers greet with.
+    listener: OwnedFd,
     published: u32,
     /// What an honest peer hands out, as far as a hostile one may look honest.
     conns: ConnTable,
@@ -71,6 +86,7 @@ impl World {
         let options = SubscriberOptions { node, topic, qos, doorbell: None, group: None };
         let input = participant.subscriber(options).expect("a subscriber");
         let path = folder.join("0").join(participant.peer_name().to_string());
+        let listener = listen(&folder.join("0").join(format!("{:032x}", u128::from_be_bytes(NAME))));
         let config = RingConfig {
             slots: 4,
             depth: 1,
@@ -90,6 +106,7 @@ impl World {
             output,
             input,
             path,
+            listener,
             published: 0,
             conns: ConnTable::create("conns").expect("memory"),
             bells: BellMemory::create("bells").expect("memory"),
@@ -140,9 +157,7 @@ fn text(out: &mut Vec<u8>, text: &str) {
 fn hello(purpose: u8, port: u64) -> Vec<u8> {
     let mut frame = vec![HELLO];
     frame.extend(VERSION.to_le_bytes());
-    // Lower than almost any other name.
-    frame.extend([0; 15]);
-    frame.push(1);
+    frame.extend(NAME);
     text(&mut frame, "mallory");
     frame.push(purpose);
     frame.extend(port.to_le_bytes());
@@ -177,6 +192,8 @@ struct Peer<'w> {
 
 impl<'w> Peer<'w> {
     fn connect(world: &'w World) -> Self {
+        // Who asked whether the name is ours has its answer, and takes no room any more.
+        while rustix::net::accept(&world.listener).is_ok() {}
         let (family, kind) = (AddressFamily::UNIX, SocketType::SEQPACKET);
         let fd = rustix::net::socket_with(family, kind, SocketFlags::CLOEXEC, None);
         let fd = fd.expect("a socket");

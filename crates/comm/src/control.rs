@@ -38,8 +38,6 @@ const EVENTS: usize = 64;
 const FRAMES_PER_TURN: usize = 64;
 /// Connections whose peers have not said hello yet; with more the oldest is cut off.
 const STRANGERS_MAX: usize = 64;
-/// How often a process is connected to that closes the connection without a welcome.
-const TRIES_MAX: u8 = 3;
 /// Processes that a participant is connected to.
 const PEERS_MAX: usize = 4096;
 /// Names of processes that were cut off and are not connected to again.
@@ -52,7 +50,7 @@ pub(crate) fn run(core: &Arc<Core>) {
     let mut events = Vec::with_capacity(EVENTS);
     while !core.stop.load(Ordering::Acquire) {
         events.clear();
-        let patience = core.lock().scarcity.patience().map(timespec);
+        let patience = core.lock().patience().map(timespec);
         let spare = rustix::buffer::spare_capacity(&mut events);
         match epoll::wait(&*core.epoll, spare, patience.as_ref()) {
             Ok(_) | Err(Errno::INTR) => {}
@@ -66,6 +64,7 @@ pub(crate) fn run(core: &Arc<Core>) {
             dispatch(core, event.data.u64(), event.flags, &mut buffer);
         }
         try_scarce_again(core);
+        greet_again(core);
         sweep(core);
     }
     matching::leave_open(&core.lock());
@@ -86,6 +85,12 @@ fn try_scarce_again(core: &Arc<Core>) {
     pairs.into_iter().for_each(|pair| matching::connect_again(core, &mut state, pair));
     state.scarcity.settle();
     core.publish_turn(state);
+}
+
+/// Greets those again that did not welcome us, when it is time.
+fn greet_again(core: &Arc<Core>) {
+    let due = core.lock().unwelcome.take_due();
+    due.into_iter().for_each(|name| greet(core, name));
 }
 
 fn dispatch(core: &Arc<Core>, token: u64, flags: epoll::EventFlags, buffer: &mut [u8]) {
@@ -139,15 +144,18 @@ pub(crate) fn greet(core: &Arc<Core>, name: PeerName) {
         return;
     }
     {
-        let state = core.lock();
+        let mut state = core.lock();
         if state.tokens_by_name.contains_key(&name) || state.banned.contains(&name) {
-            return;
+            return state.unwelcome.forget(name);
         }
     }
     let socket = match core.rendezvous.visit().connect(name) {
         Ok(Some(socket)) => socket,
-        Ok(None) => return,
-        Err(error) => return meeting_failed(core, &error),
+        Ok(None) => return core.lock().unwelcome.forget(name),
+        Err(error) => {
+            core.lock().unwelcome.note(name);
+            return meeting_failed(core, &error);
+        }
     };
     let purpose = if core.name < name { Purpose::Peer } else { Purpose::Knock };
     let process = core.process.clone();
@@ -155,7 +163,7 @@ pub(crate) fn greet(core: &Arc<Core>, name: PeerName) {
     if purpose == Purpose::Knock {
         // One frame fits in an empty socket; the connection ends with this scope.
         let _ = socket.send(&hello.encode(), &[]);
-        return;
+        return core.lock().unwelcome.forget(name);
     }
     if let Some(token) = add_peer(core, socket, Stage::AwaitWelcome) {
         let mut state = core.lock();
@@ -164,6 +172,8 @@ pub(crate) fn greet(core: &Arc<Core>, name: PeerName) {
             peer.link.name = Some(name);
             peer.link.send(&hello, &[]);
         }
+    } else {
+        core.lock().unwelcome.note(name);
     }
 }
 
@@ -273,7 +283,7 @@ fn receive(core: &Arc<Core>, token: u64, buffer: &mut [u8]) {
 }
 
 /// The socket of a peer that may still say something.
-fn socket_of(core: &Core, token: u64) -> Option<Arc<ControlSocket>> {
+pub(crate) fn socket_of(core: &Core, token: u64) -> Option<Arc<ControlSocket>> {
     let state = core.lock();
     let peer = state.peers.get(&token).filter(|peer| peer.link.broken.is_none())?;
     Some(Arc::clone(&peer.link.socket))
@@ -294,26 +304,18 @@ fn sweep(core: &Arc<Core>) {
         state.changes += 1;
     }
     crate::service::offer_again(core, &mut state);
-    let unwelcome = removed.iter().filter_map(|peer| try_again(&mut state, peer)).collect();
+    removed.iter().filter_map(unwelcoming).for_each(|name| state.unwelcome.note(name));
     core.publish_turn(state);
     // Sockets and mappings are closed outside the lock.
     if !removed.is_empty() {
         drop(removed);
         resume_listener(core);
     }
-    Vec::into_iter(unwelcome).for_each(|name| greet(core, name));
 }
 
-/// A process that closed our connection before it welcomed us may have been crowded: who it is,
-/// unless it did so too often.
-fn try_again(state: &mut State, peer: &Peer) -> Option<PeerName> {
-    let name = peer.link.name.filter(|_| peer.link.stage == Stage::AwaitWelcome)?;
-    if state.unwelcome.len() >= BANNED_MAX {
-        state.unwelcome.clear();
-    }
-    let tries = state.unwelcome.entry(name).or_default();
-    *tries += 1;
-    (*tries < TRIES_MAX).then_some(name)
+/// A process that closed our connection before it welcomed us: it may have been crowded.
+fn unwelcoming(peer: &Peer) -> Option<PeerName> {
+    peer.link.name.filter(|_| peer.link.stage == Stage::AwaitWelcome)
 }
 
 fn broken_or_done(peer: &mut Peer) -> Option<(u64, Broken)> {

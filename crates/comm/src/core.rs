@@ -23,6 +23,7 @@ use crate::scarce::{Scarcity, Unconnected};
 use crate::schemas::Schemas;
 use crate::service::Registry;
 use crate::serving::Outgoing;
+use crate::unwelcome::Unwelcome;
 
 /// A peer process and what connects us to it.
 pub(crate) struct Peer {
@@ -63,8 +64,8 @@ pub(crate) struct State {
     pub(crate) changes: u64,
     /// The count of which waiting threads were told.
     told: u64,
-    /// How often a process closed our connection before it welcomed us.
-    pub(crate) unwelcome: HashMap<PeerName, u8>,
+    /// Processes that closed our connection before they welcomed us.
+    pub(crate) unwelcome: Unwelcome,
     next_token: u64,
     next_port: u64,
     next_pair: u32,
@@ -89,7 +90,7 @@ impl State {
             scarcity: Scarcity::default(),
             changes: 0,
             told: 0,
-            unwelcome: HashMap::new(),
+            unwelcome: Unwelcome::default(),
             // Smaller tokens are the control thread's own descriptors.
             next_token: 16,
             next_port: 1,
@@ -135,6 +136,12 @@ impl State {
         self.services.note_mismatch(&mismatch);
         self.events.push(Event::Mismatch(Box::new(mismatch)));
         self.changes += 1;
+    }
+
+    /// How long the control thread may sleep; `None`: for ever.
+    pub(crate) fn patience(&self) -> Option<Duration> {
+        let both = [self.scarcity.patience(), self.unwelcome.patience()];
+        both.into_iter().flatten().min()
     }
 
     pub(crate) fn trouble(&mut self, text: String) {

@@ -40,6 +40,11 @@ pub(crate) fn handle(
     if !expected_fds.contains(&fds.len()) {
         return Err(format!("it sent {} file descriptors with a frame", fds.len()));
     }
+    let impostor = match &frame {
+        // Looked up without the lock: it asks the kernel.
+        Frame::Hello { name, purpose: Purpose::Peer, .. } => impostor(core, token, *name),
+        _ => None,
+    };
     let mut guard = core.lock();
     let state = &mut *guard;
     let Some(peer) = state.peers.get_mut(&token) else { return Ok(()) };
@@ -53,6 +58,9 @@ pub(crate) fn handle(
                      one version of Crossdock"
                 ));
             }
+            if let Some(why) = impostor {
+                return Err(why);
+            }
             if let Some(to_greet) = hello(core, state, token, name, purpose)? {
                 drop(guard);
                 control::greet(core, to_greet);
@@ -64,7 +72,7 @@ pub(crate) fn handle(
                 return Err("its welcome is of another version or another process".to_string());
             }
             peer.link.process = process;
-            state.unwelcome.remove(&name);
+            state.unwelcome.forget(name);
             become_live(core, state, token);
         }
         (Stage::Live, Frame::Slab { pair, slab, shape, device }) => {
@@ -79,6 +87,25 @@ pub(crate) fn handle(
     }
     core.publish(guard);
     Ok(())
+}
+
+/// Why whoever greets as `name` is not the process that listens under that name; `None`: it is. What a
+/// name stands for (publishers, shared buffers) is believed of that process alone.
+fn impostor(core: &Core, token: u64, name: PeerName) -> Option<String> {
+    let caller = control::socket_of(core, token)?;
+    let listener = match core.rendezvous.visit().connect_at_once(name) {
+        Ok(Some(listener)) => listener,
+        Ok(None) => return Some(format!("it greets as {name}, and nobody listens there")),
+        Err(error) => return Some(format!("who it is cannot be seen just now: {error}")),
+    };
+    match caller.is_of_same_process(&listener) {
+        Ok(true) => None,
+        Ok(false) => {
+            let owner = listener.peer().map_or_else(|error| error.to_string(), |it| it.to_string());
+            Some(format!("it greets as {name}, which is {owner}"))
+        }
+        Err(error) => Some(error.to_string()),
+    }
 }
 
 /// Somebody who connected to us says why. Returns whom to connect to after a knock.

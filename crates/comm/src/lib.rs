@@ -69,6 +69,7 @@ mod slabs;
 pub mod step;
 mod subscriber;
 mod token;
+mod unwelcome;
 mod window;
 
 pub use activity::Activity;

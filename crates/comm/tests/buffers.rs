@@ -521,6 +521,7 @@ fn what_a_hostile_owner_hands_out_is_refused_and_leaves_nothing() {
     };
     let buffers = participant.buffers("worker");
     let alone = settled_resources();
+    let _listener = common::Listener::bind(&place, mallory::NAME);
     let socket = mallory::connect(&place, &participant);
     let small = || SharedMemory::create("small", 64).unwrap();
     let words = crossdock_shm::OwnWords::create("words", 1 << 16, crossdock_shm::Sharing::Open);

@@ -323,6 +323,35 @@ impl ControlSocket {
         rustix::process::pidfd_open(pid, rustix::process::PidfdFlags::empty()).ok()
     }
 
+    /// Is the same process at the other end of both connections? Known are the users, and the processes
+    /// where the kernel tells them: by what it calls them for their whole life (Linux 6.9), else by their
+    /// ids. Of processes in a pid namespace that we cannot see an older kernel tells the users alone.
+    ///
+    /// Both ends must live while this is asked: ids of the dead are given to others.
+    ///
+    /// # Errors
+    /// [`SocketError`] when a socket is not connected.
+    pub fn is_of_same_process(&self, other: &ControlSocket) -> Result<bool, SocketError> {
+        let (one, two) = (self.peer()?, other.peer()?);
+        if one.uid != two.uid {
+            return Ok(false);
+        }
+        if let (Some(one), Some(two)) = (self.process_number(), other.process_number()) {
+            return Ok(one == two);
+        }
+        let seen = one.pid != 0 || two.pid != 0;
+        Ok(!seen || one.pid == two.pid)
+    }
+
+    /// What the kernel calls the process at the other end, and never another one.
+    fn process_number(&self) -> Option<u64> {
+        const PID_FS_MAGIC: i64 = 0x5049_4446;
+        let pidfd = self.peer_pidfd_by_socket()?;
+        // Before Linux 6.9 all pidfds are the same file.
+        let own_files = rustix::fs::fstatfs(&pidfd).ok()?.f_type as i64 == PID_FS_MAGIC;
+        own_files.then(|| rustix::fs::fstat(&pidfd).ok().map(|found| found.st_ino))?
+    }
+
     /// Is it known that the process at the other end has died? Who listens is who called `listen`: a
     /// child that was forked behind our back may keep a socket listening that nobody accepts on.
     ///
