@@ -15,7 +15,7 @@ use crossdock_msg::types::std_msgs::Header;
 use crossdock_msg::{Extra, Message};
 use crossdock_shm::socket::{ControlSocket, FRAME_BYTES_MAX, Received};
 use crossdock_shm::{
-    BellMemory, ConnTable, PairMemory, Reliability, RingConfig, RingGeometry, RingPublisher,
+    BellMemory, ConnTable, Doorbell, DoorbellControl, DoorbellOptions, PairMemory, Reliability, RingConfig, RingGeometry, RingPublisher,
 };
 use libfuzzer_sys::fuzz_target;
 use rustix::event::{PollFd, PollFlags, poll};
@@ -31,13 +31,14 @@ const FRAMES_MAX: usize = 32;
 const TOPIC: &str = "/header";
 
 /// Of the control protocol. An old one would be turned away at the greeting, see `run`.
-const VERSION: u32 = 5;
+const VERSION: u32 = 6;
 /// Kinds of frames that this target writes itself.
 const HELLO: u8 = 1;
 const ADVERTISE: u8 = 3;
 const SUBSCRIBE: u8 = 5;
 const ACCEPT: u8 = 6;
 const MEMORY: u8 = 17;
+const BELL: u8 = 24;
 
 /// Lower than almost any other name.
 const NAME: [u8; 16] = 1u128.to_be_bytes();
@@ -62,7 +63,8 @@ struct World {
     published: u32,
     /// What an honest peer hands out, as far as a hostile one may look honest.
     conns: ConnTable,
-    bells: BellMemory,
+    /// Of an executor; it stays when that has gone.
+    bell: DoorbellControl,
     pair: PairMemory,
     honest_ring: RingPublisher,
     ring: HostileMemory,
@@ -100,6 +102,8 @@ impl World {
             growth_timeout: std::time::Duration::from_secs(1),
         };
         let honest_ring = RingPublisher::create("hostile", config).expect("a ring");
+        let options = DoorbellOptions::default();
+        let doorbell = Doorbell::create(&BellMemory::new("bells"), options).expect("a bell");
         let ring = HostileMemory::like(honest_ring.control().ring_fd(), 3 * 4096);
         Self {
             participant,
@@ -109,7 +113,7 @@ impl World {
             listener,
             published: 0,
             conns: ConnTable::create("conns").expect("memory"),
-            bells: BellMemory::create("bells").expect("memory"),
+            bell: doorbell.control(),
             pair: PairMemory::create("pair").expect("memory"),
             honest_ring,
             ring,
@@ -242,7 +246,7 @@ impl<'w> Peer<'w> {
         match which % 6 {
             0 => world.ring.fd(),
             1 => world.conns.fd(),
-            2 => world.bells.fd(),
+            2 => world.bell.bell().expect("a bell").1,
             3 => world.pair.fd(),
             4 => world.garbage.fd(),
             _ => self.world.log.as_fd(),
@@ -274,7 +278,8 @@ impl<'w> Peer<'w> {
             }
             4 => {
                 let world = self.world;
-                self.send(&[MEMORY], &[world.conns.fd(), world.bells.fd(), world.pair.fd()]);
+                self.send(&[MEMORY], &[world.conns.fd(), world.pair.fd()]);
+                self.send(&[BELL, input.u8(), input.u8() & 3], &[self.descriptor(2)]);
             }
             5 => {
                 let mut frame = vec![SUBSCRIBE];
@@ -332,7 +337,7 @@ fn seeds() -> Vec<Vec<u8>> {
     seeds.push([&[0, 3, 1, 1, 4][..], &[6, 0, 2, 4, 16, 1, 0, 1, 0]].concat());
     seeds.push([&[0, 3, 1, 0, 4][..], &[6, 1, 11, 4, 16, 1, 0, 1, 0]].concat());
     // One frame of every kind with little in it.
-    for kind in 2..24 {
+    for kind in 2..25 {
         let mut frame = vec![kind];
         frame.extend([1, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0]);
         seeds.push([&[0][..], &raw(&frame)].concat());

@@ -16,7 +16,7 @@ use crate::names::{NameError, NameKind, check_name};
 use crate::qos::{DEPTH_MAX, Durability, Qos, Reliability};
 
 /// Changes whenever a frame changes; processes of different versions do not talk.
-pub(crate) const VERSION: u32 = 5;
+pub(crate) const VERSION: u32 = 6;
 /// The longest reason or mismatch text in bytes.
 const TEXT_BYTES_MAX: usize = 2048;
 /// The longest opaque part: what the data plane of both sides agrees on.
@@ -101,9 +101,14 @@ pub(crate) enum Frame {
     Withdraw {
         port: u64,
     },
-    /// What the sender shares as a subscribing process, once before its first `Subscribe`: three
-    /// descriptors (connections, bells, the memory of this pair of processes).
+    /// What the sender shares as a subscribing process, once before its first `Subscribe`: two
+    /// descriptors (connections, the memory of this pair of processes).
     Memory,
+    /// The bell of one of the sender's executors, as a descriptor, before the first `Subscribe` that
+    /// triggers it.
+    Bell {
+        bell: u16,
+    },
     /// A subscriber wants a publisher's messages; carries its share of the data plane.
     Subscribe {
         pair: u32,
@@ -230,6 +235,7 @@ mod kind {
     pub(super) const NO_BUFFER: u8 = 21;
     pub(super) const SLAB: u8 = 22;
     pub(super) const SLAB_ANSWER: u8 = 23;
+    pub(super) const BELL: u8 = 24;
 }
 
 impl Frame {
@@ -247,6 +253,7 @@ impl Frame {
             Frame::Advertise(port) => out.u8(kind::ADVERTISE).port(port),
             Frame::Idle => _ = out.u8(kind::IDLE),
             Frame::Memory => _ = out.u8(kind::MEMORY),
+            Frame::Bell { bell } => _ = out.u8(kind::BELL).u16(*bell),
             Frame::Withdraw { port } => _ = out.u8(kind::WITHDRAW).u64(*port),
             Frame::Subscribe { pair, publisher, subscriber, geometry } => {
                 out.u8(kind::SUBSCRIBE).u32(*pair).u64(*publisher).port(subscriber);
@@ -318,6 +325,7 @@ impl Frame {
             kind::ADVERTISE => Frame::Advertise(input.publisher_info()?),
             kind::IDLE => Frame::Idle,
             kind::MEMORY => Frame::Memory,
+            kind::BELL => Frame::Bell { bell: input.u16("bell")? },
             kind::WITHDRAW => Frame::Withdraw { port: input.u64("port")? },
             kind::SUBSCRIBE => Frame::Subscribe {
                 pair: input.u32("pair")?,
@@ -689,6 +697,7 @@ mod tests {
             Frame::Released { pair: 1 },
             Frame::Segment { pair: 9, segment: 2, bytes: 1 << 40 },
             Frame::SegmentMapped { pair: 9, segment: 2 },
+            Frame::Bell { bell: 7 },
             Frame::Slab {
                 pair: 9,
                 slab: 1,

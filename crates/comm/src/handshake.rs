@@ -9,6 +9,7 @@ use std::sync::Arc;
 use crossdock_shm::rendezvous::PeerName;
 use crossdock_shm::{Attached, ElementType, RingControl};
 
+use crate::bells;
 use crate::buffer::{self, Offer};
 use crate::control;
 use crate::core::{Core, State};
@@ -30,7 +31,8 @@ pub(crate) fn handle(
     fds: Vec<OwnedFd>,
 ) -> Result<(), String> {
     let expected_fds = match &frame {
-        Frame::Memory => 3..=3,
+        Frame::Memory => 2..=2,
+        Frame::Bell { .. } => 1..=1,
         Frame::Segment { .. } => 1..=1,
         Frame::Buffer { devices, .. } => 1 + devices.len()..=1 + devices.len(),
         Frame::Slab { .. } => 2..=2,
@@ -204,6 +206,7 @@ fn live(
             Ok(())
         }
         Frame::Memory => serving::received_memory(state, token, fds),
+        Frame::Bell { bell } => bells::received(state, token, bell, fds),
         Frame::Subscribe { pair, publisher, subscriber, geometry } => {
             serving::subscribe_requested(state, token, pair, publisher, &subscriber, &geometry)
         }

@@ -30,6 +30,7 @@
 
 mod activity;
 mod any;
+mod bells;
 mod buffer;
 mod claims;
 mod connection;

@@ -16,7 +16,6 @@
 use std::collections::{BTreeMap, HashMap};
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
 use crossdock_msg::Schema;
 use crossdock_shm::socket::ControlSocket;
@@ -25,6 +24,7 @@ use crossdock_shm::{
     SubscriberConfig, SubscriberControl, WeakRingMemory,
 };
 
+use crate::bells;
 use crate::connection::{Counterpart, LetGo, PublisherKey, RingConnection};
 use crate::core::{Core, Peer, State, connection_record};
 use crate::entities::{Carrier, ConnectionDetail, Triggering};
@@ -46,9 +46,6 @@ const HOLDS: usize = 15;
 /// Address space that this process spends on one publisher's memory.
 const MAPPED_BYTES_MAX: u64 = 1 << 37;
 
-/// How long an executor sleeps at most while a peer of another user may ring its bell.
-const RECHECK: Duration = Duration::from_millis(100);
-
 /// What connects this process to one other process, or to itself.
 #[derive(Default)]
 pub(crate) struct PeerTables {
@@ -57,9 +54,11 @@ pub(crate) struct PeerTables {
     /// Received from the peer, where it subscribes.
     pub(crate) theirs: Option<Theirs>,
     /// The descriptors of these, while there is no room to map them.
-    pub(crate) unopened: Option<[OwnedFd; 3]>,
+    pub(crate) unopened: Option<[OwnedFd; 2]>,
+    /// Bells of the peer's executors, until one is needed.
+    pub(crate) unopened_bells: BTreeMap<u16, OwnedFd>,
     /// Our executors that the peer can ring.
-    joined: Vec<DoorbellControl>,
+    pub(crate) joined: Vec<DoorbellControl>,
     /// Rings of the peer's publishers that are mapped here.
     rings: HashMap<u64, WeakRingMemory>,
 }
@@ -395,7 +394,7 @@ fn ask(
     if let Some(Wake { bell, input }) = wake {
         let lease = ours.allocate_armed(publisher.port).map_err(|error| Failure::of(&error))?;
         let joined = bell.join(&ours).map_err(|error| Failure::of(&error))?;
-        remember_bell(state, token, bell);
+        bells::hand_out(state, token, bell)?;
         let (armed_line, armed_bit) = lease.place();
         let (ready_line, bell) = (joined.ready_line, joined.bell);
         wake_places = Some(WakePlaces { armed_line, armed_bit, ready_line, input, bell });
@@ -427,7 +426,7 @@ fn our_memory(core: &Core, state: &mut State, token: u64) -> Result<PairMemory, 
         return Ok(ours.clone());
     }
     let ours = PairMemory::create(&core.process).map_err(|error| Failure::of(&error))?;
-    let fds = [core.conns.fd(), core.bells.fd(), ours.fd()];
+    let fds = [core.conns.fd(), ours.fd()];
     match state.peers.get_mut(&token) {
         Some(peer) => {
             peer.link.send(&Frame::Memory, &fds);
@@ -439,19 +438,6 @@ fn our_memory(core: &Core, state: &mut State, token: u64) -> Result<PairMemory, 
         }
     }
     Ok(ours)
-}
-
-fn remember_bell(state: &mut State, token: u64, bell: DoorbellControl) {
-    // Inside this process bells and pair memory live equally long.
-    let Some(peer) = state.peers.get_mut(&token) else { return };
-    let joined = &mut peer.tables.joined;
-    if !joined.iter().any(|known| known.is_same(&bell)) {
-        // A peer of another user might keep wake-ups from other peers: bound the harm.
-        if peer.link.identity.uid != rustix::process::geteuid().as_raw() {
-            bell.set_recheck(Some(RECHECK));
-        }
-        joined.push(bell);
-    }
 }
 
 /// The publisher has attached a pair of ours and sent its ring.

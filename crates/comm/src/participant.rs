@@ -321,7 +321,7 @@ fn open_core(options: &ParticipantOptions) -> Result<Core, OpenError> {
     };
     let board = Board::create(label, BOARD)?;
     let conns = ConnTable::create(label)?;
-    let bells = BellMemory::create(label)?;
+    let bells = BellMemory::new(label);
     let epoll = epoll::create(epoll::CreateFlags::CLOEXEC).map_err(step("making an epoll"))?;
     let flags = EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK;
     let wake = rustix::event::eventfd(0, flags).map_err(step("making an eventfd"))?;

@@ -4,18 +4,20 @@
 //! Everything here runs under the participant's lock; what a peer says was decoded, but not
 //! believed. This file must not know sockets, nor what the subscribing side does (`matching`).
 
+use std::collections::BTreeMap;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use crossdock_shm::{
-    Attached, PeerBells, PeerConfig, PeerConns, PeerPair, RingControl, SegmentFd, WakeTarget,
+    Attached, PeerBell, PeerConfig, PeerConns, PeerPair, RingControl, SegmentFd, WakeTarget,
 };
 
+use crate::bells;
 use crate::core::{Core, Peer, State};
 use crate::event::conflict;
 use crate::frame::{Frame, PortInfo};
-use crate::geometry::{Places, RingShape};
+use crate::geometry::{Places, RingShape, WakePlaces};
 use crate::matching::{self, Audience, LOCAL, Wake, port_label};
 use crate::scarce::{Failure, is_scarce};
 use crate::slabs::{self, Progress};
@@ -41,21 +43,19 @@ pub(crate) struct Outgoing {
 #[derive(Clone)]
 pub(crate) struct Theirs {
     conns: PeerConns,
-    bells: PeerBells,
     pair: PeerPair,
+    /// Of executors that pairs have triggered.
+    pub(crate) bells: BTreeMap<u16, PeerBell>,
 }
 
 impl Theirs {
     /// Maps what came with a `Memory` frame.
-    pub(crate) fn open(
-        label: &str,
-        [conns, bells, pair]: [BorrowedFd<'_>; 3],
-    ) -> Result<Theirs, Failure> {
+    pub(crate) fn open(label: &str, [conns, pair]: [BorrowedFd<'_>; 2]) -> Result<Theirs, Failure> {
         let failed = |error: crossdock_shm::OpenMemoryError| Failure::of(&error);
         Ok(Theirs {
             conns: PeerConns::open(label, conns).map_err(failed)?,
-            bells: PeerBells::open(label, bells).map_err(failed)?,
             pair: PeerPair::open(label, pair).map_err(failed)?,
+            bells: BTreeMap::new(),
         })
     }
 }
@@ -72,7 +72,7 @@ pub(crate) fn received_memory(
     }
     let fds = fds.try_into().map_err(|_| "its memory is incomplete".to_string())?;
     peer.tables.unopened = Some(fds);
-    match tables(peer) {
+    match tables(peer, None) {
         // No room to map it: with each subscription it is tried again.
         Ok(_) | Err(Failure { scarce: true, .. }) => Ok(()),
         Err(Failure { reason, .. }) => Err(reason),
@@ -80,15 +80,18 @@ pub(crate) fn received_memory(
 }
 
 /// A subscribing peer's tables, mapped if they are not yet.
-fn tables(peer: &mut Peer) -> Result<Theirs, Failure> {
-    if let Some(theirs) = &peer.tables.theirs {
-        return Ok(theirs.clone());
+fn tables(peer: &mut Peer, wake: Option<WakePlaces>) -> Result<Theirs, Failure> {
+    if peer.tables.theirs.is_none() {
+        let unopened = peer.tables.unopened.as_ref();
+        let fds = unopened.ok_or("it subscribed before it sent its memory")?;
+        let theirs = Theirs::open(&peer.link.peer().to_string(), fds.each_ref().map(AsFd::as_fd))?;
+        peer.tables.unopened = None;
+        peer.tables.theirs = Some(theirs);
     }
-    let unopened = peer.tables.unopened.as_ref();
-    let fds = unopened.ok_or("it subscribed before it sent its memory")?;
-    let theirs = Theirs::open(&peer.link.peer().to_string(), fds.each_ref().map(AsFd::as_fd))?;
-    peer.tables.unopened = None;
-    Ok(peer.tables.theirs.insert(theirs).clone())
+    if let Some(wake) = wake {
+        bells::open(peer, wake.bell)?;
+    }
+    peer.tables.theirs.clone().ok_or_else(|| "it has no tables".into())
 }
 
 /// A peer's subscriber wants to be connected to a publisher of ours.
@@ -109,7 +112,7 @@ pub(crate) fn subscribe_requested(
     let places = Places::decode(geometry).ok_or("its places are not legal")?;
     let Some(peer) = state.peers.get_mut(&token) else { return Ok(()) };
     let label = port_label(subscriber, &peer.link.peer().to_string());
-    let attached = match tables(peer) {
+    let attached = match tables(peer, places.wake) {
         Ok(theirs) => attach(state, (token, pair), publisher, subscriber, label, (theirs, &places)),
         Err(failure) if failure.scarce => Err(failure),
         Err(failure) => return Err(failure.reason),
@@ -193,16 +196,19 @@ pub(crate) fn attach(
     let control = Arc::clone(&known.control);
     let wake_publisher = known.wake.clone();
     known.reach.expect(places.slabs);
-    let Theirs { conns, bells, pair } = theirs;
-    let wake = places.wake.map(|wake| WakeTarget {
-        pair,
-        bells,
-        armed_line: wake.armed_line,
-        armed_bit: wake.armed_bit,
-        ready_line: wake.ready_line,
-        input: wake.input,
-        bell: wake.bell,
-    });
+    let Theirs { conns, pair, bells } = theirs;
+    let wake = match places.wake {
+        None => None,
+        Some(wake) => Some(WakeTarget {
+            pair,
+            bell: bells.get(&wake.bell).ok_or("its bell is not there")?.clone(),
+            armed_line: wake.armed_line,
+            armed_bit: wake.armed_bit,
+            ready_line: wake.ready_line,
+            input: wake.input,
+            index: wake.bell,
+        }),
+    };
     let config = PeerConfig {
         label: label.clone(),
         conns,

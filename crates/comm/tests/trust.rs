@@ -11,11 +11,17 @@ use std::os::fd::OwnedFd;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use common::child::{Process, hear, role, tell};
 use common::{LIMIT, Listener, Place};
-use crossdock_comm::{Access, Event, Participant, ParticipantOptions, PeerName};
+use crossdock_comm::{
+    Access, Doorbell, DoorbellOptions, Event, Participant, ParticipantOptions, PeerName, Qos,
+    SubscriberOptions,
+};
+use crossdock_msg::types::sensor_msgs::Image;
 use crossdock_shm::rendezvous::{Location, RendezvousConfig, Visit};
 use crossdock_shm::socket::{ControlSocket, FRAME_BYTES_MAX, Received};
 use crossdock_test_support::skip;
@@ -284,4 +290,174 @@ fn a_process_that_closes_every_greeting_is_greeted_again_until_it_answers() {
     text(&mut welcome, "late");
     let _ = socket.send(&welcome, &[]).unwrap();
     assert!(participant.wait_until(LIMIT, || participant.peers() == ["late"]));
+}
+
+// ---- bells ---------------------------------------------------------------------------------
+
+/// A place for the members of a group, if there may be two users; else for one.
+struct Shared {
+    place: Place,
+    access: Access,
+    program: Program,
+}
+
+impl Shared {
+    fn new(name: &str, users: Users) -> Shared {
+        let (place, program) = (Place::new(name), Program::copy(name));
+        let access = match users {
+            Users::One => Access::SameUser,
+            Users::Two => {
+                std::mem::forget(Folder::make(place.0.clone(), (0, GROUP), 0o2770));
+                Access::Group(GROUP)
+            }
+        };
+        Shared { place, access, program }
+    }
+
+    fn open(&self, name: &str) -> Participant {
+        let options = ParticipantOptions { access: self.access, ..self.place.options(name) };
+        Participant::open(options).unwrap()
+    }
+
+    /// Starts a role of a test: as another user, where there are two.
+    fn start(&self, test: &str, role: &str) -> Process {
+        let mut command = Command::new(&self.program.0);
+        if let Access::Group(_) = self.access {
+            command = Command::new("setpriv");
+            command.args(["--reuid", "64101", "--regid", "64100", "--clear-groups"]);
+            command.arg(&self.program.0);
+        }
+        command.args([test, "--exact", "--nocapture", "--test-threads=1"]);
+        command.env("CROSSDOCK_RENDEZVOUS", &self.place.0).current_dir("/");
+        Process::spawn(&mut command, role, self.place.path())
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Users {
+    One,
+    Two,
+}
+
+/// A child's participant at its parent's place, whoever the two are.
+fn join(name: &str) -> Participant {
+    Participant::open(ParticipantOptions::new(0, name)).unwrap()
+}
+
+/// Publishes on `/mallory`, then writes garbage into all memory that the victim lets it write.
+fn scribbler() {
+    use std::os::unix::fs::FileExt;
+    let participant = join("mallory");
+    let output = common::publisher(&participant, "/mallory", Qos::best_effort(8));
+    let done = participant.wait_until(LIMIT, || output.peers() == 1);
+    assert!(done, "{:?}", participant.take_events());
+    common::publish(&output, 1);
+    let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
+    let of_victim =
+        |line: &&str| line.contains("memfd:crossdock:victim") && line.contains(" rw-s ");
+    let start = |line: &str| {
+        let (first, last) = line.split_once(' ').unwrap().0.split_once('-').unwrap();
+        let number = |text: &str| u64::from_str_radix(text, 16).unwrap();
+        number(first)..number(last).min(number(first) + (128 << 10))
+    };
+    let ranges: Vec<_> = maps.lines().filter(of_victim).map(start).collect();
+    assert!(!ranges.is_empty(), "{maps}");
+    let memory = std::fs::File::options().write(true).open("/proc/self/mem").unwrap();
+    tell("garbage");
+    let mut word = 0u32;
+    while std::os::unix::process::parent_id() != 1 {
+        // Words that say "awake", and words that change: either takes wake-ups from a sleeper.
+        word = word.wrapping_add(0x1000_0002);
+        for range in &ranges {
+            for at in (range.start..range.end).step_by(128) {
+                memory.write_all_at(&(word & !1).to_ne_bytes(), at).unwrap();
+            }
+        }
+    }
+}
+
+/// Sends back on `/echo` what it hears on `/ask`, and sleeps in between.
+fn echo() {
+    let participant = join("echo");
+    let output = common::publisher(&participant, "/echo", common::reliable(8));
+    let input = common::subscriber(&participant, "/ask", common::reliable(8));
+    assert!(participant.wait_until(LIMIT, || output.peers() == 1 && input.matched() == 1));
+    tell("ready");
+    while std::os::unix::process::parent_id() != 1 {
+        for number in common::drain(&input) {
+            common::publish(&output, number);
+        }
+        std::thread::yield_now();
+    }
+}
+
+fn triggered<'a>(bell: &'a Doorbell, topic: &'a str) -> SubscriberOptions<'a> {
+    let qos = Qos::best_effort(8);
+    SubscriberOptions { node: "sink", topic, qos, doorbell: Some(bell), group: None }
+}
+
+/// One executor that the scribbler triggers, and another one, which sleeps without a limit.
+fn two_executors(test: &str, users: Users) {
+    let shared = Shared::new("executors", users);
+    let victim = shared.open("victim");
+    let bell = victim.doorbell(DoorbellOptions::default()).unwrap();
+    let from_mallory = victim.subscriber::<Image>(triggered(&bell, "/mallory")).unwrap();
+    let ask = common::publisher(&victim, "/ask", common::reliable(8));
+    let (heard, hears) = std::sync::mpsc::channel();
+    let other = victim.clone();
+    let stop = Arc::new(AtomicBool::new(false));
+    let (control, controls) = std::sync::mpsc::channel();
+    let flag = stop.clone();
+    let thread = std::thread::spawn(move || {
+        let bell = other.doorbell(DoorbellOptions::default()).unwrap();
+        control.send(bell.control()).unwrap();
+        let input = other.subscriber::<Image>(triggered(&bell, "/echo")).unwrap();
+        while !flag.load(Ordering::Relaxed) {
+            bell.drain(|_| ());
+            for number in common::drain(&input) {
+                heard.send(number).unwrap();
+            }
+            // Without a limit: a wake-up that is taken away is one that this test waits for in vain.
+            bell.sleep(None, || input.handle().arm());
+        }
+    });
+    let control = controls.recv().unwrap();
+    let mut echo = match users {
+        // The honest one is of the victim's own user.
+        Users::Two => {
+            let mut command = Command::new(&shared.program.0);
+            command.args([test, "--exact", "--nocapture", "--test-threads=1"]);
+            command.env("CROSSDOCK_RENDEZVOUS", &shared.place.0);
+            Process::spawn(&mut command, "echo", shared.place.path())
+        }
+        Users::One => shared.start(test, "echo"),
+    };
+    echo.expect("ready");
+    let mut mallory = shared.start(test, "scribbler");
+    mallory.expect("garbage");
+    assert!(victim.wait_until(LIMIT, || from_mallory.matched() == 1 && ask.peers() == 1));
+    for number in 1..=300 {
+        common::publish(&ask, number);
+        let back = hears.recv_timeout(LIMIT);
+        assert_eq!(back, Ok(number), "{users:?}: the other executor sleeps on");
+    }
+    mallory.kill();
+    stop.store(true, Ordering::Relaxed);
+    control.wake();
+    thread.join().unwrap();
+    echo.kill();
+}
+
+#[test]
+fn a_peer_that_triggers_one_executor_takes_no_wake_up_from_another_one() {
+    let test = "a_peer_that_triggers_one_executor_takes_no_wake_up_from_another_one";
+    match role() {
+        Some((role, _)) if role == "scribbler" => return scribbler(),
+        Some(_) => return echo(),
+        None => {}
+    }
+    two_executors(test, Users::One);
+    if is_root() {
+        two_executors(test, Users::Two);
+    }
 }

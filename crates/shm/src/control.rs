@@ -9,7 +9,7 @@ use crate::memory::{MapRef, Mapping, OwnMemory};
 use crate::protocol::{ARMED_WORDS, Conn, HOLDS_MAX, Inbox, READY_BITS};
 use crate::subscriber::{RingMemory, SubscriberControl};
 use crate::tables::{
-    ARMED_LINES_MAX, BELLS_MAX, PeerBells, PeerConns, PeerPair, READY_LINES_MAX, lock,
+    ARMED_LINES_MAX, BELLS_MAX, PeerBell, PeerConns, PeerPair, READY_LINES_MAX, lock,
 };
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
@@ -63,8 +63,8 @@ impl RingGeometry {
 pub struct WakeTarget {
     /// What the subscribing process shares with this one.
     pub pair: PeerPair,
-    /// The subscribing process's bells.
-    pub bells: PeerBells,
+    /// The executor's bell.
+    pub bell: PeerBell,
     /// Line of armed bits, used for this publisher only.
     pub armed_line: u16,
     /// Bit in that line.
@@ -73,8 +73,8 @@ pub struct WakeTarget {
     pub ready_line: u16,
     /// The executor's bit for this input.
     pub input: u16,
-    /// The executor's bell.
-    pub bell: u16,
+    /// The number of that bell in its process.
+    pub index: u16,
 }
 
 /// A subscriber of another process (or of this one, over the ring) that wants to be served.
@@ -317,7 +317,7 @@ impl RingControl {
                 ("armed bit", wake.armed_bit, ARMED_WORDS * 64),
                 ("ready line", wake.ready_line, READY_LINES_MAX),
                 ("input", wake.input, READY_BITS),
-                ("bell", wake.bell, BELLS_MAX),
+                ("bell", wake.index, BELLS_MAX),
             ];
             for (what, value, limit) in checks {
                 if usize::from(value) >= limit {

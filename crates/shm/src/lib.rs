@@ -8,7 +8,7 @@
 //! |---|---|---|
 //! | ring ([`RingPublisher`]) | publisher port | its process; subscribers and observers read-only |
 //! | [`ConnTable`] | process | its process; peers that publish to it, read-only |
-//! | [`BellMemory`] | process | its process and the peers that trigger it |
+//! | a bell of [`BellMemory`] | executor | its process and the peers that trigger it |
 //! | [`SharedMemory`] | buffer that several nodes write | its owner's process; its members |
 //! | [`PairMemory`] | pair of processes | both |
 //!
@@ -168,7 +168,7 @@ pub use subscriber::{
 #[cfg(not(loom))]
 pub use tables::{
     AllocateError, ArmedLease, BellMemory, ConnLease, ConnTable, LAYOUT_VERSION, PairMemory,
-    PeerBells, PeerConns, PeerPair,
+    PeerBell, PeerConns, PeerPair,
 };
 #[cfg(not(loom))]
 pub use timeline::{FencePoint, Timeline};

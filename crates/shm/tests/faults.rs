@@ -25,7 +25,7 @@ fn memory_that_is_not_sealed_or_too_small_or_of_another_kind_is_refused() {
     let error = PeerPair::open("x", small.as_fd()).unwrap_err();
     assert!(error.to_string().contains("4096 bytes but"), "{error}");
     let (side, _) = side();
-    let error = PeerBells::open("x", side.conns.fd()).unwrap_err();
+    let error = PeerBell::open("x", side.conns.fd()).unwrap_err();
     assert!(matches!(error, OpenMemoryError::System { .. } | OpenMemoryError::Layout { .. }));
     let pipe = rustix::pipe::pipe().unwrap();
     assert!(matches!(PeerConns::open("x", pipe.0.as_fd()), Err(OpenMemoryError::Unsealed { .. })));
@@ -558,8 +558,8 @@ fn a_peer_process_that_leaves_gives_its_ready_line_back_and_is_looked_at_once_mo
     let joined = doorbell.control().join(&side.pair).unwrap();
     assert_eq!((joined.ready_line, joined), (0, doorbell.control().join(&side.pair).unwrap()));
     doorbell.drain(|_| ());
-    doorbell.control().set_recheck(Some(std::time::Duration::from_millis(1)));
-    // The wake of `set_recheck` came while awake; the sleep ends by the interval and says "look".
+    doorbell.control().expose(std::time::Duration::from_millis(1));
+    // The wake of `expose` came while awake; the sleep ends by the interval and says "look".
     assert_eq!(doorbell.sleep(None, || false), Woken::Rung);
 }
 

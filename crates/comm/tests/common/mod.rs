@@ -22,7 +22,7 @@ pub const LIMIT: Duration = Duration::from_secs(20);
 pub const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The version of the protocol, for frames that tests write by hand.
-pub const VERSION: u32 = 5;
+pub const VERSION: u32 = 6;
 
 /// A rendezvous folder of one test, removed at its end.
 pub struct Place(pub PathBuf);

@@ -17,19 +17,17 @@ pub struct Side {
 #[derive(Clone)]
 pub struct Peer {
     pub conns: PeerConns,
-    pub bells: PeerBells,
     pub pair: PeerPair,
 }
 
 pub fn side() -> (Side, Peer) {
     let side = Side {
         conns: ConnTable::create("conns").unwrap(),
-        bells: BellMemory::create("bells").unwrap(),
+        bells: BellMemory::new("bells"),
         pair: PairMemory::create("pair").unwrap(),
     };
     let peer = Peer {
         conns: PeerConns::open("conns", side.conns.fd()).unwrap(),
-        bells: PeerBells::open("bells", side.bells.fd()).unwrap(),
         pair: PeerPair::open("pair", side.pair.fd()).unwrap(),
     };
     (side, peer)
@@ -85,12 +83,12 @@ pub fn connect(
         let (armed_line, armed_bit) = armed.as_ref().unwrap().place();
         WakeTarget {
             pair: peer.pair.clone(),
-            bells: peer.bells.clone(),
+            bell: PeerBell::open("bell", side.bells.fd(joined.bell).unwrap()).unwrap(),
             armed_line,
             armed_bit,
             ready_line: joined.ready_line,
             input: *input,
-            bell: joined.bell,
+            index: joined.bell,
         }
     });
     let attached = control
