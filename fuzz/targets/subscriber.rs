@@ -90,6 +90,7 @@ impl Run {
             depth: 2,
             reliable: false,
             history: 0,
+            trusted: true,
             wake: None,
         });
         let config = SubscriberConfig {
@@ -141,6 +142,7 @@ impl Run {
             depth: number(input) as usize,
             reliable: input.u8() % 2 == 1,
             history: usize::from(input.u8()),
+            trusted: true,
             wake,
         };
         if let Ok(attached) = self.control.attach(config) {

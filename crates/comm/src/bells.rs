@@ -40,7 +40,7 @@ pub(crate) fn hand_out(
         return Ok(());
     }
     // Such a peer might keep wake-ups from other peers: bound the harm, before it can do any.
-    if peer.link.identity.uid != rustix::process::geteuid().as_raw() {
+    if peer.link.standing.is_stranger() {
         bell.expose(RECHECK);
     }
     peer.link.send(&Frame::Bell { bell: index }, &[fd]);

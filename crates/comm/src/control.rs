@@ -22,6 +22,7 @@ use crate::frame::{Frame, Purpose, VERSION};
 use crate::handshake;
 use crate::link::{Broken, Link, Stage};
 use crate::matching;
+use crate::quotas;
 use crate::scarce::is_scarce;
 use crate::serving;
 
@@ -188,12 +189,21 @@ fn add_peer(core: &Arc<Core>, socket: ControlSocket, stage: Stage) -> Option<u64
     };
     let mut state = core.lock();
     let stranger = PeerProcess { name: String::new(), pid: identity.pid, uid: identity.uid };
-    if let Err(error) = core.access.check(&identity) {
-        state.cut_off(stranger, error.to_string());
+    let standing = match core.trust.judge(core.access, &identity) {
+        Ok(standing) => standing,
+        Err(error) => {
+            state.turn_away(stranger, error.to_string());
+            return None;
+        }
+    };
+    if standing.is_stranger()
+        && let Some(reason) = quotas::refuses_process(&state, &identity)
+    {
+        state.turn_away(stranger, reason);
         return None;
     }
     if state.peers.len() >= PEERS_MAX {
-        state.cut_off(stranger, format!("{PEERS_MAX} processes are connected already"));
+        state.turn_away(stranger, format!("{PEERS_MAX} processes are connected already"));
         return None;
     }
     let strangers = state.peers.values_mut().map(|peer| &mut peer.link);
@@ -205,7 +215,8 @@ fn add_peer(core: &Arc<Core>, socket: ControlSocket, stage: Stage) -> Option<u64
         strangers[0].breaks(Broken::Violation(why));
     }
     let token = state.token();
-    let link = Link::new(token, socket, identity, stage, Arc::clone(&core.epoll));
+    let who = (identity, standing);
+    let link = Link::new(token, socket, who, stage, Arc::clone(&core.epoll));
     let data = epoll::EventData::new_u64(token);
     if let Err(errno) = epoll::add(&*core.epoll, &*link.socket, data, epoll::EventFlags::IN) {
         state.trouble(format!("a peer's socket cannot be watched ({errno}); it was refused"));
@@ -343,7 +354,8 @@ fn remove_peer(core: &Core, state: &mut State, token: u64, why: Broken) -> Optio
     matching::peer_gone(state, token, &mut peer);
     buffer::peer_gone(state, token, &mut peer);
     match why {
-        Broken::Violation(reason) => state.cut_off(peer.link.peer(), reason),
+        Broken::Violation(reason) if live => state.cut_off(peer.link.peer(), reason),
+        Broken::Violation(reason) => state.turn_away(peer.link.peer(), reason),
         Broken::Scarce(why) => {
             if live {
                 state.events.push(Event::PeerLeft(peer.link.peer()));

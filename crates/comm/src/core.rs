@@ -4,7 +4,7 @@
 //! says something. The lock is never taken on the data path. This file must not know the rules of
 //! connecting (`matching`) nor the order of frames (`handshake`).
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, Ordering, fence};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -12,18 +12,22 @@ use std::time::{Duration, Instant};
 use crossdock_shm::board::{Board, Entity};
 use crossdock_shm::rendezvous::{PeerName, Rendezvous};
 use crossdock_shm::socket::{Access, ControlSocket};
-use crossdock_shm::{BellMemory, ConnTable, ForkMark, Keeper, PrivateFd};
+use crossdock_shm::{BellMemory, ConnTable, ForkMark, Keeper, PrivateFd, Standing, Trust};
 
 use crate::buffer;
 use crate::event::{Event, Events, Mismatch, PeerProcess, Side};
 use crate::frame::{Frame, PortInfo};
 use crate::link::Link;
-use crate::matching::{Incoming, LocalPublisher, LocalSubscriber, PeerTables};
+use crate::matching::{Incoming, LOCAL, LocalPublisher, LocalSubscriber, PeerTables};
+use crate::quotas::Budgets;
 use crate::scarce::{Scarcity, Unconnected};
 use crate::schemas::Schemas;
 use crate::service::Registry;
 use crate::serving::Outgoing;
 use crate::unwelcome::Unwelcome;
+
+/// Processes that were turned away, and reasons, that are remembered.
+const CUT_OFFS_MAX: usize = 1024;
 
 /// A peer process and what connects us to it.
 pub(crate) struct Peer {
@@ -66,6 +70,12 @@ pub(crate) struct State {
     told: u64,
     /// Processes that closed our connection before they welcomed us.
     pub(crate) unwelcome: Unwelcome,
+    /// What strangers have used.
+    pub(crate) budgets: Budgets,
+    /// Topics whose messages must not be copied.
+    pub(crate) uncopied: BTreeSet<String>,
+    /// For what which processes were cut off, so that each is told once.
+    cut_offs: BTreeSet<(u32, String)>,
     next_token: u64,
     next_port: u64,
     next_pair: u32,
@@ -91,6 +101,9 @@ impl State {
             changes: 0,
             told: 0,
             unwelcome: Unwelcome::default(),
+            budgets: Budgets::default(),
+            uncopied: BTreeSet::new(),
+            cut_offs: BTreeSet::new(),
             // Smaller tokens are the control thread's own descriptors.
             next_token: 16,
             next_port: 1,
@@ -167,6 +180,26 @@ impl State {
         }
     }
 
+    /// Who the process behind a token is to us; this process itself: our own.
+    pub(crate) fn standing(&self, token: u64) -> Standing {
+        match self.peers.get(&token) {
+            _ if token == LOCAL => Standing::Own,
+            Some(peer) => peer.link.standing,
+            // Gone meanwhile: nothing is believed of it.
+            None => Standing::Stranger,
+        }
+    }
+
+    /// A process is not let in, or comes again and again: told once for each reason.
+    pub(crate) fn turn_away(&mut self, peer: PeerProcess, reason: String) {
+        if self.cut_offs.len() >= CUT_OFFS_MAX {
+            self.cut_offs.clear();
+        }
+        if self.cut_offs.insert((peer.pid, reason.clone())) {
+            self.cut_off(peer, reason);
+        }
+    }
+
     pub(crate) fn cut_off(&mut self, peer: PeerProcess, reason: String) {
         self.events.push(Event::PeerCutOff { peer, reason });
         self.changes += 1;
@@ -195,6 +228,7 @@ pub(crate) struct Core {
     pub(crate) process: String,
     pub(crate) domain_id: u32,
     pub(crate) access: Access,
+    pub(crate) trust: Trust,
     /// Lets others hear of our death early.
     _keeper: Option<Arc<Keeper>>,
     pub(crate) rendezvous: Rendezvous,
@@ -226,6 +260,7 @@ pub(crate) struct CoreParts {
     pub(crate) process: String,
     pub(crate) domain_id: u32,
     pub(crate) access: Access,
+    pub(crate) trust: Trust,
     pub(crate) keeper: Option<Arc<Keeper>>,
     pub(crate) rendezvous: Rendezvous,
     pub(crate) epoll: PrivateFd,
@@ -242,6 +277,7 @@ impl Core {
             process: parts.process,
             domain_id: parts.domain_id,
             access: parts.access,
+            trust: parts.trust,
             _keeper: parts.keeper,
             rendezvous: parts.rendezvous,
             epoll: Arc::new(parts.epoll),

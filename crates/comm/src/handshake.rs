@@ -7,7 +7,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 
 use crossdock_shm::rendezvous::PeerName;
-use crossdock_shm::{Attached, ElementType, RingControl};
+use crossdock_shm::{Attached, ElementType, RingControl, Standing};
 
 use crate::bells;
 use crate::buffer::{self, Offer};
@@ -17,11 +17,25 @@ use crate::event::Event;
 use crate::frame::{Frame, PIECE_BYTES_MAX, PortInfo, Purpose, VERSION};
 use crate::link::Stage;
 use crate::matching;
+use crate::quotas;
 use crate::serving::{self, RingParts};
 use crate::slabs;
 
 /// Publishers that one process may advertise.
 const PUBLISHERS_OF_PEER_MAX: usize = 8192;
+
+/// How many descriptors come with a frame.
+fn descriptors_of(frame: &Frame) -> std::ops::RangeInclusive<usize> {
+    match frame {
+        Frame::Memory => 2..=2,
+        Frame::Bell { .. } => 1..=1,
+        Frame::Segment { .. } => 1..=1,
+        Frame::Buffer { devices, .. } => 1 + devices.len()..=1 + devices.len(),
+        Frame::Slab { .. } => 2..=2,
+        Frame::Accept { .. } => 1..=crossdock_shm::socket::FRAME_FDS_MAX,
+        _ => 0..=0,
+    }
+}
 
 /// Carries out one frame.
 pub(crate) fn handle(
@@ -30,16 +44,7 @@ pub(crate) fn handle(
     frame: Frame,
     fds: Vec<OwnedFd>,
 ) -> Result<(), String> {
-    let expected_fds = match &frame {
-        Frame::Memory => 2..=2,
-        Frame::Bell { .. } => 1..=1,
-        Frame::Segment { .. } => 1..=1,
-        Frame::Buffer { devices, .. } => 1 + devices.len()..=1 + devices.len(),
-        Frame::Slab { .. } => 2..=2,
-        Frame::Accept { .. } => 1..=crossdock_shm::socket::FRAME_FDS_MAX,
-        _ => 0..=0,
-    };
-    if !expected_fds.contains(&fds.len()) {
+    if !descriptors_of(&frame).contains(&fds.len()) {
         return Err(format!("it sent {} file descriptors with a frame", fds.len()));
     }
     let impostor = match &frame {
@@ -51,6 +56,14 @@ pub(crate) fn handle(
     let state = &mut *guard;
     let Some(peer) = state.peers.get_mut(&token) else { return Ok(()) };
     let stage = peer.link.stage;
+    let shares = matches!(&frame, Frame::Slab { .. } | Frame::Buffer { .. });
+    if shares && peer.link.standing.is_stranger() {
+        return Err(
+            "it shares memory that several write, which is taken of trusted processes alone; \
+                    trust its user by name (`trust` in the mapping)"
+                .to_string(),
+        );
+    }
     match (stage, frame) {
         (Stage::AwaitHello, Frame::Hello { version, name, process, purpose }) => {
             peer.link.process = process;
@@ -121,6 +134,15 @@ fn hello(
     let process = core.process.clone();
     let welcome = Frame::Welcome { version: VERSION, name: core.name, process };
     let Some(peer) = state.peers.get_mut(&token) else { return Ok(None) };
+    // A trace can be switched on by whoever has it, and each watcher costs a call before each sleep.
+    let costly = matches!(purpose, Purpose::Trace | Purpose::Watch);
+    if costly && peer.link.standing.is_stranger() {
+        let reason = "only processes that are trusted may trace or watch it; trust the user by name \
+                      (CROSSDOCK_TRUST, or `trust` in the mapping)";
+        peer.link.send(&Frame::Nothing { reason: reason.to_string() }, &[]);
+        peer.link.stage = Stage::Closing;
+        return Ok(None);
+    }
     match purpose {
         Purpose::Peer => {
             if name >= core.name {
@@ -312,8 +334,12 @@ fn advertise(
     info: PortInfo,
 ) -> Result<(), String> {
     let Some(peer) = state.peers.get_mut(&token) else { return Ok(()) };
-    if peer.publishers.len() >= PUBLISHERS_OF_PEER_MAX {
-        return Err(format!("it advertises more than {PUBLISHERS_OF_PEER_MAX} publishers"));
+    let publishers_max = match peer.link.standing {
+        Standing::Stranger => quotas::PUBLISHERS_MAX,
+        Standing::Own | Standing::Trusted => PUBLISHERS_OF_PEER_MAX,
+    };
+    if peer.publishers.len() >= publishers_max {
+        return Err(format!("it advertises more than {publishers_max} publishers"));
     }
     if peer.publishers.contains_key(&info.port) {
         return Err(format!("it advertised port {} twice", info.port));
@@ -364,5 +390,5 @@ fn send_ring(state: &mut State, token: u64, port: u64) {
 fn observed_parts(control: &RingControl) -> std::io::Result<RingParts> {
     let next = control.published() + 1;
     let attached = Attached { peer: 0, start: next, joined: next, segments: u32::MAX };
-    serving::ring_parts(control, attached)
+    serving::ring_parts(control, attached, false)
 }

@@ -35,6 +35,7 @@ mod buffer;
 mod claims;
 mod connection;
 mod control;
+mod copying;
 mod core;
 mod doorbell;
 mod echo;
@@ -62,6 +63,7 @@ mod ports;
 mod publisher;
 pub mod qos;
 mod quiescence;
+mod quotas;
 mod scarce;
 mod schemas;
 pub mod service;
@@ -86,6 +88,7 @@ pub use crossdock_shm::{
     CopyError, DoorbellControl, DoorbellOptions, DriverMemory, Element, ElementType, MemoryMaker,
     ParkedLoan, PrivateFd, Region, Scratch, Slab, SlabMemory, Woken,
 };
+pub use crossdock_shm::{Standing, TrustError, TrustedNames};
 pub use doorbell::Doorbell;
 pub use echo::{Echo, EchoError, Echoed, Stamps};
 pub use error::{DamagedPayload, LoanError, PortError, PublishCdrError, PublishError, TakeError};

@@ -6,13 +6,14 @@ use std::collections::VecDeque;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 
-use crossdock_shm::PrivateFd;
 use crossdock_shm::rendezvous::PeerName;
 use crossdock_shm::socket::{ControlSocket, PeerIdentity, Sent};
+use crossdock_shm::{PrivateFd, Standing};
 use rustix::event::epoll;
 
 use crate::event::PeerProcess;
 use crate::frame::Frame;
+use crate::quotas;
 
 /// Frames that wait for a peer that does not read. More than the ports of a large process need
 /// (about 100 bytes each); a peer that is stopped for longer is cut off.
@@ -45,6 +46,8 @@ pub(crate) struct Link {
     pub(crate) token: u64,
     pub(crate) socket: Arc<ControlSocket>,
     pub(crate) identity: PeerIdentity,
+    /// Who that is to us, for as long as the link lasts.
+    pub(crate) standing: Standing,
     pub(crate) stage: Stage,
     /// Name of its socket, once known.
     pub(crate) name: Option<PeerName>,
@@ -76,7 +79,7 @@ impl Link {
     pub(crate) fn new(
         token: u64,
         socket: ControlSocket,
-        identity: PeerIdentity,
+        (identity, standing): (PeerIdentity, Standing),
         stage: Stage,
         epoll: Arc<PrivateFd>,
     ) -> Link {
@@ -84,6 +87,7 @@ impl Link {
             token,
             socket: Arc::new(socket),
             identity,
+            standing,
             stage,
             name: None,
             process: String::new(),
@@ -121,7 +125,11 @@ impl Link {
                 Err(error) => return self.breaks(Broken::Violation(error.to_string())),
             }
         }
-        if self.queue.len() == QUEUED_FRAMES_MAX || self.queued_bytes > QUEUED_BYTES_MAX {
+        let frames_max = match self.standing {
+            Standing::Stranger => quotas::QUEUED_FRAMES_MAX,
+            Standing::Own | Standing::Trusted => QUEUED_FRAMES_MAX,
+        };
+        if self.queue.len() >= frames_max || self.queued_bytes > QUEUED_BYTES_MAX {
             let waiting = self.queue.len();
             let why = format!("it does not read its control socket ({waiting} frames wait)");
             return self.breaks(Broken::Violation(why));

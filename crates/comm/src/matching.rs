@@ -26,6 +26,7 @@ use crossdock_shm::{
 
 use crate::bells;
 use crate::connection::{Counterpart, LetGo, PublisherKey, RingConnection};
+use crate::copying;
 use crate::core::{Core, Peer, State, connection_record};
 use crate::entities::{Carrier, ConnectionDetail, Triggering};
 use crate::event::conflict;
@@ -33,6 +34,7 @@ use crate::frame::{Frame, PortInfo};
 use crate::geometry::{Places, RingShape, WakePlaces};
 use crate::participant::TopicConnections;
 pub(crate) use crate::ports::{Audience, Depth, LocalPublisher, LocalSubscriber, Takes, Wake};
+use crate::quotas;
 use crate::scarce::{Failure, Unconnected};
 use crate::serving::{self, Theirs};
 use crate::slabs::{self, Offer, Wish};
@@ -386,6 +388,16 @@ fn ask(
     }
     let known = state.subscribers.get(&subscriber).ok_or("the subscriber is gone")?;
     let (info, wake) = (known.info.clone(), known.wake.clone());
+    if state.standing(token).is_stranger() {
+        let of_peer = state.incoming.values().filter(|pair| pair.peer == token);
+        if of_peer.count() >= quotas::PAIRS_MAX {
+            let reason = "it has {} connections here, as many as a process may that is not trusted";
+            return Err(reason.replace("{}", &quotas::PAIRS_MAX.to_string()).into());
+        }
+        if let Some(reason) = copying::refuses(state, &info.topic) {
+            return Err(reason.into());
+        }
+    }
     let (waited_for, slabs) = (known.is_waited_for(), !matches!(known.slabs, Wish::No));
     let ours = our_memory(core, state, token)?;
     let conn = core.conns.allocate().map_err(|error| Failure::of(&error))?;
@@ -500,6 +512,7 @@ fn open_connection(
     }
     let label = port_label(&info, &process);
     let memory = ring_memory(state, (token, publisher), &label, shape, fds)?;
+    let copies = copying::copies_for(state, token, &label, shape)?;
     let pair = state.incoming.get(&number).ok_or("the pair is gone")?;
     let subscriber = state.subscribers.get(&subscriber_port).ok_or("the subscriber is gone")?;
     let depth = match subscriber.depth {
@@ -548,7 +561,8 @@ fn open_connection(
         label: format!("node `{}` in process `{process}`", info.node),
     };
     let publisher = PublisherKey::of(&info);
-    let connection = RingConnection { ring, counterpart, schema, record, depth, publisher, let_go };
+    let connection =
+        RingConnection { ring, copies, counterpart, schema, record, depth, publisher, let_go };
     let connection = Box::new(connection);
     if let Some(pair) = state.incoming.get_mut(&number) {
         pair.stage = Stage::Live(control);
@@ -670,7 +684,8 @@ fn connect_inside(
     let key = (LOCAL, pair);
     let connected = serving::attach(state, key, publisher, subscriber, label, (theirs, places))
         .and_then(|(control, attached)| {
-            let shape = RingShape { geometry: control.geometry(), attached, segments: Vec::new() };
+            let (geometry, segments) = (control.geometry(), Vec::new());
+            let shape = RingShape { geometry, attached, held: true, segments };
             open_connection(core, state, pair, &shape, &[])
         });
     if connected.is_err() {

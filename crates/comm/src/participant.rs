@@ -14,7 +14,10 @@ use std::time::Duration;
 use crossdock_shm::board::{Board, BoardConfig, OpenBoardError};
 use crossdock_shm::rendezvous::{Location, PeerName, RendezvousConfig, RendezvousError};
 use crossdock_shm::socket::{Access, SocketError};
-use crossdock_shm::{BellMemory, ConnTable, CreateMemoryError, DoorbellOptions, Keeper};
+use crossdock_shm::{
+    BellMemory, ConnTable, CreateMemoryError, DoorbellOptions, Keeper, Trust, TrustError,
+    TrustedNames,
+};
 use rustix::event::{EventfdFlags, epoll};
 use rustix::io::Errno;
 
@@ -78,6 +81,8 @@ pub struct ParticipantOptions {
     pub rendezvous: Rendezvous,
     /// Whose processes may connect: usually what [`Rendezvous::access`] says of the place.
     pub access: Access,
+    /// Users and groups whose processes are as our own, beside what the place says.
+    pub trust: TrustedNames,
     /// Let peers hear of this process's death before the kernel has torn down its memory, by a
     /// helper task ([`crossdock_shm::Keeper`]). The default; a debugger of memory that knows no such
     /// tasks (valgrind) needs it off: `CROSSDOCK_KEEPER=off` in the environment.
@@ -93,6 +98,7 @@ impl ParticipantOptions {
             name: name.to_string(),
             access: rendezvous.access(),
             rendezvous,
+            trust: TrustedNames::of_environment(),
             keeper: std::env::var_os("CROSSDOCK_KEEPER").is_none_or(|value| value != "off"),
         }
     }
@@ -108,6 +114,9 @@ pub enum OpenError {
     /// The meeting place cannot be used.
     #[error(transparent)]
     Rendezvous(#[from] RendezvousError),
+    /// A user or a group that is to be trusted is not known.
+    #[error(transparent)]
+    Trust(#[from] TrustError),
     /// A socket name could not be made.
     #[error(transparent)]
     Socket(#[from] SocketError),
@@ -282,6 +291,12 @@ impl Participant {
         }
     }
 
+    /// Messages of this topic must not be copied: processes that are not trusted are refused on it,
+    /// since their messages are. To be said before the topic has ports here.
+    pub fn forbid_copies(&self, topic: &str) {
+        self.handle.core.lock().uncopied.insert(topic.to_owned());
+    }
+
     /// Creates the doorbell of one executor, on the thread that will sleep on it.
     ///
     /// # Errors
@@ -314,6 +329,7 @@ fn open_core(options: &ParticipantOptions) -> Result<Core, OpenError> {
         move |errno: Errno| OpenError::Thread { process, what, source: errno.into() }
     };
     let label = &options.name;
+    let trust = Trust::new(&options.trust)?;
     let keeper = options.keeper.then(Keeper::of_process).transpose();
     let (keeper, unkept) = match keeper {
         Ok(keeper) => (keeper, None),
@@ -342,6 +358,7 @@ fn open_core(options: &ParticipantOptions) -> Result<Core, OpenError> {
         process: options.name.clone(),
         domain_id: options.domain_id,
         access: options.access,
+        trust,
         keeper,
         rendezvous,
         epoll: epoll.into(),

@@ -14,11 +14,13 @@ use crossdock_shm::{
 };
 
 use crate::bells;
+use crate::copying;
 use crate::core::{Core, Peer, State};
 use crate::event::conflict;
 use crate::frame::{Frame, PortInfo};
 use crate::geometry::{Places, RingShape, WakePlaces};
 use crate::matching::{self, Audience, LOCAL, Wake, port_label};
+use crate::quotas;
 use crate::scarce::{Failure, is_scarce};
 use crate::slabs::{self, Progress};
 
@@ -106,10 +108,15 @@ pub(crate) fn subscribe_requested(
     if state.outgoing.contains_key(&(token, pair)) {
         return Err(format!("it asked for pair {pair} twice"));
     }
-    if state.outgoing.range((token, 0)..=(token, u32::MAX)).count() >= PAIRS_MAX {
+    let stranger = state.standing(token).is_stranger();
+    if pairs_with(state, token).count() >= PAIRS_MAX {
         return Err(format!("it asked for more than {PAIRS_MAX} pairs"));
     }
     let places = Places::decode(geometry).ok_or("its places are not legal")?;
+    if let Some(reason) = refuses_pair(state, token, publisher).filter(|_| stranger) {
+        state.send(token, &Frame::Refuse { pair, later: false, reason });
+        return Ok(());
+    }
     let Some(peer) = state.peers.get_mut(&token) else { return Ok(()) };
     let label = port_label(subscriber, &peer.link.peer().to_string());
     let attached = match tables(peer, places.wake) {
@@ -118,7 +125,7 @@ pub(crate) fn subscribe_requested(
         Err(failure) => return Err(failure.reason),
     };
     let parts = attached.and_then(|(control, attached)| {
-        ring_parts(&control, attached).map_err(|error| {
+        ring_parts(&control, attached, !stranger).map_err(|error| {
             detach(state, (token, pair));
             let scarce = is_scarce(&error);
             Failure {
@@ -143,6 +150,32 @@ pub(crate) fn subscribe_requested(
     Ok(())
 }
 
+/// Pairs in which we publish to one process.
+fn pairs_with(state: &State, token: u64) -> impl Iterator<Item = &Outgoing> {
+    state.outgoing.range((token, 0)..=(token, u32::MAX)).map(|(_, pair)| pair)
+}
+
+/// Why a stranger gets no (further) pair with a publisher of ours.
+fn refuses_pair(state: &State, token: u64, publisher: u64) -> Option<String> {
+    let known = state.publishers.get(&publisher)?;
+    let (all, here) = pairs_with(state, token).fold((0, 0), |(all, here), pair| {
+        (all + 1, here + usize::from(pair.publisher == publisher))
+    });
+    let trust = "trust its user by name (`trust` in the mapping), or run both as one user";
+    if all >= quotas::PAIRS_MAX || here >= quotas::PAIRS_OF_PUBLISHER_MAX {
+        return Some(format!(
+            "a process that is not trusted may have {} connections here, {} of them at one publisher; {trust}",
+            quotas::PAIRS_MAX,
+            quotas::PAIRS_OF_PUBLISHER_MAX
+        ));
+    }
+    // Whoever takes requests answers them; a response goes to whoever has asked.
+    if known.info.topic.ends_with("/_request") {
+        return Some(format!("requests are served by trusted processes alone; {trust}"));
+    }
+    copying::refuses(state, &known.info.topic)
+}
+
 /// A ring's descriptors and its shape, as a subscriber or an observer gets them.
 pub(crate) struct RingParts {
     pub(crate) shape: RingShape,
@@ -150,15 +183,35 @@ pub(crate) struct RingParts {
 }
 
 /// The ring and its first segments, at most `segments` of them.
-pub(crate) fn ring_parts(control: &RingControl, attached: Attached) -> std::io::Result<RingParts> {
+/// `held`: whether what is held of it is left alone.
+pub(crate) fn ring_parts(
+    control: &RingControl,
+    attached: Attached,
+    held: bool,
+) -> std::io::Result<RingParts> {
     let mut fds = vec![control.ring_fd().try_clone_to_owned()?];
     let mut sizes = Vec::new();
     for segment in control.segments()?.into_iter().take(attached.segments as usize) {
         sizes.push(segment.bytes);
         fds.push(segment.fd);
     }
-    let shape = RingShape { geometry: control.geometry(), attached, segments: sizes };
+    let shape = RingShape { geometry: control.geometry(), attached, held, segments: sizes };
     Ok(RingParts { shape, fds })
+}
+
+/// Where a triggering subscriber is woken.
+fn wake_target(theirs: &Theirs, wake: Option<WakePlaces>) -> Result<Option<WakeTarget>, Failure> {
+    let Some(wake) = wake else { return Ok(None) };
+    let bell = theirs.bells.get(&wake.bell).ok_or("its bell is not there")?;
+    Ok(Some(WakeTarget {
+        pair: theirs.pair.clone(),
+        bell: bell.clone(),
+        armed_line: wake.armed_line,
+        armed_bit: wake.armed_bit,
+        ready_line: wake.ready_line,
+        input: wake.input,
+        index: wake.bell,
+    }))
 }
 
 /// Attaches a subscriber to a publisher of ours, and answers its ring.
@@ -193,34 +246,31 @@ pub(crate) fn attach(
                       which only its process has; say `copy`, `zero_copy` or `auto`";
         return Err(reason.into());
     }
+    // A stranger copies what it takes, in time or not at all; it costs this process nothing that others
+    // would miss: no chunk that it holds, no wait, no queue deeper than the publisher's.
+    let trusted = !state.standing(key.0).is_stranger();
+    let wants_slabs = places.slabs && trusted;
+    let depth = match trusted {
+        true => subscriber.qos.depth,
+        false => subscriber.qos.depth.min(known.info.qos.depth),
+    };
     let control = Arc::clone(&known.control);
     let wake_publisher = known.wake.clone();
-    known.reach.expect(places.slabs);
-    let Theirs { conns, pair, bells } = theirs;
-    let wake = match places.wake {
-        None => None,
-        Some(wake) => Some(WakeTarget {
-            pair,
-            bell: bells.get(&wake.bell).ok_or("its bell is not there")?.clone(),
-            armed_line: wake.armed_line,
-            armed_bit: wake.armed_bit,
-            ready_line: wake.ready_line,
-            input: wake.input,
-            index: wake.bell,
-        }),
-    };
+    known.reach.expect(wants_slabs);
+    let wake = wake_target(&theirs, places.wake)?;
     let config = PeerConfig {
         label: label.clone(),
-        conns,
+        conns: theirs.conns,
         conn: places.conn,
-        depth: subscriber.qos.depth,
+        depth,
         reliable: subscriber.qos.is_reliable() && places.waited_for,
+        trusted,
         history: places.history as usize,
         wake,
     };
     let attached = control.attach(config).map_err(|error| error.to_string())?;
     let segments = attached.segments;
-    let slabs = Progress::new(places.slabs);
+    let slabs = Progress::new(wants_slabs);
     let ring = Arc::clone(&control);
     let pair = Outgoing { publisher, control, peer: attached.peer, segments, label, slabs };
     state.outgoing.insert(key, pair);
@@ -238,9 +288,8 @@ pub(crate) fn send_segments(core: &Core, state: &mut State) {
     }
     let mut wanted = Vec::new();
     for (key, pair) in &mut state.outgoing {
-        let (peer, sent) = (pair.peer, pair.segments);
-        let missing = pair.control.unacknowledged().into_iter();
-        for (_, segment) in missing.filter(|(of, segment)| *of == peer && *segment > sent) {
+        let sent = pair.segments;
+        for segment in pair.control.unacknowledged(pair.peer).filter(|segment| *segment > sent) {
             pair.segments = segment;
             wanted.push((*key, Arc::clone(&pair.control), segment));
         }

@@ -521,7 +521,7 @@ fn what_a_hostile_owner_hands_out_is_refused_and_leaves_nothing() {
     };
     let buffers = participant.buffers("worker");
     let alone = settled_resources();
-    let _listener = common::Listener::bind(&place, mallory::NAME);
+    let listener = common::Listener::bind(&place, mallory::NAME);
     let socket = mallory::connect(&place, &participant);
     let small = || SharedMemory::create("small", 64).unwrap();
     let words = crossdock_shm::OwnWords::create("words", 1 << 16, crossdock_shm::Sharing::Open);
@@ -567,7 +567,7 @@ fn what_a_hostile_owner_hands_out_is_refused_and_leaves_nothing() {
     let error = opened(7, &|n| mallory::hand_out(&socket, (n, 77, 16), small().fd().unwrap()));
     assert!(matches!(error, BufferError::Refused { .. }), "{error}");
     assert!(participant.wait_until(LIMIT, || participant.peers().is_empty()));
-    drop((socket, words, file, buffers));
+    drop((listener, socket, words, file, buffers));
     let end = std::time::Instant::now() + LIMIT;
     while resources() != alone && std::time::Instant::now() < end {
         std::thread::yield_now();

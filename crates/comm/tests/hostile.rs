@@ -168,7 +168,8 @@ fn strangers_that_send_garbage_are_cut_off_with_whom_and_why() {
     let mut victim = Victim::new("strangers");
     let path = socket_of(&victim.place, &victim.participant);
     let whom = format!("process {} of user", std::process::id());
-    let named = format!("process `mallory` (pid {}", std::process::id());
+    // Under a name that may be damaged, too.
+    let named = format!("(pid {}, user", std::process::id());
     for round in 0..2000 {
         let socket = connect(&path);
         let len = 1 + random.below(if round % 50 == 0 { 30_000 } else { 200 }) as usize;

@@ -90,6 +90,9 @@ pub struct PeerConfig {
     pub depth: usize,
     /// Is the publisher to wait for it?
     pub reliable: bool,
+    /// Does it decide what the publisher may use again? A peer that is not trusted copies what it
+    /// takes: what it says to hold, where it has got to, and what it has mapped count for nothing.
+    pub trusted: bool,
     /// Messages from before now that it wants, if the publisher is transient local.
     pub history: usize,
     /// Present if it is triggering.
@@ -171,6 +174,7 @@ pub(crate) struct Peer {
     pub(crate) joined: u64,
     pub(crate) depth: u64,
     pub(crate) reliable: bool,
+    pub(crate) trusted: bool,
     pub(crate) wake: Option<WakeTarget>,
 }
 
@@ -189,7 +193,16 @@ struct PeerRecord {
     label: Arc<str>,
     /// Segments that it has mapped, the ring's own not counted.
     acknowledged: u32,
+    /// Does the publisher wait until it has mapped them?
+    trusted: bool,
     going: bool,
+}
+
+impl PeerRecord {
+    /// Are messages kept out of segments that it has not mapped?
+    fn is_awaited(&self) -> bool {
+        !self.going && self.trusted
+    }
 }
 
 /// Memory for messages beside the ring's.
@@ -359,7 +372,8 @@ impl RingControl {
             conn: conn.clone(),
             joined: joined_at_least,
             depth: config.depth as u64,
-            reliable: config.reliable,
+            reliable: config.reliable && config.trusted,
+            trusted: config.trusted,
             wake: config.wake,
         }))));
         let segments = table.segments.len() as u32;
@@ -368,6 +382,7 @@ impl RingControl {
             conn,
             label,
             acknowledged: segments,
+            trusted: config.trusted,
             going: false,
         });
         self.inbox.push(Note::Attach(peer, body));
@@ -442,18 +457,16 @@ impl RingControl {
         }
     }
 
-    /// Which peers have not acknowledged which segments: what the control thread has to send after
-    /// a notification. The list repeats until `acknowledge` is called; the caller remembers what it
-    /// sent.
-    pub fn unacknowledged(&self) -> Vec<(u32, u32)> {
+    /// The segments that a peer has not acknowledged: what the control thread has to send it after a
+    /// notification, as far as it has not done so. Empty for a peer that is gone. Takes a lock; does
+    /// not look at other peers.
+    pub fn unacknowledged(&self, peer: u32) -> std::ops::RangeInclusive<u32> {
         let table = lock(&self.table);
         let count = table.segments.len() as u32;
-        let peers = table.peers.iter().enumerate();
-        peers
-            .filter_map(|(peer, record)| record.as_ref().map(|record| (peer as u32, record)))
-            .filter(|(_, record)| !record.going)
-            .flat_map(|(peer, record)| (record.acknowledged + 1..=count).map(move |s| (peer, s)))
-            .collect()
+        match table.peers.get(peer as usize) {
+            Some(Some(record)) if !record.going => record.acknowledged + 1..=count,
+            _ => 1..=0,
+        }
     }
 
     /// One further segment, to be sent to a peer; `None`: there is none, or only this process has it.
@@ -477,7 +490,7 @@ impl RingControl {
 
     fn update_usable(&self, table: &ControlTable) {
         let count = table.segments.len() as u32;
-        let live = table.peers.iter().flatten().filter(|record| !record.going);
+        let live = table.peers.iter().flatten().filter(|record| record.is_awaited());
         let usable = live.map(|record| record.acknowledged).min().unwrap_or(count);
         // Release pairs with the Acquire of `usable`.
         if self.usable.swap(usable, Ordering::AcqRel) != usable {
@@ -508,7 +521,7 @@ impl RingControl {
     /// Labels of the peers that have not acknowledged `segment`.
     pub(crate) fn missing(&self, segment: u32) -> Vec<String> {
         let table = lock(&self.table);
-        let live = table.peers.iter().flatten().filter(|record| !record.going);
+        let live = table.peers.iter().flatten().filter(|record| record.is_awaited());
         live.filter(|record| record.acknowledged < segment)
             .map(|record| record.label.to_string())
             .collect()

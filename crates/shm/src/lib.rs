@@ -45,6 +45,7 @@
 //!     depth: 4,
 //!     reliable: false,
 //!     history: 0,
+//!     trusted: true,
 //!     wake: None,
 //! })?;
 //! let config = SubscriberConfig {
@@ -75,6 +76,8 @@ pub mod board;
 pub mod clock;
 #[cfg(not(loom))]
 mod control;
+#[cfg(not(loom))]
+mod copies;
 #[cfg(not(loom))]
 mod descriptor;
 #[cfg(not(loom))]
@@ -125,12 +128,16 @@ mod tables;
 #[cfg(not(loom))]
 pub mod timeline;
 #[cfg(not(loom))]
+mod trust;
+#[cfg(not(loom))]
 mod words;
 
 #[cfg(not(loom))]
 pub use control::{
     AttachError, Attached, PeerConfig, RingControl, RingGeometry, SegmentFd, WakeTarget,
 };
+#[cfg(not(loom))]
+pub use copies::{Copies, CopyBudget};
 #[cfg(not(loom))]
 pub use descriptor::{Marks, Meta};
 #[cfg(not(loom))]
@@ -172,5 +179,7 @@ pub use tables::{
 };
 #[cfg(not(loom))]
 pub use timeline::{FencePoint, Timeline};
+#[cfg(not(loom))]
+pub use trust::{Standing, Trust, TrustError, TrustedNames};
 #[cfg(not(loom))]
 pub use words::{OwnWords, PeerWords, Sharing, sleep_on, wake};

@@ -264,10 +264,10 @@ fn a_larger_message_makes_memory_grow_once_every_peer_has_mapped_it() {
     let thread = std::thread::spawn(move || {
         for _ in 0..2 {
             notified.recv().unwrap();
-            for (peer, index) in its_control.unacknowledged() {
+            for index in its_control.unacknowledged(number) {
                 let segment = its_control.segment(index).unwrap().unwrap();
                 mapper.add_segment(segment.index, segment.bytes, segment.fd.as_fd()).unwrap();
-                its_control.acknowledge(peer, index);
+                its_control.acknowledge(number, index);
             }
         }
     });

@@ -146,6 +146,7 @@ fn attach(control: &RingControl, process: u32, numbers: &[i64], reliable: bool) 
         depth: 8,
         reliable,
         history: 0,
+        trusted: true,
         wake: Some(wake),
     };
     control.attach(config).unwrap()

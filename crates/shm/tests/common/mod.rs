@@ -59,12 +59,21 @@ pub struct Join {
     pub depth: u64,
     pub reliable: bool,
     pub history: usize,
+    /// Does the publisher wait for it in any way?
+    pub trusted: bool,
     /// Its executor and its input there.
     pub doorbell: Option<(DoorbellControl, u16)>,
 }
 
 pub fn join(label: &str) -> Join {
-    Join { label: label.into(), depth: u64::MAX, reliable: false, history: 0, doorbell: None }
+    Join {
+        label: label.into(),
+        depth: u64::MAX,
+        reliable: false,
+        history: 0,
+        trusted: true,
+        doorbell: None,
+    }
 }
 
 /// Connects; the number is the peer's at the publisher.
@@ -98,6 +107,7 @@ pub fn connect(
             conn: conn.index(),
             depth: if join.depth == u64::MAX { 1 } else { join.depth as usize },
             reliable: join.reliable,
+            trusted: join.trusted,
             history: join.history,
             wake,
         })
