@@ -135,6 +135,7 @@ impl Process {
     fn spawn_executors(&mut self, package: Package, plan: ProcessPlan) -> Result<(), String> {
         let participant = Participant::open(ParticipantOptions::new(plan.domain_id, &plan.name))
             .map_err(|error| error.to_string())?;
+        plan.uncopied.iter().for_each(|topic| participant.forbid_copies(topic));
         let shared = Arc::new(Shared { package, plan, participant });
         for index in 0..shared.plan.executors.len() {
             let (start, started) = channel();

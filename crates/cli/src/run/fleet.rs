@@ -5,6 +5,7 @@ use super::restarts::Restarts;
 use crate::arguments::HOST_COMMAND;
 use crate::packages::Packages;
 use anyhow::{Context, Result, bail};
+use crossdock_comm::TrustedNames;
 use crossdock_executor::launch::{LaunchedProcess, ProcessEvent, SpawnOptions};
 use crossdock_graph::{ExecutorPlan, FABRIC_BINARY, OnFailure, Plan, ProcessPlan, RestartWhen};
 use std::collections::BTreeMap;
@@ -69,7 +70,9 @@ impl Fleet {
     pub(crate) fn launch(plan: &Plan, packages: &Packages) -> Result<Self> {
         let mut fleet = Self { members: Vec::new(), running: false, notes: Vec::new() };
         for part in plan.all_processes() {
-            let options = program(part, packages)?;
+            let mut options = program(part, packages)?;
+            let trust = trusted(plan).to_string();
+            options.environment.push(("CROSSDOCK_TRUST".into(), trust.into()));
             let mut process = LaunchedProcess::spawn(&options)?;
             process.launch(part)?;
             let restarts = Restarts::new(part.restart);
@@ -238,6 +241,14 @@ impl Fleet {
         let ended = self.ends().into_iter();
         ended.filter_map(|(name, _, end)| Some((name, end?))).collect()
     }
+}
+
+/// Whom the processes of a run trust: whom the environment names, and whom the mapping does.
+pub(crate) fn trusted(plan: &Plan) -> TrustedNames {
+    let mut names = TrustedNames::of_environment();
+    names.users.extend(plan.trust.users.iter().cloned());
+    names.groups.extend(plan.trust.groups.iter().cloned());
+    names
 }
 
 /// What a process of the plan is made of: a package binary, or this command as the host of a fabric.

@@ -132,7 +132,11 @@ impl Session {
             Some(path) => Some(BagWriter::create(path, WriterOptions::new(Compression::Zstd))?),
             None => None,
         };
-        let participant = Participant::open(ParticipantOptions::new(options.domain_id, LAUNCHER))?;
+        let participant = Participant::open(ParticipantOptions {
+            trust: fleet::trusted(&plan),
+            ..ParticipantOptions::new(options.domain_id, LAUNCHER)
+        })?;
+        plan.uncopied_topics().for_each(|topic| participant.forbid_copies(topic));
         let recorder = match writer {
             Some(writer) => Some(Recorder::start(&participant, writer, recorder_options(&plan))?),
             None => None,
