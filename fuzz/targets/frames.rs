@@ -15,7 +15,7 @@ use crossdock_msg::types::std_msgs::Header;
 use crossdock_msg::{Extra, Message};
 use crossdock_shm::socket::{ControlSocket, FRAME_BYTES_MAX, Received};
 use crossdock_shm::{
-    BellMemory, ConnTable, PairMemory, Reliability, RingConfig, RingGeometry, RingPublisher,
+    BellMemory, ConnTable, Doorbell, DoorbellControl, DoorbellOptions, PairMemory, Reliability, RingConfig, RingGeometry, RingPublisher,
 };
 use libfuzzer_sys::fuzz_target;
 use rustix::event::{PollFd, PollFlags, poll};
@@ -39,16 +39,33 @@ const SUBSCRIBE: u8 = 5;
 const ACCEPT: u8 = 6;
 const MEMORY: u8 = 17;
 const BYE: u8 = 25;
+const BELL: u8 = 26;
+
+/// Lower than almost any other name.
+const NAME: [u8; 16] = 1u128.to_be_bytes();
+
+/// Listens at a path: who greets with a name must listen under it.
+fn listen(path: &std::path::Path) -> OwnedFd {
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    let (family, kind) = (AddressFamily::UNIX, SocketType::SEQPACKET);
+    let fd = rustix::net::socket_with(family, kind, flags, None).expect("a socket");
+    rustix::net::bind(&fd, &SocketAddrUnix::new(path).expect("a path")).expect("a free name");
+    rustix::net::listen(&fd, 1024).expect("a socket that listens");
+    fd
+}
 
 struct World {
     participant: Participant,
     output: Publisher<Header>,
     input: Subscriber<Header>,
     path: PathBuf,
+    /// What listens under the name that hostile peers greet with.
+    listener: OwnedFd,
     published: u32,
     /// What an honest peer hands out, as far as a hostile one may look honest.
     conns: ConnTable,
-    bells: BellMemory,
+    /// Of an executor; it stays when that has gone.
+    bell: DoorbellControl,
     pair: PairMemory,
     honest_ring: RingPublisher,
     ring: HostileMemory,
@@ -72,6 +89,7 @@ impl World {
         let options = SubscriberOptions { node, topic, qos, doorbell: None, group: None };
         let input = participant.subscriber(options).expect("a subscriber");
         let path = folder.join("0").join(participant.peer_name().to_string());
+        let listener = listen(&folder.join("0").join(format!("{:032x}", u128::from_be_bytes(NAME))));
         let config = RingConfig {
             slots: 4,
             depth: 1,
@@ -85,15 +103,18 @@ impl World {
             growth_timeout: std::time::Duration::from_secs(1),
         };
         let honest_ring = RingPublisher::create("hostile", config).expect("a ring");
+        let options = DoorbellOptions::default();
+        let doorbell = Doorbell::create(&BellMemory::new("bells"), options).expect("a bell");
         let ring = HostileMemory::like(honest_ring.control().ring_fd(), 3 * 4096);
         Self {
             participant,
             output,
             input,
             path,
+            listener,
             published: 0,
             conns: ConnTable::create("conns").expect("memory"),
-            bells: BellMemory::create("bells").expect("memory"),
+            bell: doorbell.control(),
             pair: PairMemory::create("pair").expect("memory"),
             honest_ring,
             ring,
@@ -141,9 +162,7 @@ fn text(out: &mut Vec<u8>, text: &str) {
 fn hello(purpose: u8, port: u64) -> Vec<u8> {
     let mut frame = vec![HELLO];
     frame.extend(VERSION.to_le_bytes());
-    // Lower than almost any other name.
-    frame.extend([0; 15]);
-    frame.push(1);
+    frame.extend(NAME);
     text(&mut frame, "mallory");
     frame.push(purpose);
     frame.extend(port.to_le_bytes());
@@ -178,6 +197,8 @@ struct Peer<'w> {
 
 impl<'w> Peer<'w> {
     fn connect(world: &'w World) -> Self {
+        // Who asked whether the name is ours has its answer, and takes no room any more.
+        while rustix::net::accept(&world.listener).is_ok() {}
         let (family, kind) = (AddressFamily::UNIX, SocketType::SEQPACKET);
         let fd = rustix::net::socket_with(family, kind, SocketFlags::CLOEXEC, None);
         let fd = fd.expect("a socket");
@@ -230,7 +251,7 @@ impl<'w> Peer<'w> {
         match which % 6 {
             0 => world.ring.fd(),
             1 => world.conns.fd(),
-            2 => world.bells.fd(),
+            2 => world.bell.bell().expect("a bell").1,
             3 => world.pair.fd(),
             4 => world.garbage.fd(),
             _ => self.world.log.as_fd(),
@@ -262,7 +283,8 @@ impl<'w> Peer<'w> {
             }
             4 => {
                 let world = self.world;
-                self.send(&[MEMORY], &[world.conns.fd(), world.bells.fd(), world.pair.fd()]);
+                self.send(&[MEMORY], &[world.conns.fd(), world.pair.fd()]);
+                self.send(&[BELL, input.u8(), input.u8() & 3], &[self.descriptor(2)]);
             }
             5 => {
                 let mut frame = vec![SUBSCRIBE];
@@ -320,7 +342,7 @@ fn seeds() -> Vec<Vec<u8>> {
     seeds.push([&[0, 3, 1, 1, 4][..], &[6, 0, 2, 4, 16, 1, 0, 1, 0]].concat());
     seeds.push([&[0, 3, 1, 0, 4][..], &[6, 1, 11, 4, 16, 1, 0, 1, 0]].concat());
     // One frame of every kind with little in it.
-    for kind in 2..24 {
+    for kind in 2..25 {
         let mut frame = vec![kind];
         frame.extend([1, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0]);
         seeds.push([&[0][..], &raw(&frame)].concat());

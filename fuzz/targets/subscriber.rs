@@ -8,7 +8,7 @@
 use crossdock_fuzz::Input;
 use crossdock_fuzz::memory::HostileMemory;
 use crossdock_shm::{
-    BellMemory, ConnTable, Meta, PairMemory, PeerBells, PeerConfig, PeerConns, PeerPair,
+    BellMemory, ConnTable, Doorbell, DoorbellOptions, Meta, PairMemory, PeerBell, PeerConfig, PeerConns, PeerPair,
     Reliability, RingConfig, RingControl, RingPublisher, RingSubscriber, SubscriberConfig,
     WakeTarget,
 };
@@ -32,13 +32,16 @@ fn world() -> &'static World {
     static WORLD: OnceLock<World> = OnceLock::new();
     WORLD.get_or_init(|| {
         let conns = ConnTable::create("conns").expect("memory");
-        let bells = BellMemory::create("bells").expect("memory");
+        let bells = BellMemory::new("bells");
+        let doorbell = Doorbell::create(&bells, DoorbellOptions::default()).expect("memory");
+        let control = doorbell.control();
+        let (_, bell) = control.bell().expect("a bell");
         let pair = PairMemory::create("pair").expect("memory");
         let both = |fd: BorrowedFd<'_>| {
             let bytes = rustix::fs::fstat(fd).expect("its size").st_size as usize;
             (HostileMemory::like(fd, bytes), HostileMemory::like(fd, bytes))
         };
-        let hostile = [both(conns.fd()), both(bells.fd()), both(pair.fd())];
+        let hostile = [both(conns.fd()), both(bell), both(pair.fd())];
         World { conns: ConnTable::create("honest").expect("memory"), hostile }
     })
 }
@@ -87,6 +90,7 @@ impl Run {
             depth: 2,
             reliable: false,
             history: 0,
+            trusted: true,
             wake: None,
         });
         let config = SubscriberConfig {
@@ -139,6 +143,7 @@ impl Run {
             depth: number(input) as usize,
             reliable: input.u8() % 2 == 1,
             history: usize::from(input.u8()),
+            trusted: true,
             wake,
         };
         if let Ok(attached) = self.control.attach(config) {
@@ -149,12 +154,12 @@ impl Run {
     fn wake(&self, input: &mut Input<'_>) -> Option<WakeTarget> {
         Some(WakeTarget {
             pair: PeerPair::open("hostile", self.memory(2).fd()).ok()?,
-            bells: PeerBells::open("hostile", self.memory(1).fd()).ok()?,
+            bell: PeerBell::open("hostile", self.memory(1).fd()).ok()?,
             armed_line: input.u16() % 8,
             armed_bit: input.u16(),
             ready_line: input.u16() % 520,
             input: input.u16(),
-            bell: input.u16() % 520,
+            index: input.u16() % 520,
         })
     }
 

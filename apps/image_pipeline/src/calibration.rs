@@ -19,6 +19,9 @@ const ROTATION_TOLERANCE: f64 = 1e-6;
 /// Bytes of a file that are read; longer ones are refused as YAML.
 const FILE_BYTES_MAX: u64 = 1 << 20;
 
+/// Room for the name of a distortion model; no known one is longer.
+const MODEL_BYTES: usize = 32;
+
 /// Which intrinsics rectified pictures have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Projection {
@@ -147,9 +150,10 @@ impl Calibration {
         if !whole || info.binning_x() > 1 || info.binning_y() > 1 {
             return Err(CalibrationError::Part);
         }
+        let mut model = [0; MODEL_BYTES];
         let told = Told {
             size: (size.0.into(), size.1.into()),
-            model: std::str::from_utf8(info.distortion_model()?).unwrap_or("?"),
+            model: info.distortion_model()?.copy_into(&mut model).unwrap_or("?"),
             distortion: info.d()?,
             k: info.k(),
             r: info.r(),

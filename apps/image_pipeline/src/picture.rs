@@ -1,6 +1,7 @@
 //! Borrowed pictures: a size, channels and the bytes, wherever they live. Knows no message type and owns no
 //! memory.
 
+use crossdock_msg::block::Text;
 use crossdock_remap::SIDE_MAX;
 use thiserror::Error;
 
@@ -74,12 +75,11 @@ impl<'a> Picture<'a> {
     /// [`PictureError`]: another encoding or size than the nodes work on, padding, another length.
     pub fn new(
         (width, height, step): (u32, u32, u32),
-        encoding: &[u8],
+        encoding: Text<'_>,
         pixels: &'a [u8],
     ) -> Result<Self, PictureError> {
-        let Some((_, channels)) = ENCODINGS.iter().find(|(name, _)| name.as_bytes() == encoding)
-        else {
-            let found = String::from_utf8_lossy(encoding).into_owned();
+        let Some((_, channels)) = ENCODINGS.iter().find(|(name, _)| encoding == *name) else {
+            let found = encoding.string_lossy();
             return Err(PictureError::Encoding { found });
         };
         let side = |side: u32| (1..=SIDE_MAX).contains(&(side as usize));
@@ -121,7 +121,7 @@ mod tests {
     fn what_is_no_picture_is_refused_with_the_reason_and_the_next_step() {
         let told = |sides, encoding: &str, bytes: usize| {
             let data = vec![0; bytes];
-            Picture::new(sides, encoding.as_bytes(), &data).unwrap_err().to_string()
+            Picture::new(sides, encoding.into(), &data).unwrap_err().to_string()
         };
         let text = told((4, 2, 8), "yuv422", 16);
         assert!(text.contains("`yuv422`") && text.contains("mono8, rgb8 and bgr8"), "{text}");
@@ -129,6 +129,6 @@ mod tests {
         assert!(told((4, 2, 12), "rgb8", 23).contains("needs 24 bytes, but there are 23"));
         assert!(told((0, 2, 0), "mono8", 0).contains("0 x 2"));
         assert!(told((1, u32::MAX, 1), "mono8", 1).contains("1 to 16384 pixels"));
-        assert!(Picture::new((4, 2, 12), b"bgr8", &[0; 24]).is_ok());
+        assert!(Picture::new((4, 2, 12), "bgr8".into(), &[0; 24]).is_ok());
     }
 }

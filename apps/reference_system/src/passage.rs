@@ -6,6 +6,7 @@
 use crate::messages::reference_interfaces::{Message4kb, Message4kbView, TransmissionStats};
 use crossdock_comm::{Loan, Publisher, Sample, Subscriber};
 use crossdock_executor::NodeError;
+use crossdock_msg::block::Text;
 use crossdock_msg::{Extra, Message};
 
 /// Nodes that one message can name.
@@ -33,7 +34,7 @@ pub(crate) fn passages(message: Message4kbView<'_>) -> impl Iterator<Item = Pass
         let name = stats.node_name();
         let bytes = name.split(|byte| *byte == 0).next().unwrap_or_default();
         Passage {
-            node: String::from_utf8_lossy(bytes).into_owned(),
+            node: Text::new(bytes).string_lossy(),
             timestamp_ns: stats.timestamp(),
             sequence_number: stats.sequence_number(),
             dropped: stats.dropped_samples(),

@@ -690,6 +690,11 @@ pub(crate) fn asked_for(state: &mut State, token: u64, buffer: u64) {
     let refuse = |peer: &mut Peer, reason: String| {
         peer.link.send(&Frame::NoBuffer { buffer, reason }, &[]);
     };
+    if peer.link.standing.is_stranger() {
+        let reason = "all that have a shared buffer write it, and only processes that are trusted get one; \
+                      trust this user by name (`trust` in the mapping)";
+        return refuse(peer, reason.to_owned());
+    }
     let Some(owned) = buffers.owned.get_mut(&buffer) else {
         return refuse(peer, "it is gone".to_owned());
     };

@@ -11,7 +11,7 @@ use crossdock_msg::Schema;
 use crossdock_shm::board::Entity;
 use crossdock_shm::rendezvous::PeerName;
 use crossdock_shm::timeline::FencePoint;
-use crossdock_shm::{LocalLink, Losses, Meta, RawSample, RingSubscriber, TakeError};
+use crossdock_shm::{Copies, LocalLink, Losses, Meta, RawSample, RingSubscriber, TakeError};
 
 use crate::core::Core;
 use crate::entities::CONNECTION_POSITION;
@@ -79,6 +79,8 @@ pub(crate) struct Counterpart {
 pub(crate) struct RingConnection {
     // Order matters: `let_go` goes after the ring.
     pub(crate) ring: RingSubscriber,
+    /// Where messages are copied to, if its publisher is a stranger or regards us as one.
+    pub(crate) copies: Option<Box<Copies>>,
     /// Who publishes.
     pub(crate) counterpart: Counterpart,
     /// The publisher's type, where the subscriber takes any.
@@ -130,8 +132,21 @@ impl Drop for LinkCount {
 }
 
 enum Lane {
-    Ring { ring: RingSubscriber, let_go: LetGo },
-    Local { link: LocalLink, publisher: std::rc::Weak<OutputCore>, _counted: LinkCount },
+    Ring {
+        ring: RingSubscriber,
+        let_go: LetGo,
+    },
+    /// The same, with each message copied when it is taken.
+    Copied {
+        ring: RingSubscriber,
+        copies: Box<Copies>,
+        let_go: LetGo,
+    },
+    Local {
+        link: LocalLink,
+        publisher: std::rc::Weak<OutputCore>,
+        _counted: LinkCount,
+    },
 }
 
 /// See the head of this file.
@@ -149,6 +164,8 @@ pub(crate) struct Connection {
     schema: Option<Arc<Schema>>,
     /// What is behind the ring's losses that were counted.
     counted: Losses,
+    /// Messages that were copied and not counted yet.
+    copied: u64,
     /// The publisher is gone: nothing new comes.
     gone: bool,
     /// How often others were preferred while this one had a message.
@@ -163,14 +180,26 @@ pub(crate) struct NewLosses {
     pub(crate) lapped: u64,
     pub(crate) keep_last: u64,
     pub(crate) corrupt: u64,
+    /// Not copied although they had to be.
+    pub(crate) refused: u64,
+    /// Not lost: copied when they were taken.
+    pub(crate) copied: u64,
 }
 
 impl Connection {
     /// What the control thread has made.
     pub(crate) fn ring(made: RingConnection) -> Connection {
-        let RingConnection { ring, let_go, record, schema, depth, publisher, .. } = made;
+        let RingConnection { mut ring, copies, let_go, record, schema, depth, publisher, .. } =
+            made;
         let position = ring.next() - 1;
-        Connection::new(Lane::Ring { ring, let_go }, publisher, position, record, schema, depth)
+        let lane = match copies {
+            None => Lane::Ring { ring, let_go },
+            Some(copies) => {
+                ring.keep_copies(&copies);
+                Lane::Copied { ring, copies, let_go }
+            }
+        };
+        Connection::new(lane, publisher, position, record, schema, depth)
     }
 
     /// A link that has just joined `publisher`.
@@ -202,6 +231,7 @@ impl Connection {
             record,
             schema,
             counted: Losses::default(),
+            copied: 0,
             gone: false,
             passed_over: 0,
             depth,
@@ -213,9 +243,14 @@ impl Connection {
     /// Number of the pair; `None` inside a thread.
     pub(crate) fn pair(&self) -> Option<u32> {
         match &self.lane {
-            Lane::Ring { let_go, .. } => Some(let_go.pair),
+            Lane::Ring { let_go, .. } | Lane::Copied { let_go, .. } => Some(let_go.pair),
             Lane::Local { .. } => None,
         }
+    }
+
+    /// Is each message copied when it is taken?
+    pub(crate) fn is_copied(&self) -> bool {
+        matches!(self.lane, Lane::Copied { .. })
     }
 
     /// Its place among the publishers of a topic.
@@ -231,14 +266,14 @@ impl Connection {
     /// what comes from now on is not for this one.
     pub(crate) fn set_gone(&mut self) {
         self.gone = true;
-        if let Lane::Ring { ring, .. } = &mut self.lane {
+        if let Lane::Ring { ring, .. } | Lane::Copied { ring, .. } = &mut self.lane {
             ring.end_here();
         }
     }
 
     /// Nothing is taken any more: no publisher elsewhere waits for it.
     pub(crate) fn leave(&mut self) {
-        if let Lane::Ring { ring, .. } = &mut self.lane {
+        if let Lane::Ring { ring, .. } | Lane::Copied { ring, .. } = &mut self.lane {
             ring.leave();
         }
     }
@@ -246,7 +281,7 @@ impl Connection {
     /// Is the publisher there and believed, as far as anybody here knows?
     pub(crate) fn is_alive(&self) -> bool {
         match &self.lane {
-            Lane::Ring { ring, .. } => ring.alive(),
+            Lane::Ring { ring, .. } | Lane::Copied { ring, .. } => ring.alive(),
             Lane::Local { publisher, .. } => publisher.strong_count() > 0,
         }
     }
@@ -254,7 +289,7 @@ impl Connection {
     /// Is a fence point one of its publisher's messages?
     pub(crate) fn is_source_of(&self, point: &FencePoint) -> bool {
         match &self.lane {
-            Lane::Ring { ring, .. } => ring.is_source_of(point),
+            Lane::Ring { ring, .. } | Lane::Copied { ring, .. } => ring.is_source_of(point),
             // In one thread there is nothing to be cut off.
             Lane::Local { .. } => false,
         }
@@ -263,7 +298,7 @@ impl Connection {
     /// Nothing new comes.
     pub(crate) fn is_gone(&self) -> bool {
         match &self.lane {
-            Lane::Ring { .. } => self.gone,
+            Lane::Ring { .. } | Lane::Copied { .. } => self.gone,
             Lane::Local { publisher, .. } => publisher.strong_count() == 0,
         }
     }
@@ -271,7 +306,7 @@ impl Connection {
     /// Has the publisher broken the protocol? What its ring holds is not believed any more.
     pub(crate) fn is_corrupt(&self) -> bool {
         match &self.lane {
-            Lane::Ring { ring, .. } => ring.losses().corrupt > 0,
+            Lane::Ring { ring, .. } | Lane::Copied { ring, .. } => ring.losses().corrupt > 0,
             Lane::Local { .. } => false,
         }
     }
@@ -279,7 +314,7 @@ impl Connection {
     #[inline]
     pub(crate) fn peek(&mut self) -> Result<Option<Meta>, Box<TakeError>> {
         match &mut self.lane {
-            Lane::Ring { ring, .. } => ring.peek(),
+            Lane::Ring { ring, .. } | Lane::Copied { ring, .. } => ring.peek(),
             Lane::Local { link, .. } => Ok(link.peek()),
         }
     }
@@ -287,7 +322,7 @@ impl Connection {
     /// What travels with the message `ahead` places behind the next one; `None` when it is not there.
     pub(crate) fn look(&self, ahead: u64) -> Option<Meta> {
         match &self.lane {
-            Lane::Ring { ring, .. } => ring.look(ahead),
+            Lane::Ring { ring, .. } | Lane::Copied { ring, .. } => ring.look(ahead),
             Lane::Local { .. } => None,
         }
     }
@@ -295,7 +330,7 @@ impl Connection {
     /// Whether as many messages of a ring are there as its publisher keeps, or as `depth`.
     pub(crate) fn is_full(&self, depth: usize) -> bool {
         match &self.lane {
-            Lane::Ring { ring, .. } => {
+            Lane::Ring { ring, .. } | Lane::Copied { ring, .. } => {
                 let last = self.depth.min(depth as u64).saturating_sub(1);
                 ring.look(last).is_some()
             }
@@ -307,7 +342,7 @@ impl Connection {
     #[inline]
     pub(crate) fn is_ready(&self) -> bool {
         match &self.lane {
-            Lane::Ring { ring, .. } => ring.is_ready(),
+            Lane::Ring { ring, .. } | Lane::Copied { ring, .. } => ring.is_ready(),
             Lane::Local { link, .. } => link.is_ready(),
         }
     }
@@ -316,6 +351,13 @@ impl Connection {
     pub(crate) fn take(&mut self) -> Result<Option<RawSample>, Box<TakeError>> {
         let taken = match &mut self.lane {
             Lane::Ring { ring, .. } => ring.take()?,
+            Lane::Copied { ring, copies, .. } => {
+                let taken = ring.take_copied(copies)?;
+                self.copied += u64::from(taken.is_some());
+                // Copies and what could not be copied are counted where gaps are.
+                self.gap = true;
+                taken
+            }
             Lane::Local { link, .. } => link.take()?,
         };
         match &taken {
@@ -337,7 +379,7 @@ impl Connection {
     /// Nothing was there, but messages before may have been lost.
     #[inline]
     fn found_nothing(&mut self) {
-        if let Lane::Ring { ring, .. } = &self.lane
+        if let Lane::Ring { ring, .. } | Lane::Copied { ring, .. } = &self.lane
             && ring.next() != self.position + 1
         {
             self.gap = true;
@@ -350,7 +392,7 @@ impl Connection {
     fn locate(&mut self, passed_over: u64) {
         self.gap = true;
         self.position = match &self.lane {
-            Lane::Ring { ring, .. } => ring.next() - 1,
+            Lane::Ring { ring, .. } | Lane::Copied { ring, .. } => ring.next() - 1,
             Lane::Local { link, .. } => {
                 let lost = link.lost().wrapping_sub(self.counted.keep_last);
                 self.position + passed_over + lost
@@ -368,7 +410,7 @@ impl Connection {
     /// Passes over the oldest message; false when there is none.
     pub(crate) fn skip(&mut self) -> Result<bool, Box<TakeError>> {
         let skipped = match &mut self.lane {
-            Lane::Ring { ring, .. } => ring.skip()?,
+            Lane::Ring { ring, .. } | Lane::Copied { ring, .. } => ring.skip()?,
             Lane::Local { link, .. } => link.skip(),
         };
         self.locate(u64::from(skipped));
@@ -378,7 +420,7 @@ impl Connection {
     /// Passes over all messages but the newest; returns how many.
     pub(crate) fn skip_to_newest(&mut self) -> Result<u64, Box<TakeError>> {
         let skipped = match &mut self.lane {
-            Lane::Ring { ring, .. } => ring.skip_to_newest()?,
+            Lane::Ring { ring, .. } | Lane::Copied { ring, .. } => ring.skip_to_newest()?,
             Lane::Local { link, .. } => {
                 // Bounded by the depth of the link.
                 let older = link.len().saturating_sub(1);
@@ -396,7 +438,7 @@ impl Connection {
     /// so that the executor must not sleep.
     pub(crate) fn arm(&self) -> bool {
         match &self.lane {
-            Lane::Ring { ring, .. } => ring.arm(),
+            Lane::Ring { ring, .. } | Lane::Copied { ring, .. } => ring.arm(),
             Lane::Local { link, .. } => link.is_ready(),
         }
     }
@@ -415,17 +457,20 @@ impl Connection {
     #[inline]
     pub(crate) fn new_losses(&mut self) -> NewLosses {
         let now = match &self.lane {
-            Lane::Ring { ring, .. } => ring.losses(),
+            Lane::Ring { ring, .. } | Lane::Copied { ring, .. } => ring.losses(),
             Lane::Local { link, .. } => Losses { keep_last: link.lost(), ..Losses::default() },
         };
+        let copied = std::mem::take(&mut self.copied);
         if now == self.counted {
-            return NewLosses::default();
+            return NewLosses { copied, ..NewLosses::default() };
         }
         let before = std::mem::replace(&mut self.counted, now);
         NewLosses {
             lapped: now.lapped.wrapping_sub(before.lapped),
             keep_last: now.keep_last.wrapping_sub(before.keep_last),
             corrupt: now.corrupt.wrapping_sub(before.corrupt),
+            refused: now.refused.wrapping_sub(before.refused),
+            copied,
         }
     }
 
@@ -446,7 +491,7 @@ impl Connection {
     /// Shows observers that everything published so far has been looked at.
     pub(crate) fn show_waiting(&self) {
         let position = match &self.lane {
-            Lane::Ring { ring, .. } => ring.last(),
+            Lane::Ring { ring, .. } | Lane::Copied { ring, .. } => ring.last(),
             Lane::Local { link, .. } => {
                 let lost = link.lost().wrapping_sub(self.counted.keep_last);
                 self.position + lost + link.len() as u64

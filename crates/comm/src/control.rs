@@ -22,6 +22,7 @@ use crate::frame::{Frame, Purpose, VERSION};
 use crate::handshake;
 use crate::link::{Broken, Link, Stage};
 use crate::matching;
+use crate::quotas;
 use crate::scarce::is_scarce;
 use crate::serving;
 
@@ -38,8 +39,6 @@ const EVENTS: usize = 64;
 const FRAMES_PER_TURN: usize = 64;
 /// Connections whose peers have not said hello yet; with more the oldest is cut off.
 const STRANGERS_MAX: usize = 64;
-/// How often a process is connected to that closes the connection without a welcome.
-const TRIES_MAX: u8 = 3;
 /// Processes that a participant is connected to.
 const PEERS_MAX: usize = 4096;
 /// Names of processes that were cut off and are not connected to again.
@@ -52,7 +51,7 @@ pub(crate) fn run(core: &Arc<Core>) {
     let mut events = Vec::with_capacity(EVENTS);
     while !core.stop.load(Ordering::Acquire) {
         events.clear();
-        let patience = core.lock().scarcity.patience().map(timespec);
+        let patience = core.lock().patience().map(timespec);
         let spare = rustix::buffer::spare_capacity(&mut events);
         match epoll::wait(&*core.epoll, spare, patience.as_ref()) {
             Ok(_) | Err(Errno::INTR) => {}
@@ -66,6 +65,7 @@ pub(crate) fn run(core: &Arc<Core>) {
             dispatch(core, event.data.u64(), event.flags, &mut buffer);
         }
         try_scarce_again(core);
+        greet_again(core);
         sweep(core);
     }
     farewell(&mut core.lock());
@@ -93,6 +93,12 @@ fn try_scarce_again(core: &Arc<Core>) {
     pairs.into_iter().for_each(|pair| matching::connect_again(core, &mut state, pair));
     state.scarcity.settle();
     core.publish_turn(state);
+}
+
+/// Greets those again that did not welcome us, when it is time.
+fn greet_again(core: &Arc<Core>) {
+    let due = core.lock().unwelcome.take_due();
+    due.into_iter().for_each(|name| greet(core, name));
 }
 
 fn dispatch(core: &Arc<Core>, token: u64, flags: epoll::EventFlags, buffer: &mut [u8]) {
@@ -151,16 +157,22 @@ pub(crate) fn greet(core: &Arc<Core>, name: PeerName) {
         return;
     }
     {
-        let state = core.lock();
+        let mut state = core.lock();
         if state.tokens_by_name.contains_key(&name) || state.banned.contains(&name) {
-            return;
+            return state.unwelcome.forget(name);
         }
     }
     let socket = match core.rendezvous.visit().connect(name) {
         Ok(Some(socket)) => socket,
-        Ok(None) => return,
-        Err(error @ RendezvousError::Busy { .. }) => return core.lock().busy(&error.to_string()),
-        Err(error) => return meeting_failed(core, &error),
+        Ok(None) => return core.lock().unwelcome.forget(name),
+        Err(error @ RendezvousError::Busy { .. }) => {
+            core.lock().unwelcome.note(name);
+            return core.lock().busy(&error.to_string());
+        }
+        Err(error) => {
+            core.lock().unwelcome.note(name);
+            return meeting_failed(core, &error);
+        }
     };
     let purpose = if core.name < name { Purpose::Peer } else { Purpose::Knock };
     let process = core.process.clone();
@@ -168,7 +180,7 @@ pub(crate) fn greet(core: &Arc<Core>, name: PeerName) {
     if purpose == Purpose::Knock {
         // One frame fits in an empty socket; the connection ends with this scope.
         let _ = socket.send(&hello.encode(), &[]);
-        return;
+        return core.lock().unwelcome.forget(name);
     }
     if let Some(token) = add_peer(core, socket, Stage::AwaitWelcome) {
         let mut state = core.lock();
@@ -177,6 +189,8 @@ pub(crate) fn greet(core: &Arc<Core>, name: PeerName) {
             peer.link.name = Some(name);
             peer.link.send(&hello, &[]);
         }
+    } else {
+        core.lock().unwelcome.note(name);
     }
 }
 
@@ -191,12 +205,21 @@ fn add_peer(core: &Arc<Core>, socket: ControlSocket, stage: Stage) -> Option<u64
     };
     let mut state = core.lock();
     let stranger = PeerProcess { name: String::new(), pid: identity.pid, uid: identity.uid };
-    if let Err(error) = core.access.check(&identity) {
-        state.cut_off(stranger, error.to_string());
+    let standing = match core.trust.judge(core.access, &identity) {
+        Ok(standing) => standing,
+        Err(error) => {
+            state.turn_away(stranger, error.to_string());
+            return None;
+        }
+    };
+    if standing.is_stranger()
+        && let Some(reason) = quotas::refuses_process(&state, &identity)
+    {
+        state.turn_away(stranger, reason);
         return None;
     }
     if state.peers.len() >= PEERS_MAX {
-        state.cut_off(stranger, format!("{PEERS_MAX} processes are connected already"));
+        state.turn_away(stranger, format!("{PEERS_MAX} processes are connected already"));
         return None;
     }
     let strangers = state.peers.values_mut().map(|peer| &mut peer.link);
@@ -208,7 +231,8 @@ fn add_peer(core: &Arc<Core>, socket: ControlSocket, stage: Stage) -> Option<u64
         strangers[0].breaks(Broken::Violation(why));
     }
     let token = state.token();
-    let link = Link::new(token, socket, identity, stage, Arc::clone(&core.epoll));
+    let who = (identity, standing);
+    let link = Link::new(token, socket, who, stage, Arc::clone(&core.epoll));
     let data = epoll::EventData::new_u64(token);
     if let Err(errno) = epoll::add(&*core.epoll, &*link.socket, data, epoll::EventFlags::IN) {
         state.trouble(format!("a peer's socket cannot be watched ({errno}); it was refused"));
@@ -286,7 +310,7 @@ fn receive(core: &Arc<Core>, token: u64, buffer: &mut [u8]) {
 }
 
 /// The socket of a peer that may still say something.
-fn socket_of(core: &Core, token: u64) -> Option<Arc<ControlSocket>> {
+pub(crate) fn socket_of(core: &Core, token: u64) -> Option<Arc<ControlSocket>> {
     let state = core.lock();
     let peer = state.peers.get(&token).filter(|peer| peer.link.broken.is_none())?;
     let peer = Some(peer).filter(|peer| peer.link.stage != Stage::Ending)?;
@@ -306,26 +330,18 @@ fn sweep(core: &Arc<Core>) {
         .filter_map(|(token, why)| end_peer(core, &mut state, token, why))
         .collect();
     crate::service::offer_again(core, &mut state);
-    let unwelcome = removed.iter().filter_map(|peer| try_again(&mut state, peer)).collect();
+    removed.iter().filter_map(unwelcoming).for_each(|name| state.unwelcome.note(name));
     core.publish_turn(state);
     // Sockets and mappings are closed outside the lock.
     if !removed.is_empty() {
         drop(removed);
         resume_listener(core);
     }
-    Vec::into_iter(unwelcome).for_each(|name| greet(core, name));
 }
 
-/// A process that closed our connection before it welcomed us may have been crowded: who it is,
-/// unless it did so too often.
-fn try_again(state: &mut State, peer: &Peer) -> Option<PeerName> {
-    let name = peer.link.name.filter(|_| peer.link.stage == Stage::AwaitWelcome)?;
-    if state.unwelcome.len() >= BANNED_MAX {
-        state.unwelcome.clear();
-    }
-    let tries = state.unwelcome.entry(name).or_default();
-    *tries += 1;
-    (*tries < TRIES_MAX).then_some(name)
+/// A process that closed our connection before it welcomed us: it may have been crowded.
+fn unwelcoming(peer: &Peer) -> Option<PeerName> {
+    peer.link.name.filter(|_| peer.link.stage == Stage::AwaitWelcome)
 }
 
 fn broken_or_done(peer: &mut Peer) -> Option<(u64, Broken)> {
@@ -387,7 +403,8 @@ fn part_from(core: &Core, state: &mut State, token: u64, (peer, why): (&mut Peer
     matching::peer_left(state, token, peer);
     buffer::peer_gone(state, token, peer);
     match why {
-        Broken::Violation(reason) => state.cut_off(peer.link.peer(), reason),
+        Broken::Violation(reason) if live => state.cut_off(peer.link.peer(), reason),
+        Broken::Violation(reason) => state.turn_away(peer.link.peer(), reason),
         Broken::Scarce(why) => {
             if live {
                 state.events.push(Event::PeerLeft(peer.link.peer()));

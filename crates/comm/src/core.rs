@@ -4,7 +4,7 @@
 //! says something. The lock is never taken on the data path. This file must not know the rules of
 //! connecting (`matching`) nor the order of frames (`handshake`).
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, Ordering, fence};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use crossdock_shm::board::{Board, Entity};
 use crossdock_shm::rendezvous::{PeerName, Rendezvous, RunId};
 use crossdock_shm::socket::{Access, ControlSocket};
-use crossdock_shm::{BellMemory, ConnTable, ForkMark, Keeper, PrivateFd};
+use crossdock_shm::{BellMemory, ConnTable, ForkMark, Keeper, PrivateFd, Standing, Trust};
 
 use crate::buffer;
 use crate::connection::PairNews;
@@ -20,10 +20,15 @@ use crate::event::{Event, Events, Mismatch, PeerProcess, Side};
 use crate::frame::{Frame, PortInfo};
 use crate::link::Link;
 use crate::matching::{Incoming, LOCAL, LocalPublisher, LocalSubscriber, PeerTables};
+use crate::quotas::Budgets;
 use crate::scarce::{Scarcity, Unconnected};
 use crate::schemas::Schemas;
 use crate::service::Registry;
 use crate::serving::Outgoing;
+use crate::unwelcome::Unwelcome;
+
+/// Processes that were turned away, and reasons, that are remembered.
+const CUT_OFFS_MAX: usize = 1024;
 
 /// A peer process and what connects us to it.
 pub(crate) struct Peer {
@@ -64,8 +69,14 @@ pub(crate) struct State {
     pub(crate) changes: u64,
     /// The count of which waiting threads were told.
     told: u64,
-    /// How often a process closed our connection before it welcomed us.
-    pub(crate) unwelcome: HashMap<PeerName, u8>,
+    /// Processes that closed our connection before they welcomed us.
+    pub(crate) unwelcome: Unwelcome,
+    /// What strangers have used.
+    pub(crate) budgets: Budgets,
+    /// Topics whose messages must not be copied.
+    pub(crate) uncopied: BTreeSet<String>,
+    /// For what which processes were cut off, so that each is told once.
+    cut_offs: BTreeSet<(u32, String)>,
     next_token: u64,
     next_port: u64,
     next_pair: u32,
@@ -90,7 +101,10 @@ impl State {
             scarcity: Scarcity::default(),
             changes: 0,
             told: 0,
-            unwelcome: HashMap::new(),
+            unwelcome: Unwelcome::default(),
+            budgets: Budgets::default(),
+            uncopied: BTreeSet::new(),
+            cut_offs: BTreeSet::new(),
             // Smaller tokens are the control thread's own descriptors.
             next_token: 16,
             next_port: 1,
@@ -146,6 +160,12 @@ impl State {
         self.changes += 1;
     }
 
+    /// How long the control thread may sleep; `None`: for ever.
+    pub(crate) fn patience(&self) -> Option<Duration> {
+        let both = [self.scarcity.patience(), self.unwelcome.patience()];
+        both.into_iter().flatten().min()
+    }
+
     pub(crate) fn trouble(&mut self, text: String) {
         self.events.push(Event::Trouble(text));
         self.changes += 1;
@@ -173,6 +193,26 @@ impl State {
     pub(crate) fn busy(&mut self, text: &str) {
         if self.scarcity.note_others() {
             self.trouble(format!("{text} It is tried again"));
+        }
+    }
+
+    /// Who the process behind a token is to us; this process itself: our own.
+    pub(crate) fn standing(&self, token: u64) -> Standing {
+        match self.peers.get(&token) {
+            _ if token == LOCAL => Standing::Own,
+            Some(peer) => peer.link.standing,
+            // Gone meanwhile: nothing is believed of it.
+            None => Standing::Stranger,
+        }
+    }
+
+    /// A process is not let in, or comes again and again: told once for each reason.
+    pub(crate) fn turn_away(&mut self, peer: PeerProcess, reason: String) {
+        if self.cut_offs.len() >= CUT_OFFS_MAX {
+            self.cut_offs.clear();
+        }
+        if self.cut_offs.insert((peer.pid, reason.clone())) {
+            self.cut_off(peer, reason);
         }
     }
 
@@ -204,6 +244,7 @@ pub(crate) struct Core {
     pub(crate) process: String,
     pub(crate) domain_id: u32,
     pub(crate) access: Access,
+    pub(crate) trust: Trust,
     /// Lets others hear of our death early.
     _keeper: Option<Arc<Keeper>>,
     pub(crate) rendezvous: Rendezvous,
@@ -236,6 +277,7 @@ pub(crate) struct CoreParts {
     pub(crate) process: String,
     pub(crate) domain_id: u32,
     pub(crate) access: Access,
+    pub(crate) trust: Trust,
     pub(crate) keeper: Option<Arc<Keeper>>,
     pub(crate) rendezvous: Rendezvous,
     pub(crate) epoll: PrivateFd,
@@ -252,6 +294,7 @@ impl Core {
             process: parts.process,
             domain_id: parts.domain_id,
             access: parts.access,
+            trust: parts.trust,
             _keeper: parts.keeper,
             rendezvous: parts.rendezvous,
             epoll: Arc::new(parts.epoll),

@@ -101,9 +101,14 @@ pub(crate) enum Frame {
     Withdraw {
         port: u64,
     },
-    /// What the sender shares as a subscribing process, once before its first `Subscribe`: three
-    /// descriptors (connections, bells, the memory of this pair of processes).
+    /// What the sender shares as a subscribing process, once before its first `Subscribe`: two
+    /// descriptors (connections, the memory of this pair of processes).
     Memory,
+    /// The bell of one of the sender's executors, as a descriptor, before the first `Subscribe` that
+    /// triggers it.
+    Bell {
+        bell: u16,
+    },
     /// A subscriber wants a publisher's messages; carries its share of the data plane.
     Subscribe {
         pair: u32,
@@ -239,6 +244,7 @@ mod kind {
     pub(super) const SLAB_ANSWER: u8 = 23;
     pub(super) const LEAVE: u8 = 24;
     pub(super) const BYE: u8 = 25;
+    pub(super) const BELL: u8 = 26;
 }
 
 impl Frame {
@@ -256,6 +262,7 @@ impl Frame {
             Frame::Advertise(port) => out.u8(kind::ADVERTISE).port(port),
             Frame::Idle => _ = out.u8(kind::IDLE),
             Frame::Memory => _ = out.u8(kind::MEMORY),
+            Frame::Bell { bell } => _ = out.u8(kind::BELL).u16(*bell),
             Frame::Withdraw { port } => _ = out.u8(kind::WITHDRAW).u64(*port),
             Frame::Subscribe { pair, publisher, subscriber, geometry } => {
                 out.u8(kind::SUBSCRIBE).u32(*pair).u64(*publisher).port(subscriber);
@@ -329,6 +336,7 @@ impl Frame {
             kind::ADVERTISE => Frame::Advertise(input.publisher_info()?),
             kind::IDLE => Frame::Idle,
             kind::MEMORY => Frame::Memory,
+            kind::BELL => Frame::Bell { bell: input.u16("bell")? },
             kind::WITHDRAW => Frame::Withdraw { port: input.u64("port")? },
             kind::SUBSCRIBE => Frame::Subscribe {
                 pair: input.u32("pair")?,
@@ -712,6 +720,7 @@ mod tests {
             Frame::Released { pair: 1 },
             Frame::Segment { pair: 9, segment: 2, bytes: 1 << 40 },
             Frame::SegmentMapped { pair: 9, segment: 2 },
+            Frame::Bell { bell: 7 },
             Frame::Slab {
                 pair: 9,
                 slab: 1,

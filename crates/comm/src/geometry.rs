@@ -75,11 +75,13 @@ impl Places {
 pub(crate) struct RingShape {
     pub(crate) geometry: RingGeometry,
     pub(crate) attached: Attached,
+    /// Does the publisher leave alone what the subscriber holds? Else that has to be copied.
+    pub(crate) held: bool,
     /// Bytes of the further segments that come with it, from segment 1 on.
     pub(crate) segments: Vec<u64>,
 }
 
-const SHAPE_BYTES: usize = RingGeometry::ENCODED_BYTES + 8 + 8;
+const SHAPE_BYTES: usize = RingGeometry::ENCODED_BYTES + 8 + 8 + 8;
 
 impl RingShape {
     pub(crate) fn encode(&self) -> Vec<u8> {
@@ -87,6 +89,7 @@ impl RingShape {
         bytes.extend(self.geometry.to_bytes());
         bytes.extend(self.attached.start.to_le_bytes());
         bytes.extend(self.attached.joined.to_le_bytes());
+        bytes.extend(u64::from(self.held).to_le_bytes());
         self.segments.iter().for_each(|segment| bytes.extend(segment.to_le_bytes()));
         bytes
     }
@@ -106,9 +109,10 @@ impl RingShape {
                 // The number is the publisher's own affair.
                 peer: 0,
                 start: word(&numbers[..8])?,
-                joined: word(&numbers[8..])?,
+                joined: word(&numbers[8..16])?,
                 segments: segments.len() as u32,
             },
+            held: word(&numbers[16..])? != 0,
             segments,
         })
     }
@@ -131,7 +135,7 @@ mod tests {
         let geometry =
             RingGeometry { ring_bytes: 1 << 40, slots: 8, holds: 4, memory_limit_bytes: 9 };
         let attached = Attached { peer: 0, start: 3, joined: 5, segments: 2 };
-        let shape = RingShape { geometry, attached, segments: vec![4096, 8192] };
+        let shape = RingShape { geometry, attached, held: true, segments: vec![4096, 8192] };
         assert_eq!(RingShape::decode(&shape.encode(), 3), Some(shape.clone()));
         assert_eq!(RingShape::decode(&shape.encode(), 2), None);
         assert_eq!(RingShape::decode(&shape.encode(), 0), None);

@@ -7,8 +7,9 @@ use std::os::fd::AsFd;
 use std::sync::Arc;
 
 use crossdock_shm::rendezvous::PeerName;
-use crossdock_shm::{Attached, ElementType, ReceivedFd, RingControl};
+use crossdock_shm::{Attached, ElementType, ReceivedFd, RingControl, Standing};
 
+use crate::bells;
 use crate::buffer::{self, Offer};
 use crate::control;
 use crate::core::{Core, State};
@@ -16,11 +17,25 @@ use crate::event::Event;
 use crate::frame::{Frame, PIECE_BYTES_MAX, PortInfo, Purpose, VERSION};
 use crate::link::{Broken, Stage};
 use crate::matching;
+use crate::quotas;
 use crate::serving::{self, RingParts};
 use crate::slabs;
 
 /// Publishers that one process may advertise.
 const PUBLISHERS_OF_PEER_MAX: usize = 8192;
+
+/// How many descriptors come with a frame.
+fn descriptors_of(frame: &Frame) -> std::ops::RangeInclusive<usize> {
+    match frame {
+        Frame::Memory => 2..=2,
+        Frame::Bell { .. } => 1..=1,
+        Frame::Segment { .. } => 1..=1,
+        Frame::Buffer { devices, .. } => 1 + devices.len()..=1 + devices.len(),
+        Frame::Slab { .. } => 2..=2,
+        Frame::Accept { .. } => 1..=crossdock_shm::socket::FRAME_FDS_MAX,
+        _ => 0..=0,
+    }
+}
 
 /// Carries out one frame.
 pub(crate) fn handle(
@@ -29,21 +44,26 @@ pub(crate) fn handle(
     frame: Frame,
     fds: Vec<ReceivedFd>,
 ) -> Result<(), String> {
-    let expected_fds = match &frame {
-        Frame::Memory => 3..=3,
-        Frame::Segment { .. } => 1..=1,
-        Frame::Buffer { devices, .. } => 1 + devices.len()..=1 + devices.len(),
-        Frame::Slab { .. } => 2..=2,
-        Frame::Accept { .. } => 1..=crossdock_shm::socket::FRAME_FDS_MAX,
-        _ => 0..=0,
-    };
-    if !expected_fds.contains(&fds.len()) {
+    if !descriptors_of(&frame).contains(&fds.len()) {
         return Err(format!("it sent {} file descriptors with a frame", fds.len()));
     }
+    let impostor = match &frame {
+        // Looked up without the lock: it asks the kernel.
+        Frame::Hello { name, purpose: Purpose::Peer, .. } => impostor(core, token, *name),
+        _ => None,
+    };
     let mut guard = core.lock();
     let state = &mut *guard;
     let Some(peer) = state.peers.get_mut(&token) else { return Ok(()) };
     let stage = peer.link.stage;
+    let shares = matches!(&frame, Frame::Slab { .. } | Frame::Buffer { .. });
+    if shares && peer.link.standing.is_stranger() {
+        return Err(
+            "it shares memory that several write, which is taken of trusted processes alone; \
+                    trust its user by name (`trust` in the mapping)"
+                .to_string(),
+        );
+    }
     match (stage, frame) {
         (Stage::AwaitHello, Frame::Hello { version, name, process, purpose }) => {
             peer.link.process = process;
@@ -52,6 +72,9 @@ pub(crate) fn handle(
                     "it speaks version {version} of the control protocol, we speak {VERSION}; run \
                      one version of Crossdock"
                 ));
+            }
+            if let Some(why) = impostor {
+                return Err(why);
             }
             if let Some(to_greet) = hello(core, state, token, name, purpose)? {
                 drop(guard);
@@ -64,7 +87,7 @@ pub(crate) fn handle(
                 return Err("its welcome is of another version or another process".to_string());
             }
             peer.link.process = process;
-            state.unwelcome.remove(&name);
+            state.unwelcome.forget(name);
             become_live(core, state, token);
         }
         (Stage::Live, Frame::Slab { pair, slab, shape, device }) => {
@@ -81,6 +104,25 @@ pub(crate) fn handle(
     Ok(())
 }
 
+/// Why whoever greets as `name` is not the process that listens under that name; `None`: it is. What a
+/// name stands for (publishers, shared buffers) is believed of that process alone.
+fn impostor(core: &Core, token: u64, name: PeerName) -> Option<String> {
+    let caller = control::socket_of(core, token)?;
+    let listener = match core.rendezvous.visit().connect(name) {
+        Ok(Some(listener)) => listener,
+        Ok(None) => return Some(format!("it greets as {name}, and nobody listens there")),
+        Err(error) => return Some(format!("who it is cannot be seen just now: {error}")),
+    };
+    match caller.is_of_same_process(&listener) {
+        Ok(true) => None,
+        Ok(false) => {
+            let owner = listener.peer().map_or_else(|error| error.to_string(), |it| it.to_string());
+            Some(format!("it greets as {name}, which is {owner}"))
+        }
+        Err(error) => Some(error.to_string()),
+    }
+}
+
 /// Somebody who connected to us says why. Returns whom to connect to after a knock.
 fn hello(
     core: &Arc<Core>,
@@ -92,6 +134,15 @@ fn hello(
     let process = core.process.clone();
     let welcome = Frame::Welcome { version: VERSION, name: core.name, process };
     let Some(peer) = state.peers.get_mut(&token) else { return Ok(None) };
+    // A trace can be switched on by whoever has it, and each watcher costs a call before each sleep.
+    let costly = matches!(purpose, Purpose::Trace | Purpose::Watch);
+    if costly && peer.link.standing.is_stranger() {
+        let reason = "only processes that are trusted may trace or watch it; trust the user by name \
+                      (CROSSDOCK_TRUST, or `trust` in the mapping)";
+        peer.link.send(&Frame::Nothing { reason: reason.to_string() }, &[]);
+        peer.link.stage = Stage::Closing;
+        return Ok(None);
+    }
     match purpose {
         Purpose::Peer => {
             if name >= core.name {
@@ -177,6 +228,7 @@ fn live(
             Ok(())
         }
         Frame::Memory => serving::received_memory(state, token, fds),
+        Frame::Bell { bell } => bells::received(state, token, bell, fds),
         Frame::Subscribe { pair, publisher, subscriber, geometry } => {
             serving::subscribe_requested(state, token, pair, publisher, &subscriber, &geometry)
         }
@@ -294,8 +346,12 @@ fn advertise(
     info: PortInfo,
 ) -> Result<(), String> {
     let Some(peer) = state.peers.get_mut(&token) else { return Ok(()) };
-    if peer.publishers.len() >= PUBLISHERS_OF_PEER_MAX {
-        return Err(format!("it advertises more than {PUBLISHERS_OF_PEER_MAX} publishers"));
+    let publishers_max = match peer.link.standing {
+        Standing::Stranger => quotas::PUBLISHERS_MAX,
+        Standing::Own | Standing::Trusted => PUBLISHERS_OF_PEER_MAX,
+    };
+    if peer.publishers.len() >= publishers_max {
+        return Err(format!("it advertises more than {publishers_max} publishers"));
     }
     if peer.publishers.contains_key(&info.port) {
         return Err(format!("it advertised port {} twice", info.port));
@@ -346,5 +402,5 @@ fn send_ring(state: &mut State, token: u64, port: u64) {
 fn observed_parts(control: &RingControl) -> std::io::Result<RingParts> {
     let next = control.published() + 1;
     let attached = Attached { peer: 0, start: next, joined: next, segments: u32::MAX };
-    serving::ring_parts(control, attached)
+    serving::ring_parts(control, attached, false)
 }

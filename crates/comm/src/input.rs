@@ -17,6 +17,7 @@ use crossdock_shm::{Marks, Meta, RawSample, TakeError as RingTakeError};
 use crossdock_trace::{ReleaseTrace, SubscriptionTrace};
 
 use crate::connection::Connection;
+use crate::copying;
 use crate::doorbell::Doorbell;
 use crate::entities::{counter, kind};
 use crate::error::{PortError, TakeError};
@@ -83,6 +84,8 @@ pub(crate) struct InputCore {
     early: Cell<bool>,
     /// How long it waits for a device.
     patience: Cell<Duration>,
+    /// Was it told that messages were not copied?
+    told_refused: Cell<bool>,
     /// Through what it reaches what publishers leave in memory of a device.
     slabs: OnceCell<Arc<dyn SlabTaker>>,
     pub(crate) state: RefCell<InputState>,
@@ -161,6 +164,7 @@ impl InputCore {
             reading: Cell::default(),
             early: Cell::default(),
             patience: Cell::new(PATIENCE),
+            told_refused: Cell::default(),
             slabs: OnceCell::new(),
             closed: Cell::new(false),
             state: RefCell::default(),
@@ -301,7 +305,11 @@ impl InputCore {
         if losses == Default::default() {
             return;
         }
-        self.entity.add(counter::LOST_CORRUPT, losses.corrupt);
+        self.entity.add(counter::COPIES, losses.copied);
+        self.entity.add(counter::LOST_CORRUPT, losses.corrupt + losses.refused);
+        if losses.refused > 0 && !self.told_refused.replace(true) {
+            self.tell_refused();
+        }
         let is_waited_for = match self.back_pressure {
             BackPressure::All => true,
             BackPressure::Outside => connection.pair().is_some(),
@@ -316,6 +324,13 @@ impl InputCore {
             self.passed.set(self.passed.get() + skipped);
             self.entity.add(counter::SKIPPED, skipped);
         }
+    }
+
+    #[cold]
+    fn tell_refused(&self) {
+        let mut shared = self.handle.core.lock();
+        shared.trouble(copying::lost_text(self.topic()));
+        self.handle.core.publish(shared);
     }
 
     /// Counts what publishers of the same group have pushed out of full queues since the last call

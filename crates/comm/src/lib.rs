@@ -30,10 +30,12 @@
 
 mod activity;
 mod any;
+mod bells;
 mod buffer;
 mod claims;
 mod connection;
 mod control;
+mod copying;
 mod core;
 mod doorbell;
 mod echo;
@@ -61,6 +63,7 @@ mod ports;
 mod publisher;
 pub mod qos;
 mod quiescence;
+mod quotas;
 mod scarce;
 mod schemas;
 pub mod service;
@@ -69,6 +72,7 @@ mod slabs;
 pub mod step;
 mod subscriber;
 mod token;
+mod unwelcome;
 mod window;
 
 pub use activity::Activity;
@@ -84,6 +88,7 @@ pub use crossdock_shm::{
     CopyError, DoorbellControl, DoorbellOptions, DriverMemory, Element, ElementType, MemoryMaker,
     ParkedLoan, PrivateFd, Region, Scratch, Slab, SlabMemory, Woken, child_flag,
 };
+pub use crossdock_shm::{Standing, TrustError, TrustedNames};
 pub use doorbell::Doorbell;
 pub use echo::{Echo, EchoError, Echoed, Stamps};
 pub use error::{DamagedPayload, LoanError, PortError, PublishCdrError, PublishError, TakeError};

@@ -15,11 +15,12 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use crossdock_shm::rendezvous::PeerName;
 use crossdock_shm::socket::{ControlSocket, PeerIdentity, Sent};
-use crossdock_shm::{ForkMark, PrivateFd};
+use crossdock_shm::{ForkMark, PrivateFd, Standing};
 use rustix::event::{PollFd, PollFlags, Timespec, epoll};
 
 use crate::event::PeerProcess;
 use crate::frame::Frame;
+use crate::quotas;
 
 /// Frames that wait for a peer that does not read. More than the ports of a large process need
 /// (about 100 bytes each); a peer that is stopped for longer is cut off.
@@ -82,6 +83,8 @@ pub(crate) struct Link {
     grip: Option<Arc<Grip>>,
     grips: Weak<Grip>,
     pub(crate) identity: PeerIdentity,
+    /// Who that is to us, for as long as the link lasts.
+    pub(crate) standing: Standing,
     pub(crate) stage: Stage,
     /// Name of its socket, once known.
     pub(crate) name: Option<PeerName>,
@@ -115,7 +118,7 @@ impl Link {
     pub(crate) fn new(
         token: u64,
         socket: ControlSocket,
-        identity: PeerIdentity,
+        (identity, standing): (PeerIdentity, Standing),
         stage: Stage,
         epoll: Arc<PrivateFd>,
     ) -> Link {
@@ -129,6 +132,7 @@ impl Link {
             grip: Some(grip),
             grips,
             identity,
+            standing,
             stage,
             name: None,
             process: String::new(),
@@ -206,7 +210,11 @@ impl Link {
                 Err(error) => return self.breaks(Broken::Violation(error.to_string())),
             }
         }
-        if self.queue.len() == QUEUED_FRAMES_MAX || self.queued_bytes > QUEUED_BYTES_MAX {
+        let frames_max = match self.standing {
+            Standing::Stranger => quotas::QUEUED_FRAMES_MAX,
+            Standing::Own | Standing::Trusted => QUEUED_FRAMES_MAX,
+        };
+        if self.queue.len() >= frames_max || self.queued_bytes > QUEUED_BYTES_MAX {
             let waiting = self.queue.len();
             let why = format!("it does not read its control socket ({waiting} frames wait)");
             return self.breaks(Broken::Violation(why));

@@ -20,7 +20,6 @@
 use std::collections::{BTreeMap, HashMap};
 use std::os::fd::AsFd;
 use std::sync::Arc;
-use std::time::Duration;
 
 use crossdock_msg::Schema;
 use crossdock_shm::{
@@ -28,7 +27,9 @@ use crossdock_shm::{
     RingSubscriber, SubscriberConfig, SubscriberControl, WeakRingMemory,
 };
 
+use crate::bells;
 use crate::connection::{Counterpart, LetGo, PairEnd, PublisherKey, RingConnection};
+use crate::copying;
 use crate::core::{Core, Peer, State, connection_record};
 use crate::entities::{CONNECTION_POSITION, Carrier, ConnectionDetail, Triggering};
 use crate::event::conflict;
@@ -36,6 +37,7 @@ use crate::frame::{Frame, PortInfo};
 use crate::geometry::{Places, RingShape, WakePlaces};
 use crate::participant::TopicConnections;
 pub(crate) use crate::ports::{Audience, Depth, LocalPublisher, LocalSubscriber, Takes, Wake};
+use crate::quotas;
 use crate::scarce::{Failure, Unconnected};
 use crate::serving::{self, Theirs};
 use crate::slabs::{self, Offer, Wish};
@@ -54,9 +56,6 @@ const HOLDS: usize = 15;
 /// Address space that this process spends on one publisher's memory.
 const MAPPED_BYTES_MAX: u64 = 1 << 37;
 
-/// How long an executor sleeps at most while a peer of another user may ring its bell.
-const RECHECK: Duration = Duration::from_millis(100);
-
 /// What connects this process to one other process, or to itself.
 #[derive(Default)]
 pub(crate) struct PeerTables {
@@ -65,9 +64,11 @@ pub(crate) struct PeerTables {
     /// Received from the peer, where it subscribes.
     pub(crate) theirs: Option<Theirs>,
     /// The descriptors of these, while there is no room to map them.
-    pub(crate) unopened: Option<[ReceivedFd; 3]>,
+    pub(crate) unopened: Option<[ReceivedFd; 2]>,
+    /// Bells of the peer's executors, until one is needed.
+    pub(crate) unopened_bells: BTreeMap<u16, ReceivedFd>,
     /// Our executors that the peer can ring.
-    joined: Vec<DoorbellControl>,
+    pub(crate) joined: Vec<DoorbellControl>,
     /// Rings of the peer's publishers that are mapped here.
     rings: HashMap<u64, WeakRingMemory>,
 }
@@ -395,6 +396,16 @@ fn ask(
     }
     let known = state.subscribers.get(&subscriber).ok_or("the subscriber is gone")?;
     let (info, wake) = (known.info.clone(), known.wake.clone());
+    if state.standing(token).is_stranger() {
+        let of_peer = state.incoming.values().filter(|pair| pair.peer == token);
+        if of_peer.count() >= quotas::PAIRS_MAX {
+            let reason = "it has {} connections here, as many as a process may that is not trusted";
+            return Err(reason.replace("{}", &quotas::PAIRS_MAX.to_string()).into());
+        }
+        if let Some(reason) = copying::refuses(state, &info.topic) {
+            return Err(reason.into());
+        }
+    }
     let (waited_for, slabs) = (known.is_waited_for(), !matches!(known.slabs, Wish::No));
     let ours = our_memory(core, state, token)?;
     let conn = core.conns.allocate().map_err(|error| Failure::of(&error))?;
@@ -403,7 +414,7 @@ fn ask(
     if let Some(Wake { bell, input }) = wake {
         let lease = ours.allocate_armed(publisher.port).map_err(|error| Failure::of(&error))?;
         let joined = bell.join(&ours).map_err(|error| Failure::of(&error))?;
-        remember_bell(state, token, bell);
+        bells::hand_out(state, token, bell)?;
         let (armed_line, armed_bit) = lease.place();
         let (ready_line, bell) = (joined.ready_line, joined.bell);
         wake_places = Some(WakePlaces { armed_line, armed_bit, ready_line, input, bell });
@@ -436,7 +447,7 @@ fn our_memory(core: &Core, state: &mut State, token: u64) -> Result<PairMemory, 
         return Ok(ours.clone());
     }
     let ours = PairMemory::create(&core.process).map_err(|error| Failure::of(&error))?;
-    let fds = [core.conns.fd(), core.bells.fd(), ours.fd()];
+    let fds = [core.conns.fd(), ours.fd()];
     match state.peers.get_mut(&token) {
         Some(peer) => {
             peer.link.send(&Frame::Memory, &fds);
@@ -448,19 +459,6 @@ fn our_memory(core: &Core, state: &mut State, token: u64) -> Result<PairMemory, 
         }
     }
     Ok(ours)
-}
-
-fn remember_bell(state: &mut State, token: u64, bell: DoorbellControl) {
-    // Inside this process bells and pair memory live equally long.
-    let Some(peer) = state.peers.get_mut(&token) else { return };
-    let joined = &mut peer.tables.joined;
-    if !joined.iter().any(|known| known.is_same(&bell)) {
-        // A peer of another user might keep wake-ups from other peers: bound the harm.
-        if peer.link.identity.uid != rustix::process::geteuid().as_raw() {
-            bell.set_recheck(Some(RECHECK));
-        }
-        joined.push(bell);
-    }
 }
 
 /// The publisher has attached a pair of ours and sent its ring.
@@ -512,6 +510,7 @@ fn open_connection(
     }
     let label = port_label(&info, &process);
     let memory = ring_memory(state, (token, publisher), &label, shape, fds)?;
+    let copies = copying::copies_for(state, token, &label, shape)?;
     let pair = state.incoming.get_mut(&number).ok_or("the pair is gone")?;
     let Stage::Asked(Some(end)) = std::mem::replace(&mut pair.stage, Stage::Asked(None)) else {
         return Err("the pair was not asked for".into());
@@ -568,7 +567,8 @@ fn open_connection(
         label: format!("node `{}` in process `{process}`", info.node),
     };
     let publisher = PublisherKey::of(&info);
-    let connection = RingConnection { ring, counterpart, schema, record, depth, publisher, let_go };
+    let connection =
+        RingConnection { ring, copies, counterpart, schema, record, depth, publisher, let_go };
     let connection = Box::new(connection);
     if let Some(pair) = state.incoming.get_mut(&number) {
         pair.stage = Stage::Live(control);
@@ -700,7 +700,8 @@ fn connect_inside(
     let key = (LOCAL, pair);
     let connected = serving::attach(state, key, publisher, subscriber, label, (theirs, places))
         .and_then(|(control, attached)| {
-            let shape = RingShape { geometry: control.geometry(), attached, segments: Vec::new() };
+            let (geometry, segments) = (control.geometry(), Vec::new());
+            let shape = RingShape { geometry, attached, held: true, segments };
             open_connection(core, state, pair, &shape, &[])
         });
     if connected.is_err() {

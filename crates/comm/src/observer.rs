@@ -16,7 +16,7 @@ use crossdock_shm::rendezvous::{PeerName, RendezvousError, Visit};
 use crossdock_shm::socket::{
     Access, ControlSocket, FRAME_BYTES_MAX, ReceiveFrameError, Received, SendFrameError,
 };
-use crossdock_shm::{OpenMemoryError, ReceivedFd, RingObserver};
+use crossdock_shm::{OpenMemoryError, ReceivedFd, RingObserver, Trust, TrustError, TrustedNames};
 use crossdock_trace::{OpenTraceError, TraceView};
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::io::Errno;
@@ -69,6 +69,9 @@ pub enum ObserveError {
         /// What it sent.
         found: String,
     },
+    /// A user or a group that is to be trusted is not known.
+    #[error(transparent)]
+    Trust(#[from] TrustError),
     /// A process may not be looked at: it belongs to somebody else.
     #[error(transparent)]
     Access(#[from] crossdock_shm::socket::AccessError),
@@ -278,7 +281,8 @@ impl Observer {
     ) -> Result<Observer, ObserveError> {
         let visit = Visit::open(&options.rendezvous.config(options.domain_id, options.access))?;
         let own = PeerName::random().map_err(RendezvousError::from)?;
-        let asking = Arc::new(Asking { options, visit, own });
+        let trust = Trust::new(&TrustedNames::of_environment())?;
+        let asking = Arc::new(Asking { options, visit, own, trust });
         let (processes, asked, refused) = Default::default();
         Ok(Observer { asking, purpose, processes, asked, refused })
     }
@@ -500,6 +504,7 @@ pub(crate) struct Asking {
     options: ObserverOptions,
     visit: Visit,
     own: PeerName,
+    trust: Trust,
 }
 
 impl Asking {
@@ -514,7 +519,8 @@ impl Asking {
         let system = |what: String| ObserveError::System { process: label.to_string(), what };
         let socket = self.visit.connect(name)?.ok_or_else(gone)?;
         let peer = socket.peer().map_err(|error| system(error.to_string()))?;
-        self.options.access.check(&peer)?;
+        // What is read of a stranger is copied, as everybody's is.
+        self.trust.judge(self.options.access, &peer)?;
         let process = self.options.name.clone();
         let hello = Frame::Hello { version: VERSION, name: self.own, process, purpose };
         match socket.send(&hello.encode(), &[]) {

@@ -14,7 +14,10 @@ use std::time::Duration;
 use crossdock_shm::board::{Board, BoardConfig, OpenBoardError};
 use crossdock_shm::rendezvous::{Location, PeerName, RendezvousConfig, RendezvousError, RunId};
 use crossdock_shm::socket::{Access, SocketError};
-use crossdock_shm::{BellMemory, ConnTable, CreateMemoryError, DoorbellOptions, Keeper};
+use crossdock_shm::{
+    BellMemory, ConnTable, CreateMemoryError, DoorbellOptions, Keeper, Trust, TrustError,
+    TrustedNames,
+};
 use rustix::event::{EventfdFlags, epoll};
 use rustix::io::Errno;
 
@@ -48,8 +51,9 @@ impl Rendezvous {
         }
     }
 
-    /// Whom the place is for: the members of its group, if it is a folder that its group may write
-    /// to and whose entries belong to that group (mode 2770); else our own user. Looks at the folder.
+    /// Whom the place is for: the members of its group, if it is the folder that `CROSSDOCK_RENDEZVOUS`
+    /// names, root or we own it, its group may write to it and its entries belong to that group (mode
+    /// 2770); else our own user. Looks at the folder.
     pub fn access(&self) -> Access {
         self.location().access()
     }
@@ -77,6 +81,8 @@ pub struct ParticipantOptions {
     pub rendezvous: Rendezvous,
     /// Whose processes may connect: usually what [`Rendezvous::access`] says of the place.
     pub access: Access,
+    /// Users and groups whose processes are as our own, beside what the place says.
+    pub trust: TrustedNames,
     /// Let peers hear of this process's death before the kernel has torn down its memory, by a
     /// helper task ([`crossdock_shm::Keeper`]). The default; a debugger of memory that knows no such
     /// tasks (valgrind) needs it off: `CROSSDOCK_KEEPER=off` in the environment.
@@ -96,6 +102,7 @@ impl ParticipantOptions {
             name: name.to_string(),
             access: rendezvous.access(),
             rendezvous,
+            trust: TrustedNames::of_environment(),
             keeper: std::env::var_os("CROSSDOCK_KEEPER").is_none_or(|value| value != "off"),
             run: None,
         }
@@ -112,6 +119,9 @@ pub enum OpenError {
     /// The meeting place cannot be used.
     #[error(transparent)]
     Rendezvous(#[from] RendezvousError),
+    /// A user or a group that is to be trusted is not known.
+    #[error(transparent)]
+    Trust(#[from] TrustError),
     /// A socket name could not be made.
     #[error(transparent)]
     Socket(#[from] SocketError),
@@ -291,6 +301,12 @@ impl Participant {
         }
     }
 
+    /// Messages of this topic must not be copied: processes that are not trusted are refused on it,
+    /// since their messages are. To be said before the topic has ports here.
+    pub fn forbid_copies(&self, topic: &str) {
+        self.handle.core.lock().uncopied.insert(topic.to_owned());
+    }
+
     /// Creates the doorbell of one executor, on the thread that will sleep on it.
     ///
     /// # Errors
@@ -323,6 +339,7 @@ fn open_core(options: &ParticipantOptions) -> Result<Core, OpenError> {
         move |errno: Errno| OpenError::Thread { process, what, source: errno.into() }
     };
     let label = &options.name;
+    let trust = Trust::new(&options.trust)?;
     let keeper = options.keeper.then(Keeper::of_process).transpose();
     let (keeper, unkept) = match keeper {
         Ok(keeper) => (keeper, None),
@@ -330,7 +347,7 @@ fn open_core(options: &ParticipantOptions) -> Result<Core, OpenError> {
     };
     let board = Board::create(label, BOARD)?;
     let conns = ConnTable::create(label)?;
-    let bells = BellMemory::create(label)?;
+    let bells = BellMemory::new(label);
     let epoll = epoll::create(epoll::CreateFlags::CLOEXEC).map_err(step("making an epoll"))?;
     let flags = EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK;
     let wake = rustix::event::eventfd(0, flags).map_err(step("making an eventfd"))?;
@@ -352,6 +369,7 @@ fn open_core(options: &ParticipantOptions) -> Result<Core, OpenError> {
         domain_id: options.domain_id,
         access: options.access,
         run: options.run,
+        trust,
         keeper,
         rendezvous,
         epoll: epoll.into(),

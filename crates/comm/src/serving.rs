@@ -4,20 +4,24 @@
 //! Everything here runs under the participant's lock; what a peer says was decoded, but not
 //! believed. This file must not know sockets, nor what the subscribing side does (`matching`).
 
+use std::collections::BTreeMap;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use crossdock_shm::{
-    Attached, PeerBells, PeerConfig, PeerConns, PeerPair, ReceivedFd, RingControl, SegmentFd,
+    Attached, PeerBell, PeerConfig, PeerConns, PeerPair, ReceivedFd, RingControl, SegmentFd,
     WakeTarget,
 };
 
+use crate::bells;
+use crate::copying;
 use crate::core::{Core, Peer, State};
 use crate::event::conflict;
 use crate::frame::{Frame, PortInfo};
-use crate::geometry::{Places, RingShape};
+use crate::geometry::{Places, RingShape, WakePlaces};
 use crate::matching::{self, Audience, LOCAL, Wake};
+use crate::quotas;
 use crate::scarce::{Failure, is_scarce};
 use crate::slabs::{self, Progress};
 
@@ -44,21 +48,19 @@ pub(crate) struct Outgoing {
 #[derive(Clone)]
 pub(crate) struct Theirs {
     conns: PeerConns,
-    bells: PeerBells,
     pair: PeerPair,
+    /// Of executors that pairs have triggered.
+    pub(crate) bells: BTreeMap<u16, PeerBell>,
 }
 
 impl Theirs {
     /// Maps what came with a `Memory` frame.
-    pub(crate) fn open(
-        label: &str,
-        [conns, bells, pair]: [BorrowedFd<'_>; 3],
-    ) -> Result<Theirs, Failure> {
+    pub(crate) fn open(label: &str, [conns, pair]: [BorrowedFd<'_>; 2]) -> Result<Theirs, Failure> {
         let failed = |error: crossdock_shm::OpenMemoryError| Failure::of(&error);
         Ok(Theirs {
             conns: PeerConns::open(label, conns).map_err(failed)?,
-            bells: PeerBells::open(label, bells).map_err(failed)?,
             pair: PeerPair::open(label, pair).map_err(failed)?,
+            bells: BTreeMap::new(),
         })
     }
 }
@@ -75,7 +77,7 @@ pub(crate) fn received_memory(
     }
     let fds = fds.try_into().map_err(|_| "its memory is incomplete".to_string())?;
     peer.tables.unopened = Some(fds);
-    match tables(peer) {
+    match tables(peer, None) {
         // No room to map it: with each subscription it is tried again.
         Ok(_) | Err(Failure { scarce: true, .. }) => Ok(()),
         Err(Failure { reason, .. }) => Err(reason),
@@ -83,15 +85,18 @@ pub(crate) fn received_memory(
 }
 
 /// A subscribing peer's tables, mapped if they are not yet.
-fn tables(peer: &mut Peer) -> Result<Theirs, Failure> {
-    if let Some(theirs) = &peer.tables.theirs {
-        return Ok(theirs.clone());
+fn tables(peer: &mut Peer, wake: Option<WakePlaces>) -> Result<Theirs, Failure> {
+    if peer.tables.theirs.is_none() {
+        let unopened = peer.tables.unopened.as_ref();
+        let fds = unopened.ok_or("it subscribed before it sent its memory")?;
+        let theirs = Theirs::open(&peer.link.peer().to_string(), fds.each_ref().map(AsFd::as_fd))?;
+        peer.tables.unopened = None;
+        peer.tables.theirs = Some(theirs);
     }
-    let unopened = peer.tables.unopened.as_ref();
-    let fds = unopened.ok_or("it subscribed before it sent its memory")?;
-    let theirs = Theirs::open(&peer.link.peer().to_string(), fds.each_ref().map(AsFd::as_fd))?;
-    peer.tables.unopened = None;
-    Ok(peer.tables.theirs.insert(theirs).clone())
+    if let Some(wake) = wake {
+        bells::open(peer, wake.bell)?;
+    }
+    peer.tables.theirs.clone().ok_or_else(|| "it has no tables".into())
 }
 
 /// A peer's subscriber wants to be connected to a publisher of ours.
@@ -106,19 +111,24 @@ pub(crate) fn subscribe_requested(
     if state.outgoing.contains_key(&(token, pair)) {
         return Err(format!("it asked for pair {pair} twice"));
     }
-    if state.outgoing.range((token, 0)..=(token, u32::MAX)).count() >= PAIRS_MAX {
+    let stranger = state.standing(token).is_stranger();
+    if pairs_with(state, token).count() >= PAIRS_MAX {
         return Err(format!("it asked for more than {PAIRS_MAX} pairs"));
     }
     let places = Places::decode(geometry).ok_or("its places are not legal")?;
+    if let Some(reason) = refuses_pair(state, token, publisher).filter(|_| stranger) {
+        state.send(token, &Frame::Refuse { pair, later: false, reason });
+        return Ok(());
+    }
     let Some(peer) = state.peers.get_mut(&token) else { return Ok(()) };
     let label = format!("{} in {} on {}", subscriber.node, peer.link.peer(), subscriber.topic);
-    let attached = match tables(peer) {
+    let attached = match tables(peer, places.wake) {
         Ok(theirs) => attach(state, (token, pair), publisher, subscriber, label, (theirs, &places)),
         Err(failure) if failure.scarce => Err(failure),
         Err(failure) => return Err(failure.reason),
     };
     let parts = attached.and_then(|(control, attached)| {
-        ring_parts(&control, attached).map_err(|error| {
+        ring_parts(&control, attached, !stranger).map_err(|error| {
             detach(state, (token, pair));
             let scarce = is_scarce(&error);
             Failure {
@@ -143,6 +153,32 @@ pub(crate) fn subscribe_requested(
     Ok(())
 }
 
+/// Pairs in which we publish to one process.
+fn pairs_with(state: &State, token: u64) -> impl Iterator<Item = &Outgoing> {
+    state.outgoing.range((token, 0)..=(token, u32::MAX)).map(|(_, pair)| pair)
+}
+
+/// Why a stranger gets no (further) pair with a publisher of ours.
+fn refuses_pair(state: &State, token: u64, publisher: u64) -> Option<String> {
+    let known = state.publishers.get(&publisher)?;
+    let (all, here) = pairs_with(state, token).fold((0, 0), |(all, here), pair| {
+        (all + 1, here + usize::from(pair.publisher == publisher))
+    });
+    let trust = "trust its user by name (`trust` in the mapping), or run both as one user";
+    if all >= quotas::PAIRS_MAX || here >= quotas::PAIRS_OF_PUBLISHER_MAX {
+        return Some(format!(
+            "a process that is not trusted may have {} connections here, {} of them at one publisher; {trust}",
+            quotas::PAIRS_MAX,
+            quotas::PAIRS_OF_PUBLISHER_MAX
+        ));
+    }
+    // Whoever takes requests answers them; a response goes to whoever has asked.
+    if known.info.topic.ends_with("/_request") {
+        return Some(format!("requests are served by trusted processes alone; {trust}"));
+    }
+    copying::refuses(state, &known.info.topic)
+}
+
 /// A ring's descriptors and its shape, as a subscriber or an observer gets them.
 pub(crate) struct RingParts {
     pub(crate) shape: RingShape,
@@ -150,15 +186,35 @@ pub(crate) struct RingParts {
 }
 
 /// The ring and its first segments, at most `segments` of them.
-pub(crate) fn ring_parts(control: &RingControl, attached: Attached) -> std::io::Result<RingParts> {
+/// `held`: whether what is held of it is left alone.
+pub(crate) fn ring_parts(
+    control: &RingControl,
+    attached: Attached,
+    held: bool,
+) -> std::io::Result<RingParts> {
     let mut fds = vec![control.ring_fd().try_clone_to_owned()?];
     let mut sizes = Vec::new();
     for segment in control.segments()?.into_iter().take(attached.segments as usize) {
         sizes.push(segment.bytes);
         fds.push(segment.fd);
     }
-    let shape = RingShape { geometry: control.geometry(), attached, segments: sizes };
+    let shape = RingShape { geometry: control.geometry(), attached, held, segments: sizes };
     Ok(RingParts { shape, fds })
+}
+
+/// Where a triggering subscriber is woken.
+fn wake_target(theirs: &Theirs, wake: Option<WakePlaces>) -> Result<Option<WakeTarget>, Failure> {
+    let Some(wake) = wake else { return Ok(None) };
+    let bell = theirs.bells.get(&wake.bell).ok_or("its bell is not there")?;
+    Ok(Some(WakeTarget {
+        pair: theirs.pair.clone(),
+        bell: bell.clone(),
+        armed_line: wake.armed_line,
+        armed_bit: wake.armed_bit,
+        ready_line: wake.ready_line,
+        input: wake.input,
+        index: wake.bell,
+    }))
 }
 
 /// Attaches a subscriber to a publisher of ours, and answers its ring.
@@ -194,33 +250,33 @@ pub(crate) fn attach(
                       which only its process has; say `copy`, `zero_copy` or `auto`";
         return Err(reason.into());
     }
+    // A stranger copies what it takes, in time or not at all; it costs this process nothing that others
+    // would miss: no chunk that it holds, no wait, no queue deeper than the publisher's.
+    let trusted = !state.standing(key.0).is_stranger();
+    let wants_slabs = places.slabs && trusted;
+    let depth = match trusted {
+        true => subscriber.qos.depth,
+        false => subscriber.qos.depth.min(known.info.qos.depth),
+    };
     // The other end of a service has a ring of its own, with room for all its calls.
     let is_insider = known.audience == Audience::One || state.waits_for(key.0);
     let control = Arc::clone(&known.control);
     let wake_publisher = known.wake.clone();
-    known.reach.expect(places.slabs);
-    let Theirs { conns, bells, pair } = theirs;
-    let wake = places.wake.map(|wake| WakeTarget {
-        pair,
-        bells,
-        armed_line: wake.armed_line,
-        armed_bit: wake.armed_bit,
-        ready_line: wake.ready_line,
-        input: wake.input,
-        bell: wake.bell,
-    });
+    known.reach.expect(wants_slabs);
+    let wake = wake_target(&theirs, places.wake)?;
     let config = PeerConfig {
         label: label.clone(),
-        conns,
+        conns: theirs.conns,
         conn: places.conn,
-        depth: subscriber.qos.depth,
+        depth,
         reliable: subscriber.qos.is_reliable() && places.waited_for && is_insider,
+        trusted,
         history: places.history as usize,
         wake,
     };
     let attached = control.attach(config).map_err(|error| error.to_string())?;
     let segments = attached.segments;
-    let slabs = Progress::new(places.slabs);
+    let slabs = Progress::new(wants_slabs);
     let ring = Arc::clone(&control);
     let (peer, retired) = (attached.peer, false);
     let pair = Outgoing { publisher, control, peer, segments, retired, label, slabs };
@@ -239,9 +295,8 @@ pub(crate) fn send_segments(core: &Core, state: &mut State) {
     }
     let mut wanted = Vec::new();
     for (key, pair) in &mut state.outgoing {
-        let (peer, sent) = (pair.peer, pair.segments);
-        let missing = pair.control.unacknowledged().into_iter();
-        for (_, segment) in missing.filter(|(of, segment)| *of == peer && *segment > sent) {
+        let sent = pair.segments;
+        for segment in pair.control.unacknowledged(pair.peer).filter(|segment| *segment > sent) {
             pair.segments = segment;
             wanted.push((*key, Arc::clone(&pair.control), segment));
         }

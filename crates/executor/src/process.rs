@@ -162,6 +162,7 @@ impl Process {
         let options =
             ParticipantOptions { run, ..ParticipantOptions::new(plan.domain_id, &plan.name) };
         let participant = Participant::open(options).map_err(|error| error.to_string())?;
+        plan.uncopied.iter().for_each(|topic| participant.forbid_copies(topic));
         let shared = Arc::new(Shared { package, plan, participant });
         for index in 0..shared.plan.executors.len() {
             let (start, started) = channel();

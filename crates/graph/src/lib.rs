@@ -57,6 +57,7 @@ pub use interface::{
 };
 pub use mapping::{
     ExecutorMode, MappedExecutor, MappedFabric, MappedProcess, MappedTopic, Mapping, TopicMapping,
+    TrustedUsers,
 };
 pub use model::{
     Argument, Chain, Copies, Durability, Graph, GraphInput, GraphNode, GraphOutput, GraphTimer,

@@ -24,9 +24,30 @@ pub struct Mapping {
     pub devices: Vec<MappedDevice>,
     /// Topics that the mapping names, in file order; every other topic is software-mapped.
     pub topics: Vec<MappedTopic>,
+    /// Whose processes are trusted as those of our own user.
+    #[serde(skip_serializing_if = "TrustedUsers::is_empty")]
+    pub trust: TrustedUsers,
     /// Where each part was written; empty for a mapping built in code.
     #[serde(skip)]
     pub source: Source,
+}
+
+/// Users and groups, by name, whose processes are trusted as those of the user who runs the graph.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TrustedUsers {
+    /// Users.
+    pub users: Vec<String>,
+    /// Groups: all of their members.
+    pub groups: Vec<String>,
+}
+
+impl TrustedUsers {
+    /// Whether nobody else is trusted.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.users.is_empty() && self.groups.is_empty()
+    }
 }
 
 /// One process of a mapping.

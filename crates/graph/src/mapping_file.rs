@@ -6,8 +6,9 @@ use crate::device::read_devices;
 use crate::limits::{COST_US_MAX, LANES_MAX, SPIN_US_MAX};
 use crate::mapping::{
     ExecutorMode, MappedExecutor, MappedFabric, MappedProcess, MappedTopic, Mapping, TopicMapping,
+    TrustedUsers,
 };
-use crate::names::{token_fault, topic_fault};
+use crate::names::{token_fault, topic_fault, user_fault};
 use crate::policy_file::{read_affinity, read_priority, read_realtime, read_restart};
 use crate::read::{Fields, Keys, Reading};
 use crate::stream::{TOPIC_KEYS, read_stream};
@@ -18,7 +19,7 @@ use std::collections::BTreeMap;
 const MAPPING: Keys = Keys {
     what: "a mapping file",
     required: &["crossdock", "processes"],
-    optional: &["devices", "fabrics", "topics"],
+    optional: &["devices", "fabrics", "topics", "trust"],
 };
 const PROCESS: Keys = Keys {
     what: "a process",
@@ -35,6 +36,7 @@ const MODES: [(&str, ExecutorMode); 3] = [
     ("event", ExecutorMode::Event),
     ("graph", ExecutorMode::Graph),
 ];
+const TRUST: Keys = Keys { what: "`trust`", required: &[], optional: &["users", "groups"] };
 const FABRIC: Keys = Keys { what: "a fabric", required: &["nodes"], optional: &[] };
 const TOPIC: Keys =
     Keys { what: "a topic of a mapping", required: &["mapping"], optional: &TOPIC_KEYS };
@@ -76,7 +78,32 @@ fn read_mapping(reading: &mut Reading, tree: &Tree) -> Mapping {
         let entries = reading.map(tree, "`topics`");
         mapping.topics = entries.iter().filter_map(|entry| topic(reading, entry)).collect();
     }
+    if let Some(tree) = fields.get("trust") {
+        let fields = reading.fields(tree, &TRUST);
+        let mut names = |key| {
+            let tree = fields.get(key);
+            tree.map_or_else(Vec::new, |tree| trusted_names(reading, tree, key))
+        };
+        mapping.trust = TrustedUsers { users: names("users"), groups: names("groups") };
+    }
     mapping
+}
+
+/// Names of users or of groups.
+fn trusted_names(reading: &mut Reading, tree: &Tree, key: &str) -> Vec<String> {
+    let mut names = Vec::new();
+    for item in reading.list(tree, &format!("`{key}` of `trust`")) {
+        let Some(name) = reading.text(item, &format!("one of `{key}`")) else { continue };
+        match user_fault(&name) {
+            None => names.push(name),
+            Some(fault) => {
+                let message = format!("{name:?} is no name of a user or a group: it {fault}");
+                let advice = "write the name as `getent passwd` or `getent group` shows it";
+                reading.note(ViolationKind::InvalidName, item.place, message, advice);
+            }
+        }
+    }
+    names
 }
 
 /// The map `fabrics` of mapping and placement files.

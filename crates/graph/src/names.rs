@@ -24,6 +24,19 @@ pub(crate) fn token_fault(name: &str) -> Option<String> {
     }
 }
 
+/// Why `name` is not the name of a user or a group, or `None`. Systems allow much; what separates names
+/// where they are listed is not among it.
+pub(crate) fn user_fault(name: &str) -> Option<String> {
+    if name.is_empty() {
+        return Some("is empty".to_owned());
+    }
+    if name.chars().count() > NAME_CHARS_MAX {
+        return Some(format!("has more than {NAME_CHARS_MAX} characters"));
+    }
+    let refused = |c: char| c.is_control() || c.is_whitespace() || matches!(c, ',' | ':' | '/');
+    name.chars().find(|c| refused(*c)).map(|c| format!("contains {c:?}"))
+}
+
 /// Why `name` is no absolute ROS topic name (`/a/b`), or `None`.
 pub(crate) fn topic_fault(name: &str) -> Option<String> {
     match name.strip_prefix('/') {

@@ -5,7 +5,7 @@
 
 use crate::condition::Condition;
 use crate::device::{DeviceGateway, DevicePlan, ManagedTopic};
-use crate::mapping::{ExecutorMode, TopicMapping};
+use crate::mapping::{ExecutorMode, TopicMapping, TrustedUsers};
 use crate::model::{Chain, Copies, InputReading, Lockstep, Qos};
 use crate::policy::{Limit, OnFailure, Realtime, Restart};
 use crate::service::{ClientPlan, ServerPlan};
@@ -32,6 +32,8 @@ pub struct Plan {
     pub chains: Vec<Chain>,
     /// What is allowed but probably not meant, such as a non-triggering input without publisher.
     pub warnings: Vec<Violation>,
+    /// Whose processes are trusted as those of our own user.
+    pub trust: TrustedUsers,
     /// How the run is stepped; present only with [`Pacing::Steps`].
     pub steps: Option<StepPlan>,
 }
@@ -65,6 +67,8 @@ pub struct ProcessPlan {
     pub realtime: Realtime,
     /// When the launcher starts it again.
     pub restart: Restart,
+    /// Topics whose messages must not be copied, by name.
+    pub uncopied: Vec<String>,
 }
 
 /// The nodes that are hardware in one fabric, and what joins it to host memory. None of the nodes is
@@ -112,6 +116,12 @@ pub struct HardwareEnd {
 }
 
 impl Plan {
+    /// Topics whose messages must not be copied.
+    pub fn uncopied_topics(&self) -> impl Iterator<Item = &str> {
+        let uncopied = self.topics.iter().filter(|topic| topic.copies == Copies::Forbidden);
+        uncopied.map(|topic| topic.name.as_str())
+    }
+
     /// All processes of the run: those of nodes, then the hosts of fabrics.
     pub fn all_processes(&self) -> impl Iterator<Item = &ProcessPlan> {
         self.processes.iter().chain(self.fabrics.iter().filter_map(|fabric| fabric.host.as_ref()))

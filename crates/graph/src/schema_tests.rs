@@ -80,16 +80,16 @@ fn the_guides_examples_are_valid_by_schema_and_reader() {
     Graph::from_yaml("guide", conditions[0].as_bytes()).unwrap();
     assert!(validator(GRAPH_SCHEMA).is_valid(&json(conditions[0]).unwrap()));
     let blocks = blocks(GUIDE);
-    assert_eq!(blocks.len(), 8);
+    assert_eq!(blocks.len(), 9);
     for graph in &blocks[..2] {
         Graph::from_yaml("guide", graph.as_bytes()).unwrap();
         assert!(validator(GRAPH_SCHEMA).is_valid(&json(graph).unwrap()));
     }
-    for mapping in &blocks[2..7] {
+    for mapping in &blocks[2..8] {
         Mapping::from_yaml("guide", mapping.as_bytes()).unwrap();
         assert!(validator(MAPPING_SCHEMA).is_valid(&json(mapping).unwrap()));
     }
-    crate::ParameterOverrides::from_yaml("guide", blocks[7].as_bytes()).unwrap();
+    crate::ParameterOverrides::from_yaml("guide", blocks[8].as_bytes()).unwrap();
 }
 
 fn good_graphs() -> Vec<String> {
@@ -250,6 +250,9 @@ fn schema_and_reader_accept_the_same_mapping_files() {
         file("a: { executors: [ { name: e, mode: event, nodes: [x], spin_us: 1000000 } ] }"),
         file("a: { executors: [ { mode: graph, threads: 2, nodes: [x], costs_us: { x: 5 } } ] }"),
         file("a: { executors: [ { mode: graph, threads: 64, nodes: [x], costs_us: {} } ] }"),
+        with("trust: { users: [alice, _apt, r2-d2.robots$], groups: [robots] }"),
+        with("trust: {}"),
+        with("trust: { users: [] }"),
         file(""),
         file(
             "a: { executors: [ { mode: chain, nodes: [x], priority: 99, affinity: [0, 1023] } ] }",
@@ -281,6 +284,14 @@ fn schema_and_reader_accept_the_same_mapping_files() {
         with("topics: { /a: { mapping: hardware, publishers: { x: { out: { probe: true } } } } }"),
     ];
     let bad = [
+        with("trust: alice"),
+        with("trust: { users: alice }"),
+        with("trust: { users: [1000] }"),
+        with("trust: { users: [\"\"] }"),
+        with("trust: { groups: [\"a b\"] }"),
+        with("trust: { groups: [\"group:a\"] }"),
+        with("trust: { users: [\"a,b\"] }"),
+        with("trust: { everybody: true }"),
         with("devices: { gpu: { nodes: [x] } }"),
         with("devices: { gpu: { device: d, nodes: [] } }"),
         with("devices: { gpu: { device: d, nodes: [x], otherwise: maybe } }"),

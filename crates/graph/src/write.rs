@@ -2,7 +2,7 @@
 //!
 //! Must not know why something is written; `import` adds comments through [`Notes`].
 
-use crate::mapping::{ExecutorMode, Mapping};
+use crate::mapping::{ExecutorMode, Mapping, TrustedUsers};
 use crate::model::{
     Copies, Durability, Graph, GraphNode, GraphTopic, InputReading, Period, QosRequest, Reliability,
 };
@@ -160,8 +160,20 @@ impl Mapping {
             fields.extend(stream_fields(&topic.stream, quoted));
             out.line(2, &format!("{}: {}", quoted(&topic.name), flow(&fields)));
         }
+        if !self.trust.is_empty() {
+            out.line(0, &trust_line(&self.trust));
+        }
         out.text
     }
+}
+
+/// Whom a mapping trusts, on one line.
+fn trust_line(trust: &TrustedUsers) -> String {
+    let list = |names: &[String]| {
+        let names: Vec<String> = names.iter().map(|name| quoted(name)).collect();
+        names.join(", ")
+    };
+    format!("trust: {{ users: [{}], groups: [{}] }}", list(&trust.users), list(&trust.groups))
 }
 
 struct Text<'n> {

@@ -112,7 +112,7 @@ impl Pair<'_> {
                 self.left.block.bytes(left, bytes) == self.right.block.bytes(right, bytes)
             }
             ElementLayout::Text { bound } => {
-                self.left.slice::<u8>(left, bound)?.0 == self.right.slice::<u8>(right, bound)?.0
+                self.left.text(left, bound)? == self.right.text(right, bound)?
             }
             ElementLayout::WideText { bound } => {
                 self.left.slice::<u16>(left, bound)?.0 == self.right.slice::<u16>(right, bound)?.0

@@ -115,11 +115,11 @@ pub(crate) fn element_json(
         ElementLayout::Primitive(primitive) => number_json(walk.block, primitive, at),
         ElementLayout::Struct(index) => struct_json(walk, index, at, options),
         ElementLayout::Text { bound } => {
-            let (text, _) = walk.slice::<u8>(at, bound)?;
+            let text = walk.text(at, bound)?;
             if !options.texts {
                 return Ok(Value::String(format!("<{} bytes>", text.len())));
             }
-            Ok(Value::String(String::from_utf8_lossy(text).into_owned()))
+            Ok(Value::String(text.string_lossy()))
         }
         ElementLayout::WideText { bound } => {
             let (units, _) = walk.slice::<u16>(at, bound)?;

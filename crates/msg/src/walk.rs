@@ -3,7 +3,7 @@
 
 #![forbid(unsafe_code)]
 
-use crate::block::{BLOCK_ALIGNMENT, Block, FlatError, Plain, Reference};
+use crate::block::{BLOCK_ALIGNMENT, Block, FlatError, Plain, Reference, Text};
 use crate::cdr::check_length;
 use crate::definition::Shape;
 use crate::layout::{ElementLayout, FieldLayout, Layout};
@@ -39,6 +39,11 @@ impl<'a> Walk<'a> {
         check_length(at, values.len(), bound)?;
         self.spend(size_of_val(values))?;
         Ok((values, reference))
+    }
+
+    /// The text that a reference names, taken off the budget.
+    pub(crate) fn text(&mut self, at: usize, bound: Option<u32>) -> Result<Text<'a>, FlatError> {
+        Ok(Text::new(self.slice::<u8>(at, bound)?.0))
     }
 
     /// Start and count of the structs or references that a reference names, taken off the budget.

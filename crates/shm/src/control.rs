@@ -9,7 +9,7 @@ use crate::memory::{MapRef, Mapping, OwnMemory};
 use crate::protocol::{ARMED_WORDS, Conn, GONE, HOLDS_MAX, Inbox, READY_BITS};
 use crate::subscriber::{RingMemory, SubscriberControl};
 use crate::tables::{
-    ARMED_LINES_MAX, BELLS_MAX, PeerBells, PeerConns, PeerPair, READY_LINES_MAX, lock,
+    ARMED_LINES_MAX, BELLS_MAX, PeerBell, PeerConns, PeerPair, READY_LINES_MAX, lock,
 };
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
@@ -63,8 +63,8 @@ impl RingGeometry {
 pub struct WakeTarget {
     /// What the subscribing process shares with this one.
     pub pair: PeerPair,
-    /// The subscribing process's bells.
-    pub bells: PeerBells,
+    /// The executor's bell.
+    pub bell: PeerBell,
     /// Line of armed bits, used for this publisher only.
     pub armed_line: u16,
     /// Bit in that line.
@@ -73,8 +73,8 @@ pub struct WakeTarget {
     pub ready_line: u16,
     /// The executor's bit for this input.
     pub input: u16,
-    /// The executor's bell.
-    pub bell: u16,
+    /// The number of that bell in its process.
+    pub index: u16,
 }
 
 /// A subscriber of another process (or of this one, over the ring) that wants to be served.
@@ -90,6 +90,9 @@ pub struct PeerConfig {
     pub depth: usize,
     /// Is the publisher to wait for it?
     pub reliable: bool,
+    /// Does it decide what the publisher may use again? A peer that is not trusted copies what it
+    /// takes: what it says to hold, where it has got to, and what it has mapped count for nothing.
+    pub trusted: bool,
     /// Messages from before now that it wants, if the publisher is transient local.
     pub history: usize,
     /// Present if it is triggering.
@@ -171,6 +174,7 @@ pub(crate) struct Peer {
     pub(crate) joined: u64,
     pub(crate) depth: u64,
     pub(crate) reliable: bool,
+    pub(crate) trusted: bool,
     pub(crate) wake: Option<WakeTarget>,
 }
 
@@ -207,12 +211,14 @@ struct PeerRecord {
     /// Segments that it has mapped, the ring's own not counted.
     acknowledged: u32,
     service: Service,
+    /// Does the publisher wait until it has mapped new memory?
+    trusted: bool,
 }
 
 impl PeerRecord {
-    /// Does the publisher wait until it has mapped new memory?
+    /// Are messages kept out of segments that it has not mapped?
     fn is_awaited(&self) -> bool {
-        self.service == Service::Full
+        self.trusted && self.service == Service::Full
     }
 
     /// Does it get new memory?
@@ -351,7 +357,7 @@ impl RingControl {
                 ("armed bit", wake.armed_bit, ARMED_WORDS * 64),
                 ("ready line", wake.ready_line, READY_LINES_MAX),
                 ("input", wake.input, READY_BITS),
-                ("bell", wake.bell, BELLS_MAX),
+                ("bell", wake.index, BELLS_MAX),
             ];
             for (what, value, limit) in checks {
                 if usize::from(value) >= limit {
@@ -393,7 +399,8 @@ impl RingControl {
             conn: conn.clone(),
             joined: joined_at_least,
             depth: config.depth as u64,
-            reliable: config.reliable,
+            reliable: config.reliable && config.trusted,
+            trusted: config.trusted,
             wake: config.wake,
         }))));
         let segments = table.segments.len() as u32;
@@ -405,6 +412,7 @@ impl RingControl {
             reliable: config.reliable,
             acknowledged: segments,
             service: Service::Full,
+            trusted: config.trusted,
         });
         self.inbox.push(Note::Attach(peer, body));
         self.inbox.attached();
@@ -429,7 +437,8 @@ impl RingControl {
         record.service = Service::HoldsOnly;
         self.attached.fetch_sub(1, Ordering::Relaxed);
         let (label, conn) = (record.label.clone(), record.conn.clone());
-        let quiet = Peer { label, conn, joined: GONE - 1, depth: 0, reliable: false, wake: None };
+        let (joined, trusted) = (GONE - 1, record.trusted);
+        let quiet = Peer { label, conn, joined, depth: 0, reliable: false, trusted, wake: None };
         let was_seen = lock(&record.body).replace(Box::new(quiet)).is_none();
         if was_seen {
             // It takes the place of the one that the publisher's thread has.
@@ -513,18 +522,16 @@ impl RingControl {
         }
     }
 
-    /// Which peers have not acknowledged which segments: what the control thread has to send after
-    /// a notification. The list repeats until `acknowledge` is called; the caller remembers what it
-    /// sent.
-    pub fn unacknowledged(&self) -> Vec<(u32, u32)> {
+    /// The segments that a peer has not acknowledged: what the control thread has to send it after a
+    /// notification, as far as it has not done so. Empty for a peer that is gone. Takes a lock; does
+    /// not look at other peers.
+    pub fn unacknowledged(&self, peer: u32) -> std::ops::RangeInclusive<u32> {
         let table = lock(&self.table);
         let count = table.segments.len() as u32;
-        let peers = table.peers.iter().enumerate();
-        peers
-            .filter_map(|(peer, record)| record.as_ref().map(|record| (peer as u32, record)))
-            .filter(|(_, record)| record.is_served())
-            .flat_map(|(peer, record)| (record.acknowledged + 1..=count).map(move |s| (peer, s)))
-            .collect()
+        match table.peers.get(peer as usize) {
+            Some(Some(record)) if record.is_served() => record.acknowledged + 1..=count,
+            _ => 1..=0,
+        }
     }
 
     /// One further segment, to be sent to a peer; `None`: there is none, or only this process has it.

@@ -7,8 +7,10 @@
 
 use crate::fork::ForkMark;
 use crate::futex::{self, Waited};
+use crate::memory::MapRef;
 use crate::protocol::{Bell, Inbox, Nudge, ReadyLine};
 use crate::tables::{AllocateError, BELLS_MAX, BellMemory, PairMemory, lock};
+use rustix::fd::BorrowedFd;
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -48,6 +50,7 @@ enum Note {
 struct Shared {
     memory: BellMemory,
     index: u16,
+    bell: MapRef<Bell>,
     /// Rung by this process itself.
     own: ReadyLine,
     nudge: Nudge,
@@ -61,7 +64,7 @@ struct Shared {
 impl Shared {
     #[inline(always)]
     fn bell(&self) -> &Bell {
-        &self.memory.bells()[usize::from(self.index)]
+        &self.bell
     }
 }
 
@@ -71,6 +74,7 @@ impl Drop for Shared {
             return;
         }
         for (pair, line) in lock(&self.joined).drain(..) {
+            pair.set_bell(self.index, false);
             pair.give_back_ready_line(line);
         }
         self.memory.give_back_bell(self.index);
@@ -104,11 +108,20 @@ impl DoorbellControl {
             return Ok(JoinedPair { bell: shared.index, ready_line: *ready_line });
         }
         let ready_line = pair.take_ready_line()?;
+        pair.set_bell(shared.index, true);
         joined.push((pair.clone(), ready_line));
         shared.inbox.push(Note::Join(pair.clone(), ready_line));
         drop(joined);
         self.look_again();
         Ok(JoinedPair { bell: shared.index, ready_line })
+    }
+
+    /// The executor's bell: its number, and the descriptor for peers whose publishers trigger it;
+    /// nobody else gets it. `None` in a forked child.
+    pub fn bell(&self) -> Option<(u16, BorrowedFd<'_>)> {
+        let shared = &*self.0;
+        let index = shared.index;
+        (!shared.fork.in_child()).then(|| Some((index, shared.memory.fd(index)?)))?
     }
 
     /// Do both belong to one doorbell?
@@ -122,6 +135,7 @@ impl DoorbellControl {
         let mut joined = lock(&shared.joined);
         let Some(place) = joined.iter().position(|(known, _)| known.is_same(pair)) else { return };
         let (pair, ready_line) = joined.swap_remove(place);
+        pair.set_bell(shared.index, false);
         shared.inbox.push(Note::Leave(ready_line, pair));
         drop(joined);
         self.look_again();
@@ -155,12 +169,12 @@ impl DoorbellControl {
         }
     }
 
-    /// Longest single sleep; `None` (the start): no limit. Set it when a peer of another user may
-    /// trigger this process: such a peer could take wake-ups away from others (decision record
-    /// 0001), and this bounds the delay.
-    pub fn set_recheck(&self, interval: Option<Duration>) {
-        let ns =
-            interval.map_or(0, |interval| u64::try_from(interval.as_nanos()).unwrap_or(u64::MAX));
+    /// From now on a peer that is not trusted may write the bell: it could take wake-ups away from
+    /// others that ring it (decision record 0001). No sleep is longer than `recheck` any more, which
+    /// bounds the delay; for good, since nobody can take the memory away from that peer.
+    pub fn expose(&self, recheck: Duration) {
+        let ns = u64::try_from(recheck.as_nanos()).unwrap_or(u64::MAX).max(1);
+        self.0.memory.expose(self.0.index);
         self.0.recheck_ns.store(ns, Ordering::Relaxed);
         self.look_again();
     }
@@ -177,12 +191,13 @@ pub struct Doorbell {
 impl Doorbell {
     /// A doorbell in this process's bell memory.
     pub fn create(memory: &BellMemory, options: DoorbellOptions) -> Result<Self, AllocateError> {
-        let index = memory.take_bell()?;
-        memory.bells()[usize::from(index)].awake();
+        let (index, bell) = memory.take_bell()?;
+        bell.awake();
         Ok(Doorbell {
             shared: Arc::new(Shared {
                 memory: memory.clone(),
                 index,
+                bell,
                 own: ReadyLine::default(),
                 nudge: Nudge::default(),
                 inbox: Inbox::default(),
@@ -314,10 +329,11 @@ impl Doorbell {
                     break;
                 }
                 let Some(index) = pair.view().relay.claim() else { break };
-                let bell = self.shared.memory.bells().get(usize::from(index));
-                if index != self.shared.index
-                    && bell.is_some_and(|bell| futex::wake_one(&bell.word))
-                {
+                if index == self.shared.index || !pair.has_bell(index) {
+                    continue;
+                }
+                let bell = self.shared.memory.bell(index);
+                if bell.is_some_and(|bell| futex::wake_one(&bell.word)) {
                     woken += 1;
                 }
             }

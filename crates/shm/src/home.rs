@@ -68,6 +68,8 @@ pub(crate) struct Home {
     holds: Holds,
     entries: [UnsafeCell<Entry>; HOLDS_MAX],
     segments: [OnceLock<Arc<Mapping>>; SEGMENTS_MAX],
+    /// Of this process, for copies of messages.
+    copies: OnceLock<Arc<Mapping>>,
     closed: AtomicBool,
     fork: ForkMark,
     /// Rule 6.
@@ -132,6 +134,7 @@ impl Home {
             Home {
                 entries,
                 segments: std::array::from_fn(|_| OnceLock::new()),
+                copies: OnceLock::new(),
                 closed: AtomicBool::new(false),
                 fork: ForkMark::new(),
                 _lifeline: lifeline,
@@ -165,6 +168,11 @@ impl Home {
         self.segments.get(index).is_some_and(|place| place.set(mapping).is_ok())
     }
 
+    /// Keeps the memory that messages are copied to. No descriptor names it.
+    pub(crate) fn keep_copies(&self, mapping: &Arc<Mapping>) {
+        let _ = self.copies.set(Arc::clone(mapping));
+    }
+
     /// Is this segment mapped?
     pub(crate) fn has_segment(&self, index: usize) -> bool {
         self.segments.get(index).is_some_and(|place| place.get().is_some())
@@ -186,7 +194,7 @@ impl Home {
 
     /// The segment that an address lies in.
     pub(crate) fn region(&self, payload: NonNull<u8>) -> Option<Region> {
-        let mapped = self.segments.iter().filter_map(OnceLock::get);
+        let mapped = self.segments.iter().chain([&self.copies]).filter_map(OnceLock::get);
         mapped.map(Region::to_read).find(|region| {
             let offset = (payload.as_ptr() as usize).wrapping_sub(region.address());
             offset < region.bytes()

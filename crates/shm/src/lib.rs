@@ -8,7 +8,7 @@
 //! |---|---|---|
 //! | ring ([`RingPublisher`]) | publisher port | its process; subscribers and observers read-only |
 //! | [`ConnTable`] | process | its process; peers that publish to it, read-only |
-//! | [`BellMemory`] | process | its process and the peers that trigger it |
+//! | a bell of [`BellMemory`] | executor | its process and the peers that trigger it |
 //! | [`SharedMemory`] | buffer that several nodes write | its owner's process; its members |
 //! | [`PairMemory`] | pair of processes | both |
 //!
@@ -45,6 +45,7 @@
 //!     depth: 4,
 //!     reliable: false,
 //!     history: 0,
+//!     trusted: true,
 //!     wake: None,
 //! })?;
 //! let config = SubscriberConfig {
@@ -76,6 +77,8 @@ pub mod board;
 pub mod clock;
 #[cfg(not(loom))]
 mod control;
+#[cfg(not(loom))]
+mod copies;
 #[cfg(not(loom))]
 mod descriptor;
 #[cfg(not(loom))]
@@ -136,12 +139,16 @@ pub mod timeline;
 #[cfg(all(test, not(loom)))]
 mod trials;
 #[cfg(not(loom))]
+mod trust;
+#[cfg(not(loom))]
 mod words;
 
 #[cfg(not(loom))]
 pub use control::{
     AttachError, Attached, PeerConfig, RingControl, RingGeometry, SegmentFd, WakeTarget,
 };
+#[cfg(not(loom))]
+pub use copies::{Copies, CopyBudget};
 #[cfg(not(loom))]
 pub use descriptor::{Marks, Meta};
 #[cfg(not(loom))]
@@ -183,9 +190,11 @@ pub use subscriber::{
 #[cfg(not(loom))]
 pub use tables::{
     AllocateError, ArmedLease, BellMemory, ConnLease, ConnTable, LAYOUT_VERSION, PairMemory,
-    PeerBells, PeerConns, PeerPair,
+    PeerBell, PeerConns, PeerPair,
 };
 #[cfg(not(loom))]
 pub use timeline::{FencePoint, Timeline};
+#[cfg(not(loom))]
+pub use trust::{Standing, Trust, TrustError, TrustedNames};
 #[cfg(not(loom))]
 pub use words::{OwnWords, PeerWords, Sharing, sleep_on, wake};

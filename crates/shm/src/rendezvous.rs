@@ -154,7 +154,7 @@ impl FromStr for PeerName {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Location {
     /// In this folder, one subfolder for each domain. Made with mode 0700 (0770 for a group) when
-    /// it is not there; must belong to us, or to the group.
+    /// it is not there. Must belong to us; for a group also to root. Access control lists are refused.
     Folder(PathBuf),
     /// In the abstract socket names of our network namespace: leaves nothing in the file system.
     Abstract,
@@ -164,9 +164,8 @@ impl Location {
     /// `$CROSSDOCK_RENDEZVOUS` where that is set, else `$XDG_RUNTIME_DIR/crossdock`, or
     /// `/tmp/crossdock-<uid>` where no runtime folder is set.
     pub fn default_folder() -> Location {
-        let named = std::env::var_os("CROSSDOCK_RENDEZVOUS").filter(|root| !root.is_empty());
-        if let Some(root) = named {
-            return Location::Folder(root.into());
+        if let Some(root) = named_folder() {
+            return Location::Folder(root);
         }
         let root = match std::env::var_os("XDG_RUNTIME_DIR").filter(|root| !root.is_empty()) {
             Some(root) => PathBuf::from(root).join("crossdock"),
@@ -175,16 +174,32 @@ impl Location {
         Location::Folder(root)
     }
 
-    /// Whom the place is for: a folder that its group may write to and whose entries belong to that
-    /// group (mode 2770) is for the members of the group, every other place for our own user.
+    /// Whom the place is for: the members of a group, if `CROSSDOCK_RENDEZVOUS` names the folder, root
+    /// or we own it, its group may write to it and its entries belong to that group (mode 2770). Every
+    /// other place is for our own user: nobody can make a place shared by being there first.
     pub fn access(&self) -> Access {
         const SHARED: u32 = 0o2070;
         let Location::Folder(root) = self else { return Access::SameUser };
+        if named_folder().as_ref() != Some(root) {
+            return Access::SameUser;
+        }
         match rustix::fs::stat(root) {
-            Ok(found) if found.st_mode & SHARED == SHARED => Access::Group(found.st_gid),
+            Ok(found) if found.st_mode & SHARED == SHARED && is_ours_or_roots(found.st_uid) => {
+                Access::Group(found.st_gid)
+            }
             _ => Access::SameUser,
         }
     }
+}
+
+/// The folder that `CROSSDOCK_RENDEZVOUS` names.
+fn named_folder() -> Option<PathBuf> {
+    let named = std::env::var_os("CROSSDOCK_RENDEZVOUS").filter(|root| !root.is_empty());
+    named.map(PathBuf::from)
+}
+
+fn is_ours_or_roots(uid: u32) -> bool {
+    uid == 0 || uid == rustix::process::geteuid().as_raw()
 }
 
 /// Where to meet and whom.
@@ -259,10 +274,12 @@ impl Visit {
     pub fn open(config: &RendezvousConfig) -> Result<Visit, RendezvousError> {
         let place = match &config.location {
             Location::Folder(root) => {
-                let root_fd = open_folder(rustix::fs::CWD, root, root, config.access)?;
+                let access = config.access;
+                let root_fd = open_folder(rustix::fs::CWD, root, root, access, Owner::RootOrUs)?;
                 let name = config.domain_id.to_string();
                 let path = root.join(&name);
-                let folder = open_folder(root_fd.as_fd(), Path::new(&name), &path, config.access)?;
+                let (parent, name) = (root_fd.as_fd(), Path::new(&name));
+                let folder = open_folder(parent, name, &path, access, Owner::Member)?;
                 Place::Folder { path, folder: folder.into() }
             }
             Location::Abstract => {
@@ -493,12 +510,22 @@ fn system(what: &'static str, place: &Path) -> impl FnOnce(Errno) -> RendezvousE
     move |errno| RendezvousError::System { what, place, errno }
 }
 
+/// Whose a folder for a group may be. One for a single user is that user's in any case.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Owner {
+    /// Of the folder that a group shares: who owns it decides who is let in.
+    RootOrUs,
+    /// Of the folder of a domain in there: the member of the group that came first.
+    Member,
+}
+
 /// Opens a folder that only we (or the group) can write to; makes it first when it is not there.
 fn open_folder(
     parent: BorrowedFd<'_>,
     name: &Path,
     shown: &Path,
     access: Access,
+    owner: Owner,
 ) -> Result<OwnedFd, RendezvousError> {
     let mode = match access {
         Access::SameUser => Mode::RWXU,
@@ -518,22 +545,47 @@ fn open_folder(
         // The umask took the group's rights away.
         rustix::fs::fchmod(&folder, mode).map_err(system("opening to the group", shown))?;
     }
-    let found = rustix::fs::fstat(&folder).map_err(system("looking at", shown))?;
+    check_folder(folder.as_fd(), shown, access, owner)?;
+    Ok(folder)
+}
+
+/// Looks at an open folder: who owns it, and whom its mode and its access control lists let in.
+fn check_folder(
+    folder: BorrowedFd<'_>,
+    shown: &Path,
+    access: Access,
+    owner: Owner,
+) -> Result<(), RendezvousError> {
+    let found = rustix::fs::fstat(folder).map_err(system("looking at", shown))?;
     let own = rustix::process::geteuid().as_raw();
-    let others = match access {
-        Access::SameUser => 0o077,
-        Access::Group(_) => 0o007,
-    };
-    let of_group = matches!(access, Access::Group(gid) if gid == found.st_gid);
     let untrusted =
         |found: String| Err(RendezvousError::Untrusted { path: shown.to_path_buf(), found });
-    if found.st_uid != own && !of_group {
+    let (others, theirs) = match access {
+        Access::SameUser => (0o077, found.st_uid == own),
+        Access::Group(gid) if gid != found.st_gid => {
+            return untrusted(format!("it belongs to group {}, not to {gid}", found.st_gid));
+        }
+        Access::Group(_) => (0o007, owner == Owner::Member || is_ours_or_roots(found.st_uid)),
+    };
+    if !theirs {
         return untrusted(format!("it belongs to user {}, not to {own}", found.st_uid));
     }
     if found.st_mode & others != 0 {
         return untrusted(format!("its mode {:04o} lets others in", found.st_mode & 0o7777));
     }
-    Ok(folder)
+    for list in [c"system.posix_acl_access", c"system.posix_acl_default"] {
+        // Room for the number of its version: longer is every list with an entry.
+        match rustix::fs::fgetxattr(folder, list, &mut [0u8; 4][..]) {
+            Ok(_) | Err(Errno::NODATA | Errno::NOTSUP) => {}
+            Err(Errno::RANGE) => {
+                let found = "it has an access control list, which may let others in (`setfacl -b` \
+                             removes it)";
+                return untrusted(found.to_string());
+            }
+            Err(errno) => return Err(system("reading the access control list of", shown)(errno)),
+        }
+    }
+    Ok(())
 }
 
 /// The lock of a rendezvous folder (an flock on the folder itself: no file is left behind).

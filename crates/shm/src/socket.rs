@@ -50,30 +50,14 @@ impl fmt::Display for PeerIdentity {
     }
 }
 
-/// Whose processes may connect.
+/// Whose processes may connect, beside those of our own user, of root, and of those that are trusted by
+/// name ([`crate::Trust`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
-    /// Only processes of our own effective user.
+    /// Nobody else's.
     SameUser,
-    /// Our own user and every process that is a member of this group.
+    /// Those of every member of this group, as strangers.
     Group(u32),
-}
-
-impl Access {
-    /// Is `peer` allowed? Costs no system call but one for our own user id.
-    ///
-    /// # Errors
-    /// [`AccessError`] names the peer and what would be needed.
-    pub fn check(self, peer: &PeerIdentity) -> Result<(), AccessError> {
-        let own = rustix::process::geteuid().as_raw();
-        if peer.uid == own {
-            return Ok(());
-        }
-        match self {
-            Access::Group(gid) if peer.gid == gid || peer.groups.contains(&gid) => Ok(()),
-            _ => Err(AccessError { peer: peer.clone(), own, access: self }),
-        }
-    }
 }
 
 /// A peer is not allowed to connect.
@@ -88,6 +72,12 @@ pub struct AccessError {
     peer: PeerIdentity,
     own: u32,
     access: Access,
+}
+
+impl AccessError {
+    pub(crate) fn new(peer: &PeerIdentity, own: u32, access: Access) -> Self {
+        AccessError { peer: peer.clone(), own, access }
+    }
 }
 
 /// A frame could not be sent.
@@ -330,6 +320,35 @@ impl ControlSocket {
         rustix::process::pidfd_open(pid, rustix::process::PidfdFlags::empty()).ok()
     }
 
+    /// Is the same process at the other end of both connections? Known are the users, and the processes
+    /// where the kernel tells them: by what it calls them for their whole life (Linux 6.9), else by their
+    /// ids. Of processes in a pid namespace that we cannot see an older kernel tells the users alone.
+    ///
+    /// Both ends must live while this is asked: ids of the dead are given to others.
+    ///
+    /// # Errors
+    /// [`SocketError`] when a socket is not connected.
+    pub fn is_of_same_process(&self, other: &ControlSocket) -> Result<bool, SocketError> {
+        let (one, two) = (self.peer()?, other.peer()?);
+        if one.uid != two.uid {
+            return Ok(false);
+        }
+        if let (Some(one), Some(two)) = (self.process_number(), other.process_number()) {
+            return Ok(one == two);
+        }
+        let seen = one.pid != 0 || two.pid != 0;
+        Ok(!seen || one.pid == two.pid)
+    }
+
+    /// What the kernel calls the process at the other end, and never another one.
+    fn process_number(&self) -> Option<u64> {
+        const PID_FS_MAGIC: i64 = 0x5049_4446;
+        let pidfd = self.peer_pidfd_by_socket()?;
+        // Before Linux 6.9 all pidfds are the same file.
+        let own_files = rustix::fs::fstatfs(&pidfd).ok()?.f_type as i64 == PID_FS_MAGIC;
+        own_files.then(|| rustix::fs::fstat(&pidfd).ok().map(|found| found.st_ino))?
+    }
+
     /// Is it known that the process at the other end has died? Who listens is who called `listen`: a
     /// child that was forked behind our back may keep a socket listening that nobody accepts on.
     ///
@@ -456,18 +475,6 @@ mod tests {
         let peer = a.peer().unwrap();
         assert_eq!(peer.pid, std::process::id());
         assert_eq!(peer.uid, rustix::process::geteuid().as_raw());
-        Access::SameUser.check(&peer).unwrap();
         assert!(a.peer_pidfd().is_some());
-    }
-
-    #[test]
-    fn another_user_is_refused_unless_a_group_is_shared() {
-        let own = rustix::process::geteuid().as_raw();
-        let peer = PeerIdentity { pid: 42, uid: own + 1, gid: 7, groups: vec![8, 9] };
-        let error = Access::SameUser.check(&peer).unwrap_err().to_string();
-        assert!(error.contains("process 42") && error.contains("group"), "{error}");
-        Access::Group(7).check(&peer).unwrap();
-        Access::Group(9).check(&peer).unwrap();
-        assert!(Access::Group(10).check(&peer).is_err());
     }
 }

@@ -3,8 +3,8 @@
 //!
 //! - `ConnTable`: one per process, read-only for peers: what this process's subscribers say to
 //!   publishers.
-//! - `BellMemory`: one per process, writable for the peers whose publishers trigger it: the words
-//!   that its executors sleep on (docs/decisions/0001-doorbell-memory.md).
+//! - `BellMemory`: one object per executor, writable for the peers whose publishers trigger it: the word
+//!   that it sleeps on (docs/decisions/0001-doorbell-memory.md).
 //! - `PairMemory`: one per pair of processes, made by the subscribing one, writable for both: ready
 //!   bits, armed bits, relayed wake-ups.
 //!
@@ -17,10 +17,10 @@ use crate::memory::{
     Shared, Writers, map_received,
 };
 use crate::protocol::{ARMED_WORDS, ArmedLine, Bell, Conn, ReadyLine, RelayLine};
-use crate::sync::{AtomicU64, Ordering};
+use crate::sync::{AtomicBool, AtomicU64, Ordering};
 use rustix::fd::BorrowedFd;
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// Connections of one process: 2 MiB of which only used pages exist.
 pub(crate) const CONNS_MAX: usize = 16_384;
@@ -32,7 +32,7 @@ pub(crate) const READY_LINES_MAX: usize = BELLS_MAX;
 pub(crate) const ARMED_LINES_MAX: usize = 4096;
 
 /// Changes with every change of any shared layout of this crate.
-pub const LAYOUT_VERSION: u64 = 2;
+pub const LAYOUT_VERSION: u64 = 3;
 
 const MAGIC: u64 = 0x0078_646f_636b_0000; // "xdock", low 16 bits: kind
 
@@ -279,74 +279,118 @@ impl PeerConns {
 
 // ---- bells ----
 
+/// The bell of one executor, in a memory object of its own.
+#[derive(Debug)]
+struct OwnBell {
+    memory: OwnMemory,
+    bell: MapRef<Bell>,
+    /// A peer that this process does not trust can write it, for as long as it keeps the descriptor.
+    exposed: AtomicBool,
+}
+
 #[derive(Debug)]
 struct BellShared {
-    memory: OwnMemory,
-    bells: MapSlice<Bell>,
+    label: String,
+    bells: Box<[OnceLock<OwnBell>]>,
     numbers: Mutex<Numbers>,
 }
 
-/// The words that this process's executors sleep on, writable for direct peers.
+/// The words that this process's executors sleep on. Each is a memory object of its own, which those
+/// peers get that trigger this executor: nobody can write the word of another one.
 #[derive(Clone, Debug)]
 pub struct BellMemory(Arc<BellShared>);
 
+/// Where the bell lies in its memory object, behind what the object is.
+const BELL_AT: u64 = 128;
+
 impl BellMemory {
-    /// Makes the memory: one descriptor, one mapping.
-    pub fn create(label: &str) -> Result<Self, CreateMemoryError> {
-        let bytes = PAGE_BYTES + BELLS_MAX * size_of::<Bell>();
-        let memory = OwnMemory::create(label, bytes as u64, Writers::Everybody)?;
-        Preamble::write(memory.mapping(), Kind::Bells);
-        let bells =
-            MapSlice::new(memory.mapping(), PAGE_BYTES as u64, BELLS_MAX).ok_or_else(|| {
-                CreateMemoryError::BadSize { label: label.to_owned(), bytes: bytes as u64 }
-            })?;
+    /// Room for bells; each is made with its executor. Allocates.
+    pub fn new(label: &str) -> Self {
+        let bells = (0..BELLS_MAX).map(|_| OnceLock::new()).collect();
         let numbers = Mutex::new(Numbers::new(BELLS_MAX));
-        Ok(BellMemory(Arc::new(BellShared { memory, bells, numbers })))
+        BellMemory(Arc::new(BellShared { label: label.to_owned(), bells, numbers }))
     }
 
-    /// The descriptor for peers whose publishers trigger an executor of this process; nobody else
-    /// gets it.
-    pub fn fd(&self) -> BorrowedFd<'_> {
-        self.0.memory.fd()
+    /// The descriptor of one bell, for peers whose publishers trigger that executor; nobody else gets
+    /// it. `None`: there was no such executor.
+    pub fn fd(&self, index: u16) -> Option<BorrowedFd<'_>> {
+        Some(self.own(index)?.memory.fd())
     }
 
-    pub(crate) fn bells(&self) -> &[Bell] {
-        &self.0.bells
+    fn own(&self, index: u16) -> Option<&OwnBell> {
+        self.0.bells.get(usize::from(index))?.get()
     }
 
-    pub(crate) fn take_bell(&self) -> Result<u16, AllocateError> {
-        let (memory, what) = (&self.0.memory, "executors of one process");
+    /// A bell that was taken at some time. No lock.
+    pub(crate) fn bell(&self, index: u16) -> Option<&MapRef<Bell>> {
+        Some(&self.own(index)?.bell)
+    }
+
+    /// From now on a peer that this process does not trust may write the bell. No other executor gets
+    /// its place: the peer keeps what it was given.
+    pub(crate) fn expose(&self, index: u16) {
+        if let Some(own) = self.own(index) {
+            own.exposed.store(true, Ordering::Relaxed);
+        }
+    }
+
+    pub(crate) fn take_bell(&self) -> Result<(u16, MapRef<Bell>), AllocateError> {
+        let full = AllocateError::Full { what: "executors of one process", limit: BELLS_MAX };
         let mut numbers = lock(&self.0.numbers);
-        let index = numbers.take_place::<Bell>(memory, PAGE_BYTES as u64, what, BELLS_MAX)?;
-        Ok(index as u16)
+        let Some(index) = numbers.take() else { return Err(full) };
+        let place = &self.0.bells[index as usize];
+        if place.get().is_none() {
+            match OwnBell::create(&self.0.label) {
+                // Under the lock: nobody else fills the place.
+                Ok(own) => _ = place.set(own),
+                Err(error) => {
+                    numbers.free.push(index);
+                    return Err(error.into());
+                }
+            }
+        }
+        let bell = place.get().map(|own| own.bell.clone()).ok_or(full)?;
+        Ok((index as u16, bell))
     }
 
     pub(crate) fn give_back_bell(&self, index: u16) {
-        lock(&self.0.numbers).free.push(u32::from(index));
+        if self.own(index).is_some_and(|own| !own.exposed.load(Ordering::Relaxed)) {
+            lock(&self.0.numbers).free.push(u32::from(index));
+        }
     }
 }
 
-/// A peer's bells, mapped read-write.
-#[derive(Clone, Debug)]
-pub struct PeerBells(Arc<MapSlice<Bell>>);
+impl OwnBell {
+    fn create(label: &str) -> Result<OwnBell, CreateMemoryError> {
+        let bytes = PAGE_BYTES as u64;
+        let memory = OwnMemory::create(label, bytes, Writers::Everybody)?;
+        Preamble::write(memory.mapping(), Kind::Bells);
+        let small = || CreateMemoryError::BadSize { label: label.to_owned(), bytes };
+        let bell = MapRef::new(memory.mapping(), BELL_AT).ok_or_else(small)?;
+        Ok(OwnBell { memory, bell, exposed: AtomicBool::new(false) })
+    }
+}
 
-impl PeerBells {
-    /// Checks and maps what a peer sent. What lies in it decides nothing here: other peers of that
-    /// process may write it too, its first words among the rest, and shall not keep us from it.
+/// The bell of a peer's executor, mapped read-write.
+#[derive(Clone, Debug)]
+pub struct PeerBell(MapRef<Bell>);
+
+impl PeerBell {
+    /// Checks and maps what a peer sent. What lies in it decides nothing here: other peers that trigger
+    /// that executor may write it too, its first words among the rest, and shall not keep us from it.
     pub fn open(label: &str, fd: BorrowedFd<'_>) -> Result<Self, OpenMemoryError> {
-        let bytes = (PAGE_BYTES + BELLS_MAX * size_of::<Bell>()) as u64;
+        let bytes = PAGE_BYTES as u64;
         let mapping = map_received(label, fd, bytes, bytes, Access::ReadWrite)?;
-        let slice = MapSlice::new(&mapping, PAGE_BYTES as u64, BELLS_MAX);
-        let slice = slice.ok_or(OpenMemoryError::TooSmall {
+        let bell = MapRef::new(&mapping, BELL_AT).ok_or(OpenMemoryError::TooSmall {
             label: label.to_owned(),
             bytes: mapping.bytes() as u64,
             wanted: bytes,
         })?;
-        Ok(PeerBells(Arc::new(slice)))
+        Ok(PeerBell(bell))
     }
 
-    pub(crate) fn bell(&self, index: u16) -> Option<&Bell> {
-        self.0.get(usize::from(index))
+    pub(crate) fn bell(&self) -> &Bell {
+        &self.0
     }
 }
 
@@ -396,6 +440,8 @@ struct PairShared {
     memory: OwnMemory,
     view: PairView,
     ready_lines: Mutex<Numbers>,
+    /// Bells of this process that the peer has business with, one bit each.
+    bells: [AtomicU64; BELLS_MAX / 64],
     armed_lines: Mutex<(Numbers, HashMap<u64, ArmedOfRing>)>,
 }
 
@@ -429,6 +475,7 @@ impl PairMemory {
             memory,
             view,
             ready_lines: Mutex::new(Numbers::new(READY_LINES_MAX)),
+            bells: std::array::from_fn(|_| AtomicU64::new(0)),
             armed_lines: Mutex::new((Numbers::new(ARMED_LINES_MAX), HashMap::new())),
         })))
     }
@@ -475,6 +522,21 @@ impl PairMemory {
     pub(crate) fn give_back_ready_line(&self, line: u16) {
         self.0.view.ready[usize::from(line)].drain(|_| ());
         lock(&self.0.ready_lines).free.push(u32::from(line));
+    }
+
+    /// The peer may have this bell rung, or not any more.
+    pub(crate) fn set_bell(&self, index: u16, may_ring: bool) {
+        let (word, bit) = (&self.0.bells[usize::from(index) / 64 % self.0.bells.len()], index % 64);
+        match may_ring {
+            true => word.fetch_or(1 << bit, Ordering::Relaxed),
+            false => word.fetch_and(!(1 << bit), Ordering::Relaxed),
+        };
+    }
+
+    /// May the peer have this bell rung?
+    pub(crate) fn has_bell(&self, index: u16) -> bool {
+        let word = self.0.bells.get(usize::from(index) / 64);
+        word.is_some_and(|word| word.load(Ordering::Relaxed) & (1 << (index % 64)) != 0)
     }
 
     pub(crate) fn is_same(&self, other: &PairMemory) -> bool {

@@ -109,7 +109,6 @@ fn kill(mut child: Child) {
 fn peer_of(process: u32, fds: &[i64]) -> Peer {
     Peer {
         conns: PeerConns::open("conns", fetch(process, fds[0]).as_fd()).unwrap(),
-        bells: PeerBells::open("bells", fetch(process, fds[1]).as_fd()).unwrap(),
         pair: PeerPair::open("pair", fetch(process, fds[2]).as_fd()).unwrap(),
     }
 }
@@ -119,7 +118,7 @@ fn numbers_of(conn: &ConnLease, armed: &ArmedLease, joined: JoinedPair, side: &S
     let (line, bit) = armed.place();
     vec![
         number_of(side.conns.fd()),
-        number_of(side.bells.fd()),
+        number_of(side.bells.fd(joined.bell).unwrap()),
         number_of(side.pair.fd()),
         i64::from(conn.index()),
         i64::from(line),
@@ -133,12 +132,12 @@ fn attach(control: &RingControl, process: u32, numbers: &[i64], reliable: bool) 
     let peer = peer_of(process, numbers);
     let wake = WakeTarget {
         pair: peer.pair,
-        bells: peer.bells,
+        bell: PeerBell::open("bell", fetch(process, numbers[1]).as_fd()).unwrap(),
         armed_line: numbers[4] as u16,
         armed_bit: numbers[5] as u16,
         ready_line: numbers[6] as u16,
         input: 3,
-        bell: numbers[7] as u16,
+        index: numbers[7] as u16,
     };
     let config = PeerConfig {
         label: "other".into(),
@@ -147,6 +146,7 @@ fn attach(control: &RingControl, process: u32, numbers: &[i64], reliable: bool) 
         depth: 8,
         reliable,
         history: 0,
+        trusted: true,
         wake: Some(wake),
     };
     control.attach(config).unwrap()

@@ -55,8 +55,8 @@ fn packed<'a>(
     channels: u32,
 ) -> Result<(usize, usize, &'a [u8]), PictureError> {
     let encoding = image.encoding()?;
-    if encoding != expected.as_bytes() {
-        let found = String::from_utf8_lossy(encoding).into_owned();
+    if encoding != expected {
+        let found = encoding.string_lossy();
         return Err(PictureError::Encoding { found, expected });
     }
     let (width, step) = (image.width(), image.step());
@@ -88,7 +88,7 @@ pub(crate) fn copy_header(
 ) -> Result<(), NodeError> {
     to.stamp().set_sec(from.stamp().sec());
     to.stamp().set_nanosec(from.stamp().nanosec());
-    to.set_frame_id_bytes(from.frame_id()?)?;
+    to.set_frame_id_text(from.frame_id()?)?;
     Ok(())
 }
 

@@ -56,7 +56,7 @@ impl Node for Sink {
         let run = sample.message();
         HEARD.lock().expect("no panic").push(Run {
             right: run.right(),
-            fault: String::from_utf8_lossy(run.fault()?).into_owned(),
+            fault: run.fault()?.string_lossy(),
             native_ns: [run.native_paper_ns(), run.native_best_ns()],
             copied_bytes: run.copied_bytes(),
             host_instances: run.host_instances(),

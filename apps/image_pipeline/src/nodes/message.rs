@@ -21,7 +21,7 @@ pub(crate) fn copy_header(
 ) -> Result<(), NodeError> {
     to.stamp().set_sec(from.stamp().sec());
     to.stamp().set_nanosec(from.stamp().nanosec());
-    to.set_frame_id_bytes(from.frame_id()?)?;
+    to.set_frame_id_text(from.frame_id()?)?;
     Ok(())
 }
 
@@ -86,7 +86,7 @@ fn begin<'a>(
     copy_header(image.header(), message.header())?;
     message.set_width(width as u32);
     message.set_height(height as u32);
-    message.set_encoding_bytes(image.encoding()?)?;
+    message.set_encoding_text(image.encoding()?)?;
     message.set_step((width * channels) as u32);
     Ok(message.data_uninit(width * height * channels)?)
 }

@@ -177,7 +177,7 @@ fn publish_info(
     copy_header(info.header(), message.header())?;
     message.set_width(width as u32);
     message.set_height(height as u32);
-    message.set_distortion_model_bytes(model)?;
+    message.set_distortion_model_text(model)?;
     message.set_d(distortion)?;
     message.set_r(&info.r());
     let (mut k, mut p) = (info.k(), info.p());

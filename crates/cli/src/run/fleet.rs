@@ -8,7 +8,7 @@ use crate::arguments::HOST_COMMAND;
 use crate::output::say;
 use crate::packages::Packages;
 use anyhow::{Context, Result};
-use crossdock_comm::RunId;
+use crossdock_comm::{RunId, TrustedNames};
 use crossdock_executor::launch::{
     LaunchError, LaunchedProcess, ProcessEvent, ProcessOutput, SpawnOptions,
 };
@@ -106,7 +106,9 @@ impl Fleet {
         let (members, notes, pipes) = (Vec::new(), Vec::new(), Pipes::open(output)?);
         let mut fleet = Self { members, running: false, notes, run, pipes, lives: Vec::new() };
         for part in plan.all_processes() {
-            let options = program(part, packages)?;
+            let mut options = program(part, packages)?;
+            let trust = trusted(plan).to_string();
+            options.environment.push(("CROSSDOCK_TRUST".into(), trust.into()));
             let process = spawn(&options, part, run, &fleet.pipes)?;
             let restarts = Restarts::new(part.restart);
             let (plan, stage) = (part.clone(), Stage::Starting);
@@ -302,6 +304,14 @@ fn spawn(
     }
     process.launch_in(run, part)?;
     Ok(process)
+}
+
+/// Whom the processes of a run trust: whom the environment names, and whom the mapping does.
+pub(crate) fn trusted(plan: &Plan) -> TrustedNames {
+    let mut names = TrustedNames::of_environment();
+    names.users.extend(plan.trust.users.iter().cloned());
+    names.groups.extend(plan.trust.groups.iter().cloned());
+    names
 }
 
 /// What a process of the plan is made of: a package binary, or this command as the host of a fabric.

@@ -157,8 +157,10 @@ impl Session {
         let run = RunId::random()?;
         let participant = Participant::open(ParticipantOptions {
             run: Some(run),
+            trust: fleet::trusted(&plan),
             ..ParticipantOptions::new(options.domain_id, LAUNCHER)
         })?;
+        plan.uncopied_topics().for_each(|topic| participant.forbid_copies(topic));
         let recorder = match writer {
             Some(writer) => {
                 let options = recorder_options(&plan, bag.as_ref());

@@ -211,6 +211,9 @@ impl<X> Lanes<X> {
         match lane.connection.take() {
             Ok(None) => Ok(None),
             Ok(Some(raw)) => {
+                if lane.connection.is_copied() {
+                    self.entity.add(counter::COPIES, 1);
+                }
                 self.entity.add(counter::MESSAGES, 1);
                 self.entity.add(counter::BYTES, raw.meta().len as u64);
                 Ok(Some(raw))

@@ -4,7 +4,9 @@
 #![allow(dead_code, unreachable_pub, reason = "each test binary uses a part of it")]
 
 pub mod child;
+pub mod users;
 
+use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -69,6 +71,52 @@ impl Drop for Place {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.0);
     }
+}
+
+/// A name that this process listens under, as a process must that greets with it.
+pub struct Listener {
+    pub fd: OwnedFd,
+    path: Option<PathBuf>,
+}
+
+impl Listener {
+    /// In the folder of a place's domain 0, which must be there.
+    pub fn bind(place: &Place, name: [u8; 16]) -> Listener {
+        let path = place.0.join("0").join(hex(name));
+        let address = rustix::net::SocketAddrUnix::new(&path).unwrap();
+        let fd = Listener::at(&address);
+        Listener { fd, path: Some(path) }
+    }
+
+    /// Beside the abstract name of another process.
+    pub fn beside(socket_name: &str, name: [u8; 16]) -> Listener {
+        let (folder, _) = socket_name.rsplit_once('/').unwrap();
+        let text = format!("{folder}/{}", hex(name));
+        let address = rustix::net::SocketAddrUnix::new_abstract_name(text.as_bytes()).unwrap();
+        Listener { fd: Listener::at(&address), path: None }
+    }
+
+    fn at(address: &rustix::net::SocketAddrUnix) -> OwnedFd {
+        use rustix::net::{AddressFamily, SocketFlags, SocketType};
+        let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+        let (family, kind) = (AddressFamily::UNIX, SocketType::SEQPACKET);
+        let fd = rustix::net::socket_with(family, kind, flags, None).unwrap();
+        rustix::net::bind(&fd, address).unwrap();
+        rustix::net::listen(&fd, 1024).unwrap();
+        fd
+    }
+}
+
+impl Drop for Listener {
+    fn drop(&mut self) {
+        if let Some(path) = &self.path {
+            let _ = std::fs::remove_file(path);
+        }
+    }
+}
+
+fn hex(name: [u8; 16]) -> String {
+    name.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 pub fn publisher(participant: &Participant, topic: &str, qos: Qos) -> Publisher<Image> {

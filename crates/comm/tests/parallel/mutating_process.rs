@@ -19,6 +19,7 @@ use crossdock_comm::{
     Access, AnySubscriber, Echo, EchoError, Observer, ObserverOptions, Participant, Publisher,
     PublisherOptions, Qos, Rendezvous, Subscriber, SubscriberOptions,
 };
+use crossdock_msg::block::Text;
 use crossdock_msg::types::sensor_msgs::{PointCloud2, PointField};
 use crossdock_msg::{Block, CdrBuffer, Extra, FlatError, Message, Schema};
 
@@ -269,15 +270,26 @@ impl Outcome {
         self.note(found);
     }
 
+    /// So must a text.
+    fn text(&mut self, block: Block<'_>, found: Result<Text<'_>, FlatError>) {
+        if let Ok(text) = found {
+            let (start, first) = (text.as_ptr() as usize, block.as_ptr() as usize);
+            let inside = first <= start && start + text.len() <= first + block.len();
+            assert!(text.is_empty() || inside, "a text outside its block");
+            std::hint::black_box(text.string_lossy());
+        }
+        self.note(found);
+    }
+
     /// Everything that can be asked of a message, by type and by schema.
     fn read(&mut self, block: Block<'_>, schema: &Schema, buffers: &mut (CdrBuffer, Vec<u8>)) {
         if let Ok(cloud) = PointCloud2::view(block) {
-            self.slice(block, cloud.header().frame_id());
+            self.text(block, cloud.header().frame_id());
             self.slice(block, cloud.data());
             match cloud.fields() {
                 Ok(fields) => fields.iter().take(8).for_each(|field| {
                     std::hint::black_box((field.offset(), field.datatype()));
-                    self.slice(block, field.name());
+                    self.text(block, field.name());
                 }),
                 Err(_) => self.refused += 1,
             }

@@ -525,6 +525,7 @@ fn what_a_hostile_owner_hands_out_is_refused_and_leaves_nothing() {
     };
     let buffers = participant.buffers("worker");
     let alone = settled_resources();
+    let listener = common::Listener::bind(&place, mallory::NAME);
     let socket = mallory::connect(&place, &participant);
     let small = || SharedMemory::create("small", 64).unwrap();
     let words = crossdock_shm::OwnWords::create("words", 1 << 16, crossdock_shm::Sharing::Open);
@@ -585,7 +586,7 @@ fn what_a_hostile_owner_hands_out_is_refused_and_leaves_nothing() {
     let error = opened(7, &|n| mallory::hand_out(&socket, (n, 77, 16), small().fd().unwrap()));
     assert!(matches!(error, BufferError::Refused { .. }), "{error}");
     assert!(participant.wait_until(LIMIT, || participant.peers().is_empty()));
-    drop((socket, words, file, sparse, buffers));
+    drop((listener, socket, words, file, sparse, buffers));
     let end = std::time::Instant::now() + LIMIT;
     while resources() != alone && std::time::Instant::now() < end {
         std::thread::yield_now();

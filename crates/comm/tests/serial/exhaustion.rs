@@ -186,6 +186,7 @@ fn a_newcomer_short_of_descriptors_says_so_and_joins_when_it_has_some() {
 
 /// Says a peer's hello to a socket with an abstract name and tells how it is answered.
 fn say_hello(socket_name: &str) {
+    let _listener = common::Listener::beside(socket_name, [0; 16]);
     let flags = SocketFlags::CLOEXEC;
     let fd = rustix::net::socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None);
     let fd: OwnedFd = fd.unwrap();
@@ -367,7 +368,8 @@ fn two_users_meet_in_a_folder_of_a_group_that_both_name_and_nowhere_else() {
     // Nobody else's folder: each user has one of its own, and what it finds there is only its own.
     let own = Rendezvous::Folder(place.0.join("own"));
     assert_eq!(own.access(), Access::SameUser);
-    assert_eq!(Rendezvous::Folder(place.0.clone()).access(), Access::Group(GROUP));
+    // Here it is not what CROSSDOCK_RENDEZVOUS names.
+    assert_eq!(Rendezvous::Folder(place.0.clone()).access(), Access::SameUser);
 }
 
 #[test]

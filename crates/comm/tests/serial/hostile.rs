@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use common::child::{Process, role, tell};
-use common::{LIMIT, Place, drain, publish, publisher, reliable, resources, subscriber};
+use common::{LIMIT, Listener, Place, drain, publish, publisher, reliable, resources, subscriber};
 use crossdock_comm::{DoorbellOptions, Event, Participant, Qos, SubscriberOptions};
 use crossdock_msg::Message;
 use crossdock_msg::types::sensor_msgs::Image;
@@ -57,12 +57,16 @@ fn text(out: &mut Vec<u8>, text: &str) {
     out.extend(text.as_bytes());
 }
 
-/// A legal hello of a peer; the name is lower than almost any other.
+/// A name that is lower than almost any other.
+fn name(number: u64) -> [u8; 16] {
+    u128::from(number).to_be_bytes()
+}
+
+/// A legal hello of a peer, which should listen under that name.
 fn hello(number: u64) -> Vec<u8> {
     let mut frame = vec![1];
     frame.extend(common::VERSION.to_le_bytes());
-    frame.extend([0; 8]);
-    frame.extend(number.to_be_bytes());
+    frame.extend(name(number));
     text(&mut frame, "mallory");
     frame.push(0);
     frame.extend(0u64.to_le_bytes());
@@ -162,7 +166,8 @@ fn strangers_that_send_garbage_are_cut_off_with_whom_and_why() {
     let mut victim = Victim::new("strangers");
     let path = socket_of(&victim.place, &victim.participant);
     let whom = format!("process {} of user", std::process::id());
-    let named = format!("process `mallory` (pid {}", std::process::id());
+    // Under a name that may be damaged, too.
+    let named = format!("(pid {}, user", std::process::id());
     for round in 0..2000 {
         let socket = connect(&path);
         let len = 1 + random.below(if round % 50 == 0 { 30_000 } else { 200 }) as usize;
@@ -203,6 +208,7 @@ fn peers_that_send_garbage_after_a_legal_hello_are_cut_off() {
     let mut victim = Victim::new("peers");
     let path = socket_of(&victim.place, &victim.participant);
     for round in 0..600 {
+        let _listener = Listener::bind(&victim.place, name(round));
         let socket = connect(&path);
         let _ = socket.send(&hello(round), &[]).unwrap();
         assert!(receive(&socket, 2).is_some(), "welcomed");
@@ -243,6 +249,7 @@ fn a_publisher_whose_ring_is_garbage_is_reported_and_others_are_heard() {
     let path = socket_of(&victim.place, &victim.participant);
     let mut steady = None;
     for round in 0..300 {
+        let _listener = Listener::bind(&victim.place, name(round));
         let socket = connect(&path);
         let _ = socket.send(&hello(round), &[]).unwrap();
         let _ = socket.send(&advertise(5), &[]).unwrap();

@@ -94,7 +94,7 @@ fn a_publisher_that_dies_while_a_device_writes_its_message_hangs_nobody() {
     let place = Place::new("killed-early");
     let participant = place.open("parent");
     let input = subscriber(&participant, "/image", reliable(8));
-    let alone = resources();
+    let alone = common::settled_resources();
     for _ in 0..kills() / 30 {
         let mut child = Process::start(test, "early", place.path());
         child.expect("published");

@@ -194,6 +194,7 @@ impl<'a> Check<'a> {
             });
         let expected = expected.collect();
         ProcessPlan {
+            uncopied: self.uncopied(),
             name: name.to_owned(),
             binary: FABRIC_BINARY.to_owned(),
             package: FABRIC_BINARY.to_owned(),

@@ -107,8 +107,15 @@ impl<'a> Check<'a> {
                 .collect(),
             chains: self.measured_chains(),
             warnings: self.warnings,
+            trust: self.mapping.trust.clone(),
             steps,
         }
+    }
+
+    /// Topics whose messages must not be copied.
+    pub(super) fn uncopied(&self) -> Vec<String> {
+        let uncopied = self.graph.topics.iter().filter(|it| it.copies == Copies::Forbidden);
+        uncopied.map(|topic| topic.name.clone()).collect()
     }
 
     fn tallies(
@@ -170,6 +177,7 @@ impl<'a> Check<'a> {
             })
         });
         ProcessPlan {
+            uncopied: self.uncopied(),
             name: mapped.name.clone(),
             binary: own
                 .first()

@@ -173,6 +173,7 @@ fn any_graph() -> impl Strategy<Value = (Graph, Mapping)> {
             processes: (0..4).map(process).collect(),
             fabrics: (0..3).map(fabric).collect(),
             topics: mappings.into_iter().enumerate().map(mapped).collect(),
+            trust: Default::default(),
             source: Source::default(),
         };
         for (index, (inputs, outputs, process)) in described.into_iter().enumerate() {

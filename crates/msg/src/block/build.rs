@@ -5,7 +5,7 @@
 
 use super::record::assert_nested;
 use super::{
-    BLOCK_ALIGNMENT, Plain, REFERENCE_BYTES, SequenceBuilder, SlicesBuilder, array_alignment,
+    BLOCK_ALIGNMENT, Plain, REFERENCE_BYTES, SequenceBuilder, SlicesBuilder, Text, array_alignment,
 };
 use crate::message::Message;
 use std::marker::PhantomData;
@@ -135,7 +135,7 @@ impl<'a> BlockMut<'a> {
 
     /// Copies `text` and a NUL byte to the tail and points the reference at byte `at` there.
     #[inline]
-    pub(super) fn set_text(&mut self, at: usize, text: &[u8]) -> Result<(), BuildError> {
+    pub(super) fn set_text(&mut self, at: usize, text: Text<'_>) -> Result<(), BuildError> {
         if text.is_empty() {
             self.set_reference(at, 0, 0, 0);
             return Ok(());
@@ -143,7 +143,7 @@ impl<'a> BlockMut<'a> {
         check_length(at, text.len(), LENGTH_MAX)?;
         let start = self.claim(at, text.len() + 1, 1)?;
         let place = self.range_mut(start, text.len() + 1);
-        place[..text.len()].copy_from_slice(text);
+        text.copy_bytes(&mut place[..text.len()]);
         place[text.len()] = 0;
         self.set_reference(at, start, text.len(), text.len() + 1);
         Ok(())
@@ -325,7 +325,7 @@ impl<'a, M: Message> RecordMut<'a, M> {
     ///
     /// The block has no room left.
     #[inline]
-    pub fn set_text<const AT: usize>(&mut self, text: &[u8]) -> Result<(), BuildError> {
+    pub fn set_text<const AT: usize>(&mut self, text: Text<'_>) -> Result<(), BuildError> {
         let _ = self.place::<[u64; 2], AT, 1>();
         self.block.set_text(self.at + AT, text)
     }

@@ -9,9 +9,9 @@
 //!    process, not in the block) before a slice is made. It is never read a second time.
 //! 3. A record (a struct inside a block) is a pointer that was checked once against the block's
 //!    length. Its bounds depend on nothing in shared memory, so they stay true.
-//! 4. Elements handed out are plain numbers: every bit pattern is a value. Text is bytes; it
-//!    becomes a `String` by a checked copy, never a `&str` into the block, because a `&str` whose
-//!    bytes another process changes makes safe code read past its end.
+//! 4. Elements handed out are plain numbers: every bit pattern is a value. Text is a [`Text`]: it
+//!    can be compared and copied, and becomes a `&str` or a `String` by a checked copy alone,
+//!    because a `&str` whose bytes another process changes makes safe code read past its end.
 //!
 //! Memory visibility: a slice taken from a sample is the publisher's memory itself. A correct
 //! publisher never writes a published payload; with an incorrect one the values may change under
@@ -24,12 +24,14 @@ mod build;
 mod extra;
 mod record;
 mod sequence;
+mod text;
 
 pub use buffer::FlatBuffer;
 pub use build::{BlockMut, BuildError, RecordMut};
 pub use extra::{Extra, array_alignment};
 pub use record::Record;
 pub use sequence::{Sequence, SequenceBuilder, Slices, SlicesBuilder};
+pub use text::{Text, Texts};
 
 use std::marker::PhantomData;
 
@@ -154,6 +156,14 @@ pub enum FlatError {
         bytes: usize,
         /// Bytes before the first wrong one.
         valid: usize,
+    },
+    /// A text is longer than the buffer that it was to be copied into.
+    #[error("the text has {bytes} bytes, but the buffer for its copy {room}: give a longer one")]
+    NoRoom {
+        /// Length of the text.
+        bytes: usize,
+        /// Length of the buffer.
+        room: usize,
     },
     /// A message is larger than its encoding can express.
     #[error("the message needs more than {limit} bytes as CDR: split it into several messages")]
@@ -379,19 +389,6 @@ pub fn as_bytes_mut<V: Plain>(values: &mut [V]) -> &mut [u8] {
     let bytes = size_of_val(values);
     // SAFETY: as in `as_bytes`; any bytes are a V.
     unsafe { std::slice::from_raw_parts_mut(values.as_mut_ptr().cast(), bytes) }
-}
-
-/// Text as a copy of its own, checked to be UTF-8 after it was copied: bytes in shared memory may
-/// change between a check and a use.
-///
-/// # Errors
-///
-/// The bytes are not UTF-8.
-pub fn string_of(text: &[u8]) -> Result<String, FlatError> {
-    String::from_utf8(text.to_vec()).map_err(|error| FlatError::NotUtf8 {
-        bytes: error.as_bytes().len(),
-        valid: error.utf8_error().valid_up_to(),
-    })
 }
 
 /// Refuses a length above a bound; `at` is for the error text.

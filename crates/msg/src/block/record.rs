@@ -3,7 +3,7 @@
 //! It knows no field names; generated views give it offsets, and constants that do not fit into the
 //! struct do not compile.
 
-use super::{Block, FlatError, Plain, REFERENCE_BYTES, Reference, Sequence, Slices};
+use super::{Block, FlatError, Plain, REFERENCE_BYTES, Reference, Sequence, Slices, Text, Texts};
 use crate::message::Message;
 use std::marker::PhantomData;
 
@@ -160,6 +160,16 @@ impl<'a, M: Message> Record<'a, M> {
         self.block.slice_of(self.reference::<AT>(), self.at + AT)
     }
 
+    /// The text that the reference at byte `AT` names; checked at every call.
+    ///
+    /// # Errors
+    ///
+    /// The text lies outside the block or is external.
+    #[inline]
+    pub fn text<const AT: usize>(self) -> Result<Text<'a>, FlatError> {
+        Ok(Text::new(self.slice::<u8, AT>()?))
+    }
+
     /// The structs that the reference at byte `AT` names; checked at every call.
     ///
     /// # Errors
@@ -170,7 +180,17 @@ impl<'a, M: Message> Record<'a, M> {
         Sequence::of(self.block, self.reference::<AT>(), self.at + AT)
     }
 
-    /// The texts (or other runs of numbers) that the reference at byte `AT` names.
+    /// The texts that the reference at byte `AT` names.
+    ///
+    /// # Errors
+    ///
+    /// The array of references lies outside the block, is misaligned or external.
+    #[inline]
+    pub fn texts<const AT: usize>(self) -> Result<Texts<'a>, FlatError> {
+        Texts::of(self.block, self.reference::<AT>(), self.at + AT)
+    }
+
+    /// The runs of numbers that the reference at byte `AT` names.
     ///
     /// # Errors
     ///
@@ -203,6 +223,13 @@ impl<'a, M: Message> Record<'a, M> {
     }
 
     /// A fixed array of texts at byte `AT`.
+    #[inline]
+    pub fn texts_array<const AT: usize, const COUNT: usize>(self) -> Texts<'a> {
+        let _ = self.place::<[u64; 2], AT, COUNT>();
+        Texts::inline_array(self.block, self.at + AT, COUNT)
+    }
+
+    /// A fixed array of runs of numbers at byte `AT`.
     #[inline]
     pub fn slices_array<V: Plain, const AT: usize, const COUNT: usize>(self) -> Slices<'a, V> {
         let _ = self.place::<[u64; 2], AT, COUNT>();

@@ -4,7 +4,9 @@
 //! Element contents are checked at each access; see `mod` for the protocol.
 
 use super::record::Record;
-use super::{Block, BlockMut, BuildError, FlatError, Plain, REFERENCE_BYTES, RecordMut, Reference};
+use super::{
+    Block, BlockMut, BuildError, FlatError, Plain, REFERENCE_BYTES, RecordMut, Reference, Text,
+};
 use crate::message::Message;
 use std::marker::PhantomData;
 
@@ -93,7 +95,7 @@ impl<'a, M: Message> Sequence<'a, M> {
     }
 }
 
-/// A sequence of texts or of other runs of numbers: an array of references inside a block.
+/// A sequence of runs of numbers: an array of references inside a block.
 pub struct Slices<'a, V> {
     block: Block<'a>,
     /// Invariant: `at + count * REFERENCE_BYTES <= block.len()`.
@@ -291,7 +293,7 @@ impl SlicesBuilder<'_, u8> {
     ///
     /// `index` is not below the count that was asked for.
     #[inline]
-    pub fn set_text(&mut self, index: usize, text: &[u8]) -> Result<(), BuildError> {
+    pub fn set_text(&mut self, index: usize, text: Text<'_>) -> Result<(), BuildError> {
         assert!(index < self.count, "element {index} of a sequence of {}", self.count);
         self.block.set_text(self.at + index * REFERENCE_BYTES, text)
     }

@@ -128,7 +128,7 @@ fn read_op(subject: &Subject<'_>, out: &mut Text, op: &Op) {
         Op::Text { at, bound } => {
             out.line("let text = input.text()?;");
             check_input(out, "text.len()", bound);
-            out.line(format!("message.record.set_text::<{at}>(text)?;"));
+            out.line(format!("message.record.set_text::<{at}>(block::Text::new(text))?;"));
         }
         Op::WideText { at, bound } => {
             out.line("let wide = input.wide_text()?;");
@@ -197,7 +197,7 @@ fn read_each(subject: &Subject<'_>, out: &mut Text, target: Target, count: &str)
             out.line(format!("let element = input.{method}()?;"));
             check_input(out, "element.len()", bound);
             out.line(match method {
-                "text" => "elements.set_text(index, element)?;",
+                "text" => "elements.set_text(index, block::Text::new(element))?;",
                 _ => "element.copy_to(elements.uninit(index, element.len())?);",
             });
         }

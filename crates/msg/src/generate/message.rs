@@ -237,11 +237,11 @@ impl Subject<'_> {
         out.close("}");
         out.line("");
         if matches!((shape, layout.element), (Shape::One, ElementLayout::Text { .. })) {
-            doc(out, field, ", as a checked copy: shared memory may change under a `&str`");
+            doc(out, field, ", as a checked copy");
             let signature =
                 format!("(self) -> {}<::std::string::String, block::FlatError>", self.result());
             methods.open(out, &field.name, &format!("{}_string", field.name), &signature)?;
-            out.line(format!("block::string_of(self.{}()?)", name::method(&field.name)));
+            out.line(format!("self.{}()?.string()", name::method(&field.name)));
             out.close("}");
             out.line("");
         }
@@ -295,19 +295,26 @@ impl Subject<'_> {
                 let expression = format!("{record}.sequence::<{path}, {at}>()");
                 checked(format!("block::Sequence<'a, {path}>"), expression)
             }
-            (Shape::One, text) => {
-                let unit = text_unit(text);
-                checked(format!("&'a [{unit}]"), format!("{record}.slice::<{unit}, {at}>()"))
+            (Shape::One, ElementLayout::Text { .. }) => {
+                checked("block::Text<'a>".into(), format!("{record}.text::<{at}>()"))
             }
-            (Shape::Array(count), text) => {
-                let unit = text_unit(text);
-                let expression = format!("{record}.slices_array::<{unit}, {at}, {count}>()");
-                plain(format!("block::Slices<'a, {unit}>"), expression)
+            (Shape::Array(count), ElementLayout::Text { .. }) => {
+                let expression = format!("{record}.texts_array::<{at}, {count}>()");
+                plain("block::Texts<'a>".into(), expression)
             }
-            (Shape::Sequence { .. }, text) => {
-                let unit = text_unit(text);
-                let expression = format!("{record}.slices::<{unit}, {at}>()");
-                checked(format!("block::Slices<'a, {unit}>"), expression)
+            (Shape::Sequence { .. }, ElementLayout::Text { .. }) => {
+                checked("block::Texts<'a>".into(), format!("{record}.texts::<{at}>()"))
+            }
+            (Shape::One, ElementLayout::WideText { .. }) => {
+                checked("&'a [u16]".into(), format!("{record}.slice::<u16, {at}>()"))
+            }
+            (Shape::Array(count), ElementLayout::WideText { .. }) => {
+                let expression = format!("{record}.slices_array::<u16, {at}, {count}>()");
+                plain("block::Slices<'a, u16>".into(), expression)
+            }
+            (Shape::Sequence { .. }, ElementLayout::WideText { .. }) => {
+                let expression = format!("{record}.slices::<u16, {at}>()");
+                checked("block::Slices<'a, u16>".into(), expression)
             }
         }
     }
@@ -384,13 +391,13 @@ impl Setter<'_, '_> {
 
     fn text(mut self) -> Result<(), GenerateError> {
         let set = self.set_name();
-        let line = format!("self.{set}_bytes(text.as_bytes())");
+        let line = format!("self.{set}_text(text.into())");
         let signature = format!("(&mut self, text: &str) -> {}", self.returned("()"));
         self.push("", &set, &signature, vec![line])?;
         let line = format!("self.record.set_text::<{}>(text)", self.layout.offset);
-        let signature = format!("(&mut self, text: &[u8]) -> {}", self.returned("()"));
+        let signature = format!("(&mut self, text: block::Text<'_>) -> {}", self.returned("()"));
         let lines = self.checked("text.len()", line);
-        self.push(", as bytes", &format!("{set}_bytes"), &signature, lines)
+        self.push(", of another message", &format!("{set}_text"), &signature, lines)
     }
 
     fn texts(self, unit: &str) -> Result<(), GenerateError> {

@@ -4,6 +4,7 @@
 
 use crate::common;
 use common::random::{Random, random_cdr};
+use crossdock_msg::block::Text;
 use crossdock_msg::frame::{FramePlan, SegmentSource};
 use crossdock_msg::types::sensor_msgs::PointCloud2;
 use crossdock_msg::{Block, CdrBuffer, FlatBuffer, FlatError, Message, Schema};
@@ -100,13 +101,13 @@ fn read(shared: &[AtomicU64], schema: &Schema, reads_min: u64) -> Outcome {
     while outcome.reads < reads_min || !both(&outcome) && outcome.reads / reads_min < PATIENCE {
         round += 1;
         let cloud = PointCloud2::view(block).unwrap();
-        check(cloud.header().frame_id(), &bounds, &mut outcome);
+        check_text(cloud.header().frame_id(), &bounds, &mut outcome);
         check(cloud.data(), &bounds, &mut outcome);
         match cloud.fields() {
             Ok(fields) => {
                 for field in fields.iter().take(8) {
                     std::hint::black_box((field.offset(), field.datatype()));
-                    check(field.name(), &bounds, &mut outcome);
+                    check_text(field.name(), &bounds, &mut outcome);
                 }
             }
             Err(_) => outcome.refused += 1,
@@ -127,6 +128,20 @@ fn read(shared: &[AtomicU64], schema: &Schema, reads_min: u64) -> Outcome {
         }
     }
     outcome
+}
+
+fn check_text(found: Result<Text<'_>, FlatError>, bounds: &Range<usize>, outcome: &mut Outcome) {
+    outcome.reads += 1;
+    match found {
+        Ok(text) if text.is_empty() => {}
+        Ok(text) => {
+            let start = text.as_ptr() as usize;
+            assert!(bounds.contains(&start) && text.len() <= bounds.end - start);
+            std::hint::black_box(text.to_vec());
+            outcome.slices += 1;
+        }
+        Err(_) => outcome.refused += 1,
+    }
 }
 
 fn check(found: Result<&[u8], FlatError>, bounds: &Range<usize>, outcome: &mut Outcome) {

@@ -62,8 +62,8 @@ fn every_kind_of_field_is_set_and_read_back() {
     message.set_text("grüße").unwrap();
     message.set_short_text("12345").unwrap();
     message.set_wide(&[0x61, 0x20ac]).unwrap();
-    message.two_texts().set_text(1, b"second").unwrap();
-    message.texts(2).unwrap().set_text(0, b"abc").unwrap();
+    message.two_texts().set_text(1, "second".into()).unwrap();
+    message.texts(2).unwrap().set_text(0, "abc".into()).unwrap();
     message.wides(1).unwrap().set(0, &[5, 6]).unwrap();
     message.result().set_why("because").unwrap();
     message.two_results().at(1).set_code(3);

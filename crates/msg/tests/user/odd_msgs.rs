@@ -245,7 +245,7 @@ mod everything {
             message.record.bytes_mut::<0, 8>().copy_from_slice(run);
             // header.frame_id
             let text = input.text()?;
-            message.record.set_text::<8>(text)?;
+            message.record.set_text::<8>(block::Text::new(text))?;
             // flag .. type
             let run = input.run(4, 1)?;
             message.record.bytes_mut::<24, 4>().copy_from_slice(run);
@@ -264,11 +264,11 @@ mod everything {
             message.record.set_slice_bytes::<u32, 440>(values)?;
             // text
             let text = input.text()?;
-            message.record.set_text::<456>(text)?;
+            message.record.set_text::<456>(block::Text::new(text))?;
             // short_text
             let text = input.text()?;
             input.check_bound(text.len(), 5)?;
-            message.record.set_text::<472>(text)?;
+            message.record.set_text::<472>(block::Text::new(text))?;
             // wide
             let wide = input.wide_text()?;
             wide.copy_to(message.record.slice_uninit::<u16, 488>(wide.len())?);
@@ -280,7 +280,7 @@ mod everything {
             let mut elements = message.record.slices_array::<u8, 520, 2>();
             for index in 0..2 {
                 let element = input.text()?;
-                elements.set_text(index, element)?;
+                elements.set_text(index, block::Text::new(element))?;
             }
             // texts
             let count = input.length(4)?;
@@ -288,7 +288,7 @@ mod everything {
             for index in 0..count {
                 let element = input.text()?;
                 input.check_bound(element.len(), 4)?;
-                elements.set_text(index, element)?;
+                elements.set_text(index, block::Text::new(element))?;
             }
             // wides
             let count = input.length(4)?;
@@ -300,7 +300,7 @@ mod everything {
             }
             // result.why
             let text = input.text()?;
-            message.record.set_text::<584>(text)?;
+            message.record.set_text::<584>(block::Text::new(text))?;
             // result.code
             let run = input.run(1, 1)?;
             message.record.bytes_mut::<600, 1>().copy_from_slice(run);
@@ -542,28 +542,28 @@ mod everything {
 
         /// `string text`.
         #[inline]
-        pub fn text(self) -> Result<&'a [u8], block::FlatError> {
-            self.record.slice::<u8, 456>()
+        pub fn text(self) -> Result<block::Text<'a>, block::FlatError> {
+            self.record.text::<456>()
         }
 
-        /// `string text`, as a checked copy: shared memory may change under a `&str`.
+        /// `string text`, as a checked copy.
         #[inline]
         pub fn text_string(self) -> Result<::std::string::String, block::FlatError> {
-            block::string_of(self.text()?)
+            self.text()?.string()
         }
 
         /// `string<=5 short_text`.
         #[inline]
-        pub fn short_text(self) -> Result<&'a [u8], block::FlatError> {
-            let found = self.record.slice::<u8, 472>()?;
+        pub fn short_text(self) -> Result<block::Text<'a>, block::FlatError> {
+            let found = self.record.text::<472>()?;
             self.record.check_bound::<472>(found.len(), 5)?;
             Ok(found)
         }
 
-        /// `string<=5 short_text`, as a checked copy: shared memory may change under a `&str`.
+        /// `string<=5 short_text`, as a checked copy.
         #[inline]
         pub fn short_text_string(self) -> Result<::std::string::String, block::FlatError> {
-            block::string_of(self.short_text()?)
+            self.short_text()?.string()
         }
 
         /// `wstring wide`.
@@ -582,14 +582,14 @@ mod everything {
 
         /// `string[2] two_texts`.
         #[inline]
-        pub fn two_texts(self) -> block::Slices<'a, u8> {
-            self.record.slices_array::<u8, 520, 2>()
+        pub fn two_texts(self) -> block::Texts<'a> {
+            self.record.texts_array::<520, 2>()
         }
 
         /// `string<=4[] texts`.
         #[inline]
-        pub fn texts(self) -> Result<block::Slices<'a, u8>, block::FlatError> {
-            self.record.slices::<u8, 552>()
+        pub fn texts(self) -> Result<block::Texts<'a>, block::FlatError> {
+            self.record.texts::<552>()
         }
 
         /// `wstring[<=2] wides`.
@@ -790,24 +790,26 @@ mod everything {
         /// `string text`.
         #[inline]
         pub fn set_text(&mut self, text: &str) -> Result<(), block::BuildError> {
-            self.set_text_bytes(text.as_bytes())
+            self.set_text_text(text.into())
         }
 
-        /// `string text`, as bytes.
+        /// `string text`, of another message.
         #[inline]
-        pub fn set_text_bytes(&mut self, text: &[u8]) -> Result<(), block::BuildError> {
+        pub fn set_text_text(&mut self, text: block::Text<'_>) -> Result<(), block::BuildError> {
             self.record.set_text::<456>(text)
         }
 
         /// `string<=5 short_text`.
         #[inline]
         pub fn set_short_text(&mut self, text: &str) -> Result<(), block::BuildError> {
-            self.set_short_text_bytes(text.as_bytes())
+            self.set_short_text_text(text.into())
         }
 
-        /// `string<=5 short_text`, as bytes.
+        /// `string<=5 short_text`, of another message.
         #[inline]
-        pub fn set_short_text_bytes(&mut self, text: &[u8]) -> Result<(), block::BuildError> {
+        pub fn set_short_text_text(
+            &mut self, text: block::Text<'_>,
+        ) -> Result<(), block::BuildError> {
             self.record.check_bound::<472>(text.len(), 5)?;
             self.record.set_text::<472>(text)
         }
@@ -1258,7 +1260,7 @@ mod result {
         ) -> ::core::result::Result<(), cdr::CdrError> {
             // why
             let text = input.text()?;
-            message.record.set_text::<0>(text)?;
+            message.record.set_text::<0>(block::Text::new(text))?;
             // code
             let run = input.run(1, 1)?;
             message.record.bytes_mut::<16, 1>().copy_from_slice(run);
@@ -1301,14 +1303,14 @@ mod result {
     impl<'a> ResultView<'a> {
         /// `string why`.
         #[inline]
-        pub fn why(self) -> ::core::result::Result<&'a [u8], block::FlatError> {
-            self.record.slice::<u8, 0>()
+        pub fn why(self) -> ::core::result::Result<block::Text<'a>, block::FlatError> {
+            self.record.text::<0>()
         }
 
-        /// `string why`, as a checked copy: shared memory may change under a `&str`.
+        /// `string why`, as a checked copy.
         #[inline]
         pub fn why_string(self) -> ::core::result::Result<::std::string::String, block::FlatError> {
-            block::string_of(self.why()?)
+            self.why()?.string()
         }
 
         /// `uint8 code`.
@@ -1335,13 +1337,13 @@ mod result {
         /// `string why`.
         #[inline]
         pub fn set_why(&mut self, text: &str) -> ::core::result::Result<(), block::BuildError> {
-            self.set_why_bytes(text.as_bytes())
+            self.set_why_text(text.into())
         }
 
-        /// `string why`, as bytes.
+        /// `string why`, of another message.
         #[inline]
-        pub fn set_why_bytes(
-            &mut self, text: &[u8],
+        pub fn set_why_text(
+            &mut self, text: block::Text<'_>,
         ) -> ::core::result::Result<(), block::BuildError> {
             self.record.set_text::<0>(text)
         }

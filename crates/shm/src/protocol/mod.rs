@@ -134,7 +134,7 @@
 //! pair. A direct peer that scribbles on the word, or moves the sleeper away with FUTEX_REQUEUE,
 //! for which it needs no more than sight of the word, can delay a wake-up by another; it cannot
 //! undo it: the bit stays in a line that it cannot reach and is found at the next look.
-//! `DoorbellControl::set_recheck` bounds the time to that look where peers of other users are
+//! `DoorbellControl::expose` bounds the time to that look where peers of other users are
 //! admitted. docs/decisions/0001-doorbell-memory.md has the choice.
 //!
 //! **Everything is bounded.** Loops over peer memory: 64 looks per call, one step per bit of a

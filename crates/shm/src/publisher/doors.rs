@@ -8,7 +8,7 @@ use crate::futex;
 use crate::memory::MapRef;
 use crate::protocol::fired;
 use crate::sync::AtomicU64;
-use crate::tables::{PairView, PeerBells};
+use crate::tables::{PairView, PeerBell};
 use std::sync::Arc;
 
 /// Sleepers of one process that the publisher wakes itself; beyond, they wake one another. Below it
@@ -22,17 +22,24 @@ struct Target {
     peer: u32,
     ready_line: u16,
     input: u16,
-    bell: u16,
+    index: u16,
+    bell: PeerBell,
 }
 
 /// One armed word: up to 64 triggered subscribers of one peer process.
 #[derive(Debug)]
 struct Door {
     pair: Arc<PairView>,
-    bells: PeerBells,
     line: u16,
     word: u16,
     targets: [Option<Target>; 64],
+}
+
+/// Who was asleep when it was rung for: a door and a bit of it.
+#[derive(Clone, Copy, Debug)]
+struct Sleeper {
+    door: usize,
+    bit: usize,
 }
 
 /// All armed words of one publisher.
@@ -43,14 +50,15 @@ pub(super) struct Doors {
     doors: Vec<Door>,
     /// Room for one publish: doors that fired, sleepers of one process.
     fired: Vec<(usize, u64)>,
-    sleepers: Vec<u16>,
+    sleepers: Vec<Sleeper>,
+    relayed: Vec<u16>,
 }
 
 impl Doors {
     pub(super) fn add(&mut self, peer: u32, wake: WakeTarget) {
-        let WakeTarget { pair, bells, armed_line, armed_bit, ready_line, input, bell } = wake;
+        let WakeTarget { pair, bell, armed_line, armed_bit, ready_line, input, index } = wake;
         let word = armed_bit / 64;
-        let target = Target { peer, ready_line, input, bell };
+        let target = Target { peer, ready_line, input, index, bell };
         let bit = usize::from(armed_bit % 64);
         let known = self.doors.iter_mut().find(|door| {
             Arc::ptr_eq(&door.pair, &pair.0) && door.line == armed_line && door.word == word
@@ -66,9 +74,10 @@ impl Doors {
         let same = self.doors.iter().position(|door| Arc::ptr_eq(&door.pair, &pair.0));
         let place = same.unwrap_or(self.doors.len());
         self.words.insert(place, armed);
-        self.doors.insert(place, Door { pair: pair.0, bells, line: armed_line, word, targets });
+        self.doors.insert(place, Door { pair: pair.0, line: armed_line, word, targets });
         self.fired.reserve(self.doors.len());
         self.sleepers.reserve(self.doors.len() * 64);
+        self.relayed.reserve(self.doors.len() * 64);
     }
 
     pub(super) fn remove(&mut self, peer: u32) {
@@ -110,18 +119,18 @@ impl Doors {
     pub(super) fn ring_for(&mut self, peer: u32, counters: &mut PublisherCounters) {
         let is_it = |target: &Option<Target>| target.as_ref().is_some_and(|it| it.peer == peer);
         let Doors { doors, sleepers, .. } = self;
-        for door in doors.iter() {
+        for (place, door) in doors.iter().enumerate() {
             let Some(bit) = door.targets.iter().position(is_it) else { continue };
             sleepers.clear();
-            door.ring(1 << bit, sleepers);
-            door.wake(sleepers, counters);
+            door.ring(place, 1 << bit, sleepers);
+            wake(doors, sleepers, counters);
         }
     }
 
     #[cold]
     #[inline(never)]
     fn ring_fired(&mut self, counters: &mut PublisherCounters) {
-        let Doors { doors, fired, sleepers, .. } = self;
+        let Doors { doors, fired, sleepers, relayed, .. } = self;
         let mut from = 0;
         // Each round serves the doors of one process.
         while let Some((first, _)) = fired.get(from) {
@@ -130,9 +139,15 @@ impl Doors {
             let count = fired[from..].iter().take_while(same).count();
             sleepers.clear();
             for (place, bits) in &fired[from..from + count] {
-                doors[*place].ring(*bits, sleepers);
+                doors[*place].ring(*place, *bits, sleepers);
             }
-            doors[*first].wake(sleepers, counters);
+            if sleepers.len() > WAKE_DIRECT {
+                // Rule B4: all are asked for before the first one is woken.
+                relayed.clear();
+                relayed.extend(sleepers.iter().filter_map(|it| Some(it.target(doors)?.index)));
+                pair.relay.ask(relayed);
+            }
+            wake(doors, sleepers, counters);
             from += count;
         }
         fired.clear();
@@ -141,38 +156,40 @@ impl Doors {
 
 impl Door {
     /// Rings for every bit and notes who sleeps.
-    fn ring(&self, mut bits: u64, sleepers: &mut Vec<u16>) {
+    fn ring(&self, door: usize, mut bits: u64, sleepers: &mut Vec<Sleeper>) {
         // At most 64 steps.
         while bits != 0 {
             let bit = bits.trailing_zeros() as usize;
             bits &= bits - 1;
             let Some(target) = &self.targets[bit] else { continue };
             let line = self.pair.ready.get(usize::from(target.ready_line));
-            let (Some(bell), Some(line)) = (self.bells.bell(target.bell), line) else { continue };
-            if bell.ring_for(line, target.input) {
-                sleepers.push(target.bell);
+            let Some(line) = line else { continue };
+            if target.bell.bell().ring_for(line, target.input) {
+                sleepers.push(Sleeper { door, bit });
             }
         }
     }
+}
 
-    fn wake(&self, sleepers: &[u16], counters: &mut PublisherCounters) {
-        let mut roots = sleepers.len();
-        if sleepers.len() > WAKE_DIRECT {
-            // Rule B4: all are asked for before the first one is woken.
-            self.pair.relay.ask(sleepers);
-            roots = WAKE_ROOTS;
-        }
-        let mut woken = 0;
-        for index in sleepers {
-            if woken == roots {
-                break;
-            }
-            // A sleeper that is not in the kernel yet will find that the word has changed.
-            if self.bells.bell(*index).is_some_and(|bell| futex::wake_one(&bell.word)) {
-                woken += 1;
-            }
-        }
-        counters.wakes += woken as u64;
-        counters.relayed += (sleepers.len() - sleepers.len().min(roots)) as u64;
+impl Sleeper {
+    fn target(self, doors: &[Door]) -> Option<&Target> {
+        doors.get(self.door)?.targets[self.bit].as_ref()
     }
+}
+
+/// Wakes the sleepers of one process, or those that wake the others.
+fn wake(doors: &[Door], sleepers: &[Sleeper], counters: &mut PublisherCounters) {
+    let roots = if sleepers.len() > WAKE_DIRECT { WAKE_ROOTS } else { sleepers.len() };
+    let mut woken = 0;
+    for target in sleepers.iter().filter_map(|sleeper| sleeper.target(doors)) {
+        if woken == roots {
+            break;
+        }
+        // A sleeper that is not in the kernel yet will find that the word has changed.
+        if futex::wake_one(&target.bell.bell().word) {
+            woken += 1;
+        }
+    }
+    counters.wakes += woken as u64;
+    counters.relayed += (sleepers.len() - roots) as u64;
 }

@@ -152,7 +152,7 @@ impl State {
             }
             held.clear();
         };
-        for peer in self.peers.iter().flatten() {
+        for peer in self.peers.iter().flatten().filter(|peer| peer.trusted) {
             peer.conn.collect_holds(holds, &mut held);
             note(&peer.label, &mut held);
         }
@@ -230,7 +230,7 @@ impl Core {
         }
         let State { held, pool, peers, links, .. } = state;
         held.clear();
-        for peer in peers.iter().flatten() {
+        for peer in peers.iter().flatten().filter(|peer| peer.trusted) {
             peer.conn.collect_holds(self.config.holds_per_subscriber, held);
         }
         links.retain(|lane| !lane.is_over());

@@ -3,6 +3,7 @@
 use super::Lot;
 use super::books::{Books, Claim, User};
 use super::readers::{Chain, Reader, Terms, check, write};
+use crate::lifeline::Lifeline;
 use crate::local::LocalOptions;
 use crate::memory::PAGE_BYTES;
 use crate::pool::chunk_bytes;
@@ -377,6 +378,7 @@ impl<'p> Life<'p> {
             conn: conn.index(),
             depth: asked,
             reliable,
+            trusted: true,
             history: self.lot.index(self.contract.depth + 2),
             wake: None,
         };
@@ -557,6 +559,7 @@ fn join(control: &RingControl, (config, terms): (PeerConfig, Terms)) -> Reader {
         reliable,
         holds: terms.holds,
         memory_limit_bytes: u64::MAX,
+        lifeline: Lifeline::none(),
     };
     let subscriber =
         RingSubscriber::connect_mapped(config, &control.memory(), attached).expect("a ring");

@@ -42,6 +42,24 @@ fn allocations(mut each: impl FnMut()) -> u64 {
 }
 
 #[test]
+fn messages_that_are_copied_when_they_are_taken_allocate_nothing() {
+    let publisher = RingPublisher::create("camera", config()).unwrap();
+    let (side, peer) = side();
+    let how = Join { trusted: false, ..join("stranger") };
+    let (mut subscriber, _) = connect(&publisher.control(), &side, &peer, how);
+    let budget = std::sync::Arc::new(CopyBudget::new(1 << 20));
+    let mut copies = Copies::create("copies", 4, 4096, &budget).unwrap();
+    subscriber.keep_copies(&copies);
+    let mut kept = None;
+    let count = allocations(|| {
+        publish(&publisher, 1);
+        kept = subscriber.take_copied(&mut copies).unwrap();
+    });
+    assert!(kept.is_some());
+    assert_eq!(count, 0, "allocations on the data path");
+}
+
+#[test]
 fn publish_take_arm_and_drop_allocate_nothing() {
     let contract = RingConfig { reliability: reliable(1000), ..config() };
     let publisher = RingPublisher::create("camera", contract).unwrap();

@@ -183,7 +183,7 @@ fn a_sleeping_executor_is_woken_by_every_message_that_it_must_see() {
 
 #[test]
 fn a_wake_between_the_last_look_and_the_sleep_is_not_lost() {
-    let bells = BellMemory::create("bells").unwrap();
+    let bells = BellMemory::new("bells");
     for spin in [Duration::ZERO, Duration::from_micros(50)] {
         let doorbell = Doorbell::create(&bells, DoorbellOptions { spin }).unwrap();
         let control = doorbell.control();
@@ -206,7 +206,7 @@ fn a_wake_between_the_last_look_and_the_sleep_is_not_lost() {
 #[test]
 fn every_wake_of_a_sleeping_executor_shows_the_flag_set_before() {
     use std::sync::atomic::{AtomicU64, Ordering};
-    let bells = BellMemory::create("bells").unwrap();
+    let bells = BellMemory::new("bells");
     let doorbell = Doorbell::create(&bells, DoorbellOptions::default()).unwrap();
     let (control, asked) = (doorbell.control(), AtomicU64::new(0));
     let answered = AtomicU64::new(0);

@@ -17,19 +17,17 @@ pub struct Side {
 #[derive(Clone)]
 pub struct Peer {
     pub conns: PeerConns,
-    pub bells: PeerBells,
     pub pair: PeerPair,
 }
 
 pub fn side() -> (Side, Peer) {
     let side = Side {
         conns: ConnTable::create("conns").unwrap(),
-        bells: BellMemory::create("bells").unwrap(),
+        bells: BellMemory::new("bells"),
         pair: PairMemory::create("pair").unwrap(),
     };
     let peer = Peer {
         conns: PeerConns::open("conns", side.conns.fd()).unwrap(),
-        bells: PeerBells::open("bells", side.bells.fd()).unwrap(),
         pair: PeerPair::open("pair", side.pair.fd()).unwrap(),
     };
     (side, peer)
@@ -61,12 +59,21 @@ pub struct Join {
     pub depth: u64,
     pub reliable: bool,
     pub history: usize,
+    /// Does the publisher wait for it in any way?
+    pub trusted: bool,
     /// Its executor and its input there.
     pub doorbell: Option<(DoorbellControl, u16)>,
 }
 
 pub fn join(label: &str) -> Join {
-    Join { label: label.into(), depth: u64::MAX, reliable: false, history: 0, doorbell: None }
+    Join {
+        label: label.into(),
+        depth: u64::MAX,
+        reliable: false,
+        history: 0,
+        trusted: true,
+        doorbell: None,
+    }
 }
 
 /// Connects; the number is the peer's at the publisher.
@@ -85,12 +92,12 @@ pub fn connect(
         let (armed_line, armed_bit) = armed.as_ref().unwrap().place();
         WakeTarget {
             pair: peer.pair.clone(),
-            bells: peer.bells.clone(),
+            bell: PeerBell::open("bell", side.bells.fd(joined.bell).unwrap()).unwrap(),
             armed_line,
             armed_bit,
             ready_line: joined.ready_line,
             input: *input,
-            bell: joined.bell,
+            index: joined.bell,
         }
     });
     let attached = control
@@ -100,6 +107,7 @@ pub fn connect(
             conn: conn.index(),
             depth: if join.depth == u64::MAX { 1 } else { join.depth as usize },
             reliable: join.reliable,
+            trusted: join.trusted,
             history: join.history,
             wake,
         })

@@ -29,10 +29,10 @@ pub(crate) fn publish(publisher: &Publisher<Image>, block: &FlatBuffer) -> Resul
     let mut to = loan.message();
     to.header().stamp().set_sec(from.header().stamp().sec());
     to.header().stamp().set_nanosec(from.header().stamp().nanosec());
-    to.header().set_frame_id_bytes(frame_id)?;
+    to.header().set_frame_id_text(frame_id)?;
     to.set_height(from.height());
     to.set_width(from.width());
-    to.set_encoding_bytes(encoding)?;
+    to.set_encoding_text(encoding)?;
     to.set_is_bigendian(from.is_bigendian());
     to.set_step(from.step());
     to.data_uninit(data.len())?.copy_from_slice(data);

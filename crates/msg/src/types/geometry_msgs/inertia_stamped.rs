@@ -88,7 +88,7 @@ string frame_id\n\
         message.record.bytes_mut::<0, 8>().copy_from_slice(run);
         // header.frame_id
         let text = input.text()?;
-        message.record.set_text::<8>(text)?;
+        message.record.set_text::<8>(block::Text::new(text))?;
         // inertia.m .. inertia.izz
         let run = input.run(80, 8)?;
         message.record.bytes_mut::<24, 80>().copy_from_slice(run);

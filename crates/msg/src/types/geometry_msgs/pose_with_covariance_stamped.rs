@@ -92,7 +92,7 @@ string frame_id\n\
         message.record.bytes_mut::<0, 8>().copy_from_slice(run);
         // header.frame_id
         let text = input.text()?;
-        message.record.set_text::<8>(text)?;
+        message.record.set_text::<8>(block::Text::new(text))?;
         // pose.pose.position.x .. pose.covariance
         let run = input.run(344, 8)?;
         message.record.bytes_mut::<24, 344>().copy_from_slice(run);

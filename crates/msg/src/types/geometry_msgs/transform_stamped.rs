@@ -92,10 +92,10 @@ string frame_id\n\
         message.record.bytes_mut::<0, 8>().copy_from_slice(run);
         // header.frame_id
         let text = input.text()?;
-        message.record.set_text::<8>(text)?;
+        message.record.set_text::<8>(block::Text::new(text))?;
         // child_frame_id
         let text = input.text()?;
-        message.record.set_text::<24>(text)?;
+        message.record.set_text::<24>(block::Text::new(text))?;
         // transform.translation.x .. transform.rotation.w
         let run = input.run(56, 8)?;
         message.record.bytes_mut::<40, 56>().copy_from_slice(run);
@@ -149,14 +149,14 @@ impl<'a> TransformStampedView<'a> {
 
     /// `string child_frame_id`.
     #[inline]
-    pub fn child_frame_id(self) -> Result<&'a [u8], block::FlatError> {
-        self.record.slice::<u8, 24>()
+    pub fn child_frame_id(self) -> Result<block::Text<'a>, block::FlatError> {
+        self.record.text::<24>()
     }
 
-    /// `string child_frame_id`, as a checked copy: shared memory may change under a `&str`.
+    /// `string child_frame_id`, as a checked copy.
     #[inline]
     pub fn child_frame_id_string(self) -> Result<::std::string::String, block::FlatError> {
-        block::string_of(self.child_frame_id()?)
+        self.child_frame_id()?.string()
     }
 
     /// `geometry_msgs/Transform transform`.
@@ -189,12 +189,14 @@ impl TransformStampedBuilder<'_> {
     /// `string child_frame_id`.
     #[inline]
     pub fn set_child_frame_id(&mut self, text: &str) -> Result<(), block::BuildError> {
-        self.set_child_frame_id_bytes(text.as_bytes())
+        self.set_child_frame_id_text(text.into())
     }
 
-    /// `string child_frame_id`, as bytes.
+    /// `string child_frame_id`, of another message.
     #[inline]
-    pub fn set_child_frame_id_bytes(&mut self, text: &[u8]) -> Result<(), block::BuildError> {
+    pub fn set_child_frame_id_text(
+        &mut self, text: block::Text<'_>,
+    ) -> Result<(), block::BuildError> {
         self.record.set_text::<24>(text)
     }
 

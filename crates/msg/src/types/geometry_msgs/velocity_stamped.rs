@@ -90,13 +90,13 @@ string frame_id\n\
         message.record.bytes_mut::<0, 8>().copy_from_slice(run);
         // header.frame_id
         let text = input.text()?;
-        message.record.set_text::<8>(text)?;
+        message.record.set_text::<8>(block::Text::new(text))?;
         // body_frame_id
         let text = input.text()?;
-        message.record.set_text::<24>(text)?;
+        message.record.set_text::<24>(block::Text::new(text))?;
         // reference_frame_id
         let text = input.text()?;
-        message.record.set_text::<40>(text)?;
+        message.record.set_text::<40>(block::Text::new(text))?;
         // velocity.linear.x .. velocity.angular.z
         let run = input.run(48, 8)?;
         message.record.bytes_mut::<56, 48>().copy_from_slice(run);
@@ -153,26 +153,26 @@ impl<'a> VelocityStampedView<'a> {
 
     /// `string body_frame_id`.
     #[inline]
-    pub fn body_frame_id(self) -> Result<&'a [u8], block::FlatError> {
-        self.record.slice::<u8, 24>()
+    pub fn body_frame_id(self) -> Result<block::Text<'a>, block::FlatError> {
+        self.record.text::<24>()
     }
 
-    /// `string body_frame_id`, as a checked copy: shared memory may change under a `&str`.
+    /// `string body_frame_id`, as a checked copy.
     #[inline]
     pub fn body_frame_id_string(self) -> Result<::std::string::String, block::FlatError> {
-        block::string_of(self.body_frame_id()?)
+        self.body_frame_id()?.string()
     }
 
     /// `string reference_frame_id`.
     #[inline]
-    pub fn reference_frame_id(self) -> Result<&'a [u8], block::FlatError> {
-        self.record.slice::<u8, 40>()
+    pub fn reference_frame_id(self) -> Result<block::Text<'a>, block::FlatError> {
+        self.record.text::<40>()
     }
 
-    /// `string reference_frame_id`, as a checked copy: shared memory may change under a `&str`.
+    /// `string reference_frame_id`, as a checked copy.
     #[inline]
     pub fn reference_frame_id_string(self) -> Result<::std::string::String, block::FlatError> {
-        block::string_of(self.reference_frame_id()?)
+        self.reference_frame_id()?.string()
     }
 
     /// `geometry_msgs/Twist velocity`.
@@ -205,25 +205,27 @@ impl VelocityStampedBuilder<'_> {
     /// `string body_frame_id`.
     #[inline]
     pub fn set_body_frame_id(&mut self, text: &str) -> Result<(), block::BuildError> {
-        self.set_body_frame_id_bytes(text.as_bytes())
+        self.set_body_frame_id_text(text.into())
     }
 
-    /// `string body_frame_id`, as bytes.
+    /// `string body_frame_id`, of another message.
     #[inline]
-    pub fn set_body_frame_id_bytes(&mut self, text: &[u8]) -> Result<(), block::BuildError> {
+    pub fn set_body_frame_id_text(
+        &mut self, text: block::Text<'_>,
+    ) -> Result<(), block::BuildError> {
         self.record.set_text::<24>(text)
     }
 
     /// `string reference_frame_id`.
     #[inline]
     pub fn set_reference_frame_id(&mut self, text: &str) -> Result<(), block::BuildError> {
-        self.set_reference_frame_id_bytes(text.as_bytes())
+        self.set_reference_frame_id_text(text.into())
     }
 
-    /// `string reference_frame_id`, as bytes.
+    /// `string reference_frame_id`, of another message.
     #[inline]
-    pub fn set_reference_frame_id_bytes(
-        &mut self, text: &[u8],
+    pub fn set_reference_frame_id_text(
+        &mut self, text: block::Text<'_>,
     ) -> Result<(), block::BuildError> {
         self.record.set_text::<40>(text)
     }

@@ -82,7 +82,7 @@ string frame_id\n\
         message.record.bytes_mut::<0, 8>().copy_from_slice(run);
         // header.frame_id
         let text = input.text()?;
-        message.record.set_text::<8>(text)?;
+        message.record.set_text::<8>(block::Text::new(text))?;
         // wrench.force.x .. wrench.torque.z
         let run = input.run(48, 8)?;
         message.record.bytes_mut::<24, 48>().copy_from_slice(run);

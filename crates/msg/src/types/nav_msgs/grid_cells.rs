@@ -89,7 +89,7 @@ string frame_id\n\
         message.record.bytes_mut::<0, 8>().copy_from_slice(run);
         // header.frame_id
         let text = input.text()?;
-        message.record.set_text::<8>(text)?;
+        message.record.set_text::<8>(block::Text::new(text))?;
         // cell_width .. cell_height
         let run = input.run(8, 4)?;
         message.record.bytes_mut::<24, 8>().copy_from_slice(run);

@@ -97,7 +97,7 @@ string frame_id\n\
         message.record.bytes_mut::<0, 8>().copy_from_slice(run);
         // header.frame_id
         let text = input.text()?;
-        message.record.set_text::<8>(text)?;
+        message.record.set_text::<8>(block::Text::new(text))?;
         // poses
         let count = input.length(68)?;
         let mut elements = message.record.sequence::<geometry_msgs::PoseStamped, 24>(count)?;

@@ -178,7 +178,7 @@ string frame_id\n\
         message.record.bytes_mut::<0, 8>().copy_from_slice(run);
         // header.frame_id
         let text = input.text()?;
-        message.record.set_text::<8>(text)?;
+        message.record.set_text::<8>(block::Text::new(text))?;
         // voltage .. present
         let run = input.run(32, 4)?;
         message.record.bytes_mut::<24, 32>().copy_from_slice(run);
@@ -190,10 +190,10 @@ string frame_id\n\
         message.record.set_slice_bytes::<u32, 72>(values)?;
         // location
         let text = input.text()?;
-        message.record.set_text::<88>(text)?;
+        message.record.set_text::<88>(block::Text::new(text))?;
         // serial_number
         let text = input.text()?;
-        message.record.set_text::<104>(text)?;
+        message.record.set_text::<104>(block::Text::new(text))?;
         Ok(())
     }
 
@@ -331,26 +331,26 @@ impl<'a> BatteryStateView<'a> {
 
     /// `string location`.
     #[inline]
-    pub fn location(self) -> Result<&'a [u8], block::FlatError> {
-        self.record.slice::<u8, 88>()
+    pub fn location(self) -> Result<block::Text<'a>, block::FlatError> {
+        self.record.text::<88>()
     }
 
-    /// `string location`, as a checked copy: shared memory may change under a `&str`.
+    /// `string location`, as a checked copy.
     #[inline]
     pub fn location_string(self) -> Result<::std::string::String, block::FlatError> {
-        block::string_of(self.location()?)
+        self.location()?.string()
     }
 
     /// `string serial_number`.
     #[inline]
-    pub fn serial_number(self) -> Result<&'a [u8], block::FlatError> {
-        self.record.slice::<u8, 104>()
+    pub fn serial_number(self) -> Result<block::Text<'a>, block::FlatError> {
+        self.record.text::<104>()
     }
 
-    /// `string serial_number`, as a checked copy: shared memory may change under a `&str`.
+    /// `string serial_number`, as a checked copy.
     #[inline]
     pub fn serial_number_string(self) -> Result<::std::string::String, block::FlatError> {
-        block::string_of(self.serial_number()?)
+        self.serial_number()?.string()
     }
 }
 
@@ -483,24 +483,28 @@ impl BatteryStateBuilder<'_> {
     /// `string location`.
     #[inline]
     pub fn set_location(&mut self, text: &str) -> Result<(), block::BuildError> {
-        self.set_location_bytes(text.as_bytes())
+        self.set_location_text(text.into())
     }
 
-    /// `string location`, as bytes.
+    /// `string location`, of another message.
     #[inline]
-    pub fn set_location_bytes(&mut self, text: &[u8]) -> Result<(), block::BuildError> {
+    pub fn set_location_text(
+        &mut self, text: block::Text<'_>,
+    ) -> Result<(), block::BuildError> {
         self.record.set_text::<88>(text)
     }
 
     /// `string serial_number`.
     #[inline]
     pub fn set_serial_number(&mut self, text: &str) -> Result<(), block::BuildError> {
-        self.set_serial_number_bytes(text.as_bytes())
+        self.set_serial_number_text(text.into())
     }
 
-    /// `string serial_number`, as bytes.
+    /// `string serial_number`, of another message.
     #[inline]
-    pub fn set_serial_number_bytes(&mut self, text: &[u8]) -> Result<(), block::BuildError> {
+    pub fn set_serial_number_text(
+        &mut self, text: block::Text<'_>,
+    ) -> Result<(), block::BuildError> {
         self.record.set_text::<104>(text)
     }
 

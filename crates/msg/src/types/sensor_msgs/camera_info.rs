@@ -104,13 +104,13 @@ string frame_id\n\
         message.record.bytes_mut::<0, 8>().copy_from_slice(run);
         // header.frame_id
         let text = input.text()?;
-        message.record.set_text::<8>(text)?;
+        message.record.set_text::<8>(block::Text::new(text))?;
         // height .. width
         let run = input.run(8, 4)?;
         message.record.bytes_mut::<24, 8>().copy_from_slice(run);
         // distortion_model
         let text = input.text()?;
-        message.record.set_text::<32>(text)?;
+        message.record.set_text::<32>(block::Text::new(text))?;
         // d
         let values = input.array(8)?;
         message.record.set_slice_bytes::<u64, 48>(values)?;
@@ -184,14 +184,14 @@ impl<'a> CameraInfoView<'a> {
 
     /// `string distortion_model`.
     #[inline]
-    pub fn distortion_model(self) -> Result<&'a [u8], block::FlatError> {
-        self.record.slice::<u8, 32>()
+    pub fn distortion_model(self) -> Result<block::Text<'a>, block::FlatError> {
+        self.record.text::<32>()
     }
 
-    /// `string distortion_model`, as a checked copy: shared memory may change under a `&str`.
+    /// `string distortion_model`, as a checked copy.
     #[inline]
     pub fn distortion_model_string(self) -> Result<::std::string::String, block::FlatError> {
-        block::string_of(self.distortion_model()?)
+        self.distortion_model()?.string()
     }
 
     /// `float64[] d`.
@@ -272,12 +272,14 @@ impl CameraInfoBuilder<'_> {
     /// `string distortion_model`.
     #[inline]
     pub fn set_distortion_model(&mut self, text: &str) -> Result<(), block::BuildError> {
-        self.set_distortion_model_bytes(text.as_bytes())
+        self.set_distortion_model_text(text.into())
     }
 
-    /// `string distortion_model`, as bytes.
+    /// `string distortion_model`, of another message.
     #[inline]
-    pub fn set_distortion_model_bytes(&mut self, text: &[u8]) -> Result<(), block::BuildError> {
+    pub fn set_distortion_model_text(
+        &mut self, text: block::Text<'_>,
+    ) -> Result<(), block::BuildError> {
         self.record.set_text::<32>(text)
     }
 

@@ -59,7 +59,7 @@ float32[] values\n\
     ) -> Result<(), cdr::CdrError> {
         // name
         let text = input.text()?;
-        message.record.set_text::<0>(text)?;
+        message.record.set_text::<0>(block::Text::new(text))?;
         // values
         let values = input.array(4)?;
         message.record.set_slice_bytes::<u32, 16>(values)?;
@@ -103,14 +103,14 @@ impl<'a> From<ChannelFloat32View<'a>> for block::Record<'a, ChannelFloat32> {
 impl<'a> ChannelFloat32View<'a> {
     /// `string name`.
     #[inline]
-    pub fn name(self) -> Result<&'a [u8], block::FlatError> {
-        self.record.slice::<u8, 0>()
+    pub fn name(self) -> Result<block::Text<'a>, block::FlatError> {
+        self.record.text::<0>()
     }
 
-    /// `string name`, as a checked copy: shared memory may change under a `&str`.
+    /// `string name`, as a checked copy.
     #[inline]
     pub fn name_string(self) -> Result<::std::string::String, block::FlatError> {
-        block::string_of(self.name()?)
+        self.name()?.string()
     }
 
     /// `float32[] values`.
@@ -137,12 +137,12 @@ impl ChannelFloat32Builder<'_> {
     /// `string name`.
     #[inline]
     pub fn set_name(&mut self, text: &str) -> Result<(), block::BuildError> {
-        self.set_name_bytes(text.as_bytes())
+        self.set_name_text(text.into())
     }
 
-    /// `string name`, as bytes.
+    /// `string name`, of another message.
     #[inline]
-    pub fn set_name_bytes(&mut self, text: &[u8]) -> Result<(), block::BuildError> {
+    pub fn set_name_text(&mut self, text: block::Text<'_>) -> Result<(), block::BuildError> {
         self.record.set_text::<0>(text)
     }
 

@@ -77,10 +77,10 @@ string frame_id\n\
         message.record.bytes_mut::<0, 8>().copy_from_slice(run);
         // header.frame_id
         let text = input.text()?;
-        message.record.set_text::<8>(text)?;
+        message.record.set_text::<8>(block::Text::new(text))?;
         // format
         let text = input.text()?;
-        message.record.set_text::<24>(text)?;
+        message.record.set_text::<24>(block::Text::new(text))?;
         // data
         let values = input.array(1)?;
         message.record.set_slice_bytes::<u8, 40>(values)?;
@@ -135,14 +135,14 @@ impl<'a> CompressedImageView<'a> {
 
     /// `string format`.
     #[inline]
-    pub fn format(self) -> Result<&'a [u8], block::FlatError> {
-        self.record.slice::<u8, 24>()
+    pub fn format(self) -> Result<block::Text<'a>, block::FlatError> {
+        self.record.text::<24>()
     }
 
-    /// `string format`, as a checked copy: shared memory may change under a `&str`.
+    /// `string format`, as a checked copy.
     #[inline]
     pub fn format_string(self) -> Result<::std::string::String, block::FlatError> {
-        block::string_of(self.format()?)
+        self.format()?.string()
     }
 
     /// `uint8[] data`.
@@ -175,12 +175,12 @@ impl CompressedImageBuilder<'_> {
     /// `string format`.
     #[inline]
     pub fn set_format(&mut self, text: &str) -> Result<(), block::BuildError> {
-        self.set_format_bytes(text.as_bytes())
+        self.set_format_text(text.into())
     }
 
-    /// `string format`, as bytes.
+    /// `string format`, of another message.
     #[inline]
-    pub fn set_format_bytes(&mut self, text: &[u8]) -> Result<(), block::BuildError> {
+    pub fn set_format_text(&mut self, text: block::Text<'_>) -> Result<(), block::BuildError> {
         self.record.set_text::<24>(text)
     }
 

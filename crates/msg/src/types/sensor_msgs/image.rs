@@ -91,13 +91,13 @@ string frame_id\n\
         message.record.bytes_mut::<0, 8>().copy_from_slice(run);
         // header.frame_id
         let text = input.text()?;
-        message.record.set_text::<8>(text)?;
+        message.record.set_text::<8>(block::Text::new(text))?;
         // height .. width
         let run = input.run(8, 4)?;
         message.record.bytes_mut::<24, 8>().copy_from_slice(run);
         // encoding
         let text = input.text()?;
-        message.record.set_text::<32>(text)?;
+        message.record.set_text::<32>(block::Text::new(text))?;
         // is_bigendian
         let run = input.run(1, 1)?;
         message.record.bytes_mut::<48, 1>().copy_from_slice(run);
@@ -176,14 +176,14 @@ impl<'a> ImageView<'a> {
 
     /// `string encoding`.
     #[inline]
-    pub fn encoding(self) -> Result<&'a [u8], block::FlatError> {
-        self.record.slice::<u8, 32>()
+    pub fn encoding(self) -> Result<block::Text<'a>, block::FlatError> {
+        self.record.text::<32>()
     }
 
-    /// `string encoding`, as a checked copy: shared memory may change under a `&str`.
+    /// `string encoding`, as a checked copy.
     #[inline]
     pub fn encoding_string(self) -> Result<::std::string::String, block::FlatError> {
-        block::string_of(self.encoding()?)
+        self.encoding()?.string()
     }
 
     /// `uint8 is_bigendian`.
@@ -240,12 +240,14 @@ impl ImageBuilder<'_> {
     /// `string encoding`.
     #[inline]
     pub fn set_encoding(&mut self, text: &str) -> Result<(), block::BuildError> {
-        self.set_encoding_bytes(text.as_bytes())
+        self.set_encoding_text(text.into())
     }
 
-    /// `string encoding`, as bytes.
+    /// `string encoding`, of another message.
     #[inline]
-    pub fn set_encoding_bytes(&mut self, text: &[u8]) -> Result<(), block::BuildError> {
+    pub fn set_encoding_text(
+        &mut self, text: block::Text<'_>,
+    ) -> Result<(), block::BuildError> {
         self.record.set_text::<32>(text)
     }
 

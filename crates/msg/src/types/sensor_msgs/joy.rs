@@ -77,7 +77,7 @@ string frame_id\n\
         message.record.bytes_mut::<0, 8>().copy_from_slice(run);
         // header.frame_id
         let text = input.text()?;
-        message.record.set_text::<8>(text)?;
+        message.record.set_text::<8>(block::Text::new(text))?;
         // axes
         let values = input.array(4)?;
         message.record.set_slice_bytes::<u32, 24>(values)?;

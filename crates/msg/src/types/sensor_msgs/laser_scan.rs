@@ -93,7 +93,7 @@ string frame_id\n\
         message.record.bytes_mut::<0, 8>().copy_from_slice(run);
         // header.frame_id
         let text = input.text()?;
-        message.record.set_text::<8>(text)?;
+        message.record.set_text::<8>(block::Text::new(text))?;
         // angle_min .. range_max
         let run = input.run(28, 4)?;
         message.record.bytes_mut::<24, 28>().copy_from_slice(run);

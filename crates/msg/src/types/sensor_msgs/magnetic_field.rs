@@ -81,7 +81,7 @@ string frame_id\n\
         message.record.bytes_mut::<0, 8>().copy_from_slice(run);
         // header.frame_id
         let text = input.text()?;
-        message.record.set_text::<8>(text)?;
+        message.record.set_text::<8>(block::Text::new(text))?;
         // magnetic_field.x .. magnetic_field_covariance
         let run = input.run(96, 8)?;
         message.record.bytes_mut::<24, 96>().copy_from_slice(run);

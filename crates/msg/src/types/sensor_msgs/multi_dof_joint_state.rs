@@ -126,13 +126,13 @@ string frame_id\n\
         message.record.bytes_mut::<0, 8>().copy_from_slice(run);
         // header.frame_id
         let text = input.text()?;
-        message.record.set_text::<8>(text)?;
+        message.record.set_text::<8>(block::Text::new(text))?;
         // joint_names
         let count = input.length(4)?;
         let mut elements = message.record.slices::<u8, 24>(count)?;
         for index in 0..count {
             let element = input.text()?;
-            elements.set_text(index, element)?;
+            elements.set_text(index, block::Text::new(element))?;
         }
         // transforms
         let count = input.length(56)?;
@@ -225,8 +225,8 @@ impl<'a> MultiDOFJointStateView<'a> {
 
     /// `string[] joint_names`.
     #[inline]
-    pub fn joint_names(self) -> Result<block::Slices<'a, u8>, block::FlatError> {
-        self.record.slices::<u8, 24>()
+    pub fn joint_names(self) -> Result<block::Texts<'a>, block::FlatError> {
+        self.record.texts::<24>()
     }
 
     /// `geometry_msgs/Transform[] transforms`.

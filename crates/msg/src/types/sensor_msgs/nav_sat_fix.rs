@@ -113,7 +113,7 @@ string frame_id\n\
         message.record.bytes_mut::<0, 8>().copy_from_slice(run);
         // header.frame_id
         let text = input.text()?;
-        message.record.set_text::<8>(text)?;
+        message.record.set_text::<8>(block::Text::new(text))?;
         // status.status
         let run = input.run(1, 1)?;
         message.record.bytes_mut::<24, 1>().copy_from_slice(run);

@@ -95,7 +95,7 @@ string frame_id\n\
         message.record.bytes_mut::<0, 8>().copy_from_slice(run);
         // header.frame_id
         let text = input.text()?;
-        message.record.set_text::<8>(text)?;
+        message.record.set_text::<8>(block::Text::new(text))?;
         // points
         let count = input.length(12)?;
         let mut elements = message.record.sequence::<geometry_msgs::Point32, 24>(count)?;

@@ -87,7 +87,7 @@ uint32 count\n\
     ) -> Result<(), cdr::CdrError> {
         // name
         let text = input.text()?;
-        message.record.set_text::<0>(text)?;
+        message.record.set_text::<0>(block::Text::new(text))?;
         // offset .. count
         let run = input.run(12, 4)?;
         message.record.bytes_mut::<16, 12>().copy_from_slice(run);
@@ -130,14 +130,14 @@ impl<'a> From<PointFieldView<'a>> for block::Record<'a, PointField> {
 impl<'a> PointFieldView<'a> {
     /// `string name`.
     #[inline]
-    pub fn name(self) -> Result<&'a [u8], block::FlatError> {
-        self.record.slice::<u8, 0>()
+    pub fn name(self) -> Result<block::Text<'a>, block::FlatError> {
+        self.record.text::<0>()
     }
 
-    /// `string name`, as a checked copy: shared memory may change under a `&str`.
+    /// `string name`, as a checked copy.
     #[inline]
     pub fn name_string(self) -> Result<::std::string::String, block::FlatError> {
-        block::string_of(self.name()?)
+        self.name()?.string()
     }
 
     /// `uint32 offset`.
@@ -176,12 +176,12 @@ impl PointFieldBuilder<'_> {
     /// `string name`.
     #[inline]
     pub fn set_name(&mut self, text: &str) -> Result<(), block::BuildError> {
-        self.set_name_bytes(text.as_bytes())
+        self.set_name_text(text.into())
     }
 
-    /// `string name`, as bytes.
+    /// `string name`, of another message.
     #[inline]
-    pub fn set_name_bytes(&mut self, text: &[u8]) -> Result<(), block::BuildError> {
+    pub fn set_name_text(&mut self, text: block::Text<'_>) -> Result<(), block::BuildError> {
         self.record.set_text::<0>(text)
     }
 

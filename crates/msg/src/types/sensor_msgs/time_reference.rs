@@ -78,13 +78,13 @@ string frame_id\n\
         message.record.bytes_mut::<0, 8>().copy_from_slice(run);
         // header.frame_id
         let text = input.text()?;
-        message.record.set_text::<8>(text)?;
+        message.record.set_text::<8>(block::Text::new(text))?;
         // time_ref.sec .. time_ref.nanosec
         let run = input.run(8, 4)?;
         message.record.bytes_mut::<24, 8>().copy_from_slice(run);
         // source
         let text = input.text()?;
-        message.record.set_text::<32>(text)?;
+        message.record.set_text::<32>(block::Text::new(text))?;
         Ok(())
     }
 
@@ -141,14 +141,14 @@ impl<'a> TimeReferenceView<'a> {
 
     /// `string source`.
     #[inline]
-    pub fn source(self) -> Result<&'a [u8], block::FlatError> {
-        self.record.slice::<u8, 32>()
+    pub fn source(self) -> Result<block::Text<'a>, block::FlatError> {
+        self.record.text::<32>()
     }
 
-    /// `string source`, as a checked copy: shared memory may change under a `&str`.
+    /// `string source`, as a checked copy.
     #[inline]
     pub fn source_string(self) -> Result<::std::string::String, block::FlatError> {
-        block::string_of(self.source()?)
+        self.source()?.string()
     }
 }
 
@@ -181,12 +181,12 @@ impl TimeReferenceBuilder<'_> {
     /// `string source`.
     #[inline]
     pub fn set_source(&mut self, text: &str) -> Result<(), block::BuildError> {
-        self.set_source_bytes(text.as_bytes())
+        self.set_source_text(text.into())
     }
 
-    /// `string source`, as bytes.
+    /// `string source`, of another message.
     #[inline]
-    pub fn set_source_bytes(&mut self, text: &[u8]) -> Result<(), block::BuildError> {
+    pub fn set_source_text(&mut self, text: block::Text<'_>) -> Result<(), block::BuildError> {
         self.record.set_text::<32>(text)
     }
 

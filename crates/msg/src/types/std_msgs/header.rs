@@ -67,7 +67,7 @@ uint32 nanosec\n\
         message.record.bytes_mut::<0, 8>().copy_from_slice(run);
         // frame_id
         let text = input.text()?;
-        message.record.set_text::<8>(text)?;
+        message.record.set_text::<8>(block::Text::new(text))?;
         Ok(())
     }
 
@@ -113,14 +113,14 @@ impl<'a> HeaderView<'a> {
 
     /// `string frame_id`.
     #[inline]
-    pub fn frame_id(self) -> Result<&'a [u8], block::FlatError> {
-        self.record.slice::<u8, 8>()
+    pub fn frame_id(self) -> Result<block::Text<'a>, block::FlatError> {
+        self.record.text::<8>()
     }
 
-    /// `string frame_id`, as a checked copy: shared memory may change under a `&str`.
+    /// `string frame_id`, as a checked copy.
     #[inline]
     pub fn frame_id_string(self) -> Result<::std::string::String, block::FlatError> {
-        block::string_of(self.frame_id()?)
+        self.frame_id()?.string()
     }
 }
 
@@ -147,12 +147,14 @@ impl HeaderBuilder<'_> {
     /// `string frame_id`.
     #[inline]
     pub fn set_frame_id(&mut self, text: &str) -> Result<(), block::BuildError> {
-        self.set_frame_id_bytes(text.as_bytes())
+        self.set_frame_id_text(text.into())
     }
 
-    /// `string frame_id`, as bytes.
+    /// `string frame_id`, of another message.
     #[inline]
-    pub fn set_frame_id_bytes(&mut self, text: &[u8]) -> Result<(), block::BuildError> {
+    pub fn set_frame_id_text(
+        &mut self, text: block::Text<'_>,
+    ) -> Result<(), block::BuildError> {
         self.record.set_text::<8>(text)
     }
 

@@ -61,7 +61,7 @@ uint32 stride\n\
     ) -> Result<(), cdr::CdrError> {
         // label
         let text = input.text()?;
-        message.record.set_text::<0>(text)?;
+        message.record.set_text::<0>(block::Text::new(text))?;
         // size .. stride
         let run = input.run(8, 4)?;
         message.record.bytes_mut::<16, 8>().copy_from_slice(run);
@@ -104,14 +104,14 @@ impl<'a> From<MultiArrayDimensionView<'a>> for block::Record<'a, MultiArrayDimen
 impl<'a> MultiArrayDimensionView<'a> {
     /// `string label`.
     #[inline]
-    pub fn label(self) -> Result<&'a [u8], block::FlatError> {
-        self.record.slice::<u8, 0>()
+    pub fn label(self) -> Result<block::Text<'a>, block::FlatError> {
+        self.record.text::<0>()
     }
 
-    /// `string label`, as a checked copy: shared memory may change under a `&str`.
+    /// `string label`, as a checked copy.
     #[inline]
     pub fn label_string(self) -> Result<::std::string::String, block::FlatError> {
-        block::string_of(self.label()?)
+        self.label()?.string()
     }
 
     /// `uint32 size`.
@@ -146,12 +146,12 @@ impl MultiArrayDimensionBuilder<'_> {
     /// `string label`.
     #[inline]
     pub fn set_label(&mut self, text: &str) -> Result<(), block::BuildError> {
-        self.set_label_bytes(text.as_bytes())
+        self.set_label_text(text.into())
     }
 
-    /// `string label`, as bytes.
+    /// `string label`, of another message.
     #[inline]
-    pub fn set_label_bytes(&mut self, text: &[u8]) -> Result<(), block::BuildError> {
+    pub fn set_label_text(&mut self, text: block::Text<'_>) -> Result<(), block::BuildError> {
         self.record.set_text::<0>(text)
     }
 

@@ -55,7 +55,7 @@ string data\n\
     ) -> Result<(), cdr::CdrError> {
         // data
         let text = input.text()?;
-        message.record.set_text::<0>(text)?;
+        message.record.set_text::<0>(block::Text::new(text))?;
         Ok(())
     }
 
@@ -93,14 +93,14 @@ impl<'a> From<StringView<'a>> for block::Record<'a, String> {
 impl<'a> StringView<'a> {
     /// `string data`.
     #[inline]
-    pub fn data(self) -> Result<&'a [u8], block::FlatError> {
-        self.record.slice::<u8, 0>()
+    pub fn data(self) -> Result<block::Text<'a>, block::FlatError> {
+        self.record.text::<0>()
     }
 
-    /// `string data`, as a checked copy: shared memory may change under a `&str`.
+    /// `string data`, as a checked copy.
     #[inline]
     pub fn data_string(self) -> Result<::std::string::String, block::FlatError> {
-        block::string_of(self.data()?)
+        self.data()?.string()
     }
 }
 
@@ -121,12 +121,12 @@ impl StringBuilder<'_> {
     /// `string data`.
     #[inline]
     pub fn set_data(&mut self, text: &str) -> Result<(), block::BuildError> {
-        self.set_data_bytes(text.as_bytes())
+        self.set_data_text(text.into())
     }
 
-    /// `string data`, as bytes.
+    /// `string data`, of another message.
     #[inline]
-    pub fn set_data_bytes(&mut self, text: &[u8]) -> Result<(), block::BuildError> {
+    pub fn set_data_text(&mut self, text: block::Text<'_>) -> Result<(), block::BuildError> {
         self.record.set_text::<0>(text)
     }
 

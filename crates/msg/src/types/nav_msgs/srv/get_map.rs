@@ -227,7 +227,7 @@ string frame_id\n\
         message.record.bytes_mut::<0, 8>().copy_from_slice(run);
         // map.header.frame_id
         let text = input.text()?;
-        message.record.set_text::<8>(text)?;
+        message.record.set_text::<8>(block::Text::new(text))?;
         // map.info.map_load_time.sec .. map.info.height
         let run = input.run(20, 4)?;
         message.record.bytes_mut::<24, 20>().copy_from_slice(run);

@@ -135,7 +135,7 @@ string frame_id\n\
         message.record.bytes_mut::<0, 8>().copy_from_slice(run);
         // map.header.frame_id
         let text = input.text()?;
-        message.record.set_text::<8>(text)?;
+        message.record.set_text::<8>(block::Text::new(text))?;
         // map.info.map_load_time.sec .. map.info.height
         let run = input.run(20, 4)?;
         message.record.bytes_mut::<24, 20>().copy_from_slice(run);
@@ -150,7 +150,7 @@ string frame_id\n\
         message.record.bytes_mut::<120, 8>().copy_from_slice(run);
         // initial_pose.header.frame_id
         let text = input.text()?;
-        message.record.set_text::<128>(text)?;
+        message.record.set_text::<128>(block::Text::new(text))?;
         // initial_pose.pose.pose.position.x .. initial_pose.pose.covariance
         let run = input.run(344, 8)?;
         message.record.bytes_mut::<144, 344>().copy_from_slice(run);

@@ -113,13 +113,13 @@ string frame_id\n\
         message.record.bytes_mut::<0, 8>().copy_from_slice(run);
         // camera_info.header.frame_id
         let text = input.text()?;
-        message.record.set_text::<8>(text)?;
+        message.record.set_text::<8>(block::Text::new(text))?;
         // camera_info.height .. camera_info.width
         let run = input.run(8, 4)?;
         message.record.bytes_mut::<24, 8>().copy_from_slice(run);
         // camera_info.distortion_model
         let text = input.text()?;
-        message.record.set_text::<32>(text)?;
+        message.record.set_text::<32>(block::Text::new(text))?;
         // camera_info.d
         let values = input.array(8)?;
         message.record.set_slice_bytes::<u64, 48>(values)?;
@@ -268,7 +268,7 @@ string status_message\n\
         message.record.bytes_mut::<0, 1>().copy_from_slice(run);
         // status_message
         let text = input.text()?;
-        message.record.set_text::<8>(text)?;
+        message.record.set_text::<8>(block::Text::new(text))?;
         Ok(())
     }
 
@@ -314,14 +314,14 @@ impl<'a> SetCameraInfoResponseView<'a> {
 
     /// `string status_message`.
     #[inline]
-    pub fn status_message(self) -> Result<&'a [u8], block::FlatError> {
-        self.record.slice::<u8, 8>()
+    pub fn status_message(self) -> Result<block::Text<'a>, block::FlatError> {
+        self.record.text::<8>()
     }
 
-    /// `string status_message`, as a checked copy: shared memory may change under a `&str`.
+    /// `string status_message`, as a checked copy.
     #[inline]
     pub fn status_message_string(self) -> Result<::std::string::String, block::FlatError> {
-        block::string_of(self.status_message()?)
+        self.status_message()?.string()
     }
 }
 
@@ -350,12 +350,14 @@ impl SetCameraInfoResponseBuilder<'_> {
     /// `string status_message`.
     #[inline]
     pub fn set_status_message(&mut self, text: &str) -> Result<(), block::BuildError> {
-        self.set_status_message_bytes(text.as_bytes())
+        self.set_status_message_text(text.into())
     }
 
-    /// `string status_message`, as bytes.
+    /// `string status_message`, of another message.
     #[inline]
-    pub fn set_status_message_bytes(&mut self, text: &[u8]) -> Result<(), block::BuildError> {
+    pub fn set_status_message_text(
+        &mut self, text: block::Text<'_>,
+    ) -> Result<(), block::BuildError> {
         self.record.set_text::<8>(text)
     }
 

@@ -200,7 +200,7 @@ string message\n\
         message.record.bytes_mut::<0, 1>().copy_from_slice(run);
         // message
         let text = input.text()?;
-        message.record.set_text::<8>(text)?;
+        message.record.set_text::<8>(block::Text::new(text))?;
         Ok(())
     }
 
@@ -246,14 +246,14 @@ impl<'a> SetBoolResponseView<'a> {
 
     /// `string message`.
     #[inline]
-    pub fn message(self) -> Result<&'a [u8], block::FlatError> {
-        self.record.slice::<u8, 8>()
+    pub fn message(self) -> Result<block::Text<'a>, block::FlatError> {
+        self.record.text::<8>()
     }
 
-    /// `string message`, as a checked copy: shared memory may change under a `&str`.
+    /// `string message`, as a checked copy.
     #[inline]
     pub fn message_string(self) -> Result<::std::string::String, block::FlatError> {
-        block::string_of(self.message()?)
+        self.message()?.string()
     }
 }
 
@@ -280,12 +280,12 @@ impl SetBoolResponseBuilder<'_> {
     /// `string message`.
     #[inline]
     pub fn set_message(&mut self, text: &str) -> Result<(), block::BuildError> {
-        self.set_message_bytes(text.as_bytes())
+        self.set_message_text(text.into())
     }
 
-    /// `string message`, as bytes.
+    /// `string message`, of another message.
     #[inline]
-    pub fn set_message_bytes(&mut self, text: &[u8]) -> Result<(), block::BuildError> {
+    pub fn set_message_text(&mut self, text: block::Text<'_>) -> Result<(), block::BuildError> {
         self.record.set_text::<8>(text)
     }
 

@@ -1,0 +1,128 @@
+//! Tests of two users: what root prepares for them, and children that run as somebody else.
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use super::Place;
+use super::child::Process;
+use crossdock_comm::{Access, Participant, ParticipantOptions};
+use crossdock_test_support::skip;
+
+/// Users and a group that no machine has.
+pub const VICTIM: u32 = 64_102;
+pub const OTHER: u32 = 64_101;
+pub const GROUP: u32 = 64_100;
+
+/// Root can start processes of other users; nobody else can.
+pub fn is_root() -> bool {
+    let root = rustix::process::geteuid().is_root();
+    if !root {
+        skip("only root can start processes of other users");
+    }
+    root
+}
+
+/// This program where every user may start it.
+pub struct Program(pub PathBuf);
+
+impl Program {
+    pub fn copy(name: &str) -> Program {
+        let path = std::env::temp_dir().join(format!("crossdock-{name}-{}", std::process::id()));
+        std::fs::copy(std::env::current_exe().unwrap(), &path).unwrap();
+        Program(path)
+    }
+
+    /// Runs a role of a test as the victim, who is a member of the group, and answers what it says.
+    pub fn as_victim(&self, test: &str, named: Option<&Path>) -> String {
+        let mut command = Command::new("setpriv");
+        command.args(["--reuid", "64102", "--regid", "64102", "--groups", "64100"]);
+        command.arg(&self.0).args([test, "--exact", "--nocapture", "--test-threads=1"]);
+        command.env_remove("XDG_RUNTIME_DIR").env_remove("CROSSDOCK_RENDEZVOUS").current_dir("/");
+        if let Some(folder) = named {
+            command.env("CROSSDOCK_RENDEZVOUS", folder);
+        }
+        let mut child = Process::spawn(&mut command, "victim", "");
+        child.read().unwrap()
+    }
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+/// A folder that is removed at the end of a test.
+pub struct Folder(pub PathBuf);
+
+impl Folder {
+    pub fn make(path: PathBuf, (uid, gid): (u32, u32), mode: u32) -> Folder {
+        let _ = std::fs::remove_dir_all(&path);
+        std::fs::create_dir(&path).unwrap();
+        std::os::unix::fs::chown(&path, Some(uid), Some(gid)).unwrap();
+        std::fs::set_permissions(&path, PermissionsExt::from_mode(mode)).unwrap();
+        Folder(path)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// A place for the members of a group, if there may be two users; else for one.
+pub struct Shared {
+    pub place: Place,
+    pub access: Access,
+    pub program: Program,
+}
+
+impl Shared {
+    pub fn new(name: &str, users: Users) -> Shared {
+        let (place, program) = (Place::new(name), Program::copy(name));
+        let access = match users {
+            Users::One => Access::SameUser,
+            Users::Two => {
+                std::mem::forget(Folder::make(place.0.clone(), (0, GROUP), 0o2770));
+                Access::Group(GROUP)
+            }
+        };
+        Shared { place, access, program }
+    }
+
+    pub fn open(&self, name: &str) -> Participant {
+        let options = ParticipantOptions { access: self.access, ..self.place.options(name) };
+        Participant::open(options).unwrap()
+    }
+
+    /// Starts a role of a test: as another user, where there are two.
+    pub fn start(&self, test: &str, role: &str) -> Process {
+        self.start_as(test, role, OTHER)
+    }
+
+    /// The same as a user of the group's whose number is given.
+    pub fn start_as(&self, test: &str, role: &str, uid: u32) -> Process {
+        let mut command = Command::new(&self.program.0);
+        if let Access::Group(_) = self.access {
+            command = Command::new("setpriv");
+            command.args(["--reuid", &uid.to_string(), "--regid", "64100", "--clear-groups"]);
+            command.arg(&self.program.0);
+        }
+        command.args([test, "--exact", "--nocapture", "--test-threads=1"]);
+        command.env("CROSSDOCK_RENDEZVOUS", &self.place.0).current_dir("/");
+        Process::spawn(&mut command, role, self.place.path())
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Users {
+    One,
+    Two,
+}
+
+/// A child's participant at its parent's place, whoever the two are.
+pub fn join(name: &str) -> Participant {
+    Participant::open(ParticipantOptions::new(0, name)).unwrap()
+}

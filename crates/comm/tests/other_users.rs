@@ -1,0 +1,550 @@
+//! What a process of another user can do to this one, and what it cannot: its messages are copied, what
+//! it shares otherwise is refused, and what it uses up is its own. Who is trusted by name is as we are.
+//!
+//! These tests need root; elsewhere they are skipped, and counted as skipped.
+
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "helpers of tests")]
+
+mod common;
+
+use std::os::fd::AsFd;
+use std::os::unix::fs::FileExt;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use common::child::{Process, hear, role, tell};
+use common::users::{Shared, Users, is_root, join};
+use common::{LIMIT, Listener, drain, publish, publisher, reliable, subscriber};
+use crossdock_comm::{
+    ClientOptions, Event, Part, Participant, ParticipantOptions, Publisher, PublisherOptions, Qos,
+    ServerOptions, Subscriber, SubscriberOptions, Token, TrustedNames,
+};
+use crossdock_msg::Extra;
+use crossdock_msg::types::crossdock_interfaces::SharedBuffer as TokenMessage;
+use crossdock_msg::types::example_interfaces::srv::AddTwoInts;
+use crossdock_msg::types::sensor_msgs::Image;
+use crossdock_shm::socket::{ControlSocket, FRAME_BYTES_MAX, Received};
+use rustix::process::Signal;
+
+/// A user that every machine has.
+const DAEMON: u32 = 1;
+
+/// Texts of all events until one contains `wanted`.
+fn told(participant: &Participant, wanted: &str) -> String {
+    let mut texts = String::new();
+    let found = participant.wait_until(LIMIT, || {
+        let events = participant.take_events().0;
+        events.iter().for_each(|event: &Event| texts.push_str(&format!("{event}\n")));
+        texts.contains(wanted)
+    });
+    assert!(found, "`{wanted}` is not in: {texts}");
+    texts
+}
+
+fn take(input: &Subscriber<Image>) -> crossdock_comm::Sample<Image> {
+    let end = Instant::now() + LIMIT;
+    loop {
+        if let Some(sample) = input.take().unwrap() {
+            return sample;
+        }
+        assert!(Instant::now() < end, "no message came");
+        std::thread::yield_now();
+    }
+}
+
+fn wait_for_peers(participant: &Participant, output: &Publisher<Image>, count: usize) {
+    let done = participant.wait_until(LIMIT, || output.peers() == count);
+    assert!(done, "{:?}", participant.take_events());
+}
+
+// ---- messages ------------------------------------------------------------------------------
+
+/// Publishes, and goes on writing what it has published.
+fn mutator() {
+    let participant = join("mutator");
+    let output = publisher(&participant, "/image", Qos::best_effort(4));
+    wait_for_peers(&participant, &output, 1);
+    publish(&output, 1);
+    let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
+    let own = |line: &&str| line.contains("memfd:crossdock:source") && line.contains(" rw-s ");
+    let line = maps.lines().find(own).unwrap();
+    let start = u64::from_str_radix(line.split_once('-').unwrap().0, 16).unwrap();
+    // Behind the ring's head and its slots: the first chunks, which are used again and again.
+    let chunks = start + 4096 + 1024 * 64;
+    let memory = std::fs::File::options().write(true).open("/proc/self/mem").unwrap();
+    let ended = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut word = 0u64;
+            while !ended.load(Ordering::Relaxed) {
+                word = word.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(1);
+                for at in (0..8 * 8192).step_by(64) {
+                    memory.write_all_at(&word.to_ne_bytes(), chunks + at + 56).unwrap();
+                }
+            }
+        });
+        tell("mutating");
+        scope.spawn(|| {
+            while hear().is_some() {}
+            ended.store(true, Ordering::Relaxed);
+        });
+        let mut number = 1;
+        while !ended.load(Ordering::Relaxed) {
+            number += 1;
+            let _ = common::try_publish(&output, number);
+            std::thread::sleep(Duration::from_micros(200));
+        }
+    });
+}
+
+#[test]
+fn a_strangers_message_does_not_change_once_it_is_taken_and_counts_as_a_copy() {
+    let test = "a_strangers_message_does_not_change_once_it_is_taken_and_counts_as_a_copy";
+    if role().is_some() {
+        return mutator();
+    }
+    if !is_root() {
+        return;
+    }
+    let shared = Shared::new("mutator", Users::Two);
+    let victim = shared.open("victim");
+    let input = subscriber(&victim, "/image", Qos::best_effort(4));
+    let mut child = shared.start(test, "mutator");
+    child.expect("mutating");
+    let (mut changed, mut taken) = (0, 0);
+    let end = Instant::now() + LIMIT;
+    while taken < 300 || changed == 0 {
+        assert!(Instant::now() < end, "{taken} taken, {changed} of them changed before");
+        let sample = take(&input);
+        taken += 1;
+        let bytes = sample.block().as_bytes();
+        let first = bytes.to_vec();
+        // As long as the other one needs to write all of it again.
+        for _ in 0..20 {
+            std::thread::yield_now();
+            assert_eq!(std::hint::black_box(bytes), first, "a sample has changed");
+        }
+        let image = sample.message();
+        if let Ok(data) = image.data()
+            && data.iter().any(|byte| *byte != image.height() as u8)
+        {
+            changed += 1;
+        }
+    }
+    assert!(input.counters().copies >= taken, "{:?}", input.counters());
+    child.finish();
+}
+
+/// Takes what comes and says how much of it was copied.
+fn taker() {
+    let participant = join("taker");
+    let input = subscriber(&participant, "/image", Qos::best_effort(8));
+    let ready = participant.wait_until(LIMIT, || input.matched() == 1);
+    assert!(ready, "{:?}", participant.take_events());
+    tell("ready");
+    let mut numbers = Vec::new();
+    while numbers.len() < 5 {
+        numbers.extend(drain(&input));
+        std::thread::yield_now();
+    }
+    tell(&format!("{numbers:?}, {} copied", input.counters().copies));
+    while hear().is_some() {}
+}
+
+#[test]
+fn who_is_trusted_by_name_gets_and_gives_messages_without_a_copy() {
+    let test = "who_is_trusted_by_name_gets_and_gives_messages_without_a_copy";
+    match role() {
+        Some((role, _)) if role == "taker" => return taker(),
+        Some(_) => return mutator(),
+        None => {}
+    }
+    if !is_root() {
+        return;
+    }
+    for (text, copied) in [("", "5 copied"), ("daemon", "0 copied")] {
+        let shared = Shared::new("trusted", Users::Two);
+        let options = ParticipantOptions {
+            access: shared.access,
+            trust: TrustedNames::parse(text),
+            ..shared.place.options("victim")
+        };
+        let victim = Participant::open(options).unwrap();
+        let output = publisher(&victim, "/image", Qos::best_effort(8));
+        let mut child = shared.start_as(test, "taker", DAEMON);
+        child.expect("ready");
+        wait_for_peers(&victim, &output, 1);
+        (1..=5).for_each(|number| publish(&output, number));
+        // Root is trusted by everybody; but whose holds count for nothing has to copy.
+        assert_eq!(child.read().unwrap(), format!("[1, 2, 3, 4, 5], {copied}"));
+        child.finish();
+        drop(output);
+        let input = subscriber(&victim, "/image", Qos::best_effort(4));
+        let mut child = shared.start_as(test, "mutator", DAEMON);
+        child.expect("mutating");
+        let sample = take(&input);
+        assert!(sample.seq() > 0);
+        assert_eq!(input.counters().copies == 0, text == "daemon", "{:?}", input.counters());
+        child.finish();
+    }
+    let options = ParticipantOptions {
+        trust: TrustedNames::parse("nobody-has-this-name"),
+        ..ParticipantOptions::new(0, "victim")
+    };
+    let error = Participant::open(options).unwrap_err().to_string();
+    assert!(error.contains("`nobody-has-this-name`") && error.contains("getent"), "{error}");
+}
+
+#[test]
+fn a_topic_whose_copies_are_forbidden_is_not_shared_with_strangers_and_both_are_told_why() {
+    let test =
+        "a_topic_whose_copies_are_forbidden_is_not_shared_with_strangers_and_both_are_told_why";
+    if let Some((role, _)) = role() {
+        let participant = join("stranger");
+        let _output = publisher(&participant, "/from_stranger", Qos::best_effort(4));
+        let _input = subscriber(&participant, "/to_stranger", Qos::best_effort(4));
+        let text = told(&participant, "forbids copies");
+        assert!(text.contains("/to_stranger") && text.contains("trust"), "{text}");
+        tell(&role);
+        return while hear().is_some() {};
+    }
+    if !is_root() {
+        return;
+    }
+    let shared = Shared::new("forbidden", Users::Two);
+    let victim = shared.open("victim");
+    victim.forbid_copies("/to_stranger");
+    victim.forbid_copies("/from_stranger");
+    let output = publisher(&victim, "/to_stranger", Qos::best_effort(4));
+    let input = subscriber(&victim, "/from_stranger", Qos::best_effort(4));
+    let mut child = shared.start(test, "told");
+    child.expect("told");
+    let text = told(&victim, "forbids copies");
+    assert!(text.contains("/from_stranger"), "{text}");
+    assert_eq!((output.peers(), input.matched()), (0, 0));
+    child.finish();
+}
+
+// ---- what is used up -------------------------------------------------------------------------
+
+/// Holds all that it takes, and asks for more of everything than it may have.
+fn hoarder() {
+    let participant = join("hoarder");
+    let inputs: Vec<_> = (0..10).map(|_| subscriber(&participant, "/image", reliable(8))).collect();
+    let text = told(&participant, "at one publisher");
+    assert!(text.contains("not trusted"), "{text}");
+    let matched = || inputs.iter().map(Subscriber::matched).sum::<usize>();
+    assert!(participant.wait_until(LIMIT, || matched() == 8), "{}", matched());
+    tell("connected");
+    let mut kept = Vec::new();
+    while kept.len() < 8 {
+        kept.extend(inputs.iter().filter_map(|input| input.take().unwrap()));
+        std::thread::yield_now();
+    }
+    tell("holding");
+    while hear().is_some() {}
+}
+
+#[test]
+fn a_stranger_keeps_no_chunk_and_holds_no_publisher_up() {
+    let test = "a_stranger_keeps_no_chunk_and_holds_no_publisher_up";
+    if role().is_some() {
+        return hoarder();
+    }
+    if !is_root() {
+        return;
+    }
+    let shared = Shared::new("hoarder", Users::Two);
+    let victim = shared.open("victim");
+    let output = publisher(&victim, "/image", Qos::reliable(8, Duration::from_secs(60)));
+    let heard = subscriber(&victim, "/image", reliable(8));
+    let mut child = shared.start(test, "hoarder");
+    child.expect("connected");
+    wait_for_peers(&victim, &output, 9);
+    let mut number = 0;
+    let mut send = || {
+        number += 1;
+        publish(&output, number);
+        assert_eq!(drain(&heard), [number]);
+    };
+    (0..8).for_each(|_| send());
+    child.expect("holding");
+    // It stands still with all that it has, and nobody waits.
+    child.stop();
+    (0..1000).for_each(|_| send());
+    assert_eq!((output.counters().timeouts, heard.lost()), (0, 0));
+    child.signal(Signal::CONT);
+    child.finish();
+}
+
+/// Opens more participants than one user may have here.
+fn crowd() {
+    let all: Vec<_> = (0..40).map(|number| join(&format!("crowd {number}"))).collect();
+    tell("there");
+    while hear().is_some() {}
+    drop(all);
+}
+
+#[test]
+fn a_user_who_is_not_trusted_connects_a_limited_number_of_processes_and_others_still_can() {
+    let test =
+        "a_user_who_is_not_trusted_connects_a_limited_number_of_processes_and_others_still_can";
+    match role() {
+        Some((role, _)) if role == "crowd" => return crowd(),
+        Some(_) => return taker(),
+        None => {}
+    }
+    if !is_root() {
+        return;
+    }
+    let shared = Shared::new("crowd", Users::Two);
+    let victim = shared.open("victim");
+    let output = publisher(&victim, "/image", Qos::best_effort(8));
+    let mut child = shared.start(test, "crowd");
+    child.expect("there");
+    let text = told(&victim, "has 32 processes here already");
+    assert!(text.contains("user 64101"), "{text}");
+    assert!(victim.peers().len() <= 32, "{}", victim.peers().len());
+    // Another user, and our own.
+    let mut other = shared.start_as(test, "taker", DAEMON);
+    other.expect("ready");
+    let friend = shared.open("friend");
+    let input = subscriber(&friend, "/image", Qos::best_effort(8));
+    assert!(friend.wait_until(LIMIT, || input.matched() == 1));
+    (1..=5).for_each(|number| publish(&output, number));
+    assert_eq!(other.read().unwrap(), "[1, 2, 3, 4, 5], 5 copied");
+    child.finish();
+    other.finish();
+}
+
+// ---- what is shared otherwise ----------------------------------------------------------------
+
+/// Gets a token of a buffer and tells what came of opening it.
+fn member() {
+    let participant = join("member");
+    let qos = reliable(4);
+    let options =
+        SubscriberOptions { node: "worker", topic: "/work", qos, doorbell: None, group: None };
+    let input = participant.subscriber::<TokenMessage>(options).unwrap();
+    let end = Instant::now() + LIMIT;
+    let token = loop {
+        if let Some(sample) = input.take().unwrap() {
+            break Token::of(sample.message()).unwrap();
+        }
+        assert!(Instant::now() < end, "no token came");
+        std::thread::yield_now();
+    };
+    let opened = participant.buffers("worker").open::<u32>(&token);
+    tell(&opened.map_or_else(|error| error.to_string(), |_| "opened".to_owned()));
+    while hear().is_some() {}
+}
+
+#[test]
+fn a_stranger_gets_no_shared_buffer_and_is_told_why() {
+    let test = "a_stranger_gets_no_shared_buffer_and_is_told_why";
+    if role().is_some() {
+        return member();
+    }
+    if !is_root() {
+        return;
+    }
+    let shared = Shared::new("member", Users::Two);
+    let victim = shared.open("victim");
+    let buffer = victim.buffers("scheduler").create::<u32>("array", 16).unwrap();
+    let options = PublisherOptions {
+        node: "scheduler",
+        topic: "/work",
+        qos: reliable(4),
+        max_bytes: Some(512),
+        group: None,
+    };
+    let work = victim.publisher::<TokenMessage>(options).unwrap();
+    let mut child = shared.start(test, "member");
+    assert!(victim.wait_until(LIMIT, || work.matched() == 1));
+    let mut loan = work.loan(Extra::none()).unwrap();
+    buffer.token(Part::NONE, Part::NONE, 1).write(&mut loan.message());
+    loan.publish().map_err(|refused| refused.reason).unwrap();
+    let said = child.read().unwrap();
+    assert!(said.contains("only processes that are trusted"), "{said}");
+    child.finish();
+}
+
+/// A connection to the victim that has said hello: with a name, a purpose and its port.
+fn greet(place: &common::Place, victim: &str, name: [u8; 16], purpose: u8) -> ControlSocket {
+    let flags = rustix::net::SocketFlags::CLOEXEC;
+    let (family, of) = (rustix::net::AddressFamily::UNIX, rustix::net::SocketType::SEQPACKET);
+    let fd = rustix::net::socket_with(family, of, flags, None).unwrap();
+    let path = place.0.join("0").join(victim);
+    rustix::net::connect(&fd, &rustix::net::SocketAddrUnix::new(&path).unwrap()).unwrap();
+    let socket = ControlSocket::from_fd(fd);
+    let mut hello = vec![1];
+    hello.extend(common::VERSION.to_le_bytes());
+    hello.extend(name);
+    hello.extend(7u16.to_le_bytes());
+    hello.extend(b"mallory");
+    hello.push(purpose);
+    hello.extend([0; 8]);
+    let _ = socket.send(&hello, &[]).unwrap();
+    socket
+}
+
+/// The place of the victim, for a child; it is the parent's to remove.
+fn place_of_victim() -> std::mem::ManuallyDrop<common::Place> {
+    let folder = std::env::var("CROSSDOCK_RENDEZVOUS").unwrap();
+    std::mem::ManuallyDrop::new(common::Place(folder.into()))
+}
+
+/// Asks to watch and to trace, and tells what came: the kind of the first frame and its descriptors.
+fn onlooker(victim: &str) {
+    let place = place_of_victim();
+    for purpose in [2, 5, 6] {
+        let socket = greet(&place, victim, [0; 16], purpose);
+        let mut buffer = vec![0; FRAME_BYTES_MAX];
+        let end = Instant::now() + LIMIT;
+        let (kind, fds) = loop {
+            assert!(Instant::now() < end, "nothing came");
+            match socket.receive(&mut buffer).unwrap() {
+                Received::Frame { fds, .. } => break (buffer[0], fds.len()),
+                Received::Empty => std::thread::yield_now(),
+                Received::Closed => panic!("no answer"),
+            }
+        };
+        tell(&format!("{kind} with {fds}"));
+    }
+    while hear().is_some() {}
+}
+
+#[test]
+fn a_stranger_may_look_at_the_board_and_neither_watch_nor_trace() {
+    let test = "a_stranger_may_look_at_the_board_and_neither_watch_nor_trace";
+    if let Some((role, _)) = role() {
+        return onlooker(&role);
+    }
+    if !is_root() {
+        return;
+    }
+    let shared = Shared::new("onlooker", Users::Two);
+    let victim = shared.open("victim");
+    let mut child = shared.start(test, &victim.peer_name().to_string());
+    // A welcome with the board; twice nothing.
+    child.expect("2 with 1");
+    child.expect("16 with 0");
+    child.expect("16 with 0");
+    child.finish();
+}
+
+/// Says a legal greeting, then hands out memory that both would write.
+fn sharer(victim: &str) {
+    // Lower than any name that is drawn.
+    let name = [0; 16];
+    let place = place_of_victim();
+    let _listener = Listener::bind(&place, name);
+    for kind in [22u8, 20] {
+        let socket = greet(&place, victim, name, 0);
+        let mut frame = vec![kind];
+        let fds = match kind {
+            // A slab of a pair: pair, slab, segment, first chunk, chunk bytes, chunks, device.
+            22 => {
+                frame.extend([1, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0]);
+                frame.extend(0u64.to_le_bytes());
+                frame.extend(4096u64.to_le_bytes());
+                frame.extend(1u32.to_le_bytes());
+                frame.extend([1, 0, b'd']);
+                2
+            }
+            // A buffer: number, member, element, count, label, no devices.
+            _ => {
+                frame.extend(1u64.to_le_bytes());
+                frame.extend([1, 0, 4]);
+                frame.extend(16u64.to_le_bytes());
+                frame.extend([1, 0, b'b', 0]);
+                1
+            }
+        };
+        let memory = rustix::fs::memfd_create(c"shared", rustix::fs::MemfdFlags::CLOEXEC).unwrap();
+        let _ = socket.send(&frame, &vec![memory.as_fd(); fds]).unwrap();
+        let mut buffer = vec![0; FRAME_BYTES_MAX];
+        let end = Instant::now() + LIMIT;
+        while !matches!(socket.receive(&mut buffer), Ok(Received::Closed) | Err(_)) {
+            assert!(Instant::now() < end, "not cut off");
+            std::thread::yield_now();
+        }
+        tell("cut off");
+        assert_eq!(hear().as_deref(), Some("next"));
+    }
+}
+
+#[test]
+fn memory_that_a_stranger_would_share_is_refused() {
+    let test = "memory_that_a_stranger_would_share_is_refused";
+    if let Some((role, _)) = role() {
+        return sharer(&role);
+    }
+    if !is_root() {
+        return;
+    }
+    let shared = Shared::new("sharer", Users::Two);
+    let victim = shared.open("victim");
+    let mut child = shared.start(test, &victim.peer_name().to_string());
+    for round in 0..2 {
+        child.expect("cut off");
+        let text = told(&victim, "taken of trusted processes alone");
+        assert!(text.contains("mallory") || round > 0, "{text}");
+        assert!(victim.wait_until(LIMIT, || victim.peers().is_empty()));
+        child.say("next");
+    }
+    child.finish();
+}
+
+/// A client that calls once, or a server, as a stranger.
+fn stranger_of_services(role: &str) {
+    let participant = join(role);
+    if role == "server" {
+        let options = ServerOptions { service: "/add", ..ServerOptions::default() };
+        let _server = participant.server::<AddTwoInts>(options).unwrap();
+        let text = told(&participant, "served by trusted processes alone");
+        assert!(text.contains("trust its user by name"), "{text}");
+        tell("refused");
+        return while hear().is_some() {};
+    }
+    let options = ClientOptions { service: "/add", ..ClientOptions::default() };
+    let client = participant.client::<AddTwoInts>(options).unwrap();
+    assert!(client.wait_for_server(LIMIT), "{:?}", participant.take_events());
+    let mut request = client.loan(Extra::none()).unwrap();
+    request.message().set_a(40);
+    request.message().set_b(2);
+    let response = request.call(LIMIT).unwrap();
+    tell(&response.message().sum().to_string());
+    while hear().is_some() {}
+}
+
+#[test]
+fn a_strangers_requests_are_copied_and_answered_and_it_serves_nobody() {
+    let test = "a_strangers_requests_are_copied_and_answered_and_it_serves_nobody";
+    if let Some((role, _)) = role() {
+        return stranger_of_services(&role);
+    }
+    if !is_root() {
+        return;
+    }
+    let shared = Shared::new("services", Users::Two);
+    let victim = shared.open("victim");
+    {
+        let options = ClientOptions { service: "/add", ..ClientOptions::default() };
+        let client = victim.client::<AddTwoInts>(options).unwrap();
+        let mut child: Process = shared.start(test, "server");
+        child.expect("refused");
+        assert!(!client.is_connected());
+        child.finish();
+    }
+    let options = ServerOptions { service: "/add", ..ServerOptions::default() };
+    let server = victim.server::<AddTwoInts>(options).unwrap();
+    let mut child = shared.start(test, "client");
+    assert!(server.wait(LIMIT).unwrap(), "{:?}", victim.take_events());
+    let request = server.take().unwrap().unwrap();
+    let mut response = request.loan(Extra::none()).unwrap();
+    response.message().set_sum(request.message().a() + request.message().b());
+    response.send().unwrap();
+    child.expect("42");
+    child.finish();
+}

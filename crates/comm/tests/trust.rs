@@ -1,0 +1,351 @@
+//! Who may meet whom, and under which name: folders that others have prepared, greetings in somebody
+//! else's name, processes that do not welcome others.
+//!
+//! Tests of two users need root; elsewhere they are skipped, and counted as skipped.
+
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "helpers of tests")]
+
+mod common;
+
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+use common::child::{Process, hear, role, tell};
+use common::users::{Folder, GROUP, OTHER, Program, Shared, Users, VICTIM, is_root, join};
+use common::{LIMIT, Listener, Place};
+use crossdock_comm::{
+    Access, Doorbell, DoorbellOptions, Event, Participant, ParticipantOptions, PeerName, Qos,
+    SubscriberOptions,
+};
+use crossdock_msg::types::sensor_msgs::Image;
+use crossdock_shm::rendezvous::{Location, RendezvousConfig, Visit};
+use crossdock_shm::socket::{ControlSocket, FRAME_BYTES_MAX, Received};
+use crossdock_test_support::skip;
+use rustix::process::Signal;
+
+/// The child: opens a participant where every program does, and tells what came of it.
+fn open_by_default() {
+    match Participant::open(ParticipantOptions::new(0, "victim")) {
+        Ok(_) => tell("opened"),
+        Err(error) => tell(&error.to_string()),
+    }
+}
+
+#[test]
+fn a_folder_that_another_user_has_prepared_is_not_joined() {
+    let test = "a_folder_that_another_user_has_prepared_is_not_joined";
+    if role().is_some() {
+        return open_by_default();
+    }
+    if !is_root() {
+        return;
+    }
+    let program = Program::copy("prepared");
+    let default = PathBuf::from(format!("/tmp/crossdock-{VICTIM}"));
+    // Shared with a group of both, open to all, or closed: it is another's.
+    for mode in [0o2770, 0o2777, 0o0700, 0o0770] {
+        let folder = Folder::make(default.clone(), (OTHER, GROUP), mode);
+        let said = program.as_victim(test, None);
+        assert!(said.contains("cannot be trusted") || said.contains("ermission"), "{said}");
+        // Naming it does not make it better: its owner may let in whom he likes.
+        let said = program.as_victim(test, Some(&folder.0));
+        assert!(said.contains("cannot be trusted") || said.contains("ermission"), "{said}");
+    }
+    let own = Folder::make(default.clone(), (VICTIM, GROUP), 0o2770);
+    let said = program.as_victim(test, None);
+    assert!(said.contains("lets others in"), "not named, so not shared: {said}");
+    assert_eq!(program.as_victim(test, Some(&own.0)), "opened");
+    drop(own);
+    let roots = Folder::make(default.clone(), (0, GROUP), 0o2770);
+    assert_eq!(program.as_victim(test, Some(&roots.0)), "opened");
+    drop(roots);
+    let own = Folder::make(default, (VICTIM, VICTIM), 0o0700);
+    assert_eq!(program.as_victim(test, None), "opened");
+    drop(own);
+}
+
+/// An access control list with an entry for one more user, as the kernel keeps it: version 2, then tag,
+/// rights and id of each entry.
+fn list_with(user: u32) -> Vec<u8> {
+    let entry = |tag: u16, rights: u16, id: u32| {
+        [&tag.to_le_bytes()[..], &rights.to_le_bytes(), &id.to_le_bytes()].concat()
+    };
+    let none = u32::MAX;
+    let entries = [
+        entry(1, 7, none),
+        entry(2, 7, user),
+        entry(4, 0, none),
+        entry(16, 7, none),
+        entry(32, 0, none),
+    ];
+    [&2u32.to_le_bytes()[..], &entries.concat()].concat()
+}
+
+#[test]
+fn a_folder_with_an_access_control_list_is_refused_with_how_to_remove_it() {
+    let place = Place::new("listed");
+    let folder = Folder::make(
+        place.0.clone(),
+        (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw()),
+        0o700,
+    );
+    let names = ["system.posix_acl_default", "system.posix_acl_access"];
+    for name in names {
+        let flags = rustix::fs::XattrFlags::empty();
+        if let Err(errno) = rustix::fs::setxattr(&folder.0, name, &list_with(OTHER), flags) {
+            return skip(&format!("the temporary folder keeps no access control lists ({errno})"));
+        }
+        // What the list lets in shows in the mode, unless that is set again.
+        std::fs::set_permissions(&folder.0, PermissionsExt::from_mode(0o700)).unwrap();
+        let error = Participant::open(place.options("victim")).unwrap_err().to_string();
+        assert!(error.contains("access control list") && error.contains("setfacl -b"), "{error}");
+        rustix::fs::removexattr(&folder.0, name).unwrap();
+        place.open("victim");
+    }
+}
+
+// ---- names ---------------------------------------------------------------------------------
+
+fn text(out: &mut Vec<u8>, text: &str) {
+    out.extend((text.len() as u16).to_le_bytes());
+    out.extend(text.as_bytes());
+}
+
+/// A legal greeting of a peer.
+fn hello(name: PeerName) -> Vec<u8> {
+    let mut frame = vec![1];
+    frame.extend(common::VERSION.to_le_bytes());
+    frame.extend(name.to_bytes());
+    text(&mut frame, "bob");
+    frame.push(0);
+    frame.extend(0u64.to_le_bytes());
+    frame
+}
+
+fn connect(place: &Place, name: PeerName) -> ControlSocket {
+    let location = Location::Folder(place.0.clone());
+    let config = RendezvousConfig { location, domain_id: 0, access: Access::SameUser };
+    Visit::open(&config).unwrap().connect(name).unwrap().unwrap()
+}
+
+/// The reasons for which peers were cut off, at least one.
+fn cut_offs(participant: &Participant) -> String {
+    let mut texts = String::new();
+    let found = participant.wait_until(LIMIT, || {
+        for event in participant.take_events().0 {
+            if let Event::PeerCutOff { .. } = event {
+                texts.push_str(&event.to_string());
+            }
+        }
+        !texts.is_empty()
+    });
+    assert!(found);
+    texts
+}
+
+/// The next frame; `None`: the connection was closed.
+fn receive(socket: &ControlSocket) -> Option<Vec<u8>> {
+    let mut buffer = vec![0; FRAME_BYTES_MAX];
+    let end = Instant::now() + LIMIT;
+    loop {
+        match socket.receive(&mut buffer) {
+            Ok(Received::Frame { len, .. }) => return Some(buffer[..len].to_vec()),
+            Ok(Received::Empty) => std::thread::yield_now(),
+            Ok(Received::Closed) | Err(_) => return None,
+        }
+        assert!(Instant::now() < end, "nothing came");
+    }
+}
+
+#[test]
+fn a_greeting_in_anothers_name_is_refused_and_the_other_is_met_as_before() {
+    let test = "a_greeting_in_anothers_name_is_refused_and_the_other_is_met_as_before";
+    if let Some((_, place)) = role() {
+        let bob = Place::of_parent(&place, "bob");
+        tell(&bob.peer_name().to_string());
+        return while hear().is_some() {};
+    }
+    let place = Place::new("names");
+    let mut child = Process::start(test, "bob", place.path());
+    let bob: PeerName = child.read().unwrap().parse().unwrap();
+    // Nobody answers for bob while somebody else is as fast as can be.
+    child.stop();
+    let alice = loop {
+        let alice = place.open("alice");
+        if alice.peer_name() > bob {
+            break alice;
+        }
+    };
+    for _ in 0..5 {
+        let mallory = connect(&place, alice.peer_name());
+        let _ = mallory.send(&hello(bob), &[]).unwrap();
+        assert_eq!(receive(&mallory), None, "cut off, not welcomed");
+        let reason = cut_offs(&alice);
+        let owner = format!("which is process {} of user", child.pid());
+        assert!(reason.contains(&bob.to_string()) && reason.contains(&owner), "{reason}");
+        assert!(alice.peers().is_empty());
+    }
+    // A name that nobody has is nobody's.
+    let mallory = connect(&place, alice.peer_name());
+    let _ = mallory.send(&hello(PeerName::from_bytes([0; 16])), &[]).unwrap();
+    assert_eq!(receive(&mallory), None);
+    assert!(cut_offs(&alice).contains("nobody listens there"));
+    child.signal(Signal::CONT);
+    assert!(alice.wait_until(LIMIT, || alice.peers() == ["bob"]), "{:?}", alice.take_events());
+    child.finish();
+}
+
+#[test]
+fn a_process_that_closes_every_greeting_is_greeted_again_until_it_answers() {
+    let place = Place::new("unwelcome");
+    drop(place.open("makes the folder"));
+    // Higher than any name that is drawn: the participant greets.
+    let name = PeerName::from_bytes([0xff; 16]);
+    let listener = Listener::bind(&place, name.to_bytes());
+    let participant = place.open("patient");
+    let accept = || -> ControlSocket {
+        let mut polled = [rustix::event::PollFd::new(&listener.fd, rustix::event::PollFlags::IN)];
+        let limit = rustix::event::Timespec { tv_sec: 20, tv_nsec: 0 };
+        assert_eq!(rustix::event::poll(&mut polled, Some(&limit)).unwrap(), 1, "it has given up");
+        let flags = rustix::net::SocketFlags::CLOEXEC | rustix::net::SocketFlags::NONBLOCK;
+        let accepted: OwnedFd = rustix::net::accept_with(&listener.fd, flags).unwrap();
+        ControlSocket::from_fd(accepted)
+    };
+    for _ in 0..6 {
+        drop(accept());
+    }
+    assert!(participant.peers().is_empty());
+    let socket = accept();
+    assert_eq!(receive(&socket).unwrap()[0], 1, "a greeting");
+    let mut welcome = vec![2];
+    welcome.extend(common::VERSION.to_le_bytes());
+    welcome.extend(name.to_bytes());
+    text(&mut welcome, "late");
+    let _ = socket.send(&welcome, &[]).unwrap();
+    assert!(participant.wait_until(LIMIT, || participant.peers() == ["late"]));
+}
+
+// ---- bells ---------------------------------------------------------------------------------
+
+/// Publishes on `/mallory`, then writes garbage into all memory that the victim lets it write.
+fn scribbler() {
+    use std::os::unix::fs::FileExt;
+    let participant = join("mallory");
+    let output = common::publisher(&participant, "/mallory", Qos::best_effort(8));
+    let done = participant.wait_until(LIMIT, || output.peers() == 1);
+    assert!(done, "{:?}", participant.take_events());
+    common::publish(&output, 1);
+    let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
+    let of_victim =
+        |line: &&str| line.contains("memfd:crossdock:victim") && line.contains(" rw-s ");
+    let start = |line: &str| {
+        let (first, last) = line.split_once(' ').unwrap().0.split_once('-').unwrap();
+        let number = |text: &str| u64::from_str_radix(text, 16).unwrap();
+        number(first)..number(last).min(number(first) + (128 << 10))
+    };
+    let ranges: Vec<_> = maps.lines().filter(of_victim).map(start).collect();
+    assert!(!ranges.is_empty(), "{maps}");
+    let memory = std::fs::File::options().write(true).open("/proc/self/mem").unwrap();
+    tell("garbage");
+    let mut word = 0u32;
+    while std::os::unix::process::parent_id() != 1 {
+        // Words that say "awake", and words that change: either takes wake-ups from a sleeper.
+        word = word.wrapping_add(0x1000_0002);
+        for range in &ranges {
+            for at in (range.start..range.end).step_by(128) {
+                memory.write_all_at(&(word & !1).to_ne_bytes(), at).unwrap();
+            }
+        }
+    }
+}
+
+/// Sends back on `/echo` what it hears on `/ask`, and sleeps in between.
+fn echo() {
+    let participant = join("echo");
+    let output = common::publisher(&participant, "/echo", common::reliable(8));
+    let input = common::subscriber(&participant, "/ask", common::reliable(8));
+    assert!(participant.wait_until(LIMIT, || output.peers() == 1 && input.matched() == 1));
+    tell("ready");
+    while std::os::unix::process::parent_id() != 1 {
+        for number in common::drain(&input) {
+            common::publish(&output, number);
+        }
+        std::thread::yield_now();
+    }
+}
+
+fn triggered<'a>(bell: &'a Doorbell, topic: &'a str) -> SubscriberOptions<'a> {
+    let qos = Qos::best_effort(8);
+    SubscriberOptions { node: "sink", topic, qos, doorbell: Some(bell), group: None }
+}
+
+/// One executor that the scribbler triggers, and another one, which sleeps without a limit.
+fn two_executors(test: &str, users: Users) {
+    let shared = Shared::new("executors", users);
+    let victim = shared.open("victim");
+    let bell = victim.doorbell(DoorbellOptions::default()).unwrap();
+    let from_mallory = victim.subscriber::<Image>(triggered(&bell, "/mallory")).unwrap();
+    let ask = common::publisher(&victim, "/ask", common::reliable(8));
+    let (heard, hears) = std::sync::mpsc::channel();
+    let other = victim.clone();
+    let stop = Arc::new(AtomicBool::new(false));
+    let (control, controls) = std::sync::mpsc::channel();
+    let flag = stop.clone();
+    let thread = std::thread::spawn(move || {
+        let bell = other.doorbell(DoorbellOptions::default()).unwrap();
+        control.send(bell.control()).unwrap();
+        let input = other.subscriber::<Image>(triggered(&bell, "/echo")).unwrap();
+        while !flag.load(Ordering::Relaxed) {
+            bell.drain(|_| ());
+            for number in common::drain(&input) {
+                heard.send(number).unwrap();
+            }
+            // Without a limit: a wake-up that is taken away is one that this test waits for in vain.
+            bell.sleep(None, || input.handle().arm());
+        }
+    });
+    let control = controls.recv().unwrap();
+    let mut echo = match users {
+        // The honest one is of the victim's own user.
+        Users::Two => {
+            let mut command = Command::new(&shared.program.0);
+            command.args([test, "--exact", "--nocapture", "--test-threads=1"]);
+            command.env("CROSSDOCK_RENDEZVOUS", &shared.place.0);
+            Process::spawn(&mut command, "echo", shared.place.path())
+        }
+        Users::One => shared.start(test, "echo"),
+    };
+    echo.expect("ready");
+    let mut mallory = shared.start(test, "scribbler");
+    mallory.expect("garbage");
+    assert!(victim.wait_until(LIMIT, || from_mallory.matched() == 1 && ask.peers() == 1));
+    for number in 1..=300 {
+        common::publish(&ask, number);
+        let back = hears.recv_timeout(LIMIT);
+        assert_eq!(back, Ok(number), "{users:?}: the other executor sleeps on");
+    }
+    mallory.kill();
+    stop.store(true, Ordering::Relaxed);
+    control.wake();
+    thread.join().unwrap();
+    echo.kill();
+}
+
+#[test]
+fn a_peer_that_triggers_one_executor_takes_no_wake_up_from_another_one() {
+    let test = "a_peer_that_triggers_one_executor_takes_no_wake_up_from_another_one";
+    match role() {
+        Some((role, _)) if role == "scribbler" => return scribbler(),
+        Some(_) => return echo(),
+        None => {}
+    }
+    two_executors(test, Users::One);
+    if is_root() {
+        two_executors(test, Users::Two);
+    }
+}
