@@ -1,6 +1,6 @@
 //! Subscribers that are deeper than their publisher, in another process: they end nothing.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests")]
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "helpers of tests")]
 
 mod common;
 

@@ -166,7 +166,9 @@ impl<'a> Check<'a> {
             let size =
                 max_bytes.map_or_else(String::new, |bytes| format!(" of up to {bytes} bytes"));
             let message = format!(
-                "input `{}` asks for {asked} messages{size}, but of output `{}` of node `{}`, whose depth is                  {}, memory is sure to hold {kept}: a best-effort input that is further behind may lose                  messages, and for a reliable one the publisher may wait earlier",
+                "input `{}` asks for {asked} messages{size}, but of output `{}` of node `{}`, whose \
+                 depth is {}, memory is sure to hold {kept}: a best-effort input that is further \
+                 behind may lose messages, and for a reliable one the publisher may wait earlier",
                 port.port,
                 publisher.port,
                 self.node_name(publisher.node),

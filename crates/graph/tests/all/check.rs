@@ -278,6 +278,7 @@ fn a_depth_that_memory_is_not_sure_to_hold_is_said() {
     let text = warning.to_string();
     assert!(text.contains("asks for 3000 messages of up to 1000 bytes"), "{text}");
     assert!(text.contains("hold 1023") && text.contains("`depth: 3000` on the output"), "{text}");
+    assert!(!text.contains("  "), "{text}");
     assert_eq!(warning.topic.as_deref(), Some("/lane"));
     let from = "inputs: { image: /camera/image_raw }";
     let to = "inputs: { image: { topic: /camera/image_raw, qos: { depth: 5 } } }";
