@@ -8,7 +8,7 @@
 use crossdock_fuzz::Input;
 use crossdock_fuzz::memory::HostileMemory;
 use crossdock_shm::{
-    BellMemory, ConnTable, Meta, PairMemory, PeerBells, PeerConfig, PeerConns, PeerPair,
+    BellMemory, ConnTable, Lifeline, Meta, PairMemory, PeerBells, PeerConfig, PeerConns, PeerPair,
     Reliability, RingConfig, RingControl, RingPublisher, RingSubscriber, SubscriberConfig,
     WakeTarget,
 };

@@ -345,15 +345,15 @@ mod steps {
     }
 
     #[test]
-    fn a_process_killed_at_any_instruction_of_a_claim_leaves_the_buffer_to_its_owner() {
-        let test =
-            "steps::a_process_killed_at_any_instruction_of_a_claim_leaves_the_buffer_to_its_owner";
+    fn a_process_killed_at_any_instruction_of_a_claim_leaves_the_buffer_usable() {
+        let test = "steps::a_process_killed_at_any_instruction_of_a_claim_leaves_the_buffer_usable";
         at_instructions(test, "claim", 40);
     }
 
     #[test]
-    fn a_process_killed_at_any_instruction_of_a_release_leaves_the_buffer_to_its_owner() {
-        let test = "steps::a_process_killed_at_any_instruction_of_a_release_leaves_the_buffer_to_its_owner";
+    fn a_process_killed_at_any_instruction_of_a_release_leaves_the_buffer_usable() {
+        let test =
+            "steps::a_process_killed_at_any_instruction_of_a_release_leaves_the_buffer_usable";
         at_instructions(test, "release", 20);
     }
 
