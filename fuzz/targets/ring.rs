@@ -8,8 +8,8 @@
 use crossdock_fuzz::Input;
 use crossdock_fuzz::memory::HostileMemory;
 use crossdock_shm::{
-    Attached, ConnTable, Lifeline, Meta, RawSample, Reliability, RingConfig, RingGeometry, RingObserver,
-    RingPublisher, RingSubscriber, SubscriberConfig, TakeError,
+    Attached, ConnTable, Lifeline, Meta, RawSample, Reliability, RingConfig, RingGeometry,
+    RingObserver, RingPublisher, RingSubscriber, SubscriberConfig, TakeError,
 };
 use libfuzzer_sys::fuzz_target;
 use rustix::fd::AsFd;

@@ -8,7 +8,7 @@
 use crossdock_fuzz::Input;
 use crossdock_fuzz::memory::HostileMemory;
 use crossdock_shm::{
-    BellMemory, ConnTable, Doorbell, DoorbellOptions, Meta, PairMemory, PeerBell, PeerConfig, PeerConns, PeerPair,
+    BellMemory, ConnTable, Doorbell, DoorbellOptions, Lifeline, Meta, PairMemory, PeerBell, PeerConfig, PeerConns, PeerPair,
     Reliability, RingConfig, RingControl, RingPublisher, RingSubscriber, SubscriberConfig,
     WakeTarget,
 };

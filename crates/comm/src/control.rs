@@ -369,12 +369,13 @@ fn finish_ending(state: &mut State) {
 fn end_peer(core: &Core, state: &mut State, token: u64, why: Broken) -> Option<Peer> {
     let mut peer = state.peers.remove(&token)?;
     state.changes += 1;
+    // Whatever else is wrong with a link, it ends for good only then.
     let is_over = matches!(why, Broken::Closed | Broken::Done);
-    let was_live = peer.link.stage == Stage::Live;
+    let may_hold = matches!(peer.link.stage, Stage::Live | Stage::Ending);
     if peer.link.stage != Stage::Ending {
         part_from(core, state, token, (&mut peer, why));
     }
-    if was_live && !is_over {
+    if may_hold && !is_over {
         peer.link.end();
         if !peer.link.is_flushed() || serving::may_hold(state, token) {
             state.peers.insert(token, peer);
@@ -400,6 +401,8 @@ fn part_from(core: &Core, state: &mut State, token: u64, (peer, why): (&mut Peer
         }
     }
     let live = peer.link.stage == Stage::Live;
+    // Nobody here is to be connected to them any more.
+    peer.publishers.clear();
     matching::peer_left(state, token, peer);
     buffer::peer_gone(state, token, peer);
     match why {

@@ -167,7 +167,7 @@ impl Link {
         self.broken = None;
         self.stage = Stage::Ending;
         self.watch_for(epoll::EventFlags::empty());
-        self.send(&Frame::Bye, &[]);
+        self.send_in_any_stage(&Frame::Bye, &[]);
         self.let_go();
     }
 
@@ -194,11 +194,15 @@ impl Link {
         }
     }
 
-    /// Sends a frame now, or queues it while the peer does not read. Never blocks.
+    /// Sends a frame now, or queues it while the peer does not read. Never blocks. Behind `Bye` there is
+    /// nothing to be sent.
     pub(crate) fn send(&mut self, frame: &Frame, fds: &[BorrowedFd<'_>]) {
-        if self.broken.is_some() {
-            return;
+        if self.broken.is_none() && self.stage != Stage::Ending {
+            self.send_in_any_stage(frame, fds);
         }
+    }
+
+    fn send_in_any_stage(&mut self, frame: &Frame, fds: &[BorrowedFd<'_>]) {
         let bytes = frame.encode();
         if self.queue.is_empty() {
             match self.socket.send(&bytes, fds) {

@@ -50,10 +50,11 @@ impl Mailbox {
         if notes.closed {
             return Err(connection);
         }
-        self.matched.fetch_add(1, Ordering::Relaxed);
         notes.queue.push_back(Note::Connected(connection));
         // Pairs with the acquire load in `has_notes`.
         self.has_notes.store(true, Ordering::Release);
+        // Last: who sees the count finds the note. Pairs with the acquire load in `matched`.
+        self.matched.fetch_add(1, Ordering::Release);
         Ok(())
     }
 
@@ -64,9 +65,10 @@ impl Mailbox {
         if notes.closed {
             return None;
         }
-        self.matched.fetch_sub(1, Ordering::Relaxed);
         notes.queue.push_back(Note::Gone(pair));
         self.has_notes.store(true, Ordering::Release);
+        // Last, as above.
+        self.matched.fetch_sub(1, Ordering::Release);
         let gone = notes.queue.iter().filter(|note| matches!(note, Note::Gone(_))).count();
         if gone <= GONE_MAX {
             return None;
@@ -116,6 +118,6 @@ impl Mailbox {
 
     /// Publishers that are connected through the control thread.
     pub(crate) fn matched(&self) -> usize {
-        self.matched.load(Ordering::Relaxed)
+        self.matched.load(Ordering::Acquire)
     }
 }

@@ -329,13 +329,13 @@ mod steps {
     fn a_process_killed_at_any_instruction_of_loan_and_publish_leaves_whole_messages() {
         let test =
             "steps::a_process_killed_at_any_instruction_of_loan_and_publish_leaves_whole_messages";
-        at_instructions(test, "publish", 60);
+        at_instructions(test, "publish", 50);
     }
 
     #[test]
     fn a_process_killed_at_any_instruction_of_take_leaves_no_chunk_behind() {
         let test = "steps::a_process_killed_at_any_instruction_of_take_leaves_no_chunk_behind";
-        at_instructions(test, "take", 40);
+        at_instructions(test, "take", 30);
     }
 
     #[test]
@@ -345,15 +345,15 @@ mod steps {
     }
 
     #[test]
-    fn a_process_killed_at_any_instruction_of_a_claim_leaves_the_buffer_to_its_owner() {
-        let test =
-            "steps::a_process_killed_at_any_instruction_of_a_claim_leaves_the_buffer_to_its_owner";
-        at_instructions(test, "claim", 40);
+    fn a_process_killed_at_any_instruction_of_a_claim_leaves_the_buffer_usable() {
+        let test = "steps::a_process_killed_at_any_instruction_of_a_claim_leaves_the_buffer_usable";
+        at_instructions(test, "claim", 30);
     }
 
     #[test]
-    fn a_process_killed_at_any_instruction_of_a_release_leaves_the_buffer_to_its_owner() {
-        let test = "steps::a_process_killed_at_any_instruction_of_a_release_leaves_the_buffer_to_its_owner";
+    fn a_process_killed_at_any_instruction_of_a_release_leaves_the_buffer_usable() {
+        let test =
+            "steps::a_process_killed_at_any_instruction_of_a_release_leaves_the_buffer_usable";
         at_instructions(test, "release", 20);
     }
 
@@ -387,7 +387,7 @@ mod steps {
             return skip("no process may be traced here (`ptrace`)");
         };
         assert!(end == End::Mark && all > 100, "{end:?} after {all}");
-        let moments = random.moments(all, 80);
+        let moments = random.moments(all, 60);
         println!("{test}: {} of {all} stops at system calls", moments.len());
         for call in moments {
             // Half of them right there.

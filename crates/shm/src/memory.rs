@@ -71,8 +71,7 @@ pub enum OpenMemoryError {
     },
     /// A memory object of huge pages, which is mapped and unmapped by other rules.
     #[error(
-        "received memory `{label}` is made of huge pages or of no pages of its own; the peer must send \
-         a plain memory object"
+        "received memory `{label}` is made of huge pages; the peer must send a plain memory object"
     )]
     Unlike {
         /// What the memory is for.

@@ -103,7 +103,8 @@ impl Timeline {
 
     /// Is it that of the publisher whose ring has this head?
     pub(crate) fn is_of(&self, head: &MapRef<Head>) -> bool {
-        matches!(&*self.words, Words::Publishers(own, _) if std::ptr::eq(&raw const **own, &raw const **head))
+        let same = |own: &MapRef<Head>| std::ptr::eq(&raw const **own, &raw const **head);
+        matches!(&*self.words, Words::Publishers(own, _) if same(own))
     }
 
     /// May this process write it? Where not, what would do so does nothing.

@@ -64,8 +64,8 @@ impl InputCore {
         {
             let topic = self.topic();
             let why = format!(
-                "topic `{topic}`: a message was not brought to the device that it was said to be brought to, \
-                 and its publisher is cut off"
+                "topic `{topic}`: a message was not brought to its device in time, and its publisher is \
+                 cut off"
             );
             self.cut_off(&mut self.state.borrow_mut(), place, why);
         }

@@ -418,6 +418,7 @@ impl Core {
             }
             let waited = started.elapsed();
             let Some(left) = self.config.growth_timeout.checked_sub(waited) else {
+                // Nobody waits for best-effort peers for longer than this, nor a second time.
                 self.control.leave_behind(segment);
                 if self.control.usable() >= segment {
                     return Ok(place);
