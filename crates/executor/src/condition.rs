@@ -252,8 +252,11 @@ impl Condition {
         }
         let found = match &mut self.join {
             Join::Approximate(lanes) => lanes.find(inputs, &mut look.unmatched),
+            join if self.is_away && !self.gathers => {
+                join.find_what_is_left(inputs, &mut self.offence, &mut look.unmatched)
+            }
             join => {
-                if self.gathers || self.is_away {
+                if self.gathers {
                     look.unmatched += gather_all(inputs).map_err(sentence)?;
                 }
                 join.find(inputs, &mut self.offence, &mut look.unmatched)
@@ -402,6 +405,43 @@ impl Join {
             }
             Self::All | Self::Approximate(_) => Ok(last_of_all(inputs)),
         }
+    }
+}
+
+impl Join {
+    /// The same while an input is away: takes what comes as far as there is room, and passes over the
+    /// oldest only where there is none and nothing can be joined.
+    fn find_what_is_left(
+        &self,
+        inputs: &mut [Input],
+        offence: &mut Offence,
+        unmatched: &mut u64,
+    ) -> Result<Option<(Released, u64)>, TakeError> {
+        // What comes meanwhile is looked at the next time.
+        let rounds: usize = inputs.iter().map(|input| 2 * input.depth.max(WINDOW_MAX)).sum();
+        for _ in 0..=rounds {
+            for input in inputs.iter() {
+                // At most as many as there is room for.
+                while input.handle.gathered() < input.window
+                    && input.handle.gather()? == Gathered::One
+                {}
+            }
+            let found = self.find(inputs, offence, unmatched)?;
+            if found.is_some() {
+                return Ok(found);
+            }
+            let mut passed_over = 0;
+            for Input { handle, window, .. } in inputs.iter() {
+                if handle.gathered() >= *window && handle.is_ready_to_gather() {
+                    passed_over += u64::from(handle.skip()?);
+                }
+            }
+            if passed_over == 0 {
+                return Ok(None);
+            }
+            *unmatched += passed_over;
+        }
+        Ok(None)
     }
 }
 

@@ -45,8 +45,33 @@ impl Node for Moody {
     }
 }
 
+/// Its timer asks a predicate that panics.
+struct Sleeper;
+
+impl NodeType for Sleeper {
+    const NAME: &'static str = "sleeper";
+
+    fn interface() -> Interface {
+        Interface::new().timer_of_graph("tick").predicate("awake", "Never asked in vain.")
+    }
+
+    fn create(_: &mut Setup<'_>) -> Result<Self, NodeError> {
+        Ok(Self)
+    }
+}
+
+impl Node for Sleeper {
+    fn execute(&mut self, _: &mut Context<'_>) -> Result<(), NodeError> {
+        Err(NodeError::new("it does not execute"))
+    }
+
+    fn holds(&self, _: &str) -> Result<bool, NodeError> {
+        panic!("not before noon")
+    }
+}
+
 fn package() -> Package {
-    nodes::package().node::<Moody>()
+    nodes::package().node::<Moody>().node::<Sleeper>()
 }
 
 /// A source, a node with a predicate, and one that runs before it for the same messages.
@@ -111,5 +136,40 @@ fn a_node_whose_predicate_panics_is_taken_out_and_all_others_go_on() {
         let log = take_log();
         let of = |node: &str| log.iter().filter(|line| line.starts_with(node)).count();
         assert_eq!((of("other:"), of("moody:")), (6, 2), "{mode}: {log:?}");
+    }
+}
+
+#[test]
+fn a_predicate_that_panics_when_a_timer_asks_is_that_of_its_node() {
+    for mode in MODES {
+        take_log();
+        let graph = "crossdock: 1
+name: timers
+nodes:
+  source: { package: probe, type: source, outputs: { out: /a }, parameters: { count: 60 } }
+  other: { package: probe, type: relay, inputs: { in: /a } }
+  sleeper: { package: probe, type: sleeper, timers: { tick: { period_ms: 20 } },
+             condition: { predicate: awake }, on_failure: drop_node }
+";
+        let graph = Graph::from_yaml("test.graph.yaml", graph.as_bytes()).expect("a graph");
+        let mapping = format!(
+            "crossdock: 1
+processes: {{ main: {{ executors: [ {{ mode: {mode}, nodes: [source, other, sleeper] }} ] }} }}
+"
+        );
+        let mapping = Mapping::from_yaml("test.mapping.yaml", mapping.as_bytes()).expect("legal");
+        let plan = checked_with(&package(), &graph, &mapping, Time::Wall);
+        let process = Process::with_package(&format!("timers_{mode}"), plan, package());
+        let mut executor = executor(&process);
+        match executor.run() {
+            Ok(RunEnd::NodeDropped(error)) => {
+                assert_eq!(error.node, "sleeper", "{mode}: {error}");
+                let words = ["timer `tick`", "predicate `awake`", "not before noon"];
+                assert!(words.iter().all(|word| error.error.contains(word)), "{error}");
+            }
+            other => panic!("{mode}: {other:?}"),
+        }
+        assert!(matches!(executor.run(), Ok(RunEnd::Finished { .. })), "{mode}");
+        assert_eq!(take_log().len(), 60, "{mode}");
     }
 }

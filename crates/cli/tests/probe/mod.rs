@@ -1,7 +1,13 @@
 //! Nodes for the tests of runs, and how a test starts `crossdock` on a graph of them. The test's own
 //! program is the package binary.
 
-#![allow(dead_code, unreachable_pub, clippy::print_stdout, reason = "each test uses a part of it")]
+#![allow(
+    dead_code,
+    unreachable_pub,
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "each test uses a part of it"
+)]
 
 use std::io::Read;
 use std::os::unix::fs::PermissionsExt;
