@@ -7,8 +7,8 @@ mod support;
 
 use crossdock_fuzz::Input;
 use crossdock_graph::{
-    Graph, HardwarePackage, Interfaces, Mapping, ParameterOverrides, Picture, Placement, RunOptions,
-    check,
+    Graph, HardwarePackage, Interfaces, Mapping, ParameterOverrides, Picture, Placement,
+    RunOptions, check,
 };
 use crossdock_image_pipeline::calibration::{Calibration, Projection};
 use libfuzzer_sys::fuzz_target;
@@ -52,7 +52,10 @@ fn seeds() -> Vec<Vec<u8>> {
         (MAPPING, include_str!("../../apps/autorace/course.processes.mapping.yaml")),
         (HARDWARE, include_str!("../../crates/fabric/tests/pictures/pictures.hardware.yaml")),
         (PLACEMENT, "crossdock: 1\nfabrics:\n  board:\n    nodes: [compensation, blur]\n"),
-        (PLACEMENT_JSON, "{\"nodes\": [{\"name\": \"a\", \"mapping\": \"hw\"}, {\"name\": \"b\", \"mapping\": \"sw\"}]}"),
+        (
+            PLACEMENT_JSON,
+            "{\"nodes\": [{\"name\": \"a\", \"mapping\": \"hw\"}, {\"name\": \"b\", \"mapping\": \"sw\"}]}",
+        ),
         (CALIBRATION, CAMERA),
         (PARAMETERS, include_str!("../../apps/autorace/params/autorace.yaml")),
         (PARAMETERS, include_str!("../../apps/autorace/params/highway.yaml")),

@@ -5,8 +5,8 @@
 use crossdock_fuzz::Input;
 use crossdock_fuzz::memory::HostileMemory;
 use crossdock_trace::{
-    Events, ExecutorTrace, PictureOptions, PublisherTrace, Summary, Trace, TraceView, ctf, descriptors,
-    init, perfetto, picture,
+    Events, ExecutorTrace, PictureOptions, PublisherTrace, Summary, Trace, TraceView, ctf,
+    descriptors, init, perfetto, picture,
 };
 use libfuzzer_sys::fuzz_target;
 use std::path::{Path, PathBuf};
@@ -95,7 +95,10 @@ fn used(trace: &Trace) {
     let summary = Summary::of(trace);
     let _ = summary.kernel_times();
     assert!(!perfetto::write(trace).is_empty() || trace.events.is_empty());
-    let _ = picture(trace, &PictureOptions { from_ns: 0, length_ns: 1_000_000_000, title: String::new() });
+    let _ = picture(
+        trace,
+        &PictureOptions { from_ns: 0, length_ns: 1_000_000_000, title: String::new() },
+    );
 }
 
 fn read_files(honest: &Honest) {
