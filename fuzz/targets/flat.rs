@@ -117,12 +117,12 @@ fn accessors(block: Block<'_>) {
         std::hint::black_box(cloud.data().map(sum)).ok();
         std::hint::black_box(cloud.header().frame_id_string()).ok();
         for field in cloud.fields().iter().flat_map(|fields| fields.iter().take(64)) {
-            std::hint::black_box(field.name().map(sum)).ok();
+            std::hint::black_box(field.name().map(|name| sum(&name.to_vec()))).ok();
         }
     }
     if let Ok(state) = sensor_msgs::JointState::view(block) {
         for name in state.name().iter().flat_map(|names| names.iter().take(64)) {
-            std::hint::black_box(name.map(sum)).ok();
+            std::hint::black_box(name.map(|name| sum(&name.to_vec()))).ok();
         }
         std::hint::black_box(state.position().map(|it| it.iter().sum::<f64>())).ok();
     }

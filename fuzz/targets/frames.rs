@@ -15,7 +15,8 @@ use crossdock_msg::types::std_msgs::Header;
 use crossdock_msg::{Extra, Message};
 use crossdock_shm::socket::{ControlSocket, FRAME_BYTES_MAX, Received};
 use crossdock_shm::{
-    BellMemory, ConnTable, Doorbell, DoorbellControl, DoorbellOptions, PairMemory, Reliability, RingConfig, RingGeometry, RingPublisher,
+    BellMemory, ConnTable, Doorbell, DoorbellControl, DoorbellOptions, PairMemory, Reliability,
+    RingConfig, RingGeometry, RingPublisher,
 };
 use libfuzzer_sys::fuzz_target;
 use rustix::event::{PollFd, PollFlags, poll};
@@ -89,7 +90,8 @@ impl World {
         let options = SubscriberOptions { node, topic, qos, doorbell: None, group: None };
         let input = participant.subscriber(options).expect("a subscriber");
         let path = folder.join("0").join(participant.peer_name().to_string());
-        let listener = listen(&folder.join("0").join(format!("{:032x}", u128::from_be_bytes(NAME))));
+        let listener =
+            listen(&folder.join("0").join(format!("{:032x}", u128::from_be_bytes(NAME))));
         let config = RingConfig {
             slots: 4,
             depth: 1,

@@ -8,9 +8,9 @@
 use crossdock_fuzz::Input;
 use crossdock_fuzz::memory::HostileMemory;
 use crossdock_shm::{
-    BellMemory, ConnTable, Doorbell, DoorbellOptions, Lifeline, Meta, PairMemory, PeerBell, PeerConfig, PeerConns, PeerPair,
-    Reliability, RingConfig, RingControl, RingPublisher, RingSubscriber, SubscriberConfig,
-    WakeTarget,
+    BellMemory, ConnTable, Doorbell, DoorbellOptions, Lifeline, Meta, PairMemory, PeerBell,
+    PeerConfig, PeerConns, PeerPair, Reliability, RingConfig, RingControl, RingPublisher,
+    RingSubscriber, SubscriberConfig, WakeTarget,
 };
 use libfuzzer_sys::fuzz_target;
 use rustix::fd::BorrowedFd;

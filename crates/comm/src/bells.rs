@@ -4,6 +4,7 @@
 //! pair in which it triggers that executor, and no other one's: what it writes there delays wake-ups of
 //! this executor at most (decision record 0001). This file must not know when ports match.
 
+use std::collections::btree_map::Entry;
 use std::os::fd::AsFd;
 use std::time::Duration;
 
@@ -30,9 +31,8 @@ pub(crate) fn hand_out(
     let Some(peer) = state.peers.get_mut(&token) else {
         // Inside this process bells and pair memory live equally long.
         let theirs = state.own.theirs.as_mut().ok_or("this process has no tables")?;
-        if !theirs.bells.contains_key(&index) {
-            let opened = PeerBell::open("own bell", fd).map_err(|error| Failure::of(&error))?;
-            theirs.bells.insert(index, opened);
+        if let Entry::Vacant(place) = theirs.bells.entry(index) {
+            place.insert(PeerBell::open("own bell", fd).map_err(|error| Failure::of(&error))?);
         }
         return Ok(());
     };

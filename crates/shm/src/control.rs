@@ -525,12 +525,12 @@ impl RingControl {
     /// The segments that a peer has not acknowledged: what the control thread has to send it after a
     /// notification, as far as it has not done so. Empty for a peer that is gone. Takes a lock; does
     /// not look at other peers.
-    pub fn unacknowledged(&self, peer: u32) -> std::ops::RangeInclusive<u32> {
+    pub fn unacknowledged(&self, peer: u32) -> std::ops::Range<u32> {
         let table = lock(&self.table);
         let count = table.segments.len() as u32;
         match table.peers.get(peer as usize) {
-            Some(Some(record)) if record.is_served() => record.acknowledged + 1..=count,
-            _ => 1..=0,
+            Some(Some(record)) if record.is_served() => record.acknowledged + 1..count + 1,
+            _ => 0..0,
         }
     }
 

@@ -94,7 +94,7 @@ fn a_publisher_that_dies_while_a_device_writes_its_message_hangs_nobody() {
     let place = Place::new("killed-early");
     let participant = place.open("parent");
     let input = subscriber(&participant, "/image", reliable(8));
-    let alone = common::settled_resources();
+    let alone = settled_resources();
     for _ in 0..kills() / 30 {
         let mut child = Process::start(test, "early", place.path());
         child.expect("published");
@@ -120,7 +120,7 @@ fn publishers_killed_at_random_moments_leave_whole_messages_and_nothing_else() {
     let place = Place::new("killed-publishers");
     let participant = place.open("parent");
     let input = subscriber(&participant, "/image", reliable(8));
-    let alone = resources();
+    let alone = settled_resources();
     let mut taken = 0;
     for round in 0..kills() {
         let child = Process::start(test, "publish", place.path());
@@ -200,7 +200,7 @@ fn subscribers_killed_at_random_moments_hold_nobody_up() {
     let output = publisher(&participant, "/image", reliable(8));
     let witness = subscriber(&participant, "/image", reliable(8));
     participant.wait_until(LIMIT, || output.peers() == 1);
-    let alone = resources();
+    let alone = settled_resources();
     let mut number = 0;
     let mut witnessed = 0;
     let mut publish_some = |count: u64| {
@@ -290,7 +290,7 @@ fn a_killed_subscriber_that_is_started_again_is_connected_again() {
     let place = Place::new("again");
     let participant = place.open("parent");
     let output = publisher(&participant, "/image", reliable(4));
-    let alone = resources();
+    let alone = settled_resources();
     for round in 0..10 {
         let mut child = Process::start(test, "subscribe", place.path());
         child.expect("matched");
@@ -502,7 +502,7 @@ fn a_graph_of_ten_processes_bears_random_kills() {
     let kills = if std::env::var_os("CROSSDOCK_LONG").is_some() { 5000 } else { 60 };
     let place = Place::new("ten");
     let mut onlooker = Onlooker::new(&place);
-    let alone = resources();
+    let alone = settled_resources();
     let start = |station: usize, life: u32| {
         Process::start(test, &format!("station {station} {life}"), place.path())
     };
