@@ -196,7 +196,7 @@ fn a_forked_child_takes_part_with_a_participant_of_its_own() {
     let test = "forks::a_forked_child_takes_part_with_a_participant_of_its_own";
     if role().is_some() {
         let participant = Place::of_parent("", "parent");
-        let output = publisher(&participant, "/image", reliable(4));
+        let output = publisher(&participant, "/forked", reliable(4));
         let (child, said) = fork(|| {
             // The parent's process is the one that the place is named after.
             let domain_id = std::env::var("CROSSDOCK_TEST_DOMAIN").unwrap().parse().unwrap();
@@ -206,7 +206,7 @@ fn a_forked_child_takes_part_with_a_participant_of_its_own() {
             };
             let own = Participant::open(options).unwrap();
             let output = publisher(&own, "/child", reliable(4));
-            let input = subscriber(&own, "/image", reliable(4));
+            let input = subscriber(&own, "/forked", reliable(4));
             assert!(own.wait_until(LIMIT, || output.peers() == 1 && input.matched() == 1));
             publish(&output, 7);
             std::mem::forget((own, output, input));

@@ -9,6 +9,7 @@ mod common;
 
 mod buffers;
 mod exhaustion;
+mod held;
 mod hostile;
 mod idle;
 mod kills;

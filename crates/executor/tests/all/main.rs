@@ -4,9 +4,13 @@
 mod support;
 
 mod conditions;
+mod depth;
+mod describe;
+mod joins;
 mod measuring;
 mod order;
 mod polling;
+mod predicates;
 mod processes;
 mod running;
 mod services;

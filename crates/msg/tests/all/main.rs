@@ -9,6 +9,7 @@ mod cdr;
 mod corpus;
 mod definition;
 mod flat_layout;
+mod flipped_texts;
 mod frame;
 mod generated;
 mod golden;

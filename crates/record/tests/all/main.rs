@@ -5,9 +5,11 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod bombs;
 mod conversion;
 mod damage;
 mod independent_readers;
 mod play_and_record;
 mod reading;
+mod times;
 mod writing;

@@ -6,5 +6,7 @@
 mod common;
 
 mod allocation;
+mod copies;
+mod depth;
 mod faults;
 mod ring;

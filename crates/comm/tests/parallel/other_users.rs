@@ -3,10 +3,7 @@
 //!
 //! These tests need root; elsewhere they are skipped, and counted as skipped.
 
-#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "helpers of tests")]
-
-mod common;
-
+use crate::common;
 use std::os::fd::AsFd;
 use std::os::unix::fs::FileExt;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -99,7 +96,8 @@ fn mutator() {
 
 #[test]
 fn a_strangers_message_does_not_change_once_it_is_taken_and_counts_as_a_copy() {
-    let test = "a_strangers_message_does_not_change_once_it_is_taken_and_counts_as_a_copy";
+    let test =
+        "other_users::a_strangers_message_does_not_change_once_it_is_taken_and_counts_as_a_copy";
     if role().is_some() {
         return mutator();
     }
@@ -153,7 +151,7 @@ fn taker() {
 
 #[test]
 fn who_is_trusted_by_name_gets_and_gives_messages_without_a_copy() {
-    let test = "who_is_trusted_by_name_gets_and_gives_messages_without_a_copy";
+    let test = "other_users::who_is_trusted_by_name_gets_and_gives_messages_without_a_copy";
     match role() {
         Some((role, _)) if role == "taker" => return taker(),
         Some(_) => return mutator(),
@@ -197,8 +195,7 @@ fn who_is_trusted_by_name_gets_and_gives_messages_without_a_copy() {
 
 #[test]
 fn a_topic_whose_copies_are_forbidden_is_not_shared_with_strangers_and_both_are_told_why() {
-    let test =
-        "a_topic_whose_copies_are_forbidden_is_not_shared_with_strangers_and_both_are_told_why";
+    let test = "other_users::a_topic_whose_copies_are_forbidden_is_not_shared_with_strangers_and_both_are_told_why";
     if let Some((role, _)) = role() {
         let participant = join("stranger");
         let _output = publisher(&participant, "/from_stranger", Qos::best_effort(4));
@@ -247,7 +244,7 @@ fn hoarder() {
 
 #[test]
 fn a_stranger_keeps_no_chunk_and_holds_no_publisher_up() {
-    let test = "a_stranger_keeps_no_chunk_and_holds_no_publisher_up";
+    let test = "other_users::a_stranger_keeps_no_chunk_and_holds_no_publisher_up";
     if role().is_some() {
         return hoarder();
     }
@@ -287,8 +284,7 @@ fn crowd() {
 
 #[test]
 fn a_user_who_is_not_trusted_connects_a_limited_number_of_processes_and_others_still_can() {
-    let test =
-        "a_user_who_is_not_trusted_connects_a_limited_number_of_processes_and_others_still_can";
+    let test = "other_users::a_user_who_is_not_trusted_connects_a_limited_number_of_processes_and_others_still_can";
     match role() {
         Some((role, _)) if role == "crowd" => return crowd(),
         Some(_) => return taker(),
@@ -341,7 +337,7 @@ fn member() {
 
 #[test]
 fn a_stranger_gets_no_shared_buffer_and_is_told_why() {
-    let test = "a_stranger_gets_no_shared_buffer_and_is_told_why";
+    let test = "other_users::a_stranger_gets_no_shared_buffer_and_is_told_why";
     if role().is_some() {
         return member();
     }
@@ -416,7 +412,7 @@ fn onlooker(victim: &str) {
 
 #[test]
 fn a_stranger_may_look_at_the_board_and_neither_watch_nor_trace() {
-    let test = "a_stranger_may_look_at_the_board_and_neither_watch_nor_trace";
+    let test = "other_users::a_stranger_may_look_at_the_board_and_neither_watch_nor_trace";
     if let Some((role, _)) = role() {
         return onlooker(&role);
     }
@@ -476,7 +472,7 @@ fn sharer(victim: &str) {
 
 #[test]
 fn memory_that_a_stranger_would_share_is_refused() {
-    let test = "memory_that_a_stranger_would_share_is_refused";
+    let test = "other_users::memory_that_a_stranger_would_share_is_refused";
     if let Some((role, _)) = role() {
         return sharer(&role);
     }
@@ -520,7 +516,7 @@ fn stranger_of_services(role: &str) {
 
 #[test]
 fn a_strangers_requests_are_copied_and_answered_and_it_serves_nobody() {
-    let test = "a_strangers_requests_are_copied_and_answered_and_it_serves_nobody";
+    let test = "other_users::a_strangers_requests_are_copied_and_answered_and_it_serves_nobody";
     if let Some((role, _)) = role() {
         return stranger_of_services(&role);
     }

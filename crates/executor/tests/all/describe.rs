@@ -1,5 +1,4 @@
 //! Asking package binaries what they offer.
-#![allow(missing_docs)]
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};

@@ -1,8 +1,6 @@
 //! Texts of 64 KiB that their publisher changes while they are converted. Whatever a converter gives
 //! is a text: it is checked after it was copied, never before.
 
-#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "tests")]
-
 use crossdock_msg::types::sensor_msgs::JointState;
 use crossdock_msg::{Block, BlockMut, CdrBuffer, Extra, FlatBuffer, FlatError, Message, Schema};
 use serde_json::Value;

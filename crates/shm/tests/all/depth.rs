@@ -1,9 +1,7 @@
 //! Subscribers that want more messages kept than their publisher's contract says, and rings that
 //! close while their publisher waits.
 
-#![allow(clippy::unwrap_used)]
-
-mod common;
+use crate::common;
 use common::*;
 use crossdock_shm::*;
 use std::sync::Arc;

@@ -1,9 +1,6 @@
 //! Small files that would take much memory or time.
 
-#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test fails by panicking")]
-
-mod common;
-
+use crate::common;
 use common::{Scratch, contents, options, string_cdr, string_topic, write_strings};
 use crossdock_record::{BagReader, BagWriter, Compression, DamageKind, ReaderOptions};
 use std::fs;

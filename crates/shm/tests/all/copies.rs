@@ -1,8 +1,7 @@
 //! Messages that are copied when they are taken: the copy stays as it is whatever the publisher does,
 //! the publisher waits for nothing of its taker's, and what copies take is bounded.
-#![allow(clippy::unwrap_used)]
 
-mod common;
+use crate::common;
 use common::*;
 use crossdock_shm::*;
 use std::sync::Arc;

@@ -3,10 +3,7 @@
 //!
 //! The seed is printed; CROSSDOCK_SEED=<seed> repeats a run.
 
-#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "helpers of tests")]
-
-mod common;
-
+use crate::common;
 use std::os::unix::fs::FileExt;
 use std::time::{Duration, Instant};
 
@@ -162,7 +159,7 @@ fn lives() -> usize {
 
 #[test]
 fn a_client_that_corrupts_its_ring_is_cut_off_and_the_server_serves_the_others() {
-    let test = "a_client_that_corrupts_its_ring_is_cut_off_and_the_server_serves_the_others";
+    let test = "hostile_services::a_client_that_corrupts_its_ring_is_cut_off_and_the_server_serves_the_others";
     if let Some((_, place)) = role() {
         return hostile_client(&place);
     }
@@ -213,7 +210,7 @@ fn a_client_that_corrupts_its_ring_is_cut_off_and_the_server_serves_the_others()
 
 #[test]
 fn a_server_that_corrupts_its_ring_is_cut_off_and_its_calls_end() {
-    let test = "a_server_that_corrupts_its_ring_is_cut_off_and_its_calls_end";
+    let test = "hostile_services::a_server_that_corrupts_its_ring_is_cut_off_and_its_calls_end";
     if let Some((_, place)) = role() {
         return hostile_server(&place);
     }

@@ -3,10 +3,7 @@
 //!
 //! Tests of two users need root; elsewhere they are skipped, and counted as skipped.
 
-#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "helpers of tests")]
-
-mod common;
-
+use crate::common;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
@@ -38,7 +35,7 @@ fn open_by_default() {
 
 #[test]
 fn a_folder_that_another_user_has_prepared_is_not_joined() {
-    let test = "a_folder_that_another_user_has_prepared_is_not_joined";
+    let test = "trust::a_folder_that_another_user_has_prepared_is_not_joined";
     if role().is_some() {
         return open_by_default();
     }
@@ -164,7 +161,7 @@ fn receive(socket: &ControlSocket) -> Option<Vec<u8>> {
 
 #[test]
 fn a_greeting_in_anothers_name_is_refused_and_the_other_is_met_as_before() {
-    let test = "a_greeting_in_anothers_name_is_refused_and_the_other_is_met_as_before";
+    let test = "trust::a_greeting_in_anothers_name_is_refused_and_the_other_is_met_as_before";
     if let Some((_, place)) = role() {
         let bob = Place::of_parent(&place, "bob");
         tell(&bob.peer_name().to_string());
@@ -344,7 +341,7 @@ fn two_executors(test: &str, users: Users) {
 
 #[test]
 fn a_peer_that_triggers_one_executor_takes_no_wake_up_from_another_one() {
-    let test = "a_peer_that_triggers_one_executor_takes_no_wake_up_from_another_one";
+    let test = "trust::a_peer_that_triggers_one_executor_takes_no_wake_up_from_another_one";
     match role() {
         Some((role, _)) if role == "scribbler" => return scribbler(),
         Some(_) => return echo(),

@@ -2,10 +2,7 @@
 //! memory, and when one side cuts the other off. A held sample never changes, its memory is not used
 //! again before it is dropped, and then it is.
 
-#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "helpers of tests")]
-
-mod common;
-
+use crate::{common, turn};
 use std::os::fd::OwnedFd;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
@@ -292,13 +289,15 @@ fn grows_out_of_reach(test: &str, shortage: &str) {
 
 #[test]
 fn a_held_sample_stays_whole_when_there_is_no_address_space_for_more_memory() {
-    let test = "a_held_sample_stays_whole_when_there_is_no_address_space_for_more_memory";
+    let _turn = turn();
+    let test = "held::a_held_sample_stays_whole_when_there_is_no_address_space_for_more_memory";
     grows_out_of_reach(test, "few bytes");
 }
 
 #[test]
 fn a_held_sample_stays_whole_when_no_descriptor_is_free_for_more_memory() {
-    let test = "a_held_sample_stays_whole_when_no_descriptor_is_free_for_more_memory";
+    let _turn = turn();
+    let test = "held::a_held_sample_stays_whole_when_no_descriptor_is_free_for_more_memory";
     grows_out_of_reach(test, "no descriptors");
 }
 
@@ -348,8 +347,8 @@ fn sweep(place: &str) {
 
 #[test]
 fn held_samples_stay_whole_at_every_shortage_of_a_range_while_connections_are_made_and_grow() {
-    let test =
-        "held_samples_stay_whole_at_every_shortage_of_a_range_while_connections_are_made_and_grow";
+    let _turn = turn();
+    let test = "held::held_samples_stay_whole_at_every_shortage_of_a_range_while_connections_are_made_and_grow";
     if let Some((_, place)) = role() {
         return sweep(&place);
     }
@@ -414,7 +413,8 @@ fn overwhelm(participant: &Participant) {
 
 #[test]
 fn a_sample_that_a_stopped_reader_holds_stays_whole_when_it_is_cut_off() {
-    let test = "a_sample_that_a_stopped_reader_holds_stays_whole_when_it_is_cut_off";
+    let _turn = turn();
+    let test = "held::a_sample_that_a_stopped_reader_holds_stays_whole_when_it_is_cut_off";
     if let Some((_, place)) = role() {
         let child = Child::new(&place);
         let _odd = publisher(&child.participant, "/odd", reliable(1));
@@ -450,7 +450,8 @@ fn a_sample_that_a_stopped_reader_holds_stays_whole_when_it_is_cut_off() {
 
 #[test]
 fn a_sample_of_a_publisher_that_is_cut_off_stays_whole_while_that_goes_on() {
-    let test = "a_sample_of_a_publisher_that_is_cut_off_stays_whole_while_that_goes_on";
+    let _turn = turn();
+    let test = "held::a_sample_of_a_publisher_that_is_cut_off_stays_whole_while_that_goes_on";
     if let Some((_, place)) = role() {
         let child = Child::new(&place);
         let _odd = publisher(&child.participant, "/odd", reliable(1));
@@ -479,7 +480,9 @@ fn a_sample_of_a_publisher_that_is_cut_off_stays_whole_while_that_goes_on() {
 
 #[test]
 fn samples_that_outlive_their_participant_stay_whole_and_end_with_the_last_of_them() {
-    let test = "samples_that_outlive_their_participant_stay_whole_and_end_with_the_last_of_them";
+    let _turn = turn();
+    let test =
+        "held::samples_that_outlive_their_participant_stay_whole_and_end_with_the_last_of_them";
     if let Some((_, place)) = role() {
         return Child::new(&place).run();
     }

@@ -1,8 +1,7 @@
 //! Predicates that panic: the report names the node that was asked, whichever ran last, and what
 //! follows is what the graph says of that node.
 
-mod support;
-
+use crate::support;
 use crossdock_comm::Subscriber;
 use crossdock_executor::{
     Context, Executor, Interface, Node, NodeError, NodeType, Package, Remote, RunEnd, Setup,

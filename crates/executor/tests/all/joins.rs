@@ -1,7 +1,6 @@
 //! Joins across executors: what stamps that leap, and inputs on which nothing comes, cost the others.
 
-mod support;
-
+use crate::support;
 use std::sync::mpsc::channel;
 use std::time::Duration;
 

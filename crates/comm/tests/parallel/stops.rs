@@ -1,9 +1,6 @@
 //! What one faulty peer can stop in others: nothing for longer than once, and nothing that is not its own.
 
-#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "helpers of tests")]
-
-mod common;
-
+use crate::common;
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::{Duration, Instant};
 
@@ -79,7 +76,7 @@ fn publish_large(output: &Publisher<Image>, number: u32, bytes: usize) -> Result
 
 #[test]
 fn a_best_effort_reader_that_stands_still_keeps_no_memory_from_growing() {
-    let test = "a_best_effort_reader_that_stands_still_keeps_no_memory_from_growing";
+    let test = "stops::a_best_effort_reader_that_stands_still_keeps_no_memory_from_growing";
     if let Some((_, place)) = role() {
         let participant = Place::of_parent(&place, "slow");
         let input = subscriber(&participant, "/image", Qos::best_effort(8));
@@ -143,7 +140,7 @@ fn a_best_effort_reader_that_stands_still_keeps_no_memory_from_growing() {
 
 #[test]
 fn a_reliable_reader_that_stands_still_is_waited_for_where_memory_grows() {
-    let test = "a_reliable_reader_that_stands_still_is_waited_for_where_memory_grows";
+    let test = "stops::a_reliable_reader_that_stands_still_is_waited_for_where_memory_grows";
     if let Some((_, place)) = role() {
         let participant = Place::of_parent(&place, "slow");
         let input = subscriber(&participant, "/image", reliable(8));
@@ -232,7 +229,7 @@ fn closes_in_an_hour() -> (OwnedFd, OwnedFd) {
 
 #[test]
 fn a_descriptor_whose_closing_blocks_stops_nobody() {
-    let test = "a_descriptor_whose_closing_blocks_stops_nobody";
+    let test = "stops::a_descriptor_whose_closing_blocks_stops_nobody";
     if let Some((_, place)) = role() {
         let participant = Place::of_parent(&place, "victim");
         let output = publisher(&participant, "/image", reliable(4));

@@ -1,9 +1,6 @@
 //! Which times the messages of a recording have.
 
-#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test fails by panicking")]
-
-mod common;
-
+use crate::common;
 use common::{Scratch, options, string_cdr, string_topic};
 use crossdock_comm::{Access, ObserverOptions, Participant, ParticipantOptions, Qos, Rendezvous};
 use crossdock_record::{

@@ -1,9 +1,6 @@
 //! Subscribers that are deeper than their publisher, in another process: they end nothing.
 
-#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "helpers of tests")]
-
-mod common;
-
+use crate::common;
 use common::{LIMIT, Place, check, publish, reliable, subscriber};
 use crossdock_comm::{Participant, Publisher, PublisherOptions, Qos, Subscriber};
 use crossdock_msg::types::sensor_msgs::Image;

@@ -1,0 +1,100 @@
+//! Messages that are copied when they are taken: those of publishers that are not trusted, or that do not
+//! wait for holds. Nothing is believed of such a message before it lies in memory of this process. This file
+//! must not know who is trusted.
+
+use super::{LOOKS_MAX, RingSubscriber, TakeError};
+use crate::copies::{Copies, copy_words};
+use crate::descriptor::{Descriptor, Marks, Meta};
+use crate::protocol::{Conn, Corruption, FIELDS, Peek};
+use crate::sample::RawSample;
+use crate::sync::fence;
+use std::ptr::NonNull;
+use std::sync::atomic::Ordering;
+
+impl RingSubscriber {
+    /// Messages are copied from now on ([`RingSubscriber::take_copied`]): as many can be held as there
+    /// is room for. Once, before the first is taken.
+    pub fn keep_copies(&mut self, copies: &Copies) {
+        self.holds = self.holds.min(copies.holds());
+        self.home.keep_copies(copies.mapping());
+    }
+
+    /// As [`RingSubscriber::take`], for a publisher that is not trusted, or that does not wait for
+    /// holds: the sample is a copy in memory of this process, made before anything is believed of it.
+    ///
+    /// A message that cannot be copied is passed over and counted ([`Losses::refused`]). System calls
+    /// only when it is longer than those before it.
+    pub fn take_copied(
+        &mut self,
+        copies: &mut Copies,
+    ) -> Result<Option<RawSample>, Box<TakeError>> {
+        for _ in 0..LOOKS_MAX {
+            if !self.find()? {
+                return Ok(None);
+            }
+            let Some((index, hold)) = self.conn.free_hold(self.holds) else {
+                return Err(self.all_holds_in_use());
+            };
+            let seq = self.next;
+            let Some(words) = self.ring().take(seq, hold) else {
+                self.lapped()?;
+                continue;
+            };
+            match self.copy(seq, &words, index, copies) {
+                Ok(Some((payload, meta))) => {
+                    // Pairs with the publisher's fence between the GONE mark and the reuse of the
+                    // chunk (P7): a publisher that does not wait for holds may have used it again.
+                    fence(Ordering::Acquire);
+                    if self.ring().peek(seq) != Peek::Ready {
+                        Conn::drop_hold(hold);
+                        self.lapped()?;
+                        continue;
+                    }
+                    // SAFETY: the word was 0 and is the sample's now; the payload is in the buffer of
+                    // this hold word, in memory that the home keeps.
+                    let sample = unsafe { RawSample::new(&self.home, index, seq, payload, meta) };
+                    self.next = seq + 1;
+                    self.move_cursor();
+                    return Ok(Some(sample));
+                }
+                Ok(None) => {
+                    Conn::drop_hold(hold);
+                    self.losses.refused += 1;
+                    self.next = seq + 1;
+                    self.move_cursor();
+                }
+                Err(fault) => {
+                    Conn::drop_hold(hold);
+                    return Err(self.cut_off(fault));
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// Copies a message; `None`: that cannot be done.
+    fn copy(
+        &self,
+        seq: u64,
+        words: &[u64; FIELDS],
+        index: usize,
+        copies: &mut Copies,
+    ) -> Result<Option<(NonNull<u8>, Meta)>, Corruption> {
+        let Descriptor { chunk, mut meta } =
+            Descriptor::from_words(seq, words).ok_or(Corruption::BadCheck)?;
+        // What a device still writes, or has kept, cannot be read here.
+        let elsewhere = meta.marks.any(Marks::EARLY) || meta.marks.any(Marks::AWAY);
+        // A publisher does not wait for strangers either, to map what it has made.
+        if elsewhere || !self.home.has_segment(usize::from(chunk.segment)) {
+            return Ok(None);
+        }
+        let whole = meta.len.next_multiple_of(8);
+        let from = self.home.payload(chunk, whole).ok_or(Corruption::OutsideMemory)?;
+        let Some(to) = copies.room(index, whole) else { return Ok(None) };
+        // SAFETY: `payload` found all words inside a mapping, aligned to 64; `room` gives memory of
+        // this process, aligned to pages, which belongs to the hold word that the caller has taken.
+        unsafe { copy_words(from, to, meta.len) };
+        meta.marks.clear(Marks::EARLY.or(Marks::AWAY).or(Marks::BROUGHT));
+        Ok(Some((to, meta)))
+    }
+}
