@@ -364,7 +364,7 @@ impl LogClock {
 /// open each payload.
 fn header_stamp_ns(sample: &AnySample, cdr: &[u8]) -> Option<u64> {
     sample.schema().stamp_offset()?;
-    let word = |at: usize| Some(cdr.get(at..at + 4)?.try_into().ok().map(u32::from_le_bytes)?);
+    let word = |at: usize| cdr.get(at..at + 4)?.try_into().ok().map(u32::from_le_bytes);
     let seconds = u64::try_from(word(4)?.cast_signed()).ok()?;
     Some(seconds * 1_000_000_000 + u64::from(word(8)?))
 }
