@@ -14,6 +14,12 @@ pub const NAME_BYTES_MAX: usize = 128;
 /// What the topics of requests and of responses have before their service's name, as in ROS 2.
 pub(crate) const INNER_PREFIXES: [&str; 2] = ["rq", "rr"];
 
+/// Whether a topic carries the requests of a service.
+pub(crate) fn carries_requests(topic: &str) -> bool {
+    let [requests, _] = INNER_PREFIXES;
+    topic.strip_prefix(requests).is_some_and(|rest| rest.starts_with('/'))
+}
+
 /// A name breaks a rule.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{name}` is no {kind} name: {rule}")]

@@ -21,6 +21,7 @@ use crate::event::conflict;
 use crate::frame::{Frame, PortInfo};
 use crate::geometry::{Places, RingShape, WakePlaces};
 use crate::matching::{self, Audience, LOCAL, Wake};
+use crate::names::carries_requests;
 use crate::quotas;
 use crate::scarce::{Failure, is_scarce};
 use crate::slabs::{self, Progress};
@@ -173,7 +174,7 @@ fn refuses_pair(state: &State, token: u64, publisher: u64) -> Option<String> {
         ));
     }
     // Whoever takes requests answers them; a response goes to whoever has asked.
-    if known.info.topic.ends_with("/_request") {
+    if carries_requests(&known.info.topic) {
         return Some(format!("requests are served by trusted processes alone; {trust}"));
     }
     copying::refuses(state, &known.info.topic)
