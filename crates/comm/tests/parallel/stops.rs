@@ -260,6 +260,11 @@ fn a_descriptor_whose_closing_blocks_stops_nobody() {
         let path = place.0.join("0").join(&name);
         rustix::net::connect(&fd, &SocketAddrUnix::new(&path).unwrap()).unwrap();
         let socket = ControlSocket::from_fd(fd);
+        // Who greets with a name must listen under it.
+        let listener = unix_socket(SocketFlags::empty());
+        let own = place.0.join("0").join(format!("{with:032x}"));
+        rustix::net::bind(&listener, &SocketAddrUnix::new(&own).unwrap()).unwrap();
+        rustix::net::listen(&listener, 8).unwrap();
         let mut hello = vec![1];
         hello.extend(VERSION.to_le_bytes());
         hello.extend([0; 15]);
@@ -269,12 +274,12 @@ fn a_descriptor_whose_closing_blocks_stops_nobody() {
         hello.extend([0; 9]);
         let traps = [closes_in_an_hour(), closes_in_an_hour(), closes_in_an_hour()];
         let fds = traps.each_ref().map(|(near, _)| near.as_fd());
-        // With a hello, which has none, and as the memory of a peer.
+        // With a hello, which has none, and as the memory of a peer, which are two.
         for (place, frame) in [&hello[..], &[17]].into_iter().enumerate() {
-            let fds = if place == with { &fds[..] } else { &[] };
+            let fds = if place == with { &fds[..3 - with] } else { &[] };
             assert_eq!(socket.send(frame, fds).unwrap(), Sent::Done);
         }
-        kept.push((socket, traps.map(|(_, far)| far)));
+        kept.push((socket, listener, traps.map(|(_, far)| far)));
     }
     child.signal(Signal::CONT);
     child.say("go");
