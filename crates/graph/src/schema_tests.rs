@@ -414,7 +414,7 @@ fn schema_and_reader_accept_the_same_hardware_package_files() {
         node(", outputs: { o: { type: a/msg/B, bounds: { data: 1, header.frame_id: 3 } } }"),
         node("").replace("type: a/msg/B", "type: a/msg/B, trigger: false, optional: true"),
         file("{ n: { outputs: { o: { type: a/msg/B, optional: true } }, sources: [n.v] } }"),
-        source("../shared/n.v"),
+        source("..shared/v1.0/n.v"),
         source("a-b/n.x.sv, n.svh, table.mem"),
         source("n.vhd, m.vhdl"),
     ];
@@ -451,6 +451,9 @@ fn schema_and_reader_accept_the_same_hardware_package_files() {
         source("'n m.sv'"),
         source("n/"),
         source("-n.sv"),
+        source("-rtl/n.sv"),
+        source("../shared/n.v"),
+        source("rtl/../n.v"),
         source("3"),
     ];
     for text in good {
