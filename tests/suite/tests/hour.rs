@@ -1,6 +1,6 @@
 //! An hour of the course in eleven processes while programs look at it, stop it, kill parts of it and come and
 //! go beside it: every message is accounted for, and nothing grows.
-#![allow(missing_docs)]
+#![allow(missing_docs, clippy::print_stdout, reason = "the seed is printed")]
 
 use crossdock_suite::{Run, Running, until};
 use crossdock_test_support::{long, workspace};

@@ -81,7 +81,8 @@ fn uuid(api: &Api, device: CUdevice) -> Option<String> {
     let mut uuid = CUuuid { bytes: [0; 16] };
     // SAFETY: a place for it; the driver checks the device.
     let code = unsafe { api.call.cuDeviceGetUuid_v2?(&mut uuid, device) };
-    (code == Code::SUCCESS).then(|| written(uuid.bytes.map(|byte| byte as u8)))
+    // A `char` of C is signed on some machines only.
+    (code == Code::SUCCESS).then(|| written(uuid.bytes.map(|byte| byte.to_ne_bytes()[0])))
 }
 
 fn written(uuid: [u8; 16]) -> String {
