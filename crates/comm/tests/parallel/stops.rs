@@ -272,14 +272,16 @@ fn a_descriptor_whose_closing_blocks_stops_nobody() {
         hello.extend(7u16.to_le_bytes());
         hello.extend(b"mallory");
         hello.extend([0; 9]);
-        let traps = [closes_in_an_hour(), closes_in_an_hour(), closes_in_an_hour()];
-        let fds = traps.each_ref().map(|(near, _)| near.as_fd());
-        // With a hello, which has none, and as the memory of a peer, which are two.
+        // With a hello, which has none, and as the memory of a peer, which are two. All are sent: one that
+        // was not would have its last copy here.
+        let traps: Vec<_> = (0..3 - with).map(|_| closes_in_an_hour()).collect();
+        let fds: Vec<_> = traps.iter().map(|(near, _)| near.as_fd()).collect();
         for (place, frame) in [&hello[..], &[17]].into_iter().enumerate() {
-            let fds = if place == with { &fds[..3 - with] } else { &[] };
+            let fds = if place == with { &fds[..] } else { &[] };
             assert_eq!(socket.send(frame, fds).unwrap(), Sent::Done);
         }
-        kept.push((socket, listener, traps.map(|(_, far)| far)));
+        let far: Vec<_> = traps.into_iter().map(|(_, far)| far).collect();
+        kept.push((socket, listener, far));
     }
     child.signal(Signal::CONT);
     child.say("go");
