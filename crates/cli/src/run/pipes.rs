@@ -6,7 +6,7 @@
 //! must not know what a process does.
 
 use crate::output;
-use anyhow::Result;
+use anyhow::{Context, Result};
 use crossdock_executor::launch::OutputPipes;
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use rustix::io::Errno;
@@ -67,7 +67,11 @@ impl Pipes {
         let of_thread = Arc::clone(&shared);
         std::thread::Builder::new()
             .name("crossdock-out".to_owned())
-            .spawn(move || pass_on(&of_thread, &tell))?;
+            .spawn(move || pass_on(&of_thread, &tell))
+            .context(
+                "the thread that passes on what nodes print cannot be started; check the limits on \
+                 threads and address space (ulimit -u, -v)",
+            )?;
         Ok(Self { target, shared, ended })
     }
 
