@@ -7,10 +7,10 @@ use crate::payload::{BYTES_MIN, Payload};
 use crate::samples::percentiles;
 use crossdock_comm::{Participant, ParticipantOptions, Publisher, Rendezvous, Sample, Subscriber};
 use crossdock_executor::{
-    Context, Executor, ExecutorOptions, Interface, Node, NodeError, NodeType, Package, Remote,
+    Context, Executor, ExecutorOptions, NodeDescription, Node, NodeError, NodeType, Package, Remote,
     Setup, Statistics,
 };
-use crossdock_graph::{Graph, Interfaces, Mapping, Plan, RunOptions, Time, check};
+use crossdock_graph::{Graph, PackageDescriptions, Mapping, Plan, RunOptions, Time, check};
 use crossdock_msg::types::std_msgs::{UInt8MultiArray, UInt64};
 use crossdock_msg::{Extra, Message};
 use serde::Serialize;
@@ -140,7 +140,7 @@ impl Carried for UInt8MultiArray {
 }
 
 /// What all node types are told.
-fn with_payload(interface: Interface) -> Interface {
+fn with_payload(interface: NodeDescription) -> NodeDescription {
     interface.parameter("bytes", BYTES_MIN as i64, "length of a message").parameter(
         "touched",
         false,
@@ -163,8 +163,8 @@ struct First<T: Carried> {
 impl<T: Carried> NodeType for First<T> {
     const NAME: &'static str = T::NODES[0];
 
-    fn interface() -> Interface {
-        with_payload(Interface::new().timer("step", PERIOD).output::<T>("out")).parameter(
+    fn description() -> NodeDescription {
+        with_payload(NodeDescription::new().timer("step", PERIOD).publisher::<T>("out")).parameter(
             "messages",
             0,
             "after which the run ends",
@@ -203,8 +203,8 @@ struct Relay<T: Carried> {
 impl<T: Carried> NodeType for Relay<T> {
     const NAME: &'static str = T::NODES[1];
 
-    fn interface() -> Interface {
-        with_payload(Interface::new().input::<T>("in").output::<T>("out"))
+    fn description() -> NodeDescription {
+        with_payload(NodeDescription::new().subscriber::<T>("in").publisher::<T>("out"))
     }
 
     fn create(setup: &mut Setup<'_>) -> Result<Self, NodeError> {
@@ -235,8 +235,8 @@ struct Last<T: Carried> {
 impl<T: Carried> NodeType for Last<T> {
     const NAME: &'static str = T::NODES[2];
 
-    fn interface() -> Interface {
-        with_payload(Interface::new().input::<T>("in")).parameter(
+    fn description() -> NodeDescription {
+        with_payload(NodeDescription::new().subscriber::<T>("in")).parameter(
             "warm_up",
             0,
             "messages that are not counted",
@@ -335,7 +335,7 @@ fn plan(shape: Shape) -> Result<Plan, Failure> {
     let graph = Graph::from_yaml("hops.graph.yaml", graph.as_bytes()).map_err(sentences)?;
     let mapping = Mapping::from_yaml("hops.mapping.yaml", mapping.as_bytes()).map_err(sentences)?;
     let interfaces =
-        Interfaces { binaries: vec![package().description()], ..Interfaces::default() };
+        PackageDescriptions { binaries: vec![package().description()], ..PackageDescriptions::default() };
     let options = RunOptions { time: Time::Wall, ..RunOptions::PLAIN };
     check(&graph, &mapping, &interfaces, &options).map_err(sentences)
 }

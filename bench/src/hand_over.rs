@@ -7,11 +7,11 @@ use crate::failure::While;
 use crate::machine::pin;
 use crossdock_comm::{Participant, ParticipantOptions, Publisher, Rendezvous, Subscriber};
 use crossdock_executor::{
-    Context, Executor, ExecutorOptions, Interface, Node, NodeError, NodeType, Package, Remote,
+    Context, Executor, ExecutorOptions, NodeDescription, Node, NodeError, NodeType, Package, Remote,
     Setup, Statistics,
 };
 use crossdock_graph::{
-    ExecutorPlan, Graph, Interfaces, Mapping, Plan, ProcessPlan, RunOptions, Violation, check,
+    ExecutorPlan, Graph, PackageDescriptions, Mapping, Plan, ProcessPlan, RunOptions, Violation, check,
 };
 use crossdock_msg::Extra;
 use crossdock_msg::types::std_msgs::UInt64;
@@ -45,8 +45,8 @@ struct Source {
 impl NodeType for Source {
     const NAME: &'static str = "source";
 
-    fn interface() -> Interface {
-        let interface = Interface::new().timer("step", PERIOD).output::<UInt64>("out");
+    fn description() -> NodeDescription {
+        let interface = NodeDescription::new().timer("step", PERIOD).publisher::<UInt64>("out");
         interface.parameter("messages", 0, "after which the run ends")
     }
 
@@ -78,8 +78,8 @@ struct Follower {
 impl NodeType for Follower {
     const NAME: &'static str = "follower";
 
-    fn interface() -> Interface {
-        Interface::new().input::<UInt64>("in")
+    fn description() -> NodeDescription {
+        NodeDescription::new().subscriber::<UInt64>("in")
     }
 
     fn create(setup: &mut Setup<'_>) -> Result<Self, NodeError> {
@@ -122,7 +122,7 @@ fn plan(messages: usize) -> Result<Plan, Failure> {
     let graph = Graph::from_yaml("pool.graph.yaml", graph.as_bytes()).map_err(sentences)?;
     let mapping = Mapping::from_yaml("pool.mapping.yaml", mapping.as_bytes()).map_err(sentences)?;
     let binaries = vec![package().description()];
-    let interfaces = Interfaces { binaries, ..Interfaces::default() };
+    let interfaces = PackageDescriptions { binaries, ..PackageDescriptions::default() };
     check(&graph, &mapping, &interfaces, &RunOptions::PLAIN).map_err(sentences)
 }
 

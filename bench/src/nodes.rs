@@ -13,11 +13,11 @@ use crate::systems::crossdock::{AROUND_BYTES, topic};
 use crate::usage::Usage;
 use crossdock_comm::{Participant, ParticipantOptions, Publisher, Rendezvous, Subscriber};
 use crossdock_executor::{
-    Context, Executor, ExecutorOptions, Interface, Node, NodeError, NodeType, Package, Remote,
+    Context, Executor, ExecutorOptions, NodeDescription, Node, NodeError, NodeType, Package, Remote,
     Setup, Statistics,
 };
 use crossdock_graph::{
-    Graph, Interfaces, Mapping, Plan, ProcessPlan, RunOptions, Time, Violation, check,
+    Graph, PackageDescriptions, Mapping, Plan, ProcessPlan, RunOptions, Time, Violation, check,
 };
 use crossdock_msg::Extra;
 use crossdock_msg::types::std_msgs::UInt8MultiArray;
@@ -83,8 +83,8 @@ struct Source {
 impl NodeType for Source {
     const NAME: &'static str = "source";
 
-    fn interface() -> Interface {
-        Interface::new().timer("begin", BEGIN).output::<UInt8MultiArray>("out")
+    fn description() -> NodeDescription {
+        NodeDescription::new().timer("begin", BEGIN).publisher::<UInt8MultiArray>("out")
     }
 
     fn create(setup: &mut Setup<'_>) -> Result<Self, NodeError> {
@@ -122,8 +122,8 @@ struct Relay {
 impl NodeType for Relay {
     const NAME: &'static str = "relay";
 
-    fn interface() -> Interface {
-        Interface::new().input::<UInt8MultiArray>("in").output::<UInt8MultiArray>("out")
+    fn description() -> NodeDescription {
+        NodeDescription::new().subscriber::<UInt8MultiArray>("in").publisher::<UInt8MultiArray>("out")
     }
 
     fn create(setup: &mut Setup<'_>) -> Result<Self, NodeError> {
@@ -152,8 +152,8 @@ struct Last {
 impl NodeType for Last {
     const NAME: &'static str = "last";
 
-    fn interface() -> Interface {
-        Interface::new().input::<UInt8MultiArray>("in")
+    fn description() -> NodeDescription {
+        NodeDescription::new().subscriber::<UInt8MultiArray>("in")
     }
 
     fn create(setup: &mut Setup<'_>) -> Result<Self, NodeError> {
@@ -187,10 +187,10 @@ fn input_name(index: usize) -> String {
 impl<const INPUTS: usize> NodeType for Tail<INPUTS> {
     const NAME: &'static str = if INPUTS == 1 { "tail" } else { "join" };
 
-    fn interface() -> Interface {
+    fn description() -> NodeDescription {
         let add =
-            |interface: Interface, index| interface.input::<UInt8MultiArray>(&input_name(index));
-        (0..INPUTS).fold(Interface::new(), add)
+            |interface: NodeDescription, index| interface.subscriber::<UInt8MultiArray>(&input_name(index));
+        (0..INPUTS).fold(NodeDescription::new(), add)
     }
 
     fn create(setup: &mut Setup<'_>) -> Result<Self, NodeError> {
@@ -348,7 +348,7 @@ fn plan_of(launch: &Launch) -> Result<ProcessPlan, Failure> {
     let mapping =
         Mapping::from_yaml("peers.mapping.yaml", mapping.as_bytes()).map_err(sentences)?;
     let interfaces =
-        Interfaces { binaries: vec![package().description()], ..Interfaces::default() };
+        PackageDescriptions { binaries: vec![package().description()], ..PackageDescriptions::default() };
     let options = RunOptions { time: Time::Wall, ..RunOptions::PLAIN };
     let plan: Plan = check(&graph, &mapping, &interfaces, &options).map_err(sentences)?;
     let mut processes = plan.processes.into_iter();

@@ -7,7 +7,7 @@ mod support;
 
 use crossdock_fuzz::Input;
 use crossdock_graph::{
-    Graph, HardwarePackage, Interfaces, Mapping, ParameterOverrides, Picture, Placement,
+    Graph, HardwarePackage, PackageDescriptions, Mapping, ParameterOverrides, Picture, Placement,
     RunOptions, check,
 };
 use crossdock_image_pipeline::calibration::{Calibration, Projection};
@@ -29,9 +29,9 @@ const CAMERA: &str = "image_width: 640\nimage_height: 480\ndistortion_model: plu
     rectification_matrix: {rows: 3, cols: 3, data: [1, 0, 0, 0, 1, 0, 0, 0, 1]}\n\
     projection_matrix: {rows: 3, cols: 4, data: [500, 0, 320, 0, 0, 500, 240, 0, 0, 0, 1, 0]}\n";
 
-fn interfaces() -> &'static Interfaces {
-    static INTERFACES: OnceLock<Interfaces> = OnceLock::new();
-    INTERFACES.get_or_init(support::interfaces)
+fn descriptions() -> &'static PackageDescriptions {
+    static INTERFACES: OnceLock<PackageDescriptions> = OnceLock::new();
+    INTERFACES.get_or_init(support::descriptions)
 }
 
 fn course() -> &'static Graph {
@@ -65,9 +65,9 @@ fn seeds() -> Vec<Vec<u8>> {
 }
 
 fn used(graph: &Graph, mapping: &Mapping) {
-    let plan = check(graph, mapping, interfaces(), &RunOptions::PLAIN);
+    let plan = check(graph, mapping, descriptions(), &RunOptions::PLAIN);
     let picture =
-        Picture { graph, mapping: Some(mapping), interfaces: Some(interfaces()), figures: None };
+        Picture { graph, mapping: Some(mapping), descriptions: Some(descriptions()), figures: None };
     assert!(picture.to_svg().ends_with("</svg>\n"));
     assert!(picture.to_dot().ends_with("}\n"));
     if plan.is_ok() {
@@ -96,9 +96,9 @@ fuzz_target!(init: crossdock_fuzz::seeds(seeds), |data: &[u8]| {
         HARDWARE => match HardwarePackage::from_yaml("fuzz", input.rest()) {
             Ok(package) => {
                 let hardware = vec![package];
-                let interfaces = Interfaces { hardware, ..interfaces().clone() };
+                let descriptions = PackageDescriptions { hardware, ..descriptions().clone() };
                 let mapping = Mapping::one_chain_per_package(course());
-                if let Err(violations) = check(course(), &mapping, &interfaces, &RunOptions::PLAIN) {
+                if let Err(violations) = check(course(), &mapping, &descriptions, &RunOptions::PLAIN) {
                     assert!(!violations.is_empty());
                 }
             }

@@ -25,7 +25,7 @@ fuzz_target!(init: crossdock_fuzz::seeds(seeds), |data: &[u8]| {
             let read = Graph::from_yaml("fuzz", imported.text.as_bytes());
             let read = read.expect("what is imported can be read");
             assert_eq!(read.without_source(), imported.graph.clone().without_source());
-            let picture = Picture { graph: &imported.graph, mapping: None, interfaces: None, figures: None };
+            let picture = Picture { graph: &imported.graph, mapping: None, descriptions: None, figures: None };
             assert!(picture.to_svg().ends_with("</svg>\n"));
         }
         Err(violations) => assert!(!violations.is_empty()),

@@ -3,7 +3,7 @@
 //! Set-up code: it makes the tables that the image nodes use. Arithmetic is `+ - * /` on f64 in
 //! the written order only, so the tables have the same bits on every machine.
 
-pub use crossdock_remap::Camera;
+pub use crossdock_rectify::Camera;
 
 use thiserror::Error;
 

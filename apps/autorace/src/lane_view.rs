@@ -1,6 +1,6 @@
 //! The lane planner's core: which pixels of the road are yellow or white line, seen from above.
 //!
-//! Bit-exact specification, after rectification ([`crossdock_remap`]) of the rows that the view
+//! Bit-exact specification, after rectification ([`crossdock_rectify`]) of the rows that the view
 //! uses:
 //! 1. each pixel to HSV ([`crate::hsv`]); bit [`YELLOW`] if it lies in the yellow range, bit
 //!    [`WHITE`] if it lies in the white range and stands out of its row: with the window sums
@@ -17,7 +17,7 @@
 use crate::camera::{Camera, Homography};
 use crate::hsv::{HsvRange, hsv};
 use crate::image::{ImageError, Rgb};
-use crossdock_remap::RemapTable;
+use crossdock_rectify::RectificationTable;
 
 /// Columns of the bird's-eye view.
 pub const VIEW_WIDTH: usize = 640;
@@ -56,7 +56,7 @@ pub struct ViewParameters {
 pub(crate) struct ViewTables {
     pub(crate) parameters: ViewParameters,
     pub(crate) size: (usize, usize),
-    pub(crate) remap: Option<RemapTable>,
+    pub(crate) remap: Option<RectificationTable>,
     /// Rows of the front picture that the view uses.
     pub(crate) rows: std::ops::Range<usize>,
     /// Contrast windows of each row in `rows`.
@@ -109,7 +109,7 @@ impl ViewTables {
         }
         let windows =
             rows.clone().map(|v| window(&parameters.homography, &front, v, width)).collect();
-        let remap = parameters.camera.map(|camera| RemapTable::new(&camera, width, height));
+        let remap = parameters.camera.map(|camera| RectificationTable::new(&camera, width, height));
         Self { parameters, size: (width, height), remap, windows, warp, rows }
     }
 }

@@ -16,10 +16,10 @@ use std::time::Duration;
 use crossdock_autorace::nodes::*;
 use crossdock_comm::{Participant, ParticipantOptions, Publisher, Rendezvous};
 use crossdock_executor::{
-    Context, Executor, ExecutorOptions, Interface, Node, NodeError, NodeType, Package, Remote,
-    RunEnd, Setup, Statistics,
+    Context, Executor, ExecutorOptions, Node, NodeDescription, NodeError, NodeType, Package,
+    Remote, RunEnd, Setup, Statistics,
 };
-use crossdock_graph::{Graph, Interfaces, Mapping, Pacing, RunOptions, Time, check};
+use crossdock_graph::{Graph, Mapping, Pacing, PackageDescriptions, RunOptions, Time, check};
 use crossdock_msg::Extra;
 use crossdock_msg::types::sensor_msgs::CompressedImage;
 
@@ -105,8 +105,8 @@ struct Metered<N: NodeType> {
 impl<N: NodeType> NodeType for Metered<N> {
     const NAME: &'static str = N::NAME;
 
-    fn interface() -> Interface {
-        N::interface()
+    fn description() -> NodeDescription {
+        N::description()
     }
 
     fn create(setup: &mut Setup<'_>) -> Result<Self, NodeError> {
@@ -159,10 +159,10 @@ thread_local! {
 impl NodeType for Camera {
     const NAME: &'static str = "camera";
 
-    fn interface() -> Interface {
-        Interface::new()
+    fn description() -> NodeDescription {
+        NodeDescription::new()
             .timer("step", Duration::from_millis(1))
-            .output::<CompressedImage>("compressed")
+            .publisher::<CompressedImage>("compressed")
     }
 
     fn create(setup: &mut Setup<'_>) -> Result<Self, NodeError> {
@@ -237,7 +237,10 @@ fn run(
         format!("crossdock: 1\nprocesses: {{ drive: {{ executors: [ {executor} ] }} }}\n");
     let mapping = Mapping::from_yaml(name, mapping.as_bytes()).expect("a mapping");
     let package = metered();
-    let interfaces = Interfaces { binaries: vec![package.description()], ..Interfaces::default() };
+    let interfaces = PackageDescriptions {
+        binaries: vec![package.description()],
+        ..PackageDescriptions::default()
+    };
     let options = RunOptions { time, ..RunOptions::PLAIN };
     let plan = check(&graph, &mapping, &interfaces, &options).unwrap_or_else(|v| panic!("{v:#?}"));
     let folder = format!("crossdock-allocation-{name}-{mode}-{}", std::process::id());

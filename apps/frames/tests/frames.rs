@@ -8,7 +8,7 @@ use crossdock_device::DeviceError;
 use crossdock_frames::gpu::Renderer;
 use crossdock_frames::nodes::package;
 use crossdock_frames::{Scene, Size};
-use crossdock_graph::{Graph, Interfaces, Mapping, RunOptions, check};
+use crossdock_graph::{Graph, Mapping, PackageDescriptions, RunOptions, check};
 use on_device::{both, equal, run};
 use std::path::Path;
 
@@ -55,8 +55,10 @@ fn the_graph_passes_the_check_with_every_mapping() {
     let name = "frames.graph.yaml";
     let graph = Graph::from_yaml(name, &file(name));
     let graph = graph.unwrap_or_else(|violations| panic!("{violations:#?}"));
-    let interfaces =
-        Interfaces { binaries: vec![package().description()], ..Interfaces::default() };
+    let interfaces = PackageDescriptions {
+        binaries: vec![package().description()],
+        ..PackageDescriptions::default()
+    };
     for (placement, processes) in [("composed", 1), ("processes", 2)] {
         let name = format!("frames.{placement}.mapping.yaml");
         let mapping = Mapping::from_yaml(&name, &file(&name));

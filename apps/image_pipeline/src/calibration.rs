@@ -6,7 +6,7 @@
 use crossdock_graph::{Violation, yaml_value};
 use crossdock_msg::FlatError;
 use crossdock_msg::types::sensor_msgs::CameraInfoView;
-use crossdock_remap::{Camera, SIDE_MAX};
+use crossdock_rectify::{Camera, SIDE_MAX};
 use serde_json::Value;
 use std::fs::File;
 use std::io::Read;

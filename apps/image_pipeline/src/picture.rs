@@ -2,7 +2,7 @@
 //! memory.
 
 use crossdock_msg::block::Text;
-use crossdock_remap::SIDE_MAX;
+use crossdock_rectify::SIDE_MAX;
 use thiserror::Error;
 
 /// Encodings that the nodes work on, with their bytes per pixel.

@@ -8,7 +8,7 @@
 //! `0 ..= 1024 (w - 1)`: beyond the border the outermost pixel repeats. With `x = p >> 10`, `fx = p & 1023`, `x' =
 //! min(x + 1, w - 1)`, the same for y, each channel is
 //! `((1024 - fy) ((1024 - fx) p(x, y) + fx p(x', y)) + fy ((1024 - fx) p(x, y') + fx p(x', y')) + 2^19) >> 20`
-//! in 32 bits unsigned ([`crossdock_remap::mix`]).
+//! in 32 bits unsigned ([`crossdock_rectify::mix`]).
 //!
 //! **Area** (only to smaller pictures): the mean of what pixel `d` covers. With `g = gcd(w, W)`, `s = w / g`, `t
 //! = W / g` it covers the units `d s .. (d + 1) s` of which pixel `i` of `w` has `i t .. (i + 1) t`; the weight of
@@ -16,7 +16,7 @@
 //! `floor((sum of (weight x) (weight y) p + T / 2) / T)`, `T = s_x s_y` (`T / 2` rounded down). `T` is at most
 //! [`AREA_MAX`], so that the sum fits 32 bits.
 
-use crossdock_remap::{FRACTION_BITS, SIDE_MAX, mix};
+use crossdock_rectify::{FRACTION_BITS, SIDE_MAX, mix};
 use std::ops::Range;
 use thiserror::Error;
 

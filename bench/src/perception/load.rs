@@ -5,7 +5,7 @@ use super::nodes;
 use crate::Failure;
 use crate::failure::While;
 use crossdock_graph::{
-    Graph, Interfaces, Mapping, NodePlan, ParameterValue, Plan, RunOptions, Violation, check,
+    Graph, PackageDescriptions, Mapping, NodePlan, ParameterValue, Plan, RunOptions, Violation, check,
 };
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -58,7 +58,7 @@ pub fn plan(places: Places) -> Result<Plan, Failure> {
     let graph = Graph::from_yaml("perception.graph.yaml", graph.as_bytes()).map_err(sentences)?;
     let mapping = Mapping::from_yaml(name, mapping.as_bytes()).map_err(sentences)?;
     let binaries = vec![nodes::package().description()];
-    let interfaces = Interfaces { binaries, ..Interfaces::default() };
+    let interfaces = PackageDescriptions { binaries, ..PackageDescriptions::default() };
     check(&graph, &mapping, &interfaces, &RunOptions::PLAIN).map_err(sentences)
 }
 

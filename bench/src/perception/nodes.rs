@@ -6,7 +6,7 @@ use super::record::Record;
 use super::work::Work;
 use crate::failure::While;
 use crossdock_executor::{
-    Context, Interface, Loan, Node, NodeError, NodeType, Package, Publisher, Sample, Setup,
+    Context, NodeDescription, Loan, Node, NodeError, NodeType, Package, Publisher, Sample, Setup,
     Subscriber,
 };
 use crossdock_msg::Extra;
@@ -40,9 +40,9 @@ pub fn package() -> Package {
     Package::new("perception").node::<Source>().node::<Stage>()
 }
 
-fn outputs(mut interface: Interface) -> Interface {
+fn outputs(mut interface: NodeDescription) -> NodeDescription {
     for port in 0..OUTPUTS {
-        interface = interface.output::<Bytes>(&format!("out_{port}")).optional();
+        interface = interface.publisher::<Bytes>(&format!("out_{port}")).optional();
     }
     interface.parameter("bytes", Vec::<i64>::new(), "length of a message on each output").parameter(
         TOUCHED,
@@ -106,8 +106,8 @@ struct Source {
 impl NodeType for Source {
     const NAME: &'static str = "source";
 
-    fn interface() -> Interface {
-        outputs(Interface::new().timer("tick", PERIOD))
+    fn description() -> NodeDescription {
+        outputs(NodeDescription::new().timer("tick", PERIOD))
     }
 
     fn create(setup: &mut Setup<'_>) -> Result<Self, NodeError> {
@@ -143,13 +143,13 @@ struct Stage {
 impl NodeType for Stage {
     const NAME: &'static str = "stage";
 
-    fn interface() -> Interface {
-        let mut interface = outputs(Interface::new());
+    fn description() -> NodeDescription {
+        let mut interface = outputs(NodeDescription::new());
         for port in 0..TRIGGERS {
-            interface = interface.input::<Bytes>(&format!("in_{port}")).optional();
+            interface = interface.subscriber::<Bytes>(&format!("in_{port}")).optional();
         }
         for port in 0..READS {
-            interface = interface.input_latest::<Bytes>(&format!("at_{port}")).optional();
+            interface = interface.subscriber_latest::<Bytes>(&format!("at_{port}")).optional();
         }
         interface
     }

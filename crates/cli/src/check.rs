@@ -6,7 +6,7 @@ use crate::output::{self, say};
 use anyhow::{Context, Result};
 use crossdock_device::{Device, Mps};
 use crossdock_graph::{ExecutorMode, ExecutorPlan, Otherwise, Plan, ProcessPlan};
-use crossdock_offload::{GATEWAY, choose, choose_for_buffers, gateway_reason};
+use crossdock_offload::{UPLOADED, choose, choose_for_buffers, upload_reason};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::ExitCode;
@@ -59,7 +59,7 @@ pub(crate) fn check(arguments: &CheckArguments) -> Result<ExitCode> {
     }
     for OnDevice { device, node, topic, model, reason, .. } in on_devices {
         let topic = topic.map_or_else(String::new, |topic| format!(", {topic} {model}"));
-        let on = if model == GATEWAY { "to" } else { "on" };
+        let on = if model == UPLOADED { "to" } else { "on" };
         output::print(&format!("  {node} {on} {device}{topic}: {reason}\n"))?;
     }
     Ok(done)
@@ -110,13 +110,13 @@ fn on_devices(plan: &Plan) -> Result<Vec<OnDevice>> {
     let mut found = Vec::new();
     for (process, node) in nodes {
         // That the device cannot be used is told of the nodes that read there.
-        found.extend(node.gateways.iter().filter_map(|wanted| {
+        found.extend(node.uploads.iter().filter_map(|wanted| {
             let device = Device::open(&wanted.device).ok()?;
-            let reason = gateway_reason(wanted, device.info(), device.capabilities().ok()?)?;
+            let reason = upload_reason(wanted, device.info(), device.capabilities().ok()?)?;
             let device = wanted.device.clone();
             let (node, topic) = (node.name.clone(), Some(wanted.topic.clone()));
             let process = process.clone();
-            Some(OnDevice { device, node, topic, model: GATEWAY, reason, process, mps: None })
+            Some(OnDevice { device, node, topic, model: UPLOADED, reason, process, mps: None })
         }));
         let Some(wanted) = &node.device else { continue };
         let of = |topic: Option<&String>, model, reason: String, mps: Option<&Mps>| OnDevice {

@@ -33,7 +33,7 @@ fn hardware(arguments: &HardwareArguments) -> Result<ExitCode> {
     let generated = generate_fabric(&FabricFiles {
         graph: &graph,
         mapping: &mapping,
-        interfaces: &packages.interfaces,
+        descriptions: &packages.descriptions,
         fabric: &fabric,
         types: &types,
     })?;

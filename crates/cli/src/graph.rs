@@ -33,9 +33,9 @@ fn draw_picture(file: &Path, arguments: &GraphArguments) -> Result<()> {
     }
     // Which inputs trigger is the packages' to say where the graph does not; a graph whose packages
     // are not built can still be drawn.
-    let interfaces = Packages::of_graph(&arguments.package_path, &graph, file)?.interfaces;
-    let (mapping, interfaces) = (mapping.as_ref(), Some(&interfaces));
-    write_picture(&Picture { graph: &graph, mapping, interfaces, figures: None }, arguments)
+    let descriptions = Packages::of_graph(&arguments.package_path, &graph, file)?.descriptions;
+    let (mapping, descriptions) = (mapping.as_ref(), Some(&descriptions));
+    write_picture(&Picture { graph: &graph, mapping, descriptions, figures: None }, arguments)
 }
 
 /// Writes a picture to where and in the form that the arguments say.

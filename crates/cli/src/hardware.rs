@@ -5,8 +5,8 @@
 use crate::files::{Violations, read};
 use anyhow::Result;
 use crossdock_graph::{
-    Graph, HARDWARE_PACKAGE_ENDING, HardwareNode, HardwarePackage, Interfaces, Mapping, SourceKind,
-    Violation, ViolationKind,
+    Graph, HARDWARE_PACKAGE_ENDING, HardwareNode, HardwarePackage, Mapping, PackageDescriptions,
+    SourceKind, Violation, ViolationKind,
 };
 use crossdock_hwgen::{Generated, Implementation, Request, SourceText, generate};
 use crossdock_msg::Schema;
@@ -25,7 +25,7 @@ pub(crate) struct FabricFiles<'a> {
     pub(crate) graph: &'a Graph,
     pub(crate) mapping: &'a Mapping,
     /// With the hardware packages that [`find`] gives.
-    pub(crate) interfaces: &'a Interfaces,
+    pub(crate) descriptions: &'a PackageDescriptions,
     /// Its name in the mapping.
     pub(crate) fabric: &'a str,
     /// Finds a message type by its full name, or says why not.
@@ -76,11 +76,11 @@ pub(crate) fn find(
 /// Everything that keeps the network from being made, by file and position; a source that cannot be
 /// read or turned into Verilog.
 pub(crate) fn generate_fabric(files: &FabricFiles<'_>) -> Result<Generated> {
-    let &FabricFiles { graph, mapping, interfaces, fabric, types } = files;
+    let &FabricFiles { graph, mapping, descriptions, fabric, types } = files;
     let mut implementations: Vec<Implementation<'_>> = Vec::new();
     let nodes = mapping.fabrics.iter().filter(|it| it.name == fabric).flat_map(|it| &it.nodes);
     for node in nodes.filter_map(|name| graph.node(name)) {
-        let found = interfaces.hardware_node(&node.package, &node.node_type);
+        let found = descriptions.hardware_node(&node.package, &node.node_type);
         let Some((package, hardware)) = found else { continue };
         if !implementations.iter().any(|known| std::ptr::eq(known.node, hardware)) {
             let sources = sources(package, hardware).map_err(|it| Violations::from(vec![*it]))?;
@@ -88,7 +88,7 @@ pub(crate) fn generate_fabric(files: &FabricFiles<'_>) -> Result<Generated> {
         }
     }
     let implementations = &implementations;
-    let request = Request { graph, mapping, interfaces, fabric, types, implementations };
+    let request = Request { graph, mapping, descriptions, fabric, types, implementations };
     Ok(generate(&request).map_err(Violations::from)?)
 }
 
@@ -126,7 +126,7 @@ fn fault(
     message: String,
     advice: String,
 ) -> Violation {
-    let path = ["nodes", &node.interface.node_type, "sources", source];
+    let path = ["nodes", &node.description.node_type, "sources", source];
     Violation::at(ViolationKind::HardwareNode, &package.source, &path, message, advice)
 }
 

@@ -1,4 +1,4 @@
-//! `crossdock graph --live`: the graph that runs now, with its rates, as the boards tell it.
+//! `crossdock graph --live`: the graph that runs now, with its rates, as the status tables tell it.
 //!
 //! Drawn by what draws graph files. Node names of several processes that are the same are told apart by
 //! process id. It must not subscribe to anything.
@@ -39,7 +39,7 @@ pub(crate) fn draw(arguments: &GraphArguments) -> Result<()> {
     }
     let Running { graph, mapping, figures, .. } = &running;
     let (mapping, figures) = (Some(mapping), Some(figures));
-    write_picture(&Picture { graph, mapping, interfaces: None, figures }, arguments)
+    write_picture(&Picture { graph, mapping, descriptions: None, figures }, arguments)
 }
 
 /// A running graph in the words of graph and mapping files.
@@ -246,11 +246,11 @@ impl Running {
         for record in records.filter(|record| known.insert(record.name.clone())) {
             if let Some((from, to)) = detail(record).split_once(' ') {
                 let [name, from, to] = [&record.name, from, to].map(str::to_owned);
-                let limit_ns = record.counters[chain_counter::DEADLINE_NS];
-                // What follows from a miss is not on the board.
+                let limit_ns = record.counters[chain_counter::MAX_LATENCY_NS];
+                // What follows from a miss is not on the status table.
                 let limit = Limit { limit_ns, on_miss: OnMiss::Count };
-                let deadline = (limit_ns != 0).then_some(limit);
-                self.graph.chains.push(Chain { name, from, to, deadline });
+                let max_latency = (limit_ns != 0).then_some(limit);
+                self.graph.chains.push(Chain { name, from, to, max_latency });
             }
         }
     }

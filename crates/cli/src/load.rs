@@ -86,7 +86,7 @@ pub(crate) fn load(files: &GraphFiles, wishes: &Wishes<'_>) -> Result<Loaded> {
     }
     let packages = Packages::of_graph(&files.beside.package_path, &graph, &files.graph)?;
     for (name, text) in wishes.arguments {
-        let set = graph.with_argument(&packages.interfaces, name, text);
+        let set = graph.with_argument(&packages.descriptions, name, text);
         graph = set.map_err(|violations| remarked(violations.into(), &packages))?;
     }
     let bag = wishes.input.map(open_bag).transpose()?;
@@ -114,7 +114,7 @@ pub(crate) fn load(files: &GraphFiles, wishes: &Wishes<'_>) -> Result<Loaded> {
     let incomplete = bag.as_ref().and_then(incomplete);
     let about_bag = bag.as_ref().map(|bag| about(bag, &graph)).unwrap_or_default();
     let about_bag: Vec<String> = incomplete.iter().cloned().chain(about_bag).collect();
-    let plan = check(&graph, &mapping, &packages.interfaces, &options);
+    let plan = check(&graph, &mapping, &packages.descriptions, &options);
     let plan = plan.map_err(|violations| {
         let mut violations = remarked(violations.into(), &packages);
         violations.remarks.extend(about_bag.iter().cloned());

@@ -62,9 +62,12 @@ fn main() -> ExitCode {
             say!("{violations}");
             return ExitCode::FAILURE;
         }
-        (Err(error), _) => error.exit(),
+        (Err(error), _) => return refuse(&error),
     };
-    let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+    let cli = match Cli::from_arg_matches(&matches) {
+        Ok(cli) => cli,
+        Err(error) => return refuse(&error),
+    };
     let done = match &cli.command {
         Command::Run(arguments) => run::run(arguments, &set_arguments(&matches, graph_arguments)),
         Command::Replay(arguments) => {
@@ -84,6 +87,19 @@ fn main() -> ExitCode {
         Command::Host => host_fabric(),
     };
     done.unwrap_or_else(|error| report(&error, wants_json(&cli.command)))
+}
+
+/// Prints what the parser says: help on standard output, an error on standard error. The text may repeat
+/// words of the command line and of a graph file, so control characters are taken out.
+fn refuse(error: &clap::Error) -> ExitCode {
+    let text = error.render().to_string();
+    if error.use_stderr() {
+        say!("{}", text.trim_end());
+    } else {
+        // Nobody is left to hear that it could not be printed.
+        output::print_result(&text).unwrap_or_default();
+    }
+    ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
 }
 
 /// Hosts a fabric for `crossdock run`, as a package binary hosts nodes.

@@ -51,11 +51,15 @@ pub(crate) fn map(arguments: &MapArguments) -> Result<ExitCode> {
 
 /// Draws hardware subgraphs only: the processes of the mapping are its default.
 fn draw(path: &Path, graph: &Graph, mapping: &Mapping, arguments: &MapArguments) -> Result<()> {
-    let interfaces =
-        Packages::of_graph(&arguments.package_path, graph, &arguments.graph)?.interfaces;
+    let descriptions =
+        Packages::of_graph(&arguments.package_path, graph, &arguments.graph)?.descriptions;
     let hardware = Mapping { processes: Vec::new(), ..mapping.clone() };
-    let picture =
-        Picture { graph, mapping: Some(&hardware), interfaces: Some(&interfaces), figures: None };
+    let picture = Picture {
+        graph,
+        mapping: Some(&hardware),
+        descriptions: Some(&descriptions),
+        figures: None,
+    };
     output::write(Some(path), &picture.to_svg())
 }
 

@@ -1,5 +1,5 @@
 //! `crossdock node`: nodes of running graphs, seen without disturbing them.
-//! It must not subscribe to anything; everything is on the boards.
+//! It must not subscribe to anything; everything is on the status tables.
 
 use crate::arguments::{NodeCommand, WatchArguments};
 use crate::output;

@@ -4,7 +4,7 @@
 use crate::hardware;
 use anyhow::{Result, bail};
 use crossdock_executor::describe::{DescribeError, describe};
-use crossdock_graph::{BinaryInterface, Graph, Interfaces};
+use crossdock_graph::{BinaryDescription, Graph, PackageDescriptions};
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -22,7 +22,7 @@ const DESCRIBE_TIMEOUT: Duration = Duration::from_secs(20);
 /// The package binaries that were found, and what they offer.
 pub(crate) struct Packages {
     /// What they offer.
-    pub(crate) interfaces: Interfaces,
+    pub(crate) descriptions: PackageDescriptions,
     /// File of each binary, by its name.
     programs: BTreeMap<String, PathBuf>,
     /// Where they were looked for.
@@ -54,21 +54,23 @@ impl Packages {
                 programs.entry(name).or_insert(program);
             }
         }
-        let mut interfaces = Interfaces::default();
+        let mut descriptions = PackageDescriptions::default();
         let mut silent = Vec::new();
         for (name, described) in described(&programs) {
             match described {
-                Ok(interface) => {
-                    interfaces.binaries.push(BinaryInterface { binary: name.clone(), ..interface });
+                Ok(description) => {
+                    descriptions
+                        .binaries
+                        .push(BinaryDescription { binary: name.clone(), ..description });
                 }
                 Err(error) => silent.push(error.to_string()),
             }
         }
-        interfaces.hardware = hardware::find(graph, graph_file, &folders)?;
-        Ok(Self { interfaces, programs, folders, silent })
+        descriptions.hardware = hardware::find(graph, graph_file, &folders)?;
+        Ok(Self { descriptions, programs, folders, silent })
     }
 
-    /// The file of a binary that [`Packages::interfaces`] names.
+    /// The file of a binary that [`Packages::descriptions`] names.
     pub(crate) fn program(&self, binary: &str) -> Option<&Path> {
         self.programs.get(binary).map(PathBuf::as_path)
     }
@@ -89,7 +91,7 @@ impl Packages {
 /// no more than its own time.
 fn described(
     programs: &BTreeMap<String, PathBuf>,
-) -> Vec<(&String, Result<BinaryInterface, DescribeError>)> {
+) -> Vec<(&String, Result<BinaryDescription, DescribeError>)> {
     std::thread::scope(|scope| {
         let asked = programs
             .iter()

@@ -1,4 +1,4 @@
-//! `crossdock service`: services of running graphs, seen on the boards of their processes, and calls
+//! `crossdock service`: services of running graphs, seen on the status tables of their processes, and calls
 //! from the command line. It must not know how calls travel.
 
 use crate::arguments::{CallArguments, ServiceCommand, WatchArguments};

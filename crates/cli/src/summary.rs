@@ -289,7 +289,7 @@ pub(crate) struct ChainRow {
     pub(crate) to: String,
     pub(crate) count: u64,
     /// What it may take.
-    pub(crate) deadline_ns: Option<u64>,
+    pub(crate) max_latency_ns: Option<u64>,
     /// Messages on the last topic that came later.
     pub(crate) late: u64,
     /// How often nothing had come by then.
@@ -523,11 +523,11 @@ impl Summary {
             ("by cause", Align::Left),
         ]);
         for row in &self.chains {
-            let Some(deadline_ns) = row.deadline_ns else { continue };
+            let Some(max_latency_ns) = row.max_latency_ns else { continue };
             let causes = [("late", row.late), ("stalled", row.stalled)];
             let missed = row.late.saturating_add(row.stalled).to_string();
-            let (of, allowed) = (format!("chain {}", row.chain), duration(deadline_ns));
-            table.row(["deadline".to_owned(), of, allowed, missed, some(&causes)]);
+            let (of, allowed) = (format!("chain {}", row.chain), duration(max_latency_ns));
+            table.row(["limit".to_owned(), of, allowed, missed, some(&causes)]);
         }
         for row in &self.nodes {
             let causes = [("over budget", row.over_budget), ("stale input", row.stale)];

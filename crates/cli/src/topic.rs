@@ -1,6 +1,6 @@
 //! `crossdock topic`: topics of running graphs, seen without disturbing them.
 //!
-//! Lists, rates and counters come from the boards of the processes, which are read-only memory here.
+//! Lists, rates and counters come from the status tables of the processes, which are read-only memory here.
 //! It must not subscribe, except to show the messages of a topic that stays inside a chain.
 
 mod echo;

@@ -50,7 +50,7 @@ fn flood() -> ! {
     loop {
         let heard = hear();
         if heard.contains("describe") {
-            let _ = say(&json!({ "interfaces": probe::package().description() }));
+            let _ = say(&json!({ "description": probe::package().description() }));
         } else if heard.contains("launch") {
             let _ = say(&json!("ready"));
         } else if heard.contains("start") {

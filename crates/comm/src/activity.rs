@@ -29,7 +29,7 @@ impl Activity {
     /// Starts to watch the processes with these ids that are there now.
     ///
     /// Blocks until all processes of the domain have answered, at most one second each. What
-    /// happened before it returns may go unannounced: look at the boards afterwards.
+    /// happened before it returns may go unannounced: look at the status tables afterwards.
     ///
     /// # Errors
     /// [`ObserveError`] when the meeting place cannot be used.

@@ -8,8 +8,8 @@ use std::rc::Rc;
 use std::sync::{Arc, Weak};
 
 use crossdock_msg::Schema;
-use crossdock_shm::board::Entity;
 use crossdock_shm::rendezvous::PeerName;
+use crossdock_shm::status::Entity;
 use crossdock_shm::timeline::FencePoint;
 use crossdock_shm::{Copies, LocalLink, Losses, Meta, RawSample, RingSubscriber, TakeError};
 
@@ -85,7 +85,7 @@ pub(crate) struct RingConnection {
     pub(crate) counterpart: Counterpart,
     /// The publisher's type, where the subscriber takes any.
     pub(crate) schema: Option<Arc<Schema>>,
-    /// Its record on our board.
+    /// Its record on our status table.
     pub(crate) record: Option<Entity>,
     /// The publisher's depth.
     pub(crate) depth: u64,
@@ -158,7 +158,7 @@ pub(crate) struct Connection {
     position: u64,
     /// Was a message missed that was not counted yet?
     gap: bool,
-    /// Its record on our board.
+    /// Its record on our status table.
     record: Option<Entity>,
     /// The publisher's type, where the subscriber takes any.
     schema: Option<Arc<Schema>>,

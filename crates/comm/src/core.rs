@@ -9,9 +9,9 @@ use std::sync::atomic::{AtomicBool, Ordering, fence};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use crossdock_shm::board::{Board, Entity};
 use crossdock_shm::rendezvous::{PeerName, Rendezvous, RunId};
 use crossdock_shm::socket::{Access, ControlSocket};
+use crossdock_shm::status::{Entity, StatusTable};
 use crossdock_shm::{BellMemory, ConnTable, ForkMark, Keeper, PrivateFd, Standing, Trust};
 
 use crate::buffer;
@@ -251,7 +251,7 @@ pub(crate) struct Core {
     pub(crate) epoll: Arc<PrivateFd>,
     /// An eventfd that wakes the control thread.
     wake: PrivateFd,
-    pub(crate) board: Board,
+    pub(crate) status_table: StatusTable,
     /// What our subscribers write and publishers of other processes read.
     pub(crate) conns: ConnTable,
     /// What our executors sleep on.
@@ -282,7 +282,7 @@ pub(crate) struct CoreParts {
     pub(crate) rendezvous: Rendezvous,
     pub(crate) epoll: PrivateFd,
     pub(crate) wake: PrivateFd,
-    pub(crate) board: Board,
+    pub(crate) status_table: StatusTable,
     pub(crate) conns: ConnTable,
     pub(crate) bells: BellMemory,
 }
@@ -299,7 +299,7 @@ impl Core {
             rendezvous: parts.rendezvous,
             epoll: Arc::new(parts.epoll),
             wake: parts.wake,
-            board: parts.board,
+            status_table: parts.status_table,
             conns: parts.conns,
             bells: parts.bells,
             state: Mutex::new(State::new(parts.run)),
@@ -405,7 +405,7 @@ impl Core {
     /// system call for each watcher.
     pub(crate) fn announce_idle(&self) {
         // What the executor counted before the flag; pairs with the fence in `set_watcher`: either
-        // we see the watcher here, or its first look at the board sees the counts.
+        // we see the watcher here, or its first look at the status table sees the counts.
         fence(Ordering::SeqCst);
         if self.watched.load(Ordering::Relaxed) && !self.in_child() {
             self.ring_watchers();
@@ -447,20 +447,20 @@ impl Core {
     }
 }
 
-/// A record on the board, or `None` and an event when the board is full: a port works without.
+/// A record on the status table, or `None` and an event when the status table is full: a port works without.
 pub(crate) fn connection_record(
     core: &Core,
     state: &mut State,
     topic: &str,
     detail: &crate::entities::ConnectionDetail,
 ) -> Option<Entity> {
-    let description = crossdock_shm::board::EntityDescription {
+    let description = crossdock_shm::status::EntityDescription {
         kind: crate::entities::kind::CONNECTION,
         name: topic,
         detail: &detail.encode(),
-        histogram: crossdock_shm::board::WithHistogram::No,
+        histogram: crossdock_shm::status::WithHistogram::No,
     };
-    match core.board.add(description) {
+    match core.status_table.add(description) {
         Ok(entity) => Some(entity),
         Err(error) => {
             state.trouble(format!("a connection of `{topic}` is not shown to observers: {error}"));

@@ -1,4 +1,4 @@
-//! What the records on a board mean: kinds, counters, and the bytes of their details.
+//! What the records on a status table mean: kinds, counters, and the bytes of their details.
 //!
 //! This is the common language of processes and observers. It must not know how records are kept.
 
@@ -142,7 +142,7 @@ pub enum Triggering {
 /// The detail of a connection's record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ConnectionDetail {
-    /// Port of the subscriber, in the process whose board this is.
+    /// Port of the subscriber, in the process whose status table this is.
     pub subscriber: u64,
     /// Process of the publisher.
     pub publisher_process: PeerName,
@@ -167,7 +167,7 @@ impl ConnectionDetail {
         bytes
     }
 
-    /// `None` when the bytes of a foreign board are no such detail.
+    /// `None` when the bytes of a foreign status table are no such detail.
     pub(crate) fn decode(bytes: &[u8]) -> Option<ConnectionDetail> {
         let bytes: &[u8; CONNECTION_DETAIL_BYTES] = bytes.try_into().ok()?;
         let word = |at: usize| -> Option<u64> {

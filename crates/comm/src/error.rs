@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crossdock_msg::{CdrError, FlatError};
-use crossdock_shm::board::AddEntityError;
+use crossdock_shm::status::AddEntityError;
 use crossdock_shm::{AllocateError, CreateRingError, LinkError};
 
 use crate::event::Mismatch;
@@ -48,9 +48,9 @@ pub enum PortError {
     /// Two ports of one group could not be joined.
     #[error(transparent)]
     Link(#[from] LinkError),
-    /// The board has no room for the port.
+    /// The status table has no room for the port.
     #[error(transparent)]
-    Board(#[from] AddEntityError),
+    StatusTable(#[from] AddEntityError),
     /// The service has a server in this process already.
     #[error(
         "service `{service}` has a server in this process already, node `{node}`; a service has one \

@@ -55,8 +55,8 @@ pub(crate) enum Purpose {
     Peer,
     /// To announce itself to a process that opens the control socket of the pair.
     Knock,
-    /// To read the board.
-    Board,
+    /// To read the status table.
+    Status,
     /// To read the definition of a publisher's type.
     Definition { port: u64 },
     /// To read a publisher's ring.
@@ -463,7 +463,7 @@ impl Writer {
         let (number, port) = match purpose {
             Purpose::Peer => (0, 0),
             Purpose::Knock => (1, 0),
-            Purpose::Board => (2, 0),
+            Purpose::Status => (2, 0),
             Purpose::Definition { port } => (3, port),
             Purpose::Ring { port } => (4, port),
             Purpose::Watch => (5, 0),
@@ -567,7 +567,7 @@ impl<'a> Reader<'a> {
         match (number, port) {
             (0, 0) => Ok(Purpose::Peer),
             (1, 0) => Ok(Purpose::Knock),
-            (2, 0) => Ok(Purpose::Board),
+            (2, 0) => Ok(Purpose::Status),
             (3, port) => Ok(Purpose::Definition { port }),
             (4, port) => Ok(Purpose::Ring { port }),
             (5, 0) => Ok(Purpose::Watch),
@@ -656,14 +656,14 @@ enum Flag {
     On,
 }
 
-/// A port's description as bytes, for the board.
+/// A port's description as bytes, for the status table.
 pub(crate) fn encode_port(port: &PortInfo) -> Vec<u8> {
     let mut out = Writer(Vec::with_capacity(512));
     out.port(port);
     out.0
 }
 
-/// A port's description from a board.
+/// A port's description from a status table.
 pub(crate) fn decode_port(bytes: &[u8]) -> Result<PortInfo, FrameError> {
     let mut input = Reader { kind: 0, rest: bytes };
     let port = input.port()?;

@@ -13,12 +13,12 @@ use crossdock_trace::SubscriptionTrace;
 
 use crate::entities::counter;
 use crate::error::TakeError;
-use crate::gateway::Gateway;
 use crate::input::InputCore;
 use crate::output::OutputCore;
 use crate::publisher::PublisherCounters;
 use crate::slabs::SlabTaker;
 use crate::subscriber::SubscriberCounters;
+use crate::uploader::Uploader;
 use crate::window::Gathered;
 
 /// A subscriber without its type.
@@ -264,7 +264,7 @@ impl InputHandle {
     }
 
     /// To be called when nothing will be taken any more, although the subscriber stays: no publisher in
-    /// another executor waits for it. What the board says of it and of its connections stays as it is.
+    /// another executor waits for it. What the status table says of it and of its connections stays as it is.
     /// Wakes publishers that wait. May allocate.
     pub fn leave(&self) {
         self.core.leave();
@@ -356,10 +356,10 @@ impl OutputHandle {
     }
 
     /// Has each message brought to a device when it is published, as long as anybody outside the group takes
-    /// slabs; messages that a device writes itself are left out. False: the publisher has a gateway already.
+    /// slabs; messages that a device writes itself are left out. False: the publisher has an uploader already.
     /// Takes the participant's lock; allocates.
-    pub fn bring_by(&self, gateway: Box<dyn Gateway>) -> bool {
-        self.core.bring_by(gateway)
+    pub fn upload_by(&self, uploader: Box<dyn Uploader>) -> bool {
+        self.core.upload_by(uploader)
     }
 
     /// Ends the publisher's connections to other executors, for good, although others still have it:

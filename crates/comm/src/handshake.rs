@@ -163,15 +163,15 @@ fn hello(
             peer.link.stage = Stage::Closing;
             return Ok(Some(name));
         }
-        Purpose::Board => {
-            peer.link.send(&welcome, &[core.board.read_only_fd()]);
+        Purpose::Status => {
+            peer.link.send(&welcome, &[core.status_table.read_only_fd()]);
             peer.link.stage = Stage::Closing;
         }
         Purpose::Watch => {
             peer.link.stage = Stage::Watching;
             let socket = Arc::clone(&peer.link.socket);
-            let board = core.board.read_only_fd();
-            core.add_watcher(token, socket, || peer.link.send(&welcome, &[board]));
+            let status_table = core.status_table.read_only_fd();
+            core.add_watcher(token, socket, || peer.link.send(&welcome, &[status_table]));
         }
         Purpose::Trace => {
             let reason = "its trace memory could not be had when it started".to_string();

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crossdock_msg::Schema;
-use crossdock_shm::board::{Entity, EntityDescription, WithHistogram};
+use crossdock_shm::status::{Entity, EntityDescription, WithHistogram};
 use crossdock_shm::{Marks, Meta, RawSample, TakeError as RingTakeError};
 use crossdock_trace::{ReleaseTrace, SubscriptionTrace};
 
@@ -145,7 +145,7 @@ impl InputCore {
             detail: &detail,
             histogram: WithHistogram::No,
         };
-        let entity = core.board.add(description)?;
+        let entity = core.status_table.add(description)?;
         let gid = core.gid(info.port);
         let trace = SubscriptionTrace::new(plan.node, plan.topic, plan.qos.depth, gid);
         let bell = plan.doorbell.map(|bell| (bell.clone(), bell.add_input()));
@@ -737,7 +737,7 @@ impl InputCore {
 }
 
 impl InputCore {
-    /// Nothing will be taken any more: no publisher elsewhere waits for this subscriber. What the board
+    /// Nothing will be taken any more: no publisher elsewhere waits for this subscriber. What the status table
     /// says of it and its connections stays.
     pub(crate) fn leave(&self) {
         let mut state = self.state.borrow_mut();

@@ -44,7 +44,6 @@ mod error;
 pub mod event;
 mod fence;
 mod frame;
-mod gateway;
 mod geometry;
 mod group;
 mod handle;
@@ -73,17 +72,20 @@ pub mod step;
 mod subscriber;
 mod token;
 mod unwelcome;
+mod uploader;
 mod window;
 
 pub use activity::Activity;
 pub use any::{AnyLoan, AnyPublisher, AnySample, AnySubscriber, Bridge, BridgeOptions, Directions};
 pub use buffer::{AcceptError, BufferError, Buffers, SharedBuffer};
 pub use claims::{Claim, ClaimError, ClaimRefusal, ClaimSnapshot, Holder, ReadClaim, WriteClaim};
-pub use crossdock_shm::board::{Board, Entity, EntityDescription, EntitySnapshot, WithHistogram};
 pub use crossdock_shm::histogram::HistogramSnapshot;
 pub use crossdock_shm::realtime::use_fifo;
 pub use crossdock_shm::rendezvous::{PeerName, RunId};
 pub use crossdock_shm::socket::Access;
+pub use crossdock_shm::status::{
+    Entity, EntityDescription, EntitySnapshot, StatusTable, WithHistogram,
+};
 pub use crossdock_shm::{
     CopyError, DoorbellControl, DoorbellOptions, DriverMemory, Element, ElementType, MemoryMaker,
     ParkedLoan, PrivateFd, Region, Scratch, Slab, SlabMemory, Woken, child_flag,
@@ -93,7 +95,6 @@ pub use doorbell::Doorbell;
 pub use echo::{Echo, EchoError, Echoed, Stamps};
 pub use error::{DamagedPayload, LoanError, PortError, PublishCdrError, PublishError, TakeError};
 pub use event::{Event, Mismatch, PeerProcess, Side};
-pub use gateway::{Bringing, Gateway};
 pub use group::PortGroup;
 pub use handle::{InputHandle, NextMessage, OutputHandle};
 pub use input::Reading;
@@ -113,4 +114,5 @@ pub use service::{
 pub use slabs::SlabTaker;
 pub use subscriber::{Sample, Since, Subscriber, SubscriberCounters, SubscriberOptions, Waiting};
 pub use token::{BufferId, Token, TokenError};
+pub use uploader::{Uploader, Uploading};
 pub use window::Gathered;

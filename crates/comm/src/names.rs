@@ -2,7 +2,7 @@
 //!
 //! Names come from graph files, from code and from other processes; all of them pass here before
 //! they are stored, shown or compared. The rules are those of ROS 2, with lengths that fit the
-//! board. This file must not know what a name is used for.
+//! status table. This file must not know what a name is used for.
 
 use std::fmt;
 

@@ -1,6 +1,6 @@
 //! Looking at a running graph from outside: who is there, what their ports count, what they say.
 //!
-//! An observer takes part in nothing. It asks each process once for its board (one wake-up of that
+//! An observer takes part in nothing. It asks each process once for its status table (one wake-up of that
 //! process's control thread), maps it read-only and reads it as often as it likes at no cost to
 //! anybody. Messages on a ring are copied and looked at again, because nobody waits for an
 //! observer. This file must not know how anything is shown.
@@ -11,11 +11,11 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crossdock_msg::Schema;
-use crossdock_shm::board::{BoardView, EntitySnapshot, OpenBoardError};
 use crossdock_shm::rendezvous::{PeerName, RendezvousError, Visit};
 use crossdock_shm::socket::{
     Access, ControlSocket, FRAME_BYTES_MAX, ReceiveFrameError, Received, SendFrameError,
 };
+use crossdock_shm::status::{EntitySnapshot, OpenStatusError, StatusView};
 use crossdock_shm::{OpenMemoryError, ReceivedFd, RingObserver, Trust, TrustError, TrustedNames};
 use crossdock_trace::{OpenTraceError, TraceView};
 use rustix::event::{PollFd, PollFlags, Timespec};
@@ -75,9 +75,9 @@ pub enum ObserveError {
     /// A process may not be looked at: it belongs to somebody else.
     #[error(transparent)]
     Access(#[from] crossdock_shm::socket::AccessError),
-    /// Its board is no board.
+    /// Its status table is no status table.
     #[error(transparent)]
-    Board(#[from] OpenBoardError),
+    StatusTable(#[from] OpenStatusError),
     /// What was asked for is not there.
     #[error("{process}: {reason}")]
     Nothing {
@@ -156,7 +156,7 @@ pub struct PortSnapshot {
     /// What it offers or requests.
     pub qos: Qos,
     /// Its counters: see [`crate::entities::counter`].
-    pub counters: [u64; crossdock_shm::board::COUNTERS],
+    pub counters: [u64; crossdock_shm::status::COUNTERS],
 }
 
 /// A connection of a running graph.
@@ -203,10 +203,10 @@ pub struct GraphSnapshot {
     pub unreachable: Vec<String>,
 }
 
-/// One process whose board is open.
+/// One process whose status table is open.
 pub(crate) struct Observed {
     pub(crate) name: PeerName,
-    pub(crate) view: BoardView,
+    pub(crate) view: StatusView,
     /// Its process id, from the kernel where it can tell.
     pub(crate) pid: u32,
     /// Readable when it has died.
@@ -215,7 +215,7 @@ pub(crate) struct Observed {
     pub(crate) socket: Option<ControlSocket>,
 }
 
-/// One process that was asked for its board and has not answered yet.
+/// One process that was asked for its status table and has not answered yet.
 struct Asked {
     socket: ControlSocket,
     /// Its process id, from the kernel; 0: in a namespace that we cannot see.
@@ -267,7 +267,7 @@ impl Observer {
     /// # Errors
     /// [`ObserveError`] when the place cannot be used.
     pub fn open(options: ObserverOptions) -> Result<Observer, ObserveError> {
-        Observer::open_for(options, Purpose::Board)
+        Observer::open_for(options, Purpose::Status)
     }
 
     /// Where it looks.
@@ -319,7 +319,7 @@ impl Observer {
         Ok(silent.chain(self.refused.values().map(|(_, why)| why.clone())).collect())
     }
 
-    /// Asks a process for its board.
+    /// Asks a process for its status table.
     fn ask(&mut self, name: PeerName) {
         match self.asking.ask(name, &self.label(name), self.purpose) {
             Ok((socket, pid)) => {
@@ -336,7 +336,7 @@ impl Observer {
         }
     }
 
-    /// Opens the boards of those that have answered, and waits for `timeout` for those that may
+    /// Opens the status tables of those that have answered, and waits for `timeout` for those that may
     /// still do so in time.
     fn hear(&mut self, timeout: Duration) {
         let end = Instant::now() + timeout;
@@ -363,7 +363,7 @@ impl Observer {
         }
     }
 
-    /// The graph now: looks for processes that came and went, then reads all boards.
+    /// The graph now: looks for processes that came and went, then reads all status tables.
     ///
     /// # Errors
     /// [`ObserveError`] when the meeting place cannot be read; single processes that cannot be
@@ -374,10 +374,10 @@ impl Observer {
         Ok(GraphSnapshot { processes, unreachable })
     }
 
-    /// The boards that are open, read without looking for processes that came or went. One whose
+    /// The status tables that are open, read without looking for processes that came or went. One whose
     /// process has died since the last [`Observer::refresh`] or [`Observer::snapshot`] is read as
     /// it was left. Reads shared memory only.
-    pub fn boards(&self) -> Vec<ProcessSnapshot> {
+    pub fn status_tables(&self) -> Vec<ProcessSnapshot> {
         self.processes.values().map(snapshot_of).collect()
     }
 
@@ -483,16 +483,16 @@ impl Observer {
         }
     }
 
-    /// Opens a process's board, which is in its answer.
+    /// Opens a process's status table, which is in its answer.
     fn attach(&self, name: PeerName, asked: Asked) -> Result<Observed, ObserveError> {
         let label = asked.label(name);
         let Asked { socket, pid, .. } = asked;
         let pidfd = socket.peer_pidfd();
         let (frame, fds) = answer(&socket, &label)?;
-        let (Frame::Welcome { version: VERSION, .. }, [board]) = (&frame, &fds[..]) else {
+        let (Frame::Welcome { version: VERSION, .. }, [status_table]) = (&frame, &fds[..]) else {
             return Err(unexpected(&label, frame));
         };
-        let view = BoardView::open(board.as_fd())?;
+        let view = StatusView::open(status_table.as_fd())?;
         let pid = if pid == 0 { view.pid() } else { pid };
         let socket = Some(socket).filter(|_| matches!(self.purpose, Purpose::Watch));
         Ok(Observed { name, view, pid, pidfd, socket })

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use crossdock_shm::board::{Entity, EntityDescription, WithHistogram};
+use crossdock_shm::status::{Entity, EntityDescription, WithHistogram};
 use crossdock_shm::timeline::Timeline;
 use crossdock_shm::{
     CreateRingError, LocalLink, LocalOptions, MemoryMaker, Meta, ParkedLoan, PublishRefused,
@@ -23,7 +23,6 @@ use crate::entities::{Carrier, ConnectionDetail, Triggering, counter, kind};
 use crate::error::{LoanError, PortError};
 use crate::event::{Mismatch, Side, conflict};
 use crate::frame::{DEFINITION_BYTES_MAX, PortInfo, encode_port};
-use crate::gateway::{Gateway, OwnGateway};
 use crate::group::PortGroup;
 use crate::input::InputCore;
 use crate::matching::{self, Audience, LocalPublisher, Wake, port_label};
@@ -31,6 +30,7 @@ use crate::names::{NameKind, check_name};
 use crate::participant::{Handle, Participant};
 use crate::qos::{DEPTH_MAX, Qos, Reliability};
 use crate::slabs::{self, Reach};
+use crate::uploader::{OwnUploader, Uploader};
 
 /// Slots of a ring: generous, because a slot costs 64 bytes and readers may be deeper than we.
 const SLOTS_MIN: usize = 1024;
@@ -90,7 +90,7 @@ pub(crate) struct OutputCore {
     handle: Arc<Handle>,
     info: PortInfo,
     /// Before the ring: it waits for its device, which reads memory of the ring.
-    gateway: OnceCell<Box<OwnGateway>>,
+    uploader: OnceCell<Box<OwnUploader>>,
     ring: RingPublisher,
     timeline: Timeline,
     entity: Entity,
@@ -226,7 +226,7 @@ impl OutputCore {
             detail: &detail,
             histogram: WithHistogram::No,
         };
-        let entity = core.board.add(description)?;
+        let entity = core.status_table.add(description)?;
         let (control, timeline) = (ring.control(), ring.timeline());
         let trace = PublisherTrace::new(plan.node, plan.topic, plan.qos.depth, core.gid(info.port));
         let links = Rc::default();
@@ -235,7 +235,7 @@ impl OutputCore {
         let output = Rc::new(OutputCore {
             handle,
             info,
-            gateway: OnceCell::new(),
+            uploader: OnceCell::new(),
             ring,
             timeline,
             entity,
@@ -385,7 +385,7 @@ impl OutputCore {
     pub(crate) fn publish<'a>(&'a self, mut loan: RawLoan<'a>) -> Result<(), Refused<'a>> {
         let &mut Meta { len, stamp_ns, .. } = loan.meta_mut();
         self.trace.publish(|| loan.bytes_mut().as_ptr().addr(), stamp_ns);
-        if self.gateway.get().is_some() {
+        if self.uploader.get().is_some() {
             self.bring(&mut loan);
         }
         match loan.publish_prepared() {
@@ -413,14 +413,14 @@ impl OutputCore {
         }
     }
 
-    /// Out of the way of publishers that have no gateway.
+    /// Out of the way of publishers that have no uploader.
     #[cold]
     #[inline(never)]
     fn bring(&self, loan: &mut RawLoan<'_>) {
-        if let Some(gateway) = self.gateway.get()
+        if let Some(uploader) = self.uploader.get()
             && self.reach.has_takers()
         {
-            gateway.bring(self, loan);
+            uploader.bring(self, loan);
         }
     }
 
@@ -428,20 +428,20 @@ impl OutputCore {
     fn refused<'a>(&self, refused: PublishRefused<RawLoan<'a>>) -> Refused<'a> {
         self.entity.add(counter::LOST_TIMEOUT, 1);
         let PublishRefused { mut loan, reason } = refused;
-        if let Some(gateway) = self.gateway.get() {
-            gateway.take_back(self, &mut loan);
+        if let Some(uploader) = self.uploader.get() {
+            uploader.take_back(self, &mut loan);
         }
         Refused { loan, reason }
     }
 
-    /// See [`crate::OutputHandle::bring_by`].
-    pub(crate) fn bring_by(&self, gateway: Box<dyn Gateway>) -> bool {
+    /// See [`crate::OutputHandle::upload_by`].
+    pub(crate) fn upload_by(&self, uploader: Box<dyn Uploader>) -> bool {
         let core = &self.handle.core;
         if core.in_child() {
             return false;
         }
-        let gateway = OwnGateway::new(gateway, self.ring.brought());
-        let is_first = self.gateway.set(Box::new(gateway)).is_ok();
+        let uploader = OwnUploader::new(uploader, self.ring.brought());
+        let is_first = self.uploader.set(Box::new(uploader)).is_ok();
         if is_first {
             slabs::count_takers(core, self.info.port);
         }

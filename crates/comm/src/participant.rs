@@ -1,6 +1,6 @@
 //! A participant: this process's membership in one domain.
 //!
-//! It owns the control thread, the board and the tables that peers map. Ports are created through
+//! It owns the control thread, the status table and the tables that peers map. Ports are created through
 //! it. This file must not know how frames travel (`link`) nor how messages do (`publisher`,
 //! `subscriber`).
 
@@ -11,9 +11,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use crossdock_shm::board::{Board, BoardConfig, OpenBoardError};
 use crossdock_shm::rendezvous::{Location, PeerName, RendezvousConfig, RendezvousError, RunId};
 use crossdock_shm::socket::{Access, SocketError};
+use crossdock_shm::status::{OpenStatusError, StatusConfig, StatusTable};
 use crossdock_shm::{
     BellMemory, ConnTable, CreateMemoryError, DoorbellOptions, Keeper, Trust, TrustError,
     TrustedNames,
@@ -29,7 +29,7 @@ use crate::event::Event;
 use crate::names::{NameError, NameKind, check_name};
 
 /// Ports and connections of a process that observers can see.
-const BOARD: BoardConfig = BoardConfig { entities: 32_768, histograms: 4096 };
+const STATUS_TABLE: StatusConfig = StatusConfig { entities: 32_768, histograms: 4096 };
 
 /// Where the processes of a domain meet.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -125,9 +125,9 @@ pub enum OpenError {
     /// A socket name could not be made.
     #[error(transparent)]
     Socket(#[from] SocketError),
-    /// The board could not be made.
+    /// The status table could not be made.
     #[error(transparent)]
-    Board(#[from] OpenBoardError),
+    StatusTable(#[from] OpenStatusError),
     /// The tables that peers map could not be made.
     #[error(transparent)]
     Memory(#[from] CreateMemoryError),
@@ -238,9 +238,9 @@ impl Participant {
         self.handle.core.lock().run
     }
 
-    /// The board on which this process shows its ports; executors add their nodes and chains.
-    pub fn board(&self) -> &Board {
-        &self.handle.core.board
+    /// The status table on which this process shows its ports; executors add their nodes and chains.
+    pub fn status_table(&self) -> &StatusTable {
+        &self.handle.core.status_table
     }
 
     /// Names of the processes that this one is connected to. Takes the participant's lock.
@@ -317,7 +317,7 @@ impl Participant {
     }
 
     /// An executor calls this before it sleeps, so that somebody who waits for the graph to drain
-    /// looks at the boards. One fence and one load when nobody watches, else one system call for
+    /// looks at the status tables. One fence and one load when nobody watches, else one system call for
     /// each watcher.
     pub fn announce_idle(&self) {
         self.handle.core.announce_idle();
@@ -345,7 +345,7 @@ fn open_core(options: &ParticipantOptions) -> Result<Core, OpenError> {
         Ok(keeper) => (keeper, None),
         Err(error) => (None, Some(error.to_string())),
     };
-    let board = Board::create(label, BOARD)?;
+    let status_table = StatusTable::create(label, STATUS_TABLE)?;
     let conns = ConnTable::create(label)?;
     let bells = BellMemory::new(label);
     let epoll = epoll::create(epoll::CreateFlags::CLOEXEC).map_err(step("making an epoll"))?;
@@ -374,7 +374,7 @@ fn open_core(options: &ParticipantOptions) -> Result<Core, OpenError> {
         rendezvous,
         epoll: epoll.into(),
         wake: wake.into(),
-        board,
+        status_table,
         conns,
         bells,
     });

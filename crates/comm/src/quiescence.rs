@@ -1,7 +1,7 @@
 //! Waiting until a graph has nothing left to do, for replay at maximum rate.
 //!
 //! A graph is quiescent when every triggering subscriber has reached the last message of each of
-//! its publishers and its node has finished with all that it took, seen in two scans of all boards
+//! its publishers and its node has finished with all that it took, seen in two scans of all status tables
 //! between which nothing was published. Executors announce when they are about to sleep; only then
 //! is it worth another scan. This file must not know who publishes what, and why.
 
@@ -17,7 +17,7 @@ use crate::entities::{CONNECTION_POSITION, ConnectionDetail, Triggering, counter
 use crate::frame::{Purpose, decode_port};
 use crate::observer::{ObserveError, Observed, Observer, ObserverOptions, poll};
 
-/// Frames that are read from one process before the boards are looked at again.
+/// Frames that are read from one process before the status tables are looked at again.
 const FRAMES_PER_LOOK: usize = 1024;
 
 /// Watches the processes of a domain for the moment at which they have nothing left to do.
@@ -38,11 +38,11 @@ impl std::fmt::Debug for Quiescence {
     }
 }
 
-/// The records of one board that matter, as of one state of its table.
+/// The records of one status table that matter, as of one state of its table.
 #[derive(Default)]
 struct Records {
     changes: Option<u64>,
-    /// Port, place on the board, version.
+    /// Port, place on the status table, version.
     publishers: Vec<(u64, usize, u64)>,
     subscribers: Vec<(u64, usize, u64)>,
     connections: Vec<(ConnectionDetail, usize, u64)>,
@@ -137,7 +137,7 @@ impl Quiescence {
         }
     }
 
-    /// Reads all boards once.
+    /// Reads all status tables once.
     fn scan(&mut self) -> Scan {
         let mut published: HashMap<(PeerName, u64), u64> = HashMap::new();
         let mut complete = true;

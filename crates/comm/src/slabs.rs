@@ -109,9 +109,9 @@ pub(crate) struct Reach {
     without: AtomicU32,
     /// Of these, those whose answer is still to come.
     open: AtomicU32,
-    /// Subscribers outside the group that take slabs, or may. Counted where the publisher has a gateway.
+    /// Subscribers outside the group that take slabs, or may. Counted where the publisher has an uploader.
     takers: AtomicU32,
-    has_gateway: AtomicBool,
+    has_uploader: AtomicBool,
 }
 
 impl Reach {
@@ -221,20 +221,20 @@ fn hand_over(state: &mut State, number: u32) {
     }
 }
 
-/// A publisher has a gateway from now on: who takes slabs is counted before there are any.
+/// A publisher has an uploader from now on: who takes slabs is counted before there are any.
 pub(crate) fn count_takers(core: &Core, port: u64) {
     let mut state = core.lock();
     let Some(known) = state.publishers.get(&port) else { return };
-    known.reach.has_gateway.store(true, Ordering::Relaxed);
+    known.reach.has_uploader.store(true, Ordering::Relaxed);
     recount(&mut state, port);
     core.publish(state);
 }
 
-/// Counts again who has what; only publishers with slabs or a gateway are asked for it.
+/// Counts again who has what; only publishers with slabs or an uploader are asked for it.
 pub(crate) fn recount(state: &mut State, publisher: u64) {
     let Some(known) = state.publishers.get(&publisher) else { return };
     let slabs = known.slabs.len();
-    if slabs == 0 && !known.reach.has_gateway.load(Ordering::Relaxed) {
+    if slabs == 0 && !known.reach.has_uploader.load(Ordering::Relaxed) {
         return;
     }
     let served = state.outgoing.values().filter(|pair| !pair.retired);
@@ -338,7 +338,7 @@ pub(crate) fn decide(core: &Core, port: u64, taker: Option<Arc<dyn SlabTaker>>) 
         if *token == LOCAL {
             attached(state, (LOCAL, *pair));
         } else if taker.is_none() {
-            // Once for all that is offered now or later: a gateway need not bring anything for it.
+            // Once for all that is offered now or later: an uploader need not bring anything for it.
             state.send(*token, &Frame::SlabAnswer { pair: *pair, slab: 0, taken: false });
         }
     }

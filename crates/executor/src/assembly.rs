@@ -15,8 +15,7 @@ use crate::condition::{Condition, window};
 use crate::connections::Connections;
 use crate::executor::{Executor, ExecutorOptions, RunError, panic_text};
 use crate::finish::Finish;
-use crate::gateways;
-use crate::limits::{Deadline, UNLIMITED, ages, watches};
+use crate::limits::{LatencyLimit, UNLIMITED, ages, watches};
 use crate::lockstep::Lockstep;
 use crate::node::{Node, NodeError};
 use crate::origin::Beginning;
@@ -30,6 +29,7 @@ use crate::steady::Steady;
 use crate::step::Step;
 use crate::stepped::Stepped;
 use crate::timers::Timers;
+use crate::uploaders;
 
 impl Executor {
     /// Makes the nodes of a plan and opens their ports, on the thread that will run them. Allocates
@@ -81,7 +81,7 @@ impl<'a> Assembly<'a> {
             .participant
             .doorbell(DoorbellOptions { spin })
             .map_err(|error| general(options, &error))?;
-        let record = ExecutorRecord::new(options.participant.board(), options.plan)
+        let record = ExecutorRecord::new(options.participant.status_table(), options.plan)
             .map_err(|error| general(options, &error))?;
         let group = PortGroup::new();
         if options.time.is_stepped() {
@@ -109,7 +109,7 @@ impl<'a> Assembly<'a> {
         let Created { node, inputs, outputs, calls, warnings } = self.create(plan)?;
         self.warnings.extend(warnings);
         let ExecutorOptions { package, participant, .. } = *self.options;
-        self.warnings.extend(gateways::open(package, plan, &outputs, participant.board()));
+        self.warnings.extend(uploaders::open(package, plan, &outputs, participant.status_table()));
         // The node is made: no publisher waits for it to say that it takes slabs.
         inputs.iter().for_each(|it| it.handle.take_slabs(None));
         self.connections.add(plan, inputs.iter().map(|it| &it.handle), &outputs);
@@ -146,13 +146,13 @@ impl<'a> Assembly<'a> {
             Clock::new(self.options.time),
             self.options.time.is_stepped(),
         )?;
-        let board = self.options.participant.board();
-        let record = NodeRecord::new(board, plan, self.options.statistics);
+        let status_table = self.options.participant.status_table();
+        let record = NodeRecord::new(status_table, plan, self.options.statistics);
         let ends = self.ends(plan, &outputs)?;
         let ages = ages(plan, inputs.iter().map(|it| &it.handle), self.options.time);
         let has_limits = plan.budget.is_some()
             || !ages.is_empty()
-            || ends.iter().any(|end| end.deadline.is_some());
+            || ends.iter().any(|end| end.latency_limit.is_some());
         let limits_symbol = format!("{}::{}::limit_missed", plan.package, plan.node_type);
         self.nodes.push(NodeSlot {
             name: plan.name.clone(),
@@ -208,7 +208,7 @@ impl<'a> Assembly<'a> {
             self.options.time.is_stepped(),
         );
         setup.hold_up_outside(self.options.time.is_unpaced());
-        setup.know_devices_by(self.options.package.all_gateways());
+        setup.know_devices_by(self.options.package.all_uploaders());
         self.options.remote.set_making(&plan.name);
         let created = catch_unwind(AssertUnwindSafe(|| registration.create(&mut setup)));
         let created = created.unwrap_or_else(|panic| {
@@ -263,11 +263,12 @@ impl<'a> Assembly<'a> {
         for (output, handle) in plan.outputs.iter().zip(handles) {
             for chain in chains.iter().filter(|chain| chain.to == output.topic) {
                 let Some(beginning) = Beginning::of(&chain.from, chains) else { continue };
-                let record = ChainRecord::new(self.options.participant.board(), chain, self.trace)
-                    .map_err(|error| error.to_string())?;
-                let deadline = Deadline::of(chain, self.options.time);
+                let record =
+                    ChainRecord::new(self.options.participant.status_table(), chain, self.trace)
+                        .map_err(|error| error.to_string())?;
+                let latency_limit = LatencyLimit::of(chain, self.options.time);
                 let handle = handle.clone();
-                ends.push(End { handle, beginning, published: 0, record, deadline });
+                ends.push(End { handle, beginning, published: 0, record, latency_limit });
             }
         }
         Ok(ends.into_boxed_slice())

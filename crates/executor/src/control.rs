@@ -5,7 +5,7 @@
 //! ```text
 //! launcher                              process
 //!    describe ------------------------->
-//!            <------------------------- interfaces { .. }
+//!            <------------------------- descriptions { .. }
 //!    launch { plan } ------------------>
 //!            <------------------------- ready              every expected connection stands
 //!            <------------------------- warning { text }   at any time
@@ -25,7 +25,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant};
 
 use crossdock_comm::PrivateFd;
-use crossdock_graph::{BinaryInterface, OnFailure, ProcessPlan};
+use crossdock_graph::{BinaryDescription, OnFailure, ProcessPlan};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::net::sockopt::{Timeout, set_socket_timeout};
@@ -61,7 +61,7 @@ const LAST: u8 = 1;
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Request {
-    /// Send the interfaces of all node types.
+    /// Send the descriptions of all node types.
     Describe,
     /// Create the nodes of this plan and report when every expected connection stands.
     Launch {
@@ -86,7 +86,7 @@ pub(crate) enum Request {
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Report {
     /// The answer to [`Request::Describe`].
-    Interfaces(BinaryInterface),
+    Description(BinaryDescription),
     /// Every node stands and every expected connection with it.
     Ready,
     /// A node asked for the end of the run.

@@ -12,7 +12,7 @@ use std::sync::mpsc::Receiver;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use crossdock_graph::BinaryInterface;
+use crossdock_graph::BinaryDescription;
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
 
 use crate::control::{
@@ -26,7 +26,7 @@ const EXIT_TIMEOUT: Duration = Duration::from_secs(1);
 /// Bytes of what a binary prints on standard error that an error tells, the last ones.
 const WORDS_BYTES_MAX: usize = 1024;
 
-/// Starts a package binary and asks for the interfaces of all its node types; waits at most `timeout`
+/// Starts a package binary and asks for the descriptions of all its node types; waits at most `timeout`
 /// for the answer.
 ///
 /// What it prints on standard output goes nowhere; what it prints on standard error is told if it does
@@ -37,7 +37,7 @@ const WORDS_BYTES_MAX: usize = 1024;
 ///
 /// The binary cannot be started, or is no package of Crossdock: it ended, said something else, or
 /// nothing in time.
-pub fn describe(program: &Path, timeout: Duration) -> Result<BinaryInterface, DescribeError> {
+pub fn describe(program: &Path, timeout: Duration) -> Result<BinaryDescription, DescribeError> {
     let fail = |what, words| DescribeError { program: program.to_owned(), what, words };
     let (mut socket, theirs) =
         ControlSocket::pair().map_err(|error| fail(Fault::Control(error), String::new()))?;
@@ -56,10 +56,10 @@ pub fn describe(program: &Path, timeout: Duration) -> Result<BinaryInterface, De
     answer.map_err(|what| fail(what, words.map(|words| words.said()).unwrap_or_default()))
 }
 
-fn ask(socket: &mut ControlSocket, timeout: Duration) -> Result<BinaryInterface, Fault> {
+fn ask(socket: &mut ControlSocket, timeout: Duration) -> Result<BinaryDescription, Fault> {
     socket.send(&Request::Describe).map_err(Fault::from)?;
     match socket.receive::<Report>(Some(timeout))? {
-        Received::Frame(Report::Interfaces(interface)) => Ok(interface),
+        Received::Frame(Report::Description(description)) => Ok(description),
         Received::Frame(_) | Received::Closed => Err(Fault::NotAPackage),
         Received::Nothing => Err(Fault::Silent(timeout)),
     }

@@ -9,7 +9,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use crossdock_comm::RunId;
-use crossdock_graph::{BinaryInterface, OnFailure, ProcessPlan};
+use crossdock_graph::{BinaryDescription, OnFailure, ProcessPlan};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
 use crate::control::{
@@ -208,12 +208,12 @@ impl LaunchedProcess {
         self.child.id()
     }
 
-    /// Asks for the interfaces of all node types in the binary; waits up to 20 s.
+    /// Asks for the descriptions of all node types in the binary; waits up to 20 s.
     ///
     /// # Errors
     ///
     /// The binary is no package of Crossdock: it ended, said something else, or nothing in time.
-    pub fn describe(&mut self) -> Result<BinaryInterface, LaunchError> {
+    pub fn describe(&mut self) -> Result<BinaryDescription, LaunchError> {
         self.send(&Request::Describe).map_err(|error| match error.what {
             // It has ended without a word.
             LaunchErrorKind::Control(ControlError::Closed) => {
@@ -224,7 +224,7 @@ impl LaunchedProcess {
         let socket = self.socket.as_mut();
         let received = socket.map(|socket| socket.receive::<Report>(Some(DESCRIBE_TIMEOUT)));
         match received {
-            Some(Ok(Received::Frame(Report::Interfaces(interface)))) => Ok(interface),
+            Some(Ok(Received::Frame(Report::Description(description)))) => Ok(description),
             Some(Ok(Received::Frame(_))) => Err(self.error(LaunchErrorKind::NotAPackage)),
             Some(Ok(Received::Nothing)) => Err(self.error(LaunchErrorKind::Silent)),
             Some(Err(error)) => Err(self.error(error.into())),
@@ -393,7 +393,7 @@ fn event_of(report: Report) -> Option<ProcessEvent> {
         Report::Dropped { node, error } => ProcessEvent::NodeDropped { node, error },
         Report::Backtrace { text } => ProcessEvent::Backtrace(text),
         Report::Warning { text } => ProcessEvent::Warning(text),
-        Report::Interfaces(_) | Report::Stopped => return None,
+        Report::Description(_) | Report::Stopped => return None,
     })
 }
 

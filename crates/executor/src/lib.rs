@@ -7,7 +7,7 @@
 //!
 //! ```no_run
 //! use crossdock_executor::{
-//!     Context, Interface, Node, NodeError, NodeType, Package, PackageError, Publisher, Setup,
+//!     Context, NodeDescription, Node, NodeError, NodeType, Package, PackageError, Publisher, Setup,
 //!     Subscriber,
 //! };
 //! use crossdock_msg::Extra;
@@ -23,11 +23,11 @@
 //! impl NodeType for Shift {
 //!     const NAME: &'static str = "shift";
 //!
-//!     fn interface() -> Interface {
-//!         Interface::new()
+//!     fn description() -> NodeDescription {
+//!         NodeDescription::new()
 //!             .doc("Moves points along x.")
-//!             .input::<PointStamped>("points")
-//!             .output::<PointStamped>("shifted")
+//!             .subscriber::<PointStamped>("points")
+//!             .publisher::<PointStamped>("shifted")
 //!             .parameter("distance_m", 1.0, "how far, in metres")
 //!     }
 //!
@@ -98,14 +98,14 @@
 //!
 //! # Limits and failures
 //!
-//! The graph file sets deadlines of chains, ages of inputs and budgets of nodes. What misses one is
-//! counted on the board, and the node is told ([`Node::limit_missed`]). A node that fails or panics
+//! The graph file sets limits of chains, ages of inputs and budgets of nodes. What misses one is
+//! counted on the status table, and the node is told ([`Node::limit_missed`]). A node that fails or panics
 //! ends the run, or is taken out while everything else goes on, or has its process started again, as
 //! `on_failure` says.
 //!
 //! # Who uses what
 //!
-//! Authors of nodes: [`Node`], [`NodeType`], [`Interface`], [`Setup`], [`Context`], [`Tracepoint`],
+//! Authors of nodes: [`Node`], [`NodeType`], [`NodeDescription`], [`Setup`], [`Context`], [`Tracepoint`],
 //! [`Package`].
 //! Launchers: [`launch`]. Programs that run nodes without a launcher: [`Executor`]. Observers:
 //! [`record`].
@@ -121,13 +121,12 @@ mod connections;
 mod context;
 mod control;
 pub mod describe;
+mod description;
 mod executor;
 mod failure;
 mod finish;
-mod gateways;
 mod holding;
 mod hop;
-mod interface;
 pub mod launch;
 mod limits;
 mod lockstep;
@@ -149,6 +148,7 @@ mod steady;
 mod step;
 mod stepped;
 mod timers;
+mod uploaders;
 
 /// The Rust of the page on services compiles.
 #[cfg(doctest)]
@@ -161,9 +161,8 @@ pub use crossdock_comm::{
     Server, Since, Subscriber, SubscriberCounters, TakeError, Waiting,
 };
 pub use crossdock_trace::{Tracepoint, TracepointError};
+pub use description::NodeDescription;
 pub use executor::{Executor, ExecutorOptions, RunEnd, RunError};
-pub use gateways::{GatewaySite, Gateways};
-pub use interface::Interface;
 pub use limits::Miss;
 pub use node::{Node, NodeError, NodeType};
 pub use origin::Tracing;
@@ -172,3 +171,4 @@ pub use parameter::Parameter;
 pub use record::Statistics;
 pub use remote::Remote;
 pub use setup::{Setup, SetupError};
+pub use uploaders::{UploadSite, Uploaders};

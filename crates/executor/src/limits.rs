@@ -1,10 +1,10 @@
-//! Limits of time: chains with a deadline, inputs with a greatest age, nodes with a budget. What an
+//! Limits of time: chains with a latency limit, inputs with a greatest age, nodes with a budget. What an
 //! executor notices of them, and how a node is told. It must not know in which order nodes run.
 //!
 //! What is published too late is seen where it is published. What never comes is seen by a *watch*
 //! of the executor that would publish it: a subscriber to the topic on which the chain begins, which
 //! nobody waits for. It asks to be rung for one message, and then looks again when that one's
-//! deadline is over; so it costs at most two wake-ups per deadline while messages come, and none
+//! limit is over; so it costs at most two wake-ups per limit while messages come, and none
 //! while none comes.
 
 use crossdock_comm::{
@@ -28,13 +28,13 @@ use crate::step::Step;
 #[non_exhaustive]
 pub enum Miss<'a> {
     /// A message of the node ended a chain too late.
-    Deadline {
+    Late {
         /// Name of the chain.
         chain: &'a str,
         /// From the message that began it, nanoseconds.
         latency_ns: u64,
         /// What it may take.
-        deadline_ns: u64,
+        max_latency_ns: u64,
     },
     /// A chain that the node ends has begun, and nothing has come of it in time.
     Stalled {
@@ -43,7 +43,7 @@ pub enum Miss<'a> {
         /// Since the message that began it, nanoseconds.
         waited_ns: u64,
         /// What it may take.
-        deadline_ns: u64,
+        max_latency_ns: u64,
     },
     /// The newest message that the node has of an input was too old when the node ran.
     Age {
@@ -67,17 +67,17 @@ impl std::fmt::Display for Miss<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let ms = |time_ns: &u64| *time_ns as f64 / 1e6;
         match self {
-            Self::Deadline { chain, latency_ns, deadline_ns } => write!(
+            Self::Late { chain, latency_ns, max_latency_ns } => write!(
                 f,
-                "ended chain `{chain}` after {:.3} ms, later than its deadline of {} ms",
+                "ended chain `{chain}` after {:.3} ms, later than its latency limit of {} ms",
                 ms(latency_ns),
-                ms(deadline_ns)
+                ms(max_latency_ns)
             ),
-            Self::Stalled { chain, waited_ns, deadline_ns } => write!(
+            Self::Stalled { chain, waited_ns, max_latency_ns } => write!(
                 f,
-                "has not ended chain `{chain}`, which began {:.3} ms ago, within its deadline of {} ms",
+                "has not ended chain `{chain}`, which began {:.3} ms ago, within its latency limit of {} ms",
                 ms(waited_ns),
-                ms(deadline_ns)
+                ms(max_latency_ns)
             ),
             Self::Age { input, age_ns, max_age_ns } => write!(
                 f,
@@ -98,9 +98,9 @@ impl std::fmt::Display for Miss<'_> {
 /// No limit: longer than anything.
 pub(crate) const UNLIMITED: u64 = u64::MAX;
 
-/// The deadline of a chain, at the output on which it ends.
+/// The limit of a chain, at the output on which it ends.
 #[derive(Debug)]
-pub(crate) struct Deadline {
+pub(crate) struct LatencyLimit {
     pub(crate) chain: String,
     pub(crate) limit: Limit,
     /// Whether it goes by simulated time.
@@ -112,9 +112,9 @@ pub(crate) struct Deadline {
     late_ns: Option<u64>,
 }
 
-impl Deadline {
+impl LatencyLimit {
     pub(crate) fn of(chain: &Chain, time: Time) -> Option<Self> {
-        let (chain, limit, unpaced) = (chain.name.clone(), chain.deadline?, time.is_unpaced());
+        let (chain, limit, unpaced) = (chain.name.clone(), chain.max_latency?, time.is_unpaced());
         Some(Self { chain, limit, unpaced, answered_ns: 0, late_ns: None })
     }
 
@@ -185,7 +185,7 @@ pub(crate) fn ages<'a>(
 #[derive(Debug)]
 pub(crate) struct Watch {
     chain: String,
-    deadline_ns: u64,
+    max_latency_ns: u64,
     on_miss: OnMiss,
     /// The node that is told.
     node: usize,
@@ -236,11 +236,11 @@ impl Watch {
         }
         let overdue = |begun_ns: u64| {
             let waited_ns = now_ns.saturating_sub(begun_ns);
-            (begun_ns > answered_ns && waited_ns >= self.deadline_ns).then_some(waited_ns)
+            (begun_ns > answered_ns && waited_ns >= self.max_latency_ns).then_some(waited_ns)
         };
         let mut waited_ns = overdue(self.pending_ns);
         let newest_ns = self.newest_ns().map(|stamp_ns| steady.of_stamp(stamp_ns));
-        self.until_ns = newest_ns.map(|begun_ns| begun_ns.saturating_add(self.deadline_ns));
+        self.until_ns = newest_ns.map(|begun_ns| begun_ns.saturating_add(self.max_latency_ns));
         self.pending_ns = newest_ns.unwrap_or(0);
         if self.until_ns.is_some_and(|until_ns| until_ns <= now_ns) {
             // It has been over before it was looked at.
@@ -256,7 +256,7 @@ impl Watch {
     }
 }
 
-/// The watches of an executor: one for each chain with a deadline that ends in it.
+/// The watches of an executor: one for each chain with a latency limit that ends in it.
 pub(crate) fn watches(
     options: &ExecutorOptions<'_>,
     doorbell: &Doorbell,
@@ -264,7 +264,9 @@ pub(crate) fn watches(
     let mut watches = Vec::new();
     for WatchPlan { chain: name, publishers } in &options.plan.watches {
         let chain = options.chains.iter().find(|chain| chain.name == *name);
-        let Some((chain, limit)) = chain.and_then(|it| Some((it, it.deadline?))) else { continue };
+        let Some((chain, limit)) = chain.and_then(|it| Some((it, it.max_latency?))) else {
+            continue;
+        };
         let ends = |plan: &NodePlan| plan.outputs.iter().any(|output| output.topic == chain.to);
         let Some(node) = options.plan.nodes.iter().position(ends) else { continue };
         let subscriber = options.participant.any_subscriber_with(
@@ -279,7 +281,7 @@ pub(crate) fn watches(
         )?;
         watches.push(Watch {
             chain: name.clone(),
-            deadline_ns: limit.limit_ns,
+            max_latency_ns: limit.limit_ns,
             on_miss: limit.on_miss,
             node,
             handle: subscriber.handle(),
@@ -306,24 +308,25 @@ impl Executor {
         let mut told = false;
         for index in 0..self.watches.len() {
             let watch = &self.watches[index];
-            let of_chain = |deadline: &&Deadline| deadline.chain == watch.chain;
-            let deadlines = self.nodes.iter().flat_map(|slot| &slot.ends);
-            let deadlines = deadlines.filter_map(|end| end.deadline.as_ref()).filter(of_chain);
-            let answered_ns = deadlines.map(|it| it.answered_ns).max().unwrap_or(0);
+            let of_chain = |limit: &&LatencyLimit| limit.chain == watch.chain;
+            let limits = self.nodes.iter().flat_map(|slot| &slot.ends);
+            let limits = limits.filter_map(|end| end.latency_limit.as_ref()).filter(of_chain);
+            let answered_ns = limits.map(|it| it.answered_ns).max().unwrap_or(0);
             let Some(waited_ns) = self.watches[index].look(&self.steady, now_ns, answered_ns)
             else {
                 continue;
             };
-            let Watch { node, chain, deadline_ns, on_miss, .. } = &self.watches[index];
-            let (node, chain, deadline_ns, on_miss) =
-                (*node, chain.clone(), *deadline_ns, *on_miss);
+            let Watch { node, chain, max_latency_ns, on_miss, .. } = &self.watches[index];
+            let (node, chain, max_latency_ns, on_miss) =
+                (*node, chain.clone(), *max_latency_ns, *on_miss);
             let ends = self.nodes[node].ends.iter();
-            let of_chain = |deadline: &Deadline| deadline.chain == chain;
-            if let Some(end) = ends.clone().find(|end| end.deadline.as_ref().is_some_and(of_chain))
+            let of_chain = |limit: &LatencyLimit| limit.chain == chain;
+            if let Some(end) =
+                ends.clone().find(|end| end.latency_limit.as_ref().is_some_and(of_chain))
             {
                 end.record.stalled();
             }
-            let miss = Miss::Stalled { chain: &chain, waited_ns, deadline_ns };
+            let miss = Miss::Stalled { chain: &chain, waited_ns, max_latency_ns };
             self.group.set_origin(NO_ORIGIN);
             let step = Step::limit(node);
             self.remote.set_current(step);
@@ -352,10 +355,10 @@ impl Executor {
             missed.push((Owned::Age(port, age_ns, limit.limit_ns), limit.on_miss));
         }
         for end in &mut slot.ends {
-            let Some(deadline) = &mut end.deadline else { continue };
-            let Some(late_ns) = deadline.late_ns.take() else { continue };
-            let (chain, limit) = (deadline.chain.clone(), deadline.limit);
-            missed.push((Owned::Deadline(chain, late_ns, limit.limit_ns), limit.on_miss));
+            let Some(limit) = &mut end.latency_limit else { continue };
+            let Some(late_ns) = limit.late_ns.take() else { continue };
+            let (chain, limit) = (limit.chain.clone(), limit.limit);
+            missed.push((Owned::Late(chain, late_ns, limit.limit_ns), limit.on_miss));
         }
         for (miss, on_miss) in &missed {
             self.tell(step, &miss.as_miss(), *on_miss)?;
@@ -395,7 +398,7 @@ impl Executor {
 enum Owned {
     Budget(u64, u64),
     Age(String, u64, u64),
-    Deadline(String, u64, u64),
+    Late(String, u64, u64),
 }
 
 impl Owned {
@@ -407,8 +410,8 @@ impl Owned {
             Self::Age(input, age_ns, limit_ns) => {
                 Miss::Age { input, age_ns: *age_ns, max_age_ns: *limit_ns }
             }
-            Self::Deadline(chain, latency_ns, limit_ns) => {
-                Miss::Deadline { chain, latency_ns: *latency_ns, deadline_ns: *limit_ns }
+            Self::Late(chain, latency_ns, limit_ns) => {
+                Miss::Late { chain, latency_ns: *latency_ns, max_latency_ns: *limit_ns }
             }
         }
     }

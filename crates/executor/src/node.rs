@@ -5,7 +5,7 @@ use std::error::Error;
 use std::fmt;
 
 use crate::context::Context;
-use crate::interface::Interface;
+use crate::description::NodeDescription;
 use crate::limits::Miss;
 use crate::setup::Setup;
 
@@ -31,7 +31,7 @@ pub trait Node {
     /// out, or its process is started again.
     fn execute(&mut self, context: &mut Context<'_>) -> Result<(), NodeError>;
 
-    /// Whether a predicate holds that [`NodeType::interface`] declares and the condition of the node
+    /// Whether a predicate holds that [`NodeType::description`] declares and the condition of the node
     /// in the graph names: the node runs only then.
     ///
     /// Asked each time that something else releases the node. It looks at what waits on the node's
@@ -68,13 +68,13 @@ pub trait Node {
     }
 }
 
-/// A node that a graph file can name: its interface and how to make one.
+/// A node that a graph file can name: its description and how to make one.
 pub trait NodeType: Node + Sized + 'static {
     /// Name of the node type in its package: lower case and underscores (`gaussian_blur`).
     const NAME: &'static str;
 
     /// Ports, timers and parameters. Called without a graph, on any thread.
-    fn interface() -> Interface;
+    fn description() -> NodeDescription;
 
     /// Makes a node: opens every connected port and reads the parameters. Called once per node, on
     /// the thread on which the node will run. May take its time: nothing runs before all nodes of

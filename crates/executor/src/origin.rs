@@ -103,7 +103,7 @@ mod tests {
 
     fn chain(from: &str, to: &str) -> Chain {
         let (name, from, to) = (format!("{from} to {to}"), from.to_owned(), to.to_owned());
-        Chain { name, from, to, deadline: None }
+        Chain { name, from, to, max_latency: None }
     }
 
     #[test]

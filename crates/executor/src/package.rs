@@ -3,12 +3,12 @@
 
 use std::fmt;
 
-use crossdock_graph::{BinaryInterface, NodeInterface, PackageInterface};
+use crossdock_graph::{BinaryDescription, NodeTypeDescription, PackageDescription};
 
-use crate::gateways::Gateways;
 use crate::node::{Node, NodeError, NodeType};
 use crate::process;
 use crate::setup::Setup;
+use crate::uploaders::Uploaders;
 
 /// The node types of a package, and with [`Package::main`] the whole main function of its binary.
 ///
@@ -19,14 +19,14 @@ pub struct Package {
     name: String,
     nodes: Vec<Registration>,
     others: Vec<Package>,
-    gateways: Option<&'static dyn Gateways>,
+    uploaders: Option<&'static dyn Uploaders>,
 }
 
 /// A node type as data: how to describe and make its nodes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Registration {
     pub(crate) node_type: &'static str,
-    describe: fn() -> NodeInterface,
+    describe: fn() -> NodeTypeDescription,
     create: fn(&mut Setup<'_>) -> Result<Box<dyn Node>, NodeError>,
 }
 
@@ -34,7 +34,7 @@ impl Registration {
     fn of<N: NodeType>() -> Self {
         Self {
             node_type: N::NAME,
-            describe: || N::interface().into_description(N::NAME),
+            describe: || N::description().into_description(N::NAME),
             create: |setup| N::create(setup).map(|node| Box::new(node) as Box<dyn Node>),
         }
     }
@@ -48,7 +48,7 @@ impl Package {
     /// A package without node types. Its binary is to be called `crossdock-<name>`.
     #[must_use]
     pub fn new(name: &str) -> Self {
-        Self { name: name.to_owned(), nodes: Vec::new(), others: Vec::new(), gateways: None }
+        Self { name: name.to_owned(), nodes: Vec::new(), others: Vec::new(), uploaders: None }
     }
 
     /// Adds a node type.
@@ -76,15 +76,15 @@ impl Package {
     /// read them: once for all. Without it each of these copies them for itself. It makes the memory, too, of
     /// topics of which the mapping says `managed`.
     #[must_use]
-    pub fn gateways(mut self, gateways: &'static dyn Gateways) -> Self {
-        self.gateways = Some(gateways);
+    pub fn uploaders(mut self, uploaders: &'static dyn Uploaders) -> Self {
+        self.uploaders = Some(uploaders);
         self
     }
 
     /// What a binary with this package answers when asked to describe itself.
     #[must_use]
-    pub fn description(&self) -> BinaryInterface {
-        BinaryInterface {
+    pub fn description(&self) -> BinaryDescription {
+        BinaryDescription {
             binary: format!("crossdock-{}", self.name),
             packages: self.all().map(Package::own_description).collect(),
         }
@@ -113,14 +113,14 @@ impl Package {
         })
     }
 
-    /// What makes gateways for all packages of the binary.
-    pub(crate) fn all_gateways(&self) -> Option<&'static dyn Gateways> {
-        self.all().find_map(|package| package.gateways)
+    /// What makes uploaders for all packages of the binary.
+    pub(crate) fn all_uploaders(&self) -> Option<&'static dyn Uploaders> {
+        self.all().find_map(|package| package.uploaders)
     }
 
-    fn own_description(&self) -> PackageInterface {
+    fn own_description(&self) -> PackageDescription {
         let nodes = self.nodes.iter().map(|node| (node.describe)());
-        PackageInterface { name: self.name.clone(), nodes: nodes.collect() }
+        PackageDescription { name: self.name.clone(), nodes: nodes.collect() }
     }
 
     /// This package and all that came with it, each before those that came with it.

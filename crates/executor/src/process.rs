@@ -44,7 +44,7 @@ pub(crate) fn main(package: &Package) -> Result<(), PackageError> {
     loop {
         match socket.receive::<Request>(None)? {
             Received::Frame(Request::Describe) => {
-                answer(&socket, &Report::Interfaces(package.description()))?;
+                answer(&socket, &Report::Description(package.description()))?;
             }
             Received::Frame(Request::Launch { plan, run }) => {
                 panics::keep();

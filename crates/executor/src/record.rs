@@ -1,8 +1,8 @@
-//! What an executor tells of its nodes and spans on the board, where observers read it.
+//! What an executor tells of its nodes and spans on the status table, where observers read it.
 //! It must not know who reads it or how it is shown.
 
 use crossdock_comm::entities::kind;
-use crossdock_comm::{Board, Entity, EntityDescription, PortError, WithHistogram};
+use crossdock_comm::{Entity, EntityDescription, PortError, StatusTable, WithHistogram};
 use crossdock_graph::{ExecutorMode, ExecutorPlan, NodePlan};
 use crossdock_trace::{ExecutorTrace, monotonic_ns};
 
@@ -60,17 +60,17 @@ pub mod chain_counter {
     pub const MESSAGES: usize = 0;
     /// Messages published on the last topic that none on the first one led to.
     pub const WITHOUT_ORIGIN: usize = 1;
-    /// Messages published on the last topic later than the chain's deadline.
+    /// Messages published on the last topic later than the chain's latency limit.
     pub const LATE: usize = 2;
     /// How often a message on the first topic had led to none on the last within the deadline. One
     /// that comes after all counts as late, too.
     pub const STALLED: usize = 3;
     /// The deadline in ns; 0: none. Not a count.
-    pub const DEADLINE_NS: usize = 4;
+    pub const MAX_LATENCY_NS: usize = 4;
 }
 
 /// What a node is doing, of [`node_counter::RUNNING`]: `input `image``. `None` while it does not
-/// execute. The word may come from the board of a process that has died.
+/// execute. The word may come from the status table of a process that has died.
 #[must_use]
 pub fn running(plan: &NodePlan, word: u64) -> Option<String> {
     let place = (word & u64::from(u32::MAX)) as usize;
@@ -117,16 +117,16 @@ pub enum Statistics {
 /// The records of an executor and of the timers of its nodes: written once, at the start.
 #[derive(Debug)]
 pub(crate) struct ExecutorRecord {
-    /// Kept, because a record stays on the board as long as its entity.
+    /// Kept, because a record stays on the status table as long as its entity.
     _entities: Vec<Entity>,
 }
 
 impl ExecutorRecord {
     /// Shows an executor that runs on the calling thread.
-    pub(crate) fn new(board: &Board, plan: &ExecutorPlan) -> Result<Self, PortError> {
+    pub(crate) fn new(status_table: &StatusTable, plan: &ExecutorPlan) -> Result<Self, PortError> {
         let add = |kind, name: &str, detail: &str| {
             let histogram = WithHistogram::No;
-            board.add(EntityDescription { kind, name, detail: detail.as_bytes(), histogram })
+            status_table.add(EntityDescription { kind, name, detail: detail.as_bytes(), histogram })
         };
         let mode = match plan.mode {
             ExecutorMode::Chain => "chain",
@@ -161,17 +161,17 @@ pub(crate) struct NodeRecord {
     entity: Entity,
     statistics: Statistics,
     executions: u64,
-    /// The time of the last execution, until it is on the board.
+    /// The time of the last execution, until it is on the status table.
     took_ns: Option<u64>,
 }
 
 impl NodeRecord {
     pub(crate) fn new(
-        board: &Board,
+        status_table: &StatusTable,
         plan: &NodePlan,
         statistics: Statistics,
     ) -> Result<Self, PortError> {
-        let entity = board.add(EntityDescription {
+        let entity = status_table.add(EntityDescription {
             kind: kind::NODE,
             name: &plan.name,
             detail: format!("{}/{}", plan.package, plan.node_type).as_bytes(),
@@ -211,8 +211,8 @@ impl NodeRecord {
         (self.statistics == Statistics::On).then(monotonic_ns)
     }
 
-    /// Counts an execution, and its time if its start was measured. Both are on the board after the
-    /// next [`show`](Self::show): in a chain that is when its nodes have run, because the board's lines
+    /// Counts an execution, and its time if its start was measured. Both are on the status table after the
+    /// next [`show`](Self::show): in a chain that is when its nodes have run, because the status table's lines
     /// are far away where messages are large, and the next node waits here. Gives the time of the end,
     /// if that was measured.
     #[inline]
@@ -252,17 +252,17 @@ pub(crate) struct ChainRecord {
 
 impl ChainRecord {
     pub(crate) fn new(
-        board: &Board,
+        status_table: &StatusTable,
         chain: &crossdock_graph::Chain,
         trace: ExecutorTrace,
     ) -> Result<Self, PortError> {
-        let entity = board.add(EntityDescription {
+        let entity = status_table.add(EntityDescription {
             kind: kind::CHAIN,
             name: &chain.name,
             detail: format!("{} {}", chain.from, chain.to).as_bytes(),
             histogram: WithHistogram::Yes,
         })?;
-        entity.set(chain_counter::DEADLINE_NS, chain.deadline.map_or(0, |it| it.limit_ns));
+        entity.set(chain_counter::MAX_LATENCY_NS, chain.max_latency.map_or(0, |it| it.limit_ns));
         let handle = trace.chain(&chain.name, &chain.from, &chain.to);
         Ok(Self { entity, handle })
     }

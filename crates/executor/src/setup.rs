@@ -6,18 +6,18 @@ use std::sync::Arc;
 
 use crossdock_comm::service::{ClientHandle, ServerHandle};
 use crossdock_comm::{
-    BackPressure, Board, Bridge, BridgeOptions, Buffers, Client, ClientOptions, Directions,
-    Doorbell, Durability, InputHandle, MemoryMaker, OutputHandle, Participant, PortError,
-    PortGroup, Publisher, PublisherOptions, Qos, Reading, Reliability, Server, ServerOptions,
+    BackPressure, Bridge, BridgeOptions, Buffers, Client, ClientOptions, Directions, Doorbell,
+    Durability, InputHandle, MemoryMaker, OutputHandle, Participant, PortError, PortGroup,
+    Publisher, PublisherOptions, Qos, Reading, Reliability, Server, ServerOptions, StatusTable,
     Subscriber, SubscriberOptions,
 };
 use crossdock_graph::{Chain, Copies, DevicePlan, InputPlan, InputReading, NodePlan, OutputPlan};
 use crossdock_msg::{Message, Schema, Service};
 
-use crate::gateways::{GatewaySite, Gateways};
 use crate::origin::Tracing;
 use crate::parameter::Parameter;
 use crate::slots::Purpose;
+use crate::uploaders::{UploadSite, Uploaders};
 
 /// What a node gets while it is made. Opening a port makes system calls and allocates; nothing
 /// here waits for another process.
@@ -38,7 +38,7 @@ pub struct Setup<'a> {
     /// Beside `plan.clients` and `plan.servers`.
     calls: OpenedCalls,
     /// Who knows devices.
-    gateways: Option<&'static dyn Gateways>,
+    uploaders: Option<&'static dyn Uploaders>,
     warnings: Vec<String>,
 }
 
@@ -99,14 +99,14 @@ impl<'a> Setup<'a> {
             inputs,
             outputs,
             calls,
-            gateways: None,
+            uploaders: None,
             warnings: Vec::new(),
         }
     }
 
     /// Who knows devices: makes instances of shared buffers, and memory that drivers move.
-    pub(crate) fn know_devices_by(&mut self, gateways: Option<&'static dyn Gateways>) {
-        self.gateways = gateways;
+    pub(crate) fn know_devices_by(&mut self, uploaders: Option<&'static dyn Uploaders>) {
+        self.uploaders = uploaders;
     }
 
     /// Whether publishers outside wait for inputs of all conditions: where nothing may be lost.
@@ -121,9 +121,9 @@ impl<'a> Setup<'a> {
     }
 
     /// The device that the node leaves its work to, and how the messages of its topics get there; `None`:
-    /// it computes on the processor. Only for node types that say [`Interface::on_device`].
+    /// it computes on the processor. Only for node types that say [`NodeDescription::on_device`].
     ///
-    /// [`Interface::on_device`]: crate::Interface::on_device
+    /// [`NodeDescription::on_device`]: crate::NodeDescription::on_device
     #[must_use]
     pub fn device(&self) -> Option<&'a DevicePlan> {
         self.plan.device.as_ref()
@@ -146,18 +146,18 @@ impl<'a> Setup<'a> {
         Tracing::of(topic, self.chains)
     }
 
-    /// The board on which the process shows what it does: for nodes that have more to tell than their
+    /// The status table on which the process shows what it does: for nodes that have more to tell than their
     /// ports and executions.
     #[must_use]
-    pub fn board(&self) -> &'a Board {
-        self.participant.board()
+    pub fn status_table(&self) -> &'a StatusTable {
+        self.participant.status_table()
     }
 
     /// The subscriber of an input port. Every connected port is opened once.
     ///
     /// # Errors
     ///
-    /// The interface has no such input, the graph leaves it unconnected, its type is another, it is
+    /// The description has no such input, the graph leaves it unconnected, its type is another, it is
     /// open already, or the port cannot be had.
     pub fn subscriber<T: Message>(&mut self, port: &str) -> Result<Subscriber<T>, SetupError> {
         let index = self.plan.inputs.iter().position(|input| input.port == port);
@@ -217,12 +217,12 @@ impl<'a> Setup<'a> {
     #[must_use]
     pub fn buffers_for<T: Message>(&mut self, publisher: &Publisher<T>) -> Buffers {
         let handle = publisher.handle();
-        let wanted = self.plan.gateways.iter().filter(|plan| plan.topic == handle.topic());
+        let wanted = self.plan.uploads.iter().filter(|plan| plan.topic == handle.topic());
         let (mut makers, mut warnings) = (Vec::new(), Vec::new());
         for plan in wanted {
-            let (node, board) = (self.plan.name.as_str(), self.participant.board());
-            let site = GatewaySite { node, plan, board };
-            match self.gateways.map(|gateways| gateways.instances(&site)) {
+            let (node, status_table) = (self.plan.name.as_str(), self.participant.status_table());
+            let site = UploadSite { node, plan, status_table };
+            match self.uploaders.map(|uploaders| uploaders.instances(&site)) {
                 None | Some(Ok(None)) => {}
                 Some(Ok(Some(maker))) => makers.push(maker),
                 Some(Err(error)) => warnings.push(format!(
@@ -260,10 +260,10 @@ impl<'a> Setup<'a> {
     /// move it; or why there is nobody: the rest of a sentence.
     fn managed(&self, name: &str, tokens: bool) -> Option<Result<Box<dyn MemoryMaker>, String>> {
         let plan = self.plan.managed.iter().find(|it| it.name == name && it.tokens == tokens)?;
-        let made = self.gateways.ok_or_else(|| {
-            "its package does not say who knows devices (`Package::gateways`)".to_owned()
+        let made = self.uploaders.ok_or_else(|| {
+            "its package does not say who knows devices (`Package::uploaders`)".to_owned()
         });
-        Some(made.and_then(|gateways| gateways.memory(&plan.device)).map_err(|why| {
+        Some(made.and_then(|uploaders| uploaders.memory(&plan.device)).map_err(|why| {
             let device = &plan.device;
             format!("do not lie in memory that {device} moves, and are copied to it: {why}")
         }))
@@ -490,7 +490,7 @@ impl<'a> Setup<'a> {
     ///
     /// # Errors
     ///
-    /// The interface has no such parameter, or its value does not fit the type.
+    /// The description has no such parameter, or its value does not fit the type.
     pub fn parameter<P: Parameter>(&self, name: &str) -> Result<P, SetupError> {
         let value = self.plan.parameters.get(name);
         let value = value.ok_or_else(|| self.error(name, SetupErrorKind::NoParameter))?;
@@ -618,7 +618,7 @@ impl fmt::Display for SetupError {
             SetupErrorKind::NotConnected(kind) => write!(
                 f,
                 "node type `{node_type}` opens {kind} `{name}`, which is not connected; declare it \
-                 in `interface`, and open it with `optional_..` if a graph may leave it out"
+                 in `description`, and open it with `optional_..` if a graph may leave it out"
             ),
             SetupErrorKind::OpenedTwice => write!(
                 f,
@@ -631,7 +631,7 @@ impl fmt::Display for SetupError {
             ),
             SetupErrorKind::Type { planned, asked } => write!(
                 f,
-                "node type `{node_type}` opens port `{name}` as {asked}, but its interface says \
+                "node type `{node_type}` opens port `{name}` as {asked}, but its description says \
                  {planned}; make them the same"
             ),
             SetupErrorKind::TwoTopics { input, output } => write!(
@@ -655,7 +655,7 @@ impl fmt::Display for SetupError {
             }
             SetupErrorKind::NoParameter => write!(
                 f,
-                "node type `{node_type}` reads parameter `{name}`, which its interface does not \
+                "node type `{node_type}` reads parameter `{name}`, which its description does not \
                  have; declare it there"
             ),
             SetupErrorKind::Value { accepts, found } => write!(

@@ -10,7 +10,7 @@ use crossdock_trace::ExecutorTrace;
 
 use crate::clock::Clock;
 use crate::condition::Condition;
-use crate::limits::{Age, Deadline};
+use crate::limits::{Age, LatencyLimit};
 use crate::node::Node;
 use crate::origin::{self, Beginning, NO_ORIGIN, Origin};
 use crate::ready::NumberSet;
@@ -192,12 +192,12 @@ pub(crate) struct End {
     pub(crate) beginning: Beginning,
     pub(crate) published: u64,
     pub(crate) record: ChainRecord,
-    pub(crate) deadline: Option<Deadline>,
+    pub(crate) latency_limit: Option<LatencyLimit>,
 }
 
 impl End {
     /// After an execution, which ended at `at_ns`: measures what has just been published on this
-    /// output. True when it was later than a deadline.
+    /// output. True when it was later than a limit.
     #[inline]
     pub(crate) fn settle(
         &mut self,
@@ -217,7 +217,7 @@ impl End {
             trace.chain_end(self.record.handle(), latency_ns, at_ns);
         }
         self.record.published(messages, latency_ns);
-        match &mut self.deadline {
+        match &mut self.latency_limit {
             Some(it) => it.judge(&self.handle, messages, latency_ns, clocks, &self.record),
             None => false,
         }

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use crossdock_comm::{Publisher, Subscriber};
 use crossdock_executor::{
-    Context, Interface, Node, NodeError, NodeType, Package, Remote, RunEnd, Setup,
+    Context, Node, NodeDescription, NodeError, NodeType, Package, Remote, RunEnd, Setup,
 };
 use crossdock_graph::{Graph, Mapping, Time};
 use crossdock_msg::types::geometry_msgs::PointStamped;
@@ -91,8 +91,10 @@ struct Pulse {
 impl NodeType for Pulse {
     const NAME: &'static str = "pulse";
 
-    fn interface() -> Interface {
-        Interface::new().timer("step", Duration::from_micros(500)).output::<PointStamped>("out")
+    fn description() -> NodeDescription {
+        NodeDescription::new()
+            .timer("step", Duration::from_micros(500))
+            .publisher::<PointStamped>("out")
     }
 
     fn create(setup: &mut Setup<'_>) -> Result<Self, NodeError> {
@@ -117,8 +119,11 @@ struct Echo {
 impl NodeType for Echo {
     const NAME: &'static str = "echo";
 
-    fn interface() -> Interface {
-        Interface::new().input::<PointStamped>("in").output::<PointStamped>("out").optional()
+    fn description() -> NodeDescription {
+        NodeDescription::new()
+            .subscriber::<PointStamped>("in")
+            .publisher::<PointStamped>("out")
+            .optional()
     }
 
     fn create(setup: &mut Setup<'_>) -> Result<Self, NodeError> {
@@ -151,11 +156,11 @@ struct Fuse {
 impl NodeType for Fuse {
     const NAME: &'static str = "fuse";
 
-    fn interface() -> Interface {
-        Interface::new()
-            .input::<PointStamped>("a")
-            .input::<PointStamped>("b")
-            .input_since_last::<PointStamped>("side")
+    fn description() -> NodeDescription {
+        NodeDescription::new()
+            .subscriber::<PointStamped>("a")
+            .subscriber::<PointStamped>("b")
+            .subscriber_since_last::<PointStamped>("side")
             .predicate("positive", "What waits on `a` and `side` is not negative.")
     }
 

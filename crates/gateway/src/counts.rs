@@ -1,4 +1,4 @@
-//! What the network counts in its registers, read and shown on the process's board. Must not know what
+//! What the network counts in its registers, read and shown on the process's status table. Must not know what
 //! is counted.
 
 use crate::plan::HostCount;
@@ -6,7 +6,7 @@ use crossdock_comm::entities::kind;
 use crossdock_comm::{Entity, EntityDescription, WithHistogram};
 use crossdock_executor::{NodeError, Setup};
 use crossdock_fabric::Board;
-use crossdock_shm::board::COUNTERS;
+use crossdock_shm::status::COUNTERS;
 
 /// The counts of a board.
 pub(crate) struct Counts {
@@ -28,7 +28,7 @@ impl Counts {
         words.dedup();
         let mut entities = Vec::new();
         for first in (0..counts.len()).step_by(COUNTERS) {
-            entities.push(setup.board().add(EntityDescription {
+            entities.push(setup.status_table().add(EntityDescription {
                 kind: kind::FABRIC_COUNTS,
                 name: fabric,
                 detail: first.to_string().as_bytes(),

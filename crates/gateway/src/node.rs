@@ -9,7 +9,7 @@ use crate::up::Up;
 use crate::windows::Windows;
 use crossdock_comm::entities::kind;
 use crossdock_comm::{Entity, EntityDescription, WithHistogram};
-use crossdock_executor::{Context, Interface, Node, NodeError, NodeType, Package, Setup};
+use crossdock_executor::{Context, Node, NodeDescription, NodeError, NodeType, Package, Setup};
 use crossdock_fabric::{Board, Cache, HostEvent, IDLE_CYCLES, Library, Profile, Stop};
 use crossdock_msg::Schema;
 use crossdock_msg::frame::FramePlan;
@@ -92,8 +92,8 @@ struct Gateways {
 impl NodeType for Gateways {
     const NAME: &'static str = "gateways";
 
-    fn interface() -> Interface {
-        Interface::new()
+    fn description() -> NodeDescription {
+        NodeDescription::new()
             .doc("Carries messages between topics and the hardware nodes of a fabric.")
             .parameter(HOST_PLAN, "", "what it hosts; written by the launcher")
     }
@@ -120,7 +120,7 @@ impl NodeType for Gateways {
         let scratch = Scratch::create(&plan.fabric, scratch_bytes.max(1) as u64)?;
         let mut windows = Windows::default();
         windows.enter(&scratch.region());
-        let entity = setup.board().add(EntityDescription {
+        let entity = setup.status_table().add(EntityDescription {
             kind: kind::FABRIC,
             name: &plan.fabric,
             detail: profile.name.as_bytes(),
@@ -170,7 +170,7 @@ fn make(
     let down = bridge.subscriber;
     let down = down.map(|it| Down::new((it, tracing, trace), number, &plan, scratch_bytes));
     let up = bridge.publisher.map(|it| Up::new((it, trace), number, &plan));
-    let entity = setup.board().add(EntityDescription {
+    let entity = setup.status_table().add(EntityDescription {
         kind: kind::GATEWAY,
         name: &gateway.topic,
         detail: fabric.as_bytes(),

@@ -1,4 +1,4 @@
-//! What a host tells of its gateways and its board, on the process's board where observers read it.
+//! What a host tells of its gateways and its board, on the process's status table where observers read it.
 //! Must not know who reads it.
 
 /// Counters of a gateway (kind [`GATEWAY`](crossdock_comm::entities::kind::GATEWAY)). The record's

@@ -109,7 +109,7 @@ pub struct DeviceTopic {
     /// lies. Shared buffers may be written by all who have them.
     pub foreign: bool,
     /// Whether messages may be found in memory that all nodes of the device share: a node of the device
-    /// publishes them, or a [`DeviceGateway`] brings them there.
+    /// publishes them, or a [`DeviceUpload`] brings them there.
     pub in_slabs: bool,
     /// Whether its messages have tokens of shared buffers in them: what is said here is about the buffers then.
     pub tokens: bool,
@@ -119,7 +119,7 @@ pub struct DeviceTopic {
 /// its publisher is to bring each message to the device, once for all of them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct DeviceGateway {
+pub struct DeviceUpload {
     /// Topic, on one output of the node.
     pub topic: String,
     /// The device (`opencl:0`).

@@ -73,7 +73,7 @@ const TIMER: Keys = Keys {
 };
 const LOCKSTEP: Keys = Keys { what: "a lockstep", required: &["timer", "command"], optional: &[] };
 const CHAIN: Keys =
-    Keys { what: "a chain", required: &["from", "to"], optional: &["deadline_ms", "on_miss"] };
+    Keys { what: "a chain", required: &["from", "to"], optional: &["max_latency_ms", "on_miss"] };
 
 impl Graph {
     /// Reads a graph file. `file` is its name for messages; it is not opened.
@@ -429,6 +429,6 @@ fn chain(reading: &mut Reading, entry: &Entry) -> Option<Chain> {
         reading.name(tree, &format!("the topic of `{key}`"), topic_fault)
     };
     let (from, to) = (end("from"), end("to"));
-    let deadline = read_limit(reading, &fields, "deadline_ms", "on_miss");
-    Some(Chain { name: name.clone(), from: from?, to: to?, deadline })
+    let max_latency = read_limit(reading, &fields, "max_latency_ms", "on_miss");
+    Some(Chain { name: name.clone(), from: from?, to: to?, max_latency })
 }

@@ -4,7 +4,9 @@
 //! Checks what one file can say alone. Whether it fits a graph and the package binaries is for
 //! `check`; sources are only named here. The format is described in `docs/formats`.
 
-use crate::interface::{InputInterface, NodeInterface, OutputInterface, ParameterInterface};
+use crate::description::{
+    InputDescription, NodeTypeDescription, OutputDescription, ParameterDescription,
+};
 use crate::limits::MESSAGE_BYTES_MAX;
 use crate::model::QosRequest;
 use crate::names::{field_fault, listed, message_type_fault, token_fault};
@@ -89,7 +91,7 @@ pub struct HardwarePackage {
 #[serde(deny_unknown_fields)]
 pub struct HardwareNode {
     /// What it offers and needs, as a package binary would describe it.
-    pub interface: NodeInterface,
+    pub description: NodeTypeDescription,
     /// Name of its module.
     pub module: String,
     /// Files of its sources, relative to the package file, in the order of compilation.
@@ -124,7 +126,7 @@ impl HardwarePackage {
     /// The node type of this name.
     #[must_use]
     pub fn node_type(&self, node_type: &str) -> Option<&HardwareNode> {
-        self.nodes.iter().find(|node| node.interface.node_type == node_type)
+        self.nodes.iter().find(|node| node.description.node_type == node_type)
     }
 }
 
@@ -175,9 +177,9 @@ fn node(reading: &mut Reading, entry: &Entry) -> HardwareNode {
     reading.check_name(&name, entry.key_place, "the node type", token_fault);
     let fields = reading.fields(&entry.value, &NODE);
     let mut node = HardwareNode { module: name.clone(), ..HardwareNode::default() };
-    node.interface.node_type.clone_from(&name);
+    node.description.node_type.clone_from(&name);
     if let Some(tree) = fields.get("doc") {
-        node.interface.doc = reading.text(tree, "`doc`").unwrap_or_default();
+        node.description.doc = reading.text(tree, "`doc`").unwrap_or_default();
     }
     if let Some(tree) = fields.get("module") {
         reading.source.set(&["nodes", &name, "module"], tree.place);
@@ -192,7 +194,7 @@ fn node(reading: &mut Reading, entry: &Entry) -> HardwareNode {
     if let Some(tree) = fields.get("parameters") {
         let entries = reading.map(tree, "`parameters`");
         let parameters = entries.iter().filter_map(|entry| parameter(reading, &name, entry));
-        node.interface.parameters = parameters.collect();
+        node.description.parameters = parameters.collect();
         one_each(reading, entries);
     }
     if let Some(tree) = fields.get("inputs") {
@@ -205,7 +207,7 @@ fn node(reading: &mut Reading, entry: &Entry) -> HardwareNode {
             output(reading, &mut node, entry);
         }
     }
-    if node.interface.inputs.is_empty() && node.interface.outputs.is_empty() {
+    if node.description.inputs.is_empty() && node.description.outputs.is_empty() {
         let message = format!("`{name}` has neither inputs nor outputs");
         let advice = "name its ports under `inputs` and `outputs`";
         reading.note(ViolationKind::MissingKey, entry.key_place, message, advice);
@@ -270,7 +272,7 @@ fn source_fault(file: &str) -> Option<String> {
 }
 
 /// Parameters of modules are 32-bit integers.
-fn parameter(reading: &mut Reading, node: &str, entry: &Entry) -> Option<ParameterInterface> {
+fn parameter(reading: &mut Reading, node: &str, entry: &Entry) -> Option<ParameterDescription> {
     let name = entry.key.clone();
     reading.source.set(&["nodes", node, "parameters", &name], entry.key_place);
     reading.check_name(&name, entry.key_place, "the parameter", token_fault);
@@ -294,7 +296,7 @@ fn parameter(reading: &mut Reading, node: &str, entry: &Entry) -> Option<Paramet
             return None;
         }
     };
-    Some(ParameterInterface { name, default: ParameterValue::Integer(value), doc: String::new() })
+    Some(ParameterDescription { name, default: ParameterValue::Integer(value), doc: String::new() })
 }
 
 /// Names that differ in case alone would be one parameter of the module.
@@ -312,7 +314,7 @@ fn one_each(reading: &mut Reading, entries: &[Entry]) {
 
 fn input(reading: &mut Reading, node: &mut HardwareNode, entry: &Entry) {
     let (port, place) = (entry.key.clone(), entry.key_place);
-    let name = node.interface.node_type.clone();
+    let name = node.description.node_type.clone();
     let path = ["nodes", name.as_str(), "inputs", port.as_str()];
     reading.source.set(&path, place);
     reading.check_name(&port, place, "the input", token_fault);
@@ -325,7 +327,7 @@ fn input(reading: &mut Reading, node: &mut HardwareNode, entry: &Entry) {
     let message_type = message_type(reading, fields.get("type"), &path);
     let bounds = fields.get("bounds").map(|tree| bounds(reading, tree, &path));
     node.input_bounds.insert(port.clone(), bounds.unwrap_or_default());
-    node.interface.inputs.push(InputInterface {
+    node.description.inputs.push(InputDescription {
         port,
         message_type,
         type_hash: None,
@@ -338,7 +340,7 @@ fn input(reading: &mut Reading, node: &mut HardwareNode, entry: &Entry) {
 
 fn output(reading: &mut Reading, node: &mut HardwareNode, entry: &Entry) {
     let (port, place) = (entry.key.clone(), entry.key_place);
-    let name = node.interface.node_type.clone();
+    let name = node.description.node_type.clone();
     let path = ["nodes", name.as_str(), "outputs", port.as_str()];
     reading.source.set(&path, place);
     reading.check_name(&port, place, "the output", token_fault);
@@ -347,7 +349,7 @@ fn output(reading: &mut Reading, node: &mut HardwareNode, entry: &Entry) {
     let message_type = message_type(reading, fields.get("type"), &path);
     let bounds = fields.get("bounds").map(|tree| bounds(reading, tree, &path));
     node.output_bounds.insert(port.clone(), bounds.unwrap_or_default());
-    node.interface.outputs.push(OutputInterface {
+    node.description.outputs.push(OutputDescription {
         port,
         message_type,
         type_hash: None,

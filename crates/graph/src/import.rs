@@ -40,7 +40,7 @@ impl Graph {
     /// - The `kind` of a node, which it may share with others, is its node type: its ports are then
     ///   numbered, `input_1` and `output_1` first, and what else it says in numbers are parameters.
     /// - A chain that begins at nodes which only publish is one from each of them, and their period
-    ///   is its deadline.
+    ///   is its max_latency.
     ///
     /// `file` is its name for messages and for the graph; it is not opened. Pure and deterministic.
     ///

@@ -2,7 +2,7 @@
 //!
 //! A [`Graph`] says which nodes exist and which topics join them, a [`Mapping`] says in which
 //! process and executor or in which fabric each node runs and where the messages of each topic
-//! live, [`Interfaces`] say what the packages offer, in software and as [`HardwarePackage`]s. A [`CommunicationMapping`] is the mapping that
+//! live, [`PackageDescriptions`] say what the packages offer, in software and as [`HardwarePackage`]s. A [`CommunicationMapping`] is the mapping that
 //! follows from a graph and a [`Placement`] of its nodes.
 //!
 //! The crate is pure: it reads text that it is given and returns data; it opens no file, starts no
@@ -13,12 +13,12 @@
 mod check;
 mod communication;
 mod condition;
+mod description;
 mod device;
 mod graph_file;
 mod hardware_package;
 mod import;
 mod input;
-mod interface;
 pub mod limits;
 mod mapping;
 mod mapping_file;
@@ -45,16 +45,17 @@ mod yaml;
 pub use check::{RunOptions, check, check_fabrics};
 pub use communication::{CommunicationMapping, Crossings, OpenTopics, Sides, TopicChoice};
 pub use condition::{ApproximateTime, Condition, Same};
+pub use description::{
+    BinaryDescription, FABRIC_BINARY, InputDescription, NodeTypeDescription, OutputDescription,
+    PackageDescription, PackageDescriptions, ParameterDescription, PredicateDescription,
+    TimerDescription,
+};
 pub use device::{
-    CopyModel, DeviceGateway, DevicePlan, DeviceTopic, ManagedTopic, MappedDevice, Otherwise,
+    CopyModel, DevicePlan, DeviceTopic, DeviceUpload, ManagedTopic, MappedDevice, Otherwise,
 };
 pub use hardware_package::{HARDWARE_PACKAGE_ENDING, HardwareNode, HardwarePackage, SourceKind};
 pub use import::{ImportJoin, ImportOptions, Imported};
 pub use input::InputTopic;
-pub use interface::{
-    BinaryInterface, FABRIC_BINARY, InputInterface, Interfaces, NodeInterface, OutputInterface,
-    PackageInterface, ParameterInterface, PredicateInterface, TimerInterface,
-};
 pub use mapping::{
     ExecutorMode, MappedExecutor, MappedFabric, MappedProcess, MappedTopic, Mapping, TopicMapping,
     TrustedUsers,
@@ -74,7 +75,7 @@ pub use plan::{
 pub use policy::{Limit, OnFailure, OnMiss, Realtime, Restart, RestartWhen};
 pub use service::{
     CLIENT_DEPTH, CLIENT_DEPTH_MAX, ClientPlan, GraphClient, GraphServer, GraphService, ServerPlan,
-    ServiceInterface,
+    ServicePortDescription,
 };
 pub use source::{Place, Source};
 pub use stream::{

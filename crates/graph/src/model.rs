@@ -356,5 +356,5 @@ pub struct Chain {
     pub to: String,
     /// How long it may take.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub deadline: Option<Limit>,
+    pub max_latency: Option<Limit>,
 }

@@ -102,6 +102,9 @@ pub(crate) fn message_type_fault(name: &str) -> Option<String> {
     }
 }
 
+/// Words that files used before, and what they are called now.
+const RENAMED: [(&str, &str); 1] = [("deadline_ms", "max_latency_ms")];
+
 /// The `, did you mean ...` for a name that is not among `known`: empty when nothing is near.
 pub(crate) fn did_you_mean<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     match nearest(name, known) {
@@ -114,6 +117,10 @@ pub(crate) fn did_you_mean<'a>(name: &str, known: impl IntoIterator<Item = &'a s
 fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     /// Names that are compared: a proposal is a service, not worth a wait.
     const COMPARED_MAX: usize = 1000;
+    let mut known = known.into_iter();
+    if let Some((_, new)) = RENAMED.iter().find(|(old, _)| *old == name) {
+        return known.find(|key| key == new);
+    }
     let name_chars = name.chars().count();
     if name_chars > NAME_CHARS_MAX {
         return None;
@@ -123,7 +130,6 @@ fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&
         chars <= NAME_CHARS_MAX && chars.abs_diff(name_chars) <= chars.max(name_chars).div_ceil(3)
     };
     known
-        .into_iter()
         .take(COMPARED_MAX)
         .filter(near_in_length)
         .map(|near| (distance(name, near), near))
@@ -200,6 +206,9 @@ mod tests {
         let known = ["inputs", "outputs", "parameters"];
         assert_eq!(did_you_mean("ouptuts", known), "did you mean `outputs`?");
         assert_eq!(did_you_mean("parametres", known), "did you mean `parameters`?");
+        let of_chain = ["from", "to", "max_latency_ms", "on_miss"];
+        assert_eq!(did_you_mean("deadline_ms", of_chain), "did you mean `max_latency_ms`?");
+        assert_eq!(did_you_mean("deadline_ms", known), "");
         assert_eq!(did_you_mean("zzz", known), "");
     }
 

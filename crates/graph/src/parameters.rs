@@ -3,7 +3,7 @@
 //! Must not know which parameters a node type has, except where text from the command line needs
 //! the type to be understood.
 
-use crate::interface::Interfaces;
+use crate::description::PackageDescriptions;
 use crate::model::Graph;
 use crate::names::{did_you_mean, node_fault};
 use crate::read::{Keys, Reading};
@@ -200,7 +200,7 @@ impl Graph {
     /// of the type.
     pub fn with_argument(
         &self,
-        interfaces: &Interfaces,
+        descriptions: &PackageDescriptions,
         name: &str,
         text: &str,
     ) -> Result<Self, Vec<Violation>> {
@@ -216,7 +216,7 @@ impl Graph {
         };
         let parameter = &argument.parameter;
         let default = self.node(&argument.node).and_then(|node| {
-            let found = interfaces.parameter(&node.package, &node.node_type, parameter);
+            let found = descriptions.parameter(&node.package, &node.node_type, parameter);
             found.map(|found| &found.default)
         });
         let Some(default) = default else {

@@ -4,7 +4,7 @@
 //! obey: an executor needs no other source.
 
 use crate::condition::Condition;
-use crate::device::{DeviceGateway, DevicePlan, ManagedTopic};
+use crate::device::{DevicePlan, DeviceUpload, ManagedTopic};
 use crate::mapping::{ExecutorMode, TopicMapping, TrustedUsers};
 use crate::model::{Chain, Copies, InputReading, Lockstep, Qos};
 use crate::policy::{Limit, OnFailure, Realtime, Restart};
@@ -232,7 +232,7 @@ impl ExecutorPlan {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WatchPlan {
-    /// Name of the chain, one with a deadline that ends on a topic of one of the executor's nodes.
+    /// Name of the chain, one with a max_latency that ends on a topic of one of the executor's nodes.
     pub chain: String,
     /// Publishers of its first topic to be connected to.
     pub publishers: u32,
@@ -254,7 +254,7 @@ pub struct NodePlan {
     pub device: Option<DevicePlan>,
     /// Its topics that its executor is to bring to a device.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub gateways: Vec<DeviceGateway>,
+    pub uploads: Vec<DeviceUpload>,
     /// What it publishes from memory that a driver moves.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub managed: Vec<ManagedTopic>,

@@ -129,7 +129,7 @@ fn good_graphs() -> Vec<String> {
             "image: /camera/image_raw }",
             "image: { topic: /camera/image_raw, max_age_ms: 0.001, on_miss: count } }",
         ),
-        with("from: /camera/image_raw, to", "deadline_ms: 80, on_miss: stop, from: /camera/image_raw, to"),
+        with("from: /camera/image_raw, to", "max_latency_ms: 80, on_miss: stop, from: /camera/image_raw, to"),
     ]
 }
 
@@ -212,10 +212,10 @@ fn bad_graphs() -> Vec<String> {
         with("image: /camera/image_raw }", "image: { topic: /a, max_age_ms: 1e9 } }"),
         with("image: /camera/image_raw }", "image: { topic: /a, on_miss: count } }"),
         with("from: /camera/image_raw, to", "on_miss: stop, from: /camera/image_raw, to"),
-        with("from: /camera/image_raw, to", "deadline_ms: soon, from: /camera/image_raw, to"),
+        with("from: /camera/image_raw, to", "max_latency_ms: soon, from: /camera/image_raw, to"),
         with(
             "from: /camera/image_raw, to",
-            "deadline_ms: 80, on_miss: warn, from: /camera/image_raw, to",
+            "max_latency_ms: 80, on_miss: warn, from: /camera/image_raw, to",
         ),
         with("  blur:", "  blur blur:"),
         with("  blur:", "  a__b:"),

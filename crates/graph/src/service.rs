@@ -49,7 +49,7 @@ pub struct GraphServer {
 /// A client or server port of a node type.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct ServiceInterface {
+pub struct ServicePortDescription {
     /// Name, unique among the clients or servers of the node type.
     pub port: String,
     /// Service type (`std_srvs/srv/SetBool`).

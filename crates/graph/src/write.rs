@@ -87,7 +87,7 @@ impl Graph {
                 format!("from: {}", quoted(&chain.from)),
                 format!("to: {}", quoted(&chain.to)),
             ];
-            fields.extend(limit_fields(chain.deadline, "deadline_ms", "on_miss"));
+            fields.extend(limit_fields(chain.max_latency, "max_latency_ms", "on_miss"));
             out.line(2, &format!("{}: {}", quoted(&chain.name), flow(&fields)));
         }
         out.text

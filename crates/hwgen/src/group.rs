@@ -181,20 +181,20 @@ impl<'a> Grouping<'a> {
         publishers: &Ends<'_>,
         subscribers: &Ends<'_>,
     ) -> Option<String> {
-        let Request { graph, interfaces, .. } = self.request;
+        let Request { graph, descriptions, .. } = self.request;
         if let Some(declared) = graph.topic(topic).and_then(|topic| topic.message_type.clone()) {
             return Some(declared);
         }
-        let interface = |node: &str| {
+        let description = |node: &str| {
             let node = graph.node(node)?;
-            interfaces.node_type(&node.package, &node.node_type)
+            descriptions.node_type(&node.package, &node.node_type)
         };
         let outputs = publishers
             .iter()
-            .filter_map(|(node, port)| Some(&interface(node)?.output(port)?.message_type));
+            .filter_map(|(node, port)| Some(&description(node)?.output(port)?.message_type));
         let inputs = subscribers
             .iter()
-            .filter_map(|(node, port)| Some(&interface(node)?.input(port)?.message_type));
+            .filter_map(|(node, port)| Some(&description(node)?.input(port)?.message_type));
         outputs.chain(inputs).next().cloned()
     }
 

@@ -31,7 +31,9 @@ mod wrapper;
 
 pub use nodes::{Implementation, SourceText};
 
-use crossdock_graph::{Graph, Interfaces, Mapping, Violation, ViolationKind, check_fabrics};
+use crossdock_graph::{
+    Graph, Mapping, PackageDescriptions, Violation, ViolationKind, check_fabrics,
+};
 use crossdock_msg::Schema;
 use network::{Network, Register};
 use nodes::Nodes;
@@ -46,7 +48,7 @@ pub struct Request<'a> {
     /// Where its nodes and topics are.
     pub mapping: &'a Mapping,
     /// What packages say of their nodes: types of topics of which the graph says nothing.
-    pub interfaces: &'a Interfaces,
+    pub descriptions: &'a PackageDescriptions,
     /// The fabric to make the network for, by its name in the mapping.
     pub fabric: &'a str,
     /// Finds a message type by its full name, or says why not.
@@ -101,7 +103,7 @@ impl Generated {
 /// fit the graph, types without bounds, cycles without a FIFO, widths without a converter, names
 /// that become the same identifier.
 pub fn generate(request: &Request<'_>) -> Result<Generated, Vec<Violation>> {
-    check_fabrics(request.graph, request.mapping, request.interfaces)?;
+    check_fabrics(request.graph, request.mapping, request.descriptions)?;
     let mut fabrics = request.mapping.fabrics.iter();
     if !fabrics.any(|fabric| fabric.name == request.fabric) {
         let names = request.mapping.fabrics.iter().map(|fabric| fabric.name.as_str());

@@ -1,11 +1,11 @@
 //! Instances of shared buffers: where they are made for all members that copy to one device, and how a queue
 //! gets at them. Must not know claims, nor how descriptors travel.
 
-use crate::gateway::gateway_reason;
+use crate::uploader::upload_reason;
 use crossdock_comm::{Claim, InstanceMaker};
 use crossdock_device::{Device, DeviceError, Memory, Sharing};
-use crossdock_executor::GatewaySite;
-use crossdock_graph::DeviceGateway;
+use crossdock_executor::UploadSite;
+use crossdock_graph::DeviceUpload;
 use crossdock_shm::SlabMemory;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
@@ -13,13 +13,13 @@ use std::sync::Arc;
 /// What makes instances in memory of the device that a plan names for a topic of tokens; `None`: its nodes use
 /// buffers in place, or fewer than two executors could use an instance, because the device hands no memory
 /// out. Opens the device.
-pub(crate) fn maker(site: &GatewaySite<'_>) -> Result<Option<Box<dyn InstanceMaker>>, String> {
+pub(crate) fn maker(site: &UploadSite<'_>) -> Result<Option<Box<dyn InstanceMaker>>, String> {
     let device = Device::open(&site.plan.device).map_err(|error| error.to_string())?;
     let capabilities = device.capabilities().map_err(|error| error.to_string())?;
     // Whatever the plan knows of the topic's messages: the node says that it hands out buffers. Who cannot have
     // them as asked for says so itself.
-    let plan = DeviceGateway { tokens: true, ..site.plan.clone() };
-    let is_wanted = gateway_reason(&plan, device.info(), capabilities).is_some();
+    let plan = DeviceUpload { tokens: true, ..site.plan.clone() };
+    let is_wanted = upload_reason(&plan, device.info(), capabilities).is_some();
     let exports = plan.executors > plan.executors_here && capabilities.exports_memory;
     let maker = || Box::new(OnDevice { device, exports }) as Box<dyn InstanceMaker>;
     Ok(is_wanted.then(maker))

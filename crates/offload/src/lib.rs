@@ -1,6 +1,6 @@
 //! Nodes that leave their work to a device.
 //!
-//! A node type that says [`on_device`](crossdock_executor::Interface::on_device) has kernels beside its
+//! A node type that says [`on_device`](crossdock_executor::NodeDescription::on_device) has kernels beside its
 //! function for the processor, and the mapping picks one of the two. On a device, `execute` takes a
 //! message, gives the device the work, publishes, and returns: the executor goes on while the device
 //! computes.
@@ -19,7 +19,7 @@
 //!    others wait for the device when they take it. What was read is held until the device is done.
 //!
 //! A message of a node on the processor that several executors read on one device is brought there once, by
-//! its publisher's executor, as soon as it is published ([`gateways`]).
+//! its publisher's executor, as soon as it is published ([`uploaders`]).
 //!
 //! What a node has claimed of a shared buffer gets to the device by [`Work::share`], as the mapping says of
 //! the topic of its tokens ([`Queue::buffers`]) or of the service that it came by ([`Queue::buffers_of`]); the
@@ -39,7 +39,6 @@
 mod buffer;
 mod choice;
 mod elements;
-mod gateway;
 mod instance;
 mod managed;
 mod memories;
@@ -50,14 +49,15 @@ mod staging;
 mod through;
 mod trace;
 mod under_way;
+mod uploader;
 mod work;
 
 pub use buffer::DeviceBuffers;
 pub use choice::{Choice, Refusal, Way, choose, choose_for_buffers};
-pub use gateway::{GATEWAY, gateway_reason, gateways};
 pub use instance::instances;
 pub use managed::managed_memory;
 pub use memories::Place;
 pub use queue::{DeviceInput, DeviceOutput, OffloadError, Queue};
 pub use through::{Target, Through};
+pub use uploader::{UPLOADED, upload_reason, uploaders};
 pub use work::Work;

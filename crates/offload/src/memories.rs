@@ -8,7 +8,7 @@
 //!
 //! What the unsafe blocks rest on: the spans of a copy are read or written by nobody else meanwhile.
 //! A message that is read is held by the caller until the work is over ([`Work`](crate::Work) keeps
-//! it), or its publisher does not use it again before that (a gateway's); one that is written is a loan
+//! it), or its publisher does not use it again before that (an uploader's); one that is written is a loan
 //! of the caller's; mirrors are this file's own, and used in the order of one stream.
 
 #![allow(unsafe_code)]

@@ -268,7 +268,7 @@ impl Queue {
         let info = shared.device.info();
         let choice = choose(name, asked, info, shared.capabilities)?;
         let said = [setup.node(), &info.name, choice.way.word(), choice.reason];
-        let resident = Resident::new(setup.board(), name, said)?;
+        let resident = Resident::new(setup.status_table(), name, said)?;
         Ok((choice, asked, resident))
     }
 

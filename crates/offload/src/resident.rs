@@ -1,8 +1,8 @@
 //! Where a topic's payloads lie on a device, as observers see it. Must not know how they get there.
 
 use crossdock_comm::entities::{counter, device_counter, kind};
-use crossdock_comm::{Board, Entity, EntityDescription, WithHistogram};
-use crossdock_shm::board::AddEntityError;
+use crossdock_comm::{Entity, EntityDescription, StatusTable, WithHistogram};
+use crossdock_shm::status::AddEntityError;
 use std::cell::Cell;
 use std::collections::BTreeSet;
 
@@ -19,8 +19,12 @@ pub(crate) struct Resident {
 
 impl Resident {
     /// Shows observers the way of a topic: of which node and device, which way, and why. Allocates.
-    pub(crate) fn new(board: &Board, topic: &str, said: [&str; 4]) -> Result<Self, AddEntityError> {
-        let record = board.add(EntityDescription {
+    pub(crate) fn new(
+        status_table: &StatusTable,
+        topic: &str,
+        said: [&str; 4],
+    ) -> Result<Self, AddEntityError> {
+        let record = status_table.add(EntityDescription {
             kind: kind::DEVICE_TOPIC,
             name: topic,
             detail: said.join("\n").as_bytes(),

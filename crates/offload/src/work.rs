@@ -55,7 +55,7 @@ impl<'q> Work<'q> {
     /// Where the device finds `bytes`, which are part of the message in `sample`: the fields that its
     /// publisher left to a device, or any others.
     ///
-    /// Blocks if another process's device still writes the message, or another queue's, or its gateway still
+    /// Blocks if another process's device still writes the message, or another queue's, or its uploader still
     /// copies it, and the device does not wait for that itself. Allocates when memory is seen for the first
     /// time.
     ///

@@ -13,7 +13,7 @@ use crossdock_comm::{
     SubscriberOptions, Token,
 };
 use crossdock_device::{Argument, Device, Grid, Kernel, KernelSource};
-use crossdock_executor::{Context, Interface, Node, NodeError, NodeType, Package, Setup};
+use crossdock_executor::{Context, Node, NodeDescription, NodeError, NodeType, Package, Setup};
 use crossdock_msg::Extra;
 use crossdock_msg::types::crossdock_interfaces::SharedBuffer as Message;
 use crossdock_offload::{DeviceBuffers, DeviceOutput, OffloadError, Queue, instances};
@@ -61,10 +61,10 @@ struct Worker {
 impl NodeType for Worker {
     const NAME: &'static str = "worker";
 
-    fn interface() -> Interface {
-        Interface::new()
-            .input::<Message>("work")
-            .output::<Message>("done")
+    fn description() -> NodeDescription {
+        NodeDescription::new()
+            .subscriber::<Message>("work")
+            .publisher::<Message>("done")
             .parameter("half", 0, "0: the even elements, 1: the odd ones")
             .on_device()
     }

@@ -8,7 +8,7 @@ mod running;
 use crossdock_comm::{Buffers, Part, SharedBuffer, Token};
 use crossdock_device::{Argument, Device, Grid, Kernel, KernelSource, Memory};
 use crossdock_executor::{
-    Context, Interface, Node, NodeError, NodeType, Package, Publisher, Setup, Subscriber,
+    Context, Node, NodeDescription, NodeError, NodeType, Package, Publisher, Setup, Subscriber,
 };
 use crossdock_msg::Extra;
 use crossdock_msg::types::crossdock_interfaces::SharedBuffer as Message;
@@ -79,8 +79,8 @@ struct Dealer {
 impl NodeType for Dealer {
     const NAME: &'static str = "dealer";
 
-    fn interface() -> Interface {
-        Interface::new().timer("step", Duration::from_millis(1)).output::<Message>("work")
+    fn description() -> NodeDescription {
+        NodeDescription::new().timer("step", Duration::from_millis(1)).publisher::<Message>("work")
     }
 
     fn create(setup: &mut Setup<'_>) -> Result<Self, NodeError> {
@@ -132,10 +132,10 @@ struct OnDevice {
 impl NodeType for Half {
     const NAME: &'static str = "half";
 
-    fn interface() -> Interface {
-        Interface::new()
-            .input::<Message>("work")
-            .output::<Message>("done")
+    fn description() -> NodeDescription {
+        NodeDescription::new()
+            .subscriber::<Message>("work")
+            .publisher::<Message>("done")
             .parameter("half", 0, "0: the even elements, 1: the odd ones")
             .on_device()
     }
@@ -222,8 +222,8 @@ struct Reader {
 impl NodeType for Reader {
     const NAME: &'static str = "reader";
 
-    fn interface() -> Interface {
-        Interface::new().input::<Message>("even").input::<Message>("odd")
+    fn description() -> NodeDescription {
+        NodeDescription::new().subscriber::<Message>("even").subscriber::<Message>("odd")
     }
 
     fn create(setup: &mut Setup<'_>) -> Result<Self, NodeError> {
@@ -264,7 +264,7 @@ impl Node for Reader {
 }
 
 fn package() -> Package {
-    without_gateways().gateways(crossdock_offload::gateways())
+    without_gateways().uploaders(crossdock_offload::uploaders())
 }
 
 fn without_gateways() -> Package {

@@ -1,7 +1,7 @@
 //! Processes killed at any moment while a device works for them: what comes out is whole, nobody hangs, nothing of
 //! the dead is kept. Needs an OpenCL driver (PoCL).
 //!
-//! Twenty kills, twenty of each node that leaves messages on the device, and twenty around a gateway; with
+//! Twenty kills, twenty of each node that leaves messages on the device, and twenty around an uploader; with
 //! CROSSDOCK_LONG=1 three hundred.
 //! The seed is printed; CROSSDOCK_SEED=<seed> repeats a run's decisions (the moments are the machine's).
 #![allow(missing_docs)]
@@ -12,10 +12,10 @@ mod pixels;
 
 use crossdock_comm::entities::counter;
 use crossdock_comm::{
-    Access, Bringing, Gateway, Observer, ObserverOptions, Participant, PortSnapshot, Qos,
-    Rendezvous, Subscriber, SubscriberOptions,
+    Access, Observer, ObserverOptions, Participant, PortSnapshot, Qos, Rendezvous, Subscriber,
+    SubscriberOptions, Uploader, Uploading,
 };
-use crossdock_executor::{GatewaySite, Gateways};
+use crossdock_executor::{UploadSite, Uploaders};
 use crossdock_msg::types::sensor_msgs::Image;
 use crossdock_test_support::{long, seed};
 use killed::{Running, participant, place};
@@ -39,7 +39,7 @@ nodes:
 ";
 
 /// camera -> (left, right) -> this test: `left` and `right` read the camera on the device, each in its process.
-const GATEWAY: &str = "
+const UPLOADED: &str = "
 crossdock: 1
 name: kills
 topics:
@@ -55,12 +55,12 @@ nodes:
 
 const PROCESSES: [&str; 3] = ["camera", "one", "two"];
 
-/// Says to the camera's gateway that its device shall hang: a file in the place of the test.
+/// Says to the camera's uploader that its device shall hang: a file in the place of the test.
 const HANGS: &str = "hangs";
 
 /// Runs one process of the graph until it is killed or its parent is gone.
 fn process(name: &str, place: &Path, kind: &str) {
-    let (text, model) = if kind == "gateway" { (GATEWAY, "copy") } else { (GRAPH, kind) };
+    let (text, model) = if kind == "uploader" { (UPLOADED, "copy") } else { (GRAPH, kind) };
     let processes = PROCESSES
         .map(|name| format!("{name}: {{ executors: [ {{ mode: event, nodes: [{name}] }} ] }}"));
     let mapping = format!(
@@ -77,28 +77,28 @@ fn device(model: &str) -> &'static str {
     if model == "device" { "shadow:opencl:0" } else { "opencl:0" }
 }
 
-/// Gateways of the device as long as it does not hang.
+/// Uploaders of the device as long as it does not hang.
 #[derive(Debug)]
 struct Hanging;
 
-struct HangingGateway {
-    gateway: Box<dyn Gateway>,
+struct HangingUploader {
+    uploader: Box<dyn Uploader>,
     is_hung: bool,
 }
 
-impl Gateways for Hanging {
-    fn open(&self, site: &GatewaySite<'_>) -> Result<Option<Box<dyn Gateway>>, String> {
-        let gateway = crossdock_offload::gateways().open(site)?;
-        let hanging = |gateway| Box::new(HangingGateway { gateway, is_hung: false }) as _;
-        Ok(gateway.map(hanging))
+impl Uploaders for Hanging {
+    fn open(&self, site: &UploadSite<'_>) -> Result<Option<Box<dyn Uploader>>, String> {
+        let uploader = crossdock_offload::uploaders().open(site)?;
+        let hanging = |uploader| Box::new(HangingUploader { uploader, is_hung: false }) as _;
+        Ok(uploader.map(hanging))
     }
 }
 
-impl Gateway for HangingGateway {
-    fn bring(&mut self, message: &Bringing<'_>) -> bool {
+impl Uploader for HangingUploader {
+    fn bring(&mut self, message: &Uploading<'_>) -> bool {
         let (_, place) = killed::role().expect("a process of the graph");
         if self.is_hung || !place.join(HANGS).exists() {
-            return !self.is_hung && self.gateway.bring(message);
+            return !self.is_hung && self.uploader.bring(message);
         }
         // Announced, and never there.
         let (region, payload) = (message.region(), message.payload());
@@ -109,8 +109,8 @@ impl Gateway for HangingGateway {
         self.is_hung
     }
 
-    fn take_back(&mut self, message: &Bringing<'_>) {
-        self.gateway.take_back(message);
+    fn take_back(&mut self, message: &Uploading<'_>) {
+        self.uploader.take_back(message);
     }
 }
 
@@ -256,18 +256,18 @@ fn nodes_that_leave_messages_on_their_device_survive_the_death_of_their_peers() 
 }
 
 #[test]
-fn readers_of_a_gateway_and_its_publisher_survive_each_others_death() {
-    let test = "readers_of_a_gateway_and_its_publisher_survive_each_others_death";
+fn readers_of_an_uploader_and_its_publisher_survive_each_others_death() {
+    let test = "readers_of_an_uploader_and_its_publisher_survive_each_others_death";
     if let Some((role, place)) = killed::role() {
-        return process(role.split(' ').next().expect("a name"), Path::new(&place), "gateway");
+        return process(role.split(' ').next().expect("a name"), Path::new(&place), "uploader");
     }
     if !is_device_there() {
         return;
     }
-    let place = place("gateway");
+    let place = place("uploader");
     let sink = participant("sink", &place);
     let inputs = [(subscriber(&sink, "/b"), 5), (subscriber(&sink, "/c"), 6)];
-    let start = |name: &str| Running::start(test, &format!("{name} gateway"), &place);
+    let start = |name: &str| Running::start(test, &format!("{name} uploader"), &place);
     let mut running = PROCESSES.map(start);
     take_all(&inputs, 5, "at first");
     // Both have the slab by now: from here on each message is copied once, by its publisher.

@@ -6,9 +6,9 @@
 mod pixels;
 mod running;
 
-use crossdock_comm::Gateway;
+use crossdock_comm::Uploader;
 use crossdock_device::Device;
-use crossdock_executor::{GatewaySite, Gateways, RunError};
+use crossdock_executor::{RunError, UploadSite, Uploaders};
 use crossdock_trace::{Events, Summary, Trace, TraceView, descriptors, init, monotonic_ns};
 use pixels::{BYTES, MESSAGES, SAID, is_device_there, package, package_with};
 use std::sync::{Mutex, PoisonError};
@@ -102,8 +102,8 @@ fn each_way_computes_the_same_and_copies_what_it_must() {
 #[derive(Debug)]
 struct Without;
 
-impl Gateways for Without {
-    fn open(&self, _: &GatewaySite<'_>) -> Result<Option<Box<dyn Gateway>>, String> {
+impl Uploaders for Without {
+    fn open(&self, _: &UploadSite<'_>) -> Result<Option<Box<dyn Uploader>>, String> {
         Ok(None)
     }
 }

@@ -7,7 +7,7 @@
 //!    end of file would not hear of the parent's death, its name would go on listening, its memory
 //!    stay. So in a child of `fork` each [`PrivateFd`] is replaced by a descriptor of nothing, before
 //!    `fork` returns there. The numbers stay taken: what the child drops closes only these.
-//! 3. A board is written in too many places to ask each time: in a child a private page of zeros
+//! 3. A status table is written in too many places to ask each time: in a child a private page of zeros
 //!    takes its place.
 //!
 //! 4. A flag that a child of `fork` finds set is for handlers of signals ([`child_flag`]), which a
@@ -100,7 +100,7 @@ impl ForkMark {
 /// descriptors that is usual, `fs.nr_open`, is 2^20; a process that is given more has others below).
 const NUMBERS_MAX: usize = 1 << 20;
 
-/// Boards of one process that a child sees as zeros; with more, a child that writes one faults.
+/// Status tables of one process that a child sees as zeros; with more, a child that writes one faults.
 const BLANKS_MAX: usize = 1024;
 
 /// One bit for each descriptor number that a child does not get.

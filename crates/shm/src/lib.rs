@@ -72,8 +72,6 @@
 //! ```
 
 #[cfg(not(loom))]
-pub mod board;
-#[cfg(not(loom))]
 pub mod clock;
 #[cfg(not(loom))]
 mod control;
@@ -129,6 +127,8 @@ mod shared;
 mod slab;
 #[cfg(not(loom))]
 pub mod socket;
+#[cfg(not(loom))]
+pub mod status;
 #[cfg(not(loom))]
 mod subscriber;
 mod sync;

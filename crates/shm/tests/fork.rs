@@ -196,8 +196,8 @@ fn pages_that_cannot_be_had_are_errors_and_no_signals() {
         // The places of subscribers and executors, and everything that is made anew.
         says(RingPublisher::create("late", config).unwrap_err().to_string());
         says(ConnTable::create("late").unwrap_err().to_string());
-        let board = board::BoardConfig { entities: 1, histograms: 0 };
-        says(board::Board::create("late", board).unwrap_err().to_string());
+        let status_table = status::StatusConfig { entities: 1, histograms: 0 };
+        says(status::StatusTable::create("late", status_table).unwrap_err().to_string());
         let bell = Doorbell::create(&side.bells, DoorbellOptions::default());
         says(bell.map(|_| ()).unwrap_err().to_string());
         0

@@ -7,7 +7,7 @@ use crossdock_device::{
     Argument, Device, DeviceError, Grid, Kernel, KernelSource, Memory, Span, Stream,
 };
 use crossdock_offload::{OffloadError, Place, Work};
-use crossdock_remap::RemapOnDevice;
+use crossdock_rectify::RectificationOnDevice;
 use std::ops::Range;
 
 const SOURCE: KernelSource<'_> =
@@ -21,7 +21,7 @@ const VIEW_PIXELS: u32 = (VIEW_WIDTH * VIEW_HEIGHT) as u32;
 #[derive(Debug)]
 pub struct LaneViewOnDevice {
     /// With the rows that it rectifies.
-    remap: Option<(RemapOnDevice, Memory)>,
+    remap: Option<(RectificationOnDevice, Memory)>,
     colours: Kernel,
     stand_out: Kernel,
     warp: Kernel,
@@ -60,10 +60,9 @@ impl LaneViewOnDevice {
         let sources = words(view.warp.iter().map(|source| source.to_ne_bytes()));
         let pixels = (view.rows.len() * width).max(1) as u64;
         let kernels = device.load(&SOURCE)?;
-        let remap = view
-            .remap
-            .as_ref()
-            .map(|table| Ok((RemapOnDevice::new(device, table)?, device.allocate(pixels * 3)?)));
+        let remap = view.remap.as_ref().map(|table| {
+            Ok((RectificationOnDevice::new(device, table)?, device.allocate(pixels * 3)?))
+        });
         let mut made = Self {
             remap: remap.transpose()?,
             colours: kernels.kernel("colours")?,

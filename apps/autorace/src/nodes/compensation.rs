@@ -5,7 +5,7 @@ use crate::gpu::CompensationOnDevice;
 use crate::nodes::message::{Shape, publish_by_device, publish_image, rgb_of};
 use crossdock_comm::{Publisher, Subscriber};
 use crossdock_device::Device;
-use crossdock_executor::{Context, Interface, Node, NodeError, NodeType, Setup};
+use crossdock_executor::{Context, Node, NodeDescription, NodeError, NodeType, Setup};
 use crossdock_msg::types::sensor_msgs::Image;
 use crossdock_offload::Through;
 
@@ -21,11 +21,11 @@ pub struct ImageCompensation {
 impl NodeType for ImageCompensation {
     const NAME: &'static str = "image_compensation";
 
-    fn interface() -> Interface {
-        Interface::new()
+    fn description() -> NodeDescription {
+        NodeDescription::new()
             .doc("Stretches the brightness so that a share of outlier pixels saturates.")
-            .input::<Image>("image")
-            .output::<Image>("compensated")
+            .subscriber::<Image>("image")
+            .publisher::<Image>("compensated")
             .parameter("clip_percent", 1.0, "share of pixels that saturate, percent, 0 to 50")
             .on_device()
     }

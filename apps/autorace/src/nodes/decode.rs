@@ -7,7 +7,7 @@
 use crate::jpeg::Jpeg;
 use crate::nodes::message::{Shape, publish_image};
 use crossdock_comm::{Publisher, Subscriber};
-use crossdock_executor::{Context, Interface, Node, NodeError, NodeType, Setup};
+use crossdock_executor::{Context, Node, NodeDescription, NodeError, NodeType, Setup};
 use crossdock_msg::types::sensor_msgs::{CompressedImage, Image};
 
 /// Decodes compressed images; the same bits on every machine.
@@ -20,11 +20,11 @@ pub struct Decode {
 impl NodeType for Decode {
     const NAME: &'static str = "decode";
 
-    fn interface() -> Interface {
-        Interface::new()
+    fn description() -> NodeDescription {
+        NodeDescription::new()
             .doc("Decodes JPEG images to rgb8.")
-            .input::<CompressedImage>("compressed")
-            .output::<Image>("image")
+            .subscriber::<CompressedImage>("compressed")
+            .publisher::<Image>("image")
     }
 
     fn create(setup: &mut Setup<'_>) -> Result<Self, NodeError> {

@@ -3,7 +3,7 @@
 use crate::features::{Feature, FeatureParameters, FeatureSearch, PER_CELL_MAX};
 use crate::nodes::message::{copy_header, header_extra, rgb_of};
 use crossdock_comm::{Publisher, Subscriber};
-use crossdock_executor::{Context, Interface, Node, NodeError, NodeType, Setup};
+use crossdock_executor::{Context, Node, NodeDescription, NodeError, NodeType, Setup};
 use crossdock_msg::Extra;
 use crossdock_msg::types::sensor_msgs::{Image, PointCloud2, PointCloud2Builder, PointField};
 
@@ -38,11 +38,11 @@ const POINT_BYTES: usize = 48;
 impl NodeType for Features {
     const NAME: &'static str = "features";
 
-    fn interface() -> Interface {
-        Interface::new()
+    fn description() -> NodeDescription {
+        NodeDescription::new()
             .doc("Finds corners with binary descriptors: a front end for mapping, not a mapper.")
-            .input::<Image>("image")
-            .output::<PointCloud2>("points")
+            .subscriber::<Image>("image")
+            .publisher::<PointCloud2>("points")
             .parameter("threshold", 25, "levels by which a corner differs from its circle")
             .parameter("per_cell", 5, "corners kept per cell of 64 x 48 pixels, at most 32")
     }

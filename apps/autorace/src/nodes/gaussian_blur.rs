@@ -4,7 +4,7 @@ use crate::blur::Blur;
 use crate::gpu::BlurOnDevice;
 use crate::nodes::message::{Shape, publish_by_device, publish_image, rgb_of};
 use crossdock_comm::{Publisher, Subscriber};
-use crossdock_executor::{Context, Interface, Node, NodeError, NodeType, Setup};
+use crossdock_executor::{Context, Node, NodeDescription, NodeError, NodeType, Setup};
 use crossdock_msg::types::sensor_msgs::Image;
 use crossdock_offload::Through;
 
@@ -23,11 +23,11 @@ const WIDTH_PREPARED: usize = 1920;
 impl NodeType for GaussianBlurNode {
     const NAME: &'static str = "gaussian_blur";
 
-    fn interface() -> Interface {
-        Interface::new()
+    fn description() -> NodeDescription {
+        NodeDescription::new()
             .doc("Blurs rgb8 images with a 5 x 5 Gaussian, exact in integers.")
-            .input::<Image>("image")
-            .output::<Image>("blurred")
+            .subscriber::<Image>("image")
+            .publisher::<Image>("blurred")
             .on_device()
     }
 

@@ -5,7 +5,7 @@ use crate::messages::autorace_msgs::{Lane, TrafficLight};
 use crate::nodes::message::{copy_header, header_extra, lamp_of, lane_of};
 use crate::score::Shown;
 use crossdock_comm::{Publisher, Subscriber};
-use crossdock_executor::{Context, Interface, Node, NodeError, NodeType, Setup};
+use crossdock_executor::{Context, Node, NodeDescription, NodeError, NodeType, Setup};
 use crossdock_msg::types::geometry_msgs::TwistStamped;
 
 /// Follows the lane, stops at red, starts at green; see [`crate::control`].
@@ -24,13 +24,13 @@ pub struct LaneControlNode {
 impl NodeType for LaneControlNode {
     const NAME: &'static str = "lane_control";
 
-    fn interface() -> Interface {
-        Interface::new()
+    fn description() -> NodeDescription {
+        NodeDescription::new()
             .doc("Drives along the lane; stops at red and starts at green.")
-            .input::<Lane>("lane")
-            .input::<TrafficLight>("red")
-            .input::<TrafficLight>("green")
-            .output::<TwistStamped>("command")
+            .subscriber::<Lane>("lane")
+            .subscriber::<TrafficLight>("red")
+            .subscriber::<TrafficLight>("green")
+            .publisher::<TwistStamped>("command")
             .parameter("metres_per_column", 0.000_837_5, "width of a view column, m")
             .parameter("near_m", 0.29, "distance of the view's near edge from the axle, m")
             .parameter("far_m", 0.77, "distance of the view's far edge from the axle, m")

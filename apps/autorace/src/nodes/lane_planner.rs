@@ -7,7 +7,7 @@ use crate::lane_view::{LaneView, VIEW_HEIGHT, VIEW_WIDTH, ViewParameters};
 use crate::nodes::message::{Shape, publish_by_device, publish_image, rgb_of};
 use crossdock_comm::{Publisher, Subscriber};
 use crossdock_device::Device;
-use crossdock_executor::{Context, Interface, Node, NodeError, NodeType, Setup};
+use crossdock_executor::{Context, Node, NodeDescription, NodeError, NodeType, Setup};
 use crossdock_msg::types::sensor_msgs::Image;
 use crossdock_offload::Through;
 
@@ -29,11 +29,11 @@ enum Marker {
 impl NodeType for LanePlanner {
     const NAME: &'static str = "lane_planner";
 
-    fn interface() -> Interface {
-        Interface::new()
+    fn description() -> NodeDescription {
+        NodeDescription::new()
             .doc("Marks yellow and white line pixels in a bird's-eye view of the road.")
-            .input::<Image>("image")
-            .output::<Image>("view")
+            .subscriber::<Image>("image")
+            .publisher::<Image>("view")
             .parameter("width", 640, "width of the images, pixels")
             .parameter("height", 480, "height of the images, pixels")
             .parameter("rectify", true, "whether the images are distorted by the lens")

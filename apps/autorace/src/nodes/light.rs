@@ -7,7 +7,7 @@ use crate::nodes::lane_planner::hsv_range;
 use crate::nodes::message::{copy_header, header_extra, rgb_of, set_light, shown_of, stamp_ns};
 use crate::score::Shown;
 use crossdock_comm::{Publisher, Subscriber};
-use crossdock_executor::{Context, Interface, Node, NodeError, NodeType, Setup};
+use crossdock_executor::{Context, Node, NodeDescription, NodeError, NodeType, Setup};
 use crossdock_msg::types::sensor_msgs::Image;
 use crossdock_msg::types::std_msgs::HeaderView;
 
@@ -24,12 +24,12 @@ struct Ports {
 /// Messages of the other node that are read at most per image.
 const OTHER_MAX: usize = 64;
 
-fn interface(low: [i64; 3], high: [i64; 3], doc: &str) -> Interface {
-    Interface::new()
+fn interface(low: [i64; 3], high: [i64; 3], doc: &str) -> NodeDescription {
+    NodeDescription::new()
         .doc(doc)
-        .input::<Image>("image")
-        .input_latest::<TrafficLight>("other")
-        .output::<TrafficLight>("light")
+        .subscriber::<Image>("image")
+        .subscriber_latest::<TrafficLight>("other")
+        .publisher::<TrafficLight>("light")
         .parameter("low", low.to_vec(), "h (0 to 179), s, v of the lamp; h may wrap")
         .parameter("high", high.to_vec(), "h, s, v of the lamp")
         .parameter("area_min", 40, "smallest lamp, pixels")
@@ -106,7 +106,7 @@ pub struct RedLight {
 impl NodeType for RedLight {
     const NAME: &'static str = "red_light";
 
-    fn interface() -> Interface {
+    fn description() -> NodeDescription {
         interface([0, 200, 200], [24, 255, 255], "Looks for a red traffic light: stop.")
     }
 
@@ -136,7 +136,7 @@ pub struct GreenLight {
 impl NodeType for GreenLight {
     const NAME: &'static str = "green_light";
 
-    fn interface() -> Interface {
+    fn description() -> NodeDescription {
         interface([40, 210, 131], [113, 255, 255], "Looks for a green traffic light: go.")
     }
 

@@ -34,7 +34,7 @@ use crossdock_executor::Package;
 /// The package with all its node types.
 pub fn package() -> Package {
     Package::new("autorace")
-        .gateways(crossdock_offload::gateways())
+        .uploaders(crossdock_offload::uploaders())
         .node::<Decode>()
         .node::<ImageCompensation>()
         .node::<GaussianBlurNode>()

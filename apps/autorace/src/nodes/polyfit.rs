@@ -6,7 +6,7 @@ use crate::lane_view::{VIEW_HEIGHT, VIEW_WIDTH};
 use crate::messages::autorace_msgs::Lane;
 use crate::nodes::message::{copy_header, gray_of, header_extra, set_lane, stamp_ns};
 use crossdock_comm::{Publisher, Subscriber};
-use crossdock_executor::{Context, Interface, Node, NodeError, NodeType, Setup};
+use crossdock_executor::{Context, Node, NodeDescription, NodeError, NodeType, Setup};
 use crossdock_msg::types::sensor_msgs::Image;
 
 /// Least squares through the marked pixels; see [`crate::lane_fit`].
@@ -20,11 +20,11 @@ pub struct Polyfit {
 impl NodeType for Polyfit {
     const NAME: &'static str = "polyfit";
 
-    fn interface() -> Interface {
-        Interface::new()
+    fn description() -> NodeDescription {
+        NodeDescription::new()
             .doc("Fits a parabola to each of the lane's two lines.")
-            .input::<Image>("view")
-            .output::<Lane>("lane")
+            .subscriber::<Image>("view")
+            .publisher::<Lane>("lane")
             .parameter("gate", 70, "half width of the search for a line, view pixels, 10 to 160")
             .parameter("points_min", 60, "rows in which a valid line is seen at least")
             .parameter("bands_min", 3, "bands of 60 rows, of 16, in which a valid line is seen")

@@ -9,7 +9,7 @@ use crate::simulator::lights::Light;
 use crate::simulator::renderer::Mount;
 use crate::trig::sin_cos;
 use crossdock_comm::{Publisher, Subscriber};
-use crossdock_executor::{Context, Interface, Node, NodeError, NodeType, Setup};
+use crossdock_executor::{Context, Node, NodeDescription, NodeError, NodeType, Setup};
 use crossdock_msg::Extra;
 use crossdock_msg::types::geometry_msgs::TwistStamped;
 use crossdock_msg::types::nav_msgs::Odometry;
@@ -40,15 +40,15 @@ const VEHICLE_FRAME: &str = "base_link";
 impl NodeType for Simulator {
     const NAME: &'static str = "simulator";
 
-    fn interface() -> Interface {
-        Interface::new()
+    fn description() -> NodeDescription {
+        NodeDescription::new()
             .doc("A closed course with lights, seen by the camera of a small vehicle.")
             .timer("step", Duration::from_nanos(66_666_667))
-            .input_latest::<TwistStamped>("command")
-            .output::<Image>("image")
-            .output::<Odometry>("odometry")
+            .subscriber_latest::<TwistStamped>("command")
+            .publisher::<Image>("image")
+            .publisher::<Odometry>("odometry")
             .optional()
-            .output::<TrafficLight>("light")
+            .publisher::<TrafficLight>("light")
             .optional()
             .parameter("seed", 1, "seed of lights and surfaces")
             .parameter("start_offset_m", 0.0, "start to the left of the lane's middle, m")

@@ -2,7 +2,7 @@
 
 use crate::nodes::message::{Shape, publish_image, rgb_of};
 use crossdock_comm::{Publisher, Subscriber};
-use crossdock_executor::{Context, Interface, Node, NodeError, NodeType, Setup};
+use crossdock_executor::{Context, Node, NodeDescription, NodeError, NodeType, Setup};
 use crossdock_msg::types::sensor_msgs::Image;
 
 /// Passes every n-th image on, the first one included.
@@ -17,11 +17,11 @@ pub struct Snapshot {
 impl NodeType for Snapshot {
     const NAME: &'static str = "snapshot";
 
-    fn interface() -> Interface {
-        Interface::new()
+    fn description() -> NodeDescription {
+        NodeDescription::new()
             .doc("Passes every n-th image on.")
-            .input::<Image>("image")
-            .output::<Image>("snapshot")
+            .subscriber::<Image>("image")
+            .publisher::<Image>("snapshot")
             .parameter("every", 30, "images from one that is passed on to the next, from 1")
     }
 

@@ -4,7 +4,7 @@ use crate::messages::autorace_msgs::TrafficLight;
 use crate::nodes::message::{copy_header, header_extra, lamp_of, set_light};
 use crate::score::Shown;
 use crossdock_comm::{Publisher, Subscriber};
-use crossdock_executor::{Context, Interface, Node, NodeError, NodeType, Setup};
+use crossdock_executor::{Context, Node, NodeDescription, NodeError, NodeType, Setup};
 
 /// One message per image: red if red is seen, else green if green is seen, else none.
 ///
@@ -20,12 +20,12 @@ pub struct TrafficLightNode {
 impl NodeType for TrafficLightNode {
     const NAME: &'static str = "traffic_light";
 
-    fn interface() -> Interface {
-        Interface::new()
+    fn description() -> NodeDescription {
+        NodeDescription::new()
             .doc("Joins red and green light of one image; red wins.")
-            .input::<TrafficLight>("red")
-            .input::<TrafficLight>("green")
-            .output::<TrafficLight>("light")
+            .subscriber::<TrafficLight>("red")
+            .subscriber::<TrafficLight>("green")
+            .publisher::<TrafficLight>("light")
     }
 
     fn create(setup: &mut Setup<'_>) -> Result<Self, NodeError> {

@@ -14,7 +14,7 @@ use crate::lane::Lane;
 use crate::nodes::package;
 use crate::recording::{LightSeen, Picture, Recorded, RecordingError, pictures, read};
 use crate::score::{Reading, Shown};
-use crossdock_graph::{Graph, Interfaces, ParameterOverrides, ParameterValue, Violation};
+use crossdock_graph::{Graph, PackageDescriptions, ParameterOverrides, ParameterValue, Violation};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -169,12 +169,14 @@ fn graph_picture(
             (format!("graph.{ending}"), fs::read(from).map_err(file_error(from))?)
         }
         (None, Some(graph)) => {
-            let interfaces =
-                Interfaces { binaries: vec![package().description()], ..Interfaces::default() };
+            let interfaces = PackageDescriptions {
+                binaries: vec![package().description()],
+                ..PackageDescriptions::default()
+            };
             let drawing = crossdock_graph::Picture {
                 graph,
                 mapping: None,
-                interfaces: Some(&interfaces),
+                descriptions: Some(&interfaces),
                 figures: None,
             };
             ("graph.svg".to_owned(), drawing.to_svg().into_bytes())

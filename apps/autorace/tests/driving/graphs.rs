@@ -5,8 +5,8 @@ use crossdock_autorace::simulator::renderer::Mount;
 use crossdock_comm::{Participant, ParticipantOptions, Rendezvous};
 use crossdock_executor::{Executor, ExecutorOptions, Remote, RunEnd, Statistics};
 use crossdock_graph::{
-    Graph, Interfaces, Mapping, Pacing, ParameterOverrides, ParameterValue, Plan, RunOptions, Time,
-    check,
+    Graph, Mapping, Pacing, PackageDescriptions, ParameterOverrides, ParameterValue, Plan,
+    RunOptions, Time, check,
 };
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
@@ -28,8 +28,10 @@ fn mapping(name: &str) -> Mapping {
 }
 
 fn plan(graph: &Graph, mapping: &Mapping, time: Time) -> Plan {
-    let interfaces =
-        Interfaces { binaries: vec![package().description()], ..Interfaces::default() };
+    let interfaces = PackageDescriptions {
+        binaries: vec![package().description()],
+        ..PackageDescriptions::default()
+    };
     let options = RunOptions { time, ..RunOptions::PLAIN };
     check(graph, mapping, &interfaces, &options)
         .unwrap_or_else(|violations| panic!("{}: {violations:#?}", graph.name))

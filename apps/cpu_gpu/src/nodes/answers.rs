@@ -5,7 +5,7 @@ use crate::gpu::Under;
 use crate::messages::cpu_gpu_interfaces::srv::Work;
 use crate::messages::cpu_gpu_interfaces::{Done, Turn, TurnView};
 use crossdock_executor::{
-    Context, Interface, NodeError, Publisher, Server, Setup, Subscriber, Trigger,
+    Context, NodeDescription, NodeError, Publisher, Server, Setup, Subscriber, Trigger,
 };
 use crossdock_msg::Extra;
 
@@ -18,12 +18,12 @@ pub(super) struct Answers {
 }
 
 impl Answers {
-    pub(super) fn declare(interface: Interface) -> Interface {
+    pub(super) fn declare(interface: NodeDescription) -> NodeDescription {
         Settings::declare(interface)
             .parameter("worker", 0, "which of the scheduler's workers it is, from 0")
-            .input::<Turn>("turn")
+            .subscriber::<Turn>("turn")
             .optional()
-            .output::<Done>("done")
+            .publisher::<Done>("done")
             .optional()
             .server::<Work>("work")
             .optional()

@@ -5,7 +5,7 @@ use super::settings::{Answer, Settings, Task, count};
 use crate::array::{Within, cells};
 use crate::messages::cpu_gpu_interfaces::TurnView;
 use crossdock_comm::Buffers;
-use crossdock_executor::{Context, Interface, Node, NodeError, NodeType, Setup};
+use crossdock_executor::{Context, Node, NodeDescription, NodeError, NodeType, Setup};
 
 /// Does the processor's work on its part of the array, each turn. With an array that travels it works on a copy of
 /// its own, which it keeps; else on the shared buffer, without allocation.
@@ -28,8 +28,8 @@ struct Work {
 impl NodeType for CpuPart {
     const NAME: &'static str = "cpu_part";
 
-    fn interface() -> Interface {
-        Answers::declare(Interface::new().doc("Does a processor's part of each turn."))
+    fn description() -> NodeDescription {
+        Answers::declare(NodeDescription::new().doc("Does a processor's part of each turn."))
     }
 
     fn create(setup: &mut Setup<'_>) -> Result<Self, NodeError> {

@@ -9,7 +9,7 @@ use crate::messages::cpu_gpu_interfaces::TurnView;
 use crate::native::Form;
 use crate::swap::Share;
 use crossdock_comm::Buffers;
-use crossdock_executor::{Context, Interface, Node, NodeError, NodeType, Setup};
+use crossdock_executor::{Context, Node, NodeDescription, NodeError, NodeType, Setup};
 use crossdock_offload::Queue;
 
 /// Has a device do its part of each turn. It answers while the device still computes, where nothing has to be copied by
@@ -84,8 +84,8 @@ impl OnDevice {
 impl NodeType for GpuPart {
     const NAME: &'static str = "gpu_part";
 
-    fn interface() -> Interface {
-        Answers::declare(Interface::new().doc("Has a device do its part of each turn."))
+    fn description() -> NodeDescription {
+        Answers::declare(NodeDescription::new().doc("Has a device do its part of each turn."))
             .parameter(
                 "model",
                 "auto",

@@ -21,7 +21,7 @@ use crossdock_executor::Package;
 #[must_use]
 pub fn package() -> Package {
     Package::new("cpu_gpu")
-        .gateways(crossdock_offload::gateways())
+        .uploaders(crossdock_offload::uploaders())
         .node::<Scheduler>()
         .node::<CpuPart>()
         .node::<GpuPart>()

@@ -7,7 +7,7 @@ use crate::messages::cpu_gpu_interfaces::Run;
 use crate::native::{Form, Native};
 use crate::reference::computed;
 use crossdock_device::Device;
-use crossdock_executor::{Context, Interface, Node, NodeError, NodeType, Publisher, Setup};
+use crossdock_executor::{Context, Node, NodeDescription, NodeError, NodeType, Publisher, Setup};
 use crossdock_msg::Extra;
 use std::time::Duration;
 
@@ -28,7 +28,7 @@ pub struct NativeRuns {
 }
 
 /// The parameters of whoever makes native runs.
-pub(super) fn declare_native(interface: Interface) -> Interface {
+pub(super) fn declare_native(interface: NodeDescription) -> NodeDescription {
     Settings::declare(interface)
         .parameter("runs", 30, "runs that count")
         .parameter("warm_up", 5, "runs before them")
@@ -55,10 +55,10 @@ pub(super) fn natives(setup: &Setup<'_>, settings: Settings) -> Result<Vec<Nativ
 impl NodeType for NativeRuns {
     const NAME: &'static str = "native_runs";
 
-    fn interface() -> Interface {
-        let interface = Interface::new()
+    fn description() -> NodeDescription {
+        let interface = NodeDescription::new()
             .doc("Runs a benchmark without other nodes, as the paper's programs do, and as well as can be.")
-            .output::<Run>("run")
+            .publisher::<Run>("run")
             .timer("begin", BEGIN_PERIOD);
         declare_native(interface)
     }

@@ -12,7 +12,8 @@ use crate::native::Native;
 use crate::reference::{compare, computed};
 use crate::swap::Swap;
 use crossdock_executor::{
-    Client, Context, Interface, Node, NodeError, NodeType, Publisher, Setup, Subscriber, Trigger,
+    Client, Context, Node, NodeDescription, NodeError, NodeType, Publisher, Setup, Subscriber,
+    Trigger,
 };
 use crossdock_msg::Extra;
 use std::time::{Duration, Instant};
@@ -85,16 +86,17 @@ struct Tally {
 impl NodeType for Scheduler {
     const NAME: &'static str = "scheduler";
 
-    fn interface() -> Interface {
-        let interface = Interface::new()
+    fn description() -> NodeDescription {
+        let interface = NodeDescription::new()
             .doc("Hands an array out to workers on processors and devices, and measures how long they take.")
-            .output::<TurnMessage>("turn")
+            .publisher::<TurnMessage>("turn")
             .optional()
-            .output::<Run>("run")
+            .publisher::<Run>("run")
             .client::<Work>("work")
             .optional();
-        let done =
-            |interface: Interface, worker| interface.input::<Done>(&done_port(worker)).optional();
+        let done = |interface: NodeDescription, worker| {
+            interface.subscriber::<Done>(&done_port(worker)).optional()
+        };
         declare_native((0..WORKERS_MAX).fold(interface, done))
             .timer("look", LOOK_PERIOD)
             .parameter("transport", "shared", "shared: the array stays; serialised: it travels")

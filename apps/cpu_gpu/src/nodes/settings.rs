@@ -4,7 +4,7 @@ use super::team::Turn;
 use crate::benchmark::Benchmark;
 use crate::messages::cpu_gpu_interfaces::{DoneBuilder, DoneView, TurnView};
 use crossdock_comm::Token;
-use crossdock_executor::{Interface, NodeError, Setup};
+use crossdock_executor::{NodeDescription, NodeError, Setup};
 
 /// Which benchmark, on how many elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,7 +14,7 @@ pub(super) struct Settings {
 }
 
 impl Settings {
-    pub(super) fn declare(interface: Interface) -> Interface {
+    pub(super) fn declare(interface: NodeDescription) -> NodeDescription {
         interface.parameter("benchmark", "concurrent", "cache or concurrent").parameter(
             "power",
             0,

@@ -4,7 +4,7 @@ use crate::devices::both;
 use crate::runs::{self, Case};
 use crossdock_cpu_gpu::messages::cpu_gpu_interfaces::{Done, Turn};
 use crossdock_executor::{
-    Context, Interface, Node, NodeError, NodeType, Package, Publisher, Setup, Subscriber,
+    Context, Node, NodeDescription, NodeError, NodeType, Package, Publisher, Setup, Subscriber,
 };
 
 /// Takes its turns and says nothing.
@@ -16,8 +16,8 @@ struct Mute {
 impl NodeType for Mute {
     const NAME: &'static str = "mute";
 
-    fn interface() -> Interface {
-        Interface::new().input::<Turn>("turn").output::<Done>("done").parameter(
+    fn description() -> NodeDescription {
+        NodeDescription::new().subscriber::<Turn>("turn").publisher::<Done>("done").parameter(
             "worker",
             0,
             "as that of workers",

@@ -5,7 +5,7 @@ use crate::devices::both;
 use crate::runs::{Run, file, run, run_by};
 use crossdock_cpu_gpu::nodes::package;
 use crossdock_cpu_gpu::{Benchmark, Swap};
-use crossdock_graph::{Graph, Interfaces, Mapping, RunOptions, check};
+use crossdock_graph::{Graph, Mapping, PackageDescriptions, RunOptions, check};
 use crossdock_test_support::long;
 
 const POWER: u32 = 6;
@@ -254,7 +254,7 @@ fn turns_are_known_to_hand_out_the_array() {
 #[test]
 fn the_shipped_graphs_pass_the_check_with_the_shipped_mappings() {
     let binaries = vec![package().description()];
-    let interfaces = Interfaces { binaries, ..Interfaces::default() };
+    let interfaces = PackageDescriptions { binaries, ..PackageDescriptions::default() };
     let graph = |name: &str| {
         let graph = Graph::from_yaml(name, file(name).as_bytes());
         graph.unwrap_or_else(|violations| panic!("{violations:#?}"))

@@ -5,10 +5,10 @@ use crossdock_comm::{Participant, ParticipantOptions, Rendezvous};
 use crossdock_cpu_gpu::messages::cpu_gpu_interfaces::Run as Message;
 use crossdock_cpu_gpu::nodes;
 use crossdock_executor::{
-    Context, Executor, ExecutorOptions, Interface, Node, NodeError, NodeType, Package, Remote,
-    RunEnd, RunError, Setup, Statistics, Subscriber,
+    Context, Executor, ExecutorOptions, Node, NodeDescription, NodeError, NodeType, Package,
+    Remote, RunEnd, RunError, Setup, Statistics, Subscriber,
 };
-use crossdock_graph::{Graph, Interfaces, Mapping, Plan, RunOptions, check};
+use crossdock_graph::{Graph, Mapping, PackageDescriptions, Plan, RunOptions, check};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
 use std::sync::Mutex;
@@ -41,8 +41,8 @@ struct Sink {
 impl NodeType for Sink {
     const NAME: &'static str = "sink";
 
-    fn interface() -> Interface {
-        Interface::new().input::<Message>("run")
+    fn description() -> NodeDescription {
+        NodeDescription::new().subscriber::<Message>("run")
     }
 
     fn create(setup: &mut Setup<'_>) -> Result<Self, NodeError> {
@@ -182,7 +182,7 @@ impl Case<'_> {
         }
         let mapping = Mapping::from_yaml("mapping", mapping.as_bytes()).expect("a mapping");
         let binaries = vec![(self.package)().description()];
-        let interfaces = Interfaces { binaries, ..Interfaces::default() };
+        let interfaces = PackageDescriptions { binaries, ..PackageDescriptions::default() };
         let plan = check(&graph, &mapping, &interfaces, &RunOptions::PLAIN);
         plan.unwrap_or_else(|violations| panic!("{violations:#?}"))
     }

@@ -8,7 +8,7 @@ mod runs;
 use crossdock_comm::{Buffers, ClaimSnapshot, SharedBuffer, Token};
 use crossdock_cpu_gpu::messages::cpu_gpu_interfaces::Turn;
 use crossdock_executor::{
-    Context, Interface, Node, NodeError, NodeType, Package, Setup, Subscriber, Trigger,
+    Context, Node, NodeDescription, NodeError, NodeType, Package, Setup, Subscriber, Trigger,
 };
 use crossdock_test_support::skip;
 use runs::Case;
@@ -92,8 +92,8 @@ struct Witness {
 impl NodeType for Witness {
     const NAME: &'static str = "witness";
 
-    fn interface() -> Interface {
-        Interface::new().input::<Turn>("turn").timer("look", Duration::from_millis(1))
+    fn description() -> NodeDescription {
+        NodeDescription::new().subscriber::<Turn>("turn").timer("look", Duration::from_millis(1))
     }
 
     fn create(setup: &mut Setup<'_>) -> Result<Self, NodeError> {

@@ -6,7 +6,7 @@ use crate::nodes::ENCODING;
 use crate::scene::{Scene, Size};
 use crossdock_comm::TakeError;
 use crossdock_executor::{
-    Context, Interface, Node, NodeError, NodeType, Publisher, Setup, Subscriber,
+    Context, Node, NodeDescription, NodeError, NodeType, Publisher, Setup, Subscriber,
 };
 use crossdock_msg::Extra;
 use crossdock_msg::types::sensor_msgs::Image;
@@ -38,11 +38,11 @@ struct OnDevice {
 impl NodeType for Display {
     const NAME: &'static str = "display";
 
-    fn interface() -> Interface {
-        Interface::new()
+    fn description() -> NodeDescription {
+        NodeDescription::new()
             .doc("Copies bgra8 frames to where a window would have them.")
-            .input::<Image>("frame")
-            .output::<Shown>("shown")
+            .subscriber::<Image>("frame")
+            .publisher::<Shown>("shown")
             .parameter(
                 "drawn",
                 true,

@@ -15,7 +15,7 @@ const ENCODING: &str = "bgra8";
 #[must_use]
 pub fn package() -> Package {
     Package::new("frames")
-        .gateways(crossdock_offload::gateways())
+        .uploaders(crossdock_offload::uploaders())
         .node::<Renderer>()
         .node::<Display>()
 }

@@ -5,7 +5,7 @@ use crate::messages::frames_interfaces::{Figures, Shown};
 use crate::nodes::ENCODING;
 use crate::scene::{Scene, Size};
 use crossdock_executor::{
-    Context, Interface, Node, NodeError, NodeType, Publisher, Setup, Subscriber, Trigger,
+    Context, Node, NodeDescription, NodeError, NodeType, Publisher, Setup, Subscriber, Trigger,
 };
 use crossdock_msg::Extra;
 use crossdock_msg::types::sensor_msgs::Image;
@@ -68,12 +68,12 @@ struct State {
 impl NodeType for Renderer {
     const NAME: &'static str = "renderer";
 
-    fn interface() -> Interface {
-        Interface::new()
+    fn description() -> NodeDescription {
+        NodeDescription::new()
             .doc("Draws a robot's arm, frame after frame, and measures how long they take to be shown.")
-            .output::<Image>("frame")
-            .input::<Shown>("shown")
-            .output::<Figures>("figures")
+            .publisher::<Image>("frame")
+            .subscriber::<Shown>("shown")
+            .publisher::<Figures>("figures")
             .timer("begin", BEGIN_PERIOD)
             .parameter("width", 1920, "pixels of a row")
             .parameter("height", 1080, "rows")

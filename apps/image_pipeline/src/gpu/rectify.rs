@@ -1,21 +1,21 @@
-//! Rectification on a device: [`crossdock_remap`] says what it computes.
+//! Rectification on a device: [`crossdock_rectify`] says what it computes.
 #![allow(unsafe_code)]
 
 use crossdock_device::{Device, DeviceError};
 use crossdock_offload::{OffloadError, Place, Work};
-use crossdock_remap::{RemapOnDevice, RemapTable};
+use crossdock_rectify::{RectificationOnDevice, RectificationTable};
 
 /// A calibration's table and kernel on a device. One thread at a time uses it; `Send`.
 #[derive(Debug)]
-pub struct RectifyOnDevice(pub RemapOnDevice);
+pub struct RectifyOnDevice(pub RectificationOnDevice);
 
 impl RectifyOnDevice {
     /// Compiles the kernel and uploads the table. Blocks, for seconds the first time.
     ///
     /// # Errors
     /// [`DeviceError`].
-    pub fn new(device: &Device, table: &RemapTable) -> Result<Self, DeviceError> {
-        let mut made = RemapOnDevice::new(device, table)?;
+    pub fn new(device: &Device, table: &RectificationTable) -> Result<Self, DeviceError> {
+        let mut made = RectificationOnDevice::new(device, table)?;
         let (width, height) = table.size();
         let bytes = width as u64 * height as u64 * 3;
         device.rehearse((bytes, bytes), |stream, from, to| {
@@ -28,7 +28,7 @@ impl RectifyOnDevice {
     /// Rectifies a picture as part of a node's work.
     ///
     /// # Errors
-    /// As [`RemapOnDevice::launch`].
+    /// As [`RectificationOnDevice::launch`].
     pub fn run(
         &mut self,
         work: &mut Work<'_>,

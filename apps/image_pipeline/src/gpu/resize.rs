@@ -10,7 +10,7 @@ use crossdock_device::{
     Argument, Device, DeviceError, Grid, Kernel, KernelSource, Memory, Span, Stream,
 };
 use crossdock_offload::{OffloadError, Place, Work};
-use crossdock_remap::CHANNELS_MAX;
+use crossdock_rectify::CHANNELS_MAX;
 
 const SOURCE: KernelSource<'_> =
     KernelSource { label: "resize.cl", text: include_str!("../../kernels/resize.cl") };

@@ -14,7 +14,7 @@ use crossdock_executor::Package;
 /// The package with all its node types.
 pub fn package() -> Package {
     Package::new("image_pipeline")
-        .gateways(crossdock_offload::gateways())
+        .uploaders(crossdock_offload::uploaders())
         .node::<Rectify>()
         .node::<Resize>()
 }

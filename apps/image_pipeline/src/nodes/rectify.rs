@@ -4,13 +4,13 @@ use super::message::{picture_of, publish_by_device, publish_image};
 use crate::calibration::{Calibration, Projection};
 use crate::gpu::RectifyOnDevice;
 use crossdock_comm::{Publisher, Subscriber};
-use crossdock_executor::{Context, Interface, Node, NodeError, NodeType, Setup};
+use crossdock_executor::{Context, Node, NodeDescription, NodeError, NodeType, Setup};
 use crossdock_msg::types::sensor_msgs::{CameraInfo, Image};
 use crossdock_offload::Through;
-use crossdock_remap::RemapTable;
+use crossdock_rectify::RectificationTable;
 use std::path::Path;
 
-/// Rectifies images; see [`crossdock_remap`]. Allocates when a calibration comes that differs from the one
+/// Rectifies images; see [`crossdock_rectify`]. Allocates when a calibration comes that differs from the one
 /// before, 8 bytes per pixel, and never otherwise.
 #[derive(Debug)]
 pub struct Rectify {
@@ -18,7 +18,7 @@ pub struct Rectify {
     camera_info: Option<Subscriber<CameraInfo>>,
     rectified: Publisher<Image>,
     projection: Projection,
-    table: Option<(Calibration, RemapTable)>,
+    table: Option<(Calibration, RectificationTable)>,
     /// Its kernel belongs to `table`; `None`: not made yet.
     device: Option<Through<Option<RectifyOnDevice>>>,
 }
@@ -26,13 +26,13 @@ pub struct Rectify {
 impl NodeType for Rectify {
     const NAME: &'static str = "rectify";
 
-    fn interface() -> Interface {
-        Interface::new()
+    fn description() -> NodeDescription {
+        NodeDescription::new()
             .doc("Removes the distortion of the lens from mono8, rgb8 and bgr8 images.")
-            .input::<Image>("image")
-            .input_latest::<CameraInfo>("camera_info")
+            .subscriber::<Image>("image")
+            .subscriber_latest::<CameraInfo>("camera_info")
             .optional()
-            .output::<Image>("image_rect")
+            .publisher::<Image>("image_rect")
             .parameter("calibration", "", "camera info YAML file, where camera_info is not connected")
             .parameter(
                 "projection",
@@ -81,8 +81,8 @@ impl NodeType for Rectify {
     }
 }
 
-fn table(calibration: &Calibration) -> RemapTable {
-    RemapTable::new(&calibration.camera, calibration.width, calibration.height)
+fn table(calibration: &Calibration) -> RectificationTable {
+    RectificationTable::new(&calibration.camera, calibration.width, calibration.height)
 }
 
 impl Rectify {

@@ -4,7 +4,7 @@ use super::message::{copy_header, header_extra, picture_of, publish_by_device, p
 use crate::gpu::ResizeOnDevice;
 use crate::resize::{Interpolation, Resizer};
 use crossdock_comm::{Publisher, Subscriber};
-use crossdock_executor::{Context, Interface, Node, NodeError, NodeType, Setup};
+use crossdock_executor::{Context, Node, NodeDescription, NodeError, NodeType, Setup};
 use crossdock_msg::types::sensor_msgs::{CameraInfo, CameraInfoView, Image};
 use crossdock_offload::Through;
 
@@ -47,14 +47,14 @@ impl Target {
 impl NodeType for Resize {
     const NAME: &'static str = "resize";
 
-    fn interface() -> Interface {
-        Interface::new()
+    fn description() -> NodeDescription {
+        NodeDescription::new()
             .doc("Resizes mono8, rgb8 and bgr8 images, and scales the camera info that belongs to them.")
-            .input::<Image>("image")
-            .input_latest::<CameraInfo>("camera_info")
+            .subscriber::<Image>("image")
+            .subscriber_latest::<CameraInfo>("camera_info")
             .optional()
-            .output::<Image>("resized")
-            .output::<CameraInfo>("resized_info")
+            .publisher::<Image>("resized")
+            .publisher::<CameraInfo>("resized_info")
             .optional()
             .parameter("factor", 0.5, "new side by old one, where width and height are 0")
             .parameter("width", 0, "new width, pixels")

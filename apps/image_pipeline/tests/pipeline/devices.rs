@@ -6,9 +6,9 @@ use crate::truth::{rectified, resized};
 use crossdock_device::{Device, DeviceError};
 use crossdock_image_pipeline::gpu::{RectifyOnDevice, ResizeOnDevice};
 use crossdock_image_pipeline::resize::{Interpolation, Resizer};
-use crossdock_remap::{Camera, RemapTable};
+use crossdock_rectify::{Camera, RectificationTable};
 
-fn compare_rectification(device: &Device, table: &RemapTable, raw: &Picture) {
+fn compare_rectification(device: &Device, table: &RectificationTable, raw: &Picture) {
     let mut rectify = RectifyOnDevice::new(device, table).expect("kernels");
     let found = run(device, &raw.pixels, raw.pixels.len(), |stream, from, to| {
         // SAFETY: both live until the stream has been acquired from, and nobody looks until then.
@@ -36,7 +36,7 @@ fn real_pictures_on_a_device_equal_the_processors_bit_by_bit() {
     for (name, camera) in CASES.into_iter().filter(|_| !devices.is_empty()) {
         let raw = picture(&folder, name, "in");
         let calibration = calibration(&folder, camera);
-        let table = RemapTable::new(&calibration.camera, raw.size.0, raw.size.1);
+        let table = RectificationTable::new(&calibration.camera, raw.size.0, raw.size.1);
         let half = (raw.size.0 / 2, raw.size.1 / 2);
         for device in &devices {
             compare_rectification(device, &table, &raw);
@@ -70,7 +70,11 @@ fn borders_and_odd_sizes_on_a_device_equal_the_processors_bit_by_bit() {
         for (size, channels) in [((61, 43), 3), ((61, 43), 1), ((1, 1), 3), ((33, 2), 1)] {
             let raw = noise(size, channels);
             for camera in [wild, plain] {
-                compare_rectification(&device, &RemapTable::new(&camera, size.0, size.1), &raw);
+                compare_rectification(
+                    &device,
+                    &RectificationTable::new(&camera, size.0, size.1),
+                    &raw,
+                );
             }
             let smaller = (size.0.div_ceil(3), size.1.div_ceil(2));
             compare_resizing(&device, smaller, Interpolation::Area, &raw);
@@ -85,7 +89,7 @@ fn borders_and_odd_sizes_on_a_device_equal_the_processors_bit_by_bit() {
 fn spans_that_are_shorter_than_a_picture_are_refused() {
     let Some(device) = both().into_iter().next() else { return };
     let camera = Camera::plumb_bob([60.0, 60.0, 5.0, 5.0], [0.0; 5]);
-    let rectify = RectifyOnDevice::new(&device, &RemapTable::new(&camera, 10, 10));
+    let rectify = RectifyOnDevice::new(&device, &RectificationTable::new(&camera, 10, 10));
     let resizer = Resizer::new((10, 10), (5, 5), Interpolation::Area).expect("tables");
     let resize = ResizeOnDevice::new(&device, &resizer);
     let (mut rectify, mut resize) = (rectify.expect("kernels"), resize.expect("kernels"));

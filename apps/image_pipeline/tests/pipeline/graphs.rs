@@ -1,6 +1,6 @@
 //! The shipped graph and mapping files against the package and against the graph that they are taken from.
 
-use crossdock_graph::{Graph, Interfaces, Mapping, RunOptions, check};
+use crossdock_graph::{Graph, Mapping, PackageDescriptions, RunOptions, check};
 use crossdock_image_pipeline::nodes::package;
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -19,7 +19,7 @@ fn graph() -> Graph {
 fn the_graph_passes_the_check_with_every_mapping() {
     let graph = graph();
     let binaries = vec![package().description()];
-    let interfaces = Interfaces { binaries, ..Interfaces::default() };
+    let interfaces = PackageDescriptions { binaries, ..PackageDescriptions::default() };
     for (name, processes) in [("chain", 1), ("processes", 2)] {
         let name = format!("pipeline.{name}.mapping.yaml");
         let mapping = Mapping::from_yaml(&name, &file(&name));

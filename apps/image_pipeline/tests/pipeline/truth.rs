@@ -4,9 +4,9 @@
 
 use crate::pictures::{CASES, Picture, calibration, picture};
 use crossdock_image_pipeline::resize::{Interpolation, Resizer};
-use crossdock_remap::RemapTable;
+use crossdock_rectify::RectificationTable;
 
-pub(crate) fn rectified(table: &RemapTable, raw: &Picture) -> Vec<u8> {
+pub(crate) fn rectified(table: &RectificationTable, raw: &Picture) -> Vec<u8> {
     let mut out = vec![0; raw.pixels.len()];
     match raw.channels {
         1 => table.apply::<1>(&raw.pixels, 0..raw.size.1, &mut out),
@@ -41,7 +41,7 @@ fn every_pixel_is_within_one_level_of_the_truth() {
         let (raw, truth) = (picture(&folder, name, "in"), picture(&folder, name, "rect"));
         let calibration = calibration(&folder, camera);
         assert_eq!((calibration.width, calibration.height), raw.size);
-        let table = RemapTable::new(&calibration.camera, raw.size.0, raw.size.1);
+        let table = RectificationTable::new(&calibration.camera, raw.size.0, raw.size.1);
         let found = rectified(&table, &raw);
         close(name, &found, &truth.pixels);
         let truth = picture(&folder, name, "rect_resized");

@@ -3,7 +3,7 @@
 use super::newest;
 use crate::messages::reference_interfaces::Message4kb;
 use crate::passage::{Input, passages_of};
-use crossdock_executor::{Context, Interface, Node, NodeError, NodeType, Setup, Tracepoint};
+use crossdock_executor::{Context, Node, NodeDescription, NodeError, NodeType, Setup, Tracepoint};
 
 /// Messages that wait for it at most, as in the reference system.
 const DEPTH: u32 = 10;
@@ -19,10 +19,10 @@ pub struct Command {
 impl NodeType for Command {
     const NAME: &'static str = "command";
 
-    fn interface() -> Interface {
-        Interface::new()
+    fn description() -> NodeDescription {
+        NodeDescription::new()
             .doc("Takes messages, and tells a trace which arrived.")
-            .input::<Message4kb>("input_1")
+            .subscriber::<Message4kb>("input_1")
             .qos(newest(DEPTH))
     }
 

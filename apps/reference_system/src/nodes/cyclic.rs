@@ -4,7 +4,7 @@ use super::{crunching, newest};
 use crate::cruncher::primes;
 use crate::messages::reference_interfaces::Message4kb;
 use crate::passage::{Input, Output};
-use crossdock_executor::{Context, Interface, Node, NodeError, NodeType, Setup};
+use crossdock_executor::{Context, Node, NodeDescription, NodeError, NodeType, Setup};
 
 /// Inputs that a graph may connect.
 const INPUTS_MAX: usize = 8;
@@ -24,14 +24,14 @@ fn port(number: usize) -> String {
 impl NodeType for Cyclic {
     const NAME: &'static str = "cyclic";
 
-    fn interface() -> Interface {
-        let mut interface = Interface::new()
+    fn description() -> NodeDescription {
+        let mut interface = NodeDescription::new()
             .doc("Computes at the times of its timer, and passes on what has come meanwhile.")
             .timer_of_graph("step")
-            .output::<Message4kb>("output_1");
+            .publisher::<Message4kb>("output_1");
         for number in 0..INPUTS_MAX {
             let port = port(number);
-            interface = interface.input_latest::<Message4kb>(&port).qos(newest(1)).optional();
+            interface = interface.subscriber_latest::<Message4kb>(&port).qos(newest(1)).optional();
         }
         crunching(interface)
     }

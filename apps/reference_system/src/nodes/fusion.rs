@@ -4,7 +4,7 @@ use super::{crunching, newest};
 use crate::cruncher::primes;
 use crate::messages::reference_interfaces::Message4kb;
 use crate::passage::{Input, Output};
-use crossdock_executor::{Context, Interface, Node, NodeError, NodeType, Setup};
+use crossdock_executor::{Context, Node, NodeDescription, NodeError, NodeType, Setup};
 
 /// Computes for a message of each input, and passes both on as one.
 ///
@@ -20,14 +20,14 @@ pub struct Fusion {
 impl NodeType for Fusion {
     const NAME: &'static str = "fusion";
 
-    fn interface() -> Interface {
-        let interface = Interface::new()
+    fn description() -> NodeDescription {
+        let interface = NodeDescription::new()
             .doc("Computes for a message of each input, and passes both on as one.")
-            .input::<Message4kb>("input_1")
+            .subscriber::<Message4kb>("input_1")
             .qos(newest(1))
-            .input::<Message4kb>("input_2")
+            .subscriber::<Message4kb>("input_2")
             .qos(newest(1))
-            .output::<Message4kb>("output_1");
+            .publisher::<Message4kb>("output_1");
         crunching(interface)
     }
 

@@ -4,7 +4,7 @@ use super::{crunching, newest};
 use crate::cruncher::primes;
 use crate::messages::reference_interfaces::Message4kb;
 use crate::passage::{Input, Output};
-use crossdock_executor::{Context, Interface, Node, NodeError, NodeType, Setup, Trigger};
+use crossdock_executor::{Context, Node, NodeDescription, NodeError, NodeType, Setup, Trigger};
 
 /// Ports of the paths.
 const PATHS: [[&str; 2]; 2] = [["input_1", "output_1"], ["input_2", "output_2"]];
@@ -19,12 +19,12 @@ pub struct Intersection {
 impl NodeType for Intersection {
     const NAME: &'static str = "intersection";
 
-    fn interface() -> Interface {
-        let mut interface = Interface::new()
+    fn description() -> NodeDescription {
+        let mut interface = NodeDescription::new()
             .doc("Computes for each message, and passes it on on the output of the same number.");
         for [input, output] in PATHS {
-            interface = interface.input::<Message4kb>(input).qos(newest(1));
-            interface = interface.output::<Message4kb>(output);
+            interface = interface.subscriber::<Message4kb>(input).qos(newest(1));
+            interface = interface.publisher::<Message4kb>(output);
         }
         crunching(interface)
     }

@@ -17,7 +17,7 @@ pub use intersection::Intersection;
 pub use sensor::Sensor;
 pub use transform::Transform;
 
-use crossdock_executor::{Interface, Package};
+use crossdock_executor::{NodeDescription, Package};
 use crossdock_graph::{QosRequest, Reliability};
 
 /// The limit of the number cruncher unless a graph says another: that of the reference system.
@@ -41,7 +41,7 @@ fn newest(depth: u32) -> QosRequest {
 }
 
 /// The parameter of every node that computes.
-fn crunching(interface: Interface) -> Interface {
+fn crunching(interface: NodeDescription) -> NodeDescription {
     let doc = "primes are counted up to this number, in each execution";
     interface.parameter("number_crunch_limit", NUMBER_CRUNCH_LIMIT, doc)
 }

@@ -2,7 +2,7 @@
 
 use crate::messages::reference_interfaces::Message4kb;
 use crate::passage::Output;
-use crossdock_executor::{Context, Interface, Node, NodeError, NodeType, Setup};
+use crossdock_executor::{Context, Node, NodeDescription, NodeError, NodeType, Setup};
 
 /// Begins a path with each time of its timer.
 #[derive(Debug)]
@@ -13,11 +13,11 @@ pub struct Sensor {
 impl NodeType for Sensor {
     const NAME: &'static str = "sensor";
 
-    fn interface() -> Interface {
-        Interface::new()
+    fn description() -> NodeDescription {
+        NodeDescription::new()
             .doc("Publishes at the times of its timer.")
             .timer_of_graph("step")
-            .output::<Message4kb>("output_1")
+            .publisher::<Message4kb>("output_1")
     }
 
     fn create(setup: &mut Setup<'_>) -> Result<Self, NodeError> {

@@ -4,7 +4,7 @@ use super::{crunching, newest};
 use crate::cruncher::primes;
 use crate::messages::reference_interfaces::Message4kb;
 use crate::passage::{Input, Output};
-use crossdock_executor::{Context, Interface, Node, NodeError, NodeType, Setup};
+use crossdock_executor::{Context, Node, NodeDescription, NodeError, NodeType, Setup};
 
 /// Computes for each message, and passes it on.
 #[derive(Debug)]
@@ -17,12 +17,12 @@ pub struct Transform {
 impl NodeType for Transform {
     const NAME: &'static str = "transform";
 
-    fn interface() -> Interface {
-        let interface = Interface::new()
+    fn description() -> NodeDescription {
+        let interface = NodeDescription::new()
             .doc("Computes for each message, and passes it on.")
-            .input::<Message4kb>("input_1")
+            .subscriber::<Message4kb>("input_1")
             .qos(newest(1))
-            .output::<Message4kb>("output_1");
+            .publisher::<Message4kb>("output_1");
         crunching(interface)
     }
 

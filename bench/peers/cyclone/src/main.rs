@@ -32,8 +32,8 @@ unsafe extern "C" {
 }
 
 /// The loopback interface only; discovery by unicast, since it has no multicast.
-const LOOPBACK: &str = "<General><Interfaces><NetworkInterface name=\"lo\" multicast=\"false\"/>\
-    </Interfaces><AllowMulticast>false</AllowMulticast>{general}</General>\
+const LOOPBACK: &str = "<General><PackageDescriptions><NetworkInterface name=\"lo\" multicast=\"false\"/>\
+    </PackageDescriptions><AllowMulticast>false</AllowMulticast>{general}</General>\
     <Discovery><ParticipantIndex>auto</ParticipantIndex><MaxAutoParticipantIndex>60\
     </MaxAutoParticipantIndex><Peers><Peer Address=\"127.0.0.1\"/></Peers></Discovery>{more}";
 

@@ -3,7 +3,7 @@
 
 use crate::files::Violations;
 use anyhow::Result;
-use crossdock_graph::{Graph, Interfaces, Mapping};
+use crossdock_graph::{Graph, Mapping, PackageDescriptions};
 use crossdock_hwgen::{Generated, Request, generate};
 use crossdock_msg::Schema;
 use std::fmt::Write as _;
@@ -84,7 +84,7 @@ pub(crate) fn generated(
     let request = Request {
         graph: &graph,
         mapping: &mapping.map_err(Violations::from)?,
-        interfaces: &Interfaces::default(),
+        descriptions: &PackageDescriptions::default(),
         fabric,
         types,
         implementations: &[],

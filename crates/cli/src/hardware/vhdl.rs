@@ -26,7 +26,7 @@ pub(super) fn to_verilog(
     let module = node.module.to_lowercase();
     let is_named = |entity: &&String| others.iter().any(|it| has_word(&it.text, entity));
     let wanted: Vec<&String> = match entities.iter().find(|entity| **entity == module) {
-        Some(_) if !node.interface.parameters.is_empty() => {
+        Some(_) if !node.description.parameters.is_empty() => {
             let message = format!(
                 "module `{}` is VHDL ({names}) and has parameters, which Verilog made of it does not",
                 node.module

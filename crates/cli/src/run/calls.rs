@@ -8,9 +8,9 @@ use std::collections::BTreeMap;
 
 /// One row for each service that has a port in these processes. Calls are counted at the clients, which
 /// know how each of them ended.
-pub(super) fn rows(boards: &[ProcessSnapshot]) -> Vec<ServiceRow> {
+pub(super) fn rows(status_tables: &[ProcessSnapshot]) -> Vec<ServiceRow> {
     let mut rows: BTreeMap<&str, ServiceRow> = BTreeMap::new();
-    for process in boards {
+    for process in status_tables {
         for port in process.servers.iter().chain(&process.clients) {
             let row = rows.entry(&port.topic).or_default();
             row.service.clone_from(&port.topic);

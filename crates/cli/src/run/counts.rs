@@ -1,5 +1,5 @@
 //! What fabrics had to do to messages, as their registers count it: rows and notes of the closing table.
-//! It must not know how the counts come to be on a board.
+//! It must not know how the counts come to be on a status table.
 
 use super::fabrics::Counts;
 use super::figures::hosted;
@@ -10,10 +10,16 @@ use crossdock_gateway::record::fabric_counts;
 use crossdock_hwgen::network::Counted;
 
 /// The counts of a fabric that are not zero.
-pub(super) fn rows(fabric: &str, counts: &Counts, boards: &[ProcessSnapshot]) -> Vec<CountRow> {
+pub(super) fn rows(
+    fabric: &str,
+    counts: &Counts,
+    status_tables: &[ProcessSnapshot],
+) -> Vec<CountRow> {
     let Some(counts) = counts.get(fabric) else { return Vec::new() };
     let mut rows = Vec::new();
-    for (record, _) in hosted(boards, kind::FABRIC_COUNTS).filter(|(it, _)| it.name == fabric) {
+    for (record, _) in
+        hosted(status_tables, kind::FABRIC_COUNTS).filter(|(it, _)| it.name == fabric)
+    {
         let Some(first) = fabric_counts::first(&record.detail) else { continue };
         for (count, &value) in counts.iter().skip(first).zip(&record.counters) {
             if value > 0 {

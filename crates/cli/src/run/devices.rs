@@ -20,19 +20,25 @@ struct Said<'a> {
 }
 
 /// One row for each topic of each node that leaves its work to a device.
-pub(super) fn rows(boards: &[ProcessSnapshot]) -> Vec<DeviceRow> {
-    let said = hosted(boards, kind::DEVICE_TOPIC).map(|(record, detail)| {
+pub(super) fn rows(status_tables: &[ProcessSnapshot]) -> Vec<DeviceRow> {
+    let said = hosted(status_tables, kind::DEVICE_TOPIC).map(|(record, detail)| {
         let mut parts = detail.split('\n').map(str::to_owned);
         let mut part = || parts.next().unwrap_or_default();
         Said { record, node: part(), device: part(), model: part(), reason: part() }
     });
     let said: Vec<Said<'_>> = said.collect();
-    said.iter().map(|it| row(it, resident(&it.record.name, &said, boards), boards)).collect()
+    said.iter()
+        .map(|it| row(it, resident(&it.record.name, &said, status_tables), status_tables))
+        .collect()
 }
 
-fn row(said: &Said<'_>, resident: BTreeMap<String, u64>, boards: &[ProcessSnapshot]) -> DeviceRow {
+fn row(
+    said: &Said<'_>,
+    resident: BTreeMap<String, u64>,
+    status_tables: &[ProcessSnapshot],
+) -> DeviceRow {
     let Said { record, node, device, model, reason } = said;
-    let ports = boards.iter().flat_map(|it| it.publishers.iter().chain(&it.subscribers));
+    let ports = status_tables.iter().flat_map(|it| it.publishers.iter().chain(&it.subscribers));
     let ports = ports.filter(|it| it.topic == record.name && it.node == *node);
     let of_ports = |index: usize| ports.clone().map(|it| it.counters[index]).sum::<u64>();
     // What came by a service is counted at the record: its port has no such counters.
@@ -51,7 +57,11 @@ fn row(said: &Said<'_>, resident: BTreeMap<String, u64>, boards: &[ProcessSnapsh
 }
 
 /// In how many places of each memory a payload of the topic lies.
-fn resident(topic: &str, said: &[Said<'_>], boards: &[ProcessSnapshot]) -> BTreeMap<String, u64> {
+fn resident(
+    topic: &str,
+    said: &[Said<'_>],
+    status_tables: &[ProcessSnapshot],
+) -> BTreeMap<String, u64> {
     let mut resident = BTreeMap::new();
     let mut away = 0;
     let mut shared: BTreeMap<&str, bool> = BTreeMap::new();
@@ -65,7 +75,8 @@ fn resident(topic: &str, said: &[Said<'_>], boards: &[ProcessSnapshot]) -> BTree
     for (device, is_shared) in shared {
         *resident.entry(device.to_owned()).or_default() += u64::from(is_shared);
     }
-    let publishers = boards.iter().flat_map(|it| &it.publishers).filter(|it| it.topic == topic);
+    let publishers =
+        status_tables.iter().flat_map(|it| &it.publishers).filter(|it| it.topic == topic);
     let published: u64 = publishers.map(|it| it.counters[counter::MESSAGES]).sum();
     resident.insert(HOST.to_owned(), u64::from(published == 0 || away < published));
     resident.retain(|_, instances| *instances > 0);

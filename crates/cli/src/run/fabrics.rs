@@ -65,7 +65,7 @@ fn prepare_fabric(
     let generated = generate_fabric(&FabricFiles {
         graph: &loaded.graph,
         mapping: &loaded.mapping,
-        interfaces: &loaded.packages.interfaces,
+        descriptions: &loaded.packages.descriptions,
         fabric: &fabric.name,
         types: &types,
     })?;
@@ -135,10 +135,10 @@ fn planned<'a>(gateways: &'a [GatewayPlan], topic: &TopicNetwork) -> Option<&'a 
 
 /// Every node of a fabric that runs is there in hardware.
 fn must_be_complete(fabric: &FabricPlan, loaded: &Loaded) -> Result<()> {
-    let interfaces = &loaded.packages.interfaces;
+    let descriptions = &loaded.packages.descriptions;
     let mut nodes = fabric.nodes.iter().filter_map(|name| loaded.graph.node(name));
     let missing = |node: &&crossdock_graph::GraphNode| {
-        interfaces.hardware_node(&node.package, &node.node_type).is_none()
+        descriptions.hardware_node(&node.package, &node.node_type).is_none()
     };
     let Some(node) = nodes.find(missing) else { return Ok(()) };
     bail!(

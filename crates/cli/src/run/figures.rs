@@ -1,4 +1,4 @@
-//! The figures of a run, read from the boards of its processes. It must not know how they are shown.
+//! The figures of a run, read from the status tables of its processes. It must not know how they are shown.
 
 use super::fabrics::Counts;
 use super::left::Left;
@@ -70,8 +70,8 @@ impl Figures {
     pub(crate) fn revive(&mut self, process: &str, pid: u32) -> Result<u64> {
         self.pids.push(pid);
         self.unreachable.extend(self.observer.refresh()?);
-        let boards = self.observer.boards();
-        let next = boards.iter().find(|board| board.pid == pid);
+        let status_tables = self.observer.status_tables();
+        let next = status_tables.iter().find(|status_table| status_table.pid == pid);
         let before = self.left.iter().rfind(|left| left.snapshot.process == process);
         let (Some(before), Some(next)) = (before, next) else { return Ok(0) };
         let mut sum = 0;
@@ -84,8 +84,8 @@ impl Figures {
 
     /// Messages published so far in the whole run. Reads shared memory only.
     pub(crate) fn published(&self) -> u64 {
-        let boards = self.boards();
-        let publishers = boards.iter().flat_map(|process| &process.publishers);
+        let status_tables = self.status_tables();
+        let publishers = status_tables.iter().flat_map(|process| &process.publishers);
         publishers.map(|port| port.counters[counter::MESSAGES]).sum()
     }
 
@@ -102,19 +102,19 @@ impl Figures {
         counts: &Counts,
         exits: &BTreeMap<String, String>,
     ) -> Reading {
-        let boards = self.boards();
-        let nodes = self.nodes(plan, &boards, exits);
+        let status_tables = self.status_tables();
+        let nodes = self.nodes(plan, &status_tables, exits);
         let topics = plan.topics.iter().map(|topic| {
-            let mut row = topic_row(topic, &boards);
+            let mut row = topic_row(topic, &status_tables);
             row.losses.restart = self.lost.get(&topic.name).copied().unwrap_or(0);
             row
         });
         let topics = topics.collect();
-        let chains = self.chains(plan, &boards);
+        let chains = self.chains(plan, &status_tables);
         let simulated_s = simulated_s(plan, &nodes);
         let mut notes = self.unreachable.clone();
         notes.extend(exits.iter().map(|(process, how)| {
-            match boards.iter().any(|seen| seen.process == *process) {
+            match status_tables.iter().any(|seen| seen.process == *process) {
                 true => format!(
                     "the figures of process `{process}`, and its part in those of topics and \
                      chains, are as it left them when it ended ({how})"
@@ -125,25 +125,25 @@ impl Figures {
                 ),
             }
         }));
-        let gateways = gateway_rows(&boards);
-        let mut fabrics = fabric_rows(&boards);
+        let gateways = gateway_rows(&status_tables);
+        let mut fabrics = fabric_rows(&status_tables);
         for fabric in &mut fabrics {
-            fabric.counts = counts::rows(&fabric.fabric, counts, &boards);
+            fabric.counts = counts::rows(&fabric.fabric, counts, &status_tables);
         }
         notes.extend(gateways.iter().flat_map(gateway_notes));
         notes.extend(fabrics.iter().flat_map(counts::notes));
-        let services = calls::rows(&boards);
-        let devices = devices::rows(&boards);
+        let services = calls::rows(&status_tables);
+        let devices = devices::rows(&status_tables);
         Reading { nodes, topics, services, gateways, fabrics, devices, chains, simulated_s, notes }
     }
 
-    /// The boards of the run's processes, the launcher's own among them.
-    fn boards(&self) -> Vec<ProcessSnapshot> {
-        let mut boards = self.observer.boards();
+    /// The status tables of the run's processes, the launcher's own among them.
+    fn status_tables(&self) -> Vec<ProcessSnapshot> {
+        let mut status_tables = self.observer.status_tables();
         let own = std::process::id();
-        boards.retain(|process| process.pid == own || self.pids.contains(&process.pid));
-        boards.extend(self.left.iter().map(|left| left.snapshot.clone()));
-        boards
+        status_tables.retain(|process| process.pid == own || self.pids.contains(&process.pid));
+        status_tables.extend(self.left.iter().map(|left| left.snapshot.clone()));
+        status_tables
     }
 
     fn histogram(&self, process: PeerName, record: &EntitySnapshot) -> Option<HistogramSnapshot> {
@@ -156,12 +156,12 @@ impl Figures {
     fn nodes(
         &self,
         plan: &Plan,
-        boards: &[ProcessSnapshot],
+        status_tables: &[ProcessSnapshot],
         exits: &BTreeMap<String, String>,
     ) -> Vec<NodeRow> {
         let mut rows = Vec::new();
         for process in &plan.processes {
-            let seen = boards.iter().filter(|seen| seen.process == process.name);
+            let seen = status_tables.iter().filter(|seen| seen.process == process.name);
             let seen: Vec<_> = seen.collect();
             for node in process.executors.iter().flat_map(|executor| &executor.nodes) {
                 // More than one where the process was started again.
@@ -201,11 +201,11 @@ impl Figures {
     }
 
     /// One row per chain, from all processes that publish on its last topic.
-    fn chains(&self, plan: &Plan, boards: &[ProcessSnapshot]) -> Vec<ChainRow> {
+    fn chains(&self, plan: &Plan, status_tables: &[ProcessSnapshot]) -> Vec<ChainRow> {
         let rows = plan.chains.iter().map(|chain| {
             let mut merged = HistogramSnapshot::empty();
             let (mut count, mut late, mut stalled) = (0, 0, 0_u64);
-            for process in boards {
+            for process in status_tables {
                 let records = process.others.iter();
                 for record in records.filter(|it| it.kind == kind::CHAIN && it.name == chain.name) {
                     let of = |index: usize, sum: &mut u64| {
@@ -224,7 +224,7 @@ impl Figures {
                 from: chain.from.clone(),
                 to: chain.to.clone(),
                 count,
-                deadline_ns: chain.deadline.map(|deadline| deadline.limit_ns),
+                max_latency_ns: chain.max_latency.map(|limit| limit.limit_ns),
                 late,
                 stalled,
                 time: percentiles(Some(&merged)),
@@ -284,9 +284,9 @@ fn percentiles(histogram: Option<&HistogramSnapshot>) -> Percentiles {
     }
 }
 
-fn topic_row(topic: &TopicPlan, boards: &[ProcessSnapshot]) -> TopicRow {
+fn topic_row(topic: &TopicPlan, status_tables: &[ProcessSnapshot]) -> TopicRow {
     let ports = |of: fn(&ProcessSnapshot) -> &Vec<PortSnapshot>| {
-        let ports = boards.iter().flat_map(of);
+        let ports = status_tables.iter().flat_map(of);
         ports.filter(|port| port.topic == topic.name).collect::<Vec<_>>()
     };
     let publishers = ports(|process| &process.publishers);
@@ -316,15 +316,15 @@ fn topic_row(topic: &TopicPlan, boards: &[ProcessSnapshot]) -> TopicRow {
 
 /// What the hosts of fabrics tell of one kind, with the texts of its details.
 pub(super) fn hosted(
-    boards: &[ProcessSnapshot],
+    status_tables: &[ProcessSnapshot],
     of: u32,
 ) -> impl Iterator<Item = (&EntitySnapshot, String)> {
-    let records = boards.iter().flat_map(|process| &process.others);
+    let records = status_tables.iter().flat_map(|process| &process.others);
     let records = records.filter(move |record| record.kind == of);
     records.map(|record| (record, String::from_utf8_lossy(&record.detail).into_owned()))
 }
 
-fn gateway_rows(boards: &[ProcessSnapshot]) -> Vec<GatewayRow> {
+fn gateway_rows(status_tables: &[ProcessSnapshot]) -> Vec<GatewayRow> {
     let row = |(record, fabric): (&EntitySnapshot, String)| {
         let count = |index: usize| record.counters[index];
         GatewayRow {
@@ -340,7 +340,7 @@ fn gateway_rows(boards: &[ProcessSnapshot]) -> Vec<GatewayRow> {
             copied_bytes: count(gateway_counter::DOWN_COPIED),
         }
     };
-    hosted(boards, kind::GATEWAY).map(row).collect()
+    hosted(status_tables, kind::GATEWAY).map(row).collect()
 }
 
 /// What did not pass a gateway, and what to do.
@@ -371,7 +371,7 @@ fn gateway_notes(row: &GatewayRow) -> Vec<String> {
     notes
 }
 
-fn fabric_rows(boards: &[ProcessSnapshot]) -> Vec<FabricRow> {
+fn fabric_rows(status_tables: &[ProcessSnapshot]) -> Vec<FabricRow> {
     let row = |(record, profile): (&EntitySnapshot, String)| {
         let count = |index: usize| record.counters[index];
         FabricRow {
@@ -384,7 +384,7 @@ fn fabric_rows(boards: &[ProcessSnapshot]) -> Vec<FabricRow> {
             counts: Vec::new(),
         }
     };
-    hosted(boards, kind::FABRIC).map(row).collect()
+    hosted(status_tables, kind::FABRIC).map(row).collect()
 }
 
 /// The simulated time that a node in lock step has made; `None` when no node makes time.

@@ -7,16 +7,16 @@ use crossdock_executor::record::{node_counter, running};
 use crossdock_graph::{NodePlan, Plan};
 use std::collections::BTreeMap;
 
-/// A process that has ended, as its board was.
+/// A process that has ended, as its status table was.
 pub(super) struct Left {
     pub(super) snapshot: ProcessSnapshot,
     histograms: BTreeMap<usize, HistogramSnapshot>,
 }
 
 impl Left {
-    /// Reads the board of a process for the last time.
+    /// Reads the status table of a process for the last time.
     pub(super) fn read(observer: &Observer, pid: u32) -> Option<Self> {
-        let snapshot = observer.boards().into_iter().find(|process| process.pid == pid)?;
+        let snapshot = observer.status_tables().into_iter().find(|process| process.pid == pid)?;
         let records = snapshot.others.iter();
         let histograms = records
             .filter_map(|record| Some((record.index, observer.histogram(snapshot.name, record)?)));

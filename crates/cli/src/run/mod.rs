@@ -235,7 +235,7 @@ impl Session {
         Ok(end)
     }
 
-    /// Attaches to the boards of the processes.
+    /// Attaches to the status tables of the processes.
     fn observe(&mut self) -> Result<()> {
         let pids = self.fleet.pids();
         self.figures = Some(Figures::attach(self.participant.domain_id(), LAUNCHER, pids)?);
@@ -450,7 +450,7 @@ impl Session {
         {
             failures.push(crate::output::sentence(&error));
         }
-        // Boards are read before their owners take their records down.
+        // Status tables are read before their owners take their records down.
         let exits = self.fleet.exits();
         let figures = self.figures.as_ref();
         let read = figures.map(|figures| figures.read(&self.plan, &self.counts, &exits));

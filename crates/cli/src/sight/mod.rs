@@ -1,7 +1,7 @@
-//! Running graphs as rows: what boards and the kernel say now, against what they said a look before.
+//! Running graphs as rows: what status tables and the kernel say now, against what they said a look before.
 //!
 //! Everything is read from memory that is read-only here and from `/proc`; the processes do nothing for
-//! it after their boards have been opened. What a board says is another process's word: sums saturate,
+//! it after their status tables have been opened. What a status table says is another process's word: sums saturate,
 //! times do not go backwards. It must not know how rows are shown.
 
 mod processor;
@@ -32,7 +32,7 @@ pub(crate) struct Reading {
     /// Time of day, ns.
     pub(crate) now_ns: u64,
     pub(crate) graph: GraphSnapshot,
-    /// By process and place on its board, with the version of the record.
+    /// By process and place on its status table, with the version of the record.
     histograms: BTreeMap<(PeerName, usize), (u64, HistogramSnapshot)>,
     /// By process id.
     processors: BTreeMap<u32, ProcessUse>,
@@ -99,7 +99,7 @@ impl Reading {
         ports.collect()
     }
 
-    /// Records of executors by process and place on its board.
+    /// Records of executors by process and place on its status table.
     fn records(&self) -> BTreeMap<(PeerName, usize), &EntitySnapshot> {
         let records = self.graph.processes.iter().flat_map(|process| {
             process.others.iter().map(|record| ((process.name, record.index), record))

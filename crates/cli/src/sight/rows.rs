@@ -119,8 +119,8 @@ pub(crate) struct ChainRow {
     /// Since the look before; without one, since the start.
     pub(crate) p50_ns: Option<u64>,
     pub(crate) p99_ns: Option<u64>,
-    /// Its deadline, if it has one.
-    pub(crate) deadline_ns: Option<u64>,
+    /// Its latency limit, if it has one.
+    pub(crate) max_latency_ns: Option<u64>,
     /// Messages that ended it later, and how often nothing came in time, since the start.
     pub(crate) late: u64,
     pub(crate) stalled: u64,
@@ -130,7 +130,7 @@ pub(crate) struct ChainRow {
 struct ChainSum {
     per_s: Option<f64>,
     times: HistogramSnapshot,
-    deadline_ns: u64,
+    max_latency_ns: u64,
     late: u64,
     stalled: u64,
 }
@@ -138,7 +138,7 @@ struct ChainSum {
 impl ChainSum {
     fn new() -> Self {
         let times = HistogramSnapshot::empty();
-        Self { per_s: None, times, deadline_ns: 0, late: 0, stalled: 0 }
+        Self { per_s: None, times, max_latency_ns: 0, late: 0, stalled: 0 }
     }
 }
 
@@ -400,7 +400,7 @@ impl<'a> Span<'a> {
                     chain.times.merge(&counted);
                 }
                 let at = |index: usize| record.counters[index];
-                chain.deadline_ns = chain.deadline_ns.max(at(chain_counter::DEADLINE_NS));
+                chain.max_latency_ns = chain.max_latency_ns.max(at(chain_counter::MAX_LATENCY_NS));
                 chain.late = chain.late.saturating_add(at(chain_counter::LATE));
                 chain.stalled = chain.stalled.saturating_add(at(chain_counter::STALLED));
             }
@@ -414,7 +414,7 @@ impl<'a> Span<'a> {
                 per_s: sum.per_s,
                 p50_ns: sum.times.quantile_ns(0.5),
                 p99_ns: sum.times.quantile_ns(0.99),
-                deadline_ns: (sum.deadline_ns != 0).then_some(sum.deadline_ns),
+                max_latency_ns: (sum.max_latency_ns != 0).then_some(sum.max_latency_ns),
                 late: sum.late,
                 stalled: sum.stalled,
             }

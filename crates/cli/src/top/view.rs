@@ -304,7 +304,7 @@ impl View {
             ("rate", Align::Right),
             ("p50", Align::Right),
             ("p99", Align::Right),
-            ("deadline", Align::Right),
+            ("limit", Align::Right),
             ("missed", Align::Left),
         ]);
         for row in self.sorted(rows, |row| row.chain.clone(), number) {
@@ -315,7 +315,7 @@ impl View {
                 rate(row.per_s),
                 time(row.p50_ns),
                 time(row.p99_ns),
-                time(row.deadline_ns),
+                time(row.max_latency_ns),
                 some(&[("late", row.late), ("stalled", row.stalled)]),
             ]);
         }

@@ -31,7 +31,7 @@ pub(super) struct Follow<'a> {
     observer: Observer,
     echoes: BTreeMap<Source, Echo>,
     /// Publishers whose rings cannot be read, and when they are asked for them again: at the next look
-    /// where their boards tell whether there is a ring, so that nobody is asked.
+    /// where their status tables tell whether there is a ring, so that nobody is asked.
     silent: BTreeMap<Source, Instant>,
     /// What was said once and need not be said again.
     told: BTreeSet<String>,

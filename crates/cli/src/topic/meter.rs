@@ -192,7 +192,7 @@ pub(super) fn delay(arguments: &DelayArguments) -> Result<()> {
     Ok(())
 }
 
-/// Looks at boards that make one line of ages.
+/// Looks at status tables that make one line of ages.
 const AGES_PER_LINE: u32 = 20;
 
 /// Prints how long ago the newest message was published, and for each subscriber how long ago the one

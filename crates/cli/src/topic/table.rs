@@ -1,4 +1,4 @@
-//! `crossdock topic list` and `info`: what the boards say of topics and their ports.
+//! `crossdock topic list` and `info`: what the status tables say of topics and their ports.
 
 use super::{look, must_exist, open};
 use crate::arguments::{ListArguments, WatchArguments};

@@ -16,7 +16,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use crossdock_comm::{Publisher, Subscriber};
-use crossdock_executor::{Context, Interface, Node, NodeError, NodeType, Package, Setup};
+use crossdock_executor::{Context, Node, NodeDescription, NodeError, NodeType, Package, Setup};
 use crossdock_msg::Extra;
 use crossdock_msg::types::geometry_msgs::PointStamped;
 use rustix::process::{Pid, Signal, kill_process};
@@ -35,10 +35,10 @@ struct Source {
 impl NodeType for Source {
     const NAME: &'static str = "source";
 
-    fn interface() -> Interface {
-        Interface::new()
+    fn description() -> NodeDescription {
+        NodeDescription::new()
             .timer("step", Duration::from_millis(10))
-            .output::<PointStamped>("out")
+            .publisher::<PointStamped>("out")
             .parameter("prints", false, "whether it prints what it publishes")
     }
 
@@ -73,10 +73,10 @@ struct Relay {
 impl NodeType for Relay {
     const NAME: &'static str = "relay";
 
-    fn interface() -> Interface {
-        Interface::new()
-            .input::<PointStamped>("in")
-            .output::<PointStamped>("out")
+    fn description() -> NodeDescription {
+        NodeDescription::new()
+            .subscriber::<PointStamped>("in")
+            .publisher::<PointStamped>("out")
             .optional()
             .predicate("calm", "It is not the number at which it panics.")
             .parameter("panics_at", 0.0, "number at which its predicate panics")
@@ -119,8 +119,8 @@ struct Join {
 impl NodeType for Join {
     const NAME: &'static str = "join";
 
-    fn interface() -> Interface {
-        Interface::new().input::<PointStamped>("a").input::<PointStamped>("b")
+    fn description() -> NodeDescription {
+        NodeDescription::new().subscriber::<PointStamped>("a").subscriber::<PointStamped>("b")
     }
 
     fn create(setup: &mut Setup<'_>) -> Result<Self, NodeError> {

@@ -20,7 +20,7 @@ fn all() -> Vec<Frame> {
     vec![
         hello(Purpose::Peer),
         hello(Purpose::Knock),
-        hello(Purpose::Board),
+        hello(Purpose::Status),
         hello(Purpose::Definition { port: 3 }),
         hello(Purpose::Ring { port: 4 }),
         hello(Purpose::Watch),
@@ -129,7 +129,7 @@ fn a_port_fits_on_the_board() {
         ..port()
     };
     let bytes = encode_port(&PortInfo { topic: "/".into(), ..long.clone() });
-    assert!(bytes.len() <= crossdock_shm::board::DETAIL_BYTES_MAX);
+    assert!(bytes.len() <= crossdock_shm::status::DETAIL_BYTES_MAX);
     assert!(decode_port(&bytes).is_err(), "`/` is no topic");
     assert_eq!(decode_port(&encode_port(&long)).unwrap(), long);
 }

@@ -10,8 +10,8 @@ use std::collections::VecDeque;
 use std::rc::Rc;
 use std::time::Duration;
 
-use crossdock_shm::board::{Entity, EntityDescription, WithHistogram};
 use crossdock_shm::clock::now_ns;
+use crossdock_shm::status::{Entity, EntityDescription, WithHistogram};
 use crossdock_shm::{DoorbellOptions, RawLoan, RawSample};
 use rustix::time::{ClockId, clock_gettime};
 
@@ -552,7 +552,7 @@ impl ClientCore {
     }
 }
 
-/// The record of a client or server on the board.
+/// The record of a client or server on the status table.
 pub(crate) fn service_entity(
     participant: &Participant,
     kind: u32,
@@ -576,5 +576,5 @@ pub(crate) fn service_entity(
         detail: &encode_port(&info),
         histogram: WithHistogram::No,
     };
-    Ok(participant.handle.core.board.add(description)?)
+    Ok(participant.handle.core.status_table.add(description)?)
 }

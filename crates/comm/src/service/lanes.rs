@@ -9,7 +9,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use crossdock_shm::RawSample;
-use crossdock_shm::board::{Entity, EntityDescription, WithHistogram};
+use crossdock_shm::status::{Entity, EntityDescription, WithHistogram};
 
 use super::MessageType;
 use crate::connection::{Connection, Counterpart};
@@ -76,7 +76,7 @@ impl<X> Lanes<X> {
             layout_hash: plan.message.layout_hash,
             qos: plan.qos,
         };
-        let entity = core.board.add(EntityDescription {
+        let entity = core.status_table.add(EntityDescription {
             kind: kind::SUBSCRIBER,
             name: plan.topic,
             detail: &encode_port(&info),

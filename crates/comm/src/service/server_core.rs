@@ -9,8 +9,8 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::time::Duration;
 
-use crossdock_shm::board::Entity;
 use crossdock_shm::clock::now_ns;
+use crossdock_shm::status::Entity;
 use crossdock_shm::{DoorbellOptions, RawLoan, RawSample};
 
 use super::client_core::service_entity;

@@ -7,7 +7,6 @@ mod common;
 
 mod allocations;
 mod bridge;
-mod bringing;
 mod deep;
 mod forks;
 mod hostile_services;
@@ -22,3 +21,4 @@ mod slabs;
 mod stops;
 mod strangers;
 mod trust;
+mod uploading;

@@ -422,7 +422,7 @@ fn a_stranger_may_look_at_the_board_and_neither_watch_nor_trace() {
     let shared = Shared::new("onlooker", Users::Two);
     let victim = shared.open("victim");
     let mut child = shared.start(test, &victim.peer_name().to_string());
-    // A welcome with the board; twice nothing.
+    // A welcome with the status table; twice nothing.
     child.expect("2 with 1");
     child.expect("16 with 0");
     child.expect("16 with 0");

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use crossdock_comm::{Participant, Publisher, PublisherOptions, Qos, Subscriber};
 use crossdock_executor::{
-    Context, Interface, Node, NodeError, NodeType, Package, Remote, RunEnd, Setup, Trigger,
+    Context, Node, NodeDescription, NodeError, NodeType, Package, Remote, RunEnd, Setup, Trigger,
 };
 use crossdock_graph::{Graph, Mapping, Time};
 use crossdock_msg::Extra;
@@ -34,14 +34,14 @@ struct Script {
 impl NodeType for Script {
     const NAME: &'static str = "script";
 
-    fn interface() -> Interface {
-        Interface::new()
+    fn description() -> NodeDescription {
+        NodeDescription::new()
             .timer("step", Duration::from_millis(1))
-            .output::<PointStamped>("a")
+            .publisher::<PointStamped>("a")
             .optional()
-            .output::<PointStamped>("b")
+            .publisher::<PointStamped>("b")
             .optional()
-            .output::<PointStamped>("c")
+            .publisher::<PointStamped>("c")
             .optional()
             .parameter("lines", "", "what to publish, separated by commas")
     }
@@ -89,13 +89,13 @@ struct Observer {
 impl NodeType for Observer {
     const NAME: &'static str = "observer";
 
-    fn interface() -> Interface {
-        Interface::new()
-            .input::<PointStamped>("a")
+    fn description() -> NodeDescription {
+        NodeDescription::new()
+            .subscriber::<PointStamped>("a")
             .optional()
-            .input::<PointStamped>("b")
+            .subscriber::<PointStamped>("b")
             .optional()
-            .input_since_last::<PointStamped>("side")
+            .subscriber_since_last::<PointStamped>("side")
             .optional()
             .timer("tick", Duration::from_secs(3600))
             .predicate("ten", "What waits on `a` is 10 or more in all.")
@@ -174,8 +174,8 @@ struct Member {
 impl NodeType for Member {
     const NAME: &'static str = "member";
 
-    fn interface() -> Interface {
-        Interface::new().timer_of_graph("step").parameter(
+    fn description() -> NodeDescription {
+        NodeDescription::new().timer_of_graph("step").parameter(
             "last",
             0,
             "round at which the run is to end; 0: none",

@@ -229,16 +229,16 @@ fn without_pacing_deadlines_go_by_simulated_time() {
   answer: { package: probe, type: relay, inputs: { in: /older }, outputs: { out: /command },
             parameters: { add: 1, finish_at: 1000 } }
 chains:
-  never: { from: /image, to: /command, deadline_ms: 0.001 }
-  always: { from: /image, to: /old, deadline_ms: 1999.999 }
-  just: { from: /image, to: /older, deadline_ms: 1000 }
+  never: { from: /image, to: /command, max_latency_ms: 0.001 }
+  always: { from: /image, to: /old, max_latency_ms: 1999.999 }
+  just: { from: /image, to: /older, max_latency_ms: 1000 }
 ";
     let one = "{ mode: chain, nodes: [simulator, old, older, answer] }";
     // Time goes on only when all of them have run.
     let several = "{ mode: chain, nodes: [simulator] }, { mode: event, nodes: [answer] }, \
                    { mode: chain, nodes: [old, older] }";
     for (test, executors) in [("one", one), ("several", several)] {
-        let test = format!("simulated_deadline_{test}");
+        let test = format!("simulated_limit_{test}");
         let seen = observe_in(support::SIMULATED, &test, graph, executors, Statistics::On);
         let late = |name: &str| find(&seen, kind::CHAIN, name).counters[chain_counter::LATE];
         assert_eq!((late("never"), late("just")), (0, 0), "{test}");
@@ -246,6 +246,6 @@ chains:
         assert_eq!(always.counters[chain_counter::MESSAGES], 10, "{test}");
         // The first is stamped before the time begins, which is no time.
         assert_eq!(late("always"), 9, "{test}");
-        assert_eq!(always.counters[chain_counter::DEADLINE_NS], 1_999_999_000);
+        assert_eq!(always.counters[chain_counter::MAX_LATENCY_NS], 1_999_999_000);
     }
 }

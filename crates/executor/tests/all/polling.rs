@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use crossdock_comm::{AnySample, ParkedLoan, Qos, SubscriberOptions};
 use crossdock_executor::{
-    Bridge, Context, Interface, Node, NodeError, NodeType, Package, Remote, RunEnd, Setup, Trigger,
+    Bridge, Context, Node, NodeDescription, NodeError, NodeType, Package, Remote, RunEnd, Setup,
+    Trigger,
 };
 use crossdock_graph::{Graph, Mapping, Time};
 use crossdock_msg::Schema;
@@ -32,10 +33,10 @@ struct Device {
 impl NodeType for Device {
     const NAME: &'static str = "device";
 
-    fn interface() -> Interface {
-        Interface::new()
-            .input::<PointStamped>("in")
-            .output::<PointStamped>("out")
+    fn description() -> NodeDescription {
+        NodeDescription::new()
+            .subscriber::<PointStamped>("in")
+            .publisher::<PointStamped>("out")
             .parameter("mistake", "none", "which")
     }
 

@@ -4,7 +4,7 @@
 use crate::support;
 use crossdock_comm::Subscriber;
 use crossdock_executor::{
-    Context, Executor, Interface, Node, NodeError, NodeType, Package, Remote, RunEnd, Setup,
+    Context, Executor, Node, NodeDescription, NodeError, NodeType, Package, Remote, RunEnd, Setup,
 };
 use crossdock_graph::{Graph, Mapping, OnFailure, Time};
 use crossdock_msg::types::geometry_msgs::PointStamped;
@@ -18,9 +18,9 @@ struct Moody {
 impl NodeType for Moody {
     const NAME: &'static str = "moody";
 
-    fn interface() -> Interface {
-        Interface::new()
-            .input::<PointStamped>("in")
+    fn description() -> NodeDescription {
+        NodeDescription::new()
+            .subscriber::<PointStamped>("in")
             .timer_of_graph("tick")
             .predicate("calm", "What waits is not the third.")
     }
@@ -50,8 +50,8 @@ struct Sleeper;
 impl NodeType for Sleeper {
     const NAME: &'static str = "sleeper";
 
-    fn interface() -> Interface {
-        Interface::new().timer_of_graph("tick").predicate("awake", "Never asked in vain.")
+    fn description() -> NodeDescription {
+        NodeDescription::new().timer_of_graph("tick").predicate("awake", "Never asked in vain.")
     }
 
     fn create(_: &mut Setup<'_>) -> Result<Self, NodeError> {

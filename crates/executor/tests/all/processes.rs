@@ -148,7 +148,7 @@ fn a_large_plan_reaches_the_process_whole() {
             name: format!("chain_{number}"),
             from: format!("/from/{number}"),
             to: format!("/to/{number}"),
-            deadline: None,
+            max_latency: None,
         });
     }
     stop(start(&plan, &folder));
@@ -250,7 +250,7 @@ nodes:
     }
     // Until it is stopped the process shows what it has done.
     let mut observer = observer(&folder);
-    let seen = observer.snapshot().expect("the boards").processes;
+    let seen = observer.snapshot().expect("the status tables").processes;
     let records = seen.iter().filter(|it| it.pid == processes[1].id()).flat_map(|it| &it.others);
     let mut nodes = records.filter(|it| it.kind == kind::NODE);
     let executions = nodes.next().map(|it| it.counters[node_counter::EXECUTIONS]);
@@ -328,7 +328,7 @@ fn the_board_of_a_killed_process_says_which_node_ran_on_what() {
     let folder = Folder::new("killed");
     let mut processes = start(&plan, &folder);
     let mut observer = observer(&folder);
-    observer.refresh().expect("the boards");
+    observer.refresh().expect("the status tables");
     while !folder.path().join("stuck.log").exists() {
         std::thread::yield_now();
     }
@@ -339,7 +339,8 @@ fn the_board_of_a_killed_process_says_which_node_ran_on_what() {
         ProcessEvent::Exited(status) => assert!(!status.success(), "{status}"),
         other => panic!("{other:?}"),
     }
-    let left = observer.boards().into_iter().find(|it| it.pid == pid).expect("its board");
+    let left =
+        observer.status_tables().into_iter().find(|it| it.pid == pid).expect("its status table");
     let mut nodes = left.others.iter().filter(|it| it.kind == kind::NODE);
     let word = nodes.next().expect("the node").counters[node_counter::RUNNING];
     let node = &plan.processes[0].executors[0].nodes[0];
@@ -572,10 +573,10 @@ nodes:
     let options = observer(&folder).options().clone();
     let mut quiescence = crossdock_comm::Quiescence::open(options).expect("the domain");
     assert!(quiescence.wait(Duration::from_secs(60)), "the source goes on");
-    let seen = observer(&folder).snapshot().expect("the boards").processes;
+    let seen = observer(&folder).snapshot().expect("the status tables").processes;
     let count = |process: &str, counter: usize| -> u64 {
-        let board = seen.iter().find(|it| it.process == process).expect("a board");
-        let ports = board.publishers.iter().chain(&board.subscribers);
+        let status_table = seen.iter().find(|it| it.process == process).expect("a status table");
+        let ports = status_table.publishers.iter().chain(&status_table.subscribers);
         ports.map(|port| port.counters[counter]).sum()
     };
     let published = count("source", crossdock_comm::entities::counter::MESSAGES);

@@ -7,8 +7,8 @@ use std::sync::mpsc::channel;
 use std::time::Duration;
 
 use crossdock_executor::{
-    Context, Interface, Miss, Node, NodeError, NodeType, Package, Publisher, Remote, RunEnd, Setup,
-    Subscriber,
+    Context, Miss, Node, NodeDescription, NodeError, NodeType, Package, Publisher, Remote, RunEnd,
+    Setup, Subscriber,
 };
 use crossdock_graph::{Graph, Mapping, Time};
 use crossdock_msg::types::geometry_msgs::PointStamped;
@@ -24,8 +24,8 @@ struct Busy;
 impl NodeType for Busy {
     const NAME: &'static str = "busy";
 
-    fn interface() -> Interface {
-        Interface::new().timer("step", Duration::from_millis(1))
+    fn description() -> NodeDescription {
+        NodeDescription::new().timer("step", Duration::from_millis(1))
     }
 
     fn create(_: &mut Setup<'_>) -> Result<Self, NodeError> {
@@ -50,8 +50,10 @@ struct Sloppy;
 impl NodeType for Sloppy {
     const NAME: &'static str = "sloppy";
 
-    fn interface() -> Interface {
-        Interface::new().output::<PointStamped>("out").parameter("mistake", "none", "which")
+    fn description() -> NodeDescription {
+        NodeDescription::new()
+            .publisher::<PointStamped>("out")
+            .parameter("mistake", "none", "which")
     }
 
     fn create(setup: &mut Setup<'_>) -> Result<Self, NodeError> {
@@ -163,8 +165,11 @@ fn what_a_node_does_wrong_while_it_is_made_is_said_with_its_name() {
     let mistakes = [
         ("unopened", "node type `sloppy` declares port `out` and does not open it; "),
         ("unknown port", "node type `sloppy` opens output `outt`, which is not connected; "),
-        ("type", "opens port `out` as std_msgs/msg/Bool, but its interface says geometry_msgs"),
-        ("unknown parameter", "node type `sloppy` reads parameter `mistakes`, which its interface"),
+        ("type", "opens port `out` as std_msgs/msg/Bool, but its description says geometry_msgs"),
+        (
+            "unknown parameter",
+            "node type `sloppy` reads parameter `mistakes`, which its description",
+        ),
         ("parameter type", "but the node accepts an integer from 0 to 255"),
         ("twice", "node type `sloppy` opens port `out` twice; "),
         ("panic", "it panicked while it was made: lost for words"),
@@ -292,7 +297,7 @@ nodes:
   first: { package: probe, type: relay, inputs: { in: /a }, outputs: { out: /b } }
   last: { package: special, type: teller, inputs: { in: /b }, outputs: { out: /c },
           parameters: { count: 5 } }
-chains: { whole: { from: /a, to: /c, deadline_ms: 1800000 } }
+chains: { whole: { from: /a, to: /c, max_latency_ms: 1800000 } }
 ";
         let log = in_one(&format!("late_{mode}"), mode, graph, |publisher| {
             for (x, ago) in [(1.0, 2 * HOUR), (2.0, HOUR), (3.0, Duration::ZERO)] {
@@ -315,7 +320,7 @@ nodes:
              parameters: { copies: 0 } }
   last: { package: probe, type: guard, inputs: { in: /b }, outputs: { out: /c },
           parameters: { misses: 1 } }
-chains: { whole: { from: /a, to: /c, deadline_ms: 20 } }
+chains: { whole: { from: /a, to: /c, max_latency_ms: 20 } }
 ";
     let prepared = Prepared::new("stalled", graph, "chain", Time::Wall);
     let publisher = prepared.publisher("/a");
@@ -361,12 +366,11 @@ struct Teller {
 impl NodeType for Teller {
     const NAME: &'static str = "teller";
 
-    fn interface() -> Interface {
-        Interface::new().input::<PointStamped>("in").output::<PointStamped>("out").parameter(
-            "count",
-            1,
-            "messages until the end",
-        )
+    fn description() -> NodeDescription {
+        NodeDescription::new()
+            .subscriber::<PointStamped>("in")
+            .publisher::<PointStamped>("out")
+            .parameter("count", 1, "messages until the end")
     }
 
     fn create(setup: &mut Setup<'_>) -> Result<Self, NodeError> {
@@ -386,7 +390,7 @@ impl Node for Teller {
     }
 
     fn limit_missed(&mut self, miss: &Miss<'_>, _: &mut Context<'_>) -> Result<(), NodeError> {
-        assert!(matches!(miss, Miss::Deadline { chain: "whole", .. }), "{miss}");
+        assert!(matches!(miss, Miss::Late { chain: "whole", .. }), "{miss}");
         support::log(format!("late {}", self.taken));
         Ok(())
     }

@@ -5,11 +5,11 @@ use crate::support;
 use std::time::Duration;
 
 use crossdock_executor::{
-    CallError, Client, Context, Interface, Node, NodeError, NodeType, Package, Remote, Request,
-    RunEnd, Server, Setup, Trigger,
+    CallError, Client, Context, Node, NodeDescription, NodeError, NodeType, Package, Remote,
+    Request, RunEnd, Server, Setup, Trigger,
 };
 use crossdock_graph::{
-    Graph, Interfaces, Mapping, RunOptions, Time, Violation, ViolationKind, check,
+    Graph, Mapping, PackageDescriptions, RunOptions, Time, Violation, ViolationKind, check,
 };
 use crossdock_msg::Extra;
 use crossdock_msg::types::example_interfaces::srv::AddTwoInts;
@@ -28,8 +28,8 @@ struct Asker {
 impl NodeType for Asker {
     const NAME: &'static str = "asker";
 
-    fn interface() -> Interface {
-        Interface::new()
+    fn description() -> NodeDescription {
+        NodeDescription::new()
             .client::<AddTwoInts>("adder")
             .timer("begin", Duration::from_millis(1))
             .parameter("calls", 3, "calls until the run ends")
@@ -103,8 +103,8 @@ struct Adder {
 impl NodeType for Adder {
     const NAME: &'static str = "adder";
 
-    fn interface() -> Interface {
-        Interface::new().server::<AddTwoInts>("add").parameter(
+    fn description() -> NodeDescription {
+        NodeDescription::new().server::<AddTwoInts>("add").parameter(
             "mood",
             "answers",
             "what becomes of requests",
@@ -223,10 +223,12 @@ fn executors_of_two_threads_call_each_other_and_sleep_in_between() {
 fn violations(graph: &str) -> Vec<Violation> {
     let graph = Graph::from_yaml("test.graph.yaml", graph.as_bytes()).expect("a graph");
     let mapping = Mapping::one_process_per_node(&graph);
-    let interfaces =
-        Interfaces { binaries: vec![package().description()], ..Interfaces::default() };
+    let descriptions = PackageDescriptions {
+        binaries: vec![package().description()],
+        ..PackageDescriptions::default()
+    };
     let options = RunOptions { time: SIMULATED, ..RunOptions::PLAIN };
-    check(&graph, &mapping, &interfaces, &options).expect_err("violations")
+    check(&graph, &mapping, &descriptions, &options).expect_err("violations")
 }
 
 #[test]

@@ -19,7 +19,7 @@ use crossdock_executor::{
     Executor, ExecutorOptions, Package, Remote, RunEnd, RunError, Statistics,
 };
 use crossdock_graph::{
-    Graph, Interfaces, Mapping, Pacing, Plan, ProcessPlan, RunOptions, Time, check,
+    Graph, Mapping, Pacing, PackageDescriptions, Plan, ProcessPlan, RunOptions, Time, check,
 };
 use crossdock_msg::types::geometry_msgs::PointStamped;
 
@@ -84,9 +84,12 @@ pub fn checked(graph: &Graph, mapping: &Mapping, time: Time) -> Plan {
 
 /// The checked plan of a graph of nodes of a package.
 pub fn checked_with(package: &Package, graph: &Graph, mapping: &Mapping, time: Time) -> Plan {
-    let interfaces = Interfaces { binaries: vec![package.description()], ..Interfaces::default() };
+    let descriptions = PackageDescriptions {
+        binaries: vec![package.description()],
+        ..PackageDescriptions::default()
+    };
     let options = RunOptions { time, ..RunOptions::PLAIN };
-    check(graph, mapping, &interfaces, &options).expect("a plan")
+    check(graph, mapping, &descriptions, &options).expect("a plan")
 }
 
 /// A process's plan, with what it needs to run here.

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crossdock_comm::{Publisher, Subscriber};
 use crossdock_executor::{
-    Context, Interface, Miss, Node, NodeError, NodeType, Package, Setup, Trigger,
+    Context, Miss, Node, NodeDescription, NodeError, NodeType, Package, Setup, Trigger,
 };
 use crossdock_msg::Extra;
 use crossdock_msg::types::geometry_msgs::PointStamped;
@@ -59,10 +59,10 @@ pub struct Source {
 impl NodeType for Source {
     const NAME: &'static str = "source";
 
-    fn interface() -> Interface {
-        Interface::new()
+    fn description() -> NodeDescription {
+        NodeDescription::new()
             .timer("step", Duration::from_millis(1))
-            .output::<PointStamped>("out")
+            .publisher::<PointStamped>("out")
             .parameter("count", 1, "numbers")
             .parameter("burst", 1, "numbers each time")
             .parameter("gap", 0, "multiples of this are left out; 0: none")
@@ -109,10 +109,10 @@ pub struct Relay {
 impl NodeType for Relay {
     const NAME: &'static str = "relay";
 
-    fn interface() -> Interface {
-        Interface::new()
-            .input::<PointStamped>("in")
-            .output::<PointStamped>("out")
+    fn description() -> NodeDescription {
+        NodeDescription::new()
+            .subscriber::<PointStamped>("in")
+            .publisher::<PointStamped>("out")
             .optional()
             .parameter("add", 0.0, "added to x")
             .parameter("copies", 1, "messages published for each")
@@ -162,8 +162,10 @@ pub struct Side {
 impl NodeType for Side {
     const NAME: &'static str = "side";
 
-    fn interface() -> Interface {
-        Interface::new().input::<PointStamped>("in").input_latest::<PointStamped>("side")
+    fn description() -> NodeDescription {
+        NodeDescription::new()
+            .subscriber::<PointStamped>("in")
+            .subscriber_latest::<PointStamped>("side")
     }
 
     fn create(setup: &mut Setup<'_>) -> Result<Self, NodeError> {
@@ -190,12 +192,11 @@ pub struct Join {
 impl NodeType for Join {
     const NAME: &'static str = "join";
 
-    fn interface() -> Interface {
-        Interface::new().input::<PointStamped>("a").input::<PointStamped>("b").parameter(
-            "finish_at",
-            0.0,
-            "x of `a` at which the run is to end; 0: none",
-        )
+    fn description() -> NodeDescription {
+        NodeDescription::new()
+            .subscriber::<PointStamped>("a")
+            .subscriber::<PointStamped>("b")
+            .parameter("finish_at", 0.0, "x of `a` at which the run is to end; 0: none")
     }
 
     fn create(setup: &mut Setup<'_>) -> Result<Self, NodeError> {
@@ -229,9 +230,9 @@ pub struct Faulty {
 impl NodeType for Faulty {
     const NAME: &'static str = "faulty";
 
-    fn interface() -> Interface {
-        Interface::new()
-            .input::<PointStamped>("in")
+    fn description() -> NodeDescription {
+        NodeDescription::new()
+            .subscriber::<PointStamped>("in")
             .parameter("panics", false, "panic instead of an error")
             .parameter("at", 1.0, "x at which it fails")
     }
@@ -267,11 +268,11 @@ pub struct Simulator {
 impl NodeType for Simulator {
     const NAME: &'static str = "simulator";
 
-    fn interface() -> Interface {
-        Interface::new()
+    fn description() -> NodeDescription {
+        NodeDescription::new()
             .timer("step", Duration::from_secs(1))
-            .input_latest::<PointStamped>("command")
-            .output::<PointStamped>("out")
+            .subscriber_latest::<PointStamped>("command")
+            .publisher::<PointStamped>("out")
             .parameter("steps", 3, "steps until the end")
     }
 
@@ -311,12 +312,11 @@ pub struct Clockwork {
 impl NodeType for Clockwork {
     const NAME: &'static str = "clockwork";
 
-    fn interface() -> Interface {
-        Interface::new().input::<PointStamped>("in").output::<Clock>("clock").parameter(
-            "finish_at",
-            0.0,
-            "x at which the run is to end; 0: none",
-        )
+    fn description() -> NodeDescription {
+        NodeDescription::new()
+            .subscriber::<PointStamped>("in")
+            .publisher::<Clock>("clock")
+            .parameter("finish_at", 0.0, "x at which the run is to end; 0: none")
     }
 
     fn create(setup: &mut Setup<'_>) -> Result<Self, NodeError> {
@@ -349,8 +349,8 @@ pub struct Ticker;
 impl NodeType for Ticker {
     const NAME: &'static str = "ticker";
 
-    fn interface() -> Interface {
-        Interface::new()
+    fn description() -> NodeDescription {
+        NodeDescription::new()
             .timer("fast", Duration::from_millis(400))
             .timer("slow", Duration::from_millis(1000))
     }
@@ -378,9 +378,9 @@ pub struct Stuck;
 impl NodeType for Stuck {
     const NAME: &'static str = "stuck";
 
-    fn interface() -> Interface {
-        let interface = Interface::new().timer("step", Duration::from_millis(1));
-        interface.parameter("made", true, "whether it can be made")
+    fn description() -> NodeDescription {
+        let description = NodeDescription::new().timer("step", Duration::from_millis(1));
+        description.parameter("made", true, "whether it can be made")
     }
 
     fn create(setup: &mut Setup<'_>) -> Result<Self, NodeError> {
@@ -417,10 +417,10 @@ pub struct Guard {
 impl NodeType for Guard {
     const NAME: &'static str = "guard";
 
-    fn interface() -> Interface {
-        Interface::new()
-            .input::<PointStamped>("in")
-            .output::<PointStamped>("out")
+    fn description() -> NodeDescription {
+        NodeDescription::new()
+            .subscriber::<PointStamped>("in")
+            .publisher::<PointStamped>("out")
             .optional()
             .parameter("busy_us", 0, "how long it computes, microseconds")
             .parameter("misses", 0, "missed limits after which the run ends; 0: it goes on")
@@ -456,13 +456,13 @@ impl Node for Guard {
         let what = match miss {
             Miss::Budget { took_ns, budget_ns } if took_ns > budget_ns => "budget",
             Miss::Age { input: "in", age_ns, max_age_ns } if age_ns > max_age_ns => "age",
-            Miss::Stalled { chain: "whole", waited_ns, deadline_ns }
-                if waited_ns >= deadline_ns =>
+            Miss::Stalled { chain: "whole", waited_ns, max_latency_ns }
+                if waited_ns >= max_latency_ns =>
             {
                 "stalled"
             }
-            Miss::Deadline { chain: "whole", latency_ns, deadline_ns }
-                if latency_ns > deadline_ns =>
+            Miss::Late { chain: "whole", latency_ns, max_latency_ns }
+                if latency_ns > max_latency_ns =>
             {
                 "late"
             }
@@ -489,8 +489,8 @@ pub struct Witness {
 impl NodeType for Witness {
     const NAME: &'static str = "witness";
 
-    fn interface() -> Interface {
-        Interface::new().timer("step", Duration::from_millis(1))
+    fn description() -> NodeDescription {
+        NodeDescription::new().timer("step", Duration::from_millis(1))
     }
 
     fn create(setup: &mut Setup<'_>) -> Result<Self, NodeError> {
@@ -522,11 +522,11 @@ pub struct Counter {
 impl NodeType for Counter {
     const NAME: &'static str = "counter";
 
-    fn interface() -> Interface {
-        Interface::new()
-            .input::<PointStamped>("in")
-            .input_latest::<PointStamped>("base")
-            .output::<PointStamped>("out")
+    fn description() -> NodeDescription {
+        NodeDescription::new()
+            .subscriber::<PointStamped>("in")
+            .subscriber_latest::<PointStamped>("base")
+            .publisher::<PointStamped>("out")
     }
 
     fn create(setup: &mut Setup<'_>) -> Result<Self, NodeError> {

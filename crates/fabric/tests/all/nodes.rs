@@ -5,7 +5,7 @@ use crate::support;
 use crossdock_fabric::{
     Board, Cache, HostEvent, IDLE_CYCLES, Library, MemoryTiming, Search, Sink, Stop,
 };
-use crossdock_graph::{Graph, HardwarePackage, Interfaces, Mapping};
+use crossdock_graph::{Graph, HardwarePackage, Mapping, PackageDescriptions};
 use crossdock_hwgen::{Generated, Implementation, Request, SourceText, generate};
 use crossdock_msg::Schema;
 use crossdock_msg::frame::{FrameHeader, HEADER_BYTES};
@@ -59,7 +59,10 @@ fn generated() -> Generated {
     let request = Request {
         graph: &Graph::from_yaml("graph", GRAPH.as_bytes()).expect("a graph"),
         mapping: &Mapping::from_yaml("mapping", MAPPING.as_bytes()).expect("a mapping"),
-        interfaces: &Interfaces { binaries: Vec::new(), hardware: vec![package.clone()] },
+        descriptions: &PackageDescriptions {
+            binaries: Vec::new(),
+            hardware: vec![package.clone()],
+        },
         fabric: "board",
         types: &|name| Schema::shipped(name).map_err(|error| error.to_string()),
         implementations: &[implementation],

@@ -7,7 +7,7 @@ use crossdock_comm::{
     PublisherOptions, Qos, Rendezvous, Subscriber, SubscriberOptions,
 };
 use crossdock_fabric::{Board, Cache, Library, MemoryTiming, Search};
-use crossdock_graph::{Graph, Interfaces, Mapping};
+use crossdock_graph::{Graph, Mapping, PackageDescriptions};
 use crossdock_hwgen::{Generated, Request, generate};
 use crossdock_msg::frame::{FrameHeader, FramePlan};
 use crossdock_msg::types::sensor_msgs::Image;
@@ -55,7 +55,7 @@ fn generated(mapped: &str) -> Generated {
     let request = Request {
         graph: &graph,
         mapping: &mapping,
-        interfaces: &Interfaces::default(),
+        descriptions: &PackageDescriptions::default(),
         fabric: "board",
         types: &|name| Schema::shipped(name).map_err(|error| error.to_string()),
         implementations: &[],

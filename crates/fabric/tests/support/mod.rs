@@ -4,7 +4,7 @@
 
 pub(crate) mod pictures;
 
-use crossdock_graph::{Graph, Interfaces, Mapping};
+use crossdock_graph::{Graph, Mapping, PackageDescriptions};
 use crossdock_hwgen::{Generated, Request, generate};
 use crossdock_msg::Schema;
 use std::fmt::Write as _;
@@ -35,7 +35,7 @@ pub(crate) fn network(publishers: usize, subscribers: usize, topic: &str) -> Gen
     let request = Request {
         graph: &Graph::from_yaml("graph", graph.as_bytes()).unwrap(),
         mapping: &Mapping::from_yaml("mapping", mapping.as_bytes()).unwrap(),
-        interfaces: &Interfaces::default(),
+        descriptions: &PackageDescriptions::default(),
         fabric: "board",
         types: &|name| Schema::parse(name, "uint8[] data\n").map_err(|error| error.to_string()),
         implementations: &[],

@@ -3,7 +3,7 @@
 use super::nodes::{near_or_list, triggers};
 use super::{Check, Resolved, Topics};
 use crate::condition::Condition;
-use crate::interface::NodeInterface;
+use crate::description::NodeTypeDescription;
 use crate::limits::APPROXIMATE_DEPTH_MAX;
 use crate::model::GraphNode;
 use crate::violation::ViolationKind;
@@ -12,9 +12,13 @@ use crate::violation::ViolationKind;
 const QUEUED_ALWAYS: u32 = 3;
 
 impl<'a> Check<'a> {
-    pub(super) fn condition(&mut self, node: &GraphNode, interface: Option<&NodeInterface>) {
+    pub(super) fn condition(
+        &mut self,
+        node: &GraphNode,
+        description: Option<&NodeTypeDescription>,
+    ) {
         let Some(condition) = &node.condition else { return };
-        let triggering = |port: &str| triggers(node, interface, port);
+        let triggering = |port: &str| triggers(node, description, port);
         for port in named(condition) {
             if node.input(port).is_none() {
                 let known = node.inputs.iter().map(|input| input.port.as_str());
@@ -41,7 +45,7 @@ impl<'a> Check<'a> {
             }
         }
         self.fresh(node, condition, triggering);
-        self.releasing(node, interface, condition, triggering);
+        self.releasing(node, description, condition, triggering);
         if let Some(approximate) = &condition.approximate_time {
             for port in approximate.lower_bounds_ns.keys() {
                 if !condition.all_of.contains(port) {
@@ -52,12 +56,12 @@ impl<'a> Check<'a> {
                 }
             }
         }
-        if let (Some(name), Some(interface)) = (&condition.predicate, interface)
-            && !interface.predicates.iter().any(|predicate| predicate.name == *name)
+        if let (Some(name), Some(description)) = (&condition.predicate, description)
+            && !description.predicates.iter().any(|predicate| predicate.name == *name)
         {
             let message = format!("`{}` has no predicate `{name}`", node.node_type);
-            let known = interface.predicates.iter().map(|predicate| predicate.name.as_str());
-            let advice = match interface.predicates.is_empty() {
+            let known = description.predicates.iter().map(|predicate| predicate.name.as_str());
+            let advice = match description.predicates.is_empty() {
                 true => "it declares none; remove `predicate`, or declare it in code".to_owned(),
                 false => near_or_list(name, "its predicates are", known),
             };
@@ -92,7 +96,7 @@ impl<'a> Check<'a> {
     fn releasing(
         &mut self,
         node: &GraphNode,
-        interface: Option<&NodeInterface>,
+        description: Option<&NodeTypeDescription>,
         condition: &Condition,
         triggering: impl Fn(&str) -> bool,
     ) {
@@ -115,7 +119,7 @@ impl<'a> Check<'a> {
             }
         } else if all.next().is_none()
             && node.timers.is_empty()
-            && interface.is_some_and(|interface| interface.timers.is_empty())
+            && description.is_some_and(|description| description.timers.is_empty())
         {
             let message = "the condition guards a node that nothing releases".to_owned();
             let advice = "let one of its inputs trigger, or give it a timer".to_owned();
@@ -162,10 +166,10 @@ impl<'a> Check<'a> {
     }
 
     /// What an input gives the node that asks for what has come.
-    pub(super) fn readings(&mut self, node: &GraphNode, interface: Option<&NodeInterface>) {
+    pub(super) fn readings(&mut self, node: &GraphNode, description: Option<&NodeTypeDescription>) {
         for input in node.inputs.iter().filter(|input| input.reading.is_some()) {
             let port = &input.port;
-            if triggers(node, interface, port) {
+            if triggers(node, description, port) {
                 let message = format!("input `{port}` triggers, so the node reads each message");
                 let advice = "remove `read`, or set `trigger: false`".to_owned();
                 let path = ["inputs", port.as_str()];

@@ -2,7 +2,7 @@
 //! know what devices there are.
 
 use super::{Check, Resolved, Seat, Thread, TopicPorts, Topics};
-use crate::device::{CopyModel, DeviceGateway, DevicePlan, DeviceTopic, ManagedTopic};
+use crate::device::{CopyModel, DevicePlan, DeviceTopic, DeviceUpload, ManagedTopic};
 use crate::model::{Copies, Durability};
 use crate::names::{did_you_mean, listed};
 use crate::violation::{Violation, ViolationKind};
@@ -101,12 +101,12 @@ impl<'a> Check<'a> {
             let advice = "name it under an executor, or remove it from the device".to_owned();
             return self.device_fault(ViolationKind::Unmapped, path, name, message, advice);
         }
-        let Some(interface) = resolved.interface else { return };
-        if !interface.on_device {
+        let Some(description) = resolved.description else { return };
+        if !description.on_device {
             let package = resolved.binary.and_then(|it| it.package(&node.package));
             let types = package.map_or(&[][..], |package| &package.nodes);
             let able = types.iter().filter(|it| it.on_device).map(|it| it.node_type.as_str());
-            let message = format!("`{}` has no kernels for devices", interface.node_type);
+            let message = format!("`{}` has no kernels for devices", description.node_type);
             let advice = format!(
                 "remove it from the device; node types of package `{}` that have some: {}",
                 node.package,
@@ -154,7 +154,7 @@ impl<'a> Check<'a> {
             let is_published_there =
                 self.is_external(name) || ports.publishers.iter().any(|port| is_on(port.node));
             let is_brought = !are_tokens(ports)
-                && self.gateway(name, ports, seats).is_some_and(|(to, _)| to == number);
+                && self.upload(name, ports, seats).is_some_and(|(to, _)| to == number);
             let in_slabs = stays && is_published_there || is_brought;
             let topic = DeviceTopic {
                 model,
@@ -249,7 +249,7 @@ impl<'a> Check<'a> {
     /// The device that messages of a topic are brought to by their publishers on the processor, and the
     /// executors whose nodes read them there. With one executor the queue of that brings them itself. Memory
     /// of one device only can stand for a publisher's: of several devices, the one that most executors use.
-    fn gateway(
+    fn upload(
         &self,
         topic: &str,
         ports: &TopicPorts<'a>,
@@ -281,12 +281,12 @@ impl<'a> Check<'a> {
 
     /// The topics of a node that its executor is to bring to a device. A node on another device has none: what
     /// it publishes is not yet in memory of the host then.
-    pub(super) fn device_gateways(
+    pub(super) fn device_uploads(
         &self,
         node: usize,
         seats: &[Option<Seat>],
         topics: &Topics<'a>,
-    ) -> Vec<DeviceGateway> {
+    ) -> Vec<DeviceUpload> {
         let Some(seat) = seats[node].filter(|_| self.is_host(node, seats)) else {
             return Vec::new();
         };
@@ -294,9 +294,9 @@ impl<'a> Check<'a> {
         let gateways = outputs.filter_map(|output| {
             let topic = output.topic.as_str();
             let ports = topics.get(topic)?;
-            let (device, executors) = self.gateway(topic, ports, seats)?;
+            let (device, executors) = self.upload(topic, ports, seats)?;
             let here = executors.iter().filter(|thread| thread.0 == seat.process);
-            Some(DeviceGateway {
+            Some(DeviceUpload {
                 topic: topic.to_owned(),
                 device: self.mapping.devices[device].device.clone(),
                 model: self.copy_model(device, topic),

@@ -4,7 +4,7 @@
 use super::hardware::Hardware;
 use super::planning::Tallies;
 use super::{Check, Port, TopicPorts, Topics};
-use crate::interface::FABRIC_BINARY;
+use crate::description::FABRIC_BINARY;
 use crate::mapping::{ExecutorMode, TopicMapping};
 use crate::model::{Copies, Durability, InputReading, Qos, Reliability};
 use crate::plan::{
@@ -113,7 +113,7 @@ impl<'a> Check<'a> {
             package: FABRIC_BINARY.to_owned(),
             node_type: "gateways".to_owned(),
             device: None,
-            gateways: Vec::new(),
+            uploads: Vec::new(),
             managed: Vec::new(),
             phase: 0,
             inputs: Vec::new(),

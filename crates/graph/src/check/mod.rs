@@ -20,7 +20,7 @@ mod structure;
 mod topics;
 mod triggers;
 
-use crate::interface::{BinaryInterface, Interfaces, NodeInterface};
+use crate::description::{BinaryDescription, NodeTypeDescription, PackageDescriptions};
 use crate::limits::VIOLATIONS_MAX;
 use crate::mapping::{Mapping, TopicMapping};
 use crate::model::{Graph, GraphTopic, Qos};
@@ -66,10 +66,10 @@ impl RunOptions {
 pub fn check(
     graph: &Graph,
     mapping: &Mapping,
-    interfaces: &Interfaces,
+    descriptions: &PackageDescriptions,
     options: &RunOptions,
 ) -> Result<Plan, Vec<Violation>> {
-    let mut check = Check::new(graph, mapping, interfaces, options);
+    let mut check = Check::new(graph, mapping, descriptions, options);
     check.structure();
     if !check.violations.is_empty() {
         // Names that are used twice would make every later message ambiguous.
@@ -105,7 +105,7 @@ pub fn check(
 }
 
 /// Checks that a mapping fits a graph as far as hardware is concerned: its fabrics, its topic
-/// mappings and what it says of streams; and its hardware nodes against what `interfaces` say of their
+/// mappings and what it says of streams; and its hardware nodes against what `descriptions` say of their
 /// types. Needs no package: where nothing describes a node type, it is taken as the graph uses it.
 ///
 /// Pure: allocates, does not block, may be called from any thread.
@@ -115,10 +115,10 @@ pub fn check(
 pub fn check_fabrics(
     graph: &Graph,
     mapping: &Mapping,
-    interfaces: &Interfaces,
+    descriptions: &PackageDescriptions,
 ) -> Result<(), Vec<Violation>> {
     let options = RunOptions::PLAIN;
-    let mut check = Check::new(graph, mapping, interfaces, &options);
+    let mut check = Check::new(graph, mapping, descriptions, &options);
     check.structure();
     if check.violations.is_empty() {
         let hardware = check.hardware_nodes();
@@ -135,7 +135,7 @@ pub fn check_fabrics(
 struct Check<'a> {
     graph: &'a Graph,
     mapping: &'a Mapping,
-    interfaces: &'a Interfaces,
+    descriptions: &'a PackageDescriptions,
     options: &'a RunOptions,
     /// Topics with a declaration.
     declared: BTreeMap<&'a str, &'a GraphTopic>,
@@ -169,8 +169,8 @@ impl Seat {
 /// A node with its description, where there is one.
 #[derive(Clone, Copy)]
 struct Resolved<'a> {
-    binary: Option<&'a BinaryInterface>,
-    interface: Option<&'a NodeInterface>,
+    binary: Option<&'a BinaryDescription>,
+    description: Option<&'a NodeTypeDescription>,
     /// The node type in hardware, wherever this node is.
     hardware: Option<Implementation<'a>>,
     /// The mapping places the node in a fabric.
@@ -208,13 +208,13 @@ impl<'a> Check<'a> {
     fn new(
         graph: &'a Graph,
         mapping: &'a Mapping,
-        interfaces: &'a Interfaces,
+        descriptions: &'a PackageDescriptions,
         options: &'a RunOptions,
     ) -> Self {
         Self {
             graph,
             mapping,
-            interfaces,
+            descriptions,
             options,
             declared: graph.topics.iter().map(|topic| (topic.name.as_str(), topic)).collect(),
             topic_mappings: (mapping.topics.iter())

@@ -1,8 +1,8 @@
 //! Each node against the description of its node type: ports, timers, parameters.
 
 use super::{Check, Resolved};
+use crate::description::{NodeTypeDescription, ParameterDescription};
 use crate::hardware_package::HARDWARE_PACKAGE_ENDING;
-use crate::interface::{NodeInterface, ParameterInterface};
 use crate::limits::{QOS_DEPTH_MAX, VIOLATIONS_MAX};
 use crate::model::{GraphNode, is_period};
 use crate::names::{did_you_mean, listed};
@@ -14,21 +14,21 @@ impl<'a> Check<'a> {
             if self.is_full() {
                 return;
             }
-            match resolved.interface {
-                Some(interface) => self.known_node(node, resolved, interface),
+            match resolved.description {
+                Some(description) => self.known_node(node, resolved, description),
                 None => self.unknown_type(node, resolved),
             }
-            self.condition(node, resolved.interface);
-            self.readings(node, resolved.interface);
-            self.lockstep(node, resolved.interface);
+            self.condition(node, resolved.description);
+            self.readings(node, resolved.description);
+            self.lockstep(node, resolved.description);
         }
     }
 
     /// Those whose types somebody describes.
     pub(super) fn known_nodes(&mut self, nodes: &[Resolved<'a>]) {
         for (node, resolved) in self.graph.nodes.iter().zip(nodes) {
-            if let (Some(interface), false) = (resolved.interface, self.is_full()) {
-                self.known_node(node, resolved, interface);
+            if let (Some(description), false) = (resolved.description, self.is_full()) {
+                self.known_node(node, resolved, description);
             }
         }
     }
@@ -37,12 +37,12 @@ impl<'a> Check<'a> {
         &mut self,
         node: &GraphNode,
         resolved: &Resolved<'a>,
-        interface: &'a NodeInterface,
+        description: &'a NodeTypeDescription,
     ) {
-        self.description(node, interface);
-        self.ports(node, interface);
-        self.timers(node, interface);
-        self.parameters(node, resolved, interface);
+        self.description(node, description);
+        self.ports(node, description);
+        self.timers(node, description);
+        self.parameters(node, resolved, description);
     }
 
     pub(super) fn node_fault(
@@ -81,7 +81,7 @@ impl<'a> Check<'a> {
         };
         let package = resolved.binary.and_then(|binary| binary.package(&node.package));
         let Some(package) = package else {
-            let binaries = self.interfaces.binaries.iter();
+            let binaries = self.descriptions.binaries.iter();
             let packages = binaries.flat_map(|binary| &binary.packages);
             let known: Vec<&str> = packages.map(|package| package.name.as_str()).collect();
             let near = did_you_mean(&node.package, known.iter().copied());
@@ -102,9 +102,9 @@ impl<'a> Check<'a> {
     }
 
     /// A description comes from another program: what it says about time and depth must be sound.
-    fn description(&mut self, node: &GraphNode, interface: &NodeInterface) {
+    fn description(&mut self, node: &GraphNode, description: &NodeTypeDescription) {
         let advice = || format!("correct the description in package `{}`", node.package);
-        for timer in &interface.timers {
+        for timer in &description.timers {
             let period_ns = timer.period_ns.filter(|period_ns| !is_period(*period_ns));
             if let Some(period_ns) = period_ns {
                 let message = format!(
@@ -114,8 +114,8 @@ impl<'a> Check<'a> {
                 self.node_fault(ViolationKind::Timer, node, &["type"], message, advice());
             }
         }
-        let inputs = interface.inputs.iter().map(|input| (&input.port, &input.qos));
-        let outputs = interface.outputs.iter().map(|output| (&output.port, &output.qos));
+        let inputs = description.inputs.iter().map(|input| (&input.port, &input.qos));
+        let outputs = description.outputs.iter().map(|output| (&output.port, &output.qos));
         for (port, qos) in inputs.chain(outputs) {
             let depth_fits = qos.depth.is_none_or(|d| (1..=QOS_DEPTH_MAX).contains(&u64::from(d)));
             if !depth_fits || qos.timeout_ms == Some(0) {
@@ -126,7 +126,7 @@ impl<'a> Check<'a> {
                 self.node_fault(ViolationKind::OutOfRange, node, &["type"], message, advice());
             }
         }
-        for parameter in interface.parameters.iter().filter(|p| !p.default.is_finite()) {
+        for parameter in description.parameters.iter().filter(|p| !p.default.is_finite()) {
             let message = format!(
                 "`{}` describes parameter `{}` with a default that is not finite",
                 node.node_type, parameter.name
@@ -135,29 +135,29 @@ impl<'a> Check<'a> {
         }
     }
 
-    fn ports(&mut self, node: &GraphNode, interface: &NodeInterface) {
-        let known = || interface.inputs.iter().map(|input| input.port.as_str());
-        for input in node.inputs.iter().filter(|input| interface.input(&input.port).is_none()) {
+    fn ports(&mut self, node: &GraphNode, description: &NodeTypeDescription) {
+        let known = || description.inputs.iter().map(|input| input.port.as_str());
+        for input in node.inputs.iter().filter(|input| description.input(&input.port).is_none()) {
             let message = format!("`{}` has no input `{}`", node.node_type, input.port);
             let advice = near_or_list(&input.port, "its inputs are", known());
             let path = ["inputs", input.port.as_str()];
             self.node_fault(ViolationKind::UnknownPort, node, &path, message, advice);
         }
-        let known = || interface.outputs.iter().map(|output| output.port.as_str());
-        for output in node.outputs.iter().filter(|o| interface.output(&o.port).is_none()) {
+        let known = || description.outputs.iter().map(|output| output.port.as_str());
+        for output in node.outputs.iter().filter(|o| description.output(&o.port).is_none()) {
             let message = format!("`{}` has no output `{}`", node.node_type, output.port);
             let advice = near_or_list(&output.port, "its outputs are", known());
             let path = ["outputs", output.port.as_str()];
             self.node_fault(ViolationKind::UnknownPort, node, &path, message, advice);
         }
-        let inputs = interface.inputs.iter().filter(|input| !input.optional);
+        let inputs = description.inputs.iter().filter(|input| !input.optional);
         for input in inputs.filter(|input| node.input(&input.port).is_none()) {
             let message =
                 format!("input `{}` ({}) is not connected", input.port, input.message_type);
             let advice = format!("add `{}: /topic` under `inputs`", input.port);
             self.node_fault(ViolationKind::UnconnectedPort, node, &["inputs"], message, advice);
         }
-        let outputs = interface.outputs.iter().filter(|output| !output.optional);
+        let outputs = description.outputs.iter().filter(|output| !output.optional);
         for output in outputs.filter(|output| node.output(&output.port).is_none()) {
             let message =
                 format!("output `{}` ({}) is not connected", output.port, output.message_type);
@@ -166,15 +166,15 @@ impl<'a> Check<'a> {
         }
     }
 
-    fn timers(&mut self, node: &GraphNode, interface: &NodeInterface) {
-        let known = || interface.timers.iter().map(|timer| timer.name.as_str());
-        for timer in node.timers.iter().filter(|timer| interface.timer(&timer.name).is_none()) {
+    fn timers(&mut self, node: &GraphNode, description: &NodeTypeDescription) {
+        let known = || description.timers.iter().map(|timer| timer.name.as_str());
+        for timer in node.timers.iter().filter(|timer| description.timer(&timer.name).is_none()) {
             let message = format!("`{}` has no timer `{}`", node.node_type, timer.name);
             let advice = near_or_list(&timer.name, "its timers are", known());
             let path = ["timers", timer.name.as_str()];
             self.node_fault(ViolationKind::Timer, node, &path, message, advice);
         }
-        let open = interface.timers.iter().filter(|timer| timer.period_ns.is_none());
+        let open = description.timers.iter().filter(|timer| timer.period_ns.is_none());
         for timer in open.filter(|open| node.timers.iter().all(|timer| timer.name != open.name)) {
             let message = format!("timer `{}` has no period", timer.name);
             let advice = format!("add `{}: {{ rate_hz: ... }}` under `timers`", timer.name);
@@ -188,18 +188,18 @@ impl<'a> Check<'a> {
         &mut self,
         node: &GraphNode,
         resolved: &Resolved<'a>,
-        interface: &'a NodeInterface,
+        description: &'a NodeTypeDescription,
     ) {
-        let hardware = resolved.hardware.map(|(_, hardware)| &hardware.interface);
+        let hardware = resolved.hardware.map(|(_, hardware)| &hardware.description);
         let (used, other) = match (hardware, resolved.in_fabric) {
-            (Some(hardware), true) => (hardware, Some(interface)),
-            (other, _) => (interface, other),
+            (Some(hardware), true) => (hardware, Some(description)),
+            (other, _) => (description, other),
         };
         let of_other = || other.into_iter().flat_map(|it| &it.parameters);
         let known = || used.parameters.iter().chain(of_other()).map(|it| it.name.as_str());
         for (name, value) in &node.parameters {
             let path = ["parameters", name.as_str()];
-            let elsewhere = other.and_then(|interface| interface.parameter(name));
+            let elsewhere = other.and_then(|description| description.parameter(name));
             if let (None, Some(elsewhere)) = (used.parameter(name), elsewhere)
                 && value.converted_to(elsewhere.default.parameter_type()).as_ref()
                     != Some(&elsewhere.default)
@@ -231,7 +231,7 @@ impl<'a> Check<'a> {
         node: &GraphNode,
         name: &str,
         in_fabric: bool,
-        used: &[ParameterInterface],
+        used: &[ParameterDescription],
     ) {
         let (here, there) =
             if in_fabric { ("hardware", "software") } else { ("software", "hardware") };
@@ -252,11 +252,11 @@ impl<'a> Check<'a> {
         }
     }
 
-    fn lockstep(&mut self, node: &GraphNode, interface: Option<&NodeInterface>) {
+    fn lockstep(&mut self, node: &GraphNode, description: Option<&NodeTypeDescription>) {
         let Some(lockstep) = &node.lockstep else { return };
         let kind = ViolationKind::Lockstep;
         let has_timer = node.timers.iter().any(|timer| timer.name == lockstep.timer)
-            || interface.is_some_and(|interface| interface.timer(&lockstep.timer).is_some());
+            || description.is_some_and(|description| description.timer(&lockstep.timer).is_some());
         if !has_timer {
             let message = format!("the lockstep's timer `{}` is no timer of it", lockstep.timer);
             let advice = "name one of the node's timers".to_owned();
@@ -268,7 +268,7 @@ impl<'a> Check<'a> {
             let message = format!("the lockstep's command `{command}` is no connected input");
             let advice = near_or_list(command, "connected inputs are", known);
             self.node_fault(kind, node, &["lockstep"], message, advice);
-        } else if triggers(node, interface, command) {
+        } else if triggers(node, description, command) {
             let message = format!("the lockstep's command `{command}` triggers the node");
             let advice = format!("set `trigger: false` on `{command}`: the timer runs the node");
             self.node_fault(kind, node, &["lockstep"], message, advice);
@@ -289,15 +289,16 @@ impl<'a> Check<'a> {
                 self.note(violation.for_node(&argument.node));
                 continue;
             };
-            let Some(interface) = nodes[index].interface else { continue };
-            let hardware = nodes[index].hardware.map(|(_, hardware)| &hardware.interface);
-            let has =
-                |interface: &NodeInterface| interface.parameter(&argument.parameter).is_some();
-            if !has(interface) && !hardware.is_some_and(has) {
-                let known = interface.parameters.iter().map(|parameter| parameter.name.as_str());
+            let Some(description) = nodes[index].description else { continue };
+            let hardware = nodes[index].hardware.map(|(_, hardware)| &hardware.description);
+            let has = |description: &NodeTypeDescription| {
+                description.parameter(&argument.parameter).is_some()
+            };
+            if !has(description) && !hardware.is_some_and(has) {
+                let known = description.parameters.iter().map(|parameter| parameter.name.as_str());
                 let message = format!(
                     "argument `{}` sets the parameter `{}`, which `{}` does not have",
-                    argument.name, argument.parameter, interface.node_type
+                    argument.name, argument.parameter, description.node_type
                 );
                 let advice = near_or_list(&argument.parameter, "its parameters are", known);
                 let violation = self.fault(ViolationKind::UnknownParameter, &path, message, advice);
@@ -309,9 +310,13 @@ impl<'a> Check<'a> {
 
 /// Whether a message on this input runs the node: as the graph says, else as the node type says,
 /// else yes.
-pub(super) fn triggers(node: &GraphNode, interface: Option<&NodeInterface>, port: &str) -> bool {
+pub(super) fn triggers(
+    node: &GraphNode,
+    description: Option<&NodeTypeDescription>,
+    port: &str,
+) -> bool {
     let said = node.input(port).and_then(|input| input.trigger);
-    let described = interface.and_then(|interface| interface.input(port));
+    let described = description.and_then(|description| description.input(port));
     said.or(described.map(|input| input.trigger)).unwrap_or(true)
 }
 

@@ -2,8 +2,8 @@
 //! Must not know sources or streams: these are for the network generator.
 
 use super::{Check, Resolved};
+use crate::description::NodeTypeDescription;
 use crate::hardware_package::{HardwareNode, HardwarePackage};
-use crate::interface::NodeInterface;
 use crate::names::listed;
 use crate::violation::{Violation, ViolationKind};
 use std::collections::BTreeSet;
@@ -19,17 +19,17 @@ impl<'a> Check<'a> {
             if self.is_full() || !seen.insert((&node.package, &node.node_type)) {
                 continue;
             }
-            let package = self.interfaces.package(&node.package);
+            let package = self.descriptions.package(&node.package);
             let software = package.and_then(|package| package.node_type(&node.node_type));
-            let hardware = self.interfaces.hardware_node(&node.package, &node.node_type);
+            let hardware = self.descriptions.hardware_node(&node.package, &node.node_type);
             if let (Some(software), Some(hardware)) = (software, hardware) {
                 self.same_ports(software, hardware);
             }
         }
     }
 
-    fn same_ports(&mut self, software: &NodeInterface, (package, node): Implementation<'a>) {
-        let hardware = &node.interface;
+    fn same_ports(&mut self, software: &NodeTypeDescription, (package, node): Implementation<'a>) {
+        let hardware = &node.description;
         let node_type = &hardware.node_type;
         let binary = self.binary_name(&package.name);
         for (what, key, publishes) in [("input", "inputs", false), ("output", "outputs", true)] {
@@ -71,7 +71,7 @@ impl<'a> Check<'a> {
     }
 
     fn binary_name(&self, package: &str) -> String {
-        let binary = self.interfaces.binary_of(&[package]);
+        let binary = self.descriptions.binary_of(&[package]);
         binary.map_or_else(|| format!("crossdock-{package}"), |binary| binary.binary.clone())
     }
 
@@ -79,22 +79,22 @@ impl<'a> Check<'a> {
     pub(super) fn resolve_hardware(&self, fabric: impl Fn(&str) -> bool) -> Vec<Resolved<'a>> {
         let nodes = self.graph.nodes.iter().map(|node| {
             let in_fabric = fabric(&node.name);
-            let interface = match in_fabric {
-                true => self.interfaces.node_type(&node.package, &node.node_type),
+            let description = match in_fabric {
+                true => self.descriptions.node_type(&node.package, &node.node_type),
                 false => None,
             };
-            let hardware = self.interfaces.hardware_node(&node.package, &node.node_type);
-            Resolved { binary: None, interface, hardware, in_fabric }
+            let hardware = self.descriptions.hardware_node(&node.package, &node.node_type);
+            Resolved { binary: None, description, hardware, in_fabric }
         });
         nodes.collect()
     }
 }
 
-fn ports(interface: &NodeInterface, publishes: bool) -> Vec<(&str, &str)> {
+fn ports(description: &NodeTypeDescription, publishes: bool) -> Vec<(&str, &str)> {
     if publishes {
-        let outputs = interface.outputs.iter();
+        let outputs = description.outputs.iter();
         return outputs.map(|it| (it.port.as_str(), it.message_type.as_str())).collect();
     }
-    let inputs = interface.inputs.iter();
+    let inputs = description.inputs.iter();
     inputs.map(|it| (it.port.as_str(), it.message_type.as_str())).collect()
 }

@@ -2,7 +2,7 @@
 
 use super::hardware::Hardware;
 use super::{Check, Resolved, Seat};
-use crate::interface::BinaryInterface;
+use crate::description::BinaryDescription;
 use crate::names::{did_you_mean, listed};
 use crate::violation::{Violation, ViolationKind};
 use std::collections::{BTreeMap, BTreeSet};
@@ -133,35 +133,35 @@ impl<'a> Check<'a> {
         seats: &[Option<Seat>],
         hardware: &Hardware<'a>,
     ) -> Vec<Resolved<'a>> {
-        let binaries: Vec<Option<&'a BinaryInterface>> =
+        let binaries: Vec<Option<&'a BinaryDescription>> =
             (0..self.mapping.processes.len()).map(|index| self.binary(index, seats)).collect();
         let nodes = self.graph.nodes.iter().zip(seats);
         nodes
             .map(|(node, seat)| {
                 let of_process = seat.and_then(|seat| binaries[seat.process]);
-                let binary = of_process.or_else(|| self.interfaces.binary_of(&[&node.package]));
+                let binary = of_process.or_else(|| self.descriptions.binary_of(&[&node.package]));
                 let package = binary.and_then(|binary| binary.package(&node.package));
-                let interface = package.and_then(|package| package.node_type(&node.node_type));
+                let description = package.and_then(|package| package.node_type(&node.node_type));
                 let in_fabric = hardware.contains_key(node.name.as_str());
-                let hardware = self.interfaces.hardware_node(&node.package, &node.node_type);
-                let of_hardware = hardware.filter(|_| in_fabric).map(|(_, it)| &it.interface);
-                Resolved { binary, interface: interface.or(of_hardware), hardware, in_fabric }
+                let hardware = self.descriptions.hardware_node(&node.package, &node.node_type);
+                let of_hardware = hardware.filter(|_| in_fabric).map(|(_, it)| &it.description);
+                Resolved { binary, description: description.or(of_hardware), hardware, in_fabric }
             })
             .collect()
     }
 
     /// The binary that offers all packages of a process.
-    fn binary(&mut self, process: usize, seats: &[Option<Seat>]) -> Option<&'a BinaryInterface> {
+    fn binary(&mut self, process: usize, seats: &[Option<Seat>]) -> Option<&'a BinaryDescription> {
         let of_process = |seat: &Option<Seat>| seat.is_some_and(|seat| seat.process == process);
         let nodes = self.graph.nodes.iter().zip(seats).filter(|(_, seat)| of_process(seat));
         let mut packages: Vec<&str> = Vec::new();
         for (node, _) in nodes {
-            let known = self.interfaces.package(&node.package).is_some();
+            let known = self.descriptions.package(&node.package).is_some();
             if known && !packages.contains(&node.package.as_str()) {
                 packages.push(&node.package);
             }
         }
-        let binary = self.interfaces.binary_of(&packages);
+        let binary = self.descriptions.binary_of(&packages);
         if binary.is_none() && packages.len() > 1 {
             let name = &self.mapping.processes[process].name;
             let message = format!(

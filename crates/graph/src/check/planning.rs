@@ -2,7 +2,7 @@
 
 use super::fabrics::{Gateway, Gateways};
 use super::{Check, Port, Resolved, Seat, Thread, TopicPorts, Topics};
-use crate::interface::NodeInterface;
+use crate::description::NodeTypeDescription;
 use crate::mapping::ExecutorMode;
 use crate::model::{Chain, Copies, GraphNode, InputReading, Qos, Reliability};
 use crate::plan::{
@@ -228,9 +228,9 @@ impl<'a> Check<'a> {
         topics: &Topics<'a>,
         tallies: &BTreeMap<&str, Tallies>,
     ) -> Option<NodePlan> {
-        let (seat, interface) = (seats[index]?, nodes[index].interface?);
+        let (seat, description) = (seats[index]?, nodes[index].description?);
         let node = &self.graph.nodes[index];
-        let inputs = interface.inputs.iter().filter_map(|described| {
+        let inputs = description.inputs.iter().filter_map(|described| {
             let input = node.input(&described.port)?;
             let ports = &topics.get(input.topic.as_str())?.subscribers;
             let port = ports.iter().find(|port| port.node == index && port.port == input.port)?;
@@ -250,7 +250,7 @@ impl<'a> Check<'a> {
                 routes: tallies.get(input.topic.as_str())?.publishers.routes(seat),
             })
         });
-        let outputs = interface.outputs.iter().filter_map(|described| {
+        let outputs = description.outputs.iter().filter_map(|described| {
             let output = node.output(&described.port)?;
             let ports = &topics.get(output.topic.as_str())?.publishers;
             let port = ports.iter().find(|port| port.node == index && port.port == output.port)?;
@@ -271,19 +271,19 @@ impl<'a> Check<'a> {
             package: node.package.clone(),
             node_type: node.node_type.clone(),
             device: self.device_plan(index, seats, topics),
-            gateways: self.device_gateways(index, seats, topics),
+            uploads: self.device_uploads(index, seats, topics),
             managed: self.managed_topics(index, seats, topics),
             phase: 0,
             inputs: inputs.collect(),
             outputs: outputs.collect(),
-            clients: self.client_plans(node, interface),
-            servers: self.server_plans(node, interface),
-            timers: timer_plans(node, interface),
+            clients: self.client_plans(node, description),
+            servers: self.server_plans(node, description),
+            timers: timer_plans(node, description),
             condition: node.condition.clone(),
             lockstep: node.lockstep.clone().filter(|_| in_lockstep),
             budget: node.budget,
             on_failure: self.on_failure(node, seat),
-            parameters: interface
+            parameters: description
                 .parameters
                 .iter()
                 .map(|parameter| {
@@ -303,7 +303,7 @@ impl<'a> Check<'a> {
         node.on_failure.unwrap_or(unsaid)
     }
 
-    /// The executor that watches a chain with a deadline: the only one that publishes on its last
+    /// The executor that watches a chain with a max_latency: the only one that publishes on its last
     /// topic. Without pacing nothing is late because time passes.
     fn watcher(
         &self,
@@ -311,7 +311,7 @@ impl<'a> Check<'a> {
         seats: &[Option<Seat>],
         topics: &Topics<'a>,
     ) -> Option<Thread> {
-        if self.options.time.is_unpaced() || chain.deadline.is_none() {
+        if self.options.time.is_unpaced() || chain.max_latency.is_none() {
             return None;
         }
         let ports = &topics.get(chain.to.as_str())?.publishers;
@@ -415,8 +415,8 @@ impl<'a> Check<'a> {
 }
 
 /// All timers of a node type with the period from the graph or else from the description.
-fn timer_plans(node: &GraphNode, interface: &NodeInterface) -> Vec<TimerPlan> {
-    let timers = interface.timers.iter().filter_map(|described| {
+fn timer_plans(node: &GraphNode, description: &NodeTypeDescription) -> Vec<TimerPlan> {
+    let timers = description.timers.iter().filter_map(|described| {
         let said = node.timers.iter().find(|timer| timer.name == described.name);
         let period_ns = said.and_then(|timer| timer.period.period_ns()).or(described.period_ns)?;
         Some(TimerPlan {

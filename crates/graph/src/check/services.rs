@@ -2,10 +2,10 @@
 //! that services add nothing to the order of nodes and no cycle of them can block.
 
 use super::{Check, Resolved};
-use crate::interface::NodeInterface;
+use crate::description::NodeTypeDescription;
 use crate::model::GraphNode;
 use crate::names::{did_you_mean, listed};
-use crate::service::{CLIENT_DEPTH, ClientPlan, ServerPlan, ServiceInterface};
+use crate::service::{CLIENT_DEPTH, ClientPlan, ServerPlan, ServicePortDescription};
 use crate::violation::ViolationKind;
 use std::collections::BTreeMap;
 
@@ -31,10 +31,10 @@ impl End {
         }
     }
 
-    fn described(self, interface: &NodeInterface) -> &[ServiceInterface] {
+    fn described(self, description: &NodeTypeDescription) -> &[ServicePortDescription] {
         match self {
-            Self::Client => &interface.clients,
-            Self::Server => &interface.servers,
+            Self::Client => &description.clients,
+            Self::Server => &description.servers,
         }
     }
 
@@ -56,7 +56,7 @@ struct Port<'a> {
     node: usize,
     end: End,
     port: &'a str,
-    described: Option<&'a ServiceInterface>,
+    described: Option<&'a ServicePortDescription>,
 }
 
 impl<'a> Check<'a> {
@@ -68,14 +68,14 @@ impl<'a> Check<'a> {
         }
         for (index, (node, resolved)) in graph.nodes.iter().zip(nodes).enumerate() {
             for end in [End::Client, End::Server] {
-                if let Some(interface) = resolved.interface {
-                    self.service_ports(node, interface, end);
+                if let Some(description) = resolved.description {
+                    self.service_ports(node, description, end);
                 }
                 for (port, service) in end.connected(node) {
-                    let of_port = |it: &&ServiceInterface| it.port == port;
+                    let of_port = |it: &&ServicePortDescription| it.port == port;
                     let described = resolved
-                        .interface
-                        .and_then(|interface| end.described(interface).iter().find(of_port));
+                        .description
+                        .and_then(|description| end.described(description).iter().find(of_port));
                     services.entry(service).or_default().push(Port {
                         node: index,
                         end,
@@ -106,9 +106,9 @@ impl<'a> Check<'a> {
     }
 
     /// The ports of a node against its description.
-    fn service_ports(&mut self, node: &GraphNode, interface: &NodeInterface, end: End) {
+    fn service_ports(&mut self, node: &GraphNode, description: &NodeTypeDescription, end: End) {
         let connected = end.connected(node);
-        let described = end.described(interface);
+        let described = end.described(description);
         let (key, word) = (end.key(), end.word());
         for (port, _) in &connected {
             if described.iter().any(|known| known.port == *port) {
@@ -216,9 +216,9 @@ impl<'a> Check<'a> {
     pub(super) fn client_plans(
         &self,
         node: &GraphNode,
-        interface: &NodeInterface,
+        description: &NodeTypeDescription,
     ) -> Vec<ClientPlan> {
-        let connected = interface.clients.iter().filter_map(|described| {
+        let connected = description.clients.iter().filter_map(|described| {
             let client = node.clients.iter().find(|client| client.port == described.port)?;
             let declared = self.graph.service(&client.service);
             Some(ClientPlan {
@@ -237,9 +237,9 @@ impl<'a> Check<'a> {
     pub(super) fn server_plans(
         &self,
         node: &GraphNode,
-        interface: &NodeInterface,
+        description: &NodeTypeDescription,
     ) -> Vec<ServerPlan> {
-        let connected = interface.servers.iter().filter_map(|described| {
+        let connected = description.servers.iter().filter_map(|described| {
             let server = node.servers.iter().find(|server| server.port == described.port)?;
             let declared = self.graph.service(&server.service);
             let clients = self.graph.nodes.iter().flat_map(|node| &node.clients);

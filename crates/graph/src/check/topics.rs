@@ -15,9 +15,9 @@ impl<'a> Check<'a> {
             topics.entry(&topic.name).or_default();
         }
         for (index, (node, resolved)) in self.graph.nodes.iter().zip(nodes).enumerate() {
-            let interface = resolved.interface;
+            let description = resolved.description;
             for input in &node.inputs {
-                let described = interface.and_then(|interface| interface.input(&input.port));
+                let described = description.and_then(|description| description.input(&input.port));
                 let base = described.map_or(Qos::UNSAID, |input| input.qos.over(Qos::UNSAID));
                 topics.entry(&input.topic).or_default().subscribers.push(Port {
                     node: index,
@@ -25,13 +25,14 @@ impl<'a> Check<'a> {
                     message_type: described.map(|input| input.message_type.as_str()),
                     type_hash: described.and_then(|input| input.type_hash.as_deref()),
                     tokens: false,
-                    trigger: triggers(node, interface, &input.port),
+                    trigger: triggers(node, description, &input.port),
                     closes_loop: input.closes_loop,
                     qos: input.qos.over(self.topic_qos(&input.topic, base)),
                 });
             }
             for output in &node.outputs {
-                let described = interface.and_then(|interface| interface.output(&output.port));
+                let described =
+                    description.and_then(|description| description.output(&output.port));
                 let base = described.map_or(Qos::UNSAID, |output| output.qos.over(Qos::UNSAID));
                 topics.entry(&output.topic).or_default().publishers.push(Port {
                     node: index,

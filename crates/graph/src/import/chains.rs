@@ -72,9 +72,9 @@ impl Import<'_> {
         self.notes.add(&path, way);
         let period_ns = source.and_then(|source| Period::PeriodMs(source.period_ms?).period_ns());
         if let (Some(_), Some(source)) = (period_ns, source) {
-            self.notes.add(&path, format!("its deadline is the period of {}", source.original));
+            self.notes.add(&path, format!("its max_latency is the period of {}", source.original));
         }
-        let deadline = period_ns.map(|limit_ns| Limit { limit_ns, on_miss: OnMiss::Count });
-        Chain { name: name.to_owned(), from: from.clone(), to: to.clone(), deadline }
+        let max_latency = period_ns.map(|limit_ns| Limit { limit_ns, on_miss: OnMiss::Count });
+        Chain { name: name.to_owned(), from: from.clone(), to: to.clone(), max_latency }
     }
 }

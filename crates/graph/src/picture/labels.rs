@@ -96,7 +96,7 @@ mod tests {
         }
         let mapping = Mapping::one_chain_per_package(&graph);
         let (mapping, figures) = (Some(&mapping), Some(&figures));
-        let picture = Picture { graph: &graph, mapping, interfaces: None, figures };
+        let picture = Picture { graph: &graph, mapping, descriptions: None, figures };
         let drawing = Drawing::new(&picture);
         let layout = Layout::new(&drawing, svg::key_width(&drawing));
         let placed = place(&drawing, &layout);

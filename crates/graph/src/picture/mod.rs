@@ -17,7 +17,7 @@ mod svg;
 mod tests;
 
 use crate::condition::Condition;
-use crate::interface::Interfaces;
+use crate::description::PackageDescriptions;
 use crate::mapping::Mapping;
 use crate::model::{Graph, GraphNode, Period};
 use std::collections::{BTreeMap, BTreeSet};
@@ -34,7 +34,7 @@ pub struct Picture<'a> {
     /// marked by their mapping too.
     pub mapping: Option<&'a Mapping>,
     /// What the packages say about inputs.
-    pub interfaces: Option<&'a Interfaces>,
+    pub descriptions: Option<&'a PackageDescriptions>,
     /// What was measured while the graph ran.
     pub figures: Option<&'a Figures>,
 }
@@ -324,15 +324,15 @@ fn edges(
         }
     };
     for (node_index, node) in picture.graph.nodes.iter().enumerate() {
-        let interface =
-            picture.interfaces.and_then(|all| all.node_type(&node.package, &node.node_type));
+        let description =
+            picture.descriptions.and_then(|all| all.node_type(&node.package, &node.node_type));
         for output in &node.outputs {
             if let Some(topic) = index.get(output.topic.as_str()) {
                 add(node_index, *topic, EdgeKind::Publish, &output.port);
             }
         }
         for input in &node.inputs {
-            let described = interface.and_then(|interface| interface.input(&input.port));
+            let described = description.and_then(|description| description.input(&input.port));
             let trigger = input.trigger.or(described.map(|input| input.trigger));
             let kind = if trigger.unwrap_or(true) { EdgeKind::Trigger } else { EdgeKind::Read };
             if let Some(topic) = index.get(input.topic.as_str()) {

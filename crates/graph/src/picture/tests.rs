@@ -32,7 +32,7 @@ fn inside(outer: &Area, inner: &Area) -> bool {
 
 /// Panics with names if anything overlaps or leaves the picture.
 fn assert_tidy(graph: &Graph, mapping: Option<&Mapping>) {
-    let drawing = Drawing::new(&Picture { graph, mapping, interfaces: None, figures: None });
+    let drawing = Drawing::new(&Picture { graph, mapping, descriptions: None, figures: None });
     let layout = Layout::new(&drawing, svg::key_width(&drawing));
     let page = Area { x: 0.0, y: 0.0, width: layout.width, height: layout.height };
     for (index, area) in layout.vertices.iter().enumerate() {
@@ -97,7 +97,7 @@ fn a_picture_is_the_same_each_time_and_says_all_names() {
     let graph = course();
     let mapping = Mapping::one_chain_per_package(&graph);
     let picture =
-        Picture { graph: &graph, mapping: Some(&mapping), interfaces: None, figures: None };
+        Picture { graph: &graph, mapping: Some(&mapping), descriptions: None, figures: None };
     let svg = picture.to_svg();
     assert_eq!(svg, picture.to_svg());
     let dot = picture.to_dot();
@@ -123,7 +123,7 @@ fn names_are_escaped_and_long_ones_shortened() {
     };
     let graph = Graph { name: "a\"b".into(), nodes: vec![node], ..Graph::default() };
     assert_tidy(&graph, None);
-    let picture = Picture { graph: &graph, mapping: None, interfaces: None, figures: None };
+    let picture = Picture { graph: &graph, mapping: None, descriptions: None, figures: None };
     let svg = picture.to_svg();
     assert!(!svg.contains("<script") && !svg.contains('\u{7}'));
     assert!(svg.contains("&lt;/text&gt;&lt;script&gt;&quot;&amp;&#39;"));
@@ -136,7 +136,7 @@ fn an_empty_graph_and_unknown_nodes_in_a_mapping_are_drawn() {
     let mapping = Mapping::one_chain_per_package(&course());
     let graph = Graph::default();
     assert_tidy(&graph, Some(&mapping));
-    let svg = Picture { graph: &graph, mapping: Some(&mapping), interfaces: None, figures: None }
+    let svg = Picture { graph: &graph, mapping: Some(&mapping), descriptions: None, figures: None }
         .to_svg();
     assert!(svg.ends_with("</svg>\n") && !svg.contains("inf") && !svg.contains("NaN"));
 }
@@ -228,7 +228,7 @@ nodes:
   lamp: { package: lamps, type: lamp, servers: { switch: /lamp/switch }, inputs: { light: /light } }
 ";
     let graph = Graph::from_yaml("evening.graph.yaml", text.as_bytes()).unwrap();
-    let picture = Picture { graph: &graph, mapping: None, interfaces: None, figures: None };
+    let picture = Picture { graph: &graph, mapping: None, descriptions: None, figures: None };
     let golden = r##"digraph "evening" {
   rankdir=TB;
   node [fontname="sans-serif", fontsize=11];
@@ -271,6 +271,7 @@ nodes:
     let circle = circle.replace("type: door,", "type: door, servers: { open: /door },");
     assert_tidy(&Graph::from_yaml("circle", circle.as_bytes()).unwrap(), None);
     let course = course();
-    let plain = Picture { graph: &course, mapping: None, interfaces: None, figures: None }.to_svg();
+    let plain =
+        Picture { graph: &course, mapping: None, descriptions: None, figures: None }.to_svg();
     assert!(!plain.contains("service") && !plain.contains("id=\"s\""));
 }

@@ -5,10 +5,11 @@ mod lanes;
 mod policies;
 use crate::support;
 use crossdock_graph::{
-    BinaryInterface, ExecutorMode, Graph, GraphNode, InputReading, InputTopic, Interfaces,
-    MappedExecutor, MappedProcess, Mapping, NodeInterface, OnFailure, Pacing, PackageInterface,
-    ParameterOverrides, ParameterValue, Picture, Plan, PredicateInterface, Restart, RestartWhen,
-    Route, RunOptions, Source, Time, TimerInterface, Violation, ViolationKind, check,
+    BinaryDescription, ExecutorMode, Graph, GraphNode, InputReading, InputTopic, MappedExecutor,
+    MappedProcess, Mapping, NodeTypeDescription, OnFailure, Pacing, PackageDescription,
+    PackageDescriptions, ParameterOverrides, ParameterValue, Picture, Plan, PredicateDescription,
+    Restart, RestartWhen, Route, RunOptions, Source, Time, TimerDescription, Violation,
+    ViolationKind, check,
 };
 use std::collections::BTreeMap;
 use support::*;
@@ -16,7 +17,7 @@ use support::*;
 fn check_text(text: &str) -> Result<Plan, Vec<Violation>> {
     let graph = Graph::from_yaml("course.graph.yaml", text.as_bytes())?;
     let mapping = Mapping::one_chain_per_package(&graph);
-    check(&graph, &mapping, &interfaces(), &RunOptions::PLAIN)
+    check(&graph, &mapping, &descriptions(), &RunOptions::PLAIN)
 }
 
 /// Checks the course with one piece of text replaced and returns the violation.
@@ -72,7 +73,7 @@ fn one_process_per_node_expects_every_connection_through_the_ring() {
     let mapping = Mapping::one_process_per_node(&graph);
     let time = Time::Simulated { pacing: Pacing::Max };
     let options = RunOptions { time, recorded: vec!["/lane".into()], ..RunOptions::PLAIN };
-    let plan = check(&graph, &mapping, &interfaces(), &options).unwrap();
+    let plan = check(&graph, &mapping, &descriptions(), &options).unwrap();
     assert_eq!(plan.processes.len(), 9);
     let compensation =
         plan.processes.iter().find(|process| process.name == "compensation").unwrap();
@@ -105,7 +106,7 @@ fn two_executors_of_one_process_use_function_calls_inside_and_the_ring_between()
         nodes: vec!["features".into()],
         ..MappedExecutor::default()
     });
-    let plan = check(&graph, &mapping, &interfaces(), &RunOptions::PLAIN).unwrap();
+    let plan = check(&graph, &mapping, &descriptions(), &RunOptions::PLAIN).unwrap();
     let names: Vec<&str> =
         plan.processes[0].executors.iter().map(|executor| executor.name.as_str()).collect();
     assert_eq!(names, ["autorace.0", "autorace.1"]);
@@ -233,7 +234,7 @@ fn type_clashes_between_ports_and_with_the_declaration_name_both_sides() {
         ViolationKind::TypeClash,
     );
     assert!(v.message.contains("the topic's declaration says `sensor_msgs/msg/Imu`"), "{v}");
-    let mut other = interfaces();
+    let mut other = descriptions();
     other.binaries[0].packages[0].nodes[0].outputs[0].type_hash = Some("RIHS01_aa".into());
     other.binaries[0].packages[0].nodes[1].inputs[0].type_hash = Some("RIHS01_bb".into());
     let graph = course();
@@ -354,10 +355,10 @@ fn with_condition(condition: &str) -> Result<Plan, Vec<Violation>> {
     let text = text.replace(inputs, trigger);
     let graph = Graph::from_yaml("g.yaml", text.as_bytes())?;
     let mapping = Mapping::one_chain_per_package(&graph);
-    let mut offered = interfaces();
+    let mut offered = descriptions();
     let nodes = &mut offered.binaries[0].packages[0].nodes;
     let control = nodes.iter_mut().find(|node| node.node_type == "lane_control").unwrap();
-    control.predicates.push(PredicateInterface { name: "in_lane".into(), doc: String::new() });
+    control.predicates.push(PredicateDescription { name: "in_lane".into(), doc: String::new() });
     check(&graph, &mapping, &offered, &RunOptions::PLAIN)
 }
 
@@ -441,22 +442,23 @@ fn the_guide_to_conditions_is_a_graph_that_can_run() {
         let inputs = node.inputs.iter().map(|it| input(&it.port, IMAGE, true));
         let outputs = node.outputs.iter().map(|it| output(&it.port, IMAGE));
         let timers = node.timers.iter();
-        let timers = timers.map(|it| TimerInterface { name: it.name.clone(), period_ns: None });
+        let timers = timers.map(|it| TimerDescription { name: it.name.clone(), period_ns: None });
         let predicates = node.condition.iter().filter_map(|it| it.predicate.clone());
-        NodeInterface {
+        NodeTypeDescription {
             timers: timers.collect(),
             predicates: predicates
-                .map(|name| PredicateInterface { name, doc: String::new() })
+                .map(|name| PredicateDescription { name, doc: String::new() })
                 .collect(),
             ..node_type(&node.node_type, inputs.collect(), outputs.collect(), Vec::new())
         }
     };
     let nodes = graph.nodes.iter().map(of_type).collect();
-    let fusion = PackageInterface { name: "fusion".into(), nodes };
-    let binary = BinaryInterface { binary: "crossdock-fusion".into(), packages: vec![fusion] };
-    let interfaces = Interfaces { binaries: vec![binary], ..Interfaces::default() };
+    let fusion = PackageDescription { name: "fusion".into(), nodes };
+    let binary = BinaryDescription { binary: "crossdock-fusion".into(), packages: vec![fusion] };
+    let descriptions =
+        PackageDescriptions { binaries: vec![binary], ..PackageDescriptions::default() };
     let mapping = Mapping::one_chain_per_package(&graph);
-    let plan = check(&graph, &mapping, &interfaces, &RunOptions::PLAIN).unwrap();
+    let plan = check(&graph, &mapping, &descriptions, &RunOptions::PLAIN).unwrap();
     let nodes = &plan.processes[0].executors[0].nodes;
     assert!(nodes.iter().filter(|node| node.condition.is_some()).count() == 5);
     let control = nodes.iter().find(|node| node.name == "control").unwrap();
@@ -475,7 +477,7 @@ fn queues_of_approximate_time_are_as_long_as_messages_can_be_held() {
         let text = if topic { text.replace("topics:\n", &declared) } else { text };
         let graph = Graph::from_yaml("g.yaml", text.as_bytes()).unwrap();
         let mapping = Mapping::one_chain_per_package(&graph);
-        check(&graph, &mapping, &interfaces(), &RunOptions::PLAIN)
+        check(&graph, &mapping, &descriptions(), &RunOptions::PLAIN)
     };
     queued(12, true).unwrap();
     queued(3, false).unwrap();
@@ -496,7 +498,7 @@ fn what_a_node_reads_is_said_of_inputs_that_do_not_trigger() {
         );
         let graph = Graph::from_yaml("g.yaml", text.as_bytes()).unwrap();
         let mapping = Mapping::one_chain_per_package(&graph);
-        check(&graph, &mapping, &interfaces(), &RunOptions::PLAIN)
+        check(&graph, &mapping, &descriptions(), &RunOptions::PLAIN)
     };
     let reading = |plan: Plan, port: &str| {
         let mut nodes = plan.processes.iter().flat_map(|it| &it.executors).flat_map(|it| &it.nodes);
@@ -517,7 +519,7 @@ fn nodes_are_mapped_once_and_only_those_of_the_graph() {
     let text = "crossdock: 1\nprocesses:\n  one:\n    executors:\n      \
                 - { mode: chain, nodes: [simulator, blur, blurr, simulator] }\n";
     let mapping = Mapping::from_yaml("m.yaml", text.as_bytes()).unwrap();
-    let violations = check(&graph, &mapping, &interfaces(), &RunOptions::PLAIN).unwrap_err();
+    let violations = check(&graph, &mapping, &descriptions(), &RunOptions::PLAIN).unwrap_err();
     let v = only(&violations, ViolationKind::UnknownNode);
     assert_eq!((v.file.as_str(), v.place.unwrap().line), ("m.yaml", 5));
     assert!(v.advice.contains("did you mean `blur`?"), "{v}");
@@ -531,12 +533,12 @@ fn packages_share_a_process_only_if_one_binary_links_them() {
     let text =
         course_with("package: autorace\n    type: features", "package: slam\n    type: features");
     let graph = Graph::from_yaml("g.yaml", text.as_bytes()).unwrap();
-    let mut offered = interfaces();
+    let mut offered = descriptions();
     let features = offered.binaries[0].packages[0].nodes[6].clone();
-    let slam = PackageInterface { name: "slam".into(), nodes: vec![features] };
+    let slam = PackageDescription { name: "slam".into(), nodes: vec![features] };
     offered
         .binaries
-        .push(BinaryInterface { binary: "crossdock-slam".into(), packages: vec![slam.clone()] });
+        .push(BinaryDescription { binary: "crossdock-slam".into(), packages: vec![slam.clone()] });
     let two = Mapping::one_chain_per_package(&graph);
     let plan = check(&graph, &two, &offered, &RunOptions::PLAIN).unwrap();
     let binaries: Vec<&str> = plan.processes.iter().map(|p| p.binary.as_str()).collect();
@@ -548,7 +550,7 @@ fn packages_share_a_process_only_if_one_binary_links_them() {
     let v = only(&violations, ViolationKind::NotLinkedTogether);
     assert!(v.message.contains("`autorace` and `slam`"), "{v}");
     assert!(v.advice.contains("build a binary"), "{v}");
-    offered.binaries.push(BinaryInterface {
+    offered.binaries.push(BinaryDescription {
         binary: "crossdock-both".into(),
         packages: vec![autorace(), slam],
     });
@@ -577,14 +579,14 @@ fn a_recording_feeds_topics_and_conflicts_with_their_publishers() {
     assert_eq!(played, ["/camera/image_raw"]);
     let options = RunOptions { played, ..RunOptions::PLAIN };
     let mapping = Mapping::one_chain_per_package(&graph);
-    let plan = check(&graph, &mapping, &interfaces(), &options).unwrap();
+    let plan = check(&graph, &mapping, &descriptions(), &options).unwrap();
     assert_eq!((plan.launcher[0].publishers_here, plan.launcher[0].subscribers), (1, 1));
     let wrong = [recorded("/lane/birds_eye", LANE)];
     let text = COURSE.replace("outputs: { image: /lane/birds_eye }", "outputs: { image: /x }");
     let (graph, played) =
         Graph::from_yaml("g", text.as_bytes()).unwrap().with_input("b.mcap", &wrong).unwrap();
     let options = RunOptions { played, ..RunOptions::PLAIN };
-    let violations = check(&graph, &mapping, &interfaces(), &options).unwrap_err();
+    let violations = check(&graph, &mapping, &descriptions(), &options).unwrap_err();
     let v = only(&violations, ViolationKind::TypeClash);
     assert!(v.message.contains("but `b.mcap` says `autorace_msgs/msg/Lane`"), "{v}");
 }
@@ -600,7 +602,7 @@ fn parameter_files_and_arguments_override_and_are_pointed_at() {
         ParameterValue::Integer(2)
     );
     let mapping = Mapping::one_chain_per_package(&graph);
-    let violations = check(&graph, &mapping, &interfaces(), &RunOptions::PLAIN).unwrap_err();
+    let violations = check(&graph, &mapping, &descriptions(), &RunOptions::PLAIN).unwrap_err();
     let v = only(&violations, ViolationKind::UnknownParameter);
     assert_eq!(
         (v.file.as_str(), v.place.unwrap().line, v.place.unwrap().column),
@@ -611,11 +613,11 @@ fn parameter_files_and_arguments_override_and_are_pointed_at() {
     let v = only(&course().with_parameters(&unknown).unwrap_err(), ViolationKind::UnknownNode);
     assert!(v.advice.contains("did you mean `blur`?"), "{v}");
 
-    let graph = course().with_argument(&interfaces(), "laps", "5").unwrap();
+    let graph = course().with_argument(&descriptions(), "laps", "5").unwrap();
     assert_eq!(graph.node("simulator").unwrap().parameters["laps"], ParameterValue::Integer(5));
-    let v = &course().with_argument(&interfaces(), "laps", "many").unwrap_err()[0];
+    let v = &course().with_argument(&descriptions(), "laps", "many").unwrap_err()[0];
     assert!(v.message.contains("must be of type integer, not `many`"), "{v}");
-    let v = &course().with_argument(&interfaces(), "lap", "5").unwrap_err()[0];
+    let v = &course().with_argument(&descriptions(), "lap", "5").unwrap_err()[0];
     assert!(v.advice.contains("did you mean `laps`?"), "{v}");
 }
 
@@ -630,13 +632,13 @@ fn a_graph_built_in_code_meets_the_same_rules() {
     graph.topics[0].qos.depth = Some(0);
     let mapping = Mapping::default();
     let violations =
-        check(&graph, &mapping, &Interfaces::default(), &RunOptions::PLAIN).unwrap_err();
+        check(&graph, &mapping, &PackageDescriptions::default(), &RunOptions::PLAIN).unwrap_err();
     only(&violations, ViolationKind::Duplicate);
     only(&violations, ViolationKind::InvalidName);
     assert_eq!(violations.iter().filter(|v| v.kind == ViolationKind::OutOfRange).count(), 2);
     let process = |name: &str| MappedProcess { name: name.into(), ..MappedProcess::default() };
     let mapping = Mapping { processes: vec![process("a"), process("a")], ..Mapping::default() };
-    let violations = check(&course(), &mapping, &interfaces(), &RunOptions::PLAIN).unwrap_err();
+    let violations = check(&course(), &mapping, &descriptions(), &RunOptions::PLAIN).unwrap_err();
     assert!(only(&violations, ViolationKind::Duplicate).message.contains("process `a`"));
 }
 
@@ -646,7 +648,7 @@ fn a_run_needs_a_valid_domain_and_rate() {
     let mapping = Mapping::one_chain_per_package(&graph);
     let time = Time::Simulated { pacing: Pacing::Rate(f64::NAN) };
     let options = RunOptions { domain_id: 500, time, ..RunOptions::PLAIN };
-    let violations = check(&graph, &mapping, &interfaces(), &options).unwrap_err();
+    let violations = check(&graph, &mapping, &descriptions(), &options).unwrap_err();
     assert_eq!(violations.iter().filter(|v| v.kind == ViolationKind::OutOfRange).count(), 2);
 }
 
@@ -655,7 +657,7 @@ fn nodes_run_in_the_order_of_the_mapping_where_triggers_allow() {
     let graph = course();
     let mut mapping = Mapping::one_chain_per_package(&graph);
     mapping.processes[0].executors[0].nodes.reverse();
-    let plan = check(&graph, &mapping, &interfaces(), &RunOptions::PLAIN).unwrap();
+    let plan = check(&graph, &mapping, &descriptions(), &RunOptions::PLAIN).unwrap();
     let names: Vec<&str> =
         plan.processes[0].executors[0].nodes.iter().map(|node| node.name.as_str()).collect();
     let wanted = [
@@ -701,7 +703,7 @@ fn a_reader_comes_after_its_publisher_whatever_the_list_says() {
 
 #[test]
 fn a_description_that_cannot_be_is_refused() {
-    let mut wrong = interfaces();
+    let mut wrong = descriptions();
     let simulator = &mut wrong.binaries[0].packages[0].nodes[0];
     simulator.timers[0].period_ns = Some(0);
     simulator.outputs[0].qos.depth = Some(0);
@@ -730,9 +732,9 @@ fn a_graph_as_large_as_allowed_is_checked_and_drawn() {
     let text = format!("crossdock: 1\nname: hubs\nnodes:\n{nodes}");
     let graph = Graph::from_yaml("hubs", text.as_bytes()).unwrap();
     let mapping = Mapping::one_process_per_node(&graph);
-    let violations = check(&graph, &mapping, &Interfaces::default(), &RunOptions::PLAIN);
+    let violations = check(&graph, &mapping, &PackageDescriptions::default(), &RunOptions::PLAIN);
     assert!(!violations.unwrap_err().is_empty());
     let picture =
-        Picture { graph: &graph, mapping: Some(&mapping), interfaces: None, figures: None };
+        Picture { graph: &graph, mapping: Some(&mapping), descriptions: None, figures: None };
     assert!(picture.to_svg().len() > 100_000);
 }

@@ -77,7 +77,7 @@ fn the_picture_of_the_paper_has_two_hardware_subgraphs_with_the_gateways_inside(
     let mapped = CommunicationMapping::new(&graph, &placement, OpenTopics::Gateway).unwrap();
     let mapping = Mapping { processes: vec![], ..mapped.mapping };
     let picture =
-        Picture { graph: &graph, mapping: Some(&mapping), interfaces: None, figures: None };
+        Picture { graph: &graph, mapping: Some(&mapping), descriptions: None, figures: None };
     let dot = picture.to_dot();
     let clusters: Vec<&str> = dot.split("subgraph cluster_").skip(1).collect();
     let members = |cluster: &str| -> Vec<String> {
@@ -434,8 +434,8 @@ proptest! {
                 false => prop_assert_eq!(with, without),
             }
         }
-        let interfaces = described(&graph);
-        prop_assert!(check(&graph, &software.mapping, &interfaces, &RunOptions::PLAIN).is_ok());
+        let descriptions = described(&graph);
+        prop_assert!(check(&graph, &software.mapping, &descriptions, &RunOptions::PLAIN).is_ok());
     }
 
     #[test]

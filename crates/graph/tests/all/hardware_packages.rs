@@ -3,8 +3,8 @@
 
 use crate::support;
 use crossdock_graph::{
-    BinaryInterface, Graph, HardwarePackage, Interfaces, Mapping, NodeInterface, PackageInterface,
-    ParameterValue, Plan, RunOptions, Violation, check, check_fabrics,
+    BinaryDescription, Graph, HardwarePackage, Mapping, NodeTypeDescription, PackageDescription,
+    PackageDescriptions, ParameterValue, Plan, RunOptions, Violation, check, check_fabrics,
 };
 use support::{IMAGE, LANE, input, node_type, output, parameter};
 
@@ -44,26 +44,36 @@ fn in_process() -> Mapping {
 }
 
 /// What exists: camera and screen in software, and what is given.
-fn interfaces(software: Option<NodeInterface>, hardware: Option<&str>) -> Interfaces {
+fn descriptions(
+    software: Option<NodeTypeDescription>,
+    hardware: Option<&str>,
+) -> PackageDescriptions {
     let camera = node_type("camera", vec![], vec![output("image", IMAGE)], vec![]);
     let show = node_type("show", vec![input("image", IMAGE, true)], vec![], vec![]);
     let nodes = [camera, show].into_iter().chain(software).collect();
-    let package = PackageInterface { name: "p".into(), nodes };
-    let binary = BinaryInterface { binary: "crossdock-p".into(), packages: vec![package] };
+    let package = PackageDescription { name: "p".into(), nodes };
+    let binary = BinaryDescription { binary: "crossdock-p".into(), packages: vec![package] };
     let read = |text: &str| HardwarePackage::from_yaml("p.hardware.yaml", text.as_bytes()).unwrap();
-    Interfaces { binaries: vec![binary], hardware: hardware.map(read).into_iter().collect() }
+    PackageDescriptions {
+        binaries: vec![binary],
+        hardware: hardware.map(read).into_iter().collect(),
+    }
 }
 
-fn invert(parameters: Vec<crossdock_graph::ParameterInterface>) -> NodeInterface {
+fn invert(parameters: Vec<crossdock_graph::ParameterDescription>) -> NodeTypeDescription {
     let (inputs, outputs) = (vec![input("image", IMAGE, true)], vec![output("inverted", IMAGE)]);
     node_type("invert", inputs, outputs, parameters)
 }
 
-fn checked(mapping: &Mapping, interfaces: &Interfaces) -> Result<Plan, Vec<String>> {
-    checked_graph(GRAPH, mapping, interfaces)
+fn checked(mapping: &Mapping, descriptions: &PackageDescriptions) -> Result<Plan, Vec<String>> {
+    checked_graph(GRAPH, mapping, descriptions)
 }
 
-fn checked_graph(graph: &str, mapping: &Mapping, all: &Interfaces) -> Result<Plan, Vec<String>> {
+fn checked_graph(
+    graph: &str,
+    mapping: &Mapping,
+    all: &PackageDescriptions,
+) -> Result<Plan, Vec<String>> {
     let graph = Graph::from_yaml("g.yaml", graph.as_bytes()).unwrap();
     let plan = check(&graph, mapping, all, &RunOptions::PLAIN);
     plan.map_err(|violations| violations.iter().map(Violation::to_string).collect())
@@ -75,8 +85,8 @@ fn a_file_is_read_with_its_defaults() {
     let node = package.node_type("invert").unwrap();
     assert_eq!((package.name.as_str(), node.module.as_str(), node.width), ("p", "invert", 64));
     assert_eq!(node.sources, ["invert.sv"]);
-    assert_eq!(node.interface.parameter("mask").unwrap().default, ParameterValue::Integer(255));
-    assert!(node.interface.input("image").unwrap().trigger);
+    assert_eq!(node.description.parameter("mask").unwrap().default, ParameterValue::Integer(255));
+    assert!(node.description.input("image").unwrap().trigger);
     assert_eq!(node.bounds(false, "image").unwrap()["data"], 9);
     assert!(node.bounds(true, "inverted").unwrap().is_empty());
     assert!(node.bounds(true, "image").is_none());
@@ -144,7 +154,7 @@ fn what_is_wrong_with_a_file_is_told_with_line_and_advice() {
 
 #[test]
 fn a_node_type_that_is_hardware_only_has_an_interface_in_a_fabric() {
-    let all = interfaces(None, Some(PACKAGE));
+    let all = descriptions(None, Some(PACKAGE));
     let plan = checked(&in_fabric(), &all).unwrap();
     assert_eq!(plan.fabrics[0].nodes, ["invert"]);
     assert_eq!(plan.topics[1].message_type.as_deref(), Some(IMAGE));
@@ -171,7 +181,7 @@ fn a_node_type_that_is_hardware_only_has_an_interface_in_a_fabric() {
 
 #[test]
 fn a_node_in_a_process_needs_software() {
-    let violations = checked(&in_process(), &interfaces(None, Some(PACKAGE))).unwrap_err();
+    let violations = checked(&in_process(), &descriptions(None, Some(PACKAGE))).unwrap_err();
     assert_eq!(
         violations,
         ["g.yaml:7:11: node `invert`: `invert` of package `p` exists in hardware only \
@@ -179,22 +189,22 @@ fn a_node_in_a_process_needs_software() {
           a `crossdock-p` that has it on the package path"]
     );
     let software = Some(invert(vec![parameter("mask", 1_i64)]));
-    assert!(checked(&in_process(), &interfaces(software, Some(PACKAGE))).is_ok());
+    assert!(checked(&in_process(), &descriptions(software, Some(PACKAGE))).is_ok());
 }
 
 #[test]
 fn a_node_in_a_fabric_needs_no_hardware_to_be_checked() {
     let software = invert(vec![parameter("mask", 1_i64)]);
-    assert!(checked(&in_fabric(), &interfaces(Some(software), None)).is_ok());
-    let violations = checked(&in_fabric(), &interfaces(None, None)).unwrap_err();
+    assert!(checked(&in_fabric(), &descriptions(Some(software), None)).is_ok());
+    let violations = checked(&in_fabric(), &descriptions(None, None)).unwrap_err();
     assert_eq!(violations.len(), 1, "{violations:#?}");
     let says = "package `p` has no node type `invert`";
     assert!(violations[0].contains(says), "{violations:#?}");
     // The network generator asks only what is known.
     let graph = Graph::from_yaml("g.yaml", GRAPH.as_bytes()).unwrap();
-    assert_eq!(check_fabrics(&graph, &in_fabric(), &Interfaces::default()), Ok(()));
+    assert_eq!(check_fabrics(&graph, &in_fabric(), &PackageDescriptions::default()), Ok(()));
     let wrong = Graph::from_yaml("g.yaml", GRAPH.replace("image: /a }\n", "x: /a }\n").as_bytes());
-    let found = check_fabrics(&wrong.unwrap(), &in_fabric(), &interfaces(None, Some(PACKAGE)));
+    let found = check_fabrics(&wrong.unwrap(), &in_fabric(), &descriptions(None, Some(PACKAGE)));
     assert_eq!(found.unwrap_err().len(), 2);
 }
 
@@ -206,7 +216,7 @@ fn what_exists_twice_has_the_same_ports_and_types() {
     software.inputs[1].optional = true;
     let graph = GRAPH.replace("/b", "/c");
     for mapping in [in_process(), in_fabric()] {
-        let all = interfaces(Some(software.clone()), Some(PACKAGE));
+        let all = descriptions(Some(software.clone()), Some(PACKAGE));
         let violations = checked_graph(&graph, &mapping, &all).unwrap_err();
         let of_package: Vec<&String> =
             violations.iter().filter(|it| it.starts_with("p.hardware.yaml")).collect();
@@ -233,7 +243,7 @@ fn what_only_executors_see_to_is_warned_of_where_the_node_is_hardware() {
          condition: { any_of: [image], newest_not_older_than_ms: { image: 5 } }\n    \
          outputs: { inverted",
     );
-    let all = interfaces(Some(invert(vec![])), Some(PACKAGE));
+    let all = descriptions(Some(invert(vec![])), Some(PACKAGE));
     let plan = checked_graph(&graph, &in_fabric(), &all).unwrap();
     let warnings: Vec<String> = plan.warnings.iter().map(ToString::to_string).collect();
     let keys = ["`condition`", "`budget_ms`", "`max_age_ms`"];
@@ -241,14 +251,14 @@ fn what_only_executors_see_to_is_warned_of_where_the_node_is_hardware() {
     for (warning, key) in warnings.iter().zip(keys) {
         assert!(warning.contains(key) && warning.contains("`invert` is hardware"), "{warning}");
     }
-    let in_software = interfaces(Some(invert(vec![parameter("mask", 3)])), None);
+    let in_software = descriptions(Some(invert(vec![parameter("mask", 3)])), None);
     assert_eq!(checked_graph(&graph, &in_process(), &in_software).unwrap().warnings, []);
 }
 
 #[test]
 fn a_parameter_that_hardware_does_not_have_is_refused_unless_it_changes_nothing() {
     let graph = GRAPH.replace("mask: 3", "mask: 3, clip: 0.5");
-    let all = interfaces(Some(invert(vec![parameter("clip", 1.0)])), Some(PACKAGE));
+    let all = descriptions(Some(invert(vec![parameter("clip", 1.0)])), Some(PACKAGE));
     assert_eq!(
         checked_graph(&graph, &in_fabric(), &all).unwrap_err(),
         ["g.yaml:10:34: node `invert`: parameter `clip` would have no effect: `invert` has it in \

@@ -48,7 +48,7 @@ fn periods_rules_chains_and_the_world_outside_are_kept() {
     // The hot path begins at two nodes, which have a period each.
     let chains = autoware.graph.chains.iter();
     let chains: Vec<_> =
-        chains.map(|it| (it.name.as_str(), it.from.as_str(), it.deadline)).collect();
+        chains.map(|it| (it.name.as_str(), it.from.as_str(), it.max_latency)).collect();
     assert_eq!(
         chains.iter().map(|(name, from, _)| (*name, *from)).collect::<Vec<_>>(),
         [
@@ -56,9 +56,9 @@ fn periods_rules_chains_and_the_world_outside_are_kept() {
             ("hot_path_rear_lidar_driver", "/RearLidarDriver"),
         ]
     );
-    for (chain, (.., deadline)) in autoware.graph.chains.iter().zip(&chains) {
+    for (chain, (.., max_latency)) in autoware.graph.chains.iter().zip(&chains) {
         assert_eq!(chain.to, "/ObjectCollisionEstimator");
-        assert_eq!(deadline.map(|it| it.limit_ns), Some(100_000_000));
+        assert_eq!(max_latency.map(|it| it.limit_ns), Some(100_000_000));
     }
     let drive = read("autodrive_fpgadds");
     let chain = &drive.graph.chains[0];

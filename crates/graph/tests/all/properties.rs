@@ -4,7 +4,7 @@ use crate::support;
 use crossdock_graph::{
     ApproximateTime, Argument, CLIENT_DEPTH_MAX, Chain, Condition, Copies, Durability, Graph,
     GraphClient, GraphInput, GraphNode, GraphOutput, GraphServer, GraphService, GraphTimer,
-    GraphTopic, InputReading, Interfaces, Limit, Lockstep, Mapping, OnFailure, OnMiss,
+    GraphTopic, InputReading, Limit, Lockstep, Mapping, OnFailure, OnMiss, PackageDescriptions,
     ParameterValue, Period, Picture, Placement, QosRequest, Reliability, RunOptions, Same, Source,
     check,
 };
@@ -247,7 +247,7 @@ fn graph() -> impl Strategy<Value = Graph> {
             nodes: nodes.into_iter().map(|(name, node)| GraphNode { name, ..node }).collect(),
             chains: chains
                 .into_iter()
-                .map(|(name, (from, to, deadline))| Chain { name, from, to, deadline })
+                .map(|(name, (from, to, max_latency))| Chain { name, from, to, max_latency })
                 .collect(),
             source: Source::default(),
         }
@@ -311,7 +311,7 @@ proptest! {
         match Graph::from_yaml("g", &bytes) {
             Ok(graph) => {
                 let mapping = Mapping::one_chain_per_package(&graph);
-                let _ = check(&graph, &mapping, &interfaces(), &RunOptions::PLAIN);
+                let _ = check(&graph, &mapping, &descriptions(), &RunOptions::PLAIN);
             }
             Err(violations) => prop_assert!(!violations.is_empty()),
         }
@@ -355,9 +355,9 @@ proptest! {
     fn any_graph_is_checked_and_drawn_without_panic(graph in graph()) {
         let chain = Mapping::one_chain_per_package(&graph);
         for mapping in [chain, Mapping::one_process_per_node(&graph)] {
-            let violations = check(&graph, &mapping, &Interfaces::default(), &RunOptions::PLAIN);
+            let violations = check(&graph, &mapping, &PackageDescriptions::default(), &RunOptions::PLAIN);
             prop_assert!(violations.is_err(), "no package is known");
-            let picture = Picture { graph: &graph, mapping: Some(&mapping), interfaces: None, figures: None };
+            let picture = Picture { graph: &graph, mapping: Some(&mapping), descriptions: None, figures: None };
             prop_assert!(picture.to_svg().ends_with("</svg>\n"));
             let dot = picture.to_dot();
             prop_assert!(dot.ends_with("}\n"), "not closed");

@@ -3,9 +3,9 @@
 #![allow(dead_code, clippy::unwrap_used, clippy::print_stdout)]
 
 use crossdock_graph::{
-    BinaryInterface, Graph, InputInterface, Interfaces, NodeInterface, OutputInterface,
-    PackageInterface, ParameterInterface, ParameterValue, QosRequest, TimerInterface, Violation,
-    ViolationKind,
+    BinaryDescription, Graph, InputDescription, NodeTypeDescription, OutputDescription,
+    PackageDescription, PackageDescriptions, ParameterDescription, ParameterValue, QosRequest,
+    TimerDescription, Violation, ViolationKind,
 };
 
 pub(crate) const IMAGE: &str = "sensor_msgs/msg/Image";
@@ -14,8 +14,8 @@ pub(crate) const LIGHT: &str = "autorace_msgs/msg/TrafficLight";
 pub(crate) const TWIST: &str = "geometry_msgs/msg/TwistStamped";
 pub(crate) const COURSE: &str = include_str!("../data/course.graph.yaml");
 
-pub(crate) fn input(port: &str, message_type: &str, trigger: bool) -> InputInterface {
-    InputInterface {
+pub(crate) fn input(port: &str, message_type: &str, trigger: bool) -> InputDescription {
+    InputDescription {
         port: port.into(),
         message_type: message_type.into(),
         type_hash: None,
@@ -26,8 +26,8 @@ pub(crate) fn input(port: &str, message_type: &str, trigger: bool) -> InputInter
     }
 }
 
-pub(crate) fn output(port: &str, message_type: &str) -> OutputInterface {
-    OutputInterface {
+pub(crate) fn output(port: &str, message_type: &str) -> OutputDescription {
+    OutputDescription {
         port: port.into(),
         message_type: message_type.into(),
         type_hash: None,
@@ -37,27 +37,31 @@ pub(crate) fn output(port: &str, message_type: &str) -> OutputInterface {
     }
 }
 
-pub(crate) fn parameter(name: &str, default: impl Into<ParameterValue>) -> ParameterInterface {
-    ParameterInterface { name: name.into(), default: default.into(), doc: "share of pixels".into() }
+pub(crate) fn parameter(name: &str, default: impl Into<ParameterValue>) -> ParameterDescription {
+    ParameterDescription {
+        name: name.into(),
+        default: default.into(),
+        doc: "share of pixels".into(),
+    }
 }
 
 pub(crate) fn node_type(
     name: &str,
-    inputs: Vec<InputInterface>,
-    outputs: Vec<OutputInterface>,
-    parameters: Vec<ParameterInterface>,
-) -> NodeInterface {
-    NodeInterface {
+    inputs: Vec<InputDescription>,
+    outputs: Vec<OutputDescription>,
+    parameters: Vec<ParameterDescription>,
+) -> NodeTypeDescription {
+    NodeTypeDescription {
         node_type: name.into(),
         inputs,
         outputs,
         parameters,
-        ..NodeInterface::default()
+        ..NodeTypeDescription::default()
     }
 }
 
 /// What the package of the course describes.
-pub(crate) fn autorace() -> PackageInterface {
+pub(crate) fn autorace() -> PackageDescription {
     let filter = |name: &str, parameters| {
         node_type(name, vec![input("image", IMAGE, true)], vec![output("image", IMAGE)], parameters)
     };
@@ -67,7 +71,7 @@ pub(crate) fn autorace() -> PackageInterface {
         vec![output("image", IMAGE), output("odometry", "nav_msgs/msg/Odometry")],
         vec![parameter("laps", 1_i64), parameter("seed", 0_i64)],
     );
-    simulator.timers.push(TimerInterface { name: "step".into(), period_ns: None });
+    simulator.timers.push(TimerDescription { name: "step".into(), period_ns: None });
     let light_inputs = vec![input("image", IMAGE, true), input("other", LIGHT, false)];
     let control_inputs =
         vec![input("lane", LANE, true), input("red", LIGHT, true), input("green", LIGHT, true)];
@@ -87,13 +91,13 @@ pub(crate) fn autorace() -> PackageInterface {
         node_type("features", vec![input("image", IMAGE, true)], vec![points], vec![]),
         node_type("lane_control", control_inputs, vec![output("command", TWIST)], vec![]),
     ];
-    PackageInterface { name: "autorace".into(), nodes }
+    PackageDescription { name: "autorace".into(), nodes }
 }
 
-pub(crate) fn interfaces() -> Interfaces {
+pub(crate) fn descriptions() -> PackageDescriptions {
     let binary =
-        BinaryInterface { binary: "crossdock-autorace".into(), packages: vec![autorace()] };
-    Interfaces { binaries: vec![binary], ..Interfaces::default() }
+        BinaryDescription { binary: "crossdock-autorace".into(), packages: vec![autorace()] };
+    PackageDescriptions { binaries: vec![binary], ..PackageDescriptions::default() }
 }
 
 pub(crate) fn course() -> Graph {
@@ -117,12 +121,12 @@ pub(crate) fn only(violations: &[Violation], kind: ViolationKind) -> Violation {
 
 /// A package for every package of the graph that describes each node exactly as the graph uses it;
 /// every topic without a type has that of an image.
-pub(crate) fn described(graph: &Graph) -> Interfaces {
+pub(crate) fn described(graph: &Graph) -> PackageDescriptions {
     let type_of = |topic: &str| {
         let declared = graph.topic(topic).and_then(|topic| topic.message_type.clone());
         declared.unwrap_or_else(|| IMAGE.to_owned())
     };
-    let mut packages: Vec<PackageInterface> = Vec::new();
+    let mut packages: Vec<PackageDescription> = Vec::new();
     for node in &graph.nodes {
         let inputs = node.inputs.iter();
         let inputs =
@@ -132,12 +136,15 @@ pub(crate) fn described(graph: &Graph) -> Interfaces {
         match packages.iter_mut().find(|package| package.name == node.package) {
             Some(package) => package.nodes.push(described),
             None => packages
-                .push(PackageInterface { name: node.package.clone(), nodes: vec![described] }),
+                .push(PackageDescription { name: node.package.clone(), nodes: vec![described] }),
         }
     }
-    let binary = |package: PackageInterface| BinaryInterface {
+    let binary = |package: PackageDescription| BinaryDescription {
         binary: format!("crossdock-{}", package.name),
         packages: vec![package],
     };
-    Interfaces { binaries: packages.into_iter().map(binary).collect(), ..Interfaces::default() }
+    PackageDescriptions {
+        binaries: packages.into_iter().map(binary).collect(),
+        ..PackageDescriptions::default()
+    }
 }

@@ -56,7 +56,7 @@ pub(crate) fn nodes(request: &Request<'_>, network: &Network) -> Nodes {
     let mut used: Vec<&Implementation<'_>> = Vec::new();
     for node in &request.graph.nodes {
         let implementation = request.implementations.iter().find(|it| {
-            it.package.name == node.package && it.node.interface.node_type == node.node_type
+            it.package.name == node.package && it.node.description.node_type == node.node_type
         });
         let here = fabric.is_some_and(|fabric| fabric.nodes.contains(&node.name));
         let (Some(implementation), true) = (implementation, here) else { continue };
@@ -99,7 +99,7 @@ fn fault(
     message: String,
     advice: impl Into<String>,
 ) -> Violation {
-    let node_type = implementation.node.interface.node_type.as_str();
+    let node_type = implementation.node.description.node_type.as_str();
     let path = [&["nodes", node_type], path].concat();
     Violation::at(kind, &implementation.package.source, &path, message, advice)
 }
@@ -182,7 +182,7 @@ fn take_sources(
     found: &mut Nodes,
 ) -> Words {
     let mut all = Words::default();
-    let node_type = &implementation.node.interface.node_type;
+    let node_type = &implementation.node.description.node_type;
     for SourceText { name, text } in &implementation.sources {
         let file = HardwareNode::file_name(name);
         let whose = format!("`{name}` of `{node_type}`");
@@ -243,7 +243,7 @@ fn take_adapters(
     found: &mut Nodes,
 ) -> Vec<String> {
     let node = implementation.node;
-    let node_type = &node.interface.node_type;
+    let node_type = &node.description.node_type;
     let mut list = Vec::new();
     for port in ports::of_type(node) {
         let Some(layout) = ports::layout(request, implementation, &port, &mut found.violations)

@@ -29,13 +29,13 @@ pub(super) struct PortLayout {
 
 /// Inputs, then outputs.
 pub(super) fn of_type(node: &HardwareNode) -> Vec<TypePort<'_>> {
-    let inputs = node.interface.inputs.iter().map(|it| TypePort {
+    let inputs = node.description.inputs.iter().map(|it| TypePort {
         name: &it.port,
         message_type: &it.message_type,
         publishes: false,
         optional: it.optional,
     });
-    let outputs = node.interface.outputs.iter().map(|it| TypePort {
+    let outputs = node.description.outputs.iter().map(|it| TypePort {
         name: &it.port,
         message_type: &it.message_type,
         publishes: true,
@@ -140,11 +140,11 @@ fn parameters(
     implementation: &Implementation<'_>,
     violations: &mut Vec<Violation>,
 ) -> Vec<ModuleParameter> {
-    let interface = &implementation.node.interface;
+    let description = &implementation.node.description;
     let known = |name: &str| {
-        let Request { interfaces, .. } = request;
-        let described = || interfaces.parameter(&node.package, &node.node_type, name);
-        interface.parameter(name).or_else(described).is_some()
+        let Request { descriptions, .. } = request;
+        let described = || descriptions.parameter(&node.package, &node.node_type, name);
+        description.parameter(name).or_else(described).is_some()
     };
     let mut note = |kind, name: &str, message: String, advice: String| {
         let path = ["nodes", node.name.as_str(), "parameters", name];
@@ -152,7 +152,7 @@ fn parameters(
         violations.push(violation.for_node(&node.name));
     };
     for name in node.parameters.keys().filter(|name| !known(name)) {
-        let names: Vec<&str> = interface.parameters.iter().map(|it| it.name.as_str()).collect();
+        let names: Vec<&str> = description.parameters.iter().map(|it| it.name.as_str()).collect();
         let message = format!("`{}` has no parameter `{name}` in hardware", node.node_type);
         let advice = match names.as_slice() {
             [] => "remove it: it has none".to_owned(),
@@ -160,7 +160,7 @@ fn parameters(
         };
         note(ViolationKind::UnknownParameter, name, message, advice);
     }
-    let values = interface.parameters.iter().map(|parameter| {
+    let values = description.parameters.iter().map(|parameter| {
         let name = &parameter.name;
         let said = node.parameters.get(name).unwrap_or(&parameter.default);
         let value = match said {
@@ -306,9 +306,9 @@ impl PortCheck<'_> {
 
     /// Ports of the node that its type does not have.
     fn unknown(&mut self) {
-        let interface = &self.implementation.node.interface;
-        let inputs = self.node.inputs.iter().filter(|it| interface.input(&it.port).is_none());
-        let outputs = self.node.outputs.iter().filter(|it| interface.output(&it.port).is_none());
+        let description = &self.implementation.node.description;
+        let inputs = self.node.inputs.iter().filter(|it| description.input(&it.port).is_none());
+        let outputs = self.node.outputs.iter().filter(|it| description.output(&it.port).is_none());
         let inputs = inputs.map(|it| ("input", "inputs", &it.port, &it.topic));
         let outputs = outputs.map(|it| ("output", "outputs", &it.port, &it.topic));
         let file = self.implementation.package.source.file();

@@ -1,7 +1,7 @@
 //! Nodes with an implementation are part of the board; what does not fit is refused with position,
 //! names and advice.
 
-use crossdock_graph::{Graph, HardwarePackage, Interfaces, Mapping, Violation};
+use crossdock_graph::{Graph, HardwarePackage, Mapping, PackageDescriptions, Violation};
 use crossdock_hwgen::{Generated, Implementation, Request, SourceText, generate};
 use crossdock_msg::Schema;
 
@@ -80,7 +80,10 @@ impl Files {
         let request = Request {
             graph: &Graph::from_yaml("g.yaml", self.graph.as_bytes()).map_err(lines)?,
             mapping: &Mapping::from_yaml("m.yaml", self.mapping.as_bytes()).map_err(lines)?,
-            interfaces: &Interfaces { binaries: Vec::new(), hardware: vec![package.clone()] },
+            descriptions: &PackageDescriptions {
+                binaries: Vec::new(),
+                hardware: vec![package.clone()],
+            },
             fabric: "board",
             types: &|name| Schema::shipped(name).map_err(|error| error.to_string()),
             implementations: &implementations,

@@ -4,7 +4,7 @@
 
 use crossdock_comm::{Participant, ParticipantOptions, Rendezvous};
 use crossdock_executor::{Executor, ExecutorOptions, Package, Remote, Statistics};
-use crossdock_graph::{Graph, Interfaces, Mapping, RunOptions, check};
+use crossdock_graph::{Graph, Mapping, PackageDescriptions, RunOptions, check};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -35,7 +35,10 @@ pub fn participant(name: &str, place: &Path) -> Participant {
 pub fn run(name: &str, place: &Path, (graph, mapping): (&str, &str), package: &Package) {
     let graph = Graph::from_yaml("graph", graph.as_bytes()).expect("a graph");
     let mapping = Mapping::from_yaml("mapping", mapping.as_bytes()).expect("a mapping");
-    let interfaces = Interfaces { binaries: vec![package.description()], ..Interfaces::default() };
+    let interfaces = PackageDescriptions {
+        binaries: vec![package.description()],
+        ..PackageDescriptions::default()
+    };
     let plan = check(&graph, &mapping, &interfaces, &RunOptions::PLAIN).expect("a plan");
     let process = plan.processes.iter().find(|process| process.name == name).expect("a process");
     let participant = participant(name, place);

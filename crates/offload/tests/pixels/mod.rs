@@ -6,8 +6,8 @@
 use crossdock_comm::TakeError;
 use crossdock_device::{Argument, Grid, Kernel, KernelSource, Memory};
 use crossdock_executor::{
-    Context, Gateways, Interface, Node, NodeError, NodeType, Package, Publisher, Sample, Setup,
-    Subscriber,
+    Context, Node, NodeDescription, NodeError, NodeType, Package, Publisher, Sample, Setup,
+    Subscriber, Uploaders,
 };
 use crossdock_msg::Extra;
 use crossdock_msg::types::sensor_msgs::Image;
@@ -58,12 +58,11 @@ struct Camera {
 impl NodeType for Camera {
     const NAME: &'static str = "camera";
 
-    fn interface() -> Interface {
-        Interface::new().timer("step", Duration::from_millis(1)).output::<Image>("image").parameter(
-            "messages",
-            i64::from(MESSAGES),
-            "how many",
-        )
+    fn description() -> NodeDescription {
+        NodeDescription::new()
+            .timer("step", Duration::from_millis(1))
+            .publisher::<Image>("image")
+            .parameter("messages", i64::from(MESSAGES), "how many")
     }
 
     fn create(setup: &mut Setup<'_>) -> Result<Self, NodeError> {
@@ -115,10 +114,10 @@ struct OnDevice {
 impl NodeType for Add {
     const NAME: &'static str = "add";
 
-    fn interface() -> Interface {
-        Interface::new()
-            .input::<Image>("from")
-            .output::<Image>("to")
+    fn description() -> NodeDescription {
+        NodeDescription::new()
+            .subscriber::<Image>("from")
+            .publisher::<Image>("to")
             .parameter("more", 0, "what is added")
             .on_device()
     }
@@ -201,9 +200,9 @@ struct Sink {
 impl NodeType for Sink {
     const NAME: &'static str = "sink";
 
-    fn interface() -> Interface {
-        Interface::new()
-            .input::<Image>("image")
+    fn description() -> NodeDescription {
+        NodeDescription::new()
+            .subscriber::<Image>("image")
             .parameter("more", 0, "what was added in all")
             .parameter("ends", true, "whether the last message ends the run")
     }
@@ -247,10 +246,10 @@ struct Both {
 impl NodeType for Both {
     const NAME: &'static str = "both";
 
-    fn interface() -> Interface {
-        Interface::new()
-            .input::<Image>("left")
-            .input::<Image>("right")
+    fn description() -> NodeDescription {
+        NodeDescription::new()
+            .subscriber::<Image>("left")
+            .subscriber::<Image>("right")
             .parameter("more_left", 0, "what was added in all")
             .parameter("more_right", 0, "what was added in all")
     }
@@ -281,12 +280,12 @@ impl Node for Both {
 
 /// All of them.
 pub fn package() -> Package {
-    package_with(crossdock_offload::gateways())
+    package_with(crossdock_offload::uploaders())
 }
 
-/// The same with other gateways.
-pub fn package_with(gateways: &'static dyn Gateways) -> Package {
-    let package = Package::new("pixels").gateways(gateways);
+/// The same with other uploaders.
+pub fn package_with(uploaders: &'static dyn Uploaders) -> Package {
+    let package = Package::new("pixels").uploaders(uploaders);
     package.node::<Camera>().node::<Add>().node::<Sink>().node::<Both>()
 }
 

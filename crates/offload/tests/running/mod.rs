@@ -6,7 +6,7 @@ use crossdock_comm::{Participant, ParticipantOptions, Rendezvous};
 use crossdock_executor::{
     Executor, ExecutorOptions, Package, Remote, RunEnd, RunError, Statistics,
 };
-use crossdock_graph::{Graph, Interfaces, Mapping, RunOptions, check};
+use crossdock_graph::{Graph, Mapping, PackageDescriptions, RunOptions, check};
 use std::os::unix::fs::DirBuilderExt;
 use std::time::Duration;
 
@@ -29,8 +29,10 @@ pub fn run(
         executors.join(", ")
     );
     let mapping = Mapping::from_yaml("mapping", mapping.as_bytes()).expect("a mapping");
-    let interfaces =
-        Interfaces { binaries: vec![package().description()], ..Interfaces::default() };
+    let interfaces = PackageDescriptions {
+        binaries: vec![package().description()],
+        ..PackageDescriptions::default()
+    };
     let plan = check(&graph, &mapping, &interfaces, &RunOptions::PLAIN).expect("a plan");
     let folder = std::env::temp_dir().join(format!("xd-{name}-{}", std::process::id()));
     std::fs::DirBuilder::new().mode(0o700).recursive(true).create(&folder).expect("a folder");

@@ -12,7 +12,7 @@ mod values;
 mod vectors;
 mod walk;
 
-use crossdock_graph::{Graph, Interfaces, Mapping};
+use crossdock_graph::{Graph, Mapping, PackageDescriptions};
 use crossdock_hardware_tests::{Design, Report, Simulation, lint, must, on_all_cores};
 use crossdock_hwgen::{Generated, Request, generate};
 use crossdock_msg::Schema;
@@ -86,7 +86,7 @@ impl Case {
         let request = Request {
             graph: &must(Graph::from_yaml("graph", graph.as_bytes()).map_err(shown)),
             mapping: &must(Mapping::from_yaml("mapping", mapping.as_bytes()).map_err(shown)),
-            interfaces: &Interfaces::default(),
+            descriptions: &PackageDescriptions::default(),
             fabric: "board",
             types: &|_| Ok(self.schema.clone()),
             implementations: &[],

@@ -4,7 +4,7 @@
 
 mod random;
 
-use crossdock_graph::{Graph, Interfaces, Mapping};
+use crossdock_graph::{Graph, Mapping, PackageDescriptions};
 use crossdock_hardware_tests::synthesis::area;
 use crossdock_hardware_tests::{Design, Mutation, Report, Simulation, lint, must, on_all_cores};
 use crossdock_hwgen::network::Register;
@@ -25,7 +25,7 @@ fn generated(graph: &str, mapping: &str, fabric: &str) -> Generated {
     let request = Request {
         graph: &must(read),
         mapping: &must(placed),
-        interfaces: &Interfaces::default(),
+        descriptions: &PackageDescriptions::default(),
         fabric,
         types: &|name| Schema::shipped(name).map_err(|error| error.to_string()),
         implementations: &[],

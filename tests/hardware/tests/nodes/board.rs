@@ -12,7 +12,7 @@ use crossdock_comm::{
 use crossdock_fabric::{
     Board, Cache, HostEvent, IDLE_CYCLES, Library, MemoryTiming, Outgoing, Search, Stop,
 };
-use crossdock_graph::{Graph, HardwarePackage, Interfaces, Mapping, Violation};
+use crossdock_graph::{Graph, HardwarePackage, Mapping, PackageDescriptions, Violation};
 use crossdock_hardware_tests::must;
 use crossdock_hwgen::{Generated, Implementation, Request, SourceText, generate};
 use crossdock_msg::frame::{FrameHeader, FramePlan, SegmentSource};
@@ -59,18 +59,20 @@ pub(crate) fn package(limits: Limits) -> HardwarePackage {
 pub(crate) fn generated(package: &HardwarePackage, graph: &str, mapping: &str) -> Generated {
     let implementation = |node| {
         let HardwarePackage { nodes, .. } = package;
-        let node = nodes.iter().find(|it| it.interface.node_type == node).expect("the node type");
+        let node = nodes.iter().find(|it| it.description.node_type == node).expect("the node type");
         let text = |name: &String| autorace(&format!("hardware/{name}"));
         let sources = node.sources.iter();
         let sources = sources.map(|name| SourceText { name: name.clone(), text: text(name) });
         Implementation { package, node, sources: sources.collect() }
     };
-    let interfaces =
-        Interfaces { binaries: vec![software().description()], hardware: vec![package.clone()] };
+    let interfaces = PackageDescriptions {
+        binaries: vec![software().description()],
+        hardware: vec![package.clone()],
+    };
     let request = Request {
         graph: &must(Graph::from_yaml("graph", graph.as_bytes()).map_err(shown)),
         mapping: &must(Mapping::from_yaml("mapping", mapping.as_bytes()).map_err(shown)),
-        interfaces: &interfaces,
+        descriptions: &interfaces,
         fabric: "board",
         types: &|name| Schema::shipped(name).map_err(|error| error.to_string()),
         implementations: &[implementation("image_compensation")],

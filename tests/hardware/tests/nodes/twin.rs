@@ -3,10 +3,10 @@
 
 use crossdock_comm::{Participant, ParticipantOptions, Publisher, Rendezvous, Subscriber};
 use crossdock_executor::{
-    Context, Executor, ExecutorOptions, Interface, Node, NodeError, NodeType, Package, Remote,
-    RunEnd, Setup, Statistics,
+    Context, Executor, ExecutorOptions, Node, NodeDescription, NodeError, NodeType, Package,
+    Remote, RunEnd, Setup, Statistics,
 };
-use crossdock_graph::{Graph, Interfaces, Mapping, RunOptions, check};
+use crossdock_graph::{Graph, Mapping, PackageDescriptions, RunOptions, check};
 use crossdock_hardware_tests::must;
 use crossdock_msg::types::sensor_msgs::{Image, ImageView};
 use crossdock_msg::{Block, Extra, FlatBuffer, Message};
@@ -46,8 +46,8 @@ struct Camera(Publisher<Image>);
 impl NodeType for Camera {
     const NAME: &'static str = "camera";
 
-    fn interface() -> Interface {
-        Interface::new().timer("step", Duration::from_micros(100)).output::<Image>("image")
+    fn description() -> NodeDescription {
+        NodeDescription::new().timer("step", Duration::from_micros(100)).publisher::<Image>("image")
     }
 
     fn create(setup: &mut Setup<'_>) -> Result<Self, NodeError> {
@@ -71,8 +71,8 @@ struct Sink(Subscriber<Image>);
 impl NodeType for Sink {
     const NAME: &'static str = "sink";
 
-    fn interface() -> Interface {
-        Interface::new().input::<Image>("image")
+    fn description() -> NodeDescription {
+        NodeDescription::new().subscriber::<Image>("image")
     }
 
     fn create(setup: &mut Setup<'_>) -> Result<Self, NodeError> {
@@ -113,7 +113,8 @@ pub(crate) fn published(
     let graph = must(Graph::from_yaml("twin", graph.as_bytes()).map_err(shown));
     let mapping = must(Mapping::from_yaml("twin", mapping.as_bytes()).map_err(shown));
     let package = Package::new("ends").node::<Camera>().node::<Sink>().with(package);
-    let interfaces = Interfaces { binaries: vec![package.description()], hardware: Vec::new() };
+    let interfaces =
+        PackageDescriptions { binaries: vec![package.description()], hardware: Vec::new() };
     let plan = must(check(&graph, &mapping, &interfaces, &RunOptions::PLAIN).map_err(shown));
     let folder = std::env::temp_dir().join(format!(
         "crossdock-twin-{}-{:?}",

@@ -5,7 +5,7 @@ use crate::bench::tell;
 use crate::files::Violations;
 use anyhow::{Context, Result};
 use crossdock_fabric::{Cache, Library, Search};
-use crossdock_graph::{Graph, Interfaces, Mapping};
+use crossdock_graph::{Graph, Mapping, PackageDescriptions};
 use crossdock_hwgen::{Generated, Request, generate};
 use crossdock_msg::Schema;
 use std::fmt::Write as _;
@@ -103,7 +103,7 @@ impl Shape {
         let request = Request {
             graph: &graph,
             mapping: &mapping.map_err(Violations::from)?,
-            interfaces: &Interfaces::default(),
+            descriptions: &PackageDescriptions::default(),
             fabric: "board",
             types: &|name| Schema::shipped(name).map_err(|error| error.to_string()),
             implementations: &[],

@@ -2,14 +2,14 @@
 
 use super::*;
 use crossdock_graph::{
-    Copies, CopyModel, DeviceGateway, GraphTopic, MappedDevice, NodePlan, Otherwise,
+    Copies, CopyModel, DeviceUpload, GraphTopic, MappedDevice, NodePlan, Otherwise,
 };
 
 /// The course with what its package has kernels for, and one device.
-fn on_device(nodes: &[&str]) -> (Graph, Interfaces, Mapping) {
+fn on_device(nodes: &[&str]) -> (Graph, PackageDescriptions, Mapping) {
     let graph = Graph::from_yaml("course.graph.yaml", COURSE.as_bytes()).unwrap();
-    let mut interfaces = interfaces();
-    let types = interfaces.binaries.iter_mut().flat_map(|binary| &mut binary.packages);
+    let mut descriptions = descriptions();
+    let types = descriptions.binaries.iter_mut().flat_map(|binary| &mut binary.packages);
     for node_type in types.flat_map(|package| &mut package.nodes) {
         node_type.on_device = node_type.node_type != "simulator";
     }
@@ -20,15 +20,15 @@ fn on_device(nodes: &[&str]) -> (Graph, Interfaces, Mapping) {
         nodes: nodes.iter().map(|node| (*node).to_owned()).collect(),
         ..MappedDevice::default()
     });
-    (graph, interfaces, mapping)
+    (graph, descriptions, mapping)
 }
 
 #[test]
 fn what_cannot_be_on_a_device_is_refused_once() {
     let kinds = |nodes: &[&str], change: fn(&mut Mapping)| {
-        let (graph, interfaces, mut mapping) = on_device(nodes);
+        let (graph, descriptions, mut mapping) = on_device(nodes);
         change(&mut mapping);
-        let violations = check(&graph, &mapping, &interfaces, &RunOptions::PLAIN).unwrap_err();
+        let violations = check(&graph, &mapping, &descriptions, &RunOptions::PLAIN).unwrap_err();
         violations.iter().map(|it| (it.kind, it.node.clone())).collect::<Vec<_>>()
     };
     let of = |kind, node: &str| vec![(kind, Some(node.to_owned()))];
@@ -49,11 +49,11 @@ fn what_cannot_be_on_a_device_is_refused_once() {
 
 #[test]
 fn a_node_is_told_its_device_and_who_reads_its_topics_elsewhere() {
-    let (graph, interfaces, mut mapping) = on_device(&["compensation", "blur"]);
+    let (graph, descriptions, mut mapping) = on_device(&["compensation", "blur"]);
     let blurred = graph.node("blur").unwrap().outputs[0].topic.clone();
     mapping.devices[0].topics.insert(blurred.clone(), CopyModel::Device);
     mapping.devices[0].otherwise = Otherwise::Cpu;
-    let plan = check(&graph, &mapping, &interfaces, &RunOptions::PLAIN).unwrap();
+    let plan = check(&graph, &mapping, &descriptions, &RunOptions::PLAIN).unwrap();
     let nodes = plan.processes.iter().flat_map(|process| &process.executors);
     let nodes: Vec<_> = nodes.flat_map(|executor| &executor.nodes).collect();
     let device = |name: &str| nodes.iter().find(|node| node.name == name).unwrap().device.clone();
@@ -69,13 +69,13 @@ fn a_node_is_told_its_device_and_who_reads_its_topics_elsewhere() {
 
 #[test]
 fn a_topic_between_nodes_of_a_device_is_needed_by_other_processes_where_they_are_apart() {
-    let (graph, interfaces, mut mapping) = on_device(&["blur", "lane_planner"]);
+    let (graph, descriptions, mut mapping) = on_device(&["blur", "lane_planner"]);
     let between = graph.node("blur").unwrap().outputs[0].topic.clone();
     for apart in [false, true] {
         if apart {
             mapping.processes = Mapping::one_process_per_node(&graph).processes;
         }
-        let plan = check(&graph, &mapping, &interfaces, &RunOptions::PLAIN).unwrap();
+        let plan = check(&graph, &mapping, &descriptions, &RunOptions::PLAIN).unwrap();
         let nodes = plan.processes.iter().flat_map(|process| &process.executors);
         let node = nodes.flat_map(|it| &it.nodes).find(|node| node.name == "blur").unwrap();
         let topic = node.device.as_ref().unwrap().topics[&between];
@@ -94,10 +94,10 @@ fn a_topic_between_nodes_of_a_device_is_needed_by_other_processes_where_they_are
 fn what_a_driver_is_to_move_is_made_by_its_publisher_where_all_who_have_it_are_in_one_process() {
     let readers = ["blur", "red_light", "green_light"];
     let found = |options: &RunOptions, change: fn(&mut Graph, &mut Mapping)| {
-        let (mut graph, interfaces, mut mapping) = on_device(&readers);
+        let (mut graph, descriptions, mut mapping) = on_device(&readers);
         mapping.devices[0].topics.insert(COMPENSATED.into(), CopyModel::Managed);
         change(&mut graph, &mut mapping);
-        let plan = check(&graph, &mapping, &interfaces, options).unwrap();
+        let plan = check(&graph, &mapping, &descriptions, options).unwrap();
         let nodes = plan.processes.iter().flat_map(|process| &process.executors);
         let nodes: Vec<_> = nodes.flat_map(|executor| &executor.nodes).collect();
         let made = nodes.iter().flat_map(|node| {
@@ -107,7 +107,7 @@ fn what_a_driver_is_to_move_is_made_by_its_publisher_where_all_who_have_it_are_i
         assert!(
             nodes
                 .iter()
-                .all(|node| node.gateways.is_empty() && !node.managed.iter().any(|it| it.tokens))
+                .all(|node| node.uploads.is_empty() && !node.managed.iter().any(|it| it.tokens))
         );
         let is_of_one = blur.device.as_ref().map(|device| device.topics[COMPENSATED].one_process);
         (made.collect::<Vec<_>>(), is_of_one.expect("it is on the device"))
@@ -128,15 +128,15 @@ fn what_a_driver_is_to_move_is_made_by_its_publisher_where_all_who_have_it_are_i
 fn gateways(
     nodes: &[&str],
     change: fn(&mut Graph, &mut Mapping),
-) -> (Vec<(String, DeviceGateway)>, Vec<String>) {
-    let (mut graph, interfaces, mut mapping) = on_device(nodes);
+) -> (Vec<(String, DeviceUpload)>, Vec<String>) {
+    let (mut graph, descriptions, mut mapping) = on_device(nodes);
     mapping.processes = Mapping::one_process_per_node(&graph).processes;
     change(&mut graph, &mut mapping);
-    let plan = check(&graph, &mapping, &interfaces, &RunOptions::PLAIN).unwrap();
+    let plan = check(&graph, &mapping, &descriptions, &RunOptions::PLAIN).unwrap();
     let nodes = plan.processes.iter().flat_map(|process| &process.executors);
     let nodes: Vec<_> = nodes.flat_map(|executor| &executor.nodes).collect();
     let gateways = nodes.iter().flat_map(|node| {
-        let of_node = node.gateways.iter().cloned();
+        let of_node = node.uploads.iter().cloned();
         of_node.map(|gateway| (node.name.clone(), gateway))
     });
     let reads = |node: &NodePlan, topic: &str| node.inputs.iter().any(|it| it.topic == topic);
@@ -155,7 +155,7 @@ fn a_publisher_on_the_processor_brings_what_several_executors_read_on_a_device()
     let gateway = |model, executors, executors_here| {
         let (topic, device) = (COMPENSATED.to_owned(), "opencl:0".to_owned());
         let tokens = false;
-        let gateway = DeviceGateway { topic, device, model, executors, executors_here, tokens };
+        let gateway = DeviceUpload { topic, device, model, executors, executors_here, tokens };
         vec![("compensation".to_owned(), gateway)]
     };
     let named = |names: &[&str]| names.iter().map(|it| (*it).to_owned()).collect::<Vec<_>>();

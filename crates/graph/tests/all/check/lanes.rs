@@ -13,7 +13,7 @@ fn in_graph_mode(threads: u32, costs_us: &[(&str, u32)]) -> Result<Plan, Vec<Vio
     executor.costs_us = costs_us.iter().map(|(node, us)| ((*node).to_owned(), *us)).collect();
     let read = Mapping::from_yaml("m", mapping.to_yaml().as_bytes()).unwrap();
     assert_eq!(read.without_source(), mapping);
-    check(&graph, &mapping, &interfaces(), &RunOptions::PLAIN)
+    check(&graph, &mapping, &descriptions(), &RunOptions::PLAIN)
 }
 
 fn lanes(plan: &Plan) -> Vec<(&str, Vec<&str>)> {
@@ -57,7 +57,7 @@ fn priority_and_cpus_of_an_executor_in_graph_mode_are_those_of_all_its_threads()
     let executor = &mut mapping.processes[0].executors[0];
     (executor.mode, executor.threads) = (ExecutorMode::Graph, 3);
     (executor.priority, executor.affinity) = (Some(80), vec![0, 1]);
-    let plan = check(&graph, &mapping, &interfaces(), &RunOptions::PLAIN).unwrap();
+    let plan = check(&graph, &mapping, &descriptions(), &RunOptions::PLAIN).unwrap();
     let claims: Vec<_> =
         plan.processes[0].executors.iter().map(|it| (it.priority, it.affinity.clone())).collect();
     assert_eq!(claims, vec![(Some(80), vec![0, 1]); 3]);
@@ -117,8 +117,8 @@ proptest::proptest! {
             mode: ExecutorMode::Graph, threads, costs_us, nodes: executor.nodes.clone(),
             ..MappedExecutor::default()
         };
-        let interfaces = described(&graph);
-        let plan = check(&graph, &mapping, &interfaces, &RunOptions::PLAIN).unwrap();
+        let descriptions = described(&graph);
+        let plan = check(&graph, &mapping, &descriptions, &RunOptions::PLAIN).unwrap();
         let lanes = lanes(&plan);
         proptest::prop_assert!(lanes.len() <= threads as usize);
         let mut seen: Vec<&str> = lanes.iter().flat_map(|(_, nodes)| nodes.clone()).collect();

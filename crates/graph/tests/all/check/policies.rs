@@ -15,7 +15,7 @@ fn a_process_is_started_again_after_failures_of_its_nodes_where_the_mapping_says
     let graph = Graph::from_yaml("course.graph.yaml", taken_out.as_bytes()).unwrap();
     let mut mapping = Mapping::one_chain_per_package(&graph);
     let policies = |mapping: &Mapping| {
-        let plan = check(&graph, mapping, &interfaces(), &RunOptions::PLAIN).unwrap();
+        let plan = check(&graph, mapping, &descriptions(), &RunOptions::PLAIN).unwrap();
         let nodes = plan.processes[0].executors[0].nodes.iter();
         let policies = nodes.map(|node| (node.name == "polyfit", node.on_failure));
         policies.collect::<std::collections::BTreeMap<_, _>>()
@@ -27,14 +27,14 @@ fn a_process_is_started_again_after_failures_of_its_nodes_where_the_mapping_says
 }
 
 #[test]
-fn the_executor_that_ends_a_chain_with_a_deadline_watches_its_beginning() {
+fn the_executor_that_ends_a_chain_with_a_latency_limit_watches_its_beginning() {
     let chain = "from: /camera/image_raw, to";
-    let text = course_with(chain, &format!("deadline_ms: 80, {chain}"));
+    let text = course_with(chain, &format!("max_latency_ms: 80, {chain}"));
     let graph = Graph::from_yaml("course.graph.yaml", text.as_bytes()).unwrap();
     let mapping = Mapping::one_process_per_node(&graph);
     let plan = |time| {
         let options = RunOptions { time, ..RunOptions::PLAIN };
-        check(&graph, &mapping, &interfaces(), &options).unwrap()
+        check(&graph, &mapping, &descriptions(), &options).unwrap()
     };
     let watching = |plan: &Plan| {
         let watching = plan.processes.iter().filter(|it| !it.executors[0].watches.is_empty());
@@ -47,7 +47,7 @@ fn the_executor_that_ends_a_chain_with_a_deadline_watches_its_beginning() {
         outputs.find(|output| output.topic == "/camera/image_raw").unwrap().routes.ring
     };
     let wall = plan(Time::Wall);
-    let to = graph.chains.iter().find(|chain| chain.deadline.is_some()).unwrap().to.clone();
+    let to = graph.chains.iter().find(|chain| chain.max_latency.is_some()).unwrap().to.clone();
     let topic = wall.topics.iter().find(|topic| topic.name == to).unwrap();
     assert_eq!(watching(&wall), [topic.publishers[0].process.clone()]);
     // The barrier counts the watch among the subscribers.

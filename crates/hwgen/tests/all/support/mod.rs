@@ -2,7 +2,7 @@
 
 #![allow(dead_code, clippy::unwrap_used)]
 
-use crossdock_graph::{Graph, Interfaces, Mapping};
+use crossdock_graph::{Graph, Mapping, PackageDescriptions};
 use crossdock_hwgen::{Generated, Request, generate};
 use crossdock_msg::Schema;
 
@@ -20,7 +20,7 @@ pub(crate) fn generated(graph: &str, mapping: &str) -> Result<Generated, Vec<Str
     let request = Request {
         graph: &graph,
         mapping: &mapping,
-        interfaces: &Interfaces::default(),
+        descriptions: &PackageDescriptions::default(),
         fabric: "board",
         types: &|name| Schema::shipped(name).map_err(|error| error.to_string()),
         implementations: &[],

@@ -14,7 +14,7 @@ use std::time::Duration;
 use crossdock_comm::{Access, ObserverOptions, Participant, ParticipantOptions, Qos, Rendezvous};
 use crossdock_executor::{Executor, ExecutorOptions, Remote, RunEnd, Statistics};
 use crossdock_graph::{
-    ExecutorMode, Graph, Interfaces, MappedExecutor, MappedProcess, Mapping, Pacing, Plan,
+    ExecutorMode, Graph, MappedExecutor, MappedProcess, Mapping, Pacing, PackageDescriptions, Plan,
     ProcessPlan, RunOptions, Time, check,
 };
 use crossdock_msg::Schema;
@@ -190,7 +190,7 @@ fn bag_with(path: &Path, messages: u64, dice: &mut Dice, later_ns: &[u64]) {
 
 fn planned(graph: &Graph, mapping: &Mapping) -> Plan {
     let binaries = vec![nodes::package().description()];
-    let interfaces = Interfaces { binaries, ..Interfaces::default() };
+    let descriptions = PackageDescriptions { binaries, ..PackageDescriptions::default() };
     let outputs = graph.nodes.iter().flat_map(|node| &node.outputs);
     let mut recorded: Vec<String> = outputs.map(|output| output.topic.clone()).collect();
     recorded.sort();
@@ -204,7 +204,7 @@ fn planned(graph: &Graph, mapping: &Mapping) -> Plan {
         recorded,
         ..RunOptions::PLAIN
     };
-    check(graph, mapping, &interfaces, &options).expect("a plan")
+    check(graph, mapping, &descriptions, &options).expect("a plan")
 }
 
 /// A thread with one executor, in what stands for a process of its own.

@@ -5,7 +5,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use crossdock_comm::{Publisher, Sample, Subscriber};
-use crossdock_executor::{Context, Interface, Node, NodeError, NodeType, Package, Setup, Trigger};
+use crossdock_executor::{
+    Context, Node, NodeDescription, NodeError, NodeType, Package, Setup, Trigger,
+};
 use crossdock_msg::Extra;
 use crossdock_msg::types::geometry_msgs::PointStamped;
 
@@ -51,10 +53,11 @@ struct Mixing {
 }
 
 impl Mixing {
-    fn interface() -> Interface {
-        let port = |it: Interface, name| it.input::<PointStamped>(name).optional();
-        let it = ["a", "b", "latest", "all"].into_iter().fold(Interface::new(), port);
-        let it = it.output::<PointStamped>("x").optional().output::<PointStamped>("y").optional();
+    fn description() -> NodeDescription {
+        let port = |it: NodeDescription, name| it.subscriber::<PointStamped>(name).optional();
+        let it = ["a", "b", "latest", "all"].into_iter().fold(NodeDescription::new(), port);
+        let it =
+            it.publisher::<PointStamped>("x").optional().publisher::<PointStamped>("y").optional();
         it.parameter("finish_after", 0, "executions after which the run is to end; 0: none")
             .parameter("asks_the_time", false, "whether it publishes what no replay repeats")
     }
@@ -151,8 +154,8 @@ pub(super) struct Mixer(Mixing);
 impl NodeType for Mixer {
     const NAME: &'static str = "mixer";
 
-    fn interface() -> Interface {
-        Mixing::interface()
+    fn description() -> NodeDescription {
+        Mixing::description()
     }
 
     fn create(setup: &mut Setup<'_>) -> Result<Self, NodeError> {
@@ -172,8 +175,8 @@ pub(super) struct Ticker(Mixing);
 impl NodeType for Ticker {
     const NAME: &'static str = "ticker";
 
-    fn interface() -> Interface {
-        Mixing::interface().timer_of_graph("tick")
+    fn description() -> NodeDescription {
+        Mixing::description().timer_of_graph("tick")
     }
 
     fn create(setup: &mut Setup<'_>) -> Result<Self, NodeError> {

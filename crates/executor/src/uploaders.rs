@@ -3,27 +3,27 @@
 
 use std::fmt::Debug;
 
-use crossdock_comm::{Board, Gateway, InstanceMaker, MemoryMaker, OutputHandle};
-use crossdock_graph::{DeviceGateway, NodePlan};
+use crossdock_comm::{InstanceMaker, MemoryMaker, OutputHandle, StatusTable, Uploader};
+use crossdock_graph::{DeviceUpload, NodePlan};
 
 use crate::package::Package;
 
-/// Makes gateways to devices, for packages whose nodes publish what nodes on devices read
-/// ([`Package::gateways`]). `crossdock-offload` has it.
-pub trait Gateways: Debug + Sync {
-    /// The gateway that the plan asks for, on the thread of its executor; `None`: none is needed, because of
+/// Makes uploaders to devices, for packages whose nodes publish what nodes on devices read
+/// ([`Package::uploaders`]). `crossdock-offload` has it.
+pub trait Uploaders: Debug + Sync {
+    /// The uploader that the plan asks for, on the thread of its executor; `None`: none is needed, because of
     /// what the device can do. Opens the device: blocks, for a second the first time in a process.
     ///
     /// # Errors
     /// Why there is none: a sentence. The run tells it and goes on; readers copy messages themselves.
-    fn open(&self, site: &GatewaySite<'_>) -> Result<Option<Box<dyn Gateway>>, String>;
+    fn open(&self, site: &UploadSite<'_>) -> Result<Option<Box<dyn Uploader>>, String>;
 
     /// What makes instances, in memory of the device that the plan names, of shared buffers whose tokens the
-    /// topic carries; `None`: none is needed, as for [`Gateways::open`], or it makes none. Blocks as that.
+    /// topic carries; `None`: none is needed, as for [`Uploaders::open`], or it makes none. Blocks as that.
     ///
     /// # Errors
-    /// As [`Gateways::open`].
-    fn instances(&self, _site: &GatewaySite<'_>) -> Result<Option<Box<dyn InstanceMaker>>, String> {
+    /// As [`Uploaders::open`].
+    fn instances(&self, _site: &UploadSite<'_>) -> Result<Option<Box<dyn InstanceMaker>>, String> {
         Ok(None)
     }
 
@@ -33,40 +33,40 @@ pub trait Gateways: Debug + Sync {
     /// # Errors
     /// Why there is none: part of a sentence.
     fn memory(&self, _device: &str) -> Result<Box<dyn MemoryMaker>, String> {
-        Err("what makes its gateways makes none".to_owned())
+        Err("what makes its uploaders makes none".to_owned())
     }
 }
 
-/// Where a gateway is to be.
+/// Where an uploader is to be.
 #[derive(Debug)]
-pub struct GatewaySite<'a> {
+pub struct UploadSite<'a> {
     /// The publishing node.
     pub node: &'a str,
     /// What the plan says of it.
-    pub plan: &'a DeviceGateway,
-    /// The board on which the process shows what it does.
-    pub board: &'a Board,
+    pub plan: &'a DeviceUpload,
+    /// The status table on which the process shows what it does.
+    pub status_table: &'a StatusTable,
 }
 
-/// Gives the outputs of a node, in the order of its plan, the gateways that the plan asks for. Answers what
+/// Gives the outputs of a node, in the order of its plan, the uploaders that the plan asks for. Answers what
 /// the run has to tell its user.
 pub(crate) fn open(
     package: &Package,
     plan: &NodePlan,
     outputs: &[OutputHandle],
-    board: &Board,
+    status_table: &StatusTable,
 ) -> Vec<String> {
-    let Some(gateways) = package.all_gateways().filter(|_| !plan.gateways.is_empty()) else {
+    let Some(uploaders) = package.all_uploaders().filter(|_| !plan.uploads.is_empty()) else {
         return Vec::new();
     };
     let mut warnings = Vec::new();
-    for wanted in plan.gateways.iter().filter(|it| !it.tokens) {
+    for wanted in plan.uploads.iter().filter(|it| !it.tokens) {
         let of_topic = plan.outputs.iter().zip(outputs).filter(|(it, _)| it.topic == wanted.topic);
         for (_, output) in of_topic {
-            let site = GatewaySite { node: &plan.name, plan: wanted, board };
-            match gateways.open(&site) {
+            let site = UploadSite { node: &plan.name, plan: wanted, status_table };
+            match uploaders.open(&site) {
                 Ok(None) => {}
-                Ok(Some(gateway)) => _ = output.bring_by(gateway),
+                Ok(Some(uploader)) => _ = output.upload_by(uploader),
                 Err(error) => warnings.push(format!(
                     "node `{}`: `{}` is not brought to {}, and copied by each executor that reads it \
                      there: {error}",

@@ -1,8 +1,8 @@
-//! The board as its owner, its observers and liars see it.
+//! The status table as its owner, its observers and liars see it.
 
 use super::*;
 
-const SMALL: BoardConfig = BoardConfig { entities: 4, histograms: 1 };
+const SMALL: StatusConfig = StatusConfig { entities: 4, histograms: 1 };
 
 fn port(name: &str) -> EntityDescription<'_> {
     EntityDescription { kind: 3, name, detail: b"detail", histogram: WithHistogram::No }
@@ -10,11 +10,11 @@ fn port(name: &str) -> EntityDescription<'_> {
 
 #[test]
 fn an_observer_reads_what_the_owner_writes() {
-    let board = Board::create("driver", SMALL).unwrap();
-    let view = BoardView::open(board.read_only_fd()).unwrap();
+    let status_table = StatusTable::create("driver", SMALL).unwrap();
+    let view = StatusView::open(status_table.read_only_fd()).unwrap();
     assert_eq!((view.process(), view.pid()), ("driver", std::process::id()));
     assert_eq!(view.entities().count(), 0);
-    let entity = board.add(port("/camera/image")).unwrap();
+    let entity = status_table.add(port("/camera/image")).unwrap();
     entity.set(0, 41);
     entity.add(0, 1);
     entity.add(15, 7);
@@ -32,27 +32,27 @@ fn an_observer_reads_what_the_owner_writes() {
 
 #[test]
 fn a_record_that_is_used_anew_starts_at_zero() {
-    let board = Board::create("driver", SMALL).unwrap();
+    let status_table = StatusTable::create("driver", SMALL).unwrap();
     let with = EntityDescription { histogram: WithHistogram::Yes, ..port("a") };
-    let entity = board.add(with).unwrap();
+    let entity = status_table.add(with).unwrap();
     entity.set(3, 5);
     entity.record_ns(1000);
     assert_eq!(entity.histogram().unwrap().count, 1);
     drop(entity);
-    let entity = board.add(with).unwrap();
+    let entity = status_table.add(with).unwrap();
     assert_eq!(entity.value(3), 0);
     assert_eq!(entity.histogram().unwrap(), HistogramSnapshot::empty());
 }
 
 #[test]
 fn histograms_reach_the_observer() {
-    let board = Board::create("driver", SMALL).unwrap();
+    let status_table = StatusTable::create("driver", SMALL).unwrap();
     let entity =
-        board.add(EntityDescription { histogram: WithHistogram::Yes, ..port("a") }).unwrap();
+        status_table.add(EntityDescription { histogram: WithHistogram::Yes, ..port("a") }).unwrap();
     for value in [10, 20, 30, 1_000_000] {
         entity.record_ns(value);
     }
-    let view = BoardView::open(board.read_only_fd()).unwrap();
+    let view = StatusView::open(status_table.read_only_fd()).unwrap();
     let histogram = view.histogram(&view.entities().next().unwrap()).unwrap();
     assert_eq!((histogram.count, histogram.min_ns, histogram.max_ns), (4, 10, 1_000_000));
     assert_eq!(histogram.quantile_ns(0.5), Some(20));
@@ -60,22 +60,22 @@ fn histograms_reach_the_observer() {
 
 #[test]
 fn a_full_board_and_long_texts_are_errors_that_name_the_record() {
-    let board = Board::create("driver", SMALL).unwrap();
-    let kept: Vec<_> = (0..4).map(|_| board.add(port("x")).unwrap()).collect();
-    let error = board.add(port("/one/too/many")).unwrap_err().to_string();
+    let status_table = StatusTable::create("driver", SMALL).unwrap();
+    let kept: Vec<_> = (0..4).map(|_| status_table.add(port("x")).unwrap()).collect();
+    let error = status_table.add(port("/one/too/many")).unwrap_err().to_string();
     assert!(error.contains("/one/too/many") && error.contains('4'), "{error}");
     drop(kept);
     let long = "n".repeat(NAME_BYTES_MAX + 1);
-    assert!(board.add(port(&long)).unwrap_err().to_string().contains("257"));
+    assert!(status_table.add(port(&long)).unwrap_err().to_string().contains("257"));
     let with = EntityDescription { histogram: WithHistogram::Yes, ..port("h") };
-    let _first = board.add(with).unwrap();
-    assert!(board.add(with).unwrap_err().to_string().contains("histogram"));
+    let _first = status_table.add(with).unwrap();
+    assert!(status_table.add(with).unwrap_err().to_string().contains("histogram"));
 }
 
 #[test]
 fn nobody_can_map_a_board_writable() {
-    let board = Board::create("driver", SMALL).unwrap();
-    let fd = board.read_only_fd();
+    let status_table = StatusTable::create("driver", SMALL).unwrap();
+    let fd = status_table.read_only_fd();
     let flags = ProtFlags::READ | ProtFlags::WRITE;
     assert!(Words::map(fd, HEADER_WORDS, flags).is_err());
     let path = format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&fd));
@@ -94,7 +94,7 @@ fn memory_that_is_no_board_is_refused() {
             rustix::io::pwrite(&fd, &value.to_le_bytes(), *word as u64 * 8).unwrap();
         }
         rustix::fs::fcntl_add_seals(&fd, seal).unwrap();
-        BoardView::open(fd.as_fd()).map(|view| view.entities().count())
+        StatusView::open(fd.as_fd()).map(|view| view.entities().count())
     };
     let shrink = SealFlags::SHRINK;
     assert!(make(&[], shrink).is_err());
@@ -114,10 +114,10 @@ fn memory_that_is_no_board_is_refused() {
 
 #[test]
 fn a_reader_never_sees_half_a_description() {
-    let board = Board::create("driver", SMALL).unwrap();
+    let status_table = StatusTable::create("driver", SMALL).unwrap();
     let first = EntityDescription { detail: b"aaaaaa", ..port("aaaaaaaaaaaaaaaa") };
-    let entity = board.add(first).unwrap();
-    let view = BoardView::open(board.read_only_fd()).unwrap();
+    let entity = status_table.add(first).unwrap();
+    let view = StatusView::open(status_table.read_only_fd()).unwrap();
     std::thread::scope(|scope| {
         let reader = scope.spawn(|| {
             for _ in 0..20_000 {

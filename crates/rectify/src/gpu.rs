@@ -3,12 +3,12 @@
 //!
 //! What the unsafe blocks rest on: the arguments are those that `remap.cl` declares, in its order; it writes
 //! `width * rows * channels` bytes of its output, reads `width * height * channels` of its input and the
-//! whole table, which [`RemapOnDevice::launch_rows`] has checked against the spans. That nobody else uses
+//! whole table, which [`RectificationOnDevice::launch_rows`] has checked against the spans. That nobody else uses
 //! the spans meanwhile is its caller's promise.
 #![allow(unsafe_code)]
 
 use crate::CHANNELS_MAX;
-use crate::table::RemapTable;
+use crate::table::RectificationTable;
 use crossdock_device::{
     Argument, Device, DeviceError, Grid, Kernel, KernelSource, Memory, Span, Stream,
 };
@@ -20,21 +20,21 @@ const SOURCE: KernelSource<'_> =
 /// Work items of one group: a row of a warp, and rows that share neighbours.
 const GROUP: [u32; 2] = [32, 8];
 
-/// A [`RemapTable`] on a device: the same bits. One thread at a time uses it; `Send`.
+/// A [`RectificationTable`] on a device: the same bits. One thread at a time uses it; `Send`.
 #[derive(Debug)]
-pub struct RemapOnDevice {
+pub struct RectificationOnDevice {
     kernel: Kernel,
     positions: Memory,
     width: u32,
     height: u32,
 }
 
-impl RemapOnDevice {
+impl RectificationOnDevice {
     /// Compiles the kernel and uploads the table, 8 bytes per pixel. Blocks, for seconds the first time.
     ///
     /// # Errors
     /// [`DeviceError`].
-    pub fn new(device: &Device, table: &RemapTable) -> Result<Self, DeviceError> {
+    pub fn new(device: &Device, table: &RectificationTable) -> Result<Self, DeviceError> {
         let bytes: Vec<u8> =
             table.positions().flatten().flat_map(|number| number.to_ne_bytes()).collect();
         let positions = device.upload(&bytes)?;

@@ -1,5 +1,5 @@
 /* Rectification of 8-bit pictures by a table of positions; specified at the head of the crate, equal bit by
-   bit to RemapTable::apply. One item per output pixel. */
+   bit to RectificationTable::apply. One item per output pixel. */
 #define FRACTION_BITS 10
 #define ONE 1024u
 #define NOWHERE (-2147483647 - 1)

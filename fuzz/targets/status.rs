@@ -1,28 +1,28 @@
-//! Fuzzes the board: the memory in which a hostile process shows itself to observers.
+//! Fuzzes the status table: the memory in which a hostile process shows itself to observers.
 #![no_main]
 
 use crossdock_fuzz::Input;
 use crossdock_fuzz::memory::HostileMemory;
-use crossdock_shm::board::{
-    Board, BoardConfig, BoardView, DETAIL_BYTES_MAX, ENTITIES_MAX, Entity, EntityDescription,
+use crossdock_shm::status::{
+    StatusTable, StatusConfig, StatusView, DETAIL_BYTES_MAX, ENTITIES_MAX, Entity, EntityDescription,
     NAME_BYTES_MAX, WithHistogram,
 };
 use libfuzzer_sys::fuzz_target;
 use std::sync::{Mutex, OnceLock};
 
-/// An honest board and one that is written by the input.
-struct Boards {
-    honest: Board,
-    /// Records that stay on the honest board; a lock, because an entity has one thread at a time.
+/// An honest status table and one that is written by the input.
+struct Status tables {
+    honest: StatusTable,
+    /// Records that stay on the honest status table; a lock, because an entity has one thread at a time.
     _entities: Mutex<Vec<Entity>>,
     hostile: HostileMemory,
 }
 
-fn boards() -> &'static Boards {
-    static BOARDS: OnceLock<Boards> = OnceLock::new();
+fn status_tables() -> &'static Status tables {
+    static BOARDS: OnceLock<Status tables> = OnceLock::new();
     BOARDS.get_or_init(|| {
-        let config = BoardConfig { entities: 4, histograms: 1 };
-        let honest = Board::create("honest", config).expect("a board");
+        let config = StatusConfig { entities: 4, histograms: 1 };
+        let honest = StatusTable::create("honest", config).expect("a status table");
         let entities =
             [("port", WithHistogram::Yes), ("node", WithHistogram::No)].map(|(name, histogram)| {
                 let detail = b"detail";
@@ -36,7 +36,7 @@ fn boards() -> &'static Boards {
             });
         let bytes = rustix::fs::fstat(honest.read_only_fd()).expect("its size").st_size as usize;
         let hostile = HostileMemory::like(honest.read_only_fd(), bytes);
-        Boards { honest, _entities: Mutex::new(entities.into()), hostile }
+        Status tables { honest, _entities: Mutex::new(entities.into()), hostile }
     })
 }
 
@@ -53,14 +53,14 @@ fn seeds() -> Vec<Vec<u8>> {
 }
 
 fuzz_target!(init: crossdock_fuzz::seeds(seeds), |data: &[u8]| {
-    let boards = boards();
-    boards.hostile.copy_from(boards.honest.read_only_fd());
+    let status_tables = status_tables();
+    status_tables.hostile.copy_from(status_tables.honest.read_only_fd());
     let mut input = Input::new(data);
     while !input.is_empty() {
         let word = usize::from(input.u16());
-        boards.hostile.set(word, input.u64());
+        status_tables.hostile.set(word, input.u64());
     }
-    let Ok(view) = BoardView::open(boards.hostile.fd()) else { return };
+    let Ok(view) = StatusView::open(status_tables.hostile.fd()) else { return };
     // Three bytes at most for each that is not UTF-8.
     assert!(view.process().len() <= 3 * NAME_BYTES_MAX);
     std::hint::black_box((view.pid(), view.changes()));

@@ -2,10 +2,10 @@
 //! processes that read them there. Must not know kernels, nor when messages are published.
 //!
 //! A message goes to the slab that stands for its chunk, as what a device writes of one does, and the slab's
-//! index has all of it as one part. The copy runs in a stream of the gateway's own: nothing that kernels do
+//! index has all of it as one part. The copy runs in a stream of the uploader's own: nothing that kernels do
 //! stands before it.
 //!
-//! Nothing of a device is a reason not to publish. What goes wrong ends the gateway, and is told once;
+//! Nothing of a device is a reason not to publish. What goes wrong ends the uploader, and is told once;
 //! readers find the message in memory of the host and copy it themselves.
 
 use crate::choice::{Way, choose, choose_for_buffers};
@@ -15,38 +15,38 @@ use crate::memories::{Copied, Memories, Part, Place, copy_down};
 use crate::resident::Resident;
 use crate::slabs;
 use crate::under_way::{Room, UnderWay};
-use crossdock_comm::{Bringing, Gateway, InstanceMaker, MemoryMaker};
+use crossdock_comm::{InstanceMaker, MemoryMaker, Uploader, Uploading};
 use crossdock_device::{Capabilities, Device, DeviceError, DeviceInfo, Stream};
-use crossdock_executor::{GatewaySite, Gateways};
-use crossdock_graph::{DeviceGateway, DeviceTopic};
+use crossdock_executor::{UploadSite, Uploaders};
+use crossdock_graph::{DeviceTopic, DeviceUpload};
 use std::time::Duration;
 
 /// How long a message waits for room beside the copies that are under way: many times what a copy takes. Nobody shall wait for a
 /// device who does not use it.
 const ROOM_LIMIT: Duration = Duration::from_millis(100);
 
-/// The word for a gateway among the ways of topics, in tables.
-pub const GATEWAY: &str = "gateway";
+/// The word for an uploader among the ways of topics, in tables.
+pub const UPLOADED: &str = "uploaded";
 
-/// Makes gateways to devices: for [`Package::gateways`](crossdock_executor::Package::gateways).
+/// Makes uploaders to devices: for [`Package::uploaders`](crossdock_executor::Package::uploaders).
 #[must_use]
-pub fn gateways() -> &'static dyn Gateways {
+pub fn uploaders() -> &'static dyn Uploaders {
     &OfDevices
 }
 
 #[derive(Debug)]
 struct OfDevices;
 
-impl Gateways for OfDevices {
-    fn open(&self, site: &GatewaySite<'_>) -> Result<Option<Box<dyn Gateway>>, String> {
+impl Uploaders for OfDevices {
+    fn open(&self, site: &UploadSite<'_>) -> Result<Option<Box<dyn Uploader>>, String> {
         let text = |error: DeviceError| error.to_string();
         let device = Device::open(&site.plan.device).map_err(text)?;
         let capabilities = device.capabilities().map_err(text)?;
         let info = device.info();
         // Readers say so where the device cannot do what the mapping asks for.
-        let Some(reason) = gateway_reason(site.plan, info, capabilities) else { return Ok(None) };
-        let said = [site.node, &info.name, GATEWAY, &reason];
-        let resident = Resident::new(site.board, &site.plan.topic, said);
+        let Some(reason) = upload_reason(site.plan, info, capabilities) else { return Ok(None) };
+        let said = [site.node, &info.name, UPLOADED, &reason];
+        let resident = Resident::new(site.status_table, &site.plan.topic, said);
         Ok(Some(Box::new(ToDevice {
             stream: device.stream().map_err(text)?,
             memories: Memories::default(),
@@ -59,7 +59,7 @@ impl Gateways for OfDevices {
         })))
     }
 
-    fn instances(&self, site: &GatewaySite<'_>) -> Result<Option<Box<dyn InstanceMaker>>, String> {
+    fn instances(&self, site: &UploadSite<'_>) -> Result<Option<Box<dyn InstanceMaker>>, String> {
         instance::maker(site)
     }
 
@@ -72,8 +72,8 @@ impl Gateways for OfDevices {
 /// once for all; `None`: they are not, because the device uses them in the host's memory, or hands no memory out
 /// and has not two executors in the publisher's process. Pure.
 #[must_use]
-pub fn gateway_reason(
-    plan: &DeviceGateway,
+pub fn upload_reason(
+    plan: &DeviceUpload,
     info: &DeviceInfo,
     capabilities: Capabilities,
 ) -> Option<String> {
@@ -95,7 +95,7 @@ pub fn gateway_reason(
     is_gateway.then(|| format!("there once for {readers} executors"))
 }
 
-/// The gateway of one publisher.
+/// The uploader of one publisher.
 struct ToDevice {
     device: Device,
     capabilities: Capabilities,
@@ -113,8 +113,8 @@ struct ToDevice {
     resident: Resident,
 }
 
-impl Gateway for ToDevice {
-    fn bring(&mut self, message: &Bringing<'_>) -> bool {
+impl Uploader for ToDevice {
+    fn bring(&mut self, message: &Uploading<'_>) -> bool {
         if self.is_over || message.seq() == self.taken_back {
             return false;
         }
@@ -132,7 +132,7 @@ impl Gateway for ToDevice {
         })
     }
 
-    fn take_back(&mut self, message: &Bringing<'_>) {
+    fn take_back(&mut self, message: &Uploading<'_>) {
         // Fails only with the device: then nothing runs there any more.
         let _ = self.stream.finish();
         self.taken_back = message.seq();
@@ -145,7 +145,7 @@ impl Gateway for ToDevice {
 }
 
 impl ToDevice {
-    fn try_bring(&mut self, message: &Bringing<'_>) -> Result<bool, DeviceError> {
+    fn try_bring(&mut self, message: &Uploading<'_>) -> Result<bool, DeviceError> {
         if self.under_way.room(&self.device, ROOM_LIMIT)? == Room::Late {
             return Ok(false);
         }
@@ -172,6 +172,6 @@ impl ToDevice {
 }
 
 /// All of a message.
-fn whole(message: &Bringing<'_>) -> Option<Part> {
+fn whole(message: &Uploading<'_>) -> Option<Part> {
     Part::of(message.region().clone(), message.payload(), message.seq())
 }

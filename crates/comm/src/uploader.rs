@@ -1,13 +1,13 @@
 //! Messages that their publisher brings to a device when it publishes them, once for all subscribers
-//! there. What a gateway is told and may do; which devices there are it must not know.
+//! there. What an uploader is told and may do; which devices there are it must not know.
 //!
-//! 1. A message is complete in memory of the host: nobody else waits for its gateway.
-//! 2. The gateway puts the copy into work of its device before the message is published, and has the
+//! 1. A message is complete in memory of the host: nobody else waits for its uploader.
+//! 2. The uploader puts the copy into work of its device before the message is published, and has the
 //!    publisher's second timeline moved on to the message's number when the copy is done, in the order of
 //!    the numbers. The memory of the message is not used again before that; after a failure of the device
 //!    never.
 //! 3. Only what somebody takes is brought: while no subscriber outside the group takes slabs, or may, the
-//!    gateway is not asked.
+//!    uploader is not asked.
 
 use std::cell::RefCell;
 use std::os::fd::OwnedFd;
@@ -19,32 +19,32 @@ use crossdock_shm::{Marks, RawLoan, Region, Slab};
 use crate::output::OutputCore;
 
 /// Brings the messages of one publisher to a device. Belongs to the publisher's thread, which calls it.
-pub trait Gateway {
+pub trait Uploader {
     /// The message is about to be published. True: its copy is under way to a slab whose index says so, and
-    /// moves the timeline of [`Bringing::point`] on to the message's number when it is done, or poisons it;
+    /// moves the timeline of [`Uploading::point`] on to the message's number when it is done, or poisons it;
     /// false: the message goes without. Must not use ports; what it blocks for delays the message.
-    fn bring(&mut self, message: &Bringing<'_>) -> bool;
+    fn bring(&mut self, message: &Uploading<'_>) -> bool;
 
     /// The message that was brought last is not published after all: its publisher may write it again when
     /// this returns. Blocks until the device is done with it. Another message of its number may follow.
-    fn take_back(&mut self, message: &Bringing<'_>);
+    fn take_back(&mut self, message: &Uploading<'_>);
 }
 
 /// A message on its way to a device.
-pub struct Bringing<'a> {
+pub struct Uploading<'a> {
     core: &'a OutputCore,
     timeline: &'a Timeline,
     region: Region,
     payload: &'a [u8],
 }
 
-impl std::fmt::Debug for Bringing<'_> {
+impl std::fmt::Debug for Uploading<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Bringing").field("topic", &self.topic()).field("seq", &self.seq()).finish()
+        f.debug_struct("Uploading").field("topic", &self.topic()).field("seq", &self.seq()).finish()
     }
 }
 
-impl Bringing<'_> {
+impl Uploading<'_> {
     /// The topic.
     pub fn topic(&self) -> &str {
         self.core.topic()
@@ -90,21 +90,21 @@ impl Bringing<'_> {
     }
 }
 
-/// The gateway of a publisher.
-pub(crate) struct OwnGateway {
-    gateway: RefCell<Box<dyn Gateway>>,
+/// The uploader of a publisher.
+pub(crate) struct OwnUploader {
+    uploader: RefCell<Box<dyn Uploader>>,
     timeline: Timeline,
 }
 
-impl OwnGateway {
-    pub(crate) fn new(gateway: Box<dyn Gateway>, timeline: Timeline) -> OwnGateway {
-        OwnGateway { gateway: RefCell::new(gateway), timeline }
+impl OwnUploader {
+    pub(crate) fn new(uploader: Box<dyn Uploader>, timeline: Timeline) -> OwnUploader {
+        OwnUploader { uploader: RefCell::new(uploader), timeline }
     }
 
     /// Has the message that is about to be published brought, unless a device writes it, and notes in its
     /// meta data that it is.
     pub(crate) fn bring(&self, core: &OutputCore, loan: &mut RawLoan<'_>) {
-        let is_brought = self.message(core, loan).is_some_and(|it| self.gateway().bring(&it));
+        let is_brought = self.message(core, loan).is_some_and(|it| self.uploader().bring(&it));
         if is_brought {
             loan.meta_mut().marks.set(Marks::BROUGHT);
         }
@@ -116,19 +116,19 @@ impl OwnGateway {
         if loan.meta_mut().marks.clear(Marks::BROUGHT)
             && let Some(message) = self.message(core, loan)
         {
-            self.gateway().take_back(&message);
+            self.uploader().take_back(&message);
         }
     }
 
-    fn gateway(&self) -> std::cell::RefMut<'_, Box<dyn Gateway>> {
-        self.gateway.borrow_mut()
+    fn uploader(&self) -> std::cell::RefMut<'_, Box<dyn Uploader>> {
+        self.uploader.borrow_mut()
     }
 
     fn message<'a>(
         &'a self,
         core: &'a OutputCore,
         loan: &'a mut RawLoan<'_>,
-    ) -> Option<Bringing<'a>> {
+    ) -> Option<Uploading<'a>> {
         let region = loan.region();
         let (bytes, meta) = loan.parts_mut();
         if meta.marks != Marks::default() {
@@ -136,6 +136,6 @@ impl OwnGateway {
         }
         // Longer than the loan: a mistake that publishing tells.
         let payload = bytes.get(..meta.len).filter(|payload| !payload.is_empty())?;
-        Some(Bringing { core, timeline: &self.timeline, region, payload })
+        Some(Uploading { core, timeline: &self.timeline, region, payload })
     }
 }

@@ -1,11 +1,11 @@
-//! Gateways of publishers: when they are asked, who waits for them and who does not, and what becomes of a message
+//! Uploaders of publishers: when they are asked, who waits for them and who does not, and what becomes of a message
 //! that is brought and not published. The device is none: what it does is the test's to say.
 
 use crate::common;
 use common::{LIMIT, Place, check, drain, publish, publisher, reliable, subscriber, try_publish};
 use crossdock_comm::{
-    BackPressure, Bringing, Gateway, Participant, Publisher, Qos, Sample, SlabMemory, SlabTaker,
-    Subscriber, SubscriberOptions,
+    BackPressure, Participant, Publisher, Qos, Sample, SlabMemory, SlabTaker, Subscriber,
+    SubscriberOptions, Uploader, Uploading,
 };
 use crossdock_msg::Extra;
 use crossdock_msg::types::sensor_msgs::Image;
@@ -17,7 +17,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What a gateway was told.
+/// What an uploader was told.
 #[derive(Default)]
 struct Told {
     /// Points of the messages that it brings, and where these lie.
@@ -28,23 +28,23 @@ struct Told {
 /// Brings everything; when it is there the test says.
 struct Noting(Rc<RefCell<Told>>);
 
-impl Gateway for Noting {
-    fn bring(&mut self, message: &Bringing<'_>) -> bool {
+impl Uploader for Noting {
+    fn bring(&mut self, message: &Uploading<'_>) -> bool {
         let at = message.payload().as_ptr().addr();
         assert_eq!(message.point().value, message.seq());
         self.0.borrow_mut().brought.push((message.point(), at));
         true
     }
 
-    fn take_back(&mut self, message: &Bringing<'_>) {
+    fn take_back(&mut self, message: &Uploading<'_>) {
         self.0.borrow_mut().taken_back.push(message.seq());
     }
 }
 
-fn with_gateway(output: &Publisher<Image>) -> Rc<RefCell<Told>> {
+fn with_uploader(output: &Publisher<Image>) -> Rc<RefCell<Told>> {
     let told = Rc::default();
-    assert!(output.handle().bring_by(Box::new(Noting(Rc::clone(&told)))));
-    assert!(!output.handle().bring_by(Box::new(Noting(Rc::clone(&told)))), "it has one");
+    assert!(output.handle().upload_by(Box::new(Noting(Rc::clone(&told)))));
+    assert!(!output.handle().upload_by(Box::new(Noting(Rc::clone(&told)))), "it has one");
     told
 }
 
@@ -78,11 +78,11 @@ fn next(sink: &Participant, input: &Subscriber<Image>) -> Sample<Image> {
 }
 
 #[test]
-fn a_subscriber_on_the_processor_does_not_wait_for_the_gateway() {
+fn a_subscriber_on_the_processor_does_not_wait_for_the_uploader() {
     let place = Place::new("bringing-mixed");
     let (source, sink) = (place.open("source"), place.open("sink"));
     let output = publisher(&source, "/image", reliable(4));
-    let told = with_gateway(&output);
+    let told = with_uploader(&output);
     let (host, kernels) =
         (subscriber(&sink, "/image", reliable(4)), device_subscriber(&sink, reliable(4)));
     kernels.handle().take_slabs(Some(Arc::new(Taker)));
@@ -114,7 +114,7 @@ fn only_what_somebody_takes_is_brought() {
         let other = (name == "two").then(|| place.open("sink"));
         let sink = other.as_ref().unwrap_or(&source);
         let output = publisher(&source, "/image", Qos::best_effort(4));
-        let told = with_gateway(&output);
+        let told = with_uploader(&output);
         let brought = || told.borrow().brought.len();
         publish(&output, 1);
         let host = subscriber(sink, "/image", Qos::best_effort(4));
@@ -168,7 +168,7 @@ fn a_message_that_is_not_published_is_taken_back_and_its_memory_kept_until_it_is
     let (source, sink) = (place.open("source"), place.open("sink"));
     let qos = Qos::reliable(2, Duration::from_millis(20));
     let output = publisher(&source, "/image", qos);
-    let told = with_gateway(&output);
+    let told = with_uploader(&output);
     let kernels = device_subscriber(&sink, qos);
     kernels.handle().take_slabs(Some(Arc::new(Taker)));
     assert!(source.wait_until(LIMIT, || output.matched() == 1));

@@ -6,9 +6,9 @@
 mod pixels;
 mod running;
 
-use crossdock_comm::{Bringing, Gateway};
+use crossdock_comm::{Uploader, Uploading};
 use crossdock_device::{Argument, Device, Grid, Kernel, KernelSource, Memory, Stream};
-use crossdock_executor::{GatewaySite, Gateways, Package};
+use crossdock_executor::{Package, UploadSite, Uploaders};
 use crossdock_shm::Scratch;
 use pixels::{MESSAGES, SAID, is_device_there, package, package_with};
 use std::sync::{Mutex, PoisonError};
@@ -16,7 +16,7 @@ use std::sync::{Mutex, PoisonError};
 /// camera -> (left, right, viewer), left and right on the device; what they publish is looked at.
 const GRAPH: &str = "
 crossdock: 1
-name: gateways
+name: uploaders
 topics:
   /a: { max_bytes: 20000, qos: { timeout_ms: 60000 } }
   /b: { max_bytes: 20000, qos: { timeout_ms: 60000 } }
@@ -104,23 +104,23 @@ fn a_message_goes_to_the_device_once_for_all_executors_that_read_it_there() {
     }
 }
 
-/// From this message on the device of the camera's gateway has failed.
+/// From this message on the device of the camera's uploader has failed.
 const FAILS_AT: u64 = 10;
 
 #[derive(Debug)]
 struct Failing;
 
-struct FailingGateway(Box<dyn Gateway>);
+struct FailingUploader(Box<dyn Uploader>);
 
-impl Gateways for Failing {
-    fn open(&self, site: &GatewaySite<'_>) -> Result<Option<Box<dyn Gateway>>, String> {
-        let gateway = crossdock_offload::gateways().open(site)?;
-        Ok(gateway.map(|gateway| Box::new(FailingGateway(gateway)) as _))
+impl Uploaders for Failing {
+    fn open(&self, site: &UploadSite<'_>) -> Result<Option<Box<dyn Uploader>>, String> {
+        let uploader = crossdock_offload::uploaders().open(site)?;
+        Ok(uploader.map(|uploader| Box::new(FailingUploader(uploader)) as _))
     }
 }
 
-impl Gateway for FailingGateway {
-    fn bring(&mut self, message: &Bringing<'_>) -> bool {
+impl Uploader for FailingUploader {
+    fn bring(&mut self, message: &Uploading<'_>) -> bool {
         if message.seq() < FAILS_AT {
             return self.0.bring(message);
         }
@@ -138,13 +138,13 @@ impl Gateway for FailingGateway {
         true
     }
 
-    fn take_back(&mut self, message: &Bringing<'_>) {
+    fn take_back(&mut self, message: &Uploading<'_>) {
         self.0.take_back(message);
     }
 }
 
 #[test]
-fn when_the_gateways_device_fails_readers_copy_what_it_did_not_bring() {
+fn when_the_uploaders_device_fails_readers_copy_what_it_did_not_bring() {
     if !is_device_there() {
         return;
     }
@@ -160,14 +160,14 @@ fn when_the_gateways_device_fails_readers_copy_what_it_did_not_bring() {
 #[derive(Debug)]
 struct Refusing;
 
-impl Gateways for Refusing {
-    fn open(&self, _: &GatewaySite<'_>) -> Result<Option<Box<dyn Gateway>>, String> {
+impl Uploaders for Refusing {
+    fn open(&self, _: &UploadSite<'_>) -> Result<Option<Box<dyn Uploader>>, String> {
         Err("there is no such device".to_owned())
     }
 }
 
 #[test]
-fn without_a_gateway_each_executor_copies_for_itself() {
+fn without_an_uploader_each_executor_copies_for_itself() {
     if !is_device_there() {
         return;
     }
@@ -213,13 +213,13 @@ fn what_two_devices_read_crosses_to_each_and_what_one_writes_crosses_to_the_othe
     run_graph(("two-devices", TWO_DEVICES), &executors, &devices, package);
     // Taken and copied down, and published and copied up.
     let copies = |node| [said(node)[0], said(node)[2]];
-    assert_eq!(said("camera")[0], n, "a gateway for the device with two executors");
+    assert_eq!(said("camera")[0], n, "an uploader for the device with two executors");
     assert_eq!(copies("left"), [0, n], "it finds /a there, and /b is read elsewhere");
     assert_eq!(copies("third"), [n, n], "/b is on another device, and /d is read by the processor");
-    assert_eq!(copies("fourth"), [n, n], "/a has a gateway to the other device only");
+    assert_eq!(copies("fourth"), [n, n], "/a has an uploader to the other device only");
 }
 
-/// Keeps all of the device busy, from the first message until three have gone without their gateway.
+/// Keeps all of the device busy, from the first message until three have gone without their uploader.
 #[derive(Debug)]
 struct Busy;
 
@@ -233,8 +233,8 @@ XD_KERNEL until(XD_IN(over)) {
 ",
 };
 
-struct BusyGateway {
-    gateway: Box<dyn Gateway>,
+struct BusyUploader {
+    uploader: Box<dyn Uploader>,
     /// Before the memory: waits for its work.
     stream: Stream,
     until: Kernel,
@@ -244,21 +244,21 @@ struct BusyGateway {
     without: u32,
 }
 
-impl Gateways for Busy {
-    fn open(&self, site: &GatewaySite<'_>) -> Result<Option<Box<dyn Gateway>>, String> {
-        let Some(gateway) = crossdock_offload::gateways().open(site)? else { return Ok(None) };
+impl Uploaders for Busy {
+    fn open(&self, site: &UploadSite<'_>) -> Result<Option<Box<dyn Uploader>>, String> {
+        let Some(uploader) = crossdock_offload::uploaders().open(site)? else { return Ok(None) };
         let text = |error: crossdock_device::DeviceError| error.to_string();
         let device = Device::open(&site.plan.device).map_err(text)?;
         let mut over = Scratch::create("over", 4096).map_err(|error| error.to_string())?;
         let until = device.load(&UNTIL).and_then(|it| it.kernel("until")).map_err(text)?;
         let (stream, memory) = (device.stream(), device.register(&over.region_to_write()));
         let (stream, memory) = (stream.map_err(text)?, memory.map_err(text)?);
-        Ok(Some(Box::new(BusyGateway { gateway, stream, until, memory, over, without: 0 })))
+        Ok(Some(Box::new(BusyUploader { uploader, stream, until, memory, over, without: 0 })))
     }
 }
 
-impl Gateway for BusyGateway {
-    fn bring(&mut self, message: &Bringing<'_>) -> bool {
+impl Uploader for BusyUploader {
+    fn bring(&mut self, message: &Uploading<'_>) -> bool {
         if message.seq() == 1 {
             // More groups than any processor has cores.
             let grid = Grid::line(1 << 16, 64);
@@ -266,7 +266,7 @@ impl Gateway for BusyGateway {
             // SAFETY: the kernel's argument; it only reads, and its memory lives as long as the stream.
             unsafe { self.stream.launch(&mut self.until, grid, &over) }.expect("launched");
         }
-        let is_brought = self.gateway.bring(message);
+        let is_brought = self.uploader.bring(message);
         self.without += u32::from(!is_brought);
         if self.without == 3 {
             self.over.write(0, &1u32.to_ne_bytes());
@@ -274,12 +274,12 @@ impl Gateway for BusyGateway {
         is_brought
     }
 
-    fn take_back(&mut self, message: &Bringing<'_>) {
-        self.gateway.take_back(message);
+    fn take_back(&mut self, message: &Uploading<'_>) {
+        self.uploader.take_back(message);
     }
 }
 
-impl Drop for BusyGateway {
+impl Drop for BusyUploader {
     fn drop(&mut self) {
         self.over.write(0, &1u32.to_ne_bytes());
     }

@@ -4,8 +4,8 @@
 use std::time::Duration;
 
 use crossdock_graph::{
-    InputInterface, InputReading, NodeInterface, OutputInterface, ParameterInterface,
-    ParameterValue, PredicateInterface, QosRequest, ServiceInterface, TimerInterface,
+    InputDescription, InputReading, NodeTypeDescription, OutputDescription, ParameterDescription,
+    ParameterValue, PredicateDescription, QosRequest, ServicePortDescription, TimerDescription,
 };
 use crossdock_msg::types::crossdock_interfaces::SharedBuffer;
 use crossdock_msg::{Message, Service};
@@ -15,28 +15,28 @@ const TOKEN_SECTION: &str = "MSG: crossdock_interfaces/SharedBuffer";
 
 /// The ports, timers and parameters of a node type, in the order in which they were declared.
 ///
-/// Pure data, made by [`NodeType::interface`](crate::NodeType::interface). No method blocks; all
+/// Pure data, made by [`NodeType::description`](crate::NodeType::description). No method blocks; all
 /// allocate. [`optional`](Self::optional) and [`qos`](Self::qos) say more of the port declared
 /// just before them.
 ///
 /// ```
-/// use crossdock_executor::Interface;
+/// use crossdock_executor::NodeDescription;
 /// use crossdock_msg::types::{geometry_msgs::TwistStamped, sensor_msgs::Image};
 /// use std::time::Duration;
 ///
-/// let interface = Interface::new()
+/// let description = NodeDescription::new()
 ///     .doc("Renders the course and moves the vehicle.")
 ///     .timer("step", Duration::from_millis(66))
-///     .input_latest::<TwistStamped>("cmd_vel")
-///     .output::<Image>("image")
-///     .output::<Image>("bird_view")
+///     .subscriber_latest::<TwistStamped>("cmd_vel")
+///     .publisher::<Image>("image")
+///     .publisher::<Image>("bird_view")
 ///     .optional()
 ///     .parameter("laps", 3, "laps until the run ends");
-/// assert_eq!(interface.description().outputs.len(), 2);
+/// assert_eq!(description.description().outputs.len(), 2);
 /// ```
 #[derive(Clone, Debug, Default)]
-pub struct Interface {
-    description: NodeInterface,
+pub struct NodeDescription {
+    description: NodeTypeDescription,
     last: LastPort,
 }
 
@@ -51,8 +51,8 @@ enum LastPort {
     Server,
 }
 
-impl Interface {
-    /// An interface with nothing in it.
+impl NodeDescription {
+    /// An description with nothing in it.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -67,7 +67,7 @@ impl Interface {
 
     /// An input on which each message runs the node, unless the graph says otherwise.
     #[must_use]
-    pub fn input<T: Message>(self, port: &str) -> Self {
+    pub fn subscriber<T: Message>(self, port: &str) -> Self {
         self.any_input::<T>(port, true)
     }
 
@@ -75,18 +75,18 @@ impl Interface {
     /// a publisher up, reliable or not: beyond its depth the oldest is passed over and counted as
     /// skipped.
     #[must_use]
-    pub fn input_latest<T: Message>(self, port: &str) -> Self {
+    pub fn subscriber_latest<T: Message>(self, port: &str) -> Self {
         self.any_input::<T>(port, false)
     }
 
-    /// As [`input_latest`](Self::input_latest), for a node that wants all messages since its last
+    /// As [`subscriber_latest`](Self::subscriber_latest), for a node that wants all messages since its last
     /// execution: [`Subscriber::read`](crate::Subscriber::read) gives them, oldest first, as many as
     /// the input's depth.
     #[must_use]
-    pub fn input_since_last<T: Message>(self, port: &str) -> Self {
-        let mut interface = self.any_input::<T>(port, false);
-        interface.last_input().reading = Some(InputReading::SinceLast);
-        interface
+    pub fn subscriber_since_last<T: Message>(self, port: &str) -> Self {
+        let mut description = self.any_input::<T>(port, false);
+        description.last_input().reading = Some(InputReading::SinceLast);
+        description
     }
 
     /// A predicate that a graph's condition may name, and one sentence on when it holds:
@@ -94,14 +94,14 @@ impl Interface {
     #[must_use]
     pub fn predicate(mut self, name: &str, doc: &str) -> Self {
         let (name, doc) = (name.to_owned(), doc.to_owned());
-        self.description.predicates.push(PredicateInterface { name, doc });
+        self.description.predicates.push(PredicateDescription { name, doc });
         self
     }
 
     /// An output.
     #[must_use]
-    pub fn output<T: Message>(mut self, port: &str) -> Self {
-        self.description.outputs.push(OutputInterface {
+    pub fn publisher<T: Message>(mut self, port: &str) -> Self {
+        self.description.outputs.push(OutputDescription {
             port: port.to_owned(),
             message_type: T::TYPE_NAME.to_owned(),
             type_hash: Some(T::TYPE_HASH.to_string()),
@@ -180,7 +180,7 @@ impl Interface {
     /// names the unit.
     #[must_use]
     pub fn parameter(mut self, name: &str, default: impl Into<ParameterValue>, doc: &str) -> Self {
-        self.description.parameters.push(ParameterInterface {
+        self.description.parameters.push(ParameterDescription {
             name: name.to_owned(),
             default: default.into(),
             doc: doc.to_owned(),
@@ -198,17 +198,17 @@ impl Interface {
 
     /// The same as data, without the name of the node type.
     #[must_use]
-    pub fn description(&self) -> &NodeInterface {
+    pub fn description(&self) -> &NodeTypeDescription {
         &self.description
     }
 
-    pub(crate) fn into_description(mut self, node_type: &str) -> NodeInterface {
+    pub(crate) fn into_description(mut self, node_type: &str) -> NodeTypeDescription {
         node_type.clone_into(&mut self.description.node_type);
         self.description
     }
 
     fn any_input<T: Message>(mut self, port: &str, trigger: bool) -> Self {
-        self.description.inputs.push(InputInterface {
+        self.description.inputs.push(InputDescription {
             port: port.to_owned(),
             message_type: T::TYPE_NAME.to_owned(),
             type_hash: Some(T::TYPE_HASH.to_string()),
@@ -222,21 +222,21 @@ impl Interface {
     }
 
     fn any_timer(mut self, name: &str, period_ns: Option<u64>) -> Self {
-        self.description.timers.push(TimerInterface { name: name.to_owned(), period_ns });
+        self.description.timers.push(TimerDescription { name: name.to_owned(), period_ns });
         self
     }
 
-    fn last_input(&mut self) -> &mut InputInterface {
+    fn last_input(&mut self) -> &mut InputDescription {
         self.description.inputs.last_mut().expect("`last` says that there is an input")
     }
 
-    fn last_output(&mut self) -> &mut OutputInterface {
+    fn last_output(&mut self) -> &mut OutputDescription {
         self.description.outputs.last_mut().expect("`last` says that there is an output")
     }
 }
 
-fn service_port<S: Service>(port: &str) -> ServiceInterface {
-    ServiceInterface {
+fn service_port<S: Service>(port: &str) -> ServicePortDescription {
+    ServicePortDescription {
         port: port.to_owned(),
         service_type: S::TYPE_NAME.to_owned(),
         type_hash: Some(S::TYPE_HASH.to_string()),
@@ -244,7 +244,7 @@ fn service_port<S: Service>(port: &str) -> ServiceInterface {
     }
 }
 
-fn last_port(ports: &mut [ServiceInterface]) -> &mut ServiceInterface {
+fn last_port(ports: &mut [ServicePortDescription]) -> &mut ServicePortDescription {
     ports.last_mut().expect("`last` says that there is a port")
 }
 
@@ -261,8 +261,10 @@ mod tests {
 
     #[test]
     fn outputs_say_whether_they_hand_out_shared_buffers() {
-        let interface = Interface::new().output::<SharedBuffer>("turn").output::<Image>("image");
-        let tokens: Vec<bool> = interface.description.outputs.iter().map(|it| it.tokens).collect();
+        let description =
+            NodeDescription::new().publisher::<SharedBuffer>("turn").publisher::<Image>("image");
+        let tokens: Vec<bool> =
+            description.description.outputs.iter().map(|it| it.tokens).collect();
         assert_eq!(tokens, [true, false]);
     }
 }

@@ -28,7 +28,7 @@ const BORDER: u32 = u32::MAX - 1;
 
 /// The table of one camera and picture size.
 #[derive(Debug)]
-pub struct RemapTable {
+pub struct RectificationTable {
     width: usize,
     height: usize,
     taps: Vec<Tap>,
@@ -45,7 +45,7 @@ pub fn mix(neighbours: [u8; 4], fx: u32, fy: u32) -> u8 {
     (((ONE - fy) * upper + fy * lower + (1 << 19)) >> 20) as u8
 }
 
-impl RemapTable {
+impl RectificationTable {
     /// Builds the table; allocates 8 bytes per pixel, once.
     ///
     /// # Panics
@@ -170,14 +170,14 @@ fn tap(
 
 #[cfg(test)]
 mod tests {
-    use super::{NOWHERE, RemapTable};
+    use super::{NOWHERE, RectificationTable};
     use crate::camera::Camera;
 
     #[test]
     fn without_distortion_the_picture_stays_as_it_is_also_at_the_border() {
         let camera = Camera::plumb_bob([8.0, 8.0, 3.5, 2.5], [0.0; 5]);
         let data: Vec<u8> = (0..8 * 6 * 3).map(|i| (i * 37 % 251) as u8).collect();
-        let table = RemapTable::new(&camera, 8, 6);
+        let table = RectificationTable::new(&camera, 8, 6);
         let mut out = vec![1; data.len()];
         table.apply::<3>(&data, 0..6, &mut out);
         assert_eq!(out, data);
@@ -192,7 +192,7 @@ mod tests {
     #[test]
     fn half_a_pixel_beyond_the_border_fades_to_black() {
         let camera = Camera::plumb_bob([4.0, 4.0, 0.0, 0.0], [1.0, 0.0, 0.0, 0.0, 0.0]);
-        let table = RemapTable::new(&camera, 4, 4);
+        let table = RectificationTable::new(&camera, 4, 4);
         let mut out = [9; 4 * 4 * 3];
         table.apply::<3>(&[200; 4 * 4 * 3], 0..4, &mut out);
         // (3, 0): x = 3/4, r2 = 9/16, raw x = 3 * 25/16 = 4.6875: outside.

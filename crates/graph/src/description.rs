@@ -4,7 +4,7 @@
 
 use crate::hardware_package::{HardwareNode, HardwarePackage};
 use crate::model::{InputReading, QosRequest};
-use crate::service::ServiceInterface;
+use crate::service::ServicePortDescription;
 use crate::value::ParameterValue;
 use serde::{Deserialize, Serialize};
 
@@ -15,9 +15,9 @@ pub const FABRIC_BINARY: &str = "crossdock";
 /// The descriptions of every package binary that was found.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Interfaces {
+pub struct PackageDescriptions {
     /// One description per binary.
-    pub binaries: Vec<BinaryInterface>,
+    pub binaries: Vec<BinaryDescription>,
     /// What exists in hardware, one description per package file.
     #[serde(default)]
     pub hardware: Vec<HardwarePackage>,
@@ -26,27 +26,27 @@ pub struct Interfaces {
 /// What one package binary answers when asked to describe itself.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct BinaryInterface {
+pub struct BinaryDescription {
     /// File name of the binary, usually `crossdock-<package>`.
     pub binary: String,
     /// Packages linked into it: nodes of any of them can share a process of this binary.
-    pub packages: Vec<PackageInterface>,
+    pub packages: Vec<PackageDescription>,
 }
 
 /// The node types of one package.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct PackageInterface {
+pub struct PackageDescription {
     /// Name of the package, a ROS name token.
     pub name: String,
     /// Its node types.
-    pub nodes: Vec<NodeInterface>,
+    pub nodes: Vec<NodeTypeDescription>,
 }
 
 /// What a node type offers and needs.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct NodeInterface {
+pub struct NodeTypeDescription {
     /// Name of the node type in its package (`gaussian_blur`).
     #[serde(rename = "type")]
     pub node_type: String,
@@ -55,25 +55,25 @@ pub struct NodeInterface {
     pub doc: String,
     /// Input ports.
     #[serde(default)]
-    pub inputs: Vec<InputInterface>,
+    pub inputs: Vec<InputDescription>,
     /// Output ports.
     #[serde(default)]
-    pub outputs: Vec<OutputInterface>,
+    pub outputs: Vec<OutputDescription>,
     /// Clients of services.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub clients: Vec<ServiceInterface>,
+    pub clients: Vec<ServicePortDescription>,
     /// Servers of services.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub servers: Vec<ServiceInterface>,
+    pub servers: Vec<ServicePortDescription>,
     /// Timers.
     #[serde(default)]
-    pub timers: Vec<TimerInterface>,
+    pub timers: Vec<TimerDescription>,
     /// Parameters.
     #[serde(default)]
-    pub parameters: Vec<ParameterInterface>,
+    pub parameters: Vec<ParameterDescription>,
     /// Predicates that conditions may name.
     #[serde(default)]
-    pub predicates: Vec<PredicateInterface>,
+    pub predicates: Vec<PredicateDescription>,
     /// Whether it can leave its work to a device.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub on_device: bool,
@@ -82,7 +82,7 @@ pub struct NodeInterface {
 /// An input port of a node type.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct InputInterface {
+pub struct InputDescription {
     /// Name, unique among the inputs of the node type.
     pub port: String,
     /// Message type (`sensor_msgs/msg/Image`).
@@ -107,7 +107,7 @@ pub struct InputInterface {
 /// An output port of a node type.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct OutputInterface {
+pub struct OutputDescription {
     /// Name, unique among the outputs of the node type.
     pub port: String,
     /// Message type (`sensor_msgs/msg/Image`).
@@ -131,7 +131,7 @@ pub struct OutputInterface {
 /// A timer of a node type.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct TimerInterface {
+pub struct TimerDescription {
     /// Name, unique among the timers of the node type.
     pub name: String,
     /// Period unless the graph says otherwise, nanoseconds; `None`: the graph must say it.
@@ -142,7 +142,7 @@ pub struct TimerInterface {
 /// for it to run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct PredicateInterface {
+pub struct PredicateDescription {
     /// Name, unique among the predicates of the node type.
     pub name: String,
     /// One sentence on when it holds.
@@ -152,7 +152,7 @@ pub struct PredicateInterface {
 /// A parameter of a node type.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct ParameterInterface {
+pub struct ParameterDescription {
     /// Name, unique among the parameters of the node type.
     pub name: String,
     /// Value unless the graph says otherwise; it also fixes the type.
@@ -161,13 +161,13 @@ pub struct ParameterInterface {
     pub doc: String,
 }
 
-impl Interfaces {
+impl PackageDescriptions {
     /// The description of a node type in any binary, the binary named after the package first, else
     /// in hardware.
     #[must_use]
-    pub fn node_type(&self, package: &str, node_type: &str) -> Option<&NodeInterface> {
+    pub fn node_type(&self, package: &str, node_type: &str) -> Option<&NodeTypeDescription> {
         let software = self.package(package).and_then(|package| package.node_type(node_type));
-        let hardware = || Some(&self.hardware_node(package, node_type)?.1.interface);
+        let hardware = || Some(&self.hardware_node(package, node_type)?.1.description);
         software.or_else(hardware)
     }
 
@@ -189,25 +189,25 @@ impl Interfaces {
         package: &str,
         node_type: &str,
         name: &str,
-    ) -> Option<&ParameterInterface> {
+    ) -> Option<&ParameterDescription> {
         let software = self.package(package).and_then(|package| package.node_type(node_type));
-        let hardware = || self.hardware_node(package, node_type)?.1.interface.parameter(name);
-        software.and_then(|interface| interface.parameter(name)).or_else(hardware)
+        let hardware = || self.hardware_node(package, node_type)?.1.description.parameter(name);
+        software.and_then(|description| description.parameter(name)).or_else(hardware)
     }
 
     /// The description of a package, from `crossdock-<package>` if that binary has it, else from
     /// the first binary that does.
     #[must_use]
-    pub fn package(&self, package: &str) -> Option<&PackageInterface> {
+    pub fn package(&self, package: &str) -> Option<&PackageDescription> {
         self.binary_of(&[package])?.package(package)
     }
 
     /// The binary that links all of these packages: the one named after the first of them if it
     /// does, else the first in order.
     #[must_use]
-    pub fn binary_of(&self, packages: &[&str]) -> Option<&BinaryInterface> {
+    pub fn binary_of(&self, packages: &[&str]) -> Option<&BinaryDescription> {
         let own = packages.first().map(|package| format!("crossdock-{package}"));
-        let links_all = |binary: &&BinaryInterface| {
+        let links_all = |binary: &&BinaryDescription| {
             packages.iter().all(|package| binary.package(package).is_some())
         };
         let mut candidates = self.binaries.iter().filter(links_all);
@@ -216,44 +216,44 @@ impl Interfaces {
     }
 }
 
-impl BinaryInterface {
+impl BinaryDescription {
     /// The description of a package in this binary.
     #[must_use]
-    pub fn package(&self, name: &str) -> Option<&PackageInterface> {
+    pub fn package(&self, name: &str) -> Option<&PackageDescription> {
         self.packages.iter().find(|package| package.name == name)
     }
 }
 
-impl PackageInterface {
+impl PackageDescription {
     /// The description of a node type of this package.
     #[must_use]
-    pub fn node_type(&self, node_type: &str) -> Option<&NodeInterface> {
+    pub fn node_type(&self, node_type: &str) -> Option<&NodeTypeDescription> {
         self.nodes.iter().find(|node| node.node_type == node_type)
     }
 }
 
-impl NodeInterface {
+impl NodeTypeDescription {
     /// The input on this port.
     #[must_use]
-    pub fn input(&self, port: &str) -> Option<&InputInterface> {
+    pub fn input(&self, port: &str) -> Option<&InputDescription> {
         self.inputs.iter().find(|input| input.port == port)
     }
 
     /// The output on this port.
     #[must_use]
-    pub fn output(&self, port: &str) -> Option<&OutputInterface> {
+    pub fn output(&self, port: &str) -> Option<&OutputDescription> {
         self.outputs.iter().find(|output| output.port == port)
     }
 
     /// The timer of this name.
     #[must_use]
-    pub fn timer(&self, name: &str) -> Option<&TimerInterface> {
+    pub fn timer(&self, name: &str) -> Option<&TimerDescription> {
         self.timers.iter().find(|timer| timer.name == name)
     }
 
     /// The parameter of this name.
     #[must_use]
-    pub fn parameter(&self, name: &str) -> Option<&ParameterInterface> {
+    pub fn parameter(&self, name: &str) -> Option<&ParameterDescription> {
         self.parameters.iter().find(|parameter| parameter.name == name)
     }
 }

@@ -1,6 +1,6 @@
 //! Rectification of 8-bit pictures: from a camera's calibration to a table of fixed-point positions,
-//! which is made once and applied to every picture, on the processor ([`RemapTable`]) or on a device
-//! ([`RemapOnDevice`]). Both give the same bits.
+//! which is made once and applied to every picture, on the processor ([`RectificationTable`]) or on a device
+//! ([`RectificationOnDevice`]). Both give the same bits.
 //!
 //! # Bit-exact specification
 //!
@@ -29,8 +29,8 @@ mod gpu;
 mod table;
 
 pub use camera::Camera;
-pub use gpu::RemapOnDevice;
-pub use table::{FRACTION_BITS, NOWHERE, RemapTable, mix};
+pub use gpu::RectificationOnDevice;
+pub use table::{FRACTION_BITS, NOWHERE, RectificationTable, mix};
 
 /// Bytes per pixel at most.
 pub const CHANNELS_MAX: usize = 3;

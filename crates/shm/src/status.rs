@@ -1,4 +1,4 @@
-//! The board: what a process shows of itself to observers, in shared memory.
+//! The status table: what a process shows of itself to observers, in shared memory.
 //!
 //! One memfd per process holds a fixed table of records (ports, connections, nodes), each with a
 //! name, some detail bytes, 16 counters and, where asked for, a histogram. The process maps it
@@ -11,7 +11,7 @@
 //!    bounded number of times.
 //! 2. A record's counters and histogram are written by the thread that owns its [`Entity`]: a load
 //!    and a store, no read-modify-write, no fence.
-//! 3. Readers trust nothing: every size and index from the board is checked against the mapping.
+//! 3. Readers trust nothing: every size and index from the status table is checked against the mapping.
 //!
 //! This file must not know what kinds of records there are, nor what their counters mean.
 
@@ -34,7 +34,7 @@ pub const COUNTERS: usize = 16;
 pub const NAME_BYTES_MAX: usize = 256;
 /// The most detail bytes of a record.
 pub const DETAIL_BYTES_MAX: usize = 576;
-/// The most records and the most histograms that a reader accepts on one board.
+/// The most records and the most histograms that a reader accepts on one status table.
 pub const ENTITIES_MAX: usize = 1 << 16;
 
 /// "XDBOARD" and the version of this layout.
@@ -87,22 +87,22 @@ const _: () = assert!(record::DETAIL * 8 + DETAIL_BYTES_MAX == ENTITY_WORDS * 8)
 const _: () = assert!(histogram::BUCKETS + BUCKETS <= HISTOGRAM_WORDS);
 const _: () = assert!(header::NAME + NAME_WORDS <= HEADER_WORDS);
 
-/// How many records a board can hold. Memory that no record uses costs address space only.
+/// How many records a status table can hold. Memory that no record uses costs address space only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct BoardConfig {
+pub struct StatusConfig {
     /// Records, 1 KiB each.
     pub entities: usize,
     /// Histograms, 10 KiB each.
     pub histograms: usize,
 }
 
-/// A board could not be made or opened.
+/// A status table could not be made or opened.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum OpenBoardError {
+pub enum OpenStatusError {
     /// The operating system refused.
     #[error(
-        "{what} a board failed: {errno}; check the limits on memory, address space, open files and \
+        "{what} a status_table failed: {errno}; check the limits on memory, address space, open files and \
              their size (`ulimit -a`)"
     )]
     System {
@@ -113,7 +113,7 @@ pub enum OpenBoardError {
         errno: Errno,
     },
     /// A size or a name is over its limit.
-    #[error("the board's {what} is {found}, the limit is {limit}")]
+    #[error("the status table's {what} is {found}, the limit is {limit}")]
     Limit {
         /// What is too large.
         what: &'static str,
@@ -122,8 +122,10 @@ pub enum OpenBoardError {
         /// The limit.
         limit: usize,
     },
-    /// The received memory is not a board, or its owner could still shrink it.
-    #[error("the received memory is not a board: {0}; is the peer another version of Crossdock?")]
+    /// The received memory is not a status table, or its owner could still shrink it.
+    #[error(
+        "the received memory is not a status table: {0}; is the peer another version of Crossdock?"
+    )]
     Malformed(&'static str),
 }
 
@@ -132,7 +134,7 @@ pub enum OpenBoardError {
 #[non_exhaustive]
 pub enum AddEntityError {
     /// Name or detail is too long.
-    #[error("the {what} of `{name}` has {found} bytes on the board, the limit is {limit}")]
+    #[error("the {what} of `{name}` has {found} bytes on the status table, the limit is {limit}")]
     TooLong {
         /// Name or detail.
         what: &'static str,
@@ -145,7 +147,7 @@ pub enum AddEntityError {
     },
     /// All records, or all histograms, are in use.
     #[error(
-        "no {what} is free for `{name}` on the board of this process, all {limit} are in use; spread \
+        "no {what} is free for `{name}` on the status_table of this process, all {limit} are in use; spread \
          its nodes over more processes"
     )]
     Full {
@@ -158,7 +160,7 @@ pub enum AddEntityError {
     },
     /// There is no memory for it.
     #[error(
-        "no memory can be had for `{name}` on the board of this process ({errno}); free some, or lower \
+        "no memory can be had for `{name}` on the status_table of this process ({errno}); free some, or lower \
          the limits of its topics"
     )]
     Memory {
@@ -202,7 +204,7 @@ impl Words {
 
     #[inline]
     fn at(&self, word: usize) -> &AtomicU64 {
-        assert!(word < self.words, "word {word} is outside the board");
+        assert!(word < self.words, "word {word} is outside the status table");
         // SAFETY: inside the mapping, as just checked.
         let pointer = unsafe { self.base.add(word) };
         // SAFETY: aligned (a mapping starts on a page), valid until drop, only used atomically;
@@ -212,10 +214,10 @@ impl Words {
 
     /// Makes the memory of words present, see [`crate::memory::Mapping::populate`].
     fn populate(&self, word: usize, words: usize) -> Result<(), Errno> {
-        assert!(word + words <= self.words, "word {word} is outside the board");
+        assert!(word + words <= self.words, "word {word} is outside the status table");
         // SAFETY: inside the mapping, as just checked.
         let start = unsafe { self.base.add(word) };
-        // SAFETY: as above; only the board's maker calls this, whose mapping may be written.
+        // SAFETY: as above; only the status table's maker calls this, whose mapping may be written.
         unsafe { populate(start.cast(), words * 8) }
     }
 
@@ -241,7 +243,7 @@ impl Drop for Words {
     fn drop(&mut self) {
         // SAFETY: exactly the mapping that `map` made; no reference outlives `self`.
         let result = unsafe { rustix::mm::munmap(self.base.as_ptr().cast(), self.words * 8) };
-        debug_assert!(result.is_ok(), "a board's own mapping can be unmapped");
+        debug_assert!(result.is_ok(), "a status table's own mapping can be unmapped");
     }
 }
 
@@ -257,12 +259,12 @@ fn words_of(entities: usize, histograms: usize) -> usize {
     (HEADER_WORDS + entities * ENTITY_WORDS + histograms * HISTOGRAM_WORDS).next_multiple_of(512)
 }
 
-/// This process's own board.
+/// This process's own status table.
 ///
-/// Cloning gives another handle to the same board. `Send` and `Sync`; adding and describing
+/// Cloning gives another handle to the same status table. `Send` and `Sync`; adding and describing
 /// records takes a lock and may block on other threads that do the same, so do it at set-up.
 #[derive(Clone, Debug)]
-pub struct Board {
+pub struct StatusTable {
     shared: Arc<Shared>,
 }
 
@@ -270,7 +272,7 @@ pub struct Board {
 struct Shared {
     words: Words,
     fd: PrivateFd,
-    config: BoardConfig,
+    config: StatusConfig,
     free: Mutex<Free>,
     fork: ForkMark,
 }
@@ -314,13 +316,13 @@ impl FreeIndices {
     }
 }
 
-impl Board {
-    /// Makes the board of the process called `process`.
+impl StatusTable {
+    /// Makes the status table of the process called `process`.
     ///
     /// # Errors
-    /// [`OpenBoardError`] when the name or a size is over its limit, or the system refuses memory.
-    pub fn create(process: &str, config: BoardConfig) -> Result<Board, OpenBoardError> {
-        let limit = |what, found, limit| OpenBoardError::Limit { what, found, limit };
+    /// [`OpenStatusError`] when the name or a size is over its limit, or the system refuses memory.
+    pub fn create(process: &str, config: StatusConfig) -> Result<StatusTable, OpenStatusError> {
+        let limit = |what, found, limit| OpenStatusError::Limit { what, found, limit };
         if process.len() > NAME_BYTES_MAX {
             return Err(limit("process name in bytes", process.len(), NAME_BYTES_MAX));
         }
@@ -334,19 +336,19 @@ impl Board {
         let words = words_of(config.entities, config.histograms);
         let (fd, words) = create_memory(words)?;
         let populated = words.populate(0, HEADER_WORDS);
-        populated.map_err(|errno| OpenBoardError::System { what: "making pages of", errno })?;
+        populated.map_err(|errno| OpenStatusError::System { what: "making pages of", errno })?;
         words.at(header::ENTITIES).store(config.entities as u64, Ordering::Relaxed);
         words.at(header::HISTOGRAMS).store(config.histograms as u64, Ordering::Relaxed);
         words.at(header::PID).store(std::process::id().into(), Ordering::Relaxed);
         words.at(header::NAME_LEN).store(process.len() as u64, Ordering::Relaxed);
         words.write_bytes(header::NAME, process.as_bytes());
-        // Pairs with the acquire load in `BoardView::open`.
+        // Pairs with the acquire load in `StatusView::open`.
         words.at(header::MAGIC).store(MAGIC, Ordering::Release);
         let free = Mutex::new(Free {
             entities: FreeIndices::below(config.entities),
             histograms: FreeIndices::below(config.histograms),
         });
-        Ok(Board {
+        Ok(StatusTable {
             shared: Arc::new(Shared { words, fd: fd.into(), config, free, fork: ForkMark::new() }),
         })
     }
@@ -358,10 +360,10 @@ impl Board {
 
     /// Adds a record; it stays until the returned [`Entity`] is dropped.
     ///
-    /// Allocates and takes the board's lock.
+    /// Allocates and takes the status table's lock.
     ///
     /// # Errors
-    /// [`AddEntityError`] when a text is too long or the board is full.
+    /// [`AddEntityError`] when a text is too long or the status table is full.
     pub fn add(&self, entity: EntityDescription<'_>) -> Result<Entity, AddEntityError> {
         let EntityDescription { kind, name, detail, histogram } = entity;
         check_lengths(name, detail)?;
@@ -384,7 +386,7 @@ impl Board {
         }
         let used = shared.words.at(header::USED);
         if used.load(Ordering::Relaxed) <= index as u64 {
-            // Release pairs with the acquire load in `BoardView::used`.
+            // Release pairs with the acquire load in `StatusView::used`.
             used.store(index as u64 + 1, Ordering::Release);
         }
         let counters = NonNull::from(shared.words.at(entity_word(index) + record::COUNTERS));
@@ -406,12 +408,12 @@ impl Board {
     }
 }
 
-fn create_memory(words: usize) -> Result<(OwnedFd, Words), OpenBoardError> {
-    let system = |what| move |errno| OpenBoardError::System { what, errno };
+fn create_memory(words: usize) -> Result<(OwnedFd, Words), OpenStatusError> {
+    let system = |what| move |errno| OpenStatusError::System { what, errno };
     let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
     // MFD_NOEXEC_SEAL is Linux 6.3.
-    let writable = rustix::fs::memfd_create(c"crossdock-board", flags | MemfdFlags::NOEXEC_SEAL)
-        .or_else(|_| rustix::fs::memfd_create(c"crossdock-board", flags))
+    let writable = rustix::fs::memfd_create(c"crossdock-status", flags | MemfdFlags::NOEXEC_SEAL)
+        .or_else(|_| rustix::fs::memfd_create(c"crossdock-status", flags))
         .map_err(system("making the memory of"))?;
     set_size(writable.as_fd(), words as u64 * 8).map_err(system("sizing"))?;
     let mapping = Words::map(writable.as_fd(), words, ProtFlags::READ | ProtFlags::WRITE)
@@ -457,17 +459,17 @@ pub enum WithHistogram {
 /// A record to be added.
 #[derive(Clone, Copy, Debug)]
 pub struct EntityDescription<'a> {
-    /// What it is; the board's users agree on the numbers.
+    /// What it is; the status table's users agree on the numbers.
     pub kind: u32,
     /// At most [`NAME_BYTES_MAX`] bytes.
     pub name: &'a str,
-    /// At most [`DETAIL_BYTES_MAX`] bytes; the board's users agree on their meaning.
+    /// At most [`DETAIL_BYTES_MAX`] bytes; the status table's users agree on their meaning.
     pub detail: &'a [u8],
     /// Whether it gets a histogram.
     pub histogram: WithHistogram,
 }
 
-/// One record of our own board; dropping it removes the record.
+/// One record of our own status table; dropping it removes the record.
 ///
 /// `Send`, not `Sync`: one thread at a time writes its counters. Writing neither blocks nor
 /// allocates; observers see counters late by at most what the processor buffers, and see each
@@ -554,7 +556,7 @@ impl Entity {
         Ok(())
     }
 
-    /// Rewrites the record; the caller holds the board's lock.
+    /// Rewrites the record; the caller holds the status table's lock.
     fn rewrite(&self, write: impl FnOnce(&Words, usize)) {
         let words = &self.shared.words;
         let at = entity_word(self.index);
@@ -607,7 +609,7 @@ impl Drop for Entity {
 /// A record as an observer found it.
 #[derive(Clone, Debug)]
 pub struct EntitySnapshot {
-    /// Position on the board; stays while the record exists.
+    /// Position on the status table; stays while the record exists.
     pub index: usize,
     /// Changes whenever the record is rewritten or used anew.
     pub version: u64,
@@ -619,16 +621,16 @@ pub struct EntitySnapshot {
     pub detail: Vec<u8>,
     /// Its counters.
     pub counters: [u64; COUNTERS],
-    /// Index of its histogram, for [`BoardView::histogram`].
+    /// Index of its histogram, for [`StatusView::histogram`].
     histogram: Option<usize>,
 }
 
-/// Another process's board, read-only.
+/// Another process's status table, read-only.
 ///
 /// `Send` and `Sync`. Reading neither blocks nor is noticed by the observed process; texts and
 /// snapshots are allocated. After the observed process has died its last state can still be read.
 #[derive(Debug)]
-pub struct BoardView {
+pub struct StatusView {
     words: Words,
     entities: usize,
     histograms: usize,
@@ -636,38 +638,38 @@ pub struct BoardView {
     pid: u32,
 }
 
-impl BoardView {
-    /// Opens a board from the descriptor that its process handed out.
+impl StatusView {
+    /// Opens a status table from the descriptor that its process handed out.
     ///
     /// # Errors
-    /// [`OpenBoardError`] when the memory is not a sealed board or cannot be mapped.
-    pub fn open(fd: BorrowedFd<'_>) -> Result<BoardView, OpenBoardError> {
-        let system = |what| move |errno| OpenBoardError::System { what, errno };
+    /// [`OpenStatusError`] when the memory is not a sealed status table or cannot be mapped.
+    pub fn open(fd: BorrowedFd<'_>) -> Result<StatusView, OpenStatusError> {
+        let system = |what| move |errno| OpenStatusError::System { what, errno };
         let seals = rustix::fs::fcntl_get_seals(fd).map_err(system("reading the seals of"))?;
         if !seals.contains(SealFlags::SHRINK) {
-            return Err(OpenBoardError::Malformed("it is not sealed against shrinking"));
+            return Err(OpenStatusError::Malformed("it is not sealed against shrinking"));
         }
         let bytes = rustix::fs::fstat(fd).map_err(system("looking at"))?.st_size;
         let words = usize::try_from(bytes).unwrap_or(0) / 8;
         if words < HEADER_WORDS || words > words_of(ENTITIES_MAX, ENTITIES_MAX) {
-            return Err(OpenBoardError::Malformed("its size is outside the limits"));
+            return Err(OpenStatusError::Malformed("its size is outside the limits"));
         }
         let words = Words::map(fd, words, ProtFlags::READ).map_err(system("mapping"))?;
         if words.at(header::MAGIC).load(Ordering::Acquire) != MAGIC {
-            return Err(OpenBoardError::Malformed("it does not begin like one"));
+            return Err(OpenStatusError::Malformed("it does not begin like one"));
         }
         let size = |word| usize::try_from(words.at(word).load(Ordering::Relaxed)).ok();
         let (entities, histograms) = size(header::ENTITIES)
             .zip(size(header::HISTOGRAMS))
             .filter(|(entities, histograms)| *entities.max(histograms) <= ENTITIES_MAX)
             .filter(|(entities, histograms)| words_of(*entities, *histograms) <= words.words)
-            .ok_or(OpenBoardError::Malformed("its table is larger than its memory"))?;
+            .ok_or(OpenStatusError::Malformed("its table is larger than its memory"))?;
         let name_len = size(header::NAME_LEN)
             .filter(|len| *len <= NAME_BYTES_MAX)
-            .ok_or(OpenBoardError::Malformed("its name is too long"))?;
+            .ok_or(OpenStatusError::Malformed("its name is too long"))?;
         let process = String::from_utf8_lossy(&words.read_bytes(header::NAME, name_len)).into();
         let pid = words.at(header::PID).load(Ordering::Relaxed) as u32;
-        Ok(BoardView { words, entities, histograms, process, pid })
+        Ok(StatusView { words, entities, histograms, process, pid })
     }
 
     /// Name of the process, as it said.
