@@ -25,7 +25,10 @@ SKIPPED := $(CURDIR)/target/skipped.txt
 # Where `crossdock` finds Verilator and Yosys, see scripts/hardware-tools.
 export CROSSDOCK_TOOLS ?= $(CURDIR)/target/tools
 
-.PHONY: demo test test-long packages hardware-tools check-format check-lints \
+# Where `make install` puts commands, packages and completions.
+PREFIX ?= $(HOME)/.local
+
+.PHONY: demo install test test-long packages hardware-tools check-format check-lints \
     check-bench check-beside loom fuzz bench-transport bench-runtime bench-cpu-gpu clean
 
 demo:
@@ -36,6 +39,19 @@ demo:
 	    --record $(DEMO)/drive.mcap --topics $(DEMO_TOPICS) --summary $(DEMO)/run.json
 	target/release/crossdock-autorace report $(DEMO)/drive.mcap -o $(DEMO) \
 	    --graph $(DEMO_GRAPH) --graph-picture $(DEMO)/graph.svg --summary $(DEMO)/run.json
+
+# The command and the shipped packages, which it finds beside itself; completions of words for three shells.
+install:
+	$(CARGO) build --release --locked
+	install -d $(PREFIX)/bin $(PREFIX)/share/bash-completion/completions \
+	    $(PREFIX)/share/zsh/site-functions $(PREFIX)/share/fish/vendor_completions.d
+	find target/release -maxdepth 1 -type f -executable -name 'crossdock*' \
+	    -exec install -t $(PREFIX)/bin {} +
+	target/release/crossdock completions bash >$(PREFIX)/share/bash-completion/completions/crossdock
+	target/release/crossdock completions zsh >$(PREFIX)/share/zsh/site-functions/_crossdock
+	target/release/crossdock completions fish >$(PREFIX)/share/fish/vendor_completions.d/crossdock.fish
+	@case ":$$PATH:" in *:$(PREFIX)/bin:*) ;; \
+	    *) echo 'add the commands to your path: export PATH="$(PREFIX)/bin:$$PATH"' ;; esac
 
 # Skips are written to a file by the tests themselves: a runner hides what passes.
 test: packages hardware-tools check-format check-lints loom

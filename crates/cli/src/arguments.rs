@@ -55,6 +55,13 @@ pub(crate) enum Command {
     /// Repeat experiments on hardware topics in simulation, beside what papers print
     #[command(subcommand)]
     Bench(BenchCommand),
+    /// Make a package with two nodes and their graph, to begin with
+    New(NewArguments),
+    /// Print the completion of words for a shell, to be loaded by it
+    Completions {
+        /// Shell
+        shell: clap_complete::Shell,
+    },
     /// Host a fabric; started by `crossdock run`, not by people
     #[command(name = HOST_COMMAND, hide = true)]
     Host,
@@ -98,6 +105,15 @@ pub(crate) struct RunArguments {
     /// Recording to play: an .mcap file or a rosbag2 folder; its topics become external
     #[arg(long, value_name = "BAG")]
     pub(crate) input: Option<PathBuf>,
+    /// Topics of the recording to play, separated by commas; default: all that the graph subscribes to
+    #[arg(long, value_name = "TOPICS", value_delimiter = ',', value_parser = topic_name,
+          requires = "input", conflicts_with = "without")]
+    pub(crate) play_topics: Vec<String>,
+    /// Topics of the recording not to play, separated by commas, such as those that nodes of the graph
+    /// publish
+    #[arg(long, value_name = "TOPICS", value_delimiter = ',', value_parser = topic_name,
+          requires = "input")]
+    pub(crate) without: Vec<String>,
     /// Where to record: a name ending in .mcap gives one file, any other a rosbag2 folder
     #[arg(long, value_name = "OUT")]
     pub(crate) record: Option<PathBuf>,
@@ -198,6 +214,16 @@ pub(crate) struct CheckArguments {
     /// Print the plan, or the violations, as JSON
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct NewArguments {
+    /// Folder to make; its name is the name of the package: small letters, digits and `_`
+    pub(crate) folder: PathBuf,
+    /// Folder with the sources of Crossdock, which the package is built with; default: where this
+    /// command was built
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) crossdock: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]
@@ -345,9 +371,26 @@ pub(crate) enum TopicCommand {
     Bw(MeterArguments),
     /// Measure how old the data of messages is when they are published: from the stamp in their headers
     Delay(DelayArguments),
+    /// Print the type of a topic
+    Type {
+        /// Topic
+        #[arg(value_parser = expanded)]
+        topic: String,
+        #[command(flatten)]
+        watch: WatchArguments,
+    },
+    /// List the topics of a type
+    Find {
+        /// Message type, such as sensor_msgs/msg/Image
+        #[arg(value_name = "TYPE")]
+        message_type: String,
+        #[command(flatten)]
+        watch: WatchArguments,
+    },
     /// Show type, quality of service, ports and counters of a topic
     Info {
         /// Topic
+        #[arg(value_parser = expanded)]
         topic: String,
         /// Print the hash of its type too
         #[arg(short, long)]
@@ -466,7 +509,11 @@ pub(crate) struct ListArguments {
 #[derive(Debug, Args)]
 pub(crate) struct EchoArguments {
     /// Topic
+    #[arg(value_parser = expanded)]
     pub(crate) topic: String,
+    /// Its type, as `ros2 topic echo` takes it; fails if the topic has another one
+    #[arg(value_name = "TYPE")]
+    pub(crate) message_type: Option<String>,
     /// End after this many messages
     #[arg(short = 'n', long, value_name = "COUNT")]
     pub(crate) count: Option<u64>,
@@ -583,6 +630,7 @@ impl Sort {
 #[derive(Debug, Args)]
 pub(crate) struct MeterArguments {
     /// Topic
+    #[arg(value_parser = expanded)]
     pub(crate) topic: String,
     /// Newest messages that mean, least and greatest are of; default: 10000, of `bw` 100
     #[arg(short, long, value_name = "MESSAGES",
@@ -648,6 +696,14 @@ fn kind_condition(text: &str) -> Result<(String, ImportJoin), String> {
 /// A topic, absolute: some recordings leave the first `/` out.
 fn topic_name(text: &str) -> Result<String, std::convert::Infallible> {
     Ok(if text.starts_with('/') { text.to_owned() } else { format!("/{text}") })
+}
+
+/// A topic, absolute if it is none behind a service: as in `ros2`, the first `/` may be left out.
+fn expanded(text: &str) -> Result<String, std::convert::Infallible> {
+    match crossdock_comm::names::carries_requests(text) {
+        true => Ok(text.to_owned()),
+        false => topic_name(text),
+    }
 }
 
 /// A domain id. As in ROS 2, a variable that is set and empty means the default.

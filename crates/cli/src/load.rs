@@ -31,8 +31,54 @@ pub(crate) struct Wishes<'a> {
     pub(crate) topics: &'a [String],
     /// Graph arguments: name and text.
     pub(crate) arguments: &'a [(String, String)],
+    /// Topics of the recording to play.
+    pub(crate) chosen: Chosen<'a>,
     /// Replay the recording, so that the run can be repeated bit by bit, without these inputs.
     pub(crate) without: Option<&'a [String]>,
+}
+
+/// Which topics of a recording are played, of those that the graph subscribes to.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) enum Chosen<'a> {
+    #[default]
+    All,
+    Only(&'a [String]),
+    AllBut(&'a [String]),
+}
+
+impl<'a> Chosen<'a> {
+    /// What `--play-topics` and `--without` say, at most one of them.
+    pub(crate) fn of(only: &'a [String], without: &'a [String]) -> Self {
+        match (only, without) {
+            ([], []) => Self::All,
+            ([], without) => Self::AllBut(without),
+            (only, _) => Self::Only(only),
+        }
+    }
+
+    /// The chosen topics of a recording.
+    ///
+    /// # Errors
+    /// A topic is named that the recording does not have.
+    fn from(self, recorded: Vec<InputTopic>, path: &Path) -> Result<Vec<InputTopic>> {
+        let (option, named) = match self {
+            Self::All => return Ok(recorded),
+            Self::Only(named) => ("--play-topics", named),
+            Self::AllBut(named) => ("--without", named),
+        };
+        let has = |name: &String| recorded.iter().any(|topic| topic.name == *name);
+        if let Some(missing) = named.iter().find(|name| !has(name)) {
+            let names: Vec<&str> = recorded.iter().map(|topic| topic.name.as_str()).collect();
+            anyhow::bail!(
+                "{option} {missing}: {} holds no such topic that can be played; it holds {}",
+                path.display(),
+                names.join(", ")
+            );
+        }
+        let only = matches!(self, Self::Only(_));
+        let chosen = recorded.into_iter().filter(|topic| named.contains(&topic.name) == only);
+        Ok(chosen.collect())
+    }
 }
 
 /// A run that is checked and can be started.
@@ -95,7 +141,7 @@ pub(crate) fn load(files: &GraphFiles, wishes: &Wishes<'_>) -> Result<Loaded> {
         let recorded = recorded_topics(bag);
         let recorded = match wishes.without {
             Some(without) => crate::replay::inputs(&graph, bag, recorded, without, path)?,
-            None => recorded,
+            None => wishes.chosen.from(recorded, path)?,
         };
         if let Some(without) = wishes.without {
             graph = graph.without_inputs(without);

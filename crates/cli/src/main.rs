@@ -16,10 +16,12 @@ mod hardware;
 mod live_graph;
 mod load;
 mod map;
+mod new;
 mod node;
 mod output;
 mod packages;
 mod replay;
+mod ros_words;
 mod run;
 mod scratch;
 mod service;
@@ -84,6 +86,8 @@ fn main() -> ExitCode {
         Command::Service(command) => service::service(command),
         Command::Device(command) => device::device(command),
         Command::Bench(command) => bench::bench(command),
+        Command::New(arguments) => new::new(arguments),
+        Command::Completions { shell } => completions(*shell),
         Command::Host => host_fabric(),
     };
     done.unwrap_or_else(|error| report(&error, wants_json(&cli.command)))
@@ -95,11 +99,22 @@ fn refuse(error: &clap::Error) -> ExitCode {
     let text = error.render().to_string();
     if error.use_stderr() {
         say!("{}", text.trim_end());
+        if let Some(sentence) = ros_words::sentence(std::env::args().skip(1)) {
+            say!("\n{sentence}");
+        }
     } else {
         // Nobody is left to hear that it could not be printed.
         output::print_result(&text).unwrap_or_default();
     }
     ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
+}
+
+/// Prints what a shell loads to complete words and options.
+fn completions(shell: clap_complete::Shell) -> anyhow::Result<ExitCode> {
+    let mut text = Vec::new();
+    clap_complete::generate(shell, &mut Cli::command(), "crossdock", &mut text);
+    output::print_result(&String::from_utf8(text)?)?;
+    Ok(ExitCode::SUCCESS)
 }
 
 /// Hosts a fabric for `crossdock run`, as a package binary hosts nodes.
@@ -129,7 +144,7 @@ fn wants_json(command: &Command) -> bool {
         Command::Map(arguments) => arguments.json,
         Command::Gen(_) | Command::Topic(_) | Command::Node(_) | Command::Service(_) => false,
         Command::Trace(_) | Command::Top(_) | Command::Bench(_) | Command::Device(_) => false,
-        Command::Host => false,
+        Command::New(_) | Command::Completions { .. } | Command::Host => false,
     }
 }
 

@@ -7,7 +7,7 @@
 mod difference;
 
 use crate::arguments::{FilesBeside, GraphFiles, Rate, ReplayArguments, RunArguments};
-use crate::load::{Loaded, Wishes, load};
+use crate::load::{Chosen, Loaded, Wishes, load};
 use crate::output::print_result;
 use crate::run;
 use crate::scratch::Scratch;
@@ -136,6 +136,8 @@ fn run_once(
             interfaces: Vec::new(),
         },
         input: Some(bag.to_owned()),
+        play_topics: Vec::new(),
+        without: Vec::new(),
         record: record.map(Path::to_owned),
         topics: arguments.topics.clone(),
         rate: Some(arguments.rate.unwrap_or(Rate::Max)),
@@ -155,6 +157,7 @@ fn run_once(
         record: run.record.is_some(),
         topics: &run.topics,
         arguments: graph_arguments,
+        chosen: Chosen::All,
         without: Some(&arguments.without),
     };
     let loaded: Loaded = load(&run.files, &wishes)?;

@@ -24,6 +24,8 @@ use std::process::ExitCode;
 pub(crate) fn topic(command: &TopicCommand) -> Result<ExitCode> {
     match command {
         TopicCommand::List(arguments) => table::list(arguments)?,
+        TopicCommand::Type { topic, watch } => table::print_type(topic, watch)?,
+        TopicCommand::Find { message_type, watch } => table::find(message_type, watch)?,
         TopicCommand::Info { topic, verbose, watch } => table::info(topic, *verbose, watch)?,
         TopicCommand::Echo(arguments) => echo::echo(arguments)?,
         TopicCommand::Hz(arguments) => meter::meter(arguments, meter::Unit::Messages)?,

@@ -15,7 +15,7 @@ pub const NAME_BYTES_MAX: usize = 128;
 pub(crate) const INNER_PREFIXES: [&str; 2] = ["rq", "rr"];
 
 /// Whether a topic carries the requests of a service.
-pub(crate) fn carries_requests(topic: &str) -> bool {
+pub fn carries_requests(topic: &str) -> bool {
     let [requests, _] = INNER_PREFIXES;
     topic.strip_prefix(requests).is_some_and(|rest| rest.starts_with('/'))
 }

@@ -46,8 +46,11 @@ impl Graph {
                 let message = format!(
                     "both `{recording}` and node `{node}` (output `{port}`) publish the topic"
                 );
-                let advice = "remove the node from the graph, rename its topic, or play a \
-                              recording without it";
+                let advice = format!(
+                    "leave the topic out (`run --input ... --without {}`), remove the node from the \
+                     graph, or rename its topic",
+                    topic.name
+                );
                 Violation::at(kind, &self.source, &path, message, advice)
                     .for_node(node)
                     .for_topic(&topic.name)

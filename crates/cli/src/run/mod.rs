@@ -19,7 +19,7 @@ mod usage;
 mod wake;
 
 use crate::arguments::{Rate, RunArguments};
-use crate::load::{Loaded, Wishes, load};
+use crate::load::{Chosen, Loaded, Wishes, load};
 use crate::output::say;
 use crate::summary::{ProcessRow, Summary};
 use anyhow::{Context, Result, bail};
@@ -92,6 +92,7 @@ pub(crate) fn run(
         record: arguments.record.is_some(),
         topics: &arguments.topics,
         arguments: graph_arguments,
+        chosen: Chosen::of(&arguments.play_topics, &arguments.without),
         without: None,
     };
     let summary = carry_out(load(&arguments.files, &wishes)?, arguments)?;

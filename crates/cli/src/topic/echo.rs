@@ -92,6 +92,13 @@ pub(super) fn echo(arguments: &EchoArguments) -> Result<()> {
     let mut observer = open(watch)?;
     let snapshot = look(&mut observer)?;
     must_exist(&snapshot, wishes.topic, watch.domain_id)?;
+    if let Some(expected) = &arguments.message_type {
+        let ports = publishers(&snapshot, wishes.topic).map(|(_, port)| &port.type_name);
+        if let Some(other) = ports.into_iter().find(|found| !found.is_empty() && *found != expected)
+        {
+            bail!("{} has the type {other}, not {expected}", wishes.topic);
+        }
+    }
     match attach(&mut observer, wishes.topic) {
         Ok(echoes) if !echoes.is_empty() => from_rings(wishes, &mut observer, echoes),
         Ok(_) => bail!("nobody publishes {} at the moment", wishes.topic),

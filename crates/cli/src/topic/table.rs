@@ -128,6 +128,42 @@ fn in_ros2_form(topics: &BTreeMap<&str, Topic<'_>>, verbose: bool) -> String {
     text
 }
 
+/// Prints the type of a topic.
+pub(super) fn print_type(name: &str, watch: &WatchArguments) -> Result<()> {
+    let snapshot = look(&mut open(watch)?)?;
+    must_exist(&snapshot, name, watch.domain_id)?;
+    let topics = topics(&snapshot);
+    let Some(type_name) = topics.get(name).map(Topic::type_name) else { return Ok(()) };
+    match watch.json {
+        true => output::print_json(&json!({ "topic": name, "type": type_name })),
+        false => output::print(&format!("{}\n", clean(type_name))),
+    }
+}
+
+/// Lists the topics of a type, one a line.
+pub(super) fn find(message_type: &str, watch: &WatchArguments) -> Result<()> {
+    let snapshot = look(&mut open(watch)?)?;
+    let topics = topics(&snapshot);
+    let found = topics.iter().filter(|(_, topic)| topic.type_name() == message_type);
+    let names: Vec<&str> = found.map(|(name, _)| *name).collect();
+    if watch.json {
+        return output::print_json(&names);
+    }
+    if names.is_empty() {
+        say!("{}", nothing_of_type(&topics, message_type, watch.domain_id));
+    }
+    output::print(&names.iter().map(|name| clean(name) + "\n").collect::<String>())
+}
+
+fn nothing_of_type(topics: &BTreeMap<&str, Topic<'_>>, of: &str, domain_id: u32) -> String {
+    if topics.is_empty() {
+        return output::nothing_runs(domain_id);
+    }
+    let types: BTreeSet<String> = topics.values().map(|topic| clean(topic.type_name())).collect();
+    let types: Vec<String> = types.into_iter().collect();
+    format!("no topic has the type {}; the types are {}", clean(of), types.join(", "))
+}
+
 /// Shows everything that is known of one topic.
 pub(super) fn info(name: &str, verbose: bool, watch: &WatchArguments) -> Result<()> {
     let mut observer = open(watch)?;

@@ -197,7 +197,13 @@ impl<'a> Check<'a> {
         let near = did_you_mean(name, published.map(|(name, _)| *name));
         for port in &ports.subscribers {
             let how = if port.trigger { "triggering" } else { "non-triggering" };
-            let message = format!("nobody publishes the topic of the {how} input `{}`", port.port);
+            let lockstep = self.graph.nodes[port.node].lockstep.as_ref();
+            // Without pacing a lock step goes on only with a command.
+            let is_awaited = self.options.time.is_unpaced()
+                && lockstep.is_some_and(|lockstep| lockstep.command == port.port);
+            let and = if is_awaited { ", and the lock step waits for its messages" } else { "" };
+            let message =
+                format!("nobody publishes the topic of the {how} input `{}`{and}", port.port);
             let or_else = if near.is_empty() { "" } else { " Else " };
             let advice = format!(
                 "{near}{or_else}connect it to a published topic, or declare `{name}` with \
@@ -208,7 +214,7 @@ impl<'a> Check<'a> {
                 .fault(ViolationKind::NoPublisher, &path, message, advice)
                 .for_node(self.node_name(port.node))
                 .for_topic(name);
-            if port.trigger {
+            if port.trigger || is_awaited {
                 self.note(violation);
             } else if self.warnings.len() < VIOLATIONS_MAX {
                 self.warnings.push(violation);

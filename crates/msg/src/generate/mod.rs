@@ -34,7 +34,7 @@ use crate::definition::{
 use crate::layout::{Layout, LayoutError};
 use crate::resolve::{Library, ResolveError};
 use std::collections::{BTreeMap, BTreeSet};
-use std::io;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 /// Why types could not be generated.
@@ -82,6 +82,41 @@ pub enum GenerateError {
     /// A type has no flat layout.
     #[error(transparent)]
     Layout(#[from] LayoutError),
+}
+
+/// The whole of a build script: generates the types of these folders into `OUT_DIR`, again whenever a
+/// file in one of them changes. The types of package `my_msgs` lie in `OUT_DIR/my_msgs.rs`.
+///
+/// An error ends the build script; Cargo shows it as a sentence.
+///
+/// ```no_run
+/// fn main() {
+///     crossdock_msg::generate::build(&["interfaces"]);
+/// }
+/// ```
+pub fn build(folders: &[&str]) {
+    let mut out = io::stdout().lock();
+    // Cargo reads these lines; if it is gone, nobody does.
+    for folder in folders {
+        let _ = writeln!(out, "cargo::rerun-if-changed={folder}");
+    }
+    if let Err(error) = generate(folders) {
+        let sentence = error.to_string().replace('\n', " ");
+        let _ = writeln!(out, "cargo::error={sentence}");
+        std::process::exit(1);
+    }
+}
+
+fn generate(folders: &[&str]) -> Result<(), GenerateError> {
+    let mut generator = Generator::new();
+    for folder in folders {
+        generator.add_folder(Path::new(folder))?;
+    }
+    let out = std::env::var_os("OUT_DIR").ok_or_else(|| GenerateError::File {
+        path: PathBuf::from("OUT_DIR"),
+        cause: io::Error::new(io::ErrorKind::NotFound, "the variable is set in build scripts only"),
+    })?;
+    generator.write(Path::new(&out)).map(drop)
 }
 
 /// One generated file.

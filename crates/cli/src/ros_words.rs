@@ -1,0 +1,57 @@
+//! What to do instead of a command of `ros2` that Crossdock does not have.
+//!
+//! Must not know what Crossdock's own commands do.
+
+/// Words after `ros2`, and where the same is done here.
+const WORDS: [(&[&str], &str); 11] = [
+    (
+        &["launch"],
+        "a graph file and a mapping file take the place of a launch file: \
+      `crossdock run GRAPH --mapping FILE`",
+    ),
+    (&["bag", "record"], "a run records with `crossdock run GRAPH --record OUT`"),
+    (&["bag", "play"], "a run plays a recording with `crossdock run GRAPH --input BAG`"),
+    (&["bag"], "`crossdock run` plays and records; `ros2 bag` reads what it has recorded"),
+    (
+        &["topic", "pub"],
+        "no command publishes messages: write a node (`crossdock new`), or play a \
+      recording with `crossdock run GRAPH --input BAG`",
+    ),
+    (
+        &["param"],
+        "parameters are set before a run: in the graph file, with `--params FILE`, or as an \
+      argument that the graph file declares",
+    ),
+    (&["interface"], "no command shows message definitions: they are the files `*.msg` of ROS 2"),
+    (&["pkg", "create"], "`crossdock new FOLDER` makes a package"),
+    (
+        &["pkg"],
+        "packages are binaries `crossdock-<package>`, beside this command or in folders of \
+      CROSSDOCK_PACKAGE_PATH",
+    ),
+    (&["action"], "there are topics and services here, but no actions"),
+    (&["daemon"], "there is no daemon: commands read the running processes themselves"),
+];
+
+/// The sentence for a command line that begins with words of `ros2`.
+pub(crate) fn sentence(words: impl Iterator<Item = String>) -> Option<&'static str> {
+    let given: Vec<String> = words.take(2).collect();
+    let begins =
+        |words: &[&str]| words.iter().zip(&given).filter(|(a, b)| a == b).count() == words.len();
+    WORDS.iter().find(|(words, _)| begins(words)).map(|(_, sentence)| *sentence)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::sentence;
+
+    #[test]
+    fn the_longest_words_of_ros_2_are_answered_first() {
+        let of = |line: &str| sentence(line.split(' ').map(str::to_owned));
+        assert!(of("bag record -a").unwrap().contains("--record"));
+        assert!(of("bag info x").unwrap().contains("ros2 bag"));
+        assert!(of("topic pub /x").unwrap().contains("crossdock new"));
+        assert_eq!(of("topic"), None);
+        assert_eq!(of("topic list"), None);
+    }
+}
