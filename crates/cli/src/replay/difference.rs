@@ -110,6 +110,13 @@ impl Difference {
                 line(&first.text);
             }
         }
+        let of_stamps = |row: &TopicRow| row.first.as_ref().is_some_and(|it| it.what == "stamp");
+        if self.topics.iter().any(of_stamps) {
+            line(
+                "recordings that `crossdock replay` has not made differ in times: --ignore-stamps compares \
+                 bytes and order only",
+            );
+        }
         for (name, unread) in self.compared.iter().zip(&self.unread) {
             for sentence in unread {
                 line(&format!("{name}: {sentence}"));
