@@ -90,9 +90,7 @@ pub enum GenerateError {
 /// An error ends the build script; Cargo shows it as a sentence.
 ///
 /// ```no_run
-/// fn main() {
-///     crossdock_msg::generate::build(&["interfaces"]);
-/// }
+/// crossdock_msg::generate::build(&["interfaces"]);
 /// ```
 pub fn build(folders: &[&str]) {
     let mut out = io::stdout().lock();
