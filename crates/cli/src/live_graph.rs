@@ -12,7 +12,7 @@ use crate::topic::is_hidden;
 use anyhow::{Result, bail};
 use crossdock_comm::entities::{Triggering, client_counter, counter, kind};
 use crossdock_comm::{PeerName, PortSnapshot, ProcessSnapshot};
-use crossdock_executor::record::{chain_counter, executor_counter, node_counter, timer_counter};
+use crossdock_executor::status::{chain_counter, executor_counter, node_counter, timer_counter};
 use crossdock_graph::{
     Chain, ExecutorMode, Figures, Graph, GraphClient, GraphInput, GraphNode, GraphOutput,
     GraphServer, GraphService, GraphTimer, GraphTopic, Limit, MappedExecutor, MappedProcess,

@@ -11,7 +11,7 @@ use crate::topic::{port_json, qos};
 use anyhow::{Result, bail};
 use crossdock_comm::entities::{counter, kind};
 use crossdock_comm::{EntitySnapshot, PortSnapshot, ProcessSnapshot};
-use crossdock_executor::record::{executor_counter, node_counter, timer_counter};
+use crossdock_executor::status::{executor_counter, node_counter, timer_counter};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::process::ExitCode;

@@ -3,7 +3,7 @@
 
 use crate::hardware;
 use anyhow::{Result, bail};
-use crossdock_executor::describe::{DescribeError, describe};
+use crossdock_executor::{DescribeError, describe};
 use crossdock_graph::{BinaryDescription, Graph, PackageDescriptions};
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::fs::PermissionsExt;

@@ -108,67 +108,45 @@
 //! Authors of nodes: [`Node`], [`NodeType`], [`NodeDescription`], [`Setup`], [`Context`], [`Tracepoint`],
 //! [`Package`].
 //! Launchers: [`launch`]. Programs that run nodes without a launcher: [`Executor`]. Observers:
-//! [`record`].
+//! [`status`].
 
 #![forbid(unsafe_code)]
 
-mod approximate;
-mod assembly;
-mod calls;
 mod clock;
-mod condition;
-mod connections;
-mod context;
-mod control;
-pub mod describe;
-mod description;
-mod executor;
-mod failure;
 mod finish;
-mod holding;
-mod hop;
-pub mod launch;
-mod limits;
-mod lockstep;
 mod node;
 mod origin;
-mod package;
-mod panics;
-mod parameter;
 mod process;
-mod ready;
-mod realtime;
-pub mod record;
-mod remote;
-mod schedule;
-mod setup;
-mod sleep;
-mod slots;
+mod release;
+mod run;
+pub mod status;
 mod steady;
-mod step;
-mod stepped;
-mod timers;
-mod uploaders;
 
 /// The Rust of the page on services compiles.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/how-to/services.md")]
 struct ServicesGuide;
 
-pub use context::{Context, Trigger};
 pub use crossdock_comm::{
     Bridge, CallError, CallId, Client, Loan, LoanError, PublishError, Publisher, Request, Sample,
     Server, Since, Subscriber, SubscriberCounters, TakeError, Waiting,
 };
 pub use crossdock_trace::{Tracepoint, TracepointError};
-pub use description::NodeDescription;
-pub use executor::{Executor, ExecutorOptions, RunEnd, RunError};
-pub use limits::Miss;
-pub use node::{Node, NodeError, NodeType};
+pub use node::context::{Context, Trigger};
+pub use node::description::NodeDescription;
+pub use node::error::NodeError;
+pub use node::miss::Miss;
+pub use node::node_type::{Node, NodeType};
+pub use node::package::Package;
+pub use node::parameter::Parameter;
+pub use node::setup::{Setup, SetupError};
+pub use node::uploaders::{UploadSite, Uploaders};
 pub use origin::Tracing;
-pub use package::{Package, PackageError};
-pub use parameter::Parameter;
-pub use record::Statistics;
-pub use remote::Remote;
-pub use setup::{Setup, SetupError};
-pub use uploaders::{UploadSite, Uploaders};
+pub use process::inquiry::{DescribeError, describe};
+pub use process::launch;
+pub use process::node_process::PackageError;
+pub use run::executor::Executor;
+pub use run::options::ExecutorOptions;
+pub use run::outcome::{RunEnd, RunError};
+pub use run::remote::Remote;
+pub use status::Statistics;

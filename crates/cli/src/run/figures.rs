@@ -12,7 +12,7 @@ use crossdock_comm::{
     Activity, EntitySnapshot, HistogramSnapshot, ObserveError, Observer, ObserverOptions, PeerName,
     PortSnapshot, ProcessSnapshot, Rendezvous,
 };
-use crossdock_executor::record::{chain_counter, node_counter};
+use crossdock_executor::status::{chain_counter, node_counter};
 use crossdock_gateway::record::{fabric_counter, gateway_counter};
 use crossdock_graph::{Plan, TopicPlan};
 use crossdock_record::{PlayReport, RecordReport};

@@ -3,7 +3,7 @@
 
 use crossdock_comm::entities::{Triggering, counter, kind};
 use crossdock_comm::{EntitySnapshot, HistogramSnapshot, Observer, PeerName, ProcessSnapshot};
-use crossdock_executor::record::{node_counter, running};
+use crossdock_executor::status::{node_counter, running};
 use crossdock_graph::{NodePlan, Plan};
 use std::collections::BTreeMap;
 

@@ -118,7 +118,7 @@ pub(crate) fn of_kind(
 
 /// The executor whose thread has this id.
 pub(crate) fn executor_of(records: &[EntitySnapshot], thread: u64) -> Option<&EntitySnapshot> {
-    use crossdock_executor::record::executor_counter::THREAD;
+    use crossdock_executor::status::executor_counter::THREAD;
     of_kind(records, kind::EXECUTOR).find(|it| it.counters[THREAD] == thread && thread != 0)
 }
 

@@ -4,7 +4,10 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crossdock_executor::describe::describe;
+use crossdock_executor::describe;
+use crossdock_executor::launch::{LaunchedProcess, SpawnOptions};
+
+use crate::support;
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -31,6 +34,32 @@ impl Folder {
 impl Drop for Folder {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+#[test]
+fn a_package_describes_its_nodes() {
+    let folder = Folder::new("package");
+    let program = std::env::current_exe().expect("this test's own file");
+    let words = "processes::package_binary --exact --nocapture --test-threads=1 --quiet";
+    let script = folder.script(&format!("exec '{}' {words}", program.display()));
+    let description = describe(&script, PATIENCE).expect("a description");
+    assert_eq!(description, support::nodes::package().description());
+}
+
+#[test]
+fn a_program_that_is_no_package_is_an_error() {
+    let error = describe(Path::new("/bin/true"), PATIENCE).expect_err("no package").to_string();
+    assert!(error.contains("/bin/true did not answer like a package binary"), "{error}");
+    let options = SpawnOptions {
+        program: "/no/such/program".into(),
+        arguments: Vec::new(),
+        environment: Vec::new(),
+    };
+    let launched = LaunchedProcess::spawn(&options).expect_err("no program").to_string();
+    let described = describe(&options.program, PATIENCE).expect_err("no program").to_string();
+    for error in [launched, described] {
+        assert!(error.contains("/no/such/program cannot be started"), "{error}");
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::support;
 use crossdock_comm::entities::kind;
 use crossdock_comm::{Access, HistogramSnapshot, Observer, ObserverOptions, Rendezvous};
-use crossdock_executor::record::{chain_counter, node_counter};
+use crossdock_executor::status::{chain_counter, node_counter};
 use crossdock_executor::{Remote, RunEnd, Statistics};
 use crossdock_graph::{Graph, Mapping, Time};
 use support::{Process, checked};

@@ -164,8 +164,8 @@ fn a_device_is_polled_at_its_own_pace_and_loses_no_message_by_it() {
 #[test]
 fn a_bridge_that_does_not_fit_its_ports_is_refused_by_name() {
     for (mistake, told) in [
-        ("two topics", "both ends of a bridge are on one topic"),
-        ("unknown port", "opens input `inn`"),
+        ("two topics", "connect both ports of a bridge to one topic"),
+        ("unknown port", "opens subscriber `inn`"),
         ("type", "opens port `in` as std_msgs/msg/Bool"),
         ("twice", "opens port `out` twice"),
     ] {

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use crossdock_comm::entities::kind;
 use crossdock_comm::{Access, Observer, ObserverOptions, Rendezvous};
 use crossdock_executor::launch::{LaunchedProcess, ProcessEvent, SpawnOptions};
-use crossdock_executor::record::{node_counter, running};
+use crossdock_executor::status::{node_counter, running};
 use crossdock_graph::{Chain, ExecutorPlan, Graph, Mapping, Plan, Time};
 use crossdock_test_support::skip;
 use support::{Folder, checked};
@@ -99,33 +99,6 @@ fn stop(mut processes: Vec<LaunchedProcess>) {
             other => panic!("{other:?}"),
         }
     }
-}
-
-#[test]
-fn a_package_describes_its_nodes() {
-    let folder = Folder::new("describe");
-    let mut process = spawn(folder.path());
-    assert_eq!(process.describe().expect("a description"), support::nodes::package().description());
-    process.stop().expect("sent");
-    match event(&mut process) {
-        ProcessEvent::Exited(status) => assert!(status.success()),
-        other => panic!("{other:?}"),
-    }
-}
-
-#[test]
-fn a_program_that_is_no_package_is_an_error() {
-    let options = SpawnOptions {
-        program: "/bin/true".into(),
-        arguments: Vec::new(),
-        environment: Vec::new(),
-    };
-    let mut process = LaunchedProcess::spawn(&options).expect("launched");
-    let error = process.describe().expect_err("no package").to_string();
-    assert!(error.contains("/bin/true did not answer like a package binary"), "{error}");
-    let options = SpawnOptions { program: "/no/such/program".into(), ..options };
-    let error = LaunchedProcess::spawn(&options).expect_err("no program").to_string();
-    assert!(error.contains("/no/such/program cannot be started"), "{error}");
 }
 
 #[test]

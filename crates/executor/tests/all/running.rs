@@ -164,7 +164,7 @@ fn a_stop_before_the_run_is_not_lost() {
 fn what_a_node_does_wrong_while_it_is_made_is_said_with_its_name() {
     let mistakes = [
         ("unopened", "node type `sloppy` declares port `out` and does not open it; "),
-        ("unknown port", "node type `sloppy` opens output `outt`, which is not connected; "),
+        ("unknown port", "node type `sloppy` opens publisher `outt`, which is not connected; "),
         ("type", "opens port `out` as std_msgs/msg/Bool, but its description says geometry_msgs"),
         (
             "unknown parameter",
@@ -207,7 +207,7 @@ processes: { one: { executors: [ { mode: chain, nodes: [source] } ] },
         .executor_within(0, &Remote::new(), Duration::from_millis(50))
         .expect_err("nobody runs the other process");
     assert_eq!(error.node, "source");
-    let sentence = "output `out` on topic /a has 0 of its 1 subscribers after 0 s; ";
+    let sentence = "publisher `out` on topic /a has 0 of its 1 subscribers after 0 s; ";
     assert!(error.error.starts_with(sentence), "{error}");
 }
 

@@ -1,0 +1,13 @@
+//! What authors of nodes see: the traits, the description of a node type, and what a node gets while it
+//! is made and while it executes. It must not know how an executor runs nodes.
+
+pub(crate) mod context;
+pub(crate) mod description;
+pub(crate) mod error;
+pub(crate) mod miss;
+pub(crate) mod node_type;
+pub(crate) mod opened;
+pub(crate) mod package;
+pub(crate) mod parameter;
+pub(crate) mod setup;
+pub(crate) mod uploaders;

@@ -1,0 +1,116 @@
+//! A package: node types under one name. It must not know executors or processes.
+
+use crossdock_graph::{BinaryDescription, NodeTypeDescription, PackageDescription};
+
+use crate::node::error::NodeError;
+use crate::node::node_type::{Node, NodeType};
+use crate::node::setup::Setup;
+use crate::node::uploaders::Uploaders;
+
+/// The node types of a package, and with [`Package::main`] the whole main function of its binary.
+///
+/// A binary may offer the node types of several packages ([`Package::with`]); nodes of packages
+/// that one binary offers can share a process.
+#[derive(Clone, Debug)]
+pub struct Package {
+    name: String,
+    nodes: Vec<Registration>,
+    others: Vec<Package>,
+    uploaders: Option<&'static dyn Uploaders>,
+}
+
+/// A node type as data: how to describe it, and how to make a node of it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Registration {
+    pub(crate) node_type: &'static str,
+    describe: fn() -> NodeTypeDescription,
+    create: fn(&mut Setup<'_>) -> Result<Box<dyn Node>, NodeError>,
+}
+
+impl Registration {
+    fn of<N: NodeType>() -> Self {
+        Self {
+            node_type: N::NAME,
+            describe: || N::description().into_data(N::NAME),
+            create: |setup| N::create(setup).map(|node| Box::new(node) as Box<dyn Node>),
+        }
+    }
+
+    pub(crate) fn create(&self, setup: &mut Setup<'_>) -> Result<Box<dyn Node>, NodeError> {
+        (self.create)(setup)
+    }
+}
+
+impl Package {
+    /// A package without node types. Its binary is to be called `crossdock-<name>`.
+    #[must_use]
+    pub fn new(name: &str) -> Self {
+        Self { name: name.to_owned(), nodes: Vec::new(), others: Vec::new(), uploaders: None }
+    }
+
+    /// Adds a node type.
+    ///
+    /// # Panics
+    ///
+    /// When the package has one of the same name already.
+    #[must_use]
+    pub fn node<N: NodeType>(mut self) -> Self {
+        let known = self.nodes.iter().any(|node| node.node_type == N::NAME);
+        assert!(!known, "package `{}` has two node types called `{}`", self.name, N::NAME);
+        self.nodes.push(Registration::of::<N>());
+        self
+    }
+
+    /// Offers the node types of another package in the same binary, so that nodes of both can
+    /// share a process.
+    #[must_use]
+    pub fn with(mut self, other: Package) -> Self {
+        self.others.push(other);
+        self
+    }
+
+    /// Sets what moves messages of this binary's nodes to devices. If several executors of one device
+    /// read a topic, its messages are uploaded once for all of them; without `uploaders`, each of
+    /// these executors copies them for itself. The same object makes the memory of topics of which
+    /// the mapping says `managed`.
+    #[must_use]
+    pub fn uploaders(mut self, uploaders: &'static dyn Uploaders) -> Self {
+        self.uploaders = Some(uploaders);
+        self
+    }
+
+    /// The answer of a binary with this package when a launcher asks what it offers.
+    #[must_use]
+    pub fn description(&self) -> BinaryDescription {
+        BinaryDescription {
+            binary: format!("crossdock-{}", self.name),
+            packages: self.all().map(Package::own_description).collect(),
+        }
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub(crate) fn find(&self, package: &str, node_type: &str) -> Option<Registration> {
+        let mut packages = self.all().filter(|candidate| candidate.name == package);
+        packages.find_map(|candidate| {
+            candidate.nodes.iter().copied().find(|node| node.node_type == node_type)
+        })
+    }
+
+    /// What makes uploaders for all packages of the binary.
+    pub(crate) fn all_uploaders(&self) -> Option<&'static dyn Uploaders> {
+        self.all().find_map(|package| package.uploaders)
+    }
+
+    fn own_description(&self) -> PackageDescription {
+        let nodes = self.nodes.iter().map(|node| (node.describe)());
+        PackageDescription { name: self.name.clone(), nodes: nodes.collect() }
+    }
+
+    /// This package and all that came with it, each before those that came with it.
+    fn all(&self) -> Box<dyn Iterator<Item = &Package> + '_> {
+        Box::new(std::iter::once(self).chain(self.others.iter().flat_map(Package::all)))
+    }
+}

@@ -1,0 +1,12 @@
+//! Processes of nodes: the launcher's side, the side of a package binary, and the socket between them.
+//! It must not know how an executor chooses what it runs.
+
+mod event;
+mod executor_thread;
+pub(crate) mod inquiry;
+pub mod launch;
+pub(crate) mod node_process;
+mod notices;
+mod protocol;
+mod realtime;
+mod socket;

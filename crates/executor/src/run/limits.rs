@@ -1,0 +1,114 @@
+//! Limits of time, as an executor keeps them: latency limits of chains at the outputs on which these
+//! end, and greatest ages of inputs. It must not know how nodes are told.
+
+use crossdock_comm::{InputHandle, OutputHandle};
+use crossdock_graph::{Chain, Limit, NodePlan, Time};
+
+use crate::clock::Clock;
+use crate::origin;
+use crate::status::ChainRecord;
+use crate::steady::Steady;
+
+/// No limit: longer than anything.
+pub(crate) const UNLIMITED: u64 = u64::MAX;
+
+/// The limit of a chain, at the output on which it ends.
+#[derive(Debug)]
+pub(crate) struct LatencyLimit {
+    pub(crate) chain: String,
+    pub(crate) limit: Limit,
+    /// Whether it goes by simulated time.
+    unpaced: bool,
+    /// Time of publication of the newest message on the chain's first topic that has led to a
+    /// message here, ns on the steady clock.
+    pub(super) answered_ns: u64,
+    /// Latency of the last message, if it was late and nobody has been told.
+    pub(super) late_ns: Option<u64>,
+}
+
+impl LatencyLimit {
+    pub(crate) fn of(chain: &Chain, time: Time) -> Option<Self> {
+        let (chain, limit, unpaced) = (chain.name.clone(), chain.max_latency?, time.is_unpaced());
+        Some(Self { chain, limit, unpaced, answered_ns: 0, late_ns: None })
+    }
+
+    /// Judges `messages` that have just been published on `output`; true if they were late. In a run
+    /// without pacing their latency is simulated time: the time of the run less their `header.stamp`.
+    pub(crate) fn judge(
+        &mut self,
+        output: &OutputHandle,
+        messages: u64,
+        latency_ns: Option<u64>,
+        (clock, steady): (Clock, &mut Steady),
+        record: &ChainRecord,
+    ) -> bool {
+        let stamp_ns = output.last_stamp_ns();
+        let latency_ns = match self.unpaced {
+            true => simulated_age_ns(output, clock),
+            false => latency_ns.map(|latency_ns| {
+                steady.look();
+                steady.between_ns(stamp_ns, latency_ns, origin::TIMES)
+            }),
+        };
+        let Some(latency_ns) = latency_ns else { return false };
+        let begun_ns = steady.of_stamp(stamp_ns).saturating_sub(latency_ns);
+        self.answered_ns = self.answered_ns.max(begun_ns);
+        if latency_ns <= self.limit.limit_ns {
+            return false;
+        }
+        record.late(messages);
+        self.late_ns = Some(latency_ns);
+        true
+    }
+}
+
+/// Simulated time since the `header.stamp` of the last message of an output.
+fn simulated_age_ns(output: &OutputHandle, clock: Clock) -> Option<u64> {
+    let (seconds, nanoseconds) = output.last_header_stamp()?;
+    let stamp_ns = u64::try_from(seconds).ok()? * 1_000_000_000 + u64::from(nanoseconds);
+    Some(clock.now_ns().saturating_sub(stamp_ns))
+}
+
+/// The greatest age of an input's messages.
+#[derive(Debug)]
+pub(crate) struct Age {
+    handle: InputHandle,
+    pub(super) port: String,
+    pub(super) limit: Limit,
+    /// Age of the newest message in the last execution, if it was too old and nobody has been told.
+    pub(super) old_ns: Option<u64>,
+}
+
+/// The greatest ages of the inputs of a node, in the order of its plan. There are none in a run
+/// without pacing, in which the time from publication to execution says nothing.
+pub(crate) fn ages<'a>(
+    plan: &NodePlan,
+    handles: impl Iterator<Item = &'a InputHandle>,
+    time: Time,
+) -> Box<[Age]> {
+    if time.is_unpaced() {
+        return Box::default();
+    }
+    let ages = plan.inputs.iter().zip(handles).filter_map(|(input, handle)| {
+        let limit = input.max_age?;
+        Some(Age { handle: handle.clone(), port: input.port.clone(), limit, old_ns: None })
+    });
+    ages.collect()
+}
+
+/// After an execution: whether the node's messages were too old at `began`, the last look at the
+/// clocks before it.
+#[inline]
+pub(crate) fn are_old(ages: &mut [Age], began: &Steady) -> bool {
+    let mut old = false;
+    for age in ages {
+        let stamp_ns = age.handle.last_stamp_ns();
+        let age_ns = began.age_ns(stamp_ns);
+        // 0: the node has had none yet.
+        if stamp_ns != 0 && age_ns > age.limit.limit_ns {
+            age.old_ns = Some(age_ns);
+            old = true;
+        }
+    }
+    old
+}

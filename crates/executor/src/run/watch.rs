@@ -1,0 +1,128 @@
+//! Watches for chains that begin and do not end. It must not know which node is told, nor how.
+//!
+//! A message that is published too late is seen at the output on which its chain ends. A message that
+//! never comes is seen by a *watch* of the executor that would publish it: a subscriber to the first
+//! topic of the chain, for which no publisher waits. The watch asks to be rung for one message, and
+//! then looks again when the latency limit of that message is over. So it costs at most two wake-ups
+//! per limit while messages come, and none while no message comes.
+
+use crossdock_comm::{
+    AnySubscriber, BackPressure, Doorbell, InputHandle, PortError, Qos, SubscriberOptions,
+};
+use crossdock_graph::{NodePlan, OnMiss, WatchPlan};
+
+use crate::run::options::ExecutorOptions;
+use crate::steady::Steady;
+
+/// Looks for a chain that has begun and does not end.
+#[derive(Debug)]
+pub(crate) struct Watch {
+    pub(super) chain: String,
+    pub(super) max_latency_ns: u64,
+    pub(super) on_miss: OnMiss,
+    /// The node that is told.
+    pub(super) node: usize,
+    _subscriber: AnySubscriber,
+    handle: InputHandle,
+    publishers: usize,
+    /// Time of publication of the message that has to end the chain, ns on the steady clock.
+    pending_ns: u64,
+    /// Time of the next look, ns on the steady clock; `None`: when it rings.
+    pub(super) until_ns: Option<u64>,
+}
+
+impl Watch {
+    /// Publishers of the chain's first topic in the plan, for the barrier before the start.
+    pub(crate) fn publishers(&self) -> usize {
+        self.publishers
+    }
+
+    /// The input on which it hears of them.
+    pub(crate) fn handle(&self) -> &InputHandle {
+        &self.handle
+    }
+
+    /// Looks no more.
+    pub(crate) fn close(self) {
+        self.handle.close();
+    }
+
+    /// Stamp of the newest message since the last look. Older ones are passed over.
+    fn newest_ns(&self) -> Option<u64> {
+        let mut newest = None;
+        // Nobody waits for the watch: there is one message per publisher.
+        for _ in 0..=self.handle.matched() {
+            let Some(message) = self.handle.peek() else { break };
+            newest = newest.max(Some(message.stamp_ns));
+            if !matches!(self.handle.skip(), Ok(true)) {
+                break;
+            }
+        }
+        self.handle.mark_processed();
+        newest
+    }
+
+    /// Looks at `now_ns` how long a message has waited in vain, if one has.
+    pub(super) fn look(&mut self, steady: &Steady, now_ns: u64, answered_ns: u64) -> Option<u64> {
+        if self.until_ns.is_some_and(|until_ns| now_ns < until_ns) {
+            return None;
+        }
+        let overdue = |begun_ns: u64| {
+            let waited_ns = now_ns.saturating_sub(begun_ns);
+            (begun_ns > answered_ns && waited_ns >= self.max_latency_ns).then_some(waited_ns)
+        };
+        let mut waited_ns = overdue(self.pending_ns);
+        let newest_ns = self.newest_ns().map(|stamp_ns| steady.of_stamp(stamp_ns));
+        self.until_ns = newest_ns.map(|begun_ns| begun_ns.saturating_add(self.max_latency_ns));
+        self.pending_ns = newest_ns.unwrap_or(0);
+        if self.until_ns.is_some_and(|until_ns| until_ns <= now_ns) {
+            // It has been over before it was looked at.
+            waited_ns = overdue(self.pending_ns).or(waited_ns);
+            (self.until_ns, self.pending_ns) = (None, 0);
+        }
+        waited_ns
+    }
+
+    /// Asks to be rung for the next message, unless it will look by itself. True when one is there.
+    pub(crate) fn arm(&self) -> bool {
+        self.until_ns.is_none() && self.handle.arm()
+    }
+}
+
+/// The watches of an executor: one for each chain with a latency limit that ends in it.
+pub(crate) fn watches(
+    options: &ExecutorOptions<'_>,
+    doorbell: &Doorbell,
+) -> Result<Vec<Watch>, PortError> {
+    let mut watches = Vec::new();
+    for WatchPlan { chain: name, publishers } in &options.plan.watches {
+        let chain = options.chains.iter().find(|chain| chain.name == *name);
+        let Some((chain, limit)) = chain.and_then(|it| Some((it, it.max_latency?))) else {
+            continue;
+        };
+        let ends = |plan: &NodePlan| plan.outputs.iter().any(|output| output.topic == chain.to);
+        let Some(node) = options.plan.nodes.iter().position(ends) else { continue };
+        let subscriber = options.participant.any_subscriber_with(
+            SubscriberOptions {
+                node: &options.plan.nodes[node].name,
+                topic: &chain.from,
+                qos: Qos::best_effort(1),
+                doorbell: Some(doorbell),
+                group: None,
+            },
+            BackPressure::Never,
+        )?;
+        watches.push(Watch {
+            chain: name.clone(),
+            max_latency_ns: limit.limit_ns,
+            on_miss: limit.on_miss,
+            node,
+            handle: subscriber.handle(),
+            publishers: *publishers as usize,
+            _subscriber: subscriber,
+            pending_ns: 0,
+            until_ns: None,
+        });
+    }
+    Ok(watches)
+}
