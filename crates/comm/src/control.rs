@@ -97,7 +97,13 @@ fn try_scarce_again(core: &Arc<Core>) {
 
 /// Greets those again that did not welcome us, when it is time.
 fn greet_again(core: &Arc<Core>) {
-    let due = core.lock().unwelcome.take_due();
+    let (list, due) = {
+        let unwelcome = &mut core.lock().unwelcome;
+        (unwelcome.take_list_due(), unwelcome.take_due())
+    };
+    if list {
+        greet_everybody(core);
+    }
     due.into_iter().for_each(|name| greet(core, name));
 }
 
@@ -166,8 +172,11 @@ pub(crate) fn greet(core: &Arc<Core>, name: PeerName) {
         Ok(Some(socket)) => socket,
         Ok(None) => return core.lock().unwelcome.forget(name),
         Err(error @ RendezvousError::Busy { .. }) => {
-            core.lock().unwelcome.note(name);
-            return core.lock().busy(&error.to_string());
+            let mut state = core.lock();
+            if state.unwelcome.note(name) {
+                state.trouble(format!("{error} It is tried again"));
+            }
+            return;
         }
         Err(error) => {
             core.lock().unwelcome.note(name);
@@ -330,7 +339,7 @@ fn sweep(core: &Arc<Core>) {
         .filter_map(|(token, why)| end_peer(core, &mut state, token, why))
         .collect();
     crate::service::offer_again(core, &mut state);
-    removed.iter().filter_map(unwelcoming).for_each(|name| state.unwelcome.note(name));
+    removed.iter().filter_map(unwelcoming).for_each(|name| _ = state.unwelcome.note(name));
     core.publish_turn(state);
     // Sockets and mappings are closed outside the lock.
     if !removed.is_empty() {

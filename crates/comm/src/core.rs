@@ -189,13 +189,6 @@ impl State {
         }
     }
 
-    /// A process accepts nothing: it is tried again.
-    pub(crate) fn busy(&mut self, text: &str) {
-        if self.scarcity.note_others() {
-            self.trouble(format!("{text} It is tried again"));
-        }
-    }
-
     /// Who the process behind a token is to us; this process itself: our own.
     pub(crate) fn standing(&self, token: u64) -> Standing {
         match self.peers.get(&token) {

@@ -12,7 +12,7 @@ use crossdock_shm::rendezvous::PeerName;
 const PAUSE_MIN: Duration = Duration::from_millis(20);
 /// The longest pause: what one wake-up a minute costs is not worth a limit on their number.
 const PAUSE_MAX: Duration = Duration::from_secs(60);
-/// Processes that are waited for; beyond that the whole place is listed again when it is time.
+/// Processes that are waited for one by one; for further ones the whole place is listed again.
 const WAITING_MAX: usize = 4096;
 
 #[derive(Debug)]
@@ -27,18 +27,24 @@ struct Waiting {
 #[derive(Debug, Default)]
 pub(crate) struct Unwelcome {
     waiting: HashMap<PeerName, Waiting>,
+    /// When the place is listed again, for processes beyond [`WAITING_MAX`].
+    list_due: Option<Instant>,
 }
 
 impl Unwelcome {
-    /// Notes a process that did not welcome us (again).
-    pub(crate) fn note(&mut self, name: PeerName) {
-        if self.waiting.len() >= WAITING_MAX && !self.waiting.contains_key(&name) {
-            return;
-        }
+    /// Notes a process that did not welcome us (again). True: it is noted for the first time, so this
+    /// is to be reported.
+    pub(crate) fn note(&mut self, name: PeerName) -> bool {
         let now = Instant::now();
+        if self.waiting.len() >= WAITING_MAX && !self.waiting.contains_key(&name) {
+            self.list_due.get_or_insert(now + PAUSE_MAX);
+            return false;
+        }
         let next = |waiting: &Waiting| (2 * waiting.pause).min(PAUSE_MAX);
-        let pause = self.waiting.get(&name).map_or(PAUSE_MIN, next);
+        let known = self.waiting.get(&name);
+        let (pause, is_new) = (known.map_or(PAUSE_MIN, next), known.is_none());
         self.waiting.insert(name, Waiting { due: now + pause, pause, greeted: false });
+        is_new
     }
 
     /// It has welcomed us, is gone, or is not to be greeted again.
@@ -48,8 +54,14 @@ impl Unwelcome {
 
     /// How long the control thread may sleep; `None`: for ever.
     pub(crate) fn patience(&self) -> Option<Duration> {
-        let due = self.waiting.values().filter(|one| !one.greeted).map(|one| one.due).min()?;
+        let waiting = self.waiting.values().filter(|one| !one.greeted).map(|one| one.due);
+        let due = waiting.chain(self.list_due).min()?;
         Some(due.saturating_duration_since(Instant::now()))
+    }
+
+    /// Whether the place is to be listed again now.
+    pub(crate) fn take_list_due(&mut self) -> bool {
+        self.list_due.take_if(|due| *due <= Instant::now()).is_some()
     }
 
     /// Whom to greet now.
@@ -85,6 +97,29 @@ mod tests {
         assert!(pauses.is_sorted() && pauses[0] == PAUSE_MIN && pauses[19] == PAUSE_MAX);
         unwelcome.forget(name(1));
         assert!(unwelcome.patience().is_none() && unwelcome.take_due().is_empty());
+    }
+
+    #[test]
+    fn a_process_is_reported_once_until_it_is_forgotten() {
+        let mut unwelcome = Unwelcome::default();
+        assert!(unwelcome.note(name(1)) && !unwelcome.note(name(1)) && unwelcome.note(name(2)));
+        unwelcome.forget(name(1));
+        assert!(unwelcome.note(name(1)) && !unwelcome.note(name(2)));
+    }
+
+    #[test]
+    fn for_processes_beyond_the_limit_the_place_is_listed_again() {
+        let mut unwelcome = Unwelcome::default();
+        for number in 0..WAITING_MAX as u128 {
+            assert!(unwelcome.note(PeerName::from_bytes(number.to_le_bytes())));
+        }
+        assert!(unwelcome.list_due.is_none());
+        assert!(!unwelcome.note(name(0xff)) && unwelcome.waiting.len() == WAITING_MAX);
+        assert!(!unwelcome.take_list_due(), "not yet");
+        unwelcome.waiting.clear();
+        assert!(unwelcome.patience().is_some_and(|patience| patience <= PAUSE_MAX));
+        unwelcome.list_due = Some(Instant::now());
+        assert!(unwelcome.take_list_due() && !unwelcome.take_list_due());
     }
 
     #[test]
