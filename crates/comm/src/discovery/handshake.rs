@@ -272,6 +272,19 @@ fn live(
         Frame::SlabAnswer { pair, slab, taken } => {
             slab_exchange::answered(state, token, (pair, slab, taken))
         }
+        frame => hand_over(core, state, token, frame, fds),
+    }
+}
+
+/// Frames about what processes hand to each other beside pairs: definitions of types and shared buffers.
+fn hand_over(
+    core: &Arc<ParticipantCore>,
+    state: &mut ParticipantState,
+    token: u64,
+    frame: Frame,
+    fds: Vec<ReceivedFd>,
+) -> Result<(), String> {
+    match frame {
         Frame::AskDefinition { port } => {
             send_definition(state, token, port);
             Ok(())
@@ -298,13 +311,7 @@ fn live(
             buffer_exchange::refused(state, token, buffer, reason);
             Ok(())
         }
-        Frame::Hello { .. }
-        | Frame::Welcome { .. }
-        | Frame::Ring { .. }
-        | Frame::Slab { .. }
-        | Frame::Idle => {
-            Err("it sent a frame that has no place between connected processes".to_string())
-        }
+        _ => Err("it sent a frame that has no place between connected processes".to_string()),
     }
 }
 

@@ -23,6 +23,7 @@ use std::sync::Arc;
 
 use crossdock_msg::Schema;
 use crossdock_shm::rendezvous::PeerName;
+use crossdock_shm::status::Entity;
 use crossdock_shm::{
     Lifeline, PairMemory, ReceivedFd, RingMemory, RingSubscriber, SubscriberConfig, WeakRingMemory,
 };
@@ -515,11 +516,11 @@ fn open_connection(
     fds: &[ReceivedFd],
 ) -> Result<(), Failure> {
     let pair = state.incoming.get(&number).ok_or("the pair is gone")?;
-    let (token, publisher, subscriber_port) = (pair.peer, pair.publisher, pair.subscriber);
+    let (token, publisher, subscriber) = (pair.peer, pair.publisher, pair.subscriber);
     let Some((info, process)) = publisher_info(core, state, token, publisher) else {
         return Err("a publisher went while it was being connected".into());
     };
-    if !state.subscribers.contains_key(&subscriber_port) {
+    if !state.subscribers.contains_key(&subscriber) {
         // Dropped meanwhile: nobody to connect.
         leave(state, number);
         return Ok(());
@@ -527,28 +528,7 @@ fn open_connection(
     let label = info.label(&process);
     let memory = ring_memory(state, (token, publisher), &label, shape, fds)?;
     let copies = copying::copies_for(state, token, &label, shape)?;
-    let pair = state.incoming.get_mut(&number).ok_or("the pair is gone")?;
-    let IncomingStage::Asked(Some(end)) =
-        std::mem::replace(&mut pair.stage, IncomingStage::Asked(None))
-    else {
-        return Err("the pair was not asked for".into());
-    };
-    let subscriber = state.subscribers.get(&subscriber_port).ok_or("the subscriber is gone")?;
-    let depth = match subscriber.depth {
-        Depth::Own => subscriber.info.qos.depth,
-        Depth::OfPublisher => info.qos.depth,
-    };
-    let config = SubscriberConfig {
-        label: subscriber.info.label(&core.process),
-        publisher: label,
-        conn: pair.conn.clone(),
-        armed: pair.armed.clone(),
-        depth: depth as u64,
-        reliable: subscriber.is_waited_for(),
-        holds: HOLDS,
-        memory_limit_bytes: MAPPED_BYTES_MAX,
-        lifeline: Lifeline::of(end),
-    };
+    let config = subscriber_config(core, state, number, (&info, label))?;
     let ring = RingSubscriber::connect_mapped(config, &memory, shape.attached)
         .map_err(|error| Failure::of(&error))?;
     let control = ring.control();
@@ -561,44 +541,85 @@ fn open_connection(
         let added = control.add_segment(place as u32 + 1, *bytes, fd.as_fd());
         added.map_err(|error| Failure::of(&error))?;
     }
-    let mailbox = Arc::clone(&subscriber.mailbox);
-    let triggering = if subscriber.wake.is_some() { Triggering::Yes } else { Triggering::No };
-    let schema = schema_for(state, subscriber_port, &info);
-    let detail = ConnectionDetail {
-        subscriber: subscriber_port,
-        publisher_process: process_name(core, state, token),
-        publisher,
-        carrier: Carrier::Ring,
-        triggering,
-    };
-    let record = core.connection_record(state, &info.topic, &detail);
-    if let Some(record) = &record {
-        // What the subscriber will not get is known from now on, whenever it looks first.
-        record.set(CONNECTION_POSITION, ring.next() - 1);
-    }
-    let let_go = LetGo { reports: Arc::downgrade(&core.pair_reports), pair: number };
-    let depth = info.qos.depth as u64;
     let counterpart = Counterpart {
         process: process_name(core, state, token),
         port: publisher,
         depth: info.qos.depth,
         label: format!("node `{}` in process `{process}`", info.node),
     };
-    let publisher = PublisherKey::of(&info);
-    let connection =
-        RingConnection { ring, copies, counterpart, schema, record, depth, publisher, let_go };
-    let connection = Box::new(connection);
+    let connection = Box::new(RingConnection {
+        copies,
+        schema: schema_for(state, subscriber, &info),
+        record: ring_record(core, state, subscriber, (&info, &counterpart), &ring),
+        ring,
+        counterpart,
+        depth: info.qos.depth as u64,
+        publisher: PublisherKey::of(&info),
+        let_go: LetGo { reports: Arc::downgrade(&core.pair_reports), pair: number },
+    });
     if let Some(pair) = state.incoming.get_mut(&number) {
         pair.stage = IncomingStage::Live(control);
         pair.counted = true;
     }
-    // Refused only when the subscriber was dropped just now: dropping it lets the pair go.
-    drop(mailbox.connected(connection));
-    if let Some(subscriber) = state.subscribers.get(&subscriber_port) {
+    if let Some(subscriber) = state.subscribers.get(&subscriber) {
+        // Refused only when the subscriber was dropped just now: dropping it lets the pair go.
+        drop(subscriber.mailbox.connected(connection));
         wake_up(subscriber);
     }
     state.changes += 1;
     Ok(())
+}
+
+/// How the subscriber of a pair that was asked for reads its publisher's ring. Takes the pair's end.
+fn subscriber_config(
+    core: &ParticipantCore,
+    state: &mut ParticipantState,
+    number: u32,
+    (publisher, label): (&PortInfo, String),
+) -> Result<SubscriberConfig, Failure> {
+    let pair = state.incoming.get_mut(&number).ok_or("the pair is gone")?;
+    let asked = std::mem::replace(&mut pair.stage, IncomingStage::Asked(None));
+    let IncomingStage::Asked(Some(end)) = asked else {
+        return Err("the pair was not asked for".into());
+    };
+    let known = state.subscribers.get(&pair.subscriber).ok_or("the subscriber is gone")?;
+    let depth = match known.depth {
+        Depth::Own => known.info.qos.depth,
+        Depth::OfPublisher => publisher.qos.depth,
+    };
+    Ok(SubscriberConfig {
+        label: known.info.label(&core.process),
+        publisher: label,
+        conn: pair.conn.clone(),
+        armed: pair.armed.clone(),
+        depth: depth as u64,
+        reliable: known.is_waited_for(),
+        holds: HOLDS,
+        memory_limit_bytes: MAPPED_BYTES_MAX,
+        lifeline: Lifeline::of(end),
+    })
+}
+
+/// The record of a connection through a ring on the status table.
+fn ring_record(
+    core: &ParticipantCore,
+    state: &mut ParticipantState,
+    subscriber: u64,
+    (publisher, counterpart): (&PortInfo, &Counterpart),
+    ring: &RingSubscriber,
+) -> Option<Entity> {
+    let wakes = state.subscribers.get(&subscriber).is_some_and(|known| known.wake.is_some());
+    let detail = ConnectionDetail {
+        subscriber,
+        publisher_process: counterpart.process,
+        publisher: counterpart.port,
+        carrier: Carrier::Ring,
+        triggering: if wakes { Triggering::Yes } else { Triggering::No },
+    };
+    let record = core.connection_record(state, &publisher.topic, &detail)?;
+    // What the subscriber will not get is known from now on, whenever it looks first.
+    record.set(CONNECTION_POSITION, ring.next() - 1);
+    Some(record)
 }
 
 /// A publisher's ring: ours, or one that is mapped already, or the one that has just come.

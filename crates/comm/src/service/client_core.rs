@@ -26,6 +26,7 @@ use crate::discovery::participant::Participant;
 use crate::error::{LoanError, PortError, TakeError};
 use crate::port::connection::Connection;
 use crate::port::doorbell::Doorbell;
+use crate::port::message_type::MessageType;
 use crate::port::publisher_core::{PublisherCore, PublisherPlan, Refused};
 use crate::wire::port_info::{PortInfo, encode_port};
 use crate::wire::qos::Qos;
@@ -105,6 +106,28 @@ fn is_undrained(connection: &Connection) -> bool {
     connection.is_ready() && !connection.is_corrupt()
 }
 
+/// The ring of a client's requests.
+fn requests_of(
+    participant: &Participant,
+    options: &ClientOptions<'_>,
+    message: MessageType<'_>,
+) -> Result<Rc<PublisherCore>, PortError> {
+    let plan = PublisherPlan {
+        node: options.node,
+        topic: &request_topic(options.service),
+        // Each call may be followed by the word that it is given up.
+        qos: Qos::reliable(2 * options.depth, Duration::ZERO),
+        max_bytes: options.max_request_bytes,
+        group: options.group,
+        bridge: None,
+        message,
+        audience: Audience::One,
+        wake: None,
+        memory: None,
+    };
+    PublisherCore::create(participant, plan)
+}
+
 impl ClientCore {
     pub(crate) fn create(
         participant: &Participant,
@@ -122,22 +145,7 @@ impl ClientCore {
             None => Some(participant.doorbell(DoorbellOptions { spin: options.spin })?),
         };
         let ServiceType { request, response, .. } = service_type;
-        let requests = PublisherCore::create(
-            participant,
-            PublisherPlan {
-                node,
-                topic: &request_topic(service),
-                // Each call may be followed by the word that it is given up.
-                qos: Qos::reliable(2 * depth, Duration::ZERO),
-                max_bytes: options.max_request_bytes,
-                group: options.group,
-                bridge: None,
-                message: request,
-                audience: Audience::One,
-                wake: None,
-                memory: None,
-            },
-        )?;
+        let requests = requests_of(participant, options, request)?;
         let port = requests.info().port;
         let process = participant.handle.core.name;
         let responses = ServiceLanes::create(

@@ -289,12 +289,7 @@ impl Frame {
         let Some((&kind, fields)) = bytes.split_first() else { return Err(FieldError::Kind(0)) };
         let mut input = Reader { kind, rest: fields };
         let frame = match kind {
-            kind::HELLO => Frame::Hello {
-                version: input.u32("version")?,
-                name: PeerName::from_bytes(input.array("name")?),
-                process: input.name("process", NameKind::Process)?,
-                purpose: input.purpose()?,
-            },
+            kind::HELLO => input.hello()?,
             kind::WELCOME => Frame::Welcome {
                 version: input.u32("version")?,
                 name: PeerName::from_bytes(input.array("name")?),
@@ -305,12 +300,7 @@ impl Frame {
             kind::MEMORY => Frame::Memory,
             kind::BELL => Frame::Bell { bell: input.u16("bell")? },
             kind::WITHDRAW => Frame::Withdraw { port: input.u64("port")? },
-            kind::SUBSCRIBE => Frame::Subscribe {
-                pair: input.u32("pair")?,
-                publisher: input.u64("publisher")?,
-                subscriber: input.port()?,
-                geometry: input.bytes("geometry", GEOMETRY_BYTES_MAX)?.to_vec(),
-            },
+            kind::SUBSCRIBE => input.subscribe()?,
             kind::ACCEPT => Frame::Accept {
                 pair: input.u32("pair")?,
                 geometry: input.bytes("geometry", GEOMETRY_BYTES_MAX)?.to_vec(),
@@ -337,17 +327,7 @@ impl Frame {
             kind::SEGMENT_MAPPED => {
                 Frame::SegmentMapped { pair: input.u32("pair")?, segment: input.u32("segment")? }
             }
-            kind::SLAB => Frame::Slab {
-                pair: input.u32("pair")?,
-                slab: input.u32("slab")?,
-                shape: SlabShape {
-                    segment: input.u32("segment")?,
-                    first: input.u64("first")?,
-                    chunk_bytes: input.u64("chunk bytes")?,
-                    chunks: input.u32("chunks")?,
-                },
-                device: input.shown("device")?,
-            },
+            kind::SLAB => input.slab()?,
             kind::SLAB_ANSWER => Frame::SlabAnswer {
                 pair: input.u32("pair")?,
                 slab: input.u32("slab")?,
@@ -361,14 +341,7 @@ impl Frame {
             },
             kind::NOTHING => Frame::Nothing { reason: input.shown("reason")? },
             kind::ASK_BUFFER => Frame::AskBuffer { buffer: input.u64("buffer")? },
-            kind::BUFFER => Frame::Buffer {
-                buffer: input.u64("buffer")?,
-                member: input.u16("member")?,
-                element: input.u8("element")?,
-                count: input.u64("count")?,
-                label: input.name("label", NameKind::Process)?,
-                devices: input.devices()?,
-            },
+            kind::BUFFER => input.buffer()?,
             kind::NO_BUFFER => {
                 Frame::NoBuffer { buffer: input.u64("buffer")?, reason: input.shown("reason")? }
             }
@@ -397,6 +370,49 @@ impl Writer {
 }
 
 impl Reader<'_> {
+    fn hello(&mut self) -> Result<Frame, FieldError> {
+        Ok(Frame::Hello {
+            version: self.u32("version")?,
+            name: PeerName::from_bytes(self.array("name")?),
+            process: self.name("process", NameKind::Process)?,
+            purpose: self.purpose()?,
+        })
+    }
+
+    fn subscribe(&mut self) -> Result<Frame, FieldError> {
+        Ok(Frame::Subscribe {
+            pair: self.u32("pair")?,
+            publisher: self.u64("publisher")?,
+            subscriber: self.port()?,
+            geometry: self.bytes("geometry", GEOMETRY_BYTES_MAX)?.to_vec(),
+        })
+    }
+
+    fn slab(&mut self) -> Result<Frame, FieldError> {
+        Ok(Frame::Slab {
+            pair: self.u32("pair")?,
+            slab: self.u32("slab")?,
+            shape: SlabShape {
+                segment: self.u32("segment")?,
+                first: self.u64("first")?,
+                chunk_bytes: self.u64("chunk bytes")?,
+                chunks: self.u32("chunks")?,
+            },
+            device: self.shown("device")?,
+        })
+    }
+
+    fn buffer(&mut self) -> Result<Frame, FieldError> {
+        Ok(Frame::Buffer {
+            buffer: self.u64("buffer")?,
+            member: self.u16("member")?,
+            element: self.u8("element")?,
+            count: self.u64("count")?,
+            label: self.name("label", NameKind::Process)?,
+            devices: self.devices()?,
+        })
+    }
+
     fn purpose(&mut self) -> Result<Purpose, FieldError> {
         let number = self.u8("purpose")?;
         let port = self.u64("purpose's port")?;
