@@ -8,7 +8,7 @@ use super::record::{Noted, Record};
 use crate::Failure;
 use crate::failure::While;
 use crate::usage::ProcessUsage;
-use crossdock_comm::entities::counter;
+use crossdock_comm::status_records::counter;
 use crossdock_comm::{Observer, ObserverOptions, PortSnapshot, Rendezvous};
 use crossdock_executor::launch::{LaunchedProcess, ProcessEvent, SpawnOptions};
 use crossdock_graph::Plan;

@@ -10,7 +10,7 @@ use crate::sight::{Reading, Sight, Span, detail, executor_of, lost_of, of_kind};
 use crate::summary::{bytes, duration};
 use crate::topic::is_hidden;
 use anyhow::{Result, bail};
-use crossdock_comm::entities::{Triggering, client_counter, counter, kind};
+use crossdock_comm::status_records::{Triggering, client_counter, counter, kind};
 use crossdock_comm::{PeerName, PortSnapshot, ProcessSnapshot};
 use crossdock_executor::status::{chain_counter, executor_counter, node_counter, timer_counter};
 use crossdock_graph::{

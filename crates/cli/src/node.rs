@@ -9,7 +9,7 @@ use crate::summary::{bytes, duration};
 use crate::table::{Align, Table};
 use crate::topic::{port_json, qos};
 use anyhow::{Result, bail};
-use crossdock_comm::entities::{counter, kind};
+use crossdock_comm::status_records::{counter, kind};
 use crossdock_comm::{EntitySnapshot, PortSnapshot, ProcessSnapshot};
 use crossdock_executor::status::{executor_counter, node_counter, timer_counter};
 use serde_json::{Value, json};

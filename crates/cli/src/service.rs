@@ -8,7 +8,7 @@ use crate::output::{clean, say};
 use crate::run::observer_options;
 use crate::table::{Align, Table};
 use anyhow::{Context, Result, bail};
-use crossdock_comm::entities::{client_counter, server_counter};
+use crossdock_comm::status_records::{client_counter, server_counter};
 use crossdock_comm::{
     ClientOptions, GraphSnapshot, Observer, Participant, ParticipantOptions, PortSnapshot,
 };

@@ -88,7 +88,7 @@ fn published(place: &Place, topic: &str) -> u64 {
     };
     let ports = snapshot.processes.iter().flat_map(|process| &process.publishers);
     let of_topic = ports.filter(|port| port.topic == topic);
-    of_topic.map(|port| port.counters[crossdock_comm::entities::counter::MESSAGES]).sum()
+    of_topic.map(|port| port.counters[crossdock_comm::status_records::counter::MESSAGES]).sum()
 }
 
 fn flows(place: &Place, topic: &str) {

@@ -6,8 +6,8 @@ use crossdock_msg::{CdrError, FlatError};
 use crossdock_shm::status::AddEntityError;
 use crossdock_shm::{AllocateError, CreateRingError, LinkError};
 
-use crate::event::Mismatch;
-use crate::names::NameError;
+use crate::wire::mismatch::Mismatch;
+use crate::wire::names::NameError;
 
 /// A port could not be created.
 #[derive(Debug, thiserror::Error)]

@@ -28,57 +28,22 @@
 
 #![forbid(unsafe_code)]
 
-mod activity;
-mod any;
-mod bells;
 mod buffer;
-mod claims;
-mod connection;
-mod control;
-mod copying;
-mod core;
-mod doorbell;
-mod echo;
-pub mod entities;
+mod device;
+mod discovery;
 mod error;
-pub mod event;
-mod fence;
-mod frame;
-mod geometry;
-mod group;
-mod handle;
-mod handshake;
-mod input;
-mod instance;
-mod link;
-mod mailbox;
-mod matching;
-pub mod names;
-mod observer;
-mod output;
-mod participant;
-mod parts;
-mod ports;
-mod publisher;
-pub mod qos;
-mod quiescence;
-mod quotas;
-mod scarce;
-mod schemas;
+mod observe;
+mod port;
 pub mod service;
-mod serving;
-mod slabs;
 pub mod step;
-mod subscriber;
-mod token;
-mod unwelcome;
-mod uploader;
-mod window;
+mod wire;
 
-pub use activity::Activity;
-pub use any::{AnyLoan, AnyPublisher, AnySample, AnySubscriber, Bridge, BridgeOptions, Directions};
-pub use buffer::{AcceptError, BufferError, Buffers, SharedBuffer};
-pub use claims::{Claim, ClaimError, ClaimRefusal, ClaimSnapshot, Holder, ReadClaim, WriteClaim};
+pub use buffer::claims::{
+    Claim, ClaimError, ClaimRefusal, ClaimSnapshot, Holder, ReadClaim, WriteClaim,
+};
+pub use buffer::instance::InstanceMaker;
+pub use buffer::parts::{Part, PartError};
+pub use buffer::token::{BufferId, Token, TokenError};
 pub use crossdock_shm::histogram::HistogramSnapshot;
 pub use crossdock_shm::realtime::use_fifo;
 pub use crossdock_shm::rendezvous::{PeerName, RunId};
@@ -91,28 +56,36 @@ pub use crossdock_shm::{
     ParkedLoan, PrivateFd, Region, Scratch, Slab, SlabMemory, Woken, child_flag,
 };
 pub use crossdock_shm::{Standing, TrustError, TrustedNames};
-pub use doorbell::Doorbell;
-pub use echo::{Echo, EchoError, Echoed, Stamps};
+pub use device::slabs::SlabTaker;
+pub use device::upload::{Uploader, Uploading};
+pub use discovery::event::{self, Event};
+pub use discovery::participant::{OpenError, Participant, ParticipantOptions};
+pub use discovery::subscribing_side::TopicConnections;
 pub use error::{DamagedPayload, LoanError, PortError, PublishCdrError, PublishError, TakeError};
-pub use event::{Event, Mismatch, PeerProcess, Side};
-pub use group::PortGroup;
-pub use handle::{InputHandle, NextMessage, OutputHandle};
-pub use input::Reading;
-pub use instance::InstanceMaker;
-pub use observer::{
-    ConnectionSnapshot, GraphSnapshot, ObserveError, Observer, ObserverOptions, PortSnapshot,
-    ProcessSnapshot,
+pub use observe::activity::Activity;
+pub use observe::asking::{ObserveError, ObserverOptions};
+pub use observe::echo::{Echo, EchoError, Echoed, Stamps};
+pub use observe::observer::{
+    ConnectionSnapshot, GraphSnapshot, Observer, PortSnapshot, ProcessSnapshot,
 };
-pub use participant::{OpenError, Participant, ParticipantOptions, Rendezvous, TopicConnections};
-pub use parts::{Part, PartError};
-pub use publisher::{Loan, Publisher, PublisherCounters, PublisherOptions};
-pub use qos::{BackPressure, Durability, Qos, Reliability};
-pub use quiescence::Quiescence;
+pub use observe::quiescence::Quiescence;
+pub use port::buffers::{AcceptError, BufferError, Buffers, SharedBuffer};
+pub use port::counters::{PublisherCounters, SubscriberCounters};
+pub use port::doorbell::Doorbell;
+pub use port::erased::{InputHandle, NextMessage, OutputHandle};
+pub use port::group::PortGroup;
+pub use port::publisher::{Loan, Publisher, PublisherOptions};
+pub use port::subscriber::{Sample, Since, Subscriber, SubscriberOptions, Waiting};
+pub use port::subscriber_core::Reading;
+pub use port::subscriber_core::gathering::Gathered;
+pub use port::untyped::{
+    AnyLoan, AnyPublisher, AnySample, AnySubscriber, Bridge, BridgeOptions, Directions,
+};
 pub use service::{
     CallError, CallId, Client, ClientOptions, Request, RequestId, Server, ServerOptions,
 };
-pub use slabs::SlabTaker;
-pub use subscriber::{Sample, Since, Subscriber, SubscriberCounters, SubscriberOptions, Waiting};
-pub use token::{BufferId, Token, TokenError};
-pub use uploader::{Uploader, Uploading};
-pub use window::Gathered;
+pub use wire::meeting_place::Rendezvous;
+pub use wire::mismatch::{Mismatch, Side};
+pub use wire::peer_process::PeerProcess;
+pub use wire::qos::{BackPressure, Durability, Qos, Reliability};
+pub use wire::{names, qos, status_records};

@@ -11,14 +11,14 @@ use std::time::Duration;
 use crossdock_msg::types::rosgraph_msgs::Clock;
 use crossdock_msg::{Extra, Message};
 
-use crate::doorbell::Doorbell;
+use crate::discovery::participant::Participant;
 use crate::error::{LoanError, PortError, TakeError};
-use crate::group::PortGroup;
-use crate::handle::InputHandle;
-use crate::participant::Participant;
-use crate::publisher::{Publisher, PublisherOptions};
-use crate::qos::{BackPressure, Qos};
-use crate::subscriber::{Subscriber, SubscriberOptions};
+use crate::port::doorbell::Doorbell;
+use crate::port::erased::InputHandle;
+use crate::port::group::PortGroup;
+use crate::port::publisher::{Publisher, PublisherOptions};
+use crate::port::subscriber::{Subscriber, SubscriberOptions};
+use crate::wire::qos::{BackPressure, Qos};
 
 /// Topic of the grants; hidden, as names with a leading `_` are.
 pub const STEP_TOPIC: &str = "/_crossdock/step";

@@ -1,7 +1,7 @@
 //! What an executor tells of its nodes and spans on the status table, where observers read it.
 //! It must not know who reads it or how it is shown.
 
-use crossdock_comm::entities::kind;
+use crossdock_comm::status_records::kind;
 use crossdock_comm::{Entity, EntityDescription, PortError, StatusTable, WithHistogram};
 use crossdock_graph::{ExecutorMode, ExecutorPlan, NodePlan};
 use crossdock_trace::{ExecutorTrace, monotonic_ns};

@@ -2,7 +2,7 @@
 //! is counted.
 
 use crate::plan::HostCount;
-use crossdock_comm::entities::kind;
+use crossdock_comm::status_records::kind;
 use crossdock_comm::{Entity, EntityDescription, WithHistogram};
 use crossdock_executor::{NodeError, Setup};
 use crossdock_fabric::Board;

@@ -7,7 +7,7 @@ use crate::plan::{HostGateway, HostPlan};
 use crate::record::fabric_counter;
 use crate::up::Up;
 use crate::windows::Windows;
-use crossdock_comm::entities::kind;
+use crossdock_comm::status_records::kind;
 use crossdock_comm::{Entity, EntityDescription, WithHistogram};
 use crossdock_executor::{Context, Node, NodeDescription, NodeError, NodeType, Package, Setup};
 use crossdock_fabric::{Board, Cache, HostEvent, IDLE_CYCLES, Library, Profile, Stop};

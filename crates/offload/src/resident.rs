@@ -1,6 +1,6 @@
 //! Where a topic's payloads lie on a device, as observers see it. Must not know how they get there.
 
-use crossdock_comm::entities::{counter, device_counter, kind};
+use crossdock_comm::status_records::{counter, device_counter, kind};
 use crossdock_comm::{Entity, EntityDescription, StatusTable, WithHistogram};
 use crossdock_shm::status::AddEntityError;
 use std::cell::Cell;

@@ -10,7 +10,7 @@
 mod killed;
 mod pixels;
 
-use crossdock_comm::entities::counter;
+use crossdock_comm::status_records::counter;
 use crossdock_comm::{
     Access, Observer, ObserverOptions, Participant, PortSnapshot, Qos, Rendezvous, Subscriber,
     SubscriberOptions, Uploader, Uploading,

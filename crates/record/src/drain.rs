@@ -2,7 +2,7 @@
 //!
 //! This module must not know what was published.
 
-use crossdock_comm::entities::{Triggering, counter};
+use crossdock_comm::status_records::{Triggering, counter};
 use crossdock_comm::step::STEP_TOPIC;
 use crossdock_comm::{
     GraphSnapshot, ObserveError, Observer, ObserverOptions, ProcessSnapshot, Quiescence, RunId,

@@ -3,7 +3,7 @@
 
 use crate::summary::{CallEnds, ServiceRow};
 use crossdock_comm::ProcessSnapshot;
-use crossdock_comm::entities::client_counter;
+use crossdock_comm::status_records::client_counter;
 use std::collections::BTreeMap;
 
 /// One row for each service that has a port in these processes. Calls are counted at the clients, which

@@ -5,7 +5,7 @@ use super::fabrics::Counts;
 use super::figures::hosted;
 use crate::summary::{CountRow, FabricRow};
 use crossdock_comm::ProcessSnapshot;
-use crossdock_comm::entities::kind;
+use crossdock_comm::status_records::kind;
 use crossdock_gateway::record::fabric_counts;
 use crossdock_hwgen::network::Counted;
 

@@ -3,7 +3,7 @@
 
 use super::figures::hosted;
 use crate::summary::DeviceRow;
-use crossdock_comm::entities::{counter, device_counter, kind};
+use crossdock_comm::status_records::{counter, device_counter, kind};
 use crossdock_comm::{EntitySnapshot, ProcessSnapshot};
 use std::collections::BTreeMap;
 

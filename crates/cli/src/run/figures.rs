@@ -7,7 +7,7 @@ use crate::summary::{
     ChainRow, DeviceRow, FabricRow, GatewayRow, Losses, NodeRow, Percentiles, ServiceRow, TopicRow,
 };
 use anyhow::{Result, bail};
-use crossdock_comm::entities::{counter, kind};
+use crossdock_comm::status_records::{counter, kind};
 use crossdock_comm::{
     Activity, EntitySnapshot, HistogramSnapshot, ObserveError, Observer, ObserverOptions, PeerName,
     PortSnapshot, ProcessSnapshot, Rendezvous,

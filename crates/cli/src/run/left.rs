@@ -1,7 +1,7 @@
 //! What the processes of a run left behind that ended before it: their figures, what they were doing,
 //! which messages were lost with them. It must not know how it is shown.
 
-use crossdock_comm::entities::{Triggering, counter, kind};
+use crossdock_comm::status_records::{Triggering, counter, kind};
 use crossdock_comm::{EntitySnapshot, HistogramSnapshot, Observer, PeerName, ProcessSnapshot};
 use crossdock_executor::status::{node_counter, running};
 use crossdock_graph::{NodePlan, Plan};

@@ -13,7 +13,7 @@ pub(crate) use rows::{ChainRow, ExecutorRow, Look, NodeRow, ProcessRow, Span, To
 
 use crate::run::observer_options;
 use anyhow::Result;
-use crossdock_comm::entities::kind;
+use crossdock_comm::status_records::kind;
 use crossdock_comm::{
     EntitySnapshot, GraphSnapshot, HistogramSnapshot, Observer, PeerName, PortSnapshot,
 };

@@ -3,7 +3,7 @@
 
 use super::{ProcessUse, Reading, ThreadUse, detail, executor_of, of_kind, sum};
 use crate::summary::Losses;
-use crossdock_comm::entities::{Carrier, Triggering, counter, kind};
+use crossdock_comm::status_records::{Carrier, Triggering, counter, kind};
 use crossdock_comm::{EntitySnapshot, HistogramSnapshot, PeerName, PortSnapshot, ProcessSnapshot};
 use crossdock_executor::status::{chain_counter, executor_counter, node_counter};
 use serde::Serialize;

@@ -8,7 +8,7 @@ use crate::arguments::WatchArguments;
 use crate::output::{clean, say};
 use crate::sight::sum;
 use anyhow::Result;
-use crossdock_comm::entities::counter;
+use crossdock_comm::status_records::counter;
 use crossdock_comm::{Echo, EchoError, GraphSnapshot, ObserveError, Observer, PeerName, Stamps};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};

@@ -11,7 +11,7 @@ use crate::output;
 use crate::output::{clean, say};
 use crate::summary::{bytes, duration};
 use anyhow::{Result, bail};
-use crossdock_comm::entities::counter;
+use crossdock_comm::status_records::counter;
 use crossdock_comm::{PortSnapshot, Stamps};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;

@@ -8,7 +8,7 @@ use crate::sight::{lost_of, sum};
 use crate::summary::bytes;
 use crate::table::{Align, Table};
 use anyhow::Result;
-use crossdock_comm::entities::{Carrier, counter};
+use crossdock_comm::status_records::{Carrier, counter};
 use crossdock_comm::{Durability, GraphSnapshot, PortSnapshot, Qos, Reliability};
 use crossdock_msg::TypeHash;
 use serde_json::{Value, json};

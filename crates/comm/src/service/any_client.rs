@@ -11,9 +11,10 @@ use crossdock_shm::RawSample;
 
 use super::client::ClientOptions;
 use super::client_core::ClientCore;
-use super::{CallError, MessageType, ServiceType};
+use super::{CallError, ServiceType};
+use crate::discovery::participant::Participant;
 use crate::error::{PortError, PublishCdrError};
-use crate::participant::Participant;
+use crate::port::message_type::MessageType;
 
 /// Calls a service of a type that is known at run time only. Neither `Send` nor `Sync`.
 pub struct AnyClient {

@@ -10,11 +10,11 @@ use crossdock_shm::{RawLoan, RawSample};
 
 use super::client_core::{ClientCore, Ended};
 use super::{CallError, CallId, ClientHandle, DEPTH, SendError, ServiceType};
-use crate::doorbell::Doorbell;
+use crate::discovery::participant::Participant;
 use crate::error::{DamagedPayload, LoanError, PortError, TakeError};
-use crate::group::PortGroup;
-use crate::participant::Participant;
-use crate::subscriber::Sample;
+use crate::port::doorbell::Doorbell;
+use crate::port::group::PortGroup;
+use crate::port::subscriber::Sample;
 
 /// How to create a client.
 #[derive(Clone, Copy, Debug)]
@@ -133,7 +133,7 @@ impl<S: Service> Client<S> {
         self.core.service()
     }
 
-    /// A counter of [`crate::entities::client_counter`].
+    /// A counter of [`crate::wire::status_records::client_counter`].
     pub fn counter(&self, counter: usize) -> u64 {
         self.core.counter(counter)
     }

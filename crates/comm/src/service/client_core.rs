@@ -15,20 +15,22 @@ use crossdock_shm::status::{Entity, EntityDescription, WithHistogram};
 use crossdock_shm::{DoorbellOptions, RawLoan, RawSample};
 use rustix::time::{ClockId, clock_gettime};
 
-use super::lanes::{Alone, Lanes, LanesPlan};
+use super::lanes::{Alone, ServiceLanes, ServiceLanesPlan};
 use super::{
     CallError, CallId, SendError, ServiceType, check_service_name, mark, request_topic,
     response_topic,
 };
-use crate::connection::{Connection, Counterpart};
-use crate::doorbell::Doorbell;
-use crate::entities::{client_counter, kind};
+use crate::discovery::handover::Counterpart;
+use crate::discovery::local_ports::Audience;
+use crate::discovery::participant::Participant;
 use crate::error::{LoanError, PortError, TakeError};
-use crate::frame::{PortInfo, encode_port};
-use crate::matching::Audience;
-use crate::output::{OutputCore, OutputPlan, Refused};
-use crate::participant::Participant;
-use crate::qos::Qos;
+use crate::port::connection::Connection;
+use crate::port::doorbell::Doorbell;
+use crate::port::message_type::MessageType;
+use crate::port::publisher_core::{PublisherCore, PublisherPlan, Refused};
+use crate::wire::port_info::{PortInfo, encode_port};
+use crate::wire::qos::Qos;
+use crate::wire::status_records::{client_counter, kind};
 
 use super::client::ClientOptions;
 
@@ -85,8 +87,8 @@ struct Calls {
 /// See the head of this file.
 pub(crate) struct ClientCore {
     service: String,
-    requests: Rc<OutputCore>,
-    responses: Lanes<()>,
+    requests: Rc<PublisherCore>,
+    responses: ServiceLanes<()>,
     entity: Entity,
     depth: usize,
     request_root_bytes: usize,
@@ -102,6 +104,28 @@ pub(crate) struct ClientCore {
 /// the protocol does not.
 fn is_undrained(connection: &Connection) -> bool {
     connection.is_ready() && !connection.is_corrupt()
+}
+
+/// The ring of a client's requests.
+fn requests_of(
+    participant: &Participant,
+    options: &ClientOptions<'_>,
+    message: MessageType<'_>,
+) -> Result<Rc<PublisherCore>, PortError> {
+    let plan = PublisherPlan {
+        node: options.node,
+        topic: &request_topic(options.service),
+        // Each call may be followed by the word that it is given up.
+        qos: Qos::reliable(2 * options.depth, Duration::ZERO),
+        max_bytes: options.max_request_bytes,
+        group: options.group,
+        bridge: None,
+        message,
+        audience: Audience::One,
+        wake: None,
+        memory: None,
+    };
+    PublisherCore::create(participant, plan)
 }
 
 impl ClientCore {
@@ -121,31 +145,12 @@ impl ClientCore {
             None => Some(participant.doorbell(DoorbellOptions { spin: options.spin })?),
         };
         let ServiceType { request, response, .. } = service_type;
-        let requests = OutputCore::create(
-            participant,
-            OutputPlan {
-                node,
-                topic: &request_topic(service),
-                // Each call may be followed by the word that it is given up.
-                qos: Qos::reliable(2 * depth, Duration::ZERO),
-                max_bytes: options.max_request_bytes,
-                group: options.group,
-                bridge: None,
-                type_name: request.type_name,
-                type_hash: request.type_hash,
-                layout_hash: request.layout_hash,
-                definition: request.definition,
-                root_bytes: request.root_bytes,
-                audience: Audience::One,
-                wake: None,
-                memory: None,
-            },
-        )?;
+        let requests = requests_of(participant, options, request)?;
         let port = requests.info().port;
         let process = participant.handle.core.name;
-        let responses = Lanes::create(
+        let responses = ServiceLanes::create(
             participant,
-            LanesPlan {
+            ServiceLanesPlan {
                 node,
                 service,
                 topic: &response_topic(service, process, port),
@@ -185,7 +190,7 @@ impl ClientCore {
         &self.service
     }
 
-    pub(crate) fn lanes(&self) -> &Lanes<()> {
+    pub(crate) fn lanes(&self) -> &ServiceLanes<()> {
         &self.responses
     }
 

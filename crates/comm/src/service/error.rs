@@ -4,7 +4,7 @@ use std::fmt;
 use std::time::Duration;
 
 use crate::error::{LoanError, TakeError};
-use crate::event::Mismatch;
+use crate::wire::mismatch::Mismatch;
 
 /// A request was not sent.
 #[derive(Debug, thiserror::Error)]

@@ -9,24 +9,26 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use crossdock_shm::RawSample;
-use crossdock_shm::status::{Entity, EntityDescription, WithHistogram};
+use crossdock_shm::status::Entity;
 
-use super::MessageType;
-use crate::connection::{Connection, Counterpart};
-use crate::doorbell::Doorbell;
-use crate::entities::{counter, kind};
+use crate::device::slabs::Wish;
+use crate::discovery::handover::Counterpart;
+use crate::discovery::local_ports::{Depth, LocalSubscriber, Takes, Wake};
+use crate::discovery::mailbox::{Mailbox, Note};
+use crate::discovery::participant::{Participant, ParticipantHandle};
+use crate::discovery::subscribing_side::{self, local_conflict};
 use crate::error::{DamagedPayload, PortError, TakeError};
-use crate::event::{Mismatch, Side};
-use crate::frame::{PortInfo, encode_port};
-use crate::mailbox::{Mailbox, Note};
-use crate::matching::{self, Depth, LocalSubscriber, Takes, Wake, local_conflict};
-use crate::names::NameKind;
-use crate::output::check_port;
-use crate::participant::{Handle, Participant};
-use crate::qos::{BackPressure, Qos};
+use crate::port::connection::Connection;
+use crate::port::doorbell::Doorbell;
+use crate::port::message_type::MessageType;
+use crate::port::registration::{self, NewPort};
+use crate::wire::names::NameKind;
+use crate::wire::port_info::PortInfo;
+use crate::wire::qos::{BackPressure, Qos};
+use crate::wire::status_records::{counter, kind};
 
 /// One publisher on the other side, and what the port keeps of it.
-pub(crate) struct Lane<X> {
+pub(crate) struct ServiceLane<X> {
     pub(crate) connection: Connection,
     pub(crate) counterpart: Rc<Counterpart>,
     pub(crate) extra: X,
@@ -40,7 +42,7 @@ pub(crate) enum Alone {
 }
 
 /// What a port's lanes are made from.
-pub(crate) struct LanesPlan<'a> {
+pub(crate) struct ServiceLanesPlan<'a> {
     pub(crate) node: &'a str,
     pub(crate) service: &'a str,
     pub(crate) topic: &'a str,
@@ -51,39 +53,28 @@ pub(crate) struct LanesPlan<'a> {
 }
 
 /// See the head of this file.
-pub(crate) struct Lanes<X> {
-    handle: Arc<Handle>,
+pub(crate) struct ServiceLanes<X> {
+    handle: Arc<ParticipantHandle>,
     info: PortInfo,
     entity: Entity,
     mailbox: Arc<Mailbox>,
     bell: Option<(Doorbell, u16)>,
-    lanes: RefCell<Vec<Lane<X>>>,
+    lanes: RefCell<Vec<ServiceLane<X>>>,
 }
 
-impl<X> Lanes<X> {
+impl<X> ServiceLanes<X> {
     pub(crate) fn create(
         participant: &Participant,
-        plan: LanesPlan<'_>,
-    ) -> Result<Lanes<X>, PortError> {
-        check_port(plan.node, (NameKind::Inner, plan.topic), &plan.qos)?;
+        plan: ServiceLanesPlan<'_>,
+    ) -> Result<ServiceLanes<X>, PortError> {
+        let ServiceLanesPlan { node, topic, qos, message, .. } = plan;
+        let port = NewPort { node, topic, topic_kind: NameKind::Inner, qos, message };
+        port.check()?;
         let core = &participant.handle.core;
-        let info = PortInfo {
-            port: core.lock().port(),
-            node: plan.node.to_string(),
-            topic: plan.topic.to_string(),
-            type_name: plan.message.type_name.to_string(),
-            type_hash: plan.message.type_hash,
-            layout_hash: plan.message.layout_hash,
-            qos: plan.qos,
-        };
-        let entity = core.status_table.add(EntityDescription {
-            kind: kind::SUBSCRIBER,
-            name: plan.topic,
-            detail: &encode_port(&info),
-            histogram: WithHistogram::No,
-        })?;
+        let info = port.describe(core);
+        let entity = registration::record(core, kind::SUBSCRIBER, &info)?;
         let bell = plan.doorbell.map(|bell| (bell.clone(), bell.add_input()));
-        let lanes = Lanes {
+        let lanes = ServiceLanes {
             handle: Arc::clone(&participant.handle),
             info,
             entity,
@@ -106,12 +97,7 @@ impl<X> Lanes<X> {
             return Err(PortError::ServiceTaken { service, node });
         }
         if let Some((publisher, reason)) = local_conflict(&state.publishers, &self.info) {
-            return Err(PortError::Mismatch(Box::new(Mismatch {
-                topic: self.info.topic.clone(),
-                publisher: Side::new(&publisher, &core.process),
-                subscriber: Side::new(&self.info, &core.process),
-                reason,
-            })));
+            return Err(registration::mismatch(core, &publisher, &self.info, reason));
         }
         let subscriber = LocalSubscriber {
             info: self.info.clone(),
@@ -121,9 +107,9 @@ impl<X> Lanes<X> {
             wake: self.wake(),
             group: None,
             depth: Depth::OfPublisher,
-            slabs: crate::slabs::Wish::No,
+            slabs: Wish::No,
         };
-        matching::add_subscriber(core, &mut state, subscriber);
+        subscribing_side::add_subscriber(core, &mut state, subscriber);
         core.publish(state);
         Ok(())
     }
@@ -143,7 +129,7 @@ impl<X> Lanes<X> {
         self.info.port
     }
 
-    pub(crate) fn handle(&self) -> &Arc<Handle> {
+    pub(crate) fn handle(&self) -> &Arc<ParticipantHandle> {
         &self.handle
     }
 
@@ -155,7 +141,7 @@ impl<X> Lanes<X> {
         &self,
         keep: impl Fn(&Connection) -> bool,
         mut make: impl FnMut(&Rc<Counterpart>) -> Option<X>,
-        mut lost: impl FnMut(Lane<X>),
+        mut lost: impl FnMut(ServiceLane<X>),
     ) {
         if self.mailbox.has_notes() {
             for note in self.mailbox.take() {
@@ -164,7 +150,11 @@ impl<X> Lanes<X> {
                         let counterpart = Rc::new(made.counterpart.clone());
                         let connection = Connection::ring(*made);
                         let Some(extra) = make(&counterpart) else { continue };
-                        self.lanes.borrow_mut().push(Lane { connection, counterpart, extra });
+                        self.lanes.borrow_mut().push(ServiceLane {
+                            connection,
+                            counterpart,
+                            extra,
+                        });
                     }
                     Note::Gone(pair) => {
                         let mut lanes = self.lanes.borrow_mut();
@@ -181,7 +171,7 @@ impl<X> Lanes<X> {
         }
     }
 
-    fn take_ended(&self, keep: impl Fn(&Connection) -> bool) -> Option<Lane<X>> {
+    fn take_ended(&self, keep: impl Fn(&Connection) -> bool) -> Option<ServiceLane<X>> {
         let mut lanes = self.lanes.borrow_mut();
         let ended =
             lanes.iter().position(|lane| lane.connection.is_gone() && !keep(&lane.connection))?;
@@ -194,11 +184,11 @@ impl<X> Lanes<X> {
     }
 
     /// The lanes, oldest first.
-    pub(crate) fn lanes(&self) -> std::cell::Ref<'_, Vec<Lane<X>>> {
+    pub(crate) fn lanes(&self) -> std::cell::Ref<'_, Vec<ServiceLane<X>>> {
         self.lanes.borrow()
     }
 
-    pub(crate) fn lanes_mut(&self) -> std::cell::RefMut<'_, Vec<Lane<X>>> {
+    pub(crate) fn lanes_mut(&self) -> std::cell::RefMut<'_, Vec<ServiceLane<X>>> {
         self.lanes.borrow_mut()
     }
 
@@ -264,14 +254,14 @@ impl<X> Lanes<X> {
     }
 }
 
-impl<X> Drop for Lanes<X> {
+impl<X> Drop for ServiceLanes<X> {
     fn drop(&mut self) {
         let unseen = self.mailbox.close();
         self.lanes.get_mut().clear();
         drop(unseen);
         let core = &self.handle.core;
         let mut state = core.lock();
-        matching::remove_subscriber(&mut state, self.info.port);
+        subscribing_side::remove_subscriber(&mut state, self.info.port);
         core.publish(state);
         if let Some((bell, index)) = &self.bell {
             bell.remove_input(*index);

@@ -51,19 +51,14 @@ mod lanes;
 mod server;
 mod server_core;
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
-use std::sync::Arc;
 
-use crossdock_msg::{Block, FlatError, Message, Schema};
 use crossdock_shm::rendezvous::PeerName;
 
-use crate::core::{Core, State};
-use crate::event::Mismatch;
-use crate::frame::Frame;
-use crate::matching::{self, LOCAL};
-use crate::names::{INNER_PREFIXES, NameError, NameKind, check_name};
+use crate::port::message_type::MessageType;
+use crate::wire::names::{INNER_PREFIXES, NameError, NameKind, check_name};
 
+pub use crate::wire::names::SERVICE_BYTES_MAX;
 pub use any_client::{AnyClient, AnyResponse, CallCdrError};
 pub use client::{Client, ClientOptions, Outcome, RequestLoan, SendRefused};
 pub use client_core::CallClock;
@@ -76,9 +71,6 @@ pub const DEPTH: usize = 8;
 
 /// The deepest that a client or server can be.
 pub const DEPTH_MAX: usize = 1 << 12;
-
-/// The longest name of a service in bytes: the topics behind it have longer ones.
-pub const SERVICE_BYTES_MAX: usize = 180;
 
 /// What a descriptor of a service's topic says beside the payload: a kind, and the number of a request
 /// cut to 28 bits, which tells apart the few that are under way.
@@ -130,52 +122,6 @@ impl fmt::Display for CallId {
     }
 }
 
-/// What ports need to know of a message type.
-#[derive(Clone, Copy)]
-pub(crate) struct MessageType<'a> {
-    pub(crate) type_name: &'a str,
-    pub(crate) type_hash: [u8; 32],
-    pub(crate) layout_hash: [u8; 32],
-    pub(crate) definition: &'a str,
-    pub(crate) root_bytes: usize,
-    /// Whether a payload can be looked at as this type. `None`: the type is known at run time only.
-    pub(crate) check: Option<PayloadCheck>,
-}
-
-/// Says what is wrong with a payload. What it finds depends on the payload's length alone, so it
-/// holds as long as the payload is held.
-pub(crate) type PayloadCheck = fn(&[u8]) -> Result<(), FlatError>;
-
-fn check_payload<T: Message>(bytes: &[u8]) -> Result<(), FlatError> {
-    T::view(Block::new(bytes)).map(drop)
-}
-
-impl MessageType<'static> {
-    pub(crate) fn of<T: Message>() -> Self {
-        MessageType {
-            type_name: T::TYPE_NAME,
-            type_hash: T::TYPE_HASH.0,
-            layout_hash: T::LAYOUT_HASH.0,
-            definition: T::DEFINITION,
-            root_bytes: T::ROOT_BYTES,
-            check: Some(check_payload::<T>),
-        }
-    }
-}
-
-impl<'a> MessageType<'a> {
-    pub(crate) fn of_schema(schema: &'a Schema) -> Self {
-        MessageType {
-            type_name: schema.type_name(),
-            type_hash: schema.type_hash().0,
-            layout_hash: schema.layout_hash().0,
-            definition: schema.definition(),
-            root_bytes: schema.root_bytes(),
-            check: None,
-        }
-    }
-}
-
 /// A service's type, and those of its two messages.
 #[derive(Clone, Copy)]
 pub(crate) struct ServiceType<'a> {
@@ -220,77 +166,6 @@ pub(crate) fn response_topic(service: &str, process: PeerName, port: u64) -> Str
 /// [`NameError`] quotes the name and the rule that it breaks.
 pub fn check_service_name(service: &str) -> Result<(), NameError> {
     check_name(NameKind::Service, service)
-}
-
-/// What the control plane keeps for services.
-#[derive(Default)]
-pub(crate) struct Registry {
-    /// Subscribers' processes that were refused because a publisher for one has its one, by publisher
-    /// and token.
-    standing_by: BTreeSet<(u64, u64)>,
-    /// Publishers for one that have lost it while others stand by.
-    vacant: BTreeSet<u64>,
-    /// Why the last server that was met cannot serve, by topic of requests of clients here.
-    mismatches: BTreeMap<String, Mismatch>,
-}
-
-/// Topics of which a mismatch is remembered.
-const MISMATCHES_MAX: usize = 1024;
-
-impl Registry {
-    /// The process of `token` wants to serve a publisher that is served already.
-    pub(crate) fn stand_by(&mut self, publisher: u64, token: u64) {
-        self.standing_by.insert((publisher, token));
-    }
-
-    /// A publisher has lost a subscriber.
-    pub(crate) fn has_room(&mut self, publisher: u64) {
-        if self.standing_by.range((publisher, 0)..=(publisher, u64::MAX)).next().is_some() {
-            self.vacant.insert(publisher);
-        }
-    }
-
-    pub(crate) fn peer_gone(&mut self, token: u64) {
-        self.standing_by.retain(|(_, waiting)| *waiting != token);
-    }
-
-    pub(crate) fn forget(&mut self, publisher: u64, topic: &str) {
-        self.standing_by.retain(|(known, _)| *known != publisher);
-        self.vacant.remove(&publisher);
-        self.mismatches.remove(topic);
-    }
-
-    pub(crate) fn note_mismatch(&mut self, mismatch: &Mismatch) {
-        let [requests, _] = INNER_PREFIXES;
-        let is_request = check_name(NameKind::Inner, &mismatch.topic).is_ok()
-            && mismatch.topic.starts_with(requests);
-        if is_request && self.mismatches.len() < MISMATCHES_MAX {
-            self.mismatches.insert(mismatch.topic.clone(), mismatch.clone());
-        }
-    }
-
-    pub(crate) fn mismatch(&self, topic: &str) -> Option<&Mismatch> {
-        self.mismatches.get(topic)
-    }
-}
-
-/// Offers publishers that have lost their one subscriber to those that stand by.
-pub(crate) fn offer_again(core: &Arc<Core>, state: &mut State) {
-    while let Some(publisher) = state.services.vacant.pop_first() {
-        let waiting = state.services.standing_by.range((publisher, 0)..=(publisher, u64::MAX));
-        let waiting: Vec<_> = waiting.copied().collect();
-        for key in waiting {
-            state.services.standing_by.remove(&key);
-            let (_, token) = key;
-            if token == LOCAL {
-                matching::offer_again(core, state, publisher);
-            } else if let Some(info) = state.publishers.get(&publisher).map(|it| it.info.clone()) {
-                // To the other process it is a publisher that has just come.
-                state.send(token, &Frame::Withdraw { port: publisher });
-                state.send(token, &Frame::Advertise(info));
-            }
-        }
-    }
 }
 
 #[cfg(test)]

@@ -10,10 +10,10 @@ use crossdock_shm::RawLoan;
 
 use super::server_core::{ServerCore, Taken};
 use super::{RequestId, ServerHandle, ServiceType};
-use crate::doorbell::Doorbell;
+use crate::discovery::participant::Participant;
 use crate::error::{LoanError, PortError, PublishError, TakeError};
-use crate::group::PortGroup;
-use crate::participant::Participant;
+use crate::port::doorbell::Doorbell;
+use crate::port::group::PortGroup;
 
 /// How to create a server.
 #[derive(Clone, Copy, Debug)]
@@ -119,7 +119,7 @@ impl<S: Service> Server<S> {
         self.core.service()
     }
 
-    /// A counter of [`crate::entities::server_counter`].
+    /// A counter of [`crate::wire::status_records::server_counter`].
     pub fn counter(&self, counter: usize) -> u64 {
         self.core.counter(counter)
     }

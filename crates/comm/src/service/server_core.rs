@@ -14,21 +14,21 @@ use crossdock_shm::status::Entity;
 use crossdock_shm::{DoorbellOptions, RawLoan, RawSample};
 
 use super::client_core::service_entity;
-use super::lanes::{Alone, Lanes, LanesPlan};
+use super::lanes::{Alone, ServiceLanes, ServiceLanesPlan};
 use super::server::ServerOptions;
 use super::{
-    DEPTH_MAX, MessageType, PayloadCheck, RequestId, ServiceType, check_service_name, mark,
-    request_topic, response_topic,
+    DEPTH_MAX, RequestId, ServiceType, check_service_name, mark, request_topic, response_topic,
 };
-use crate::connection::Counterpart;
-use crate::doorbell::Doorbell;
-use crate::entities::{kind, server_counter};
+use crate::discovery::handover::Counterpart;
+use crate::discovery::local_ports::Audience;
+use crate::discovery::participant::Participant;
 use crate::error::{DamagedPayload, LoanError, PortError, TakeError};
-use crate::group::PortGroup;
-use crate::matching::Audience;
-use crate::output::{OutputCore, OutputPlan, Refused};
-use crate::participant::Participant;
-use crate::qos::Qos;
+use crate::port::doorbell::Doorbell;
+use crate::port::group::PortGroup;
+use crate::port::message_type::{MessageType, PayloadCheck};
+use crate::port::publisher_core::{PublisherCore, PublisherPlan, Refused};
+use crate::wire::qos::Qos;
+use crate::wire::status_records::{kind, server_counter};
 
 /// Requests of one client that can be held at most.
 const HOLDS_MAX: usize = 15;
@@ -36,7 +36,7 @@ const HOLDS_MAX: usize = 15;
 /// What a server keeps of a client beside its lane.
 pub(crate) struct Replies {
     /// The ring of its responses.
-    output: Rc<OutputCore>,
+    output: Rc<PublisherCore>,
     /// Its requests that were taken and not answered; as many as it lets us hold.
     open: Vec<Open>,
     /// No more of its requests can be held: none is looked for before one of them is closed.
@@ -55,7 +55,7 @@ pub(crate) struct Taken {
     core: Rc<ServerCore>,
     raw: RawSample,
     client: Rc<Counterpart>,
-    output: Rc<OutputCore>,
+    output: Rc<PublisherCore>,
     number: u64,
     answered: Cell<bool>,
 }
@@ -64,7 +64,7 @@ pub(crate) struct Taken {
 pub(crate) struct ServerCore {
     service: String,
     node: String,
-    requests: Lanes<Replies>,
+    requests: ServiceLanes<Replies>,
     entity: Entity,
     response: OwnedType,
     /// What a request has to be.
@@ -102,6 +102,18 @@ impl OwnedType {
             root_bytes: message.root_bytes,
         }
     }
+
+    fn as_message(&self) -> MessageType<'_> {
+        MessageType {
+            type_name: &self.type_name,
+            type_hash: self.type_hash,
+            layout_hash: self.layout_hash,
+            definition: &self.definition,
+            root_bytes: self.root_bytes,
+            // Only what is received is checked.
+            check: None,
+        }
+    }
 }
 
 impl ServerCore {
@@ -116,9 +128,9 @@ impl ServerCore {
             Some(_) => None,
             None => Some(participant.doorbell(DoorbellOptions { spin: options.spin })?),
         };
-        let requests = Lanes::create(
+        let requests = ServiceLanes::create(
             participant,
-            LanesPlan {
+            ServiceLanesPlan {
                 node,
                 service,
                 topic: &request_topic(service),
@@ -153,7 +165,7 @@ impl ServerCore {
         &self.service
     }
 
-    pub(crate) fn lanes(&self) -> &Lanes<Replies> {
+    pub(crate) fn lanes(&self) -> &ServiceLanes<Replies> {
         &self.requests
     }
 
@@ -181,20 +193,16 @@ impl ServerCore {
         let response = &self.response;
         // The client's ring has room for as many words more.
         let depth = (client.depth / 2).clamp(1, DEPTH_MAX);
-        let made = OutputCore::create(
+        let made = PublisherCore::create(
             &participant,
-            OutputPlan {
+            PublisherPlan {
                 node: &self.node,
                 topic: &response_topic(&self.service, client.process, client.port),
                 qos: Qos::reliable(depth, Duration::ZERO),
                 max_bytes: self.max_response_bytes,
                 group: self.group.as_ref(),
                 bridge: None,
-                type_name: &response.type_name,
-                type_hash: response.type_hash,
-                layout_hash: response.layout_hash,
-                definition: &response.definition,
-                root_bytes: response.root_bytes,
+                message: response.as_message(),
                 audience: Audience::One,
                 wake: self.requests.wake(),
                 memory: None,
@@ -304,7 +312,7 @@ impl ServerCore {
     fn open(
         self: &Rc<Self>,
         place: usize,
-        (raw, client, output): (RawSample, Rc<Counterpart>, Rc<OutputCore>),
+        (raw, client, output): (RawSample, Rc<Counterpart>, Rc<PublisherCore>),
         number: u64,
     ) -> Taken {
         if let Some(lane) = self.requests.lanes_mut().get_mut(place) {
@@ -404,7 +412,7 @@ impl ServerCore {
     /// Whether what is there can be taken: a client that is not ready for responses rings when it is.
     fn can_move(&self) -> bool {
         let lanes = self.requests.lanes();
-        let ready = |lane: &super::lanes::Lane<Replies>| {
+        let ready = |lane: &super::lanes::ServiceLane<Replies>| {
             lane.connection.is_ready() && !lane.extra.full && lane.extra.output.peers() > 0
         };
         self.requests.has_notes() || lanes.iter().any(ready)

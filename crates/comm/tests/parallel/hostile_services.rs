@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use common::child::{Process, hear, role, tell};
 use common::{LIMIT, Place};
-use crossdock_comm::entities::server_counter;
+use crossdock_comm::status_records::server_counter;
 use crossdock_comm::{
     CallError, Client, ClientOptions, Event, Participant, Qos, Request, Server, ServerOptions,
     SubscriberOptions,

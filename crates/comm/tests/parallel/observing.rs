@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use common::child::{Process, hear, role, tell};
 use common::{LIMIT, Place, drain, publish, publisher, reliable, subscriber};
-use crossdock_comm::entities::{Carrier, counter};
+use crossdock_comm::status_records::{Carrier, counter};
 use crossdock_comm::{
     DoorbellOptions, EchoError, GraphSnapshot, ObserveError, Observer, ObserverOptions, PortGroup,
     Publisher, PublisherOptions, Qos, Quiescence, Rendezvous, Stamps, SubscriberOptions,

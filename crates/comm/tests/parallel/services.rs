@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use common::child::{Process, hear, role, tell};
 use common::{LIMIT, Place};
-use crossdock_comm::entities::{client_counter, counter, server_counter};
 use crossdock_comm::service::{AnyClient, Outcome, SendError};
+use crossdock_comm::status_records::{client_counter, counter, server_counter};
 use crossdock_comm::{
     CallError, Client, ClientOptions, Observer, ObserverOptions, Participant, PortError, Server,
     ServerOptions,

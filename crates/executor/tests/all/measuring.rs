@@ -1,7 +1,7 @@
 //! What an executor shows of its nodes and spans to observers.
 
 use crate::support;
-use crossdock_comm::entities::kind;
+use crossdock_comm::status_records::kind;
 use crossdock_comm::{Access, HistogramSnapshot, Observer, ObserverOptions, Rendezvous};
 use crossdock_executor::status::{chain_counter, node_counter};
 use crossdock_executor::{Remote, RunEnd, Statistics};

@@ -8,7 +8,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use crossdock_comm::entities::kind;
+use crossdock_comm::status_records::kind;
 use crossdock_comm::{Access, Observer, ObserverOptions, Rendezvous};
 use crossdock_executor::launch::{LaunchedProcess, ProcessEvent, SpawnOptions};
 use crossdock_executor::status::{node_counter, running};
@@ -552,7 +552,7 @@ nodes:
         let ports = status_table.publishers.iter().chain(&status_table.subscribers);
         ports.map(|port| port.counters[counter]).sum()
     };
-    let published = count("source", crossdock_comm::entities::counter::MESSAGES);
+    let published = count("source", crossdock_comm::status_records::counter::MESSAGES);
     let served = folder.read("sink").lines().count() as u64;
     assert_eq!(served, published);
     stop(processes);

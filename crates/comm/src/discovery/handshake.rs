@@ -1,0 +1,420 @@
+//! What each frame of a peer makes this process do, and which frames a peer may send when.
+//!
+//! Everything here runs on the control thread. A rule that a peer breaks is returned as text: the
+//! caller cuts the peer off with it. This file must not know when ports match (`matching`).
+
+use std::os::fd::AsFd;
+use std::sync::Arc;
+
+use crossdock_shm::rendezvous::PeerName;
+use crossdock_shm::{Attached, ElementType, ReceivedFd, RingControl, Standing};
+
+use crate::buffer::registry::Offer;
+use crate::device::slabs;
+use crate::discovery::event::Event;
+use crate::discovery::participant_core::ParticipantCore;
+use crate::discovery::participant_state::ParticipantState;
+use crate::discovery::peer_link::{Broken, Stage};
+use crate::discovery::publishing_side::RingParts;
+use crate::discovery::{
+    bells, buffer_exchange, publishing_side, quotas, slab_exchange, subscribing_side,
+};
+use crate::wire::frame::{Frame, PIECE_BYTES_MAX, Purpose, VERSION};
+use crate::wire::port_info::PortInfo;
+
+/// Publishers that one process may advertise.
+const PUBLISHERS_OF_PEER_MAX: usize = 8192;
+
+/// How many descriptors come with a frame.
+fn descriptors_of(frame: &Frame) -> std::ops::RangeInclusive<usize> {
+    match frame {
+        Frame::Memory => 2..=2,
+        Frame::Bell { .. } => 1..=1,
+        Frame::Segment { .. } => 1..=1,
+        Frame::Buffer { devices, .. } => 1 + devices.len()..=1 + devices.len(),
+        Frame::Slab { .. } => 2..=2,
+        Frame::Accept { .. } => 1..=crossdock_shm::socket::FRAME_FDS_MAX,
+        _ => 0..=0,
+    }
+}
+
+/// Carries out one frame. `Some`: a process that has knocked and is to be greeted.
+pub(crate) fn handle(
+    core: &Arc<ParticipantCore>,
+    token: u64,
+    frame: Frame,
+    fds: Vec<ReceivedFd>,
+) -> Result<Option<PeerName>, String> {
+    if !descriptors_of(&frame).contains(&fds.len()) {
+        return Err(format!("it sent {} file descriptors with a frame", fds.len()));
+    }
+    let impostor = match &frame {
+        // Looked up without the lock: it asks the kernel.
+        Frame::Hello { name, purpose: Purpose::Peer, .. } => impostor(core, token, *name),
+        _ => None,
+    };
+    let mut guard = core.lock();
+    let state = &mut *guard;
+    let Some(peer) = state.peers.get_mut(&token) else { return Ok(None) };
+    let stage = peer.link.stage;
+    let shares = matches!(&frame, Frame::Slab { .. } | Frame::Buffer { .. });
+    if shares && peer.link.standing.is_stranger() {
+        return Err(
+            "it shares memory that several write, which is taken of trusted processes alone; \
+                    trust its user by name (`trust` in the mapping)"
+                .to_string(),
+        );
+    }
+    match (stage, frame) {
+        (Stage::AwaitHello, Frame::Hello { version, name, process, purpose }) => {
+            peer.link.process = process;
+            if version != VERSION {
+                return Err(format!(
+                    "it speaks version {version} of the control protocol, we speak {VERSION}; run \
+                     one version of Crossdock"
+                ));
+            }
+            if let Some(why) = impostor {
+                return Err(why);
+            }
+            if let Some(to_greet) = hello(core, state, token, name, purpose)? {
+                return Ok(Some(to_greet));
+            }
+        }
+        (Stage::AwaitWelcome, Frame::Welcome { version, name, process }) => {
+            if version != VERSION || peer.link.name != Some(name) {
+                return Err("its welcome is of another version or another process".to_string());
+            }
+            peer.link.process = process;
+            state.unwelcome.forget(name);
+            become_live(state, token);
+        }
+        (Stage::Live, Frame::Slab { pair, slab, shape, device }) => {
+            drop(guard);
+            let fds = fds.try_into().map_err(|_| "its slab is incomplete".to_string())?;
+            let offer = slabs::Offer { number: slab, shape, device, fds };
+            slab_exchange::received(core, token, pair, offer)?;
+            return Ok(None);
+        }
+        (Stage::Live, frame) => live(core, state, token, frame, fds)?,
+        (Stage::Closing | Stage::Ending, _) => {}
+        (stage, _) => return Err(format!("it sent an unexpected frame in stage {stage:?}")),
+    }
+    core.publish(guard);
+    Ok(None)
+}
+
+/// Why whoever greets as `name` is not the process that listens under that name; `None`: it is. What a
+/// name stands for (publishers, shared buffers) is believed of that process alone.
+fn impostor(core: &ParticipantCore, token: u64, name: PeerName) -> Option<String> {
+    let caller = core.socket_of(token)?;
+    let listener = match core.rendezvous.visit().connect(name) {
+        Ok(Some(listener)) => listener,
+        Ok(None) => return Some(format!("it greets as {name}, and nobody listens there")),
+        Err(error) => return Some(format!("who it is cannot be seen just now: {error}")),
+    };
+    match caller.is_of_same_process(&listener) {
+        Ok(true) => None,
+        Ok(false) => {
+            let owner = listener.peer().map_or_else(|error| error.to_string(), |it| it.to_string());
+            Some(format!("it greets as {name}, which is {owner}"))
+        }
+        Err(error) => Some(error.to_string()),
+    }
+}
+
+/// Somebody who connected to us says why. Returns whom to connect to after a knock.
+fn hello(
+    core: &Arc<ParticipantCore>,
+    state: &mut ParticipantState,
+    token: u64,
+    name: PeerName,
+    purpose: Purpose,
+) -> Result<Option<PeerName>, String> {
+    let process = core.process.clone();
+    let welcome = Frame::Welcome { version: VERSION, name: core.name, process };
+    let Some(peer) = state.peers.get_mut(&token) else { return Ok(None) };
+    // A trace can be switched on by whoever has it, and each watcher costs a call before each sleep.
+    let costly = matches!(purpose, Purpose::Trace | Purpose::Watch);
+    if costly && peer.link.standing.is_stranger() {
+        let reason = "only processes that are trusted may trace or watch it; trust the user by name \
+                      (CROSSDOCK_TRUST, or `trust` in the mapping)";
+        peer.link.send(&Frame::Nothing { reason: reason.to_string() }, &[]);
+        peer.link.stage = Stage::Closing;
+        return Ok(None);
+    }
+    match purpose {
+        Purpose::Peer => {
+            if name >= core.name {
+                return Err("it opened a socket that is ours to open".to_string());
+            }
+            if state.tokens_by_name.contains_key(&name) {
+                return Err("it is connected already".to_string());
+            }
+            peer.link.name = Some(name);
+            peer.link.send(&welcome, &[]);
+            state.tokens_by_name.insert(name, token);
+            become_live(state, token);
+        }
+        Purpose::Knock => {
+            if name <= core.name {
+                return Err("it knocked where it should connect".to_string());
+            }
+            peer.link.stage = Stage::Closing;
+            return Ok(Some(name));
+        }
+        Purpose::Status => {
+            peer.link.send(&welcome, &[core.status_table.read_only_fd()]);
+            peer.link.stage = Stage::Closing;
+        }
+        Purpose::Watch => {
+            peer.link.stage = Stage::Watching;
+            let socket = Arc::clone(&peer.link.socket);
+            let status_table = core.status_table.read_only_fd();
+            core.add_watcher(token, socket, || peer.link.send(&welcome, &[status_table]));
+        }
+        Purpose::Trace => {
+            let reason = "its trace memory could not be had when it started".to_string();
+            match crossdock_trace::descriptors() {
+                Some(fds) => peer.link.send(&welcome, &fds),
+                None => peer.link.send(&Frame::Nothing { reason }, &[]),
+            }
+            peer.link.stage = Stage::Closing;
+        }
+        Purpose::Definition { port } => {
+            send_definition(state, token, port);
+            close_after(state, token);
+        }
+        Purpose::Ring { port } => {
+            send_ring(state, token, port);
+            close_after(state, token);
+        }
+    }
+    Ok(None)
+}
+
+fn close_after(state: &mut ParticipantState, token: u64) {
+    if let Some(peer) = state.peers.get_mut(&token) {
+        peer.link.stage = Stage::Closing;
+    }
+}
+
+/// The pair of processes is connected: tell the peer what we publish.
+fn become_live(state: &mut ParticipantState, token: u64) {
+    let Some(peer) = state.peers.get_mut(&token) else { return };
+    peer.link.stage = Stage::Live;
+    state.events.push(Event::PeerJoined(peer.link.peer()));
+    for publisher in state.publishers.values() {
+        peer.link.send(&Frame::Advertise(publisher.info.clone()), &[]);
+    }
+    peer.link.watch_process();
+}
+
+/// Frames between processes that know each other.
+fn live(
+    core: &Arc<ParticipantCore>,
+    state: &mut ParticipantState,
+    token: u64,
+    frame: Frame,
+    fds: Vec<ReceivedFd>,
+) -> Result<(), String> {
+    match frame {
+        Frame::Advertise(info) => advertise(core, state, token, info),
+        Frame::Withdraw { port } => {
+            if let Some(peer) = state.peers.get_mut(&token) {
+                peer.publishers.remove(&port);
+            }
+            subscribing_side::publisher_gone(state, token, port);
+            Ok(())
+        }
+        Frame::Memory => publishing_side::received_memory(state, token, fds),
+        Frame::Bell { bell } => bells::received(state, token, bell, fds),
+        Frame::Subscribe { pair, publisher, subscriber, geometry } => {
+            publishing_side::subscribe_requested(
+                state,
+                token,
+                pair,
+                publisher,
+                &subscriber,
+                &geometry,
+            )
+        }
+        Frame::Accept { pair, geometry } => {
+            subscribing_side::accepted(core, state, token, pair, &geometry, &fds)
+        }
+        Frame::Refuse { pair, later, reason } => {
+            subscribing_side::refused(core, state, token, pair, later, reason)
+        }
+        Frame::Mismatch { publisher, subscriber, reason } => {
+            let process = state.peers.get(&token).map(|peer| peer.link.process.clone());
+            let publisher = state.publishers.get(&publisher).map(|known| known.info.clone());
+            if let (Some(process), Some(publisher)) = (process, publisher) {
+                let ours = (&publisher, core.process.as_str());
+                state.mismatch(ours, (&subscriber, &process), reason);
+            }
+            Ok(())
+        }
+        Frame::Leave { pair } => publishing_side::leave_requested(state, token, pair),
+        Frame::Release { pair } => publishing_side::release_requested(state, token, pair),
+        Frame::Released { pair } => subscribing_side::released(state, token, pair),
+        Frame::Segment { pair, segment, bytes } => {
+            subscribing_side::received_segment(state, token, (pair, segment, bytes), &fds)
+        }
+        Frame::Bye => {
+            if let Some(peer) = state.peers.get_mut(&token) {
+                peer.link.breaks(Broken::Left);
+            }
+            Ok(())
+        }
+        Frame::SegmentMapped { pair, segment } => {
+            publishing_side::segment_mapped(state, token, pair, segment)
+        }
+        Frame::SlabAnswer { pair, slab, taken } => {
+            slab_exchange::answered(state, token, (pair, slab, taken))
+        }
+        frame => hand_over(core, state, token, frame, fds),
+    }
+}
+
+/// Frames about what processes hand to each other beside pairs: definitions of types and shared buffers.
+fn hand_over(
+    core: &Arc<ParticipantCore>,
+    state: &mut ParticipantState,
+    token: u64,
+    frame: Frame,
+    fds: Vec<ReceivedFd>,
+) -> Result<(), String> {
+    match frame {
+        Frame::AskDefinition { port } => {
+            send_definition(state, token, port);
+            Ok(())
+        }
+        Frame::Definition { port, offset, total, piece } => {
+            subscribing_side::received_definition(core, state, token, port, (offset, total), &piece)
+        }
+        Frame::Nothing { .. } => Ok(()),
+        Frame::AskBuffer { buffer } => {
+            buffer_exchange::asked_for(state, token, buffer);
+            Ok(())
+        }
+        Frame::Buffer { buffer, member, element, count, label, devices } => {
+            let element = ElementType::of_number(element);
+            let element = element.ok_or("it handed out a buffer of unknown elements")?;
+            let mut fds = fds.into_iter();
+            let fd = fds.next().ok_or("it handed out a buffer without memory")?;
+            let instances = devices.into_iter().zip(fds).collect();
+            let offer = Offer { connection: token, member, element, count, label, fd, instances };
+            buffer_exchange::received(state, buffer, offer);
+            Ok(())
+        }
+        Frame::NoBuffer { buffer, reason } => {
+            buffer_exchange::refused(state, token, buffer, reason);
+            Ok(())
+        }
+        _ => Err("it sent a frame that has no place between connected processes".to_string()),
+    }
+}
+
+/// A frame has come whose descriptors found no room in this process. `None`: what it was about is
+/// tried again later; else why the connection to its sender is of no more use.
+pub(crate) fn handle_without_descriptors(
+    core: &Arc<ParticipantCore>,
+    token: u64,
+    frame: &Frame,
+) -> Option<String> {
+    let mut state = core.lock();
+    let text = "no file descriptor is free for the memory that";
+    match frame {
+        Frame::Accept { pair, .. } => {
+            subscribing_side::accepted_without_memory(&mut state, token, *pair);
+            core.publish(state);
+            None
+        }
+        Frame::Segment { pair, .. } => {
+            subscribing_side::segment_without_memory(&mut state, token, *pair);
+            core.publish(state);
+            None
+        }
+        Frame::Buffer { buffer, .. } => {
+            let reason = format!("{text} it is made of; raise the limit (`ulimit -n`)");
+            buffer_exchange::refused(&mut state, token, *buffer, reason);
+            core.publish(state);
+            None
+        }
+        Frame::Slab { pair, slab, .. } => {
+            slab_exchange::received_without_memory(&mut state, token, *pair, *slab);
+            core.publish(state);
+            None
+        }
+        _ => {
+            let peer = state.peers.get(&token).map(|peer| peer.link.peer().to_string());
+            Some(format!("{text} {} sent; raise the limit (`ulimit -n`)", peer.unwrap_or_default()))
+        }
+    }
+}
+
+fn advertise(
+    core: &Arc<ParticipantCore>,
+    state: &mut ParticipantState,
+    token: u64,
+    info: PortInfo,
+) -> Result<(), String> {
+    let Some(peer) = state.peers.get_mut(&token) else { return Ok(()) };
+    let publishers_max = match peer.link.standing {
+        Standing::Stranger => quotas::PUBLISHERS_MAX,
+        Standing::Own | Standing::Trusted => PUBLISHERS_OF_PEER_MAX,
+    };
+    if peer.publishers.len() >= publishers_max {
+        return Err(format!("it advertises more than {publishers_max} publishers"));
+    }
+    if peer.publishers.contains_key(&info.port) {
+        return Err(format!("it advertised port {} twice", info.port));
+    }
+    let port = info.port;
+    peer.publishers.insert(port, info);
+    subscribing_side::remote_publisher_arrived(core, state, token, port);
+    Ok(())
+}
+
+/// The definition of a publisher's type in pieces that fit in frames.
+fn send_definition(state: &mut ParticipantState, token: u64, port: u64) {
+    let definition = state.publishers.get(&port).map(|known| Arc::clone(&known.definition));
+    let Some(peer) = state.peers.get_mut(&token) else { return };
+    let Some(definition) = definition else {
+        let reason = format!("there is no publisher with port {port} any more");
+        return peer.link.send(&Frame::Nothing { reason }, &[]);
+    };
+    let bytes = definition.as_bytes();
+    let total = bytes.len() as u32;
+    let mut offset = 0u32;
+    for piece in bytes.chunks(PIECE_BYTES_MAX) {
+        peer.link.send(&Frame::Definition { port, offset, total, piece: piece.to_vec() }, &[]);
+        offset += piece.len() as u32;
+    }
+}
+
+/// A publisher's ring and segments, for an observer that reads and never answers.
+fn send_ring(state: &mut ParticipantState, token: u64, port: u64) {
+    let control = state.publishers.get(&port).map(|known| Arc::clone(&known.control));
+    let Some(peer) = state.peers.get_mut(&token) else { return };
+    let parts = match control.map(|control| observed_parts(&control)) {
+        Some(Ok(parts)) => parts,
+        other => {
+            let why = match other {
+                Some(Err(error)) => error.to_string(),
+                _ => "it is gone".to_string(),
+            };
+            let reason = format!("the ring of port {port} cannot be shown: {why}");
+            return peer.link.send(&Frame::Nothing { reason }, &[]);
+        }
+    };
+    let fds: Vec<_> = parts.fds.iter().map(AsFd::as_fd).collect();
+    peer.link.send(&Frame::Ring { port, geometry: parts.shape.encode() }, &fds);
+}
+
+/// An observer looks at what there is; nobody waits for it.
+fn observed_parts(control: &RingControl) -> std::io::Result<RingParts> {
+    let next = control.published() + 1;
+    let attached = Attached { peer: 0, start: next, joined: next, segments: u32::MAX };
+    publishing_side::ring_parts(control, attached, false)
+}

@@ -1,0 +1,79 @@
+//! The ports of this process as its control thread knows them.
+//!
+//! Plain data; it must not know the rules of connecting (`matching`, `serving`).
+
+use std::sync::Arc;
+
+use crossdock_shm::{DoorbellControl, RingControl};
+
+use crate::device::slabs::{Offered, Reach, Wish};
+use crate::discovery::mailbox::Mailbox;
+use crate::wire::port_info::PortInfo;
+use crate::wire::qos::BackPressure;
+
+/// A publisher of this process.
+pub(crate) struct LocalPublisher {
+    pub(crate) info: PortInfo,
+    pub(crate) definition: Arc<str>,
+    pub(crate) control: Arc<RingControl>,
+    pub(crate) group: Option<u64>,
+    pub(crate) audience: Audience,
+    /// Where the publisher's executor is rung when a subscriber was attached.
+    pub(crate) wake: Option<Wake>,
+    /// What it has offered, in order, and who has it.
+    pub(crate) slabs: Vec<Offered>,
+    pub(crate) reach: Arc<Reach>,
+}
+
+/// Whom a publisher is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Audience {
+    /// Everybody who subscribes.
+    Topic,
+    /// One subscriber at a time: the other end of a service.
+    One,
+}
+
+/// A subscriber of this process.
+pub(crate) struct LocalSubscriber {
+    pub(crate) info: PortInfo,
+    pub(crate) takes: Takes,
+    pub(crate) back_pressure: BackPressure,
+    pub(crate) mailbox: Arc<Mailbox>,
+    pub(crate) wake: Option<Wake>,
+    pub(crate) group: Option<u64>,
+    pub(crate) depth: Depth,
+    pub(crate) slabs: Wish,
+}
+
+/// How many messages may wait for a subscriber.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Depth {
+    /// As its quality of service says.
+    Own,
+    /// As many as its publisher's says: services agree on one depth.
+    OfPublisher,
+}
+
+impl LocalSubscriber {
+    /// Whether a reliable publisher of a ring waits for it.
+    pub(crate) fn is_waited_for(&self) -> bool {
+        self.info.qos.is_reliable() && self.back_pressure != BackPressure::Never
+    }
+}
+
+/// Which types a subscriber takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Takes {
+    /// The one that it was made for.
+    One,
+    /// That of the first publisher that it meets.
+    Any,
+}
+
+/// Where a triggering subscriber's executor sleeps.
+#[derive(Clone)]
+pub(crate) struct Wake {
+    pub(crate) bell: DoorbellControl,
+    pub(crate) input: u16,
+}

@@ -1,0 +1,25 @@
+//! How processes of a domain meet and connect their ports: the participant, its control thread and the rules.
+
+pub(crate) mod bells;
+pub(crate) mod buffer_exchange;
+pub(crate) mod control_thread;
+pub(crate) mod copying;
+pub mod event;
+pub(crate) mod handover;
+pub(crate) mod handshake;
+pub(crate) mod local_ports;
+pub(crate) mod mailbox;
+pub(crate) mod pair_reports;
+pub(crate) mod pairs;
+pub(crate) mod participant;
+pub(crate) mod participant_core;
+pub(crate) mod participant_state;
+pub(crate) mod peer_link;
+pub(crate) mod publishing_side;
+pub(crate) mod quotas;
+pub(crate) mod scarce;
+pub(crate) mod schemas;
+pub(crate) mod service_standby;
+pub(crate) mod slab_exchange;
+pub(crate) mod subscribing_side;
+pub(crate) mod unwelcome;

@@ -1,0 +1,238 @@
+//! What a participant's ports and its control thread share under one lock: processes, ports, pairs, and what
+//! is to be told.
+//!
+//! Ports change it when they are created and dropped, the control thread when a socket says something. The
+//! lock is never taken on the data path. The rules of connecting stand above (`subscribing_side`,
+//! `publishing_side`).
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::time::Duration;
+
+use crossdock_shm::rendezvous::{PeerName, RunId};
+use crossdock_shm::{Standing, SubscriberControl};
+
+use crate::buffer::registry::BufferRegistry;
+use crate::discovery::event::{Event, Events};
+use crate::discovery::local_ports::{LocalPublisher, LocalSubscriber};
+use crate::discovery::pairs::{Incoming, LOCAL, Outgoing, OutgoingKey, PeerTables};
+use crate::discovery::peer_link::{PeerLink, Stage};
+use crate::discovery::quotas::Budgets;
+use crate::discovery::scarce::{Scarcity, Unconnected};
+use crate::discovery::schemas::Schemas;
+use crate::discovery::service_standby::ServiceStandby;
+use crate::discovery::unwelcome::Unwelcome;
+use crate::wire::frame::Frame;
+use crate::wire::mismatch::{Mismatch, Side};
+use crate::wire::peer_process::PeerProcess;
+use crate::wire::port_info::PortInfo;
+
+/// Tokens of the control thread's own descriptors in epoll; those of peers are larger.
+pub(crate) const TOKEN_WAKE: u64 = 1;
+pub(crate) const TOKEN_LISTENER: u64 = 2;
+pub(crate) const TOKEN_ARRIVALS: u64 = 3;
+const OWN_TOKENS_MAX: u64 = 16;
+
+/// Processes that were turned away, and reasons, that are remembered.
+const CUT_OFFS_MAX: usize = 1024;
+
+/// A peer process and what connects us to it.
+pub(crate) struct Peer {
+    pub(crate) link: PeerLink,
+    /// Publishers of that process.
+    pub(crate) publishers: BTreeMap<u64, PortInfo>,
+    /// Memory of that process and of the pair of processes.
+    pub(crate) tables: PeerTables,
+}
+
+/// Everything that the lock protects.
+pub(crate) struct ParticipantState {
+    /// The run that this process belongs to.
+    pub(crate) run: Option<RunId>,
+    pub(crate) peers: BTreeMap<u64, Peer>,
+    pub(crate) tokens_by_name: HashMap<PeerName, u64>,
+    /// Processes that broke a rule: not connected to again.
+    pub(crate) banned: HashSet<PeerName>,
+    pub(crate) publishers: BTreeMap<u64, LocalPublisher>,
+    pub(crate) subscribers: BTreeMap<u64, LocalSubscriber>,
+    /// Pairs in which we subscribe, by number.
+    pub(crate) incoming: BTreeMap<u32, Incoming>,
+    /// Pairs in which we publish.
+    pub(crate) outgoing: BTreeMap<OutgoingKey, Outgoing>,
+    /// What this process shares with itself, for pairs inside it.
+    pub(crate) own: PeerTables,
+    pub(crate) schemas: Schemas,
+    /// What services need beside their ports.
+    pub(crate) services: ServiceStandby,
+    pub(crate) buffers: BufferRegistry,
+    pub(crate) events: Events,
+    /// What waits for free descriptors.
+    pub(crate) scarcity: Scarcity,
+    /// Counts everything that may change who is connected.
+    pub(crate) changes: u64,
+    /// The count of which waiting threads were told.
+    pub(super) told: u64,
+    /// Processes that closed our connection before they welcomed us.
+    pub(crate) unwelcome: Unwelcome,
+    /// What strangers have used.
+    pub(crate) budgets: Budgets,
+    /// Topics whose messages must not be copied.
+    pub(crate) uncopied: BTreeSet<String>,
+    /// For what which processes were cut off, so that each is told once.
+    cut_offs: BTreeSet<(u32, String)>,
+    next_token: u64,
+    next_port: u64,
+    next_pair: u32,
+}
+
+impl ParticipantState {
+    pub(crate) fn new(run: Option<RunId>) -> ParticipantState {
+        ParticipantState {
+            run,
+            peers: BTreeMap::new(),
+            tokens_by_name: HashMap::new(),
+            banned: HashSet::new(),
+            publishers: BTreeMap::new(),
+            subscribers: BTreeMap::new(),
+            incoming: BTreeMap::new(),
+            outgoing: BTreeMap::new(),
+            own: PeerTables::default(),
+            schemas: Schemas::default(),
+            services: ServiceStandby::default(),
+            buffers: BufferRegistry::default(),
+            events: Events::default(),
+            scarcity: Scarcity::default(),
+            changes: 0,
+            told: 0,
+            unwelcome: Unwelcome::default(),
+            budgets: Budgets::default(),
+            uncopied: BTreeSet::new(),
+            cut_offs: BTreeSet::new(),
+            next_token: OWN_TOKENS_MAX,
+            next_port: 1,
+            next_pair: 1,
+        }
+    }
+
+    /// Whether publishers of topics may be held up by subscribers of the process of `token`: a
+    /// process of a run is held up by processes of that run only.
+    pub(crate) fn waits_for(&self, token: u64) -> bool {
+        let Some(run) = self.run.filter(|_| token != LOCAL) else { return true };
+        let name = self.peers.get(&token).and_then(|peer| peer.link.name);
+        name.is_some_and(|name| name.is_in(run))
+    }
+
+    /// The subscriber's half of a pair that is live.
+    pub(crate) fn live_control(&self, pair: u32) -> Option<SubscriberControl> {
+        self.incoming.get(&pair)?.live_control().cloned()
+    }
+
+    /// A new token for a descriptor in epoll; never used twice.
+    pub(crate) fn token(&mut self) -> u64 {
+        self.next_token += 1;
+        self.next_token
+    }
+
+    /// A new port number; never used twice.
+    pub(crate) fn port(&mut self) -> u64 {
+        self.next_port += 1;
+        self.next_port
+    }
+
+    /// A pair number that no pair of ours uses.
+    pub(crate) fn pair(&mut self) -> u32 {
+        // Bounded by the number of pairs, which is far below 2^32.
+        loop {
+            self.next_pair = self.next_pair.wrapping_add(1).max(1);
+            if !self.incoming.contains_key(&self.next_pair) {
+                return self.next_pair;
+            }
+        }
+    }
+
+    pub(crate) fn mismatch(
+        &mut self,
+        publisher: (&PortInfo, &str),
+        subscriber: (&PortInfo, &str),
+        reason: String,
+    ) {
+        let mismatch = Mismatch {
+            topic: publisher.0.topic.clone(),
+            publisher: Side::new(publisher.0, publisher.1),
+            subscriber: Side::new(subscriber.0, subscriber.1),
+            reason,
+        };
+        self.services.note_mismatch(&mismatch);
+        self.events.push(Event::Mismatch(Box::new(mismatch)));
+        self.changes += 1;
+    }
+
+    /// How long the control thread may sleep; `None`: for ever.
+    pub(crate) fn patience(&self) -> Option<Duration> {
+        let both = [self.scarcity.patience(), self.unwelcome.patience()];
+        both.into_iter().flatten().min()
+    }
+
+    pub(crate) fn trouble(&mut self, text: String) {
+        self.events.push(Event::Trouble(text));
+        self.changes += 1;
+    }
+
+    /// A pair could not be connected for want of descriptors or memory: it is tried again.
+    pub(crate) fn scarce_pair(&mut self, pair: Unconnected, text: &str) {
+        if self.scarcity.note_pair(pair) {
+            self.trouble(format!(
+                "{text}; it is tried again until descriptors and memory are free"
+            ));
+        }
+    }
+
+    /// Processes could not be met or served for want of descriptors or memory: it is tried again.
+    pub(crate) fn scarce(&mut self, text: &str) {
+        if self.scarcity.note_others() {
+            self.trouble(format!(
+                "{text}; it is tried again until descriptors and memory are free"
+            ));
+        }
+    }
+
+    /// Who the process behind a token is to us; this process itself: our own.
+    pub(crate) fn standing(&self, token: u64) -> Standing {
+        match self.peers.get(&token) {
+            _ if token == LOCAL => Standing::Own,
+            Some(peer) => peer.link.standing,
+            // Gone meanwhile: nothing is believed of it.
+            None => Standing::Stranger,
+        }
+    }
+
+    /// A process is not let in, or comes again and again: told once for each reason.
+    pub(crate) fn turn_away(&mut self, peer: PeerProcess, reason: String) {
+        if self.cut_offs.len() >= CUT_OFFS_MAX {
+            self.cut_offs.clear();
+        }
+        if self.cut_offs.insert((peer.pid, reason.clone())) {
+            self.cut_off(peer, reason);
+        }
+    }
+
+    pub(crate) fn cut_off(&mut self, peer: PeerProcess, reason: String) {
+        self.events.push(Event::PeerCutOff { peer, reason });
+        self.changes += 1;
+    }
+
+    /// Sends a frame without descriptors to a live peer.
+    pub(crate) fn send(&mut self, token: u64, frame: &Frame) {
+        if let Some(peer) = self.peers.get_mut(&token) {
+            peer.link.send(frame, &[]);
+        }
+    }
+
+    /// Sends a frame to all live peers.
+    pub(crate) fn broadcast(&mut self, frame: &Frame) {
+        for peer in self.peers.values_mut() {
+            if peer.link.stage == Stage::Live {
+                peer.link.send(frame, &[]);
+            }
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! What strangers may use of this process: connections, ports, pairs, memory, frames that wait.
+//!
+//! What one of them uses up is its own and its user's, so that nobody else goes short. Processes of our
+//! own user and those that are trusted have the limits of the whole process alone. This file must not
+//! know what is refused how.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crossdock_shm::CopyBudget;
+
+/// Processes of one user that are connected at a time.
+pub(crate) const PROCESSES_OF_USER_MAX: usize = 32;
+/// Processes of all strangers.
+pub(crate) const PROCESSES_MAX: usize = 256;
+/// Publishers that one process advertises.
+pub(crate) const PUBLISHERS_MAX: usize = 512;
+/// Pairs with one process, in each direction.
+pub(crate) const PAIRS_MAX: usize = 512;
+/// Pairs with one process at one publisher of ours.
+pub(crate) const PAIRS_OF_PUBLISHER_MAX: usize = 8;
+/// Frames that wait for one process.
+pub(crate) const QUEUED_FRAMES_MAX: usize = 4096;
+/// The longest message of a stranger.
+pub(crate) const MESSAGE_BYTES_MAX: u64 = 64 << 20;
+/// Memory of ours for copies of one user's messages.
+const COPIED_BYTES_MAX: u64 = 1 << 30;
+
+/// What has been used by each user's processes.
+#[derive(Debug, Default)]
+pub(crate) struct Budgets {
+    copies: BTreeMap<u32, Arc<CopyBudget>>,
+}
+
+impl Budgets {
+    /// What copies of this user's messages may take.
+    pub(crate) fn of_user(&mut self, uid: u32) -> &Arc<CopyBudget> {
+        // Bounded: users without a connection and without copies are forgotten.
+        if self.copies.len() >= PROCESSES_MAX {
+            self.copies.retain(|_, budget| Arc::strong_count(budget) > 1);
+        }
+        self.copies.entry(uid).or_insert_with(|| Arc::new(CopyBudget::new(COPIED_BYTES_MAX)))
+    }
+}
+
+/// Why one more process of a stranger is not let in. `connected`: users of the strangers' processes that
+/// are.
+pub(crate) fn refuses_process(uid: u32, connected: impl Iterator<Item = u32>) -> Option<String> {
+    let (mut all, mut of_user) = (0, 0);
+    connected.for_each(|other| {
+        all += 1;
+        of_user += usize::from(other == uid);
+    });
+    match (of_user, all) {
+        (PROCESSES_OF_USER_MAX.., _) => Some(format!(
+            "user {uid} has {PROCESSES_OF_USER_MAX} processes here already, as many as a user may who is \
+             not trusted by name; end some of them, or trust the user (`trust` in the mapping)"
+        )),
+        (_, PROCESSES_MAX..) => Some(format!(
+            "{PROCESSES_MAX} processes of users who are not trusted by name are connected already; end some \
+             of them, or trust their users (`trust` in the mapping)"
+        )),
+        _ => None,
+    }
+}
+
+/// What is told when messages could not be copied.
+pub(crate) fn lost_text(topic: &str) -> String {
+    format!(
+        "messages on `{topic}` of a process that is not trusted could not be copied and are lost: each may be \
+         {} MiB long, all of its user's together have a limit, too, and what a device still writes cannot be \
+         read; trust its user by name (`trust` in the mapping)",
+        MESSAGE_BYTES_MAX >> 20
+    )
+}

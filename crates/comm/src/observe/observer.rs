@@ -1,0 +1,435 @@
+//! Looking at a running graph from outside: who is there, what their ports count, what they say.
+//!
+//! An observer takes part in nothing. It asks each process once for its status table (one wake-up of that
+//! process's control thread), maps it read-only and reads it as often as it likes at no cost to
+//! anybody. Messages on a ring are copied and looked at again, because nobody waits for an
+//! observer. This file must not know how anything is shown.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use crossdock_msg::Schema;
+use crossdock_shm::rendezvous::{PeerName, RendezvousError, Visit};
+use crossdock_shm::socket::ControlSocket;
+use crossdock_shm::status::{EntitySnapshot, StatusView};
+use crossdock_shm::{Trust, TrustedNames};
+use crossdock_trace::TraceView;
+use rustix::event::{PollFd, PollFlags};
+
+use crate::observe::asking::{
+    ANSWER_TIMEOUT, Asking, ObserveError, ObserverOptions, answer, is_readable, poll, unexpected,
+};
+use crate::observe::echo::{Echo, EchoSource};
+use crate::wire::frame::{Frame, Purpose, VERSION};
+use crate::wire::port_info::{PortInfo, decode_port};
+use crate::wire::qos::Qos;
+use crate::wire::status_records::{CONNECTION_POSITION, Carrier, ConnectionDetail, kind};
+
+/// Processes that are asked at once, and sockets kept open to those that have not answered.
+const ASKED_MAX: usize = 64;
+/// How long a process is left alone that could not be asked, or whose answer is of no use.
+const AGAIN_AFTER: Duration = Duration::from_secs(5);
+/// Frames of one answer: a definition of the largest legal size, and some.
+const ANSWER_FRAMES_MAX: usize = 64;
+/// A port of a running graph.
+#[derive(Clone, Debug)]
+pub struct PortSnapshot {
+    /// Number of the port in its process.
+    pub port: u64,
+    /// Its node.
+    pub node: String,
+    /// Its topic.
+    pub topic: String,
+    /// Its type; empty when it takes any.
+    pub type_name: String,
+    /// RIHS01 of its type.
+    pub type_hash: [u8; 32],
+    /// What it offers or requests.
+    pub qos: Qos,
+    /// Its counters: see [`crate::wire::status_records::counter`].
+    pub counters: [u64; crossdock_shm::status::COUNTERS],
+}
+
+/// A connection of a running graph.
+#[derive(Clone, Debug)]
+pub struct ConnectionSnapshot {
+    /// The topic.
+    pub topic: String,
+    /// Who is connected to whom, and how.
+    pub detail: ConnectionDetail,
+    /// The last message number that was taken, lost or skipped.
+    pub position: u64,
+}
+
+/// A process of a running graph.
+#[derive(Clone, Debug)]
+pub struct ProcessSnapshot {
+    /// Name of its socket: unique.
+    pub name: PeerName,
+    /// Name that it gave itself.
+    pub process: String,
+    /// Its process id.
+    pub pid: u32,
+    /// Its publishers.
+    pub publishers: Vec<PortSnapshot>,
+    /// Its subscribers.
+    pub subscribers: Vec<PortSnapshot>,
+    /// Its clients of services: the topic is the service, the type that of the service, the counters are
+    /// those of [`crate::status_records::client_counter`].
+    pub clients: Vec<PortSnapshot>,
+    /// Its servers, with the counters of [`crate::status_records::server_counter`].
+    pub servers: Vec<PortSnapshot>,
+    /// Its subscribers' connections.
+    pub connections: Vec<ConnectionSnapshot>,
+    /// Records that belong to executors: nodes and chains.
+    pub others: Vec<EntitySnapshot>,
+}
+
+/// A running graph at one moment.
+#[derive(Clone, Debug, Default)]
+pub struct GraphSnapshot {
+    /// All processes that answer.
+    pub processes: Vec<ProcessSnapshot>,
+    /// Why others are left out.
+    pub unreachable: Vec<String>,
+}
+
+/// One process whose status table is open.
+pub(crate) struct Observed {
+    pub(crate) name: PeerName,
+    pub(crate) view: StatusView,
+    /// Its process id, from the kernel where it can tell.
+    pub(crate) pid: u32,
+    /// Readable when it has died.
+    pidfd: Option<OwnedFd>,
+    /// Kept open by watchers.
+    pub(crate) socket: Option<ControlSocket>,
+}
+
+/// One process that was asked for its status table and has not answered yet.
+struct Asked {
+    socket: ControlSocket,
+    /// Its process id, from the kernel; 0: in a namespace that we cannot see.
+    pid: u32,
+    /// When it counts as silent.
+    deadline: Instant,
+}
+
+impl Asked {
+    fn label(&self, name: PeerName) -> String {
+        match self.pid {
+            0 => format!("process {name}"),
+            pid => format!("the process with pid {pid}"),
+        }
+    }
+}
+
+impl Observed {
+    pub(crate) fn has_died(&self) -> bool {
+        let Some(pidfd) = &self.pidfd else { return false };
+        is_readable(pidfd.as_fd(), Duration::ZERO)
+    }
+}
+
+/// Looks at the processes of one domain.
+///
+/// `Send`. Calls block while processes that are asked for the first time answer: at most one second
+/// for each 64 of them, and only once for one that is stopped, which is seen when it goes on.
+/// Everything else only reads shared memory. Takes one file descriptor per process.
+pub struct Observer {
+    asking: Arc<Asking>,
+    purpose: Purpose,
+    pub(crate) processes: BTreeMap<PeerName, Observed>,
+    /// At most [`ASKED_MAX`].
+    asked: BTreeMap<PeerName, Asked>,
+    /// Processes that are left alone: until when, and why.
+    refused: BTreeMap<PeerName, (Instant, String)>,
+}
+
+impl std::fmt::Debug for Observer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Observer").field("options", &self.asking.options).finish_non_exhaustive()
+    }
+}
+
+impl Observer {
+    /// Opens the meeting place. Takes no part: nobody learns of it.
+    ///
+    /// # Errors
+    /// [`ObserveError`] when the place cannot be used.
+    pub fn open(options: ObserverOptions) -> Result<Observer, ObserveError> {
+        Observer::open_for(options, Purpose::Status)
+    }
+
+    /// Where it looks.
+    pub fn options(&self) -> &ObserverOptions {
+        &self.asking.options
+    }
+
+    pub(crate) fn open_for(
+        options: ObserverOptions,
+        purpose: Purpose,
+    ) -> Result<Observer, ObserveError> {
+        let visit = Visit::open(&options.rendezvous.config(options.domain_id, options.access))?;
+        let own = PeerName::random().map_err(RendezvousError::from)?;
+        let trust = Trust::new(&TrustedNames::of_environment())?;
+        let asking = Arc::new(Asking { options, visit, own, trust });
+        let (processes, asked, refused) = Default::default();
+        Ok(Observer { asking, purpose, processes, asked, refused })
+    }
+
+    /// Looks for processes that came and went. Returns why others could not be looked at.
+    ///
+    /// # Errors
+    /// [`ObserveError`] when the meeting place cannot be read.
+    pub fn refresh(&mut self) -> Result<Vec<String>, ObserveError> {
+        let listed: BTreeSet<PeerName> = self.asking.visit.list()?.into_iter().collect();
+        let now = Instant::now();
+        self.processes.retain(|name, seen| listed.contains(name) && !seen.has_died());
+        self.asked.retain(|name, _| listed.contains(name));
+        self.refused.retain(|name, (until, _)| listed.contains(name) && *until > now);
+        self.hear(Duration::ZERO);
+        let known = |name: &PeerName| {
+            self.processes.contains_key(name)
+                || self.asked.contains_key(name)
+                || self.refused.contains_key(name)
+        };
+        let new: Vec<PeerName> = listed.into_iter().filter(|name| !known(name)).collect();
+        for names in new.chunks(ASKED_MAX) {
+            names.iter().for_each(|name| self.ask(*name));
+            self.hear(ANSWER_TIMEOUT);
+            // Those asked next need descriptors, too: of the silent only so many are waited for.
+            while self.asked.len() > ASKED_MAX {
+                let Some((name, asked)) = self.asked.pop_last() else { break };
+                self.refuse(name, &ObserveError::Silent { process: asked.label(name) });
+            }
+        }
+        let silent = self.asked.iter().filter(|(_, asked)| asked.deadline <= Instant::now());
+        let silent = silent
+            .map(|(name, asked)| ObserveError::Silent { process: asked.label(*name) }.to_string());
+        Ok(silent.chain(self.refused.values().map(|(_, why)| why.clone())).collect())
+    }
+
+    /// Asks a process for its status table.
+    fn ask(&mut self, name: PeerName) {
+        match self.asking.ask(name, &self.label(name), self.purpose) {
+            Ok((socket, pid)) => {
+                let deadline = Instant::now() + ANSWER_TIMEOUT;
+                self.asked.insert(name, Asked { socket, pid, deadline });
+            }
+            Err(error) => self.refuse(name, &error),
+        }
+    }
+
+    fn refuse(&mut self, name: PeerName, error: &ObserveError) {
+        if !matches!(error, ObserveError::Gone { .. }) {
+            self.refused.insert(name, (Instant::now() + AGAIN_AFTER, error.to_string()));
+        }
+    }
+
+    /// Opens the status tables of those that have answered, and waits for `timeout` for those that may
+    /// still do so in time.
+    fn hear(&mut self, timeout: Duration) {
+        let end = Instant::now() + timeout;
+        loop {
+            let sockets = self.asked.values().map(|asked| asked.socket.as_fd());
+            let mut polled: Vec<_> =
+                sockets.map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)).collect();
+            let now = Instant::now();
+            let in_time = self.asked.values().any(|asked| asked.deadline > now);
+            let left = end.saturating_duration_since(now);
+            if !poll(&mut polled, if in_time { left } else { Duration::ZERO }) {
+                return;
+            }
+            let is_ready = polled.iter().map(|fd| !fd.revents().is_empty());
+            let names = self.asked.keys().copied().zip(is_ready);
+            let ready: Vec<_> = names.filter_map(|(name, is)| is.then_some(name)).collect();
+            for name in ready {
+                let Some(asked) = self.asked.remove(&name) else { continue };
+                match self.attach(name, asked) {
+                    Ok(observed) => drop(self.processes.insert(name, observed)),
+                    Err(error) => self.refuse(name, &error),
+                }
+            }
+        }
+    }
+
+    /// The graph now: looks for processes that came and went, then reads all status tables.
+    ///
+    /// # Errors
+    /// [`ObserveError`] when the meeting place cannot be read; single processes that cannot be
+    /// read are listed in the result.
+    pub fn snapshot(&mut self) -> Result<GraphSnapshot, ObserveError> {
+        let unreachable = self.refresh()?;
+        let processes = self.processes.values().map(snapshot_of).collect();
+        Ok(GraphSnapshot { processes, unreachable })
+    }
+
+    /// The status tables that are open, read without looking for processes that came or went. One whose
+    /// process has died since the last [`Observer::refresh`] or [`Observer::snapshot`] is read as
+    /// it was left. Reads shared memory only.
+    pub fn status_tables(&self) -> Vec<ProcessSnapshot> {
+        self.processes.values().map(snapshot_of).collect()
+    }
+
+    /// The histogram of a record of `others`, if it has one.
+    pub fn histogram(
+        &self,
+        process: PeerName,
+        entity: &EntitySnapshot,
+    ) -> Option<crossdock_shm::histogram::HistogramSnapshot> {
+        self.processes.get(&process)?.view.histogram(entity)
+    }
+
+    /// The type of a publisher, from the definition that its process keeps.
+    ///
+    /// # Errors
+    /// [`ObserveError`] when the process has gone, does not answer, or its definition does not
+    /// parse.
+    pub fn schema(
+        &self,
+        process: PeerName,
+        publisher: &PortSnapshot,
+    ) -> Result<Arc<Schema>, ObserveError> {
+        let label = self.label(process);
+        let port = publisher.port;
+        let (socket, _) = self.asking.ask(process, &label, Purpose::Definition { port })?;
+        let mut text = Vec::new();
+        for _ in 0..ANSWER_FRAMES_MAX {
+            let (frame, _) = answer(&socket, &label)?;
+            let Frame::Definition { offset, total, piece, .. } = frame else {
+                return Err(unexpected(&label, frame));
+            };
+            if offset as usize != text.len() {
+                break;
+            }
+            text.extend_from_slice(&piece);
+            if text.len() == total as usize {
+                break;
+            }
+        }
+        let wrong = |reason: String| ObserveError::Definition { process: label.clone(), reason };
+        let text = String::from_utf8(text).map_err(|error| wrong(error.to_string()))?;
+        let schema = Schema::parse(&publisher.type_name, &text);
+        let schema = schema.map_err(|error| wrong(error.to_string()))?;
+        if schema.type_hash().0 != publisher.type_hash {
+            return Err(wrong("its definition is not of the type that it says".to_string()));
+        }
+        Ok(Arc::new(schema))
+    }
+
+    /// Starts to read the messages that one publisher writes to its ring, from the next one on.
+    ///
+    /// # Errors
+    /// [`ObserveError::InsideChain`] when nobody outside its chain subscribes, so that its ring is
+    /// not written; others as [`Observer::schema`].
+    pub fn echo(
+        &mut self,
+        process: PeerName,
+        publisher: &PortSnapshot,
+    ) -> Result<Echo, ObserveError> {
+        let on_ring = self.processes.values().any(|seen| {
+            seen.view.entities().filter(|entity| entity.kind == kind::CONNECTION).any(|entity| {
+                ConnectionDetail::decode(&entity.detail).is_some_and(|detail| {
+                    detail.carrier == Carrier::Ring
+                        && detail.publisher_process == process
+                        && detail.publisher == publisher.port
+                })
+            })
+        });
+        if !on_ring && !publisher.qos.is_transient_local() {
+            let (topic, process) = (publisher.topic.clone(), self.label(process));
+            return Err(ObserveError::InsideChain { topic, process });
+        }
+        let schema = self.schema(process, publisher)?;
+        let source = EchoSource {
+            asking: Arc::clone(&self.asking),
+            process,
+            label: self.label(process),
+            port: publisher.port,
+        };
+        Echo::open(source, schema)
+    }
+
+    /// Opens the trace of a process, which is asked once for its descriptors and does nothing more
+    /// for it: what is traced is switched, and what was traced is read, also after its death, in
+    /// shared memory.
+    ///
+    /// # Errors
+    /// [`ObserveError`] when the process has gone, does not answer or has no trace memory.
+    pub fn trace(&self, process: PeerName) -> Result<TraceView, ObserveError> {
+        let label = self.label(process);
+        let (socket, _) = self.asking.ask(process, &label, Purpose::Trace)?;
+        let (frame, fds) = answer(&socket, &label)?;
+        let (Frame::Welcome { version: VERSION, .. }, [switch, record]) = (&frame, &fds[..]) else {
+            return Err(unexpected(&label, frame));
+        };
+        Ok(TraceView::open(&label, switch.as_fd(), record.as_fd())?)
+    }
+
+    fn label(&self, process: PeerName) -> String {
+        match self.processes.get(&process) {
+            Some(seen) => format!("process `{}` (pid {})", seen.view.process(), seen.pid),
+            None => format!("process {process}"),
+        }
+    }
+
+    /// Opens a process's status table, which is in its answer.
+    fn attach(&self, name: PeerName, asked: Asked) -> Result<Observed, ObserveError> {
+        let label = asked.label(name);
+        let Asked { socket, pid, .. } = asked;
+        let pidfd = socket.peer_pidfd();
+        let (frame, fds) = answer(&socket, &label)?;
+        let (Frame::Welcome { version: VERSION, .. }, [status_table]) = (&frame, &fds[..]) else {
+            return Err(unexpected(&label, frame));
+        };
+        let view = StatusView::open(status_table.as_fd())?;
+        let pid = if pid == 0 { view.pid() } else { pid };
+        let socket = Some(socket).filter(|_| matches!(self.purpose, Purpose::Watch));
+        Ok(Observed { name, view, pid, pidfd, socket })
+    }
+}
+
+fn snapshot_of(seen: &Observed) -> ProcessSnapshot {
+    let mut snapshot = ProcessSnapshot {
+        name: seen.name,
+        process: seen.view.process().to_string(),
+        pid: seen.pid,
+        publishers: Vec::new(),
+        subscribers: Vec::new(),
+        clients: Vec::new(),
+        servers: Vec::new(),
+        connections: Vec::new(),
+        others: Vec::new(),
+    };
+    for entity in seen.view.entities() {
+        // Records that do not decode are another process's word: left out.
+        match entity.kind {
+            kind::PUBLISHER => snapshot.publishers.extend(port_of(&entity)),
+            kind::SUBSCRIBER => snapshot.subscribers.extend(port_of(&entity)),
+            kind::CLIENT => snapshot.clients.extend(port_of(&entity)),
+            kind::SERVER => snapshot.servers.extend(port_of(&entity)),
+            kind::CONNECTION => {
+                let position = entity.counters[CONNECTION_POSITION];
+                let detail = ConnectionDetail::decode(&entity.detail);
+                let topic = entity.name;
+                snapshot.connections.extend(detail.map(|detail| ConnectionSnapshot {
+                    topic,
+                    detail,
+                    position,
+                }));
+            }
+            _ => snapshot.others.push(entity),
+        }
+    }
+    snapshot
+}
+
+fn port_of(entity: &EntitySnapshot) -> Option<PortSnapshot> {
+    let PortInfo { port, node, topic, type_name, type_hash, qos, .. } =
+        decode_port(&entity.detail).ok()?;
+    let counters = entity.counters;
+    Some(PortSnapshot { port, node, topic, type_name, type_hash, qos, counters })
+}

@@ -1,0 +1,457 @@
+//! A subscriber's side of one connection: where the next message comes from and what was missed.
+//!
+//! Lives on the subscriber's thread once it was taken out of the mailbox. This file must not know
+//! topics, types or other connections.
+
+use std::cell::Cell;
+use std::rc::{Rc, Weak};
+use std::sync::Arc;
+
+use crossdock_msg::Schema;
+use crossdock_shm::status::Entity;
+use crossdock_shm::timeline::FencePoint;
+use crossdock_shm::{Copies, LocalLink, Losses, Meta, RawSample, RingSubscriber, TakeError};
+
+use crate::discovery::handover::{LetGo, PublisherKey, RingConnection};
+use crate::wire::status_records::CONNECTION_POSITION;
+
+/// How many subscribers of its group a publisher is linked with. The publisher alone owns it, so it is
+/// there as long as the publisher is.
+pub(crate) type LinkCount = Rc<Cell<usize>>;
+
+/// Counts a link at its publisher for as long as both live.
+struct CountedLink(Weak<Cell<usize>>);
+
+impl CountedLink {
+    fn new(links: &LinkCount) -> CountedLink {
+        links.set(links.get() + 1);
+        CountedLink(Rc::downgrade(links))
+    }
+
+    fn has_publisher(&self) -> bool {
+        self.0.strong_count() > 0
+    }
+}
+
+impl Drop for CountedLink {
+    fn drop(&mut self) {
+        if let Some(links) = self.0.upgrade() {
+            links.set(links.get() - 1);
+        }
+    }
+}
+
+/// A publisher of the same group, as a subscriber links with it.
+pub(crate) struct GroupPublisher<'a> {
+    pub(crate) key: PublisherKey,
+    pub(crate) links: &'a LinkCount,
+    /// Messages that it has published.
+    pub(crate) published: u64,
+    pub(crate) depth: u64,
+}
+
+/// Where the messages of a connection come from.
+enum MessageSource {
+    Ring {
+        ring: RingSubscriber,
+        let_go: LetGo,
+    },
+    /// The same, with each message copied when it is taken.
+    Copied {
+        ring: RingSubscriber,
+        copies: Box<Copies>,
+        let_go: LetGo,
+    },
+    Local {
+        link: LocalLink,
+        counted: CountedLink,
+    },
+}
+
+/// A message that was taken, and its type where the subscriber takes any.
+pub(crate) struct Taken {
+    pub(crate) raw: RawSample,
+    pub(crate) schema: Option<Arc<Schema>>,
+    /// Place of its publisher among those of the topic.
+    pub(crate) place: usize,
+}
+
+/// See the head of this file.
+pub(crate) struct Connection {
+    // Order matters: the source's `LetGo` goes after its ring.
+    source: MessageSource,
+    publisher: PublisherKey,
+    /// The last message number that was taken, lost or skipped.
+    position: u64,
+    /// Was a message missed that was not counted yet?
+    gap: bool,
+    /// Its record on our status table.
+    record: Option<Entity>,
+    /// The publisher's type, where the subscriber takes any.
+    schema: Option<Arc<Schema>>,
+    /// What is behind the ring's losses that were counted.
+    counted: Losses,
+    /// Messages that were copied and not counted yet.
+    copied: u64,
+    /// The publisher is gone: nothing new comes.
+    gone: bool,
+    /// How often others were preferred while this one had a message.
+    passed_over: u64,
+    /// How often that may happen: the publisher's depth.
+    depth: u64,
+}
+
+/// What a subscriber lost on one connection since the last look.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct NewLosses {
+    pub(crate) lapped: u64,
+    pub(crate) keep_last: u64,
+    pub(crate) corrupt: u64,
+    /// Not copied although they had to be.
+    pub(crate) refused: u64,
+    /// Not lost: copied when they were taken.
+    pub(crate) copied: u64,
+}
+
+impl Connection {
+    /// What the control thread has made.
+    pub(crate) fn ring(made: RingConnection) -> Connection {
+        let RingConnection { mut ring, copies, let_go, record, schema, depth, publisher, .. } =
+            made;
+        let position = ring.next() - 1;
+        let source = match copies {
+            None => MessageSource::Ring { ring, let_go },
+            Some(copies) => {
+                ring.keep_copies(&copies);
+                MessageSource::Copied { ring, copies, let_go }
+            }
+        };
+        Connection::new(source, publisher, position, record, schema, depth)
+    }
+
+    /// A link that has just joined `publisher`.
+    pub(crate) fn local(
+        link: LocalLink,
+        publisher: GroupPublisher<'_>,
+        record: Option<Entity>,
+    ) -> Connection {
+        let GroupPublisher { key, links, published, depth } = publisher;
+        let source = MessageSource::Local { link, counted: CountedLink::new(links) };
+        Connection::new(source, key, published, record, None, depth)
+    }
+
+    fn new(
+        source: MessageSource,
+        publisher: PublisherKey,
+        position: u64,
+        record: Option<Entity>,
+        schema: Option<Arc<Schema>>,
+        depth: u64,
+    ) -> Connection {
+        let connection = Connection {
+            source,
+            publisher,
+            position,
+            gap: false,
+            record,
+            schema,
+            counted: Losses::default(),
+            copied: 0,
+            gone: false,
+            passed_over: 0,
+            depth,
+        };
+        connection.show_position();
+        connection
+    }
+
+    /// Number of the pair; `None` inside a thread.
+    pub(crate) fn pair(&self) -> Option<u32> {
+        match &self.source {
+            MessageSource::Ring { let_go, .. } | MessageSource::Copied { let_go, .. } => {
+                Some(let_go.pair)
+            }
+            MessageSource::Local { .. } => None,
+        }
+    }
+
+    /// Is each message copied when it is taken?
+    pub(crate) fn is_copied(&self) -> bool {
+        matches!(self.source, MessageSource::Copied { .. })
+    }
+
+    /// Its place among the publishers of a topic.
+    pub(crate) fn publisher(&self) -> &PublisherKey {
+        &self.publisher
+    }
+
+    pub(crate) fn schema(&self) -> Option<&Arc<Schema>> {
+        self.schema.as_ref()
+    }
+
+    /// The publisher of a ring serves it no more: it is drained. Should the publisher be there and go on,
+    /// what comes from now on is not for this one.
+    pub(crate) fn set_gone(&mut self) {
+        self.gone = true;
+        if let MessageSource::Ring { ring, .. } | MessageSource::Copied { ring, .. } =
+            &mut self.source
+        {
+            ring.end_here();
+        }
+    }
+
+    /// Nothing is taken any more: no publisher elsewhere waits for it.
+    pub(crate) fn leave(&mut self) {
+        if let MessageSource::Ring { ring, .. } | MessageSource::Copied { ring, .. } =
+            &mut self.source
+        {
+            ring.leave();
+        }
+    }
+
+    /// Is the publisher there and believed, as far as anybody here knows?
+    pub(crate) fn is_alive(&self) -> bool {
+        match &self.source {
+            MessageSource::Ring { ring, .. } | MessageSource::Copied { ring, .. } => ring.alive(),
+            MessageSource::Local { counted, .. } => counted.has_publisher(),
+        }
+    }
+
+    /// Is a fence point one of its publisher's messages?
+    pub(crate) fn is_source_of(&self, point: &FencePoint) -> bool {
+        match &self.source {
+            MessageSource::Ring { ring, .. } | MessageSource::Copied { ring, .. } => {
+                ring.is_source_of(point)
+            }
+            // In one thread there is nothing to be cut off.
+            MessageSource::Local { .. } => false,
+        }
+    }
+
+    /// Nothing new comes.
+    pub(crate) fn is_gone(&self) -> bool {
+        match &self.source {
+            MessageSource::Ring { .. } | MessageSource::Copied { .. } => self.gone,
+            MessageSource::Local { counted, .. } => !counted.has_publisher(),
+        }
+    }
+
+    /// Has the publisher broken the protocol? What its ring holds is not believed any more.
+    pub(crate) fn is_corrupt(&self) -> bool {
+        match &self.source {
+            MessageSource::Ring { ring, .. } | MessageSource::Copied { ring, .. } => {
+                ring.losses().corrupt > 0
+            }
+            MessageSource::Local { .. } => false,
+        }
+    }
+
+    #[inline]
+    pub(crate) fn peek(&mut self) -> Result<Option<Meta>, Box<TakeError>> {
+        match &mut self.source {
+            MessageSource::Ring { ring, .. } | MessageSource::Copied { ring, .. } => ring.peek(),
+            MessageSource::Local { link, .. } => Ok(link.peek()),
+        }
+    }
+
+    /// What travels with the message `ahead` places behind the next one; `None` when it is not there.
+    pub(crate) fn look(&self, ahead: u64) -> Option<Meta> {
+        match &self.source {
+            MessageSource::Ring { ring, .. } | MessageSource::Copied { ring, .. } => {
+                ring.look(ahead)
+            }
+            MessageSource::Local { .. } => None,
+        }
+    }
+
+    /// Whether as many messages of a ring are there as its publisher keeps, or as `depth`.
+    pub(crate) fn is_full(&self, depth: usize) -> bool {
+        match &self.source {
+            MessageSource::Ring { ring, .. } | MessageSource::Copied { ring, .. } => {
+                let last = self.depth.min(depth as u64).saturating_sub(1);
+                ring.look(last).is_some()
+            }
+            MessageSource::Local { .. } => false,
+        }
+    }
+
+    /// Is there a message, or a loss to count?
+    #[inline]
+    pub(crate) fn is_ready(&self) -> bool {
+        match &self.source {
+            MessageSource::Ring { ring, .. } | MessageSource::Copied { ring, .. } => {
+                ring.is_ready()
+            }
+            MessageSource::Local { link, .. } => link.is_ready(),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn take(&mut self) -> Result<Option<RawSample>, Box<TakeError>> {
+        let taken = match &mut self.source {
+            MessageSource::Ring { ring, .. } => ring.take()?,
+            MessageSource::Copied { ring, copies, .. } => {
+                let taken = ring.take_copied(copies)?;
+                self.copied += u64::from(taken.is_some());
+                // Copies and what could not be copied are counted where gaps are.
+                self.gap = true;
+                taken
+            }
+            MessageSource::Local { link, .. } => link.take()?,
+        };
+        match &taken {
+            Some(sample) => self.moved_to(sample.seq()),
+            None => self.found_nothing(),
+        }
+        Ok(taken)
+    }
+
+    /// Message `seq` was taken. Numbers are consecutive, so a gap is a loss.
+    #[inline]
+    fn moved_to(&mut self, seq: u64) {
+        self.gap |= seq != self.position + 1;
+        self.passed_over = 0;
+        self.position = seq;
+        self.show_position();
+    }
+
+    /// Nothing was there, but messages before may have been lost.
+    #[inline]
+    fn found_nothing(&mut self) {
+        if let MessageSource::Ring { ring, .. } | MessageSource::Copied { ring, .. } = &self.source
+            && ring.next() != self.position + 1
+        {
+            self.gap = true;
+            self.position = ring.next() - 1;
+            self.show_position();
+        }
+    }
+
+    /// Messages were passed over: finds out where the connection is.
+    fn locate(&mut self, passed_over: u64) {
+        self.gap = true;
+        self.position = match &self.source {
+            MessageSource::Ring { ring, .. } | MessageSource::Copied { ring, .. } => {
+                ring.next() - 1
+            }
+            MessageSource::Local { link, .. } => {
+                let lost = link.lost().wrapping_sub(self.counted.keep_last);
+                self.position + passed_over + lost
+            }
+        };
+        self.show_position();
+    }
+
+    /// Was a message missed since the last call?
+    #[inline]
+    pub(crate) fn take_gap(&mut self) -> bool {
+        std::mem::take(&mut self.gap)
+    }
+
+    /// Passes over the oldest message; false when there is none.
+    pub(crate) fn skip(&mut self) -> Result<bool, Box<TakeError>> {
+        let skipped = match &mut self.source {
+            MessageSource::Ring { ring, .. } | MessageSource::Copied { ring, .. } => ring.skip()?,
+            MessageSource::Local { link, .. } => link.skip(),
+        };
+        self.locate(u64::from(skipped));
+        Ok(skipped)
+    }
+
+    /// Passes over all messages but the newest; returns how many.
+    pub(crate) fn skip_to_newest(&mut self) -> Result<u64, Box<TakeError>> {
+        let skipped = match &mut self.source {
+            MessageSource::Ring { ring, .. } | MessageSource::Copied { ring, .. } => {
+                ring.skip_to_newest()?
+            }
+            MessageSource::Local { link, .. } => {
+                // Bounded by the depth of the link.
+                let older = link.len().saturating_sub(1);
+                (0..older).for_each(|_| _ = link.skip());
+                older as u64
+            }
+        };
+        if skipped > 0 {
+            self.locate(skipped);
+        }
+        Ok(skipped)
+    }
+
+    /// Arms the publisher's doorbell for a triggering subscriber; true when a message is there,
+    /// so that the executor must not sleep.
+    pub(crate) fn arm(&self) -> bool {
+        match &self.source {
+            MessageSource::Ring { ring, .. } | MessageSource::Copied { ring, .. } => ring.arm(),
+            MessageSource::Local { link, .. } => link.is_ready(),
+        }
+    }
+
+    /// Another connection was preferred although this one had a message.
+    pub(crate) fn pass_over(&mut self) {
+        self.passed_over += 1;
+    }
+
+    /// Must this one be preferred now, whatever its stamp? No ring waits for more than its depth.
+    pub(crate) fn has_waited(&self) -> bool {
+        self.passed_over >= self.depth
+    }
+
+    /// What was lost since the last call.
+    #[inline]
+    pub(crate) fn new_losses(&mut self) -> NewLosses {
+        let now = match &self.source {
+            MessageSource::Ring { ring, .. } | MessageSource::Copied { ring, .. } => ring.losses(),
+            MessageSource::Local { link, .. } => {
+                Losses { keep_last: link.lost(), ..Losses::default() }
+            }
+        };
+        let copied = std::mem::take(&mut self.copied);
+        if now == self.counted {
+            return NewLosses { copied, ..NewLosses::default() };
+        }
+        let before = std::mem::replace(&mut self.counted, now);
+        NewLosses {
+            lapped: now.lapped.wrapping_sub(before.lapped),
+            keep_last: now.keep_last.wrapping_sub(before.keep_last),
+            corrupt: now.corrupt.wrapping_sub(before.corrupt),
+            refused: now.refused.wrapping_sub(before.refused),
+            copied,
+        }
+    }
+
+    /// Messages that a full queue inside the thread has forgotten since the last call; it has
+    /// passed over them.
+    pub(crate) fn take_overflow(&mut self) -> u64 {
+        let MessageSource::Local { link, .. } = &self.source else { return 0 };
+        let overflow = link.lost().wrapping_sub(self.counted.keep_last);
+        if overflow > 0 {
+            self.counted.keep_last = link.lost();
+            // They were the oldest of the queue: right behind the position.
+            self.position += overflow;
+            self.show_position();
+        }
+        overflow
+    }
+
+    /// Shows observers that everything published so far has been looked at.
+    pub(crate) fn show_waiting(&self) {
+        let position = match &self.source {
+            MessageSource::Ring { ring, .. } | MessageSource::Copied { ring, .. } => ring.last(),
+            MessageSource::Local { link, .. } => {
+                let lost = link.lost().wrapping_sub(self.counted.keep_last);
+                self.position + lost + link.len() as u64
+            }
+        };
+        if let Some(record) = &self.record {
+            record.set(CONNECTION_POSITION, position);
+        }
+    }
+
+    /// Shows observers how far this connection has got.
+    #[inline]
+    fn show_position(&self) {
+        if let Some(record) = &self.record {
+            record.set(CONNECTION_POSITION, self.position);
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! What ports need to know of a message type, whether it is known when the program is built or at run time
+//! only.
+
+use crossdock_msg::{Block, FlatError, Message, Schema};
+
+/// What ports need to know of a message type.
+#[derive(Clone, Copy)]
+pub(crate) struct MessageType<'a> {
+    pub(crate) type_name: &'a str,
+    pub(crate) type_hash: [u8; 32],
+    pub(crate) layout_hash: [u8; 32],
+    pub(crate) definition: &'a str,
+    pub(crate) root_bytes: usize,
+    /// Whether a payload can be looked at as this type. `None`: the type is known at run time only.
+    pub(crate) check: Option<PayloadCheck>,
+}
+
+/// Says what is wrong with a payload. What it finds depends on the payload's length alone, so it
+/// holds as long as the payload is held.
+pub(crate) type PayloadCheck = fn(&[u8]) -> Result<(), FlatError>;
+
+fn check_payload<T: Message>(bytes: &[u8]) -> Result<(), FlatError> {
+    T::view(Block::new(bytes)).map(drop)
+}
+
+impl MessageType<'static> {
+    pub(crate) fn of<T: Message>() -> Self {
+        MessageType {
+            type_name: T::TYPE_NAME,
+            type_hash: T::TYPE_HASH.0,
+            layout_hash: T::LAYOUT_HASH.0,
+            definition: T::DEFINITION,
+            root_bytes: T::ROOT_BYTES,
+            check: Some(check_payload::<T>),
+        }
+    }
+}
+
+impl MessageType<'static> {
+    /// Whatever type the publisher has.
+    pub(crate) const ANY: Self = MessageType {
+        type_name: "",
+        type_hash: [0; 32],
+        layout_hash: [0; 32],
+        definition: "",
+        root_bytes: 0,
+        check: None,
+    };
+}
+
+impl<'a> MessageType<'a> {
+    pub(crate) fn of_schema(schema: &'a Schema) -> Self {
+        MessageType {
+            type_name: schema.type_name(),
+            type_hash: schema.type_hash().0,
+            layout_hash: schema.layout_hash().0,
+            definition: schema.definition(),
+            root_bytes: schema.root_bytes(),
+            check: None,
+        }
+    }
+}

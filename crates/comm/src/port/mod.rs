@@ -1,0 +1,16 @@
+//! The ends of topics that nodes hold: publishers, subscribers, doorbells, shared buffers.
+
+pub(crate) mod buffers;
+pub(crate) mod connection;
+pub(crate) mod counters;
+pub(crate) mod doorbell;
+pub(crate) mod erased;
+pub(crate) mod group;
+pub(crate) mod lookahead;
+pub(crate) mod message_type;
+pub(crate) mod publisher;
+pub(crate) mod publisher_core;
+pub(crate) mod registration;
+pub(crate) mod subscriber;
+pub(crate) mod subscriber_core;
+pub(crate) mod untyped;

@@ -1,0 +1,531 @@
+//! The part of a publisher that does not depend on the message type: ring, links, counters.
+
+use std::cell::{Cell, OnceCell};
+use std::os::fd::OwnedFd;
+use std::rc::{Rc, Weak};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use crossdock_shm::status::Entity;
+use crossdock_shm::timeline::Timeline;
+use crossdock_shm::{
+    CreateRingError, LocalLink, LocalOptions, MemoryMaker, Meta, ParkedLoan, PublishRefused,
+    RawLoan, Reliability as RingReliability, RingConfig, RingPublisher, Slab,
+};
+use crossdock_trace::PublisherTrace;
+
+use crate::device::slabs::Reach;
+use crate::device::upload::{OwnUploader, Uploader, UploadingPublisher};
+use crate::discovery::handover::PublisherKey;
+use crate::discovery::local_ports::{Audience, LocalPublisher, Wake};
+use crate::discovery::participant::{Participant, ParticipantHandle};
+use crate::discovery::participant_core::ParticipantCore;
+use crate::discovery::{slab_exchange, subscribing_side};
+use crate::error::{LoanError, PortError};
+use crate::port::connection::{Connection, GroupPublisher, LinkCount};
+use crate::port::group::{LinkedSubscriber, LinkingPublisher, NO_STAMP, PortGroup};
+use crate::port::message_type::MessageType;
+use crate::port::registration::{self, NewPort};
+use crate::wire::frame::DEFINITION_BYTES_MAX;
+use crate::wire::mismatch::conflict;
+use crate::wire::names::{NameKind, check_name};
+use crate::wire::port_info::PortInfo;
+use crate::wire::qos::{Qos, Reliability};
+use crate::wire::status_records::{Carrier, ConnectionDetail, Triggering, counter, kind};
+
+/// Slots of a ring: generous, because a slot costs 64 bytes and readers may be deeper than we.
+const SLOTS_MIN: usize = 1024;
+/// Samples that each subscriber may hold, unless its depth asks for more.
+const HOLDS_MIN: usize = 4;
+const HOLDS_MAX: usize = 15;
+/// Subscribers that the memory of a topic is planned for; more work as long as they do not all
+/// hold all the samples that they may.
+const PLANNED_SUBSCRIBERS: usize = 8;
+/// Largest message when the topic's contract names none; larger ones make memory grow.
+const DEFAULT_BYTES: usize = 16 * 1024;
+/// Memory of a topic whose contract names no largest message.
+const DEFAULT_LIMIT_BYTES: u64 = 256 << 20;
+/// Memory that a topic may use even if its messages are small: so many chunks that the publisher
+/// seldom has to ask a hundred subscribers which of them they hold.
+const SMALL_LIMIT_BYTES: u64 = 256 << 10;
+/// Address space of a topic in which messages are kept for subscribers deeper than their publisher, where
+/// small messages are enough for it; as memory it exists only while such a subscriber is behind.
+const DEEPER_LIMIT_BYTES: u64 = 8 << 20;
+/// Memory that is made present when a publisher is created, at most.
+const PREFAULT_BYTES_MAX: usize = 64 << 20;
+/// How long a loan that makes memory grow waits for the peers to map it.
+const GROWTH_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// What all publishers have in common when they are created.
+pub(crate) struct PublisherPlan<'a> {
+    pub(crate) node: &'a str,
+    pub(crate) topic: &'a str,
+    pub(crate) qos: Qos,
+    pub(crate) max_bytes: Option<usize>,
+    pub(crate) group: Option<&'a PortGroup>,
+    /// The bridge that it belongs to, whose other end it does not meet.
+    pub(crate) bridge: Option<u64>,
+    pub(crate) message: MessageType<'a>,
+    pub(crate) audience: Audience,
+    /// Where its executor is rung when a subscriber was attached.
+    pub(crate) wake: Option<Wake>,
+    /// Who makes the memory that messages lie in, for this process alone; `None`: processes share it.
+    pub(crate) memory: Option<Box<dyn MemoryMaker>>,
+}
+
+/// A message that was not published.
+pub(crate) struct Refused<'a> {
+    pub(crate) loan: RawLoan<'a>,
+    pub(crate) reason: Box<crossdock_shm::PublishError>,
+}
+
+/// See the head of this file.
+pub(crate) struct PublisherCore {
+    handle: Arc<ParticipantHandle>,
+    info: PortInfo,
+    /// Before the ring: it waits for its device, which reads memory of the ring.
+    uploader: OnceCell<Box<OwnUploader>>,
+    ring: RingPublisher,
+    timeline: Timeline,
+    entity: Entity,
+    trace: PublisherTrace,
+    group: Option<PortGroup>,
+    /// Messages published.
+    published: Cell<u64>,
+    /// The last number whose end was promised before its message was published.
+    promised: Cell<u64>,
+    /// Stamp and header stamp of the last message.
+    last: Cell<(u64, Option<(i32, u32)>)>,
+    /// Origin of the last message of a type that is known at run time only.
+    last_origin: Cell<[u64; 2]>,
+    /// Subscribers of the same group.
+    links: LinkCount,
+    closed: Cell<bool>,
+    /// Who has its slabs, and whether it has waited in vain for one to decide.
+    reach: Arc<Reach>,
+    is_overdue: Cell<bool>,
+}
+
+fn ring_config(plan: &PublisherPlan<'_>) -> RingConfig {
+    let Qos { reliability, depth, .. } = plan.qos;
+    let bytes = plan.max_bytes.unwrap_or(DEFAULT_BYTES).max(plan.message.root_bytes);
+    let holds = (depth + 1).clamp(HOLDS_MIN, HOLDS_MAX);
+    let subscribers = match plan.audience {
+        Audience::Topic => PLANNED_SUBSCRIBERS,
+        Audience::One => 1,
+    };
+    let chunks = depth + subscribers * holds + 2;
+    let planned = (bytes.next_multiple_of(4096) as u64).saturating_mul(chunks as u64);
+    let slots = (depth + 1).next_power_of_two().max(SLOTS_MIN);
+    // Half of the limit is for subscribers deeper than we.
+    let deepest = (bytes.next_multiple_of(64) as u64).saturating_mul(2 * (slots + chunks) as u64);
+    let limit = match (plan.max_bytes, plan.audience) {
+        (None, _) => planned.max(DEFAULT_LIMIT_BYTES),
+        (Some(_), Audience::One) => planned.max(SMALL_LIMIT_BYTES),
+        (Some(_), Audience::Topic) => {
+            planned.max(SMALL_LIMIT_BYTES).max(deepest.min(DEEPER_LIMIT_BYTES))
+        }
+    };
+    let prefault = match plan.max_bytes {
+        // Nothing lies there.
+        _ if plan.memory.is_some() => 0,
+        // In the ring, in a subscriber's hands, in the next loan. A call is answered before the
+        // next in most cases: what it used is used again.
+        Some(bytes) if plan.audience == Audience::One => 2.min(PREFAULT_BYTES_MAX / bytes.max(1)),
+        Some(bytes) => (depth + 3).min(PREFAULT_BYTES_MAX / bytes.max(1)),
+        None => 0,
+    };
+    RingConfig {
+        slots,
+        depth,
+        // What all subscribers have taken is written again at once, while it is in the cache.
+        history: if plan.qos.is_transient_local() { depth } else { 0 },
+        chunk_bytes: bytes,
+        holds_per_subscriber: holds,
+        memory_limit_bytes: limit,
+        transient_local: plan.qos.is_transient_local(),
+        reliability: match reliability {
+            Reliability::Reliable { timeout } => RingReliability::Reliable { timeout },
+            Reliability::BestEffort => RingReliability::BestEffort,
+        },
+        prefault_chunks: prefault,
+        growth_timeout: GROWTH_TIMEOUT,
+    }
+}
+
+/// Checks the plan of a publisher, and describes its port.
+fn describe(core: &ParticipantCore, plan: &PublisherPlan<'_>) -> Result<PortInfo, PortError> {
+    let topic_kind = match plan.audience {
+        Audience::Topic => NameKind::Topic,
+        Audience::One => NameKind::Inner,
+    };
+    let PublisherPlan { node, topic, qos, message, .. } = *plan;
+    let port = NewPort { node, topic, topic_kind, qos, message };
+    port.check()?;
+    check_name(NameKind::Type, message.type_name)?;
+    if message.definition.len() > DEFINITION_BYTES_MAX {
+        return Err(PortError::Definition {
+            type_name: message.type_name.to_string(),
+            bytes: message.definition.len(),
+            limit: DEFINITION_BYTES_MAX,
+        });
+    }
+    Ok(port.describe(core))
+}
+
+/// The ring of a publisher, which tells the control thread of further segments.
+fn make_ring(
+    core: &Arc<ParticipantCore>,
+    info: &PortInfo,
+    plan: &PublisherPlan<'_>,
+) -> Result<RingPublisher, PortError> {
+    let ring = RingPublisher::create(&info.label(&core.process), ring_config(plan))?;
+    let notify = Arc::downgrade(core);
+    ring.control().set_notifier(move || {
+        if let Some(core) = notify.upgrade() {
+            core.new_segments.store(true, Ordering::Release);
+            core.wake();
+        }
+    });
+    Ok(ring)
+}
+
+impl PublisherCore {
+    pub(crate) fn create(
+        participant: &Participant,
+        plan: PublisherPlan<'_>,
+    ) -> Result<Rc<PublisherCore>, PortError> {
+        participant.check_process()?;
+        let core = &participant.handle.core;
+        let info = describe(core, &plan)?;
+        let ring = make_ring(core, &info, &plan)?;
+        if let Some(memory) = plan.memory {
+            ring.keep_in(memory).map_err(CreateRingError::from)?;
+        }
+        let entity = registration::record(core, kind::PUBLISHER, &info)?;
+        let (control, timeline) = (ring.control(), ring.timeline());
+        let trace = PublisherTrace::new(plan.node, plan.topic, plan.qos.depth, core.gid(info.port));
+        let publisher = Rc::new(PublisherCore {
+            handle: Arc::clone(&participant.handle),
+            info,
+            uploader: OnceCell::new(),
+            ring,
+            timeline,
+            entity,
+            trace,
+            group: plan.group.cloned(),
+            published: Cell::new(0),
+            promised: Cell::new(0),
+            last: Cell::new((0, None)),
+            last_origin: Cell::new([0; 2]),
+            links: LinkCount::default(),
+            closed: Cell::new(false),
+            reach: Arc::default(),
+            is_overdue: Cell::new(false),
+        });
+        publisher.join_group(plan.group)?;
+        publisher.register(LocalPublisher {
+            info: publisher.info.clone(),
+            definition: plan.message.definition.into(),
+            control,
+            group: plan.group.map(PortGroup::id).or(plan.bridge),
+            audience: plan.audience,
+            wake: plan.wake,
+            slabs: Vec::new(),
+            reach: Arc::clone(&publisher.reach),
+        })?;
+        Ok(publisher)
+    }
+
+    fn register(&self, publisher: LocalPublisher) -> Result<(), PortError> {
+        let core = &self.handle.core;
+        let mut state = core.lock();
+        let on_topic = state.subscribers.values().filter(|s| s.info.topic == self.info.topic);
+        for subscriber in on_topic {
+            if let Some(reason) = conflict(&self.info, &subscriber.info) {
+                return Err(registration::mismatch(core, &self.info, &subscriber.info, reason));
+            }
+        }
+        subscribing_side::add_publisher(core, &mut state, publisher);
+        core.publish(state);
+        Ok(())
+    }
+
+    fn join_group(self: &Rc<Self>, group: Option<&PortGroup>) -> Result<(), PortError> {
+        let Some(group) = group else { return Ok(()) };
+        for subscriber in group.subscribers_on(&self.info.topic) {
+            self.link(&*subscriber)?;
+        }
+        let weak: Weak<PublisherCore> = Rc::downgrade(self);
+        group.add_publisher(weak);
+        Ok(())
+    }
+
+    pub(crate) fn topic(&self) -> &str {
+        &self.info.topic
+    }
+
+    pub(crate) fn info(&self) -> &PortInfo {
+        &self.info
+    }
+
+    /// The participant of this process.
+    pub(crate) fn handle(&self) -> &Arc<ParticipantHandle> {
+        &self.handle
+    }
+
+    #[inline]
+    pub(crate) fn loan(&self, bytes: usize) -> Result<RawLoan<'_>, LoanError> {
+        let mut loan = self.ring.loan(bytes)?;
+        let (origin, stamp_ns) = match &self.group {
+            Some(group) => (group.origin(), group.stamp_ns()),
+            None => ([0; 2], NO_STAMP),
+        };
+        *loan.meta_mut() = Meta { stamp_ns, origin, ..Meta::default() };
+        self.trace.loan(|| loan.bytes_mut().as_ptr().addr(), bytes);
+        Ok(loan)
+    }
+
+    /// The time of day, for a message's stamp.
+    #[inline]
+    pub(crate) fn stamp_ns(&self) -> u64 {
+        self.trace.stamp_ns()
+    }
+
+    pub(crate) fn resume(&self, parked: ParkedLoan) -> Result<RawLoan<'_>, ParkedLoan> {
+        self.ring.resume(parked)
+    }
+
+    pub(crate) fn has_room(&self) -> bool {
+        self.ring.has_room()
+    }
+
+    /// Notes the header stamp of the message that was published last.
+    #[inline]
+    pub(crate) fn set_header_stamp(&self, header_stamp: Option<(i32, u32)>) {
+        self.last.set((self.last.get().0, header_stamp));
+    }
+
+    /// Stamp in ns and header stamp of the last message.
+    #[inline]
+    pub(crate) fn last(&self) -> (u64, Option<(i32, u32)>) {
+        self.last.get()
+    }
+
+    pub(crate) fn set_last_origin(&self, origin: [u64; 2]) {
+        self.last_origin.set(origin);
+    }
+
+    pub(crate) fn last_origin(&self) -> [u64; 2] {
+        self.last_origin.get()
+    }
+
+    /// Publishes with the meta data that the loan has, and counts.
+    #[inline]
+    pub(crate) fn publish<'a>(&'a self, mut loan: RawLoan<'a>) -> Result<(), Refused<'a>> {
+        let &mut Meta { len, stamp_ns, .. } = loan.meta_mut();
+        self.trace.publish(|| loan.bytes_mut().as_ptr().addr(), stamp_ns);
+        if self.uploader.get().is_some() {
+            self.bring(&mut loan);
+        }
+        match loan.publish_prepared() {
+            Ok(seq) => {
+                self.count(seq, len, stamp_ns);
+                Ok(())
+            }
+            Err(refused) => Err(self.refused(refused)),
+        }
+    }
+
+    #[inline]
+    fn count(&self, seq: u64, len: usize, stamp_ns: u64) {
+        self.published.set(seq);
+        self.last.set((stamp_ns, None));
+        self.entity.set(counter::MESSAGES, seq);
+        self.entity.add(counter::BYTES, len as u64);
+        self.entity.set(counter::NEWEST_NS, stamp_ns);
+        let counters = self.ring.counters();
+        self.entity.set(counter::WAKES, counters.wakes);
+        self.entity.set(counter::SCANS, counters.scans);
+        self.entity.set(counter::WAITS, counters.would_block);
+        if self.matched() == 0 {
+            self.entity.add(counter::LOST_UNMATCHED, 1);
+        }
+    }
+
+    /// Out of the way of publishers that have no uploader.
+    #[cold]
+    #[inline(never)]
+    fn bring(&self, loan: &mut RawLoan<'_>) {
+        if let Some(uploader) = self.uploader.get()
+            && self.reach.has_takers()
+        {
+            uploader.bring(self, loan);
+        }
+    }
+
+    #[cold]
+    fn refused<'a>(&self, refused: PublishRefused<RawLoan<'a>>) -> Refused<'a> {
+        self.entity.add(counter::LOST_TIMEOUT, 1);
+        let PublishRefused { mut loan, reason } = refused;
+        if let Some(uploader) = self.uploader.get() {
+            uploader.take_back(self, &mut loan);
+        }
+        Refused { loan, reason }
+    }
+
+    /// See [`crate::OutputHandle::upload_by`].
+    pub(crate) fn upload_by(&self, uploader: Box<dyn Uploader>) -> bool {
+        let core = &self.handle.core;
+        if core.in_child() {
+            return false;
+        }
+        let uploader = OwnUploader::new(uploader, self.ring.brought());
+        let is_first = self.uploader.set(Box::new(uploader)).is_ok();
+        if is_first {
+            slab_exchange::count_takers(core, self.info.port);
+        }
+        is_first
+    }
+
+    /// The number of the next message, if its end was not promised before: then the point may be reached at any time.
+    pub(crate) fn promise(&self) -> Option<u64> {
+        let number = self.published.get() + 1;
+        (self.promised.replace(number) != number).then_some(number)
+    }
+
+    /// How far messages that were published early are finished.
+    pub(crate) fn timeline(&self) -> Timeline {
+        self.timeline.clone()
+    }
+
+    /// Counts a payload that was copied or converted.
+    pub(crate) fn count_copy(&self) {
+        self.entity.add(counter::COPIES, 1);
+    }
+
+    /// Counts part of a payload that was copied from a device or to it.
+    pub(crate) fn count_copied(&self, bytes: u64) {
+        self.count_copy();
+        self.entity.add(counter::COPIED_BYTES, bytes);
+    }
+
+    pub(crate) fn offer_slab(&self, slab: &Arc<Slab>, memory: Option<OwnedFd>) {
+        if !self.handle.core.in_child() {
+            slab_exchange::offer(&self.handle.core, self.info.port, Arc::clone(slab), memory);
+        }
+    }
+
+    pub(crate) fn slabs_reach_all(&self) -> bool {
+        self.reach.is_complete()
+            || slab_exchange::wait_for_all(&self.handle.core, &self.reach, &self.is_overdue)
+    }
+
+    /// All subscribers that the next message reaches.
+    #[inline]
+    pub(crate) fn matched(&self) -> usize {
+        self.ring.peers() + self.links.get()
+    }
+
+    /// Subscribers outside the group.
+    pub(crate) fn peers(&self) -> usize {
+        self.ring.peers()
+    }
+
+    #[inline]
+    pub(crate) fn published(&self) -> u64 {
+        self.published.get()
+    }
+
+    pub(crate) fn settle(&self) {
+        self.ring.settle();
+    }
+
+    pub(crate) fn counter(&self, counter: usize) -> u64 {
+        self.entity.value(counter)
+    }
+}
+
+impl PublisherCore {
+    /// Ends all connections to other executors, for good: nothing will be published any more.
+    pub(crate) fn close(&self) {
+        let core = &self.handle.core;
+        if self.closed.replace(true) || core.in_child() {
+            return;
+        }
+        let mut state = core.lock();
+        subscribing_side::remove_publisher(&mut state, self.info.port);
+        core.publish(state);
+    }
+}
+
+impl LinkingPublisher for PublisherCore {
+    fn topic(&self) -> &str {
+        &self.info.topic
+    }
+
+    fn link(&self, subscriber: &dyn LinkedSubscriber) -> Result<(), PortError> {
+        let theirs = subscriber.info();
+        // Types and quality of service that do not fit are refused when the port registers; late
+        // subscribers that want the history get it from the ring.
+        if conflict(&self.info, theirs).is_some() || theirs.qos.is_transient_local() {
+            return Ok(());
+        }
+        let core = &self.handle.core;
+        let link = LocalLink::new(LocalOptions {
+            label: theirs.label(&core.process),
+            depth: theirs.qos.depth,
+            reliable: subscriber.refuses_inside(),
+            holds: HOLDS_MAX,
+        });
+        self.ring.link(&link)?;
+        let detail = ConnectionDetail {
+            subscriber: theirs.port,
+            publisher_process: core.name,
+            publisher: self.info.port,
+            carrier: Carrier::Thread,
+            triggering: if subscriber.is_triggering() { Triggering::Yes } else { Triggering::No },
+        };
+        let record = core.connection_record(&mut core.lock(), &self.info.topic, &detail);
+        let ours = GroupPublisher {
+            key: PublisherKey::of(&self.info),
+            links: &self.links,
+            published: self.published(),
+            depth: self.info.qos.depth as u64,
+        };
+        subscriber.add_connection(Connection::local(link, ours, record));
+        Ok(())
+    }
+}
+
+impl UploadingPublisher for PublisherCore {
+    fn topic(&self) -> &str {
+        &self.info.topic
+    }
+
+    fn published(&self) -> u64 {
+        self.published.get()
+    }
+
+    fn offer_slab(&self, slab: &Arc<Slab>, memory: Option<OwnedFd>) {
+        self.offer_slab(slab, memory);
+    }
+
+    fn count_copied(&self, bytes: u64) {
+        self.count_copied(bytes);
+    }
+
+    fn warn(&self, sentence: String) {
+        let core = &self.handle.core;
+        let mut state = core.lock();
+        state.trouble(sentence);
+        core.publish(state);
+    }
+}
+
+impl Drop for PublisherCore {
+    fn drop(&mut self) {
+        self.close();
+    }
+}

@@ -1,0 +1,382 @@
+//! Typed subscribers and samples.
+//!
+//! This file must not know where a message comes from (`input`).
+
+use std::cell::Ref;
+use std::collections::VecDeque;
+use std::marker::PhantomData;
+use std::rc::Rc;
+
+use crossdock_msg::{Block, FlatError, Message};
+use crossdock_shm::timeline::FencePoint;
+use crossdock_shm::{Marks, RawSample, Region};
+use crossdock_trace::ReleaseTrace;
+
+use crate::discovery::local_ports::Takes;
+use crate::discovery::participant::Participant;
+use crate::error::{DamagedPayload, PortError, TakeError};
+use crate::port::connection::Taken;
+use crate::port::counters::SubscriberCounters;
+use crate::port::doorbell::Doorbell;
+use crate::port::erased::InputHandle;
+use crate::port::group::PortGroup;
+use crate::port::message_type::MessageType;
+use crate::port::subscriber_core::{Reading, SubscriberCore, SubscriberPlan};
+use crate::wire::qos::{BackPressure, Qos};
+
+/// How to create a subscriber.
+#[derive(Clone, Copy, Debug)]
+pub struct SubscriberOptions<'a> {
+    /// The node that it belongs to.
+    pub node: &'a str,
+    /// The topic, absolute: `/camera/image`.
+    pub topic: &'a str,
+    /// What it requests.
+    pub qos: Qos,
+    /// Where messages wake the executor; `None`: not triggering, which costs publishers nothing.
+    pub doorbell: Option<&'a Doorbell>,
+    /// The ports of the same executor, joined inside the thread.
+    pub group: Option<&'a PortGroup>,
+}
+
+/// Takes messages of type `T` from one topic.
+///
+/// Neither `Send` nor `Sync`: it belongs to the thread that created it. No call blocks; the data
+/// path takes no lock and allocates nothing, except when a publisher came or went. Its only system
+/// call wakes a publisher that waits for this very subscriber.
+pub struct Subscriber<T: Message> {
+    core: Rc<SubscriberCore>,
+    message: PhantomData<fn() -> T>,
+}
+
+impl<T: Message> std::fmt::Debug for Subscriber<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Subscriber").field(self.core.info()).finish()
+    }
+}
+
+impl Participant {
+    /// Creates a subscriber. Publishers in this process are connected before it returns, others
+    /// while the caller goes on.
+    ///
+    /// Allocates, maps memory, takes the participant's lock.
+    ///
+    /// # Errors
+    /// [`PortError`] says which name, limit or other port of this process is in the way.
+    pub fn subscriber<T: Message>(
+        &self,
+        options: SubscriberOptions<'_>,
+    ) -> Result<Subscriber<T>, PortError> {
+        self.subscriber_with(options, BackPressure::All)
+    }
+
+    /// As [`Participant::subscriber`], for one that not every publisher waits for: a reader of the
+    /// latest value, which may look rarely or never and holds nobody up.
+    ///
+    /// # Errors
+    /// As [`Participant::subscriber`].
+    pub fn subscriber_with<T: Message>(
+        &self,
+        options: SubscriberOptions<'_>,
+        back_pressure: BackPressure,
+    ) -> Result<Subscriber<T>, PortError> {
+        self.open_subscriber(options, back_pressure, false)
+    }
+
+    /// As [`Participant::subscriber_with`], for a node that may use its messages in memory of a device:
+    /// publishers that have them there wait until
+    /// [`InputHandle::take_slabs`](crate::InputHandle::take_slabs) has said whether it does.
+    ///
+    /// # Errors
+    /// As [`Participant::subscriber`].
+    pub fn subscriber_for_device<T: Message>(
+        &self,
+        options: SubscriberOptions<'_>,
+        back_pressure: BackPressure,
+    ) -> Result<Subscriber<T>, PortError> {
+        self.open_subscriber(options, back_pressure, true)
+    }
+
+    fn open_subscriber<T: Message>(
+        &self,
+        options: SubscriberOptions<'_>,
+        back_pressure: BackPressure,
+        slabs: bool,
+    ) -> Result<Subscriber<T>, PortError> {
+        let core = SubscriberCore::create(
+            self,
+            SubscriberPlan {
+                node: options.node,
+                topic: options.topic,
+                qos: options.qos,
+                doorbell: options.doorbell,
+                group: options.group,
+                bridge: None,
+                takes: Takes::One,
+                back_pressure,
+                slabs,
+                message: MessageType::of::<T>(),
+            },
+        )?;
+        Ok(Subscriber { core, message: PhantomData })
+    }
+}
+
+impl<T: Message> Subscriber<T> {
+    /// The next message: of several publishers the one with the smallest stamp.
+    ///
+    /// # Errors
+    /// [`TakeError`]: all samples that may be held are held; or a publisher or a message is
+    /// damaged, which was passed over. Calling again goes on.
+    #[inline]
+    pub fn take(&self) -> Result<Option<Sample<T>>, TakeError> {
+        match self.core.take()? {
+            None => Ok(None),
+            Some(taken) => self.sample(taken).map(Some),
+        }
+    }
+
+    /// The newest message; older ones are passed over and counted as skipped, not as lost.
+    ///
+    /// # Errors
+    /// As [`Subscriber::take`].
+    pub fn latest(&self) -> Result<Option<Sample<T>>, TakeError> {
+        match self.core.latest()? {
+            None => Ok(None),
+            Some(taken) => self.sample(taken).map(Some),
+        }
+    }
+
+    /// What has come, as the input was declared ([`Reading`]): the next message, the newest one, or
+    /// all since the last time, oldest first. Ends with the first error.
+    ///
+    /// Each message is taken when the iterator gets to it, so that one sample is held at a time if
+    /// each is dropped before the next; what is not asked for stays. Never gives more than could
+    /// wait when it began, so that it ends however fast the publishers are. Does not allocate.
+    pub fn read(&self) -> Since<'_, T> {
+        let left = match self.core.reading() {
+            Reading::Next | Reading::Latest => 1,
+            Reading::SinceLast => self.core.waiting_max(),
+        };
+        Since { subscriber: self, left }
+    }
+
+    /// Whether messages are handed out while a device still writes what their publisher left to it
+    /// ([`Loan::publish_early`](crate::Loan::publish_early)): for nodes that give them to a device.
+    /// Otherwise taking waits for the device.
+    pub fn hand_out_early(&self, early: bool) {
+        self.core.hand_out_early(early);
+    }
+
+    /// How long a message that a device still writes is waited for; 10 s if nothing is said. A publisher
+    /// whose device takes longer is cut off, with a report.
+    pub fn set_device_patience(&self, patience: std::time::Duration) {
+        self.core.set_device_patience(patience);
+    }
+
+    /// What [`read`](Self::read) gives from now on.
+    pub fn set_reading(&self, reading: Reading) {
+        self.core.set_reading(reading);
+    }
+
+    /// The messages that whoever decides when the node runs has looked at, oldest first, read-only
+    /// where they wait: for predicates. None of them is taken; while this exists nothing can be
+    /// taken (that panics). Does not allocate.
+    pub fn waiting(&self) -> Waiting<'_, T> {
+        Waiting { messages: self.core.lookahead.messages(), message: PhantomData }
+    }
+
+    /// The payload's root is checked here, once and for all: its length does not change.
+    #[inline]
+    fn sample(&self, taken: Taken) -> Result<Sample<T>, TakeError> {
+        let raw = taken.raw;
+        let damage = T::view(Block::new(raw.bytes())).err();
+        match damage {
+            None => Ok(Sample { raw, release: self.core.release(), message: PhantomData }),
+            Some(source) => Err(self.damaged(raw.seq(), source)),
+        }
+    }
+
+    #[cold]
+    fn damaged(&self, seq: u64, source: FlatError) -> TakeError {
+        self.core.count_corrupt();
+        let topic = self.core.topic().to_string();
+        TakeError::Payload(Box::new(DamagedPayload { topic, seq, source }))
+    }
+
+    /// Is a message there (or a loss to be counted)? A few loads.
+    #[inline]
+    pub fn is_ready(&self) -> bool {
+        self.core.is_ready()
+    }
+
+    /// Publishers that it is connected to.
+    pub fn matched(&self) -> usize {
+        self.core.matched()
+    }
+
+    /// Messages lost so far, whatever the cause.
+    pub fn lost(&self) -> u64 {
+        self.core.lost()
+    }
+
+    /// What happened so far.
+    pub fn counters(&self) -> SubscriberCounters {
+        SubscriberCounters::read(&self.core)
+    }
+
+    /// The topic.
+    pub fn topic(&self) -> &str {
+        self.core.topic()
+    }
+
+    /// The part that does not depend on the type, for executors.
+    pub fn handle(&self) -> InputHandle {
+        InputHandle::new(Rc::clone(&self.core), T::STAMP_OFFSET)
+    }
+}
+
+/// What has come: see [`Subscriber::read`].
+#[derive(Debug)]
+pub struct Since<'a, T: Message> {
+    subscriber: &'a Subscriber<T>,
+    left: usize,
+}
+
+impl<T: Message> Iterator for Since<'_, T> {
+    type Item = Result<Sample<T>, TakeError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.left = self.left.checked_sub(1)?;
+        let next = match self.subscriber.core.reading() {
+            Reading::Latest => self.subscriber.latest(),
+            Reading::Next | Reading::SinceLast => self.subscriber.take(),
+        };
+        if !matches!(next, Ok(Some(_))) {
+            self.left = 0;
+        }
+        next.transpose()
+    }
+}
+
+/// Messages where they wait: see [`Subscriber::waiting`].
+pub struct Waiting<'a, T: Message> {
+    messages: Ref<'a, VecDeque<Taken>>,
+    message: PhantomData<fn() -> T>,
+}
+
+impl<T: Message> std::fmt::Debug for Waiting<'_, T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Waiting").field("messages", &self.messages.len()).finish()
+    }
+}
+
+impl<T: Message> Waiting<'_, T> {
+    /// All of them, oldest first; what is damaged is left out.
+    pub fn messages(&self) -> impl DoubleEndedIterator<Item = T::View<'_>> {
+        self.messages.iter().filter_map(|taken| T::view(Block::new(taken.raw.bytes())).ok())
+    }
+
+    /// The newest.
+    pub fn newest(&self) -> Option<T::View<'_>> {
+        self.messages().next_back()
+    }
+
+    /// The one that would be taken next.
+    pub fn first(&self) -> Option<T::View<'_>> {
+        self.messages().next()
+    }
+}
+
+/// A message of type `T`, read-only in the memory where its publisher wrote it.
+///
+/// `Send`; may outlive its subscriber and its publisher. Dropping it is one store. Holding it keeps
+/// its memory from being used again, so drop it soon.
+///
+/// Memory visibility: everything that the publisher wrote before it published is visible. A
+/// publisher that breaks the protocol can change bytes at any time: see [`crossdock_msg::block`].
+pub struct Sample<T: Message> {
+    raw: RawSample,
+    release: ReleaseTrace,
+    message: PhantomData<fn() -> T>,
+}
+
+impl<T: Message> std::fmt::Debug for Sample<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Sample").field("seq", &self.raw.seq()).finish_non_exhaustive()
+    }
+}
+
+impl<T: Message> Drop for Sample<T> {
+    #[inline]
+    fn drop(&mut self) {
+        self.release.released(|| self.raw.raw_parts().0.addr());
+    }
+}
+
+impl<T: Message> Sample<T> {
+    /// A message whose root was checked.
+    #[inline]
+    pub(crate) fn of_raw(raw: RawSample) -> Sample<T> {
+        Sample { raw, release: ReleaseTrace::default(), message: PhantomData }
+    }
+
+    /// The message.
+    ///
+    /// # Panics
+    /// In a forked child, whose samples are empty.
+    #[inline]
+    pub fn message(&self) -> T::View<'_> {
+        match T::view(self.block()) {
+            Ok(view) => view,
+            Err(error) => unreachable!("the root was checked when the sample was taken: {error}"),
+        }
+    }
+
+    /// The payload in the flat layout.
+    #[inline]
+    pub fn block(&self) -> Block<'_> {
+        Block::new(self.raw.bytes())
+    }
+
+    /// The stamp that its publisher gave it, in ns.
+    #[inline]
+    pub fn stamp_ns(&self) -> u64 {
+        self.raw.meta().stamp_ns
+    }
+
+    /// What a device has written of it is in memory of that device only
+    /// ([`Loan::leave_on_device`](crate::Loan::leave_on_device)).
+    pub fn away(&self) -> bool {
+        self.raw.meta().marks.any(Marks::AWAY)
+    }
+
+    /// The memory object that the message lies in, for a device; `None` in a forked child.
+    pub fn region(&self) -> Option<Region> {
+        self.raw.region()
+    }
+
+    /// When the message is finished, if it was published early and is handed out so; before that
+    /// only what its publisher has written itself, and not a device for it, may be read.
+    pub fn finish_point(&self) -> Option<FencePoint> {
+        self.raw.finish_point()
+    }
+
+    /// When the message is in memory of a device, if its publisher brings it to one; it can be read on the
+    /// host before that. Allocates if so.
+    pub fn brought_point(&self) -> Option<FencePoint> {
+        self.raw.brought_point()
+    }
+
+    /// Which trigger it goes back to.
+    #[inline]
+    pub fn origin(&self) -> [u64; 2] {
+        self.raw.meta().origin
+    }
+
+    /// Its number at its publisher: consecutive, from 1.
+    #[inline]
+    pub fn seq(&self) -> u64 {
+        self.raw.seq()
+    }
+}

@@ -1,0 +1,468 @@
+//! Ports whose message type is known at run time only: for players, recorders and tools.
+//!
+//! This file must not know files or terminals.
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use crossdock_msg::{Block, Schema};
+use crossdock_shm::{ParkedLoan, RawLoan, RawSample, Region};
+use crossdock_trace::ReleaseTrace;
+
+use crate::discovery::local_ports::{Audience, Takes};
+use crate::discovery::participant::Participant;
+use crate::error::{LoanError, PortError, PublishCdrError, PublishError, TakeError};
+use crate::port::connection::Taken;
+use crate::port::counters::{PublisherCounters, SubscriberCounters};
+use crate::port::doorbell::Doorbell;
+use crate::port::erased::{InputHandle, OutputHandle};
+use crate::port::group::{self, NO_STAMP};
+use crate::port::message_type::MessageType;
+use crate::port::publisher::PublisherOptions;
+use crate::port::publisher_core::{PublisherCore, PublisherPlan, Refused};
+use crate::port::subscriber::SubscriberOptions;
+use crate::port::subscriber_core::{SubscriberCore, SubscriberPlan};
+use crate::wire::qos::{BackPressure, Qos};
+
+impl Participant {
+    /// Creates a publisher of a type that is known at run time only.
+    ///
+    /// Allocates, maps memory, takes the participant's lock.
+    ///
+    /// # Errors
+    /// As [`Participant::publisher`].
+    pub fn any_publisher(
+        &self,
+        schema: Arc<Schema>,
+        options: PublisherOptions<'_>,
+    ) -> Result<AnyPublisher, PortError> {
+        self.open_any_publisher(schema, options, None)
+    }
+
+    fn open_any_publisher(
+        &self,
+        schema: Arc<Schema>,
+        options: PublisherOptions<'_>,
+        bridge: Option<u64>,
+    ) -> Result<AnyPublisher, PortError> {
+        let core = PublisherCore::create(
+            self,
+            PublisherPlan {
+                node: options.node,
+                topic: options.topic,
+                qos: options.qos,
+                max_bytes: options.max_bytes,
+                group: options.group,
+                bridge,
+                message: MessageType::of_schema(&schema),
+                audience: Audience::Topic,
+                wake: None,
+                memory: None,
+            },
+        )?;
+        Ok(AnyPublisher { core, schema })
+    }
+
+    /// Creates a subscriber that takes the type of the first publisher that it meets: the
+    /// definition travels in the handshake and is checked against the advertised hashes.
+    ///
+    /// Always connected through the publisher's ring, also to publishers of its own group.
+    /// Allocates, maps memory, takes the participant's lock.
+    ///
+    /// # Errors
+    /// As [`Participant::subscriber`].
+    pub fn any_subscriber(
+        &self,
+        options: SubscriberOptions<'_>,
+    ) -> Result<AnySubscriber, PortError> {
+        self.any_subscriber_with(options, BackPressure::All)
+    }
+
+    /// The same with a say in who waits for it.
+    ///
+    /// # Errors
+    /// As [`Participant::subscriber`].
+    pub fn any_subscriber_with(
+        &self,
+        options: SubscriberOptions<'_>,
+        back_pressure: BackPressure,
+    ) -> Result<AnySubscriber, PortError> {
+        let plan = SubscriberPlan {
+            node: options.node,
+            topic: options.topic,
+            qos: options.qos,
+            doorbell: options.doorbell,
+            group: None,
+            bridge: None,
+            takes: Takes::Any,
+            back_pressure,
+            slabs: false,
+            message: MessageType::ANY,
+        };
+        Ok(AnySubscriber { core: SubscriberCore::create(self, plan)?, schema: None })
+    }
+
+    /// Both ends of a topic for whoever carries it to another medium (hardware, a wire): neither
+    /// hears what the other publishes, everybody else on the topic hears and is heard. Only
+    /// publishers of exactly this type are taken.
+    ///
+    /// Both are connected through rings. Allocates, maps memory, takes the participant's lock.
+    ///
+    /// # Errors
+    /// As [`Participant::publisher`] and [`Participant::subscriber`].
+    pub fn bridge(
+        &self,
+        schema: &Arc<Schema>,
+        options: BridgeOptions<'_>,
+    ) -> Result<Bridge, PortError> {
+        let BridgeOptions { node, topic, directions, max_bytes, doorbell, .. } = options;
+        let bridge = Some(group::next_id());
+        let publisher = (directions != Directions::Out).then(|| {
+            let qos = options.offered;
+            let options = PublisherOptions { node, topic, qos, max_bytes, group: None };
+            self.open_any_publisher(Arc::clone(schema), options, bridge)
+        });
+        let publisher = publisher.transpose()?;
+        let subscriber = (directions != Directions::In).then(|| -> Result<_, PortError> {
+            let plan = SubscriberPlan {
+                node,
+                topic,
+                qos: options.requested,
+                doorbell,
+                group: None,
+                bridge,
+                takes: Takes::One,
+                back_pressure: BackPressure::All,
+                slabs: false,
+                message: MessageType::of_schema(schema),
+            };
+            let core = SubscriberCore::create(self, plan)?;
+            Ok(AnySubscriber { core, schema: Some(Arc::clone(schema)) })
+        });
+        Ok(Bridge { publisher, subscriber: subscriber.transpose()? })
+    }
+}
+
+/// Which way a [`Bridge`] carries messages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Directions {
+    /// From the other medium to the topic.
+    In,
+    /// From the topic to the other medium.
+    Out,
+    /// Both.
+    Both,
+}
+
+/// How to open a [`Bridge`].
+#[derive(Clone, Copy, Debug)]
+pub struct BridgeOptions<'a> {
+    /// What it is called among the nodes.
+    pub node: &'a str,
+    /// The topic, absolute: `/camera/image`.
+    pub topic: &'a str,
+    /// What it offers to subscribers of the topic.
+    pub offered: Qos,
+    /// What it requests of publishers.
+    pub requested: Qos,
+    /// Which way messages go.
+    pub directions: Directions,
+    /// Largest message that it publishes, in bytes of the flat layout, as in [`PublisherOptions`].
+    pub max_bytes: Option<usize>,
+    /// Where messages for the other medium wake the executor.
+    pub doorbell: Option<&'a Doorbell>,
+}
+
+/// Both ends of a topic, see [`Participant::bridge`]. Neither `Send` nor `Sync`.
+#[derive(Debug)]
+pub struct Bridge {
+    /// Publishes what comes from the other medium.
+    pub publisher: Option<AnyPublisher>,
+    /// Takes what goes to the other medium.
+    pub subscriber: Option<AnySubscriber>,
+}
+
+/// Publishes messages of a type that is known at run time only.
+///
+/// Neither `Send` nor `Sync`. Blocking, allocation and system calls as [`crate::Publisher`].
+pub struct AnyPublisher {
+    core: Rc<PublisherCore>,
+    schema: Arc<Schema>,
+}
+
+impl std::fmt::Debug for AnyPublisher {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("AnyPublisher").field(self.core.info()).finish()
+    }
+}
+
+impl AnyPublisher {
+    /// The type.
+    pub fn schema(&self) -> &Arc<Schema> {
+        &self.schema
+    }
+
+    /// Memory for one message of at most `bytes` bytes in the flat layout.
+    ///
+    /// # Errors
+    /// As [`crate::Publisher::loan`].
+    pub fn loan(&self, bytes: usize) -> Result<AnyLoan<'_>, LoanError> {
+        let mut raw = self.core.loan(bytes.max(self.schema.root_bytes()))?;
+        let (memory, meta) = raw.parts_mut();
+        meta.len = memory.len();
+        Ok(AnyLoan { raw, core: &self.core })
+    }
+
+    /// Decodes a CDR message into a loan and publishes it. Counts as one copy.
+    ///
+    /// Blocks as [`crate::Loan::publish`]; does not allocate.
+    ///
+    /// # Errors
+    /// [`PublishCdrError`]; nothing was published then.
+    pub fn publish_cdr(
+        &self,
+        cdr: &[u8],
+        stamp_ns: u64,
+        origin: [u64; 2],
+    ) -> Result<(), PublishCdrError> {
+        let wrong = |source| PublishCdrError::Cdr { topic: self.core.topic().to_string(), source };
+        let bytes = self.schema.flat_bytes_of_cdr(cdr).map_err(wrong)?;
+        let mut loan = self.loan(bytes)?;
+        let len = self.schema.decode_cdr(cdr, loan.bytes_mut()).map_err(wrong)?;
+        loan.set_len(len);
+        loan.set_stamp_ns(stamp_ns);
+        loan.set_origin(origin);
+        loan.publish().map_err(|refused| refused.reason)?;
+        self.core.count_copy();
+        Ok(())
+    }
+
+    /// The loan that was parked. Does not block or allocate.
+    ///
+    /// # Errors
+    /// It is another publisher's; it comes back.
+    pub fn resume(&self, parked: ParkedLoan) -> Result<AnyLoan<'_>, ParkedLoan> {
+        Ok(AnyLoan { raw: self.core.resume(parked)?, core: &self.core })
+    }
+
+    /// Whether the next message would be published without waiting for a reliable subscriber.
+    pub fn has_room(&self) -> bool {
+        self.core.has_room()
+    }
+
+    /// Subscribers outside this thread's group that the next message reaches.
+    pub fn peers(&self) -> usize {
+        self.core.peers()
+    }
+
+    /// All subscribers that the next message reaches.
+    pub fn matched(&self) -> usize {
+        self.core.matched()
+    }
+
+    /// What happened so far.
+    pub fn counters(&self) -> PublisherCounters {
+        PublisherCounters::read(&self.core)
+    }
+
+    /// The topic.
+    pub fn topic(&self) -> &str {
+        self.core.topic()
+    }
+
+    /// The part that executors need.
+    pub fn handle(&self) -> OutputHandle {
+        OutputHandle::new(Rc::clone(&self.core))
+    }
+}
+
+/// A message of a type that is known at run time only, under construction in the flat layout.
+///
+/// Memory visibility: as [`crate::Loan`].
+pub struct AnyLoan<'a> {
+    raw: RawLoan<'a>,
+    core: &'a PublisherCore,
+}
+
+impl std::fmt::Debug for AnyLoan<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("AnyLoan").field("topic", &self.core.topic()).finish_non_exhaustive()
+    }
+}
+
+impl<'a> AnyLoan<'a> {
+    /// The memory; its contents are unspecified at first.
+    pub fn bytes_mut(&mut self) -> &mut [u8] {
+        self.raw.bytes_mut()
+    }
+
+    /// How many of the bytes are the message; all of them unless this is called.
+    pub fn set_len(&mut self, len: usize) {
+        self.raw.parts_mut().1.len = len;
+    }
+
+    /// Lets go of the publisher without giving the memory back, for whoever has others write it
+    /// meanwhile; [`AnyPublisher::resume`] makes it a loan again.
+    pub fn park(self) -> ParkedLoan {
+        self.raw.park()
+    }
+
+    /// The memory object that the bytes lie in, for whoever writes them by other means.
+    pub fn region(&self) -> Region {
+        self.raw.region()
+    }
+
+    /// As [`crate::Loan::set_stamp_ns`].
+    pub fn set_stamp_ns(&mut self, stamp_ns: u64) {
+        self.raw.parts_mut().1.stamp_ns = stamp_ns;
+    }
+
+    /// As [`crate::Loan::set_origin`].
+    pub fn set_origin(&mut self, origin: [u64; 2]) {
+        self.raw.parts_mut().1.origin = origin;
+    }
+
+    /// As [`crate::Loan::publish`]. That the bytes are a message of the type is the caller's word;
+    /// subscribers check.
+    ///
+    /// # Errors
+    /// [`PublishError`] gives the message back.
+    pub fn publish(mut self) -> Result<(), PublishError<AnyLoan<'a>>> {
+        let meta = self.raw.meta_mut();
+        if meta.stamp_ns == NO_STAMP {
+            meta.stamp_ns = self.core.stamp_ns();
+        }
+        let origin = meta.origin;
+        let AnyLoan { raw, core } = self;
+        core.set_last_origin(origin);
+        core.publish(raw).map_err(|Refused { loan: raw, reason }| {
+            let loan = AnyLoan { raw, core };
+            PublishError { loan, reason }
+        })
+    }
+}
+
+/// Takes messages of whatever type the topic's first publisher has.
+///
+/// Neither `Send` nor `Sync`. Blocking, allocation and system calls as [`crate::Subscriber`].
+pub struct AnySubscriber {
+    core: Rc<SubscriberCore>,
+    /// The type, where it is known before the first publisher is met.
+    schema: Option<Arc<Schema>>,
+}
+
+impl std::fmt::Debug for AnySubscriber {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("AnySubscriber").field(self.core.info()).finish()
+    }
+}
+
+impl AnySubscriber {
+    /// The next message. Whether its payload is whole can be asked with [`Schema::validate`].
+    ///
+    /// # Errors
+    /// As [`crate::Subscriber::take`].
+    pub fn take(&self) -> Result<Option<AnySample>, TakeError> {
+        Ok(self.core.take()?.and_then(|taken| self.sample(taken)))
+    }
+
+    /// The newest message, as [`crate::Subscriber::latest`].
+    ///
+    /// # Errors
+    /// As [`crate::Subscriber::take`].
+    pub fn latest(&self) -> Result<Option<AnySample>, TakeError> {
+        Ok(self.core.latest()?.and_then(|taken| self.sample(taken)))
+    }
+
+    fn sample(&self, taken: Taken) -> Option<AnySample> {
+        // Where the type was not known, its connections always carry it.
+        let schema = taken.schema.or_else(|| self.schema.clone())?;
+        let release = self.core.release();
+        Some(AnySample { raw: taken.raw, release, schema, publisher: taken.place })
+    }
+
+    /// Is a message there (or a loss to be counted)?
+    pub fn is_ready(&self) -> bool {
+        self.core.is_ready()
+    }
+
+    /// Publishers that it is connected to.
+    pub fn matched(&self) -> usize {
+        self.core.matched()
+    }
+
+    /// Messages lost so far, whatever the cause.
+    pub fn lost(&self) -> u64 {
+        self.core.lost()
+    }
+
+    /// What happened so far.
+    pub fn counters(&self) -> SubscriberCounters {
+        SubscriberCounters::read(&self.core)
+    }
+
+    /// The topic.
+    pub fn topic(&self) -> &str {
+        self.core.topic()
+    }
+
+    /// The part that executors need; header stamps cannot be looked at.
+    pub fn handle(&self) -> InputHandle {
+        InputHandle::new(Rc::clone(&self.core), None)
+    }
+}
+
+/// A message and its type.
+///
+/// `Send`; otherwise as [`crate::Sample`].
+#[derive(Debug)]
+pub struct AnySample {
+    raw: RawSample,
+    release: ReleaseTrace,
+    schema: Arc<Schema>,
+    publisher: usize,
+}
+
+impl Drop for AnySample {
+    fn drop(&mut self) {
+        self.release.released(|| self.raw.raw_parts().0.addr());
+    }
+}
+
+impl AnySample {
+    /// The type.
+    pub fn schema(&self) -> &Arc<Schema> {
+        &self.schema
+    }
+
+    /// The payload in the flat layout.
+    pub fn block(&self) -> Block<'_> {
+        Block::new(self.raw.bytes())
+    }
+
+    /// The memory object that the payload lies in, for whoever reads it by other means.
+    pub fn region(&self) -> Option<Region> {
+        self.raw.region()
+    }
+
+    /// The stamp that its publisher gave it, in ns.
+    pub fn stamp_ns(&self) -> u64 {
+        self.raw.meta().stamp_ns
+    }
+
+    /// Which trigger it goes back to.
+    pub fn origin(&self) -> [u64; 2] {
+        self.raw.meta().origin
+    }
+
+    /// Place of its publisher among those that its subscriber is connected to, in the order of their
+    /// nodes' names; the same in every run while none comes or goes.
+    pub fn publisher(&self) -> usize {
+        self.publisher
+    }
+
+    /// Its number at its publisher.
+    pub fn seq(&self) -> u64 {
+        self.raw.seq()
+    }
+}

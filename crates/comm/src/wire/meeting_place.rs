@@ -1,0 +1,45 @@
+//! Where the processes of a domain meet.
+
+use std::path::PathBuf;
+
+use crossdock_shm::rendezvous::{Location, RendezvousConfig};
+use crossdock_shm::socket::Access;
+
+/// Where the processes of a domain meet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Rendezvous {
+    /// In this folder, one subfolder for each domain; see [`Rendezvous::default_folder`].
+    Folder(PathBuf),
+    /// In the abstract socket names of our network namespace: nothing in the file system, not
+    /// seen from other containers.
+    Abstract,
+}
+
+impl Rendezvous {
+    /// `$CROSSDOCK_RENDEZVOUS` where that is set, else `$XDG_RUNTIME_DIR/crossdock`, or
+    /// `/tmp/crossdock-<uid>` where no runtime folder is set.
+    pub fn default_folder() -> Rendezvous {
+        match Location::default_folder() {
+            Location::Folder(path) => Rendezvous::Folder(path),
+            Location::Abstract => Rendezvous::Abstract,
+        }
+    }
+
+    /// Whom the place is for: the members of its group, if it is the folder that `CROSSDOCK_RENDEZVOUS`
+    /// names, root or we own it, its group may write to it and its entries belong to that group (mode
+    /// 2770); else our own user. Looks at the folder.
+    pub fn access(&self) -> Access {
+        self.location().access()
+    }
+
+    fn location(&self) -> Location {
+        match self {
+            Rendezvous::Folder(path) => Location::Folder(path.clone()),
+            Rendezvous::Abstract => Location::Abstract,
+        }
+    }
+
+    pub(crate) fn config(&self, domain_id: u32, access: Access) -> RendezvousConfig {
+        RendezvousConfig { location: self.location(), domain_id, access }
+    }
+}

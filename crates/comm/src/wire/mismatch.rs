@@ -1,0 +1,135 @@
+//! Which publishers and subscribers fit, and why two that do not are not connected.
+
+use std::fmt;
+
+use crate::wire::port_info::PortInfo;
+use crate::wire::qos::Qos;
+
+/// One side of a connection that cannot be made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Side {
+    /// Its node.
+    pub node: String,
+    /// Its process.
+    pub process: String,
+    /// Its type; empty when it takes any.
+    pub type_name: String,
+    /// Its quality of service.
+    pub qos: Qos,
+}
+
+impl Side {
+    pub(crate) fn new(port: &PortInfo, process: &str) -> Side {
+        Side {
+            node: port.node.clone(),
+            process: process.to_string(),
+            type_name: port.type_name.clone(),
+            qos: port.qos,
+        }
+    }
+}
+
+impl fmt::Display for Side {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "node `{}` in process `{}`", self.node, self.process)
+    }
+}
+
+/// Why a publisher and a subscriber of one topic cannot be connected.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("topic `{topic}`: {subscriber} cannot take from {publisher}: {reason}")]
+pub struct Mismatch {
+    /// The topic.
+    pub topic: String,
+    /// The publishing side.
+    pub publisher: Side,
+    /// The subscribing side.
+    pub subscriber: Side,
+    /// What does not fit, and what to change.
+    pub reason: String,
+}
+
+/// Why `publisher` cannot serve `subscriber`; `None` when it can. The same rule runs on both
+/// sides of a connection, because neither trusts the other.
+pub(crate) fn conflict(publisher: &PortInfo, subscriber: &PortInfo) -> Option<String> {
+    if !subscriber.type_name.is_empty() {
+        if publisher.type_name != subscriber.type_name {
+            return Some(format!(
+                "it publishes type `{}`, the subscriber expects `{}`; rename one of the topics",
+                publisher.type_name, subscriber.type_name
+            ));
+        }
+        if publisher.type_hash != subscriber.type_hash {
+            return Some(format!(
+                "both say `{}`, but the definitions differ (RIHS01_{} and RIHS01_{}); build both \
+                 with the same message package",
+                publisher.type_name,
+                hex(&publisher.type_hash),
+                hex(&subscriber.type_hash)
+            ));
+        }
+        if publisher.layout_hash != subscriber.layout_hash {
+            return Some(format!(
+                "both say `{}`, but lay it out differently in memory; build both with the same \
+                 version of Crossdock",
+                publisher.type_name
+            ));
+        }
+    }
+    let conflict = publisher.qos.conflict_with(&subscriber.qos)?;
+    Some(format!(
+        "{conflict} (offered: {}; requested: {}); change one of the two",
+        publisher.qos, subscriber.qos
+    ))
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    fn port(type_name: &str, qos: Qos) -> PortInfo {
+        PortInfo {
+            port: 1,
+            node: "camera".into(),
+            topic: "/image".into(),
+            type_name: type_name.into(),
+            type_hash: [0xab; 32],
+            layout_hash: [1; 32],
+            qos,
+        }
+    }
+
+    #[test]
+    fn a_mismatch_names_both_sides_and_what_to_change() {
+        let publisher = port("a/msg/A", Qos::best_effort(1));
+        let subscriber = port("a/msg/A", Qos::reliable(2, Duration::ZERO));
+        let mismatch = Mismatch {
+            topic: "/image".into(),
+            publisher: Side::new(&publisher, "drive"),
+            subscriber: Side::new(&PortInfo { node: "lane".into(), ..subscriber.clone() }, "lane"),
+            reason: conflict(&publisher, &subscriber).unwrap(),
+        };
+        let text = mismatch.to_string();
+        for part in ["/image", "camera", "drive", "`lane`", "best effort", "depth 2", "change"] {
+            assert!(text.contains(part), "{part} is not in: {text}");
+        }
+    }
+
+    #[test]
+    fn types_are_compared_by_name_definition_and_layout() {
+        let qos = Qos::best_effort(1);
+        let publisher = port("a/msg/A", qos);
+        assert_eq!(conflict(&publisher, &publisher), None);
+        assert!(conflict(&publisher, &port("a/msg/B", qos)).unwrap().contains("a/msg/B"));
+        let other = PortInfo { type_hash: [0xcd; 32], ..publisher.clone() };
+        assert!(conflict(&publisher, &other).unwrap().contains("RIHS01_cdcd"));
+        let other = PortInfo { layout_hash: [2; 32], ..publisher.clone() };
+        assert!(conflict(&publisher, &other).unwrap().contains("memory"));
+        assert_eq!(conflict(&publisher, &port("", qos)), None);
+    }
+}

@@ -1,0 +1,184 @@
+//! Legal names of topics, nodes, types and processes.
+//!
+//! Names come from graph files, from code and from other processes; all of them pass here before
+//! they are stored, shown or compared. The rules are those of ROS 2, with lengths that fit the
+//! status table. This file must not know what a name is used for.
+
+use std::fmt;
+
+/// The longest topic name in bytes, as in ROS 2.
+pub const TOPIC_BYTES_MAX: usize = 255;
+/// The longest name of a service in bytes: the topics behind it have longer ones.
+pub const SERVICE_BYTES_MAX: usize = 180;
+/// The longest node, type and process name in bytes.
+pub const NAME_BYTES_MAX: usize = 128;
+
+/// What the topics of requests and of responses have before their service's name, as in ROS 2.
+pub(crate) const INNER_PREFIXES: [&str; 2] = ["rq", "rr"];
+
+/// Whether a topic carries the requests of a service.
+pub fn carries_requests(topic: &str) -> bool {
+    let [requests, _] = INNER_PREFIXES;
+    topic.strip_prefix(requests).is_some_and(|rest| rest.starts_with('/'))
+}
+
+/// A name breaks a rule.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{name}` is no {kind} name: {rule}")]
+pub struct NameError {
+    kind: NameKind,
+    name: String,
+    rule: &'static str,
+}
+
+/// What a name names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NameKind {
+    /// A topic: absolute, such as `/camera/image`.
+    Topic,
+    /// A topic behind a service, such as `rq/add_two_ints`. No topic has such a name, so nobody
+    /// subscribes to one by mistake and takes a server's place.
+    Inner,
+    /// A service: absolute, such as `/add_two_ints`.
+    Service,
+    /// A node: `lane_control` or, with a namespace, `/front/lane_control`.
+    Node,
+    /// A message type: `package/msg/Name`.
+    Type,
+    /// A process: any printable text.
+    Process,
+}
+
+impl fmt::Display for NameKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            NameKind::Topic => "topic",
+            NameKind::Inner => "inner topic",
+            NameKind::Service => "service",
+            NameKind::Node => "node",
+            NameKind::Type => "type",
+            NameKind::Process => "process",
+        })
+    }
+}
+
+/// Checks a name.
+///
+/// # Errors
+/// [`NameError`] quotes the name (shortened) and the rule that it breaks.
+pub fn check_name(kind: NameKind, name: &str) -> Result<(), NameError> {
+    let broken = match kind {
+        NameKind::Topic => broken_path(name, TOPIC_BYTES_MAX, Slash::Required),
+        NameKind::Inner => broken_inner(name),
+        NameKind::Service if name.len() > SERVICE_BYTES_MAX => Some("it is longer than 180 bytes"),
+        NameKind::Service => broken_path(name, TOPIC_BYTES_MAX, Slash::Required),
+        NameKind::Node => broken_path(name, NAME_BYTES_MAX, Slash::Allowed),
+        NameKind::Type => broken_type(name),
+        NameKind::Process => broken_process(name),
+    };
+    match broken {
+        None => Ok(()),
+        Some(rule) => {
+            let name = name.chars().take(80).map(printable).collect();
+            Err(NameError { kind, name, rule })
+        }
+    }
+}
+
+fn printable(c: char) -> char {
+    if c.is_control() { '?' } else { c }
+}
+
+/// Whether a path begins with a slash.
+#[derive(Clone, Copy, PartialEq)]
+enum Slash {
+    Required,
+    Allowed,
+}
+
+fn broken_inner(name: &str) -> Option<&'static str> {
+    match INNER_PREFIXES.iter().find_map(|prefix| name.strip_prefix(prefix)) {
+        Some(path) => broken_path(path, TOPIC_BYTES_MAX, Slash::Required),
+        None => Some("it must begin with `rq/` (requests) or `rr/` (responses)"),
+    }
+}
+
+fn broken_path(name: &str, bytes_max: usize, slash: Slash) -> Option<&'static str> {
+    if name.len() > bytes_max {
+        return Some("it is longer than 255 bytes (topics) or 128 bytes (nodes)");
+    }
+    let path = match name.strip_prefix('/') {
+        Some(path) => path,
+        None if slash == Slash::Required => return Some("it must begin with `/`"),
+        None => name,
+    };
+    path.split('/').find_map(broken_part)
+}
+
+fn broken_part(part: &str) -> Option<&'static str> {
+    let Some(first) = part.bytes().next() else {
+        return Some("it has an empty part");
+    };
+    if first.is_ascii_digit() {
+        return Some("a part begins with a digit");
+    }
+    let legal = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+    (!part.bytes().all(legal)).then_some("only letters, digits, `_` and `/` are legal")
+}
+
+fn broken_type(name: &str) -> Option<&'static str> {
+    if name.len() > NAME_BYTES_MAX {
+        return Some("it is longer than 128 bytes");
+    }
+    if name.split('/').count() != 3 {
+        return Some("`package/msg/Name` is expected");
+    }
+    name.split('/').find_map(broken_part)
+}
+
+fn broken_process(name: &str) -> Option<&'static str> {
+    if name.is_empty() || name.len() > NAME_BYTES_MAX {
+        return Some("1 to 128 bytes are expected");
+    }
+    name.chars().any(char::is_control).then_some("it has control characters")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn legal_names_pass() {
+        for topic in ["/a", "/camera/image_raw", "/_hidden", &format!("/{}", "x".repeat(254))] {
+            check_name(NameKind::Topic, topic).unwrap();
+        }
+        check_name(NameKind::Node, "lane_control").unwrap();
+        check_name(NameKind::Node, "/front/lane_control").unwrap();
+        check_name(NameKind::Type, "sensor_msgs/msg/Image").unwrap();
+        check_name(NameKind::Process, "bag player (2)").unwrap();
+    }
+
+    #[test]
+    fn no_topic_has_the_name_of_one_behind_a_service() {
+        for inner in ["rq/add_two_ints", "rr/front/lamp/c00_7"] {
+            check_name(NameKind::Inner, inner).unwrap();
+            assert!(check_name(NameKind::Topic, inner).is_err(), "{inner}");
+        }
+        for topic in ["/rq/add_two_ints", "/add_two_ints", "rq", "rqa", "rq//a", "rx/a"] {
+            assert!(check_name(NameKind::Inner, topic).is_err(), "{topic}");
+        }
+    }
+
+    #[test]
+    fn broken_names_are_quoted_with_the_rule() {
+        for topic in ["", "/", "a", "/a//b", "/a/", "/1a", "/a b", "/ä", "/a\0"] {
+            let error = check_name(NameKind::Topic, topic).unwrap_err().to_string();
+            assert!(error.contains("topic"), "{error}");
+        }
+        assert!(check_name(NameKind::Topic, &format!("/{}", "x".repeat(255))).is_err());
+        assert!(check_name(NameKind::Type, "sensor_msgs/Image").is_err());
+        assert!(check_name(NameKind::Node, "").is_err());
+        let error = check_name(NameKind::Process, "evil\x1b[2J").unwrap_err().to_string();
+        assert!(!error.contains('\x1b'), "{error:?}");
+    }
+}
