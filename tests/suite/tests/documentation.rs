@@ -185,6 +185,13 @@ fn a_run_is_repeated_when_its_page_is_followed() {
 }
 
 #[test]
+fn a_device_gives_the_same_bits_when_its_page_is_followed() {
+    let run = Run::new("devices_page");
+    let said = follow_page("devices.md", &run.file("pilot"), &run);
+    assert!(said.starts_with("processor.mcap and device.mcap are the same"), "{said}");
+}
+
+#[test]
 fn the_first_hardware_node_runs_when_its_page_is_followed() {
     let run = Run::new("first_hardware_node");
     let folder = run.file("pilot");
