@@ -28,7 +28,7 @@ export CROSSDOCK_TOOLS ?= $(CURDIR)/target/tools
 # Where `make install` puts commands, packages and completions.
 PREFIX ?= $(HOME)/.local
 
-.PHONY: demo install test test-long packages hardware-tools check-format check-lints \
+.PHONY: demo install test test-long docs packages hardware-tools check-format check-lints \
     check-bench check-beside loom fuzz bench-transport bench-runtime bench-cpu-gpu clean
 
 demo:
@@ -63,6 +63,13 @@ test: packages hardware-tools check-format check-lints loom
 # them, after `make test`. The parts and what they record: docs/contributing.md.
 test-long: $(if $(PART),packages hardware-tools,test)
 	CARGO=$(CARGO) MAKE="$(MAKE)" scripts/test-long $(PART)
+
+# One site with search, and the crates' documentation in its folder `api`.
+docs:
+	scripts/docs $(OUT)/docs
+	rm -rf target/doc
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --locked --lib
+	cp -r target/doc $(OUT)/docs/api
 
 fuzz:
 	$(MAKE) -C fuzz fuzz

@@ -123,20 +123,49 @@ fn follow_page(page: &str, folder: &Path, run: &Run) -> String {
     said
 }
 
+/// Follows a page that makes a package in `folder`, with the versions that were built already.
+fn follow_package_page(page: &str, folder: &Path, run: &Run) -> String {
+    std::fs::create_dir_all(folder).expect("an empty folder");
+    let lock = workspace().join("Cargo.lock");
+    std::fs::copy(lock, folder.join("Cargo.lock")).expect("the versions that were built already");
+    follow_page(page, folder, run)
+}
+
+/// A figure of the closing table: the column of the row that starts with `name`.
+fn figure(said: &str, name: &str, column: usize) -> u64 {
+    let row = said.lines().find(|line| line.split_whitespace().next() == Some(name));
+    let row = row.unwrap_or_else(|| panic!("no row of {name}: {said}"));
+    let cell = row.split_whitespace().nth(column).expect("a column");
+    cell.parse().unwrap_or_else(|_| panic!("no number in column {column}: {row}"))
+}
+
 #[test]
 fn the_first_node_runs_when_its_page_is_followed() {
     let run = Run::new("first_node");
-    let folder = run.file("pilot");
-    std::fs::create_dir_all(&folder).expect("an empty folder");
-    let lock = workspace().join("Cargo.lock");
-    std::fs::copy(lock, folder.join("Cargo.lock")).expect("the versions that were built already");
-    let said = follow_page("first-node.md", &folder, &run);
-    let executions = |node: &str| {
-        let row = said.lines().find(|line| line.starts_with(node)).expect("a row");
-        row.split_whitespace().nth(2).map(str::to_owned)
-    };
-    assert_eq!(executions("simulator").as_deref(), Some("150"), "{said}");
-    assert_eq!(executions("pilot").as_deref(), Some("150"), "{said}");
+    let said = follow_package_page("first-node.md", &run.file("pilot"), &run);
+    assert_eq!(figure(&said, "simulator", 2), 150, "{said}");
+    assert_eq!(figure(&said, "pilot", 2), 150, "{said}");
+}
+
+#[test]
+fn a_lamp_is_switched_when_the_page_on_services_is_followed() {
+    let run = Run::new("services_page");
+    let said = follow_package_page("services.md", &run.file("lamps"), &run);
+    // service, server, clients, calls, responses
+    let (calls, responses) = (figure(&said, "/lamp/switch", 3), figure(&said, "/lamp/switch", 4));
+    assert!(calls > 0 && responses > 0 && responses <= calls, "{said}");
+}
+
+#[test]
+fn nodes_run_when_their_conditions_hold_and_the_page_on_conditions_is_followed() {
+    let run = Run::new("conditions_page");
+    let said = follow_package_page("conditions.md", &run.file("fusion"), &run);
+    for node in ["stereo", "colours", "planner", "control", "watchdog", "alarm"] {
+        assert!(figure(&said, node, 2) > 0, "{node}: {said}");
+    }
+    // Pairs of 15 Hz, at most as many sets as the lidar has clouds, fewer alarms than paths.
+    assert!(figure(&said, "stereo", 2) > figure(&said, "colours", 2), "{said}");
+    assert!(figure(&said, "alarm", 2) < figure(&said, "planner", 2), "{said}");
 }
 
 #[test]
@@ -153,6 +182,13 @@ fn a_run_is_repeated_when_its_page_is_followed() {
     assert!(first.contains("message 1 of /camera/image_compensated"), "{said}");
     assert!(first.contains("`data["), "{said}");
     assert_eq!(said.lines().last(), Some("the two differ"));
+}
+
+#[test]
+fn a_device_gives_the_same_bits_when_its_page_is_followed() {
+    let run = Run::new("devices_page");
+    let said = follow_page("devices.md", &run.file("pilot"), &run);
+    assert!(said.starts_with("processor.mcap and device.mcap are the same"), "{said}");
 }
 
 #[test]
