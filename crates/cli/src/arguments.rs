@@ -6,7 +6,7 @@ use crate::trace::arguments::TraceCommand;
 use clap::builder::TypedValueParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use crossdock_device::Architecture;
-use crossdock_graph::ImportJoin;
+use crossdock_graph::{ImportJoin, LogLevel};
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -138,6 +138,10 @@ pub(crate) struct RunArguments {
     /// Events to trace, separated by commas, see `crossdock trace start --help`
     #[arg(long, value_name = "EVENTS", value_delimiter = ',')]
     pub(crate) trace_events: Vec<String>,
+    /// Least severe lines of logs: debug, info (default), warn, error or fatal; of one node as
+    /// `NODE:=LEVEL`. May be repeated
+    #[arg(long, value_name = "LEVEL", value_parser = log_level)]
+    pub(crate) log_level: Vec<(Option<String>, LogLevel)>,
     /// ROS domain id
     #[arg(long, value_name = "ID", env = "ROS_DOMAIN_ID", default_value_t = 0,
           value_parser = domain_id)]
@@ -703,6 +707,14 @@ fn expanded(text: &str) -> Result<String, std::convert::Infallible> {
     match crossdock_comm::names::carries_requests(text) {
         true => Ok(text.to_owned()),
         false => topic_name(text),
+    }
+}
+
+/// A level of logs, and the node whose level it is, as in ROS 2.
+fn log_level(text: &str) -> Result<(Option<String>, LogLevel), String> {
+    match text.split_once(":=") {
+        Some((node, level)) => Ok((Some(node.to_owned()), level.parse()?)),
+        None => Ok((None, text.parse()?)),
     }
 }
 

@@ -145,6 +145,7 @@ fn run_once(
         trace: None,
         trace_on_failure: None,
         trace_events: Vec::new(),
+        log_level: Vec::new(),
         domain_id: arguments.domain_id,
         summary: None,
         json: arguments.json,
@@ -194,10 +195,18 @@ fn compared(
     arguments: &ReplayArguments,
 ) -> Result<Difference> {
     let chosen = (!arguments.topics.is_empty()).then(|| arguments.topics.clone());
-    let options =
-        CompareOptions { topics: topics.or(chosen), ignore_stamps: arguments.ignore_stamps };
-    let comparison = compare(&open(bags[0])?, &open(bags[1])?, &options);
+    let bags = [open(bags[0])?, open(bags[1])?];
+    let topics = topics.or(chosen).or_else(|| without_logs(&bags));
+    let options = CompareOptions { topics, ignore_stamps: arguments.ignore_stamps };
+    let comparison = compare(&bags[0], &bags[1], &options);
     Ok(Difference::new(names.map(|name| name.display().to_string()), &comparison))
+}
+
+/// All topics of two recordings but the logs, whose lines have the computer's time. `None`: none has logs.
+fn without_logs(bags: &[BagReader; 2]) -> Option<Vec<String>> {
+    let topics = bags.iter().flat_map(|bag| bag.topics()).map(|topic| topic.name.clone());
+    let mut topics: BTreeSet<String> = topics.collect();
+    topics.remove(run::log::TOPIC).then(|| topics.into_iter().collect())
 }
 
 /// The topics of a recording that are played: the inputs of the graph. What the graph publishes

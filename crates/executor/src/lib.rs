@@ -96,6 +96,11 @@
 //! Executions, publishing and taking are traced without the node's doing. A [`Tracepoint`], made in
 //! `create`, adds events of the node's own to the same timeline.
 //!
+//! # Logs
+//!
+//! A node logs with [`Logger`], which [`Setup::logger`] gives, and [`log_info!`] and its like. Each line is
+//! a message on `/rosout`: `crossdock run` prints it with the node and the time, and records it.
+//!
 //! # Limits and failures
 //!
 //! The graph file sets limits of chains, ages of inputs and budgets of nodes. What misses one is
@@ -105,8 +110,8 @@
 //!
 //! # Who uses what
 //!
-//! Authors of nodes: [`Node`], [`NodeType`], [`NodeDescription`], [`Setup`], [`Context`], [`Tracepoint`],
-//! [`Package`].
+//! Authors of nodes: [`Node`], [`NodeType`], [`NodeDescription`], [`Setup`], [`Context`], [`Logger`],
+//! [`Tracepoint`], [`Package`].
 //! Launchers: [`launch`]. Programs that run nodes without a launcher: [`Executor`]. Observers:
 //! [`status`].
 
@@ -131,10 +136,12 @@ pub use crossdock_comm::{
     Bridge, CallError, CallId, Client, Loan, LoanError, PublishError, Publisher, Request, Sample,
     Server, Since, Subscriber, SubscriberCounters, TakeError, Waiting,
 };
+pub use crossdock_graph::LogLevel;
 pub use crossdock_trace::{Tracepoint, TracepointError};
 pub use node::context::{Context, Trigger};
 pub use node::description::NodeDescription;
 pub use node::error::NodeError;
+pub use node::logger::{Log, LogSite, Logger, Once, Throttled};
 pub use node::miss::Miss;
 pub use node::node_type::{Node, NodeType};
 pub use node::package::Package;

@@ -9,7 +9,8 @@ use std::time::Duration;
 
 use crossdock_comm::{Publisher, Subscriber};
 use crossdock_executor::{
-    Context, Node, NodeDescription, NodeError, NodeType, Package, Remote, RunEnd, Setup,
+    Context, Logger, Node, NodeDescription, NodeError, NodeType, Package, Remote, RunEnd, Setup,
+    log_debug, log_info,
 };
 use crossdock_graph::{Graph, Mapping, Time};
 use crossdock_msg::types::geometry_msgs::PointStamped;
@@ -109,8 +110,9 @@ impl Node for Pulse {
     }
 }
 
-/// Takes, publishes, and ends the run when it has measured.
+/// Takes, logs, publishes, and ends the run when it has measured.
 struct Echo {
+    logger: Logger,
     input: Subscriber<PointStamped>,
     out: Option<Publisher<PointStamped>>,
     meter: Meter,
@@ -128,7 +130,8 @@ impl NodeType for Echo {
 
     fn create(setup: &mut Setup<'_>) -> Result<Self, NodeError> {
         let out = setup.optional_publisher("out")?;
-        Ok(Self { input: setup.subscriber("in")?, out, meter: Meter::default() })
+        let (logger, input) = (setup.logger()?, setup.subscriber("in")?);
+        Ok(Self { logger, input, out, meter: Meter::default() })
     }
 }
 
@@ -136,6 +139,8 @@ impl Node for Echo {
     fn execute(&mut self, context: &mut Context<'_>) -> Result<(), NodeError> {
         let x = self.input.take()?.map_or(0.0, |sample| sample.message().point().x());
         let measured = self.meter.step();
+        log_debug!(self.logger, "{x} is below the level");
+        log_info!(self.logger, "has taken {x:.3}");
         match &self.out {
             Some(out) => support::nodes::publish(out, x)?,
             None if measured => context.finish("measured"),

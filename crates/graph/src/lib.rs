@@ -68,9 +68,9 @@ pub use parameters::ParameterOverrides;
 pub use picture::{Figures, Picture};
 pub use placement::Placement;
 pub use plan::{
-    ExecutorPlan, ExpectedConnections, FabricPlan, GatewayPlan, HardwareEnd, InputPlan, NodePlan,
-    OutputPlan, Pacing, Plan, PortReference, ProcessPlan, Route, Routes, StepPlan, StepTimer, Time,
-    TimerPlan, TopicPlan, WatchPlan,
+    ExecutorPlan, ExpectedConnections, FabricPlan, GatewayPlan, HardwareEnd, InputPlan, LogLevel,
+    NodePlan, OutputPlan, Pacing, Plan, PortReference, ProcessPlan, Route, Routes, StepPlan,
+    StepTimer, Time, TimerPlan, TopicPlan, WatchPlan,
 };
 pub use policy::{Limit, OnFailure, OnMiss, Realtime, Restart, RestartWhen};
 pub use service::{

@@ -283,6 +283,63 @@ pub struct NodePlan {
     pub on_failure: OnFailure,
     /// All parameters of the node type.
     pub parameters: BTreeMap<String, ParameterValue>,
+    /// The least severe lines that it logs.
+    #[serde(default)]
+    pub log_level: LogLevel,
+}
+
+/// How severe a line of a node's log is, with the numbers of `rcl_interfaces/msg/Log`.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum LogLevel {
+    /// For who looks for a fault.
+    Debug = 10,
+    /// What a user may want to know.
+    #[default]
+    Info = 20,
+    /// Something is odd, and the node goes on.
+    Warn = 30,
+    /// The node could not do something.
+    Error = 40,
+    /// The node cannot go on.
+    Fatal = 50,
+}
+
+impl LogLevel {
+    /// All levels, the least severe first.
+    pub const ALL: [Self; 5] = [Self::Debug, Self::Info, Self::Warn, Self::Error, Self::Fatal];
+
+    /// The level in the words of ROS 2: `INFO`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Debug => "DEBUG",
+            Self::Info => "INFO",
+            Self::Warn => "WARN",
+            Self::Error => "ERROR",
+            Self::Fatal => "FATAL",
+        }
+    }
+
+    /// The level of a number in a message, rounded down; below all of them the least severe.
+    #[must_use]
+    pub fn of_number(number: u8) -> Self {
+        let at_most = |level: &Self| *level as u8 <= number;
+        Self::ALL.into_iter().rev().find(at_most).unwrap_or(Self::Debug)
+    }
+}
+
+impl std::str::FromStr for LogLevel {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let found = Self::ALL.into_iter().find(|level| level.name().eq_ignore_ascii_case(text));
+        found.ok_or_else(|| {
+            format!("`{text}` is no level; the levels are debug, info, warn, error, fatal")
+        })
+    }
 }
 
 /// One subscriber.

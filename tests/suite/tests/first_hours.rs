@@ -57,8 +57,31 @@ fn a_new_package_builds_and_runs_in_one_process_and_in_two() {
     for mapped in [&[][..], &["--mapping", &mapping]] {
         let ran = run.output(&[&["run", &graph, "--duration", "1.2"], mapped].concat());
         assert!(ran.status.success(), "{}", said(&ran));
-        assert!(said(&ran).contains("1 says hello"), "{}", said(&ran));
+        let errors = String::from_utf8_lossy(&ran.stderr);
+        assert!(
+            errors.contains("[INFO] [") && errors.contains("] [listener]: 1 says hello"),
+            "{errors}"
+        );
     }
+    logs_are_filtered_and_recorded(&run, &graph);
+}
+
+/// What nodes log is shown above a level, and recorded.
+fn logs_are_filtered_and_recorded(run: &Run, graph: &str) {
+    let quiet = ["run", graph, "--duration", "1.2", "--log-level", "listener:=warn"];
+    let ran = run.output(&quiet);
+    assert!(ran.status.success() && !said(&ran).contains("says hello"), "{}", said(&ran));
+    let unknown = run.output(&["run", graph, "--log-level", "nobody:=warn"]);
+    assert!(said(&unknown).contains("the nodes are"), "{}", said(&unknown));
+    let bag = run.file("logs.mcap");
+    let record = ["run", graph, "--duration", "1.2", "--record", bag.to_str().expect("a path")];
+    assert!(run.output(&record).status.success());
+    let bytes = std::fs::read(&bag).expect("a recording");
+    let messages = mcap::MessageStream::new(&bytes).expect("MCAP").map(|it| it.expect("a message"));
+    let logs: Vec<_> = messages.filter(|it| it.channel.topic == "/rosout").collect();
+    let schema = logs[0].channel.schema.as_ref().expect("a schema");
+    assert_eq!(schema.name, "rcl_interfaces/msg/Log");
+    assert!(logs.iter().any(|it| it.data.windows(12).any(|text| text == b"1 says hello")));
 }
 
 #[test]

@@ -10,6 +10,7 @@ mod fabrics;
 mod figures;
 mod fleet;
 mod left;
+pub(crate) mod log;
 mod notes;
 mod pipes;
 mod progress;
@@ -36,6 +37,7 @@ use fabrics::Counts;
 use figures::Figures;
 pub(crate) use figures::observer_options;
 use fleet::{End, Fleet};
+use log::LogPrinter;
 use notes::Notes;
 use pipes::Target;
 use progress::Progress;
@@ -108,6 +110,7 @@ pub(crate) fn run(
 /// Runs what was loaded to its end.
 pub(crate) fn carry_out(mut loaded: Loaded, arguments: &RunArguments) -> Result<Summary> {
     crate::output::warn(&loaded.about_bag);
+    log::set_levels(&mut loaded.plan, &arguments.log_level)?;
     let counts = fabrics::prepare(&mut loaded)?;
     for warning in &loaded.plan.warnings {
         say!("warning: {warning}");
@@ -129,6 +132,7 @@ struct Session {
     figures: Option<Figures>,
     player: Option<Player>,
     recorder: Option<Recorder>,
+    log: LogPrinter,
     tracing: Option<Tracing>,
     usage: Usage,
     participant: Participant,
@@ -164,7 +168,7 @@ impl Session {
         plan.uncopied_topics().for_each(|topic| participant.forbid_copies(topic));
         let recorder = match writer {
             Some(writer) => {
-                let options = recorder_options(&plan, bag.as_ref());
+                let options = recorder_options(&plan, bag.as_ref(), &arguments.topics);
                 Some(Recorder::start(&participant, writer, options)?)
             }
             None => None,
@@ -182,6 +186,7 @@ impl Session {
         if let Some(player) = &player {
             player.when_finished(wake.caller());
         }
+        let log = LogPrinter::start(&participant, &plan)?;
         let output = if arguments.json { Target::StandardError } else { Target::Same };
         let fleet = Fleet::launch(&plan, &packages, run, output)?;
         let notes = Notes::default();
@@ -196,6 +201,7 @@ impl Session {
             figures,
             player,
             recorder,
+            log,
             tracing,
             usage: Usage::default(),
             participant,
@@ -466,6 +472,8 @@ impl Session {
             }
         }
         self.fleet.stop();
+        // What the nodes have logged to the end.
+        self.log.finish();
         let patience = if self.in_haste { HASTY_STOP_TIMEOUT } else { STOP_TIMEOUT };
         match self.fleet.wait(&self.wake, patience) {
             Ok(unusual) => failures.extend(unusual),
@@ -536,10 +544,11 @@ fn refuse_suspension() {
 
 /// The launcher records with the quality of service that publishers offer, so that a reliable topic
 /// is recorded whole and a best-effort one is never held up.
-fn recorder_options(plan: &Plan, bag: Option<&BagReader>) -> RecorderOptions {
+fn recorder_options(plan: &Plan, bag: Option<&BagReader>, chosen: &[String]) -> RecorderOptions {
     let recorded = plan.topics.iter().filter(|topic| topic.recorded);
     let topics = recorded
-        .map(|topic| TopicToRecord { name: topic.name.clone(), qos: offered(plan, &topic.name) });
+        .map(|topic| TopicToRecord { name: topic.name.clone(), qos: offered(plan, &topic.name) })
+        .chain(log::to_record(plan, chosen));
     let simulated = plan.all_processes().any(|process| process.time != Time::Wall);
     RecorderOptions {
         node: "recorder".to_owned(),

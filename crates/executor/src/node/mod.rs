@@ -4,6 +4,7 @@
 pub(crate) mod context;
 pub(crate) mod description;
 pub(crate) mod error;
+pub(crate) mod logger;
 pub(crate) mod miss;
 pub(crate) mod node_type;
 pub(crate) mod opened;

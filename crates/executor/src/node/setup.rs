@@ -13,6 +13,7 @@ use crossdock_comm::{
 use crossdock_graph::{Chain, Copies, DevicePlan, InputReading, NodePlan, OutputPlan, Time};
 use crossdock_msg::{Message, Schema, Service};
 
+use crate::node::logger::{self, Logger};
 use crate::node::opened::{Opened, OpenedCalls, OpenedInput, Purpose};
 use crate::node::parameter::Parameter;
 use crate::node::uploaders::{UploadSite, Uploaders};
@@ -95,6 +96,16 @@ impl<'a> Setup<'a> {
     /// what its mapping prefers.
     pub fn warn(&mut self, sentence: String) {
         self.warnings.push(format!("node `{}`: {sentence}", self.plan.name));
+    }
+
+    /// The node's logger. Its lines go to `/rosout`, see [`Logger`].
+    ///
+    /// # Errors
+    ///
+    /// The publisher on `/rosout` cannot be made, for example for want of memory or descriptors.
+    pub fn logger(&self) -> Result<Logger, SetupError> {
+        Logger::new(self.participant, &self.plan.name, self.plan.log_level)
+            .map_err(|error| self.error(logger::TOPIC, SetupErrorKind::Port(error)))
     }
 
     /// The sentences of [`Setup::warn`].

@@ -7,6 +7,7 @@ mod conditions;
 mod depth;
 mod describe;
 mod joins;
+mod logging;
 mod measuring;
 mod order;
 mod polling;

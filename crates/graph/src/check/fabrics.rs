@@ -8,8 +8,8 @@ use crate::description::FABRIC_BINARY;
 use crate::mapping::{ExecutorMode, TopicMapping};
 use crate::model::{Copies, Durability, InputReading, Qos, Reliability};
 use crate::plan::{
-    ExecutorPlan, ExpectedConnections, FabricPlan, GatewayPlan, HardwareEnd, InputPlan, NodePlan,
-    OutputPlan, ProcessPlan, Routes,
+    ExecutorPlan, ExpectedConnections, FabricPlan, GatewayPlan, HardwareEnd, InputPlan, LogLevel,
+    NodePlan, OutputPlan, ProcessPlan, Routes,
 };
 use crate::policy::{OnFailure, Realtime, Restart};
 use std::collections::BTreeMap;
@@ -125,6 +125,7 @@ impl<'a> Check<'a> {
             lockstep: None,
             budget: None,
             on_failure: OnFailure::StopRun,
+            log_level: LogLevel::default(),
             parameters: BTreeMap::new(),
         };
         let here = gateways.iter().flat_map(|(topic, all)| all.iter().map(move |it| (*topic, it)));

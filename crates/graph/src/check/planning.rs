@@ -6,7 +6,7 @@ use crate::description::NodeTypeDescription;
 use crate::mapping::ExecutorMode;
 use crate::model::{Chain, Copies, GraphNode, InputReading, Qos, Reliability};
 use crate::plan::{
-    ExecutorPlan, ExpectedConnections, InputPlan, NodePlan, OutputPlan, Pacing, Plan,
+    ExecutorPlan, ExpectedConnections, InputPlan, LogLevel, NodePlan, OutputPlan, Pacing, Plan,
     PortReference, ProcessPlan, Route, Routes, Time, TimerPlan, TopicPlan, WatchPlan,
 };
 use crate::policy::{OnFailure, Restart};
@@ -283,6 +283,7 @@ impl<'a> Check<'a> {
             lockstep: node.lockstep.clone().filter(|_| in_lockstep),
             budget: node.budget,
             on_failure: self.on_failure(node, seat),
+            log_level: LogLevel::default(),
             parameters: description
                 .parameters
                 .iter()

@@ -6,6 +6,7 @@ pub mod crossdock_interfaces;
 pub mod example_interfaces;
 pub mod geometry_msgs;
 pub mod nav_msgs;
+pub mod rcl_interfaces;
 pub mod rosgraph_msgs;
 pub mod sensor_msgs;
 pub mod service_msgs;
@@ -58,6 +59,7 @@ pub const ALL: &[(&str, &str)] = &[
     entry::<nav_msgs::OccupancyGrid>(),
     entry::<nav_msgs::Odometry>(),
     entry::<nav_msgs::Path>(),
+    entry::<rcl_interfaces::Log>(),
     entry::<rosgraph_msgs::Clock>(),
     entry::<sensor_msgs::BatteryState>(),
     entry::<sensor_msgs::CameraInfo>(),

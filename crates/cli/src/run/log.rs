@@ -1,0 +1,186 @@
+//! What nodes log, on its way from `/rosout` to people and recordings.
+//!
+//! A thread of the launcher prints the lines in the form of ROS 2. It must not know who logs.
+
+use crate::output::{clean, say};
+use anyhow::{Context, Result, bail};
+use crossdock_comm::{
+    Doorbell, DoorbellControl, DoorbellOptions, Participant, Qos, Subscriber, SubscriberOptions,
+};
+use crossdock_graph::{LogLevel, Plan};
+use crossdock_msg::Message;
+use crossdock_msg::types::rcl_interfaces::Log;
+use crossdock_record::TopicToRecord;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::channel;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// The topic of all logs, as in ROS 2.
+pub(crate) const TOPIC: &str = "/rosout";
+
+/// Lines that may wait for a slow terminal; what a node logs beyond is lost, and said.
+const DEPTH: usize = 256;
+
+/// Sets the levels that the command line asks for, in their order.
+///
+/// # Errors
+/// The graph has no node of a name.
+pub(super) fn set_levels(plan: &mut Plan, levels: &[(Option<String>, LogLevel)]) -> Result<()> {
+    for (named, level) in levels {
+        let processes = plan.processes.iter_mut();
+        let nodes = processes.flat_map(|it| &mut it.executors).flat_map(|it| &mut it.nodes);
+        let mut found = false;
+        for node in nodes.filter(|node| named.as_ref().is_none_or(|name| node.name == *name)) {
+            (node.log_level, found) = (*level, true);
+        }
+        if let (Some(name), false) = (named, found) {
+            let names = plan.processes.iter().flat_map(|it| &it.executors);
+            let names: Vec<&str> =
+                names.flat_map(|it| &it.nodes).map(|node| node.name.as_str()).collect();
+            bail!("--log-level {name}:=...: no such node; the nodes are {}", names.join(", "));
+        }
+    }
+    Ok(())
+}
+
+/// The logs as a topic of a recording of all topics. Not of a replay: lines have the computer's time,
+/// which differs from run to run.
+pub(super) fn to_record(plan: &Plan, chosen: &[String]) -> Option<TopicToRecord> {
+    let is_wanted = plan.steps.is_none() && chosen.is_empty();
+    is_wanted.then(|| TopicToRecord { name: TOPIC.to_owned(), qos: Qos::best_effort(DEPTH) })
+}
+
+/// Prints the lines of a run's nodes on standard error.
+pub(super) struct LogPrinter {
+    stop: Arc<AtomicBool>,
+    bell: DoorbellControl,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// The thread's side.
+struct Printing {
+    lines: Subscriber<Log>,
+    doorbell: Doorbell,
+    /// The run's nodes: others log to the same topic.
+    nodes: BTreeSet<String>,
+    stop: Arc<AtomicBool>,
+    lost: u64,
+}
+
+impl LogPrinter {
+    /// Starts the thread, which sleeps while nobody logs.
+    pub(super) fn start(participant: &Participant, plan: &Plan) -> Result<Self> {
+        let executors = plan.all_processes().flat_map(|process| &process.executors);
+        let nodes = executors.flat_map(|it| &it.nodes).map(|node| node.name.clone()).collect();
+        let stop = Arc::new(AtomicBool::new(false));
+        let (ready, is_ready) = channel();
+        let (participant, of_thread) = (participant.clone(), Arc::clone(&stop));
+        let thread = std::thread::Builder::new()
+            .name("crossdock-log".to_owned())
+            .spawn(move || match Printing::open(&participant, nodes, of_thread) {
+                Ok(mut printing) => {
+                    // Who starts the thread waits for this.
+                    let _ = ready.send(Ok(printing.doorbell.control()));
+                    printing.print_all();
+                }
+                Err(error) => {
+                    let _ = ready.send(Err(error));
+                }
+            })
+            .context(
+                "the thread that prints what nodes log cannot be started; check the limits on \
+                 threads and address space (ulimit -u, -v)",
+            )?;
+        let bell = is_ready.recv().context("the thread that prints logs has ended")??;
+        Ok(Self { stop, bell, thread: Some(thread) })
+    }
+
+    /// Prints what there is, and ends.
+    pub(super) fn finish(&mut self) {
+        let Some(thread) = self.thread.take() else { return };
+        self.stop.store(true, Ordering::Release);
+        self.bell.wake();
+        // It panics only by a defect, and its hook has said so.
+        let _ = thread.join();
+    }
+}
+
+impl Drop for LogPrinter {
+    fn drop(&mut self) {
+        self.finish();
+    }
+}
+
+impl Printing {
+    fn open(
+        participant: &Participant,
+        nodes: BTreeSet<String>,
+        stop: Arc<AtomicBool>,
+    ) -> Result<Self> {
+        let doorbell = participant.doorbell(DoorbellOptions { spin: Duration::ZERO })?;
+        let lines = participant.subscriber(SubscriberOptions {
+            node: "log",
+            topic: TOPIC,
+            qos: Qos::best_effort(DEPTH),
+            doorbell: Some(&doorbell),
+            group: None,
+        })?;
+        Ok(Self { lines, doorbell, nodes, stop, lost: 0 })
+    }
+
+    fn print_all(&mut self) {
+        // Ends with the stop; each turn that finds nothing sleeps.
+        loop {
+            // Looked at before the lines: what was logged before the stop is printed.
+            let stop = self.stop.load(Ordering::Acquire);
+            while self.print_next() {}
+            self.tell_lost();
+            if stop {
+                return;
+            }
+            self.doorbell.drain(|_| {});
+            let handle = self.lines.handle();
+            self.doorbell.sleep(None, || handle.arm());
+        }
+    }
+
+    /// Prints the next line. False: there is none.
+    fn print_next(&mut self) -> bool {
+        match self.lines.take() {
+            Ok(None) => return false,
+            Ok(Some(sample)) => {
+                let text = text(&sample.message(), &self.nodes);
+                if let Some(text) = text {
+                    say!("{text}");
+                }
+            }
+            // Its publisher has damaged the line.
+            Err(error) => say!("warning: a line of a log is lost: {}", clean(&error.to_string())),
+        }
+        self.lines.handle().mark_processed();
+        true
+    }
+
+    fn tell_lost(&mut self) {
+        let lost = self.lines.lost();
+        if lost > self.lost {
+            say!("warning: {} lines of logs came faster than they were shown", lost - self.lost);
+            self.lost = lost;
+        }
+    }
+}
+
+/// A line in the form of ROS 2, `[INFO] [seconds] [node]: text`; `None`: of a node of another run.
+fn text(line: &<Log as Message>::View<'_>, nodes: &BTreeSet<String>) -> Option<String> {
+    let name = line.name().ok()?.string_lossy();
+    let stamp = line.stamp();
+    let text = line.msg().ok()?.string_lossy();
+    nodes.contains(&name).then(|| {
+        let level = LogLevel::of_number(line.level()).name();
+        let (sec, nanosec) = (stamp.sec(), stamp.nanosec());
+        format!("[{level}] [{sec}.{nanosec:09}] [{}]: {}", clean(&name), clean(&text))
+    })
+}
