@@ -4,7 +4,6 @@
 
 use crate::{common, turn};
 use std::os::fd::OwnedFd;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use common::child::{Process, hear, role, tell};
@@ -18,12 +17,6 @@ use crossdock_msg::Extra;
 use crossdock_msg::types::sensor_msgs::Image;
 use crossdock_msg::types::std_msgs::Header;
 use rustix::process::{Resource, Rlimit, Signal, getrlimit, setrlimit};
-
-/// The tests of this file count the process's descriptors and mappings: one at a time.
-fn serial() -> MutexGuard<'static, ()> {
-    static SERIAL: Mutex<()> = Mutex::new(());
-    SERIAL.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 /// Messages that use all memory of a small publisher several times.
 const MANY: u32 = 500;
@@ -256,7 +249,6 @@ fn grows_out_of_reach(test: &str, shortage: &str) {
     if let Some((_, place)) = role() {
         return Child::new(&place).run();
     }
-    let _serial = serial();
     let mut parent = Parent::new(test);
     parent.publish();
     parent.order("hold");
@@ -352,7 +344,6 @@ fn held_samples_stay_whole_at_every_shortage_of_a_range_while_connections_are_ma
     if let Some((_, place)) = role() {
         return sweep(&place);
     }
-    let _serial = serial();
     let place = Place::new("held-sweep");
     let participant = place.open("parent");
     let mut child = Process::start(test, "sweep", place.path());
@@ -420,7 +411,6 @@ fn a_sample_that_a_stopped_reader_holds_stays_whole_when_it_is_cut_off() {
         let _odd = publisher(&child.participant, "/odd", reliable(1));
         return child.run();
     }
-    let _serial = serial();
     let mut parent = Parent::new(test);
     parent.publish();
     parent.order("hold");
@@ -457,7 +447,6 @@ fn a_sample_of_a_publisher_that_is_cut_off_stays_whole_while_that_goes_on() {
         let _odd = publisher(&child.participant, "/odd", reliable(1));
         return child.run();
     }
-    let _serial = serial();
     let mut parent = Parent::new(test);
     parent.order("publish");
     let sample = parent.input.take().unwrap().unwrap();
@@ -486,7 +475,6 @@ fn samples_that_outlive_their_participant_stay_whole_and_end_with_the_last_of_th
     if let Some((_, place)) = role() {
         return Child::new(&place).run();
     }
-    let _serial = serial();
     let parent = Parent::new(test);
     let Parent { _place, participant, output, _witness, input, mut child, .. } = parent;
     order(&mut child, "publish");

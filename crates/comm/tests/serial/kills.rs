@@ -18,6 +18,7 @@ use crossdock_comm::{
 };
 use crossdock_msg::Extra;
 use crossdock_msg::types::sensor_msgs::Image;
+use crossdock_test_support::Random;
 use rustix::process::Signal;
 
 /// Mappings and descriptors come back to what they were before anybody else came, as soon as the
@@ -33,26 +34,6 @@ fn assert_settles(alone: (usize, usize)) {
 /// Kills of one test.
 fn kills() -> u32 {
     if std::env::var_os("CROSSDOCK_LONG").is_some() { 1700 } else { 150 }
-}
-
-/// A small generator, so that a seed repeats the decisions.
-struct Random(u64);
-
-impl Random {
-    fn new(test: &str) -> Random {
-        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
-        let given = std::env::var("CROSSDOCK_SEED").ok().and_then(|seed| seed.parse().ok());
-        let seed = given.unwrap_or(now.as_nanos() as u64);
-        println!("{test}: CROSSDOCK_SEED={seed}");
-        Random(seed | 1)
-    }
-
-    fn below(&mut self, end: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0 % end
-    }
 }
 
 /// Publishes until it is killed.

@@ -2,8 +2,6 @@
 
 #![allow(clippy::print_stdout, clippy::unwrap_used, reason = "helpers of tests")]
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
-
 #[path = "../common/mod.rs"]
 mod common;
 
@@ -16,8 +14,4 @@ mod kills;
 mod limits;
 mod sweeps;
 
-/// Each test of this program holds its turn from its first line to its last.
-fn turn() -> MutexGuard<'static, ()> {
-    static TURN: Mutex<()> = Mutex::new(());
-    TURN.lock().unwrap_or_else(PoisonError::into_inner)
-}
+use common::turn;
