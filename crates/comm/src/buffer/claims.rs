@@ -1,7 +1,5 @@
-//! Claims of parts of shared buffers: guards that say who may touch what, and through which the
-//! elements are read and written.
-//!
-//! This file must not know how a buffer comes to this process (`buffer`).
+//! Claims of parts of shared buffers: guards that say who may touch what. The elements are read and
+//! written through them.
 
 use std::marker::PhantomData;
 use std::os::fd::BorrowedFd;

@@ -1,6 +1,5 @@
 //! Parts of shared buffers: arithmetic sets of elements, and whether two of them have one in common.
-//!
-//! Pure. It must not know claims nor memory.
+//! Pure.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! Waiting for what the device of a publisher does with one of its messages. It must not know ports.
+//! Waiting for what the device of a publisher does with one of its messages.
 
 use std::time::{Duration, Instant};
 

@@ -1,4 +1,5 @@
-//! What ports keep of slabs: what a publisher has offered, how far each subscriber is, and who takes them.
+//! What ports keep of slabs: what a publisher has offered, how far each subscriber is, and who takes
+//! them.
 //!
 //! How slabs are handed on is in `discovery::slab_exchange`.
 

@@ -1,13 +1,13 @@
-//! Messages that their publisher brings to a device when it publishes them, once for all subscribers
-//! there. What an uploader is told and may do; which devices there are it must not know.
+//! Messages that their publisher uploads to a device when it publishes them, once for all subscribers
+//! there: what an uploader is told, and what it may do.
 //!
-//! 1. A message is complete in memory of the host: nobody else waits for its uploader.
-//! 2. The uploader puts the copy into work of its device before the message is published, and has the
-//!    publisher's second timeline moved on to the message's number when the copy is done, in the order of
-//!    the numbers. The memory of the message is not used again before that; after a failure of the device
-//!    never.
-//! 3. Only what somebody takes is brought: while no subscriber outside the group takes slabs, or may, the
-//!    uploader is not asked.
+//! 1. A message is complete in memory of the host: only subscribers on the device wait for its copy.
+//! 2. The uploader puts the copy into work of its device before the message is published. It has the
+//!    publisher's second timeline moved on to the message's number when the copy is done, in the order
+//!    of the numbers. The memory of the message is not used again before that, and never after a
+//!    failure of the device.
+//! 3. Only what somebody takes is uploaded: while no subscriber outside the group takes slabs, or may,
+//!    the uploader is not asked.
 
 use std::cell::RefCell;
 use std::os::fd::OwnedFd;

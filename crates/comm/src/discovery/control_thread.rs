@@ -1,10 +1,9 @@
-//! The control thread: sleeps in epoll and carries what sockets and the rendezvous report to the
+//! The control thread: it sleeps in epoll, and carries what sockets and the rendezvous report to the
 //! state.
 //!
 //! It is never on the data path: publishing and taking go on while it sleeps. It sleeps without a
-//! time-out, so that an idle participant makes no context switch at all, except while something waits
-//! for free descriptors or memory. This file must not know what frames mean (`handshake`) nor when
-//! ports match (`matching`).
+//! time-out, so that an idle participant makes no context switch at all, except while something
+//! waits for free descriptors or memory, or a process is to be greeted again.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;

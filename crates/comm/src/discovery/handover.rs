@@ -1,5 +1,5 @@
-//! A connection through a ring on its way from the control thread to the subscriber's thread, and how its
-//! pair ends behind it.
+//! A connection through a ring on its way from the control thread to the subscriber's thread, and
+//! how its pair ends behind it.
 
 use std::sync::{Arc, Weak};
 

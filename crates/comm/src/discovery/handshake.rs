@@ -1,7 +1,7 @@
 //! What each frame of a peer makes this process do, and which frames a peer may send when.
 //!
-//! Everything here runs on the control thread. A rule that a peer breaks is returned as text: the
-//! caller cuts the peer off with it. This file must not know when ports match (`matching`).
+//! Everything here runs on the control thread. If a peer breaks a rule, a function returns the rule
+//! as text, and the caller cuts the peer off with it.
 
 use std::os::fd::AsFd;
 use std::sync::Arc;

@@ -1,8 +1,7 @@
 //! A participant: this process's membership in one domain.
 //!
-//! It owns the control thread, the status table and the tables that peers map. Ports are created through
-//! it. This file must not know how frames travel (`link`) nor how messages do (`publisher`,
-//! `subscriber`).
+//! It owns the control thread, the status table and the tables that peers map. Ports are created
+//! through it.
 
 use std::os::fd::BorrowedFd;
 use std::sync::atomic::Ordering;

@@ -1,5 +1,5 @@
-//! What a participant is made of: its name, its descriptors, the memory that it shares with peers, and the
-//! locked state with what wakes those who wait for it.
+//! What a participant consists of: its name, its descriptors, the memory that it shares with peers,
+//! and the locked state with what wakes the threads that wait for a change.
 
 use std::sync::atomic::{AtomicBool, Ordering, fence};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};

@@ -1,13 +1,14 @@
-//! One connection to another process: its socket, what waits to be sent, what the peer said, and how it
-//! ends.
+//! One connection to another process: its socket, what waits to be sent, what the peer said, and how
+//! it ends.
 //!
-//! Either side may end it, for whatever reason, while the other holds samples of it. So it ends in two
-//! steps, each side by itself:
+//! Either side may end it, for whatever reason, while the other holds samples of it. So each side
+//! ends it in two steps:
 //! 1. `Bye`: we serve and take nothing more. The peer's subscribers drain what they have.
-//! 2. End of file: we hold nothing of the peer's memory any more. It is sent by dropping the last share of
-//!    the [`Grip`], and every sample has one. Until then the peer uses nothing again that we hold.
+//! 2. End of file: we hold nothing of the peer's memory any more. Dropping the last share of the
+//!    [`Grip`] sends it, and every sample has one. Until then the peer does not use again what we
+//!    hold.
 //!
-//! The death of a process is both at once. This file must not know what frames do to ports.
+//! The death of a process is both at once.
 
 use std::collections::VecDeque;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};

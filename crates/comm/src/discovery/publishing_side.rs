@@ -1,8 +1,8 @@
 //! The publishing side of pairs: peers and this process attach subscribers to our rings, get
 //! segments, and let go.
 //!
-//! Everything here runs under the participant's lock; what a peer says was decoded, but not
-//! believed. This file must not know sockets, nor what the subscribing side does (`matching`).
+//! Everything here runs under the participant's lock. What a peer says was decoded, but is not
+//! believed.
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;

@@ -1,8 +1,7 @@
 //! What strangers may use of this process: connections, ports, pairs, memory, frames that wait.
 //!
-//! What one of them uses up is its own and its user's, so that nobody else goes short. Processes of our
-//! own user and those that are trusted have the limits of the whole process alone. This file must not
-//! know what is refused how.
+//! What one of them uses up is its own and its user's, so that nobody else goes short. Processes of
+//! our own user and trusted processes have only the limits of the whole process.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

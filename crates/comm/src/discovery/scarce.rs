@@ -1,9 +1,8 @@
-//! What could not be done because no file descriptor, memory or address space was free, and is tried
-//! again.
+//! Work that failed because no file descriptor, memory or address space was free, and is tried again.
 //!
 //! A process at its limit goes on with what it has. The control thread, which else sleeps without a
-//! time-out, looks at this list every half second while there is something on it: nobody tells when
-//! something becomes free. This file must not know what is tried.
+//! time-out, looks at this list every half second while there is something on it, because nothing
+//! tells when something becomes free.
 
 use std::collections::BTreeSet;
 use std::error::Error;

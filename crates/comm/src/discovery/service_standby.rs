@@ -1,5 +1,5 @@
-//! Publishers that serve one subscriber at a time, as services' are: who stands by for one, and why a server
-//! does not fit.
+//! Publishers that serve one subscriber at a time, as the ports of services do: which processes stand
+//! by for one, and why a server does not fit.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,21 +1,20 @@
-//! Slabs on their way: a publisher's device memory is offered to the subscribers that give its
-//! messages to a device, and its publisher knows which of them have it.
+//! Slabs on their way: a publisher offers memory of a device to the subscribers that give its
+//! messages to that device, and knows which of them have it.
 //!
 //! 1. A subscriber that may take slabs says so when it asks for its publisher. It may be
-//!    *undecided* then, because its node is still being made; it *decides* once.
+//!    *undecided* then, because its node is still being made. It *decides* once.
 //! 2. A publisher offers each slab once: it is sent to each such subscriber, with its index, and
-//!    kept for those that come later. Pairs inside this process send nothing: they share the slab
-//!    itself.
-//! 3. A subscriber answers each offer, in order: it has the slab, or it does not, and gets no more. It
-//!    may decline before anything is offered.
-//!    Memory is imported on the thread that heard of it last (the control thread, or the node's),
-//!    without the participant's lock, because a driver may take its time.
-//! 4. As long as any subscriber outside the publisher's group does not have all slabs, messages are
-//!    brought to memory of the host. While one is undecided the publisher waits for it, once.
+//!    kept for later subscribers. Pairs inside this process send nothing: they share the slab.
+//! 3. A subscriber answers each offer, in order: it has the slab, or it does not, and gets no more.
+//!    It may decline before anything is offered. The thread that heard of the slab last (the control
+//!    thread, or the node's) imports the memory, without the participant's lock, because a driver
+//!    may take its time.
+//! 4. As long as a subscriber outside the publisher's group does not have all slabs, messages are
+//!    copied to memory of the host. While one is undecided the publisher waits for it, once.
 //!
 //! What a peer says is not believed: shapes are checked against the memory that they stand for,
-//! answers against what was sent. A descriptor that is no memory of the device is its driver's to
-//! refuse. This file must not know devices, nor when ports match.
+//! answers against what was sent. A descriptor that is no memory of the device is refused by the
+//! device's driver.
 
 use std::cell::Cell;
 use std::os::fd::{AsFd, OwnedFd};

@@ -1,7 +1,7 @@
 //! Processes that did not welcome us: they are greeted again, after pauses that grow.
 //!
-//! A process may be crowded, stopped, or held up by somebody who greets it in our name; none of that
-//! lasts for ever, so nobody is ever given up who still listens. This file must not know why.
+//! A process may be crowded, stopped, or held up by another one that greets it in our name. None of
+//! that lasts for ever, so no process that still listens is given up.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};

@@ -1,7 +1,5 @@
 //! What an observer reads of one ring: copies of messages, and further memory when the publisher
 //! has made some.
-//!
-//! This file must not know how anything is shown, nor who else is there.
 
 use std::sync::Arc;
 

@@ -1,9 +1,10 @@
-//! Looking at a running graph from outside: who is there, what their ports count, what they say.
+//! Looking at a running graph from outside: which processes are there, what their ports count, what
+//! they say.
 //!
-//! An observer takes part in nothing. It asks each process once for its status table (one wake-up of that
-//! process's control thread), maps it read-only and reads it as often as it likes at no cost to
-//! anybody. Messages on a ring are copied and looked at again, because nobody waits for an
-//! observer. This file must not know how anything is shown.
+//! An observer takes part in nothing. It asks each process once for its status table (one wake-up of
+//! that process's control thread) and maps it read-only. From then on it reads the table as often as
+//! it likes, at no cost to the process. Messages on a ring are copied and looked at again, because no
+//! publisher waits for an observer.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::fd::{AsFd, OwnedFd};

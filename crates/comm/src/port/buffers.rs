@@ -1,7 +1,7 @@
 //! Shared buffers as a node makes them, or gets them by tokens.
 //!
-//! How a buffer comes to this process is in `discovery::buffer_exchange`, how its parts are claimed in
-//! `buffer::claims`.
+//! How a buffer comes to this process is in `discovery::buffer_exchange`, how its parts are claimed
+//! in `buffer::claims`.
 
 use std::cell::RefCell;
 use std::marker::PhantomData;

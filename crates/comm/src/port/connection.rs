@@ -1,7 +1,6 @@
 //! A subscriber's side of one connection: where the next message comes from and what was missed.
 //!
-//! Lives on the subscriber's thread once it was taken out of the mailbox. This file must not know
-//! topics, types or other connections.
+//! A connection lives on the subscriber's thread once it was taken out of the mailbox.
 
 use std::cell::Cell;
 use std::rc::{Rc, Weak};

@@ -1,8 +1,7 @@
 //! Port groups: the ports of one executor, which hand messages to each other on its thread.
 //!
 //! Ports of one group on the same topic are joined by links inside the thread and not through the
-//! publisher's ring, which stays unwritten while nobody outside subscribes. This file must not
-//! know other processes.
+//! publisher's ring, which stays unwritten while nobody outside subscribes.
 
 use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};

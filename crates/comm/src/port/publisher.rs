@@ -1,6 +1,4 @@
-//! Typed publishers and loans.
-//!
-//! This file must not know how a message reaches its subscribers (`output`).
+//! Typed publishers and loans. How a message reaches its subscribers is in `publisher_core`.
 
 use std::marker::PhantomData;
 use std::rc::Rc;

@@ -1,6 +1,4 @@
-//! Typed subscribers and samples.
-//!
-//! This file must not know where a message comes from (`input`).
+//! Typed subscribers and samples. Where a message comes from is in `subscriber_core`.
 
 use std::cell::Ref;
 use std::collections::VecDeque;

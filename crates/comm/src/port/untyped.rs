@@ -1,6 +1,4 @@
 //! Ports whose message type is known at run time only: for players, recorders and tools.
-//!
-//! This file must not know files or terminals.
 
 use std::rc::Rc;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Typed clients. This file must not know how calls are kept (`client_core`).
+//! Typed clients. How calls are kept is in `client_core`.
 
 use std::marker::PhantomData;
 use std::rc::Rc;

@@ -1,7 +1,6 @@
 //! Clients and servers without their type, for executors that own nodes of many types.
 //!
-//! A handle shares its port with the typed one and keeps it alive. This file must not know when nodes
-//! run.
+//! A handle shares its port with the typed one and keeps it alive.
 
 use std::rc::Rc;
 

@@ -39,8 +39,7 @@
 //! # }
 //! ```
 //!
-//! This file holds what clients and servers share, and what the control thread keeps for them. It must
-//! not know executors.
+//! This file holds what clients and servers share.
 
 mod any_client;
 mod client;

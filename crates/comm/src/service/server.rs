@@ -1,4 +1,4 @@
-//! Typed servers. This file must not know how requests are found (`server_core`).
+//! Typed servers. How requests are found is in `server_core`.
 
 use std::marker::PhantomData;
 use std::rc::Rc;

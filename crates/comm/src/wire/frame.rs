@@ -1,9 +1,8 @@
 //! The frames that two processes exchange on their control socket, as bytes.
 //!
-//! One kind byte, then the fields in order, little endian; texts and byte strings carry a `u16`
-//! length. Every length has a limit, names are checked, and a frame must end where its last field
-//! ends: whatever a hostile peer sends is either one of these frames or a [`FieldError`]. This
-//! file must not know what a frame makes its receiver do.
+//! A frame is one kind byte, then the fields in order, little endian; texts and byte strings carry a
+//! `u16` length. Every length has a limit, names are checked, and a frame must end where its last
+//! field ends. Whatever a hostile peer sends is either one of these frames or a [`FieldError`].
 
 use crossdock_shm::SlabShape;
 use crossdock_shm::rendezvous::PeerName;

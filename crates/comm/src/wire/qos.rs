@@ -1,8 +1,7 @@
 //! Quality of service of a port, and which offers satisfy which requests.
 //!
-//! The words and the matching rule are those of ROS 2: a publisher offers, a subscriber requests,
-//! and they are connected when every offer is at least what is requested. Depth is each side's
-//! own affair. This file must not know how a policy is carried out.
+//! The words and the matching rule are ROS 2's: a publisher offers, a subscriber requests, and they
+//! are connected if every offer is at least what is requested. Each side chooses its depth alone.
 
 use std::fmt;
 use std::time::Duration;

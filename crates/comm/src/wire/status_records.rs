@@ -1,6 +1,6 @@
 //! What the records on a status table mean: kinds, counters, and the bytes of their details.
 //!
-//! This is the common language of processes and observers. It must not know how records are kept.
+//! This is the common language of processes and observers.
 
 use crossdock_shm::rendezvous::PeerName;
 

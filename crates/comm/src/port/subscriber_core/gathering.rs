@@ -1,5 +1,5 @@
-//! Messages that are looked at before they are taken: how they get into a subscriber's window, and out of it
-//! without being taken.
+//! Messages that are looked at before they are taken: how they get into a subscriber's window, and
+//! out of it without being taken.
 
 use crossdock_shm::{Meta, TakeError as RingTakeError};
 

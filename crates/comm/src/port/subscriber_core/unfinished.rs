@@ -1,5 +1,5 @@
-//! Messages that a device still writes: how long a subscriber waits for them, and what it does to a publisher
-//! that never finishes one.
+//! Messages that a device still writes: how long a subscriber waits for them, and what it does to a
+//! publisher that never finishes one.
 
 use std::time::Duration;
 
