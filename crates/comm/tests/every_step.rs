@@ -1,15 +1,17 @@
-//! Processes killed between any two instructions of what ports and buffers do, and around every system call
-//! of meeting and parting: the survivor goes on, nothing that it holds changes, and nothing is left.
+//! Processes killed between any two instructions of what ports and buffers do, and around every
+//! system call of meeting and parting: the survivor goes on, nothing that it holds changes, and
+//! nothing is left.
 //!
-//! A child is traced (`ptrace`). Loan with publish, take, drop of a sample, claim and release run between two
-//! marks; the child is killed behind the k-th instruction from the first. Meeting and parting run on two
-//! threads with some hundred system calls; there the child is killed at a system call of any thread, or
-//! some instructions behind it: what these threads write into shared memory, they write between two
-//! system calls.
+//! A child is traced (`ptrace`). Loan with publish, take, drop of a sample, claim and release run
+//! between two marks; the child is killed behind the k-th instruction from the first. Meeting and
+//! parting run on two threads with some hundred system calls; there the child is killed at a system
+//! call of any thread, or some instructions behind it: what these threads write into shared memory,
+//! they write between two system calls.
 //!
-//! Ordinary runs take a sample of all moments; the seed is printed and `CROSSDOCK_SEED` repeats it. With
-//! `CROSSDOCK_LONG` every instruction is one. Only x86_64: on aarch64 an instruction that stores on
-//! condition fails whenever a debugger stops in front of it, and such loops would not end.
+//! Ordinary runs take a sample of all moments; the seed is printed and `CROSSDOCK_SEED` repeats it.
+//! With `CROSSDOCK_LONG` every instruction is one. Only x86_64: on aarch64 an instruction that
+//! stores on condition fails whenever a debugger stops in front of it, and such loops would not
+//! end.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "helpers of tests")]
 

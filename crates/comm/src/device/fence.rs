@@ -31,8 +31,8 @@ impl Unreached {
     }
 }
 
-/// Blocks until the point is reached, at most for `patience`; else why it will not be. `is_alive` says
-/// whether its publisher is.
+/// Blocks until the point is reached, at most for `patience`; else why it will not be. `is_alive`
+/// says whether its publisher is.
 pub(crate) fn wait_reached(
     point: &FencePoint,
     patience: Duration,

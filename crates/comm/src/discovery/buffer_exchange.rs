@@ -2,8 +2,8 @@
 //! process ends.
 //!
 //! The owner's process hands the descriptor to a process that asks for it, once, over the control
-//! socket of the two. It gives that process a number, which the claims of the process carry. It hears
-//! of the process's death like of any other, and flags what the process held as abandoned.
+//! socket of the two. It gives that process a number, which the claims of the process carry. It
+//! hears of the process's death like of any other, and flags what the process held as abandoned.
 //! docs/decisions/0010-shared-buffers.md explains the choice.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};

@@ -42,8 +42,8 @@ impl Budgets {
     }
 }
 
-/// Why one more process of a stranger is not let in. `connected`: users of the strangers' processes that
-/// are.
+/// Why one more process of a stranger is not let in. `connected`: users of the strangers' processes
+/// that are.
 pub(crate) fn refuses_process(uid: u32, connected: impl Iterator<Item = u32>) -> Option<String> {
     let (mut all, mut of_user) = (0, 0);
     connected.for_each(|other| {

@@ -6,8 +6,8 @@
 //!    the subscriber's mailbox, and its bell has rung.
 //! 3. **Gone**: the publisher went (`Withdraw`, `Bye`, or end of file). The subscriber hears of it,
 //!    drains the connection and then drops it.
-//! 4. **Leaving**: we end the pair while samples may be held, because the subscriber has dropped the
-//!    connection, or because there is no room for new memory of the publisher. `Leave`: the
+//! 4. **Leaving**: we end the pair while samples may be held, because the subscriber has dropped
+//!    the connection, or because there is no room for new memory of the publisher. `Leave`: the
 //!    publisher stops serving the pair, and does not use again what is held.
 //! 5. **Releasing**: the connection and its last sample are gone: `Release`. The publisher detaches
 //!    and answers `Released`. Only then do the leases end, and places are used again. Only the drop
@@ -53,8 +53,8 @@ const HOLDS: usize = 15;
 /// Address space that this process spends on one publisher's memory.
 const MAPPED_BYTES_MAX: u64 = 1 << 37;
 
-/// Pairs of one publisher and one subscriber that leave while they are connected anew: each holds a few
-/// samples, and the shortage that ended it may last.
+/// Pairs of one publisher and one subscriber that leave while they are connected anew: each holds a
+/// few samples, and the shortage that ended it may last.
 const LEAVING_MAX: usize = 4;
 
 /// See [`Participant::topic_connections`](crate::Participant::topic_connections).
@@ -158,9 +158,9 @@ pub(crate) fn publisher_gone(state: &mut ParticipantState, token: u64, port: u64
     pairs.into_iter().for_each(|number| tell_gone(state, number));
 }
 
-/// The connection to a process ends: everything that connected us ends, and all topics of it are marked ready
-/// (it may have died between taking an armed bit and ringing for it). What either side holds it goes on
-/// holding.
+/// The connection to a process ends: everything that connected us ends, and all topics of it are
+/// marked ready (it may have died between taking an armed bit and ringing for it). What either side
+/// holds it goes on holding.
 pub(crate) fn peer_left(state: &mut ParticipantState, token: u64, peer: &mut Peer) {
     state.schemas.pending.retain(|(owner, _), _| *owner != token);
     publishing_side::peer_left(state, token);
@@ -569,7 +569,8 @@ fn open_connection(
     Ok(())
 }
 
-/// How the subscriber of a pair that was asked for reads its publisher's ring. Takes the pair's end.
+/// How the subscriber of a pair that was asked for reads its publisher's ring. Takes the pair's
+/// end.
 fn subscriber_config(
     core: &ParticipantCore,
     state: &mut ParticipantState,

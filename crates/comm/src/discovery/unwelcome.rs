@@ -32,8 +32,8 @@ pub(crate) struct Unwelcome {
 }
 
 impl Unwelcome {
-    /// Notes a process that did not welcome us (again). True: it is noted for the first time, so this
-    /// is to be reported.
+    /// Notes a process that did not welcome us (again). True: it is noted for the first time, so
+    /// this is to be reported.
     pub(crate) fn note(&mut self, name: PeerName) -> bool {
         let now = Instant::now();
         if self.waiting.len() >= WAITING_MAX && !self.waiting.contains_key(&name) {

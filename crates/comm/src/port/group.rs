@@ -88,9 +88,9 @@ impl PortGroup {
         self.members.origin.set(origin);
     }
 
-    /// The stamp of messages that the group's publishers lend from now on, in ns, less than 2^64 - 1,
-    /// unless [`crate::Loan::set_stamp_ns`] says otherwise. Before the first call: the system clock
-    /// when they are published.
+    /// The stamp of messages that the group's publishers lend from now on, in ns, less than 2^64 -
+    /// 1, unless [`crate::Loan::set_stamp_ns`] says otherwise. Before the first call: the system
+    /// clock when they are published.
     #[inline]
     pub fn set_stamp_ns(&self, stamp_ns: u64) {
         self.members.stamp_ns.set(stamp_ns);

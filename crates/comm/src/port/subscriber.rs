@@ -81,8 +81,8 @@ impl Participant {
         self.open_subscriber(options, back_pressure, false)
     }
 
-    /// As [`Participant::subscriber_with`], for a node that may use its messages in memory of a device:
-    /// publishers that have them there wait until
+    /// As [`Participant::subscriber_with`], for a node that may use its messages in memory of a
+    /// device: publishers that have them there wait until
     /// [`InputHandle::take_slabs`](crate::InputHandle::take_slabs) has said whether it does.
     ///
     /// # Errors
@@ -166,8 +166,8 @@ impl<T: Message> Subscriber<T> {
         self.core.hand_out_early(early);
     }
 
-    /// How long a message that a device still writes is waited for; 10 s if nothing is said. A publisher
-    /// whose device takes longer is cut off, with a report.
+    /// How long a message that a device still writes is waited for; 10 s if nothing is said. A
+    /// publisher whose device takes longer is cut off, with a report.
     pub fn set_device_patience(&self, patience: std::time::Duration) {
         self.core.set_device_patience(patience);
     }
@@ -360,8 +360,8 @@ impl<T: Message> Sample<T> {
         self.raw.finish_point()
     }
 
-    /// When the message is in memory of a device, if its publisher brings it to one; it can be read on the
-    /// host before that. Allocates if so.
+    /// When the message is in memory of a device, if its publisher brings it to one; it can be read
+    /// on the host before that. Allocates if so.
     pub fn brought_point(&self) -> Option<FencePoint> {
         self.raw.brought_point()
     }

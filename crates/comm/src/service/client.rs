@@ -97,8 +97,8 @@ impl<S: Service> Client<S> {
     /// The next call that has ended, in the order in which they ended. Calls given up do not come.
     ///
     /// # Errors
-    /// [`TakeError`]: as many responses are held as may be. Calls to a server that broke the protocol
-    /// end with [`CallError::ServerGone`].
+    /// [`TakeError`]: as many responses are held as may be. Calls to a server that broke the
+    /// protocol end with [`CallError::ServerGone`].
     #[inline]
     pub fn take(&self) -> Result<Option<Outcome<S>>, TakeError> {
         let Some(Ended { call, result }) = self.core.take()? else { return Ok(None) };

@@ -9,7 +9,8 @@ use super::client_core::ClientCore;
 use super::server_core::ServerCore;
 use crate::error::TakeError;
 
-/// A client without its type. Neither `Send` nor `Sync`; cloning gives another handle. No call blocks.
+/// A client without its type. Neither `Send` nor `Sync`; cloning gives another handle. No call
+/// blocks.
 #[derive(Clone)]
 pub struct ClientHandle {
     core: Rc<ClientCore>,
@@ -90,7 +91,8 @@ impl ClientHandle {
     }
 }
 
-/// A server without its type. Neither `Send` nor `Sync`; cloning gives another handle. No call blocks.
+/// A server without its type. Neither `Send` nor `Sync`; cloning gives another handle. No call
+/// blocks.
 #[derive(Clone)]
 pub struct ServerHandle {
     core: Rc<ServerCore>,

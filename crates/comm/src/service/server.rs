@@ -92,8 +92,8 @@ impl<S: Service> Server<S> {
     ///
     /// # Errors
     /// [`TakeError`]: as many requests of one client are held as may be, or this is a forked child.
-    /// What a client does is no error: one that breaks the protocol is cut off, a damaged request is
-    /// passed over, and both are reported and counted.
+    /// What a client does is no error: one that breaks the protocol is cut off, a damaged request
+    /// is passed over, and both are reported and counted.
     #[inline]
     pub fn take(&self) -> Result<Option<Request<S>>, TakeError> {
         let taken = self.core.take()?;
@@ -132,8 +132,8 @@ impl<S: Service> Server<S> {
 
 /// A request, read-only in the memory where its client wrote it, held until this is dropped.
 ///
-/// Belongs to its server's thread; may be kept and answered later. Dropped without an answer, it tells
-/// the client so. Memory visibility: as [`crate::Sample`].
+/// Belongs to its server's thread; may be kept and answered later. Dropped without an answer, it
+/// tells the client so. Memory visibility: as [`crate::Sample`].
 pub struct Request<S: Service> {
     taken: Taken,
     service: PhantomData<fn() -> S>,

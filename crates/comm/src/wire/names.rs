@@ -1,7 +1,8 @@
 //! Legal names of topics, nodes, types and processes.
 //!
 //! Names come from graph files, from code and from other processes. All of them pass here before
-//! they are stored, shown or compared. The rules are ROS 2's, with lengths that fit the status table.
+//! they are stored, shown or compared. The rules are ROS 2's, with lengths that fit the status
+//! table.
 
 use std::fmt;
 

@@ -33,8 +33,8 @@ pub enum Durability {
 
 /// Which publishers wait for a subscriber that is slow, if its quality of service is reliable.
 ///
-/// It is the subscriber's own affair: whether its request fits an offer is not touched by it. What a
-/// publisher does not wait for is passed over, the oldest first, when more than `depth` messages
+/// It is the subscriber's own affair: whether its request fits an offer is not touched by it. What
+/// a publisher does not wait for is passed over, the oldest first, when more than `depth` messages
 /// are there, and counted as skipped, not as lost: the reader did not ask in time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum BackPressure {

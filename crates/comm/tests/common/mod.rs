@@ -26,8 +26,8 @@ pub const PATIENCE: Duration = Duration::from_secs(10);
 /// The version of the protocol, for frames that tests write by hand.
 pub const VERSION: u32 = 6;
 
-/// Each test of a program whose tests look at what the whole process has holds its turn from its first line to
-/// its last.
+/// Each test of a program whose tests look at what the whole process has holds its turn from its
+/// first line to its last.
 pub fn turn() -> MutexGuard<'static, ()> {
     static TURN: Mutex<()> = Mutex::new(());
     TURN.lock().unwrap_or_else(PoisonError::into_inner)
@@ -186,8 +186,8 @@ pub fn resources() -> (usize, usize) {
     (maps, std::fs::read_dir("/proc/self/fd").unwrap().count())
 }
 
-/// The same when control threads have done what follows on a connection: when it has not changed for
-/// a while.
+/// The same when control threads have done what follows on a connection: when it has not changed
+/// for a while.
 pub fn settled_resources() -> (usize, usize) {
     let mut last = (resources(), std::time::Instant::now());
     while last.1.elapsed() < Duration::from_millis(200) {

@@ -327,7 +327,8 @@ impl Readers {
         }
     }
 
-    /// An echo of the scribbled topic, as soon as this process's connections are on its status table.
+    /// An echo of the scribbled topic, as soon as this process's connections are on its status
+    /// table.
     fn echo(&mut self) -> Echo {
         let observer = &mut self.observer;
         let mut echo = None;

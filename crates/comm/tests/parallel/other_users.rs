@@ -1,5 +1,6 @@
-//! What a process of another user can do to this one, and what it cannot: its messages are copied, what
-//! it shares otherwise is refused, and what it uses up is its own. Who is trusted by name is as we are.
+//! What a process of another user can do to this one, and what it cannot: its messages are copied,
+//! what it shares otherwise is refused, and what it uses up is its own. Who is trusted by name is
+//! as we are.
 //!
 //! These tests need root; elsewhere they are skipped, and counted as skipped.
 
@@ -353,7 +354,8 @@ fn a_stranger_gets_no_shared_buffer_and_is_told_why() {
     child.finish();
 }
 
-/// Asks to watch and to trace, and tells what came: the kind of the first frame and its descriptors.
+/// Asks to watch and to trace, and tells what came: the kind of the first frame and its
+/// descriptors.
 fn onlooker(victim: &str) {
     let place = place_of_victim();
     for purpose in [2, 5, 6] {

@@ -1,5 +1,5 @@
-//! What processes of users who are not trusted may use up here: ports, pairs, frames that wait, and all of
-//! them together. Each test goes to the limit, and one further.
+//! What processes of users who are not trusted may use up here: ports, pairs, frames that wait, and
+//! all of them together. Each test goes to the limit, and one further.
 //!
 //! These tests need root; elsewhere they are skipped, and counted as skipped.
 
@@ -58,7 +58,8 @@ fn try_send(socket: &ControlSocket, frame: &[u8]) -> bool {
     }
 }
 
-/// Asks for the type of a publisher that does not exist: answered with `NOTHING`, behind all that was sent.
+/// Asks for the type of a publisher that does not exist: answered with `NOTHING`, behind all that
+/// was sent.
 fn question() -> Vec<u8> {
     [&[ASK_DEFINITION][..], &u64::MAX.to_le_bytes()].concat()
 }
@@ -121,7 +122,8 @@ fn raise_limit() {
     setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum }).unwrap();
 }
 
-/// Topics that are enough to have more pairs than are allowed, with as many as may be at one publisher.
+/// Topics that are enough to have more pairs than are allowed, with as many as may be at one
+/// publisher.
 fn topics(of: &str) -> Vec<String> {
     (0..PAIRS / PAIRS_OF_PUBLISHER + 1).map(|topic| format!("/{of}/topic_{topic}")).collect()
 }

@@ -1,5 +1,6 @@
-//! Uploaders of publishers: when they are asked, who waits for them and who does not, and what becomes of a message
-//! that is brought and not published. The device is none: what it does is the test's to say.
+//! Uploaders of publishers: when they are asked, who waits for them and who does not, and what
+//! becomes of a message that is brought and not published. The device is none: what it does is the
+//! test's to say.
 
 use crate::common;
 use common::{LIMIT, Place, check, drain, publish, publisher, reliable, subscriber, try_publish};
@@ -182,8 +183,8 @@ fn a_message_that_is_not_published_is_taken_back_and_its_memory_kept_until_it_is
     assert_eq!((sample.seq(), check(&sample)), (3, 4));
     assert!(sample.brought_point().is_some());
     drop(sample);
-    // All four that the device was given, until it says that it has them: the memory of one was free again
-    // when it was taken back.
+    // All four that the device was given, until it says that it has them: the memory of one was
+    // free again when it was taken back.
     let given: BTreeSet<usize> = told.borrow().brought.iter().map(|(_, at)| *at).collect();
     let used_again = || {
         let loans = std::iter::from_fn(|| output.loan(Extra::none().bytes(2000)).ok());

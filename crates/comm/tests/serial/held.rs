@@ -1,6 +1,6 @@
-//! Samples that are held through every end of a connection: for want of address space, descriptors or
-//! memory, and when one side cuts the other off. A held sample never changes, its memory is not used
-//! again before it is dropped, and then it is.
+//! Samples that are held through every end of a connection: for want of address space, descriptors
+//! or memory, and when one side cuts the other off. A held sample never changes, its memory is not
+//! used again before it is dropped, and then it is.
 
 use crate::{common, turn};
 use std::os::fd::OwnedFd;
@@ -223,7 +223,8 @@ impl Parent {
         publish_large(&self.output, self.number, bytes).unwrap();
     }
 
-    /// Everything that the child had here is gone, but for the pipes to it and `segments` of our own.
+    /// Everything that the child had here is gone, but for the pipes to it and `segments` of our
+    /// own.
     fn settles(&self, segments: usize) {
         let wanted = (self.alone.0 + segments, self.alone.1 + segments + 2);
         let end = Instant::now() + LIMIT;
@@ -293,8 +294,8 @@ fn a_held_sample_stays_whole_when_no_descriptor_is_free_for_more_memory() {
     grows_out_of_reach(test, "no descriptors");
 }
 
-/// Every shortage of a range while samples are held: a connection that stands needs more memory, and another
-/// one is made.
+/// Every shortage of a range while samples are held: a connection that stands needs more memory,
+/// and another one is made.
 fn sweep(place: &str) {
     let participant = Place::of_parent(place, "child");
     let mut filled = Vec::new();
@@ -427,7 +428,8 @@ fn a_sample_that_a_stopped_reader_holds_stays_whole_when_it_is_cut_off() {
     // With its last sample everything that it had of us goes.
     // It hears that it was cut off, and holds what it holds.
     parent.order("ended");
-    // Whatever the control thread does about it, it has the time to; nobody who comes now is for that peer.
+    // Whatever the control thread does about it, it has the time to; nobody who comes now is for
+    // that peer.
     for _ in 0..20 {
         drop(subscriber(&parent.participant, "/up", reliable(4)));
         parent.publish_many();

@@ -1,5 +1,5 @@
-//! Processes killed or stopped at random moments: messages stay whole, nobody hangs, nothing is left
-//! behind, and who is started again is back.
+//! Processes killed or stopped at random moments: messages stay whole, nobody hangs, nothing is
+//! left behind, and who is started again is back.
 //!
 //! A few hundred kills; with CROSSDOCK_LONG=1 ten thousand. The seed is printed;
 //! CROSSDOCK_SEED=<seed> repeats a run's decisions (the moments are the machine's).
@@ -84,7 +84,8 @@ fn a_publisher_that_dies_while_a_device_writes_its_message_hangs_nobody() {
             assert!(input.take().unwrap().is_none());
         }
         assert!(participant.wait_until(LIMIT, || input.matched() == 0));
-        // A take lets go of the connection, once the subscriber's thread has been told that it is gone.
+        // A take lets go of the connection, once the subscriber's thread has been told that it is
+        // gone.
         let end = Instant::now() + LIMIT;
         while resources() != alone && Instant::now() < end {
             assert!(input.take().unwrap().is_none());

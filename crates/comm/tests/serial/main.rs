@@ -1,4 +1,5 @@
-//! Tests that run one at a time, because they count the descriptors, mappings and threads of their process.
+//! Tests that run one at a time, because they count the descriptors, mappings and threads of their
+//! process.
 
 #![allow(clippy::print_stdout, clippy::unwrap_used, reason = "helpers of tests")]
 

@@ -12,7 +12,8 @@ use crate::port::connection::{Connection, Taken};
 
 impl SubscriberCore {
     /// Waits until the device that writes a message is done with it. Blocks, mostly for as long as
-    /// the device computes. `None`: its publisher is gone, and with it the message, which is counted.
+    /// the device computes. `None`: its publisher is gone, and with it the message, which is
+    /// counted.
     #[cold]
     pub(super) fn finished(
         &self,
@@ -27,8 +28,8 @@ impl SubscriberCore {
         }
     }
 
-    /// A publisher for which one had to wait for too long is cut off: one that never finishes anything stops
-    /// an executor once.
+    /// A publisher for which one had to wait for too long is cut off: one that never finishes
+    /// anything stops an executor once.
     #[cold]
     pub(super) fn unfinished(
         &self,
