@@ -34,16 +34,16 @@ pub(crate) trait UploadingPublisher {
     fn warn(&self, sentence: String);
 }
 
-/// Brings the messages of one publisher to a device. Belongs to the publisher's thread, which calls
+/// Uploads the messages of one publisher to a device. Belongs to the publisher's thread, which calls
 /// it.
 pub trait Uploader {
     /// The message is about to be published. True: its copy is under way to a slab whose index says
     /// so, and moves the timeline of [`Uploading::point`] on to the message's number when it is
     /// done, or poisons it; false: the message goes without. Must not use ports; what it blocks for
     /// delays the message.
-    fn bring(&mut self, message: &Uploading<'_>) -> bool;
+    fn upload(&mut self, message: &Uploading<'_>) -> bool;
 
-    /// The message that was brought last is not published after all: its publisher may write it
+    /// The message that was uploaded last is not published after all: its publisher may write it
     /// again when this returns. Blocks until the device is done with it. Another message of its
     /// number may follow.
     fn take_back(&mut self, message: &Uploading<'_>);
@@ -117,11 +117,12 @@ impl OwnUploader {
         OwnUploader { uploader: RefCell::new(uploader), timeline }
     }
 
-    /// Has the message that is about to be published brought, unless a device writes it, and notes
+    /// Has the message that is about to be published uploaded, unless a device writes it, and notes
     /// in its meta data that it is.
-    pub(crate) fn bring(&self, publisher: &dyn UploadingPublisher, loan: &mut RawLoan<'_>) {
-        let is_brought = self.message(publisher, loan).is_some_and(|it| self.uploader().bring(&it));
-        if is_brought {
+    pub(crate) fn upload(&self, publisher: &dyn UploadingPublisher, loan: &mut RawLoan<'_>) {
+        let is_uploaded =
+            self.message(publisher, loan).is_some_and(|it| self.uploader().upload(&it));
+        if is_uploaded {
             loan.meta_mut().marks.set(Marks::BROUGHT);
         }
     }

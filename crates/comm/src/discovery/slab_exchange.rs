@@ -238,7 +238,7 @@ pub(crate) fn decide(core: &ParticipantCore, port: u64, taker: Option<Arc<dyn Sl
         if *token == LOCAL {
             attached(state, (LOCAL, *pair));
         } else if taker.is_none() {
-            // Once for all that is offered now or later: an uploader need not bring anything for
+            // Once for all that is offered now or later: an uploader need not upload anything for
             // it.
             state.send(*token, &Frame::SlabAnswer { pair: *pair, slab: 0, taken: false });
         }

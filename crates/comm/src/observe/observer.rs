@@ -49,7 +49,7 @@ pub struct PortSnapshot {
     pub type_hash: [u8; 32],
     /// What it offers or requests.
     pub qos: Qos,
-    /// Its counters: see [`crate::wire::status_records::counter`].
+    /// Its counters: see [`crate::status_records::counter`].
     pub counters: [u64; crossdock_shm::status::COUNTERS],
 }
 

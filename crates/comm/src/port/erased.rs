@@ -241,13 +241,13 @@ impl InputHandle {
         self.core.await_device(seq, point)
     }
 
-    /// Waits until a message is on the device that it is brought to
-    /// ([`Sample::brought_point`](crate::Sample::brought_point)). False: it will not come there,
+    /// Waits until a message is on the device that it is uploaded to
+    /// ([`Sample::uploaded_point`](crate::Sample::uploaded_point)). False: it will not come there,
     /// because the device has failed or the publisher is gone, or the subscriber's patience is
     /// over, and its publisher cut off. Nothing is lost then: the message is in memory of the host.
     /// Blocks.
-    pub fn await_brought(&self, point: &FencePoint) -> bool {
-        self.core.await_brought(point)
+    pub fn await_uploaded(&self, point: &FencePoint) -> bool {
+        self.core.await_uploaded(point)
     }
 
     /// The node has finished with everything that it has taken.
@@ -354,7 +354,7 @@ impl OutputHandle {
         self.core.count_copied(bytes);
     }
 
-    /// Has each message brought to a device when it is published, as long as anybody outside the
+    /// Has each message uploaded to a device when it is published, as long as anybody outside the
     /// group takes slabs; messages that a device writes itself are left out. False: the publisher
     /// has an uploader already. Takes the participant's lock; allocates.
     pub fn upload_by(&self, uploader: Box<dyn Uploader>) -> bool {

@@ -329,7 +329,7 @@ impl PublisherCore {
         let &mut Meta { len, stamp_ns, .. } = loan.meta_mut();
         self.trace.publish(|| loan.bytes_mut().as_ptr().addr(), stamp_ns);
         if self.uploader.get().is_some() {
-            self.bring(&mut loan);
+            self.upload(&mut loan);
         }
         match loan.publish_prepared() {
             Ok(seq) => {
@@ -359,11 +359,11 @@ impl PublisherCore {
     /// Out of the way of publishers that have no uploader.
     #[cold]
     #[inline(never)]
-    fn bring(&self, loan: &mut RawLoan<'_>) {
+    fn upload(&self, loan: &mut RawLoan<'_>) {
         if let Some(uploader) = self.uploader.get()
             && self.reach.has_takers()
         {
-            uploader.bring(self, loan);
+            uploader.upload(self, loan);
         }
     }
 

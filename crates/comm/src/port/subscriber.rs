@@ -360,9 +360,9 @@ impl<T: Message> Sample<T> {
         self.raw.finish_point()
     }
 
-    /// When the message is in memory of a device, if its publisher brings it to one; it can be read
+    /// When the message is in memory of a device, if its publisher uploads it to one; it can be read
     /// on the host before that. Allocates if so.
-    pub fn brought_point(&self) -> Option<FencePoint> {
+    pub fn uploaded_point(&self) -> Option<FencePoint> {
         self.raw.brought_point()
     }
 

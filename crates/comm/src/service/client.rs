@@ -133,7 +133,7 @@ impl<S: Service> Client<S> {
         self.core.service()
     }
 
-    /// A counter of [`crate::wire::status_records::client_counter`].
+    /// A counter of [`crate::status_records::client_counter`].
     pub fn counter(&self, counter: usize) -> u64 {
         self.core.counter(counter)
     }

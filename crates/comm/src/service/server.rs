@@ -119,7 +119,7 @@ impl<S: Service> Server<S> {
         self.core.service()
     }
 
-    /// A counter of [`crate::wire::status_records::server_counter`].
+    /// A counter of [`crate::status_records::server_counter`].
     pub fn counter(&self, counter: usize) -> u64 {
         self.core.counter(counter)
     }

@@ -189,7 +189,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_connections_detail_survives_the_board() {
+    fn a_connections_detail_survives_the_status_table() {
         let detail = ConnectionDetail {
             subscriber: 3,
             publisher_process: PeerName::from_bytes([9; 16]),

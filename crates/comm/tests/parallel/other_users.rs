@@ -376,8 +376,8 @@ fn onlooker(victim: &str) {
 }
 
 #[test]
-fn a_stranger_may_look_at_the_board_and_neither_watch_nor_trace() {
-    let test = "other_users::a_stranger_may_look_at_the_board_and_neither_watch_nor_trace";
+fn a_stranger_may_look_at_the_status_table_and_neither_watch_nor_trace() {
+    let test = "other_users::a_stranger_may_look_at_the_status_table_and_neither_watch_nor_trace";
     if let Some((role, _)) = role() {
         return onlooker(&role);
     }

@@ -57,15 +57,15 @@ impl SubscriberCore {
         })
     }
 
-    /// See [`crate::InputHandle::await_brought`].
-    pub(crate) fn await_brought(&self, point: &FencePoint) -> bool {
+    /// See [`crate::InputHandle::await_uploaded`].
+    pub(crate) fn await_uploaded(&self, point: &FencePoint) -> bool {
         let waited = wait_reached(point, self.patience.get(), || self.has_publisher());
         if waited == Err(Unreached::TimedOut)
             && let Some(place) = self.source_of(point)
         {
             let topic = self.topic();
             let why = format!(
-                "topic `{topic}`: a message was not brought to its device in time, and its publisher is \
+                "topic `{topic}`: a message was not uploaded to its device in time, and its publisher is \
                  cut off"
             );
             self.cut_off(&mut self.state.borrow_mut(), place, why);
