@@ -1,7 +1,7 @@
 //! Prints what claims of shared buffers cost on this machine, beside so many others.
 //!
-//! `cargo run --release -p crossdock-comm --example claims`. Not a test: figures from a shared machine are
-//! ratios.
+//! `cargo run --release -p crossdock-comm --example claims`. Not a test: figures from a shared
+//! machine are ratios.
 #![allow(clippy::print_stdout, reason = "it prints figures")]
 
 use crossdock_comm::{BufferError, ClaimError, Part, Participant, ParticipantOptions, Rendezvous};

@@ -109,8 +109,8 @@ pub enum TakeError {
     /// The payload is no message of the topic's type; it was passed over and counted.
     #[error(transparent)]
     Payload(#[from] Box<DamagedPayload>),
-    /// The message was published while a device wrote it, and was not finished; it was passed over and
-    /// counted. A take passes over those of a publisher that is gone without this error.
+    /// The message was published while a device wrote it, and was not finished; it was passed over
+    /// and counted. A take passes over those of a publisher that is gone without this error.
     #[error(transparent)]
     Unfinished(#[from] Box<UnfinishedPayload>),
 }
@@ -130,8 +130,8 @@ pub struct UnfinishedPayload {
     pub why: &'static str,
     /// The publisher is gone, and its message with it: no fault of whoever is left.
     pub publisher_gone: bool,
-    /// The device took longer than anybody waits. The connection to its publisher was cut off, so that nobody
-    /// waits for it again.
+    /// The device took longer than anybody waits. The connection to its publisher was cut off, so
+    /// that nobody waits for it again.
     pub timed_out: bool,
 }
 

@@ -1,9 +1,9 @@
 //! Communication for ROS 2 computation graphs: typed ports, discovery, quality of service.
 //!
 //! A process opens a [`Participant`] for its domain and creates [`Publisher`]s and [`Subscriber`]s
-//! through it, or the [`Client`]s and [`Server`]s of services. Processes of one domain find each other, compare types and quality of service, and
-//! pass shared memory to each other; from then on messages travel without system calls, locks and
-//! copies, and the control thread sleeps.
+//! through it, or the [`Client`]s and [`Server`]s of services. Processes of one domain find each
+//! other, compare types and quality of service, and pass shared memory to each other; from then on
+//! messages travel without system calls, locks and copies, and the control thread sleeps.
 //!
 //! ```no_run
 //! use crossdock_comm::{Participant, ParticipantOptions, PublisherOptions, Qos};

@@ -1,10 +1,9 @@
-//! The words between what steps a run and those that are stepped.
+//! The words between what steps a run and the executors that are stepped.
 //!
 //! One conductor publishes *grants*: which step the run is in, at which simulated time, and up to
-//! which phase of it nodes may run. Executors run what that allows and show by their sleep that
+//! which phase of it nodes may run. Executors run what that allows, and show by their sleep that
 //! they have (see [`crate::Quiescence`]); nothing else wakes them. An executor whose node asks for
-//! the end says so on a second topic before it sleeps. This file must not know nodes, nor how a step
-//! is divided into phases.
+//! the end says so on a second topic before it sleeps.
 
 use std::time::Duration;
 

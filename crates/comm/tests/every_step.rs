@@ -1,15 +1,17 @@
-//! Processes killed between any two instructions of what ports and buffers do, and around every system call
-//! of meeting and parting: the survivor goes on, nothing that it holds changes, and nothing is left.
+//! Processes killed between any two instructions of what ports and buffers do, and around every
+//! system call of meeting and parting: the survivor goes on, nothing that it holds changes, and
+//! nothing is left.
 //!
-//! A child is traced (`ptrace`). Loan with publish, take, drop of a sample, claim and release run between two
-//! marks; the child is killed behind the k-th instruction from the first. Meeting and parting run on two
-//! threads with some hundred system calls; there the child is killed at a system call of any thread, or
-//! some instructions behind it: what these threads write into shared memory, they write between two
-//! system calls.
+//! A child is traced (`ptrace`). Loan with publish, take, drop of a sample, claim and release run
+//! between two marks; the child is killed behind the k-th instruction from the first. Meeting and
+//! parting run on two threads with some hundred system calls; there the child is killed at a system
+//! call of any thread, or some instructions behind it: what these threads write into shared memory,
+//! they write between two system calls.
 //!
-//! Ordinary runs take a sample of all moments; the seed is printed and `CROSSDOCK_SEED` repeats it. With
-//! `CROSSDOCK_LONG` every instruction is one. Only x86_64: on aarch64 an instruction that stores on
-//! condition fails whenever a debugger stops in front of it, and such loops would not end.
+//! Ordinary runs take a sample of all moments; the seed is printed and `CROSSDOCK_SEED` repeats it.
+//! With `CROSSDOCK_LONG` every instruction is one. Only x86_64: on aarch64 an instruction that
+//! stores on condition fails whenever a debugger stops in front of it, and such loops would not
+//! end.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "helpers of tests")]
 
@@ -27,7 +29,6 @@ fn a_process_killed_at_any_instruction_leaves_nothing() {
 
 #[cfg(target_arch = "x86_64")]
 mod steps {
-    use std::sync::{Mutex, MutexGuard, PoisonError};
     use std::time::Instant;
 
     use crossdock_comm::{
@@ -38,46 +39,22 @@ mod steps {
     use crossdock_msg::types::crossdock_interfaces::SharedBuffer as Message;
     use crossdock_msg::types::sensor_msgs::Image;
 
+    use crossdock_test_support::Random;
+
     use super::skip;
     use crate::common::child::{Process, hear, role, tell};
     use crate::common::{
         LIMIT, Place, check, drain, publish, publisher, reliable, resources, settled_resources,
-        subscriber,
+        subscriber, turn,
     };
     use crate::tracing::{End, Tracee, mark};
 
-    /// The tests count the process's descriptors and mappings: one at a time.
-    fn serial() -> MutexGuard<'static, ()> {
-        static SERIAL: Mutex<()> = Mutex::new(());
-        SERIAL.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// A small generator, so that a seed repeats the decisions.
-    struct Random(u64);
-
-    impl Random {
-        fn new(test: &str) -> Random {
-            let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
-            let given = std::env::var("CROSSDOCK_SEED").ok().and_then(|seed| seed.parse().ok());
-            let seed = given.unwrap_or(now.as_nanos() as u64);
-            println!("{test}: CROSSDOCK_SEED={seed}");
-            Random(seed | 1)
+    /// The moments below `end` to be tried: `some` of them, or all.
+    fn moments(random: &mut Random, end: u64, some: u64) -> Vec<u64> {
+        if std::env::var_os("CROSSDOCK_LONG").is_some() {
+            return (0..=end).collect();
         }
-
-        fn below(&mut self, end: u64) -> u64 {
-            self.0 ^= self.0 << 13;
-            self.0 ^= self.0 >> 7;
-            self.0 ^= self.0 << 17;
-            self.0 % end
-        }
-
-        /// The moments below `end` to be tried: `some` of them, or all.
-        fn moments(&mut self, end: u64, some: u64) -> Vec<u64> {
-            if std::env::var_os("CROSSDOCK_LONG").is_some() {
-                return (0..=end).collect();
-            }
-            (0..some).map(|_| self.below(end + 1)).collect()
-        }
+        (0..some).map(|_| random.below(end + 1)).collect()
     }
 
     const COUNT: u64 = 64;
@@ -302,7 +279,7 @@ mod steps {
         if let Some((what, place)) = role() {
             return child(&what, &place);
         }
-        let _serial = serial();
+        let _turn = turn();
         let mut random = Random::new(test);
         let mut survivor = Survivor::new(test);
         let mut run = |k: u64| {
@@ -318,7 +295,7 @@ mod steps {
             return skip("no process may be traced here (`ptrace`)");
         };
         assert!(end == End::Mark && all > 10, "{end:?} after {all}");
-        let moments = random.moments(all, some);
+        let moments = moments(&mut random, all, some);
         println!("{test}: {} of {all} instructions", moments.len());
         for k in moments {
             run(k).unwrap();
@@ -367,7 +344,7 @@ mod steps {
         if let Some((what, place)) = role() {
             return child(&what, &place);
         }
-        let _serial = serial();
+        let _turn = turn();
         let mut random = Random::new(test);
         let mut survivor = Survivor::new(test);
         let mut run = |call: u64, behind: u64| {
@@ -387,7 +364,7 @@ mod steps {
             return skip("no process may be traced here (`ptrace`)");
         };
         assert!(end == End::Mark && all > 100, "{end:?} after {all}");
-        let moments = random.moments(all, 60);
+        let moments = moments(&mut random, all, 60);
         println!("{test}: {} of {all} stops at system calls", moments.len());
         for call in moments {
             // Half of them right there.

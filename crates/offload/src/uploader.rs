@@ -114,7 +114,7 @@ struct ToDevice {
 }
 
 impl Uploader for ToDevice {
-    fn bring(&mut self, message: &Uploading<'_>) -> bool {
+    fn upload(&mut self, message: &Uploading<'_>) -> bool {
         if self.is_over || message.seq() == self.taken_back {
             return false;
         }

@@ -86,7 +86,7 @@ impl<'q> Work<'q> {
         {
             input.handle.await_device(sample.seq(), &point)?;
         }
-        let found = match (found, sample.brought_point()) {
+        let found = match (found, sample.uploaded_point()) {
             // Its publisher's device has failed, or has died with it: the message is in the host's memory.
             (Found::There(_), Some(point)) if !comes(stream, (&part, &point), &input.handle) => {
                 Found::Nothing
@@ -320,7 +320,7 @@ fn forget<T: Message>(mut loan: Loan<'_, T>) {
 /// Waits for a message that is brought to the device, or has the device do so. False: it does not come.
 fn comes(stream: &mut Stream, (part, point): (&Part, &FencePoint), input: &InputHandle) -> bool {
     match point.is_reached() {
-        Ok(false) => is_awaited_by(stream, part, point) || input.await_brought(point),
+        Ok(false) => is_awaited_by(stream, part, point) || input.await_uploaded(point),
         Ok(true) => true,
         Err(_) => false,
     }

@@ -95,10 +95,10 @@ impl Uploaders for Hanging {
 }
 
 impl Uploader for HangingUploader {
-    fn bring(&mut self, message: &Uploading<'_>) -> bool {
+    fn upload(&mut self, message: &Uploading<'_>) -> bool {
         let (_, place) = killed::role().expect("a process of the graph");
         if self.is_hung || !place.join(HANGS).exists() {
-            return !self.is_hung && self.uploader.bring(message);
+            return !self.is_hung && self.uploader.upload(message);
         }
         // Announced, and never there.
         let (region, payload) = (message.region(), message.payload());
@@ -308,7 +308,7 @@ fn readers_of_an_uploader_and_its_publisher_survive_each_others_death() {
         assert!(started.elapsed() < PATIENCE, "no message was announced");
         if let Some(sample) = camera.take().expect("no fault") {
             // Behind the one that is never there none is brought.
-            let Some(point) = sample.brought_point() else { break };
+            let Some(point) = sample.uploaded_point() else { break };
             announced = sample.message().width();
             assert!(point.timeline.value().is_ok(), "it has not failed");
         }

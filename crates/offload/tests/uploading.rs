@@ -120,9 +120,9 @@ impl Uploaders for Failing {
 }
 
 impl Uploader for FailingUploader {
-    fn bring(&mut self, message: &Uploading<'_>) -> bool {
+    fn upload(&mut self, message: &Uploading<'_>) -> bool {
         if message.seq() < FAILS_AT {
-            return self.0.bring(message);
+            return self.0.upload(message);
         }
         if message.seq() > FAILS_AT {
             return false;
@@ -258,7 +258,7 @@ impl Uploaders for Busy {
 }
 
 impl Uploader for BusyUploader {
-    fn bring(&mut self, message: &Uploading<'_>) -> bool {
+    fn upload(&mut self, message: &Uploading<'_>) -> bool {
         if message.seq() == 1 {
             // More groups than any processor has cores.
             let grid = Grid::line(1 << 16, 64);
@@ -266,7 +266,7 @@ impl Uploader for BusyUploader {
             // SAFETY: the kernel's argument; it only reads, and its memory lives as long as the stream.
             unsafe { self.stream.launch(&mut self.until, grid, &over) }.expect("launched");
         }
-        let is_brought = self.uploader.bring(message);
+        let is_brought = self.uploader.upload(message);
         self.without += u32::from(!is_brought);
         if self.without == 3 {
             self.over.write(0, &1u32.to_ne_bytes());

@@ -3,7 +3,7 @@
 #![allow(missing_docs, clippy::print_stdout, reason = "the seed is printed")]
 
 use crossdock_suite::{Run, Running, until};
-use crossdock_test_support::{long, workspace};
+use crossdock_test_support::{Random, long, workspace};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -35,25 +35,6 @@ nodes:
     inputs: { command: { topic: /cmd_vel, qos: { depth: 1000 }, trigger: false } }
     timers: { step: { rate_hz: 5 } }
 ";
-
-/// A small generator, so that a seed repeats what is done to the run.
-struct Random(u64);
-
-impl Random {
-    fn new() -> Self {
-        let given = std::env::var("CROSSDOCK_SEED").ok().and_then(|seed| seed.parse().ok());
-        let seed = given.unwrap_or_else(|| u64::from(std::process::id()));
-        println!("CROSSDOCK_SEED={seed}");
-        Self(seed | 1)
-    }
-
-    fn below(&mut self, end: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 % end as u64) as usize
-    }
-}
 
 /// What a process uses: descriptors, threads, resident KiB.
 #[derive(Clone, Copy, Debug)]
@@ -104,7 +85,7 @@ fn disturb(run: &Run, random: &mut Random, listener: &str) {
     let processes = processes(run);
     match random.below(4) {
         0 => {
-            let observer = OBSERVERS[random.below(OBSERVERS.len())];
+            let observer = *random.one_of(&OBSERVERS);
             let mut observer = run.start(observer);
             // Until it has seen something; it is killed when it is dropped.
             let _ = observer.line();
@@ -116,16 +97,16 @@ fn disturb(run: &Run, random: &mut Random, listener: &str) {
         }
         2 => {
             let names: Vec<&String> = processes.keys().collect();
-            let Some(name) = (!names.is_empty()).then(|| names[random.below(names.len())]) else {
+            let Some(name) = (!names.is_empty()).then(|| *random.one_of(&names)) else {
                 return;
             };
             signal(processes[name], Signal::STOP);
             // How long it stands still, not a synchronisation.
-            std::thread::sleep(Duration::from_millis(random.below(700) as u64));
+            std::thread::sleep(Duration::from_millis(random.below(700)));
             signal(processes[name], Signal::CONT);
         }
         _ => {
-            let name = KILLED[random.below(KILLED.len())];
+            let name = *random.one_of(&KILLED);
             let Some(pid) = processes.get(name).copied() else { return };
             signal(pid, Signal::KILL);
             until("its next life", || {
@@ -174,7 +155,7 @@ fn account(summary: &Value) {
 #[ignore = "long: a quarter of an hour"]
 fn an_hour_of_the_course_under_disturbance_accounts_for_every_message_and_grows_by_nothing() {
     let simulated_s = if long() { 3600 } else { 60 };
-    let mut random = Random::new();
+    let mut random = Random::new("hour");
     let run = Run::new("hour");
     let listener = run.file("listener.graph.yaml");
     std::fs::write(&listener, LISTENER).expect("a file");

@@ -5,6 +5,10 @@
 #![forbid(unsafe_code)]
 #![allow(clippy::print_stdout)]
 
+mod random;
+
+pub use random::Random;
+
 use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::{Path, PathBuf};

@@ -1,7 +1,5 @@
-//! Claims of parts of shared buffers: guards that say who may touch what, and through which the
-//! elements are read and written.
-//!
-//! This file must not know how a buffer comes to this process (`buffer`).
+//! Claims of parts of shared buffers: guards that say who may touch what. The elements are read and
+//! written through them.
 
 use std::marker::PhantomData;
 use std::os::fd::BorrowedFd;
@@ -34,8 +32,8 @@ pub(crate) struct Mapped {
     pub(crate) member: Member,
     /// In the owner's process: who else there is.
     pub(crate) living: Option<Living>,
-    /// Before `memory`, and so dropped first: whoever keeps both, and finds itself the last to have that
-    /// mapped, has the last of these, too.
+    /// Before `memory`, and so dropped first: whoever keeps both, and finds itself the last to have
+    /// that mapped, has the last of these, too.
     pub(crate) instances: Vec<Instance>,
     pub(crate) memory: SharedMemory,
     /// The owner's process is gone, or has cut this one off.
@@ -221,7 +219,8 @@ pub enum ClaimRefusal {
 pub(crate) const DROPPED: u64 = u64::MAX;
 
 impl Mapped {
-    /// Claims a part. No system call, lock or allocation, unless a claim that a device ends is in the way.
+    /// Claims a part. No system call, lock or allocation, unless a claim that a device ends is in
+    /// the way.
     pub(crate) fn claim<T: Element>(
         self: &Arc<Self>,
         claimant: Claimant,
@@ -313,8 +312,8 @@ impl Mapped {
 }
 
 impl Mapped {
-    /// Flags the claims of those that are gone, and those that are nobody's; how many are new. Only the
-    /// owner's process can tell; elsewhere it does nothing. No lock, allocation or system call.
+    /// Flags the claims of those that are gone, and those that are nobody's; how many are new. Only
+    /// the owner's process can tell; elsewhere it does nothing. No lock, allocation or system call.
     pub(crate) fn abandon(&self) -> usize {
         let Some(living) = &self.living else { return 0 };
         self.memory.claims().abandon(&self.member, |number| !living.has(number))
@@ -380,33 +379,33 @@ pub trait Claim {
     /// Type of the elements.
     fn element_type(&self) -> ElementType;
 
-    /// The memory object that the buffer lies in, to be registered with a device, and where in it, in
-    /// bytes: the start of element 0, and the length of all elements.
+    /// The memory object that the buffer lies in, to be registered with a device, and where in it,
+    /// in bytes: the start of element 0, and the length of all elements.
     fn memory(&self) -> (Region, u64, u64);
 
-    /// The memory of `device` that stands for all elements of the buffer, for all members; `None`: there is
-    /// none. In a process that has it of another one, `import` is called for the first who asks, with its
-    /// descriptor, and others wait for that; `None` of it is for good.
+    /// The memory of `device` that stands for all elements of the buffer, for all members; `None`:
+    /// there is none. In a process that has it of another one, `import` is called for the first who
+    /// asks, with its descriptor, and others wait for that; `None` of it is for good.
     fn instance(
         &self,
         device: &str,
         import: &mut dyn FnMut(BorrowedFd<'_>) -> Option<SlabMemory>,
     ) -> Option<SlabMemory>;
 
-    /// Copies the bytes of the part to `bytes`, its elements side by side; false, and nothing copied, where
-    /// the lengths differ.
+    /// Copies the bytes of the part to `bytes`, its elements side by side; false, and nothing
+    /// copied, where the lengths differ.
     fn gather(&self, bytes: &mut [u8]) -> bool;
 
-    /// Sets the elements of the part to those whose bytes are given, side by side. False, and nothing set,
-    /// where the lengths differ or the claim is one to read.
+    /// Sets the elements of the part to those whose bytes are given, side by side. False, and
+    /// nothing set, where the lengths differ or the claim is one to read.
     fn scatter(&self, bytes: &[u8]) -> bool;
 
-    /// Says that a device has been given what ends this claim: whoever wants the same may wait for it
-    /// instead of being refused. The claim is released when it is dropped, as ever.
+    /// Says that a device has been given what ends this claim: whoever wants the same may wait for
+    /// it instead of being refused. The claim is released when it is dropped, as ever.
     fn note_ending(&mut self);
 
-    /// Is it still held? False: the buffer's owner has counted this process among the dead, and what is
-    /// written from now on is nobody's. One load.
+    /// Is it still held? False: the buffer's owner has counted this process among the dead, and
+    /// what is written from now on is nobody's. One load.
     fn is_held(&self) -> bool;
 }
 
@@ -507,8 +506,8 @@ pub struct ReadClaim<T: Element>(pub(crate) Held<T>);
 /// A part that this node alone reads and writes. Dropping it releases it, on any thread: one
 /// compare-and-swap; what was written is seen by whoever claims it next.
 ///
-/// `Send + Sync`. The elements are reached one by one; several threads may write different ones. A peer
-/// that breaks the rules may change values meanwhile, nothing more.
+/// `Send + Sync`. The elements are reached one by one; several threads may write different ones. A
+/// peer that breaks the rules may change values meanwhile, nothing more.
 #[derive(Debug)]
 pub struct WriteClaim<T: Element>(pub(crate) Held<T>);
 

@@ -1,18 +1,18 @@
-//! Instances of shared buffers: memory of a device that stands for all elements of one, the same for all
-//! who copy what they have claimed to that device. So the payload is resident there once, and not once for
-//! every executor and process.
+//! Instances of shared buffers: memory of a device that stands for all elements of one buffer, and
+//! is the same for all members that copy what they have claimed to that device. So the payload is
+//! resident there once, and not once for every executor and process.
 //!
-//! 1. The owner's process makes an instance when it makes the buffer, before anybody can have a token of
-//!    it, and hands it out with the buffer.
-//! 2. A member imports it once, when the first of its nodes needs it. One that cannot uses memory of its
-//!    own; nobody has to know.
-//! 3. What stands in it is nobody's: whoever uses elements has claimed them and copied them there. What
-//!    others' kernels write there meanwhile are other elements.
-//! 4. It lives as long as the buffer does anywhere, as the driver's memory that it is: a process that dies
+//! 1. The owner's process makes an instance when it makes the buffer, before anybody can have a
+//!    token of it, and hands it out with the buffer.
+//! 2. A member imports it once, when the first of its nodes needs it. A member that cannot import
+//!    it uses memory of its own; no other process has to know.
+//! 3. What stands in it belongs to nobody: a member that uses elements has claimed them and copied
+//!    them there. Kernels of other members write other elements there meanwhile.
+//! 4. It lives as long as the buffer does anywhere. It is the driver's memory: a process that dies
 //!    lets go of it.
 //!
-//! What a peer says is not believed: a descriptor that is no memory of the device, or of less memory, is its
-//! driver's to refuse. This file must not know devices.
+//! What a peer says is not believed: the driver refuses a descriptor that is no memory of the
+//! device, or of less memory.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -24,8 +24,9 @@ pub trait InstanceMaker: std::fmt::Debug + Send {
     /// The device, as other processes name it, too.
     fn device(&self) -> &str;
 
-    /// Memory for `bytes` bytes of elements, of any content, for members of this process, and a descriptor
-    /// of it for others; `None`: the device hands none out. Blocks for as long as a driver does.
+    /// Memory for `bytes` bytes of elements, of any content, for members of this process, and a
+    /// descriptor of it for others; `None`: the device hands none out. Blocks for as long as a
+    /// driver does.
     ///
     /// # Errors
     /// Why there is none: part of a sentence. Members have memory of their own then.

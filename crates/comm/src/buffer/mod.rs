@@ -1,4 +1,7 @@
-//! Shared buffers as one process has them: parts, claims, tokens, instances in memory of devices.
+//! Shared buffers as one process has them: parts, claims, tokens, and instances in memory of
+//! devices.
+//!
+//! It uses `wire` alone. How a buffer gets to another process is in `discovery::buffer_exchange`.
 
 pub(crate) mod claims;
 pub(crate) mod instance;

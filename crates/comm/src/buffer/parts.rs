@@ -1,11 +1,10 @@
-//! Parts of shared buffers: arithmetic sets of elements, and whether two of them have one in common.
-//!
-//! Pure. It must not know claims nor memory.
+//! Parts of shared buffers: arithmetic sets of elements, and whether two of them have one in
+//! common. Pure.
 
 use std::fmt;
 
-/// The elements `first`, `first + step`, and so on: `count` of them. "The even ones of the right half"
-/// of 64 is `first` 32, `step` 2, `count` 16.
+/// The elements `first`, `first + step`, and so on: `count` of them. "The even ones of the right
+/// half" of 64 is `first` 32, `step` 2, `count` 16.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Part {
     first: u64,
@@ -125,8 +124,8 @@ impl Part {
         (0..self.count).map(move |index| self.first + index * self.step)
     }
 
-    /// One of `of` shares that together are this part, about equally large and in order: where several
-    /// nodes split the work. None beyond the last share.
+    /// One of `of` shares that together are this part, about equally large and in order: where
+    /// several nodes split the work. None beyond the last share.
     pub fn share(self, index: u64, of: u64) -> Part {
         if index >= of {
             return Part::NONE;
@@ -155,7 +154,8 @@ impl Part {
         first_common(self, other, low) <= u128::from(high)
     }
 
-    /// The first element of the endless progression at or behind `low`, which is not before `first`.
+    /// The first element of the endless progression at or behind `low`, which is not before
+    /// `first`.
     fn next(self, low: u64) -> u64 {
         let ahead = low - self.first;
         let steps = ahead.div_ceil(self.step);
@@ -164,8 +164,8 @@ impl Part {
     }
 }
 
-/// The first element at or behind `low` that both endless progressions have; `u128::MAX`: there is none.
-/// `low` is before neither's first.
+/// The first element at or behind `low` that both endless progressions have; `u128::MAX`: there is
+/// none. `low` is before neither's first.
 fn first_common(a: Part, b: Part, low: u64) -> u128 {
     let (step_a, step_b) = (i128::from(a.step), i128::from(b.step));
     let (gcd, of_a) = bezout(step_a, step_b);
@@ -173,8 +173,8 @@ fn first_common(a: Part, b: Part, low: u64) -> u128 {
     if between % gcd != 0 {
         return u128::MAX;
     }
-    // a.first + k * step_a is b's, too, for k = between / gcd * of_a, modulo step_b / gcd. All factors
-    // are below 2^64, so no product reaches 2^128; it is unsigned where it may pass 2^127.
+    // a.first + k * step_a is b's, too, for k = between / gcd * of_a, modulo step_b / gcd. All
+    // factors are below 2^64, so no product reaches 2^128; it is unsigned where it may pass 2^127.
     let modulus = (step_b / gcd) as u128;
     let scaled = (between / gcd).rem_euclid(step_b / gcd) as u128;
     let of_a = of_a.rem_euclid(step_b / gcd) as u128;
@@ -191,7 +191,8 @@ fn first_common(a: Part, b: Part, low: u64) -> u128 {
     turns.checked_mul(period).and_then(|way| way.checked_add(common)).unwrap_or(u128::MAX)
 }
 
-/// The greatest common divisor of two positive numbers, and by how much the first must be taken for it.
+/// The greatest common divisor of two positive numbers, and by how much the first must be taken for
+/// it.
 fn bezout(a: i128, b: i128) -> (i128, i128) {
     let (mut rest, mut factor) = ((a, b), (1_i128, 0_i128));
     // Euclid: less than 93 turns for numbers below 2^64.

@@ -1,4 +1,4 @@
-//! The shared buffers that this process owns, and those of others that it has or has asked for.
+//! The shared buffers that this process owns, and the buffers of others that it has or asked for.
 //!
 //! Plain data under the participant's lock; `discovery::buffer_exchange` fills it.
 

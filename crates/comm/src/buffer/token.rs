@@ -1,8 +1,8 @@
 //! Tokens: what a node may do with a shared buffer in one turn, as a message of type
 //! `crossdock_interfaces/msg/SharedBuffer` says it.
 //!
-//! A token is a word, not a right: whoever has the buffer could claim any part of it. That two nodes do
-//! not write the same is what claims are for. This file must not know memory.
+//! A token is a word, not a right: each process that has the buffer could claim any part of it.
+//! Claims, not tokens, keep two nodes from writing the same elements.
 
 use crossdock_msg::FlatError;
 use crossdock_msg::types::crossdock_interfaces::{

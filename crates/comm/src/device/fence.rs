@@ -1,4 +1,4 @@
-//! Waiting for what the device of a publisher does with one of its messages. It must not know ports.
+//! Waiting for what the device of a publisher does with one of its messages.
 
 use std::time::{Duration, Instant};
 
@@ -31,8 +31,8 @@ impl Unreached {
     }
 }
 
-/// Blocks until the point is reached, at most for `patience`; else why it will not be. `is_alive` says
-/// whether its publisher is.
+/// Blocks until the point is reached, at most for `patience`; else why it will not be. `is_alive`
+/// says whether its publisher is.
 pub(crate) fn wait_reached(
     point: &FencePoint,
     patience: Duration,

@@ -1,4 +1,5 @@
-//! What ports keep of slabs: what a publisher has offered, how far each subscriber is, and who takes them.
+//! What ports keep of slabs: what a publisher has offered, how far each subscriber is, and who
+//! takes them.
 //!
 //! How slabs are handed on is in `discovery::slab_exchange`.
 
@@ -83,7 +84,8 @@ pub(crate) struct Reach {
     without: AtomicU32,
     /// Of these, those whose answer is still to come.
     open: AtomicU32,
-    /// Subscribers outside the group that take slabs, or may. Counted where the publisher has an uploader.
+    /// Subscribers outside the group that take slabs, or may. Counted where the publisher has an
+    /// uploader.
     takers: AtomicU32,
     has_uploader: AtomicBool,
 }
@@ -112,7 +114,8 @@ impl Reach {
         self.has_uploader.load(Ordering::Relaxed)
     }
 
-    /// Counts again: the subscribers outside the group as they stand, and the slabs that were offered.
+    /// Counts again: the subscribers outside the group as they stand, and the slabs that were
+    /// offered.
     pub(crate) fn recount(&self, subscribers: impl Iterator<Item = Progress>, slabs: usize) {
         let (mut without, mut open, mut takers) = (0, 0, 0);
         for progress in subscribers {

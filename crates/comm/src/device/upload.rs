@@ -1,13 +1,14 @@
-//! Messages that their publisher brings to a device when it publishes them, once for all subscribers
-//! there. What an uploader is told and may do; which devices there are it must not know.
+//! Messages that their publisher uploads to a device when it publishes them, once for all
+//! subscribers there: what an uploader is told, and what it may do.
 //!
-//! 1. A message is complete in memory of the host: nobody else waits for its uploader.
-//! 2. The uploader puts the copy into work of its device before the message is published, and has the
-//!    publisher's second timeline moved on to the message's number when the copy is done, in the order of
-//!    the numbers. The memory of the message is not used again before that; after a failure of the device
-//!    never.
-//! 3. Only what somebody takes is brought: while no subscriber outside the group takes slabs, or may, the
-//!    uploader is not asked.
+//! 1. A message is complete in memory of the host: only subscribers on the device wait for its
+//!    copy.
+//! 2. The uploader puts the copy into work of its device before the message is published. It has
+//!    the publisher's second timeline moved on to the message's number when the copy is done, in
+//!    the order of the numbers. The memory of the message is not used again before that, and never
+//!    after a failure of the device.
+//! 3. Only what somebody takes is uploaded: while no subscriber outside the group takes slabs, or
+//!    may, the uploader is not asked.
 
 use std::cell::RefCell;
 use std::os::fd::OwnedFd;
@@ -33,15 +34,18 @@ pub(crate) trait UploadingPublisher {
     fn warn(&self, sentence: String);
 }
 
-/// Brings the messages of one publisher to a device. Belongs to the publisher's thread, which calls it.
+/// Uploads the messages of one publisher to a device. Belongs to the publisher's thread, which calls
+/// it.
 pub trait Uploader {
-    /// The message is about to be published. True: its copy is under way to a slab whose index says so, and
-    /// moves the timeline of [`Uploading::point`] on to the message's number when it is done, or poisons it;
-    /// false: the message goes without. Must not use ports; what it blocks for delays the message.
-    fn bring(&mut self, message: &Uploading<'_>) -> bool;
+    /// The message is about to be published. True: its copy is under way to a slab whose index says
+    /// so, and moves the timeline of [`Uploading::point`] on to the message's number when it is
+    /// done, or poisons it; false: the message goes without. Must not use ports; what it blocks for
+    /// delays the message.
+    fn upload(&mut self, message: &Uploading<'_>) -> bool;
 
-    /// The message that was brought last is not published after all: its publisher may write it again when
-    /// this returns. Blocks until the device is done with it. Another message of its number may follow.
+    /// The message that was uploaded last is not published after all: its publisher may write it
+    /// again when this returns. Blocks until the device is done with it. Another message of its
+    /// number may follow.
     fn take_back(&mut self, message: &Uploading<'_>);
 }
 
@@ -95,8 +99,8 @@ impl Uploading<'_> {
         self.publisher.count_copied(self.payload.len() as u64);
     }
 
-    /// Has the run tell its user something, once: that messages are copied by their readers from now on.
-    /// Takes the participant's lock; allocates.
+    /// Has the run tell its user something, once: that messages are copied by their readers from
+    /// now on. Takes the participant's lock; allocates.
     pub fn warn(&self, sentence: String) {
         self.publisher.warn(sentence);
     }
@@ -113,11 +117,12 @@ impl OwnUploader {
         OwnUploader { uploader: RefCell::new(uploader), timeline }
     }
 
-    /// Has the message that is about to be published brought, unless a device writes it, and notes in its
-    /// meta data that it is.
-    pub(crate) fn bring(&self, publisher: &dyn UploadingPublisher, loan: &mut RawLoan<'_>) {
-        let is_brought = self.message(publisher, loan).is_some_and(|it| self.uploader().bring(&it));
-        if is_brought {
+    /// Has the message that is about to be published uploaded, unless a device writes it, and notes
+    /// in its meta data that it is.
+    pub(crate) fn upload(&self, publisher: &dyn UploadingPublisher, loan: &mut RawLoan<'_>) {
+        let is_uploaded =
+            self.message(publisher, loan).is_some_and(|it| self.uploader().upload(&it));
+        if is_uploaded {
             loan.meta_mut().marks.set(Marks::BROUGHT);
         }
     }

@@ -1,8 +1,8 @@
-//! Bells: which executors of ours a peer process can wake, and which of a peer's we can.
+//! Bells: which executors of ours a peer process can wake, and which executors of a peer we can.
 //!
 //! The word that an executor sleeps on is a memory object of its own. A peer gets it with the first
-//! pair in which it triggers that executor, and no other one's: what it writes there delays wake-ups of
-//! this executor at most (decision record 0001). This file must not know when ports match.
+//! pair in which it triggers that executor, and gets no other one. What the peer writes there can
+//! only delay wake-ups of this executor (decision record 0001).
 
 use std::collections::btree_map::Entry;
 use std::os::fd::AsFd;

@@ -1,8 +1,10 @@
-//! How shared buffers get from their owner's process to others, and what becomes of them when a process ends.
+//! How shared buffers get from their owner's process to others, and what becomes of them when a
+//! process ends.
 //!
-//! The owner's process hands the descriptor to a process that asks for it, once, over the control socket
-//! of the two, and gives it a number, which its claims carry. It hears of that process's death as of any
-//! other, and flags what it held as abandoned. docs/decisions/0010-shared-buffers.md has the choice.
+//! The owner's process hands the descriptor to a process that asks for it, once, over the control
+//! socket of the two. It gives that process a number, which the claims of the process carry. It
+//! hears of the process's death like of any other, and flags what the process held as abandoned.
+//! docs/decisions/0010-shared-buffers.md explains the choice.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::Ordering;

@@ -1,10 +1,9 @@
-//! The control thread: sleeps in epoll and carries what sockets and the rendezvous report to the
-//! state.
+//! The control thread: it sleeps in epoll, and carries what sockets and the rendezvous report to
+//! the state.
 //!
 //! It is never on the data path: publishing and taking go on while it sleeps. It sleeps without a
-//! time-out, so that an idle participant makes no context switch at all, except while something waits
-//! for free descriptors or memory. This file must not know what frames mean (`handshake`) nor when
-//! ports match (`matching`).
+//! time-out, so that an idle participant makes no context switch at all, except while something
+//! waits for free descriptors or memory, or a process is to be greeted again.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -64,8 +63,8 @@ pub(crate) fn run(core: &Arc<ParticipantCore>) {
     farewell(&mut core.lock());
 }
 
-/// The participant ends. Peers serve it no more; they hear that it holds nothing when the last sample is gone,
-/// which may be later.
+/// The participant ends. Peers serve it no more; they hear that it holds nothing when the last
+/// sample is gone, which may be later.
 fn farewell(state: &mut ParticipantState) {
     let live = state.peers.values_mut().filter(|peer| peer.link.stage == Stage::Live);
     live.for_each(|peer| peer.link.end());
@@ -370,8 +369,8 @@ fn finish_ending(state: &mut ParticipantState) {
     }
 }
 
-/// A link is of no more use. It is removed, and returned, when its process can hold nothing of ours; else it
-/// stays until it says so, or dies.
+/// A link is of no more use. It is removed, and returned, when its process can hold nothing of
+/// ours; else it stays until it says so, or dies.
 fn end_peer(
     core: &ParticipantCore,
     state: &mut ParticipantState,

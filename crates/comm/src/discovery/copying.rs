@@ -1,6 +1,5 @@
-//! Messages that are copied when they are taken, because whoever published them may write them still.
-//!
-//! Decided once, when a pair is connected. This file must not know how a message is copied (`shm`).
+//! Whether messages of a publisher are copied when they are taken, because its process may still
+//! write them. Decided once, when a pair is connected.
 
 use crossdock_shm::Copies;
 

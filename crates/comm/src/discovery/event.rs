@@ -1,6 +1,4 @@
-//! What happens to connections behind the back of the ports, for people and for supervisors.
-//!
-//! This file must not know how connections are made.
+//! What happens to connections without the ports' doing, for people and for supervisors.
 
 use std::collections::VecDeque;
 use std::fmt;

@@ -1,5 +1,5 @@
-//! A connection through a ring on its way from the control thread to the subscriber's thread, and how its
-//! pair ends behind it.
+//! A connection through a ring on its way from the control thread to the subscriber's thread, and
+//! how its pair ends behind it.
 
 use std::sync::{Arc, Weak};
 
@@ -26,15 +26,15 @@ impl Drop for LetGo {
     }
 }
 
-/// The end of a pair in which this process subscribes. It lies in the pair while that is asked for, and goes
-/// to the subscriber's samples with the connection: it is dropped when nothing is held, and that is
-/// the only way in which a publisher hears of it.
+/// The end of a pair in which this process subscribes. It lies in the pair while that is asked for,
+/// and goes to the subscriber's samples with the connection: it is dropped when nothing is held,
+/// and that is the only way in which a publisher hears of it.
 #[derive(Debug)]
 pub(crate) struct PairEnd {
     pub(crate) reports: Weak<PairReports>,
     pub(crate) pair: u32,
-    /// The publisher's process hears of the end of all at once, should this be the last. `None`: it is
-    /// ours.
+    /// The publisher's process hears of the end of all at once, should this be the last. `None`: it
+    /// is ours.
     pub(crate) _grip: Option<Arc<Grip>>,
 }
 

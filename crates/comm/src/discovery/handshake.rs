@@ -1,7 +1,7 @@
 //! What each frame of a peer makes this process do, and which frames a peer may send when.
 //!
-//! Everything here runs on the control thread. A rule that a peer breaks is returned as text: the
-//! caller cuts the peer off with it. This file must not know when ports match (`matching`).
+//! Everything here runs on the control thread. If a peer breaks a rule, a function returns the rule
+//! as text, and the caller cuts the peer off with it.
 
 use std::os::fd::AsFd;
 use std::sync::Arc;
@@ -104,8 +104,8 @@ pub(crate) fn handle(
     Ok(None)
 }
 
-/// Why whoever greets as `name` is not the process that listens under that name; `None`: it is. What a
-/// name stands for (publishers, shared buffers) is believed of that process alone.
+/// Why whoever greets as `name` is not the process that listens under that name; `None`: it is.
+/// What a name stands for (publishers, shared buffers) is believed of that process alone.
 fn impostor(core: &ParticipantCore, token: u64, name: PeerName) -> Option<String> {
     let caller = core.socket_of(token)?;
     let listener = match core.rendezvous.visit().connect(name) {
@@ -134,7 +134,8 @@ fn hello(
     let process = core.process.clone();
     let welcome = Frame::Welcome { version: VERSION, name: core.name, process };
     let Some(peer) = state.peers.get_mut(&token) else { return Ok(None) };
-    // A trace can be switched on by whoever has it, and each watcher costs a call before each sleep.
+    // A trace can be switched on by whoever has it, and each watcher costs a call before each
+    // sleep.
     let costly = matches!(purpose, Purpose::Trace | Purpose::Watch);
     if costly && peer.link.standing.is_stranger() {
         let reason = "only processes that are trusted may trace or watch it; trust the user by name \
@@ -276,7 +277,8 @@ fn live(
     }
 }
 
-/// Frames about what processes hand to each other beside pairs: definitions of types and shared buffers.
+/// Frames about what processes hand to each other beside pairs: definitions of types and shared
+/// buffers.
 fn hand_over(
     core: &Arc<ParticipantCore>,
     state: &mut ParticipantState,

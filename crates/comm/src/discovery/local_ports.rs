@@ -1,6 +1,4 @@
-//! The ports of this process as its control thread knows them.
-//!
-//! Plain data; it must not know the rules of connecting (`matching`, `serving`).
+//! The ports of this process as its control thread knows them. Plain data.
 
 use std::sync::Arc;
 

@@ -1,7 +1,6 @@
 //! How the control thread hands connections to a subscriber's thread.
 //!
-//! The subscriber looks at one flag with each message; only when it is set does it lock. This
-//! file must not know what a connection does.
+//! The subscriber looks at one flag with each message, and locks only if it is set.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};

@@ -1,4 +1,7 @@
-//! How processes of a domain meet and connect their ports: the participant, its control thread and the rules.
+//! How the processes of a domain meet and connect their ports: the participant, its control thread,
+//! and the rules of connecting.
+//!
+//! It does not use ports: it sees them as descriptions, mailboxes and rings (`local_ports`).
 
 pub(crate) mod bells;
 pub(crate) mod buffer_exchange;

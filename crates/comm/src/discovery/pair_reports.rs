@@ -1,8 +1,8 @@
-//! What threads that own ports tell the control thread of pairs: they are not used any more, or nothing of
-//! them is held.
+//! What threads that own ports tell the control thread of pairs: a pair is not used any more, or
+//! nothing of it is held.
 //!
-//! No state but a list and what wakes the control thread, so that connections and samples need not know
-//! the rest of the participant.
+//! It is a list and what wakes the control thread, so that connections and samples need no other
+//! part of the participant.
 
 use std::sync::{Arc, Mutex, PoisonError};
 

@@ -1,5 +1,5 @@
-//! The pairs of a publisher and a subscriber that this process takes part in, and the memory that it shares
-//! with each process for them.
+//! The pairs of a publisher and a subscriber that this process takes part in, and the memory that
+//! it shares with each process for them.
 //!
 //! Plain data: the rules are in `subscribing_side` and `publishing_side`.
 

@@ -1,8 +1,7 @@
 //! A participant: this process's membership in one domain.
 //!
-//! It owns the control thread, the status table and the tables that peers map. Ports are created through
-//! it. This file must not know how frames travel (`link`) nor how messages do (`publisher`,
-//! `subscriber`).
+//! It owns the control thread, the status table and the tables that peers map. Ports are created
+//! through it.
 
 use std::os::fd::BorrowedFd;
 use std::sync::atomic::Ordering;
@@ -46,8 +45,8 @@ pub struct ParticipantOptions {
     /// Users and groups whose processes are as our own, beside what the place says.
     pub trust: TrustedNames,
     /// Let peers hear of this process's death before the kernel has torn down its memory, by a
-    /// helper task ([`crossdock_shm::Keeper`]). The default; a debugger of memory that knows no such
-    /// tasks (valgrind) needs it off: `CROSSDOCK_KEEPER=off` in the environment.
+    /// helper task ([`crossdock_shm::Keeper`]). The default; a debugger of memory that knows no
+    /// such tasks (valgrind) needs it off: `CROSSDOCK_KEEPER=off` in the environment.
     pub keeper: bool,
     /// The run of a graph that the process belongs to. Its publishers wait for slow subscribers of
     /// the run only: a program beside it loses what it does not take in time, and counts that.
@@ -111,9 +110,9 @@ pub enum OpenError {
 /// ports; it sleeps while nothing is created, dropped or announced, and is never on the data path.
 /// The last handle, port or connection that goes ends it.
 ///
-/// It belongs to the process that opened it. A forked child has none of its names, sockets, memory and
-/// ports: calls there return errors or nothing, dropping it does nothing, the parent and its peers
-/// notice nothing of either. A child that wants to take part opens a participant of its own.
+/// It belongs to the process that opened it. A forked child has none of its names, sockets, memory
+/// and ports: calls there return errors or nothing, dropping it does nothing, the parent and its
+/// peers notice nothing of either. A child that wants to take part opens a participant of its own.
 #[derive(Clone)]
 pub struct Participant {
     pub(crate) handle: Arc<ParticipantHandle>,
@@ -200,7 +199,8 @@ impl Participant {
         self.handle.core.lock().run
     }
 
-    /// The status table on which this process shows its ports; executors add their nodes and chains.
+    /// The status table on which this process shows its ports; executors add their nodes and
+    /// chains.
     pub fn status_table(&self) -> &StatusTable {
         &self.handle.core.status_table
     }
@@ -270,8 +270,8 @@ impl Participant {
     }
 
     /// An executor calls this before it sleeps, so that somebody who waits for the graph to drain
-    /// looks at the status tables. One fence and one load when nobody watches, else one system call for
-    /// each watcher.
+    /// looks at the status tables. One fence and one load when nobody watches, else one system call
+    /// for each watcher.
     pub fn announce_idle(&self) {
         self.handle.core.announce_idle();
     }

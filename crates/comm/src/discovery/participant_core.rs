@@ -1,5 +1,5 @@
-//! What a participant is made of: its name, its descriptors, the memory that it shares with peers, and the
-//! locked state with what wakes those who wait for it.
+//! What a participant consists of: its name, its descriptors, the memory that it shares with peers,
+//! and the locked state with what wakes the threads that wait for a change.
 
 use std::sync::atomic::{AtomicBool, Ordering, fence};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -106,14 +106,14 @@ impl ParticipantCore {
         state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Is this a forked child of the process that joined the domain? It has none of the ports, peers
-    /// and names.
+    /// Is this a forked child of the process that joined the domain? It has none of the ports,
+    /// peers and names.
     pub(crate) fn in_child(&self) -> bool {
         self.fork.in_child()
     }
 
-    /// Unlocks the state after a change, so that threads in [`ParticipantCore::wait_change`] look again, and
-    /// has the control thread remove links that broke meanwhile.
+    /// Unlocks the state after a change, so that threads in [`ParticipantCore::wait_change`] look
+    /// again, and has the control thread remove links that broke meanwhile.
     pub(crate) fn publish(&self, mut state: MutexGuard<'_, ParticipantState>) {
         state.changes += 1;
         state.told = state.changes;
@@ -214,8 +214,8 @@ impl ParticipantCore {
         self.watched.store(!watchers.is_empty(), Ordering::Relaxed);
     }
 
-    /// A record of a connection on the status table, or `None` and an event when the table is full: a port
-    /// works without.
+    /// A record of a connection on the status table, or `None` and an event when the table is full:
+    /// a port works without.
     pub(crate) fn connection_record(
         &self,
         state: &mut ParticipantState,

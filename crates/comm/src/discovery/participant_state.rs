@@ -1,9 +1,9 @@
-//! What a participant's ports and its control thread share under one lock: processes, ports, pairs, and what
-//! is to be told.
+//! What a participant's ports and its control thread share under one lock: processes, ports, pairs,
+//! and events to be told.
 //!
-//! Ports change it when they are created and dropped, the control thread when a socket says something. The
-//! lock is never taken on the data path. The rules of connecting stand above (`subscribing_side`,
-//! `publishing_side`).
+//! Ports change it when they are created and dropped, the control thread when a socket says
+//! something. The lock is never taken on the data path. The rules of connecting are above, in
+//! `subscribing_side` and `publishing_side`.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::time::Duration;

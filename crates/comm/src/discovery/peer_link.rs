@@ -1,13 +1,14 @@
-//! One connection to another process: its socket, what waits to be sent, what the peer said, and how it
-//! ends.
+//! One connection to another process: its socket, what waits to be sent, what the peer said, and
+//! how it ends.
 //!
-//! Either side may end it, for whatever reason, while the other holds samples of it. So it ends in two
-//! steps, each side by itself:
+//! Either side may end it, for whatever reason, while the other holds samples of it. So each side
+//! ends it in two steps:
 //! 1. `Bye`: we serve and take nothing more. The peer's subscribers drain what they have.
-//! 2. End of file: we hold nothing of the peer's memory any more. It is sent by dropping the last share of
-//!    the [`Grip`], and every sample has one. Until then the peer uses nothing again that we hold.
+//! 2. End of file: we hold nothing of the peer's memory any more. Dropping the last share of the
+//!    [`Grip`] sends it, and every sample has one. Until then the peer does not use again what we
+//!    hold.
 //!
-//! The death of a process is both at once. This file must not know what frames do to ports.
+//! The death of a process is both at once.
 
 use std::collections::VecDeque;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -43,13 +44,13 @@ pub(crate) enum Stage {
     Watching,
     /// Everything is said: close when the queue is empty.
     Closing,
-    /// `Bye` was said, by us too. Nothing is read any more; the end of file is waited for, because the peer
-    /// may hold samples of ours until then.
+    /// `Bye` was said, by us too. Nothing is read any more; the end of file is waited for, because
+    /// the peer may hold samples of ours until then.
     Ending,
 }
 
-/// Our hold on the memory of a peer: while there is a share, something of it may be held here. Dropping the
-/// last share tells the peer that nothing is.
+/// Our hold on the memory of a peer: while there is a share, something of it may be held here.
+/// Dropping the last share tells the peer that nothing is.
 #[derive(Debug)]
 pub(crate) struct Grip {
     /// `None`: nobody is there to be told.
@@ -151,7 +152,8 @@ impl PeerLink {
         PeerProcess { name: self.process.clone(), pid, uid }
     }
 
-    /// Watches the peer's process, too. If its pidfd cannot be had, end of file alone tells of its death.
+    /// Watches the peer's process, too. If its pidfd cannot be had, end of file alone tells of its
+    /// death.
     pub(crate) fn watch_process(&mut self) {
         let Some(pidfd) = self.socket.peer_pidfd() else { return };
         let data = epoll::EventData::new_u64(self.token | TOKEN_PIDFD);
@@ -170,8 +172,8 @@ impl PeerLink {
         self.grip.clone()
     }
 
-    /// Says `Bye` behind what the kernel has already, and from then on only waits. What else was to be sent
-    /// is not.
+    /// Says `Bye` behind what the kernel has already, and from then on only waits. What else was to
+    /// be sent is not.
     pub(crate) fn end(&mut self) {
         self.queue.clear();
         self.queued_bytes = 0;
@@ -189,7 +191,8 @@ impl PeerLink {
         }
     }
 
-    /// The link is removed. Where the peer is dead, or has closed its end, samples of it need not keep ours.
+    /// The link is removed. Where the peer is dead, or has closed its end, samples of it need not
+    /// keep ours.
     pub(crate) fn close(&self) {
         let shows = |fd: BorrowedFd<'_>, sign: PollFlags| {
             let mut polled = [PollFd::from_borrowed_fd(fd, sign)];
@@ -205,8 +208,8 @@ impl PeerLink {
         }
     }
 
-    /// Sends a frame now, or queues it while the peer does not read. Never blocks. Behind `Bye` there is
-    /// nothing to be sent.
+    /// Sends a frame now, or queues it while the peer does not read. Never blocks. Behind `Bye`
+    /// there is nothing to be sent.
     pub(crate) fn send(&mut self, frame: &Frame, fds: &[BorrowedFd<'_>]) {
         if self.broken.is_none() && self.stage != Stage::Ending {
             self.send_in_any_stage(frame, fds);

@@ -1,8 +1,8 @@
 //! The publishing side of pairs: peers and this process attach subscribers to our rings, get
 //! segments, and let go.
 //!
-//! Everything here runs under the participant's lock; what a peer says was decoded, but not
-//! believed. This file must not know sockets, nor what the subscribing side does (`matching`).
+//! Everything here runs under the participant's lock. What a peer says was decoded, but is not
+//! believed.
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
@@ -211,8 +211,8 @@ pub(crate) fn attach(
                       which only its process has; say `copy`, `zero_copy` or `auto`";
         return Err(reason.into());
     }
-    // A stranger copies what it takes, in time or not at all; it costs this process nothing that others
-    // would miss: no chunk that it holds, no wait, no queue deeper than the publisher's.
+    // A stranger copies what it takes, in time or not at all; it costs this process nothing that
+    // others would miss: no chunk that it holds, no wait, no queue deeper than the publisher's.
     let trusted = !state.standing(key.0).is_stranger();
     let wants_slabs = places.slabs && trusted;
     let depth = match trusted {
@@ -385,7 +385,8 @@ pub(crate) fn may_hold(state: &ParticipantState, token: u64) -> bool {
     state.outgoing.range((token, 0)..=(token, u32::MAX)).next().is_some()
 }
 
-/// The connection to a process ends: none of its subscribers holds us up any more. What they hold stays.
+/// The connection to a process ends: none of its subscribers holds us up any more. What they hold
+/// stays.
 pub(crate) fn peer_left(state: &mut ParticipantState, token: u64) {
     state.services.peer_gone(token);
     pairs_of_peer(state, token).into_iter().for_each(|key| _ = retire(state, key));

@@ -1,8 +1,7 @@
 //! What strangers may use of this process: connections, ports, pairs, memory, frames that wait.
 //!
-//! What one of them uses up is its own and its user's, so that nobody else goes short. Processes of our
-//! own user and those that are trusted have the limits of the whole process alone. This file must not
-//! know what is refused how.
+//! What one of them uses up is its own and its user's, so that nobody else goes short. Processes of
+//! our own user and trusted processes have only the limits of the whole process.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -43,8 +42,8 @@ impl Budgets {
     }
 }
 
-/// Why one more process of a stranger is not let in. `connected`: users of the strangers' processes that
-/// are.
+/// Why one more process of a stranger is not let in. `connected`: users of the strangers' processes
+/// that are.
 pub(crate) fn refuses_process(uid: u32, connected: impl Iterator<Item = u32>) -> Option<String> {
     let (mut all, mut of_user) = (0, 0);
     connected.for_each(|other| {

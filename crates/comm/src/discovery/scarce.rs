@@ -1,9 +1,9 @@
-//! What could not be done because no file descriptor, memory or address space was free, and is tried
+//! Work that failed because no file descriptor, memory or address space was free, and is tried
 //! again.
 //!
 //! A process at its limit goes on with what it has. The control thread, which else sleeps without a
-//! time-out, looks at this list every half second while there is something on it: nobody tells when
-//! something becomes free. This file must not know what is tried.
+//! time-out, looks at this list every half second while there is something on it, because nothing
+//! tells when something becomes free.
 
 use std::collections::BTreeSet;
 use std::error::Error;
@@ -104,8 +104,8 @@ impl From<&str> for Failure {
     }
 }
 
-/// Does an error come of a limit on descriptors, memory, address space or the size of memory objects,
-/// of this process or of the system?
+/// Does an error come of a limit on descriptors, memory, address space or the size of memory
+/// objects, of this process or of the system?
 pub(crate) fn is_scarce(error: &(dyn Error + 'static)) -> bool {
     let mut next = Some(error);
     // Chains of errors are short: each is boxed or held by the one before.

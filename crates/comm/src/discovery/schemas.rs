@@ -1,7 +1,7 @@
 //! Types that untyped subscribers learned from publishers' definitions.
 //!
-//! A definition that came from another process is believed only when its hashes are those that
-//! the publisher advertised. This file must not know who asks for what.
+//! A definition from another process is believed only if its hashes are the ones that the publisher
+//! advertised.
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -1,5 +1,5 @@
-//! Publishers that serve one subscriber at a time, as services' are: who stands by for one, and why a server
-//! does not fit.
+//! Publishers that serve one subscriber at a time, as the ports of services do: which processes
+//! stand by for one, and why a server does not fit.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,8 +9,8 @@ use crate::wire::names::{INNER_PREFIXES, NameKind, check_name};
 /// See the head of this file.
 #[derive(Default)]
 pub(crate) struct ServiceStandby {
-    /// Subscribers' processes that were refused because a publisher for one has its one, by publisher
-    /// and token.
+    /// Subscribers' processes that were refused because a publisher for one has its one, by
+    /// publisher and token.
     standing_by: BTreeSet<(u64, u64)>,
     /// Publishers for one that have lost it while others stand by.
     vacant: BTreeSet<u64>,
@@ -57,8 +57,8 @@ impl ServiceStandby {
         self.mismatches.get(topic)
     }
 
-    /// A publisher that has lost its one subscriber, and the processes that stand by for it: they are offered
-    /// it now, and forgotten here.
+    /// A publisher that has lost its one subscriber, and the processes that stand by for it: they
+    /// are offered it now, and forgotten here.
     pub(crate) fn take_vacant(&mut self) -> Option<(u64, Vec<u64>)> {
         let publisher = self.vacant.pop_first()?;
         let waiting = self.standing_by.range((publisher, 0)..=(publisher, u64::MAX));

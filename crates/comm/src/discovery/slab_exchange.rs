@@ -1,21 +1,20 @@
-//! Slabs on their way: a publisher's device memory is offered to the subscribers that give its
-//! messages to a device, and its publisher knows which of them have it.
+//! Slabs on their way: a publisher offers memory of a device to the subscribers that give its
+//! messages to that device, and knows which of them have it.
 //!
 //! 1. A subscriber that may take slabs says so when it asks for its publisher. It may be
-//!    *undecided* then, because its node is still being made; it *decides* once.
+//!    *undecided* then, because its node is still being made. It *decides* once.
 //! 2. A publisher offers each slab once: it is sent to each such subscriber, with its index, and
-//!    kept for those that come later. Pairs inside this process send nothing: they share the slab
-//!    itself.
-//! 3. A subscriber answers each offer, in order: it has the slab, or it does not, and gets no more. It
-//!    may decline before anything is offered.
-//!    Memory is imported on the thread that heard of it last (the control thread, or the node's),
-//!    without the participant's lock, because a driver may take its time.
-//! 4. As long as any subscriber outside the publisher's group does not have all slabs, messages are
-//!    brought to memory of the host. While one is undecided the publisher waits for it, once.
+//!    kept for later subscribers. Pairs inside this process send nothing: they share the slab.
+//! 3. A subscriber answers each offer, in order: it has the slab, or it does not, and gets no more.
+//!    It may decline before anything is offered. The thread that heard of the slab last (the
+//!    control thread, or the node's) imports the memory, without the participant's lock, because a
+//!    driver may take its time.
+//! 4. As long as a subscriber outside the publisher's group does not have all slabs, messages are
+//!    copied to memory of the host. While one is undecided the publisher waits for it, once.
 //!
 //! What a peer says is not believed: shapes are checked against the memory that they stand for,
-//! answers against what was sent. A descriptor that is no memory of the device is its driver's to
-//! refuse. This file must not know devices, nor when ports match.
+//! answers against what was sent. A descriptor that is no memory of the device is refused by the
+//! device's driver.
 
 use std::cell::Cell;
 use std::os::fd::{AsFd, OwnedFd};
@@ -153,8 +152,8 @@ pub(crate) fn answered(
     Ok(())
 }
 
-/// Whether all subscribers have all slabs of a publisher. If an answer is to come it waits, at most once for
-/// 10 s; `is_overdue` is the caller's note that it did in vain.
+/// Whether all subscribers have all slabs of a publisher. If an answer is to come it waits, at most
+/// once for 10 s; `is_overdue` is the caller's note that it did in vain.
 pub(crate) fn wait_for_all(core: &ParticipantCore, reach: &Reach, is_overdue: &Cell<bool>) -> bool {
     if !reach.is_open() {
         is_overdue.set(false);
@@ -239,7 +238,8 @@ pub(crate) fn decide(core: &ParticipantCore, port: u64, taker: Option<Arc<dyn Sl
         if *token == LOCAL {
             attached(state, (LOCAL, *pair));
         } else if taker.is_none() {
-            // Once for all that is offered now or later: an uploader need not bring anything for it.
+            // Once for all that is offered now or later: an uploader need not upload anything for
+            // it.
             state.send(*token, &Frame::SlabAnswer { pair: *pair, slab: 0, taken: false });
         }
     }

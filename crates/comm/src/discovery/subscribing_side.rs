@@ -1,21 +1,20 @@
 //! Which publishers and subscribers of this participant are connected to which, here and elsewhere.
 //!
-//! A pair lives like this; the subscribing side leads, because its tables are used:
+//! A pair lives like this. The subscribing side leads, because its tables are used:
 //! 1. **Asked**: places in our tables are leased, `Subscribe` names them.
-//! 2. **Live**: the publisher has attached them and sent its ring (`Accept`); a connection lies in
-//!    the subscriber's mailbox and its bell has rung.
-//! 3. **Gone**: the publisher went (`Withdraw`, `Bye`, or end of file): the connection learns it, is
-//!    drained by the subscriber and then dropped.
-//! 4. **Leaving**: we end it, while samples may be held: the subscriber has dropped the connection, or there
-//!    is no room for new memory of the publisher's. `Leave`: the publisher serves it no more, and uses
-//!    nothing again that is held.
-//! 5. **Releasing**: the connection and its last sample are gone: `Release`. The publisher detaches and
-//!    answers `Released`; only then the leases end and places are used again. Nothing else leads here
-//!    than the drop of the pair's `PairEnd`, which the last sample has.
+//! 2. **Live**: the publisher has attached them and sent its ring (`Accept`). A connection lies in
+//!    the subscriber's mailbox, and its bell has rung.
+//! 3. **Gone**: the publisher went (`Withdraw`, `Bye`, or end of file). The subscriber hears of it,
+//!    drains the connection and then drops it.
+//! 4. **Leaving**: we end the pair while samples may be held, because the subscriber has dropped
+//!    the connection, or because there is no room for new memory of the publisher. `Leave`: the
+//!    publisher stops serving the pair, and does not use again what is held.
+//! 5. **Releasing**: the connection and its last sample are gone: `Release`. The publisher detaches
+//!    and answers `Released`. Only then do the leases end, and places are used again. Only the drop
+//!    of the pair's `PairEnd`, which the last sample holds, leads here.
 //!
 //! Pairs inside this process go through the same steps without frames. Everything here runs under
-//! the participant's lock; what a peer says was decoded, but not believed. This file must not know
-//! sockets, nor what the publishing side does (`serving`).
+//! the participant's lock. What a peer says was decoded, but is not believed.
 
 use std::collections::BTreeMap;
 use std::os::fd::AsFd;
@@ -54,8 +53,8 @@ const HOLDS: usize = 15;
 /// Address space that this process spends on one publisher's memory.
 const MAPPED_BYTES_MAX: u64 = 1 << 37;
 
-/// Pairs of one publisher and one subscriber that leave while they are connected anew: each holds a few
-/// samples, and the shortage that ended it may last.
+/// Pairs of one publisher and one subscriber that leave while they are connected anew: each holds a
+/// few samples, and the shortage that ended it may last.
 const LEAVING_MAX: usize = 4;
 
 /// See [`Participant::topic_connections`](crate::Participant::topic_connections).
@@ -159,9 +158,9 @@ pub(crate) fn publisher_gone(state: &mut ParticipantState, token: u64, port: u64
     pairs.into_iter().for_each(|number| tell_gone(state, number));
 }
 
-/// The connection to a process ends: everything that connected us ends, and all topics of it are marked ready
-/// (it may have died between taking an armed bit and ringing for it). What either side holds it goes on
-/// holding.
+/// The connection to a process ends: everything that connected us ends, and all topics of it are
+/// marked ready (it may have died between taking an armed bit and ringing for it). What either side
+/// holds it goes on holding.
 pub(crate) fn peer_left(state: &mut ParticipantState, token: u64, peer: &mut Peer) {
     state.schemas.pending.retain(|(owner, _), _| *owner != token);
     publishing_side::peer_left(state, token);
@@ -570,7 +569,8 @@ fn open_connection(
     Ok(())
 }
 
-/// How the subscriber of a pair that was asked for reads its publisher's ring. Takes the pair's end.
+/// How the subscriber of a pair that was asked for reads its publisher's ring. Takes the pair's
+/// end.
 fn subscriber_config(
     core: &ParticipantCore,
     state: &mut ParticipantState,

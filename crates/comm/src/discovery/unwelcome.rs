@@ -1,7 +1,7 @@
 //! Processes that did not welcome us: they are greeted again, after pauses that grow.
 //!
-//! A process may be crowded, stopped, or held up by somebody who greets it in our name; none of that
-//! lasts for ever, so nobody is ever given up who still listens. This file must not know why.
+//! A process may be crowded, stopped, or held up by another one that greets it in our name. None of
+//! that lasts for ever, so no process that still listens is given up.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -32,8 +32,8 @@ pub(crate) struct Unwelcome {
 }
 
 impl Unwelcome {
-    /// Notes a process that did not welcome us (again). True: it is noted for the first time, so this
-    /// is to be reported.
+    /// Notes a process that did not welcome us (again). True: it is noted for the first time, so
+    /// this is to be reported.
     pub(crate) fn note(&mut self, name: PeerName) -> bool {
         let now = Instant::now();
         if self.waiting.len() >= WAITING_MAX && !self.waiting.contains_key(&name) {

@@ -1,7 +1,7 @@
 //! Learning that processes which sleep have begun to work again, without looking again and again.
 //!
-//! Executors of watched processes announce when they are about to sleep; whoever was asleep has
-//! worked before it does so again. This file must not know what the work was.
+//! Executors of watched processes announce when they are about to sleep. A process that was asleep
+//! has worked before it announces that again.
 
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;

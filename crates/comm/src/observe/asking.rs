@@ -1,5 +1,5 @@
-//! Asking a process for something of its own, once: its status table, the definition of a type, a ring, its
-//! trace.
+//! Asking a process for something of its own, once: its status table, the definition of a type, a
+//! ring, its trace.
 
 use std::os::fd::AsFd;
 use std::time::{Duration, Instant};

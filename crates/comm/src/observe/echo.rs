@@ -1,7 +1,5 @@
 //! What an observer reads of one ring: copies of messages, and further memory when the publisher
 //! has made some.
-//!
-//! This file must not know how anything is shown, nor who else is there.
 
 use std::sync::Arc;
 
@@ -120,8 +118,8 @@ impl Echo {
         Ok(Some(Echoed { block, seq, stamp_ns: meta.stamp_ns }))
     }
 
-    /// What the next message says of itself, if one is there; of its payload only a header's stamp is
-    /// read, and that only if `header` says so. Otherwise as [`Echo::copy_next`].
+    /// What the next message says of itself, if one is there; of its payload only a header's stamp
+    /// is read, and that only if `header` says so. Otherwise as [`Echo::copy_next`].
     ///
     /// # Errors
     /// As [`Echo::copy_next`].

@@ -1,4 +1,6 @@
 //! Looking at a running graph from outside.
+//!
+//! It uses `wire` alone: an observer takes part in nothing.
 
 pub(crate) mod activity;
 pub(crate) mod asking;

@@ -1,9 +1,10 @@
-//! Looking at a running graph from outside: who is there, what their ports count, what they say.
+//! Looking at a running graph from outside: which processes are there, what their ports count, what
+//! they say.
 //!
-//! An observer takes part in nothing. It asks each process once for its status table (one wake-up of that
-//! process's control thread), maps it read-only and reads it as often as it likes at no cost to
-//! anybody. Messages on a ring are copied and looked at again, because nobody waits for an
-//! observer. This file must not know how anything is shown.
+//! An observer takes part in nothing. It asks each process once for its status table (one wake-up
+//! of that process's control thread) and maps it read-only. From then on it reads the table as
+//! often as it likes, at no cost to the process. Messages on a ring are copied and looked at again,
+//! because no publisher waits for an observer.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::fd::{AsFd, OwnedFd};
@@ -48,7 +49,7 @@ pub struct PortSnapshot {
     pub type_hash: [u8; 32],
     /// What it offers or requests.
     pub qos: Qos,
-    /// Its counters: see [`crate::wire::status_records::counter`].
+    /// Its counters: see [`crate::status_records::counter`].
     pub counters: [u64; crossdock_shm::status::COUNTERS],
 }
 
@@ -76,8 +77,8 @@ pub struct ProcessSnapshot {
     pub publishers: Vec<PortSnapshot>,
     /// Its subscribers.
     pub subscribers: Vec<PortSnapshot>,
-    /// Its clients of services: the topic is the service, the type that of the service, the counters are
-    /// those of [`crate::status_records::client_counter`].
+    /// Its clients of services: the topic is the service, the type that of the service, the
+    /// counters are those of [`crate::status_records::client_counter`].
     pub clients: Vec<PortSnapshot>,
     /// Its servers, with the counters of [`crate::status_records::server_counter`].
     pub servers: Vec<PortSnapshot>,
@@ -229,8 +230,8 @@ impl Observer {
         }
     }
 
-    /// Opens the status tables of those that have answered, and waits for `timeout` for those that may
-    /// still do so in time.
+    /// Opens the status tables of those that have answered, and waits for `timeout` for those that
+    /// may still do so in time.
     fn hear(&mut self, timeout: Duration) {
         let end = Instant::now() + timeout;
         loop {
@@ -267,9 +268,9 @@ impl Observer {
         Ok(GraphSnapshot { processes, unreachable })
     }
 
-    /// The status tables that are open, read without looking for processes that came or went. One whose
-    /// process has died since the last [`Observer::refresh`] or [`Observer::snapshot`] is read as
-    /// it was left. Reads shared memory only.
+    /// The status tables that are open, read without looking for processes that came or went. One
+    /// whose process has died since the last [`Observer::refresh`] or [`Observer::snapshot`] is
+    /// read as it was left. Reads shared memory only.
     pub fn status_tables(&self) -> Vec<ProcessSnapshot> {
         self.processes.values().map(snapshot_of).collect()
     }

@@ -1,9 +1,9 @@
 //! Waiting until a graph has nothing left to do, for replay at maximum rate.
 //!
-//! A graph is quiescent when every triggering subscriber has reached the last message of each of
-//! its publishers and its node has finished with all that it took, seen in two scans of all status tables
-//! between which nothing was published. Executors announce when they are about to sleep; only then
-//! is it worth another scan. This file must not know who publishes what, and why.
+//! A graph is quiescent if every triggering subscriber has reached the last message of each of its
+//! publishers, and its node has finished with all that it took. Two scans of all status tables must
+//! show this, with nothing published between them. Executors announce when they are about to sleep;
+//! only then is another scan worth its cost.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::os::fd::AsFd;

@@ -1,7 +1,7 @@
 //! Shared buffers as a node makes them, or gets them by tokens.
 //!
-//! How a buffer comes to this process is in `discovery::buffer_exchange`, how its parts are claimed in
-//! `buffer::claims`.
+//! How a buffer comes to this process is in `discovery::buffer_exchange`, how its parts are claimed
+//! in `buffer::claims`.
 
 use std::cell::RefCell;
 use std::marker::PhantomData;
@@ -30,8 +30,8 @@ use crate::wire::names::{NameError, NameKind, check_name};
 const BUFFERS_MAX: usize = 256;
 /// Buffers that one node keeps at hand.
 const KNOWN_MAX: usize = 16;
-/// Bytes of another node's buffer that a node maps, if nothing else is said: address space, as for the memory
-/// of one publisher.
+/// Bytes of another node's buffer that a node maps, if nothing else is said: address space, as for
+/// the memory of one publisher.
 const MEMBER_BYTES_MAX: u64 = 1 << 37;
 /// How long the owner of a buffer may take to hand it out.
 const OPEN_LIMIT: Duration = Duration::from_secs(2);
@@ -156,9 +156,9 @@ impl std::fmt::Debug for Buffers {
 
 /// A buffer of elements of type `T` that several nodes write, each its own part.
 ///
-/// Cloning gives another handle; `Send + Sync`. The memory lives as long as any handle or claim in any
-/// process. When the last handle that [`Buffers::create`] gave is dropped, nobody can claim anything any
-/// more.
+/// Cloning gives another handle; `Send + Sync`. The memory lives as long as any handle or claim in
+/// any process. When the last handle that [`Buffers::create`] gave is dropped, nobody can claim
+/// anything any more.
 pub struct SharedBuffer<T: Element> {
     mapped: Arc<Mapped>,
     claimant: Claimant,
@@ -216,8 +216,9 @@ impl Participant {
 }
 
 impl Buffers {
-    /// Has the buffers that are made from now on stand in memory of devices, too, once for all their members
-    /// there: members that copy what they claim copy it to that. At most 4 devices; more are passed over.
+    /// Has the buffers that are made from now on stand in memory of devices, too, once for all
+    /// their members there: members that copy what they claim copy it to that. At most 4 devices;
+    /// more are passed over.
     #[must_use]
     pub fn with_instances(mut self, makers: Vec<Box<dyn InstanceMaker>>) -> Buffers {
         self.makers = makers;
@@ -225,25 +226,27 @@ impl Buffers {
         self
     }
 
-    /// Has the buffers that are made from now on lie in memory that `memory` makes for this process alone: other
-    /// processes are refused, and told so.
+    /// Has the buffers that are made from now on lie in memory that `memory` makes for this process
+    /// alone: other processes are refused, and told so.
     #[must_use]
     pub fn in_memory(mut self, memory: Box<dyn MemoryMaker>) -> Buffers {
         self.memory = Some(memory);
         self
     }
 
-    /// Has buffers of other nodes refused that have more than so many bytes; 128 GiB if nothing is said.
+    /// Has buffers of other nodes refused that have more than so many bytes; 128 GiB if nothing is
+    /// said.
     #[must_use]
     pub fn with_limit(mut self, bytes: u64) -> Buffers {
         self.limit_bytes = bytes;
         self
     }
 
-    /// Makes a buffer of `count` elements, all zero. Other nodes reach it by [`SharedBuffer::token`].
+    /// Makes a buffer of `count` elements, all zero. Other nodes reach it by
+    /// [`SharedBuffer::token`].
     ///
-    /// `label` names it for people, as a node is named. Allocates, makes system calls, makes all its
-    /// pages present; takes the participant's lock.
+    /// `label` names it for people, as a node is named. Allocates, makes system calls, makes all
+    /// its pages present; takes the participant's lock.
     ///
     /// # Errors
     /// [`BufferError`].
@@ -308,9 +311,9 @@ impl Buffers {
 
     /// The buffer of a token, for as long as the token's generation lasts.
     ///
-    /// The first time it asks the owner's process: that takes the participant's lock, makes system calls,
-    /// allocates, and blocks, mostly for less than a millisecond and the time that mapping takes. From then
-    /// on it looks at a short list, and allocates nothing.
+    /// The first time it asks the owner's process: that takes the participant's lock, makes system
+    /// calls, allocates, and blocks, mostly for less than a millisecond and the time that mapping
+    /// takes. From then on it looks at a short list, and allocates nothing.
     ///
     /// # Errors
     /// [`BufferError`].
@@ -400,8 +403,8 @@ fn check_count(label: &str, found: u64, token: &Token) -> Result<(), BufferError
     }
 }
 
-/// Maps what the owner has sent, outside the lock, and tells who waits for it as well. What the owner says is
-/// compared with the token before anything is mapped.
+/// Maps what the owner has sent, outside the lock, and tells who waits for it as well. What the
+/// owner says is compared with the token before anything is mapped.
 fn map(
     core: &ParticipantCore,
     token: &Token,
@@ -458,18 +461,20 @@ impl<T: Element> SharedBuffer<T> {
         memory.region().address() + memory.data_at() as usize
     }
 
-    /// In memory of how many devices it stands once for all its members: made here, or handed out by its owner.
+    /// In memory of how many devices it stands once for all its members: made here, or handed out
+    /// by its owner.
     pub fn instances(&self) -> usize {
         self.mapped.instances.len()
     }
 
     /// Claims a part to read: nobody writes any of it as long as the claim lives.
     ///
-    /// No lock, allocation or system call, but while a device is about to end a claim that is in the way:
-    /// then it blocks until that has happened, at most 10 s.
+    /// No lock, allocation or system call, but while a device is about to end a claim that is in
+    /// the way: then it blocks until that has happened, at most 10 s.
     ///
     /// # Errors
-    /// [`ClaimError`]. Of two claims that are in each other's way and made at once, both may be refused.
+    /// [`ClaimError`]. Of two claims that are in each other's way and made at once, both may be
+    /// refused.
     pub fn read(&self, part: Part) -> Result<ReadClaim<T>, ClaimError> {
         let held = self.mapped.claim(self.claimant, self.generation, ClaimKind::Read, part);
         held.map(ReadClaim)
@@ -508,28 +513,30 @@ impl<T: Element> SharedBuffer<T> {
         self.mapped.memory.claims().seen().map(|seen| ClaimSnapshot::of(&seen)).collect()
     }
 
-    /// Has a process died that held some of it, or is some of it claimed by nobody? Allocates nothing, takes
-    /// no lock.
+    /// Has a process died that held some of it, or is some of it claimed by nobody? Allocates
+    /// nothing, takes no lock.
     ///
-    /// Only the owner's process can tell what is nobody's: claims that carry its number and are not its own, or
-    /// a number that no living member has. It does so at this, at [`SharedBuffer::claims`], at
-    /// [`SharedBuffer::accept_abandoned`], and when a claim of its own is refused; what was not announced it
-    /// frees at once. From then on everybody is told that it is abandoned.
+    /// Only the owner's process can tell what is nobody's: claims that carry its number and are not
+    /// its own, or a number that no living member has. It does so at this, at
+    /// [`SharedBuffer::claims`], at [`SharedBuffer::accept_abandoned`], and when a claim of its own
+    /// is refused; what was not announced it frees at once. From then on everybody is told that it
+    /// is abandoned.
     pub fn has_abandoned(&self) -> bool {
         self.mapped.abandon();
         self.mapped.memory.claims().seen().any(|seen| seen.abandoned)
     }
 
-    /// Takes back what dead processes held and what nobody has claimed, tells it, and begins a new generation if there was any: what
-    /// the tokens handed out before say is over. Claims of the living stay.
+    /// Takes back what dead processes held and what nobody has claimed, tells it, and begins a new
+    /// generation if there was any: what the tokens handed out before say is over. Claims of the
+    /// living stay.
     ///
-    /// What stands in those parts is what the dead have left there, finished or not. Blocks until their
-    /// memory is torn down (their devices write no more then), at most 2 s. Takes the participant's lock,
-    /// allocates, makes system calls.
+    /// What stands in those parts is what the dead have left there, finished or not. Blocks until
+    /// their memory is torn down (their devices write no more then), at most 2 s. Takes the
+    /// participant's lock, allocates, makes system calls.
     ///
     /// # Errors
-    /// [`AcceptError`]; then nothing is taken back. What a process that lives on held stays abandoned also
-    /// where something else is taken back.
+    /// [`AcceptError`]; then nothing is taken back. What a process that lives on held stays
+    /// abandoned also where something else is taken back.
     pub fn accept_abandoned(&self) -> Result<Vec<ClaimSnapshot>, AcceptError> {
         let buffer = || self.mapped.label.clone();
         let owned = self.owned.as_ref();

@@ -1,7 +1,6 @@
 //! A subscriber's side of one connection: where the next message comes from and what was missed.
 //!
-//! Lives on the subscriber's thread once it was taken out of the mailbox. This file must not know
-//! topics, types or other connections.
+//! A connection lives on the subscriber's thread once it was taken out of the mailbox.
 
 use std::cell::Cell;
 use std::rc::{Rc, Weak};
@@ -15,8 +14,8 @@ use crossdock_shm::{Copies, LocalLink, Losses, Meta, RawSample, RingSubscriber, 
 use crate::discovery::handover::{LetGo, PublisherKey, RingConnection};
 use crate::wire::status_records::CONNECTION_POSITION;
 
-/// How many subscribers of its group a publisher is linked with. The publisher alone owns it, so it is
-/// there as long as the publisher is.
+/// How many subscribers of its group a publisher is linked with. The publisher alone owns it, so it
+/// is there as long as the publisher is.
 pub(crate) type LinkCount = Rc<Cell<usize>>;
 
 /// Counts a link at its publisher for as long as both live.
@@ -189,8 +188,8 @@ impl Connection {
         self.schema.as_ref()
     }
 
-    /// The publisher of a ring serves it no more: it is drained. Should the publisher be there and go on,
-    /// what comes from now on is not for this one.
+    /// The publisher of a ring serves it no more: it is drained. Should the publisher be there and
+    /// go on, what comes from now on is not for this one.
     pub(crate) fn set_gone(&mut self) {
         self.gone = true;
         if let MessageSource::Ring { ring, .. } | MessageSource::Copied { ring, .. } =
@@ -254,7 +253,8 @@ impl Connection {
         }
     }
 
-    /// What travels with the message `ahead` places behind the next one; `None` when it is not there.
+    /// What travels with the message `ahead` places behind the next one; `None` when it is not
+    /// there.
     pub(crate) fn look(&self, ahead: u64) -> Option<Meta> {
         match &self.source {
             MessageSource::Ring { ring, .. } | MessageSource::Copied { ring, .. } => {

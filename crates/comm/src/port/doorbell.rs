@@ -1,6 +1,4 @@
-//! The doorbell of one executor, with the numbers of its inputs.
-//!
-//! This file must not know what an input takes.
+//! The doorbell of one executor, with the numbers of its subscribers.
 
 use std::cell::RefCell;
 use std::rc::Rc;

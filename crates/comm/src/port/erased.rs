@@ -1,7 +1,6 @@
 //! Ports without their message type, for executors that own nodes of many types.
 //!
-//! A handle shares its port with the typed one and keeps it alive. This file must not know when
-//! nodes run.
+//! A handle shares its port with the typed one and keeps it alive.
 
 use std::os::fd::OwnedFd;
 use std::rc::Rc;
@@ -101,8 +100,8 @@ impl InputHandle {
     }
 
     /// Looks at the next message that nobody has looked at: it joins those that wait in the input's
-    /// window, stays next to be taken when its turn comes, counts as taken from now on, and uses one
-    /// of the samples that may be held. Allocates nothing after [`watch`](Self::watch).
+    /// window, stays next to be taken when its turn comes, counts as taken from now on, and uses
+    /// one of the samples that may be held. Allocates nothing after [`watch`](Self::watch).
     ///
     /// # Errors
     /// As [`crate::Subscriber::take`], but that all samples are held is no error.
@@ -141,8 +140,8 @@ impl InputHandle {
         self.core.lookahead.len()
     }
 
-    /// `header.stamp` of one of these, counted from the oldest. `None`: there is no such message, or
-    /// its type has no header.
+    /// `header.stamp` of one of these, counted from the oldest. `None`: there is no such message,
+    /// or its type has no header.
     pub fn gathered_header_stamp(&self, place: usize) -> Option<(i32, u32)> {
         self.core.lookahead.header_stamp_at(place, self.stamp_offset?)
     }
@@ -224,17 +223,17 @@ impl InputHandle {
     }
 
     /// From now on the node uses messages in memory of its device, where their publishers have them
-    /// there ([`Sample::away`](crate::Sample::away)); `None`: it does not. For a subscriber that was made
-    /// [for a device](crate::Participant::subscriber_for_device), whose publishers wait for this; else,
-    /// and the second time, it does nothing. Takes the participant's lock, imports what has been offered:
-    /// blocks.
+    /// there ([`Sample::away`](crate::Sample::away)); `None`: it does not. For a subscriber that
+    /// was made [for a device](crate::Participant::subscriber_for_device), whose publishers wait
+    /// for this; else, and the second time, it does nothing. Takes the participant's lock, imports
+    /// what has been offered: blocks.
     pub fn take_slabs(&self, taker: Option<Arc<dyn SlabTaker>>) {
         self.core.take_slabs(taker);
     }
 
     /// Waits until a device is done with a message that was handed out early. Blocks, at most until
-    /// the message's publisher is gone or the subscriber's patience is over (10 s, if nothing else is said).
-    /// A publisher for which that was too short is cut off.
+    /// the message's publisher is gone or the subscriber's patience is over (10 s, if nothing else
+    /// is said). A publisher for which that was too short is cut off.
     ///
     /// # Errors
     /// [`TakeError::Unfinished`], counted as a damaged message.
@@ -242,12 +241,13 @@ impl InputHandle {
         self.core.await_device(seq, point)
     }
 
-    /// Waits until a message is on the device that it is brought to
-    /// ([`Sample::brought_point`](crate::Sample::brought_point)). False: it will not come there, because the
-    /// device has failed or the publisher is gone, or the subscriber's patience is over, and its publisher cut
-    /// off. Nothing is lost then: the message is in memory of the host. Blocks.
-    pub fn await_brought(&self, point: &FencePoint) -> bool {
-        self.core.await_brought(point)
+    /// Waits until a message is on the device that it is uploaded to
+    /// ([`Sample::uploaded_point`](crate::Sample::uploaded_point)). False: it will not come there,
+    /// because the device has failed or the publisher is gone, or the subscriber's patience is
+    /// over, and its publisher cut off. Nothing is lost then: the message is in memory of the host.
+    /// Blocks.
+    pub fn await_uploaded(&self, point: &FencePoint) -> bool {
+        self.core.await_uploaded(point)
     }
 
     /// The node has finished with everything that it has taken.
@@ -262,9 +262,9 @@ impl InputHandle {
         self.core.mark_waiting();
     }
 
-    /// To be called when nothing will be taken any more, although the subscriber stays: no publisher in
-    /// another executor waits for it. What the status table says of it and of its connections stays as it is.
-    /// Wakes publishers that wait. May allocate.
+    /// To be called when nothing will be taken any more, although the subscriber stays: no
+    /// publisher in another executor waits for it. What the status table says of it and of its
+    /// connections stays as it is. Wakes publishers that wait. May allocate.
     pub fn leave(&self) {
         self.core.leave();
     }
@@ -354,30 +354,31 @@ impl OutputHandle {
         self.core.count_copied(bytes);
     }
 
-    /// Has each message brought to a device when it is published, as long as anybody outside the group takes
-    /// slabs; messages that a device writes itself are left out. False: the publisher has an uploader already.
-    /// Takes the participant's lock; allocates.
+    /// Has each message uploaded to a device when it is published, as long as anybody outside the
+    /// group takes slabs; messages that a device writes itself are left out. False: the publisher
+    /// has an uploader already. Takes the participant's lock; allocates.
     pub fn upload_by(&self, uploader: Box<dyn Uploader>) -> bool {
         self.core.upload_by(uploader)
     }
 
-    /// Ends the publisher's connections to other executors, for good, although others still have it:
-    /// its subscribers see it go. Takes the participant's lock; allocates.
+    /// Ends the publisher's connections to other executors, for good, although others still have
+    /// it: its subscribers see it go. Takes the participant's lock; allocates.
     pub fn close(&self) {
         self.core.close();
     }
 
-    /// Offers a slab to all subscribers outside the group that give their messages to a device, also to
-    /// those that come later. It hangs on the mapping of its segment
-    /// ([`Region::add_slab`](crate::Region::add_slab)) already. `memory` is the descriptor of its memory for
-    /// other processes; `None`: the device has none. Takes the participant's lock; allocates.
+    /// Offers a slab to all subscribers outside the group that give their messages to a device,
+    /// also to those that come later. It hangs on the mapping of its segment
+    /// ([`Region::add_slab`](crate::Region::add_slab)) already. `memory` is the descriptor of its
+    /// memory for other processes; `None`: the device has none. Takes the participant's lock;
+    /// allocates.
     pub fn offer_slab(&self, slab: &Arc<Slab>, memory: Option<OwnedFd>) {
         self.core.offer_slab(slab, memory);
     }
 
-    /// Whether all subscribers outside the group have all slabs that were offered, so that nobody needs
-    /// messages in memory of the host. One load if so. Otherwise it blocks while nodes of such
-    /// subscribers are still being made, at most 10 s.
+    /// Whether all subscribers outside the group have all slabs that were offered, so that nobody
+    /// needs messages in memory of the host. One load if so. Otherwise it blocks while nodes of
+    /// such subscribers are still being made, at most 10 s.
     pub fn slabs_reach_all(&self) -> bool {
         self.core.slabs_reach_all()
     }

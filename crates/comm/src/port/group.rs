@@ -1,8 +1,7 @@
 //! Port groups: the ports of one executor, which hand messages to each other on its thread.
 //!
 //! Ports of one group on the same topic are joined by links inside the thread and not through the
-//! publisher's ring, which stays unwritten while nobody outside subscribes. This file must not
-//! know other processes.
+//! publisher's ring, which stays unwritten while nobody outside subscribes.
 
 use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
@@ -89,9 +88,9 @@ impl PortGroup {
         self.members.origin.set(origin);
     }
 
-    /// The stamp of messages that the group's publishers lend from now on, in ns, less than 2^64 - 1,
-    /// unless [`crate::Loan::set_stamp_ns`] says otherwise. Before the first call: the system clock
-    /// when they are published.
+    /// The stamp of messages that the group's publishers lend from now on, in ns, less than 2^64 -
+    /// 1, unless [`crate::Loan::set_stamp_ns`] says otherwise. Before the first call: the system
+    /// clock when they are published.
     #[inline]
     pub fn set_stamp_ns(&self, stamp_ns: u64) {
         self.members.stamp_ns.set(stamp_ns);

@@ -1,8 +1,8 @@
 //! The window of a subscriber: messages that somebody has looked at and nobody has taken.
 //!
-//! They are held, so that no publisher reuses their memory, and come first when the node takes. The part
-//! of the executor that decides when a node runs looks at them here. A subscriber that nobody looks at has
-//! an empty window, which costs it one load per take.
+//! They are held, so that no publisher reuses their memory, and come first when the node takes. The
+//! part of the executor that decides when a node runs looks at them here. The window of a
+//! subscriber that nobody looks at is empty, which costs it one load per take.
 
 use std::cell::{Cell, Ref, RefCell};
 use std::collections::VecDeque;

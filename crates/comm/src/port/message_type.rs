@@ -1,5 +1,5 @@
-//! What ports need to know of a message type, whether it is known when the program is built or at run time
-//! only.
+//! What ports need to know of a message type, whether it is known when the program is built or at
+//! run time only.
 
 use crossdock_msg::{Block, FlatError, Message, Schema};
 

@@ -1,4 +1,6 @@
-//! The ends of topics that nodes hold: publishers, subscribers, doorbells, shared buffers.
+//! What nodes hold: publishers, subscribers, doorbells and shared buffers.
+//!
+//! Each lives on one thread. The control thread reaches a subscriber through its mailbox alone.
 
 pub(crate) mod buffers;
 pub(crate) mod connection;

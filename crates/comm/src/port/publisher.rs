@@ -1,6 +1,4 @@
-//! Typed publishers and loans.
-//!
-//! This file must not know how a message reaches its subscribers (`output`).
+//! Typed publishers and loans. How a message reaches its subscribers is in `publisher_core`.
 
 use std::marker::PhantomData;
 use std::rc::Rc;
@@ -67,8 +65,8 @@ impl Participant {
         self.publisher_by(options, None)
     }
 
-    /// As [`Participant::publisher`], for messages in memory that `memory` makes for this process alone: who
-    /// subscribes in another process is refused, and told so.
+    /// As [`Participant::publisher`], for messages in memory that `memory` makes for this process
+    /// alone: who subscribes in another process is refused, and told so.
     ///
     /// # Errors
     /// As [`Participant::publisher`].
@@ -192,27 +190,29 @@ impl<'a, T: Message> Loan<'a, T> {
         self.raw.bytes_mut()
     }
 
-    /// Says that what a device writes of the message stays in memory of that device: only subscribers that
-    /// have its [slabs](OutputHandle::slabs_reach_all) get it; others pass it over, counted as damaged.
+    /// Says that what a device writes of the message stays in memory of that device: only
+    /// subscribers that have its [slabs](OutputHandle::slabs_reach_all) get it; others pass it
+    /// over, counted as damaged.
     pub fn leave_on_device(&mut self) {
         self.raw.meta_mut().marks.set(Marks::AWAY);
     }
 
-    /// The point that the message is finished at if it is [published early](Loan::publish_early) next: ask once.
-    /// `None`: this was asked for a message of the same number, which was then not published, so the point may be
-    /// reached at any time. Then wait for the device, and [publish](Loan::publish) the message when it is complete.
+    /// The point that the message is finished at if it is [published early](Loan::publish_early)
+    /// next: ask once. `None`: this was asked for a message of the same number, which was then not
+    /// published, so the point may be reached at any time. Then wait for the device, and
+    /// [publish](Loan::publish) the message when it is complete.
     pub fn early_point(&self) -> Option<FencePoint> {
         let value = self.core.promise()?;
         Some(FencePoint { timeline: self.core.timeline(), value })
     }
 
-    /// Publishes the message while a device still writes part of it: subscribers may know of it, hold
-    /// it and give it to a device themselves, but nobody reads it before its number is reached on
-    /// the publisher's timeline. The answer is that point: whoever has the device's work moves the
-    /// timeline on to it when that is done, in the order of the messages.
+    /// Publishes the message while a device still writes part of it: subscribers may know of it,
+    /// hold it and give it to a device themselves, but nobody reads it before its number is reached
+    /// on the publisher's timeline. The answer is that point: whoever has the device's work moves
+    /// the timeline on to it when that is done, in the order of the messages.
     ///
-    /// A device that takes the message may be told at once to wait for the point. So give the device that is to reach
-    /// it its work *before*, and have that signal [`Loan::early_point`].
+    /// A device that takes the message may be told at once to wait for the point. So give the
+    /// device that is to reach it its work *before*, and have that signal [`Loan::early_point`].
     ///
     /// As [`Loan::publish`] otherwise. What this side sets of the message (header, sizes) must be
     /// set before; header and sizes are visible to subscribers at once.

@@ -49,8 +49,9 @@ const DEFAULT_LIMIT_BYTES: u64 = 256 << 20;
 /// Memory that a topic may use even if its messages are small: so many chunks that the publisher
 /// seldom has to ask a hundred subscribers which of them they hold.
 const SMALL_LIMIT_BYTES: u64 = 256 << 10;
-/// Address space of a topic in which messages are kept for subscribers deeper than their publisher, where
-/// small messages are enough for it; as memory it exists only while such a subscriber is behind.
+/// Address space of a topic in which messages are kept for subscribers deeper than their publisher,
+/// where small messages are enough for it; as memory it exists only while such a subscriber is
+/// behind.
 const DEEPER_LIMIT_BYTES: u64 = 8 << 20;
 /// Memory that is made present when a publisher is created, at most.
 const PREFAULT_BYTES_MAX: usize = 64 << 20;
@@ -70,7 +71,8 @@ pub(crate) struct PublisherPlan<'a> {
     pub(crate) audience: Audience,
     /// Where its executor is rung when a subscriber was attached.
     pub(crate) wake: Option<Wake>,
-    /// Who makes the memory that messages lie in, for this process alone; `None`: processes share it.
+    /// Who makes the memory that messages lie in, for this process alone; `None`: processes share
+    /// it.
     pub(crate) memory: Option<Box<dyn MemoryMaker>>,
 }
 
@@ -327,7 +329,7 @@ impl PublisherCore {
         let &mut Meta { len, stamp_ns, .. } = loan.meta_mut();
         self.trace.publish(|| loan.bytes_mut().as_ptr().addr(), stamp_ns);
         if self.uploader.get().is_some() {
-            self.bring(&mut loan);
+            self.upload(&mut loan);
         }
         match loan.publish_prepared() {
             Ok(seq) => {
@@ -357,11 +359,11 @@ impl PublisherCore {
     /// Out of the way of publishers that have no uploader.
     #[cold]
     #[inline(never)]
-    fn bring(&self, loan: &mut RawLoan<'_>) {
+    fn upload(&self, loan: &mut RawLoan<'_>) {
         if let Some(uploader) = self.uploader.get()
             && self.reach.has_takers()
         {
-            uploader.bring(self, loan);
+            uploader.upload(self, loan);
         }
     }
 
@@ -389,7 +391,8 @@ impl PublisherCore {
         is_first
     }
 
-    /// The number of the next message, if its end was not promised before: then the point may be reached at any time.
+    /// The number of the next message, if its end was not promised before: then the point may be
+    /// reached at any time.
     pub(crate) fn promise(&self) -> Option<u64> {
         let number = self.published.get() + 1;
         (self.promised.replace(number) != number).then_some(number)

@@ -1,5 +1,5 @@
-//! What ports of both directions do when they are created: their names are checked, they get a number and a
-//! description, and a record on the status table.
+//! What ports of both directions do when they are created: their names are checked, and they get a
+//! number, a description and a record on the status table.
 
 use crossdock_shm::status::{Entity, EntityDescription, WithHistogram};
 

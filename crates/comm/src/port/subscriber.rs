@@ -1,6 +1,4 @@
-//! Typed subscribers and samples.
-//!
-//! This file must not know where a message comes from (`input`).
+//! Typed subscribers and samples. Where a message comes from is in `subscriber_core`.
 
 use std::cell::Ref;
 use std::collections::VecDeque;
@@ -83,8 +81,8 @@ impl Participant {
         self.open_subscriber(options, back_pressure, false)
     }
 
-    /// As [`Participant::subscriber_with`], for a node that may use its messages in memory of a device:
-    /// publishers that have them there wait until
+    /// As [`Participant::subscriber_with`], for a node that may use its messages in memory of a
+    /// device: publishers that have them there wait until
     /// [`InputHandle::take_slabs`](crate::InputHandle::take_slabs) has said whether it does.
     ///
     /// # Errors
@@ -168,8 +166,8 @@ impl<T: Message> Subscriber<T> {
         self.core.hand_out_early(early);
     }
 
-    /// How long a message that a device still writes is waited for; 10 s if nothing is said. A publisher
-    /// whose device takes longer is cut off, with a report.
+    /// How long a message that a device still writes is waited for; 10 s if nothing is said. A
+    /// publisher whose device takes longer is cut off, with a report.
     pub fn set_device_patience(&self, patience: std::time::Duration) {
         self.core.set_device_patience(patience);
     }
@@ -362,9 +360,9 @@ impl<T: Message> Sample<T> {
         self.raw.finish_point()
     }
 
-    /// When the message is in memory of a device, if its publisher brings it to one; it can be read on the
-    /// host before that. Allocates if so.
-    pub fn brought_point(&self) -> Option<FencePoint> {
+    /// When the message is in memory of a device, if its publisher uploads it to one; it can be read
+    /// on the host before that. Allocates if so.
+    pub fn uploaded_point(&self) -> Option<FencePoint> {
         self.raw.brought_point()
     }
 

@@ -3,8 +3,8 @@
 //!
 //! With several publishers the message with the smallest stamp comes first among those that are
 //! there; none waits for more messages of others than its publisher's depth, so that nothing is
-//! overtaken in its ring because of a clock that runs ahead. Of equal stamps the publishers' own order
-//! decides, which is the same wherever they run.
+//! overtaken in its ring because of a clock that runs ahead. Of equal stamps the publishers' own
+//! order decides, which is the same wherever they run.
 
 use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::{Rc, Weak};
@@ -365,8 +365,8 @@ impl SubscriberCore {
         self.passed.get()
     }
 
-    /// What is known of the message that [`SubscriberCore::take`] would give. A corrupt publisher is
-    /// cut off and reported.
+    /// What is known of the message that [`SubscriberCore::take`] would give. A corrupt publisher
+    /// is cut off and reported.
     #[inline]
     pub(crate) fn peek(&self) -> Option<Meta> {
         let mut state = self.state.borrow_mut();
@@ -704,8 +704,8 @@ impl SubscriberCore {
 }
 
 impl SubscriberCore {
-    /// Nothing will be taken any more: no publisher elsewhere waits for this subscriber. What the status table
-    /// says of it and its connections stays.
+    /// Nothing will be taken any more: no publisher elsewhere waits for this subscriber. What the
+    /// status table says of it and its connections stays.
     pub(crate) fn leave(&self) {
         let mut state = self.state.borrow_mut();
         self.absorb(&mut state);

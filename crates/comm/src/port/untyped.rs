@@ -1,6 +1,4 @@
 //! Ports whose message type is known at run time only: for players, recorders and tools.
-//!
-//! This file must not know files or terminals.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -455,8 +453,8 @@ impl AnySample {
         self.raw.meta().origin
     }
 
-    /// Place of its publisher among those that its subscriber is connected to, in the order of their
-    /// nodes' names; the same in every run while none comes or goes.
+    /// Place of its publisher among those that its subscriber is connected to, in the order of
+    /// their nodes' names; the same in every run while none comes or goes.
     pub fn publisher(&self) -> usize {
         self.publisher
     }

@@ -1,6 +1,4 @@
 //! A client whose service type is known at run time only: for tools.
-//!
-//! This file must not know files or terminals.
 
 use std::rc::Rc;
 use std::sync::Arc;

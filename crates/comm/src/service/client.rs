@@ -1,4 +1,4 @@
-//! Typed clients. This file must not know how calls are kept (`client_core`).
+//! Typed clients. How calls are kept is in `client_core`.
 
 use std::marker::PhantomData;
 use std::rc::Rc;
@@ -97,8 +97,8 @@ impl<S: Service> Client<S> {
     /// The next call that has ended, in the order in which they ended. Calls given up do not come.
     ///
     /// # Errors
-    /// [`TakeError`]: as many responses are held as may be. Calls to a server that broke the protocol
-    /// end with [`CallError::ServerGone`].
+    /// [`TakeError`]: as many responses are held as may be. Calls to a server that broke the
+    /// protocol end with [`CallError::ServerGone`].
     #[inline]
     pub fn take(&self) -> Result<Option<Outcome<S>>, TakeError> {
         let Some(Ended { call, result }) = self.core.take()? else { return Ok(None) };
@@ -133,7 +133,7 @@ impl<S: Service> Client<S> {
         self.core.service()
     }
 
-    /// A counter of [`crate::wire::status_records::client_counter`].
+    /// A counter of [`crate::status_records::client_counter`].
     pub fn counter(&self, counter: usize) -> u64 {
         self.core.counter(counter)
     }

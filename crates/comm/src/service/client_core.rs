@@ -1,9 +1,9 @@
 //! The part of a client that does not depend on the service's type: which calls are under way, and
 //! what became of them.
 //!
-//! Requests go out on a ring of this client's own; responses come in on a lane from the server. A call
-//! ends in exactly one of: response, time-out, given up, server gone, dropped by the server. It must
-//! not know executors.
+//! Requests go out on a ring of this client's own; responses come in on a lane from the server. A
+//! call ends in exactly one of: response, time-out, given up, server gone, dropped by the server.
+//! It must not know executors.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -100,8 +100,8 @@ pub(crate) struct ClientCore {
     calls: RefCell<Calls>,
 }
 
-/// A lane whose server has gone stays until its last response was taken; one whose server has broken
-/// the protocol does not.
+/// A lane whose server has gone stays until its last response was taken; one whose server has
+/// broken the protocol does not.
 fn is_undrained(connection: &Connection) -> bool {
     connection.is_ready() && !connection.is_corrupt()
 }

@@ -1,7 +1,6 @@
 //! Clients and servers without their type, for executors that own nodes of many types.
 //!
-//! A handle shares its port with the typed one and keeps it alive. This file must not know when nodes
-//! run.
+//! A handle shares its port with the typed one and keeps it alive.
 
 use std::rc::Rc;
 
@@ -10,7 +9,8 @@ use super::client_core::ClientCore;
 use super::server_core::ServerCore;
 use crate::error::TakeError;
 
-/// A client without its type. Neither `Send` nor `Sync`; cloning gives another handle. No call blocks.
+/// A client without its type. Neither `Send` nor `Sync`; cloning gives another handle. No call
+/// blocks.
 #[derive(Clone)]
 pub struct ClientHandle {
     core: Rc<ClientCore>,
@@ -91,7 +91,8 @@ impl ClientHandle {
     }
 }
 
-/// A server without its type. Neither `Send` nor `Sync`; cloning gives another handle. No call blocks.
+/// A server without its type. Neither `Send` nor `Sync`; cloning gives another handle. No call
+/// blocks.
 #[derive(Clone)]
 pub struct ServerHandle {
     core: Rc<ServerCore>,

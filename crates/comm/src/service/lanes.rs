@@ -1,8 +1,8 @@
-//! The subscribing half of a service's port: one lane for each publisher on the other side, and who
-//! that is. A client has a lane for its server, a server one for each client.
+//! The subscribing half of a service's port: one lane for each publisher on the other side. A
+//! client has a lane for its server, a server one for each client.
 //!
-//! It differs from a topic's input (`input`) in that lanes are not merged: whose message it is matters.
-//! It must not know what messages mean.
+//! Unlike a topic's subscriber (`port::subscriber_core`) it does not merge its lanes, because it
+//! matters whose message it is.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -133,8 +133,8 @@ impl<X> ServiceLanes<X> {
         &self.handle
     }
 
-    /// Takes in what the control thread left: `make` says what to keep of somebody new (`None`: let go
-    /// again), `lost` hears of lanes that have ended. A few loads when there is nothing. `keep`:
+    /// Takes in what the control thread left: `make` says what to keep of somebody new (`None`: let
+    /// go again), `lost` hears of lanes that have ended. A few loads when there is nothing. `keep`:
     /// whether a lane whose publisher has gone stays for now.
     #[inline]
     pub(crate) fn absorb(

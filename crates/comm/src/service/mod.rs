@@ -1,18 +1,18 @@
 //! Services: calls with an answer, over two topics of their own for each client.
 //!
-//! A [`Client`] publishes its requests on a ring of its own; the [`Server`] subscribes to the rings of
-//! all its clients and has one ring of responses for each. So a client sees its own responses only,
-//! both directions are built in place and read where they were written, and a client that does not
-//! read holds up nobody but itself.
+//! A [`Client`] publishes its requests on a ring of its own; the [`Server`] subscribes to the rings
+//! of all its clients and has one ring of responses for each. So a client sees its own responses
+//! only, both directions are built in place and read where they were written, and a client that
+//! does not read holds up nobody but itself.
 //!
-//! * A request is named by its client and its number on the client's ring ([`RequestId`]). A response
-//!   says in its descriptor which number it answers; order does not matter.
-//! * At most `depth` calls of a client are under way, given-up ones included until the server has done
-//!   with them: neither side ever waits for room.
+//! * A request is named by its client and its number on the client's ring ([`RequestId`]). A
+//!   response says in its descriptor which number it answers; order does not matter.
+//! * At most `depth` calls of a client are under way, given-up ones included until the server has
+//!   done with them: neither side ever waits for room.
 //! * A client that gives a call up (time-out, [`Client::cancel`]) says so on its ring. The server
 //!   does not take such a request any more, or sees it by [`Request::is_cancelled`].
-//! * A client belongs to the server that it met first, until that one goes; then to another one that is
-//!   there. Two servers never get the same request.
+//! * A client belongs to the server that it met first, until that one goes; then to another one
+//!   that is there. Two servers never get the same request.
 //! * When a server goes, by its own will or killed, the transport's notice ends its calls at once.
 //!
 //! ```no_run
@@ -39,8 +39,7 @@
 //! # }
 //! ```
 //!
-//! This file holds what clients and servers share, and what the control thread keeps for them. It must
-//! not know executors.
+//! This file holds what clients and servers share.
 
 mod any_client;
 mod client;
@@ -72,8 +71,8 @@ pub const DEPTH: usize = 8;
 /// The deepest that a client or server can be.
 pub const DEPTH_MAX: usize = 1 << 12;
 
-/// What a descriptor of a service's topic says beside the payload: a kind, and the number of a request
-/// cut to 28 bits, which tells apart the few that are under way.
+/// What a descriptor of a service's topic says beside the payload: a kind, and the number of a
+/// request cut to 28 bits, which tells apart the few that are under way.
 pub(crate) mod mark {
     /// Bits that hold a request's number.
     pub(crate) const NUMBER: u32 = (1 << 28) - 1;

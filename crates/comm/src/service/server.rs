@@ -1,4 +1,4 @@
-//! Typed servers. This file must not know how requests are found (`server_core`).
+//! Typed servers. How requests are found is in `server_core`.
 
 use std::marker::PhantomData;
 use std::rc::Rc;
@@ -92,8 +92,8 @@ impl<S: Service> Server<S> {
     ///
     /// # Errors
     /// [`TakeError`]: as many requests of one client are held as may be, or this is a forked child.
-    /// What a client does is no error: one that breaks the protocol is cut off, a damaged request is
-    /// passed over, and both are reported and counted.
+    /// What a client does is no error: one that breaks the protocol is cut off, a damaged request
+    /// is passed over, and both are reported and counted.
     #[inline]
     pub fn take(&self) -> Result<Option<Request<S>>, TakeError> {
         let taken = self.core.take()?;
@@ -119,7 +119,7 @@ impl<S: Service> Server<S> {
         self.core.service()
     }
 
-    /// A counter of [`crate::wire::status_records::server_counter`].
+    /// A counter of [`crate::status_records::server_counter`].
     pub fn counter(&self, counter: usize) -> u64 {
         self.core.counter(counter)
     }
@@ -132,8 +132,8 @@ impl<S: Service> Server<S> {
 
 /// A request, read-only in the memory where its client wrote it, held until this is dropped.
 ///
-/// Belongs to its server's thread; may be kept and answered later. Dropped without an answer, it tells
-/// the client so. Memory visibility: as [`crate::Sample`].
+/// Belongs to its server's thread; may be kept and answered later. Dropped without an answer, it
+/// tells the client so. Memory visibility: as [`crate::Sample`].
 pub struct Request<S: Service> {
     taken: Taken,
     service: PhantomData<fn() -> S>,

@@ -1,9 +1,9 @@
-//! The part of a server that does not depend on the service's type: whose request is next, and which
-//! were given up.
+//! The part of a server that does not depend on the service's type: whose request is next, and
+//! which were given up.
 //!
-//! Each client has a lane on which its requests come and a ring on which its responses go. A lane is
-//! looked at only when that ring is connected, so that no response is lost; clients take turns. It must
-//! not know executors.
+//! Each client has a lane on which its requests come and a ring on which its responses go. A lane
+//! is looked at only when that ring is connected, so that no response is lost; clients take turns.
+//! It must not know executors.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -409,7 +409,8 @@ impl ServerCore {
         self.requests.arm() && self.can_move()
     }
 
-    /// Whether what is there can be taken: a client that is not ready for responses rings when it is.
+    /// Whether what is there can be taken: a client that is not ready for responses rings when it
+    /// is.
     fn can_move(&self) -> bool {
         let lanes = self.requests.lanes();
         let ready = |lane: &super::lanes::ServiceLane<Replies>| {

@@ -1,6 +1,7 @@
 //! The fields of frames as bytes: numbers, byte strings, texts and names, one after the other.
 //!
-//! Everything that is read is another process's word: each length has a limit, each name is checked.
+//! Everything that is read is another process's word: each length has a limit, each name is
+//! checked.
 
 use crossdock_shm::socket::FRAME_BYTES_MAX;
 

@@ -1,9 +1,8 @@
 //! The frames that two processes exchange on their control socket, as bytes.
 //!
-//! One kind byte, then the fields in order, little endian; texts and byte strings carry a `u16`
-//! length. Every length has a limit, names are checked, and a frame must end where its last field
-//! ends: whatever a hostile peer sends is either one of these frames or a [`FieldError`]. This
-//! file must not know what a frame makes its receiver do.
+//! A frame is one kind byte, then the fields in order, little endian; texts and byte strings carry
+//! a `u16` length. Every length has a limit, names are checked, and a frame must end where its last
+//! field ends. Whatever a hostile peer sends is either one of these frames or a [`FieldError`].
 
 use crossdock_shm::SlabShape;
 use crossdock_shm::rendezvous::PeerName;
@@ -71,8 +70,8 @@ pub(crate) enum Frame {
     /// What the sender shares as a subscribing process, once before its first `Subscribe`: two
     /// descriptors (connections, the memory of this pair of processes).
     Memory,
-    /// The bell of one of the sender's executors, as a descriptor, before the first `Subscribe` that
-    /// triggers it.
+    /// The bell of one of the sender's executors, as a descriptor, before the first `Subscribe`
+    /// that triggers it.
     Bell {
         bell: u16,
     },
@@ -113,8 +112,8 @@ pub(crate) enum Frame {
     Released {
         pair: u32,
     },
-    /// The last frame of the sender's: it serves and takes nothing more. The end of its socket follows when
-    /// it holds nothing of the receiver's any more.
+    /// The last frame of the sender's: it serves and takes nothing more. The end of its socket
+    /// follows when it holds nothing of the receiver's any more.
     Bye,
     /// A new segment of a publisher's memory, as a file descriptor.
     Segment {
@@ -127,8 +126,8 @@ pub(crate) enum Frame {
         pair: u32,
         segment: u32,
     },
-    /// Memory of a device that stands for chunks of a publisher's, as two descriptors: the memory and
-    /// its index.
+    /// Memory of a device that stands for chunks of a publisher's, as two descriptors: the memory
+    /// and its index.
     Slab {
         pair: u32,
         slab: u32,
@@ -167,8 +166,8 @@ pub(crate) enum Frame {
     AskBuffer {
         buffer: u64,
     },
-    /// A shared buffer, as a file descriptor, and what the receiver is called in its claims. Behind it a
-    /// descriptor for each of its instances in memory of these devices.
+    /// A shared buffer, as a file descriptor, and what the receiver is called in its claims. Behind
+    /// it a descriptor for each of its instances in memory of these devices.
     Buffer {
         buffer: u64,
         member: u16,

@@ -1,7 +1,7 @@
 //! What the data planes of both sides tell each other, as the opaque bytes inside frames.
 //!
 //! A subscriber says where in its tables it looks and listens; a publisher answers with the shape
-//! of its ring. The numbers are checked where they are used. This file must not know frames.
+//! of its ring. The numbers are checked where they are used.
 
 use crossdock_shm::{Attached, RingGeometry};
 

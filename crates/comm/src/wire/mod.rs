@@ -1,4 +1,7 @@
-//! What processes say to each other, and the words for it: frames, names, quality of service, records.
+//! The language of processes: frames and their parts, names, quality of service, records of the
+//! status table.
+//!
+//! It uses no other room: what processes say does not depend on who listens.
 
 pub(crate) mod fields;
 pub(crate) mod frame;

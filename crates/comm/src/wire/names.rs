@@ -1,8 +1,8 @@
 //! Legal names of topics, nodes, types and processes.
 //!
-//! Names come from graph files, from code and from other processes; all of them pass here before
-//! they are stored, shown or compared. The rules are those of ROS 2, with lengths that fit the
-//! status table. This file must not know what a name is used for.
+//! Names come from graph files, from code and from other processes. All of them pass here before
+//! they are stored, shown or compared. The rules are ROS 2's, with lengths that fit the status
+//! table.
 
 use std::fmt;
 

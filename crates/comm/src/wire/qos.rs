@@ -1,8 +1,7 @@
 //! Quality of service of a port, and which offers satisfy which requests.
 //!
-//! The words and the matching rule are those of ROS 2: a publisher offers, a subscriber requests,
-//! and they are connected when every offer is at least what is requested. Depth is each side's
-//! own affair. This file must not know how a policy is carried out.
+//! The words and the matching rule are ROS 2's: a publisher offers, a subscriber requests, and they
+//! are connected if every offer is at least what is requested. Each side chooses its depth alone.
 
 use std::fmt;
 use std::time::Duration;
@@ -34,8 +33,8 @@ pub enum Durability {
 
 /// Which publishers wait for a subscriber that is slow, if its quality of service is reliable.
 ///
-/// It is the subscriber's own affair: whether its request fits an offer is not touched by it. What a
-/// publisher does not wait for is passed over, the oldest first, when more than `depth` messages
+/// It is the subscriber's own affair: whether its request fits an offer is not touched by it. What
+/// a publisher does not wait for is passed over, the oldest first, when more than `depth` messages
 /// are there, and counted as skipped, not as lost: the reader did not ask in time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum BackPressure {

@@ -1,6 +1,6 @@
 //! What the records on a status table mean: kinds, counters, and the bytes of their details.
 //!
-//! This is the common language of processes and observers. It must not know how records are kept.
+//! This is the common language of processes and observers.
 
 use crossdock_shm::rendezvous::PeerName;
 
@@ -30,8 +30,8 @@ pub mod kind {
     pub const CLIENT: u32 = 11;
     /// A server of a service; the detail as a client's.
     pub const SERVER: u32 = 12;
-    /// A topic as a node on a device has it; the detail is text: node, device, way and its reason, a
-    /// line each.
+    /// A topic as a node on a device has it; the detail is text: node, device, way and its reason,
+    /// a line each.
     pub const DEVICE_TOPIC: u32 = 13;
 }
 
@@ -64,20 +64,21 @@ pub mod counter {
     pub const SCANS: usize = 11;
     /// Publisher: times that a publish had to wait for a reliable subscriber.
     pub const WAITS: usize = 12;
-    /// Bytes of the payloads that were copied to a device or from it. Part of `COPIES` are these copies.
+    /// Bytes of the payloads that were copied to a device or from it. Part of `COPIES` are these
+    /// copies.
     pub const COPIED_BYTES: usize = 14;
     /// Stamp in ns of the newest message that was published or taken; 0: none yet. Not a count.
     pub const NEWEST_NS: usize = 13;
 }
 
-/// Counters of a topic as a node on a device has it. Copies of what no port counts stand at the places that
-/// [`counter`] has for them.
+/// Counters of a topic as a node on a device has it. Copies of what no port counts stand at the
+/// places that [`counter`] has for them.
 pub mod device_counter {
-    /// 1: the payload is in memory of the device for all who use it there: its publisher has it there, or the
-    /// owner of a shared buffer.
+    /// 1: the payload is in memory of the device for all who use it there: its publisher has it
+    /// there, or the owner of a shared buffer.
     pub const SHARED: usize = 0;
-    /// 1: this node was the first of its queue that has memory of the device for the payload, for this queue
-    /// alone.
+    /// 1: this node was the first of its queue that has memory of the device for the payload, for
+    /// this queue alone.
     pub const OWN: usize = 1;
     /// Messages of this node that are not in memory of the host.
     pub const AWAY: usize = 3;
@@ -188,7 +189,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_connections_detail_survives_the_board() {
+    fn a_connections_detail_survives_the_status_table() {
         let detail = ConnectionDetail {
             subscriber: 3,
             publisher_process: PeerName::from_bytes([9; 16]),

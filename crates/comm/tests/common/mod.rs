@@ -8,6 +8,7 @@ pub mod users;
 
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use crossdock_comm::{
@@ -24,6 +25,13 @@ pub const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The version of the protocol, for frames that tests write by hand.
 pub const VERSION: u32 = 6;
+
+/// Each test of a program whose tests look at what the whole process has holds its turn from its
+/// first line to its last.
+pub fn turn() -> MutexGuard<'static, ()> {
+    static TURN: Mutex<()> = Mutex::new(());
+    TURN.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// A rendezvous folder of one test, removed at its end.
 pub struct Place(pub PathBuf);
@@ -178,8 +186,8 @@ pub fn resources() -> (usize, usize) {
     (maps, std::fs::read_dir("/proc/self/fd").unwrap().count())
 }
 
-/// The same when control threads have done what follows on a connection: when it has not changed for
-/// a while.
+/// The same when control threads have done what follows on a connection: when it has not changed
+/// for a while.
 pub fn settled_resources() -> (usize, usize) {
     let mut last = (resources(), std::time::Instant::now());
     while last.1.elapsed() < Duration::from_millis(200) {

@@ -4,9 +4,10 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::Place;
 use super::child::Process;
-use crossdock_comm::{Access, Participant, ParticipantOptions};
+use super::{LIMIT, Place, VERSION};
+use crossdock_comm::{Access, Event, Participant, ParticipantOptions};
+use crossdock_shm::socket::ControlSocket;
 use crossdock_test_support::skip;
 
 /// Users and a group that no machine has.
@@ -125,4 +126,42 @@ pub enum Users {
 /// A child's participant at its parent's place, whoever the two are.
 pub fn join(name: &str) -> Participant {
     Participant::open(ParticipantOptions::new(0, name)).unwrap()
+}
+
+/// Texts of all events until one contains `wanted`.
+pub fn told(participant: &Participant, wanted: &str) -> String {
+    let mut texts = String::new();
+    let found = participant.wait_until(LIMIT, || {
+        let events = participant.take_events().0;
+        events.iter().for_each(|event: &Event| texts.push_str(&format!("{event}\n")));
+        texts.contains(wanted)
+    });
+    assert!(found, "`{wanted}` is not in: {texts}");
+    texts
+}
+
+/// A connection to the victim that has said hello: with a name, a purpose and its port.
+pub fn greet(place: &Place, victim: &str, name: [u8; 16], purpose: u8) -> ControlSocket {
+    let flags = rustix::net::SocketFlags::CLOEXEC;
+    let (family, of) = (rustix::net::AddressFamily::UNIX, rustix::net::SocketType::SEQPACKET);
+    let fd = rustix::net::socket_with(family, of, flags, None).unwrap();
+    let path = place.0.join("0").join(victim);
+    rustix::net::connect(&fd, &rustix::net::SocketAddrUnix::new(&path).unwrap()).unwrap();
+    let socket = ControlSocket::from_fd(fd);
+    let mut hello = vec![1];
+    hello.extend(VERSION.to_le_bytes());
+    hello.extend(name);
+    hello.extend(7u16.to_le_bytes());
+    hello.extend(b"mallory");
+    hello.push(purpose);
+    hello.extend([0; 8]);
+    // Closed: who is not let in is told nothing.
+    let _ = socket.send(&hello, &[]);
+    socket
+}
+
+/// The place of the victim, for a child; it is the parent's to remove.
+pub fn place_of_victim() -> std::mem::ManuallyDrop<Place> {
+    let folder = std::env::var("CROSSDOCK_RENDEZVOUS").unwrap();
+    std::mem::ManuallyDrop::new(Place(folder.into()))
 }

@@ -1,5 +1,5 @@
-//! Children that a node's process forks: they have nothing of it, say nothing for it, and keep nobody
-//! from hearing of its death; one that wants to take part does so by itself.
+//! Children that a node's process forks: they have nothing of it, say nothing for it, and keep
+//! nobody from hearing of its death; one that wants to take part does so by itself.
 
 use std::os::unix::process::CommandExt;
 use std::process::Command;
@@ -16,8 +16,8 @@ use crate::common::{
 /// Runs `child` in a forked child and answers its process id and what `child` said.
 fn fork(child: impl FnOnce() -> String) -> (i32, String) {
     let (reading, writing) = rustix::pipe::pipe().unwrap();
-    // SAFETY: the child has the memory of one thread. What another one may have locked at that moment
-    // is what this test is about; the allocator of glibc is made for it.
+    // SAFETY: the child has the memory of one thread. What another one may have locked at that
+    // moment is what this test is about; the allocator of glibc is made for it.
     let pid = unsafe { libc::fork() };
     assert!(pid >= 0);
     if pid == 0 {
@@ -100,7 +100,8 @@ fn parent(place: &str) {
                 let mut sleep = Command::new("sleep");
                 sleep.arg("1000");
                 children.push(sleep.spawn().unwrap());
-                // SAFETY: the closure does nothing; it has the standard library fork instead of spawn.
+                // SAFETY: the closure does nothing; it has the standard library fork instead of
+                // spawn.
                 unsafe { sleep.pre_exec(|| Ok(())) };
                 children.push(sleep.spawn().unwrap());
                 let ids = children.iter().map(|child| child.id().to_string());

@@ -53,8 +53,8 @@ impl Scribbler {
         self.state % end
     }
 
-    /// Half of the time what looks like a descriptor of a message that comes next, with garbage in it;
-    /// else any word.
+    /// Half of the time what looks like a descriptor of a message that comes next, with garbage in
+    /// it; else any word.
     fn scribble(&mut self) {
         let place = self.below(self.ranges.len() as u64) as usize;
         let range = self.ranges[place].clone();
@@ -149,7 +149,8 @@ impl Heard {
     }
 }
 
-/// How long garbage may go on: some of it is never looked at, because it hides the message that comes next.
+/// How long garbage may go on: some of it is never looked at, because it hides the message that
+/// comes next.
 const LIFE: Duration = Duration::from_secs(2);
 
 /// How often a peer is to be found out: in which way it breaks its ring is a matter of chance.

@@ -16,6 +16,7 @@ mod one_process;
 mod other_users;
 mod private;
 mod processes;
+mod quotas;
 mod services;
 mod slabs;
 mod stops;

@@ -22,6 +22,7 @@ use crossdock_comm::{
 use crossdock_msg::block::Text;
 use crossdock_msg::types::sensor_msgs::{PointCloud2, PointField};
 use crossdock_msg::{Block, CdrBuffer, Extra, FlatError, Message, Schema};
+use crossdock_test_support::Random;
 
 const TOPIC: &str = "/cloud";
 /// The reading process, which names the memory that both may write.
@@ -33,30 +34,15 @@ const SLOTS_AT: u64 = 4096;
 const SLOTS: u64 = 1024;
 const CHUNKS_AT: u64 = SLOTS_AT + SLOTS * 64;
 
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0
-    }
-
-    fn below(&mut self, end: u64) -> u64 {
-        self.next() % end
-    }
-
-    /// Random, extreme and plausible words.
-    fn word(&mut self) -> u64 {
-        match self.below(6) {
-            0 => self.next(),
-            1 => self.below(1 << 16),
-            2 => self.below(4096) * 0x1_0000_0001,
-            3 => u64::MAX - self.below(1 << 16),
-            4 => 1 << self.below(64),
-            _ => 0,
-        }
+/// Random, extreme and plausible words.
+fn word(random: &mut Random) -> u64 {
+    match random.below(6) {
+        0 => random.next(),
+        1 => random.below(1 << 16),
+        2 => random.below(4096) * 0x1_0000_0001,
+        3 => u64::MAX - random.below(1 << 16),
+        4 => 1 << random.below(64),
+        _ => 0,
     }
 }
 
@@ -129,7 +115,7 @@ fn scribble(
             let chunks = (ring.end - ring.start - CHUNKS_AT).min(16 * 4096);
             for _ in 0..64 {
                 let at = ring.start + CHUNKS_AT + 8 * random.below(chunks / 8);
-                write_words(memory, at, &[random.word()]);
+                write_words(memory, at, &[word(random)]);
             }
         }
         Target::Descriptors => {
@@ -138,7 +124,7 @@ fn scribble(
             let mut words: Vec<_> = (1..8).map(|n| read_word(memory, slot + 8 * n)).collect();
             let changed = random.below(7) as usize;
             words[changed] = match random.below(3) {
-                0 => random.word(),
+                0 => word(random),
                 1 => words[changed] ^ 1 << random.below(64),
                 _ => words[changed].wrapping_add(64 * random.below(1 << 10)),
             };
@@ -153,7 +139,7 @@ fn scribble(
         Target::Head => {
             let at = ring.start + HEAD.start + 8 * random.below((HEAD.end - HEAD.start) / 8);
             let value = match random.below(2) {
-                0 => random.word(),
+                0 => word(random),
                 _ => seq.wrapping_add(random.below(64)).wrapping_sub(32),
             };
             write_words(memory, at, &[value]);
@@ -161,7 +147,7 @@ fn scribble(
         Target::Hints => {
             for shared in mapped(&format!("{READER} ")) {
                 let at = shared.start + 8 * random.below((shared.end - shared.start) / 8);
-                write_words(memory, at, &[random.word()]);
+                write_words(memory, at, &[word(random)]);
             }
         }
     }
@@ -211,7 +197,7 @@ fn child(place: &str) {
         let (published, done) = (AtomicU64::new(1), AtomicBool::new(false));
         std::thread::scope(|scope| {
             scope.spawn(|| {
-                let mut random = Random(seed);
+                let mut random = Random::of_seed(seed);
                 while !done.load(Ordering::Relaxed) {
                     scribble(&memory, target, ring, &published, &mut random);
                 }
@@ -341,7 +327,8 @@ impl Readers {
         }
     }
 
-    /// An echo of the scribbled topic, as soon as this process's connections are on its status table.
+    /// An echo of the scribbled topic, as soon as this process's connections are on its status
+    /// table.
     fn echo(&mut self) -> Echo {
         let observer = &mut self.observer;
         let mut echo = None;
@@ -398,7 +385,7 @@ fn a_process_that_scribbles_over_its_memory_harms_no_reader() {
     let given = std::env::var("CROSSDOCK_SEED").ok().and_then(|seed| seed.parse().ok());
     let seed = given.unwrap_or(now.as_nanos() as u64);
     println!("{test}: CROSSDOCK_SEED={seed}");
-    let mut random = Random(seed | 1);
+    let mut random = Random::of_seed(seed);
     let place = Place::new("scribbled");
     let mut readers = Readers::new(&place);
     let honest = publisher(&readers.participant, "/honest", reliable(4));

@@ -1,5 +1,6 @@
-//! What a process of another user can do to this one, and what it cannot: its messages are copied, what
-//! it shares otherwise is refused, and what it uses up is its own. Who is trusted by name is as we are.
+//! What a process of another user can do to this one, and what it cannot: its messages are copied,
+//! what it shares otherwise is refused, and what it uses up is its own. Who is trusted by name is
+//! as we are.
 //!
 //! These tests need root; elsewhere they are skipped, and counted as skipped.
 
@@ -10,33 +11,21 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use common::child::{Process, hear, role, tell};
-use common::users::{Shared, Users, is_root, join};
+use common::users::{Shared, Users, greet, is_root, join, place_of_victim, told};
 use common::{LIMIT, Listener, drain, publish, publisher, reliable, subscriber};
 use crossdock_comm::{
-    ClientOptions, Event, Part, Participant, ParticipantOptions, Publisher, PublisherOptions, Qos,
+    ClientOptions, Part, Participant, ParticipantOptions, Publisher, PublisherOptions, Qos,
     ServerOptions, Subscriber, SubscriberOptions, Token, TrustedNames,
 };
 use crossdock_msg::Extra;
 use crossdock_msg::types::crossdock_interfaces::SharedBuffer as TokenMessage;
 use crossdock_msg::types::example_interfaces::srv::AddTwoInts;
 use crossdock_msg::types::sensor_msgs::Image;
-use crossdock_shm::socket::{ControlSocket, FRAME_BYTES_MAX, Received};
+use crossdock_shm::socket::{FRAME_BYTES_MAX, Received};
 use rustix::process::Signal;
 
 /// A user that every machine has.
 const DAEMON: u32 = 1;
-
-/// Texts of all events until one contains `wanted`.
-fn told(participant: &Participant, wanted: &str) -> String {
-    let mut texts = String::new();
-    let found = participant.wait_until(LIMIT, || {
-        let events = participant.take_events().0;
-        events.iter().for_each(|event: &Event| texts.push_str(&format!("{event}\n")));
-        texts.contains(wanted)
-    });
-    assert!(found, "`{wanted}` is not in: {texts}");
-    texts
-}
 
 fn take(input: &Subscriber<Image>) -> crossdock_comm::Sample<Image> {
     let end = Instant::now() + LIMIT;
@@ -365,32 +354,8 @@ fn a_stranger_gets_no_shared_buffer_and_is_told_why() {
     child.finish();
 }
 
-/// A connection to the victim that has said hello: with a name, a purpose and its port.
-fn greet(place: &common::Place, victim: &str, name: [u8; 16], purpose: u8) -> ControlSocket {
-    let flags = rustix::net::SocketFlags::CLOEXEC;
-    let (family, of) = (rustix::net::AddressFamily::UNIX, rustix::net::SocketType::SEQPACKET);
-    let fd = rustix::net::socket_with(family, of, flags, None).unwrap();
-    let path = place.0.join("0").join(victim);
-    rustix::net::connect(&fd, &rustix::net::SocketAddrUnix::new(&path).unwrap()).unwrap();
-    let socket = ControlSocket::from_fd(fd);
-    let mut hello = vec![1];
-    hello.extend(common::VERSION.to_le_bytes());
-    hello.extend(name);
-    hello.extend(7u16.to_le_bytes());
-    hello.extend(b"mallory");
-    hello.push(purpose);
-    hello.extend([0; 8]);
-    let _ = socket.send(&hello, &[]).unwrap();
-    socket
-}
-
-/// The place of the victim, for a child; it is the parent's to remove.
-fn place_of_victim() -> std::mem::ManuallyDrop<common::Place> {
-    let folder = std::env::var("CROSSDOCK_RENDEZVOUS").unwrap();
-    std::mem::ManuallyDrop::new(common::Place(folder.into()))
-}
-
-/// Asks to watch and to trace, and tells what came: the kind of the first frame and its descriptors.
+/// Asks to watch and to trace, and tells what came: the kind of the first frame and its
+/// descriptors.
 fn onlooker(victim: &str) {
     let place = place_of_victim();
     for purpose in [2, 5, 6] {
@@ -411,8 +376,8 @@ fn onlooker(victim: &str) {
 }
 
 #[test]
-fn a_stranger_may_look_at_the_board_and_neither_watch_nor_trace() {
-    let test = "other_users::a_stranger_may_look_at_the_board_and_neither_watch_nor_trace";
+fn a_stranger_may_look_at_the_status_table_and_neither_watch_nor_trace() {
+    let test = "other_users::a_stranger_may_look_at_the_status_table_and_neither_watch_nor_trace";
     if let Some((role, _)) = role() {
         return onlooker(&role);
     }

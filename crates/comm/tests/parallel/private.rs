@@ -1,5 +1,5 @@
-//! Messages and shared buffers in memory that only one process has: who gets them there, who is refused, and that
-//! the memory goes back. The driver is none: its memory is the heap's.
+//! Messages and shared buffers in memory that only one process has: who gets them there, who is
+//! refused, and that the memory goes back. The driver is none: its memory is the heap's.
 
 use crate::common;
 use common::{LIMIT, Place, check, publish, reliable, subscriber};

@@ -1,5 +1,6 @@
-//! Device memory on its way from publishers to subscribers: who gets it, who knows of it, and what becomes of
-//! messages that somebody cannot reach. The device is none: its memory is a memory object.
+//! Device memory on its way from publishers to subscribers: who gets it, who knows of it, and what
+//! becomes of messages that somebody cannot reach. The device is none: its memory is a memory
+//! object.
 
 use crate::common;
 use common::{LIMIT, Place, check, publish, publisher, reliable, subscriber};

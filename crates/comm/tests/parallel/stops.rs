@@ -1,4 +1,5 @@
-//! What one faulty peer can stop in others: nothing for longer than once, and nothing that is not its own.
+//! What one faulty peer can stop in others: nothing for longer than once, and nothing that is not
+//! its own.
 
 use crate::common;
 use std::os::fd::{AsFd, OwnedFd};
@@ -212,8 +213,8 @@ fn names_under_which_nobody_accepts_keep_nobody_from_meeting_others() {
     drop(traps);
 }
 
-/// A connected socket whose last copy closes only when its other end has read what it never reads, or after
-/// an hour.
+/// A connected socket whose last copy closes only when its other end has read what it never reads,
+/// or after an hour.
 fn closes_in_an_hour() -> (OwnedFd, OwnedFd) {
     let any = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let near = std::net::TcpStream::connect(any.local_addr().unwrap()).unwrap();
@@ -272,8 +273,8 @@ fn a_descriptor_whose_closing_blocks_stops_nobody() {
         hello.extend(7u16.to_le_bytes());
         hello.extend(b"mallory");
         hello.extend([0; 9]);
-        // With a hello, which has none, and as the memory of a peer, which are two. All are sent: one that
-        // was not would have its last copy here.
+        // With a hello, which has none, and as the memory of a peer, which are two. All are sent:
+        // one that was not would have its last copy here.
         let traps: Vec<_> = (0..3 - with).map(|_| closes_in_an_hour()).collect();
         let fds: Vec<_> = traps.iter().map(|(near, _)| near.as_fd()).collect();
         for (place, frame) in [&hello[..], &[17]].into_iter().enumerate() {

@@ -1,5 +1,6 @@
-//! Claims of nobody: a member writes into a shared buffer's table that the owner, or a number that nobody has,
-//! has claimed a part. The owner tells them from its own and from those of the living, and takes them back.
+//! Claims of nobody: a member writes into a shared buffer's table that the owner, or a number that
+//! nobody has, has claimed a part. The owner tells them from its own and from those of the living,
+//! and takes them back.
 
 use crate::common;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -55,8 +56,8 @@ fn refusal<T: std::fmt::Debug>(claimed: Result<T, ClaimError>) -> ClaimRefusal {
     claimed.unwrap_err().reason
 }
 
-/// The child: a member that scribbles what it hears (`place state first end`), claims (`claim first end`), and
-/// tries to claim (`try first end`).
+/// The child: a member that scribbles what it hears (`place state first end`), claims (`claim first
+/// end`), and tries to claim (`try first end`).
 fn scribbler(place: &str) {
     let participant = Place::of_parent(place, "child");
     let qos = common::reliable(4);

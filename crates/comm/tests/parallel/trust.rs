@@ -1,5 +1,5 @@
-//! Who may meet whom, and under which name: folders that others have prepared, greetings in somebody
-//! else's name, processes that do not welcome others.
+//! Who may meet whom, and under which name: folders that others have prepared, greetings in
+//! somebody else's name, processes that do not welcome others.
 //!
 //! Tests of two users need root; elsewhere they are skipped, and counted as skipped.
 
@@ -66,8 +66,8 @@ fn a_folder_that_another_user_has_prepared_is_not_joined() {
     drop(own);
 }
 
-/// An access control list with an entry for one more user, as the kernel keeps it: version 2, then tag,
-/// rights and id of each entry.
+/// An access control list with an entry for one more user, as the kernel keeps it: version 2, then
+/// tag, rights and id of each entry.
 fn list_with(user: u32) -> Vec<u8> {
     let entry = |tag: u16, rights: u16, id: u32| {
         [&tag.to_le_bytes()[..], &rights.to_le_bytes(), &id.to_le_bytes()].concat()
@@ -308,7 +308,8 @@ fn two_executors(test: &str, users: Users) {
             for number in common::drain(&input) {
                 heard.send(number).unwrap();
             }
-            // Without a limit: a wake-up that is taken away is one that this test waits for in vain.
+            // Without a limit: a wake-up that is taken away is one that this test waits for in
+            // vain.
             bell.sleep(None, || input.handle().arm());
         }
     });

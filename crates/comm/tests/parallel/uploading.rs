@@ -1,5 +1,6 @@
-//! Uploaders of publishers: when they are asked, who waits for them and who does not, and what becomes of a message
-//! that is brought and not published. The device is none: what it does is the test's to say.
+//! Uploaders of publishers: when they are asked, who waits for them and who does not, and what
+//! becomes of a message that is uploaded and not published. The device is none: what it does is the
+//! test's to say.
 
 use crate::common;
 use common::{LIMIT, Place, check, drain, publish, publisher, reliable, subscriber, try_publish};
@@ -20,19 +21,19 @@ use std::time::Duration;
 /// What an uploader was told.
 #[derive(Default)]
 struct Told {
-    /// Points of the messages that it brings, and where these lie.
-    brought: Vec<(FencePoint, usize)>,
+    /// Points of the messages that it uploads, and where these lie.
+    uploaded: Vec<(FencePoint, usize)>,
     taken_back: Vec<u64>,
 }
 
-/// Brings everything; when it is there the test says.
+/// Uploads everything; when it is there the test says.
 struct Noting(Rc<RefCell<Told>>);
 
 impl Uploader for Noting {
-    fn bring(&mut self, message: &Uploading<'_>) -> bool {
+    fn upload(&mut self, message: &Uploading<'_>) -> bool {
         let at = message.payload().as_ptr().addr();
         assert_eq!(message.point().value, message.seq());
-        self.0.borrow_mut().brought.push((message.point(), at));
+        self.0.borrow_mut().uploaded.push((message.point(), at));
         true
     }
 
@@ -79,7 +80,7 @@ fn next(sink: &Participant, input: &Subscriber<Image>) -> Sample<Image> {
 
 #[test]
 fn a_subscriber_on_the_processor_does_not_wait_for_the_uploader() {
-    let place = Place::new("bringing-mixed");
+    let place = Place::new("uploading-mixed");
     let (source, sink) = (place.open("source"), place.open("sink"));
     let output = publisher(&source, "/image", reliable(4));
     let told = with_uploader(&output);
@@ -88,39 +89,39 @@ fn a_subscriber_on_the_processor_does_not_wait_for_the_uploader() {
     kernels.handle().take_slabs(Some(Arc::new(Taker)));
     assert!(source.wait_until(LIMIT, || output.matched() == 2));
     publish(&output, 1);
-    let (seen, brought) = (next(&sink, &host), next(&sink, &kernels));
-    assert_eq!((check(&seen), check(&brought)), (1, 1));
-    let point = brought.brought_point().expect("it is brought");
+    let (seen, uploaded) = (next(&sink, &host), next(&sink, &kernels));
+    assert_eq!((check(&seen), check(&uploaded)), (1, 1));
+    let point = uploaded.uploaded_point().expect("it is uploaded");
     assert_eq!(point.is_reached(), Ok(false));
-    told.borrow().brought[0].0.timeline.advance(1);
-    assert!(kernels.handle().await_brought(&point));
+    told.borrow().uploaded[0].0.timeline.advance(1);
+    assert!(kernels.handle().await_uploaded(&point));
     // A failed device, and a publisher that is gone, do not come; neither counts as a loss.
     publish(&output, 2);
     publish(&output, 3);
-    told.borrow().brought[0].0.timeline.advance(2);
+    told.borrow().uploaded[0].0.timeline.advance(2);
     drop(output);
-    let point = || next(&sink, &kernels).brought_point().unwrap();
+    let point = || next(&sink, &kernels).uploaded_point().unwrap();
     let (second, third) = (point(), point());
-    assert!(kernels.handle().await_brought(&second) && !kernels.handle().await_brought(&third));
+    assert!(kernels.handle().await_uploaded(&second) && !kernels.handle().await_uploaded(&third));
     assert_eq!(kernels.handle().lost(), 0);
 }
 
 #[test]
-fn only_what_somebody_takes_is_brought() {
+fn only_what_somebody_takes_is_uploaded() {
     // In one process, and in two; decided before anything is published, and after.
     for (name, late) in [("one", false), ("one", true), ("two", false), ("two", true)] {
-        let place = Place::new("bringing-taken");
+        let place = Place::new("uploading-taken");
         let source = place.open("source");
         let other = (name == "two").then(|| place.open("sink"));
         let sink = other.as_ref().unwrap_or(&source);
         let output = publisher(&source, "/image", Qos::best_effort(4));
         let told = with_uploader(&output);
-        let brought = || told.borrow().brought.len();
+        let uploaded = || told.borrow().uploaded.len();
         publish(&output, 1);
         let host = subscriber(sink, "/image", Qos::best_effort(4));
         assert!(source.wait_until(LIMIT, || output.matched() == 1));
         publish(&output, 2);
-        assert_eq!(brought(), 0, "{name}: nobody is on a device");
+        assert_eq!(uploaded(), 0, "{name}: nobody is on a device");
         let declining = device_subscriber(sink, Qos::best_effort(4));
         if !late {
             declining.handle().take_slabs(None);
@@ -134,25 +135,25 @@ fn only_what_somebody_takes_is_brought() {
         };
         if late {
             publish_next();
-            assert_eq!(brought(), 1, "{name}");
+            assert_eq!(uploaded(), 1, "{name}");
             declining.handle().take_slabs(None);
         }
         let declined = || {
-            let before = brought();
+            let before = uploaded();
             publish_next();
-            brought() == before
+            uploaded() == before
         };
         assert!(source.wait_until(LIMIT, declined), "{name} {late}");
         let kernels = device_subscriber(sink, Qos::best_effort(4));
         kernels.handle().take_slabs(Some(Arc::new(Taker)));
         assert!(source.wait_until(LIMIT, || output.matched() == 3));
-        let before = brought();
+        let before = uploaded();
         publish(&output, 100);
-        assert_eq!(brought(), before + 1, "{name}");
+        assert_eq!(uploaded(), before + 1, "{name}");
         drop(kernels);
         assert!(source.wait_until(LIMIT, || output.matched() == 2));
         publish(&output, 101);
-        assert_eq!(brought(), before + 1, "{name}: it has gone");
+        assert_eq!(uploaded(), before + 1, "{name}: it has gone");
         let mut last = 0;
         let has_all = || {
             last = drain(&host).last().copied().unwrap_or(last);
@@ -164,7 +165,7 @@ fn only_what_somebody_takes_is_brought() {
 
 #[test]
 fn a_message_that_is_not_published_is_taken_back_and_its_memory_kept_until_it_is_there() {
-    let place = Place::new("bringing-refused");
+    let place = Place::new("uploading-refused");
     let (source, sink) = (place.open("source"), place.open("sink"));
     let qos = Qos::reliable(2, Duration::from_millis(20));
     let output = publisher(&source, "/image", qos);
@@ -180,11 +181,11 @@ fn a_message_that_is_not_published_is_taken_back_and_its_memory_kept_until_it_is
     publish(&output, 4);
     let sample = next(&sink, &kernels);
     assert_eq!((sample.seq(), check(&sample)), (3, 4));
-    assert!(sample.brought_point().is_some());
+    assert!(sample.uploaded_point().is_some());
     drop(sample);
-    // All four that the device was given, until it says that it has them: the memory of one was free again
-    // when it was taken back.
-    let given: BTreeSet<usize> = told.borrow().brought.iter().map(|(_, at)| *at).collect();
+    // All four that the device was given, until it says that it has them: the memory of one was
+    // free again when it was taken back.
+    let given: BTreeSet<usize> = told.borrow().uploaded.iter().map(|(_, at)| *at).collect();
     let used_again = || {
         let loans = std::iter::from_fn(|| output.loan(Extra::none().bytes(2000)).ok());
         let mut loans: Vec<_> = loans.collect();
@@ -193,7 +194,7 @@ fn a_message_that_is_not_published_is_taken_back_and_its_memory_kept_until_it_is
     };
     let kept = given.len() - used_again();
     assert!(kept >= 2, "{kept} of {given:?} are kept");
-    told.borrow().brought[0].0.timeline.advance(3);
+    told.borrow().uploaded[0].0.timeline.advance(3);
     // The newest stays in the ring for who comes late, or not.
     assert!(given.len() - used_again() < kept);
 }

@@ -1,5 +1,6 @@
-//! Processes that have no file descriptor, memory or disk left, and peers of another user or of another network
-//! namespace: clear words, nothing hangs, what runs goes on, and what was missed is made up for.
+//! Processes that have no file descriptor, memory or disk left, and peers of another user or of
+//! another network namespace: clear words, nothing hangs, what runs goes on, and what was missed is
+//! made up for.
 
 use crate::{common, turn};
 use std::os::fd::OwnedFd;

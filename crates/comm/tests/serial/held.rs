@@ -1,10 +1,9 @@
-//! Samples that are held through every end of a connection: for want of address space, descriptors or
-//! memory, and when one side cuts the other off. A held sample never changes, its memory is not used
-//! again before it is dropped, and then it is.
+//! Samples that are held through every end of a connection: for want of address space, descriptors
+//! or memory, and when one side cuts the other off. A held sample never changes, its memory is not
+//! used again before it is dropped, and then it is.
 
 use crate::{common, turn};
 use std::os::fd::OwnedFd;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use common::child::{Process, hear, role, tell};
@@ -18,12 +17,6 @@ use crossdock_msg::Extra;
 use crossdock_msg::types::sensor_msgs::Image;
 use crossdock_msg::types::std_msgs::Header;
 use rustix::process::{Resource, Rlimit, Signal, getrlimit, setrlimit};
-
-/// The tests of this file count the process's descriptors and mappings: one at a time.
-fn serial() -> MutexGuard<'static, ()> {
-    static SERIAL: Mutex<()> = Mutex::new(());
-    SERIAL.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 /// Messages that use all memory of a small publisher several times.
 const MANY: u32 = 500;
@@ -230,7 +223,8 @@ impl Parent {
         publish_large(&self.output, self.number, bytes).unwrap();
     }
 
-    /// Everything that the child had here is gone, but for the pipes to it and `segments` of our own.
+    /// Everything that the child had here is gone, but for the pipes to it and `segments` of our
+    /// own.
     fn settles(&self, segments: usize) {
         let wanted = (self.alone.0 + segments, self.alone.1 + segments + 2);
         let end = Instant::now() + LIMIT;
@@ -256,7 +250,6 @@ fn grows_out_of_reach(test: &str, shortage: &str) {
     if let Some((_, place)) = role() {
         return Child::new(&place).run();
     }
-    let _serial = serial();
     let mut parent = Parent::new(test);
     parent.publish();
     parent.order("hold");
@@ -301,8 +294,8 @@ fn a_held_sample_stays_whole_when_no_descriptor_is_free_for_more_memory() {
     grows_out_of_reach(test, "no descriptors");
 }
 
-/// Every shortage of a range while samples are held: a connection that stands needs more memory, and another
-/// one is made.
+/// Every shortage of a range while samples are held: a connection that stands needs more memory,
+/// and another one is made.
 fn sweep(place: &str) {
     let participant = Place::of_parent(place, "child");
     let mut filled = Vec::new();
@@ -352,7 +345,6 @@ fn held_samples_stay_whole_at_every_shortage_of_a_range_while_connections_are_ma
     if let Some((_, place)) = role() {
         return sweep(&place);
     }
-    let _serial = serial();
     let place = Place::new("held-sweep");
     let participant = place.open("parent");
     let mut child = Process::start(test, "sweep", place.path());
@@ -420,7 +412,6 @@ fn a_sample_that_a_stopped_reader_holds_stays_whole_when_it_is_cut_off() {
         let _odd = publisher(&child.participant, "/odd", reliable(1));
         return child.run();
     }
-    let _serial = serial();
     let mut parent = Parent::new(test);
     parent.publish();
     parent.order("hold");
@@ -437,7 +428,8 @@ fn a_sample_that_a_stopped_reader_holds_stays_whole_when_it_is_cut_off() {
     // With its last sample everything that it had of us goes.
     // It hears that it was cut off, and holds what it holds.
     parent.order("ended");
-    // Whatever the control thread does about it, it has the time to; nobody who comes now is for that peer.
+    // Whatever the control thread does about it, it has the time to; nobody who comes now is for
+    // that peer.
     for _ in 0..20 {
         drop(subscriber(&parent.participant, "/up", reliable(4)));
         parent.publish_many();
@@ -457,7 +449,6 @@ fn a_sample_of_a_publisher_that_is_cut_off_stays_whole_while_that_goes_on() {
         let _odd = publisher(&child.participant, "/odd", reliable(1));
         return child.run();
     }
-    let _serial = serial();
     let mut parent = Parent::new(test);
     parent.order("publish");
     let sample = parent.input.take().unwrap().unwrap();
@@ -486,7 +477,6 @@ fn samples_that_outlive_their_participant_stay_whole_and_end_with_the_last_of_th
     if let Some((_, place)) = role() {
         return Child::new(&place).run();
     }
-    let _serial = serial();
     let parent = Parent::new(test);
     let Parent { _place, participant, output, _witness, input, mut child, .. } = parent;
     order(&mut child, "publish");

@@ -14,29 +14,11 @@ use crossdock_comm::{DoorbellOptions, Event, Participant, Qos, SubscriberOptions
 use crossdock_msg::Message;
 use crossdock_msg::types::sensor_msgs::Image;
 use crossdock_shm::socket::{ControlSocket, FRAME_BYTES_MAX, Received};
+use crossdock_test_support::Random;
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
 
-struct Random(u64);
-
-impl Random {
-    fn new(test: &str) -> Random {
-        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
-        let given = std::env::var("CROSSDOCK_SEED").ok().and_then(|seed| seed.parse().ok());
-        let seed = given.unwrap_or(now.as_nanos() as u64);
-        println!("{test}: CROSSDOCK_SEED={seed}");
-        Random(seed | 1)
-    }
-
-    fn below(&mut self, end: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0 % end
-    }
-
-    fn bytes(&mut self, len: usize) -> Vec<u8> {
-        (0..len).map(|_| self.below(256) as u8).collect()
-    }
+fn bytes(random: &mut Random, len: usize) -> Vec<u8> {
+    (0..len).map(|_| random.below(256) as u8).collect()
 }
 
 fn socket_of(place: &Place, participant: &Participant) -> PathBuf {
@@ -110,7 +92,7 @@ fn memory(random: &mut Random) -> OwnedFd {
     let flags = rustix::fs::MemfdFlags::CLOEXEC | rustix::fs::MemfdFlags::ALLOW_SEALING;
     let fd = rustix::fs::memfd_create(c"mallory", flags).unwrap();
     rustix::fs::ftruncate(&fd, random.below(1 << 22)).unwrap();
-    let garbage = random.bytes(256);
+    let garbage = bytes(random, 256);
     rustix::io::write(&fd, &garbage).unwrap();
     if random.below(2) == 0 {
         rustix::fs::fcntl_add_seals(&fd, rustix::fs::SealFlags::SHRINK).unwrap();
@@ -171,7 +153,7 @@ fn strangers_that_send_garbage_are_cut_off_with_whom_and_why() {
     for round in 0..2000 {
         let socket = connect(&path);
         let len = 1 + random.below(if round % 50 == 0 { 30_000 } else { 200 }) as usize;
-        let mut frame = random.bytes(len);
+        let mut frame = bytes(&mut random, len);
         match random.below(4) {
             0 => frame[0] = 1,
             1 => {
@@ -217,7 +199,7 @@ fn peers_that_send_garbage_after_a_legal_hello_are_cut_off() {
         while sent < 200 {
             sent += 1;
             let len = random.below(300) as usize;
-            let mut frame = random.bytes(1 + len);
+            let mut frame = bytes(&mut random, 1 + len);
             frame[0] = 1 + random.below(23) as u8;
             if random.below(3) == 0 {
                 frame = vec![frame[0]];
@@ -261,7 +243,7 @@ fn a_publisher_whose_ring_is_garbage_is_reported_and_others_are_heard() {
             0 => random.below(100) as usize,
             _ => 40 + 8 * segments,
         };
-        let mut geometry = random.bytes(len);
+        let mut geometry = bytes(&mut random, len);
         if len >= 24 && random.below(2) == 0 {
             // A plausible shape over garbage.
             geometry[..8].copy_from_slice(&(1u64 << 20).to_le_bytes());

@@ -1,5 +1,5 @@
-//! Processes killed or stopped at random moments: messages stay whole, nobody hangs, nothing is left
-//! behind, and who is started again is back.
+//! Processes killed or stopped at random moments: messages stay whole, nobody hangs, nothing is
+//! left behind, and who is started again is back.
 //!
 //! A few hundred kills; with CROSSDOCK_LONG=1 ten thousand. The seed is printed;
 //! CROSSDOCK_SEED=<seed> repeats a run's decisions (the moments are the machine's).
@@ -18,6 +18,7 @@ use crossdock_comm::{
 };
 use crossdock_msg::Extra;
 use crossdock_msg::types::sensor_msgs::Image;
+use crossdock_test_support::Random;
 use rustix::process::Signal;
 
 /// Mappings and descriptors come back to what they were before anybody else came, as soon as the
@@ -33,26 +34,6 @@ fn assert_settles(alone: (usize, usize)) {
 /// Kills of one test.
 fn kills() -> u32 {
     if std::env::var_os("CROSSDOCK_LONG").is_some() { 1700 } else { 150 }
-}
-
-/// A small generator, so that a seed repeats the decisions.
-struct Random(u64);
-
-impl Random {
-    fn new(test: &str) -> Random {
-        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
-        let given = std::env::var("CROSSDOCK_SEED").ok().and_then(|seed| seed.parse().ok());
-        let seed = given.unwrap_or(now.as_nanos() as u64);
-        println!("{test}: CROSSDOCK_SEED={seed}");
-        Random(seed | 1)
-    }
-
-    fn below(&mut self, end: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0 % end
-    }
 }
 
 /// Publishes until it is killed.
@@ -103,7 +84,8 @@ fn a_publisher_that_dies_while_a_device_writes_its_message_hangs_nobody() {
             assert!(input.take().unwrap().is_none());
         }
         assert!(participant.wait_until(LIMIT, || input.matched() == 0));
-        // A take lets go of the connection, once the subscriber's thread has been told that it is gone.
+        // A take lets go of the connection, once the subscriber's thread has been told that it is
+        // gone.
         let end = Instant::now() + LIMIT;
         while resources() != alone && Instant::now() < end {
             assert!(input.take().unwrap().is_none());

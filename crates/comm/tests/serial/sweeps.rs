@@ -243,7 +243,8 @@ fn a_rendezvous_folder_on_a_full_disk_is_an_error_that_names_it() {
         let rendezvous = Rendezvous::Folder(std::path::Path::new(&folder).join("meet"));
         let options = ParticipantOptions { rendezvous, ..ParticipantOptions::new(0, "full") };
         let mut error = None;
-        // The file system has room for a few files: with each one fewer it is another step that fails.
+        // The file system has room for a few files: with each one fewer it is another step that
+        // fails.
         let fill = |number: usize| std::fs::File::create(format!("{folder}/{number}"));
         let filled = (0..).find(|number| fill(*number).is_err()).unwrap();
         // What a process makes once and keeps is there.

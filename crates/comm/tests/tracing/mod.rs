@@ -1,4 +1,5 @@
-//! A child under `ptrace`: runs to marks, single instructions and system calls, and is killed there.
+//! A child under `ptrace`: runs to marks, single instructions and system calls, and is killed
+//! there.
 //!
 //! Tracing belongs to a thread: everything here is called on the one that has started the child.
 
@@ -55,7 +56,8 @@ fn ptrace(request: u32, thread: i32, data: i64) -> bool {
 }
 
 impl Tracee {
-    /// Begins to trace a thread of a child, and those that it makes from now on; `None`: not permitted.
+    /// Begins to trace a thread of a child, and those that it makes from now on; `None`: not
+    /// permitted.
     pub fn seize(process: u32, thread: i32) -> Option<Tracee> {
         let options =
             libc::PTRACE_O_TRACESYSGOOD | libc::PTRACE_O_TRACECLONE | libc::PTRACE_O_EXITKILL;
@@ -106,8 +108,8 @@ impl Tracee {
         }
     }
 
-    /// From a mark: so many instructions of the thread that has set it; less if it sets another one. The
-    /// other threads run. Answers how many these were.
+    /// From a mark: so many instructions of the thread that has set it; less if it sets another
+    /// one. The other threads run. Answers how many these were.
     pub fn step(&mut self, count: u64) -> (End, u64) {
         let mut steps = 0;
         while steps < count {
@@ -121,8 +123,9 @@ impl Tracee {
         (End::Moment, steps)
     }
 
-    /// From a mark: until the stop number `call` at a system call of any thread (each has two, before and
-    /// behind it), and so many instructions of that thread on. Answers how many stops there were.
+    /// From a mark: until the stop number `call` at a system call of any thread (each has two,
+    /// before and behind it), and so many instructions of that thread on. Answers how many stops
+    /// there were.
     pub fn run_to_call(&mut self, call: u64, behind: u64) -> (End, u64) {
         let (mut calls, mut steps) = (0, 0);
         // Of the thread that has reached it.

@@ -51,10 +51,11 @@ pub(crate) fn hear_of_pairs(core: &ParticipantCore, state: &mut ParticipantState
     }
 }
 
-/// Ends a pair from our side, whatever is held: nothing is taken from it any more, and its publisher serves
-/// it no more. That it is released follows when nothing is held.
+/// Ends a pair from our side, whatever is held: nothing is taken from it any more, and its
+/// publisher serves it no more. That it is released follows when nothing is held.
 pub(super) fn leave(state: &mut ParticipantState, number: u32) {
-    // A live one whose subscriber does not know is told; that is so before its publisher hears of it.
+    // A live one whose subscriber does not know is told; that is so before its publisher hears of
+    // it.
     tell_gone(state, number);
     let Some(pair) = state.incoming.get_mut(&number) else { return };
     let token = pair.peer;
@@ -101,8 +102,8 @@ pub(crate) fn released(state: &mut ParticipantState, token: u64, pair: u32) -> R
     Ok(())
 }
 
-/// There is no room for the memory of a pair of ours: it ends, and is tried again. What its subscriber holds
-/// it goes on holding.
+/// There is no room for the memory of a pair of ours: it ends, and is tried again. What its
+/// subscriber holds it goes on holding.
 pub(super) fn release_for_now(state: &mut ParticipantState, number: u32, reason: &str) {
     let Some(pair) = state.incoming.get(&number) else { return };
     let (peer, publisher, subscriber) = (pair.peer, pair.publisher, pair.subscriber);

@@ -1,5 +1,5 @@
-//! Messages that are looked at before they are taken: how they get into a subscriber's window, and out of it
-//! without being taken.
+//! Messages that are looked at before they are taken: how they get into a subscriber's window, and
+//! out of it without being taken.
 
 use crossdock_shm::{Meta, TakeError as RingTakeError};
 
@@ -63,7 +63,8 @@ impl SubscriberCore {
         self.lookahead.newest().or_else(left)
     }
 
-    /// Arms the doorbells of all publishers; true when a message is there that is not in the window.
+    /// Arms the doorbells of all publishers; true when a message is there that is not in the
+    /// window.
     pub(crate) fn arm_behind_window(&self) -> bool {
         let mut state = self.state.borrow_mut();
         self.absorb(&mut state);

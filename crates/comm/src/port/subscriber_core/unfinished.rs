@@ -1,5 +1,5 @@
-//! Messages that a device still writes: how long a subscriber waits for them, and what it does to a publisher
-//! that never finishes one.
+//! Messages that a device still writes: how long a subscriber waits for them, and what it does to a
+//! publisher that never finishes one.
 
 use std::time::Duration;
 
@@ -12,7 +12,8 @@ use crate::port::connection::{Connection, Taken};
 
 impl SubscriberCore {
     /// Waits until the device that writes a message is done with it. Blocks, mostly for as long as
-    /// the device computes. `None`: its publisher is gone, and with it the message, which is counted.
+    /// the device computes. `None`: its publisher is gone, and with it the message, which is
+    /// counted.
     #[cold]
     pub(super) fn finished(
         &self,
@@ -27,8 +28,8 @@ impl SubscriberCore {
         }
     }
 
-    /// A publisher for which one had to wait for too long is cut off: one that never finishes anything stops
-    /// an executor once.
+    /// A publisher for which one had to wait for too long is cut off: one that never finishes
+    /// anything stops an executor once.
     #[cold]
     pub(super) fn unfinished(
         &self,
@@ -56,15 +57,15 @@ impl SubscriberCore {
         })
     }
 
-    /// See [`crate::InputHandle::await_brought`].
-    pub(crate) fn await_brought(&self, point: &FencePoint) -> bool {
+    /// See [`crate::InputHandle::await_uploaded`].
+    pub(crate) fn await_uploaded(&self, point: &FencePoint) -> bool {
         let waited = wait_reached(point, self.patience.get(), || self.has_publisher());
         if waited == Err(Unreached::TimedOut)
             && let Some(place) = self.source_of(point)
         {
             let topic = self.topic();
             let why = format!(
-                "topic `{topic}`: a message was not brought to its device in time, and its publisher is \
+                "topic `{topic}`: a message was not uploaded to its device in time, and its publisher is \
                  cut off"
             );
             self.cut_off(&mut self.state.borrow_mut(), place, why);

@@ -1,0 +1,268 @@
+//! What processes of users who are not trusted may use up here: ports, pairs, frames that wait, and
+//! all of them together. Each test goes to the limit, and one further.
+//!
+//! These tests need root; elsewhere they are skipped, and counted as skipped.
+
+use crate::common;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+use common::child::{Process, hear, role, tell};
+use common::users::{Shared, Users, greet, is_root, join, place_of_victim, told};
+use common::{LIMIT, Listener, publisher, subscriber};
+use crossdock_comm::{Participant, Qos, Subscriber};
+use crossdock_msg::types::sensor_msgs::Image;
+use crossdock_shm::socket::{ControlSocket, FRAME_BYTES_MAX, Received, Sent};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+/// Publishers of one process.
+const PUBLISHERS: u64 = 512;
+/// Pairs with one process, in each direction; and at one publisher.
+const PAIRS: usize = 512;
+const PAIRS_OF_PUBLISHER: usize = 8;
+/// Processes of one user, and of all.
+const OF_USER: u8 = 32;
+const OF_ALL: u32 = 256;
+
+/// Kinds of frames.
+const WELCOME: u8 = 2;
+const ADVERTISE: u8 = 3;
+const ASK_DEFINITION: u8 = 13;
+const NOTHING: u8 = 16;
+
+/// Waits for a frame of this kind; false: the connection has ended.
+fn comes(socket: &ControlSocket, kind: u8) -> bool {
+    let mut buffer = vec![0; FRAME_BYTES_MAX];
+    let end = Instant::now() + LIMIT;
+    loop {
+        assert!(Instant::now() < end, "no frame of kind {kind}");
+        match socket.receive(&mut buffer) {
+            Ok(Received::Frame { .. }) if buffer[0] == kind => return true,
+            Ok(Received::Frame { .. }) => {}
+            Ok(Received::Empty) => std::thread::yield_now(),
+            Ok(Received::Closed) | Err(_) => return false,
+        }
+    }
+}
+
+/// Sends a frame, if there is room for it; false: the connection has ended.
+fn try_send(socket: &ControlSocket, frame: &[u8]) -> bool {
+    let end = Instant::now() + LIMIT;
+    loop {
+        assert!(Instant::now() < end, "nobody reads");
+        match socket.send(frame, &[]) {
+            Ok(Sent::Done) => return true,
+            Ok(Sent::WouldBlock) => std::thread::yield_now(),
+            Err(_) => return false,
+        }
+    }
+}
+
+/// Asks for the type of a publisher that does not exist: answered with `NOTHING`, behind all that
+/// was sent.
+fn question() -> Vec<u8> {
+    [&[ASK_DEFINITION][..], &u64::MAX.to_le_bytes()].concat()
+}
+
+fn advertisement(port: u64) -> Vec<u8> {
+    let mut frame = vec![ADVERTISE];
+    frame.extend(port.to_le_bytes());
+    for text in ["source", "/crowd", "std_msgs/msg/Empty"] {
+        frame.extend((text.len() as u16).to_le_bytes());
+        frame.extend(text.as_bytes());
+    }
+    frame.extend([0; 64]);
+    // Best effort, no time-out, depth 1, volatile.
+    frame.push(0);
+    frame.extend(0u64.to_le_bytes());
+    frame.extend(1u32.to_le_bytes());
+    frame.push(0);
+    frame
+}
+
+/// Advertises as many publishers as it may, and one more.
+fn advertiser(victim: &str) {
+    let place = place_of_victim();
+    // Lower than any name that is drawn.
+    let _listener = Listener::bind(&place, [0; 16]);
+    let socket = greet(&place, victim, [0; 16], 0);
+    assert!(comes(&socket, WELCOME));
+    (0..PUBLISHERS).for_each(|port| assert!(try_send(&socket, &advertisement(port))));
+    assert!(try_send(&socket, &question()) && comes(&socket, NOTHING), "the limit is legal");
+    assert!(try_send(&socket, &advertisement(PUBLISHERS)));
+    let goes_on = try_send(&socket, &question()) && comes(&socket, NOTHING);
+    tell(if goes_on { "goes on" } else { "cut off" });
+    while hear().is_some() {}
+}
+
+#[test]
+fn a_stranger_advertises_a_limited_number_of_publishers_and_our_own_user_more() {
+    let test = "quotas::a_stranger_advertises_a_limited_number_of_publishers_and_our_own_user_more";
+    if let Some((role, _)) = role() {
+        return advertiser(&role);
+    }
+    if !is_root() {
+        return;
+    }
+    for (users, end) in [(Users::Two, "cut off"), (Users::One, "goes on")] {
+        let shared = Shared::new("advertiser", users);
+        let victim = shared.open("victim");
+        let mut child = shared.start(test, &victim.peer_name().to_string());
+        child.expect(end);
+        if users == Users::Two {
+            told(&victim, "advertises more than 512 publishers");
+        }
+        child.finish();
+    }
+}
+
+/// As many descriptors as this process may have at all.
+fn raise_limit() {
+    let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
+    setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum }).unwrap();
+}
+
+/// Topics that are enough to have more pairs than are allowed, with as many as may be at one
+/// publisher.
+fn topics(of: &str) -> Vec<String> {
+    (0..PAIRS / PAIRS_OF_PUBLISHER + 1).map(|topic| format!("/{of}/topic_{topic}")).collect()
+}
+
+fn subscribe_to_all(participant: &Participant, of: &str) -> Vec<Subscriber<Image>> {
+    let each = |topic: &String| {
+        let one = |_| subscriber(participant, topic, Qos::best_effort(1));
+        (0..PAIRS_OF_PUBLISHER).map(one).collect::<Vec<_>>()
+    };
+    topics(of).iter().flat_map(each).collect()
+}
+
+fn matched(subscribers: &[Subscriber<Image>]) -> usize {
+    subscribers.iter().map(Subscriber::matched).sum()
+}
+
+/// Subscribes to everything of the other one, `of`, until it is refused; and publishes as much.
+fn pairing(name: &str, of: &str, refusal: &str) {
+    raise_limit();
+    let participant = join(name);
+    let own = topics(name);
+    let _own: Vec<_> =
+        own.iter().map(|topic| publisher(&participant, topic, Qos::best_effort(1))).collect();
+    let subscribers = subscribe_to_all(&participant, of);
+    let text = told(&participant, refusal);
+    assert!(text.contains("not trusted"), "{text}");
+    assert!(participant.wait_until(LIMIT, || matched(&subscribers) == PAIRS));
+    tell("refused");
+    while hear().is_some() {}
+}
+
+#[test]
+fn a_stranger_has_a_limited_number_of_pairs_in_both_directions() {
+    let test = "quotas::a_stranger_has_a_limited_number_of_pairs_in_both_directions";
+    match role() {
+        // It is refused by the victim; the victim refuses by itself to subscribe to more.
+        Some((role, _)) if role == "stranger" => {
+            return pairing("stranger", "victim", "may have 512 connections here");
+        }
+        Some(_) => return pairing("victim", "stranger", "it has 512 connections here"),
+        None => {}
+    }
+    if !is_root() {
+        return;
+    }
+    let shared = Shared::new("pairs", Users::Two);
+    let mut victim = shared.start_as(test, "victim", 0);
+    let mut stranger = shared.start(test, "stranger");
+    victim.expect("refused");
+    stranger.expect("refused");
+    stranger.finish();
+    victim.finish();
+}
+
+/// Asks again and again and never reads an answer.
+fn deaf(victim: &str) {
+    let place = place_of_victim();
+    let _listener = Listener::bind(&place, [0; 16]);
+    let socket = greet(&place, victim, [0; 16], 0);
+    let ended = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while hear().is_some() {}
+            ended.store(true, Ordering::Relaxed);
+        });
+        while !ended.load(Ordering::Relaxed) {
+            // Full, or closed at last: the other side is through with it.
+            if !matches!(socket.send(&question(), &[]), Ok(Sent::Done)) {
+                std::thread::yield_now();
+            }
+        }
+    });
+}
+
+#[test]
+fn few_frames_wait_for_a_stranger_that_does_not_read() {
+    let test = "quotas::few_frames_wait_for_a_stranger_that_does_not_read";
+    if let Some((role, _)) = role() {
+        return deaf(&role);
+    }
+    if !is_root() {
+        return;
+    }
+    for (users, frames) in [(Users::Two, 4096), (Users::One, 65_536)] {
+        let shared = Shared::new("deaf", users);
+        let victim = shared.open("victim");
+        let child = shared.start(test, &victim.peer_name().to_string());
+        told(&victim, &format!("does not read its control socket ({frames} frames wait)"));
+        child.finish();
+    }
+}
+
+/// Connects as often as one user may, each time under another name, and keeps the connections.
+fn crowd(victim: &str) {
+    let place = place_of_victim();
+    let user = rustix::process::getuid().as_raw() as u8;
+    let connect = |number: u8| {
+        let mut name = [0; 16];
+        (name[1], name[2]) = (user, number);
+        let listener = Listener::bind(&place, name);
+        let socket = greet(&place, victim, name, 0);
+        let is_welcome = comes(&socket, WELCOME);
+        (is_welcome, socket, listener)
+    };
+    let all: Vec<_> = (0..OF_USER).map(connect).collect();
+    tell(&format!("{} are welcome", all.iter().filter(|(is_welcome, ..)| *is_welcome).count()));
+    while hear().is_some() {}
+}
+
+#[test]
+fn strangers_of_all_users_together_connect_a_limited_number_of_processes() {
+    let test = "quotas::strangers_of_all_users_together_connect_a_limited_number_of_processes";
+    if let Some((role, _)) = role() {
+        return crowd(&role);
+    }
+    if !is_root() {
+        return;
+    }
+    let shared = Shared::new("strangers", Users::Two);
+    let victim = shared.open("victim");
+    let name = victim.peer_name().to_string();
+    let users = OF_ALL / u32::from(OF_USER);
+    let mut children: Vec<Process> = Vec::new();
+    for user in 0..=users {
+        let mut child = shared.start_as(test, &name, 64_200 + user);
+        let welcome = if user < users { OF_USER } else { 0 };
+        child.expect(&format!("{welcome} are welcome"));
+        children.push(child);
+    }
+    told(&victim, "256 processes of users who are not trusted by name are connected already");
+    assert_eq!(victim.peers().len(), OF_ALL as usize);
+    // A user who goes makes room for another one.
+    children.pop().into_iter().for_each(Process::finish);
+    children.pop().into_iter().for_each(Process::finish);
+    assert!(
+        victim.wait_until(LIMIT, || victim.peers().len() == (OF_ALL - u32::from(OF_USER)) as usize)
+    );
+    let mut child = shared.start_as(test, &name, 64_200 + users);
+    child.expect(&format!("{OF_USER} are welcome"));
+    children.push(child);
+    children.into_iter().for_each(Process::finish);
+}
