@@ -7,7 +7,7 @@ mod support;
 
 use crossdock_fuzz::Input;
 use crossdock_graph::{
-    Graph, HardwarePackage, PackageDescriptions, Mapping, ParameterOverrides, Picture, Placement,
+    Graph, HardwarePackage, Mapping, PackageDescriptions, ParameterOverrides, Picture, Placement,
     RunOptions, check,
 };
 use crossdock_image_pipeline::calibration::{Calibration, Projection};
@@ -66,8 +66,12 @@ fn seeds() -> Vec<Vec<u8>> {
 
 fn used(graph: &Graph, mapping: &Mapping) {
     let plan = check(graph, mapping, descriptions(), &RunOptions::PLAIN);
-    let picture =
-        Picture { graph, mapping: Some(mapping), descriptions: Some(descriptions()), figures: None };
+    let picture = Picture {
+        graph,
+        mapping: Some(mapping),
+        descriptions: Some(descriptions()),
+        figures: None,
+    };
     assert!(picture.to_svg().ends_with("</svg>\n"));
     assert!(picture.to_dot().ends_with("}\n"));
     if plan.is_ok() {

@@ -4,22 +4,22 @@
 use crossdock_fuzz::Input;
 use crossdock_fuzz::memory::HostileMemory;
 use crossdock_shm::status::{
-    StatusTable, StatusConfig, StatusView, DETAIL_BYTES_MAX, ENTITIES_MAX, Entity, EntityDescription,
-    NAME_BYTES_MAX, WithHistogram,
+    DETAIL_BYTES_MAX, ENTITIES_MAX, Entity, EntityDescription, NAME_BYTES_MAX, StatusConfig,
+    StatusTable, StatusView, WithHistogram,
 };
 use libfuzzer_sys::fuzz_target;
 use std::sync::{Mutex, OnceLock};
 
 /// An honest status table and one that is written by the input.
-struct Status tables {
+struct StatusTables {
     honest: StatusTable,
     /// Records that stay on the honest status table; a lock, because an entity has one thread at a time.
     _entities: Mutex<Vec<Entity>>,
     hostile: HostileMemory,
 }
 
-fn status_tables() -> &'static Status tables {
-    static BOARDS: OnceLock<Status tables> = OnceLock::new();
+fn status_tables() -> &'static StatusTables {
+    static BOARDS: OnceLock<StatusTables> = OnceLock::new();
     BOARDS.get_or_init(|| {
         let config = StatusConfig { entities: 4, histograms: 1 };
         let honest = StatusTable::create("honest", config).expect("a status table");
@@ -36,7 +36,7 @@ fn status_tables() -> &'static Status tables {
             });
         let bytes = rustix::fs::fstat(honest.read_only_fd()).expect("its size").st_size as usize;
         let hostile = HostileMemory::like(honest.read_only_fd(), bytes);
-        Status tables { honest, _entities: Mutex::new(entities.into()), hostile }
+        StatusTables { honest, _entities: Mutex::new(entities.into()), hostile }
     })
 }
 

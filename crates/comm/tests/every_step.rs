@@ -48,6 +48,7 @@ mod steps {
         subscriber, turn,
     };
     use crate::tracing::{End, Tracee, mark};
+    use crossdock_test_support::done;
 
     /// The moments below `end` to be tried: `some` of them, or all.
     fn moments(random: &mut Random, end: u64, some: u64) -> Vec<u64> {
@@ -297,9 +298,11 @@ mod steps {
         assert!(end == End::Mark && all > 10, "{end:?} after {all}");
         let moments = moments(&mut random, all, some);
         println!("{test}: {} of {all} instructions", moments.len());
+        let kills = moments.len() as u64;
         for k in moments {
             run(k).unwrap();
         }
+        done(kills, "kills_at_instructions");
     }
 
     #[test]
@@ -366,11 +369,13 @@ mod steps {
         assert!(end == End::Mark && all > 100, "{end:?} after {all}");
         let moments = moments(&mut random, all, 60);
         println!("{test}: {} of {all} stops at system calls", moments.len());
+        let kills = moments.len() as u64;
         for call in moments {
             // Half of them right there.
             let behind = random.below(2) * random.below(BEHIND);
             run(call, behind).unwrap();
         }
+        done(kills, "kills_at_system_calls");
         let Survivor { place, participant, .. } = &survivor;
         drop(place.open("next"));
         assert_eq!(place.files(), 1, "{}", participant.process());

@@ -17,7 +17,7 @@ use crossdock_executor::{Context, Node, NodeDescription, NodeError, NodeType, Pa
 use crossdock_msg::Extra;
 use crossdock_msg::types::crossdock_interfaces::SharedBuffer as Message;
 use crossdock_offload::{DeviceBuffers, DeviceOutput, OffloadError, Queue, instances};
-use crossdock_test_support::{long, seed, skip};
+use crossdock_test_support::{done, long, seed, skip};
 use killed::{Running, participant};
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -278,7 +278,8 @@ fn workers_that_die_leave_the_array_and_its_instance_to_the_others() {
     let before = resources(&workers);
     let mut below = random();
     let mut abandoned = 0;
-    for round in 0..if long() { 200 } else { 14 } {
+    let kills = if long() { 200 } else { 14 };
+    for round in 0..kills {
         let victim = below(2) as usize;
         owner.turn += 1;
         owner.deal();
@@ -296,6 +297,7 @@ fn workers_that_die_leave_the_array_and_its_instance_to_the_others() {
     }
     // Of so many kills some come while a worker is at it.
     assert!(abandoned > 0 || !long(), "no worker was killed at work");
+    done(kills, "kills");
     assert_kept(&workers, &before);
     drop((workers, owner));
     let _ = std::fs::remove_dir_all(place);
@@ -340,13 +342,15 @@ fn owners_that_die_take_their_arrays_and_instances_with_them() {
     right(5);
     let before = resources(&workers);
     let mut below = random();
-    for _ in 0..if long() { 100 } else { 6 } {
+    let kills = if long() { 100 } else { 6 };
+    for _ in 0..kills {
         moment(below(3000));
         owner.kill();
         owner = Running::start(test, "owner", &place);
         // More than what was on its way.
         right(40);
     }
+    done(kills, "kills");
     assert_kept(&workers, &before);
     drop((workers, owner, watcher));
     let _ = std::fs::remove_dir_all(place);

@@ -17,7 +17,7 @@ use crossdock_comm::{
 };
 use crossdock_executor::{UploadSite, Uploaders};
 use crossdock_msg::types::sensor_msgs::Image;
-use crossdock_test_support::{long, seed};
+use crossdock_test_support::{done, long, seed};
 use killed::{Running, participant, place};
 use pixels::{BYTES, PATIENCE, is_device_there, package_with, wrong};
 use std::path::Path;
@@ -226,6 +226,7 @@ fn killed_at_random(test: &str, model: &str, kills: u32) {
         take(&input, 40, &format!("round {round}: after `{}` was killed", PROCESSES[victim]));
     }
     copies("at last");
+    done(kills.into(), "kills");
     // Whoever lived through it maps no more than at first, but for what it meets its peers by.
     for (process, before) in running.iter().zip(before) {
         let now = (process.mapped(), process.open());
@@ -296,6 +297,7 @@ fn readers_of_an_uploader_and_its_publisher_survive_each_others_death() {
         let is_little = now.0 <= before.0 + 2 && now.1 <= before.1 + 4;
         assert!(is_little, "{before:?} memory objects and descriptors at first, {now:?} at last");
     }
+    done(kills().into(), "kills");
     // A message that is announced and never there, because its publisher dies before.
     let [left, right] = inputs;
     let inputs = [left, right, (subscriber(&sink, "/a"), 0)];

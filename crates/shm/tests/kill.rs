@@ -300,6 +300,7 @@ fn killed_peers_leave_nothing_behind_and_corrupt_nothing() {
     kill_subscribers(kills, &mut random, false);
     kill_subscribers(kills / 2, &mut random, true);
     kill_publishers(kills, &mut random);
+    crossdock_test_support::done(2 * kills + kills / 2, "kills");
 }
 
 fn kill_subscribers(kills: u64, random: &mut Random, is_reliable: bool) {

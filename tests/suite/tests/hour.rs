@@ -3,7 +3,7 @@
 #![allow(missing_docs, clippy::print_stdout, reason = "the seed is printed")]
 
 use crossdock_suite::{Run, Running, until};
-use crossdock_test_support::{Random, long, workspace};
+use crossdock_test_support::{Random, done, long, workspace};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -201,7 +201,9 @@ fn an_hour_of_the_course_under_disturbance_accounts_for_every_message_and_grows_
     }
     let (status, summary) = course.end();
     assert!(status.success(), "{summary}");
-    println!("{disturbances} disturbances in {:.0} s", started.elapsed().as_secs_f64());
+    println!("disturbed for {:.0} s", started.elapsed().as_secs_f64());
+    done(disturbances, "disturbances");
+    done(simulated_s, "simulated_s");
     let summary: Value = serde_json::from_str(&summary).expect("JSON");
     account(&summary);
     for (name, (pid, before)) in warm.expect("a tenth of the way") {

@@ -42,13 +42,29 @@ pub fn data() -> Option<PathBuf> {
 /// Counts a skipped test. Prints `SKIPPED: <test>: <why>` and appends the same line to the file
 /// that `CROSSDOCK_SKIP_LOG` names, because a test runner swallows the output of tests that pass.
 pub fn skip(why: &str) {
-    let thread = std::thread::current();
-    let line = format!("SKIPPED: {}: {why}", thread.name().unwrap_or("unnamed test"));
+    let line = format!("SKIPPED: {}: {why}", running_test());
     println!("{line}");
-    if let Some(log) = std::env::var_os("CROSSDOCK_SKIP_LOG") {
-        let mut log =
-            OpenOptions::new().create(true).append(true).open(log).expect("skip log opens");
-        writeln!(log, "{line}").expect("skip log is written");
+    log("CROSSDOCK_SKIP_LOG", &line);
+}
+
+/// Says how much a test has done: so many `kills`, `steps` or `executions`. Prints it and appends
+/// `<test><tab><count><tab><unit>` to the file that `CROSSDOCK_AMOUNT_LOG` names. The long tests add
+/// these lines up.
+pub fn done(count: u64, unit: &str) {
+    println!("{count} {unit}");
+    log("CROSSDOCK_AMOUNT_LOG", &format!("{}\t{count}\t{unit}", running_test()));
+}
+
+fn running_test() -> String {
+    std::thread::current().name().unwrap_or("unnamed test").to_owned()
+}
+
+/// Appends a line to the file that a variable of the environment names, if there is one. One write, so
+/// that lines of several processes stay whole.
+fn log(variable: &str, line: &str) {
+    if let Some(path) = std::env::var_os(variable) {
+        let mut file = OpenOptions::new().create(true).append(true).open(path).expect("log opens");
+        file.write_all(format!("{line}\n").as_bytes()).expect("log is written");
     }
 }
 

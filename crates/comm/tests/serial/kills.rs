@@ -18,7 +18,7 @@ use crossdock_comm::{
 };
 use crossdock_msg::Extra;
 use crossdock_msg::types::sensor_msgs::Image;
-use crossdock_test_support::Random;
+use crossdock_test_support::{Random, done};
 use rustix::process::Signal;
 
 /// Mappings and descriptors come back to what they were before anybody else came, as soon as the
@@ -155,6 +155,7 @@ fn publishers_killed_at_random_moments_leave_whole_messages_and_nothing_else() {
     assert_eq!(input.lost(), 0);
     assert_eq!(input.counters().taken, taken);
     assert!(taken > u64::from(kills()), "the children published: {taken}");
+    done(kills().into(), "kills");
     drop((input, participant));
     drop(place.open("next"));
     assert_eq!(place.files(), 0);
@@ -217,6 +218,7 @@ fn subscribers_killed_at_random_moments_hold_nobody_up() {
         }
     }
     assert_eq!((witness.lost(), output.counters().timeouts), (0, 0));
+    done(kills().into(), "kills");
     drop((output, witness, participant));
     drop(place.open("next"));
     assert_eq!(place.files(), 0);
@@ -255,6 +257,7 @@ fn kills_under_abstract_names_leave_nothing_at_all() {
     let table = std::fs::read_to_string("/proc/net/unix").unwrap();
     let left = table.lines().filter(|line| line.contains("@crossdock/") && line.contains(&ours));
     assert_eq!(left.count(), 0);
+    done(kills().into(), "kills");
 }
 
 #[test]
@@ -572,7 +575,8 @@ fn a_graph_of_ten_processes_bears_random_kills() {
     }
     known_us.sort_unstable();
     let at = |part: usize| known_us[(known_us.len() * part / 100).min(known_us.len() - 1)];
-    println!("{killed} kills, known after {} us (p50), {} us (p99)", at(50), at(99));
+    println!("deaths were known after {} us (p50), {} us (p99)", at(50), at(99));
+    done(killed as u64, "kills");
     drop(onlooker);
     drop(place.open("next"));
     assert_eq!(place.files(), 0);

@@ -69,6 +69,7 @@ fn live(run: u64, steps: u64) {
         }
         life += 1;
     }
+    crossdock_test_support::done(done, "steps");
 }
 
 #[test]

@@ -38,7 +38,8 @@ fn explore(name: &str, preemptions: usize, limit_s: u64, model: impl Fn() + Send
         took < limit,
         "{name}: {runs} executions did not finish within {limit:?}: proves nothing"
     );
-    println!("{name}, {preemptions} preemptions: {runs} executions in {took:.1?}");
+    println!("{name}, {preemptions} preemptions, in {took:.1?}:");
+    crossdock_test_support::done(runs, "executions");
 }
 
 // ---- the protocol as it is ----
