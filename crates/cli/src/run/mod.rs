@@ -33,6 +33,7 @@ use crossdock_record::{
     RecorderOptions, TopicToPlay, TopicToRecord, WriterOptions,
 };
 use fabrics::Counts;
+pub(crate) use fabrics::check as check_fabrics;
 use figures::Figures;
 pub(crate) use figures::observer_options;
 use fleet::{End, Fleet};

@@ -22,9 +22,11 @@ pub(crate) struct Costs {
     /// Publishing, and a byte of what software publishes.
     pub(crate) publish_ns: f64,
     pub(crate) publish_byte_ns: f64,
-    /// From publishing until somebody who waits has it, and a byte of what software published.
+    /// From publishing until somebody who looks has it, and a byte of what software published.
     pub(crate) take_ns: f64,
     pub(crate) take_byte_ns: f64,
+    /// What it takes longer because those who take it sleep.
+    pub(crate) wake_ns: f64,
     /// Making segments of a message, or a message of a frame.
     pub(crate) convert_ns: f64,
     /// A byte into the software subscriber's own memory.
@@ -40,7 +42,7 @@ impl Costs {
     /// Time in which each of so many threads takes a message of so many bytes.
     fn takes_ns(&self, takers: usize, bytes: usize, by_software: bool) -> f64 {
         let byte_ns = if by_software { self.take_byte_ns } else { 0.0 };
-        let alone = self.take_ns + byte_ns * bytes as f64;
+        let alone = self.take_ns + self.wake_ns + byte_ns * bytes as f64;
         let share = self.delegates_on.map_or(1.0, |cores| takers as f64 / f64::from(cores));
         alone * share.max(1.0)
     }

@@ -13,7 +13,7 @@ use crate::options::SimulationOptions;
 use crate::report::{Report, Shown};
 use anyhow::{Context, Result};
 use board::{Mapped, Shape, Side};
-use crossdock_fabric::{MemoryTiming, Profile};
+use crossdock_fabric::{Figure, MemoryTiming, Processor, Profile};
 use crossdock_hwgen::paper::with_paper_board;
 use message::{Costs, Machine, Way};
 use rows::{Cell, Row};
@@ -27,24 +27,22 @@ const QUICK_SIZES: [u32; 2] = [10_000, 100_000];
 /// The profile whose boards have the published way to host memory.
 const PAPER: &str = "zcu104-paper";
 
-/// Crossdock's software. A byte into local memory as on the paper's board: it is the same in both
-/// mappings and no matter of either.
-const OWN: Costs = Costs {
-    publish_ns: 45.0,
-    publish_byte_ns: 0.0,
-    take_ns: 375.0,
-    take_byte_ns: 0.0,
-    convert_ns: 200.0,
-    copy_byte_ns: 1.0,
-    poll_ns: 0.0,
-    delegates_on: None,
-};
-const OWN_SOURCES: [(&str, &str); 4] = [
-    ("publish_ns", "docs/performance.md: publishing to 128 connected subscribers, none armed"),
-    ("take_ns", "docs/performance.md: one way between two cores, 420 ns, less publishing"),
-    ("convert_ns", "assumed: a frame adopted, or segments gathered, without moving large data"),
-    ("copy_byte_ns", "as in paper mode: 1 GB/s"),
-];
+/// Crossdock's software on a processor. A byte into local memory is the same in both mappings and no
+/// matter of either.
+fn own_costs(processor: &Processor) -> Costs {
+    let ns = |figure: Figure| f64::from(figure.value);
+    Costs {
+        publish_ns: ns(processor.publish_ns),
+        publish_byte_ns: 0.0,
+        take_ns: ns(processor.take_ns),
+        take_byte_ns: 0.0,
+        wake_ns: ns(processor.wake_ns),
+        convert_ns: ns(processor.convert_ns),
+        copy_byte_ns: ns(processor.copy_byte_ps) / 1e3,
+        poll_ns: 0.0,
+        delegates_on: None,
+    }
+}
 
 /// What the published system's software takes.
 fn paper_costs(profile: &Profile) -> Costs {
@@ -54,6 +52,8 @@ fn paper_costs(profile: &Profile) -> Costs {
         publish_byte_ns: 1.0,
         take_ns: software_ns / 2.0,
         take_byte_ns: 1.0,
+        // It is in the others.
+        wake_ns: 0.0,
         convert_ns: 0.0,
         copy_byte_ns: 1.0,
         poll_ns: 1e6,
@@ -68,11 +68,11 @@ const PAPER_SOURCES: [(&str, &str); 6] = [
     ),
     (
         "publish_byte_ns, take_byte_ns",
-        "inferred: the factor 3.79 that the gateway paper prints needs about 21 ms for publishing and \
-         taking 10 MB in software, two copies of 1 GB/s; with a hardware publisher table I leaves no \
-         room for them",
+        "fitted on the factor 3.79 that the gateway paper prints: it needs about 21 ms for publishing \
+         and taking 10 MB in software, two copies of 1 GB/s; with a hardware publisher table I of the \
+         fpgaDDS paper leaves no room for them",
     ),
-    ("copy_byte_ns", "inferred: as those copies"),
+    ("copy_byte_ns", "fitted, as those copies"),
     ("poll_ns", "ReconROS: the delegate of a gateway looks, then sleeps 1 ms; late by half of it"),
     ("delegates_on", "ZCU104: four processor cores; delegates that copy share them"),
     ("one burst, chunks, translations", "ReconROS, as RTL: hw/paper_memif"),
@@ -93,7 +93,11 @@ pub fn gateway(options: &SimulationOptions, caller: &mut dyn Caller) -> Result<R
         false => (&SUBSCRIBERS, &SIZES),
     };
     let way = if profile.name == PAPER { Way::Paper } else { Way::Own };
-    let bench = Bench { profile, way, seed };
+    let costs = match &profile.processor {
+        Some(processor) => own_costs(processor),
+        None => paper_costs(profile),
+    };
+    let bench = Bench { profile, way, costs, seed };
     let mut cells = Vec::new();
     for publisher in Side::ALL {
         for subscribers in subscribers {
@@ -102,9 +106,9 @@ pub fn gateway(options: &SimulationOptions, caller: &mut dyn Caller) -> Result<R
             }
         }
     }
-    let rows = rows::rows(&cells, (way == Way::Own).then_some(&OWN));
+    let rows = rows::rows(&cells, (way == Way::Own).then_some(&costs));
     let facts = bench.facts(&rows);
-    let page = page::page(&rows, profile, &bench.costs(), bench.sources(), seed);
+    let page = page::page(&rows, profile, &costs, &bench.sources(), seed);
     let shown = Shown::Lines(page::table(&rows));
     let missed = rows.iter().flat_map(|row| {
         let missed = row.targets.iter().filter(|target| !target.reached);
@@ -117,16 +121,17 @@ pub fn gateway(options: &SimulationOptions, caller: &mut dyn Caller) -> Result<R
 struct Bench {
     profile: &'static Profile,
     way: Way,
+    costs: Costs,
     seed: u64,
 }
 
 impl Bench {
-    fn costs(&self) -> Costs {
-        if self.way == Way::Paper { paper_costs(self.profile) } else { OWN }
-    }
-
-    fn sources(&self) -> &'static [(&'static str, &'static str)] {
-        if self.way == Way::Paper { &PAPER_SOURCES } else { &OWN_SOURCES }
+    /// Where the costs of software come from.
+    fn sources(&self) -> Vec<(&'static str, &'static str)> {
+        match &self.profile.processor {
+            Some(processor) => processor.figures().map(|it| (it.0, it.2.source)).collect(),
+            None => PAPER_SOURCES.to_vec(),
+        }
     }
 
     fn timing(&self) -> MemoryTiming {
@@ -157,7 +162,7 @@ impl Bench {
         }
         let library = board_library(&generated, caller)?;
         let clock = (self.profile.period_ps, &self.timing());
-        let software = (self.profile.memory.register_cycles.value, self.costs(), self.way);
+        let software = (self.profile.memory.register_cycles.value, self.costs, self.way);
         let network = &generated.network;
         let mut machine = Machine::new(
             (shape, caller.folder()?),
@@ -186,20 +191,21 @@ impl Bench {
 
     fn facts(&self, rows: &[Row]) -> Value {
         let sources =
-            self.sources().iter().map(|(name, source)| ((*name).to_owned(), json!(source)));
+            self.sources().into_iter().map(|(name, source)| (name.to_owned(), json!(source)));
         let memory = self.profile.memory.figures();
         let memory = memory.map(|(name, unit, figure)| {
             let value = json!({ "value": figure.value, "unit": unit, "source": figure.source });
             (name.to_owned(), value)
         });
         let missed = rows.iter().flat_map(|row| &row.targets).filter(|target| !target.reached);
-        let costs = self.costs();
+        let costs = self.costs;
         json!({
             "profile": { "name": self.profile.name, "width_bits": self.profile.width_bits,
                          "clock_mhz": self.profile.clock_mhz(), "source": self.profile.source },
             "memory": memory.collect::<serde_json::Map<_, _>>(),
+            "processor": self.profile.processor.map(|it| it.name),
             "software": { "publish_ns": costs.publish_ns, "publish_byte_ns": costs.publish_byte_ns,
-                          "take_ns": costs.take_ns, "take_byte_ns": costs.take_byte_ns,
+                          "take_ns": costs.take_ns, "take_byte_ns": costs.take_byte_ns, "wake_ns": costs.wake_ns,
                           "convert_ns": costs.convert_ns, "copy_byte_ns": costs.copy_byte_ns,
                           "poll_ns": costs.poll_ns, "delegates_on": costs.delegates_on },
             "software_sources": sources.collect::<serde_json::Map<_, _>>(),

@@ -23,12 +23,17 @@ pub(crate) fn page(
          time is that of the costs below. Profile `{}`: {} bit, {} MHz ({}). Seed {seed}, Crossdock \
          {}. Every byte at every subscriber was compared.\n\nTime: from the start of publishing to \
          the end of the copy into the local memory of the slowest hardware subscriber, or of the \
-         software subscriber. Factor: software-mapped over gateway.\n",
+         software subscriber. Factor: software-mapped over gateway. Software is charged as on {}: publishing {} ns, \
+         taking {} ns, waking the thread that takes {} ns.\n",
         profile.name,
         profile.width_bits,
         profile.clock_mhz(),
         profile.source,
-        env!("CARGO_PKG_VERSION")
+        env!("CARGO_PKG_VERSION"),
+        profile.processor.map_or("the paper's board", |processor| processor.name),
+        costs.publish_ns,
+        costs.take_ns,
+        costs.wake_ns
     );
     for publisher in Side::ALL {
         // Writing to a String cannot fail, here and below.
@@ -63,6 +68,12 @@ pub(crate) fn page(
          holds a figure within 20 % or to its digits, a range where it is met; Crossdock's own boards are \
          not to have the paper's factors.\n",
     );
+    if profile.processor.is_none() {
+        text.push_str(
+            "`predicted`: from table I of the fpgaDDS paper alone. `fitted`: with costs of software per byte \
+             that were fitted on the factor 3.79.\n",
+        );
+    }
     if rows.iter().any(|row| !row.targets.is_empty()) {
         text.push_str("\n## To reach\n\n| cell | | reached |\n|---|---|---|\n");
         for row in rows {
@@ -72,7 +83,12 @@ pub(crate) fn page(
             }
         }
     }
-    text.push_str("\n## Figures\n\n| | | from |\n|---|---|---|\n");
+    text + &figures(profile, costs, sources)
+}
+
+/// Where the figures of the profile and of the software come from.
+fn figures(profile: &Profile, costs: &Costs, sources: &[(&str, &str)]) -> String {
+    let mut text = "\n## Figures\n\n| | | from |\n|---|---|---|\n".to_owned();
     for (name, unit, figure) in profile.memory.figures() {
         let _ = writeln!(text, "| `{name}` | {} {unit} | {} |", figure.value, figure.source);
     }
@@ -102,7 +118,8 @@ fn said(row: &Row, which: usize) -> String {
             Some(false) => ", missed",
             None => "",
         };
-        format!("{} ({}){holds}", it.text, it.is)
+        let rests_on = row.rests_on(which).map_or(String::new(), |word| format!(", {word}"));
+        format!("{} ({}){rests_on}{holds}", it.text, it.is)
     })
 }
 

@@ -124,10 +124,26 @@ impl Row {
         (traffic.bytes_read + traffic.bytes_written) as f64 / payload_bytes as f64
     }
 
+    /// Whether a reproduction's factor was predicted or fitted: to hardware (0), to software (1).
+    pub(crate) fn rests_on(&self, which: usize) -> Option<&'static str> {
+        let has_factor = self.reproduces && self.factors.is_some() && self.paper[which].is_some();
+        has_factor.then(|| rests_on(self.cell.publisher, which))
+    }
+
     /// Whether a reproduction has the paper's factor: to hardware (0), to software (1).
     pub(crate) fn holds(&self, which: usize) -> Option<bool> {
         let holds = self.paper[which]?.holds(self.factors?[which]);
         self.reproduces.then_some(holds)
+    }
+}
+
+/// On what a reproduction's factor rests.
+fn rests_on(publisher: Side, which: usize) -> &'static str {
+    match (publisher, which) {
+        // Memory, clock and a constant of software, all from table I of the fpgaDDS paper.
+        (Side::Hardware, 0) => "predicted",
+        // Costs of software per byte, which were fitted on a factor of the same paper.
+        _ => "fitted",
     }
 }
 
@@ -160,10 +176,12 @@ impl Record for Row {
             ("hardware_factor", factor(0).into()),
             ("hardware_factor_paper", paper(0).map(|it| it.text).into()),
             ("hardware_factor_paper_is", paper(0).map(|it| it.is).into()),
+            ("hardware_factor_rests_on", self.rests_on(0).into()),
             ("hardware_factor_holds", self.holds(0).into()),
             ("software_factor", factor(1).into()),
             ("software_factor_paper", paper(1).map(|it| it.text).into()),
             ("software_factor_paper_is", paper(1).map(|it| it.is).into()),
+            ("software_factor_rests_on", self.rests_on(1).into()),
             ("software_factor_holds", self.holds(1).into()),
             ("targets", says.join("; ").into()),
             ("targets_reached", (!says.is_empty()).then_some(reached).into()),
@@ -239,11 +257,16 @@ fn targets(cell: &Cell, other: &Cell, costs: &Costs) -> Vec<Target> {
             target(format!("read {read} bytes once, written {written}"), once);
             target(format!("{factor:.3} times as fast, at least 1"), factor >= 1.0);
             let copied = costs.copy_byte_ns * f64::from(*bytes);
-            let alone_ns = costs.publish_ns + costs.take_ns + copied;
+            let alone_ns = costs.publish_ns + costs.take_ns + costs.wake_ns + copied;
             let over = took.software_ps as f64 / (alone_ns * 1e3);
-            target(format!("{over:.4} of a topic without hardware, at most 1.02"), over <= 1.02);
+            // Said, not measured: no step of software to software waits for the board here.
+            let says = format!(
+                "{over:.4} of a topic without hardware (by construction: the same steps), at most 1.02"
+            );
+            target(says, over <= 1.02);
             if largest {
-                let publish_ps = (costs.publish_ns + costs.take_ns + costs.convert_ns) * 1e3;
+                let publish_ns = costs.publish_ns + costs.take_ns + costs.wake_ns;
+                let publish_ps = (publish_ns + costs.convert_ns) * 1e3;
                 let over = (took.hardware_ps as f64 - publish_ps) / pass_ps as f64;
                 let says = format!("publishing and {over:.4} of a pass, at most 1.01");
                 target(says, over <= 1.01);
@@ -269,7 +292,8 @@ mod tests {
 
     #[test]
     fn a_second_transfer_and_more_than_forty_cycles_are_missed_targets() {
-        let costs = super::super::OWN;
+        let processor = Profile::ALL[1].processor.expect("Crossdock's software");
+        let costs = super::super::own_costs(&processor);
         let of = |software_ps, written| {
             let software = cell(Mapped::Software, 900_000_000, 300_000_000, 100_088);
             let cells = [software, cell(Mapped::Gateway, 125_000_000, software_ps, written)];
@@ -281,6 +305,22 @@ mod tests {
         assert_eq!(of(300_400_000, 100_088), [true, true]);
         assert_eq!(of(300_410_000, 100_088), [true, false]);
         assert_eq!(of(300_000_000, 200_176), [false, true]);
+    }
+
+    #[test]
+    fn a_factor_that_costs_per_byte_decide_is_fitted_and_no_prediction() {
+        let of = |publisher, costs: Option<&Costs>| {
+            let cell = |mapped| Cell { publisher, ..cell(mapped, 900, 300, 0) };
+            let cells = [Mapped::Software, Mapped::Gateway]
+                .map(|mapped| Cell { bytes: LARGEST.1, ..cell(mapped) });
+            let rows = rows(&cells, costs);
+            [0, 1].map(|which| rows[1].rests_on(which))
+        };
+        assert_eq!(of(Side::Hardware, None), [Some("predicted"), Some("fitted")]);
+        assert_eq!(of(Side::Software, None), [Some("fitted"), Some("fitted")]);
+        let processor = Profile::ALL[1].processor.expect("Crossdock's software");
+        let own = super::super::own_costs(&processor);
+        assert_eq!(of(Side::Software, Some(&own)), [None, None]);
     }
 
     #[test]
