@@ -25,7 +25,7 @@ pub(crate) struct Costs {
     /// From publishing until somebody who looks has it, and a byte of what software published.
     pub(crate) take_ns: f64,
     pub(crate) take_byte_ns: f64,
-    /// What it takes longer because those who take it sleep.
+    /// What it takes longer if the thread that takes it sleeps.
     pub(crate) wake_ns: f64,
     /// Making segments of a message, or a message of a frame.
     pub(crate) convert_ns: f64,
@@ -39,10 +39,10 @@ pub(crate) struct Costs {
 }
 
 impl Costs {
-    /// Time in which each of so many threads takes a message of so many bytes.
+    /// Time in which each of so many threads that are awake takes a message of so many bytes.
     fn takes_ns(&self, takers: usize, bytes: usize, by_software: bool) -> f64 {
         let byte_ns = if by_software { self.take_byte_ns } else { 0.0 };
-        let alone = self.take_ns + self.wake_ns + byte_ns * bytes as f64;
+        let alone = self.take_ns + byte_ns * bytes as f64;
         let share = self.delegates_on.map_or(1.0, |cores| takers as f64 / f64::from(cores));
         alone * share.max(1.0)
     }
@@ -329,13 +329,15 @@ impl Machine {
     fn published(&self, passage: &mut Passage<'_>, at_ps: u64) {
         let (costs, takers) = (&self.costs, self.down.len() + 1);
         let takes = costs.takes_ns(takers, passage.data.len(), self.source.is_none());
-        passage.steps.push((at_ps + ps(takes), Step::Shown));
+        passage.steps.push((at_ps + ps(takes + costs.wake_ns), Step::Shown));
+        // The executor that has published a frame of hardware is awake.
+        let woken = if self.source.is_none() { costs.wake_ns } else { 0.0 };
         for index in 0..self.down.len() {
             // An executor serves one gateway after the other, delegates look by themselves, that of a
             // gateway in the mean half a poll later.
             let turn = if costs.delegates_on.is_some() { 0 } else { index };
             let converted = costs.convert_ns * (turn + 1) as f64;
-            let after = takes + converted + self.waited_ns();
+            let after = takes + woken + converted + self.waited_ns();
             passage.steps.push((at_ps + ps(after), Step::Send(index)));
         }
     }

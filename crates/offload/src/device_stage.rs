@@ -9,9 +9,9 @@ use crossdock_executor::{NodeError, Setup};
 use crossdock_msg::Message;
 use crossdock_shm::Region;
 
-/// A node's way through its device: its queue, one input, one output, and its kernels `K`.
+/// One stage of a pipeline on a device: a queue, one input, one output, and the node's kernels `K`.
 #[derive(Debug)]
-pub struct Through<K> {
+pub struct DeviceStage<K> {
     queue: Queue,
     input: DeviceInput,
     output: DeviceOutput,
@@ -34,8 +34,8 @@ impl Target {
     }
 }
 
-impl<K> Through<K> {
-    /// The way through the device that the mapping names; `None`: the node computes on the processor.
+impl<K> DeviceStage<K> {
+    /// The stage on the device that the mapping names; `None`: the node computes on the processor.
     /// `make` makes the kernels. Blocks, for seconds the first time.
     ///
     /// # Errors
@@ -50,7 +50,7 @@ impl<K> Through<K> {
         let input = queue.input(setup, subscriber)?;
         let output = queue.output(setup, publisher)?;
         let kernels = make(&queue.device())?;
-        Ok(Some(Through { queue, input, output, kernels }))
+        Ok(Some(DeviceStage { queue, input, output, kernels }))
     }
 
     /// The device, for kernels that are made later.
