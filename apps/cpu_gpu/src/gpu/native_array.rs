@@ -227,16 +227,8 @@ impl NativeArray {
             }
         };
         let number = Arc::new(AtomicU32::new(0));
-        let work = || -> super::crew::Work {
-            let number = Arc::clone(&number);
-            Box::new(move |share, shares| {
-                let swap = Swap { number: number.load(Ordering::Relaxed), elements };
-                let part = swap.of_processor((share, shares)).writes;
-                benchmark.on_processor(&Elements::new(&host, part));
-            })
-        };
         let mut made = Self {
-            crew: (form == Form::Best).then(|| Crew::new(work)),
+            crew: (form == Form::Best).then(|| crew(benchmark, elements, host, &number)),
             number,
             benchmark,
             form,
@@ -430,6 +422,18 @@ impl NativeArray {
             false => Err(NativeError::Hung { device: device() }),
         }
     }
+}
+
+/// Threads that do the processor's part of the swap of this number together, on the array at `host`.
+fn crew(benchmark: Benchmark, elements: u32, host: HostMemory, number: &Arc<AtomicU32>) -> Crew {
+    Crew::new(|| {
+        let number = Arc::clone(number);
+        Box::new(move |share, shares| {
+            let swap = Swap { number: number.load(Ordering::Relaxed), elements };
+            let part = swap.of_processor((share, shares)).writes;
+            benchmark.on_processor(&Elements::new(&host, part));
+        })
+    })
 }
 
 /// Offset and length of what covers a part, bytes.

@@ -16,25 +16,7 @@ pub(crate) fn page(
     sources: &[(&str, &str)],
     seed: u64,
 ) -> String {
-    let mut text = format!(
-        "# A topic in host memory, and with a gateway\n\nThe experiment of the gateway paper: one \
-         publisher, hardware subscribers and one in software on a topic of pictures. **Simulation** of \
-         the generated hardware, cycle by cycle, no measurement of a board; software is real, its \
-         time is that of the costs below. Profile `{}`: {} bit, {} MHz ({}). Seed {seed}, Crossdock \
-         {}. Every byte at every subscriber was compared.\n\nTime: from the start of publishing to \
-         the end of the copy into the local memory of the slowest hardware subscriber, or of the \
-         software subscriber. Factor: software-mapped over gateway. Software is charged as on {}: publishing {} ns, \
-         taking {} ns, waking the thread that takes {} ns.\n",
-        profile.name,
-        profile.width_bits,
-        profile.clock_mhz(),
-        profile.source,
-        env!("CARGO_PKG_VERSION"),
-        profile.processor.map_or("the paper's board", |processor| processor.name),
-        costs.publish_ns,
-        costs.take_ns,
-        costs.wake_ns
-    );
+    let mut text = head(profile, costs, seed);
     for publisher in Side::ALL {
         // Writing to a String cannot fail, here and below.
         let _ = writeln!(
@@ -84,6 +66,29 @@ pub(crate) fn page(
         }
     }
     text + &figures(profile, costs, sources)
+}
+
+/// What was simulated, and what software is charged.
+fn head(profile: &Profile, costs: &Costs, seed: u64) -> String {
+    format!(
+        "# A topic in host memory, and with a gateway\n\nThe experiment of the gateway paper: one \
+         publisher, hardware subscribers and one in software on a topic of pictures. **Simulation** of \
+         the generated hardware, cycle by cycle, no measurement of a board; software is real, its \
+         time is that of the costs below. Profile `{}`: {} bit, {} MHz ({}). Seed {seed}, Crossdock \
+         {}. Every byte at every subscriber was compared.\n\nTime: from the start of publishing to \
+         the end of the copy into the local memory of the slowest hardware subscriber, or of the \
+         software subscriber. Factor: software-mapped over gateway. Software is charged as on {}: publishing {} ns, \
+         taking {} ns, waking the thread that takes {} ns.\n",
+        profile.name,
+        profile.width_bits,
+        profile.clock_mhz(),
+        profile.source,
+        env!("CARGO_PKG_VERSION"),
+        profile.processor.map_or("the paper's board", |processor| processor.name),
+        costs.publish_ns,
+        costs.take_ns,
+        costs.wake_ns
+    )
 }
 
 /// Where the figures of the profile and of the software come from.
