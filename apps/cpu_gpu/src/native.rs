@@ -1,4 +1,4 @@
-//! Both benchmarks without nodes: processor and device in one thread, in two forms. What nodes take is measured
+//! Both benchmarks without nodes, in two forms. What nodes take is measured
 //! against the better one. Must not know how memory gets to the device.
 
 use crate::benchmark::{Benchmark, Model};
@@ -11,10 +11,10 @@ use std::time::{Duration, Instant};
 /// How a native program does it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Form {
-    /// As the paper's programs: copies of memory that the driver does not know, and every call waits.
+    /// As the paper's programs: one thread, copies of memory that the driver does not know, and every call waits.
     Paper,
-    /// As well as the device allows: registered memory, copies beside the processor's work, the end seen on a
-    /// timeline.
+    /// As well as the machine allows: the processor's part on all cores, eight at most; registered memory, copies
+    /// beside the processor's work, the end seen on a timeline.
     Best,
 }
 

@@ -16,6 +16,7 @@ pub(crate) fn check(arguments: &CheckArguments) -> Result<ExitCode> {
     let without: Option<&[String]> = arguments.replay.then_some(&[]);
     let wishes = Wishes { input: arguments.input.as_deref(), without, ..Wishes::default() };
     let loaded = load(&arguments.files, &wishes)?;
+    crate::run::check_fabrics(&loaded)?;
     let plan = &loaded.plan;
     output::warn(&loaded.about_bag);
     for warning in &plan.warnings {

@@ -25,7 +25,7 @@ pub(crate) fn graph(arguments: &GraphArguments) -> Result<ExitCode> {
 fn draw_picture(file: &Path, arguments: &GraphArguments) -> Result<()> {
     let graph = read_graph(file)?;
     let mapping = arguments.mapping.as_deref();
-    let mapping = mapping.map(|path| read_mapping(Some(path), &graph)).transpose()?;
+    let mapping = mapping.map(read_mapping).transpose()?;
     let output = arguments.output.as_deref();
     if arguments.json {
         let value = serde_json::json!({ "graph": graph, "mapping": mapping });

@@ -3,7 +3,7 @@
 
 use crate::arguments::{GraphFiles, Rate};
 use crate::files::{Violations, read};
-use crate::output::say;
+use crate::output::{say, sentence};
 use crate::packages::Packages;
 use anyhow::{Context, Result};
 use crossdock_graph::{
@@ -104,9 +104,8 @@ pub(crate) fn read_graph(path: &Path) -> Result<Graph> {
     graph.map_err(|violations| Violations::from(violations).into())
 }
 
-/// Reads the mapping file, or makes the default mapping.
-pub(crate) fn read_mapping(path: Option<&Path>, graph: &Graph) -> Result<Mapping> {
-    let Some(path) = path else { return Ok(Mapping::one_chain_per_package(graph)) };
+/// Reads a mapping file.
+pub(crate) fn read_mapping(path: &Path) -> Result<Mapping> {
     let mapping = Mapping::from_yaml(&path.display().to_string(), &read(path, "mapping file")?);
     mapping.map_err(|violations| Violations::from(violations).into())
 }
@@ -119,10 +118,48 @@ pub(crate) fn read_placement(path: &Path) -> Result<Placement> {
     read(&name, &text).map_err(|violations| Violations::from(violations).into())
 }
 
-/// Reads and checks everything that `files` and `wishes` name.
+/// Reads and checks everything that `files` and `wishes` name. Keys that nobody knows in the graph and
+/// the mapping are told with whatever else is wrong.
 pub(crate) fn load(files: &GraphFiles, wishes: &Wishes<'_>) -> Result<Loaded> {
-    let mut graph = read_graph(&files.graph)?;
-    let mapping = read_mapping(files.beside.mapping.as_deref(), &graph)?;
+    let (name, text) = (files.graph.display().to_string(), read(&files.graph, "graph file")?);
+    let (graph, mut unknown) =
+        Graph::without_unknown_keys(&name, &text).map_err(Violations::from)?;
+    let mapping = match &files.beside.mapping {
+        None => Mapping::one_chain_per_package(&graph),
+        Some(path) => {
+            let text = read(path, "mapping file")?;
+            let found = Mapping::without_unknown_keys(&path.display().to_string(), &text);
+            let (mapping, of_mapping) = found.map_err(|violations| {
+                Violations::from([std::mem::take(&mut unknown), violations].concat())
+            })?;
+            unknown.extend(of_mapping);
+            mapping
+        }
+    };
+    let loaded = load_read(files, wishes, graph, mapping);
+    if unknown.is_empty() {
+        return loaded;
+    }
+    let mut told = Violations::from(unknown);
+    if let Err(error) = loaded {
+        match error.downcast::<Violations>() {
+            Ok(more) => {
+                told.violations.extend(more.violations);
+                told.remarks.extend(more.remarks);
+            }
+            Err(other) => told.remarks.push(sentence(&other)),
+        }
+    }
+    Err(told.into())
+}
+
+/// Reads what goes with a graph and its mapping, and checks all of it.
+fn load_read(
+    files: &GraphFiles,
+    wishes: &Wishes<'_>,
+    mut graph: Graph,
+    mapping: Mapping,
+) -> Result<Loaded> {
     for path in &files.beside.params {
         let text = read(path, "parameter file")?;
         let overrides = ParameterOverrides::from_yaml(&path.display().to_string(), &text);

@@ -1,6 +1,7 @@
 //! A table of aligned columns for a terminal. It must not know what the columns mean.
 
 use crate::output::clean;
+use crossdock_experiments::{self as experiments, Column};
 
 /// On which side a column is flush.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,29 +29,43 @@ impl<const N: usize> Table<N> {
 
     /// Head and rows, each line ended; empty when there is no row.
     pub(crate) fn text(&self) -> String {
-        if self.rows.is_empty() {
-            return String::new();
-        }
-        let head = self.columns.map(|(name, _)| name.to_owned());
-        let width = |i: usize| {
-            let cells = self.rows.iter().map(|row| row[i].chars().count());
-            cells.max().unwrap_or(0).max(head[i].chars().count())
-        };
-        let widths: [usize; N] = std::array::from_fn(width);
-        let mut text = String::new();
-        for row in std::iter::once(&head).chain(&self.rows) {
-            let cells =
-                (row.iter().zip(widths).zip(self.columns)).map(|((cell, width), (_, align))| {
-                    match align {
-                        Align::Left => format!("{cell:<width$}"),
-                        Align::Right => format!("{cell:>width$}"),
-                    }
-                });
-            text.push_str(cells.collect::<Vec<_>>().join("  ").trim_end());
-            text.push('\n');
-        }
-        text
+        text(&self.columns, &self.rows)
     }
+}
+
+/// The table of an experiment.
+pub(crate) fn aligned(table: experiments::Table) -> String {
+    let columns = table.columns.iter().map(|column| match column {
+        Column::Words(name) => (*name, Align::Left),
+        Column::Numbers(name) => (*name, Align::Right),
+    });
+    let rows = table.rows.into_iter();
+    let rows: Vec<_> =
+        rows.map(|row| row.iter().map(|cell| clean(cell)).collect::<Vec<_>>()).collect();
+    text(&columns.collect::<Vec<_>>(), &rows)
+}
+
+/// Rows with a cell for each column.
+fn text(columns: &[(&str, Align)], rows: &[impl AsRef<[String]>]) -> String {
+    if rows.is_empty() {
+        return String::new();
+    }
+    let head: Vec<String> = columns.iter().map(|(name, _)| (*name).to_owned()).collect();
+    let rows = || std::iter::once(&head[..]).chain(rows.iter().map(AsRef::as_ref));
+    let widths: Vec<usize> = (0..columns.len())
+        .map(|at| rows().map(|row| row[at].chars().count()).max().unwrap_or(0))
+        .collect();
+    let mut text = String::new();
+    for row in rows() {
+        let cells =
+            row.iter().zip(&widths).zip(columns).map(|((cell, &width), (_, align))| match align {
+                Align::Left => format!("{cell:<width$}"),
+                Align::Right => format!("{cell:>width$}"),
+            });
+        text.push_str(cells.collect::<Vec<_>>().join("  ").trim_end());
+        text.push('\n');
+    }
+    text
 }
 
 #[cfg(test)]

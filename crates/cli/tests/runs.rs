@@ -29,37 +29,65 @@ fn package_binary() {
     if std::env::var_os("PROBE_FLOODS").is_some() {
         flood();
     }
+    if let (Some(word), Some(mark)) =
+        (std::env::var_os("PROBE_STALLS_AT"), std::env::var_os("PROBE_MARK"))
+    {
+        stall(&word.to_string_lossy(), &mark);
+    }
     probe::be_package();
+}
+
+/// Tells the launcher something; false: it has gone.
+fn say(value: &Value) -> bool {
+    let mut packet = vec![1];
+    packet.extend(value.to_string().into_bytes());
+    let socket = std::io::stdin();
+    rustix::net::send(socket.as_fd(), &packet, rustix::net::SendFlags::NOSIGNAL).is_ok()
+}
+
+/// What the launcher says next; nothing: it has gone.
+fn hear() -> String {
+    let mut packet = vec![0; 1 << 16];
+    let (socket, flags) = (std::io::stdin(), rustix::net::RecvFlags::empty());
+    let (length, _) = rustix::net::recv(socket.as_fd(), &mut packet[..], flags).unwrap_or_default();
+    String::from_utf8_lossy(packet.get(1..length).unwrap_or_default()).into_owned()
 }
 
 /// A package binary that describes itself and then reports without end.
 fn flood() -> ! {
-    let socket = std::io::stdin();
-    let say = |value: &Value| {
-        let mut packet = vec![1];
-        packet.extend(value.to_string().into_bytes());
-        rustix::net::send(socket.as_fd(), &packet, rustix::net::SendFlags::NOSIGNAL)
-    };
-    let hear = || {
-        let mut packet = vec![0; 1 << 16];
-        let flags = rustix::net::RecvFlags::empty();
-        let (length, _) =
-            rustix::net::recv(socket.as_fd(), &mut packet[..], flags).unwrap_or_default();
-        String::from_utf8_lossy(packet.get(1..length).unwrap_or_default()).into_owned()
-    };
     loop {
         let heard = hear();
         if heard.contains("describe") {
-            let _ = say(&json!({ "description": probe::package().description() }));
+            say(&json!({ "description": probe::package().description() }));
         } else if heard.contains("launch") {
-            let _ = say(&json!("ready"));
+            say(&json!("ready"));
         } else if heard.contains("start") {
             break;
         } else {
             std::process::exit(0);
         }
     }
-    while say(&json!({ "warning": { "text": "x".repeat(1000) } })).is_ok() {}
+    while say(&json!({ "warning": { "text": "x".repeat(1000) } })) {}
+    std::process::exit(0)
+}
+
+/// A package binary that answers nothing from one word of the launcher on. It leaves its process id in the
+/// file `mark` when it has heard the word, and ends when the launcher has gone.
+fn stall(word: &str, mark: &std::ffi::OsStr) -> ! {
+    loop {
+        let heard = hear();
+        if heard.contains(word) {
+            break;
+        }
+        if !heard.contains("describe") {
+            std::process::exit(0);
+        }
+        say(&json!({ "description": probe::package().description() }));
+    }
+    let new = std::path::Path::new(mark).with_extension("new");
+    std::fs::write(&new, std::process::id().to_string()).expect("a mark");
+    std::fs::rename(&new, mark).expect("a mark");
+    while !hear().is_empty() {}
     std::process::exit(0)
 }
 
@@ -164,6 +192,109 @@ fn a_process_that_reports_without_end_fills_no_memory_and_leaves_ctrl_c_heard() 
     assert!(notes.len() < 600, "{} notes", notes.len());
     assert!(ended.notes().contains("more notes are left out"));
     assert!(size(&place.file("told")) < 4 << 20, "{} bytes", size(&place.file("told")));
+}
+
+/// A run whose package answers nothing from this word of the launcher on; once the package has heard it.
+fn stalled(test: &str, word: &str) -> (Place, Running, u32) {
+    let mark = std::env::temp_dir().join(format!("xd-run-{test}-{}/mark", std::process::id()));
+    let environment =
+        format!("export PROBE_STALLS_AT={word} PROBE_MARK={}", mark.to_string_lossy());
+    let place = Place::new(test, &environment);
+    let run = Running::start(place.run(SOURCE, &["--json"]));
+    until("a package that has heard", || mark.exists());
+    let pid = std::fs::read_to_string(&mark).expect("a process id").parse().expect("a number");
+    (place, run, pid)
+}
+
+fn has_ended(pid: u32) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    stat.rsplit(") ").next().is_none_or(|rest| rest.is_empty() || rest.starts_with('Z'))
+}
+
+#[test]
+fn ctrl_c_ends_a_run_whose_package_does_not_describe_itself() {
+    let (_place, run, pid) = stalled("describing", "describe");
+    run.signal(Signal::INT);
+    let ended = run.end();
+    // Nothing has begun that would have to be brought to an end: the signal ends the command.
+    assert_eq!((ended.code, ended.output.as_str()), (None, ""), "{}", ended.errors);
+    until("the end of the package", || has_ended(pid));
+}
+
+#[test]
+fn ctrl_c_ends_a_run_that_waits_for_its_nodes_and_their_connections() {
+    let (_place, run, pid) = stalled("connecting", "launch");
+    run.signal(Signal::INT);
+    let ended = run.end();
+    let summary = ended.summary();
+    assert_eq!(summary["end"], "interrupted", "{summary}");
+    until("the end of the package", || has_ended(pid));
+}
+
+/// A user that every machine has.
+const DAEMON: &str = "daemon";
+/// A group that no machine has.
+const GROUP: u32 = 64_100;
+
+/// A folder in which a program of another user may run and meet ours: `crossdock`, the package, a graph
+/// that publishes `/a`, and the rendezvous of the group.
+fn open_to_another_user(place: &Place) -> (String, String) {
+    use std::os::unix::fs::{PermissionsExt, chown};
+    let copy = |from: &str, name: &str| {
+        std::fs::copy(from, place.file(name)).expect("room");
+        place.text(name)
+    };
+    let crossdock = copy(env!("CARGO_BIN_EXE_crossdock"), "crossdock");
+    let own = std::env::current_exe().expect("this test's own file").display().to_string();
+    let package = copy(&own, "package");
+    let script = std::fs::read_to_string(place.file("crossdock-probe")).expect("the script");
+    place.written("crossdock-probe", &script.replace(&own, &package));
+    place.written("source.yaml", &format!("crossdock: 1\nname: beside\n{SOURCE}"));
+    let meeting = place.file("meeting");
+    std::fs::create_dir(&meeting).expect("a folder");
+    chown(&meeting, Some(0), Some(GROUP)).expect("we are root");
+    let all = |mode| std::fs::Permissions::from_mode(mode);
+    std::fs::set_permissions(&meeting, all(0o2770)).expect("our own folder");
+    (crossdock, place.text("meeting"))
+}
+
+#[test]
+fn a_user_whom_the_mapping_trusts_is_as_our_own_and_messages_of_a_stranger_are_copied() {
+    if !rustix::process::geteuid().is_root() {
+        return skip("only root can start processes of other users");
+    }
+    let place = Place::new("trust", "");
+    let (crossdock, meeting) = open_to_another_user(&place);
+    let mut command = Command::new("setpriv");
+    command.args(["--reuid", DAEMON, "--regid", &GROUP.to_string(), "--clear-groups", &crossdock]);
+    command.args(["run", &place.text("source.yaml")]);
+    place.prepare(&mut command);
+    command.env("CROSSDOCK_RENDEZVOUS", &meeting).current_dir("/");
+    let source = Running::start(command);
+
+    let graph = "topics:\n  /a: { type: geometry_msgs/msg/PointStamped, external: true }\nnodes:\n  \
+                 relay: { package: probe, type: relay, inputs: { in: /a }, outputs: { out: /b } }\n";
+    let mapping =
+        "crossdock: 1\nprocesses:\n  relay: { executors: [{ mode: chain, nodes: [relay] }] }\n";
+    for (name, trust, trusted) in
+        [("stranger", "", false), ("trusted", "trust: { users: [daemon] }\n", true)]
+    {
+        let mapping = place.written(&format!("{name}.yaml"), &format!("{mapping}{trust}"));
+        let mut command = place.run(graph, &["--mapping", &mapping, "--duration", "2", "--json"]);
+        command.env("CROSSDOCK_RENDEZVOUS", &meeting);
+        let ended = Running::start(command).end();
+        assert_eq!(ended.code, Some(0), "{name}: {}", ended.errors);
+        let summary = ended.summary();
+        let topics = summary["topics"].as_array().expect("topics");
+        let of = |name: &str| topics.iter().find(|it| it["topic"] == name).expect("a row");
+        let relayed = of("/b")["messages"].as_u64().expect("a count");
+        let copies = of("/a")["copies"].as_u64().expect("a count");
+        assert!(relayed > 0, "{name}: {summary}");
+        assert_eq!(copies == 0, trusted, "{name}: {summary}");
+    }
+    source.signal(Signal::INT);
+    let ended = source.end();
+    assert_eq!(ended.code, Some(0), "{}", ended.errors);
 }
 
 #[test]

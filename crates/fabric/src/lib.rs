@@ -31,5 +31,5 @@ pub use cache::{Cache, CacheError, Progress};
 pub use host::{Board, HostEvent, IDLE_CYCLES, Outgoing, Status, WINDOWS, WORDS};
 pub use loaded::{Access, MemoryTiming, Sink, Source, Traffic};
 pub use model::{Model, Port, RunError, Stop};
-pub use profile::{Figure, HostMemory, Profile};
+pub use profile::{Figure, HostMemory, Processor, Profile};
 pub use tools::{FindToolError, Search, Tools};

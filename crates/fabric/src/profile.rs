@@ -36,6 +36,37 @@ pub struct HostMemory {
     pub software_ns: Option<Figure>,
 }
 
+/// What steps of Crossdock's software take on one processor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Processor {
+    /// The processor that the figures are of.
+    pub name: &'static str,
+    /// Publishing a message, ns.
+    pub publish_ns: Figure,
+    /// From publishing until a thread on another core that looks has the message, ns.
+    pub take_ns: Figure,
+    /// What it takes longer if that thread sleeps, ns.
+    pub wake_ns: Figure,
+    /// Making segments of a message, or a message of a frame, without moving large data, ns.
+    pub convert_ns: Figure,
+    /// Copying a byte into memory of the software subscriber's own, ps.
+    pub copy_byte_ps: Figure,
+}
+
+impl Processor {
+    /// The figures with their names and units.
+    pub fn figures(&self) -> impl Iterator<Item = (&'static str, &'static str, Figure)> {
+        [
+            ("publish_ns", "ns", self.publish_ns),
+            ("take_ns", "ns", self.take_ns),
+            ("wake_ns", "ns", self.wake_ns),
+            ("convert_ns", "ns", self.convert_ns),
+            ("copy_byte_ps", "ps", self.copy_byte_ps),
+        ]
+        .into_iter()
+    }
+}
+
 /// Bytes of a page of host memory.
 const PAGE_BYTES: u64 = 4096;
 
@@ -113,6 +144,8 @@ pub struct Profile {
     pub source: &'static str,
     /// The way to host memory.
     pub memory: HostMemory,
+    /// What Crossdock's software takes; `None`: another system's software runs there.
+    pub processor: Option<Processor>,
 }
 
 const fn figure(value: u32, source: &'static str) -> Figure {
@@ -146,6 +179,48 @@ const ZCU104: HostMemory = HostMemory {
     software_ns: None,
 };
 
+const COPY: Figure = figure(1000, "assumed: 1 GB/s, as in the profile of the paper's board");
+
+/// A server: not a processor that any such board has.
+const XEON: Processor = Processor {
+    name: "2 vCPUs of an Intel Xeon (Sapphire Rapids), a server",
+    publish_ns: figure(
+        45,
+        "measured, docs/performance.md: publishing to 128 connected subscribers, none armed",
+    ),
+    take_ns: figure(
+        233,
+        "measured, docs/performance.md: one way between two cores, 278 ns, less publishing",
+    ),
+    wake_ns: figure(
+        26_222,
+        "measured, docs/performance.md: a sleeping subscriber on another core, 26 500 ns, less one that \
+         looks",
+    ),
+    convert_ns: figure(200, "assumed: without moving large data"),
+    copy_byte_ps: COPY,
+};
+
+/// The kind of processor that a ZCU104 has, by assumption: none was at hand.
+const A53: Processor = Processor {
+    name: "an Arm Cortex-A53 at 1.2 GHz, by assumption",
+    publish_ns: figure(
+        410,
+        "assumed: the 490 instructions that the server runs five of a cycle, one of a cycle here",
+    ),
+    take_ns: figure(
+        410,
+        "assumed: 210 instructions, one of a cycle, and four lines from one core's cache to the other's \
+         at 60 ns",
+    ),
+    wake_ns: figure(
+        26_222,
+        "assumed: as on the server, whose processors are a guest's and slow to wake when they idle",
+    ),
+    convert_ns: figure(2_000, "assumed: ten times as long as on the server, as publishing"),
+    copy_byte_ps: COPY,
+};
+
 impl Profile {
     /// All profiles.
     pub const ALL: &'static [Self] = &[
@@ -169,13 +244,23 @@ impl Profile {
                     "fitted with the slope: what the same four sizes leave for a message of 0 bytes",
                 )),
             },
+            processor: None,
         },
         Self {
             name: "zcu104-64",
             width_bits: 64,
             period_ps: 10_000,
-            source: "width and clock of zcu104-paper, all else as Crossdock has it",
+            source: "width and clock of zcu104-paper, all else as Crossdock has it; software of a server",
             memory: ZCU104,
+            processor: Some(XEON),
+        },
+        Self {
+            name: "zcu104-64-a53",
+            width_bits: 64,
+            period_ps: 10_000,
+            source: "zcu104-64, with software of a processor like the board's own",
+            memory: ZCU104,
+            processor: Some(A53),
         },
         Self {
             name: "zcu104-128x200",
@@ -190,6 +275,7 @@ impl Profile {
                 register_cycles: figure(24, REGISTER),
                 ..ZCU104
             },
+            processor: Some(XEON),
         },
         Self {
             name: "ecp5-85",
@@ -218,6 +304,7 @@ impl Profile {
                 ),
                 ..ZCU104
             },
+            processor: Some(XEON),
         },
     ];
 
@@ -257,7 +344,8 @@ mod tests {
     #[test]
     fn every_figure_says_where_it_comes_from_and_memory_takes_it() {
         for profile in Profile::ALL {
-            for (name, _, figure) in profile.memory.figures() {
+            let of_processor = profile.processor.iter().flat_map(Processor::figures);
+            for (name, _, figure) in profile.memory.figures().chain(of_processor) {
                 assert!(figure.source.len() > 20, "{} {name}: {figure:?}", profile.name);
             }
             let timing = profile.memory.timing(50, 7);

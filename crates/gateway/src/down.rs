@@ -1,7 +1,7 @@
 //! From a topic into the fabric: which messages are under way, and where their bytes lie. Must not
 //! know what comes back.
 
-use crate::node::Shared;
+use crate::node::BoardAccess;
 use crate::record::gateway_counter;
 use crossdock_comm::{AnySample, AnySubscriber, Entity};
 use crossdock_executor::Tracing;
@@ -81,7 +81,7 @@ impl Down {
     }
 
     /// Sends what is there, as far as there is room for it.
-    pub(crate) fn send(&mut self, plan: &FramePlan, shared: &mut Shared, entity: &Entity) {
+    pub(crate) fn send(&mut self, plan: &FramePlan, access: &mut BoardAccess, entity: &Entity) {
         // At most one round per place and refused message; a publisher that sends nothing but those
         // is heard again in the next poll.
         for _ in 0..2 * UNDER_WAY_MAX {
@@ -97,7 +97,7 @@ impl Down {
                 };
             }
             let Some(sample) = self.next.take() else { return };
-            match self.give(place, sample, plan, shared, entity) {
+            match self.give(place, sample, plan, access, entity) {
                 Given::Yes => {}
                 Given::Refused => entity.add(gateway_counter::DOWN_REFUSED, 1),
                 Given::NoRoom(sample) => {
@@ -113,7 +113,7 @@ impl Down {
         place: usize,
         sample: AnySample,
         plan: &FramePlan,
-        shared: &mut Shared,
+        access: &mut BoardAccess,
         entity: &Entity,
     ) -> Given {
         let Some(region) = sample.region() else { return Given::Refused };
@@ -124,15 +124,15 @@ impl Down {
         if self.words + words > WORDS {
             return Given::NoRoom(sample);
         }
-        if !shared.windows.enter(&region) {
+        if !access.windows.enter(&region) {
             return Given::NoRoom(sample);
         }
         let at = self.scratch_at + place * self.scratch_bytes;
         let of_scratch = self.segments.iter().filter(|it| it.source == SegmentSource::Scratch);
         let small_bytes = of_scratch.map(|it| it.offset + it.bytes).max().unwrap_or(0);
         // Fits: the scratch memory was made for it.
-        shared.scratch.write(at, &self.small[..small_bytes]);
-        let scratch = shared.scratch.region().address() + at;
+        access.scratch.write(at, &self.small[..small_bytes]);
+        let scratch = access.scratch.region().address() + at;
         let block = sample.block().as_ptr() as usize;
         let places = self.segments.iter();
         self.outgoing.clear();
@@ -140,9 +140,9 @@ impl Down {
         if self.in_place_min > IN_PLACE_BYTES_MIN {
             entity.add(gateway_counter::DOWN_COPIED, small_bytes as u64);
         }
-        shared.windows.show(&mut shared.board);
+        access.windows.show(&mut access.board);
         let origin = self.tracing.origin(sample.origin(), sample.stamp_ns());
-        shared.origins.note(sample.stamp_ns(), origin);
+        access.origins.note(sample.stamp_ns(), origin);
         let outgoing = Outgoing {
             tag: place as u16,
             sequence: self.sequence,
@@ -151,8 +151,8 @@ impl Down {
             segments: &self.outgoing,
         };
         self.trace.message(Way::Down, || block, payload_bytes);
-        shared.board.send(self.number, &outgoing);
-        shared.unread = true;
+        access.board.send(self.number, &outgoing);
+        access.unread = true;
         self.sequence = self.sequence.wrapping_add(1);
         self.words += words;
         self.places[place] = Some(UnderWay { sample, region, payload_bytes, words });
@@ -164,7 +164,7 @@ impl Down {
         &mut self,
         tag: u16,
         status: Status,
-        shared: &mut Shared,
+        access: &mut BoardAccess,
         entity: &Entity,
     ) -> bool {
         let place = self.places.get_mut(usize::from(tag));
@@ -172,8 +172,8 @@ impl Down {
         else {
             return false;
         };
-        shared.windows.leave(&region);
-        self.trace.fabric_message(Way::Down, shared.board.now_ps() / 1000);
+        access.windows.leave(&region);
+        self.trace.fabric_message(Way::Down, access.board.now_ps() / 1000);
         self.words -= words;
         drop(sample);
         if status.is_good() {

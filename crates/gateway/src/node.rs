@@ -35,7 +35,7 @@ pub fn package() -> Package {
 }
 
 /// What all gateways of a fabric use.
-pub(crate) struct Shared {
+pub(crate) struct BoardAccess {
     pub(crate) board: Board,
     pub(crate) windows: Windows,
     pub(crate) scratch: Scratch,
@@ -78,7 +78,7 @@ struct Gateway {
 /// See the head of the crate.
 struct Gateways {
     // Dropped first: it reaches the memory of the others.
-    shared: Shared,
+    access: BoardAccess,
     gateways: Vec<Gateway>,
     entity: Entity,
     counts: Counts,
@@ -129,7 +129,7 @@ impl NodeType for Gateways {
         let counts = Counts::new(setup, &plan.fabric, &plan.counts)?;
         let origins = Origins::default();
         Ok(Self {
-            shared: Shared { board, windows, scratch, origins, unread: true },
+            access: BoardAccess { board, windows, scratch, origins, unread: true },
             gateways,
             entity,
             counts,
@@ -186,11 +186,11 @@ impl Node for Gateways {
             Stop::Idle => self.rest()?,
             Stop::Done | Stop::Time => true,
         };
-        self.shared.unread |= stop != Stop::Idle;
+        self.access.unread |= stop != Stop::Idle;
         if moves {
             self.polls += 1;
             // Where the registers are in use, it is tried again after the next poll.
-            if self.polls >= POLLS_PER_READING && self.counts.read(&mut self.shared.board)? {
+            if self.polls >= POLLS_PER_READING && self.counts.read(&mut self.access.board)? {
                 self.polls = 0;
             }
         }
@@ -206,15 +206,15 @@ impl Gateways {
     /// Serves host and board for a slice of time, or until the board has nothing left to do.
     fn poll(&mut self) -> Result<Stop, NodeError> {
         self.forget_the_gone();
-        let until_ps = self.shared.board.now_ps() + self.slice_ps;
+        let until_ps = self.access.board.now_ps() + self.slice_ps;
         loop {
             self.serve();
-            let stop = self.shared.board.run(&mut [], &mut [], until_ps)?;
+            let stop = self.access.board.run(&mut [], &mut [], until_ps)?;
             if stop != Stop::Done {
                 return Ok(stop);
             }
             // Each event is about a message, and there are only so many under way.
-            while let Some(event) = self.shared.board.event() {
+            while let Some(event) = self.access.board.event() {
                 self.hear(event)?;
             }
         }
@@ -225,13 +225,13 @@ impl Gateways {
         for Gateway { plan, down, up, entity, .. } in &mut self.gateways {
             if let Some(up) = up {
                 up.publish(up.is_stuck(), entity);
-                up.lend(&mut self.shared);
+                up.lend(&mut self.access);
             }
             if let Some(down) = down {
-                down.send(plan, &mut self.shared, entity);
+                down.send(plan, &mut self.access, entity);
             }
         }
-        let Shared { board, windows, .. } = &mut self.shared;
+        let BoardAccess { board, windows, .. } = &mut self.access;
         windows.show(board);
     }
 
@@ -242,7 +242,7 @@ impl Gateways {
                     return Err(unknown(&event));
                 };
                 let down = it.down.as_mut();
-                down.is_some_and(|down| down.sent(tag, status, &mut self.shared, &it.entity))
+                down.is_some_and(|down| down.sent(tag, status, &mut self.access, &it.entity))
             }
             HostEvent::Arrived { gateway, tag, bytes, status, .. } => {
                 let Some(it) = self.gateways.get_mut(gateway as usize) else {
@@ -250,7 +250,7 @@ impl Gateways {
                 };
                 let message = (tag, bytes, status);
                 let up = it.up.as_mut();
-                up.is_some_and(|up| up.arrived(message, &it.plan, &mut self.shared, &it.entity))
+                up.is_some_and(|up| up.arrived(message, &it.plan, &mut self.access, &it.entity))
             }
             HostEvent::Unknown { .. } => false,
         };
@@ -279,7 +279,7 @@ impl Gateways {
         }
         if !again {
             // First: who sees that all was processed also sees what became of it.
-            let Shared { board, unread, .. } = &mut self.shared;
+            let BoardAccess { board, unread, .. } = &mut self.access;
             if *unread && self.counts.read(board)? {
                 *unread = false;
             }
@@ -294,18 +294,18 @@ impl Gateways {
         let downs = self.gateways.iter().filter_map(|gateway| gateway.down.as_ref());
         let matched = downs.map(Down::matched).sum();
         if matched < self.matched {
-            self.shared.windows.forget();
+            self.access.windows.forget();
         }
         self.matched = matched;
     }
 
     /// Shows what the board has done.
     fn show(&mut self) {
-        let traffic = self.shared.board.traffic();
+        let traffic = self.access.board.traffic();
         self.entity.set(fabric_counter::BYTES_READ, traffic.bytes_read);
         self.entity.set(fabric_counter::BYTES_WRITTEN, traffic.bytes_written);
         self.entity.set(fabric_counter::REFUSED, traffic.refused);
-        self.entity.set(fabric_counter::SIMULATED_US, self.shared.board.now_ps() / 1_000_000);
+        self.entity.set(fabric_counter::SIMULATED_US, self.access.board.now_ps() / 1_000_000);
     }
 }
 

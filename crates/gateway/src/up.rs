@@ -1,7 +1,7 @@
 //! From the fabric to a topic: memory that is lent to hardware, and what lies in it when it comes
 //! back. Must not know what goes down.
 
-use crate::node::Shared;
+use crate::node::BoardAccess;
 use crate::record::gateway_counter;
 use crossdock_comm::{AnyLoan, AnyPublisher, Entity, ParkedLoan};
 use crossdock_fabric::Status;
@@ -60,7 +60,7 @@ impl Up {
 
     /// Lends hardware as much memory as it may have. A publisher without free memory lends later:
     /// its subscribers hold it all, and its own counters say so.
-    pub(crate) fn lend(&mut self, shared: &mut Shared) {
+    pub(crate) fn lend(&mut self, access: &mut BoardAccess) {
         for place in 0..LENT {
             // What waits for a subscriber is memory that hardware would only fill for the queue.
             if self.lent[place].is_some() || self.held() >= LENT {
@@ -68,15 +68,15 @@ impl Up {
             }
             let Ok(mut loan) = self.publisher.loan(self.chunk_bytes) else { return };
             let region = loan.region();
-            if !shared.windows.enter(&region) {
+            if !access.windows.enter(&region) {
                 return;
             }
-            shared.windows.show(&mut shared.board);
+            access.windows.show(&mut access.board);
             let memory = loan.bytes_mut();
             let at = memory.as_ptr() as usize + self.front_bytes;
             let room = memory.len().saturating_sub(self.front_bytes + self.behind_bytes);
-            shared.board.lend(self.number, place as u16, at, room as u32);
-            shared.unread = true;
+            access.board.lend(self.number, place as u16, at, room as u32);
+            access.unread = true;
             self.lent[place] = Some(Lent { loan: loan.park(), region });
         }
     }
@@ -91,19 +91,19 @@ impl Up {
         &mut self,
         (tag, bytes, status): (u16, u32, Status),
         plan: &FramePlan,
-        shared: &mut Shared,
+        access: &mut BoardAccess,
         entity: &Entity,
     ) -> bool {
         let place = self.lent.get_mut(usize::from(tag));
         let Some(Lent { loan, region }) = place.and_then(Option::take) else { return false };
-        shared.windows.leave(&region);
-        self.trace.fabric_message(Way::Up, shared.board.now_ps() / 1000);
+        access.windows.leave(&region);
+        self.trace.fabric_message(Way::Up, access.board.now_ps() / 1000);
         let Ok(mut loan) = self.publisher.resume(loan) else { return false };
         let adopted = plan.adopt(loan.bytes_mut(), self.front_bytes, bytes as usize);
         match adopted {
             Ok(adopted) if status.is_good() => {
                 let payload_bytes = (bytes as usize).saturating_sub(HEADER_BYTES);
-                let origin = shared.origins.of(adopted.header.stamp_ns);
+                let origin = access.origins.of(adopted.header.stamp_ns);
                 let loan = loan.park();
                 let bytes = adopted.block_bytes;
                 self.waiting.push_back(Waiting { loan, bytes, payload_bytes, origin });

@@ -89,6 +89,22 @@ impl Graph {
         let (graph, source) = reading.finish(graph)?;
         Ok(Self { source, ..graph })
     }
+
+    /// As [`from_yaml`](Self::from_yaml), but keys that nobody knows do not end it: the graph without
+    /// them, and what is wrong with it. So the rest of it can be checked, too.
+    ///
+    /// # Errors
+    /// Everything that is wrong with the file by itself, if anything else is.
+    pub fn without_unknown_keys(
+        file: &str,
+        text: &[u8],
+    ) -> Result<(Self, Vec<Violation>), Vec<Violation>> {
+        let mut reading = Reading::new(file);
+        let tree = yaml::parse(file, text, &mut reading.violations);
+        let graph = tree.map(|tree| read_graph(&mut reading, &tree));
+        let (graph, source, unknown) = reading.finish_without_unknown_keys(graph)?;
+        Ok((Self { source, ..graph }, unknown))
+    }
 }
 
 fn read_graph(reading: &mut Reading, tree: &Tree) -> Graph {

@@ -57,6 +57,22 @@ impl Mapping {
         let (mapping, source) = reading.finish(mapping)?;
         Ok(Self { source, ..mapping })
     }
+
+    /// As [`from_yaml`](Self::from_yaml), but keys that nobody knows do not end it: the mapping without
+    /// them, and what is wrong with it. So the rest of it can be checked, too.
+    ///
+    /// # Errors
+    /// Everything that is wrong with the file by itself, if anything else is.
+    pub fn without_unknown_keys(
+        file: &str,
+        text: &[u8],
+    ) -> Result<(Self, Vec<Violation>), Vec<Violation>> {
+        let mut reading = Reading::new(file);
+        let tree = yaml::parse(file, text, &mut reading.violations);
+        let mapping = tree.map(|tree| read_mapping(&mut reading, &tree));
+        let (mapping, source, unknown) = reading.finish_without_unknown_keys(mapping)?;
+        Ok((Self { source, ..mapping }, unknown))
+    }
 }
 
 fn read_mapping(reading: &mut Reading, tree: &Tree) -> Mapping {

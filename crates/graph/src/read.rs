@@ -74,6 +74,22 @@ impl Reading {
         }
     }
 
+    /// Ends reading if nothing was wrong but keys that nobody knows: the value without them, and what
+    /// was told of them.
+    pub(crate) fn finish_without_unknown_keys<T>(
+        mut self,
+        value: Option<T>,
+    ) -> Result<(T, Source, Vec<Violation>), Vec<Violation>> {
+        let is_unknown_key = |it: &Violation| it.kind == ViolationKind::UnknownKey;
+        self.violations.sort_by_key(|violation| violation.place);
+        match value {
+            Some(value) if self.violations.iter().all(is_unknown_key) => {
+                Ok((value, self.source, self.violations))
+            }
+            _ => Err(self.violations),
+        }
+    }
+
     /// A map with keys of the writer's choice.
     pub(crate) fn map<'t>(&mut self, tree: &'t Tree, what: &str) -> &'t [Entry] {
         match &tree.data {

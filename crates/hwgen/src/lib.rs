@@ -82,6 +82,12 @@ impl Generated {
 }
 
 impl Generated {
+    /// Whether there is a board for the network.
+    #[must_use]
+    pub fn has_board(&self) -> bool {
+        self.files.contains_key("board.f")
+    }
+
     /// Why the network has no board, and what to do: a sentence for people.
     #[must_use]
     pub fn obstacle(&self) -> String {

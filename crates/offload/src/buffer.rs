@@ -1,4 +1,4 @@
-//! Shared buffers on a device: where its kernels find the elements that a node has claimed, what is
+//! QueueState buffers on a device: where its kernels find the elements that a node has claimed, what is
 //! copied for that, and the end of the claims. Must not know which kernels run.
 
 use crate::choice::{Choice, Way};
@@ -6,7 +6,7 @@ use crate::elements::Tools;
 use crate::instance;
 use crate::managed;
 use crate::memories::{BufferMemory, Part as Bytes, Place};
-use crate::queue::{OffloadError, Shared};
+use crate::queue::{OffloadError, QueueState};
 use crate::resident::Resident;
 use crate::work::Work;
 use crossdock_comm::{Claim, Element, InputHandle, ReadClaim, WriteClaim};
@@ -125,7 +125,7 @@ impl Work<'_> {
             Way::Managed if managed::find(&self.used().device, &bytes).is_none() => Way::Copy,
             way => way,
         };
-        let Shared { device, capabilities, stream, memories, elements, own, .. } = self.used();
+        let QueueState { device, capabilities, stream, memories, elements, own, .. } = self.used();
         let no_room = OffloadError::of(&buffers.name);
         let place = match (way, elements) {
             (Way::Copy | Way::Device, Some(elements)) => {
@@ -170,17 +170,17 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// Brings what the device writes to where others look for it, and lets them wait for what is left to do.
+    /// Copies what the device writes to where others look for it, and lets them wait for what is left to do.
     pub(crate) fn end_claims(&mut self) -> Result<Ending, OffloadError> {
         let mut ending = Ending::new();
         while let Some(mut claimed) = self.claimed.pop() {
             let is_held =
                 claimed.writes.is_held() && claimed.reads.iter().all(|reads| reads.is_held());
-            let brought = match is_held {
-                true => self.bring_elements_up(&claimed).map_err(OffloadError::from),
+            let copied = match is_held {
+                true => self.copy_elements_back(&claimed).map_err(OffloadError::from),
                 false => Err(OffloadError::NotHeld { device: self.device_name() }),
             };
-            if let Err(error) = brought {
+            if let Err(error) = copied {
                 // Not before the device is at rest: the claims end here.
                 let _ = self.finish();
                 return Err(error);
@@ -192,9 +192,9 @@ impl Work<'_> {
         Ok(ending)
     }
 
-    fn bring_elements_up(&mut self, claimed: &Claimed) -> Result<(), DeviceError> {
+    fn copy_elements_back(&mut self, claimed: &Claimed) -> Result<(), DeviceError> {
         let Claimed { way, writes, bytes, place, .. } = claimed;
-        let Shared { device, capabilities, stream, memories, elements, .. } = self.used();
+        let QueueState { device, capabilities, stream, memories, elements, .. } = self.used();
         match (way, elements) {
             (Way::Copy | Way::Device, Some(elements)) => {
                 let tools = Tools { device, capabilities: *capabilities, stream, memories };

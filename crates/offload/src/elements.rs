@@ -116,7 +116,7 @@ impl ElementCopies {
         Ok(made)
     }
 
-    /// Brings what is claimed to `place`, which stands for all elements of the buffer that lies in `buffer`.
+    /// Copies what is claimed to `place`, which stands for all elements of the buffer that lies in `buffer`.
     /// Returns at once where the device copies from the host's memory by itself, else blocks. The claim is
     /// held until the stream is done.
     pub(crate) fn down(
@@ -149,7 +149,7 @@ impl ElementCopies {
         written
     }
 
-    /// Brings what the device has written of what is claimed back. Blocks as [`ElementCopies::down`]. The claim is
+    /// Copies what the device has written of what is claimed back. Blocks as [`ElementCopies::down`]. The claim is
     /// one to write, and held until the stream is done.
     pub(crate) fn up(
         &mut self,

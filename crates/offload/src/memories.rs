@@ -268,7 +268,7 @@ pub(crate) enum Copied {
     InOrder,
 }
 
-/// Brings the part to the device.
+/// Copies the part to the device.
 pub(crate) fn copy_down(
     (memories, device, stream): (&mut Memories, &Device, &mut Stream),
     capabilities: Capabilities,
@@ -298,7 +298,7 @@ pub(crate) fn copy_down(
     Ok(Copied::Now)
 }
 
-/// Brings what the device has written back to the part. True: it is there when the stream comes to
+/// Copies what the device has written back to the part. True: it is there when the stream comes to
 /// it; false: it is there.
 pub(crate) fn copy_up(
     (memories, device, stream): (&mut Memories, &Device, &mut Stream),

@@ -92,7 +92,7 @@ impl OffloadError {
 }
 
 /// What the nodes of one executor share of a device.
-pub(crate) struct Shared {
+pub(crate) struct QueueState {
     pub(crate) device: Device,
     pub(crate) capabilities: Capabilities,
     pub(crate) stream: Stream,
@@ -107,13 +107,13 @@ pub(crate) struct Shared {
 
 thread_local! {
     /// The queues of this thread's executor, by the names of their devices.
-    static QUEUES: RefCell<HashMap<String, Weak<RefCell<Shared>>>> = RefCell::default();
+    static QUEUES: RefCell<HashMap<String, Weak<RefCell<QueueState>>>> = RefCell::default();
 }
 
 /// A node's access to its device. Belongs to the thread of its executor; cloning shares the queue.
 #[derive(Clone)]
 pub struct Queue {
-    shared: Rc<RefCell<Shared>>,
+    shared: Rc<RefCell<QueueState>>,
 }
 
 impl std::fmt::Debug for Queue {
@@ -278,7 +278,7 @@ impl Queue {
     /// [`OffloadError`]: the device has failed, or does not go on.
     pub fn begin(&self) -> Result<Work<'_>, OffloadError> {
         let mut shared = self.shared.borrow_mut();
-        let Shared { trace, device, stream, under_way, .. } = &mut *shared;
+        let QueueState { trace, device, stream, under_way, .. } = &mut *shared;
         if under_way.room(device, WORK_LIMIT)? == Room::Late {
             return Err(OffloadError::Hung { device: device.info().name.clone() });
         }
@@ -291,14 +291,14 @@ impl Queue {
     }
 }
 
-fn shared(name: &str) -> Result<Rc<RefCell<Shared>>, DeviceError> {
+fn shared(name: &str) -> Result<Rc<RefCell<QueueState>>, DeviceError> {
     QUEUES.with_borrow_mut(|queues| {
         queues.retain(|_, queue| queue.strong_count() > 0);
         if let Some(known) = queues.get(name).and_then(Weak::upgrade) {
             return Ok(known);
         }
         let device = Device::open(name)?;
-        let shared = Rc::new(RefCell::new(Shared {
+        let shared = Rc::new(RefCell::new(QueueState {
             capabilities: device.capabilities()?,
             stream: device.stream()?,
             memories: Memories::default(),

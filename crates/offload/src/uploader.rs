@@ -1,4 +1,4 @@
-//! Messages of a node on the processor, brought to a device when they are published: once for all queues and
+//! Messages of a node on the processor, uploaded to a device when they are published: once for all queues and
 //! processes that read them there. Must not know kernels, nor when messages are published.
 //!
 //! A message goes to the slab that stands for its chunk, as what a device writes of one does, and the slab's
@@ -68,7 +68,7 @@ impl Uploaders for OfDevices {
     }
 }
 
-/// Why each message of a topic is brought to a device by its publisher, or the buffers of its tokens stand there
+/// Why each message of a topic is uploaded to a device by its publisher, or the buffers of its tokens stand there
 /// once for all; `None`: they are not, because the device uses them in the host's memory, or hands no memory out
 /// and has not two executors in the publisher's process. Pure.
 #[must_use]
@@ -90,9 +90,9 @@ pub fn upload_reason(
     let choose = if plan.tokens { choose_for_buffers } else { choose };
     let choice = choose(&plan.topic, asked, info, capabilities).ok()?;
     let readers = if capabilities.exports_memory { plan.executors } else { plan.executors_here };
-    let is_gateway = choice.way != Way::ZeroCopy && readers > 1;
+    let is_uploaded = choice.way != Way::ZeroCopy && readers > 1;
     // Messages, or the buffers that their tokens name.
-    is_gateway.then(|| format!("there once for {readers} executors"))
+    is_uploaded.then(|| format!("there once for {readers} executors"))
 }
 
 /// The uploader of one publisher.
@@ -118,12 +118,12 @@ impl Uploader for ToDevice {
         if self.is_over || message.seq() == self.taken_back {
             return false;
         }
-        self.try_bring(message).unwrap_or_else(|error| {
+        self.try_upload(message).unwrap_or_else(|error| {
             self.is_over = true;
             // The publisher may use its memory again. If this fails, nothing runs there any more.
             let _ = self.stream.finish();
             message.warn(format!(
-                "`{}` is not brought to {} any more, and copied by each executor that reads it there: \
+                "`{}` is not uploaded to {} any more, and copied by each executor that reads it there: \
                  {error}",
                 message.topic(),
                 self.device.info().name
@@ -145,7 +145,7 @@ impl Uploader for ToDevice {
 }
 
 impl ToDevice {
-    fn try_bring(&mut self, message: &Uploading<'_>) -> Result<bool, DeviceError> {
+    fn try_upload(&mut self, message: &Uploading<'_>) -> Result<bool, DeviceError> {
         if self.under_way.room(&self.device, ROOM_LIMIT)? == Room::Late {
             return Ok(false);
         }

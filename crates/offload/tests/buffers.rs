@@ -264,10 +264,10 @@ impl Node for Reader {
 }
 
 fn package() -> Package {
-    without_gateways().uploaders(crossdock_offload::uploaders())
+    without_uploaders().uploaders(crossdock_offload::uploaders())
 }
 
-fn without_gateways() -> Package {
+fn without_uploaders() -> Package {
     Package::new("buffers").node::<Dealer>().node::<Half>().node::<Reader>()
 }
 
@@ -305,7 +305,7 @@ fn halves_of_a_buffer_are_written_side_by_side_in_place_or_in_copies() {
                 assert_eq!(INSTANCES.load(Ordering::Relaxed), 0, "it is used in place");
             }
             // Nobody makes memory that the driver moves: it is copied as ever.
-            for said in run_of(without_gateways, "opencl:0", "managed", nodes).values() {
+            for said in run_of(without_uploaders, "opencl:0", "managed", nodes).values() {
                 let copied = TURNS * 4 * (SLICE + 2 * SLICE / 2);
                 assert_eq!(said[..3], [copied, copied, 0], "copied, counted, in place");
             }

@@ -277,11 +277,11 @@ fn readers_of_an_uploader_and_its_publisher_survive_each_others_death() {
     take_all(&inputs, 50, "before the first kill");
     let (now, after) = (look(counter::COPIES), look(counter::MESSAGES));
     assert_eq!(now[1], copies[1], "the readers copied");
-    let (brought, published) = (now[0] - copies[0], after[0] - before[0]);
+    let (uploaded, published) = (now[0] - copies[0], after[0] - before[0]);
     // Looks at two counters of a camera that goes on are two looks.
     assert!(
-        brought >= 40 && brought.abs_diff(published) <= published / 2,
-        "{brought} of {published}"
+        uploaded >= 40 && uploaded.abs_diff(published) <= published / 2,
+        "{uploaded} of {published}"
     );
     let open = running.each_ref().map(|it| (it.mapped(), it.open()));
     let mut random = seed();
@@ -309,7 +309,7 @@ fn readers_of_an_uploader_and_its_publisher_survive_each_others_death() {
     loop {
         assert!(started.elapsed() < PATIENCE, "no message was announced");
         if let Some(sample) = camera.take().expect("no fault") {
-            // Behind the one that is never there none is brought.
+            // Behind the one that is never there none is uploaded.
             let Some(point) = sample.uploaded_point() else { break };
             announced = sample.message().width();
             assert!(point.timeline.value().is_ok(), "it has not failed");
@@ -318,7 +318,7 @@ fn readers_of_an_uploader_and_its_publisher_survive_each_others_death() {
     }
     running[0].kill();
     for input in inputs {
-        // What follows was not brought: each is copied.
+        // What follows was not uploaded: each is copied.
         while take_one(input, "of a dead camera").is_none_or(|number| number < announced) {
             assert!(started.elapsed() < PATIENCE, "message {announced} was lost");
         }

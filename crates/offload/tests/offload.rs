@@ -80,7 +80,7 @@ fn each_way_computes_the_same_and_copies_what_it_must() {
         expect("opencl:0", "zero_copy", [[0, 0, 0, n], [0, 0, 0, n], [0, 0, 0, n]]);
         expect("opencl:0", "auto", [[0, 0, 0, n], [0, 0, 0, n], [0, 0, 0, n]]);
         expect("opencl:0", "managed", [[0, 0, 0, n], [0, 0, 0, n], [0, 0, 0, n]]);
-        // /b is down already where its publisher has the same queue; `other` shares what `two` brought.
+        // /b is down already where its publisher has the same queue; `other` shares what `two` copied.
         let down_b = if apart { [n, bytes] } else { [0, 0] };
         for device in ["opencl:0", "shadow:opencl:0", "discrete:opencl:0"] {
             let b = [down_b[0], down_b[1], n, 0];

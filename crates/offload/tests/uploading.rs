@@ -1,4 +1,4 @@
-//! A topic that two executors read on one device: its publisher brings each message there once, and whatever becomes
+//! A topic that two executors read on one device: its publisher uploads each message once, and whatever becomes
 //! of that, each is read. Needs an OpenCL driver (PoCL).
 #![allow(missing_docs)]
 #![allow(unsafe_code, reason = "launching a kernel is unsafe; that of a test is in the test")]
@@ -47,7 +47,7 @@ fn run_by(
 ) -> [Vec<u64>; 3] {
     let devices =
         format!("devices: {{ {} }}\n", on(device, "left, right", &["/a", "/b", "/c"], model));
-    let name = format!("bringing-{model}");
+    let name = format!("uploading-{model}");
     run_graph((&name, graph), executors, &devices, package);
     ["camera", "left", "right"].map(said)
 }
@@ -78,7 +78,7 @@ fn a_message_goes_to_the_device_once_for_all_executors_that_read_it_there() {
     }
     let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     let n = u64::from(MESSAGES);
-    // One of the readers beside the camera; both in one executor: its queue brings messages once anyway.
+    // One of the readers beside the camera; both in one executor: its queue copies messages once anyway.
     let beside: &[&str] = &["camera, left", "right", "viewer", "both"];
     let one: &[&str] = &["camera", "left, right", "viewer", "both"];
     for (device, model, executors, copies) in [
@@ -99,7 +99,7 @@ fn a_message_goes_to_the_device_once_for_all_executors_that_read_it_there() {
             Some(copies) => assert_eq!(found, copies, "{state}"),
             None => assert_eq!((found[0], left[0] + right[0]), (0, n), "{state}"),
         }
-        // All of a message is brought, header and all.
+        // All of a message is uploaded, header and all.
         assert_eq!(camera[1], camera[0] / n * camera[2], "{state}");
     }
 }
@@ -224,7 +224,7 @@ fn what_two_devices_read_crosses_to_each_and_what_one_writes_crosses_to_the_othe
 struct Busy;
 
 const UNTIL: KernelSource<'_> = KernelSource {
-    label: "bringing.rs",
+    label: "uploading.rs",
     text: "
 XD_KERNEL until(XD_IN(over)) {
     XD_READ(u32, over);
@@ -266,12 +266,12 @@ impl Uploader for BusyUploader {
             // SAFETY: the kernel's argument; it only reads, and its memory lives as long as the stream.
             unsafe { self.stream.launch(&mut self.until, grid, &over) }.expect("launched");
         }
-        let is_brought = self.uploader.upload(message);
-        self.without += u32::from(!is_brought);
+        let is_uploaded = self.uploader.upload(message);
+        self.without += u32::from(!is_uploaded);
         if self.without == 3 {
             self.over.write(0, &1u32.to_ne_bytes());
         }
-        is_brought
+        is_uploaded
     }
 
     fn take_back(&mut self, message: &Uploading<'_>) {

@@ -190,6 +190,8 @@ struct Callback {
     symbol: String,
     /// Transport's half of the subscriber whose messages run it.
     subscription: Option<u64>,
+    /// Whether a timer runs it.
+    of_timer: bool,
 }
 
 impl Names {
@@ -244,7 +246,8 @@ impl Names {
         }
         for (timer, callback) in timer_callbacks {
             let node = names.timers.get(&timer).copied().unwrap_or_default();
-            names.callbacks.entry(callback).or_default().node = node;
+            let callback = names.callbacks.entry(callback).or_default();
+            (callback.node, callback.of_timer) = (node, true);
         }
         names
     }
@@ -364,6 +367,15 @@ impl Summary {
         kernels.into_iter().map(times).collect()
     }
 
+    /// A condition has released a node: of the messages that the execution took, the one that was
+    /// published last completed their set, and ran it.
+    fn released(&mut self, taken: &[usize]) {
+        let last = taken.iter().max_by_key(|message| self.messages[**message].published_ns);
+        if let Some(last) = last {
+            self.messages[*last].triggered = true;
+        }
+    }
+
     fn close(
         &mut self,
         names: &Names,
@@ -372,6 +384,9 @@ impl Summary {
         previous_ns: u64,
     ) {
         let callback = names.callbacks.get(&open.callback).cloned().unwrap_or_default();
+        if callback.subscription.is_none() && !callback.of_timer {
+            self.released(&open.messages);
+        }
         let took_ns = end_ns.saturating_sub(open.start_ns);
         self.share.computation_ns = self.share.computation_ns.saturating_add(took_ns);
         for message in open.messages {

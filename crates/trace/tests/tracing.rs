@@ -341,6 +341,44 @@ fn a_message_is_followed_from_its_publication_to_the_execution_that_it_ran() {
     assert_eq!((topic.published, topic.latency.count), (1, 1));
 }
 
+#[test]
+fn the_last_message_of_the_set_that_released_a_node_is_the_one_that_ran_it() {
+    let mut probe = Probe::new();
+    let topics = ["/joined/image", "/joined/info"];
+    let publishers = topics.map(|topic| PublisherTrace::new("camera", topic, 1, [1; 16]));
+    let subscriptions = topics.map(|topic| SubscriptionTrace::new("rectify", topic, 1, [2; 16]));
+    let executor = ExecutorTrace::default();
+    let callback = executor.callback("rectify", "rectify");
+    let timer = executor.timer("rectify", 1_000_000, "rectify step");
+    let stamps: Vec<u64> = publishers
+        .iter()
+        .map(|publisher| {
+            let stamp_ns = publisher.stamp_ns();
+            publisher.publish(|| 64, stamp_ns);
+            stamp_ns
+        })
+        .collect();
+    let take_all = || {
+        // In the other order: what counts is which one was there last.
+        for (subscription, stamp_ns) in subscriptions.iter().zip(&stamps).rev() {
+            subscription.take(|| 64, *stamp_ns);
+        }
+    };
+    for callback in [callback, timer] {
+        executor.start(callback, false, None);
+        take_all();
+        executor.end(callback, None);
+    }
+    let mut trace = probe.read();
+    trace.sort();
+    let summary = Summary::of(&trace);
+    let ran: Vec<_> = summary.messages.iter().filter(|it| it.triggered).collect();
+    assert_eq!(ran.len(), 1, "the timer ran by itself: {:?}", summary.messages);
+    assert_eq!((ran[0].topic.as_str(), ran[0].execution), ("/joined/info", Some(0)));
+    let passing_ns = summary.executions[0].start_ns - ran[0].published_ns;
+    assert_eq!((summary.share.messages, summary.share.passing_ns), (1, passing_ns));
+}
+
 /// Fields of a protobuf message: number, and the bytes of those that have a length.
 fn fields(mut bytes: &[u8]) -> Vec<(u64, Vec<u8>)> {
     let mut found = Vec::new();

@@ -213,7 +213,16 @@ fn gateway(run: &Run, name: &str, profile: &str, seed: &str) -> Vec<BTreeMap<Str
     let json: serde_json::Value = serde_json::from_str(&read("gateway.json")).expect("JSON");
     assert_eq!(json["facts"]["paper_mode"], profile == "zcu104-paper");
     assert_eq!(json["facts"]["targets_missed"], 0);
-    assert!(read("gateway.md").contains("**Simulation**"));
+    let page = read("gateway.md");
+    assert!(page.contains("**Simulation**"));
+    let processor = match profile {
+        "zcu104-64" => "Xeon",
+        "zcu104-64-a53" => "Cortex-A53",
+        _ => "the paper's board",
+    };
+    assert!(page.contains("Software is charged as on") && page.contains(processor), "{page}");
+    let by_construction = "(by construction: the same steps)";
+    assert_eq!(page.contains(by_construction), profile != "zcu104-paper", "{page}");
     let rows = rows(&read("gateway.csv"));
     // Publisher, mapping, size: 2 hardware subscribers.
     assert_eq!((rows.len(), json["rows"].as_array().map(Vec::len)), (8, Some(8)));
@@ -251,6 +260,14 @@ fn a_gateway_moves_a_message_over_host_memory_once_and_a_software_mapped_topic_o
     let other = gateway(&run, "2", "zcu104-64", "2");
     for (row, other) in rows.iter().zip(&other) {
         assert_eq!(row["to_slowest_hardware_cycles"], other["to_slowest_hardware_cycles"]);
+    }
+    // Software of another processor: only what software has a part in takes another time.
+    let other = gateway(&run, "a53", "zcu104-64-a53", "1");
+    for (row, other) in rows.iter().zip(&other) {
+        let without_software = row["publisher"] == "hardware" && row["mapping"] == "gateway";
+        let name = "to_slowest_hardware_cycles";
+        assert_eq!(row[name] == other[name], without_software, "{row:?} and {other:?}");
+        assert!(of::<f64>(row, "to_software_ms") < of::<f64>(other, "to_software_ms"), "{row:?}");
     }
 }
 

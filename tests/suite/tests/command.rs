@@ -350,6 +350,10 @@ fn wrong_files_are_refused_with_place_and_advice() {
     };
     let wrong_key = graph.replace("inputs: { image: /camera/image_raw }", "inptus: { image: /x }");
     refused("key.yaml", &wrong_key, &["key.yaml:", "inptus", "inputs"]);
+    // A wrong key hides nothing: not the wrong node type above it, nor the wrong topic of the mapping.
+    let both = wrong_key.replace("type: decode", "type: decoed");
+    assert_ne!(both, wrong_key);
+    refused("both.yaml", &both, &["both.yaml:", "inptus", "decoed", "decode"]);
     let no_publisher = graph.replace("external: true, ", "");
     refused("publisher.yaml", &no_publisher, &["/camera/image_raw/compressed", "decode"]);
     let unknown =

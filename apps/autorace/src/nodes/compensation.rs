@@ -7,7 +7,7 @@ use crossdock_comm::{Publisher, Subscriber};
 use crossdock_device::Device;
 use crossdock_executor::{Context, Node, NodeDescription, NodeError, NodeType, Setup};
 use crossdock_msg::types::sensor_msgs::Image;
-use crossdock_offload::Through;
+use crossdock_offload::DeviceStage;
 
 /// Stretches the brightness; see [`crate::compensation`].
 #[derive(Debug)]
@@ -15,7 +15,7 @@ pub struct ImageCompensation {
     image: Subscriber<Image>,
     compensated: Publisher<Image>,
     clip_per_myriad: u32,
-    device: Option<Through<CompensationOnDevice>>,
+    device: Option<DeviceStage<CompensationOnDevice>>,
 }
 
 impl NodeType for ImageCompensation {
@@ -41,7 +41,7 @@ impl NodeType for ImageCompensation {
         let clip_per_myriad = (clip_percent * 100.0).round() as u32;
         let (image, compensated) = (setup.subscriber("image")?, setup.publisher("compensated")?);
         let make = |device: &Device| CompensationOnDevice::new(device, clip_per_myriad);
-        let device = Through::of(setup, &image, &compensated, make)?;
+        let device = DeviceStage::of(setup, &image, &compensated, make)?;
         Ok(Self { image, compensated, clip_per_myriad, device })
     }
 }

@@ -6,7 +6,7 @@ use crate::nodes::message::{Shape, publish_by_device, publish_image, rgb_of};
 use crossdock_comm::{Publisher, Subscriber};
 use crossdock_executor::{Context, Node, NodeDescription, NodeError, NodeType, Setup};
 use crossdock_msg::types::sensor_msgs::Image;
-use crossdock_offload::Through;
+use crossdock_offload::DeviceStage;
 
 /// Low-pass filter; see [`crate::blur`].
 #[derive(Debug)]
@@ -14,7 +14,7 @@ pub struct GaussianBlurNode {
     image: Subscriber<Image>,
     blurred: Publisher<Image>,
     blur: Blur,
-    device: Option<Through<BlurOnDevice>>,
+    device: Option<DeviceStage<BlurOnDevice>>,
 }
 
 /// Pictures up to this width need no memory after the start, pixels.
@@ -33,7 +33,7 @@ impl NodeType for GaussianBlurNode {
 
     fn create(setup: &mut Setup<'_>) -> Result<Self, NodeError> {
         let (image, blurred) = (setup.subscriber("image")?, setup.publisher("blurred")?);
-        let device = Through::of(setup, &image, &blurred, BlurOnDevice::new)?;
+        let device = DeviceStage::of(setup, &image, &blurred, BlurOnDevice::new)?;
         Ok(Self { image, blurred, blur: Blur::new(WIDTH_PREPARED), device })
     }
 }

@@ -9,7 +9,7 @@ use crossdock_comm::{Publisher, Subscriber};
 use crossdock_device::Device;
 use crossdock_executor::{Context, Node, NodeDescription, NodeError, NodeType, Setup};
 use crossdock_msg::types::sensor_msgs::Image;
-use crossdock_offload::Through;
+use crossdock_offload::DeviceStage;
 
 /// Rectification, HSV masks and bird's-eye view; see [`crate::lane_view`].
 #[derive(Debug)]
@@ -23,7 +23,7 @@ pub struct LanePlanner {
 #[derive(Debug)]
 enum Marker {
     Processor(Box<LaneView>),
-    Device(Box<Through<LaneViewOnDevice>>),
+    Device(Box<DeviceStage<LaneViewOnDevice>>),
 }
 
 impl NodeType for LanePlanner {
@@ -86,7 +86,7 @@ impl NodeType for LanePlanner {
         let (image, view) = (setup.subscriber("image")?, setup.publisher("view")?);
         let make =
             |device: &Device| LaneViewOnDevice::new(device, parameters.clone(), width, height);
-        let marker = match Through::of(setup, &image, &view, make)? {
+        let marker = match DeviceStage::of(setup, &image, &view, make)? {
             Some(device) => Marker::Device(Box::new(device)),
             None => Marker::Processor(Box::new(LaneView::new(parameters, width, height))),
         };

@@ -12,7 +12,7 @@ use crossdock_executor::NodeError;
 use crossdock_msg::types::sensor_msgs::{Image, ImageBuilder, ImageView};
 use crossdock_msg::types::std_msgs::{HeaderBuilder, HeaderView};
 use crossdock_msg::{BuildError, Extra, FlatError};
-use crossdock_offload::{OffloadError, Place, Target, Through, Work};
+use crossdock_offload::{DeviceStage, OffloadError, Place, Target, Work};
 use thiserror::Error;
 
 /// Why an image message is not a picture that the nodes work on.
@@ -140,7 +140,7 @@ impl Shape {
 /// Publishes an image with the header of another one, which it is made of by a device.
 pub(crate) fn publish_by_device<K>(
     publisher: &Publisher<Image>,
-    through: &mut Through<K>,
+    stage: &mut DeviceStage<K>,
     sample: Sample<Image>,
     shape: Shape,
     launch: impl FnOnce(&mut K, &mut Work<'_>, &Place, &Place) -> Result<(), OffloadError>,
@@ -151,7 +151,7 @@ pub(crate) fn publish_by_device<K>(
     let mut message = loan.message();
     copy_header(header, message.header())?;
     let target = Target::new(region, shape.begin(&mut message)?);
-    through.publish(sample, |sample| Ok(sample.message().data()?), (loan, target), launch)
+    stage.publish(sample, |sample| Ok(sample.message().data()?), (loan, target), launch)
 }
 
 /// Publishes an image with the header of another message; `fill` writes the pixels in place.

@@ -7,6 +7,7 @@
 //!    reads nobody writes, until the launch is over. Callers of `launch` promise it.
 #![allow(unsafe_code)]
 
+mod crew;
 mod kernel;
 mod native_array;
 mod shared_array;

@@ -1,9 +1,10 @@
-//! An array that processor and device change together in one thread, without nodes: one swap at a time, each with
-//! the calls that a program made by hand would use. Must not know runs, nor how they are measured.
+//! An array that processor and device change together without nodes: one swap at a time, each with the calls that
+//! a program made by hand would use. Must not know runs, nor how they are measured.
 //!
 //! The array lies in memory of the host of its own. The processor uses it through atomics only, the device as another
 //! process would, and parts of a swap are disjoint: see the module.
 
+use super::crew::Crew;
 use crate::array::{Cells, CellsToWrite};
 use crate::benchmark::{Benchmark, Model};
 use crate::gpu::{LaunchError, SwapOnDevice};
@@ -13,6 +14,7 @@ use crossdock_comm::Part;
 use crossdock_device::timeline::Poisoned;
 use crossdock_device::{Access, Device, DeviceError, FencePoint, Memory, Stream, Timeline};
 use crossdock_shm::{CreateMemoryError, Region, Scratch};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
@@ -67,6 +69,11 @@ pub enum NativeError {
 /// See the head of this file. `Send`; one thread at a time uses it.
 #[derive(Debug)]
 pub struct NativeArray {
+    // Dropped first: its threads use the array in their turns.
+    /// Does the processor's part; `None`: this thread does.
+    crew: Option<Crew>,
+    /// Number of the swap that the crew is at.
+    number: Arc<AtomicU32>,
     benchmark: Benchmark,
     form: Form,
     elements: u32,
@@ -143,7 +150,8 @@ impl<'a> Elements<'a> {
         let index = (self.part.first() + at * self.part.step()) as usize;
         let address = (self.host.address + index * ELEMENT_BYTES) as *mut u32;
         // SAFETY: inside (`new` has looked), aligned to 16 bytes or a page, may be written, and lives as long as
-        // the array, which this borrows; this process uses it through atomics only.
+        // the array: this borrows it, or belongs to a thread of its crew, which works only while the array waits
+        // for it and ends first. This process uses it through atomics only.
         unsafe { AtomicU32::from_ptr(address) }
     }
 }
@@ -218,7 +226,10 @@ impl NativeArray {
                 (host, Reach::InPlace(memory), capabilities.managed_concurrent)
             }
         };
+        let number = Arc::new(AtomicU32::new(0));
         let mut made = Self {
+            crew: (form == Form::Best).then(|| crew(benchmark, elements, host, &number)),
+            number,
             benchmark,
             form,
             elements,
@@ -275,7 +286,7 @@ impl NativeArray {
     /// As [`NativeArray::swap`].
     pub fn on_device(&mut self, share: Share) -> Result<(), NativeError> {
         let outcome = match &self.reach {
-            Reach::InPlace(_) => self.in_place(share, Part::NONE),
+            Reach::InPlace(_) => self.in_place(share, None),
             Reach::Copy { .. } => self.in_turn(share),
         };
         if outcome.is_err() {
@@ -291,13 +302,12 @@ impl NativeArray {
     pub fn swap(&mut self, number: u32) -> Result<(), NativeError> {
         let swap = Swap { number, elements: self.elements };
         let share = swap.of_device(self.benchmark, (0, 1));
-        let of_processor = swap.of_processor((0, 1)).writes;
         let outcome = match &self.reach {
-            Reach::InPlace(_) => self.in_place(share, of_processor),
-            Reach::Copy { host: Some(_), .. } => self.with_copies(share, of_processor),
+            Reach::InPlace(_) => self.in_place(share, Some(swap)),
+            Reach::Copy { host: Some(_), .. } => self.with_copies(share, swap),
             Reach::Copy { host: None, .. } => {
                 let done = self.in_turn(share);
-                done.map(|()| self.on_processor(of_processor))
+                done.map(|()| self.on_processor(swap))
             }
         };
         if outcome.is_err() {
@@ -308,8 +318,8 @@ impl NativeArray {
     }
 
     /// Launch, processor meanwhile, wait. Where the two may not use the memory at the same time, the processor
-    /// comes last.
-    fn in_place(&mut self, share: Share, of_processor: Part) -> Result<(), NativeError> {
+    /// comes last. `swap`: what the processor does; `None`: nothing.
+    fn in_place(&mut self, share: Share, swap: Option<Swap>) -> Result<(), NativeError> {
         let Reach::InPlace(memory) = &self.reach else { return Ok(()) };
         if !self.concurrent {
             self.stream.release(memory.whole(), Access::ReadWrite)?;
@@ -318,17 +328,17 @@ impl NativeArray {
         unsafe { self.kernel.launch(&mut self.stream, self.elements, share, memory.whole()) }?;
         if !self.concurrent {
             self.give_to_host()?;
-            self.on_processor(of_processor);
+            swap.into_iter().for_each(|swap| self.on_processor(swap));
             return Ok(());
         }
         match self.form {
             Form::Best => {
                 self.signal()?;
-                self.on_processor(of_processor);
+                swap.into_iter().for_each(|swap| self.on_processor(swap));
                 self.wait()
             }
             Form::Paper => {
-                self.on_processor(of_processor);
+                swap.into_iter().for_each(|swap| self.on_processor(swap));
                 Ok(self.stream.finish()?)
             }
         }
@@ -345,7 +355,7 @@ impl NativeArray {
     }
 
     /// Copies by the device itself, of the ranges that its share lies in, beside the processor's work.
-    fn with_copies(&mut self, share: Share, of_processor: Part) -> Result<(), NativeError> {
+    fn with_copies(&mut self, share: Share, swap: Swap) -> Result<(), NativeError> {
         let Reach::Copy { own, host: Some(host) } = &self.reach else { return Ok(()) };
         for (offset, down) in [byte_range(share.reads), byte_range(share.writes)] {
             // SAFETY: (2) of the module: the processor writes elements between those of the share meanwhile, and what
@@ -360,7 +370,7 @@ impl NativeArray {
         unsafe { self.stream.copy(own.span(offset, up)?, host.span(offset, up)?) }?;
         self.copied_bytes += up;
         self.signal()?;
-        self.on_processor(of_processor);
+        self.on_processor(swap);
         self.wait()
     }
 
@@ -380,8 +390,20 @@ impl NativeArray {
         Ok(())
     }
 
-    fn on_processor(&self, part: Part) {
-        self.benchmark.on_processor(&Elements::new(&self.host, part));
+    /// The processor's part of a swap. Blocks until all of it is done.
+    fn on_processor(&self, swap: Swap) {
+        let share = |share, shares| {
+            let part = swap.of_processor((share, shares)).writes;
+            self.benchmark.on_processor(&Elements::new(&self.host, part));
+        };
+        match &self.crew {
+            None => share(0, 1),
+            Some(crew) => {
+                // The crew's turn, which begins after this, orders it.
+                self.number.store(swap.number, Ordering::Relaxed);
+                crew.work(share);
+            }
+        }
     }
 
     fn signal(&mut self) -> Result<(), NativeError> {
@@ -400,6 +422,18 @@ impl NativeArray {
             false => Err(NativeError::Hung { device: device() }),
         }
     }
+}
+
+/// Threads that do the processor's part of the swap of this number together, on the array at `host`.
+fn crew(benchmark: Benchmark, elements: u32, host: HostMemory, number: &Arc<AtomicU32>) -> Crew {
+    Crew::new(|| {
+        let number = Arc::clone(number);
+        Box::new(move |share, shares| {
+            let swap = Swap { number: number.load(Ordering::Relaxed), elements };
+            let part = swap.of_processor((share, shares)).writes;
+            benchmark.on_processor(&Elements::new(&host, part));
+        })
+    })
 }
 
 /// Offset and length of what covers a part, bytes.

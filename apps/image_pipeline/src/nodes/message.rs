@@ -6,7 +6,7 @@ use crossdock_executor::NodeError;
 use crossdock_msg::types::sensor_msgs::{Image, ImageBuilder, ImageView};
 use crossdock_msg::types::std_msgs::{HeaderBuilder, HeaderView};
 use crossdock_msg::{Extra, FlatError};
-use crossdock_offload::{OffloadError, Place, Target, Through, Work};
+use crossdock_offload::{DeviceStage, OffloadError, Place, Target, Work};
 
 /// The picture of a message, without copying it.
 pub(crate) fn picture_of(image: ImageView<'_>) -> Result<Picture<'_>, NodeError> {
@@ -34,7 +34,7 @@ pub(crate) fn header_extra(header: HeaderView<'_>) -> Result<Extra, FlatError> {
 /// picture has so many `channels`.
 pub(crate) fn publish_by_device<K>(
     publisher: &Publisher<Image>,
-    through: &mut Through<K>,
+    stage: &mut DeviceStage<K>,
     sample: Sample<Image>,
     channels: usize,
     size: (usize, usize),
@@ -45,7 +45,7 @@ pub(crate) fn publish_by_device<K>(
     let region = loan.region();
     let mut message = loan.message();
     let target = Target::new(region, begin(&mut message, image, channels, size)?);
-    through.publish(sample, |sample| Ok(sample.message().data()?), (loan, target), launch)
+    stage.publish(sample, |sample| Ok(sample.message().data()?), (loan, target), launch)
 }
 
 /// Publishes an image of another size with the header and encoding of `image`, whose picture has so many

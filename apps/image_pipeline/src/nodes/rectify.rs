@@ -6,7 +6,7 @@ use crate::gpu::RectifyOnDevice;
 use crossdock_comm::{Publisher, Subscriber};
 use crossdock_executor::{Context, Node, NodeDescription, NodeError, NodeType, Setup};
 use crossdock_msg::types::sensor_msgs::{CameraInfo, Image};
-use crossdock_offload::Through;
+use crossdock_offload::DeviceStage;
 use crossdock_rectify::RectificationTable;
 use std::path::Path;
 
@@ -20,7 +20,7 @@ pub struct Rectify {
     projection: Projection,
     table: Option<(Calibration, RectificationTable)>,
     /// Its kernel belongs to `table`; `None`: not made yet.
-    device: Option<Through<Option<RectifyOnDevice>>>,
+    device: Option<DeviceStage<Option<RectifyOnDevice>>>,
 }
 
 impl NodeType for Rectify {
@@ -74,7 +74,7 @@ impl NodeType for Rectify {
             }
         };
         let (image, rectified) = (setup.subscriber("image")?, setup.publisher("image_rect")?);
-        let device = Through::of(setup, &image, &rectified, |_| Ok(None))?;
+        let device = DeviceStage::of(setup, &image, &rectified, |_| Ok(None))?;
         let mut node = Self { image, camera_info, rectified, projection, table, device };
         node.prepare_device()?;
         Ok(node)

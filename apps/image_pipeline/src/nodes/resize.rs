@@ -6,7 +6,7 @@ use crate::resize::{Interpolation, Resizer};
 use crossdock_comm::{Publisher, Subscriber};
 use crossdock_executor::{Context, Node, NodeDescription, NodeError, NodeType, Setup};
 use crossdock_msg::types::sensor_msgs::{CameraInfo, CameraInfoView, Image};
-use crossdock_offload::Through;
+use crossdock_offload::DeviceStage;
 
 /// Resizes images; see [`crate::resize`]. Allocates when an image comes whose size differs from that of the one
 /// before, and never otherwise.
@@ -23,7 +23,7 @@ pub struct Resize {
     interpolation: Interpolation,
     resizer: Option<Resizer>,
     /// Its kernel belongs to `resizer`.
-    device: Option<Through<Option<ResizeOnDevice>>>,
+    device: Option<DeviceStage<Option<ResizeOnDevice>>>,
 }
 
 /// Which size images get.
@@ -96,7 +96,7 @@ impl NodeType for Resize {
         }
         let (image, resized) = (setup.subscriber("image")?, setup.publisher("resized")?);
         let resizer = None;
-        let device = Through::of(setup, &image, &resized, |_| Ok(None))?;
+        let device = DeviceStage::of(setup, &image, &resized, |_| Ok(None))?;
         Ok(Self {
             image,
             camera_info,

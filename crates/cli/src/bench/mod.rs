@@ -1,46 +1,70 @@
-//! `crossdock bench`: experiments on the virtual board, with their results as CSV, JSON and a page,
-//! and on devices.
-//! It must not know how networks are made or run: that is the crates' below.
+//! `crossdock bench`: runs experiments, prints what they have found and writes it as CSV, JSON and a
+//! page. It must not know any experiment: they are the crate `crossdock-experiments`.
 
-mod area;
 pub(crate) mod arguments;
-mod chains;
-mod conditions;
-mod cpu_gpu;
-mod date;
-pub(crate) mod device;
-mod execution_modes;
-mod frames;
-mod gateway;
-mod graph_run;
-mod hmt;
-mod host;
-mod memory_load;
-mod networks;
-mod paper;
-mod rows;
-mod transfer;
+mod caller;
 
-use crate::output::tell;
+use crate::output::{self, say};
+use crate::table;
 use anyhow::{Context, Result};
-use arguments::{BenchCommand, OutFolder};
-use rows::Record;
-use serde_json::{Value, json};
+use arguments::{BenchCommand, CpuGpuArguments, DeviceArguments, OutFolder};
+use caller::Command;
+use crossdock_experiments::{self as experiments, Caller, DeviceReport, Report, Shown};
+use serde_json::json;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// Runs the experiment that the command names.
 pub(crate) fn bench(command: &BenchCommand) -> Result<ExitCode> {
     match command {
-        BenchCommand::Hmt(arguments) => hmt::hmt(arguments),
-        BenchCommand::ExecutionModes(arguments) => execution_modes::execution_modes(arguments),
-        BenchCommand::MemifLoad(arguments) => memory_load::memory_load(arguments),
-        BenchCommand::Gateway(arguments) => gateway::gateway(arguments),
-        BenchCommand::CpuGpu(arguments) => cpu_gpu::cpu_gpu(arguments),
-        BenchCommand::Frames(arguments) => frames::frames(arguments),
-        BenchCommand::NetworkArea(arguments) => area::network_area(arguments),
-        BenchCommand::Device(arguments) => device::device(arguments),
+        BenchCommand::Hmt { out, options } => {
+            Results::of("hmt", out)?.of_run(|caller| experiments::hmt(options, caller))
+        }
+        BenchCommand::ExecutionModes { out, options } => Results::of("execution-modes", out)?
+            .of_run(|caller| experiments::execution_modes(options, caller)),
+        BenchCommand::MemifLoad { out, options } => Results::of("memif-load", out)?
+            .of_run(|caller| experiments::memory_load(options, caller)),
+        BenchCommand::Gateway { out, options } => {
+            Results::of("gateway", out)?.of_run(|caller| experiments::gateway(options, caller))
+        }
+        BenchCommand::CpuGpu(arguments) => cpu_gpu(arguments),
+        BenchCommand::Frames { out, options } => {
+            Results::of("frames", out)?.of_run(|caller| experiments::frames(options, caller))
+        }
+        BenchCommand::NetworkArea { out, options } => Results::of("network-area", out)?
+            .of_run(|caller| experiments::network_area(options, caller)),
+        BenchCommand::Device(arguments) => device(arguments),
     }
+}
+
+fn cpu_gpu(arguments: &CpuGpuArguments) -> Result<ExitCode> {
+    let CpuGpuArguments { out, options, json } = arguments;
+    Results::of("cpu-gpu", out)?.of_run(|caller| {
+        if let Some(path) = json {
+            output::must_be_writable(path)?;
+        }
+        let report = experiments::cpu_gpu(options, caller)?;
+        if let Some(path) = json {
+            output::write(Some(path), &output::json(&report.json)?).context("--json")?;
+        }
+        Ok(report)
+    })
+}
+
+/// Measures a device: its only file is the one that is named.
+fn device(arguments: &DeviceArguments) -> Result<ExitCode> {
+    let DeviceArguments { options, json: path } = arguments;
+    if let Some(path) = path {
+        output::must_be_writable(path)?;
+    }
+    let DeviceReport { head, table, missing, mut json } = experiments::device(options)?;
+    if let Some(path) = path {
+        json["command"] = json!(std::env::args().collect::<Vec<_>>().join(" "));
+        output::write(Some(path), &output::json(&json)?).context("--json")?;
+    }
+    output::print(&head)?;
+    output::print(&format!("{}\n{missing}", table::aligned(table)))?;
+    Ok(ExitCode::SUCCESS)
 }
 
 /// Where an experiment leaves its results. Made before it begins: one may take an hour.
@@ -50,7 +74,7 @@ struct Results {
 }
 
 impl Results {
-    /// The folder, which is made where it is not there, for files that may be written.
+    /// The folder, which is made if it is not there, for files that may be written.
     fn of(experiment: &'static str, out: &OutFolder) -> Result<Results> {
         let folder = out.folder(experiment);
         std::fs::create_dir_all(&folder).with_context(|| {
@@ -59,7 +83,7 @@ impl Results {
         })?;
         let results = Results { experiment, folder };
         for ending in ["csv", "json", "md"] {
-            crate::output::must_be_writable(&results.file(ending))?;
+            output::must_be_writable(&results.file(ending))?;
         }
         Ok(results)
     }
@@ -67,30 +91,23 @@ impl Results {
     fn file(&self, ending: &str) -> PathBuf {
         self.folder.join(format!("{}.{ending}", self.experiment))
     }
-}
 
-/// What an experiment leaves: rows, what holds for all of them, and a page.
-struct Report<'a, R> {
-    rows: &'a [R],
-    /// Facts for the JSON file beside the rows.
-    facts: Value,
-    page: String,
-}
-
-impl<R: Record> Report<'_, R> {
-    /// Writes the three files.
-    fn write(&self, results: &Results) -> Result<()> {
-        let rows: Vec<Value> = self.rows.iter().map(rows::json).collect();
-        let whole = json!({ "experiment": results.experiment, "facts": self.facts, "rows": rows });
-        let texts = [
-            ("csv", rows::csv(self.rows)),
-            ("json", crate::output::json(&whole)?),
-            ("md", self.page.clone()),
-        ];
-        for (ending, text) in texts {
-            crate::output::write(Some(&results.file(ending)), &text)?;
+    /// Runs the experiment, prints what it has found, writes its files, and names what is not as it
+    /// has to be.
+    fn of_run(self, run: impl FnOnce(&mut dyn Caller) -> Result<Report>) -> Result<ExitCode> {
+        let Report { shown, csv, json, page, remark, faults } = run(&mut Command::default())?;
+        output::print(&match shown {
+            Shown::Lines(lines) => lines,
+            Shown::Table(table) => table::aligned(table),
+        })?;
+        for (ending, text) in [("csv", csv), ("json", output::json(&json)?), ("md", page)] {
+            output::write(Some(&self.file(ending)), &text)?;
         }
-        let name = results.folder.join(results.experiment);
-        crate::output::print(&format!("{0}.csv, {0}.json, {0}.md\n", name.display()))
+        let name = self.folder.join(self.experiment);
+        output::print(&format!("{0}.csv, {0}.json, {0}.md\n{remark}", name.display()))?;
+        for fault in &faults {
+            say!("error: {fault}");
+        }
+        Ok(if faults.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     }
 }

@@ -180,21 +180,19 @@ fn first_row(topic: &str, first: &TopicDifference, compared: &[String; 2]) -> Fi
         }
         Differs::Payload(payload) => {
             row.byte = payload.byte;
-            match (&payload.field, payload.byte) {
-                (Some(field), _) => {
-                    row.field = Some(field.path.clone());
-                    row.values = Some([field.left.clone(), field.right.clone()]);
-                    let [one, other] = [&field.left, &field.right].map(shown);
-                    let path = &field.path;
-                    format!("{message}: `{path}` is {one} in {left} and {other} in {right}")
-                }
-                (None, byte) => {
-                    let place = byte.map_or(String::new(), |byte| format!(" from byte {byte} on"));
-                    let why = payload.unknown.as_ref();
-                    let why = why.map_or(String::new(), |why| format!(" ({why})"));
-                    let [one, other] = payload.bytes;
-                    format!("{message} differs{place}: {one} and {other} bytes{why}")
-                }
+            if let Some(field) = &payload.field {
+                row.field = Some(field.path.clone());
+                row.values = Some([field.left.clone(), field.right.clone()]);
+                let [one, other] = [&field.left, &field.right].map(shown);
+                let path = &field.path;
+                format!("{message}: `{path}` is {one} in {left} and {other} in {right}")
+            } else {
+                let place =
+                    payload.byte.map_or(String::new(), |byte| format!(" from byte {byte} on"));
+                let why = payload.unknown.as_ref();
+                let why = why.map_or(String::new(), |why| format!(" ({why})"));
+                let [one, other] = payload.bytes;
+                format!("{message} differs{place}: {one} and {other} bytes{why}")
             }
         }
         Differs::Apart { ahead } => {

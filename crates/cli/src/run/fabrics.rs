@@ -4,10 +4,11 @@
 use crate::hardware::{FabricFiles, generate_fabric};
 use crate::load::{Loaded, definitions};
 use crate::output::tell;
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use crossdock_fabric::{Cache, Library, Profile, Search};
 use crossdock_gateway::{HOST_PLAN, HostCount, HostGateway, HostPlan};
 use crossdock_graph::{FabricPlan, GatewayPlan, ParameterValue, Reliability};
+use crossdock_hwgen::Generated;
 use crossdock_hwgen::board::gateways;
 use crossdock_hwgen::network::{Count, PortOwner, Register, TopicNetwork};
 use crossdock_msg::Schema;
@@ -45,34 +46,57 @@ pub(crate) fn prepare(loaded: &mut Loaded) -> Result<Counts> {
     Ok(counts)
 }
 
+/// Refuses what [`prepare`] refuses before it builds anything.
+///
+/// Blocks while GHDL runs, if sources are VHDL.
+pub(crate) fn check(loaded: &Loaded) -> Result<()> {
+    let mut fabrics = loaded.plan.fabrics.iter().filter(|it| !it.nodes.is_empty()).peekable();
+    if fabrics.peek().is_none() {
+        return Ok(());
+    }
+    let definitions = definitions(&loaded.interfaces)?;
+    for fabric in fabrics {
+        let generated = generated(fabric, loaded, &definitions);
+        generated.with_context(|| format!("fabric `{}`", fabric.name))?;
+    }
+    Ok(())
+}
+
+/// The network of a fabric, with its board.
+fn generated(fabric: &FabricPlan, loaded: &Loaded, definitions: &Generator) -> Result<Generated> {
+    must_be_complete(fabric, loaded)?;
+    ensure!(
+        fabric.host.is_some(),
+        "nothing passes between its nodes and software; map a topic of theirs to `gateway` in the \
+         mapping file"
+    );
+    let generated = generate_fabric(&FabricFiles {
+        graph: &loaded.graph,
+        mapping: &loaded.mapping,
+        descriptions: &loaded.packages.descriptions,
+        fabric: &fabric.name,
+        types: &|name| schema(definitions, name),
+    })?;
+    ensure!(generated.has_board(), "{}", generated.obstacle());
+    Ok(generated)
+}
+
+/// The message type of this name, or why there is none.
+fn schema(definitions: &Generator, name: &str) -> Result<Schema, String> {
+    Schema::from_library(definitions.library(), name).map_err(|error| error.to_string())
+}
+
 fn prepare_fabric(
     fabric: &mut FabricPlan,
     loaded: &Loaded,
     definitions: &Generator,
     profile: &Profile,
 ) -> Result<Vec<Count>> {
-    must_be_complete(fabric, loaded)?;
-    let Some(host) = fabric.host.as_mut() else {
-        bail!(
-            "nothing passes between its nodes and software; map a topic of theirs to `gateway` in \
-             the mapping file"
-        )
-    };
-    let types = |name: &str| {
-        let schema = Schema::from_library(definitions.library(), name);
-        schema.map_err(|error| error.to_string())
-    };
-    let generated = generate_fabric(&FabricFiles {
-        graph: &loaded.graph,
-        mapping: &loaded.mapping,
-        descriptions: &loaded.packages.descriptions,
-        fabric: &fabric.name,
-        types: &types,
-    })?;
+    let generated = generated(fabric, loaded, definitions)?;
     let cache = Cache::from_environment()?;
     let search = Search::from_environment();
     let built = Library::build_board(&generated, &search, &cache, &mut tell)?;
-    let Some(library) = built else { bail!("{}", generated.obstacle()) };
+    let library = built.with_context(|| generated.obstacle())?;
     let mut plan = HostPlan {
         fabric: fabric.name.clone(),
         cache: cache.folder().to_owned(),
@@ -83,12 +107,13 @@ fn prepare_fabric(
         gateways: Vec::new(),
         counts: counts(&generated.registers).map(|(_, place)| place).collect(),
     };
+    let host = fabric.host.as_mut().context("it has no host")?;
     let node = host.executors.iter_mut().flat_map(|executor| &mut executor.nodes).next();
     let node = node.context("its host has no node")?;
     for gateway in gateways(&generated.network) {
         let found = planned(&fabric.gateways, gateway.topic);
         let found = found.with_context(|| format!("{} has no gateway", gateway.topic.shown()))?;
-        let schema = types(&found.message_type).map_err(anyhow::Error::msg)?;
+        let schema = schema(definitions, &found.message_type).map_err(anyhow::Error::msg)?;
         let bounds = loaded.graph.topic(&found.topic).map(|topic| topic.bounds.clone());
         let bounds: BTreeMap<String, u32> = bounds.unwrap_or_default();
         let frames = FramePlan::new(&schema, &bounds)?;

@@ -34,6 +34,7 @@ use crossdock_record::{
     RecorderOptions, TopicToPlay, TopicToRecord, WriterOptions,
 };
 use fabrics::Counts;
+pub(crate) use fabrics::check as check_fabrics;
 use figures::Figures;
 pub(crate) use figures::observer_options;
 use fleet::{End, Fleet};
@@ -447,23 +448,9 @@ impl Session {
         Ok(())
     }
 
-    /// Stops everything and collects the figures.
-    fn close(mut self, end: End) -> Result<Summary> {
-        let real_s = self.started.elapsed().as_secs_f64();
-        let mut failures = Vec::from_iter(self.incomplete.take());
-        if self.figures.is_none()
-            // The end came before the start: the table says how far each part got.
-            && let Err(error) = self.observe()
-        {
-            failures.push(crate::output::sentence(&error));
-        }
-        // Status tables are read before their owners take their records down.
-        let exits = self.fleet.exits();
-        let figures = self.figures.as_ref();
-        let read = figures.map(|figures| figures.read(&self.plan, &self.counts, &exits));
-        let used = self.fleet.ends().into_iter().filter(|(.., end)| end.is_none());
-        let used = used.filter_map(|(name, pid, _)| Some((self.usage.of(&name, pid)?, name)));
-        let used: BTreeMap<_, _> = used.map(|(used, name)| (name, used)).collect();
+    /// Stops the player, the processes, the recorder and the trace, in this order. Gives what failed.
+    fn stop(&mut self, end: &End) -> Vec<String> {
+        let mut failures = Vec::new();
         if let Some(player) = self.player.take() {
             player.stop();
             match player.wait() {
@@ -486,11 +473,32 @@ impl Session {
             }
         }
         if let Some(tracing) = self.tracing.take() {
-            match tracing.close(&end) {
+            match tracing.close(end) {
                 Ok(notes) => self.notes.extend(notes),
                 Err(error) => failures.push(crate::output::sentence(&error)),
             }
         }
+        failures
+    }
+
+    /// Stops everything and collects the figures.
+    fn close(mut self, end: End) -> Result<Summary> {
+        let real_s = self.started.elapsed().as_secs_f64();
+        let mut failures = Vec::from_iter(self.incomplete.take());
+        if self.figures.is_none()
+            // The end came before the start: the table says how far each part got.
+            && let Err(error) = self.observe()
+        {
+            failures.push(crate::output::sentence(&error));
+        }
+        // Status tables are read before their owners take their records down.
+        let exits = self.fleet.exits();
+        let figures = self.figures.as_ref();
+        let read = figures.map(|figures| figures.read(&self.plan, &self.counts, &exits));
+        let used = self.fleet.ends().into_iter().filter(|(.., end)| end.is_none());
+        let used = used.filter_map(|(name, pid, _)| Some((self.usage.of(&name, pid)?, name)));
+        let used: BTreeMap<_, _> = used.map(|(used, name)| (name, used)).collect();
+        failures.extend(self.stop(&end));
         let (end, mut ok) = match end {
             End::Finished(reason) => (reason, true),
             End::Interrupted => ("interrupted".to_owned(), true),

@@ -33,12 +33,13 @@ pub(super) enum Target {
 /// Passes on what processes print.
 pub(super) struct Pipes {
     target: Target,
-    shared: Arc<Shared>,
+    inbox: Arc<Inbox>,
     /// Closed when the thread has ended.
     ended: Receiver<()>,
 }
 
-struct Shared {
+/// What the thread is told, and how it is woken.
+struct Inbox {
     news: Mutex<News>,
     bell: OwnedFd,
 }
@@ -62,9 +63,9 @@ impl Pipes {
     /// Starts the thread.
     pub(super) fn open(target: Target) -> Result<Self> {
         let bell = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
-        let shared = Arc::new(Shared { news: Mutex::default(), bell });
+        let inbox = Arc::new(Inbox { news: Mutex::default(), bell });
         let (tell, ended) = channel();
-        let of_thread = Arc::clone(&shared);
+        let of_thread = Arc::clone(&inbox);
         std::thread::Builder::new()
             .name("crossdock-out".to_owned())
             .spawn(move || pass_on(&of_thread, &tell))
@@ -72,7 +73,7 @@ impl Pipes {
                 "the thread that passes on what nodes print cannot be started; check the limits on \
                  threads and address space (ulimit -u, -v)",
             )?;
-        Ok(Self { target, shared, ended })
+        Ok(Self { target, inbox, ended })
     }
 
     /// Passes on what comes out of these, too.
@@ -83,19 +84,19 @@ impl Pipes {
         };
         let both = [(pipes.stdout, stdout), (pipes.stderr, output::Stream::Error)];
         let both = both.map(|(fd, stream)| Pipe { fd, stream, line: Vec::new() });
-        self.shared.change(|news| news.pipes.extend(both));
+        self.inbox.change(|news| news.pipes.extend(both));
     }
 
     /// All processes have ended: waits until what they have printed is written, but not for
     /// programs that they have left behind, nor for a terminal that stands still.
     pub(super) fn finish(&self, patience: Duration) {
-        self.shared.change(|news| news.is_over = true);
+        self.inbox.change(|news| news.is_over = true);
         // Nothing is ever sent: the end of the thread is the word, or the time is over.
         let _ = self.ended.recv_timeout(patience);
     }
 }
 
-impl Shared {
+impl Inbox {
     fn change(&self, change: impl FnOnce(&mut News)) {
         change(&mut self.news.lock().unwrap_or_else(PoisonError::into_inner));
         // Only a full counter refuses, and then the thread is awake anyway.
@@ -104,12 +105,12 @@ impl Shared {
 }
 
 /// The thread: ends when no pipe is open and none will come.
-fn pass_on(shared: &Shared, _ended: &Sender<()>) {
+fn pass_on(inbox: &Inbox, _ended: &Sender<()>) {
     let mut pipes: Vec<Pipe> = Vec::new();
     let mut buffer = vec![0; LINE_BYTES_MAX];
     loop {
         let is_over = {
-            let mut news = shared.news.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut news = inbox.news.lock().unwrap_or_else(PoisonError::into_inner);
             pipes.append(&mut news.pipes);
             news.is_over
         };
@@ -117,7 +118,7 @@ fn pass_on(shared: &Shared, _ended: &Sender<()>) {
             return;
         }
         let is_partial = pipes.iter().any(|pipe| !pipe.line.is_empty());
-        let mut polled = vec![PollFd::new(&shared.bell, PollFlags::IN)];
+        let mut polled = vec![PollFd::new(&inbox.bell, PollFlags::IN)];
         polled.extend(
             pipes.iter().map(|pipe| PollFd::from_borrowed_fd(pipe.fd.as_fd(), PollFlags::IN)),
         );
@@ -128,7 +129,7 @@ fn pass_on(shared: &Shared, _ended: &Sender<()>) {
             Err(_) => return,
         };
         if ready[0] {
-            let _ = rustix::io::read(&shared.bell, &mut [0; 8]);
+            let _ = rustix::io::read(&inbox.bell, &mut [0; 8]);
         }
         let mut ready = ready[1..].iter();
         let is_silent = !ready.clone().any(|ready| *ready);

@@ -251,3 +251,35 @@ fn age_s(port: &PortSnapshot, topic: &str, now_ns: u128) -> Option<f64> {
     let is_wanted = port.topic == topic && stamp_ns > 0;
     is_wanted.then(|| now_ns.saturating_sub(stamp_ns.into()) as f64 / 1e9)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rates_read_as_in_ros2_and_silence_says_so() {
+        let mut passed = Passed::new(4);
+        for seconds in [0.04, 0.05, 0.06] {
+            passed.intervals.add(seconds);
+        }
+        passed.sizes.add(2048.0);
+        let text = |unit, hz| meter_text(unit, [hz, 40_960.0], 1.0, &passed);
+        assert_eq!(
+            text(Unit::Messages, 20.0),
+            "average rate: 20.000 over 1.0 s\n\tmin: 0.040000s max: 0.060000s std dev: 0.008165s \
+             window: 3\n"
+        );
+        assert_eq!(text(Unit::Messages, 0.0), "no new messages\n");
+        let size = bytes(2048);
+        assert_eq!(
+            text(Unit::Bytes, 20.0),
+            format!(
+                "{}/s, 20.000 messages/s\n\tmessage size mean: {size} min: {size} max: {size} window: 1\n",
+                bytes(40_960)
+            )
+        );
+        // One message alone has a rate and no interval.
+        let one = meter_text(Unit::Messages, [1.0, 8.0], 1.0, &Passed::new(4));
+        assert_eq!(one, "average rate: 1.000 over 1.0 s\n");
+    }
+}

@@ -5,7 +5,9 @@ use super::{attach, read};
 use crate::output;
 use crate::table::{Align, Table};
 use anyhow::{Context, Result, bail};
-use crossdock_trace::{FieldType, PictureOptions, Share, Summary, Times, Trace, Value, picture};
+use crossdock_trace::{
+    EventKind, FieldType, PictureOptions, Share, Summary, Times, Trace, Value, picture,
+};
 use serde_json::json;
 use std::fmt::Write;
 
@@ -28,7 +30,11 @@ pub(super) fn show(arguments: &ShowArguments) -> Result<()> {
     }
     let summary = Summary::of(&trace);
     let other = match &arguments.compare {
-        Some(folder) => Some(Summary::of(&read(folder).context("--compare")?)),
+        Some(folder) => {
+            let other = read(folder).context("--compare")?;
+            comparable([&trace, &other])?;
+            Some(Summary::of(&other))
+        }
         None => None,
     };
     if arguments.whose.json {
@@ -49,6 +55,21 @@ pub(super) fn show(arguments: &ShowArguments) -> Result<()> {
         None => text.push_str(&share_line(&summary.share)),
     }
     output::print(&text)
+}
+
+/// Refuses to compare what a simulated board took: its events have the times of this computer, which
+/// simulates it a thousand times as slowly as it runs.
+fn comparable(traces: [&Trace; 2]) -> Result<()> {
+    let mut gateways = traces.into_iter().flat_map(|trace| {
+        trace.events.iter().filter(|event| event.kind() == Some(EventKind::GatewayInit))
+    });
+    let Some(gateway) = gateways.next() else { return Ok(()) };
+    bail!(
+        "--compare: one of the traces has fabric `{}`, which was simulated: its events have the times of \
+         the simulation, not those of a board; compare traces without a fabric (the board's own times \
+         are in the events `fabric_message` of --timeline)",
+        gateway.text(2)
+    )
 }
 
 fn ms(time_ns: u64) -> String {
@@ -270,4 +291,28 @@ fn draw(trace: &Trace, arguments: &ShowArguments) -> Result<String> {
         bail!("no execution lies in that time; the trace has {:.3} ms", all_ns as f64 / 1e6);
     };
     Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crossdock_trace::Event;
+
+    #[test]
+    fn a_trace_of_a_simulated_board_is_compared_with_none() {
+        let of = |kind| {
+            let values =
+                vec![Value::Unsigned(0), Value::Text("/image".into()), Value::Text("board".into())];
+            let class = EventKind::ALL.iter().position(|it| *it == kind).expect("a kind");
+            let mut trace = Trace::new();
+            trace.events.push(Event { at_ns: 1, thread: 0, class, values });
+            trace
+        };
+        let (software, hardware) = (of(EventKind::ChainInit), of(EventKind::GatewayInit));
+        assert!(comparable([&software, &software]).is_ok());
+        for pair in [[&software, &hardware], [&hardware, &software]] {
+            let error = comparable(pair).expect_err("one has a board").to_string();
+            assert!(error.contains("--compare") && error.contains("`board`"), "{error}");
+        }
+    }
 }

@@ -1,0 +1,76 @@
+//! What an experiment asks of the command that runs it. It must not know any experiment.
+
+use anyhow::{Context, Result};
+use crossdock_fabric::{Cache, Library, Progress, Search};
+use crossdock_hwgen::Generated;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use std::path::PathBuf;
+
+/// The command that runs an experiment.
+pub trait Caller {
+    /// Shows a line that was found before the experiment is over.
+    ///
+    /// # Errors
+    /// It cannot be shown.
+    fn show(&mut self, line: &str) -> Result<()>;
+
+    /// Hears of what takes long.
+    fn progress(&mut self, progress: Progress<'_>);
+
+    /// A new, empty folder that nobody else may look into, which stays until the experiment is over.
+    ///
+    /// # Errors
+    /// It cannot be made.
+    fn folder(&mut self) -> Result<PathBuf>;
+
+    /// Runs a graph to its end. Blocks.
+    ///
+    /// # Errors
+    /// The graph was refused, or its run failed.
+    fn run(&mut self, run: &GraphRun<'_>) -> Result<RunOutcome>;
+}
+
+/// A graph to run, as texts of its files.
+#[derive(Debug)]
+pub struct GraphRun<'a> {
+    /// Text of the graph file.
+    pub graph: &'a str,
+    /// Text of the mapping file.
+    pub mapping: &'a str,
+    /// Text of the parameter file.
+    pub parameters: &'a str,
+    /// The topic whose messages are the result.
+    pub topic: &'a str,
+}
+
+/// What a run has come to.
+#[derive(Debug)]
+pub struct RunOutcome {
+    /// The messages of the topic, in order.
+    pub messages: Vec<Value>,
+    /// The closing table.
+    pub summary: Value,
+}
+
+impl RunOutcome {
+    /// The messages as values of their type.
+    pub(crate) fn read<T: DeserializeOwned>(&mut self) -> Result<Vec<T>> {
+        let messages = std::mem::take(&mut self.messages).into_iter();
+        Ok(messages.map(serde_json::from_value).collect::<Result<_, _>>()?)
+    }
+}
+
+/// The simulation of a network, from the cache or built.
+pub(crate) fn library(generated: &Generated, caller: &mut dyn Caller) -> Result<Library> {
+    let (cache, search) = (Cache::from_environment()?, Search::from_environment());
+    Ok(Library::build(generated, &search, &cache, &mut |progress| caller.progress(progress))?)
+}
+
+/// The simulation of a network with its board, from the cache or built.
+pub(crate) fn board_library(generated: &Generated, caller: &mut dyn Caller) -> Result<Library> {
+    let (cache, search) = (Cache::from_environment()?, Search::from_environment());
+    let mut tell = |progress: Progress<'_>| caller.progress(progress);
+    let built = Library::build_board(generated, &search, &cache, &mut tell)?;
+    built.context("the network has no board")
+}
