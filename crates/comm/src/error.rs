@@ -110,7 +110,7 @@ pub enum TakeError {
     #[error(transparent)]
     Payload(#[from] Box<DamagedPayload>),
     /// The message was published while a device wrote it, and was not finished; it was passed over
-    /// and counted. A take passes over those of a publisher that is gone without this error.
+    /// and counted. A take passes over messages of a publisher that is gone without this error.
     #[error(transparent)]
     Unfinished(#[from] Box<UnfinishedPayload>),
 }
@@ -128,7 +128,7 @@ pub struct UnfinishedPayload {
     pub seq: u64,
     /// What became of the work.
     pub why: &'static str,
-    /// The publisher is gone, and its message with it: no fault of whoever is left.
+    /// The publisher is gone, and its message with it: no fault of the processes that are left.
     pub publisher_gone: bool,
     /// The device took longer than anybody waits. The connection to its publisher was cut off, so
     /// that nobody waits for it again.

@@ -28,6 +28,9 @@
 
 #![forbid(unsafe_code)]
 
+// Rooms, from the bottom up: `wire`; `error`, `device` and `buffer`; `discovery`; `port`; `service`
+// and `step`. `observe` stands on `wire` alone. Who may import what is checked
+// (`tests/suite/tests/architecture.rs`).
 mod buffer;
 mod device;
 mod discovery;

@@ -30,7 +30,7 @@ const DEPTH: usize = 16;
 const TIMEOUT: Duration = Duration::from_secs(1);
 
 /// When a timer is due first that starts at `now_ns`: one period later, or, with an offset, at its
-/// next time on the grid of the clock. All in ns; whoever steps and those that are stepped agree.
+/// next time on the grid of the clock. All in ns; the conductor and the executors agree.
 #[must_use]
 pub fn first_due_ns(period_ns: u64, offset_ns: Option<u64>, now_ns: u64) -> u64 {
     match offset_ns {

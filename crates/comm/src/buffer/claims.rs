@@ -32,7 +32,7 @@ pub(crate) struct Mapped {
     pub(crate) member: Member,
     /// In the owner's process: who else there is.
     pub(crate) living: Option<Living>,
-    /// Before `memory`, and so dropped first: whoever keeps both, and finds itself the last to have
+    /// Before `memory`, and so dropped first: an owner of both that finds itself the last to have
     /// that mapped, has the last of these, too.
     pub(crate) instances: Vec<Instance>,
     pub(crate) memory: SharedMemory,
@@ -63,7 +63,7 @@ impl Living {
         self.word(number).is_some_and(|(word, bit)| word.load(Ordering::Relaxed) & bit != 0)
     }
 
-    /// Before the member has its number: whoever sees a claim of it sees this.
+    /// Before the member has its number: a thread that sees a claim of it sees this.
     pub(crate) fn come(&self, number: u16) {
         if let Some((word, bit)) = self.word(number) {
             word.fetch_or(bit, Ordering::Relaxed);
@@ -393,15 +393,15 @@ pub trait Claim {
     ) -> Option<SlabMemory>;
 
     /// Copies the bytes of the part to `bytes`, its elements side by side; false, and nothing
-    /// copied, where the lengths differ.
+    /// copied, if the lengths differ.
     fn gather(&self, bytes: &mut [u8]) -> bool;
 
     /// Sets the elements of the part to those whose bytes are given, side by side. False, and
-    /// nothing set, where the lengths differ or the claim is one to read.
+    /// nothing set, if the lengths differ or the claim is one to read.
     fn scatter(&self, bytes: &[u8]) -> bool;
 
-    /// Says that a device has been given what ends this claim: whoever wants the same may wait for
-    /// it instead of being refused. The claim is released when it is dropped, as ever.
+    /// Says that a device has been given what ends this claim: a claimant that wants the same may
+    /// wait for it instead of being refused. The claim is released when it is dropped, as ever.
     fn note_ending(&mut self);
 
     /// Is it still held? False: the buffer's owner has counted this process among the dead, and
@@ -504,7 +504,7 @@ macro_rules! claim {
 pub struct ReadClaim<T: Element>(pub(crate) Held<T>);
 
 /// A part that this node alone reads and writes. Dropping it releases it, on any thread: one
-/// compare-and-swap; what was written is seen by whoever claims it next.
+/// compare-and-swap; the next claimant sees what was written.
 ///
 /// `Send + Sync`. The elements are reached one by one; several threads may write different ones. A
 /// peer that breaks the rules may change values meanwhile, nothing more.

@@ -8,7 +8,7 @@ use std::fmt;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Part {
     first: u64,
-    /// At least 1; 1 where there are less than two.
+    /// At least 1; 1 if there are fewer than two.
     step: u64,
     count: u64,
 }
@@ -137,7 +137,7 @@ impl Part {
     }
 
     /// Do the two have an element in common? Exact; takes at most some hundred divisions, and a few
-    /// comparisons where the ranges are apart or the steps the same. Allocates nothing.
+    /// comparisons if the ranges are apart or the steps the same. Allocates nothing.
     pub fn overlaps(self, other: Part) -> bool {
         let (Some(last), Some(others)) = (self.last(), other.last()) else { return false };
         let (low, high) = (self.first.max(other.first), last.min(others));
@@ -174,7 +174,8 @@ fn first_common(a: Part, b: Part, low: u64) -> u128 {
         return u128::MAX;
     }
     // a.first + k * step_a is b's, too, for k = between / gcd * of_a, modulo step_b / gcd. All
-    // factors are below 2^64, so no product reaches 2^128; it is unsigned where it may pass 2^127.
+    // factors are below 2^64, so no product reaches 2^128; it is unsigned because it may pass
+    // 2^127.
     let modulus = (step_b / gcd) as u128;
     let scaled = (between / gcd).rem_euclid(step_b / gcd) as u128;
     let of_a = of_a.rem_euclid(step_b / gcd) as u128;

@@ -13,7 +13,7 @@ use crate::buffer::claims::Mapped;
 use crate::buffer::token::BufferId;
 use crate::wire::peer_process::PeerProcess;
 
-/// Shared buffers of this process, and those of others that it has.
+/// Shared buffers of this process, and the buffers of others that it has.
 #[derive(Default)]
 pub(crate) struct BufferRegistry {
     pub(crate) owned: BTreeMap<u64, OwnedBuffer>,

@@ -84,7 +84,7 @@ pub(crate) struct Reach {
     without: AtomicU32,
     /// Of these, those whose answer is still to come.
     open: AtomicU32,
-    /// Subscribers outside the group that take slabs, or may. Counted where the publisher has an
+    /// Subscribers outside the group that take slabs, or may. Counted if the publisher has an
     /// uploader.
     takers: AtomicU32,
     has_uploader: AtomicBool,
@@ -138,7 +138,8 @@ impl Reach {
     /// A subscriber is about to join; the lock is held until it is counted.
     pub(crate) fn expect(&self, wanted: bool) {
         self.open.fetch_add(u32::from(wanted), Ordering::Relaxed);
-        // Release pairs with `is_complete`: whoever counts it knows whether an answer is to come.
+        // Release pairs with `is_complete`: a thread that counts it knows whether an answer is to
+        // come.
         self.without.fetch_add(1, Ordering::Release);
     }
 }

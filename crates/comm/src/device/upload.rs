@@ -34,8 +34,8 @@ pub(crate) trait UploadingPublisher {
     fn warn(&self, sentence: String);
 }
 
-/// Uploads the messages of one publisher to a device. Belongs to the publisher's thread, which calls
-/// it.
+/// Uploads the messages of one publisher to a device. Belongs to the publisher's thread, which
+/// calls it.
 pub trait Uploader {
     /// The message is about to be published. True: its copy is under way to a slab whose index says
     /// so, and moves the timeline of [`Uploading::point`] on to the message's number when it is

@@ -173,7 +173,7 @@ pub(crate) fn peer_gone(state: &mut ParticipantState, token: u64, peer: &mut Pee
     }
 }
 
-/// Those of a buffer's members whose processes are gone, what they held flagged as abandoned.
+/// The members of a buffer whose processes are gone. What they held is flagged as abandoned.
 pub(crate) fn gone_members(core: &ParticipantCore, number: u64) -> Vec<Member> {
     let state = core.lock();
     let Some(owned) = state.buffers.owned.get(&number) else { return Vec::new() };

@@ -27,7 +27,7 @@ pub(crate) fn copies_for(
     Ok(Some(Box::new(copies.map_err(|error| Failure::of(&error))?)))
 }
 
-/// Why a stranger is not connected on a topic, where the graph forbids copies.
+/// Why a stranger is not connected on a topic if the graph forbids copies.
 pub(crate) fn refuses(state: &ParticipantState, topic: &str) -> Option<String> {
     state.uncopied.contains(topic).then(|| {
         "the graph forbids copies of the topic, and messages between users who do not trust each other are \

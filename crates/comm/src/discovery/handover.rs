@@ -67,7 +67,7 @@ pub(crate) struct RingConnection {
     pub(crate) copies: Option<Box<Copies>>,
     /// Who publishes.
     pub(crate) counterpart: Counterpart,
-    /// The publisher's type, where the subscriber takes any.
+    /// The publisher's type, if the subscriber takes any type.
     pub(crate) schema: Option<Arc<Schema>>,
     /// Its record on our status table.
     pub(crate) record: Option<Entity>,

@@ -104,7 +104,7 @@ pub(crate) fn handle(
     Ok(None)
 }
 
-/// Why whoever greets as `name` is not the process that listens under that name; `None`: it is.
+/// Why the process that greets as `name` is not the one that listens under it; `None`: it is.
 /// What a name stands for (publishers, shared buffers) is believed of that process alone.
 fn impostor(core: &ParticipantCore, token: u64, name: PeerName) -> Option<String> {
     let caller = core.socket_of(token)?;
@@ -134,7 +134,7 @@ fn hello(
     let process = core.process.clone();
     let welcome = Frame::Welcome { version: VERSION, name: core.name, process };
     let Some(peer) = state.peers.get_mut(&token) else { return Ok(None) };
-    // A trace can be switched on by whoever has it, and each watcher costs a call before each
+    // A process that has a trace can switch it on, and each watcher costs a call before each
     // sleep.
     let costly = matches!(purpose, Purpose::Trace | Purpose::Watch);
     if costly && peer.link.standing.is_stranger() {

@@ -25,9 +25,9 @@ pub(crate) type OutgoingKey = (u64, u32);
 /// What connects this process to one other process, or to itself.
 #[derive(Default)]
 pub(crate) struct PeerTables {
-    /// Made by us, where we subscribe.
+    /// Made by us, if we subscribe.
     pub(super) ours: Option<PairMemory>,
-    /// Received from the peer, where it subscribes.
+    /// Received from the peer, if it subscribes.
     pub(crate) theirs: Option<Theirs>,
     /// The descriptors of these, while there is no room to map them.
     pub(crate) unopened: Option<[ReceivedFd; 2]>,

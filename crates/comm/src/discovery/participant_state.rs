@@ -26,7 +26,7 @@ use crate::wire::mismatch::{Mismatch, Side};
 use crate::wire::peer_process::PeerProcess;
 use crate::wire::port_info::PortInfo;
 
-/// Tokens of the control thread's own descriptors in epoll; those of peers are larger.
+/// Tokens of the control thread's own descriptors in epoll; peers have larger ones.
 pub(crate) const TOKEN_WAKE: u64 = 1;
 pub(crate) const TOKEN_LISTENER: u64 = 2;
 pub(crate) const TOKEN_ARRIVALS: u64 = 3;
@@ -69,7 +69,7 @@ pub(crate) struct ParticipantState {
     pub(crate) scarcity: Scarcity,
     /// Counts everything that may change who is connected.
     pub(crate) changes: u64,
-    /// The count of which waiting threads were told.
+    /// The count that waiting threads were told.
     pub(super) told: u64,
     /// Processes that closed our connection before they welcomed us.
     pub(crate) unwelcome: Unwelcome,

@@ -133,7 +133,7 @@ fn refuses_pair(state: &ParticipantState, token: u64, publisher: u64) -> Option<
             quotas::PAIRS_OF_PUBLISHER_MAX
         ));
     }
-    // Whoever takes requests answers them; a response goes to whoever has asked.
+    // A process that takes requests answers them; a response goes to the process that asked.
     if carries_requests(&known.info.topic) {
         return Some(format!("requests are served by trusted processes alone; {trust}"));
     }

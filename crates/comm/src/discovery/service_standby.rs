@@ -18,7 +18,7 @@ pub(crate) struct ServiceStandby {
     mismatches: BTreeMap<String, Mismatch>,
 }
 
-/// Topics of which a mismatch is remembered.
+/// Mismatches that are remembered, one for each topic.
 const MISMATCHES_MAX: usize = 1024;
 
 impl ServiceStandby {

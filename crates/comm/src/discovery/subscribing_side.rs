@@ -286,7 +286,7 @@ pub(crate) fn accepted_without_memory(state: &mut ParticipantState, token: u64, 
     release_for_now(state, number, reason);
 }
 
-/// Ports of one group are linked inside the thread, except where only the ring has the history;
+/// Ports of one group are linked inside the thread, except if only the ring has the history;
 /// those of one bridge do not meet.
 fn same_group(state: &ParticipantState, publisher: u64, subscriber: &LocalSubscriber) -> bool {
     let group = state.publishers.get(&publisher).and_then(|known| known.group);

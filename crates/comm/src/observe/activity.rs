@@ -42,7 +42,7 @@ impl Activity {
         Ok(Activity { observer })
     }
 
-    /// Descriptors of which one is readable once a process has worked or has gone.
+    /// Descriptors: one of them is readable once a process has worked or has gone.
     pub fn descriptors(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
         self.observer.processes.values().filter_map(|seen| Some(seen.socket.as_ref()?.as_fd()))
     }

@@ -191,7 +191,7 @@ pub(crate) fn map_ring(
     Ok(ring)
 }
 
-/// Maps the segments of a ring from number `first` on, all of which were sent.
+/// Maps the segments of a ring from number `first` on. All of them were sent.
 pub(crate) fn add_segments(
     ring: &mut RingObserver,
     label: &str,

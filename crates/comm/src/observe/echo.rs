@@ -78,7 +78,7 @@ pub struct Stamps {
     pub bytes: usize,
     /// When it was published, ns.
     pub stamp_ns: u64,
-    /// `header.stamp`, seconds and nanoseconds, where its type has one.
+    /// `header.stamp`, seconds and nanoseconds, if its type has one.
     pub header: Option<(i32, u32)>,
 }
 
@@ -138,7 +138,7 @@ impl Echo {
 
     /// Copies the first bytes of the next message.
     fn copy(&mut self, bytes_max: usize) -> Result<Option<(u64, Meta)>, EchoError> {
-        // Each turn maps a segment that was not mapped, of which there are few, or is the last.
+        // Each turn maps a segment that was not mapped (there are few), or is the last.
         loop {
             match self.ring.copy_next(&mut self.copied, bytes_max) {
                 Ok(found) => return Ok(found),

@@ -101,7 +101,7 @@ pub struct GraphSnapshot {
 pub(crate) struct Observed {
     pub(crate) name: PeerName,
     pub(crate) view: StatusView,
-    /// Its process id, from the kernel where it can tell.
+    /// Its process id, from the kernel if it can tell.
     pub(crate) pid: u32,
     /// Readable when it has died.
     pidfd: Option<OwnedFd>,

@@ -31,7 +31,7 @@ const FRAMES_PER_LOOK: usize = 1024;
 pub struct Quiescence {
     observer: Observer,
     records: BTreeMap<PeerName, Records>,
-    /// Whose processes have to finish; `None`: those of the whole domain.
+    /// The run whose processes have to finish; `None`: all processes of the domain.
     run: Option<RunId>,
     buffer: Vec<u8>,
 }

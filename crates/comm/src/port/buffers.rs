@@ -536,7 +536,7 @@ impl<T: Element> SharedBuffer<T> {
     ///
     /// # Errors
     /// [`AcceptError`]; then nothing is taken back. What a process that lives on held stays
-    /// abandoned also where something else is taken back.
+    /// abandoned even if something else is taken back.
     pub fn accept_abandoned(&self) -> Result<Vec<ClaimSnapshot>, AcceptError> {
         let buffer = || self.mapped.label.clone();
         let owned = self.owned.as_ref();

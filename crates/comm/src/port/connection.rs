@@ -67,11 +67,11 @@ enum MessageSource {
     },
 }
 
-/// A message that was taken, and its type where the subscriber takes any.
+/// A message that was taken, and its type if the subscriber takes any.
 pub(crate) struct Taken {
     pub(crate) raw: RawSample,
     pub(crate) schema: Option<Arc<Schema>>,
-    /// Place of its publisher among those of the topic.
+    /// Place of its publisher among the publishers of the topic.
     pub(crate) place: usize,
 }
 
@@ -86,7 +86,7 @@ pub(crate) struct Connection {
     gap: bool,
     /// Its record on our status table.
     record: Option<Entity>,
-    /// The publisher's type, where the subscriber takes any.
+    /// The publisher's type, if the subscriber takes any type.
     schema: Option<Arc<Schema>>,
     /// What is behind the ring's losses that were counted.
     counted: Losses,

@@ -204,7 +204,7 @@ impl InputHandle {
         self.core.matched()
     }
 
-    /// Counts copies that whoever takes the messages makes of their payloads. Does not block or
+    /// Counts copies that the taker of the messages makes of their payloads. Does not block or
     /// allocate.
     pub fn count_copies(&self, copies: u64) {
         self.core.add(counter::COPIES, copies);
@@ -222,7 +222,7 @@ impl InputHandle {
         self.core.hand_out_early(early);
     }
 
-    /// From now on the node uses messages in memory of its device, where their publishers have them
+    /// From now on the node uses messages in memory of its device, if their publishers have them
     /// there ([`Sample::away`](crate::Sample::away)); `None`: it does not. For a subscriber that
     /// was made [for a device](crate::Participant::subscriber_for_device), whose publishers wait
     /// for this; else, and the second time, it does nothing. Takes the participant's lock, imports
@@ -256,7 +256,7 @@ impl InputHandle {
         self.core.mark_processed();
     }
 
-    /// To be called before sleeping, where messages are left that wait for others to come on other
+    /// To be called before sleeping, if messages are left that wait for others to come on other
     /// inputs: who waits for the graph to drain shall not wait for these.
     pub fn mark_waiting(&self) {
         self.core.mark_waiting();

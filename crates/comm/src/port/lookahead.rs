@@ -20,7 +20,7 @@ pub(crate) struct Lookahead {
     messages: RefCell<VecDeque<Taken>>,
     /// How many these are.
     len: Cell<usize>,
-    /// Where `header.stamp` lies, once somebody wants to know that of the newest message.
+    /// Where `header.stamp` lies, once somebody wants to know the newest message's.
     stamp_offset: Cell<Option<usize>>,
     /// That of the last message that was taken.
     last_stamp: Cell<Option<(i32, u32)>>,

@@ -144,7 +144,7 @@ impl<T: Message> Publisher<T> {
 /// A message of type `T` under construction, in the memory from which subscribers will read it.
 ///
 /// Memory visibility: nothing of it is visible to anybody before [`Loan::publish`]; all of it is
-/// to whoever takes the message.
+/// to each subscriber that takes the message.
 pub struct Loan<'a, T: Message> {
     raw: RawLoan<'a>,
     core: &'a PublisherCore,
@@ -208,7 +208,7 @@ impl<'a, T: Message> Loan<'a, T> {
 
     /// Publishes the message while a device still writes part of it: subscribers may know of it,
     /// hold it and give it to a device themselves, but nobody reads it before its number is reached
-    /// on the publisher's timeline. The answer is that point: whoever has the device's work moves
+    /// on the publisher's timeline. The answer is that point: the owner of the device's work moves
     /// the timeline on to it when that is done, in the order of the messages.
     ///
     /// A device that takes the message may be told at once to wait for the point. So give the

@@ -50,7 +50,7 @@ const DEFAULT_LIMIT_BYTES: u64 = 256 << 20;
 /// seldom has to ask a hundred subscribers which of them they hold.
 const SMALL_LIMIT_BYTES: u64 = 256 << 10;
 /// Address space of a topic in which messages are kept for subscribers deeper than their publisher,
-/// where small messages are enough for it; as memory it exists only while such a subscriber is
+/// if small messages are enough for it; as memory it exists only while such a subscriber is
 /// behind.
 const DEEPER_LIMIT_BYTES: u64 = 8 << 20;
 /// Memory that is made present when a publisher is created, at most.

@@ -177,9 +177,9 @@ impl<T: Message> Subscriber<T> {
         self.core.set_reading(reading);
     }
 
-    /// The messages that whoever decides when the node runs has looked at, oldest first, read-only
-    /// where they wait: for predicates. None of them is taken; while this exists nothing can be
-    /// taken (that panics). Does not allocate.
+    /// The messages that the executor has looked at to decide when the node runs, oldest first,
+    /// read-only where they wait: for predicates. None of them is taken; while this exists nothing
+    /// can be taken (that panics). Does not allocate.
     pub fn waiting(&self) -> Waiting<'_, T> {
         Waiting { messages: self.core.lookahead.messages(), message: PhantomData }
     }
@@ -360,8 +360,8 @@ impl<T: Message> Sample<T> {
         self.raw.finish_point()
     }
 
-    /// When the message is in memory of a device, if its publisher uploads it to one; it can be read
-    /// on the host before that. Allocates if so.
+    /// When the message is in memory of a device, if its publisher uploads it to one; it can be
+    /// read on the host before that. Allocates if so.
     pub fn uploaded_point(&self) -> Option<FencePoint> {
         self.raw.brought_point()
     }

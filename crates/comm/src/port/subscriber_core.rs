@@ -66,7 +66,7 @@ pub(crate) struct SubscriberCore {
     /// Messages handed out or passed over on request, and the stamp of the last of them.
     passed: Cell<u64>,
     last_stamp_ns: Cell<u64>,
-    /// Those of `passed` that had been looked at or taken one by one.
+    /// How many of `passed` had been looked at or taken one by one.
     left: Cell<u64>,
     /// Messages that were looked at and not handed out yet.
     pub(crate) lookahead: Lookahead,
@@ -381,7 +381,7 @@ impl SubscriberCore {
     pub(crate) fn peek_connections(&self, state: &mut SubscriberConnections) -> Option<Meta> {
         let mut best: Option<(bool, Meta)> = None;
         let mut place = 0;
-        // Bounded: each turn goes on or drops a connection. The choice is that of `choose`.
+        // Bounded: each turn goes on or drops a connection. It chooses as `choose` does.
         while place < state.connections.len() {
             let connection = &mut state.connections[place];
             match connection.peek() {

@@ -100,8 +100,8 @@ impl Participant {
         Ok(AnySubscriber { core: SubscriberCore::create(self, plan)?, schema: None })
     }
 
-    /// Both ends of a topic for whoever carries it to another medium (hardware, a wire): neither
-    /// hears what the other publishes, everybody else on the topic hears and is heard. Only
+    /// Both ends of a topic for a node that carries it to another medium (hardware, a wire):
+    /// neither hears what the other publishes, everybody else on the topic hears and is heard. Only
     /// publishers of exactly this type are taken.
     ///
     /// Both are connected through rings. Allocates, maps memory, takes the participant's lock.
@@ -299,13 +299,13 @@ impl<'a> AnyLoan<'a> {
         self.raw.parts_mut().1.len = len;
     }
 
-    /// Lets go of the publisher without giving the memory back, for whoever has others write it
-    /// meanwhile; [`AnyPublisher::resume`] makes it a loan again.
+    /// Lets go of the publisher without giving the memory back, for a caller that has others write
+    /// it meanwhile; [`AnyPublisher::resume`] makes it a loan again.
     pub fn park(self) -> ParkedLoan {
         self.raw.park()
     }
 
-    /// The memory object that the bytes lie in, for whoever writes them by other means.
+    /// The memory object that the bytes lie in, for a caller that writes them by other means.
     pub fn region(&self) -> Region {
         self.raw.region()
     }
@@ -345,7 +345,7 @@ impl<'a> AnyLoan<'a> {
 /// Neither `Send` nor `Sync`. Blocking, allocation and system calls as [`crate::Subscriber`].
 pub struct AnySubscriber {
     core: Rc<SubscriberCore>,
-    /// The type, where it is known before the first publisher is met.
+    /// The type, if it is known before the first publisher is met.
     schema: Option<Arc<Schema>>,
 }
 
@@ -438,7 +438,7 @@ impl AnySample {
         Block::new(self.raw.bytes())
     }
 
-    /// The memory object that the payload lies in, for whoever reads it by other means.
+    /// The memory object that the payload lies in, for a caller that reads it by other means.
     pub fn region(&self) -> Option<Region> {
         self.raw.region()
     }

@@ -121,7 +121,7 @@ impl fmt::Display for CallId {
     }
 }
 
-/// A service's type, and those of its two messages.
+/// A service's type, and the types of its two messages.
 #[derive(Clone, Copy)]
 pub(crate) struct ServiceType<'a> {
     pub(crate) type_name: &'a str,
@@ -159,7 +159,7 @@ pub(crate) fn response_topic(service: &str, process: PeerName, port: u64) -> Str
     topic
 }
 
-/// Checks a service's name: that of a topic, a little shorter.
+/// Checks a service's name: the rules of topics, with a shorter limit.
 ///
 /// # Errors
 /// [`NameError`] quotes the name and the rule that it breaks.

@@ -460,7 +460,7 @@ impl Taken {
         mut loan: RawLoan<'a>,
     ) -> Result<(), (RawLoan<'a>, Box<crossdock_shm::PublishError>)> {
         if self.answered.get() {
-            // A second answer would be taken for that of another request: it is nobody's.
+            // A second answer would be taken for the answer to another request: it is dropped.
             return Ok(());
         }
         let meta = loan.meta_mut();

@@ -16,8 +16,8 @@ pub enum Rendezvous {
 }
 
 impl Rendezvous {
-    /// `$CROSSDOCK_RENDEZVOUS` where that is set, else `$XDG_RUNTIME_DIR/crossdock`, or
-    /// `/tmp/crossdock-<uid>` where no runtime folder is set.
+    /// `$CROSSDOCK_RENDEZVOUS` if that is set, else `$XDG_RUNTIME_DIR/crossdock`, or
+    /// `/tmp/crossdock-<uid>` if no runtime folder is set.
     pub fn default_folder() -> Rendezvous {
         match Location::default_folder() {
             Location::Folder(path) => Rendezvous::Folder(path),
