@@ -99,9 +99,8 @@ fn a_strangers_message_does_not_change_once_it_is_taken_and_counts_as_a_copy() {
     let mut child = shared.start(test, "mutator");
     child.expect("mutating");
     let (mut changed, mut taken) = (0, 0);
-    let end = Instant::now() + LIMIT;
     while taken < 300 || changed == 0 {
-        assert!(Instant::now() < end, "{taken} taken, {changed} of them changed before");
+        assert!(taken < 20_000, "no message was changed while it was taken");
         let sample = take(&input);
         taken += 1;
         let bytes = sample.block().as_bytes();
