@@ -350,10 +350,18 @@ fn wrong_files_are_refused_with_place_and_advice() {
     };
     let wrong_key = graph.replace("inputs: { image: /camera/image_raw }", "inptus: { image: /x }");
     refused("key.yaml", &wrong_key, &["key.yaml:", "inptus", "inputs"]);
-    // A wrong key hides nothing: not the wrong node type above it, nor the wrong topic of the mapping.
+    // A wrong key hides nothing: not the wrong node type above it, nor a wrong node of the mapping.
     let both = wrong_key.replace("type: decode", "type: decoed");
     assert_ne!(both, wrong_key);
     refused("both.yaml", &both, &["both.yaml:", "inptus", "decoed", "decode"]);
+    let mapping = "crossdock: 1\nproceses: {}\nprocesses:\n  all: { executors: [ { mode: chain, \
+                   nodes: [nobody] } ] }\n";
+    std::fs::write(run.file("mapping.yaml"), mapping).expect("a file");
+    let mapping = run.file("mapping.yaml").display().to_string();
+    let output = run.output(&["check", HIGHWAY, "--mapping", &mapping]);
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{errors}");
+    assert!(errors.contains("proceses") && errors.contains("`nobody`"), "{errors}");
     let no_publisher = graph.replace("external: true, ", "");
     refused("publisher.yaml", &no_publisher, &["/camera/image_raw/compressed", "decode"]);
     let unknown =

@@ -136,8 +136,7 @@ fn row(topic: &ComparedTopic, compared: &[String; 2]) -> TopicRow {
 }
 
 fn first_row(topic: &str, first: &TopicDifference, compared: &[String; 2]) -> FirstRow {
-    let TopicDifference { number, times_ns, what } = first;
-    let [left, right] = compared;
+    let (TopicDifference { number, times_ns, what }, [left, right]) = (first, compared);
     let mut row = FirstRow {
         what: "payload",
         message: *number,
