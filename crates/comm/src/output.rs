@@ -440,7 +440,7 @@ impl OutputCore {
         if core.in_child() {
             return false;
         }
-        let uploader = OwnUploader::new(uploader, self.ring.brought());
+        let uploader = OwnUploader::new(uploader, self.ring.uploaded());
         let is_first = self.uploader.set(Box::new(uploader)).is_ok();
         if is_first {
             slabs::count_takers(core, self.info.port);

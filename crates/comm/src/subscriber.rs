@@ -405,7 +405,7 @@ impl<T: Message> Sample<T> {
     /// When the message is in memory of a device, if its publisher brings it to one; it can be read on the
     /// host before that. Allocates if so.
     pub fn brought_point(&self) -> Option<FencePoint> {
-        self.raw.brought_point()
+        self.raw.uploaded_point()
     }
 
     /// Which trigger it goes back to.

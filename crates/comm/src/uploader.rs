@@ -106,14 +106,14 @@ impl OwnUploader {
     pub(crate) fn bring(&self, core: &OutputCore, loan: &mut RawLoan<'_>) {
         let is_brought = self.message(core, loan).is_some_and(|it| self.uploader().bring(&it));
         if is_brought {
-            loan.meta_mut().marks.set(Marks::BROUGHT);
+            loan.meta_mut().marks.set(Marks::UPLOADED);
         }
     }
 
     /// It was not published.
     #[cold]
     pub(crate) fn take_back(&self, core: &OutputCore, loan: &mut RawLoan<'_>) {
-        if loan.meta_mut().marks.clear(Marks::BROUGHT)
+        if loan.meta_mut().marks.clear(Marks::UPLOADED)
             && let Some(message) = self.message(core, loan)
         {
             self.uploader().take_back(&message);

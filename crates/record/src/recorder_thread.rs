@@ -5,8 +5,8 @@
 
 use crate::qos::OfferedQos;
 use crate::recorder::{
-    LogTime, RecordError, RecordReport, RecordedTopic, RecorderOptions, Shared, StartRecorderError,
-    TopicToRecord,
+    LogTime, RecordError, RecordReport, RecordedTopic, RecorderOptions, RecorderState,
+    StartRecorderError, TopicToRecord,
 };
 use crate::run_clock::RunClock;
 use crate::writer::{BagWriter, Saved, TopicDescription, WriteError, WrittenTopic};
@@ -26,7 +26,7 @@ pub(crate) struct Begin {
     pub(crate) participant: Participant,
     pub(crate) writer: BagWriter,
     pub(crate) options: RecorderOptions,
-    pub(crate) shared: Arc<Shared>,
+    pub(crate) shared: Arc<RecorderState>,
     pub(crate) ready: Sender<Result<DoorbellControl, StartRecorderError>>,
 }
 
@@ -97,7 +97,7 @@ struct RecordingThread {
     writer: BagWriter,
     topics: Vec<Recording>,
     clock: LogClock,
-    shared: Arc<Shared>,
+    shared: Arc<RecorderState>,
     /// The message in CDR, used again for each one.
     cdr: Vec<u8>,
 }
