@@ -7,10 +7,10 @@ use crate::payload::{BYTES_MIN, Payload};
 use crate::samples::percentiles;
 use crossdock_comm::{Participant, ParticipantOptions, Publisher, Rendezvous, Sample, Subscriber};
 use crossdock_executor::{
-    Context, Executor, ExecutorOptions, NodeDescription, Node, NodeError, NodeType, Package, Remote,
-    Setup, Statistics,
+    Context, Executor, ExecutorOptions, Node, NodeDescription, NodeError, NodeType, Package,
+    Remote, Setup, Statistics,
 };
-use crossdock_graph::{Graph, PackageDescriptions, Mapping, Plan, RunOptions, Time, check};
+use crossdock_graph::{Graph, Mapping, PackageDescriptions, Plan, RunOptions, Time, check};
 use crossdock_msg::types::std_msgs::{UInt8MultiArray, UInt64};
 use crossdock_msg::{Extra, Message};
 use serde::Serialize;
@@ -334,8 +334,10 @@ fn plan(shape: Shape) -> Result<Plan, Failure> {
     };
     let graph = Graph::from_yaml("hops.graph.yaml", graph.as_bytes()).map_err(sentences)?;
     let mapping = Mapping::from_yaml("hops.mapping.yaml", mapping.as_bytes()).map_err(sentences)?;
-    let interfaces =
-        PackageDescriptions { binaries: vec![package().description()], ..PackageDescriptions::default() };
+    let interfaces = PackageDescriptions {
+        binaries: vec![package().description()],
+        ..PackageDescriptions::default()
+    };
     let options = RunOptions { time: Time::Wall, ..RunOptions::PLAIN };
     check(&graph, &mapping, &interfaces, &options).map_err(sentences)
 }

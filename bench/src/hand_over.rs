@@ -7,11 +7,12 @@ use crate::failure::While;
 use crate::machine::pin;
 use crossdock_comm::{Participant, ParticipantOptions, Publisher, Rendezvous, Subscriber};
 use crossdock_executor::{
-    Context, Executor, ExecutorOptions, NodeDescription, Node, NodeError, NodeType, Package, Remote,
-    Setup, Statistics,
+    Context, Executor, ExecutorOptions, Node, NodeDescription, NodeError, NodeType, Package,
+    Remote, Setup, Statistics,
 };
 use crossdock_graph::{
-    ExecutorPlan, Graph, PackageDescriptions, Mapping, Plan, ProcessPlan, RunOptions, Violation, check,
+    ExecutorPlan, Graph, Mapping, PackageDescriptions, Plan, ProcessPlan, RunOptions, Violation,
+    check,
 };
 use crossdock_msg::Extra;
 use crossdock_msg::types::std_msgs::UInt64;

@@ -13,11 +13,11 @@ use crate::systems::crossdock::{AROUND_BYTES, topic};
 use crate::usage::Usage;
 use crossdock_comm::{Participant, ParticipantOptions, Publisher, Rendezvous, Subscriber};
 use crossdock_executor::{
-    Context, Executor, ExecutorOptions, NodeDescription, Node, NodeError, NodeType, Package, Remote,
-    Setup, Statistics,
+    Context, Executor, ExecutorOptions, Node, NodeDescription, NodeError, NodeType, Package,
+    Remote, Setup, Statistics,
 };
 use crossdock_graph::{
-    Graph, PackageDescriptions, Mapping, Plan, ProcessPlan, RunOptions, Time, Violation, check,
+    Graph, Mapping, PackageDescriptions, Plan, ProcessPlan, RunOptions, Time, Violation, check,
 };
 use crossdock_msg::Extra;
 use crossdock_msg::types::std_msgs::UInt8MultiArray;
@@ -123,7 +123,9 @@ impl NodeType for Relay {
     const NAME: &'static str = "relay";
 
     fn description() -> NodeDescription {
-        NodeDescription::new().subscriber::<UInt8MultiArray>("in").publisher::<UInt8MultiArray>("out")
+        NodeDescription::new()
+            .subscriber::<UInt8MultiArray>("in")
+            .publisher::<UInt8MultiArray>("out")
     }
 
     fn create(setup: &mut Setup<'_>) -> Result<Self, NodeError> {
@@ -188,8 +190,9 @@ impl<const INPUTS: usize> NodeType for Tail<INPUTS> {
     const NAME: &'static str = if INPUTS == 1 { "tail" } else { "join" };
 
     fn description() -> NodeDescription {
-        let add =
-            |interface: NodeDescription, index| interface.subscriber::<UInt8MultiArray>(&input_name(index));
+        let add = |interface: NodeDescription, index| {
+            interface.subscriber::<UInt8MultiArray>(&input_name(index))
+        };
         (0..INPUTS).fold(NodeDescription::new(), add)
     }
 
@@ -347,8 +350,10 @@ fn plan_of(launch: &Launch) -> Result<ProcessPlan, Failure> {
     let graph = Graph::from_yaml("peers.graph.yaml", graph.as_bytes()).map_err(sentences)?;
     let mapping =
         Mapping::from_yaml("peers.mapping.yaml", mapping.as_bytes()).map_err(sentences)?;
-    let interfaces =
-        PackageDescriptions { binaries: vec![package().description()], ..PackageDescriptions::default() };
+    let interfaces = PackageDescriptions {
+        binaries: vec![package().description()],
+        ..PackageDescriptions::default()
+    };
     let options = RunOptions { time: Time::Wall, ..RunOptions::PLAIN };
     let plan: Plan = check(&graph, &mapping, &interfaces, &options).map_err(sentences)?;
     let mut processes = plan.processes.into_iter();

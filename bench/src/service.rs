@@ -8,8 +8,8 @@ use crate::failure::While;
 use crate::machine::pin;
 use crossdock_comm::service::RequestLoan;
 use crossdock_comm::{
-    Client, ClientOptions, Doorbell, DoorbellOptions, InputHandle, Participant, ParticipantOptions,
-    Publisher, PublisherOptions, Qos, Rendezvous, Server, ServerOptions, Subscriber,
+    Client, ClientOptions, Doorbell, DoorbellOptions, Participant, ParticipantOptions, Publisher,
+    PublisherOptions, Qos, Rendezvous, Server, ServerOptions, Subscriber, SubscriberHandle,
     SubscriberOptions,
 };
 use crossdock_msg::types::std_msgs::UInt8MultiArray;
@@ -222,7 +222,7 @@ fn serve(folder: &Path, bytes: usize, waits: Waits, cpu: usize) -> Result<(), Fa
         match waits {
             Waits::Asleep if idle => {
                 bell.drain(|_| {});
-                let arm = |handle: &InputHandle| handle.arm();
+                let arm = |handle: &SubscriberHandle| handle.arm();
                 bell.sleep(None, || {
                     let ready = topics.iter().fold(false, |ready, it| arm(&it.0) | ready);
                     handle.arm() | ready

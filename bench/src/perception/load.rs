@@ -5,7 +5,8 @@ use super::nodes;
 use crate::Failure;
 use crate::failure::While;
 use crossdock_graph::{
-    Graph, PackageDescriptions, Mapping, NodePlan, ParameterValue, Plan, RunOptions, Violation, check,
+    Graph, Mapping, NodePlan, PackageDescriptions, ParameterValue, Plan, RunOptions, Violation,
+    check,
 };
 use std::collections::BTreeMap;
 use std::time::Duration;

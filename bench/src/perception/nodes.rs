@@ -6,7 +6,7 @@ use super::record::Record;
 use super::work::Work;
 use crate::failure::While;
 use crossdock_executor::{
-    Context, NodeDescription, Loan, Node, NodeError, NodeType, Package, Publisher, Sample, Setup,
+    Context, Loan, Node, NodeDescription, NodeError, NodeType, Package, Publisher, Sample, Setup,
     Subscriber,
 };
 use crossdock_msg::Extra;

@@ -6,8 +6,8 @@ use super::{Cost, Inputs, Outputs, ProcessPlan, Role, Shape, ThreadPlan, Work};
 use crate::Failure;
 use crate::failure::While;
 use crossdock_comm::{
-    Doorbell, DoorbellOptions, InputHandle, Participant, ParticipantOptions, Publisher,
-    PublisherOptions, Qos, Rendezvous, Subscriber, SubscriberOptions,
+    Doorbell, DoorbellOptions, Participant, ParticipantOptions, Publisher, PublisherOptions, Qos,
+    Rendezvous, Subscriber, SubscriberHandle, SubscriberOptions,
 };
 use crossdock_msg::Extra;
 use crossdock_msg::types::std_msgs::UInt8MultiArray;
@@ -96,7 +96,7 @@ impl Outputs for CrossdockOutputs<'_> {
 
 struct CrossdockInputs<'a> {
     bell: Doorbell,
-    subscribers: Vec<(InputHandle, Subscriber<UInt8MultiArray>)>,
+    subscribers: Vec<(SubscriberHandle, Subscriber<UInt8MultiArray>)>,
     /// Places of the subscribers behind each index of the doorbell.
     rung_by: Vec<Vec<usize>>,
     /// Those that have to be armed before the next sleep: all that were looked at.

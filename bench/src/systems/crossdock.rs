@@ -9,8 +9,8 @@ use crate::control::{ChildPlan, Mode, System};
 use crate::failure::While;
 use crate::payload::Payload;
 use crossdock_comm::{
-    Doorbell, DoorbellOptions, InputHandle, Participant, ParticipantOptions, PortGroup, Publisher,
-    PublisherOptions, Qos, Rendezvous, Subscriber, SubscriberOptions,
+    Doorbell, DoorbellOptions, Participant, ParticipantOptions, PortGroup, Publisher,
+    PublisherOptions, Qos, Rendezvous, Subscriber, SubscriberHandle, SubscriberOptions,
 };
 use crossdock_msg::Extra;
 use crossdock_msg::types::std_msgs::UInt8MultiArray;
@@ -62,7 +62,7 @@ pub(crate) fn topic(name: &str) -> String {
 struct CrossdockLink {
     publisher: Option<Publisher<UInt8MultiArray>>,
     subscriber: Option<Subscriber<UInt8MultiArray>>,
-    sleeper: Option<(Doorbell, InputHandle)>,
+    sleeper: Option<(Doorbell, SubscriberHandle)>,
     payload: Payload,
     stamped: bool,
 }

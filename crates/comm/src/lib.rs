@@ -75,7 +75,7 @@ pub use observe::quiescence::Quiescence;
 pub use port::buffers::{AcceptError, BufferError, Buffers, SharedBuffer};
 pub use port::counters::{PublisherCounters, SubscriberCounters};
 pub use port::doorbell::Doorbell;
-pub use port::erased::{InputHandle, NextMessage, OutputHandle};
+pub use port::erased::{NextMessage, PublisherHandle, SubscriberHandle};
 pub use port::group::PortGroup;
 pub use port::publisher::{Loan, Publisher, PublisherOptions};
 pub use port::subscriber::{Sample, Since, Subscriber, SubscriberOptions, Waiting};

@@ -13,7 +13,7 @@ use crossdock_msg::{Extra, Message};
 use crate::discovery::participant::Participant;
 use crate::error::{LoanError, PortError, TakeError};
 use crate::port::doorbell::Doorbell;
-use crate::port::erased::InputHandle;
+use crate::port::erased::SubscriberHandle;
 use crate::port::group::PortGroup;
 use crate::port::publisher::{Publisher, PublisherOptions};
 use crate::port::subscriber::{Subscriber, SubscriberOptions};
@@ -138,7 +138,7 @@ pub enum StepError {
 #[derive(Debug)]
 pub struct StepSubscriber {
     grants: Subscriber<Clock>,
-    handle: InputHandle,
+    handle: SubscriberHandle,
 }
 
 impl StepSubscriber {
@@ -177,7 +177,7 @@ impl StepSubscriber {
     }
 
     /// For the doorbell: to be armed before sleeping, and marked as processed when done.
-    pub fn handle(&self) -> &InputHandle {
+    pub fn handle(&self) -> &SubscriberHandle {
         &self.handle
     }
 }

@@ -9,7 +9,7 @@ use crate::memories::{BufferMemory, Part as Bytes, Place};
 use crate::queue::{OffloadError, QueueState};
 use crate::resident::Resident;
 use crate::work::Work;
-use crossdock_comm::{Claim, Element, InputHandle, ReadClaim, WriteClaim};
+use crossdock_comm::{Claim, Element, ReadClaim, SubscriberHandle, WriteClaim};
 use crossdock_device::DeviceError;
 use std::cell::Cell;
 use std::rc::Rc;
@@ -23,7 +23,7 @@ pub struct DeviceBuffers(Rc<Buffers>);
 struct Buffers {
     choice: Choice,
     /// Where copies are counted; `None`: at `resident`.
-    input: Option<InputHandle>,
+    input: Option<SubscriberHandle>,
     copied_bytes: Cell<u64>,
     mirrors: Cell<u32>,
     /// Topic or service of the tokens.
@@ -35,7 +35,7 @@ impl DeviceBuffers {
     pub(crate) fn new(
         choice: Choice,
         name: &str,
-        input: Option<InputHandle>,
+        input: Option<SubscriberHandle>,
         resident: Resident,
     ) -> Self {
         let (copied_bytes, mirrors) = (Cell::new(0), Cell::new(0));

@@ -10,7 +10,7 @@ use crate::slabs::Importer;
 use crate::trace::QueueTrace;
 use crate::under_way::{Room, UnderWay};
 use crate::work::Work;
-use crossdock_comm::{InputHandle, OutputHandle, Publisher, Subscriber, TakeError};
+use crossdock_comm::{Publisher, PublisherHandle, Subscriber, SubscriberHandle, TakeError};
 use crossdock_device::{Capabilities, Device, DeviceError, DeviceInfo, Stream};
 use crossdock_executor::{NodeError, Server, Setup};
 use crossdock_graph::{DeviceTopic, Otherwise};
@@ -126,7 +126,7 @@ impl std::fmt::Debug for Queue {
 /// An input whose messages go to the device.
 #[derive(Debug)]
 pub struct DeviceInput {
-    pub(crate) handle: InputHandle,
+    pub(crate) handle: SubscriberHandle,
     pub(crate) choice: Choice,
     pub(crate) resident: Resident,
 }
@@ -134,7 +134,7 @@ pub struct DeviceInput {
 /// An output whose messages come from the device.
 #[derive(Debug)]
 pub struct DeviceOutput {
-    pub(crate) handle: OutputHandle,
+    pub(crate) handle: PublisherHandle,
     pub(crate) choice: Choice,
     pub(crate) read_elsewhere: bool,
     pub(crate) resident: Resident,

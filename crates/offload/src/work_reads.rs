@@ -6,7 +6,7 @@ use crate::memories::{Part, Place, copy_down};
 use crate::queue::{DeviceInput, OffloadError, QueueState};
 use crate::slabs::{self, Found};
 use crate::work::Work;
-use crossdock_comm::{InputHandle, Sample};
+use crossdock_comm::{Sample, SubscriberHandle};
 use crossdock_device::Stream;
 use crossdock_msg::Message;
 use crossdock_shm::FencePoint;
@@ -137,7 +137,11 @@ fn unfinished<T: Message>(
 }
 
 /// Waits for a message that is uploaded, or has the device wait. False: it does not come.
-fn comes(stream: &mut Stream, (part, point): (&Part, &FencePoint), input: &InputHandle) -> bool {
+fn comes(
+    stream: &mut Stream,
+    (part, point): (&Part, &FencePoint),
+    input: &SubscriberHandle,
+) -> bool {
     match point.is_reached() {
         Ok(false) => is_awaited_by(stream, part, point) || input.await_uploaded(point),
         Ok(true) => true,

@@ -135,7 +135,7 @@ pub struct RecordProgress {
 
 /// What the handle and the thread share.
 #[derive(Debug, Default)]
-pub(crate) struct Shared {
+pub(crate) struct RecorderState {
     /// The thread shall end. Release / Acquire, though the doorbell orders it as well.
     pub(crate) stop: AtomicBool,
     /// Statistics: Relaxed.
@@ -148,7 +148,7 @@ pub(crate) struct Shared {
 /// [`Recorder::stop`] takes what is there and completes the bag; dropping does the same and hides
 /// errors. Memory is bounded by the writer's and one message. `Send` and `Sync`.
 pub struct Recorder {
-    shared: Arc<Shared>,
+    shared: Arc<RecorderState>,
     bell: DoorbellControl,
     thread: Option<JoinHandle<Result<RecordReport, RecordError>>>,
     ending: Ending,
@@ -177,7 +177,7 @@ impl Recorder {
         if options.topics.is_empty() {
             return Err(StartRecorderError::NoTopics { path: writer.path().to_owned() });
         }
-        let shared = Arc::new(Shared::default());
+        let shared = Arc::new(RecorderState::default());
         let (ready, is_ready) = channel();
         let begin = Begin {
             participant: participant.clone(),

@@ -5,15 +5,15 @@
 
 use crate::qos::OfferedQos;
 use crate::recorder::{
-    LogTime, RecordError, RecordReport, RecordedTopic, RecorderOptions, Shared, StartRecorderError,
-    TopicToRecord,
+    LogTime, RecordError, RecordReport, RecordedTopic, RecorderOptions, RecorderState,
+    StartRecorderError, TopicToRecord,
 };
 use crate::run_clock::RunClock;
 use crate::writer::{BagWriter, Saved, TopicDescription, WriteError, WrittenTopic};
 use crossdock_comm::step::{STEP_TOPIC, StepSubscriber};
 use crossdock_comm::{
-    AnySample, AnySubscriber, Doorbell, DoorbellControl, DoorbellOptions, InputHandle, Participant,
-    PortError, Qos, SubscriberOptions,
+    AnySample, AnySubscriber, Doorbell, DoorbellControl, DoorbellOptions, Participant, PortError,
+    Qos, SubscriberHandle, SubscriberOptions,
 };
 use std::io::IoSlice;
 use std::sync::Arc;
@@ -26,7 +26,7 @@ pub(crate) struct Begin {
     pub(crate) participant: Participant,
     pub(crate) writer: BagWriter,
     pub(crate) options: RecorderOptions,
-    pub(crate) shared: Arc<Shared>,
+    pub(crate) shared: Arc<RecorderState>,
     pub(crate) ready: Sender<Result<DoorbellControl, StartRecorderError>>,
 }
 
@@ -47,7 +47,7 @@ const COPIES_HELD: u64 = 3;
 /// A topic that is recorded.
 struct Recording {
     subscriber: AnySubscriber,
-    handle: InputHandle,
+    handle: SubscriberHandle,
     qos: Qos,
     /// Known with the first message.
     written: Option<WrittenTopic>,
@@ -97,7 +97,7 @@ struct RecordingThread {
     writer: BagWriter,
     topics: Vec<Recording>,
     clock: LogClock,
-    shared: Arc<Shared>,
+    shared: Arc<RecorderState>,
     /// The message in CDR, used again for each one.
     cdr: Vec<u8>,
 }

@@ -33,12 +33,12 @@ impl Marks {
     /// bytes of the payload are unspecified.
     pub const AWAY: Marks = Marks(1 << 1);
     /// A device still copies the message to memory of its own, where its readers find it: it is there when the
-    /// publisher's timeline for that ([`RingPublisher::brought`](crate::RingPublisher::brought)) has come to
+    /// publisher's timeline for that ([`RingPublisher::uploaded`](crate::RingPublisher::uploaded)) has come to
     /// its number. The payload is complete at once.
-    pub const BROUGHT: Marks = Marks(1 << 2);
+    pub const UPLOADED: Marks = Marks(1 << 2);
 
     /// All that there are.
-    const ALL: u32 = Self::EARLY.0 | Self::AWAY.0 | Self::BROUGHT.0;
+    const ALL: u32 = Self::EARLY.0 | Self::AWAY.0 | Self::UPLOADED.0;
 
     /// These and those.
     #[must_use]

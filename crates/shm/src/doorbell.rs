@@ -47,7 +47,7 @@ enum Note {
 }
 
 #[derive(Debug)]
-struct Shared {
+struct DoorbellState {
     memory: BellMemory,
     index: u16,
     bell: MapRef<Bell>,
@@ -61,14 +61,14 @@ struct Shared {
     fork: ForkMark,
 }
 
-impl Shared {
+impl DoorbellState {
     #[inline(always)]
     fn bell(&self) -> &Bell {
         &self.bell
     }
 }
 
-impl Drop for Shared {
+impl Drop for DoorbellState {
     fn drop(&mut self) {
         if self.fork.in_child() {
             return;
@@ -92,7 +92,7 @@ pub struct JoinedPair {
 
 /// The half of a doorbell that control threads use; `Send + Sync`.
 #[derive(Clone, Debug)]
-pub struct DoorbellControl(Arc<Shared>);
+pub struct DoorbellControl(Arc<DoorbellState>);
 
 impl DoorbellControl {
     /// Lets the publishers of one peer process ring this doorbell. Called again for the same pair,
@@ -183,7 +183,7 @@ impl DoorbellControl {
 /// What one executor sleeps on. `Send`, not `Sync`: its thread drains and sleeps.
 #[derive(Debug)]
 pub struct Doorbell {
-    shared: Arc<Shared>,
+    shared: Arc<DoorbellState>,
     lines: RefCell<Vec<(PairMemory, u16)>>,
     spin: Duration,
 }
@@ -194,7 +194,7 @@ impl Doorbell {
         let (index, bell) = memory.take_bell()?;
         bell.awake();
         Ok(Doorbell {
-            shared: Arc::new(Shared {
+            shared: Arc::new(DoorbellState {
                 memory: memory.clone(),
                 index,
                 bell,

@@ -3,11 +3,16 @@
 //! It has an address and no descriptor, so no other process gets at it. Messages and shared buffers lie in it
 //! where whoever makes a port or a buffer brings a [`MemoryMaker`]. This file must not know devices.
 
-use crate::slab::SlabMemory;
+use crate::ring_geometry::PAYLOAD_ALIGN;
+use std::any::Any;
 use std::ptr::NonNull;
+use std::sync::Arc;
 
 /// Memory starts at multiples of this, as payloads do.
-const ALIGN: usize = crate::home::PAYLOAD_ALIGN as usize;
+const ALIGN: usize = PAYLOAD_ALIGN as usize;
+
+/// A device's memory as its owner has it: shared by all who use it here.
+pub type SlabMemory = Arc<dyn Any + Send + Sync>;
 
 /// Makes memory of this process, for messages or shared buffers.
 pub trait MemoryMaker: std::fmt::Debug + Send {

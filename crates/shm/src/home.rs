@@ -29,18 +29,12 @@ use crate::memory::{MapRef, Mapping, Region};
 use crate::per_process::PerProcess;
 use crate::pool::Chunk;
 use crate::protocol::{Conn, HOLDS_MAX, Head};
-use crate::publisher::HEAD_AT;
+use crate::ring_geometry::{HEAD_AT, PAYLOAD_ALIGN, SEGMENTS_MAX};
 use crate::tables::{ConnLease, lock};
 use std::cell::UnsafeCell;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
-
-/// Segments of one publisher's memory: the ring's own and further ones for larger messages.
-pub(crate) const SEGMENTS_MAX: usize = 16;
-
-/// Alignment of every payload.
-pub(crate) const PAYLOAD_ALIGN: u64 = 64;
 
 #[derive(Debug)]
 enum Holds {

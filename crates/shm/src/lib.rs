@@ -74,8 +74,6 @@
 #[cfg(not(loom))]
 pub mod clock;
 #[cfg(not(loom))]
-mod control;
-#[cfg(not(loom))]
 mod copies;
 #[cfg(not(loom))]
 mod descriptor;
@@ -120,6 +118,10 @@ mod received;
 #[cfg(not(loom))]
 pub mod rendezvous;
 #[cfg(not(loom))]
+mod ring_geometry;
+#[cfg(not(loom))]
+mod ring_memory;
+#[cfg(not(loom))]
 mod sample;
 #[cfg(not(loom))]
 mod shared;
@@ -144,17 +146,13 @@ mod trust;
 mod words;
 
 #[cfg(not(loom))]
-pub use control::{
-    AttachError, Attached, PeerConfig, RingControl, RingGeometry, SegmentFd, WakeTarget,
-};
-#[cfg(not(loom))]
 pub use copies::{Copies, CopyBudget};
 #[cfg(not(loom))]
 pub use descriptor::{Marks, Meta};
 #[cfg(not(loom))]
 pub use doorbell::{Doorbell, DoorbellControl, DoorbellOptions, JoinedPair, Woken};
 #[cfg(not(loom))]
-pub use driver::{DriverMemory, MemoryMaker};
+pub use driver::{DriverMemory, MemoryMaker, SlabMemory};
 #[cfg(not(loom))]
 pub use fork::{ForkMark, PrivateFd, child_flag};
 #[cfg(not(loom))]
@@ -166,26 +164,30 @@ pub use lifeline::Lifeline;
 #[cfg(not(loom))]
 pub use local::{LinkError, LocalLink, LocalOptions};
 #[cfg(not(loom))]
-pub use memory::{CreateMemoryError, OpenMemoryError, Region, Scratch};
+pub use memory::{CreateMemoryError, OpenMemoryError, Region, Scratch, Sharing};
 #[cfg(not(loom))]
 pub use observer::{CopyError, RingObserver};
 #[cfg(not(loom))]
 pub use publisher::{
-    CreateRingError, Holder, LoanError, ParkedLoan, PublishError, PublishRefused,
-    PublisherCounters, RawLoan, Reliability, RingConfig, RingPublisher,
+    AttachError, CreateRingError, Holder, LoanError, ParkedLoan, PeerConfig, PublishError,
+    PublishRefused, PublisherCounters, RawLoan, Reliability, RingConfig, RingControl,
+    RingPublisher, SegmentFd, WakeTarget,
 };
 #[cfg(not(loom))]
 pub use received::ReceivedFd;
+#[cfg(not(loom))]
+pub use ring_geometry::{Attached, RingGeometry};
+#[cfg(not(loom))]
+pub use ring_memory::{ConnectError, RingMemory, WeakRingMemory};
 #[cfg(not(loom))]
 pub use sample::RawSample;
 #[cfg(not(loom))]
 pub use shared::{Element, ElementType, SHARED_BYTES_MAX, SharedMemory};
 #[cfg(not(loom))]
-pub use slab::{ChunkGrid, SLABS_MAX, Slab, SlabMemory, SlabShape};
+pub use slab::{ChunkGrid, SLABS_MAX, Slab, SlabShape};
 #[cfg(not(loom))]
 pub use subscriber::{
-    AddSegmentError, ConnectError, Losses, RingMemory, RingSubscriber, SubscriberConfig,
-    SubscriberControl, TakeError, WeakRingMemory,
+    AddSegmentError, Losses, RingSubscriber, SubscriberConfig, SubscriberControl, TakeError,
 };
 #[cfg(not(loom))]
 pub use tables::{
@@ -197,4 +199,4 @@ pub use timeline::{FencePoint, Timeline};
 #[cfg(not(loom))]
 pub use trust::{Standing, Trust, TrustError, TrustedNames};
 #[cfg(not(loom))]
-pub use words::{OwnWords, PeerWords, Sharing, sleep_on, wake};
+pub use words::{OwnWords, PeerWords, sleep_on, wake};

@@ -65,7 +65,7 @@ struct Waiting {
 
 /// Both ends of a link.
 #[derive(Debug)]
-pub(crate) struct Lane {
+pub(crate) struct LinkEnds {
     options: LocalOptions,
     owner: usize,
     home: Arc<Home>,
@@ -74,13 +74,13 @@ pub(crate) struct Lane {
     queue: UnsafeCell<Waiting>,
 }
 
-// SAFETY: `queue` is only touched through `Lane::queue`, which refuses every thread but the owner;
+// SAFETY: `queue` is only touched through `LinkEnds::queue`, which refuses every thread but the owner;
 // the rest is atomic, locked or constant.
-unsafe impl Send for Lane {}
+unsafe impl Send for LinkEnds {}
 // SAFETY: as above.
-unsafe impl Sync for Lane {}
+unsafe impl Sync for LinkEnds {}
 
-impl Lane {
+impl LinkEnds {
     #[inline(always)]
     fn queue<R>(&self, each: impl FnOnce(&mut Waiting) -> R) -> R {
         assert!(
@@ -186,7 +186,7 @@ impl Lane {
 /// no allocation.
 #[derive(Debug)]
 pub struct LocalLink {
-    lane: Arc<Lane>,
+    lane: Arc<LinkEnds>,
     not_send: PhantomData<*const ()>,
 }
 
@@ -198,7 +198,7 @@ impl LocalLink {
         assert!(options.depth > 0, "a local link needs a depth of at least 1");
         assert!((1..=HOLDS_MAX).contains(&options.holds), "a local link has 1 to 15 holds");
         let messages = Queue::new(options.depth);
-        let lane = Lane {
+        let lane = LinkEnds {
             options,
             owner: thread_token(),
             home: Home::for_local(),
@@ -209,7 +209,7 @@ impl LocalLink {
         LocalLink { lane: Arc::new(lane), not_send: PhantomData }
     }
 
-    pub(crate) fn lane(&self) -> Arc<Lane> {
+    pub(crate) fn lane(&self) -> Arc<LinkEnds> {
         self.lane.clone()
     }
 

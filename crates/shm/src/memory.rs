@@ -6,7 +6,6 @@
 use crate::driver::DriverMemory;
 use crate::fork::{ForkMark, PrivateFd};
 use crate::slab::Slabs;
-use crate::words::Sharing;
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{MemfdFlags, Mode, OFlags, SealFlags};
 use rustix::io::Errno;
@@ -296,6 +295,15 @@ pub(crate) fn set_size(fd: BorrowedFd<'_>, bytes: u64) -> Result<(), Errno> {
         return Err(Errno::FBIG);
     }
     rustix::fs::ftruncate(fd, bytes)
+}
+
+/// Who may write to memory or words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sharing {
+    /// Their maker only: sealed, others map them read-only.
+    Shown,
+    /// Everybody who gets the descriptor.
+    Open,
 }
 
 /// A memory object that messages lie in, kept mapped while this lives: for hardware that reads or

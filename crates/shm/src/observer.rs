@@ -2,12 +2,12 @@
 //!
 //! It must not write anywhere. A ring that nobody subscribes to is not written and shows nothing.
 
-use crate::control::RingGeometry;
 use crate::descriptor::{Descriptor, Marks, Meta};
-use crate::home::{PAYLOAD_ALIGN, SEGMENTS_MAX};
 use crate::memory::{Access, MapRef, MapSlice, Mapping, OpenMemoryError, map_received};
 use crate::protocol::{Corruption, GONE, Head, Peek, Ring, Slot};
-use crate::publisher::{HEAD_AT, SLOTS_AT, SLOTS_MAX};
+use crate::ring_geometry::{
+    HEAD_AT, PAYLOAD_ALIGN, RingGeometry, SEGMENTS_MAX, SLOTS_AT, SLOTS_MAX,
+};
 use crate::sync::{AtomicU64, Ordering, fence};
 use crate::tables::{Kind, Preamble};
 use crate::timeline::POISON;

@@ -99,7 +99,7 @@ mod tests {
     use crate::Marks;
 
     fn marks(seq: u64) -> Marks {
-        let all = [Marks::EARLY, Marks::AWAY, Marks::BROUGHT];
+        let all = [Marks::EARLY, Marks::AWAY, Marks::UPLOADED];
         let set = all.into_iter().zip([2, 3, 5]).filter(|(_, every)| seq.is_multiple_of(*every));
         set.fold(Marks::default(), |marks, (mark, _)| marks.or(mark))
     }

@@ -99,10 +99,10 @@ impl RawSample {
         if self.meta().marks.any(Marks::EARLY) { self.point(Of::Finished) } else { None }
     }
 
-    /// When the message is in memory of a device, if it is brought to one; `None`: it is not, or this is a
+    /// When the message is in memory of a device, if it is uploaded to one; `None`: it is not, or this is a
     /// forked child. Allocates. The payload itself is complete whether the point is reached or not.
-    pub fn brought_point(&self) -> Option<FencePoint> {
-        if self.meta().marks.any(Marks::BROUGHT) { self.point(Of::Brought) } else { None }
+    pub fn uploaded_point(&self) -> Option<FencePoint> {
+        if self.meta().marks.any(Marks::UPLOADED) { self.point(Of::Uploaded) } else { None }
     }
 
     fn point(&self, of: Of) -> Option<FencePoint> {

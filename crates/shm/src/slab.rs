@@ -14,9 +14,9 @@
 //!
 //! It must not know devices: their memory is a value that somebody else makes and uses.
 
-use crate::memory::{CreateMemoryError, OpenMemoryError, Region};
-use crate::words::{OwnWords, PeerWords, Sharing};
-use std::any::Any;
+use crate::driver::SlabMemory;
+use crate::memory::{CreateMemoryError, OpenMemoryError, Region, Sharing};
+use crate::words::{OwnWords, PeerWords};
 use std::os::fd::BorrowedFd;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -32,9 +32,6 @@ const PARTS_MAX: usize = 3;
 const BLOCK_WORDS: usize = 8;
 
 const _: () = assert!(1 + 2 * PARTS_MAX < BLOCK_WORDS);
-
-/// A device's memory as its owner has it: shared by all who use it here.
-pub type SlabMemory = Arc<dyn Any + Send + Sync>;
 
 /// The chunks that a slab stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

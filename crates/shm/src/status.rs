@@ -265,11 +265,11 @@ fn words_of(entities: usize, histograms: usize) -> usize {
 /// records takes a lock and may block on other threads that do the same, so do it at set-up.
 #[derive(Clone, Debug)]
 pub struct StatusTable {
-    shared: Arc<Shared>,
+    shared: Arc<StatusTableState>,
 }
 
 #[derive(Debug)]
-struct Shared {
+struct StatusTableState {
     words: Words,
     fd: PrivateFd,
     config: StatusConfig,
@@ -277,7 +277,7 @@ struct Shared {
     fork: ForkMark,
 }
 
-impl Shared {
+impl StatusTableState {
     fn populate(&self, index: usize, histogram: Option<usize>) -> Result<(), Errno> {
         self.words.populate(entity_word(index), ENTITY_WORDS)?;
         histogram.map_or(Ok(()), |histogram| {
@@ -349,7 +349,13 @@ impl StatusTable {
             histograms: FreeIndices::below(config.histograms),
         });
         Ok(StatusTable {
-            shared: Arc::new(Shared { words, fd: fd.into(), config, free, fork: ForkMark::new() }),
+            shared: Arc::new(StatusTableState {
+                words,
+                fd: fd.into(),
+                config,
+                free,
+                fork: ForkMark::new(),
+            }),
         })
     }
 
@@ -476,7 +482,7 @@ pub struct EntityDescription<'a> {
 /// counter by itself (no two of them at one moment).
 #[derive(Debug)]
 pub struct Entity {
-    shared: Arc<Shared>,
+    shared: Arc<StatusTableState>,
     /// Its first counter: inside the mapping that `shared` keeps.
     counters: NonNull<AtomicU64>,
     index: usize,

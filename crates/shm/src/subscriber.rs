@@ -6,15 +6,15 @@
 
 mod copied;
 
-use crate::control::{Attached, RingGeometry};
 use crate::descriptor::{Descriptor, Meta};
 use crate::futex;
-use crate::home::{Home, SEGMENTS_MAX};
+use crate::home::Home;
 use crate::lifeline::Lifeline;
 use crate::memory::{Access, MapRef, MapSlice, Mapping, OpenMemoryError, Region, map_received};
 use crate::prefetch;
-use crate::protocol::{Conn, Corruption, FIELDS, GONE, HOLDS_MAX, Head, Peek, Ring, Slot};
-use crate::publisher::{HEAD_AT, SLOTS_AT, SLOTS_MAX};
+use crate::protocol::{Conn, Corruption, FIELDS, GONE, Head, Peek, Ring, Slot};
+use crate::ring_geometry::{Attached, HEAD_AT, RingGeometry, SEGMENTS_MAX, SLOTS_AT};
+use crate::ring_memory::{ConnectError, RingMemory, check_geometry};
 use crate::sample::RawSample;
 use crate::tables::{ArmedLease, ConnLease, Kind, Preamble};
 use crate::timeline::FencePoint;
@@ -49,27 +49,6 @@ pub struct SubscriberConfig {
     /// Ends when the subscriber and its last sample are gone: then, not earlier, the publisher may be
     /// told to detach it.
     pub lifeline: Lifeline,
-}
-
-/// Why a subscriber cannot be connected.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum ConnectError {
-    /// The publisher's numbers make no sense.
-    #[error("publisher `{publisher}` offers {what} {value}, allowed is {allowed}; it is at fault")]
-    BadGeometry {
-        /// The publisher's label.
-        publisher: String,
-        /// Which number.
-        what: &'static str,
-        /// The number.
-        value: u64,
-        /// What is allowed.
-        allowed: String,
-    },
-    /// The publisher's memory is refused.
-    #[error(transparent)]
-    Memory(#[from] OpenMemoryError),
 }
 
 /// Why a further segment is refused.
@@ -151,7 +130,7 @@ pub struct Losses {
 }
 
 #[derive(Debug)]
-struct Shared {
+struct SubscriberState {
     publisher: String,
     memory_limit_bytes: u64,
     mapped_bytes: AtomicU64,
@@ -163,7 +142,7 @@ struct Shared {
 /// nor its memory.
 #[derive(Clone, Debug)]
 pub struct SubscriberControl {
-    shared: Arc<Shared>,
+    shared: Arc<SubscriberState>,
     home: Weak<Home>,
 }
 
@@ -242,7 +221,7 @@ enum End {
 #[derive(Debug)]
 pub struct RingSubscriber {
     label: String,
-    shared: Arc<Shared>,
+    shared: Arc<SubscriberState>,
     home: Arc<Home>,
     head: MapRef<Head>,
     slots: MapSlice<Slot>,
@@ -256,90 +235,6 @@ pub struct RingSubscriber {
     losses: Losses,
     end: Option<End>,
     not_sync: std::marker::PhantomData<std::cell::Cell<()>>,
-}
-
-/// A publisher's ring in this process's address space, shared by all subscribers to it.
-///
-/// `Send + Sync`; cloning shares the mapping, which goes with the last subscriber, sample and clone.
-#[derive(Clone, Debug)]
-pub struct RingMemory {
-    mapping: Arc<Mapping>,
-    geometry: RingGeometry,
-}
-
-/// Tells whether a ring is still mapped, without keeping it so.
-#[derive(Clone, Debug)]
-pub struct WeakRingMemory {
-    mapping: Weak<Mapping>,
-    geometry: RingGeometry,
-}
-
-impl RingMemory {
-    /// Checks and maps what a publisher's process sent, read-only. Allocates, maps, makes system
-    /// calls.
-    pub fn open(
-        publisher: &str,
-        ring: BorrowedFd<'_>,
-        geometry: RingGeometry,
-        memory_limit_bytes: u64,
-    ) -> Result<Self, ConnectError> {
-        check_geometry(publisher, &geometry)?;
-        let bytes = geometry.ring_bytes;
-        let mapping = map_received(publisher, ring, bytes, memory_limit_bytes, Access::Read)?;
-        Preamble::check(publisher, &mapping, Kind::Ring)?;
-        Ok(RingMemory { mapping, geometry })
-    }
-
-    /// The ring of a publisher of this very process.
-    pub(crate) fn of_publisher(mapping: Arc<Mapping>, geometry: RingGeometry) -> Self {
-        RingMemory { mapping, geometry }
-    }
-
-    /// The shape that the publisher told.
-    pub fn geometry(&self) -> RingGeometry {
-        self.geometry
-    }
-
-    /// For a table of rings that must not keep them mapped.
-    pub fn downgrade(&self) -> WeakRingMemory {
-        WeakRingMemory { mapping: Arc::downgrade(&self.mapping), geometry: self.geometry }
-    }
-}
-
-impl WeakRingMemory {
-    /// The ring, if it is still mapped.
-    pub fn upgrade(&self) -> Option<RingMemory> {
-        let mapping = self.mapping.upgrade()?;
-        Some(RingMemory { mapping, geometry: self.geometry })
-    }
-}
-
-/// Slots and holds of a legal ring.
-fn check_geometry(
-    publisher: &str,
-    geometry: &RingGeometry,
-) -> Result<(usize, usize), ConnectError> {
-    let bad = |what: &'static str, value: u64, allowed: String| ConnectError::BadGeometry {
-        publisher: publisher.to_owned(),
-        what,
-        value,
-        allowed,
-    };
-    let slots = geometry.slots as usize;
-    if !slots.is_power_of_two() || slots > SLOTS_MAX {
-        let allowed = format!("a power of two up to {SLOTS_MAX}");
-        return Err(bad("slots", u64::from(geometry.slots), allowed));
-    }
-    let slot_end = SLOTS_AT + (slots * size_of::<Slot>()) as u64;
-    if geometry.ring_bytes < slot_end {
-        let allowed = format!("at least {slot_end} for its slots");
-        return Err(bad("ring bytes", geometry.ring_bytes, allowed));
-    }
-    let holds = geometry.holds as usize;
-    if holds == 0 || holds > HOLDS_MAX {
-        return Err(bad("holds", u64::from(geometry.holds), format!("1 to {HOLDS_MAX}")));
-    }
-    Ok((slots, holds))
 }
 
 impl RingSubscriber {
@@ -361,7 +256,7 @@ impl RingSubscriber {
         ring: &RingMemory,
         attached: Attached,
     ) -> Result<Self, ConnectError> {
-        let RingMemory { mapping, geometry } = ring.clone();
+        let (mapping, geometry) = (Arc::clone(ring.mapping()), ring.geometry());
         let (slots, holds) = check_geometry(&config.publisher, &geometry)?;
         let holds = holds.min(config.holds.max(1));
         let bytes = geometry.ring_bytes;
@@ -376,7 +271,7 @@ impl RingSubscriber {
         let conn = config.conn.conn().clone();
         let home = Home::for_ring(config.conn.clone(), config.lifeline);
         home.add_segment(0, mapping);
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(SubscriberState {
             publisher: config.publisher,
             memory_limit_bytes: limit,
             mapped_bytes: AtomicU64::new(bytes),

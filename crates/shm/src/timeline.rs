@@ -18,13 +18,13 @@
 //!    counts the messages that were published early (before the device that writes them was done)
 //!    and are finished. They cannot count themselves as sleepers, so it wakes in any case, nor poison
 //!    it: who waits for it looks at the publisher's life as well. The timeline beside it does the same
-//!    for messages that are brought to a device.
+//!    for messages that are uploaded to a device.
 //!
 //! It must not know devices.
 
-use crate::memory::{CreateMemoryError, MapRef, OpenMemoryError};
+use crate::memory::{CreateMemoryError, MapRef, OpenMemoryError, Sharing};
 use crate::protocol::{Head, TIMELINE_WORDS};
-use crate::words::{OwnWords, PeerWords, Sharing, sleep_on, wake};
+use crate::words::{OwnWords, PeerWords, sleep_on, wake};
 use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -62,8 +62,8 @@ enum Words {
 pub(crate) enum Of {
     /// Up to which number those that were published early are finished.
     Finished,
-    /// Up to which number those that are brought to a device are there.
-    Brought,
+    /// Up to which number those that are uploaded to a device are there.
+    Uploaded,
 }
 
 /// One timeline. Cheap to clone; `Send + Sync`.
@@ -126,7 +126,7 @@ impl Timeline {
             Words::Peer(words) => words,
             Words::Publisher(head, of) | Words::Publishers(head, of) => match of {
                 Of::Finished => &head.finished,
-                Of::Brought => &head.brought,
+                Of::Uploaded => &head.uploaded,
             },
         };
         // All kinds were made with this many words.

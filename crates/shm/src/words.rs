@@ -5,21 +5,12 @@
 
 use crate::futex;
 use crate::memory::{
-    Access, CreateMemoryError, MapSlice, OpenMemoryError, OwnMemory, Writers, map_received,
+    Access, CreateMemoryError, MapSlice, OpenMemoryError, OwnMemory, Sharing, Writers, map_received,
 };
 use std::ops::Deref;
 use std::os::fd::BorrowedFd;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
-
-/// Who may write to words.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sharing {
-    /// Their maker only: sealed, others map them read-only.
-    Shown,
-    /// Everybody who gets the descriptor.
-    Open,
-}
 
 /// Words that this process made. `Send + Sync`; zero at first, untouched pages cost nothing.
 ///

@@ -24,7 +24,7 @@ pub(crate) trait UploadingPublisher {
     /// Messages that it has published.
     fn published(&self) -> u64;
 
-    /// See [`crate::OutputHandle::offer_slab`].
+    /// See [`crate::PublisherHandle::offer_slab`].
     fn offer_slab(&self, slab: &Arc<Slab>, memory: Option<OwnedFd>);
 
     /// Counts a copy of so many bytes.
@@ -89,7 +89,7 @@ impl Uploading<'_> {
         FencePoint { timeline: self.timeline.clone(), value: self.seq() }
     }
 
-    /// As [`OutputHandle::offer_slab`](crate::OutputHandle::offer_slab).
+    /// As [`PublisherHandle::offer_slab`](crate::PublisherHandle::offer_slab).
     pub fn offer_slab(&self, slab: &Arc<Slab>, memory: Option<OwnedFd>) {
         self.publisher.offer_slab(slab, memory);
     }
@@ -123,14 +123,14 @@ impl OwnUploader {
         let is_uploaded =
             self.message(publisher, loan).is_some_and(|it| self.uploader().upload(&it));
         if is_uploaded {
-            loan.meta_mut().marks.set(Marks::BROUGHT);
+            loan.meta_mut().marks.set(Marks::UPLOADED);
         }
     }
 
     /// It was not published.
     #[cold]
     pub(crate) fn take_back(&self, publisher: &dyn UploadingPublisher, loan: &mut RawLoan<'_>) {
-        if loan.meta_mut().marks.clear(Marks::BROUGHT)
+        if loan.meta_mut().marks.clear(Marks::UPLOADED)
             && let Some(message) = self.message(publisher, loan)
         {
             self.uploader().take_back(&message);

@@ -23,20 +23,20 @@ use crate::wire::status_records::counter;
 ///
 /// Neither `Send` nor `Sync`; cloning gives another handle. No call blocks.
 #[derive(Clone)]
-pub struct InputHandle {
+pub struct SubscriberHandle {
     core: Rc<SubscriberCore>,
     stamp_offset: Option<usize>,
 }
 
-impl std::fmt::Debug for InputHandle {
+impl std::fmt::Debug for SubscriberHandle {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_tuple("InputHandle").field(self.core.info()).finish()
+        f.debug_tuple("SubscriberHandle").field(self.core.info()).finish()
     }
 }
 
-impl InputHandle {
-    pub(crate) fn new(core: Rc<SubscriberCore>, stamp_offset: Option<usize>) -> InputHandle {
-        InputHandle { core, stamp_offset }
+impl SubscriberHandle {
+    pub(crate) fn new(core: Rc<SubscriberCore>, stamp_offset: Option<usize>) -> SubscriberHandle {
+        SubscriberHandle { core, stamp_offset }
     }
 
     /// The topic.
@@ -299,19 +299,19 @@ pub struct NextMessage {
 ///
 /// Neither `Send` nor `Sync`; cloning gives another handle. No call blocks.
 #[derive(Clone)]
-pub struct OutputHandle {
+pub struct PublisherHandle {
     core: Rc<PublisherCore>,
 }
 
-impl std::fmt::Debug for OutputHandle {
+impl std::fmt::Debug for PublisherHandle {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_tuple("OutputHandle").field(self.core.info()).finish()
+        f.debug_tuple("PublisherHandle").field(self.core.info()).finish()
     }
 }
 
-impl OutputHandle {
-    pub(crate) fn new(core: Rc<PublisherCore>) -> OutputHandle {
-        OutputHandle { core }
+impl PublisherHandle {
+    pub(crate) fn new(core: Rc<PublisherCore>) -> PublisherHandle {
+        PublisherHandle { core }
     }
 
     /// The topic.

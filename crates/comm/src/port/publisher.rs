@@ -12,7 +12,7 @@ use crate::discovery::local_ports::Audience;
 use crate::discovery::participant::Participant;
 use crate::error::{LoanError, PortError, PublishError};
 use crate::port::counters::PublisherCounters;
-use crate::port::erased::OutputHandle;
+use crate::port::erased::PublisherHandle;
 use crate::port::group::{NO_STAMP, PortGroup};
 use crate::port::message_type::MessageType;
 use crate::port::publisher_core::{PublisherCore, PublisherPlan, Refused};
@@ -136,8 +136,8 @@ impl<T: Message> Publisher<T> {
     }
 
     /// The part that does not depend on the type, for executors.
-    pub fn handle(&self) -> OutputHandle {
-        OutputHandle::new(Rc::clone(&self.core))
+    pub fn handle(&self) -> PublisherHandle {
+        PublisherHandle::new(Rc::clone(&self.core))
     }
 }
 
@@ -191,7 +191,7 @@ impl<'a, T: Message> Loan<'a, T> {
     }
 
     /// Says that what a device writes of the message stays in memory of that device: only
-    /// subscribers that have its [slabs](OutputHandle::slabs_reach_all) get it; others pass it
+    /// subscribers that have its [slabs](PublisherHandle::slabs_reach_all) get it; others pass it
     /// over, counted as damaged.
     pub fn leave_on_device(&mut self) {
         self.raw.meta_mut().marks.set(Marks::AWAY);

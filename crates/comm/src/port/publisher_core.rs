@@ -377,13 +377,13 @@ impl PublisherCore {
         Refused { loan, reason }
     }
 
-    /// See [`crate::OutputHandle::upload_by`].
+    /// See [`crate::PublisherHandle::upload_by`].
     pub(crate) fn upload_by(&self, uploader: Box<dyn Uploader>) -> bool {
         let core = &self.handle.core;
         if core.in_child() {
             return false;
         }
-        let uploader = OwnUploader::new(uploader, self.ring.brought());
+        let uploader = OwnUploader::new(uploader, self.ring.uploaded());
         let is_first = self.uploader.set(Box::new(uploader)).is_ok();
         if is_first {
             slab_exchange::count_takers(core, self.info.port);

@@ -16,7 +16,7 @@ use crate::error::{DamagedPayload, PortError, TakeError};
 use crate::port::connection::Taken;
 use crate::port::counters::SubscriberCounters;
 use crate::port::doorbell::Doorbell;
-use crate::port::erased::InputHandle;
+use crate::port::erased::SubscriberHandle;
 use crate::port::group::PortGroup;
 use crate::port::message_type::MessageType;
 use crate::port::subscriber_core::{Reading, SubscriberCore, SubscriberPlan};
@@ -83,7 +83,7 @@ impl Participant {
 
     /// As [`Participant::subscriber_with`], for a node that may use its messages in memory of a
     /// device: publishers that have them there wait until
-    /// [`InputHandle::take_slabs`](crate::InputHandle::take_slabs) has said whether it does.
+    /// [`SubscriberHandle::take_slabs`](crate::SubscriberHandle::take_slabs) has said whether it does.
     ///
     /// # Errors
     /// As [`Participant::subscriber`].
@@ -229,8 +229,8 @@ impl<T: Message> Subscriber<T> {
     }
 
     /// The part that does not depend on the type, for executors.
-    pub fn handle(&self) -> InputHandle {
-        InputHandle::new(Rc::clone(&self.core), T::STAMP_OFFSET)
+    pub fn handle(&self) -> SubscriberHandle {
+        SubscriberHandle::new(Rc::clone(&self.core), T::STAMP_OFFSET)
     }
 }
 
@@ -363,7 +363,7 @@ impl<T: Message> Sample<T> {
     /// When the message is in memory of a device, if its publisher uploads it to one; it can be
     /// read on the host before that. Allocates if so.
     pub fn uploaded_point(&self) -> Option<FencePoint> {
-        self.raw.brought_point()
+        self.raw.uploaded_point()
     }
 
     /// Which trigger it goes back to.

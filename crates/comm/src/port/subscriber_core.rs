@@ -482,7 +482,7 @@ impl SubscriberCore {
         region.slab_at(offset as u64, 1).is_some_and(|slab| slab.device() == taker.device())
     }
 
-    /// See [`crate::InputHandle::take_slabs`].
+    /// See [`crate::SubscriberHandle::take_slabs`].
     pub(crate) fn take_slabs(&self, taker: Option<Arc<dyn SlabTaker>>) {
         if self.handle.core.in_child() {
             return;

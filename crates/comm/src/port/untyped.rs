@@ -13,7 +13,7 @@ use crate::error::{LoanError, PortError, PublishCdrError, PublishError, TakeErro
 use crate::port::connection::Taken;
 use crate::port::counters::{PublisherCounters, SubscriberCounters};
 use crate::port::doorbell::Doorbell;
-use crate::port::erased::{InputHandle, OutputHandle};
+use crate::port::erased::{PublisherHandle, SubscriberHandle};
 use crate::port::group::{self, NO_STAMP};
 use crate::port::message_type::MessageType;
 use crate::port::publisher::PublisherOptions;
@@ -269,8 +269,8 @@ impl AnyPublisher {
     }
 
     /// The part that executors need.
-    pub fn handle(&self) -> OutputHandle {
-        OutputHandle::new(Rc::clone(&self.core))
+    pub fn handle(&self) -> PublisherHandle {
+        PublisherHandle::new(Rc::clone(&self.core))
     }
 }
 
@@ -405,8 +405,8 @@ impl AnySubscriber {
     }
 
     /// The part that executors need; header stamps cannot be looked at.
-    pub fn handle(&self) -> InputHandle {
-        InputHandle::new(Rc::clone(&self.core), None)
+    pub fn handle(&self) -> SubscriberHandle {
+        SubscriberHandle::new(Rc::clone(&self.core), None)
     }
 }
 

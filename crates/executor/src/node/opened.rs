@@ -2,7 +2,7 @@
 //! It must not know how they were opened.
 
 use crossdock_comm::service::{ClientHandle, ServerHandle};
-use crossdock_comm::{InputHandle, OutputHandle};
+use crossdock_comm::{PublisherHandle, SubscriberHandle};
 use crossdock_graph::{InputPlan, NodePlan};
 
 /// The clients and servers that a node has opened.
@@ -13,7 +13,7 @@ pub(crate) struct OpenedCalls {
 }
 
 /// The handles of all ports of a node, beside those of its plan.
-pub(crate) type Opened = (Vec<OpenedInput>, Vec<OutputHandle>, OpenedCalls);
+pub(crate) type Opened = (Vec<OpenedInput>, Vec<PublisherHandle>, OpenedCalls);
 
 impl OpenedCalls {
     /// Connected ports that the node has not opened.
@@ -30,7 +30,7 @@ impl OpenedCalls {
 /// An input that a node has opened.
 #[derive(Clone, Debug)]
 pub(crate) struct OpenedInput {
-    pub(crate) handle: InputHandle,
+    pub(crate) handle: SubscriberHandle,
     /// What it is watched for; `None`: its messages wait until the node asks for them.
     pub(crate) purpose: Option<Purpose>,
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crossdock_comm::{
     BackPressure, Bridge, BridgeOptions, Buffers, Client, ClientOptions, Directions, Doorbell,
-    Durability, MemoryMaker, OutputHandle, Participant, PortError, PortGroup, Publisher,
+    Durability, MemoryMaker, Participant, PortError, PortGroup, Publisher, PublisherHandle,
     PublisherOptions, Qos, Reading, Reliability, Server, ServerOptions, StatusTable, Subscriber,
     SubscriberOptions,
 };
@@ -33,7 +33,7 @@ pub struct Setup<'a> {
     time: Time,
     /// What the node has opened, beside `plan.inputs` and `plan.outputs`.
     inputs: Vec<Option<OpenedInput>>,
-    outputs: Vec<Option<OutputHandle>>,
+    outputs: Vec<Option<PublisherHandle>>,
     /// Beside `plan.clients` and `plan.servers`.
     calls: OpenedCalls,
     /// Makes instances of shared buffers on devices, and memory that drivers move.
@@ -255,10 +255,10 @@ impl<'a> Setup<'a> {
     ///
     /// A message on the subscriber has the node polled ([`Trigger::Poll`](crate::Trigger::Poll)) and
     /// waits until the node takes it. A taken message counts as processed when the node says so
-    /// ([`InputHandle::mark_processed`]), because it may still be under way in the other medium when
+    /// ([`SubscriberHandle::mark_processed`]), because it may still be under way in the other medium when
     /// `execute` returns.
     ///
-    /// [`InputHandle::mark_processed`]: crossdock_comm::InputHandle::mark_processed
+    /// [`SubscriberHandle::mark_processed`]: crossdock_comm::SubscriberHandle::mark_processed
     ///
     /// # Errors
     ///

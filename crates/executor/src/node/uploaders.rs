@@ -3,7 +3,7 @@
 
 use std::fmt::Debug;
 
-use crossdock_comm::{InstanceMaker, MemoryMaker, OutputHandle, StatusTable, Uploader};
+use crossdock_comm::{InstanceMaker, MemoryMaker, PublisherHandle, StatusTable, Uploader};
 use crossdock_graph::{DeviceUpload, NodePlan};
 
 /// Makes uploaders to devices, for packages whose nodes publish messages that nodes on devices read
@@ -54,7 +54,7 @@ pub struct UploadSite<'a> {
 pub(crate) fn open(
     uploaders: Option<&'static dyn Uploaders>,
     plan: &NodePlan,
-    outputs: &[OutputHandle],
+    outputs: &[PublisherHandle],
     status_table: &StatusTable,
 ) -> Vec<String> {
     let Some(uploaders) = uploaders else { return Vec::new() };

@@ -4,11 +4,11 @@
 //! A condition has a *join*, which says which messages on triggering inputs release the node, and
 //! *guards*, which must hold at each release. If a guard does not hold, the messages stay, and the
 //! condition looks at them again when the next message comes on an input that releases the node. For
-//! that they wait in the windows of the inputs ([`InputHandle::gather`]), up to the depth of each;
+//! that they wait in the windows of the inputs ([`SubscriberHandle::gather`]), up to the depth of each;
 //! beyond that the oldest is passed over, so that nobody waits for a node that does not run. A join
 //! without guards leaves its messages with their publishers.
 
-use crossdock_comm::{InputHandle, TakeError};
+use crossdock_comm::{SubscriberHandle, TakeError};
 use crossdock_graph::{InputPlan, NodePlan, Reliability, Time};
 
 use crate::clock::Clock;
@@ -61,7 +61,7 @@ impl Condition {
     /// publishers run, so the condition looks at all messages when it is the node's turn.
     pub(crate) fn new<'a>(
         plan: &NodePlan,
-        inputs: impl Iterator<Item = &'a InputHandle> + Clone,
+        inputs: impl Iterator<Item = &'a SubscriberHandle> + Clone,
         time: Time,
     ) -> Result<Option<Self>, String> {
         let Some(condition) = &plan.condition else { return Ok(None) };
@@ -234,7 +234,7 @@ pub(crate) enum Ring {
 /// The join by approximate time of the node's triggering inputs.
 fn join_by_approximate_time<'p, 'h>(
     plan: &crossdock_graph::ApproximateTime,
-    triggers: impl Iterator<Item = (&'p InputPlan, &'h InputHandle)> + Clone,
+    triggers: impl Iterator<Item = (&'p InputPlan, &'h SubscriberHandle)> + Clone,
 ) -> Result<ApproximateJoin, String> {
     let stampless = triggers.clone().find(|(_, handle)| !handle.has_header_stamp());
     if let Some((input, _)) = stampless {

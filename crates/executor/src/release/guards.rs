@@ -1,6 +1,6 @@
 //! Guards of a condition: what must hold at each release of a node. They must not know joins.
 
-use crossdock_comm::{InputHandle, TakeError};
+use crossdock_comm::{SubscriberHandle, TakeError};
 use crossdock_graph::{InputReading, NodePlan};
 
 use crate::clock::Clock;
@@ -21,7 +21,7 @@ pub(super) struct Guards {
     /// The places in `watched` of inputs on which a message must have come.
     fresh: Vec<usize>,
     /// Inputs with a greatest age of their newest message, ns.
-    ages: Vec<(InputHandle, u64)>,
+    ages: Vec<(SubscriberHandle, u64)>,
     /// The predicate that the node is asked for.
     pub(super) predicate: Option<String>,
 }
@@ -29,7 +29,7 @@ pub(super) struct Guards {
 /// An input that guards look at.
 #[derive(Debug)]
 struct Watched {
-    handle: InputHandle,
+    handle: SubscriberHandle,
     reading: InputReading,
     room: usize,
     depth: usize,
@@ -43,7 +43,7 @@ impl Guards {
     pub(super) fn new<'a>(
         plan: &NodePlan,
         condition: &crossdock_graph::Condition,
-        inputs: impl Iterator<Item = &'a InputHandle> + Clone,
+        inputs: impl Iterator<Item = &'a SubscriberHandle> + Clone,
         clock: Clock,
     ) -> Result<Self, String> {
         let mut guards = Self {
@@ -75,7 +75,7 @@ impl Guards {
         &mut self,
         plan: &NodePlan,
         condition: &crossdock_graph::Condition,
-        inputs: impl Iterator<Item = &'a InputHandle>,
+        inputs: impl Iterator<Item = &'a SubscriberHandle>,
     ) {
         for (input, handle) in plan.inputs.iter().zip(inputs).filter(|(it, _)| !it.trigger) {
             let is_fresh = condition.fresh.contains(&input.port);
@@ -131,7 +131,7 @@ impl Guards {
                 Clock::Wall => self.steady.age_ns(stamp_ns),
                 Clock::Simulated { now_ns } => now_ns.saturating_sub(stamp_ns),
             };
-            let is_young = |(handle, limit_ns): &(InputHandle, u64)| {
+            let is_young = |(handle, limit_ns): &(SubscriberHandle, u64)| {
                 let newest_ns = match handle.newest() {
                     None => return false,
                     Some((_, Some((sec, nanosec)))) => {

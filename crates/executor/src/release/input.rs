@@ -1,7 +1,7 @@
 //! An input that can release a node, as its executor keeps it. It must not know what else the node
 //! needs in order to run.
 
-use crossdock_comm::{InputHandle, TakeError};
+use crossdock_comm::{SubscriberHandle, TakeError};
 use crossdock_trace::ExecutorTrace;
 
 use crate::node::opened::Purpose;
@@ -16,7 +16,7 @@ pub(crate) struct Input {
     /// Place of the port in the node's plan.
     pub(crate) place: u32,
     pub(crate) topic: String,
-    pub(crate) handle: InputHandle,
+    pub(crate) handle: SubscriberHandle,
     pub(crate) purpose: Purpose,
     /// What the executions that it runs are called in traces.
     pub(crate) callback: u64,

@@ -1,7 +1,7 @@
 //! Lockstep: a timer in a run without real-time pacing, which fires when the graph has answered the
 //! last message of its node. It must not know executors.
 
-use crossdock_comm::{InputHandle, OutputHandle, TakeError};
+use crossdock_comm::{PublisherHandle, SubscriberHandle, TakeError};
 use crossdock_graph::{InputPlan, TimerPlan};
 
 /// A `header.stamp`: seconds and nanoseconds.
@@ -20,11 +20,11 @@ pub(crate) struct Lockstep {
     pub(crate) period_ns: u64,
     /// Simulated time of the next release, ns.
     pub(crate) due_ns: u64,
-    pub(crate) command: InputHandle,
+    pub(crate) command: SubscriberHandle,
     /// Messages that can wait in the command's input.
     pub(crate) depth: usize,
     /// All outputs of the node, with the number of messages published on each so far.
-    pub(crate) outputs: Vec<(OutputHandle, u64)>,
+    pub(crate) outputs: Vec<(PublisherHandle, u64)>,
     pub(crate) state: LockstepState,
 }
 
@@ -45,8 +45,8 @@ impl Lockstep {
         node: usize,
         (place, timer, callback): (usize, &TimerPlan, u64),
         command: &InputPlan,
-        handle: &InputHandle,
-        outputs: &[OutputHandle],
+        handle: &SubscriberHandle,
+        outputs: &[PublisherHandle],
     ) -> Self {
         Self {
             node,

@@ -1,7 +1,7 @@
 //! Messages that wait for the condition of a node, in the windows of its inputs. It must not know what
 //! the condition asks for.
 
-use crossdock_comm::{Gathered, InputHandle, TakeError};
+use crossdock_comm::{Gathered, SubscriberHandle, TakeError};
 use crossdock_graph::InputPlan;
 
 use crate::release::input::Input;
@@ -41,7 +41,11 @@ pub(super) fn gather_all(inputs: &[Input]) -> Result<u64, TakeError> {
 
 /// Moves all messages that have come on an input into its window. Of more than `room` messages it
 /// passes over the oldest, and returns how many; at most `depth` can have come from one publisher.
-pub(super) fn gather(handle: &InputHandle, room: usize, depth: usize) -> Result<u64, TakeError> {
+pub(super) fn gather(
+    handle: &SubscriberHandle,
+    room: usize,
+    depth: usize,
+) -> Result<u64, TakeError> {
     let before = handle.passed();
     // Messages that come meanwhile are for the next look.
     for _ in 0..=2 * depth.max(WINDOW_MAX) {

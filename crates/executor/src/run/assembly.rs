@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
-use crossdock_comm::{Doorbell, DoorbellOptions, OutputHandle, PortGroup};
+use crossdock_comm::{Doorbell, DoorbellOptions, PortGroup, PublisherHandle};
 use crossdock_graph::{ExecutorMode, NodePlan, Time};
 use crossdock_trace::ExecutorTrace;
 
@@ -77,7 +77,7 @@ struct Assembly<'a> {
 struct Created {
     node: Box<dyn Node>,
     inputs: Vec<OpenedInput>,
-    outputs: Vec<OutputHandle>,
+    outputs: Vec<PublisherHandle>,
     calls: OpenedCalls,
     warnings: Vec<String>,
 }
@@ -141,7 +141,7 @@ impl<'a> Assembly<'a> {
     fn slot(
         &self,
         plan: &NodePlan,
-        (node, inputs, outputs): (Box<dyn Node>, &[OpenedInput], Vec<OutputHandle>),
+        (node, inputs, outputs): (Box<dyn Node>, &[OpenedInput], Vec<PublisherHandle>),
         triggers: Range<usize>,
     ) -> Result<NodeSlot, String> {
         let ExecutorOptions { participant, time, statistics, .. } = *self.options;
@@ -155,7 +155,7 @@ impl<'a> Assembly<'a> {
             || ends.iter().any(|end| end.latency_limit.is_some());
         let limits_symbol = format!("{}::{}::limit_missed", plan.package, plan.node_type);
         let settled = inputs.iter().filter(|it| it.purpose != Some(Purpose::Polled));
-        let output = |handle: &OutputHandle| Output {
+        let output = |handle: &PublisherHandle| Output {
             handle: handle.clone(),
             published: 0,
             successors: Box::default(),
@@ -219,7 +219,7 @@ impl<'a> Assembly<'a> {
     }
 
     /// Adds the timers of a node: one that is in lock step, and the others.
-    fn add_timers(&mut self, plan: &NodePlan, inputs: &[OpenedInput], outputs: &[OutputHandle]) {
+    fn add_timers(&mut self, plan: &NodePlan, inputs: &[OpenedInput], outputs: &[PublisherHandle]) {
         let node = self.nodes.len();
         for (place, timer) in plan.timers.iter().enumerate() {
             let callback =
@@ -275,7 +275,7 @@ impl<'a> Assembly<'a> {
     }
 
     /// The measured spans that end on outputs of a node.
-    fn ends(&self, plan: &NodePlan, handles: &[OutputHandle]) -> Result<Box<[End]>, String> {
+    fn ends(&self, plan: &NodePlan, handles: &[PublisherHandle]) -> Result<Box<[End]>, String> {
         let chains = self.options.chains;
         let mut ends = Vec::new();
         for (output, handle) in plan.outputs.iter().zip(handles) {

@@ -2,8 +2,8 @@
 //! timers.
 
 use crossdock_comm::{
-    Doorbell, InputHandle, Participant, PortError, PortGroup, Publisher, PublisherOptions, Qos,
-    Subscriber, SubscriberOptions, TakeError,
+    Doorbell, Participant, PortError, PortGroup, Publisher, PublisherOptions, Qos, Subscriber,
+    SubscriberHandle, SubscriberOptions, TakeError,
 };
 use crossdock_msg::types::rosgraph_msgs;
 use crossdock_msg::{Extra, Message};
@@ -25,7 +25,7 @@ const CLOCK_HISTORY: usize = 256;
 #[derive(Debug)]
 pub(crate) struct ClockInput {
     subscriber: Subscriber<rosgraph_msgs::Clock>,
-    handle: InputHandle,
+    handle: SubscriberHandle,
 }
 
 impl ClockInput {
@@ -52,7 +52,7 @@ impl ClockInput {
     }
 
     /// What connections are counted by.
-    pub(crate) fn handle(&self) -> &InputHandle {
+    pub(crate) fn handle(&self) -> &SubscriberHandle {
         &self.handle
     }
 

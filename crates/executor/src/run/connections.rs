@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use crossdock_comm::event::Event;
 use crossdock_comm::service::{ClientHandle, ServerHandle};
-use crossdock_comm::{InputHandle, OutputHandle, Participant};
+use crossdock_comm::{Participant, PublisherHandle, SubscriberHandle};
 use crossdock_graph::NodePlan;
 
 use crate::node::opened::OpenedCalls;
@@ -33,14 +33,14 @@ struct Expected {
 
 #[derive(Debug)]
 enum Handle {
-    Input(InputHandle),
-    Output(OutputHandle),
+    Input(SubscriberHandle),
+    Output(PublisherHandle),
     Client(ClientHandle),
     Server(ServerHandle),
     /// Of the executor itself, for simulated time.
-    Clock(InputHandle),
+    Clock(SubscriberHandle),
     /// Of the executor itself, for a chain with a latency limit.
-    Watch(InputHandle),
+    Watch(SubscriberHandle),
 }
 
 impl Connections {
@@ -48,8 +48,8 @@ impl Connections {
     pub(crate) fn add<'a>(
         &mut self,
         plan: &NodePlan,
-        inputs: impl Iterator<Item = &'a InputHandle>,
-        outputs: &[OutputHandle],
+        inputs: impl Iterator<Item = &'a SubscriberHandle>,
+        outputs: &[PublisherHandle],
     ) {
         let expected =
             |port: &str, topic: &str, routes: crossdock_graph::Routes, handle| Expected {
@@ -93,7 +93,7 @@ impl Connections {
     }
 
     /// Adds the one publisher of simulated time that timers need.
-    pub(crate) fn add_clock(&mut self, executor: &str, handle: &InputHandle) {
+    pub(crate) fn add_clock(&mut self, executor: &str, handle: &SubscriberHandle) {
         self.expected.push(Expected {
             node: String::new(),
             port: executor.to_owned(),
@@ -104,7 +104,12 @@ impl Connections {
     }
 
     /// Adds the publishers of a topic on which a chain begins that an executor watches.
-    pub(crate) fn add_watch(&mut self, executor: &str, handle: &InputHandle, publishers: usize) {
+    pub(crate) fn add_watch(
+        &mut self,
+        executor: &str,
+        handle: &SubscriberHandle,
+        publishers: usize,
+    ) {
         self.expected.push(Expected {
             node: String::new(),
             port: executor.to_owned(),

@@ -4,7 +4,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
-use crossdock_comm::{Doorbell, InputHandle, Participant, PortGroup};
+use crossdock_comm::{Doorbell, Participant, PortGroup, SubscriberHandle};
 use crossdock_graph::ExecutorMode;
 use crossdock_trace::ExecutorTrace;
 
@@ -135,7 +135,7 @@ impl Executor {
     /// Lets publishers stop waiting for its inputs: it will not be run again. Its counters stay
     /// readable for as long as it exists.
     pub(crate) fn leave(&mut self) {
-        self.nodes.iter().flat_map(|slot| &slot.ports.0).for_each(InputHandle::leave);
+        self.nodes.iter().flat_map(|slot| &slot.ports.0).for_each(SubscriberHandle::leave);
     }
 
     fn serve(&mut self) -> Result<RunEnd, RunError> {
@@ -180,8 +180,7 @@ impl Executor {
         let origin = if self.untraced { NO_ORIGIN } else { self.begin_origin(step) };
         let slot = &mut self.nodes[node];
         let record = &slot.record;
-        let mut time = None;
-        let (mut callback, mut inside) = (slot.callback, false);
+        let (mut callback, mut inside, mut time) = (slot.callback, false, None);
         let trigger = match step.cause() {
             Cause::Input(index) => {
                 let input = &mut self.inputs[index];
@@ -215,8 +214,7 @@ impl Executor {
             Cause::Timer(index) => {
                 let timer = &self.timer_slots[index];
                 record.entered(RUNNING_TIMER, timer.place);
-                // A timer of simulated time sees the time at which it was due, so that it does not
-                // matter in which jumps that time advances.
+                // The node sees this time, in whichever jumps simulated time advances.
                 time = Some(self.clock.replace(timer.due_ns));
                 callback = timer.callback;
                 Trigger::Timer(&timer.name)

@@ -1,7 +1,7 @@
 //! Limits of time, as an executor keeps them: latency limits of chains at the outputs on which these
 //! end, and greatest ages of inputs. It must not know how nodes are told.
 
-use crossdock_comm::{InputHandle, OutputHandle};
+use crossdock_comm::{PublisherHandle, SubscriberHandle};
 use crossdock_graph::{Chain, Limit, NodePlan, Time};
 
 use crate::clock::Clock;
@@ -36,7 +36,7 @@ impl LatencyLimit {
     /// without pacing their latency is simulated time: the time of the run less their `header.stamp`.
     pub(crate) fn judge(
         &mut self,
-        output: &OutputHandle,
+        output: &PublisherHandle,
         messages: u64,
         latency_ns: Option<u64>,
         (clock, steady): (Clock, &mut Steady),
@@ -63,7 +63,7 @@ impl LatencyLimit {
 }
 
 /// Simulated time since the `header.stamp` of the last message of an output.
-fn simulated_age_ns(output: &OutputHandle, clock: Clock) -> Option<u64> {
+fn simulated_age_ns(output: &PublisherHandle, clock: Clock) -> Option<u64> {
     let (seconds, nanoseconds) = output.last_header_stamp()?;
     let stamp_ns = u64::try_from(seconds).ok()? * 1_000_000_000 + u64::from(nanoseconds);
     Some(clock.now_ns().saturating_sub(stamp_ns))
@@ -72,7 +72,7 @@ fn simulated_age_ns(output: &OutputHandle, clock: Clock) -> Option<u64> {
 /// The greatest age of an input's messages.
 #[derive(Debug)]
 pub(crate) struct Age {
-    handle: InputHandle,
+    handle: SubscriberHandle,
     pub(super) port: String,
     pub(super) limit: Limit,
     /// Age of the newest message in the last execution, if it was too old and nobody has been told.
@@ -83,7 +83,7 @@ pub(crate) struct Age {
 /// without pacing, in which the time from publication to execution says nothing.
 pub(crate) fn ages<'a>(
     plan: &NodePlan,
-    handles: impl Iterator<Item = &'a InputHandle>,
+    handles: impl Iterator<Item = &'a SubscriberHandle>,
     time: Time,
 ) -> Box<[Age]> {
     if time.is_unpaced() {

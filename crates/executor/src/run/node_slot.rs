@@ -4,7 +4,7 @@
 use std::fmt;
 use std::ops::Range;
 
-use crossdock_comm::{InputHandle, OutputHandle};
+use crossdock_comm::{PublisherHandle, SubscriberHandle};
 use crossdock_graph::{Limit, OnFailure, TimerPlan};
 use crossdock_trace::ExecutorTrace;
 
@@ -27,7 +27,7 @@ pub(crate) struct NodeSlot {
     pub(crate) name: String,
     pub(crate) node: Box<dyn Node>,
     /// Its inputs except bridges: messages taken from them are processed when it returns.
-    pub(crate) inputs: Box<[InputHandle]>,
+    pub(crate) inputs: Box<[SubscriberHandle]>,
     /// Its releasing inputs, as a range of the executor's inputs.
     pub(crate) triggers: Range<usize>,
     /// The only one of them, if one message on it releases the node.
@@ -57,7 +57,7 @@ pub(crate) struct NodeSlot {
     pub(crate) ages: Box<[Age]>,
     pub(crate) on_failure: OnFailure,
     /// All ports that it has opened, to be closed if it is taken out.
-    pub(crate) ports: (Box<[InputHandle]>, Box<[OutputHandle]>),
+    pub(crate) ports: (Box<[SubscriberHandle]>, Box<[PublisherHandle]>),
     pub(crate) dropped: bool,
 }
 
@@ -103,7 +103,7 @@ impl NodeSlot {
 /// An output that leads to nodes of the same executor.
 #[derive(Debug)]
 pub(crate) struct Output {
-    pub(crate) handle: OutputHandle,
+    pub(crate) handle: PublisherHandle,
     /// Messages published up to the last look.
     pub(crate) published: u64,
     /// The inputs that they lead to, in graph order.
@@ -120,7 +120,7 @@ pub(crate) struct Successor {
 /// An output on which a measured span ends.
 #[derive(Debug)]
 pub(crate) struct End {
-    pub(crate) handle: OutputHandle,
+    pub(crate) handle: PublisherHandle,
     pub(crate) beginning: Beginning,
     pub(crate) published: u64,
     pub(crate) record: ChainRecord,

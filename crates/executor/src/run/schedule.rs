@@ -18,7 +18,7 @@
 //!
 //! A stepped run has another order, in both modes: see `stepped_order`.
 
-use crossdock_comm::InputHandle;
+use crossdock_comm::SubscriberHandle;
 use crossdock_graph::ExecutorMode;
 
 use crate::clock::Clock;
@@ -167,7 +167,7 @@ impl Executor {
                 }
             }
         }
-        slot.inputs.iter().for_each(InputHandle::mark_processed);
+        slot.inputs.iter().for_each(SubscriberHandle::mark_processed);
         slot.record.show(left);
     }
 

@@ -6,7 +6,7 @@ use std::ops::Range;
 use crossdock_comm::step::{
     EndPublisher, Grant, StepSubscriber, first_due_ns, is_due, next_due_ns,
 };
-use crossdock_comm::{Doorbell, InputHandle, Participant, PortError, PortGroup};
+use crossdock_comm::{Doorbell, Participant, PortError, PortGroup, SubscriberHandle};
 
 use crate::release::timers::Rate;
 use crate::run::clock_topic::node_name;
@@ -89,7 +89,7 @@ impl Stepped {
     }
 
     /// The input whose messages wake the executor.
-    pub(crate) fn handle(&self) -> &InputHandle {
+    pub(crate) fn handle(&self) -> &SubscriberHandle {
         self.grants.handle()
     }
 

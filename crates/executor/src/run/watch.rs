@@ -7,7 +7,7 @@
 //! per limit while messages come, and none while no message comes.
 
 use crossdock_comm::{
-    AnySubscriber, BackPressure, Doorbell, InputHandle, PortError, Qos, SubscriberOptions,
+    AnySubscriber, BackPressure, Doorbell, PortError, Qos, SubscriberHandle, SubscriberOptions,
 };
 use crossdock_graph::{NodePlan, OnMiss, WatchPlan};
 
@@ -23,7 +23,7 @@ pub(crate) struct Watch {
     /// The node that is told.
     pub(super) node: usize,
     _subscriber: AnySubscriber,
-    handle: InputHandle,
+    handle: SubscriberHandle,
     publishers: usize,
     /// Time of publication of the message that has to end the chain, ns on the steady clock.
     pending_ns: u64,
@@ -38,7 +38,7 @@ impl Watch {
     }
 
     /// The input on which it hears of them.
-    pub(crate) fn handle(&self) -> &InputHandle {
+    pub(crate) fn handle(&self) -> &SubscriberHandle {
         &self.handle
     }
 

@@ -88,7 +88,7 @@
 //!   finished when the first word of `Head::finished` has come to its number (Acquire; moved on with
 //!   SeqCst by whoever has the device's work, on any thread, in the order of the numbers). P7 counts
 //!   early messages beyond that number as held. docs/decisions/0009-early-messages.md has the choice.
-//! - **E2 brought.** The same for messages whose descriptor says *brought*, and `Head::brought`: they are
+//! - **E2 uploaded.** The same for messages whose descriptor says *uploaded*, and `Head::uploaded`: they are
 //!   complete, and a device copies them. docs/decisions/0012-gateways.md has the choice.
 //!
 //! # Sleeping

@@ -32,8 +32,8 @@ pub struct Head {
     /// A line of its own, which a device may write: how far early messages are finished. Not part of
     /// what the model checker runs, which has one word here that only grows: see `timeline`.
     pub finished: [std::sync::atomic::AtomicU64; TIMELINE_WORDS],
-    /// The same for messages that are brought to a device: how far they are there.
-    pub brought: [std::sync::atomic::AtomicU64; TIMELINE_WORDS],
+    /// The same for messages that are uploaded to a device: how far they are there.
+    pub uploaded: [std::sync::atomic::AtomicU64; TIMELINE_WORDS],
     reserved_too: [u64; 2],
 }
 
@@ -59,7 +59,7 @@ impl Default for Head {
             waiting: AtomicU64::new(0),
             reserved: [0; 4],
             finished: Default::default(),
-            brought: Default::default(),
+            uploaded: Default::default(),
             reserved_too: [0; 2],
         }
     }

@@ -3,7 +3,7 @@
 //! Nothing that a peer can write decides more here than whether somebody is woken.
 
 use super::PublisherCounters;
-use crate::control::WakeTarget;
+use super::peers::WakeTarget;
 use crate::futex;
 use crate::memory::MapRef;
 use crate::protocol::fired;

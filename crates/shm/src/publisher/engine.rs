@@ -5,23 +5,23 @@
 
 use super::doors::Doors;
 use super::loan::LoanRecord;
+use super::peers::{Note, Peer, Segment};
 use super::room::Room;
 use super::{
     Core, Holder, LoanError, PublishError, PublisherCounters, Reliability, RingConfig,
     SegmentMapping,
 };
-use crate::control::{Note, Peer, Segment};
 use crate::descriptor::{Marks, Meta};
 use crate::driver::MemoryMaker;
 use crate::futex;
-use crate::home::SEGMENTS_MAX;
-use crate::local::Lane;
+use crate::local::LinkEnds;
 use crate::memory::{
     CreateMemoryError, Mapping, OwnMemory, PAGE_BYTES, Region, Writers, absent_pages,
 };
 use crate::pool::{Chunk, Class, Pool, Taken, chunk_bytes};
 use crate::prefetch;
 use crate::protocol::TIMELINE_WORDS;
+use crate::ring_geometry::SEGMENTS_MAX;
 use crate::slab::ChunkGrid;
 use crate::tables::{Kind, Preamble, lock};
 use crate::timeline::POISON;
@@ -31,7 +31,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 /// A device is not done with a message of these yet.
-pub(super) const IN_WORK: Marks = Marks::EARLY.or(Marks::BROUGHT);
+pub(super) const IN_WORK: Marks = Marks::EARLY.or(Marks::UPLOADED);
 
 /// The publisher's private memory.
 #[derive(Debug)]
@@ -40,8 +40,8 @@ pub(super) struct State {
     pub(super) seq: u64,
     /// Last one that was published early; 0: none was.
     early: u64,
-    /// Last one that is brought to a device; 0: none is.
-    brought: u64,
+    /// Last one that is uploaded to a device; 0: none is.
+    uploaded: u64,
     /// Depth in force: messages that the ring keeps. The contract's, or what the deepest peer asks for as
     /// far as memory holds it.
     pub(super) depth: u64,
@@ -63,7 +63,7 @@ pub(super) struct State {
     pub(super) min_wanted: u64,
     pub(super) doors: Doors,
     held: Vec<u64>,
-    pub(super) links: Vec<Arc<Lane>>,
+    pub(super) links: Vec<Arc<LinkEnds>>,
     pub(super) counters: PublisherCounters,
     /// Every record ever made, and those that no loan uses. From boxes, freed with the state.
     records: Vec<NonNull<LoanRecord>>,
@@ -85,7 +85,7 @@ impl State {
         State {
             seq: 0,
             early: 0,
-            brought: 0,
+            uploaded: 0,
             depth: config.depth as u64,
             deepest: 0,
             depth_max: u64::MAX,
@@ -131,8 +131,8 @@ impl State {
         if meta.marks.any(Marks::EARLY) {
             self.early = seq;
         }
-        if meta.marks.any(Marks::BROUGHT) {
-            self.brought = seq;
+        if meta.marks.any(Marks::UPLOADED) {
+            self.uploaded = seq;
         }
     }
 
@@ -242,7 +242,7 @@ impl Core {
         held.sort_unstable();
         // What a device may still write, or read.
         let unfinished = not_over(&self.head.finished, state.early);
-        let under_way = not_over(&self.head.brought, state.brought);
+        let under_way = not_over(&self.head.uploaded, state.uploaded);
         pool.reclaim(|seq| {
             seq >= pending
                 || unfinished.contains(&seq)

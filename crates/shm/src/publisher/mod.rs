@@ -7,18 +7,20 @@ mod doors;
 mod engine;
 mod errors;
 mod loan;
+mod peers;
 mod room;
 
 pub use errors::{CreateRingError, Holder, LoanError, PublishError, PublishRefused};
 pub use loan::{ParkedLoan, RawLoan};
+pub use peers::{AttachError, PeerConfig, RingControl, SegmentFd, WakeTarget};
 
-use crate::control::{RingControl, RingGeometry};
 use crate::driver::MemoryMaker;
 use crate::fork::ForkMark;
 use crate::local::LocalLink;
 use crate::memory::{CreateMemoryError, MapRef, MapSlice, Mapping, OwnMemory, PAGE_BYTES, Writers};
 use crate::pool::{Class, chunk_bytes};
 use crate::protocol::{HOLDS_MAX, Head, Ring, Slot};
+use crate::ring_geometry::{HEAD_AT, RingGeometry, SLOTS_AT, SLOTS_MAX};
 use crate::slab::ChunkGrid;
 use crate::tables::{Kind, Preamble};
 use crate::timeline::{Of, Timeline};
@@ -28,13 +30,6 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
-
-/// Offset of `Head` in a ring's memory; the preamble lies before it.
-pub(crate) const HEAD_AT: u64 = 128;
-/// Offset of the slots in a ring's memory.
-pub(crate) const SLOTS_AT: u64 = PAGE_BYTES as u64;
-/// Slots of a ring: 4 MiB of descriptors.
-pub(crate) const SLOTS_MAX: usize = 1 << 16;
 
 /// What a publisher promises its reliable subscribers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -202,7 +197,7 @@ impl RingPublisher {
         // The memory is all zeros: an empty ring behind message 0.
         core.ring().open(0);
         // Subscribers cannot count themselves as sleepers, since they only read.
-        for [_, sleepers, _] in [&core.head.finished, &core.head.brought] {
+        for [_, sleepers, _] in [&core.head.finished, &core.head.uploaded] {
             sleepers.store(1, Ordering::Relaxed);
         }
         Ok(RingPublisher { core: NonNull::from(Box::leak(Box::new(core))) })
@@ -290,10 +285,10 @@ impl RingPublisher {
         Timeline::of_publisher(self.core().head.clone(), Of::Finished)
     }
 
-    /// How far the messages that are brought to a device ([`Marks::BROUGHT`](crate::Marks::BROUGHT)) are
+    /// How far the messages that are uploaded to a device ([`Marks::UPLOADED`](crate::Marks::UPLOADED)) are
     /// there: as [`timeline`](Self::timeline), of its own.
-    pub fn brought(&self) -> Timeline {
-        Timeline::of_publisher(self.core().head.clone(), Of::Brought)
+    pub fn uploaded(&self) -> Timeline {
+        Timeline::of_publisher(self.core().head.clone(), Of::Uploaded)
     }
 
     /// Takes note of peers that came or went; the data path does the same with each message. An

@@ -94,7 +94,7 @@ impl RingSubscriber {
         // SAFETY: `payload` found all words inside a mapping, aligned to 64; `room` gives memory of
         // this process, aligned to pages, which belongs to the hold word that the caller has taken.
         unsafe { copy_words(from, to, meta.len) };
-        meta.marks.clear(Marks::EARLY.or(Marks::AWAY).or(Marks::BROUGHT));
+        meta.marks.clear(Marks::EARLY.or(Marks::AWAY).or(Marks::UPLOADED));
         Ok(Some((to, meta)))
     }
 }

@@ -22,7 +22,7 @@ pub(super) struct Books {
     written: Vec<u64>,
     /// Address of a chunk and who uses it.
     uses: Vec<(usize, User)>,
-    /// Ends of the messages that a device works on, `[early, brought]`: last one, and last one done.
+    /// Ends of the messages that a device works on, `[early, uploaded]`: last one, and last one done.
     device: [(u64, u64); 2],
     /// The ring was opened behind this message.
     opened: u64,

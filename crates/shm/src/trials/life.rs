@@ -271,7 +271,7 @@ impl<'p> Life<'p> {
 
     fn publish(&mut self, mark: u64, mut loan: RawLoan<'p>) {
         let marks = [8, 10].map(|times| self.mood.devices && self.lot.one_in(times));
-        let sets = marks.into_iter().zip([Marks::EARLY, Marks::BROUGHT]);
+        let sets = marks.into_iter().zip([Marks::EARLY, Marks::UPLOADED]);
         let set = sets.filter(|(is_set, _)| *is_set).map(|(_, mark)| mark);
         loan.meta_mut().marks = set.fold(Marks::default(), Marks::or);
         let is_full = self.chains.iter().any(Chain::is_full);
@@ -495,7 +495,7 @@ impl<'p> Life<'p> {
     fn advance(&mut self) {
         let steps = self.lot.below(20);
         for (which, timeline) in
-            [self.publisher.timeline(), self.publisher.brought()].iter().enumerate()
+            [self.publisher.timeline(), self.publisher.uploaded()].iter().enumerate()
         {
             timeline.advance(self.books.advance(which, steps));
         }
@@ -525,7 +525,7 @@ impl<'p> Life<'p> {
             self.books.end(User::Loan(mark));
         }
         for (which, timeline) in
-            [self.publisher.timeline(), self.publisher.brought()].iter().enumerate()
+            [self.publisher.timeline(), self.publisher.uploaded()].iter().enumerate()
         {
             timeline.advance(self.books.advance(which, u64::from(u32::MAX)));
         }

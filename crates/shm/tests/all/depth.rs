@@ -211,7 +211,7 @@ fn a_ring_that_closes_while_its_publisher_waits_leaves_samples_their_memory() {
 
 #[test]
 fn a_ring_that_closes_while_its_publisher_waits_leaves_devices_their_memory() {
-    for marks in [Marks::EARLY, Marks::BROUGHT] {
+    for marks in [Marks::EARLY, Marks::UPLOADED] {
         let meta = Meta { len: 8, marks, ..Meta::default() };
         closed_while_waiting(meta, |publisher, link, restart| {
             let written = link.take().unwrap().unwrap().bytes().as_ptr();

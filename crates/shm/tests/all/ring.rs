@@ -15,7 +15,7 @@ fn messages_arrive_in_order_with_their_meta_data() {
         stamp_ns: 42,
         origin: [7, 9],
         flags: 5,
-        marks: Marks::AWAY.or(Marks::BROUGHT),
+        marks: Marks::AWAY.or(Marks::UPLOADED),
     };
     let mut loan = publisher.loan(64).unwrap();
     loan.bytes_mut()[..3].copy_from_slice(b"abc");
@@ -326,9 +326,9 @@ fn publish_early(publisher: &RingPublisher) -> u64 {
 #[test]
 fn memory_that_a_device_still_uses_is_not_used_again_whoever_holds_it() {
     let early = Meta { len: 8, marks: Marks::EARLY, ..Meta::default() };
-    let brought = Meta { len: 8, marks: Marks::BROUGHT, ..Meta::default() };
+    let uploaded = Meta { len: 8, marks: Marks::UPLOADED, ..Meta::default() };
     // With a peer, so that messages go through the ring, and without, when they end at once.
-    for (connected, meta) in [(true, early), (false, early), (true, brought), (false, brought)] {
+    for (connected, meta) in [(true, early), (false, early), (true, uploaded), (false, uploaded)] {
         let publisher = RingPublisher::create("camera", config()).unwrap();
         let (side, peer) = side();
         let joined = connected.then(|| connect(&publisher.control(), &side, &peer, join("viewer")));
@@ -349,7 +349,7 @@ fn memory_that_a_device_still_uses_is_not_used_again_whoever_holds_it() {
         let publish_more = || (0..20).for_each(|value| _ = publish(&publisher, value));
         publish_more();
         assert_eq!(used_again(), [false; 3], "{connected}");
-        let timelines = [publisher.timeline(), publisher.brought()];
+        let timelines = [publisher.timeline(), publisher.uploaded()];
         let [it, other] =
             if meta.marks == Marks::EARLY { [0, 1] } else { [1, 0] }.map(|place| &timelines[place]);
         other.advance(3);
@@ -379,16 +379,16 @@ fn a_sample_knows_when_its_message_is_finished() {
     assert_eq!((second.is_reached(), third.is_reached()), (Ok(true), Ok(false)));
     publisher.timeline().poison();
     assert!(second.is_reached() == Ok(true) && third.is_reached().is_err());
-    // That it is brought to a device is another timeline's.
+    // That it is uploaded to a device is another timeline's.
     publisher
         .loan(8)
         .unwrap()
-        .publish(Meta { len: 8, marks: Marks::BROUGHT, ..Meta::default() })
+        .publish(Meta { len: 8, marks: Marks::UPLOADED, ..Meta::default() })
         .unwrap();
     let sample = subscriber.take().unwrap().unwrap();
-    let point = sample.brought_point().unwrap();
+    let point = sample.uploaded_point().unwrap();
     assert!(sample.finish_point().is_none() && point.is_reached() == Ok(false));
-    publisher.brought().advance(4);
+    publisher.uploaded().advance(4);
     assert_eq!(point.is_reached(), Ok(true));
 }
 

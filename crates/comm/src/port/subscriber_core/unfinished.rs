@@ -57,7 +57,7 @@ impl SubscriberCore {
         })
     }
 
-    /// See [`crate::InputHandle::await_uploaded`].
+    /// See [`crate::SubscriberHandle::await_uploaded`].
     pub(crate) fn await_uploaded(&self, point: &FencePoint) -> bool {
         let waited = wait_reached(point, self.patience.get(), || self.has_publisher());
         if waited == Err(Unreached::TimedOut)

@@ -1,4 +1,4 @@
-//! The half of a publisher that the control thread uses: who comes, who goes, which segments exist.
+//! The peers and segments of a publisher, as the control thread sees them: who comes, who goes.
 //!
 //! It must not know sockets: descriptors and plain numbers go in and out, the control plane carries
 //! them. The publisher's own thread learns of changes through an inbox (protocol rule P1) and never
@@ -7,7 +7,9 @@
 use crate::futex;
 use crate::memory::{MapRef, Mapping, OwnMemory};
 use crate::protocol::{ARMED_WORDS, Conn, GONE, HOLDS_MAX, Inbox, READY_BITS};
-use crate::subscriber::{RingMemory, SubscriberControl};
+use crate::ring_geometry::{Attached, RingGeometry};
+use crate::ring_memory::RingMemory;
+use crate::subscriber::SubscriberControl;
 use crate::tables::{
     ARMED_LINES_MAX, BELLS_MAX, PeerBell, PeerConns, PeerPair, READY_LINES_MAX, lock,
 };
@@ -17,45 +19,6 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 /// Peers of one publisher, attached or not yet forgotten by its thread.
 pub(crate) const PEERS_MAX: usize = 16_384;
-
-/// What a subscriber must know of a ring before it maps it: plain numbers for the handshake.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RingGeometry {
-    /// Bytes of the ring's memory object.
-    pub ring_bytes: u64,
-    /// Slots: a power of two.
-    pub slots: u32,
-    /// Samples that one subscriber may hold.
-    pub holds: u32,
-    /// Most bytes that all segments of this publisher may have together.
-    pub memory_limit_bytes: u64,
-}
-
-impl RingGeometry {
-    /// Bytes of the encoded form.
-    pub const ENCODED_BYTES: usize = 24;
-
-    /// Little-endian, in the order of the fields.
-    pub fn to_bytes(&self) -> [u8; Self::ENCODED_BYTES] {
-        let mut bytes = [0; Self::ENCODED_BYTES];
-        bytes[..8].copy_from_slice(&self.ring_bytes.to_le_bytes());
-        bytes[8..12].copy_from_slice(&self.slots.to_le_bytes());
-        bytes[12..16].copy_from_slice(&self.holds.to_le_bytes());
-        bytes[16..].copy_from_slice(&self.memory_limit_bytes.to_le_bytes());
-        bytes
-    }
-
-    /// The reverse of `to_bytes`; the values are checked when a subscriber connects.
-    pub fn from_bytes(bytes: &[u8; Self::ENCODED_BYTES]) -> Self {
-        let word = |at: usize| u64::from_le_bytes(std::array::from_fn(|i| bytes[at + i]));
-        RingGeometry {
-            ring_bytes: word(0),
-            slots: word(8) as u32,
-            holds: (word(8) >> 32) as u32,
-            memory_limit_bytes: word(16),
-        }
-    }
-}
 
 /// Where a triggering subscriber is woken. All numbers come from the peer and are checked by
 /// `attach`.
@@ -97,19 +60,6 @@ pub struct PeerConfig {
     pub history: usize,
     /// Present if it is triggering.
     pub wake: Option<WakeTarget>,
-}
-
-/// What a new peer is told.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Attached {
-    /// Its number at this publisher, for `detach` and `acknowledge`.
-    pub peer: u32,
-    /// First sequence number to look for.
-    pub start: u64,
-    /// Messages before this one are history: missing ones are not lost.
-    pub joined: u64,
-    /// Segments beside the ring that it gets with the reply; it counts as having acknowledged them.
-    pub segments: u32,
 }
 
 /// Why a peer is refused.
