@@ -3,7 +3,8 @@
 
 use crossdock_suite::{Run, binaries};
 use crossdock_test_support::workspace;
-use std::path::Path;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// A fenced block of a page: its language, the file that the text before it names, its content.
@@ -213,4 +214,89 @@ fn the_first_hardware_node_runs_when_its_page_is_followed() {
         |message: &Vec<u8>| message[4..].try_into().map(u32::from_le_bytes).expect("4 bytes");
     let counted: Vec<u32> = messages("counts.mcap", "/bright").iter().map(number).collect();
     assert_eq!(counted, expected);
+}
+
+/// Every page of the site: those beside the code, and all of `docs`.
+fn pages() -> Vec<PathBuf> {
+    let root = workspace();
+    let at_root = ["README.md", "ARCHITECTURE.md", "STYLE.md"];
+    let mut found: Vec<PathBuf> = at_root.map(|it| root.join(it)).into();
+    let mut folders = vec![root.join("docs")];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).expect("a folder") {
+            let path = entry.expect("an entry").path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|it| it == "md") {
+                found.push(path);
+            }
+        }
+    }
+    let apps = std::fs::read_dir(root.join("apps")).expect("a folder");
+    found.extend(apps.map(|it| it.expect("an entry").path().join("README.md")));
+    found.extend(["hw", "bench", "fuzz"].map(|it| root.join(it).join("README.md")));
+    found
+}
+
+/// A page without its fenced blocks.
+fn prose(page: &Path) -> String {
+    let text = std::fs::read_to_string(page).expect("a page");
+    text.split("```").step_by(2).collect()
+}
+
+/// The places that links to a page may name: its headings, as they are written in addresses.
+fn places(page: &Path) -> BTreeSet<String> {
+    let word = |it: char| match it {
+        ' ' => Some('-'),
+        it if it.is_alphanumeric() || it == '-' || it == '_' => Some(it),
+        _ => None,
+    };
+    let text = prose(page);
+    let headings = text.lines().filter(|line| line.starts_with('#'));
+    headings
+        .map(|line| line.trim_start_matches('#').trim().to_lowercase())
+        .map(|line| line.chars().filter_map(word).collect())
+        .collect()
+}
+
+/// What the links of a page name, but for addresses on the web.
+fn links(page: &Path) -> Vec<String> {
+    let text = prose(page);
+    let links = text.split("](").skip(1).filter_map(|rest| rest.split_once(')'));
+    links.map(|(link, _)| link.to_owned()).filter(|link| !link.starts_with("http")).collect()
+}
+
+#[test]
+fn every_link_of_a_page_leads_to_a_file_and_to_a_heading_in_it() {
+    let mut broken = Vec::new();
+    for page in pages() {
+        for link in links(&page) {
+            let (file, place) = link.split_once('#').unwrap_or((&link, ""));
+            let folder = page.parent().expect("a folder");
+            let file = if file.is_empty() { page.clone() } else { folder.join(file) };
+            let is_there = file.exists() && (place.is_empty() || places(&file).contains(place));
+            if !is_there {
+                broken.push(format!("{}: {link}", page.display()));
+            }
+        }
+    }
+    assert!(broken.is_empty(), "{broken:#?}");
+}
+
+#[test]
+fn the_summary_of_the_site_names_every_page() {
+    let summary = workspace().join("docs/SUMMARY.md");
+    let folder = workspace().join("docs");
+    let canonical = |path: PathBuf| path.canonicalize().expect("a file");
+    let named: BTreeSet<PathBuf> =
+        links(&summary).iter().map(|link| canonical(folder.join(link))).collect();
+    // The script that builds the site lists what is in these folders by itself.
+    let listed = ["decisions", "results"].map(|it| folder.join(it));
+    let is_listed = |page: &PathBuf| listed.iter().any(|it| page.starts_with(it));
+    let lacking: Vec<PathBuf> = pages()
+        .into_iter()
+        .filter(|page| *page != summary && !is_listed(page))
+        .filter(|page| !named.contains(&canonical(page.clone())))
+        .collect();
+    assert!(lacking.is_empty(), "docs/SUMMARY.md lacks {lacking:#?}");
 }
