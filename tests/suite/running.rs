@@ -80,6 +80,13 @@ impl Running {
         kill_process(Pid::from_child(&self.0), signal).expect("a signal");
     }
 
+    /// Whether it has ended. It is not waited for.
+    #[must_use]
+    pub fn has_ended(&self) -> bool {
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.id())).unwrap_or_default();
+        stat.rsplit(") ").next().is_none_or(|rest| rest.starts_with(['Z', 'X']))
+    }
+
     /// What Ctrl-C does.
     pub fn interrupt(&self) {
         self.signal(Signal::INT);

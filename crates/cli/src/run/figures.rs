@@ -27,6 +27,9 @@ pub(crate) struct Figures {
     unreachable: Vec<String>,
     /// Processes that have ended before the run, in that order.
     left: Vec<Left>,
+    /// Of each process that was started again and has begun: how many of `left` were there then. Later
+    /// ones of this name have ended since.
+    revived: BTreeMap<String, usize>,
     /// Messages that were lost with them, by topic.
     lost: BTreeMap<String, u64>,
 }
@@ -52,7 +55,14 @@ impl Figures {
     pub(crate) fn attach(domain_id: u32, name: &str, pids: Vec<u32>) -> Result<Self> {
         let mut observer = Observer::open(observer_options(domain_id, name))?;
         let unreachable = observer.refresh()?;
-        Ok(Self { observer, pids, unreachable, left: Vec::new(), lost: BTreeMap::new() })
+        Ok(Self {
+            observer,
+            pids,
+            unreachable,
+            left: Vec::new(),
+            revived: BTreeMap::new(),
+            lost: BTreeMap::new(),
+        })
     }
 
     /// A process has ended: keeps its figures. Says what it was doing.
@@ -72,10 +82,14 @@ impl Figures {
         self.unreachable.extend(self.observer.refresh()?);
         let status_tables = self.observer.status_tables();
         let next = status_tables.iter().find(|status_table| status_table.pid == pid);
-        let before = self.left.iter().rfind(|left| left.snapshot.process == process);
-        let (Some(before), Some(next)) = (before, next) else { return Ok(0) };
+        let lives = self.left.iter().skip(self.revived.get(process).copied().unwrap_or(0));
+        let lives: Vec<_> = lives.filter(|left| left.snapshot.process == process).collect();
+        self.revived.insert(process.to_owned(), self.left.len());
+        let (Some((before, between)), Some(next)) = (lives.split_first(), next) else {
+            return Ok(0);
+        };
         let mut sum = 0;
-        for (topic, count) in before.lost(next) {
+        for (topic, count) in before.lost(between, next) {
             sum += count;
             *self.lost.entry(topic).or_default() += count;
         }

@@ -52,22 +52,28 @@ impl Left {
     }
 
     /// Messages that were published for the process and that neither it has finished nor `next`, the
-    /// process that takes its place, will get: by topic. Publishers that have gone, too, say nothing.
-    pub(super) fn lost(&self, next: &ProcessSnapshot) -> BTreeMap<String, u64> {
+    /// process that takes its place, will get: by topic. `between` are processes that took its place
+    /// before and ended before their nodes began, in that order: they finished nothing, and may have had
+    /// publishers that were not there before. Publishers that have gone, too, say nothing.
+    pub(super) fn lost(&self, between: &[&Self], next: &ProcessSnapshot) -> BTreeMap<String, u64> {
         let mut lost: BTreeMap<String, u64> = BTreeMap::new();
         let port = |process: &ProcessSnapshot, port: u64| {
             let found = process.subscribers.iter().find(|it| it.port == port);
             found.map(|it| (it.node.clone(), it.topic.clone()))
         };
-        for before in &self.snapshot.connections {
-            let of = port(&self.snapshot, before.detail.subscriber);
-            let after = next.connections.iter().find(|after| {
-                after.detail.publisher_process == before.detail.publisher_process
-                    && after.detail.publisher == before.detail.publisher
-                    && port(next, after.detail.subscriber) == of
+        let lives = std::iter::once(self).chain(between.iter().copied());
+        // Of each connection of `next` the first life that had it, too.
+        for after in &next.connections {
+            let of = port(next, after.detail.subscriber);
+            let before = lives.clone().find_map(|life| {
+                life.snapshot.connections.iter().find(|before| {
+                    after.detail.publisher_process == before.detail.publisher_process
+                        && after.detail.publisher == before.detail.publisher
+                        && port(&life.snapshot, before.detail.subscriber) == of
+                })
             });
-            let waits = before.detail.triggering == Triggering::Yes;
-            let (true, Some(after)) = (waits, after) else { continue };
+            let waits = after.detail.triggering == Triggering::Yes;
+            let (true, Some(before)) = (waits, before) else { continue };
             let missed = after.position.saturating_sub(before.position);
             *lost.entry(before.topic.clone()).or_default() += missed;
         }
