@@ -60,14 +60,14 @@ fn flood() -> ! {
         if heard.contains("describe") {
             say(&json!({ "description": probe::package().description() }));
         } else if heard.contains("launch") {
-            say(&json!("ready"));
+            say(&json!({ "event": "ready" }));
         } else if heard.contains("start") {
             break;
         } else {
             std::process::exit(0);
         }
     }
-    while say(&json!({ "warning": { "text": "x".repeat(1000) } })) {}
+    while say(&json!({ "event": { "warning": "x".repeat(1000) } })) {}
     std::process::exit(0)
 }
 

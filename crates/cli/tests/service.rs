@@ -86,7 +86,7 @@ fn services_are_listed_described_and_called_from_the_command_line() {
     let call =
         ["service", "call", "/lamp/switch", "std_srvs/srv/SetBool", "{data: true}", "--json"];
     let response = place.said(&call);
-    assert_eq!(response, "{\"message\":\"on\",\"success\":true}\n");
+    assert_eq!(response, "{\"success\":true,\"message\":\"on\"}\n");
     let shown = place.said(&["service", "call", "/lamp/switch", "std_srvs/SetBool"]);
     assert!(shown.contains("\"message\": \"off\""), "{shown}");
     let info = place.said(&["service", "info", "/lamp/switch"]);
