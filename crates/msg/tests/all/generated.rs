@@ -105,6 +105,7 @@ fn codecs() -> Vec<Codec> {
         nav_msgs::OccupancyGrid,
         nav_msgs::Odometry,
         nav_msgs::Path,
+        rcl_interfaces::Log,
         rosgraph_msgs::Clock,
         sensor_msgs::BatteryState,
         sensor_msgs::CameraInfo,
