@@ -21,6 +21,9 @@ use std::time::Duration;
 /// The topic of all logs, as in ROS 2.
 pub(crate) const TOPIC: &str = "/rosout";
 
+/// The node that reads it: hidden, as its name begins with `_`.
+const NODE: &str = "_log";
+
 /// Lines that may wait for a slow terminal; what a node logs beyond is lost, and said.
 const DEPTH: usize = 256;
 
@@ -122,7 +125,7 @@ impl Printing {
     ) -> Result<Self> {
         let doorbell = participant.doorbell(DoorbellOptions { spin: Duration::ZERO })?;
         let lines = participant.subscriber(SubscriberOptions {
-            node: "log",
+            node: NODE,
             topic: TOPIC,
             qos: Qos::best_effort(DEPTH),
             doorbell: Some(&doorbell),

@@ -265,7 +265,8 @@ impl<'a> Span<'a> {
             self.add_record(&mut row, process, record);
             rows.push(row);
         }
-        rows.extend(ports.iter().map(|(name, own)| self.port_node(process, name, own)));
+        let shown = ports.iter().filter(|(name, _)| !is_hidden_node(name));
+        rows.extend(shown.map(|(name, own)| self.port_node(process, name, own)));
         rows
     }
 
@@ -463,10 +464,16 @@ pub(crate) fn lost_of(port: &PortSnapshot) -> Losses {
     }
 }
 
+/// Whether a node is left out of lists: its name begins with `_`, as in ROS 2.
+fn is_hidden_node(name: &str) -> bool {
+    name.starts_with('_')
+}
+
 fn node_names(process: &ProcessSnapshot) -> BTreeSet<&str> {
     let records = of_kind(&process.others, kind::NODE).map(|record| record.name.as_str());
     let ports = process.publishers.iter().chain(&process.subscribers);
-    records.chain(ports.map(|port| port.node.as_str())).collect()
+    let names = records.chain(ports.map(|port| port.node.as_str()));
+    names.filter(|name| !is_hidden_node(name)).collect()
 }
 
 #[cfg(test)]
