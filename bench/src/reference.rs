@@ -84,7 +84,7 @@ pub fn measure(extent: Extent) -> Result<Findings, Failure> {
                 "without update",
                 "dropped on hot path",
                 "lost in all",
-                "deadlines missed",
+                "latency limits missed",
                 "timers skipped",
             ],
         );
@@ -106,7 +106,7 @@ pub fn measure(extent: Extent) -> Result<Findings, Failure> {
          as the reference system counts it; what is fully loaded or beyond shows it in what is missed",
     );
     found.note(
-        "deadlines: 100 ms from each lidar's message to that of the object collision estimator; CPU, \
+        "latency limits: 100 ms from each lidar's message to that of the object collision estimator; CPU, \
          switches and memory are of all threads of all processes of the graph",
     );
     Ok(found)
