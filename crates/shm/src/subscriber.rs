@@ -33,7 +33,8 @@ pub struct SubscriberConfig {
     pub label: String,
     /// Names the publisher in errors.
     pub publisher: String,
-    /// Its connection; the peer was told its place.
+    /// Its connection; the peer was told its place. Keep a clone until the publisher has detached the
+    /// subscriber: until then it looks at this place.
     pub conn: ConnLease,
     /// Its armed bit, if it is triggering; the peer was told its place.
     pub armed: Option<ArmedLease>,

@@ -371,6 +371,9 @@ impl<'p> Life<'p> {
         let asked = self.lot.of(&[1, 2, self.contract.depth, 20, 300, 1023, 16_384]);
         let reliable = self.lot.one_in(2);
         let conn = self.table.0.allocate().expect("a connection");
+        let shared = self.readers.iter().find(|it| it.conn.index() == conn.index());
+        let shared = shared.map(|it| it.peer);
+        assert_eq!(shared, None, "the place of this peer is free before the publisher let it go");
         self.numbers += 1;
         let config = PeerConfig {
             label: format!("reader {}", self.numbers),

@@ -4,7 +4,8 @@
 //! A life is a contract, drawn by lot, and some hundred steps: loans, messages, readers that come, go,
 //! die, are slow, hold samples, or are waited for until they move or die; links of the same thread;
 //! devices that are not done; memory that grows. After each step all that is held has to be what it
-//! was. A life is told by its seed alone: `CROSSDOCK_SEED` repeats a run.
+//! was. A life is told by its seed alone: `CROSSDOCK_SEED` repeats a run, and `CROSSDOCK_LIFE` begins
+//! it with the life of this number.
 
 mod books;
 mod life;
@@ -59,13 +60,13 @@ fn live_once(run: u64, life: u64) -> Result<u64, String> {
     })
 }
 
-/// Lives until so many steps are done.
+/// Lives until so many steps are done, from the life on that the environment names.
 fn live(run: u64, steps: u64) {
-    let (mut life, mut done) = (0, 0);
+    let (mut life, mut done) = (number("CROSSDOCK_LIFE").unwrap_or(0), 0);
     while done < steps {
         match live_once(run, life) {
             Ok(steps) => done += steps,
-            Err(said) => panic!("life {life} of the run with CROSSDOCK_SEED={run}: {said}"),
+            Err(said) => panic!("CROSSDOCK_SEED={run} CROSSDOCK_LIFE={life}: {said}"),
         }
         life += 1;
     }

@@ -83,6 +83,9 @@ pub(super) struct Reader {
     subscriber: Option<RingSubscriber>,
     control: SubscriberControl,
     pub(super) peer: u32,
+    /// Kept until the publisher was told to let the reader go. Were the place used again before, the
+    /// publisher would wait for the next reader's cursor under this one's name.
+    pub(super) conn: ConnLease,
     /// Messages that it may be behind without passing over the oldest.
     keeps: u64,
     /// Does the publisher wait for it?
@@ -104,11 +107,11 @@ pub(super) struct Terms {
 
 impl Reader {
     pub(super) fn new(subscriber: RingSubscriber, terms: Terms) -> Self {
-        let Terms { number, peer, keeps, reliable, holds, claim, .. } = terms;
+        let Terms { number, peer, conn, keeps, reliable, holds, claim } = terms;
         let control = subscriber.control();
         let samples = Samples::new(number);
         let subscriber = Some(subscriber);
-        Reader { samples, subscriber, control, peer, keeps, reliable, holds, claim }
+        Reader { samples, subscriber, control, peer, conn, keeps, reliable, holds, claim }
     }
 
     pub(super) fn is_there(&self) -> bool {
