@@ -81,9 +81,12 @@ const UNSAFE_PLACE: &[(&str, &str)] = &[
     ("frames", "src/gpu"),
 ];
 
+/// A room, and all that it imports.
+type Room = (&'static str, &'static [&'static str]);
+
 /// Which rooms (the modules right below a crate's root) may import which. A crate that is listed has all its
 /// rooms listed, each with all that it imports.
-const WALLS: &[(&str, &[(&str, &[&str])])] = &[(
+const WALLS: &[(&str, &[Room])] = &[(
     "comm",
     &[
         ("wire", &[]),
