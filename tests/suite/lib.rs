@@ -11,6 +11,7 @@ use crossdock_test_support::workspace;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 /// The folder with the product's binaries, built in the profile of the tests (once per process).
 pub fn binaries() -> &'static Path {
@@ -45,7 +46,9 @@ impl Run {
     /// An empty scratch folder for the test of this name, which also holds the rendezvous.
     #[must_use]
     pub fn new(test: &str) -> Self {
-        let folder = std::env::temp_dir().join(format!("crossdock-{test}-{}", std::process::id()));
+        static RUNS: AtomicU32 = AtomicU32::new(0);
+        let (process, run) = (std::process::id(), RUNS.fetch_add(1, Relaxed));
+        let folder = std::env::temp_dir().join(format!("crossdock-{test}-{process}-{run}"));
         let run = Self { folder };
         std::fs::create_dir_all(run.runtime()).expect("a scratch folder");
         run

@@ -30,7 +30,7 @@
 
 // Rooms, from the bottom up: `wire`; `error`, `device` and `buffer`; `discovery`; `port`; `service`
 // and `step`. `observe` stands on `wire` alone. Who may import what is checked
-// (`tests/suite/tests/architecture.rs`).
+// (`tests/suite/tests/all/architecture.rs`).
 mod buffer;
 mod device;
 mod discovery;

@@ -1,0 +1,325 @@
+//! The shape of the house: dependencies point downwards only, between crates and between the rooms of one
+//! crate; library crates neither print nor hold unsafe code where none belongs.
+
+mod modules;
+
+use crossdock_test_support::workspace;
+use modules::Modules;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// What each crate may depend on. A new crate takes its place here before it builds.
+const ALLOWED: &[(&str, &[&str])] = &[
+    ("msg", &[]),
+    ("graph", &["msg"]),
+    ("shm", &[]),
+    ("trace", &["shm"]),
+    ("comm", &["msg", "shm", "trace"]),
+    ("executor", &["msg", "graph", "comm", "trace"]),
+    ("record", &["msg", "comm", "executor"]),
+    ("hwgen", &["msg", "graph"]),
+    ("device", &["shm"]),
+    ("offload", &["msg", "graph", "shm", "trace", "comm", "executor", "device"]),
+    ("rectify", &["device"]),
+    ("fabric", &["msg", "hwgen", "shm"]),
+    ("gateway", &["msg", "shm", "trace", "comm", "executor", "fabric"]),
+    ("experiments", &["msg", "graph", "hwgen", "fabric", "device", "offload", "trace", "comm"]),
+    (
+        "cli",
+        &[
+            "msg",
+            "graph",
+            "hwgen",
+            "fabric",
+            "gateway",
+            "device",
+            "offload",
+            "trace",
+            "comm",
+            "executor",
+            "record",
+            "experiments",
+        ],
+    ),
+    ("autorace", &["msg", "graph", "device", "rectify", "comm", "executor", "offload", "record"]),
+    ("image-pipeline", &["msg", "graph", "device", "rectify", "comm", "executor", "offload"]),
+    ("cpu-gpu", &["msg", "graph", "shm", "device", "comm", "executor", "offload"]),
+    ("frames", &["msg", "graph", "shm", "device", "comm", "executor", "offload"]),
+    ("reference-system", &["msg", "graph", "comm", "executor", "record"]),
+    ("test-support", &[]),
+    ("suite", &["test-support"]),
+    ("hardware-tests", &["test-support", "fabric"]),
+];
+
+/// Crates that hold unsafe code (`msg` in its one module `block`, `fabric` in `loaded`, `device` in its
+/// drivers and where it calls them, `offload` where it has a device copy, those with kernels where they
+/// launch them).
+const UNSAFE: &[&str] = &[
+    "msg",
+    "shm",
+    "fabric",
+    "device",
+    "offload",
+    "rectify",
+    "autorace",
+    "image-pipeline",
+    "cpu-gpu",
+    "frames",
+];
+/// In these crates only these files or folders may hold it.
+const UNSAFE_PLACE: &[(&str, &str)] = &[
+    ("fabric", "src/loaded.rs"),
+    ("offload", "src/memories.rs"),
+    ("offload", "src/managed.rs"),
+    ("offload", "src/elements.rs"),
+    ("rectify", "src/gpu.rs"),
+    ("autorace", "src/gpu"),
+    ("image-pipeline", "src/gpu"),
+    ("cpu-gpu", "src/gpu"),
+    ("frames", "src/gpu"),
+];
+
+/// A room, and all that it imports.
+type Room = (&'static str, &'static [&'static str]);
+
+/// Which rooms (the modules right below a crate's root) may import which. A crate that is listed has all its
+/// rooms listed, each with all that it imports.
+const WALLS: &[(&str, &[Room])] = &[("comm", COMM), ("executor", EXECUTOR)];
+
+const COMM: &[Room] = &[
+    ("wire", &[]),
+    ("error", &["wire"]),
+    ("device", &[]),
+    ("buffer", &["wire"]),
+    ("discovery", &["wire", "error", "device", "buffer"]),
+    ("port", &["wire", "error", "device", "buffer", "discovery"]),
+    ("service", &["wire", "error", "device", "discovery", "port"]),
+    ("step", &["wire", "error", "discovery", "port"]),
+    ("observe", &["wire"]),
+];
+
+const EXECUTOR: &[Room] = &[
+    ("clock", &[]),
+    ("finish", &[]),
+    ("origin", &[]),
+    ("status", &[]),
+    ("steady", &["clock"]),
+    ("node", &["clock", "finish", "origin"]),
+    ("release", &["clock", "node", "origin", "steady"]),
+    ("run", &["clock", "finish", "node", "origin", "release", "status", "steady"]),
+    ("process", &["node", "run", "status"]),
+];
+
+/// Modules of one crate that import each other in a circle, at most.
+const CIRCLE_MAX: usize = 5;
+/// Crates that still have larger circles, and how large. None is added, none grows, none stays when it
+/// has become smaller.
+const LARGER_CIRCLES: &[(&str, usize)] = &[("msg", 7)];
+
+struct Package {
+    name: String,
+    folder: PathBuf,
+    dependencies: Vec<String>,
+}
+
+fn packages() -> Vec<Package> {
+    let output = Command::new(env!("CARGO"))
+        .args(["metadata", "--no-deps", "--offline", "--format-version", "1"])
+        .current_dir(workspace())
+        .output()
+        .expect("cargo metadata runs");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let metadata: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let ours = |name: &str| name.strip_prefix("crossdock-").map(str::to_owned);
+    let text = |value: &serde_json::Value| value.as_str().expect("text").to_owned();
+    metadata["packages"]
+        .as_array()
+        .expect("packages")
+        .iter()
+        .map(|package| Package {
+            name: ours(&text(&package["name"])).expect("every package is named crossdock-*"),
+            folder: Path::new(&text(&package["manifest_path"])).parent().expect("folder").into(),
+            dependencies: (package["dependencies"].as_array().expect("dependencies").iter())
+                .filter(|dependency| dependency["kind"].is_null())
+                .filter_map(|dependency| ours(&text(&dependency["name"])))
+                .collect(),
+        })
+        .collect()
+}
+
+fn rust_files(folder: &Path) -> Vec<PathBuf> {
+    let Ok(entries) = std::fs::read_dir(folder) else { return vec![] };
+    let paths = entries.map(|entry| entry.expect("entry").path());
+    paths
+        .flat_map(|path| match path.is_dir() {
+            true => rust_files(&path),
+            false => vec![path],
+        })
+        .filter(|path| path.extension().is_some_and(|extension| extension == "rs"))
+        .filter(|path| path.file_name().is_none_or(|name| name != "tests.rs"))
+        .collect()
+}
+
+/// The product part of a source file: without comments and without its unit tests.
+fn product_lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    (text.lines().enumerate())
+        .take_while(|(_, line)| !line.starts_with("#[cfg(test)]"))
+        .filter(|(_, line)| !line.trim_start().starts_with("//"))
+        .map(|(number, line)| (number + 1, line))
+}
+
+#[test]
+fn dependencies_point_downwards_only() {
+    let allowed: BTreeMap<&str, &[&str]> = ALLOWED.iter().copied().collect();
+    for package in packages() {
+        let may = allowed.get(package.name.as_str());
+        let may = may.unwrap_or_else(|| panic!("{} has no place in ALLOWED", package.name));
+        for dependency in &package.dependencies {
+            assert!(
+                may.contains(&dependency.as_str()),
+                "{} depends on {dependency}; it may depend on {may:?} only",
+                package.name
+            );
+        }
+    }
+}
+
+#[test]
+fn only_one_file_of_the_command_prints() {
+    let printing = ["println!", "eprintln!", "print!(", "eprint!(", "dbg!("];
+    let folder = workspace().join("crates");
+    let output = folder.join("cli/src/output.rs");
+    let crates = packages().into_iter().filter(|package| package.folder.starts_with(&folder));
+    for package in crates {
+        for file in rust_files(&package.folder.join("src")) {
+            if file == output {
+                continue;
+            }
+            let text = std::fs::read_to_string(&file).expect("source");
+            for (number, line) in product_lines(&text) {
+                let found = printing.iter().find(|call| line.contains(**call));
+                assert!(found.is_none(), "{}:{number} prints: {line}", file.display());
+            }
+        }
+    }
+}
+
+#[test]
+fn unsafe_code_lives_in_the_crates_that_exist_to_hold_it() {
+    for package in packages().iter().filter(|package| !UNSAFE.contains(&package.name.as_str())) {
+        let roots = ["src/lib.rs", "src/main.rs", "lib.rs"].map(|root| package.folder.join(root));
+        for root in roots.iter().filter(|root| root.exists()) {
+            let text = std::fs::read_to_string(root).expect("source");
+            let forbids = text.contains("#![forbid(unsafe_code)]");
+            assert!(forbids, "{} does not forbid unsafe code", root.display());
+        }
+    }
+}
+
+#[test]
+fn unsafe_code_lives_in_few_places_of_the_crates_that_need_little_of_it() {
+    for (name, _) in UNSAFE_PLACE {
+        let package = packages().into_iter().find(|package| package.name == *name);
+        let folder = package.unwrap_or_else(|| panic!("no crate {name}")).folder;
+        for file in rust_files(&folder.join("src")) {
+            let text = std::fs::read_to_string(&file).expect("source");
+            let holds = product_lines(&text).any(|(_, line)| {
+                line.contains("unsafe {")
+                    || line.contains("unsafe impl")
+                    || line.contains("allow(unsafe_code)")
+            });
+            let mut places = UNSAFE_PLACE.iter().filter(|(of, _)| of == name);
+            let may = places.any(|(_, place)| file.starts_with(folder.join(place)))
+                || file == folder.join("src/lib.rs");
+            assert!(may || !holds, "{} holds unsafe code", file.display());
+        }
+        let root = std::fs::read_to_string(folder.join("src/lib.rs")).expect("source");
+        assert!(root.contains("#![deny(unsafe_code)]"), "{name} does not deny unsafe code");
+    }
+}
+
+#[test]
+fn source_files_fit_the_limits_of_the_style() {
+    for package in packages() {
+        let folders = ["src", "tests", "examples"].map(|folder| package.folder.join(folder));
+        for file in folders.iter().flat_map(|folder| rust_files(folder)) {
+            let text = std::fs::read_to_string(&file).expect("source");
+            // Generated types are one file per package, however many types that package has.
+            let generated = text.starts_with("// Generated");
+            let lines = text.lines().count();
+            assert!(generated || lines <= 800, "{}: {lines} lines, split it", file.display());
+            assert!(
+                text.starts_with("//"),
+                "{}: the head comment says what the file is for",
+                file.display()
+            );
+        }
+    }
+}
+
+fn modules_of(package: &Package) -> Modules {
+    let src = package.folder.join("src");
+    Modules::read(&src, &rust_files(&src))
+}
+
+#[test]
+fn rooms_of_a_crate_import_only_what_their_walls_allow() {
+    for (name, walls) in WALLS {
+        let package = packages().into_iter().find(|package| package.name == *name);
+        let modules = modules_of(&package.unwrap_or_else(|| panic!("no crate {name}")));
+        let listed = walls.iter().map(|(room, _)| *room).collect();
+        assert_eq!(modules.rooms(), listed, "{name}: all its rooms are in WALLS");
+        for (room, may) in *walls {
+            let mut used = BTreeSet::new();
+            for (module, other) in modules.imports_of_room(room) {
+                let allowed = may.contains(&other[0].as_str());
+                let (module, other_path) = (module.join("::"), other.join("::"));
+                assert!(
+                    allowed,
+                    "{name}: {module} imports {other_path}; {room} may import {may:?}"
+                );
+                used.insert(other[0].as_str());
+            }
+            assert_eq!(
+                used,
+                may.iter().copied().collect(),
+                "{name}: {room} needs no more walls open"
+            );
+        }
+    }
+}
+
+#[test]
+fn modules_of_a_crate_import_each_other_in_small_circles_at_most() {
+    let mut wrong = Vec::new();
+    for package in packages() {
+        let circle = modules_of(&package).largest_circle();
+        let (name, size) = (&package.name, circle.len());
+        let larger = LARGER_CIRCLES.iter().find(|(listed, _)| listed == name);
+        let most = larger.map_or(CIRCLE_MAX, |(_, most)| *most);
+        if size > most {
+            wrong.push(format!("{name}: {size} modules import each other, {most} may: {circle:?}"));
+        } else if larger.is_some() && size < most {
+            wrong.push(format!("{name}: {size} now; say so in LARGER_CIRCLES, or take it off"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn imports_are_found_in_braces_behind_super_and_behind_reexports() {
+    let modules = modules::read_text(&[
+        ("lib.rs", "mod a; mod b; pub use b::inner::Thing;"),
+        ("a.rs", "use crate::{Thing, other::{self}};"),
+        ("b/mod.rs", "pub(crate) mod inner; mod next; // crate::a"),
+        ("b/inner.rs", "use super::next::{First, Second};"),
+        ("b/next.rs", "fn f() { crate::a::g() }\n#[cfg(test)]\nmod tests { use crate::c; }"),
+        ("c.rs", "use crate::a;"),
+        ("other.rs", ""),
+    ]);
+    assert_eq!(modules.largest_circle(), ["a", "b::inner", "b::next"]);
+    let of_a: Vec<_> = modules.imports_of_room("a").map(|(_, other)| other.join("::")).collect();
+    assert_eq!(of_a, ["b::inner", "other"]);
+    assert!(modules.rooms().contains("c"));
+}

@@ -1,0 +1,304 @@
+//! The pages of the documentation, followed to the letter.
+
+use crossdock_suite::{Run, binaries};
+use crossdock_test_support::workspace;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// A fenced block of a page: its language, the file that the text before it names, its content.
+struct Block {
+    language: String,
+    file: Option<String>,
+    content: String,
+}
+
+fn blocks(page: &str) -> Vec<Block> {
+    let mut blocks = Vec::new();
+    let mut parts = page.split("```");
+    // Text and blocks alternate.
+    while let (Some(text), Some(block)) = (parts.next(), parts.next()) {
+        let (language, content) = block.split_once('\n').expect("a block has lines");
+        let paragraph = text.trim_end().rsplit("\n\n").next().unwrap_or("");
+        let file = paragraph.split('`').skip(1).step_by(2).last().filter(|it| it.contains('.'));
+        blocks.push(Block {
+            language: language.to_owned(),
+            file: file.map(str::to_owned),
+            content: content.to_owned(),
+        });
+    }
+    blocks
+}
+
+/// Runs one command of the page in `folder`; the product is the one under test.
+fn follow(command: &str, folder: &Path, run: &Run) -> String {
+    let built = binaries().display().to_string();
+    let release = built.ends_with("release");
+    let command = command
+        .replace("../crossdock/target/release", "target/release")
+        .replace("target/release", &built)
+        .replace(" --release", if release { " --release" } else { "" });
+    let target = binaries().parent().expect("the target folder");
+    let output = Command::new("sh")
+        .args(["-c", &command])
+        .current_dir(folder)
+        .env("CARGO_TARGET_DIR", target)
+        .env("CARGO_NET_OFFLINE", "true")
+        // The profile of the tests, so that what they have built is used again.
+        .env("CARGO_PROFILE_DEV_OPT_LEVEL", "1")
+        .env("CARGO_PROFILE_DEV_DEBUG", "line-tables-only")
+        .env("XDG_RUNTIME_DIR", run.runtime())
+        .env("CROSSDOCK_TOOLS", workspace().join("target/tools"))
+        .env("CROSSDOCK_CACHE", workspace().join("target/hw/cache"))
+        .output()
+        .expect("a shell");
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "`{command}`: {}\n{errors}", output.status);
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+#[test]
+fn a_user_without_root_is_told_one_line_that_installs_what_is_missing() {
+    use std::os::unix::fs::PermissionsExt;
+    let run = Run::new("packages");
+    let tools = run.file("bin");
+    std::fs::create_dir_all(&tools).expect("a folder");
+    // A machine that lacks one package, and a user who may not install any.
+    let stubs = [
+        ("id", "echo 1000"),
+        ("sudo", "exit 1"),
+        ("apt-get", "echo apt-get was called; exit 1"),
+        ("dpkg-query", "for it; do :; done; [ \"$it\" != missing ] && echo install ok installed"),
+    ];
+    for (name, script) in stubs {
+        let file = tools.join(name);
+        std::fs::write(&file, format!("#!/bin/sh\n{script}\n")).expect("a file");
+        std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o755)).expect("rights");
+    }
+    let path = format!("{}:{}", tools.display(), std::env::var("PATH").expect("a path"));
+    let make = |packages: &str| {
+        let packages = format!("TEST_PACKAGES={packages}");
+        Command::new("make")
+            .args(["--silent", "packages", &packages])
+            .current_dir(workspace())
+            .env("PATH", &path)
+            .output()
+            .expect("make runs")
+    };
+    let output = make("there missing there_too");
+    assert!(!output.status.success());
+    let errors = String::from_utf8_lossy(&output.stderr);
+    let lines: Vec<&str> = errors.lines().filter(|line| line.contains("apt-get")).collect();
+    let wanted =
+        "    sudo apt-get update && sudo apt-get install -y --no-install-recommends missing";
+    assert_eq!(lines, [wanted], "{errors}");
+    assert!(output.stdout.is_empty(), "{}", String::from_utf8_lossy(&output.stdout));
+    assert!(make("there there_too").status.success());
+}
+
+/// Follows a page of `docs/how-to` in a folder `pilot` beside the clone: writes its files and runs its
+/// commands. Gives what the last command said.
+fn follow_page(page: &str, folder: &Path, run: &Run) -> String {
+    std::fs::create_dir_all(folder).expect("an empty folder");
+    std::os::unix::fs::symlink(workspace(), run.file("crossdock")).expect("the clone beside it");
+    let page = workspace().join("docs/how-to").join(page);
+    let page = std::fs::read_to_string(page).expect("the page");
+    let mut said = String::new();
+    for block in blocks(&page) {
+        match (block.language.as_str(), block.file) {
+            ("sh", _) => {
+                for command in block.content.lines() {
+                    said = follow(command, folder, run);
+                }
+            }
+            (_, Some(file)) => {
+                let file = folder.join(file);
+                std::fs::create_dir_all(file.parent().expect("a folder")).expect("a folder");
+                // One place for all pages: cargo compiles the crates of another place again.
+                let crates = workspace().join("crates").display().to_string();
+                let content = block.content.replace("../crossdock/crates", &crates);
+                std::fs::write(file, content).expect("a file");
+            }
+            // What is shown only, such as a command that goes on until Ctrl-C.
+            (_, None) => {}
+        }
+    }
+    said
+}
+
+/// Follows a page that makes a package in `folder`, with the versions that were built already.
+fn follow_package_page(page: &str, folder: &Path, run: &Run) -> String {
+    std::fs::create_dir_all(folder).expect("an empty folder");
+    let lock = workspace().join("Cargo.lock");
+    std::fs::copy(lock, folder.join("Cargo.lock")).expect("the versions that were built already");
+    follow_page(page, folder, run)
+}
+
+/// A figure of the closing table: the column of the row that starts with `name`.
+fn figure(said: &str, name: &str, column: usize) -> u64 {
+    let row = said.lines().find(|line| line.split_whitespace().next() == Some(name));
+    let row = row.unwrap_or_else(|| panic!("no row of {name}: {said}"));
+    let cell = row.split_whitespace().nth(column).expect("a column");
+    cell.parse().unwrap_or_else(|_| panic!("no number in column {column}: {row}"))
+}
+
+#[test]
+fn the_first_node_runs_when_its_page_is_followed() {
+    let run = Run::new("first_node");
+    let said = follow_package_page("first-node.md", &run.file("pilot"), &run);
+    assert_eq!(figure(&said, "simulator", 2), 150, "{said}");
+    assert_eq!(figure(&said, "pilot", 2), 150, "{said}");
+}
+
+#[test]
+fn a_lamp_is_switched_when_the_page_on_services_is_followed() {
+    let run = Run::new("services_page");
+    let said = follow_package_page("services.md", &run.file("lamps"), &run);
+    // service, server, clients, calls, responses
+    let (calls, responses) = (figure(&said, "/lamp/switch", 3), figure(&said, "/lamp/switch", 4));
+    assert!(calls > 0 && responses > 0 && responses <= calls, "{said}");
+}
+
+#[test]
+fn nodes_run_when_their_conditions_hold_and_the_page_on_conditions_is_followed() {
+    let run = Run::new("conditions_page");
+    let said = follow_package_page("conditions.md", &run.file("fusion"), &run);
+    for node in ["stereo", "colours", "planner", "control", "watchdog", "alarm"] {
+        assert!(figure(&said, node, 2) > 0, "{node}: {said}");
+    }
+    // Pairs of 15 Hz, at most as many sets as the lidar has clouds, fewer alarms than paths.
+    assert!(figure(&said, "stereo", 2) > figure(&said, "colours", 2), "{said}");
+    assert!(figure(&said, "alarm", 2) < figure(&said, "planner", 2), "{said}");
+}
+
+#[test]
+fn a_run_is_repeated_when_its_page_is_followed() {
+    let run = Run::new("replay_page");
+    let folder = run.file("pilot");
+    let said = follow_page("replay.md", &folder, &run);
+    // Every command before it ended with 0, so that both comparisons found no difference.
+    let mut lines = said.lines();
+    assert_eq!(lines.next(), Some("first.mcap and second.mcap differ"), "{said}");
+    let first = said.lines().find(|line| line.starts_with("first difference: "));
+    let first = first.unwrap_or_else(|| panic!("{said}"));
+    // All of a frame is one step: of its topics the first by name.
+    assert!(first.contains("message 1 of /camera/image_compensated"), "{said}");
+    assert!(first.contains("`data["), "{said}");
+    assert_eq!(said.lines().last(), Some("the two differ"));
+}
+
+#[test]
+fn a_device_gives_the_same_bits_when_its_page_is_followed() {
+    let run = Run::new("devices_page");
+    let said = follow_page("devices.md", &run.file("pilot"), &run);
+    assert!(said.starts_with("processor.mcap and device.mcap are the same"), "{said}");
+}
+
+#[test]
+fn the_first_hardware_node_runs_when_its_page_is_followed() {
+    let run = Run::new("first_hardware_node");
+    let folder = run.file("pilot");
+    follow_page("first-hardware-node.md", &folder, &run);
+    let messages = |file: &str, topic: &str| -> Vec<Vec<u8>> {
+        let bytes = std::fs::read(folder.join(file)).expect("a recording");
+        let all = mcap::MessageStream::new(&bytes).expect("MCAP").map(|it| it.expect("a message"));
+        all.filter(|it| it.channel.topic == topic).map(|it| it.data.into_owned()).collect()
+    };
+    // A picture's bytes are the last field of its message.
+    let bright = |picture: &Vec<u8>| {
+        let pixels = &picture[picture.len() - 640 * 480 * 3..];
+        pixels.iter().filter(|level| **level >= 200).count() as u32
+    };
+    let expected: Vec<u32> =
+        messages("pictures.mcap", "/camera/snapshot").iter().map(bright).collect();
+    assert!(expected.len() > 2 && expected.iter().any(|count| *count > 0), "{expected:?}");
+    let number =
+        |message: &Vec<u8>| message[4..].try_into().map(u32::from_le_bytes).expect("4 bytes");
+    let counted: Vec<u32> = messages("counts.mcap", "/bright").iter().map(number).collect();
+    assert_eq!(counted, expected);
+}
+
+/// Every page of the site: those beside the code, and all of `docs`.
+fn pages() -> Vec<PathBuf> {
+    let root = workspace();
+    let at_root = ["README.md", "ARCHITECTURE.md", "STYLE.md"];
+    let mut found: Vec<PathBuf> = at_root.map(|it| root.join(it)).into();
+    let mut folders = vec![root.join("docs")];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).expect("a folder") {
+            let path = entry.expect("an entry").path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|it| it == "md") {
+                found.push(path);
+            }
+        }
+    }
+    let apps = std::fs::read_dir(root.join("apps")).expect("a folder");
+    found.extend(apps.map(|it| it.expect("an entry").path().join("README.md")));
+    found.extend(["hw", "bench", "fuzz"].map(|it| root.join(it).join("README.md")));
+    found
+}
+
+/// A page without its fenced blocks.
+fn prose(page: &Path) -> String {
+    let text = std::fs::read_to_string(page).expect("a page");
+    text.split("```").step_by(2).collect()
+}
+
+/// The places that links to a page may name: its headings, as they are written in addresses.
+fn places(page: &Path) -> BTreeSet<String> {
+    let word = |it: char| match it {
+        ' ' => Some('-'),
+        it if it.is_alphanumeric() || it == '-' || it == '_' => Some(it),
+        _ => None,
+    };
+    let text = prose(page);
+    let headings = text.lines().filter(|line| line.starts_with('#'));
+    headings
+        .map(|line| line.trim_start_matches('#').trim().to_lowercase())
+        .map(|line| line.chars().filter_map(word).collect())
+        .collect()
+}
+
+/// What the links of a page name, but for addresses on the web.
+fn links(page: &Path) -> Vec<String> {
+    let text = prose(page);
+    let links = text.split("](").skip(1).filter_map(|rest| rest.split_once(')'));
+    links.map(|(link, _)| link.to_owned()).filter(|link| !link.starts_with("http")).collect()
+}
+
+#[test]
+fn every_link_of_a_page_leads_to_a_file_and_to_a_heading_in_it() {
+    let mut broken = Vec::new();
+    for page in pages() {
+        for link in links(&page) {
+            let (file, place) = link.split_once('#').unwrap_or((&link, ""));
+            let folder = page.parent().expect("a folder");
+            let file = if file.is_empty() { page.clone() } else { folder.join(file) };
+            let is_there = file.exists() && (place.is_empty() || places(&file).contains(place));
+            if !is_there {
+                broken.push(format!("{}: {link}", page.display()));
+            }
+        }
+    }
+    assert!(broken.is_empty(), "{broken:#?}");
+}
+
+#[test]
+fn the_summary_of_the_site_names_every_page() {
+    let summary = workspace().join("docs/SUMMARY.md");
+    let folder = workspace().join("docs");
+    let canonical = |path: PathBuf| path.canonicalize().expect("a file");
+    let named: BTreeSet<PathBuf> =
+        links(&summary).iter().map(|link| canonical(folder.join(link))).collect();
+    // The script that builds the site lists what is in these folders by itself.
+    let listed = ["decisions", "results"].map(|it| folder.join(it));
+    let is_listed = |page: &PathBuf| listed.iter().any(|it| page.starts_with(it));
+    let lacking: Vec<PathBuf> = pages()
+        .into_iter()
+        .filter(|page| *page != summary && !is_listed(page))
+        .filter(|page| !named.contains(&canonical(page.clone())))
+        .collect();
+    assert!(lacking.is_empty(), "docs/SUMMARY.md lacks {lacking:#?}");
+}

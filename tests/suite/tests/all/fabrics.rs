@@ -1,0 +1,452 @@
+//! Graphs with nodes in hardware as a user runs them: the mapping alone places a node, its results are
+//! those of its software twin, and everything that works on topics works with it.
+
+use crossdock_suite::{Run, Running, until};
+use crossdock_test_support::{hardware_tools, long, shared, workspace};
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::process::{Command, Stdio};
+
+const COURSE: &str = "apps/autorace/course.graph.yaml";
+const HIGHWAY: &str = "apps/autorace/highway.graph.yaml";
+const COMPENSATED: &str = "/camera/image_compensated";
+
+/// `crossdock ARGUMENTS` with the tools that build boards, and boards kept from test to test.
+fn crossdock(run: &Run, arguments: &[&str]) -> Command {
+    let mut command = run.crossdock(arguments);
+    command.env("CROSSDOCK_TOOLS", hardware_tools());
+    command.env("CROSSDOCK_CACHE", workspace().join("target/hw/cache"));
+    command
+}
+
+/// Runs a graph and gives its summary, and the payloads of every topic of the recording that it made.
+fn drive(name: &str, arguments: &[&str]) -> (Value, BTreeMap<String, Vec<Vec<u8>>>) {
+    let run = Run::new(name);
+    let out = run.file("drive.mcap");
+    let mut all = vec!["run"];
+    all.extend(arguments);
+    all.extend(["--rate", "max", "--json", "--record", out.to_str().expect("UTF-8")]);
+    let output = crossdock(&run, &all).output().expect("crossdock starts");
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{all:?}: {errors}");
+    let summary: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!(summary["ok"], true, "{summary:#}");
+    for topic in summary["topics"].as_array().expect("topics") {
+        for (cause, count) in topic["losses"].as_object().expect("losses") {
+            assert_eq!(count, 0, "{} lost messages: {cause}", topic["topic"]);
+        }
+    }
+    let bytes = std::fs::read(&out).expect("the recording");
+    let mut topics: BTreeMap<String, Vec<Vec<u8>>> = BTreeMap::new();
+    for message in mcap::MessageStream::new(&bytes).expect("MCAP") {
+        let message = message.expect("a message");
+        topics.entry(message.channel.topic.clone()).or_default().push(message.data.into_owned());
+    }
+    (summary, topics)
+}
+
+/// A file of the test's own; its name.
+fn written(run: &Run, name: &str, text: &str) -> String {
+    let path = run.file(name);
+    std::fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+    std::fs::write(&path, text).expect("written");
+    path.to_str().expect("UTF-8").to_owned()
+}
+
+fn count(value: &Value) -> u64 {
+    value.as_u64().expect("a count")
+}
+
+/// Both mappings of a graph give the same messages on all topics; the summary of the one with
+/// hardware.
+fn the_mapping_does_not_matter(graph: &str, name: &str, arguments: &[&str]) -> Value {
+    let mapped = |kind: &str| {
+        let mapping = format!("apps/autorace/{name}.{kind}.mapping.yaml");
+        let all = [&[graph, "--mapping", &mapping], arguments].concat();
+        drive(&format!("{name}_{kind}"), &all)
+    };
+    let (_, software) = mapped("chain");
+    let (summary, hardware) = mapped("hardware");
+    assert!(software[COMPENSATED].len() >= 5, "too few pictures to say anything");
+    let count = |topics: &BTreeMap<String, Vec<Vec<u8>>>| -> BTreeMap<String, usize> {
+        topics.iter().map(|(topic, messages)| (topic.clone(), messages.len())).collect()
+    };
+    assert_eq!(count(&software), count(&hardware));
+    for (topic, messages) in &software {
+        let first = messages.iter().zip(&hardware[topic]).position(|(a, b)| a != b);
+        assert_eq!(first, None, "{topic}: the first message that differs");
+    }
+    summary
+}
+
+#[test]
+fn the_course_is_driven_the_same_with_image_compensation_in_hardware() {
+    let duration = if long() { "10" } else { "0.5" };
+    let summary = the_mapping_does_not_matter(COURSE, "course", &["--duration", duration]);
+    let topic = |name: &str| {
+        let topics = summary["topics"].as_array().expect("topics");
+        topics.iter().find(|topic| topic["topic"] == name).expect("the topic").clone()
+    };
+    let images = count(&topic(COMPENSATED)["messages"]);
+    // Nobody copies but the recorder: into CDR and into the recording.
+    assert_eq!(topic(COMPENSATED)["copies"], 2 * images);
+    let gateways = summary["gateways"].as_array().expect("gateways");
+    let of = |key: &str| gateways.iter().map(|gateway| count(&gateway[key])).sum::<u64>();
+    assert_eq!((of("down"), of("up")), (images, images), "{summary:#}");
+    assert_eq!(of("down_refused") + of("up_refused") + of("up_timed_out"), 0, "{summary:#}");
+    // Each message crossed host memory once each way: its payload, and not a beat per segment more.
+    let fabric = &summary["fabrics"][0];
+    let read = count(&fabric["bytes_read"]);
+    assert!(read >= of("down_bytes") && read < of("down_bytes") + 64 * images, "{summary:#}");
+    let header_bytes = 24;
+    assert_eq!(count(&fabric["bytes_written"]), of("up_bytes") + header_bytes * images);
+    assert_eq!(fabric["refused"], 0, "{summary:#}");
+    // Measured spans go on through hardware.
+    for chain in summary["chains"].as_array().expect("chains") {
+        assert!(count(&chain["count"]) >= images - 1, "{chain:#}");
+    }
+}
+
+#[test]
+fn a_recording_gives_the_same_lights_with_image_compensation_in_hardware() {
+    let Some(shared) = shared() else { return };
+    let bag = shared.join("data/autorace_sim/autorace_a_15hz");
+    let bag = bag.to_str().expect("UTF-8");
+    let duration = if long() { "5" } else { "0.4" };
+    let params = "apps/autorace/params/autorace.yaml";
+    let arguments = ["--input", bag, "--params", params, "--duration", duration];
+    the_mapping_does_not_matter(HIGHWAY, "highway", &arguments);
+}
+
+#[test]
+fn topics_in_host_memory_reach_hardware_without_a_shared_gateway() {
+    let run = Run::new("fabric_direct");
+    let text =
+        std::fs::read_to_string(workspace().join("apps/autorace/course.hardware.mapping.yaml"));
+    let text = text.expect("the mapping").replace("gateway }", "software }");
+    let mapping = written(&run, "direct.mapping.yaml", &text);
+    let duration = ["--duration", "0.4"];
+    let direct = [&[COURSE, "--mapping", &mapping], &duration[..]].concat();
+    let (summary, hardware) = drive("fabric_direct_hardware", &direct);
+    let (_, software) = drive("fabric_direct_software", &[&[COURSE], &duration[..]].concat());
+    assert_eq!(hardware[COMPENSATED], software[COMPENSATED]);
+    assert_eq!(hardware["/cmd_vel"], software["/cmd_vel"]);
+    assert_eq!(summary["gateways"].as_array().map(Vec::len), Some(2), "{summary:#}");
+}
+
+/// Pictures of the course, about one in two simulated seconds.
+fn pictures(run: &Run) -> String {
+    let bag = run.file("pictures.mcap").to_str().expect("UTF-8").to_owned();
+    let arguments = ["run", COURSE, "--rate", "max", "--duration", "5", "--record", &bag];
+    let output = run.output(&[&arguments[..], &["--topics", "/camera/snapshot"]].concat());
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    bag
+}
+
+/// A topic of pictures of so many bytes at most.
+fn topic(data_bytes: usize, more: &str) -> String {
+    let bounds = format!("bounds: {{ data: {data_bytes}, header.frame_id: 32, encoding: 16 }}");
+    format!("{{ type: sensor_msgs/msg/Image, {more}{bounds} }}")
+}
+
+/// A hardware node that inverts pictures.
+fn invert(name: &str, from: &str, to: &str) -> String {
+    format!(
+        "  {name}: {{ package: pictures, type: invert, inputs: {{ image: {from} }}, outputs: {{ inverted: \
+         {to} }} }}\n"
+    )
+}
+
+/// The package that [`invert`] names, for pictures of the course, beside the graph.
+fn with_pictures_package(run: &Run) {
+    let from = workspace().join("crates/fabric/tests/pictures");
+    let package = std::fs::read_to_string(from.join("pictures.hardware.yaml")).expect("a package");
+    let package =
+        package.replace("data: 50000", "data: 921600").replace("data: 40000", "data: 921600");
+    written(run, "hardware/pictures.hardware.yaml", &package);
+    for source in ["rtl/invert_picture.sv", "rtl/invert_bytes.sv"] {
+        let text = std::fs::read_to_string(from.join(source)).expect("a source");
+        written(run, &format!("hardware/{source}"), &text);
+    }
+}
+
+/// A graph whose two nodes invert pictures, each in a fabric of its own; those that come from outside
+/// have so many bytes at most.
+fn inverting_twice(run: &Run, data_bytes: usize) -> [String; 2] {
+    with_pictures_package(run);
+    let (external, topic) = (topic(data_bytes, "external: true, "), topic(921_600, ""));
+    let graph = format!(
+        "crossdock: 1\nname: twice\ntopics:\n  /camera/snapshot: {external}\n  /once: {topic}\n  \
+         /twice: {topic}\nnodes:\n{}{}",
+        invert("first", "/camera/snapshot", "/once"),
+        invert("second", "/once", "/twice")
+    );
+    let mapping = "crossdock: 1\nprocesses: {}\nfabrics:\n  east: { nodes: [first] }\n  west: { nodes: \
+                   [second] }\ntopics:\n  /camera/snapshot: { mapping: gateway }\n  /once: { mapping: \
+                   gateway }\n  /twice: { mapping: gateway }\n";
+    [written(run, "g.yaml", &graph), written(run, "m.yaml", mapping)]
+}
+
+#[test]
+fn a_topic_with_publishers_and_subscribers_on_both_sides_reaches_each_once() {
+    let run = Run::new("fabric_mixed");
+    let bag = pictures(&run);
+    with_pictures_package(&run);
+    let (external, topic) = (topic(921_600, "external: true, "), topic(921_600, ""));
+    let graph = format!(
+        "crossdock: 1\nname: mixed\ntopics:\n  /camera/snapshot: {external}\n  /mixed: {topic}\n  \
+         /out: {topic}\nnodes:\n{}{}  pass: {{ package: autorace, type: snapshot, inputs: {{ image: \
+         /camera/snapshot }}, outputs: {{ snapshot: /mixed }}, parameters: {{ every: 1 }} }}\n",
+        invert("first", "/camera/snapshot", "/mixed"),
+        invert("second", "/mixed", "/out")
+    );
+    let mapping = "crossdock: 1\nprocesses: { soft: { executors: [ { mode: chain, nodes: [pass] } ] } }\n\
+                   fabrics: { board: { nodes: [first, second] } }\ntopics:\n  /camera/snapshot: { \
+                   mapping: gateway }\n  /mixed: { mapping: gateway }\n  /out: { mapping: gateway }\n";
+    let (graph, mapping) = (written(&run, "g.yaml", &graph), written(&run, "m.yaml", mapping));
+    let arguments = [graph.as_str(), "--mapping", &mapping, "--input", &bag];
+    let (summary, recorded) = drive("fabric_mixed_run", &arguments);
+    // Of every picture one as it is, from software, and one inverted, from hardware.
+    let inverted = |picture: &Vec<u8>| {
+        let at = picture.len() - 640 * 480 * 3;
+        let bytes = picture.iter().enumerate();
+        bytes.map(|(index, byte)| if index < at { *byte } else { !*byte }).collect::<Vec<u8>>()
+    };
+    let sorted = |mut pictures: Vec<Vec<u8>>| {
+        pictures.sort();
+        pictures
+    };
+    let mixed = sorted(recorded["/mixed"].clone());
+    assert!(mixed.len() > 2 && mixed.len().is_multiple_of(2));
+    // It is closed under inversion, and so is what comes out of it: each message went through once.
+    assert_eq!(sorted(mixed.iter().map(inverted).collect()), mixed);
+    assert_eq!(sorted(recorded["/out"].clone()), mixed);
+    // Down comes what software has published, up what hardware has: nothing both ways.
+    let gateways = summary["gateways"].as_array().expect("gateways");
+    let of = gateways.iter().find(|it| it["topic"] == "/mixed").expect("a gateway");
+    let each = mixed.len() as u64 / 2;
+    assert_eq!((count(&of["down"]), count(&of["up"])), (each, each), "{summary:#}");
+}
+
+#[test]
+fn a_topic_between_two_fabrics_passes_host_memory_and_comes_out_whole() {
+    let run = Run::new("two_fabrics");
+    let bag = pictures(&run);
+    let [graph, mapping] = inverting_twice(&run, 921_600);
+    let arguments = [graph.as_str(), "--mapping", &mapping, "--input", &bag];
+    let (summary, recorded) = drive("two_fabrics_run", &arguments);
+    let bytes = std::fs::read(&bag).expect("the pictures");
+    let pictures = mcap::MessageStream::new(&bytes).expect("MCAP");
+    let pictures: Vec<Vec<u8>> =
+        pictures.map(|it| it.expect("a message").data.into_owned()).collect();
+    assert!(pictures.len() > 1);
+    assert_eq!(recorded["/twice"], pictures, "inverted twice");
+    assert_ne!(recorded["/once"], pictures, "inverted once");
+    assert_eq!(summary["fabrics"].as_array().map(Vec::len), Some(2), "{summary:#}");
+}
+
+#[test]
+fn messages_beyond_the_bounds_of_their_topic_are_counted_and_stop_nothing() {
+    let run = Run::new("fabric_bounds");
+    let bag = pictures(&run);
+    let [graph, mapping] = inverting_twice(&run, 1000);
+    let arguments =
+        ["run", &graph, "--mapping", &mapping, "--input", &bag, "--rate", "max", "--json"];
+    let output = crossdock(&run, &arguments).output().expect("crossdock starts");
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{errors}");
+    let summary: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let gateways = summary["gateways"].as_array().expect("gateways");
+    let of = |topic: &str| gateways.iter().find(|it| it["topic"] == topic).expect("a gateway");
+    let refused = count(&of("/camera/snapshot")["down_refused"]);
+    assert!(refused > 1 && of("/camera/snapshot")["down"] == 0, "{summary:#}");
+    assert_eq!(of("/twice")["up"], 0, "{summary:#}");
+    let note = summary["notes"][0].as_str().expect("a note");
+    assert!(note.contains(&format!("{refused} messages of /camera/snapshot")), "{note}");
+    assert!(note.contains("fabric `east`") && note.contains("`bounds`"), "{note}");
+    assert_eq!(summary["fabrics"][0]["bytes_read"], 0, "{summary:#}");
+}
+
+/// A node that sends, on the first picture, five numbers each of which has another fault, and drops all
+/// later pictures.
+const FAULTY: &str =
+    "// Sends numbers that are right, short, over-long, over the bound, and none whole.
+module faulty (
+  input  wire        clk, rst,
+  input  wire [63:0] s_axis_image_tdata,
+  input  wire [7:0]  s_axis_image_tkeep,
+  input  wire        s_axis_image_tlast, s_axis_image_tuser, s_axis_image_tvalid,
+  output wire        s_axis_image_tready,
+  output wire [63:0] m_axis_number_tdata,
+  output wire [7:0]  m_axis_number_tkeep,
+  output wire        m_axis_number_tlast, m_axis_number_tuser, m_axis_number_tvalid,
+  input  wire        m_axis_number_tready,
+  input  wire [15:0] number_publisher_id,
+  output wire        dropped,
+  output wire        busy
+);
+  logic       begun;
+  logic [2:0] frame, beat;
+  wire        came = s_axis_image_tvalid && s_axis_image_tlast;
+  wire        silent = frame == 3'd4 && beat == 3'd2;
+  wire [2:0]  ends = frame == 3'd1 ? 3'd2 : frame == 3'd2 ? 3'd5 : 3'd3;
+  wire [31:0] length = frame == 3'd3 ? 32'd4096 : 32'd4;
+  wire        unused = &{1'b0, s_axis_image_tdata, s_axis_image_tkeep, s_axis_image_tuser};
+  assign s_axis_image_tready = 1'b1;
+  assign m_axis_number_tdata = beat == 3'd0 ? {length, number_publisher_id, 16'd1} : 64'(frame);
+  assign m_axis_number_tkeep = m_axis_number_tlast && frame == 3'd0 ? 8'h0f : 8'hff;
+  assign m_axis_number_tlast = beat == ends;
+  assign m_axis_number_tuser = 1'b0;
+  assign m_axis_number_tvalid = begun && !silent;
+  assign dropped = came && begun;
+  assign busy = m_axis_number_tvalid;
+  always_ff @(posedge clk) begin
+    if (came) begun <= 1'b1;
+    if (m_axis_number_tvalid && m_axis_number_tready) begin
+      beat <= m_axis_number_tlast ? 3'd0 : beat + 3'd1;
+      frame <= m_axis_number_tlast ? frame + 3'd1 : frame;
+    end
+    if (rst) begin
+      begun <= 1'b0;
+      beat <= 3'd0;
+      frame <= 3'd0;
+    end
+  end
+endmodule
+";
+
+#[test]
+fn what_hardware_cuts_ends_or_drops_is_told_at_the_end() {
+    let run = Run::new("fabric_counts");
+    let bag = pictures(&run);
+    let package = "crossdock: 1\npackage: faults\nnodes:\n  faulty:\n    sources: [faulty.sv]\n    drops: true\n    \
+                   inputs: { image: { type: sensor_msgs/msg/Image, bounds: { data: 921600, header.frame_id: 32, \
+                   encoding: 16 } } }\n    outputs: { number: { type: std_msgs/msg/UInt32 } }\n";
+    written(&run, "hardware/faults.hardware.yaml", package);
+    written(&run, "hardware/faulty.sv", FAULTY);
+    let graph = "crossdock: 1\nname: faults\ntopics:\n  /camera/snapshot: { type: sensor_msgs/msg/Image, external: true, \
+                 bounds: { data: 921600, header.frame_id: 32, encoding: 16 } }\n  /number: { type: \
+                 std_msgs/msg/UInt32 }\nnodes:\n  broken: { package: faults, type: faulty, inputs: { image: \
+                 /camera/snapshot }, outputs: { number: /number } }\n";
+    let mapping = "crossdock: 1\nprocesses: {}\nfabrics: { board: { nodes: [broken] } }\ntopics:\n  \
+                   /camera/snapshot: { mapping: gateway }\n  /number: { mapping: gateway, check: true, \
+                   watchdog_cycles: 1024 }\n";
+    let graph = written(&run, "g.yaml", graph);
+    let mapping = written(&run, "m.yaml", mapping);
+    let arguments =
+        ["run", &graph, "--mapping", &mapping, "--input", &bag, "--rate", "max", "--json"];
+    let output = crossdock(&run, &arguments).output().expect("crossdock starts");
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{errors}");
+    let summary: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let gateways = summary["gateways"].as_array().expect("gateways");
+    let of = |topic: &str| gateways.iter().find(|it| it["topic"] == topic).expect("a gateway");
+    let pictures = count(&of("/camera/snapshot")["down"]);
+    assert!(pictures > 1, "{summary:#}");
+    // The short one, the cut one and the ended one go on as damaged.
+    assert_eq!((&of("/number")["up"], &of("/number")["up_refused"]), (&1.into(), &3.into()));
+    let counts = summary["fabrics"][0]["counts"].as_array().expect("counts");
+    let found: BTreeMap<&str, (u64, &str)> = counts
+        .iter()
+        .map(|it| (it["what"].as_str().expect("what"), it))
+        .map(|(what, it)| (what, (count(&it["count"]), it["of"].as_str().expect("whose"))))
+        .collect();
+    let expected = [
+        ("short", (1, "/number")),
+        ("over_long", (1, "/number")),
+        ("over_bound", (1, "/number")),
+        ("silent", (1, "/number")),
+        ("dead", (1, "/number")),
+        ("dropped", (pictures - 1, "broken")),
+    ];
+    assert_eq!(found, BTreeMap::from(expected), "{summary:#}");
+    let notes: Vec<&str> =
+        summary["notes"].as_array().expect("notes").iter().filter_map(Value::as_str).collect();
+    let told = |parts: [&str; 3]| {
+        let is_told = |note: &&&str| parts.iter().all(|part| note.contains(part));
+        assert_eq!(notes.iter().filter(is_told).count(), 1, "{parts:?} in {notes:#?}");
+    };
+    told(["fabric `board` dropped 1 message of /number", "`bounds`", "broken.number"]);
+    told(["ended 1 message of /number", "fell silent", "`watchdog_cycles`"]);
+    told(["broken.number has not delivered", "/number", "`board`"]);
+    told(["node `broken`", &format!("dropped {} message", pictures - 1), "faulty of faults"]);
+}
+
+/// The host of a fabric among the processes that `crossdock run` has started.
+fn host_of(run: &Running) -> Pid {
+    let parent = format!("PPid:\t{}\n", run.id());
+    let entries = std::fs::read_dir("/proc").expect("proc").flatten();
+    let host = entries.filter_map(|entry| {
+        let status = std::fs::read_to_string(entry.path().join("status")).ok()?;
+        let command = std::fs::read_to_string(entry.path().join("cmdline")).ok()?;
+        let is_host = status.contains(&parent) && command.contains("host-fabric");
+        is_host.then(|| entry.file_name().to_string_lossy().parse::<i32>().ok()).flatten()
+    });
+    let pids: Vec<i32> = host.collect();
+    assert_eq!(pids.len(), 1, "one host");
+    Pid::from_raw(pids[0]).expect("a process id")
+}
+
+#[test]
+fn hardware_is_seen_from_outside_and_its_end_takes_down_the_run_and_nothing_else() {
+    let run = Run::new("fabric_killed");
+    let mapping = "apps/autorace/course.hardware.mapping.yaml";
+    // The board is built now, for as long as that takes.
+    drive("fabric_killed_built", &[COURSE, "--mapping", mapping, "--duration", "0.1"]);
+    let arguments = ["run", COURSE, "--mapping", mapping, "--rate", "max"];
+    let mut command = crossdock(&run, &arguments);
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let running = Running::spawn(command);
+    until("pictures of hardware", || run.published(COMPENSATED) > 1);
+    let echoed = run.json(&["topic", "echo", COMPENSATED, "--once", "--json"]);
+    let message = echoed.get("message").unwrap_or(&echoed);
+    assert_eq!((&message["height"], &message["encoding"]), (&480.into(), &"rgb8".into()));
+    let info = run.output(&["topic", "info", COMPENSATED]);
+    let info = String::from_utf8_lossy(&info.stdout).into_owned();
+    assert!(info.contains("gateways_board"), "{info}");
+
+    kill_process(host_of(&running), Signal::KILL).expect("a signal");
+    let (status, told) = running.end();
+    assert_eq!(status.code(), Some(1), "{told}");
+    for part in ["process `board`", "died", "SIGKILL", COMPENSATED] {
+        assert!(told.contains(part), "`{part}` is missing in: {told}");
+    }
+    let list = run.output(&["topic", "list"]);
+    let list = String::from_utf8_lossy(&list.stderr).into_owned();
+    assert!(list.contains("no graph is running"), "{list}");
+}
+
+#[test]
+fn what_hardware_cannot_do_is_refused_before_anything_starts() {
+    let run = Run::new("fabric_refused");
+    let text =
+        std::fs::read_to_string(workspace().join("apps/autorace/course.hardware.mapping.yaml"));
+    let text = text.expect("the mapping");
+    let refused = |name: &str, mapping: &str, arguments: &[&str], told: &[&str]| {
+        let path = written(&run, name, mapping);
+        let all = [&["run", COURSE, "--mapping", &path, "--rate", "max"], arguments].concat();
+        let output = crossdock(&run, &all).output().expect("crossdock starts");
+        let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(1), "{name}: {errors}");
+        for part in told {
+            assert!(errors.contains(part), "{name}: `{part}` is missing in: {errors}");
+        }
+    };
+    let without = text.replace("blur, ", "").replace("[compensation]", "[compensation, blur]");
+    let software = ["node `blur`", "does not exist in hardware", "autorace.hardware.yaml"];
+    refused("no_hardware", &without, &[], &software);
+    let inside = text.replace(
+        "/camera/image_compensated: { mapping: gateway }",
+        "/camera/image_compensated: { mapping: hardware }",
+    );
+    refused("not_inside", &inside, &[], &["node `blur`", "hardware-mapped", "`gateway`"]);
+    let twice = text.replace("board:", "drive:");
+    refused("same_name", &twice, &[], &["a process and a fabric are both called `drive`"]);
+    let params = run.file("params.yaml");
+    std::fs::write(&params, "crossdock: 1\nnodes: { compensation: { clip_percent: 3.0 } }\n")
+        .expect("written");
+    let params = ["--params", params.to_str().expect("UTF-8")];
+    let told = ["`clip_percent` would have no effect", "clip_per_myriad"];
+    refused("parameter", &text, &params, &told);
+}

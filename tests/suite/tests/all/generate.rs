@@ -1,0 +1,186 @@
+//! `crossdock gen hw` as a user meets it: files in a folder, the same every time, own message types,
+//! and errors with position.
+
+use crossdock_suite::Run;
+use crossdock_test_support::workspace;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+const GRAPH: &str = "crates/hwgen/tests/data/drive.graph.yaml";
+const MAPPING: &str = "crates/hwgen/tests/data/drive.mapping.yaml";
+
+fn files(folder: &Path) -> BTreeMap<String, String> {
+    let entries = std::fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("entry"));
+    let text = |path: &Path| std::fs::read_to_string(path).expect("a text file");
+    entries.map(|it| (it.file_name().to_string_lossy().into_owned(), text(&it.path()))).collect()
+}
+
+#[test]
+fn a_network_is_written_whole_and_the_same_every_time() {
+    let run = Run::new("gen_hw");
+    let golden = files(&workspace().join("crates/hwgen/tests/golden"));
+    let mut found = Vec::new();
+    for name in ["first", "second/below"] {
+        let folder = run.file(name);
+        let folder = folder.to_str().expect("UTF-8");
+        let output = run.output(&["gen", "hw", GRAPH, "--mapping", MAPPING, "-o", folder]);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let told = String::from_utf8(output.stdout).expect("UTF-8");
+        assert!(told.contains("/cmd_vel: 2 publishers, 1 subscribers, 64 bits, 9 beats"), "{told}");
+        found.push(files(Path::new(folder)));
+    }
+    assert_eq!(found[0], found[1]);
+    for (name, text) in golden {
+        assert!(found[0][&name] == text, "{name} is not as in the golden files");
+    }
+    for source in found[0]["sources.f"].lines() {
+        assert!(found[0].contains_key(source), "{source} is listed and not there");
+    }
+}
+
+#[test]
+fn own_message_types_are_found_and_a_missing_one_is_named_with_its_line() {
+    let run = Run::new("gen_hw_types");
+    let write = |name: &str, text: &str| {
+        let file = run.file(name);
+        std::fs::create_dir_all(file.parent().expect("a folder")).expect("a folder");
+        std::fs::write(&file, text).expect("a file");
+        file.to_str().expect("UTF-8").to_owned()
+    };
+    let graph = write(
+        "g.yaml",
+        "crossdock: 1\nname: g\ntopics:\n  /x: { type: own_msgs/msg/Pair }\nnodes:\n  \
+         a: { package: p, type: a, outputs: { x: /x } }\n  b: { package: p, type: b, inputs: { x: /x } }\n",
+    );
+    let mapping = write(
+        "m.yaml",
+        "crossdock: 1\nprocesses: {}\nfabrics: { board: { nodes: [a, b] } }\n\
+         topics: { /x: { mapping: hardware } }\n",
+    );
+    write("types/own_msgs/msg/Pair.msg", "float64 a\nuint8 b\n");
+    let out = run.file("out").to_str().expect("UTF-8").to_owned();
+    let types = run.file("types").to_str().expect("UTF-8").to_owned();
+    let command = ["gen", "hw", &graph, "--mapping", &mapping, "-o", &out];
+    let refused = run.output(&command);
+    let errors = String::from_utf8(refused.stderr).expect("UTF-8");
+    assert_eq!(refused.status.code(), Some(1));
+    assert!(errors.contains("g.yaml:4:3: topic `/x`: the type own_msgs/msg/Pair"), "{errors}");
+    assert!(errors.contains("`--interfaces`"), "{errors}");
+    let output = run.output(&[&command[..], &["--interfaces", &types]].concat());
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let told = String::from_utf8(output.stdout).expect("UTF-8");
+    assert!(told.contains("/x: 1 publishers, 1 subscribers, 64 bits, 5 beats"), "{told}");
+}
+
+const PICTURES: &str = "crates/fabric/tests/pictures/pictures.hardware.yaml";
+
+/// A graph with a node type of the package `pictures` in a fabric, in a folder of its own with what is
+/// beside it.
+struct Board {
+    run: Run,
+}
+
+impl Board {
+    fn new(test: &str) -> Self {
+        let board = Self { run: Run::new(test) };
+        board.write(
+            "g.yaml",
+            "crossdock: 1\nname: g\ntopics:\n  /in: { external: true, bounds: { header.frame_id: 32, encoding: 16, \
+             data: 40000 } }\n  /out: { bounds: { header.frame_id: 32, encoding: 16, data: 40000 } }\nnodes:\n  \
+             n: { package: pictures, type: invert, inputs: { image: /in }, outputs: { inverted: /out } }\n",
+        );
+        board.write(
+            "m.yaml",
+            "crossdock: 1\nprocesses: {}\nfabrics: { board: { nodes: [n] } }\n\
+             topics: { /in: { mapping: gateway }, /out: { mapping: gateway } }\n",
+        );
+        board
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        let file = self.run.file(name);
+        std::fs::create_dir_all(file.parent().expect("a folder")).expect("a folder");
+        std::fs::write(&file, text).expect("a file");
+    }
+
+    /// Puts the package of the tests of boards into a folder, changed.
+    fn package(&self, folder: &str, change: impl Fn(String) -> String) {
+        let from = workspace().join(PICTURES);
+        let read = |path: &Path| std::fs::read_to_string(path).expect("a file");
+        self.write(&format!("{folder}/pictures.hardware.yaml"), &change(read(&from)));
+        for source in ["rtl/invert_picture.sv", "rtl/invert_bytes.sv"] {
+            let text = read(&from.parent().expect("its folder").join(source));
+            self.write(&format!("{folder}/{source}"), &text);
+        }
+    }
+
+    fn generate(&self, more: &[&str]) -> Result<BTreeMap<String, String>, String> {
+        let [graph, mapping, out] = ["g.yaml", "m.yaml", "out"].map(|name| self.run.file(name));
+        let [graph, mapping, folder] =
+            [&graph, &mapping, &out].map(|path| path.to_str().expect("UTF-8"));
+        let command = [&["gen", "hw", graph, "--mapping", mapping, "-o", folder], more].concat();
+        // No `ghdl` anywhere, whatever is installed.
+        let output = self.run.crossdock(&command).env("PATH", self.run.file("nothing")).output();
+        let output = output.expect("crossdock starts");
+        match output.status.success() {
+            true => Ok(files(&out)),
+            false => Err(String::from_utf8(output.stderr).expect("UTF-8")),
+        }
+    }
+}
+
+#[test]
+fn nodes_with_a_hardware_package_are_part_of_the_board() {
+    let board = Board::new("gen_hw_nodes");
+    // Types of topics are nowhere else: without a package there is no network.
+    assert!(board.generate(&[]).unwrap_err().contains("nothing says its message type"));
+    board.package("hardware", |text| text);
+    let found = board.generate(&[]).expect("files");
+    let instance = "  invert_picture #(\n    .MASK(255),\n    .PAUSE_CYCLES(0)\n  ) u_node_n (";
+    assert!(found["board_board.sv"].contains(instance), "{}", found["board_board.sv"]);
+    for name in found["board.f"].lines().chain(found["nodes.f"].lines()) {
+        assert!(found.contains_key(name), "{name} is listed and not there");
+    }
+    assert!(found["board.f"].lines().any(|name| name == "axis_reg.sv"), "{}", found["board.f"]);
+    // A folder of packages comes before what is beside the graph.
+    board.package("packages", |text| text.replace("mask: 255", "mask: 254"));
+    let packages = board.run.file("packages");
+    let packages = packages.to_str().expect("UTF-8");
+    let found = board.generate(&["--package-path", packages]).expect("files");
+    assert!(found["board_board.sv"].contains(".MASK(254)"));
+}
+
+#[test]
+fn hardware_packages_that_cannot_be_used_are_refused_with_what_to_do() {
+    let board = Board::new("gen_hw_refused");
+    let refused = |from: &str, to: &str| {
+        board.package("hardware", |text| {
+            assert!(text.contains(from), "{from}");
+            text.replacen(from, to, 1)
+        });
+        board.generate(&[]).unwrap_err()
+    };
+    let file = board.run.file("hardware/pictures.hardware.yaml").display().to_string();
+    let errors = refused("rtl/invert_bytes.sv", "rtl/no.sv");
+    let missing = board.run.file("hardware/rtl/no.sv").display().to_string();
+    let says = format!("{file}:8:38: the source {missing} cannot be read: ");
+    assert!(errors.starts_with(&says) && errors.contains("relative to this file"), "{errors}");
+    let errors = refused("package: pictures", "package: picture");
+    let says = format!("{file}:3:10: the file is named after package `pictures`, not `picture`; ");
+    assert!(errors.starts_with(&says), "{errors}");
+    let errors = refused("nodes:", "knots:");
+    assert!(errors.contains("a hardware package file needs the key `nodes`"), "{errors}");
+    board.write("hardware/rtl/bytes.vhd", "entity invert_bytes is\nend entity;\n");
+    let errors = refused("rtl/invert_bytes.sv", "rtl/bytes.vhd");
+    assert_eq!(
+        errors,
+        format!(
+            "{file}:8:38: rtl/bytes.vhd is VHDL, which GHDL turns into Verilog, and there is no command \
+             `ghdl`; install it (Debian, Ubuntu: `sudo apt-get install ghdl`), or write the node in \
+             SystemVerilog\n"
+        )
+    );
+    board.write("hardware/rtl/bytes.vhd", "entity other is\nend entity;\n");
+    let errors = refused("rtl/invert_bytes.sv", "rtl/bytes.vhd");
+    assert!(errors.contains("rtl/bytes.vhd has no entity `invert_picture`"), "{errors}");
+}
