@@ -349,6 +349,13 @@ impl ControlSocket {
         own_files.then(|| rustix::fs::fstat(&pidfd).ok().map(|found| found.st_ino))?
     }
 
+    /// Has the other end closed this connection, or ended? What it sent before can still be read.
+    pub fn has_hung_up(&self) -> bool {
+        let mut polled = [PollFd::new(&self.fd, PollFlags::RDHUP)];
+        let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
+        rustix::event::poll(&mut polled, Some(&at_once)) == Ok(1)
+    }
+
     /// Is it known that the process at the other end has died? Who listens is who called `listen`: a
     /// child that was forked behind our back may keep a socket listening that nobody accepts on.
     ///
@@ -402,6 +409,16 @@ fn last_errno() -> Errno {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn who_has_hung_up_is_known_while_its_last_words_are_unread() {
+        let (ours, theirs) = ControlSocket::pair().unwrap();
+        assert!(!ours.has_hung_up());
+        assert_eq!(theirs.send(b"last words", &[]).unwrap(), Sent::Done);
+        assert!(!ours.has_hung_up());
+        drop(theirs);
+        assert!(ours.has_hung_up());
+    }
 
     #[test]
     fn a_frame_and_its_descriptors_arrive_whole() {

@@ -74,8 +74,9 @@ pub(crate) fn handle(
                      one version of Crossdock"
                 ));
             }
-            if let Some(why) = impostor {
-                return Err(why);
+            if let Some(broken) = impostor {
+                peer.link.breaks(broken);
+                return Ok(None);
             }
             if let Some(to_greet) = hello(core, state, token, name, purpose)? {
                 return Ok(Some(to_greet));
@@ -106,21 +107,24 @@ pub(crate) fn handle(
 
 /// Why the process that greets as `name` is not the one that listens under it; `None`: it is.
 /// What a name stands for (publishers, shared buffers) is believed of that process alone.
-fn impostor(core: &ParticipantCore, token: u64, name: PeerName) -> Option<String> {
+fn impostor(core: &ParticipantCore, token: u64, name: PeerName) -> Option<Broken> {
     let caller = core.socket_of(token)?;
-    let listener = match core.rendezvous.visit().connect(name) {
-        Ok(Some(listener)) => listener,
-        Ok(None) => return Some(format!("it greets as {name}, and nobody listens there")),
-        Err(error) => return Some(format!("who it is cannot be seen just now: {error}")),
+    let why = match core.rendezvous.visit().connect(name) {
+        Ok(Some(listener)) => match caller.is_of_same_process(&listener) {
+            Ok(true) => return None,
+            Ok(false) => {
+                let owner =
+                    listener.peer().map_or_else(|error| error.to_string(), |it| it.to_string());
+                format!("it greets as {name}, which is {owner}")
+            }
+            Err(error) => error.to_string(),
+        },
+        // It has gone since, which is no violation.
+        Ok(None) if caller.has_hung_up() => return Some(Broken::Closed),
+        Ok(None) => format!("it greets as {name}, and nobody listens there"),
+        Err(error) => format!("who it is cannot be seen just now: {error}"),
     };
-    match caller.is_of_same_process(&listener) {
-        Ok(true) => None,
-        Ok(false) => {
-            let owner = listener.peer().map_or_else(|error| error.to_string(), |it| it.to_string());
-            Some(format!("it greets as {name}, which is {owner}"))
-        }
-        Err(error) => Some(error.to_string()),
-    }
+    Some(Broken::Violation(why))
 }
 
 /// Somebody who connected to us says why. Returns whom to connect to after a knock.

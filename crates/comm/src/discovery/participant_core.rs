@@ -25,7 +25,6 @@ pub(crate) struct ParticipantCore {
     pub(crate) trust: Trust,
     /// Lets others hear of our death early.
     _keeper: Option<Arc<Keeper>>,
-    pub(crate) rendezvous: Rendezvous,
     pub(crate) epoll: Arc<PrivateFd>,
     waker: Arc<Waker>,
     pub(crate) pair_reports: Arc<PairReports>,
@@ -45,6 +44,8 @@ pub(crate) struct ParticipantCore {
     /// Is there a watcher that wants to know when we have nothing to do?
     watched: AtomicBool,
     watchers: Mutex<Vec<(u64, Arc<ControlSocket>)>>,
+    /// Dropped last: a peer that we have greeted finds us here until that connection has ended.
+    pub(crate) rendezvous: Rendezvous,
 }
 
 /// What a participant makes before it makes its core.
