@@ -1,7 +1,8 @@
-//! What a call costs between two processes, beside two hops of topics that carry the same bytes: the
-//! measuring process calls and publishes, the other one answers and publishes back. Also what a call
-//! costs while other clients are connected, on rings of their own (as services are) and on one topic of
-//! responses that all clients subscribe to and look for theirs in (what services could have been).
+//! What a call costs between two processes, beside two hops of topics that carry the same bytes:
+//! the measuring process calls and publishes, the other one answers and publishes back. Also what a
+//! call costs while other clients are connected, on rings of their own (as services are) and on one
+//! topic of responses that all clients subscribe to and look for theirs in (what services could
+//! have been).
 
 use crate::Failure;
 use crate::failure::While;

@@ -1,5 +1,5 @@
-//! Calibrations as ROS has them: `sensor_msgs/CameraInfo`, and the YAML file that `camera_calibration` writes and
-//! `camera_info_manager` reads.
+//! Calibrations as ROS has them: `sensor_msgs/CameraInfo`, and the YAML file that
+//! `camera_calibration` writes and `camera_info_manager` reads.
 //!
 //! Other people's input: everything is checked before a table is made of it.
 
@@ -276,8 +276,8 @@ impl Told<'_> {
     }
 }
 
-/// fx, fy, cx, cy of a matrix with so many columns. The fourth column of P, the other camera of a stereo pair, says
-/// nothing about pixels.
+/// fx, fy, cx, cy of a matrix with so many columns. The fourth column of P, the other camera of a
+/// stereo pair, says nothing about pixels.
 fn pinhole(
     matrix: &'static str,
     numbers: &[f64],

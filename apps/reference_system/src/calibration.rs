@@ -24,8 +24,8 @@ pub fn crunch_time(limit: u64) -> Duration {
     (0..REPEATS).map(|_| once()).min().unwrap_or_default()
 }
 
-/// The limit whose primes take about `time` to count (to 1 %, or as near as the clock lets one get),
-/// and how long they take. Blocks for some hundred times as long.
+/// The limit whose primes take about `time` to count (to 1 %, or as near as the clock lets one
+/// get), and how long they take. Blocks for some hundred times as long.
 #[must_use]
 pub fn limit_of(time: Duration) -> (u64, Duration) {
     let (mut limit, mut best) = (64, (64, crunch_time(64)));

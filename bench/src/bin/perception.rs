@@ -1,5 +1,6 @@
-//! `perception`: one load of a perception pipeline in event, chain and graph mode, over the peer, and as
-//! plain function calls; writes `perception.json`. Also the program of all its child processes.
+//! `perception`: one load of a perception pipeline in event, chain and graph mode, over the peer,
+//! and as plain function calls; writes `perception.json`. Also the program of all its child
+//! processes.
 
 use crossdock_bench::Failure;
 use crossdock_bench::failure::While;
@@ -125,8 +126,8 @@ impl Case {
         self.blocks.iter().map(of).sum::<u64>() as f64 / iterations as f64
     }
 
-    /// What an iteration takes more than on `floor`, us: the least, the median and the greatest of the
-    /// blocks that ran next to each other.
+    /// What an iteration takes more than on `floor`, us: the least, the median and the greatest of
+    /// the blocks that ran next to each other.
     fn beside(&self, floor: &Case, of_ns: impl Fn(&Block) -> u64) -> [f64; 3] {
         let us = |block: &Block| of_ns(block) as f64 / block.iterations as f64 / 1e3;
         let pairs = self.blocks.iter().zip(&floor.blocks);

@@ -1,5 +1,5 @@
-//! Starts the processes of one system, pauses all of them between blocks, and observes them from outside
-//! while they run. Knows the systems only by how they are started.
+//! Starts the processes of one system, pauses all of them between blocks, and observes them from
+//! outside while they run. Knows the systems only by how they are started.
 
 use super::RECORD_VARIABLE;
 use super::load::{PERIOD, Places, plan};
@@ -42,8 +42,8 @@ pub enum System {
     Crossdock(Places),
     /// The same; nodes read and write the number of each message only.
     Idle(Places),
-    /// The same with work; the threads of the nodes have this priority with `SCHED_FIFO`, where the process
-    /// may have it.
+    /// The same with work; the threads of the nodes have this priority with `SCHED_FIFO`, where the
+    /// process may have it.
     Realtime(Places, u8),
     /// iceoryx2 in so many processes, those of the mapping of processes.
     Iceoryx2(usize),
@@ -106,8 +106,8 @@ pub fn run_on(cpus: &[usize]) -> Result<(), Failure> {
 }
 
 impl Running {
-    /// Starts all processes; they run when this returns. The calling thread must be allowed to run on the
-    /// processors that they are to run on, and on no others.
+    /// Starts all processes; they run when this returns. The calling thread must be allowed to run
+    /// on the processors that they are to run on, and on no others.
     pub fn start(name: &str, system: System, nodes: usize, folder: &Path) -> Result<Self, Failure> {
         let place = folder.join(name);
         let made = std::fs::DirBuilder::new().mode(0o700).create(&place);

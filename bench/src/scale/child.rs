@@ -1,5 +1,5 @@
-//! One process of a layout: opens the ports of its threads, takes part in blocks, and says what that
-//! has cost. The loops that publish and take are here and nowhere else.
+//! One process of a layout: opens the ports of its threads, takes part in blocks, and says what
+//! that has cost. The loops that publish and take are here and nowhere else.
 
 use super::payload::{self, Head, now_ns};
 use super::run::records_path;

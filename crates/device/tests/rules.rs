@@ -1,5 +1,5 @@
-//! What devices of other kinds refuse, shown on the processor (PoCL) behind their rules: a GPU on a bus, drivers that
-//! want calls in pairs; and how streams of one process wait for each other.
+//! What devices of other kinds refuse, shown on the processor (PoCL) behind their rules: a GPU on a
+//! bus, drivers that want calls in pairs; and how streams of one process wait for each other.
 #![allow(missing_docs, clippy::unwrap_used)]
 
 use crossdock_device::{

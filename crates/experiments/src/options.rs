@@ -17,8 +17,8 @@ pub struct SimulationOptions {
     /// Board that width, clock, the way to host memory and the costs of software are taken from
     #[arg(long, default_value = "zcu104-64", value_parser = profiles())]
     pub profile: &'static Profile,
-    /// Decides the bytes of the messages, which cycles of host memory others have, and what stands in
-    /// registers before reset
+    /// Decides the bytes of the messages, which cycles of host memory others have, and what stands
+    /// in registers before reset
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
     /// Fewer sizes, numbers of ports and repeats: to see that it works
@@ -54,12 +54,12 @@ pub struct CpuGpuOptions {
     /// How many nodes; default: all with --matrix, else 3
     #[arg(long, value_parser = PossibleValuesParser::new(["native", "2", "2-service", "3", "5"]))]
     pub architecture: Option<String>,
-    /// How two workers of one kind divide their work (architecture 5); default: both with --matrix, else
-    /// split
+    /// How two workers of one kind divide their work (architecture 5); default: both with --matrix,
+    /// else split
     #[arg(long, value_parser = PossibleValuesParser::new(["split", "replicated"]))]
     pub division: Option<String>,
-    /// Where nodes run and how they hand the array over: it travels between processes; threads of one
-    /// process; processes; one thread. Default: all with --matrix, else shared
+    /// Where nodes run and how they hand the array over: it travels between processes; threads of
+    /// one process; processes; one thread. Default: all with --matrix, else shared
     #[arg(long, value_parser =
           PossibleValuesParser::new(["serialised", "in-process", "shared", "composed"]))]
     pub transport: Option<String>,
@@ -86,8 +86,8 @@ pub struct FramesOptions {
     /// Sides of frames; may be repeated; default: all
     #[arg(long, value_parser = PossibleValuesParser::new(["1080p", "1440p", "2160p"]))]
     pub resolution: Vec<String>,
-    /// How frames get from node to node: in memory of the device; copied to the host and down again; used
-    /// in memory of the host. May be repeated; default: device and copy
+    /// How frames get from node to node: in memory of the device; copied to the host and down
+    /// again; used in memory of the host. May be repeated; default: device and copy
     #[arg(long, value_parser = PossibleValuesParser::new(["device", "copy", "zero_copy"]))]
     pub model: Vec<String>,
     /// Where both nodes run: processes; threads of one process; one thread

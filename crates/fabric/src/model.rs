@@ -40,7 +40,8 @@ pub enum Stop {
     Done,
     /// No clock has an edge left up to the time that was given.
     Time,
-    /// Nothing will happen on the board until its host does something. Only where that was asked for.
+    /// Nothing will happen on the board until its host does something. Only where that was asked
+    /// for.
     Idle,
 }
 
@@ -159,9 +160,9 @@ impl Model {
         Ok(Stop::Time)
     }
 
-    /// Lets time pass up to this moment without simulating it: the clocks go on afterwards as if their
-    /// edges had come. False, and nothing has happened, unless the last run ended idle, time would go
-    /// back, or its end would be passed.
+    /// Lets time pass up to this moment without simulating it: the clocks go on afterwards as if
+    /// their edges had come. False, and nothing has happened, unless the last run ended idle, time
+    /// would go back, or its end would be passed.
     pub(crate) fn skip_to(&mut self, now_ps: u64) -> bool {
         if !self.is_idle || now_ps < self.now_ps || now_ps > TIME_END_PS {
             return false;

@@ -71,8 +71,8 @@ impl Processor {
 const PAGE_BYTES: u64 = 4096;
 
 impl HostMemory {
-    /// How memory answers in simulation, when others have `load_percent` of its cycles (0 to 99) and
-    /// `seed` decides which.
+    /// How memory answers in simulation, when others have `load_percent` of its cycles (0 to 99)
+    /// and `seed` decides which.
     #[must_use]
     pub fn timing(&self, load_percent: u32, seed: u32) -> MemoryTiming {
         MemoryTiming {

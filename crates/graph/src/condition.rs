@@ -12,8 +12,8 @@ use std::collections::BTreeMap;
 /// When a node runs.
 ///
 /// At most one of `all_of` and `any_of` says which messages release it; without both, `fresh` does
-/// if it names triggering inputs, else every message on a triggering input. What remains are guards:
-/// they must hold whenever something releases the node, a timer included.
+/// if it names triggering inputs, else every message on a triggering input. What remains are
+/// guards: they must hold whenever something releases the node, a timer included.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Condition {

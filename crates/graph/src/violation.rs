@@ -93,7 +93,8 @@ pub enum ViolationKind {
     Layout,
     /// A width, clock or FIFO of a hardware stream that cannot be.
     Stream,
-    /// A hardware implementation that does not fit its software twin, its place in a graph, or others.
+    /// A hardware implementation that does not fit its software twin, its place in a graph, or
+    /// others.
     HardwareNode,
     /// Hardware nodes in a cycle that nothing breaks.
     HardwareCycle,

@@ -1,6 +1,6 @@
-//! The board around a network: a gateway per gateway topic, what joins them to host memory, the host's
-//! registers, and the nodes with an implementation, as one module with the network inside. Only wires and instances of library
-//! modules. Must not decide anything about the network.
+//! The board around a network: a gateway per gateway topic, what joins them to host memory, the
+//! host's registers, and the nodes with an implementation, as one module with the network inside.
+//! Only wires and instances of library modules. Must not decide anything about the network.
 
 use crate::library::{Instance, LibraryModule, Parameter};
 use crate::network::{Network, NetworkPort, PortOwner, Register, TopicNetwork};
@@ -144,7 +144,8 @@ pub(crate) fn pairs(names: &[&str]) -> Vec<(String, String)> {
     names.iter().map(|name| ((*name).to_owned(), (*name).to_owned())).collect()
 }
 
-/// The module `board_<fabric>` and the library modules' instances in it. `None`: the network has no gateway.
+/// The module `board_<fabric>` and the library modules' instances in it. `None`: the network has no
+/// gateway.
 pub(crate) fn board(
     network: &Network,
     registers: &[Register],

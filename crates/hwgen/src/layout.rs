@@ -190,8 +190,8 @@ impl PayloadLayout {
 struct Cursor {
     bytes_max: u64,
     fixed: bool,
-    /// The strictest alignment since the last byte: that of a message before its first field, and of
-    /// its end before the field behind it.
+    /// The strictest alignment since the last byte: that of a message before its first field, and
+    /// of its end before the field behind it.
     aligned: u64,
 }
 

@@ -2,10 +2,10 @@
 //! nodes of a fabric.
 //!
 //! [`generate`] groups the publishers and subscribers of every hardware-mapped topic, and the
-//! hardware side of every gateway topic, and wires modules of the hardware library. What it gives is
-//! text: SystemVerilog, the layout of the messages, a register map, a C interface for simulation, a
-//! picture and a report. It writes no logic of its own; the adapters of
-//! messages hold tables, registers and what chooses among them. The formats are described in
+//! hardware side of every gateway topic, and wires modules of the hardware library. What it gives
+//! is text: SystemVerilog, the layout of the messages, a register map, a C interface for
+//! simulation, a picture and a report. It writes no logic of its own; the adapters of messages hold
+//! tables, registers and what chooses among them. The formats are described in
 //! `docs/formats/hardware-network.md`.
 //!
 //! The crate is pure: it opens no file, starts no process, never prints and never blocks. The same
@@ -53,8 +53,8 @@ pub struct Request<'a> {
     pub fabric: &'a str,
     /// Finds a message type by its full name, or says why not.
     pub types: &'a dyn Fn(&str) -> Result<Schema, String>,
-    /// Node types in hardware whose nodes become part of the board. Those of the fabric's nodes that
-    /// are of none of them stay edges of the board.
+    /// Node types in hardware whose nodes become part of the board. Those of the fabric's nodes
+    /// that are of none of them stay edges of the board.
     pub implementations: &'a [Implementation<'a>],
 }
 
@@ -72,8 +72,8 @@ pub struct Generated {
 }
 
 impl Generated {
-    /// The files that one of its lists (`sources.f`, `board.f`) names, by name; none where there is no
-    /// such list.
+    /// The files that one of its lists (`sources.f`, `board.f`) names, by name; none where there is
+    /// no such list.
     #[must_use]
     pub fn listed(&self, list: &str) -> Vec<(&String, &String)> {
         let names = self.files.get(list).map_or("", String::as_str);

@@ -111,9 +111,9 @@ pub struct TopicNetwork {
     pub name: String,
     /// The topic's name as an identifier; of a direct stream, with its port.
     pub identifier: String,
-    /// Whether it is the direct stream of one port on a software-mapped topic: a gateway at the other
-    /// end, so that its messages pass between host memory and this port alone. A software-mapped topic
-    /// has one per port in the fabric, all of its name.
+    /// Whether it is the direct stream of one port on a software-mapped topic: a gateway at the
+    /// other end, so that its messages pass between host memory and this port alone. A
+    /// software-mapped topic has one per port in the fabric, all of its name.
     #[serde(skip_serializing_if = "is_false")]
     pub direct: bool,
     /// Bits of a beat.

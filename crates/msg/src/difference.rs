@@ -122,7 +122,8 @@ impl Pair<'_> {
             return Ok(None);
         }
         let options = JsonOptions::default();
-        // The walk's budget is spent on what was compared; a walk of their own shows the two values.
+        // The walk's budget is spent on what was compared; a walk of their own shows the two
+        // values.
         let show = |walk: &Walk<'_>, at| {
             let mut walk = Walk::new(walk.layout, walk.block)?;
             element_json(&mut walk, element, at, options)

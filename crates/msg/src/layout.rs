@@ -136,8 +136,8 @@ impl Layout {
     }
 
     /// Which structs have the same length in every message, by position: all that hold no text and
-    /// no sequence. In rounds, because a struct may be used by many others; there are no more rounds
-    /// than structs.
+    /// no sequence. In rounds, because a struct may be used by many others; there are no more
+    /// rounds than structs.
     pub fn fixed_structs(&self) -> Vec<bool> {
         let mut fixed = vec![true; self.structs.len()];
         loop {

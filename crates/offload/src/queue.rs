@@ -143,8 +143,8 @@ pub struct DeviceOutput {
 impl Queue {
     /// The queue of the node that is being made; `None`: it computes on the processor, because the
     /// mapping says so, or because the device cannot be used and the mapping allows that (the run
-    /// then says so). Opens the device, tries what it can do: blocks, for a second the first time in a
-    /// process.
+    /// then says so). Opens the device, tries what it can do: blocks, for a second the first time
+    /// in a process.
     ///
     /// # Errors
     /// The device is not there or does not work, and the mapping does not allow the processor.
@@ -169,7 +169,8 @@ impl Queue {
         self.shared.borrow().device.clone()
     }
 
-    /// An input of the node: its messages are from now on handed out while a device still writes them.
+    /// An input of the node: its messages are from now on handed out while a device still writes
+    /// them.
     ///
     /// # Errors
     /// [`Refusal`](crate::Refusal): the mapping asks for what the device cannot do.
@@ -202,9 +203,9 @@ impl Queue {
         Ok(DeviceOutput { handle, choice, read_elsewhere, resident })
     }
 
-    /// The shared buffers that the tokens on an input are about: they get to the device as the mapping says of
-    /// that topic, and copies are counted at the input. Where there are some, kernels are compiled for them:
-    /// blocks, for a second the first time.
+    /// The shared buffers that the tokens on an input are about: they get to the device as the
+    /// mapping says of that topic, and copies are counted at the input. Where there are some,
+    /// kernels are compiled for them: blocks, for a second the first time.
     ///
     /// # Errors
     /// As [`Queue::input`].
@@ -219,8 +220,9 @@ impl Queue {
         Ok(DeviceBuffers::new(choice, &topic, Some(handle), resident))
     }
 
-    /// The shared buffers that come with requests of a service: they get to the device as the mapping says of the
-    /// service, and copies are counted beside that. Blocks as [`Queue::buffers`].
+    /// The shared buffers that come with requests of a service: they get to the device as the
+    /// mapping says of the service, and copies are counted beside that. Blocks as
+    /// [`Queue::buffers`].
     ///
     /// # Errors
     /// As [`Queue::input`].

@@ -41,9 +41,9 @@ impl SlabTaker for Importer {
     }
 }
 
-/// The slab that stands for the chunk of a part of a loan, made if there is none yet, and then given to
-/// `offer`, which offers it to all subscribers. `None`: the part lies in no chunk of a publisher of this
-/// process, or memory of another device stands for it.
+/// The slab that stands for the chunk of a part of a loan, made if there is none yet, and then
+/// given to `offer`, which offers it to all subscribers. `None`: the part lies in no chunk of a
+/// publisher of this process, or memory of another device stands for it.
 pub(crate) fn for_writing(
     device: &Device,
     capabilities: Capabilities,

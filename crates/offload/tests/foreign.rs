@@ -1,6 +1,6 @@
-//! Messages of another process on a device that does not register memory which may only be read: the mapping is
-//! refused or copies go through memory that is registered, and what is computed is right. Two processes. Needs an OpenCL
-//! driver (PoCL).
+//! Messages of another process on a device that does not register memory which may only be read:
+//! the mapping is refused or copies go through memory that is registered, and what is computed is
+//! right. Two processes. Needs an OpenCL driver (PoCL).
 #![allow(missing_docs)]
 #![allow(unsafe_code, reason = "launching a kernel is unsafe; that of a test is in the test")]
 

@@ -21,8 +21,8 @@ pub struct ReaderOptions {
     /// Bytes of decompressed chunks held at a time in order to bring chunks that overlap in time
     /// into log-time order; beyond it messages come in the order of their chunks.
     pub order_bytes_max: u64,
-    /// A file without an index, as after an interrupted recording, has all its chunks decompressed when
-    /// it is opened. They may expand to this many times the file...
+    /// A file without an index, as after an interrupted recording, has all its chunks decompressed
+    /// when it is opened. They may expand to this many times the file...
     pub expansion_max: u64,
     /// ... and to this many bytes more, so that small files of zeros are read whole.
     pub expansion_bytes_free: u64,
@@ -397,8 +397,8 @@ impl BagReader {
         self.bag.files.iter().fold(0, |sum: u64, file| sum.saturating_add(file.index.message_count))
     }
 
-    /// The earliest log time that the bag says that it holds, in ns; 0 if it holds no message. Do not
-    /// rely on it.
+    /// The earliest log time that the bag says that it holds, in ns; 0 if it holds no message. Do
+    /// not rely on it.
     pub fn start_ns(&self) -> u64 {
         let segments = self.bag.files.iter().flat_map(|file| &file.index.segments);
         segments.map(|segment| segment.start_ns).min().unwrap_or(0)

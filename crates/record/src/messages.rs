@@ -69,8 +69,9 @@ impl Loaded {
 /// A reading of a bag's messages; made by [`BagReader::messages`](crate::BagReader::messages).
 ///
 /// Holds the chunks that it is in and the lists of their messages, at most
-/// [`order_bytes_max`](crate::ReaderOptions::order_bytes_max) plus one chunk. Buffers of usual sizes
-/// are used again, so that reading allocates only when a chunk is larger than those before. `Send`.
+/// [`order_bytes_max`](crate::ReaderOptions::order_bytes_max) plus one chunk. Buffers of usual
+/// sizes are used again, so that reading allocates only when a chunk is larger than those before.
+/// `Send`.
 #[derive(Debug)]
 pub struct Messages {
     bag: Arc<Bag>,

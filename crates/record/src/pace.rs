@@ -50,7 +50,8 @@ pub struct Steps {
 pub struct StepTimer {
     /// From one time to the next, ns.
     pub period_ns: u64,
-    /// Where on the grid of the clock they are due, ns; `None`: one period after the start, and so on.
+    /// Where on the grid of the clock they are due, ns; `None`: one period after the start, and so
+    /// on.
     pub offset_ns: Option<u64>,
     /// The phases that they lead to, in order.
     pub phases: Vec<u32>,

@@ -406,8 +406,8 @@ impl PlayingTopic {
     }
 }
 
-/// Clock messages that a subscriber may lag behind: a recorder that waits for its disk must not miss
-/// the times of the messages that wait for it.
+/// Clock messages that a subscriber may lag behind: a recorder that waits for its disk must not
+/// miss the times of the messages that wait for it.
 pub(crate) const CLOCK_DEPTH: usize = 256;
 /// How long a reliable subscriber of the clock may hold it up.
 const CLOCK_TIMEOUT: Duration = Duration::from_secs(1);

@@ -24,15 +24,15 @@ pub struct TopicToRecord {
     pub qos: Qos,
 }
 
-/// Which time a message gets in the bag, as its log time and as its publish time: its own in each case,
-/// so that it does not depend on when the recorder has come to it.
+/// Which time a message gets in the bag, as its log time and as its publish time: its own in each
+/// case, so that it does not depend on when the recorder has come to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LogTime {
     /// When it was published, by the computer's clock.
     Wall,
-    /// When it was published, in simulated time: what `/clock` said last before. If whoever makes the
-    /// time waits until everything that followed from the last message is done, each message has the
-    /// same time in every run.
+    /// When it was published, in simulated time: what `/clock` said last before. If whoever makes
+    /// the time waits until everything that followed from the last message is done, each message
+    /// has the same time in every run.
     Simulated {
         /// The time before the first message on `/clock`, in ns.
         start_ns: u64,
@@ -40,9 +40,9 @@ pub enum LogTime {
     /// As [`LogTime::Simulated`] from 0 on, for graphs that go in lock step: there nodes beside the
     /// way to the command may be behind the time. A message with a `header.stamp` has that time.
     Lockstep,
-    /// The stamp that its publisher gave it, in a run that is stepped, where that is simulated time.
-    /// The messages of several publishers on one topic are written in the same order in each run:
-    /// step by step, in a step in the order of the publishers' nodes.
+    /// The stamp that its publisher gave it, in a run that is stepped, where that is simulated
+    /// time. The messages of several publishers on one topic are written in the same order in each
+    /// run: step by step, in a step in the order of the publishers' nodes.
     Stepped,
 }
 

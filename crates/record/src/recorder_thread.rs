@@ -35,8 +35,8 @@ const TURN_MESSAGES: usize = 64;
 /// How long publishers that go on after the stop are still recorded. What those have left that are
 /// gone is recorded in any case: their rings bound it.
 const DRAIN_MAX: Duration = Duration::from_secs(2);
-/// Bytes of messages of one step that wait to be brought into order; what is beyond comes as it comes,
-/// which is said.
+/// Bytes of messages of one step that wait to be brought into order; what is beyond comes as it
+/// comes, which is said.
 const HELD_BYTES_MAX: usize = 256 << 20;
 
 /// Copies of the payload of a message: its encoding, and the open chunk of the bag.
@@ -360,8 +360,8 @@ impl LogClock {
     }
 }
 
-/// `header.stamp` of a message, in ns. Its type has it in the first place, behind the four bytes that
-/// open each payload.
+/// `header.stamp` of a message, in ns. Its type has it in the first place, behind the four bytes
+/// that open each payload.
 fn header_stamp_ns(sample: &AnySample, cdr: &[u8]) -> Option<u64> {
     sample.schema().stamp_offset()?;
     let word = |at: usize| cdr.get(at..at + 4)?.try_into().ok().map(u32::from_le_bytes);

@@ -94,8 +94,8 @@ impl Stepper {
         self.pace.as_mut().map_or(now, |pace| pace.due(time_ns, now))
     }
 
-    /// The next time on the way to `target_ns`, which is that of `tick_ns` if no timer is due before,
-    /// and the phases of its step. `None` when the target is reached.
+    /// The next time on the way to `target_ns`, which is that of `tick_ns` if no timer is due
+    /// before, and the phases of its step. `None` when the target is reached.
     ///
     /// Over long gaps time jumps, and timers that were due meanwhile are due once where it leads.
     pub(crate) fn next(&mut self, target_ns: u64, tick_ns: Option<u64>) -> Option<(u64, Vec<u32>)> {

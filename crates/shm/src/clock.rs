@@ -20,8 +20,8 @@ pub fn now_ns() -> u64 {
     counter::now_ns()
 }
 
-/// Nanoseconds on the clock that is never set (`CLOCK_MONOTONIC`), as cheap as [`now_ns`]: for times
-/// that are compared with each other, in one process or between processes of one computer.
+/// Nanoseconds on the clock that is never set (`CLOCK_MONOTONIC`), as cheap as [`now_ns`]: for
+/// times that are compared with each other, in one process or between processes of one computer.
 ///
 /// Never goes back within a thread.
 #[inline]
@@ -45,8 +45,8 @@ fn system_monotonic_ns() -> u64 {
     u64::try_from(now.tv_sec).unwrap_or(0) * 1_000_000_000 + u64::try_from(now.tv_nsec).unwrap_or(0)
 }
 
-/// Longest time between two readings of the system's clock. With a rate that is wrong by 50 millionths
-/// the stamps at its end are wrong by 50 ns.
+/// Longest time between two readings of the system's clock. With a rate that is wrong by 50
+/// millionths the stamps at its end are wrong by 50 ns.
 #[cfg(any(target_arch = "x86_64", test))]
 const SPAN_NS: u64 = 1_000_000;
 

@@ -150,8 +150,8 @@ impl DoorbellControl {
     }
 
     /// Wakes the executor without marking an input: the sleep that is under way ends, else the next
-    /// one does not begin. Whatever was written before the call is seen behind that sleep, so a flag
-    /// may be set first and looked at at any time outside of it. Several calls may be one.
+    /// one does not begin. Whatever was written before the call is seen behind that sleep, so a
+    /// flag may be set first and looked at at any time outside of it. Several calls may be one.
     ///
     /// Any thread; no lock, no allocation, one system call if the executor sleeps.
     pub fn wake(&self) {
@@ -170,8 +170,8 @@ impl DoorbellControl {
     }
 
     /// From now on a peer that is not trusted may write the bell: it could take wake-ups away from
-    /// others that ring it (decision record 0001). No sleep is longer than `recheck` any more, which
-    /// bounds the delay; for good, since nobody can take the memory away from that peer.
+    /// others that ring it (decision record 0001). No sleep is longer than `recheck` any more,
+    /// which bounds the delay; for good, since nobody can take the memory away from that peer.
     pub fn expose(&self, recheck: Duration) {
         let ns = u64::try_from(recheck.as_nanos()).unwrap_or(u64::MAX).max(1);
         self.0.memory.expose(self.0.index);

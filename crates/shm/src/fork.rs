@@ -1,21 +1,22 @@
 //! What a forked child gets of its parent: nothing.
 //!
-//! 1. Every mapping of this crate stays behind in the parent (`MADV_DONTFORK`), so a child that used
-//!    a port or a sample would fault. One private page tells: the kernel wipes it in a child,
+//! 1. Every mapping of this crate stays behind in the parent (`MADV_DONTFORK`), so a child that
+//!    used a port or a sample would fault. One private page tells: the kernel wipes it in a child,
 //!    whichever call made the child.
-//! 2. A child would also have copies of the parent's sockets and memory objects: peers that wait for
-//!    end of file would not hear of the parent's death, its name would go on listening, its memory
-//!    stay. So in a child of `fork` each [`PrivateFd`] is replaced by a descriptor of nothing, before
-//!    `fork` returns there. The numbers stay taken: what the child drops closes only these.
-//! 3. A status table is written in too many places to ask each time: in a child a private page of zeros
-//!    takes its place.
+//! 2. A child would also have copies of the parent's sockets and memory objects: peers that wait
+//!    for end of file would not hear of the parent's death, its name would go on listening, its
+//!    memory stay. So in a child of `fork` each [`PrivateFd`] is replaced by a descriptor of
+//!    nothing, before `fork` returns there. The numbers stay taken: what the child drops closes
+//!    only these.
+//! 3. A status table is written in too many places to ask each time: in a child a private page of
+//!    zeros takes its place.
 //!
 //! 4. A flag that a child of `fork` finds set is for handlers of signals ([`child_flag`]), which a
 //!    child inherits.
 //!
-//! Children that exec have nothing of it either way (close on exec). A child of a bare `clone` system
-//! call has rule 1 only; peers then know the parent's death from its pidfd. This file must not know
-//! ports.
+//! Children that exec have nothing of it either way (close on exec). A child of a bare `clone`
+//! system call has rule 1 only; peers then know the parent's death from its pidfd. This file must
+//! not know ports.
 
 use rustix::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous};
@@ -97,10 +98,12 @@ impl ForkMark {
 }
 
 /// Descriptors that children do not get have numbers below this one (the largest limit on
-/// descriptors that is usual, `fs.nr_open`, is 2^20; a process that is given more has others below).
+/// descriptors that is usual, `fs.nr_open`, is 2^20; a process that is given more has others
+/// below).
 const NUMBERS_MAX: usize = 1 << 20;
 
-/// Status tables of one process that a child sees as zeros; with more, a child that writes one faults.
+/// Status tables of one process that a child sees as zeros; with more, a child that writes one
+/// faults.
 const BLANKS_MAX: usize = 1024;
 
 /// One bit for each descriptor number that a child does not get.
@@ -188,12 +191,12 @@ pub fn child_flag() -> Arc<AtomicBool> {
 }
 
 fn watch_forks() {
-    // No lock, which a child might inherit from a thread that only its parent has. Two threads that come
-    // here at once both leave the handler, which may run twice.
+    // No lock, which a child might inherit from a thread that only its parent has. Two threads that
+    // come here at once both leave the handler, which may run twice.
     static WATCHED: AtomicBool = AtomicBool::new(false);
     if !WATCHED.load(Ordering::Acquire) {
-        // SAFETY: the handler does nothing but system calls and loads. Without memory for it, rule 1
-        // and pidfds are left.
+        // SAFETY: the handler does nothing but system calls and loads. Without memory for it, rule
+        // 1 and pidfds are left.
         let _ = unsafe { libc::pthread_atfork(None, None, Some(in_new_child)) };
         WATCHED.store(true, Ordering::Release);
     }
@@ -214,7 +217,8 @@ unsafe extern "C" fn in_new_child() {
                 | libc::MAP_NORESERVE
                 | libc::MAP_FIXED_NOREPLACE;
             let place = ptr::with_exposed_provenance_mut(start);
-            // SAFETY: where the parent's mapping was there is nothing here, and nothing is replaced.
+            // SAFETY: where the parent's mapping was there is nothing here, and nothing is
+            // replaced.
             let _ = unsafe { libc::mmap(place, bytes, protection, flags, -1, 0) };
         }
     }

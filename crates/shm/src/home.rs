@@ -16,9 +16,9 @@
 //!    that a sample is one pointer. An entry is written by the subscriber's thread while its hold
 //!    word is 0 or its own, and read by the sample's owner while it is not 0.
 //!
-//! 6. What must not end before the last sample (the `Lifeline`: the socket to the publisher's process, and
-//!    the word to it that its memory may be used again) belongs to the home and ends with it. Nothing
-//!    else keeps a home: whoever only looks has a weak reference.
+//! 6. What must not end before the last sample (the `Lifeline`: the socket to the publisher's
+//!    process, and the word to it that its memory may be used again) belongs to the home and ends
+//!    with it. Nothing else keeps a home: whoever only looks has a weak reference.
 //!
 //! It must not know rings.
 

@@ -74,8 +74,8 @@ pub(crate) struct LinkEnds {
     queue: UnsafeCell<Waiting>,
 }
 
-// SAFETY: `queue` is only touched through `LinkEnds::queue`, which refuses every thread but the owner;
-// the rest is atomic, locked or constant.
+// SAFETY: `queue` is only touched through `LinkEnds::queue`, which refuses every thread but the
+// owner; the rest is atomic, locked or constant.
 unsafe impl Send for LinkEnds {}
 // SAFETY: as above.
 unsafe impl Sync for LinkEnds {}
@@ -142,7 +142,8 @@ impl LinkEnds {
         !self.options.reliable && self.len() > depth
     }
 
-    /// Publisher: memory is short. Forgets the older half of what is beyond `depth`, if there is any.
+    /// Publisher: memory is short. Forgets the older half of what is beyond `depth`, if there is
+    /// any.
     pub(crate) fn spare(&self, depth: usize) -> bool {
         let can_spare = self.can_spare(depth);
         if can_spare {

@@ -150,8 +150,8 @@ pub(crate) enum Writers {
     Everybody,
 }
 
-/// A mapping of a memory object; unmapped when the last owner goes, never in a forked child. Or memory that a
-/// driver has made for this process, which goes back to it.
+/// A mapping of a memory object; unmapped when the last owner goes, never in a forked child. Or
+/// memory that a driver has made for this process, which goes back to it.
 #[derive(Debug)]
 pub(crate) struct Mapping {
     start: NonNull<u8>,
@@ -287,8 +287,8 @@ pub(crate) unsafe fn populate(start: NonNull<u8>, bytes: usize) -> Result<(), Er
     Ok(())
 }
 
-/// Gives a new memory object its size. Beyond the limit on the size of files the kernel would not only
-/// refuse, but send SIGXFSZ, which ends the process.
+/// Gives a new memory object its size. Beyond the limit on the size of files the kernel would not
+/// only refuse, but send SIGXFSZ, which ends the process.
 pub(crate) fn set_size(fd: BorrowedFd<'_>, bytes: u64) -> Result<(), Errno> {
     let limit = rustix::process::getrlimit(rustix::process::Resource::Fsize).current;
     if limit.is_some_and(|limit| bytes > limit) {
@@ -327,8 +327,8 @@ impl Region {
         Region { mapping: Arc::clone(mapping), writable: true }
     }
 
-    /// The first `bytes` bytes of a memory object that another process has sent, to be written where it is
-    /// [`Sharing::Open`]. Makes system calls.
+    /// The first `bytes` bytes of a memory object that another process has sent, to be written
+    /// where it is [`Sharing::Open`]. Makes system calls.
     ///
     /// # Errors
     /// [`OpenMemoryError`]: it is not sealed against shrinking, smaller, or cannot be mapped so.
@@ -353,13 +353,14 @@ impl Region {
         self.writable
     }
 
-    /// The driver's memory that it is; `None`: it is a memory object, which other processes can map.
+    /// The driver's memory that it is; `None`: it is a memory object, which other processes can
+    /// map.
     pub fn driver(&self) -> Option<&DriverMemory> {
         self.mapping.driver.as_ref()
     }
 
-    /// Address of its first byte, a multiple of 4096, or of 64 where a [driver](Region::driver) made it; tells
-    /// regions of one process apart.
+    /// Address of its first byte, a multiple of 4096, or of 64 where a [driver](Region::driver)
+    /// made it; tells regions of one process apart.
     pub fn address(&self) -> usize {
         self.mapping.start.as_ptr() as usize
     }
@@ -416,8 +417,8 @@ impl Scratch {
         Region::to_write(&self.memory.mapping)
     }
 
-    /// Copies what lies at an offset, also what hardware has written; false, and nothing copied, where
-    /// there is not as much.
+    /// Copies what lies at an offset, also what hardware has written; false, and nothing copied,
+    /// where there is not as much.
     pub fn read(&self, offset: usize, bytes: &mut [u8]) -> bool {
         let Some(from) = self.memory.mapping.range(offset as u64, bytes.len() as u64) else {
             return false;
@@ -432,8 +433,9 @@ impl Scratch {
         let Some(to) = self.memory.mapping.range(offset as u64, bytes.len() as u64) else {
             return false;
         };
-        // SAFETY: inside a live mapping that this value alone writes; nobody in this process reads it
-        // meanwhile, since that takes a borrow of this value, and no reference into it is given out.
+        // SAFETY: inside a live mapping that this value alone writes; nobody in this process reads
+        // it meanwhile, since that takes a borrow of this value, and no reference into it is given
+        // out.
         unsafe { ptr::copy_nonoverlapping(bytes.as_ptr(), to.as_ptr(), bytes.len()) };
         true
     }
@@ -655,11 +657,12 @@ pub(crate) enum Access {
     ReadWrite,
 }
 
-/// The file system that plain memory objects lie in (`TMPFS_MAGIC`); huge pages have one of their own.
+/// The file system that plain memory objects lie in (`TMPFS_MAGIC`); huge pages have one of their
+/// own.
 const PLAIN_MEMORY: u64 = 0x0102_1994;
 
-/// Refuses received memory whose owner has not made its first `wanted` bytes present: whoever touches a
-/// page first pays for it.
+/// Refuses received memory whose owner has not made its first `wanted` bytes present: whoever
+/// touches a page first pays for it.
 pub(crate) fn check_present(
     label: &str,
     fd: BorrowedFd<'_>,
@@ -701,7 +704,8 @@ pub(crate) fn map_received(
         step,
         source: errno.into(),
     };
-    // Only plain pages and huge ones have seals: nothing above or below asks a file system of others.
+    // Only plain pages and huge ones have seals: nothing above or below asks a file system of
+    // others.
     let kind = rustix::fs::fstatfs(fd).map_err(|errno| failed("fstatfs", errno))?;
     if kind.f_type as u64 & u64::from(u32::MAX) != PLAIN_MEMORY {
         return Err(OpenMemoryError::Unlike { label: label() });

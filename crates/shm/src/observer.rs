@@ -113,9 +113,10 @@ impl RingObserver {
         self.missed = self.missed.saturating_add(1);
     }
 
-    /// Copies the next message into `payload`, at most its first `bytes_max` bytes; answers its number
-    /// and meta data, `None` if there is none, or a device still writes it. A message in a segment that is not mapped stays the
-    /// next one; nothing needs to be mapped where no bytes are asked for.
+    /// Copies the next message into `payload`, at most its first `bytes_max` bytes; answers its
+    /// number and meta data, `None` if there is none, or a device still writes it. A message in a
+    /// segment that is not mapped stays the next one; nothing needs to be mapped where no bytes are
+    /// asked for.
     pub fn copy_next(
         &mut self,
         payload: &mut Vec<u8>,

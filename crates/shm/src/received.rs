@@ -1,10 +1,10 @@
 //! Descriptors that other processes have sent, and how they are closed.
 //!
-//! A peer can send a descriptor of anything. Closing one of some file systems waits for whoever serves them
-//! (FUSE asks it to flush), closing some sockets waits for their other end: a thread that others wait for
-//! must not do that. Memory objects have nobody to ask. So what is none is closed by a thread that nobody
-//! waits for, which there is from the first such descriptor on. It must not know what a descriptor is
-//! for.
+//! A peer can send a descriptor of anything. Closing one of some file systems waits for whoever
+//! serves them (FUSE asks it to flush), closing some sockets waits for their other end: a thread
+//! that others wait for must not do that. Memory objects have nobody to ask. So what is none is
+//! closed by a thread that nobody waits for, which there is from the first such descriptor on. It
+//! must not know what a descriptor is for.
 
 use crate::per_process::PerProcess;
 use crate::tables::lock;
@@ -12,8 +12,8 @@ use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Mutex;
 use std::sync::mpsc::{SyncSender, sync_channel};
 
-/// Descriptors that wait to be closed while one blocks. Those beyond stay open: whoever sends so many of
-/// these is cut off with each of them.
+/// Descriptors that wait to be closed while one blocks. Those beyond stay open: whoever sends so
+/// many of these is cut off with each of them.
 const WAITING_MAX: usize = 256;
 
 /// A descriptor that another process has sent.

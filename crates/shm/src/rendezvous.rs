@@ -36,8 +36,8 @@ const BACKLOG: i32 = 1024;
 /// The most processes of one domain that a listing returns.
 pub const LISTED_MAX: usize = 4096;
 
-/// How often a busy folder lock is asked for, 1 ms apart. Its holders need some microseconds, unless
-/// one was stopped meanwhile: then what the lock is for is left to the next one.
+/// How often a busy folder lock is asked for, 1 ms apart. Its holders need some microseconds,
+/// unless one was stopped meanwhile: then what the lock is for is left to the next one.
 const LOCK_TRIES_MAX: u32 = 100;
 
 /// The most bytes of `/proc/net/unix` that are read (about 100 bytes a socket).
@@ -154,7 +154,8 @@ impl FromStr for PeerName {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Location {
     /// In this folder, one subfolder for each domain. Made with mode 0700 (0770 for a group) when
-    /// it is not there. Must belong to us; for a group also to root. Access control lists are refused.
+    /// it is not there. Must belong to us; for a group also to root. Access control lists are
+    /// refused.
     Folder(PathBuf),
     /// In the abstract socket names of our network namespace: leaves nothing in the file system.
     Abstract,
@@ -174,9 +175,10 @@ impl Location {
         Location::Folder(root)
     }
 
-    /// Whom the place is for: the members of a group, if `CROSSDOCK_RENDEZVOUS` names the folder, root
-    /// or we own it, its group may write to it and its entries belong to that group (mode 2770). Every
-    /// other place is for our own user: nobody can make a place shared by being there first.
+    /// Whom the place is for: the members of a group, if `CROSSDOCK_RENDEZVOUS` names the folder,
+    /// root or we own it, its group may write to it and its entries belong to that group (mode
+    /// 2770). Every other place is for our own user: nobody can make a place shared by being there
+    /// first.
     pub fn access(&self) -> Access {
         const SHARED: u32 = 0o2070;
         let Location::Folder(root) = self else { return Access::SameUser };
@@ -309,11 +311,12 @@ impl Visit {
 
     /// Connects to one process. `None`: it has died; a stale file is gone now.
     ///
-    /// Does not wait for that process: names are anybody's to take, and one that accepts nothing shall not
-    /// keep others waiting.
+    /// Does not wait for that process: names are anybody's to take, and one that accepts nothing
+    /// shall not keep others waiting.
     ///
     /// # Errors
-    /// [`RendezvousError`]; the others are not affected. [`RendezvousError::Busy`] is worth another try.
+    /// [`RendezvousError`]; the others are not affected. [`RendezvousError::Busy`] is worth another
+    /// try.
     pub fn connect(&self, name: PeerName) -> Result<Option<ControlSocket>, RendezvousError> {
         match self.try_connect(name) {
             Err(Errno::CONNREFUSED) => {
@@ -344,8 +347,8 @@ impl Visit {
         Ok(ControlSocket::from_fd(fd))
     }
 
-    /// Removes the file of a process that refuses connections, or has died. Under the lock, and after a second
-    /// look: a file appears in the folder only when its process listens already.
+    /// Removes the file of a process that refuses connections, or has died. Under the lock, and
+    /// after a second look: a file appears in the folder only when its process listens already.
     fn remove_stale(&self, name: PeerName) -> Result<(), RendezvousError> {
         let Place::Folder { path, folder } = &self.place else { return Ok(()) };
         // Left to whoever comes next, if the lock cannot be had.
@@ -626,9 +629,9 @@ fn listen_in_folder(
     config: &RendezvousConfig,
 ) -> Result<(), RendezvousError> {
     let lock = FolderLock::take(path, folder)?;
-    // Temporary names exist only under the lock: those that are here now are of dead processes. Without
-    // it (its holder stands still) nothing is tidied; should it go on just now, and somebody tidy what
-    // is made here, the rename below says so.
+    // Temporary names exist only under the lock: those that are here now are of dead processes.
+    // Without it (its holder stands still) nothing is tidied; should it go on just now, and
+    // somebody tidy what is made here, the rename below says so.
     let tidies = if lock.is_some() { folder_entries(path, folder)? } else { Vec::new() };
     for entry in tidies {
         if entry.strip_prefix('.').is_some_and(|rest| rest.parse::<PeerName>().is_ok()) {

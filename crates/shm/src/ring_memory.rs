@@ -30,7 +30,8 @@ pub enum ConnectError {
 
 /// A publisher's ring in this process's address space, shared by all subscribers to it.
 ///
-/// `Send + Sync`; cloning shares the mapping, which goes with the last subscriber, sample and clone.
+/// `Send + Sync`; cloning shares the mapping, which goes with the last subscriber, sample and
+/// clone.
 #[derive(Clone, Debug)]
 pub struct RingMemory {
     mapping: Arc<Mapping>,

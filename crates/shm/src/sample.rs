@@ -91,16 +91,17 @@ impl RawSample {
         home.region(self.entry().payload)
     }
 
-    /// When the message is finished, if it was published early; `None`: it was not, or this is a forked
-    /// child. Allocates.
+    /// When the message is finished, if it was published early; `None`: it was not, or this is a
+    /// forked child. Allocates.
     ///
     /// A point that is reached makes visible what the device has written.
     pub fn finish_point(&self) -> Option<FencePoint> {
         if self.meta().marks.any(Marks::EARLY) { self.point(Of::Finished) } else { None }
     }
 
-    /// When the message is in memory of a device, if it is uploaded to one; `None`: it is not, or this is a
-    /// forked child. Allocates. The payload itself is complete whether the point is reached or not.
+    /// When the message is in memory of a device, if it is uploaded to one; `None`: it is not, or
+    /// this is a forked child. Allocates. The payload itself is complete whether the point is
+    /// reached or not.
     pub fn uploaded_point(&self) -> Option<FencePoint> {
         if self.meta().marks.any(Marks::UPLOADED) { self.point(Of::Uploaded) } else { None }
     }

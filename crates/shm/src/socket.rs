@@ -50,8 +50,8 @@ impl fmt::Display for PeerIdentity {
     }
 }
 
-/// Whose processes may connect, beside those of our own user, of root, and of those that are trusted by
-/// name ([`crate::Trust`]).
+/// Whose processes may connect, beside those of our own user, of root, and of those that are
+/// trusted by name ([`crate::Trust`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
     /// Nobody else's.
@@ -248,7 +248,8 @@ impl ControlSocket {
         Ok(Received::Frame { len: message.bytes, fds, descriptors_lost })
     }
 
-    /// Says that nothing more will be sent: the peer finds the end behind what was. Receiving goes on.
+    /// Says that nothing more will be sent: the peer finds the end behind what was. Receiving goes
+    /// on.
     pub fn end_sending(&self) {
         // An error: the peer has closed its end.
         let _ = rustix::net::shutdown(&self.fd, rustix::net::Shutdown::Write);
@@ -320,9 +321,10 @@ impl ControlSocket {
         rustix::process::pidfd_open(pid, rustix::process::PidfdFlags::empty()).ok()
     }
 
-    /// Is the same process at the other end of both connections? Known are the users, and the processes
-    /// where the kernel tells them: by what it calls them for their whole life (Linux 6.9), else by their
-    /// ids. Of processes in a pid namespace that we cannot see an older kernel tells the users alone.
+    /// Is the same process at the other end of both connections? Known are the users, and the
+    /// processes where the kernel tells them: by what it calls them for their whole life (Linux
+    /// 6.9), else by their ids. Of processes in a pid namespace that we cannot see an older kernel
+    /// tells the users alone.
     ///
     /// Both ends must live while this is asked: ids of the dead are given to others.
     ///
@@ -349,8 +351,8 @@ impl ControlSocket {
         own_files.then(|| rustix::fs::fstat(&pidfd).ok().map(|found| found.st_ino))?
     }
 
-    /// Is it known that the process at the other end has died? Who listens is who called `listen`: a
-    /// child that was forked behind our back may keep a socket listening that nobody accepts on.
+    /// Is it known that the process at the other end has died? Who listens is who called `listen`:
+    /// a child that was forked behind our back may keep a socket listening that nobody accepts on.
     ///
     /// No when the peer lives in a pid namespace that we cannot see, or no descriptor is free.
     pub(crate) fn is_of_the_dead(&self) -> bool {

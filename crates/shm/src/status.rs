@@ -11,7 +11,8 @@
 //!    bounded number of times.
 //! 2. A record's counters and histogram are written by the thread that owns its [`Entity`]: a load
 //!    and a store, no read-modify-write, no fence.
-//! 3. Readers trust nothing: every size and index from the status table is checked against the mapping.
+//! 3. Readers trust nothing: every size and index from the status table is checked against the
+//!    mapping.
 //!
 //! This file must not know what kinds of records there are, nor what their counters mean.
 
@@ -294,8 +295,8 @@ struct Free {
     histograms: FreeIndices,
 }
 
-/// Indices below a limit that nothing uses: those given back first, so that the used ones stay close
-/// together. Takes memory for what was given back only.
+/// Indices below a limit that nothing uses: those given back first, so that the used ones stay
+/// close together. Takes memory for what was given back only.
 #[derive(Debug)]
 struct FreeIndices {
     returned: Vec<usize>,

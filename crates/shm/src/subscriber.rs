@@ -33,8 +33,8 @@ pub struct SubscriberConfig {
     pub label: String,
     /// Names the publisher in errors.
     pub publisher: String,
-    /// Its connection; the peer was told its place. Keep a clone until the publisher has detached the
-    /// subscriber: until then it looks at this place.
+    /// Its connection; the peer was told its place. Keep a clone until the publisher has detached
+    /// the subscriber: until then it looks at this place.
     pub conn: ConnLease,
     /// Its armed bit, if it is triggering; the peer was told its place.
     pub armed: Option<ArmedLease>,
@@ -47,8 +47,8 @@ pub struct SubscriberConfig {
     pub holds: usize,
     /// Most bytes that this process maps of one publisher.
     pub memory_limit_bytes: u64,
-    /// Ends when the subscriber and its last sample are gone: then, not earlier, the publisher may be
-    /// told to detach it.
+    /// Ends when the subscriber and its last sample are gone: then, not earlier, the publisher may
+    /// be told to detach it.
     pub lifeline: Lifeline,
 }
 
@@ -123,8 +123,8 @@ pub struct Losses {
     pub keep_last: u64,
     /// Passed over on request; not lost.
     pub skipped: u64,
-    /// Not copied although it had to be: too long, no room left for copies, or in memory that is not
-    /// this process's to read. Only where messages are copied.
+    /// Not copied although it had to be: too long, no room left for copies, or in memory that is
+    /// not this process's to read. Only where messages are copied.
     pub refused: u64,
     /// 1 once the publisher was found corrupt.
     pub corrupt: u64,
@@ -139,8 +139,8 @@ struct SubscriberState {
     alive: AtomicBool,
 }
 
-/// The half of a subscriber that the control thread uses; `Send + Sync`. It keeps neither the subscriber
-/// nor its memory.
+/// The half of a subscriber that the control thread uses; `Send + Sync`. It keeps neither the
+/// subscriber nor its memory.
 #[derive(Clone, Debug)]
 pub struct SubscriberControl {
     shared: Arc<SubscriberState>,
@@ -192,8 +192,8 @@ impl SubscriberControl {
         self.home.upgrade()?.segment(index as usize)
     }
 
-    /// The publisher serves it no more: it is gone, or one of the two has ended the connection. What is in
-    /// the ring, and in memory that is here, can still be taken.
+    /// The publisher serves it no more: it is gone, or one of the two has ended the connection.
+    /// What is in the ring, and in memory that is here, can still be taken.
     pub fn publisher_gone(&self) {
         self.shared.alive.store(false, Ordering::Release);
     }
@@ -323,8 +323,8 @@ impl RingSubscriber {
         }
     }
 
-    /// Takes nothing any more, and wants nothing: a reliable publisher must not wait for a cursor that
-    /// stays. Wakes one that does.
+    /// Takes nothing any more, and wants nothing: a reliable publisher must not wait for a cursor
+    /// that stays. Wakes one that does.
     #[cold]
     pub fn leave(&mut self) {
         self.next = GONE - 1;
@@ -362,8 +362,8 @@ impl RingSubscriber {
         }
     }
 
-    /// The publisher serves it no more ([`SubscriberControl::publisher_gone`]): what is there now can
-    /// still be taken, and nothing that comes later, should the publisher go on.
+    /// The publisher serves it no more ([`SubscriberControl::publisher_gone`]): what is there now
+    /// can still be taken, and nothing that comes later, should the publisher go on.
     #[cold]
     pub fn end_here(&mut self) {
         if self.end.is_none() && !self.home.in_child() {
@@ -474,9 +474,9 @@ impl RingSubscriber {
         Ok(None)
     }
 
-    /// A message that is not to be believed, or that lies in a segment which is not here: nobody waits until
-    /// a best-effort subscriber, or one that is served no more, has mapped it. Such a message is lost,
-    /// unless the segment has come meanwhile.
+    /// A message that is not to be believed, or that lies in a segment which is not here: nobody
+    /// waits until a best-effort subscriber, or one that is served no more, has mapped it. Such a
+    /// message is lost, unless the segment has come meanwhile.
     #[cold]
     fn pass_unreachable(
         &mut self,
@@ -598,8 +598,8 @@ impl RingSubscriber {
         match &self.armed {
             Some(lease) => {
                 let (word, bit) = lease.word();
-                // A head beyond slots that are empty: a publisher that has just opened its ring, or one that
-                // lies. There is nothing to take, and the next message finds the bit.
+                // A head beyond slots that are empty: a publisher that has just opened its ring, or
+                // one that lies. There is nothing to take, and the next message finds the bit.
                 self.ring().arm(word, bit, self.next) && self.ring().peek(self.next) != Peek::Empty
             }
             None => self.is_ready(),
@@ -638,7 +638,8 @@ impl RingSubscriber {
         point.timeline.is_of(&self.head)
     }
 
-    /// Does the publisher serve it, and is it believed? What it left in the ring can be taken in any case.
+    /// Does the publisher serve it, and is it believed? What it left in the ring can be taken in
+    /// any case.
     pub fn alive(&self) -> bool {
         !matches!(self.end, Some(End::Corrupt(_))) && self.shared.alive.load(Ordering::Acquire)
     }

@@ -26,8 +26,9 @@ pub(crate) fn fence(order: Ordering) {
     std::sync::atomic::fence(order);
 }
 
-/// `fence(SeqCst)` directly behind a read-modify-write of this thread's. Where that is a locked instruction it
-/// is such a fence itself; only the compiler has to be kept from moving accesses across it.
+/// `fence(SeqCst)` directly behind a read-modify-write of this thread's. Where that is a locked
+/// instruction it is such a fence itself; only the compiler has to be kept from moving accesses
+/// across it.
 #[inline(always)]
 pub(crate) fn fence_behind_update() {
     #[cfg(all(target_arch = "x86_64", not(loom)))]

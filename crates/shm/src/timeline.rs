@@ -1,13 +1,14 @@
 //! Timelines: 64-bit words in memory of the host that count what has been done, on whatever device.
 //!
 //! A [`FencePoint`] is a value on a timeline: work that ends there has been done when the word has
-//! reached the value. Points are made before the work ends, so that a message can be published while
-//! a kernel still writes it.
+//! reached the value. Points are made before the work ends, so that a message can be published
+//! while a kernel still writes it.
 //!
 //! 1. Values only grow, and stay below [`POISON`].
 //! 2. Whoever knows that a timeline will not go on (its process died, its device failed) *poisons*
-//!    it: bit 62 is set, and every point on it is over at once, as an error. Bit 62, not 63: a device
-//!    that waits for "at least" compares signed differences, so that bit 63 would look like the past.
+//!    it: bit 62 is set, and every point on it is over at once, as an error. Bit 62, not 63: a
+//!    device that waits for "at least" compares signed differences, so that bit 63 would look like
+//!    the past.
 //! 3. The words lie in memory that both ends can write, so that the survivor of a dead writer can
 //!    poison them. A peer can spoil only what it shares words for.
 //! 4. One stream of one device may store to the value instead of a host: with a plain store, which
@@ -16,9 +17,9 @@
 //!    that wait see it. Poisoning again restores what a late store has taken away.
 //! 5. A publisher's own timeline lies at the head of its ring, which its subscribers only read: it
 //!    counts the messages that were published early (before the device that writes them was done)
-//!    and are finished. They cannot count themselves as sleepers, so it wakes in any case, nor poison
-//!    it: who waits for it looks at the publisher's life as well. The timeline beside it does the same
-//!    for messages that are uploaded to a device.
+//!    and are finished. They cannot count themselves as sleepers, so it wakes in any case, nor
+//!    poison it: who waits for it looks at the publisher's life as well. The timeline beside it
+//!    does the same for messages that are uploaded to a device.
 //!
 //! It must not know devices.
 
@@ -134,8 +135,8 @@ impl Timeline {
         Parts { value, sleepers, wakes }
     }
 
-    /// Address of the word that counts, a multiple of 8, valid while a handle of this timeline lives:
-    /// for a driver whose device stores to it (rule 4) or waits for it.
+    /// Address of the word that counts, a multiple of 8, valid while a handle of this timeline
+    /// lives: for a driver whose device stores to it (rule 4) or waits for it.
     pub fn value_address(&self) -> usize {
         std::ptr::from_ref(self.parts().value).addr()
     }
@@ -180,8 +181,8 @@ impl Timeline {
     }
 
     /// Moves it on to `value`, if it is not there already, and wakes who sleeps for it: the
-    /// documented wake-up. No allocation, no lock. A poisoned timeline stays. Values from [`POISON`] on
-    /// are not counted: the timeline stops below it.
+    /// documented wake-up. No allocation, no lock. A poisoned timeline stays. Values from
+    /// [`POISON`] on are not counted: the timeline stops below it.
     ///
     /// Whose device has stored the value itself calls [`Timeline::wake`] after it.
     pub fn advance(&self, value: u64) {
@@ -199,15 +200,15 @@ impl Timeline {
         }
     }
 
-    /// Wakes who sleeps for it, to look again: what a device has stored wakes nobody. A system call if
-    /// somebody sleeps, else one load.
+    /// Wakes who sleeps for it, to look again: what a device has stored wakes nobody. A system call
+    /// if somebody sleeps, else one load.
     pub fn wake(&self) {
         if !self.is_writable() {
             return;
         }
         let parts = self.parts();
-        // SeqCst pairs with `sleep_until`: either this sees the sleeper or that sees what the device
-        // had stored before this was called.
+        // SeqCst pairs with `sleep_until`: either this sees the sleeper or that sees what the
+        // device had stored before this was called.
         std::sync::atomic::fence(Ordering::SeqCst);
         if parts.sleepers.load(Ordering::SeqCst) > 0 {
             parts.wake();
@@ -296,7 +297,8 @@ impl FencePoint {
         self.timeline.reached(self.value)
     }
 
-    /// Looks until the work is done, without sleeping; false: not within `limit`. Takes the processor.
+    /// Looks until the work is done, without sleeping; false: not within `limit`. Takes the
+    /// processor.
     ///
     /// # Errors
     /// [`Poisoned`]: it has failed.
@@ -317,8 +319,8 @@ impl FencePoint {
         }
     }
 
-    /// Waits until the work is done; false: not within `timeout`. Looks for a moment, about as long as waking up
-    /// takes ([`SPIN`]), then sleeps. Blocks.
+    /// Waits until the work is done; false: not within `timeout`. Looks for a moment, about as long
+    /// as waking up takes ([`SPIN`]), then sleeps. Blocks.
     ///
     /// # Errors
     /// [`Poisoned`]: it has failed.

@@ -43,8 +43,8 @@ impl OwnWords {
     }
 
     /// Makes memory for `words` words from `first` on present: to be done before they are touched,
-    /// because one whose page cannot be had then is SIGBUS. The first 512 words are present from the
-    /// start. One system call.
+    /// because one whose page cannot be had then is SIGBUS. The first 512 words are present from
+    /// the start. One system call.
     ///
     /// # Errors
     /// [`CreateMemoryError`] when the memory cannot be had.
@@ -85,8 +85,8 @@ pub struct PeerWords {
 }
 
 impl PeerWords {
-    /// Maps the first `words` words of a received descriptor. With [`Sharing::Shown`] they must not be
-    /// stored to: the mapping is read-only and a store faults.
+    /// Maps the first `words` words of a received descriptor. With [`Sharing::Shown`] they must not
+    /// be stored to: the mapping is read-only and a store faults.
     ///
     /// # Errors
     /// [`OpenMemoryError`] when it is not sealed against shrinking, smaller, or cannot be mapped.

@@ -4,8 +4,8 @@
 //! - An *execution* is from `ros2:callback_start` to `ros2:callback_end` on one thread.
 //! - A *message* is a `ros2:rmw_take` and the `ros2:rmw_publish` on its topic with the same time.
 //! - *Passing* is counted for messages that run a node: from the publication, or the end of the
-//!   execution before on the taking thread if that is later (until then the thread computed), to the
-//!   start of the execution that the message ran. *Computation* is the time of all executions.
+//!   execution before on the taking thread if that is later (until then the thread computed), to
+//!   the start of the execution that the message ran. *Computation* is the time of all executions.
 //!
 //! It must not know where a trace comes from nor how its figures are shown.
 

@@ -1,9 +1,9 @@
 //! This process's side: the mask, the definitions, and a ring for each thread that has events.
 //!
-//! One tracer per process, made when the first participant is. With tracing off an event is one load
-//! and one branch; with tracing on it is written into the ring of its thread without a lock, an
-//! allocation or a system call (but two at a thread's first event). Where the memory cannot be had,
-//! tracing stays off.
+//! One tracer per process, made when the first participant is. With tracing off an event is one
+//! load and one branch; with tracing on it is written into the ring of its thread without a lock,
+//! an allocation or a system call (but two at a thread's first event). Where the memory cannot be
+//! had, tracing stays off.
 //!
 //! This file must not know what events say, nor who reads them.
 
@@ -256,8 +256,8 @@ pub(crate) fn chain(name: &str, first: &str, last: &str) -> u64 {
     handle
 }
 
-/// The number of a node author's event, which is defined when it is made for the first time. `None`:
-/// there is one of this name with other fields, or there are too many.
+/// The number of a node author's event, which is defined when it is made for the first time.
+/// `None`: there is one of this name with other fields, or there are too many.
 pub(crate) fn tracepoint(event: &str, fields: &str) -> Option<u16> {
     let tracer = tracer();
     let mut definitions = tracer.definitions.lock().unwrap_or_else(PoisonError::into_inner);

@@ -12,9 +12,9 @@ use crossdock_comm::Buffers;
 use crossdock_executor::{Context, Node, NodeDescription, NodeError, NodeType, Setup};
 use crossdock_offload::Queue;
 
-/// Has a device do its part of each turn. It answers while the device still computes, where nothing has to be copied by
-/// the host; whoever takes the answer on a processor waits for the device then. Where the mapping names no device it
-/// does the same work itself.
+/// Has a device do its part of each turn. It answers while the device still computes, where nothing
+/// has to be copied by the host; whoever takes the answer on a processor waits for the device then.
+/// Where the mapping names no device it does the same work itself.
 #[derive(Debug)]
 pub struct GpuPart {
     answers: Answers,

@@ -18,7 +18,8 @@ pub struct Architecture(u32);
 pub struct ParseArchitectureError(String);
 
 impl Architecture {
-    /// Those that Crossdock's own tests compile all kernels for: T4, Jetson Orin, GH200, Jetson Thor.
+    /// Those that Crossdock's own tests compile all kernels for: T4, Jetson Orin, GH200, Jetson
+    /// Thor.
     pub const TESTED: [Self; 4] = [Self(75), Self(87), Self(90), Self(110)];
 
     /// From what a driver says of a device.

@@ -17,8 +17,8 @@ use std::ptr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How long the clock is looked at without sleeping: a stream that has nothing but this event comes to it in
-/// microseconds.
+/// How long the clock is looked at without sleeping: a stream that has nothing but this event comes
+/// to it in microseconds.
 const SPIN: Duration = Duration::from_millis(1);
 
 /// An event that the driver notes the time of.
@@ -167,7 +167,8 @@ impl Clock {
         unsafe { event.record(stream as CUstream) }?;
         let call = &self.context.api.call;
         let started = Instant::now();
-        // To be told by an interrupt would cost more than what is read, and be in the uncertainty of the pair.
+        // To be told by an interrupt would cost more than what is read, and be in the uncertainty
+        // of the pair.
         let code = loop {
             // SAFETY: recorded, alive.
             let code = unsafe { (call.cuEventQuery)(event.raw()) };

@@ -149,8 +149,9 @@ pub(crate) fn open(number: usize, name: &str) -> Result<Cuda, DeviceError> {
         (true, true, _) => Stores::Words,
         (true, false, Some(_)) => Stores::Halves,
     };
-    // An integrated GPU has no other memory; one that walks the host's page tables is joined to it by a coherent
-    // link (GH200, Thor). Unified addresses alone say nothing: every GPU on a bus has them.
+    // An integrated GPU has no other memory; one that walks the host's page tables is joined to it
+    // by a coherent link (GH200, Thor). Unified addresses alone say nothing: every GPU on a bus has
+    // them.
     let integrated = can(Attribute::CU_DEVICE_ATTRIBUTE_INTEGRATED)
         || can(Attribute::CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES);
     let exports = can(Attribute::CU_DEVICE_ATTRIBUTE_VIRTUAL_ADDRESS_MANAGEMENT_SUPPORTED)

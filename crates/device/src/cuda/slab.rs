@@ -149,7 +149,8 @@ impl Slab {
         let _here = self.context.enter()?;
         let mut number: c_int = -1;
         let place = ptr::from_mut(&mut number).cast();
-        // SAFETY: a place for a descriptor, of which this kind is a C int; the handle is this value's.
+        // SAFETY: a place for a descriptor, of which this kind is a C int; the handle is this
+        // value's.
         let code = unsafe {
             (self.context.api.call.cuMemExportToShareableHandle)(place, self.handle, FD, 0)
         };

@@ -252,8 +252,8 @@ impl KernelObserver for Times {
     }
 }
 
-/// Has a stream observed: the receiver is told when each kernel ran. At most so many may run before they are
-/// asked for; of further ones it is not told.
+/// Has a stream observed: the receiver is told when each kernel ran. At most so many may run before
+/// they are asked for; of further ones it is not told.
 pub fn observe(stream: &mut Stream, pending_max: usize) -> Receiver<KernelTimes> {
     let (sender, receiver) = sync_channel(pending_max);
     stream.observe(Some(Arc::new(Times(sender))));

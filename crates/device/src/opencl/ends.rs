@@ -1,4 +1,5 @@
-//! Ends of work that are to come: how they are told, and how another stream of the device waits for one.
+//! Ends of work that are to come: how they are told, and how another stream of the device waits for
+//! one.
 //!
 //! It must not know memory, nor which kernels there are.
 
@@ -19,8 +20,8 @@ struct End {
     event: Arc<Event>,
 }
 
-/// A reference to a `cl_event`, given back when it is dropped: never under the lock of [`Ends`], because drivers may call
-/// back with locks of their own.
+/// A reference to a `cl_event`, given back when it is dropped: never under the lock of [`Ends`],
+/// because drivers may call back with locks of their own.
 #[derive(Debug)]
 pub(super) struct Event(usize);
 

@@ -1,5 +1,5 @@
-//! The host of each fabric in the plan: one process, and in it one node with a port for each end of a
-//! gateway. Must not know how a fabric runs.
+//! The host of each fabric in the plan: one process, and in it one node with a port for each end of
+//! a gateway. Must not know how a fabric runs.
 
 use super::hardware::Hardware;
 use super::planning::Tallies;
@@ -36,8 +36,8 @@ impl Gateway<'_> {
 }
 
 impl<'a> Check<'a> {
-    /// All gateways of the run. On a topic that is mapped to a gateway the hardware ports of a fabric
-    /// share one, which brings messages down only where they are published elsewhere; on a
+    /// All gateways of the run. On a topic that is mapped to a gateway the hardware ports of a
+    /// fabric share one, which brings messages down only where they are published elsewhere; on a
     /// software-mapped topic each has its own.
     pub(super) fn gateways(&self, hardware: &Hardware<'a>, topics: &Topics<'a>) -> Gateways<'a> {
         let mut gateways = Gateways::new();
@@ -220,8 +220,8 @@ impl<'a> Check<'a> {
     }
 }
 
-/// What one port has to promise in the place of two. A subscriber asks for whatever one of them asks
-/// for; a publisher offers what both do.
+/// What one port has to promise in the place of two. A subscriber asks for whatever one of them
+/// asks for; a publisher offers what both do.
 fn joined(a: Qos, b: Qos, asks: bool) -> Qos {
     let strong = |a: bool, b: bool| if asks { a || b } else { a && b };
     let is_reliable = |qos: Qos| qos.reliability == Reliability::Reliable;

@@ -127,7 +127,8 @@ impl<'a> Check<'a> {
     }
 
     /// Binary and description of every node, by its index in the graph. A node in a process is
-    /// software; one in a fabric is described by its package's binary, else by its hardware package.
+    /// software; one in a fabric is described by its package's binary, else by its hardware
+    /// package.
     pub(super) fn resolve(
         &mut self,
         seats: &[Option<Seat>],

@@ -304,8 +304,8 @@ impl<'a> Check<'a> {
         node.on_failure.unwrap_or(unsaid)
     }
 
-    /// The executor that watches a chain with a max_latency: the only one that publishes on its last
-    /// topic. Without pacing nothing is late because time passes.
+    /// The executor that watches a chain with a max_latency: the only one that publishes on its
+    /// last topic. Without pacing nothing is late because time passes.
     fn watcher(
         &self,
         chain: &Chain,
@@ -340,8 +340,8 @@ impl<'a> Check<'a> {
     }
 
     /// Without pacing nothing is gained by dropping a message, and which one it hits would depend
-    /// on the mapping: whatever the graph publishes waits for those that it triggers, and long enough
-    /// for a slow disk.
+    /// on the mapping: whatever the graph publishes waits for those that it triggers, and long
+    /// enough for a slow disk.
     pub(super) fn output_qos(&self, port: &Port<'a>) -> Qos {
         match self.options.time.is_unpaced() {
             true => Qos {

@@ -160,8 +160,8 @@ pub(crate) fn adapter_name(message: &str, publishes: bool) -> String {
     format!("{message}_{}", if publishes { "publish" } else { "take" })
 }
 
-/// The module that publishes or takes the messages of a topic or port, `of`; `None`: hardware has no
-/// room for the program.
+/// The module that publishes or takes the messages of a topic or port, `of`; `None`: hardware has
+/// no room for the program.
 pub(crate) fn adapter(
     name: &str,
     of: &str,

@@ -1,5 +1,6 @@
-//! The module that takes the messages of one topic or port apart, as SystemVerilog: the program, registers
-//! for small fields, streams for large ones. All that moves along the payload is in `frame_take`.
+//! The module that takes the messages of one topic or port apart, as SystemVerilog: the program,
+//! registers for small fields, streams for large ones. All that moves along the payload is in
+//! `frame_take`.
 
 use super::{MessageShape, Operation, Port};
 use std::fmt::Write as _;
@@ -220,8 +221,8 @@ fn values(
     };
 }
 
-/// Whole beats are written, so that the register behind the port may be longer than it. Data come in
-/// full beats: the division says that they lie at multiples of them, without which the choice of
+/// Whole beats are written, so that the register behind the port may be longer than it. Data come
+/// in full beats: the division says that they lie at multiples of them, without which the choice of
 /// a place costs a shifter.
 fn bounded(
     module: &mut Module,

@@ -463,8 +463,8 @@ impl Planner<'_> {
     }
 
     /// Appends a step: plain bytes to the last run when nothing lies between, else a step of its
-    /// own. A run begins with its most strictly aligned field, so that the fields behind it have the
-    /// same distance from its start in payload and flat layout.
+    /// own. A run begins with its most strictly aligned field, so that the fields behind it have
+    /// the same distance from its start in payload and flat layout.
     fn push(&mut self, op: Op, field: &str, draft: &mut Draft) -> Result<(), FramePlanError> {
         let op = match (draft.steps.is_empty(), op) {
             (true, Op::Align { .. }) => return Ok(()),

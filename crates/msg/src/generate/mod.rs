@@ -1,4 +1,5 @@
-//! Readable Rust for message and service types: from `.msg` and `.srv` files to marker, view, builder and codec.
+//! Readable Rust for message and service types: from `.msg` and `.srv` files to marker, view,
+//! builder and codec.
 //!
 //! The shipped types in `types` were written by this module and are compared with its output by a
 //! test. In a user's build script:
@@ -84,8 +85,8 @@ pub enum GenerateError {
     Layout(#[from] LayoutError),
 }
 
-/// The whole of a build script: generates the types of these folders into `OUT_DIR`, again whenever a
-/// file in one of them changes. The types of package `my_msgs` lie in `OUT_DIR/my_msgs.rs`.
+/// The whole of a build script: generates the types of these folders into `OUT_DIR`, again whenever
+/// a file in one of them changes. The types of package `my_msgs` lie in `OUT_DIR/my_msgs.rs`.
 ///
 /// An error ends the build script; Cargo shows it as a sentence.
 ///
@@ -169,8 +170,8 @@ impl Generator {
         Self { library, packages: BTreeMap::new(), services: BTreeMap::new() }
     }
 
-    /// Reads `<folder>/<package>/msg/*.msg` and `<folder>/<package>/srv/*.srv`. A package that is shipped, too, is replaced as far as
-    /// its files say.
+    /// Reads `<folder>/<package>/msg/*.msg` and `<folder>/<package>/srv/*.srv`. A package that is
+    /// shipped, too, is replaced as far as its files say.
     ///
     /// # Errors
     ///

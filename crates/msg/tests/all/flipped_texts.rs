@@ -1,5 +1,5 @@
-//! Texts of 64 KiB that their publisher changes while they are converted. Whatever a converter gives
-//! is a text: it is checked after it was copied, never before.
+//! Texts of 64 KiB that their publisher changes while they are converted. Whatever a converter
+//! gives is a text: it is checked after it was copied, never before.
 
 use crossdock_msg::types::sensor_msgs::JointState;
 use crossdock_msg::{Block, BlockMut, CdrBuffer, Extra, FlatBuffer, FlatError, Message, Schema};

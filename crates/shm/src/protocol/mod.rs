@@ -47,16 +47,17 @@
 //!   `joined`) is not lost.
 //! - **P3 room.** A reliable publisher compares its cached minimum of the cursors with s-D, reads
 //!   the cursors again only if that is not enough, and waits (P8) only if they really are behind. A
-//!   peer that has not started counts as `joined`. Peers may come and go during the wait, and with the
-//!   last one the ring is closed: whether it is written is decided behind the wait.
+//!   peer that has not started counts as `joined`. Peers may come and go during the wait, and with
+//!   the last one the ring is closed: whether it is written is decided behind the wait.
 //! - **P4 evict.** Only `publish` evicts (every o <= s-D, once s is there and its sleepers are
 //!   woken: it writes lines that readers share, which would keep them from s), closing the ring
-//!   (all), and `loan`, in two cases. It trims what all cursors have passed: large chunks beyond the
-//!   history, small ones beyond the contract's depth. And if memory is short it gives up what is kept
-//!   beyond the contract's depth, but for what a reliable peer wants. tail = o+1, then `slot[o]` = o |
-//!   GONE, both Release; the chunk is retired under the number o, which it was published with and
-//!   which is kept with it. Within the contract's depth `loan` evicts nothing that a reader could
-//!   still want, so several loans may be open and an abandoned one changes nothing.
+//!   (all), and `loan`, in two cases. It trims what all cursors have passed: large chunks beyond
+//!   the history, small ones beyond the contract's depth. And if memory is short it gives up what
+//!   is kept beyond the contract's depth, but for what a reliable peer wants. tail = o+1, then
+//!   `slot[o]` = o | GONE, both Release; the chunk is retired under the number o, which it was
+//!   published with and which is kept with it. Within the contract's depth `loan` evicts nothing
+//!   that a reader could still want, so several loans may be open and an abandoned one changes
+//!   nothing.
 //! - **P5 publish.** Release fence, fields Relaxed, slot = s Release, head = s Release.
 //! - **P6 doors.** SeqCst fence, inbox, then one Relaxed load per armed word; if it is not 0, swap
 //!   it and ring (B1).
@@ -84,12 +85,13 @@
 //!
 //! # Messages that a device still writes
 //!
-//! - **E1 early.** A message whose descriptor says *early* may be taken and held like any other, and is
-//!   finished when the first word of `Head::finished` has come to its number (Acquire; moved on with
-//!   SeqCst by whoever has the device's work, on any thread, in the order of the numbers). P7 counts
-//!   early messages beyond that number as held. docs/decisions/0009-early-messages.md has the choice.
-//! - **E2 uploaded.** The same for messages whose descriptor says *uploaded*, and `Head::uploaded`: they are
-//!   complete, and a device copies them. docs/decisions/0012-gateways.md has the choice.
+//! - **E1 early.** A message whose descriptor says *early* may be taken and held like any other,
+//!   and is finished when the first word of `Head::finished` has come to its number (Acquire; moved
+//!   on with SeqCst by whoever has the device's work, on any thread, in the order of the numbers).
+//!   P7 counts early messages beyond that number as held. docs/decisions/0009-early-messages.md has
+//!   the choice.
+//! - **E2 uploaded.** The same for messages whose descriptor says *uploaded*, and `Head::uploaded`:
+//!   they are complete, and a device copies them. docs/decisions/0012-gateways.md has the choice.
 //!
 //! # Sleeping
 //!

@@ -29,8 +29,8 @@ pub struct Head {
     /// The blocked publisher waits for a cursor to pass this number; 0: it does not wait.
     pub waiting: AtomicU64,
     reserved: [u64; 4],
-    /// A line of its own, which a device may write: how far early messages are finished. Not part of
-    /// what the model checker runs, which has one word here that only grows: see `timeline`.
+    /// A line of its own, which a device may write: how far early messages are finished. Not part
+    /// of what the model checker runs, which has one word here that only grows: see `timeline`.
     pub finished: [std::sync::atomic::AtomicU64; TIMELINE_WORDS],
     /// The same for messages that are uploaded to a device: how far they are there.
     pub uploaded: [std::sync::atomic::AtomicU64; TIMELINE_WORDS],

@@ -49,8 +49,8 @@ pub struct RingConfig {
     /// Slots of the ring: a power of two, more than `depth`. For peers with a larger depth at most
     /// `slots - 1` messages are kept.
     pub slots: usize,
-    /// Messages kept for slow subscribers. For one that asks for more, more are kept as far as half of
-    /// `memory_limit_bytes` holds them; if that is short, it gets no less than this.
+    /// Messages kept for slow subscribers. For one that asks for more, more are kept as far as half
+    /// of `memory_limit_bytes` holds them; if that is short, it gets no less than this.
     pub depth: usize,
     /// Messages that stay although everybody has taken them, for late joiners: 0 to `depth`.
     pub history: usize,
@@ -221,8 +221,8 @@ impl RingPublisher {
 
     /// A chunk of at least `bytes` bytes to write to; its contents are unspecified.
     ///
-    /// Within the contract's depth it evicts nothing that a reader could still want; an abandoned loan
-    /// changes nothing. Blocks only while memory grows (`growth_timeout`).
+    /// Within the contract's depth it evicts nothing that a reader could still want; an abandoned
+    /// loan changes nothing. Blocks only while memory grows (`growth_timeout`).
     #[inline]
     pub fn loan(&self, bytes: usize) -> Result<RawLoan<'_>, Box<LoanError>> {
         let record = self.core().take_loan(bytes)?;
@@ -230,9 +230,10 @@ impl RingPublisher {
         Ok(unsafe { RawLoan::new(record) })
     }
 
-    /// Has messages lie in memory that a driver makes for this process, from the next loan on: subscribers of
-    /// other processes can read none of them any more ([`RingControl::is_private`]), so there should be none. Memory
-    /// for the contract's messages is made now; it grows for larger ones as it does otherwise.
+    /// Has messages lie in memory that a driver makes for this process, from the next loan on:
+    /// subscribers of other processes can read none of them any more ([`RingControl::is_private`]),
+    /// so there should be none. Memory for the contract's messages is made now; it grows for larger
+    /// ones as it does otherwise.
     ///
     /// # Errors
     /// The driver makes none. The publisher is of no use then.
@@ -277,16 +278,17 @@ impl RingPublisher {
         self.core().state.borrow().seq
     }
 
-    /// How far the messages that were published early ([`Marks::EARLY`](crate::Marks::EARLY)) are finished:
-    /// whoever has published one moves this on to its number, in the order of their numbers, when the
-    /// device is done. Its memory is not used again before that, whoever holds it. Allocates; any
-    /// thread may move it on.
+    /// How far the messages that were published early ([`Marks::EARLY`](crate::Marks::EARLY)) are
+    /// finished: whoever has published one moves this on to its number, in the order of their
+    /// numbers, when the device is done. Its memory is not used again before that, whoever holds
+    /// it. Allocates; any thread may move it on.
     pub fn timeline(&self) -> Timeline {
         Timeline::of_publisher(self.core().head.clone(), Of::Finished)
     }
 
-    /// How far the messages that are uploaded to a device ([`Marks::UPLOADED`](crate::Marks::UPLOADED)) are
-    /// there: as [`timeline`](Self::timeline), of its own.
+    /// How far the messages that are uploaded to a device
+    /// ([`Marks::UPLOADED`](crate::Marks::UPLOADED)) are there: as [`timeline`](Self::timeline), of
+    /// its own.
     pub fn uploaded(&self) -> Timeline {
         Timeline::of_publisher(self.core().head.clone(), Of::Uploaded)
     }

@@ -83,8 +83,8 @@ pub(super) struct Reader {
     subscriber: Option<RingSubscriber>,
     control: SubscriberControl,
     pub(super) peer: u32,
-    /// Kept until the publisher was told to let the reader go. Were the place used again before, the
-    /// publisher would wait for the next reader's cursor under this one's name.
+    /// Kept until the publisher was told to let the reader go. Were the place used again before,
+    /// the publisher would wait for the next reader's cursor under this one's name.
     pub(super) conn: ConnLease,
     /// Messages that it may be behind without passing over the oldest.
     keeps: u64,

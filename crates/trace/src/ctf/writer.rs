@@ -33,8 +33,8 @@ pub enum WriteTraceError {
 
 /// Writes a trace into a folder, as it comes.
 ///
-/// `Send`. Blocks on the file system, allocates. Without [`TraceWriter::finish`] what was appended is
-/// there all the same, but for what did not fill a packet.
+/// `Send`. Blocks on the file system, allocates. Without [`TraceWriter::finish`] what was appended
+/// is there all the same, but for what did not fill a packet.
 #[derive(Debug)]
 pub struct TraceWriter {
     folder: PathBuf,
