@@ -91,7 +91,7 @@
 //!   P7 counts early messages beyond that number as held. docs/decisions/0009-early-messages.md has
 //!   the choice.
 //! - **E2 uploaded.** The same for messages whose descriptor says *uploaded*, and `Head::uploaded`:
-//!   they are complete, and a device copies them. docs/decisions/0012-gateways.md has the choice.
+//!   they are complete, and a device copies them. docs/decisions/0012-uploads.md has the choice.
 //!
 //! # Sleeping
 //!
