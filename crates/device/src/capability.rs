@@ -11,8 +11,8 @@ pub enum Backend {
     OpenCl,
     /// CUDA's driver interface: NVIDIA's GPUs.
     Cuda,
-    /// Another device behind copies that only `host_acquire` and `host_release` make: whoever
-    /// forgets one of them finds old data, on every machine.
+    /// Another device behind copies that only `host_acquire` and `host_release` make: a program
+    /// that forgets one of them finds old data, on every machine.
     Shadow,
 }
 

@@ -59,8 +59,8 @@ impl Device {
     }
 
     /// One moment on the clocks of the host and of the device. Blocks until the device has
-    /// answered: microseconds, more where it has other work. Clocks drift apart: whoever compares
-    /// times for long asks again.
+    /// answered: microseconds, more if it has other work. Clocks drift apart, so ask again to
+    /// compare times for long.
     ///
     /// # Errors
     /// [`DeviceError::Driver`]: it cannot be read.
@@ -101,8 +101,8 @@ impl Device {
     /// The first `bytes` bytes of the memory that another process, or this one, has
     /// [exported](Memory::export) on the same device. Kernels here write it only if it is
     /// [`Sharing::Open`]. Once per process, not per message: blocks, makes system calls. It lives
-    /// until all who have it have dropped it, whoever made it; the descriptor may be closed at
-    /// once.
+    /// until all its users have dropped it, even if its maker is gone; the descriptor may be closed
+    /// at once.
     ///
     /// Memory: a kernel here sees what another process's kernel has written when a [`FencePoint`]
     /// that stands for that work was reached before the launch.
@@ -531,7 +531,7 @@ impl Stream {
     }
 
     /// Makes what was acquired the device's again, for what comes after in this stream. What the
-    /// host was to write must be written. `how` is that of the acquiring.
+    /// host was to write must be written. `how` is as at the acquiring.
     ///
     /// # Errors
     /// As [`Stream::copy`].
@@ -572,8 +572,8 @@ impl Stream {
     /// stream of this device in this process [signals](Stream::signal) the point, every driver
     /// orders the two streams.
     ///
-    /// A timeline that is poisoned lets the stream go on, too: whoever uses what comes out looks at
-    /// the point again ([`FencePoint::is_reached`]).
+    /// A poisoned timeline lets the stream go on, too: a user of the results looks at the point
+    /// again ([`FencePoint::is_reached`]).
     ///
     /// # Errors
     /// [`DeviceError::CannotWait`] for a point that no stream of this device in this process

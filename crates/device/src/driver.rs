@@ -47,8 +47,8 @@ pub(crate) struct Claims {
 #[derive(Debug)]
 pub(crate) struct Ending {
     point: FencePoint,
-    /// What the work uses: dropped when it is over, before that is told if it went well, so that
-    /// whoever hears of the end finds it free.
+    /// What the work uses. It is dropped when the work is over; if the work went well, before its
+    /// end is told, so that a listener finds it free.
     kept: Option<Kept>,
     is_told: bool,
 }

@@ -381,7 +381,7 @@ fn shared_memory(bench: &mut Bench<'_>) -> Result<String, Stop> {
     drop(fd);
     // SAFETY: nobody else has it.
     unsafe { bench.stream.write(&bytes_of(0..words), memory.whole())? };
-    // It outlives whoever made it.
+    // It outlives its maker.
     drop(memory);
     bench.holds(&seen, 0..words)?;
     // SAFETY: refused.

@@ -24,7 +24,7 @@ impl Device {
     /// `discrete:opencl:0` the same behind the rules of a GPU on a bus, which with
     /// `discrete-rw:opencl:0` registers no memory that this process may only read.
     ///
-    /// One context per process and device: whoever opens it again shares it. Blocks, allocates;
+    /// One context per process and device: opening it again shares it. Blocks, allocates;
     /// call it after forking.
     ///
     /// # Errors

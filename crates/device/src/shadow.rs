@@ -312,7 +312,7 @@ impl<D: Driver> Driver for Shadow<D> {
         else {
             return Ok(());
         };
-        // SAFETY: inside the region, kept mapped; whoever releases it writes it no more.
+        // SAFETY: inside the region, kept mapped; the host has released it and writes it no more.
         let bytes = unsafe { std::slice::from_raw_parts(start as *const u8, span.bytes as usize) };
         // SAFETY: passed through.
         unsafe { self.behind.write(stream, span, bytes) }
@@ -352,7 +352,7 @@ impl<D: Driver> Driver for Shadow<D> {
                 Argument::U32(_) | Argument::I32(_) | Argument::F32(_) | Argument::U64(_) => {}
             }
         }
-        // SAFETY: passed through: the memory of the arguments is that of the device behind.
+        // SAFETY: passed through: the memory of the arguments belongs to the device behind.
         unsafe { self.behind.launch(stream, kernel, grid, arguments, observed) }
     }
 

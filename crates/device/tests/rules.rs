@@ -111,7 +111,7 @@ fn a_mapping_that_may_only_be_read_is_registered_or_refused_and_a_label_alone_is
             (Ok(()), true) => {}
             (Err(error @ DeviceError::ReadOnlyMapping { .. }), false) => {
                 let text = error.to_string();
-                assert!(text.contains(name) && text.contains("say `copy`"), "{text}");
+                assert!(text.contains(name) && text.contains("set `copy`"), "{text}");
             }
             (other, _) => panic!("{name}: {other:?}"),
         }

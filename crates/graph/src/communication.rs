@@ -1,7 +1,7 @@
 //! The communication mapping: from a graph and a placement of its nodes to the mapping of its
 //! topics.
 //!
-//! The method is that of "Mapping and Optimizing Communication in ROS 2-based Applications on
+//! The method comes from "Mapping and Optimizing Communication in ROS 2-based Applications on
 //! Configurable System-on-Chip Platforms" (Lienen, Nowosad, Platzner, 2023), section 5; the rule is
 //! in `docs/formats/placement.md`. Must not know what an FPGA or a gateway is made of.
 

@@ -20,10 +20,10 @@ pub struct Condition {
     /// Triggering inputs that must all hold a message.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub all_of: Vec<String>,
-    /// Triggering inputs of which any may hold a message.
+    /// Triggering inputs; any of them may hold a message.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub any_of: Vec<String>,
-    /// Inputs on each of which a message must have come since the node ran last.
+    /// Inputs that each need a message since the node ran last.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub fresh: Vec<String>,
     /// What the messages of `all_of` must have in common.

@@ -144,8 +144,8 @@ pub enum Time {
 }
 
 impl Time {
-    /// Whether whoever plays waits for the graph to drain, so that simulated time says nothing of
-    /// how long anything takes.
+    /// True if the player waits until the graph has drained, so that simulated time says nothing
+    /// about how long anything takes.
     #[must_use]
     pub fn is_unpaced(self) -> bool {
         matches!(self, Self::Simulated { pacing: Pacing::Max | Pacing::Steps })
@@ -195,7 +195,7 @@ pub struct StepPlan {
 pub struct StepTimer {
     /// Nanoseconds from one time to the next. All timers begin at the first time of the run.
     pub period_ns: u64,
-    /// As that of [`TimerPlan`].
+    /// As in [`TimerPlan`].
     pub offset_ns: Option<u64>,
     /// Phases, in order.
     pub phases: Vec<u32>,

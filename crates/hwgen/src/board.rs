@@ -234,39 +234,8 @@ fn network_instance(body: &mut Body, network: &Network, status: String, has_cont
 fn host_side(body: &mut Body, gateways: usize, width: u32) {
     let count = gateways as u32;
     let clients = 2 * count;
-    let page = ADDRESS_WIDTH - 12;
     let clocked = pairs(&["clk", "rst"]);
-    for (bits, name) in [
-        (None, "osif_write"),
-        (Some(64), "osif_read_data"),
-        (Some(count), "gateway_write"),
-        (Some(64 * count), "gateway_read_data"),
-        (None, "window_write"),
-        (Some(4), "window_number"),
-        (Some(page), "window_first"),
-        (Some(page), "window_last"),
-        (Some(page), "window_offset"),
-        (None, "window_readable"),
-        (None, "window_writable"),
-        (Some(16), "count_refused"),
-        (Some(ADDRESS_WIDTH), "refused_address"),
-        (None, "refused_write"),
-        (Some(128 * clients), "up_word"),
-        (Some(clients), "up_valid"),
-        (Some(clients), "up_ready"),
-        (Some(128 * clients), "down_word"),
-        (Some(clients), "down_valid"),
-        (Some(clients), "down_ready"),
-    ] {
-        body.wire(bits, name);
-    }
-    for (signal, bits, _) in axi(width) {
-        let fixed = FIXED.contains(&signal);
-        if !fixed {
-            let lanes = if BROADCAST.contains(&signal) { 1 } else { count };
-            body.wire(bits.map(|bits| bits * lanes).or(Some(lanes)), &format!("gateways_{signal}"));
-        }
-    }
+    host_wires(body, count, width);
     body.line("");
     let mut connections = clocked.clone();
     connections.extend(pairs(&[
@@ -315,6 +284,43 @@ fn host_side(body: &mut Body, gateways: usize, width: u32) {
         ("DOWN_DEPTH", Parameter::Number(DOWN_WORDS.into())),
     ];
     body.instance(LibraryModule::Osif, "u_osif", &parameters, &connections);
+}
+
+/// The wires between the host port, the osif and the gateways.
+fn host_wires(body: &mut Body, count: u32, width: u32) {
+    let clients = 2 * count;
+    let page = ADDRESS_WIDTH - 12;
+    for (bits, name) in [
+        (None, "osif_write"),
+        (Some(64), "osif_read_data"),
+        (Some(count), "gateway_write"),
+        (Some(64 * count), "gateway_read_data"),
+        (None, "window_write"),
+        (Some(4), "window_number"),
+        (Some(page), "window_first"),
+        (Some(page), "window_last"),
+        (Some(page), "window_offset"),
+        (None, "window_readable"),
+        (None, "window_writable"),
+        (Some(16), "count_refused"),
+        (Some(ADDRESS_WIDTH), "refused_address"),
+        (None, "refused_write"),
+        (Some(128 * clients), "up_word"),
+        (Some(clients), "up_valid"),
+        (Some(clients), "up_ready"),
+        (Some(128 * clients), "down_word"),
+        (Some(clients), "down_valid"),
+        (Some(clients), "down_ready"),
+    ] {
+        body.wire(bits, name);
+    }
+    for (signal, bits, _) in axi(width) {
+        let fixed = FIXED.contains(&signal);
+        if !fixed {
+            let lanes = if BROADCAST.contains(&signal) { 1 } else { count };
+            body.wire(bits.map(|bits| bits * lanes).or(Some(lanes)), &format!("gateways_{signal}"));
+        }
+    }
 }
 
 /// All gateways share one port of host memory, behind windows.

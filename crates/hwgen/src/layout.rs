@@ -82,7 +82,7 @@ pub enum LayoutFault {
         /// Paths that can have a bound.
         known: Vec<String>,
     },
-    /// A bound of the topic above that of the type.
+    /// A bound of the topic above the type's bound.
     AboveType {
         /// The field.
         path: String,
@@ -190,7 +190,7 @@ impl PayloadLayout {
 struct Cursor {
     bytes_max: u64,
     fixed: bool,
-    /// The strictest alignment since the last byte: that of a message before its first field, and
+    /// The strictest alignment since the last byte: a message's own before its first field, and
     /// of its end before the field behind it.
     aligned: u64,
 }
@@ -397,7 +397,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// Alignment of a struct: that of its widest field, and 8 where a sequence or text is inside.
+    /// Alignment of a struct: its widest field's, and 8 if a sequence or text is inside.
     fn alignment(&self, index: usize) -> u64 {
         match self.is_fixed(index) {
             true => u64::from(self.layout.structs[index].alignment),

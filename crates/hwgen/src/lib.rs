@@ -47,7 +47,7 @@ pub struct Request<'a> {
     pub graph: &'a Graph,
     /// Where its nodes and topics are.
     pub mapping: &'a Mapping,
-    /// What packages say of their nodes: types of topics of which the graph says nothing.
+    /// What packages say of their nodes: types of topics that the graph leaves out.
     pub descriptions: &'a PackageDescriptions,
     /// The fabric to make the network for, by its name in the mapping.
     pub fabric: &'a str,

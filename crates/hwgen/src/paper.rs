@@ -1,4 +1,4 @@
-//! A board whose way to host memory is that of ReconROS, for the reproduction of published figures
+//! A board with ReconROS's way to host memory, for the reproduction of published figures
 //! and nothing else: chunks of 256 bytes, one burst open at any time, a small translation buffer
 //! with page tables of three levels. Must not decide anything about the network.
 

@@ -59,7 +59,7 @@ pub struct StructLayout {
     pub type_name: String,
     /// Size, a multiple of the alignment.
     pub bytes: u32,
-    /// Alignment: that of the widest field.
+    /// Alignment: the widest field's.
     pub alignment: u32,
     /// Fields in order.
     pub fields: Vec<FieldLayout>,

@@ -142,8 +142,8 @@ pub enum OpenBagError {
 pub enum ReadError {
     /// Parts of the bag could not be read; everything else was delivered before this error.
     #[error(
-        "{first} ({count} damaged place{plural} in all); the {delivered} messages outside of it \
-         were read; `mcap recover` writes them into a sound file",
+        "{first} ({count} damaged place{plural} in all); the {delivered} messages outside were \
+         read; `mcap recover` writes them into a sound file",
         plural = if *count == 1 { "" } else { "s" }
     )]
     Damaged {
@@ -248,7 +248,7 @@ pub enum TopicSchemaError {
 }
 
 impl BagTopic {
-    /// Makes the type of the topic's messages: from the definition in the bag, or, where the bag
+    /// Makes the type of the topic's messages: from the definition in the bag, or, if the bag
     /// holds none, from the definitions that are shipped with this system.
     ///
     /// Allocates.

@@ -54,7 +54,8 @@ impl<'f> Window<'f> {
         Self { refill_bytes: 0, ..Self::new(file) }
     }
 
-    /// The bytes `offset .. offset + count`, or fewer where the file ends. Callers bound `count`.
+    /// The bytes `offset .. offset + count`, or fewer at the end of the file. Callers bound
+    /// `count`.
     pub(crate) fn at(&mut self, offset: u64, count: usize) -> io::Result<&[u8]> {
         let inside = offset.checked_sub(self.start).and_then(|skip| usize::try_from(skip).ok());
         let held = inside

@@ -320,7 +320,7 @@ impl Row {
         self.waiting = VecDeque::new();
     }
 
-    /// Number of the message whose bytes differ first, where that is what differs first.
+    /// Number of the message whose bytes differ first, if bytes differ first.
     fn to_be_shown(&self) -> Option<u64> {
         let first = self.compared.first.as_ref()?;
         matches!(first.what, Differs::Payload(_)).then_some(first.number)

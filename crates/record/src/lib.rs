@@ -48,7 +48,7 @@ pub use recorder::{
     LogTime, RecordError, RecordProgress, RecordReport, RecordedTopic, Recorder, RecorderOptions,
     StartRecorderError, TopicToRecord,
 };
-pub use typed::{DecodeError, TopicTypeError, with_message};
+pub use typed::{DecodeError, RecordingError, TopicTypeError, with_message};
 pub use writer::{
     BagWriter, Compression, CreateBagError, Saved, TopicDescription, WriteError, WriterOptions,
     WrittenTopic,

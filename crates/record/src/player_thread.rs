@@ -110,7 +110,7 @@ pub(crate) fn run(begin: Begin, guard: EndGuard) -> Result<PlayReport, PlayError
     let mut playing = match opened {
         Ok(playing) => playing,
         Err(error) => {
-            // Whoever started the player waits for this.
+            // The thread that started the player waits for this.
             let _ = ready.send(Err(error));
             return Ok(PlayReport { topics: Vec::new(), damage: None, completed: false });
         }
@@ -121,7 +121,7 @@ pub(crate) fn run(begin: Begin, guard: EndGuard) -> Result<PlayReport, PlayError
     }
     let report = playing.play(&mut messages);
     drop(guard);
-    // Whoever stops a player does not wait for it to be read. Bounded by the commands sent.
+    // A thread that stops a player does not wait until it is read. Bounded by the commands sent.
     while !playing.released && report.as_ref().is_ok_and(|report| report.completed) {
         match playing.inbox.recv() {
             Ok(Command::Play) => {}
@@ -365,7 +365,7 @@ impl Playing {
     }
 }
 
-/// What messages are stamped with where time is not stepped.
+/// The stamps of messages if time does not run in steps.
 fn wall_ns() -> u64 {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(now.as_nanos()).unwrap_or(u64::MAX)

@@ -30,7 +30,7 @@ pub struct TopicToRecord {
 pub enum LogTime {
     /// When it was published, by the computer's clock.
     Wall,
-    /// When it was published, in simulated time: what `/clock` said last before. If whoever makes
+    /// When it was published, in simulated time: what `/clock` said last before. If the maker of
     /// the time waits until everything that followed from the last message is done, each message
     /// has the same time in every run.
     Simulated {
@@ -40,7 +40,7 @@ pub enum LogTime {
     /// As [`LogTime::Simulated`] from 0 on, for graphs that go in lock step: there nodes beside the
     /// way to the command may be behind the time. A message with a `header.stamp` has that time.
     Lockstep,
-    /// The stamp that its publisher gave it, in a run that is stepped, where that is simulated
+    /// The stamp that its publisher gave it, in a run in steps: there that is simulated
     /// time. The messages of several publishers on one topic are written in the same order in each
     /// run: step by step, in a step in the order of the publishers' nodes.
     Stepped,
@@ -62,7 +62,7 @@ pub struct RecorderOptions {
 #[non_exhaustive]
 pub enum StartRecorderError {
     /// No topic is named.
-    #[error("nothing is recorded into {}: name at least one topic", path.display())]
+    #[error("there is no topic to record into {}: name at least one", path.display())]
     NoTopics {
         /// The bag.
         path: PathBuf,
@@ -114,7 +114,7 @@ pub enum RecordError {
     /// The bag could not be written on.
     #[error("{source}")]
     Write {
-        /// What is wrong, where, what is safe, and what to do.
+        /// What is wrong, at which place, what is safe, and the next step.
         source: WriteError,
         /// What was recorded until then.
         report: Box<RecordReport>,

@@ -35,7 +35,7 @@ const TURN_MESSAGES: usize = 64;
 /// How long publishers that go on after the stop are still recorded. What those have left that are
 /// gone is recorded in any case: their rings bound it.
 const DRAIN_MAX: Duration = Duration::from_secs(2);
-/// Bytes of messages of one step that wait to be brought into order; what is beyond comes as it
+/// Bytes of messages of one step that wait to be sorted; what is beyond comes as it
 /// comes, which is said.
 const HELD_BYTES_MAX: usize = 256 << 20;
 
@@ -110,7 +110,7 @@ pub(crate) fn run(begin: Begin) -> Result<RecordReport, RecordError> {
         Err(error) => {
             // A bag that holds nothing would only be in the way of the next attempt.
             writer.discard_empty();
-            // Whoever started the recorder waits for this.
+            // The thread that started the recorder waits for this.
             let _ = ready.send(Err(error));
             let saved = Saved { messages: 0, bytes: 0 };
             return Ok(RecordReport { topics: Vec::new(), saved });

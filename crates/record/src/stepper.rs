@@ -94,10 +94,10 @@ impl Stepper {
         self.pace.as_mut().map_or(now, |pace| pace.due(time_ns, now))
     }
 
-    /// The next time on the way to `target_ns`, which is that of `tick_ns` if no timer is due
+    /// The next time on the way to `target_ns`: `tick_ns` if no timer is due
     /// before, and the phases of its step. `None` when the target is reached.
     ///
-    /// Over long gaps time jumps, and timers that were due meanwhile are due once where it leads.
+    /// Over long gaps time jumps, and timers that were due meanwhile are due once at its end.
     pub(crate) fn next(&mut self, target_ns: u64, tick_ns: Option<u64>) -> Option<(u64, Vec<u32>)> {
         let Some(last_ns) = self.now_ns else {
             // What nodes published while they were made is worked off, too.

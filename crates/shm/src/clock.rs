@@ -4,14 +4,14 @@
 //! Reading the system's clock costs a third of a small message's publish (25 to 35 ns measured),
 //! reading the processor's counter 10. Where Linux itself keeps time by that counter, which it does
 //! only where all processors agree on it and it never stops, this clock goes on from the system's
-//! last reading by the counter for at most [`SPAN_NS`], then reads the system's again. So it
+//! last reading by the counter for at most `SPAN_NS`, then reads the system's again. So it
 //! follows every correction of the system's clock, and two processes disagree by tens of
 //! nanoseconds. Elsewhere it is the system's clock. It must not know messages.
 
 use rustix::time::{ClockId, clock_gettime};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Nanoseconds since 1970. Allocates nothing, locks nothing; no system call where the kernel lets
+/// Nanoseconds since 1970. Allocates nothing, locks nothing; no system call if the kernel lets
 /// user space read its clock.
 ///
 /// Never goes back within a thread, unless the system's clock is set back.
@@ -131,7 +131,7 @@ mod follow {
             now_ns
         }
 
-        /// The system's time at `ticks`, or the last time said where that is a little later.
+        /// The system's time at `ticks`, or the last time said if that is a little later.
         pub(super) fn caught_up(&self, ticks: u64, system_ns: u64) -> u64 {
             let passed = ticks.wrapping_sub(self.ticks.get()).min(self.span.get());
             let said = self.ns.get() + self.elapsed(passed);

@@ -19,7 +19,7 @@ pub struct CopyBudget {
 }
 
 impl CopyBudget {
-    /// A budget of which nothing is used.
+    /// An unused budget.
     pub fn new(limit_bytes: u64) -> Self {
         CopyBudget { used: AtomicU64::new(0), limit_bytes }
     }

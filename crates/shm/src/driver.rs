@@ -2,8 +2,8 @@
 //! itself.
 //!
 //! It has an address and no descriptor, so no other process gets at it. Messages and shared buffers
-//! lie in it where whoever makes a port or a buffer brings a [`MemoryMaker`]. This file must not
-//! know devices.
+//! lie in it if their port or buffer is made with a [`MemoryMaker`]. This file must not know
+//! devices.
 
 use crate::ring_geometry::PAYLOAD_ALIGN;
 use std::any::Any;
@@ -24,7 +24,7 @@ pub trait MemoryMaker: std::fmt::Debug + Send {
     /// Why there is none: part of a sentence, with the next step.
     fn make(&self, bytes: u64) -> Result<DriverMemory, String>;
 
-    /// Bytes that one memory should have at most, where what lies in it leaves a choice.
+    /// Bytes that one memory should have at most, if its contents leave a choice.
     fn bytes_max(&self) -> u64;
 }
 

@@ -27,7 +27,7 @@ use std::sync::{Arc, OnceLock};
 /// Smallest page that Linux maps.
 const PAGE_BYTES: usize = 4096;
 
-/// The mark of this process; that of its parent in a child that has made nothing of its own yet.
+/// The mark of this process; in a child that has made nothing of its own yet, its parent's mark.
 static MARK: AtomicPtr<AtomicU32> = AtomicPtr::new(ptr::null_mut());
 
 /// Where the page cannot be had (Linux < 4.14), nobody is taken for a child.
@@ -230,7 +230,7 @@ unsafe extern "C" fn in_new_child() {
         while bits != 0 {
             let number = (place * 64) as libc::c_int + bits.trailing_zeros() as libc::c_int;
             bits &= bits - 1;
-            // SAFETY: the number is that of a private descriptor, which stays open.
+            // SAFETY: it is the number of a private descriptor, which stays open.
             let replaced =
                 nothing >= 0 && unsafe { libc::dup3(nothing, number, libc::O_CLOEXEC) } >= 0;
             if !replaced {

@@ -18,7 +18,7 @@
 //!
 //! 6. What must not end before the last sample (the `Lifeline`: the socket to the publisher's
 //!    process, and the word to it that its memory may be used again) belongs to the home and ends
-//!    with it. Nothing else keeps a home: whoever only looks has a weak reference.
+//!    with it. Nothing else keeps a home: code that only looks has a weak reference.
 //!
 //! It must not know rings.
 

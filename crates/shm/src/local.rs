@@ -36,7 +36,10 @@ pub struct LocalOptions {
 #[non_exhaustive]
 pub enum LinkError {
     /// It has joined one already.
-    #[error("local link `{link}` already belongs to a publisher, `{publisher}` needs another one")]
+    #[error(
+        "local link `{link}` already belongs to another publisher; give `{publisher}` a link of \
+         its own"
+    )]
     Taken {
         /// The link's label.
         link: String,

@@ -23,7 +23,7 @@ struct Used {
     chunk: u64,
 }
 
-/// Offsets are addresses in a mapping, of which processors have less than 2^48.
+/// Offsets are addresses in a mapping. Processors have less than 2^48 of them.
 const OFFSET_BITS: u32 = 48;
 
 impl Used {

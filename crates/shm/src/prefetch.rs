@@ -3,7 +3,8 @@
 
 use std::ptr::NonNull;
 
-/// Lines of a message that are brought near: the flat layout's root, and most small messages whole.
+/// Lines of a message that are fetched early: the flat layout's root, and most small messages
+/// whole.
 const LINES: usize = 4;
 
 const LINE_BYTES: usize = 64;

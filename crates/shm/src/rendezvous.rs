@@ -5,7 +5,7 @@
 //!
 //! - **Folder** (default): the socket lies in `<root>/<domain>/`. It appears there by a rename
 //!   when it already listens, so a socket in the folder that refuses connections is stale: its
-//!   process died, and whoever notices removes it under the folder's lock. inotify announces
+//!   process died, and a process that notices removes it under the folder's lock. inotify announces
 //!   arrivals.
 //! - **Abstract**: the name lives in the network namespace and vanishes with its process.
 //!   `/proc/net/unix` lists who is there. Nothing announces arrivals: who arrives connects to
@@ -162,8 +162,8 @@ pub enum Location {
 }
 
 impl Location {
-    /// `$CROSSDOCK_RENDEZVOUS` where that is set, else `$XDG_RUNTIME_DIR/crossdock`, or
-    /// `/tmp/crossdock-<uid>` where no runtime folder is set.
+    /// `$CROSSDOCK_RENDEZVOUS` if that is set, else `$XDG_RUNTIME_DIR/crossdock`, or
+    /// `/tmp/crossdock-<uid>` if no runtime folder is set.
     pub fn default_folder() -> Location {
         if let Some(root) = named_folder() {
             return Location::Folder(root);
@@ -351,7 +351,7 @@ impl Visit {
     /// after a second look: a file appears in the folder only when its process listens already.
     fn remove_stale(&self, name: PeerName) -> Result<(), RendezvousError> {
         let Place::Folder { path, folder } = &self.place else { return Ok(()) };
-        // Left to whoever comes next, if the lock cannot be had.
+        // If the lock cannot be had, this is left to the next process.
         let Some(_lock) = FolderLock::take(path, folder.as_fd())? else { return Ok(()) };
         let stale = match self.try_connect(name) {
             Ok(socket) => socket.is_of_the_dead(),
@@ -447,8 +447,8 @@ impl Rendezvous {
         self.listener.as_fd()
     }
 
-    /// Readable when somebody may have arrived; `None` with abstract names, where who arrives
-    /// connects.
+    /// Readable when somebody may have arrived; `None` with abstract names: there a process that
+    /// arrives connects.
     pub fn arrivals(&self) -> Option<BorrowedFd<'_>> {
         self.inotify.as_ref().map(AsFd::as_fd)
     }

@@ -128,7 +128,7 @@ mod sealed {
     }
 }
 
-/// Types of elements: numbers of 1, 2, 4 and 8 bytes, of which every bit pattern is a value.
+/// Types of elements: numbers of 1, 2, 4 and 8 bytes. Every bit pattern is a value.
 pub trait Element: sealed::Stored + Send + Sync + std::fmt::Debug + 'static {
     /// Which it is.
     const TYPE: ElementType;
@@ -286,7 +286,8 @@ impl SharedMemory {
     }
 
     /// All of the memory that the elements lie in, to be registered with devices; they begin at
-    /// [`SharedMemory::data_at`]. Whoever lets a device write it holds a claim of what it writes.
+    /// [`SharedMemory::data_at`]. A caller that lets a device write it holds a claim of what the
+    /// device writes.
     pub fn region(&self) -> Region {
         Region::to_write(&self.mapping)
     }
@@ -356,7 +357,7 @@ impl SharedMemory {
         T::load(self.word::<T>(index))
     }
 
-    /// Sets the element at `index`. Whoever calls it holds a claim to write it.
+    /// Sets the element at `index`. The caller holds a claim to write it.
     ///
     /// # Panics
     /// There is none.
@@ -370,9 +371,9 @@ impl SharedMemory {
         let length = const { T::TYPE.bytes() };
         assert!(index < self.bytes / length, "element {index} of {}", self.bytes / length);
         let at = self.mapping.own(self.data_at + index * length).cast::<T::Word>();
-        // SAFETY: inside the mapping (whoever made this has checked that all elements are, the line
+        // SAFETY: inside the mapping (the maker of this has checked that all elements are, the line
         // above that this is one of them), aligned, because elements begin at a multiple of 64 and
-        // lie at multiples of their length; the word is an atomic of that length, of which every
+        // lie at multiples of their length; the word is an atomic of that length, and every
         // bit pattern is a value.
         unsafe { at.as_ref() }
     }

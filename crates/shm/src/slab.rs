@@ -7,7 +7,7 @@
 //!    books.
 //! 2. Its *index*, words that its publisher alone writes, says for each block whose message is
 //!    there, and which parts of it. The publisher clears it before the device writes (the message
-//!    that was there is held by nobody) and fills it before the message is published; whoever holds
+//!    that was there is held by nobody) and fills it before the message is published; a holder of
 //!    the message sees it filled. A publisher that lies spoils what is read of its own messages.
 //! 3. The slabs of a segment hang on its mapping: they are found from a message's place, and go
 //!    with the last port and sample that keep it mapped.
@@ -85,8 +85,8 @@ pub struct ChunkGrid {
 }
 
 impl ChunkGrid {
-    /// The chunks that a slab shall stand for of which one has `offset` in it: at least `bytes_min`
-    /// bytes and `chunks_min` chunks, and more where a segment would need too many slabs. `None`:
+    /// The chunks for a slab; one of them has `offset` in it: at least `bytes_min`
+    /// bytes and `chunks_min` chunks, and more if a segment would need too many slabs. `None`:
     /// there is no chunk.
     pub fn slab_around(&self, offset: u64, bytes_min: u64, chunks_min: u64) -> Option<SlabShape> {
         let chunk = offset.checked_sub(self.first)?.checked_div(self.chunk_bytes)?;
@@ -142,7 +142,7 @@ impl Slab {
         Ok(Slab { device: device.into(), shape, index: Index::Own(index), memory })
     }
 
-    /// A peer's slab, of which `memory` was imported and the index received. Allocates, makes
+    /// A peer's slab, from the imported `memory` and the received index. Allocates, makes
     /// system calls.
     ///
     /// # Errors

@@ -235,7 +235,7 @@ impl ControlSocket {
             }
         }
         // The kernel's space for descriptors is padded: one more than the limit can fit in. It
-        // also cuts the list where this process has no descriptor free: then there is room left.
+        // also cuts the list if this process has no descriptor free: then there is room left.
         let cut = message.flags.contains(ReturnFlags::CTRUNC);
         let descriptors_lost = cut && fds.len() < FRAME_FDS_MAX;
         let too_large = message.flags.contains(ReturnFlags::TRUNC) || cut && !descriptors_lost;
@@ -322,7 +322,7 @@ impl ControlSocket {
     }
 
     /// Is the same process at the other end of both connections? Known are the users, and the
-    /// processes where the kernel tells them: by what it calls them for their whole life (Linux
+    /// processes if the kernel tells them: by what it calls them for their whole life (Linux
     /// 6.9), else by their ids. Of processes in a pid namespace that we cannot see an older kernel
     /// tells the users alone.
     ///

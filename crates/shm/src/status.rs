@@ -1,7 +1,7 @@
 //! The status table: what a process shows of itself to observers, in shared memory.
 //!
 //! One memfd per process holds a fixed table of records (ports, connections, nodes), each with a
-//! name, some detail bytes, 16 counters and, where asked for, a histogram. The process maps it
+//! name, some detail bytes, 16 counters and, if asked for, a histogram. The process maps it
 //! writable and seals it; everybody else maps it read-only. An observer therefore costs the
 //! observed process nothing, and cannot harm it.
 //!
@@ -103,8 +103,8 @@ pub struct StatusConfig {
 pub enum OpenStatusError {
     /// The operating system refused.
     #[error(
-        "{what} a status_table failed: {errno}; check the limits on memory, address space, open files and \
-             their size (`ulimit -a`)"
+        "{what} a status table failed: {errno}; check the limits on memory, address space, open \
+         files and their size (`ulimit -a`)"
     )]
     System {
         /// The attempted step.
@@ -135,7 +135,10 @@ pub enum OpenStatusError {
 #[non_exhaustive]
 pub enum AddEntityError {
     /// Name or detail is too long.
-    #[error("the {what} of `{name}` has {found} bytes on the status table, the limit is {limit}")]
+    #[error(
+        "the {what} of `{name}` has {found} bytes in the status table, the limit is {limit}; \
+         shorten it"
+    )]
     TooLong {
         /// Name or detail.
         what: &'static str,
@@ -148,8 +151,8 @@ pub enum AddEntityError {
     },
     /// All records, or all histograms, are in use.
     #[error(
-        "no {what} is free for `{name}` on the status_table of this process, all {limit} are in use; spread \
-         its nodes over more processes"
+        "no {what} is free for `{name}` in the status table of this process, all {limit} are in \
+         use; spread its nodes over more processes"
     )]
     Full {
         /// Record or histogram.
@@ -161,8 +164,8 @@ pub enum AddEntityError {
     },
     /// There is no memory for it.
     #[error(
-        "no memory can be had for `{name}` on the status_table of this process ({errno}); free some, or lower \
-         the limits of its topics"
+        "there is no memory for `{name}` in the status table of this process ({errno}); free some \
+         memory, or lower the limits of its topics"
     )]
     Memory {
         /// The record's name.

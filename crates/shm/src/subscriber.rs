@@ -124,7 +124,7 @@ pub struct Losses {
     /// Passed over on request; not lost.
     pub skipped: u64,
     /// Not copied although it had to be: too long, no room left for copies, or in memory that is
-    /// not this process's to read. Only where messages are copied.
+    /// not this process's to read. Only if messages are copied.
     pub refused: u64,
     /// 1 once the publisher was found corrupt.
     pub corrupt: u64,

@@ -22,7 +22,7 @@ use rustix::fd::BorrowedFd;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-/// Connections of one process: 2 MiB of which only used pages exist.
+/// Connections of one process: 2 MiB, but only used pages exist.
 pub(crate) const CONNS_MAX: usize = 16_384;
 /// Executors of one process.
 pub(crate) const BELLS_MAX: usize = 512;
@@ -165,7 +165,10 @@ impl Numbers {
 #[non_exhaustive]
 pub enum AllocateError {
     /// All places are taken.
-    #[error("all {limit} places for {what} are taken; close ports or split the process")]
+    #[error(
+        "all {limit} places for {what} are taken; close ports, or spread the nodes over more \
+         processes"
+    )]
     Full {
         /// What the table holds.
         what: &'static str,

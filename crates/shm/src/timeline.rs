@@ -5,10 +5,10 @@
 //! while a kernel still writes it.
 //!
 //! 1. Values only grow, and stay below [`POISON`].
-//! 2. Whoever knows that a timeline will not go on (its process died, its device failed) *poisons*
-//!    it: bit 62 is set, and every point on it is over at once, as an error. Bit 62, not 63: a
-//!    device that waits for "at least" compares signed differences, so that bit 63 would look like
-//!    the past.
+//! 2. A process that knows that a timeline will not go on (its process died, its device
+//!    failed) *poisons* it: bit 62 is set, and every point on it is over at once, as an error. Bit
+//!    62, not 63: a device that waits for "at least" compares signed differences, so that bit 63
+//!    would look like the past.
 //! 3. The words lie in memory that both ends can write, so that the survivor of a dead writer can
 //!    poison them. A peer can spoil only what it shares words for.
 //! 4. One stream of one device may store to the value instead of a host: with a plain store, which
@@ -42,7 +42,7 @@ const WORDS: usize = TIMELINE_WORDS;
 
 /// What was waited for will not come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("work that was waited for has failed, or its process is gone (value {value})")]
+#[error("the work of this point has failed, or its process is gone (value {value})")]
 pub struct Poisoned {
     /// How far the timeline had come.
     pub value: u64,
@@ -102,7 +102,7 @@ impl Timeline {
         Self { words: Arc::new(Words::Publishers(head, of)) }
     }
 
-    /// Is it that of the publisher whose ring has this head?
+    /// Is it the timeline of the publisher whose ring has this head?
     pub(crate) fn is_of(&self, head: &MapRef<Head>) -> bool {
         let same = |own: &MapRef<Head>| std::ptr::eq(&raw const **own, &raw const **head);
         matches!(&*self.words, Words::Publishers(own, _) if same(own))
@@ -222,7 +222,7 @@ impl Timeline {
             return;
         }
         let parts = self.parts();
-        // First: whoever sees bit 62 in the value finds it here, too.
+        // First: a thread that sees bit 62 in the value finds it here, too.
         parts.wakes.fetch_or(POISON, Ordering::SeqCst);
         parts.value.fetch_or(POISON, Ordering::SeqCst);
         parts.wake();
@@ -266,7 +266,7 @@ struct Parts<'a> {
     value: &'a AtomicU64,
     /// Threads that sleep until it changes.
     sleepers: &'a AtomicU64,
-    /// What they sleep on: not the value, of which the kernel compares the lower half only, while
+    /// What they sleep on: not the value, because the kernel compares its lower half only, while
     /// poison changes the upper one. Its own upper half says that the timeline is poisoned.
     wakes: &'a AtomicU64,
 }

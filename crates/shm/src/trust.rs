@@ -146,7 +146,7 @@ impl Trust {
     pub fn judge(&self, access: Access, peer: &PeerIdentity) -> Result<Standing, AccessError> {
         let own = rustix::process::geteuid().as_raw();
         let [unknown_user, unknown_group] = self.unknown.map_or([None; 2], |ids| ids.map(Some));
-        // Whoever has that number may be anybody, also if we have it ourselves.
+        // A process with that number may be of any user, even if we have it ourselves.
         let known = unknown_user != Some(peer.uid);
         if known && (peer.uid == own || peer.uid == 0) {
             return Ok(Standing::Own);

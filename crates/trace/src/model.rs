@@ -33,7 +33,7 @@ impl Class {
 pub struct Thread {
     /// Its process.
     pub pid: u32,
-    /// Its own number; that of the process for initialisation events.
+    /// Its own number; for initialisation events the process's.
     pub tid: u32,
     /// Its name.
     pub name: String,

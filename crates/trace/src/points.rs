@@ -2,7 +2,7 @@
 //!
 //! Each method is one load and one branch while its event is not traced; else it writes one to
 //! three records. None allocates, locks or makes a system call, but at a thread's first event, and
-//! that of a kernel, which a driver's thread tells. Times are [`monotonic_ns`]; where the caller
+//! that of a kernel, which a driver's thread tells. Times are [`monotonic_ns`]; if the caller
 //! has read that clock, its reading is taken.
 //!
 //! This file must not know where records go.

@@ -207,8 +207,8 @@ pub fn init(process: &str) {
     TRACER.get_or_init(|| made(process));
 }
 
-/// Descriptors for whoever is to trace this process: of the switch, which it may write, and of the
-/// record. `None`: the memory could not be had, or this is a forked child.
+/// Descriptors for a process that is to trace this one: of the switch, which it may write, and of
+/// the record. `None`: the memory could not be had, or this is a forked child.
 pub fn descriptors() -> Option<[BorrowedFd<'static>; 2]> {
     let memory = tracer().memory.as_ref().filter(|(_, record)| !record.in_child());
     memory.map(|(switch, record)| [switch.fd(), record.fd()])
@@ -272,8 +272,8 @@ pub(crate) fn tracepoint(event: &str, fields: &str) -> Option<u16> {
     Some(number)
 }
 
-/// Writes an event into this thread's ring. `event` is its number in the table, or that of a node
-/// author's.
+/// Writes an event into this thread's ring. `event` is its number in the table, or the number of a
+/// node author's.
 #[inline(always)]
 pub(crate) fn record<const N: usize>(event: u16, at_ns: u64, fields: [u64; N]) {
     match RING.get() {

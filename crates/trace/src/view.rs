@@ -29,7 +29,7 @@ pub enum OpenTraceError {
     #[error(transparent)]
     Memory(#[from] OpenMemoryError),
     /// It is something else.
-    #[error("{process} gave memory that is no trace; is it another version of Crossdock?")]
+    #[error("{process} gave memory that is not a trace; run one version of Crossdock")]
     NotATrace {
         /// Which process.
         process: String,

@@ -12,9 +12,7 @@ pub struct Architecture(u32);
 
 /// The text names no architecture.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "\"{0}\" names no CUDA architecture: expected `sm_` and a number, such as sm_87 for Jetson Orin"
-)]
+#[error("\"{0}\" is no CUDA architecture: give `sm_` and a number, such as sm_87 for Jetson Orin")]
 pub struct ParseArchitectureError(String);
 
 impl Architecture {

@@ -2,8 +2,8 @@
 //! taken from a *base*, an event whose moment is known on the host's clock.
 //!
 //! That time is a 32-bit number of milliseconds, which after two seconds has steps of 0.1 us and
-//! after an hour of 0.2 ms. Whoever observes for long takes a new pair now and then: that makes a
-//! new base.
+//! after an hour of 0.2 ms. A long observation takes a new pair now and then, which makes a new
+//! base.
 //!
 //! It must not know what is timed.
 

@@ -1,4 +1,4 @@
-//! What a result of the driver means for whoever called: in particular, whether the device is lost.
+//! What a result of the driver means for its caller: in particular, whether the device is lost.
 //!
 //! It must not call the driver.
 

@@ -46,7 +46,7 @@ table! {
 pub(super) const FOLDER: &str = "CROSSDOCK_NVRTC";
 /// Where CUDA's toolkit puts it.
 const TOOLKIT: &str = "/usr/local/cuda";
-/// Inside the folder that is named: the toolkit's, and that of the Python package.
+/// Inside the named folder: the toolkit's place, and the Python package's.
 const INSIDE: [&str; 3] = ["", "lib64", "lib"];
 /// `NVRTC_ERROR_COMPILATION`: the source is wrong.
 const WRONG_SOURCE: Code = Code(6);

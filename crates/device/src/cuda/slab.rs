@@ -149,7 +149,7 @@ impl Slab {
         let _here = self.context.enter()?;
         let mut number: c_int = -1;
         let place = ptr::from_mut(&mut number).cast();
-        // SAFETY: a place for a descriptor, of which this kind is a C int; the handle is this
+        // SAFETY: a place for a descriptor, a C int for this kind; the handle is this
         // value's.
         let code = unsafe {
             (self.context.api.call.cuMemExportToShareableHandle)(place, self.handle, FD, 0)

@@ -1,7 +1,7 @@
 //! Streams, and how the ends of their work come to be known.
 //!
 //! An end is known in two ways. Where the device can, it stores the value to the timeline's word
-//! itself, in the stream's order: whoever spins, and other devices, see it at once. But a store
+//! itself, in the stream's order: spinning threads and other devices see it at once. But a store
 //! wakes nobody, and a device that fails stores nothing. So each end is an event, too, and each
 //! stream has a *watcher*, a thread that waits for its events in order:
 //! 1. An event that is over: the watcher moves the timeline on, if the device has not, and wakes

@@ -46,8 +46,8 @@ impl Words {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The word of a timeline, registered if need be; else why the device cannot see it. Whoever
-    /// puts work there that uses it keeps what this returns until that is over.
+    /// The word of a timeline, registered if need be; else why the device cannot see it. A caller
+    /// that gives the device work with this word keeps what this returns until the work is over.
     pub(super) fn of(
         &self,
         context: &Arc<Context>,

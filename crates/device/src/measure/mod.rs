@@ -247,7 +247,7 @@ struct Times(SyncSender<KernelTimes>);
 
 impl KernelObserver for Times {
     fn ran(&self, _: &str, times: KernelTimes) {
-        // Whoever does not look any more has seen an error.
+        // A receiver that does not look any more has seen an error.
         let _ = self.0.try_send(times);
     }
 }

@@ -92,6 +92,6 @@ extern "C" fn on_end(_: cl_event, status: cl_int, told: *mut c_void) {
         event::CL_COMPLETE => ending.reached(),
         _ => ending.failed(),
     }
-    // Then: whoever does not find it here finds the point reached.
+    // Then: a thread that does not find it here finds the point reached.
     ends.forget(&event);
 }

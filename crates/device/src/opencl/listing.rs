@@ -130,7 +130,8 @@ pub(crate) fn open(number: usize, name: &str) -> Result<OpenCl, DeviceError> {
             alignment_bytes: (ask(cl::CL_DEVICE_MEM_BASE_ADDR_ALIGN) / 8) as u32,
             f64: ask(cl::CL_DEVICE_DOUBLE_FP_CONFIG) != 0,
             waits_for_timelines: false,
-            // A processor's memory is the host's, and that of a memory object any process can have.
+            // A processor's memory is the host's, and any process can have the memory of a memory
+            // object.
             exports_memory: found.info.kind == Kind::Cpu,
             managed: fine || shares(cl::CL_DEVICE_SVM_COARSE_GRAIN_BUFFER),
             managed_concurrent: fine,

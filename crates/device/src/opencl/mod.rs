@@ -318,7 +318,7 @@ impl Driver for OpenCl {
                 unsafe { queue::enqueue_svm_map(stream, 1, flags, start, bytes, 0, ptr::null()) };
             return self.put(doing, event);
         }
-        // SAFETY: (2); blocking. The address is known: that of the host's memory.
+        // SAFETY: (2); blocking. The address is known: it is the host memory's.
         let event = unsafe {
             queue::enqueue_map_buffer(
                 stream,

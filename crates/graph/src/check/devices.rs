@@ -248,7 +248,7 @@ impl<'a> Check<'a> {
         self.declared.get(topic).is_none_or(|topic| topic.copies == Copies::Allowed)
     }
 
-    /// The device that messages of a topic are brought to by their publishers on the processor, and
+    /// The device to which publishers on the processor upload messages of a topic, and
     /// the executors whose nodes read them there. With one executor the queue of that brings them
     /// itself. Memory of one device only can stand for a publisher's: of several devices, the one
     /// that most executors use.

@@ -108,26 +108,7 @@ impl<'a> Check<'a> {
     ) -> FabricPlan {
         let fabric = &self.mapping.fabrics[index];
         let mut plans = Vec::new();
-        let mut node = NodePlan {
-            name: format!("gateways_{}", fabric.name),
-            package: FABRIC_BINARY.to_owned(),
-            node_type: "gateways".to_owned(),
-            device: None,
-            uploads: Vec::new(),
-            managed: Vec::new(),
-            phase: 0,
-            inputs: Vec::new(),
-            outputs: Vec::new(),
-            clients: Vec::new(),
-            servers: Vec::new(),
-            timers: Vec::new(),
-            condition: None,
-            lockstep: None,
-            budget: None,
-            on_failure: OnFailure::StopRun,
-            log_level: LogLevel::default(),
-            parameters: BTreeMap::new(),
-        };
+        let mut node = gateways_node(&fabric.name);
         let here = gateways.iter().flat_map(|(topic, all)| all.iter().map(move |it| (*topic, it)));
         for (topic, gateway) in here.filter(|(_, gateway)| gateway.fabric == index) {
             let (Some(tally), Some(ports)) = (tallies.get(topic), topics.get(topic)) else {
@@ -140,7 +121,7 @@ impl<'a> Check<'a> {
             let message_type = message_type.map(str::to_owned);
             let message_type =
                 message_type.or_else(|| declared?.message_type.clone()).unwrap_or_default();
-            // A gateway does not hear what it has brought up itself.
+            // A gateway does not hear what it has moved up itself.
             let own = u32::from(gateway.down.is_some() && gateway.up.is_some());
             let routes = |total: u32| Routes { in_thread: 0, ring: total - own };
             node.inputs.extend(gateway.down.map(|qos| InputPlan {
@@ -217,6 +198,30 @@ impl<'a> Check<'a> {
             realtime: Realtime::default(),
             restart: Restart::NEVER,
         }
+    }
+}
+
+/// The node with the host's ends of all gateways of a fabric, without ports yet.
+fn gateways_node(fabric: &str) -> NodePlan {
+    NodePlan {
+        name: format!("gateways_{fabric}"),
+        package: FABRIC_BINARY.to_owned(),
+        node_type: "gateways".to_owned(),
+        device: None,
+        uploads: Vec::new(),
+        managed: Vec::new(),
+        phase: 0,
+        inputs: Vec::new(),
+        outputs: Vec::new(),
+        clients: Vec::new(),
+        servers: Vec::new(),
+        timers: Vec::new(),
+        condition: None,
+        lockstep: None,
+        budget: None,
+        on_failure: OnFailure::StopRun,
+        log_level: LogLevel::default(),
+        parameters: BTreeMap::new(),
     }
 }
 

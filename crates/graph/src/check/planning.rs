@@ -10,6 +10,7 @@ use crate::plan::{
     PortReference, ProcessPlan, Route, Routes, Time, TimerPlan, TopicPlan, WatchPlan,
 };
 use crate::policy::{OnFailure, Restart};
+use crate::value::ParameterValue;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// How long a publisher waits for its subscribers in a run without pacing, milliseconds: as long as
@@ -284,16 +285,7 @@ impl<'a> Check<'a> {
             budget: node.budget,
             on_failure: self.on_failure(node, seat),
             log_level: LogLevel::default(),
-            parameters: description
-                .parameters
-                .iter()
-                .map(|parameter| {
-                    let wanted = parameter.default.parameter_type();
-                    let said = node.parameters.get(&parameter.name);
-                    let value = said.and_then(|value| value.converted_to(wanted));
-                    (parameter.name.clone(), value.unwrap_or_else(|| parameter.default.clone()))
-                })
-                .collect(),
+            parameters: parameters(node, description),
         })
     }
 
@@ -413,6 +405,20 @@ impl<'a> Check<'a> {
             subscribers,
         }
     }
+}
+
+/// All parameters of a node type with the value from the graph, or else their default.
+fn parameters(
+    node: &GraphNode,
+    description: &NodeTypeDescription,
+) -> BTreeMap<String, ParameterValue> {
+    let parameters = description.parameters.iter().map(|parameter| {
+        let wanted = parameter.default.parameter_type();
+        let said = node.parameters.get(&parameter.name);
+        let value = said.and_then(|value| value.converted_to(wanted));
+        (parameter.name.clone(), value.unwrap_or_else(|| parameter.default.clone()))
+    });
+    parameters.collect()
 }
 
 /// All timers of a node type with the period from the graph or else from the description.

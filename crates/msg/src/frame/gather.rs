@@ -1,4 +1,4 @@
-//! From a block to the payload of a frame: as segments, of which the large ones are ranges of the
+//! From a block to the payload of a frame, as segments; large ones are ranges of the
 //! block, or as a whole.
 
 use super::plan::{FramePlan, Op, Program};

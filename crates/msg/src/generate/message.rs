@@ -46,8 +46,8 @@ impl Subject<'_> {
         format!("{}::{name}", package_module(package))
     }
 
-    /// The module of the own package, as seen from that of the message: those of services lie one
-    /// deeper.
+    /// The module of the own package, as seen from the message's module: modules of services lie
+    /// one deeper.
     fn package(&self) -> &'static str {
         if self.resolved.root().type_name.is_of_service() { "super::super" } else { "super" }
     }

@@ -51,21 +51,26 @@ pub enum GenerateError {
         cause: io::Error,
     },
     /// A folder holds no definitions.
-    #[error("{path} holds no <package>/msg/<Name>.msg and no <package>/srv/<Name>.srv", path = path.display())]
+    #[error(
+        "{path} holds neither <package>/msg/<Name>.msg nor <package>/srv/<Name>.srv: name the \
+         folder above the packages", path = path.display())]
     Empty {
         /// The folder.
         path: PathBuf,
     },
     /// A file's or folder's name is not one that types can have.
     #[error(
-        "{path}: packages are named like my_msgs, files like MyMessage.msg", path = path.display()
+        "{path}: rename it; packages are named like my_msgs, files like MyMessage.msg", path = path.display()
     )]
     Name {
         /// The file or folder.
         path: PathBuf,
     },
     /// Two generated methods of one type would have the same name.
-    #[error("{type_name}: field `{field}` needs the method `{method}`, which another field has")]
+    #[error(
+        "{type_name}: field `{field}` needs the method `{method}`, which another field has: rename \
+         one"
+    )]
     Clash {
         /// The type.
         type_name: String,

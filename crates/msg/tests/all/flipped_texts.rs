@@ -103,7 +103,7 @@ fn convert(block: Block<'_>, schema: &Schema, seen: &mut Seen, buffers: &mut (Ve
     }
     let again = state.header().frame_id().unwrap();
     let _ = std::hint::black_box(text == "a" || text == again);
-    // CDR holds bytes; a text is made of it by whoever reads it.
+    // CDR holds bytes; its reader makes a text of them.
     JointState::encode_cdr(state, cdr).unwrap();
     assert!(schema.flat_bytes_of_cdr(cdr.as_bytes()).is_ok());
 }

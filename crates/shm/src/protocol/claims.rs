@@ -29,7 +29,7 @@
 //! - **C6 ending.** The holder flags a claim whose end will come by itself, from a device: who is
 //!   in its way may wait.
 //! - **C7 abandon.** The owner of the memory, which is a member, flags the claims of those that are
-//!   gone, of numbers that nobody has, and of its own number where its process has no mark (state
+//!   gone, of numbers that nobody has, and of its own number if its process has no mark (state
 //!   Acquire, then the mark, Acquire); those not announced yet it frees. They stay in the way of
 //!   others until the owner accepts that what they held is in no known state (C8): then they are
 //!   free.
@@ -37,9 +37,9 @@
 //! # Why it holds
 //!
 //! Announce and look are a store-buffering pair: each of two takers stores its state, fences, loads
-//! the other's. One fence is first, and whoever fences second sees the other's claim. That a claim
-//! is seen to be over (Acquire in C3, or its fence behind C1) makes all that its holder did visible
-//! (Release in C5), also to who sees only what became of the place later: states change by
+//! the other's. One fence is first, and the taker that fences second sees the other's claim. That a
+//! claim is seen to be over (Acquire in C3, or its fence behind C1) makes all that its holder did
+//! visible (Release in C5), also to who sees only what became of the place later: states change by
 //! read-modify-write only.
 //!
 //! A place that a thread of the owner's has is marked: who sees its state (C1 releases it) sees the
@@ -309,7 +309,7 @@ impl ClaimTable {
             if !is_nobodys {
                 return false;
             }
-            // AcqRel: between what the holder did and whoever claims it next.
+            // AcqRel: between what the holder did and the next claim.
             let done = word.compare_exchange(state, next, Ordering::AcqRel, Ordering::Relaxed);
             done.is_ok() && counts
         };

@@ -87,9 +87,9 @@
 //!
 //! - **E1 early.** A message whose descriptor says *early* may be taken and held like any other,
 //!   and is finished when the first word of `Head::finished` has come to its number (Acquire; moved
-//!   on with SeqCst by whoever has the device's work, on any thread, in the order of the numbers).
-//!   P7 counts early messages beyond that number as held. docs/decisions/0009-early-messages.md has
-//!   the choice.
+//!   on with SeqCst by the thread that hears of the work's end, or by the device, in the order of
+//!   the numbers). P7 counts early messages beyond that number as held.
+//!   docs/decisions/0009-early-messages.md has the choice.
 //! - **E2 uploaded.** The same for messages whose descriptor says *uploaded*, and `Head::uploaded`:
 //!   they are complete, and a device copies them. docs/decisions/0012-uploads.md has the choice.
 //!
@@ -103,12 +103,12 @@
 //!   them.
 //! - **B4 ask.** More than a handful of sleepers in one process: the publisher sets all their bits
 //!   in the relay line, then wakes the first two that really sleep.
-//! - **B5 relay.** Whoever returns from FUTEX_WAIT claims bits of the relay line until it has woken
-//!   two, or none is left.
+//! - **B5 relay.** An executor that returns from FUTEX_WAIT claims bits of the relay line until it
+//!   has woken two, or none is left.
 //! - **B6 nudge.** A thread of the same process that has something to say without an input sets the
-//!   executor's nudge, then word += 2 as in B1. B2 takes the nudge where it looks at the ready
-//!   lines and goes on awake if there was one; whoever returns from FUTEX_WAIT takes it, too. So a
-//!   nudge ends the sleep that is under way, or the next one that would begin.
+//!   executor's nudge, then word += 2 as in B1. B2 takes the nudge when it looks at the ready lines
+//!   and goes on awake if there was one; an executor that returns from FUTEX_WAIT takes it, too. So
+//!   a nudge ends the sleep that is under way, or the next one that would begin.
 //!
 //! # Why it holds
 //!
@@ -131,12 +131,12 @@
 //! ready bit that no input has (B6).
 //!
 //! **One futex word, many writers.** An executor can sleep on one word only (waiting on several
-//! needs Linux 5.16 and 0.22 us a word), and whoever wakes it must change that word first. So the
-//! word, alone, is shared with all direct peers; ready, armed and relay lines are private to each
-//! pair. A direct peer that scribbles on the word, or moves the sleeper away with FUTEX_REQUEUE,
-//! for which it needs no more than sight of the word, can delay a wake-up by another; it cannot
-//! undo it: the bit stays in a line that it cannot reach and is found at the next look.
-//! `DoorbellControl::expose` bounds the time to that look where peers of other users are
+//! needs Linux 5.16 and 0.22 us a word), and a thread that wakes it must change that word first. So
+//! the word, alone, is shared with all direct peers; ready, armed and relay lines are private to
+//! each pair. A direct peer that scribbles on the word, or moves the sleeper away with
+//! FUTEX_REQUEUE, for which it needs no more than sight of the word, can delay a wake-up by
+//! another; it cannot undo it: the bit stays in a line that it cannot reach and is found at the
+//! next look. `DoorbellControl::expose` bounds the time to that look where peers of other users are
 //! admitted. docs/decisions/0001-doorbell-memory.md has the choice.
 //!
 //! **Everything is bounded.** Loops over peer memory: 64 looks per call, one step per bit of a

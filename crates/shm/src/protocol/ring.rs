@@ -97,7 +97,7 @@ pub enum Corruption {
     BadCheck,
 }
 
-/// Head and slots of one ring, in the memory of whoever looks at them.
+/// Head and slots of one ring, as mapped by the process that looks at them.
 #[derive(Clone, Copy, Debug)]
 pub struct Ring<'a> {
     /// The first cache lines.
@@ -119,11 +119,11 @@ impl<'a> Ring<'a> {
     /// later scan that does not find `seq` held.
     #[inline]
     pub fn evict(&self, seq: u64) {
-        // Release pairs with the Acquire in `oldest`: whoever sees this tail sees a head >= tail -
-        // 1.
+        // Release pairs with the Acquire in `oldest`: a thread that sees this tail sees a head >=
+        // tail - 1.
         self.head.tail.store(seq + 1, Ordering::Release);
-        // Release pairs with the Acquire of `peek` and of the second look in `take`: whoever sees
-        // the mark sees the tail beyond it.
+        // Release pairs with the Acquire of `peek` and of the second look in `take`: a thread that
+        // sees the mark sees the tail beyond it.
         let order = order_unless(spot::EVICT_RELEASE, Ordering::Release);
         self.slot(seq).seq.store(seq | GONE, order);
     }
@@ -145,8 +145,8 @@ impl<'a> Ring<'a> {
         self.head.head.store(seq, order);
     }
 
-    /// Rule P6: what stands before this call (a published message) is seen by whoever arms behind
-    /// its own fence, or his armed bit is seen behind this one.
+    /// Rule P6: what stands before this call (a published message) is seen by every subscriber that
+    /// arms behind its own fence, or its armed bit is seen behind this one.
     #[inline(always)]
     pub fn before_doors(&self) {
         // Pairs with the fence in `arm` and the fence of `Inbox::attached`.

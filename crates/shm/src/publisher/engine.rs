@@ -534,7 +534,7 @@ impl Core {
         }
         let room: Room<'_> = self.find_room(state)?;
         let (seq, pushed_out) = room.fill(self.ring(), chunk, meta);
-        // Release: whoever reads it sees the ring as of this message.
+        // Release: a reader of it sees the ring as of this message.
         self.control.published.store(seq, Ordering::Release);
         if let Some(pushed_out) = pushed_out {
             // Rule P6. The count above stands before this fence too: rule P1 leans on it.

@@ -125,7 +125,7 @@ impl<'a> RawLoan<'a> {
     /// timeout. System calls: that wait, and one per sleeper that this thread wakes. On refusal the
     /// loan comes back.
     ///
-    /// Memory visibility: what was written before is visible to whoever takes the message.
+    /// Memory visibility: a subscriber that takes the message sees everything written before.
     #[inline]
     pub fn publish(self, meta: Meta) -> Result<u64, PublishRefused<RawLoan<'a>>> {
         let outcome = self.core().publish_loan(self.record, &meta);

@@ -279,9 +279,9 @@ impl RingPublisher {
     }
 
     /// How far the messages that were published early ([`Marks::EARLY`](crate::Marks::EARLY)) are
-    /// finished: whoever has published one moves this on to its number, in the order of their
-    /// numbers, when the device is done. Its memory is not used again before that, whoever holds
-    /// it. Allocates; any thread may move it on.
+    /// finished. When the device is done with a message, its publisher moves this on to the
+    /// message's number, in the order of the numbers. The message's memory is not used again before
+    /// that, even if no subscriber holds it. Allocates; any thread may move it on.
     pub fn timeline(&self) -> Timeline {
         Timeline::of_publisher(self.core().head.clone(), Of::Finished)
     }

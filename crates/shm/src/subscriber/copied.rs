@@ -23,7 +23,7 @@ impl RingSubscriber {
     /// holds: the sample is a copy in memory of this process, made before anything is believed of
     /// it.
     ///
-    /// A message that cannot be copied is passed over and counted ([`Losses::refused`]). System
+    /// A message that cannot be copied is passed over and counted ([`Losses::refused`](super::Losses::refused)). System
     /// calls only when it is longer than those before it.
     pub fn take_copied(
         &mut self,

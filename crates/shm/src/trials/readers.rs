@@ -8,7 +8,7 @@ use crate::subscriber::{RingSubscriber, SubscriberControl, TakeError};
 use crate::tables::ConnLease;
 use crate::{RawSample, RingControl};
 
-/// Samples, each of which has to stay what it was.
+/// Samples; each has to stay what it was.
 #[derive(Debug, Default)]
 pub(super) struct Samples {
     /// Of the one who holds them.

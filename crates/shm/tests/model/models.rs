@@ -326,8 +326,8 @@ pub fn doorbell() {
     executor.join().unwrap();
 }
 
-/// The bell alone: a ring between the last look and the sleep. The input must be seen, whoever
-/// sleeps.
+/// The bell alone: a ring between the last look and the sleep. The input must be seen, whichever
+/// thread sleeps.
 pub fn bell_alone() {
     let bell = Arc::new((Bell::default(), ReadyLine::default()));
     let kernel = Kernel::new(1);

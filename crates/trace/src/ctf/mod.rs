@@ -15,7 +15,7 @@ pub use writer::{TraceWriter, WriteTraceError};
 const MAGIC: u32 = 0xC1FC_1FC1;
 /// The file that describes the others.
 const METADATA: &str = "metadata";
-/// An event's id, where the extended form of the header follows.
+/// An event's id that says that the extended form of the header follows.
 const EXTENDED: u16 = u16::MAX;
 /// Bytes of a thread's name, the last one 0.
 const PROCNAME_BYTES: usize = 17;

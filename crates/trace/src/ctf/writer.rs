@@ -22,7 +22,8 @@ pub enum WriteTraceError {
         folder: PathBuf,
     },
     /// The system refused.
-    #[error("the trace cannot be written: {}: {source}; is there room, and may you write?", path.display())]
+    #[error(
+        "the trace cannot be written: {}: {source}; check the space there and your rights", path.display())]
     Io {
         /// File or folder.
         path: PathBuf,
