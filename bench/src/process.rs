@@ -1,4 +1,4 @@
-//! A child process of a benchmark: this very program again, or that of a peer, which is told what
+//! A child process of a benchmark: this very program again, or a peer's, which is told what
 //! to be on its command line and talks in lines of JSON over its standard input and output. Knows
 //! no measurement.
 

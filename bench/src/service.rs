@@ -54,7 +54,7 @@ pub enum Way {
     Topics,
     /// A call.
     Service,
-    /// Two topics, the second of which other sleeping subscribers take, too.
+    /// Two topics; other sleeping subscribers also take the second one.
     Filtered,
 }
 
@@ -114,7 +114,7 @@ fn number_of(data: &[u8]) -> u64 {
     u64::from_le_bytes(number)
 }
 
-/// The answering process, and that of the others; both end with the measuring one.
+/// The answering process, and the others' process; both end with the measuring one.
 #[derive(Debug)]
 pub struct Answering {
     children: Vec<Child>,

@@ -1,7 +1,7 @@
 //! What the two benchmarks compute. Must not know devices, memory or nodes.
 //!
 //! Both fill an array of N = 2^power elements with uniform integers from 1 to 100 and change it in
-//! S swaps ([`Swap`] says who has which elements).
+//! S swaps ([`Swap`](crate::swap::Swap) says who has which elements).
 //!
 //! - **Cache**, `i32`, S = 8. The processor does `m[j] = (i32) sqrt(m[j] * (m[j] / 2.3))` a
 //!   thousand times, in 64-bit floating point. For each of its elements the device adds up all

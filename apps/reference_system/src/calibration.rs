@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 /// Largest limit that is tried: work grows with its square, and this one takes minutes.
 pub const LIMIT_MAX: u64 = 1 << 20;
-/// Measurements of one limit, of which the shortest counts: what else runs only makes it longer.
+/// Measurements of one limit; the shortest counts: what else runs only makes it longer.
 const REPEATS: usize = 5;
 /// Steps in which a limit is approached; each halves the rest or better.
 const STEPS_MAX: usize = 12;

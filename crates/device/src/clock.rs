@@ -1,6 +1,4 @@
 //! The clock of a device beside the host's, and when kernels ran.
-//!
-//! It must not know drivers, nor who wants to know.
 
 use crossdock_shm::clock::monotonic_ns;
 use serde::Serialize;

@@ -9,8 +9,6 @@
 //! and rights fit is checked once for all of them (`device.rs`). Unsafe code is in the drivers and
 //! where `device.rs` calls them.
 //!
-//! This crate must not know topics, nodes, or message types.
-//!
 //! ```no_run
 //! use crossdock_device::{Access, Argument, Device, Grid, KernelSource};
 //! # fn main() -> Result<(), crossdock_device::DeviceError> {

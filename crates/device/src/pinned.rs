@@ -9,8 +9,6 @@
 //! 3. The last user takes the entry away and unregisters the range.
 //! 4. Registering and unregistering take milliseconds and wait for devices. So the lock is not held
 //!    meanwhile: the entry *moves*, and only a user of a part of the same range waits for that.
-//!
-//! This file must not know drivers, nor what lies in the memory.
 
 use std::fmt::Debug;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -59,14 +59,12 @@ pub enum Progress<'a> {
 #[derive(Debug, thiserror::Error)]
 pub enum CacheError {
     /// There is no place for it.
-    #[error(
-        "there is no folder to keep built networks in: set CROSSDOCK_CACHE, XDG_CACHE_HOME or HOME"
-    )]
+    #[error("there is no folder for built networks: set CROSSDOCK_CACHE, XDG_CACHE_HOME or HOME")]
     NoFolder,
     /// Others could put code there that is then run.
     #[error(
-        "cache: {} belongs to another user or others may write there: name a folder of your own in \
-         CROSSDOCK_CACHE", path.display()
+        "cache: {} belongs to another user, or others may write there: name a folder of your own \
+         in CROSSDOCK_CACHE", path.display()
     )]
     Shared {
         /// The folder.

@@ -213,7 +213,7 @@ impl Board {
         true
     }
 
-    /// The same on a board whose way to host memory is that of published systems
+    /// The same on a board with the way to host memory of published systems
     /// ([`crossdock_hwgen::paper`]): what it reaches is what the page tables below `root` say, in
     /// the form of `hw/memif_tlb`, three levels; they and what they name must lie in `regions`.
     /// Addresses given to this driver afterwards are those of the tables. False as there.

@@ -49,7 +49,7 @@ pub enum Stop {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RunError {
     /// There is no such port, or it is of the other direction.
-    #[error("port {port} is none that {wanted} ({ports} ports)")]
+    #[error("no port {port} {wanted} ({ports} ports): take a number of `network.h`")]
     Port {
         /// The number that was given.
         port: u32,
@@ -59,7 +59,7 @@ pub enum RunError {
         ports: usize,
     },
     /// Two sources or two sinks name one port.
-    #[error("port {port} is named twice in one run")]
+    #[error("port {port} is named twice in one run: name it once")]
     Twice {
         /// The number of the port.
         port: u32,
@@ -71,13 +71,16 @@ pub enum RunError {
         port: u32,
     },
     /// There is no such word to read.
-    #[error("there is no register at address {address:#x}")]
+    #[error("there is no register at address {address:#x}: take an address of `registers.md`")]
     Register {
         /// The byte address that was given.
         address: u32,
     },
     /// Virtual time has an end.
-    #[error("a run cannot go on until {until_ps} ps: virtual time ends at 2^62 ps")]
+    #[error(
+        "a run cannot go on until {until_ps} ps: virtual time ends at 2^62 ps, choose an earlier \
+         time"
+    )]
     Time {
         /// The time that was given.
         until_ps: u64,
@@ -109,7 +112,7 @@ impl Model {
         Self { handle, ports, clocks, now_ps: 0, edges: 0, is_idle: false }
     }
 
-    /// The time: that of the last edge, or up to which the last run went without one.
+    /// The time of the last edge, or the time up to which the last run went without one.
     #[must_use]
     pub fn now_ps(&self) -> u64 {
         self.now_ps

@@ -6,7 +6,7 @@ use crate::loaded::MemoryTiming;
 /// A figure and where it comes from: what printed it, what it was fitted on, or that it is assumed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Figure {
-    /// The figure; its unit is that of its place.
+    /// The figure, in the unit of its place.
     pub value: u32,
     /// Where it comes from, in a sentence without a full stop.
     pub source: &'static str,

@@ -26,7 +26,7 @@ pub struct HostPlan {
     pub counts: Vec<HostCount>,
 }
 
-/// Where a count stands. What it counts is for whoever reads it on the process's status table.
+/// Where a count stands. Its meaning is for the readers of the process's status table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct HostCount {

@@ -63,7 +63,7 @@ impl Place {
         Some(start + self.offset as usize)
     }
 
-    /// Part of it: its start, from that of this place on, and its length.
+    /// Part of it: its start, counted from the start of this place, and its length.
     pub(crate) fn part(&self, (start, bytes): (u64, u64)) -> Result<Span<'_>, DeviceError> {
         self.memory.span(self.offset.saturating_add(start), bytes)
     }
@@ -112,7 +112,8 @@ struct Known {
 }
 
 impl Known {
-    /// Whoever had it besides has let it go: its publisher, or the last sample of one that is gone.
+    /// Its other users have let it go: its publisher, or the last sample of a publisher that is
+    /// gone.
     fn is_left(&self) -> bool {
         self.region.holders() == 1 + usize::from(self.registered.is_some())
     }
@@ -208,7 +209,7 @@ impl Memories {
         }
         let Some(mirror) = mirrors.get_mut(&part.offset) else { unreachable!("just made") };
         let is_there = mirror.seq == part.seq;
-        // Whoever asks fills it, or what it asked for fails as a whole.
+        // The caller fills it, or the caller's work fails as a whole.
         mirror.seq = part.seq;
         let place = Place { memory: mirror.memory.clone(), offset: 0, bytes: part.bytes };
         Ok((place, is_there))

@@ -46,7 +46,10 @@ pub enum OffloadError {
     #[error(transparent)]
     Publish(#[from] Box<PublishError>),
     /// What was given does not lie in the message.
-    #[error("node gave device {device} bytes that are not those of a message of `{topic}`")]
+    #[error(
+        "node gave device {device} bytes that do not belong to a message of `{topic}`; give it a \
+         loan or a sample of that topic"
+    )]
     Outside {
         /// The device.
         device: String,
@@ -61,8 +64,8 @@ pub enum OffloadError {
     },
     /// A shared buffer is not this process's to write any more.
     #[error(
-        "the owner of a shared buffer that {device} writes counts this process among the dead: the \
-         connection to it is gone; what was computed is not published"
+        "the connection to the owner of a shared buffer that {device} writes is gone, so the owner \
+         counts this process as dead; the result is not published"
     )]
     NotHeld {
         /// The device.
@@ -70,8 +73,7 @@ pub enum OffloadError {
     },
     /// The device does not go on.
     #[error(
-        "{device}: work given to it has not ended in 10 s; `crossdock device test {device}` tries \
-         it alone"
+        "{device}: its work has not ended in 10 s; examine it with `crossdock device test {device}`"
     )]
     Hung {
         /// The device.

@@ -6,7 +6,7 @@ use crossdock_shm::status::AddEntityError;
 use std::cell::Cell;
 use std::collections::BTreeSet;
 
-/// The topics of which a queue has memory of the device for itself.
+/// The topics for which a queue has memory of the device of its own.
 pub(crate) type OwnTopics = BTreeSet<String>;
 
 /// What observers see of a topic of one node: the record of its way to the device.
@@ -18,7 +18,7 @@ pub(crate) struct Resident {
 }
 
 impl Resident {
-    /// Shows observers the way of a topic: of which node and device, which way, and why. Allocates.
+    /// Shows observers the way of a topic: node, device, way, and reason. Allocates.
     pub(crate) fn new(
         status_table: &StatusTable,
         topic: &str,
@@ -41,7 +41,7 @@ impl Resident {
         }
     }
 
-    /// The queue has memory of its own for payloads of the topic, which counts once, whoever of its
+    /// The queue has memory of its own for payloads of the topic. It counts once, whichever of its
     /// nodes fills it. As [`Resident::is_shared`].
     pub(crate) fn is_own(&self, topics: &mut OwnTopics, topic: &str) {
         if !self.is_told.replace(true) && topics.insert(topic.to_owned()) {

@@ -2,7 +2,7 @@
 //! other queues and processes find them. Must not know kernels, nor how descriptors travel.
 //!
 //! A slab stands for chunks of the publisher's memory ([`crossdock_shm::Slab`]): a block of it is
-//! used again when its chunk is, so that whoever holds a message holds its block. What a device
+//! used again when its chunk is, so that a holder of a message holds its block. What a device
 //! writes of a message goes there, and its index says so before the message is published.
 
 use crate::memories::{Part, Place};

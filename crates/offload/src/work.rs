@@ -53,7 +53,7 @@ impl<'q> Work<'q> {
 
     /// Publishes the loan that [`Work::write`] was about, early: it is finished when the device is.
     /// `kept` (the samples that were read) is dropped then, and what was claimed of shared buffers
-    /// ([`Work::share`]) is released: whoever wants to claim the same before waits for that.
+    /// ([`Work::share`]) is released: a node that wants to claim the same before waits for that.
     ///
     /// Blocks as [`Loan::publish`] does; on a device that does not share the host's memory
     /// coherently also until the device is done, as where elements of shared buffers are copied one
@@ -77,8 +77,8 @@ impl<'q> Work<'q> {
                 drop((kept, claims));
                 return published(loan.publish());
             };
-            // First: whoever has the message may have its device wait for the point at once, and a
-            // device is to wait only for what another one has been given.
+            // First: a subscriber of the message may let its device wait for the point at once, and
+            // a device is to wait only for what another one has been given.
             self.queue.stream.signal_keeping(&point, (kept, claims))?;
             published(loan.publish_early().map(|_| ()))?;
             self.queue.under_way.add(point);

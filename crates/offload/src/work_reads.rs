@@ -94,7 +94,7 @@ impl Work<'_> {
         Ok(place)
     }
 
-    /// The thread waits until whoever writes the message has written it, unless this queue does.
+    /// The thread waits until the message is written, unless this queue writes it.
     fn await_writer<T: Message>(
         &mut self,
         input: &DeviceInput,

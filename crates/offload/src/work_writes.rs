@@ -24,7 +24,7 @@ impl Work<'_> {
         self.write_at(output, region, bytes)
     }
 
-    /// The same for bytes of which only the place is known.
+    /// The same for bytes of a known place only.
     pub(crate) fn write_at(
         &mut self,
         output: &DeviceOutput,

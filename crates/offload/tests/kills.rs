@@ -229,7 +229,7 @@ fn killed_at_random(test: &str, model: &str, kills: u32) {
     }
     copies("at last");
     done(kills.into(), "kills");
-    // Whoever lived through it maps no more than at first, but for what it meets its peers by.
+    // A survivor maps no more than at first, except for what it meets its peers by.
     for (process, before) in running.iter().zip(before) {
         let now = (process.mapped(), process.open());
         let is_little = now.0 <= before.0 + 2 && now.1 <= before.1 + 4;

@@ -1,8 +1,7 @@
 //! Reads ranges of a bag file: small records through a window, chunks through their decompressor.
 //!
 //! All sizes in the file are untrusted: memory grows with bytes that were really read or
-//! decompressed, never with what a header says, and never beyond the caller's limit. This module
-//! must not know topics or the order of messages.
+//! decompressed, never with what a header says, and never beyond the caller's limit.
 
 use crate::damage::DamageKind;
 use crate::fields::Fields;

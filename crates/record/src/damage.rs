@@ -1,7 +1,7 @@
 //! What can be wrong inside a bag that can still be read in part.
 //!
 //! Damage is data, not the end of reading: readers collect it, deliver everything else, and report
-//! it afterwards. This module must not know how files are read.
+//! it afterwards.
 
 use std::fmt;
 use std::path::PathBuf;

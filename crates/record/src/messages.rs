@@ -1,8 +1,7 @@
 //! Reads the messages of a bag in the order of their log times.
 //!
-//! Files follow each other; inside a file, chunks that overlap in time are held together and
-//! merged, within a memory limit. Damaged chunks are passed over and reported at the end. This
-//! module must not know what messages mean.
+//! Files follow each other. Inside a file, chunks that overlap in time are merged, within a memory
+//! limit. Damaged chunks are passed over and reported at the end.
 
 use crate::bag::{Bag, BagFile, ReadError};
 use crate::chunk::{CHUNK_HEAD_BYTES_MAX, ChunkHead, Section, Window};

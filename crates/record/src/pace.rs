@@ -1,6 +1,4 @@
 //! When the messages of a bag are due while it is played.
-//!
-//! This module must not know messages, topics or how somebody waits.
 
 use crossdock_comm::ObserverOptions;
 use std::collections::BTreeMap;

@@ -1,7 +1,7 @@
 //! Plays a bag: publishes its topics, with the recorded timing or as fast as the graph takes them.
 //!
-//! The messages are published by a thread of their own (`player_thread`); this module is its
-//! handle, and what goes in and comes out. It must not know how messages are decoded or paced.
+//! A thread of its own publishes the messages (`player_thread`). This module is the thread's
+//! handle, its options and its reports.
 
 use crate::bag::{BagReader, BagTopic, ReadError, TopicSchemaError, absolute};
 use crate::ending::Ending;

@@ -1,7 +1,6 @@
 //! The thread of a player: waits until a message is due, publishes it, goes on.
 //!
-//! It sleeps on the inbox of its commands, so that stopping is heard at once. This module must not
-//! know where the bag's files are.
+//! It sleeps on the inbox of its commands, so that stopping is heard at once.
 
 use crate::bag::{BagReader, ReadError};
 use crate::drain::Drain;

@@ -1,7 +1,7 @@
 //! Records topics into a bag.
 //!
-//! The messages are taken and written by a thread of their own (`recorder_thread`); this module is
-//! its handle, and what goes in and comes out. It must not know how messages are encoded.
+//! A thread of its own takes and writes the messages (`recorder_thread`). This module is the
+//! thread's handle, its options and its reports.
 
 use crate::ending::Ending;
 use crate::recorder_thread::{self, Begin};

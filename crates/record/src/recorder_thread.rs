@@ -1,7 +1,5 @@
 //! The thread of a recorder: an executor of its own that takes, encodes and writes messages, and
 //! sleeps on its doorbell while there is nothing to do.
-//!
-//! This module must not know how bags are stored.
 
 use crate::qos::OfferedQos;
 use crate::recorder::{

@@ -1,8 +1,7 @@
-//! Which steps a bag is played in: when timers are due, and which phases a step has.
+//! The steps in which a bag is played: when timers are due, and which phases a step has.
 //!
-//! Between two messages of the bag time goes from one due time to the next, so that everything that
-//! is due at one time, and nothing else, is one step wherever it runs. This module must not know
-//! messages, nor how somebody waits.
+//! Between two messages of the bag, time goes from one due time to the next. So everything that is
+//! due at one time, and nothing else, is one step, in every mapping.
 
 use crate::drain::Drain;
 use crate::pace::{GAP_MAX, Pace, StepTimer, Steps};

@@ -1,12 +1,12 @@
 //! The time of day, and the time that never jumps, in nanoseconds, cheap enough to stamp every
 //! message and every event with.
 //!
-//! Reading the system's clock costs a third of a small message's publish (25 to 35 ns measured),
-//! reading the processor's counter 10. Where Linux itself keeps time by that counter, which it does
-//! only where all processors agree on it and it never stops, this clock goes on from the system's
-//! last reading by the counter for at most `SPAN_NS`, then reads the system's again. So it
-//! follows every correction of the system's clock, and two processes disagree by tens of
-//! nanoseconds. Elsewhere it is the system's clock. It must not know messages.
+//! Reading the system's clock costs a third of a small message's publish (25 to 35 ns measured).
+//! Reading the processor's counter costs 10 ns. Linux itself keeps time by that counter if all
+//! processors agree on it and it never stops. Then this clock adds the counter to the system's last
+//! reading for at most `SPAN_NS`, and reads the system's clock again. So it follows every
+//! correction of the system's clock, and two processes disagree by tens of nanoseconds. On other
+//! machines it is the system's clock.
 
 use rustix::time::{ClockId, clock_gettime};
 use std::time::{SystemTime, UNIX_EPOCH};

@@ -1,9 +1,8 @@
-//! Memory of a subscriber's own for messages whose publisher cannot be trusted to leave them as
-//! they are.
+//! A subscriber's own memory for messages whose publisher might change them.
 //!
-//! A message is copied once when it is taken, word by word, and only the copy is looked at. One
-//! buffer belongs to each hold word of the subscriber; pages come into being when a message is
-//! larger than all that were copied there before, and stay. This file must not know rings.
+//! A message is copied once when it is taken, word by word, and only the copy is read. Each hold
+//! word of the subscriber has one buffer. Its pages are made when a message is larger than all
+//! earlier ones there, and stay.
 
 use crate::memory::{CreateMemoryError, Mapping, OwnMemory, PAGE_BYTES, Writers};
 use crate::protocol::HOLDS_MAX;

@@ -1,8 +1,8 @@
-//! The doorbell of one executor: which inputs have something, and sleep on one futex word until one
-//! has.
+//! The doorbell of one executor: it says which inputs have messages, and the executor sleeps on one
+//! futex word until one has.
 //!
-//! Rules B1..B5 in `protocol`; why there is one word and who may write it is argued there and in
-//! docs/decisions/0001-doorbell-memory.md. It must not know publishers: peers are pair memories
+//! The rules are B1..B5 in `protocol`. There and docs/decisions/0001-doorbell-memory.md say why
+//! there is one word, and who may write it. It must not know publishers: peers are pair memories
 //! that join.
 
 use crate::fork::ForkMark;

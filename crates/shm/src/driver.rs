@@ -1,9 +1,7 @@
-//! Memory of this process alone, which a driver has made: what it moves between host and device by
-//! itself.
+//! Memory of this process alone that a driver has made and moves between host and device by itself.
 //!
 //! It has an address and no descriptor, so no other process gets at it. Messages and shared buffers
-//! lie in it if their port or buffer is made with a [`MemoryMaker`]. This file must not know
-//! devices.
+//! lie in it if their port or buffer is made with a [`MemoryMaker`].
 
 use crate::ring_geometry::PAYLOAD_ALIGN;
 use std::any::Any;

@@ -1,8 +1,9 @@
-//! Mended faults that a test build can put back, one at a time: a test that is there to find such
-//! faults has to find them.
+//! Mended faults that a test build can put back, one at a time, to prove that the tests find such
+//! faults.
 //!
 //! It must not exist in the product: outside test builds the question "is it put back?" is `false`
-//! at compile time. The orderings of the protocol have the same for the model checker, in `weaken`.
+//! at compile time. `weaken` does the same with the orderings of the protocol, for the model
+//! checker.
 //!
 //! To add one: name it in `fault`, ask `is` where it was mended, and have a test run `with` it that
 //! fails unless the fault is found. The choice is the calling thread's own, so tests run side by

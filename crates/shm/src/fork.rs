@@ -1,22 +1,21 @@
-//! What a forked child gets of its parent: nothing.
+//! Keeps everything of a process from its forked children.
 //!
-//! 1. Every mapping of this crate stays behind in the parent (`MADV_DONTFORK`), so a child that
-//!    used a port or a sample would fault. One private page tells: the kernel wipes it in a child,
-//!    whichever call made the child.
-//! 2. A child would also have copies of the parent's sockets and memory objects: peers that wait
-//!    for end of file would not hear of the parent's death, its name would go on listening, its
-//!    memory stay. So in a child of `fork` each [`PrivateFd`] is replaced by a descriptor of
-//!    nothing, before `fork` returns there. The numbers stay taken: what the child drops closes
-//!    only these.
-//! 3. A status table is written in too many places to ask each time: in a child a private page of
-//!    zeros takes its place.
+//! 1. Children do not inherit the mappings of this crate (`MADV_DONTFORK`), so a child that used a
+//!    port or a sample would fault. One private page tells a child from its parent: the kernel
+//!    wipes it in a child, whichever call made the child.
+//! 2. A child would also have copies of the parent's sockets and memory objects. Peers that wait
+//!    for end of file would not hear of the parent's death, its name would go on listening, and its
+//!    memory would stay. So in a child of `fork`, a descriptor of nothing replaces each
+//!    [`PrivateFd`] before `fork` returns there. The numbers stay taken, so that drops in the child
+//!    close only these descriptors.
+//! 3. A status table is written in too many places to check each time. In a child, a private page
+//!    of zeros takes its place.
 //!
-//! 4. A flag that a child of `fork` finds set is for handlers of signals ([`child_flag`]), which a
-//!    child inherits.
+//! 4. Signal handlers, which a child inherits, ask a flag that is set in a child of `fork`
+//!    ([`child_flag`]).
 //!
-//! Children that exec have nothing of it either way (close on exec). A child of a bare `clone`
-//! system call has rule 1 only; peers then know the parent's death from its pidfd. This file must
-//! not know ports.
+//! Children that exec get nothing either way (close on exec). A child of a bare `clone` system call
+//! has rule 1 only; peers then hear of the parent's death from its pidfd.
 
 use rustix::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous};

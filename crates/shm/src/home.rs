@@ -1,4 +1,5 @@
-//! What the samples of one subscriber stand on: its hold words and the mappings of the payload.
+//! The memory that the samples of one subscriber need: its hold words and the mappings of the
+//! payload.
 //!
 //! A sample must outlive its subscriber and its publisher, yet taking one must cost no reference
 //! count (two read-modify-writes per message). So the hold word itself is the reference:
@@ -19,8 +20,6 @@
 //! 6. What must not end before the last sample (the `Lifeline`: the socket to the publisher's
 //!    process, and the word to it that its memory may be used again) belongs to the home and ends
 //!    with it. Nothing else keeps a home: code that only looks has a weak reference.
-//!
-//! It must not know rings.
 
 use crate::descriptor::Meta;
 use crate::fork::ForkMark;

@@ -13,8 +13,6 @@
 //!    seccomp holds that, so that it keeps no rights which the process gives up later.
 //! 4. It runs on the thread pointer of its maker, so it uses no thread-local variable: no `errno`
 //!    once its maker goes on, no allocation, no panic.
-//!
-//! This file must not know sockets.
 
 use crate::fork::{ForkMark, PrivateFd};
 use crate::futex;

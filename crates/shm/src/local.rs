@@ -2,8 +2,7 @@
 //!
 //! The publisher pushes descriptors into a bounded queue, the subscriber pops them and holds the
 //! chunk with a hold word that the publisher's scan looks at, as for any other subscriber.
-//! Everything but the hold words belongs to one thread, and each access checks that. It must not
-//! know executors.
+//! Everything but the hold words belongs to one thread, and each access checks that.
 
 use crate::descriptor::{Descriptor, Meta};
 use crate::home::Home;

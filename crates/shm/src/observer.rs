@@ -1,6 +1,6 @@
 //! A look at a ring from outside: copies messages, holds nothing, costs the publisher nothing.
 //!
-//! It must not write anywhere. A ring that nobody subscribes to is not written and shows nothing.
+//! It never writes. A ring without subscribers is not written and shows nothing.
 
 use crate::descriptor::{Descriptor, Marks, Meta};
 use crate::memory::{Access, MapRef, MapSlice, Mapping, OpenMemoryError, map_received};

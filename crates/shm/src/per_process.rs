@@ -2,7 +2,7 @@
 //!
 //! Another thread of the parent may hold a lock at the moment of the fork, and nobody in the child
 //! would ever unlock it. So a child finds an empty table of its own, and never touches the table of
-//! its parent. It must not know what lies in the table.
+//! its parent.
 
 use crate::fork::ForkMark;
 use std::ptr;

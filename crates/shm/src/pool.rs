@@ -1,8 +1,7 @@
 //! The chunks of one publisher: which are in the ring, which have left it, which are free.
 //!
-//! Private memory of the publisher's thread: nothing that a peer can write is read here. It must
-//! not know what a chunk's address is, nor who is connected: holds come in as a list of sequence
-//! numbers.
+//! Private memory of the publisher's thread: nothing that a peer can write is read here. Holds come
+//! in as a list of sequence numbers.
 
 use std::collections::VecDeque;
 

@@ -1,5 +1,5 @@
 //! Hints that bring cache lines near before they are needed. They change nothing that a program can
-//! see, and an address that is not mapped is no fault. It must not know what lies there.
+//! see, and an address that is not mapped is no fault.
 
 use std::ptr::NonNull;
 

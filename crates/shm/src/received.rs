@@ -3,8 +3,7 @@
 //! A peer can send a descriptor of anything. Closing a file of some file systems waits for their
 //! server (FUSE asks it to flush), and closing some sockets waits for their other end. A thread
 //! that others wait for must not do that. Closing a memory object waits for nobody. So a thread
-//! that nobody waits for closes all other descriptors. It starts with the first such descriptor. It
-//! must not know what a descriptor is for.
+//! that nobody waits for closes all other descriptors. It starts with the first such descriptor.
 
 use crate::per_process::PerProcess;
 use crate::tables::lock;

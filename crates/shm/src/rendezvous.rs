@@ -1,18 +1,18 @@
 //! Rendezvous: how the processes of one domain find each other without a daemon.
 //!
-//! Each process listens on one socket. Its name is a random number, so a name is never used twice
-//! and whatever answers under it is the process that chose it.
+//! Each process listens on one socket. Its name is a random number, so a name is never used twice,
+//! and only the process that chose it answers under it.
 //!
 //! - **Folder** (default): the socket lies in `<root>/<domain>/`. It appears there by a rename
 //!   when it already listens, so a socket in the folder that refuses connections is stale: its
 //!   process died, and a process that notices removes it under the folder's lock. inotify announces
 //!   arrivals.
 //! - **Abstract**: the name lives in the network namespace and vanishes with its process.
-//!   `/proc/net/unix` lists who is there. Nothing announces arrivals: who arrives connects to
-//!   everybody that it finds (`comm` calls that a knock).
+//!   `/proc/net/unix` lists who is there. Nothing announces arrivals, so a process that arrives
+//!   connects to all processes that it finds (`comm` calls this a knock).
 //!
-//! In both, a process first listens, then lists. Of two that start at once, the one that listens
-//! later finds the other. This file must not know what peers tell each other.
+//! In both cases, a process first listens, then lists. If two start at once, the one that listens
+//! later finds the other.
 
 use std::fmt;
 use std::io::{BufRead, BufReader, Read};

@@ -1,4 +1,4 @@
-//! A publisher's ring, mapped by the process of its subscribers. It must not know subscribers.
+//! A publisher's ring, mapped by the process of its subscribers.
 
 use crate::memory::{Access, Mapping, OpenMemoryError, map_received};
 use crate::protocol::{HOLDS_MAX, Slot};

@@ -1,6 +1,4 @@
 //! A message that a subscriber has taken.
-//!
-//! It must not know whether it came through a ring or through a local link.
 
 use crate::descriptor::{Marks, Meta};
 use crate::home::{Entry, Home};

@@ -1,16 +1,14 @@
 //! Memory that several processes write: elements of one type, and beside them the table of who has
 //! claimed which of them.
 //!
-//! The owner makes it; members get its descriptor, and what they write there may spoil the elements
-//! and the table, never more: elements are loaded and stored one by one, atomically (Relaxed, which
-//! is an ordinary load or store), so that two that write the same one, against the rules, make no
-//! more of it than one of their values. No slice of it is ever made. What orders the accesses of
-//! one node and the next is the claim ([`ClaimTable`]).
+//! The owner makes it, and members get its descriptor. Members can spoil the elements and the
+//! table, never more. Elements are loaded and stored one by one, atomically (Relaxed, which is an
+//! ordinary load or store). If two members write the same element, against the rules, it has one of
+//! their values. No code makes a slice of the elements. Claims ([`ClaimTable`]) order the accesses
+//! of one node and the next.
 //!
-//! Where a driver makes the elements' memory, for this process alone, only the table lies in the
-//! memory object, and nobody gets its descriptor.
-//!
-//! It must not know parts, nodes, or how descriptors travel.
+//! If a driver makes the elements' memory, for this process alone, only the table lies in the
+//! memory object, and no other process gets its descriptor.
 
 use crate::driver::DriverMemory;
 use crate::memory::{

@@ -2,8 +2,7 @@
 //!
 //! A control socket is an `AF_UNIX` `SOCK_SEQPACKET` connection: one send is one frame, file
 //! descriptors travel with the frame, and the kernel reports the peer's death as end of file.
-//! This file knows how to move frames and who is at the other end. It must not know what a frame
-//! means, nor how peers find each other (`rendezvous`).
+//! This file knows how to move frames and who is at the other end.
 
 use std::fmt;
 use std::io::{IoSlice, IoSliceMut};

@@ -13,8 +13,6 @@
 //!    and a store, no read-modify-write, no fence.
 //! 3. Readers trust nothing: every size and index from the status table is checked against the
 //!    mapping.
-//!
-//! This file must not know what kinds of records there are, nor what their counters mean.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::ptr::NonNull;

@@ -1,8 +1,7 @@
 //! A subscriber's data path: peek, take, skip, arm.
 //!
-//! The protocol's subscriber rules (S1..S6 in `protocol`). Everything read from the ring is another
-//! process's word: it is checked, and a publisher that is caught lying is cut off. It must not know
-//! sockets, topics or types.
+//! The protocol's subscriber rules are S1..S6 in `protocol`. Everything in the ring is another
+//! process's word. So it is checked, and a publisher that is caught lying is cut off.
 
 mod copied;
 

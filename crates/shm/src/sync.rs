@@ -1,8 +1,7 @@
 //! The one door to atomics: std's in the product, loom's under `--cfg loom`.
 //!
-//! It must not know the protocol. No other file of this crate names `std::sync::atomic` for memory
-//! that the protocol speaks about, so that the model checker runs the very source that the product
-//! runs.
+//! No other file of this crate names `std::sync::atomic` for memory of the protocol, so the model
+//! checker runs the same source as the product.
 
 #[cfg(loom)]
 pub(crate) use loom::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering, fence};

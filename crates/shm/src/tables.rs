@@ -10,7 +10,6 @@
 //!
 //! Each has a fixed size and a version word, so nothing about it is negotiated. Untouched pages
 //! cost nothing; a place's page is made present by its maker before anybody is told of the place.
-//! It must not know topics.
 
 use crate::memory::{
     Access, CreateMemoryError, MapRef, MapSlice, Mapping, OpenMemoryError, OwnMemory, PAGE_BYTES,

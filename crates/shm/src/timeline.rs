@@ -10,18 +10,17 @@
 //!    62, not 63: a device that waits for "at least" compares signed differences, so that bit 63
 //!    would look like the past.
 //! 3. The words lie in memory that both ends can write, so that the survivor of a dead writer can
-//!    poison them. A peer can spoil only what it shares words for.
+//!    poison them. A peer can spoil only timelines whose words it shares.
 //! 4. One stream of one device may store to the value instead of a host: with a plain store, which
 //!    may come after the poison of somebody who thought it dead, and take bit 62 away. So poison is
-//!    kept twice: beside the value, where no device stores and hosts look, and in it, where devices
-//!    that wait see it. Poisoning again restores what a late store has taken away.
+//!    kept twice: beside the value, where no device stores and hosts look, and in the value, where
+//!    waiting devices see it. Poisoning again restores what a late store has taken away.
 //! 5. A publisher's own timeline lies at the head of its ring, which its subscribers only read: it
 //!    counts the messages that were published early (before the device that writes them was done)
-//!    and are finished. They cannot count themselves as sleepers, so it wakes in any case, nor
-//!    poison it: who waits for it looks at the publisher's life as well. The timeline beside it
-//!    does the same for messages that are uploaded to a device.
-//!
-//! It must not know devices.
+//!    and are finished. Subscribers cannot count themselves as sleepers there, so the publisher
+//!    always wakes them. They cannot poison it either, so a waiting subscriber also checks that the
+//!    publisher lives. The timeline beside it does the same for messages that are uploaded to a
+//!    device.
 
 use crate::memory::{CreateMemoryError, MapRef, OpenMemoryError, Sharing};
 use crate::protocol::{Head, TIMELINE_WORDS};

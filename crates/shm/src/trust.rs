@@ -1,9 +1,8 @@
 //! Who a peer process is to this one: the boundary of trust
 //! (docs/decisions/0015-boundary-of-trust.md).
 //!
-//! The kernel says at connect time who is at the other end of a socket. From that, once per
-//! connection, follows a [`Standing`]; everything that is done otherwise for strangers asks for it.
-//! This file must not know what is done otherwise.
+//! When a connection is made, the kernel says who is at the other end of the socket. This gives the
+//! connection's [`Standing`] once. All code that treats strangers differently asks for it.
 
 use std::ffi::CString;
 use std::fmt;

@@ -1,7 +1,5 @@
-//! Shared memory of 64-bit words for structures that other crates lay out: all access is atomic, so
-//! nothing that a peer does can break more than the meaning of a word.
-//!
-//! It must not know what the words say.
+//! Shared memory of 64-bit words for structures of other crates. All access is atomic, so a peer
+//! can break only the meaning of a word.
 
 use crate::futex;
 use crate::memory::{

@@ -1,5 +1,4 @@
 //! A trace in memory: what was read from rings or files, before it is written or shown.
-//! This file must not know where it comes from.
 
 use crate::schema::{EVENTS, EventKind, FieldType};
 use crossdock_shm::clock::both_ns;

@@ -1,5 +1,5 @@
 //! A trace as a picture: a lane for each thread, a bar for each execution, a line for each message
-//! that ran one. It must not know files.
+//! that ran one.
 
 use crate::model::Trace;
 use crate::summary::{Execution, Names, Summary};

@@ -1,11 +1,9 @@
 //! This process's side: the mask, the definitions, and a ring for each thread that has events.
 //!
-//! One tracer per process, made when the first participant is. With tracing off an event is one
-//! load and one branch; with tracing on it is written into the ring of its thread without a lock,
-//! an allocation or a system call (but two at a thread's first event). Where the memory cannot be
-//! had, tracing stays off.
-//!
-//! This file must not know what events say, nor who reads them.
+//! There is one tracer per process, made with the first participant. With tracing off, an event is
+//! one load and one branch. With tracing on, it is written into the ring of its thread without a
+//! lock, an allocation or a system call (except two at a thread's first event). If there is no
+//! memory, tracing stays off.
 
 use crate::layout::{
     self, DEFINITION_WORDS, DEFINITIONS, MAGIC, RECORD_OBJECT_WORDS, THREADS_MAX, head, ring_of,

@@ -1,5 +1,4 @@
 //! Tracepoints of node authors: events of their own on the same timeline.
-//! This file must not know nodes.
 
 use crate::schema::{FIELDS_MAX, USER_BIT, USER_EVENTS};
 use crate::tracer::{self, Mask, record};

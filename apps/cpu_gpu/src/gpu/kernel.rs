@@ -26,8 +26,8 @@ pub enum LaunchError {
     Device(#[from] DeviceError),
     /// Somebody says what no swap says.
     #[error(
-        "the kernel of {benchmark} cannot write {} and read {}: its parts have every second element of the \
-         array; who gave them is at fault", share.writes, share.reads
+        "the kernel of {benchmark} cannot write {} and read {}: its parts must have every second \
+         element of the array; mend the scheduler", share.writes, share.reads
     )]
     Share {
         /// The benchmark.

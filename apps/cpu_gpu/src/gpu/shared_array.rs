@@ -125,9 +125,9 @@ impl SharedArray {
 }
 
 impl Under<'_> {
-    /// Publishes what says that the turn is over, while the device may still be at it: whoever
-    /// takes it on a processor waits for that, and the parts are released then. For a worker over
-    /// topics.
+    /// Publishes what says that the turn is over, while the device may still compute: a node that
+    /// takes it on a processor waits for the device, and the parts are released then. For a worker
+    /// over topics.
     ///
     /// # Errors
     /// [`OffloadError`]; nothing is held or under way then.

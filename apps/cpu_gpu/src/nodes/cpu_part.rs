@@ -15,7 +15,7 @@ pub struct CpuPart {
     work: Work,
 }
 
-/// What is done for a turn, whoever asks.
+/// The work of a turn, for the topic and the service alike.
 #[derive(Debug)]
 struct Work {
     settings: Settings,

@@ -28,7 +28,7 @@ pub struct NativeRuns {
     next: u32,
 }
 
-/// The parameters of whoever makes native runs.
+/// The parameters of nodes that make native runs.
 pub(super) fn declare_native(interface: NodeDescription) -> NodeDescription {
     Settings::declare(interface)
         .parameter("runs", 30, "runs that count")

@@ -243,6 +243,6 @@ fn execute(
         threads.into_iter().map(|thread| thread.join().expect("no panic")).collect()
     });
     drop(participants);
-    // Whoever could not connect was stopped: the first who failed says why.
+    // A process that could not connect was stopped: the first one that failed says why.
     ends.into_iter().find_map(Result::err).map_or(Ok(()), Err)
 }

@@ -569,7 +569,7 @@ fn what_a_hostile_owner_hands_out_is_refused_and_leaves_nothing() {
     let sparse = mallory::sparse(many * 4);
     let error =
         opened_as(11, many, &|n| mallory::hand_out(&socket, (n, Message::F32, many), &sparse));
-    assert!(error.to_string().contains("make all of it present first"), "{error}");
+    assert!(error.to_string().contains("make all of them present first"), "{error}");
     assert!(rustix::fs::fstat(&sparse).unwrap().st_blocks < 64, "nothing of it was taken");
     // Real memory, of another length than the token says: no token of it is taken.
     let error =

@@ -1,6 +1,4 @@
 //! CUDA's driver library: found and started once per process, or a sentence that says why not.
-//!
-//! It must not know devices.
 
 use super::table::{Code, table};
 use cudarc::driver::sys;

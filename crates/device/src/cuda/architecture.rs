@@ -1,6 +1,4 @@
 //! For which GPUs kernels are compiled: names such as `sm_87`.
-//!
-//! It must not know drivers nor compilers.
 
 use serde::{Serialize, Serializer};
 use std::fmt;

@@ -4,8 +4,6 @@
 //! That time is a 32-bit number of milliseconds, which after two seconds has steps of 0.1 us and
 //! after an hour of 0.2 ms. A long observation takes a new pair now and then, which makes a new
 //! base.
-//!
-//! It must not know what is timed.
 
 use super::context::Context;
 use super::failure;

@@ -1,7 +1,5 @@
 //! The primary context of a device, which everything of this process shares, and the way into it:
 //! the driver's functions work on what is current on the calling thread.
-//!
-//! It must not know memory, streams or kernels.
 
 use super::api::Api;
 use super::failure;

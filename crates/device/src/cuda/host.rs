@@ -1,7 +1,5 @@
 //! Memory of the host that is registered with the driver, for all CUDA devices of this process:
 //! which ranges are is counted in `pinned.rs`.
-//!
-//! It must not know what lies in the memory.
 
 use super::context::Context;
 use super::failure;

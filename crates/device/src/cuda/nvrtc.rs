@@ -1,6 +1,4 @@
 //! NVRTC, the compiler of CUDA's kernels: found when it is needed, and needing no GPU.
-//!
-//! It must not know devices.
 
 use super::api::Api;
 use super::architecture::Architecture;

@@ -1,7 +1,5 @@
 //! Memory of the device that other processes can use: an allocation that stands apart from the
 //! addresses it is mapped at, and that a descriptor stands for.
-//!
-//! It must not know topics nor how descriptors travel.
 
 use super::context::Context;
 use super::failure;

@@ -27,8 +27,6 @@
 //!
 //! A kernel that is observed has an event before and after it, which know their times; the watcher
 //! tells them when an event after both is over.
-//!
-//! It must not know memory, nor which kernels there are.
 
 use super::clock::{Base, TimedEvent};
 use super::context::Context;

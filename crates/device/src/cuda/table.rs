@@ -5,8 +5,6 @@
 //! they give results as Rust enums, which a newer library's codes are not values of. So only its
 //! types, constants and signatures are used: the compiler holds every entry of a table against the
 //! signature that `cudarc` has generated from the maker's headers, and a result is a plain number.
-//!
-//! It must not know which library it is.
 
 use std::ffi::c_uint;
 

@@ -1,8 +1,6 @@
 //! The words of timelines as the device sees them, so that it stores to them and waits for them
 //! itself. Their pages are registered when a timeline is used first, and stay so while anybody has
 //! the timeline.
-//!
-//! It must not know streams.
 
 use super::context::Context;
 use super::host::{self, Pinned};

@@ -9,8 +9,6 @@
 //! | `registration` | registering memory of the host, and giving it back |
 //! | `fences` | ends of work, and the device's waits |
 //! | `handoff` | the gap between two kernels |
-//!
-//! It must not know topics, nor how figures are shown.
 
 mod copies;
 mod fences;

@@ -1,7 +1,5 @@
 //! Ends of work that are to come: how they are told, and how another stream of the device waits for
 //! one.
-//!
-//! It must not know memory, nor which kernels there are.
 
 use crate::driver::Ending;
 use cl3::error_codes::cl_int;

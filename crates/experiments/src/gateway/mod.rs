@@ -80,7 +80,7 @@ const PAPER_SOURCES: [(&str, &str); 6] = [
 ];
 
 /// Cycles of the profile's memory that are the state machine's own in `hw/paper_memif`: a chunk
-/// takes what was fitted, whoever of the two waits.
+/// takes the fitted time, whichever of the two waits.
 const STATE_MACHINE_CYCLES: u32 = 2;
 
 /// Runs the experiment.

@@ -1,6 +1,4 @@
 //! The ring of descriptors: what a publisher says to all of its subscribers.
-//!
-//! It must not know where chunks come from, who is connected, or how anybody sleeps.
 
 use super::conn::Conn;
 use super::weaken::{fence_unless, order_unless, spot};

@@ -1,8 +1,7 @@
 //! A message that is being written.
 //!
-//! What a loan knows lies in a record of its publisher, so that a loan is one pointer: results that
-//! carry it travel in registers (moving five words through memory cost 10 ns, measured). It must
-//! not know the ring.
+//! The state of a loan lies in a record of its publisher, so a loan is one pointer, and results
+//! with a loan travel in registers (moving five words through memory cost 10 ns, measured).
 
 use super::{Core, PublishError, PublishRefused, RingPublisher};
 use crate::descriptor::Meta;

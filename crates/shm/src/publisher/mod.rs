@@ -1,7 +1,7 @@
 //! A publisher's data path: loan, write in place, publish, wake.
 //!
-//! The protocol's publisher rules (P1..P8 in `protocol`) in the order in which they happen; chunks
-//! are `pool`'s business, peers come from `control`. It must not know sockets, topics or types.
+//! The protocol's publisher rules (P1..P8 in `protocol`), in the order in which they happen. `pool`
+//! keeps the chunks, and peers come from `control`.
 
 mod doors;
 mod engine;

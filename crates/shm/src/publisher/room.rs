@@ -1,10 +1,10 @@
 //! Which messages the ring keeps: room for the next one, what leaves for it, what memory is short
 //! for.
 //!
-//! A ring keeps the contract's depth. For a peer that asks for more it keeps more, as far as memory
-//! holds it: what such peers alone want is given up as soon as all have taken it (`trim`), and when
-//! memory is short (`spare`). So a deep peer gets no less than one of the contract's depth, and
-//! costs the others nothing. It must not know loans, segments or doors.
+//! A ring keeps the contract's depth. It keeps more for a peer that asks for more, if there is
+//! memory. Messages that only such peers want are given up as soon as all have taken them (`trim`),
+//! or when memory is short (`spare`). So a deep peer gets no less than one of the contract's depth,
+//! and costs the others nothing.
 
 use super::engine::{IN_WORK, State};
 use super::{Core, PublishError, Reliability};

@@ -1,6 +1,5 @@
-//! Messages that are copied when they are taken: those of publishers that are not trusted, or that
-//! do not wait for holds. Nothing is believed of such a message before it lies in memory of this
-//! process. This file must not know who is trusted.
+//! Messages that are copied when they are taken, because their publisher is not trusted or does not
+//! wait for holds. Nothing of such a message is believed before it lies in memory of this process.
 
 use super::{LOOKS_MAX, RingSubscriber, TakeError};
 use crate::copies::{Copies, copy_words};
@@ -23,8 +22,9 @@ impl RingSubscriber {
     /// holds: the sample is a copy in memory of this process, made before anything is believed of
     /// it.
     ///
-    /// A message that cannot be copied is passed over and counted ([`Losses::refused`](super::Losses::refused)). System
-    /// calls only when it is longer than those before it.
+    /// A message that cannot be copied is passed over and counted
+    /// ([`Losses::refused`](super::Losses::refused)). System calls only when it is longer than
+    /// those before it.
     pub fn take_copied(
         &mut self,
         copies: &mut Copies,

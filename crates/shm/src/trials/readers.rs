@@ -1,6 +1,6 @@
 //! Those who take messages in a trial: subscribers of the ring and links of the publisher's thread.
 //!
-//! Each holds what it gets against the books. It must not know what else happens.
+//! Each holds what it gets against the books.
 
 use super::books::{Books, Claim, User};
 use crate::local::{LocalLink, LocalOptions};

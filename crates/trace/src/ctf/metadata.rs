@@ -1,5 +1,5 @@
-//! The description of a trace in TSDL: written from the classes of events, and read back as far as
-//! we write it. It must not know packets.
+//! The description of a trace in TSDL: written from the classes of events, and read back if
+//! Crossdock has written it.
 
 use super::PROCNAME_BYTES;
 use crate::model::Class;

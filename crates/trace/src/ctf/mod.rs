@@ -1,8 +1,7 @@
 //! Traces as folders in the Common Trace Format 1.8, in the shape that LTTng's user-space tracer
 //! gives them, so that babeltrace2, Trace Compass and the tools of ros2_tracing read them.
 //!
-//! One stream class; one file for each thread; docs/formats/trace.md has the bytes. This file must
-//! not know rings.
+//! There is one stream class, and one file for each thread. docs/formats/trace.md has the bytes.
 
 mod metadata;
 mod reader;

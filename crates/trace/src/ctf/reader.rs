@@ -1,5 +1,5 @@
 //! Reads a trace that Crossdock has written. Files are other people's input: every length is
-//! checked. It must not know what events mean.
+//! checked.
 
 use super::metadata;
 use super::{EXTENDED, MAGIC, METADATA, PACKET_HEAD_BYTES, PROCNAME_BYTES};

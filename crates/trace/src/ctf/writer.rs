@@ -1,4 +1,4 @@
-//! Writes a trace, bit by bit as it comes. It must not know where events come from.
+//! Writes a trace, bit by bit as it comes.
 
 use super::metadata;
 use super::{EXTENDED, MAGIC, METADATA, PACKET_HEAD_BYTES, PROCNAME_BYTES};
