@@ -17,24 +17,24 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// What a full queue does.
+/// The size of a link's queue, and what it does when it is full.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LocalOptions {
     /// Names the subscriber in errors.
     pub label: String,
     /// Messages that the queue holds.
     pub depth: usize,
-    /// Full: refuse the next message (true) or forget the oldest one (false).
+    /// If the queue is full, refuse the next message (true) or forget the oldest one (false).
     pub reliable: bool,
     /// Samples that the subscriber may hold: 1 to 15.
     pub holds: usize,
 }
 
-/// Why a link cannot join a publisher.
+/// A link cannot join a publisher.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LinkError {
-    /// It has joined one already.
+    /// It has already joined one.
     #[error(
         "local link `{link}` already belongs to another publisher; give `{publisher}` a link of \
          its own"

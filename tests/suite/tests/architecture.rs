@@ -307,7 +307,8 @@ fn comments_fit_the_columns_of_the_style() {
                 continue;
             }
             for (at, line) in text.lines().enumerate() {
-                let is_comment = line.trim_start().starts_with("//");
+                // A line of a text goes on with a backslash.
+                let is_comment = line.trim_start().starts_with("//") && !line.ends_with('\\');
                 if !is_comment || line.chars().count() <= COMMENT_COLUMNS_MAX {
                     continue;
                 }

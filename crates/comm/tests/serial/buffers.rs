@@ -634,7 +634,7 @@ fn an_instance_on_a_device_is_made_once_and_imported_once_per_process() {
     let nobody = &mut |_: BorrowedFd<'_>| -> Option<SlabMemory> { panic!("it is here") };
     let number = |memory: Option<SlabMemory>| memory.map(|it| *it.downcast::<u64>().unwrap());
 
-    // In the owner's process it is what was made, whoever asks.
+    // In the owner's process, everybody gets the memory that was made.
     let worker = owner.buffers("worker").open::<u64>(&token).unwrap();
     assert_eq!(worker.instances(), 2);
     let claim = worker.read(even()).unwrap();

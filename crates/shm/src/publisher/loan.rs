@@ -10,7 +10,7 @@ use crate::pool::Chunk;
 use std::marker::PhantomData;
 use std::ptr::NonNull;
 
-/// What an open loan knows. Made once, used again and again, freed with the publisher.
+/// The state of an open loan. Made once, used again and again, freed with the publisher.
 #[derive(Debug)]
 pub(super) struct LoanRecord {
     /// The publisher that it belongs to.
@@ -23,16 +23,15 @@ pub(super) struct LoanRecord {
 
 /// Writable memory of one message that is not published yet.
 ///
-/// Dropping it gives the memory back and changes nothing that a subscriber can see; several may be
-/// open. It stays on the thread of its publisher.
+/// Dropping it gives the memory back, and no subscriber sees a change. Several loans may be open. A
+/// loan stays on the thread of its publisher.
 #[derive(Debug)]
 pub struct RawLoan<'a> {
     record: NonNull<LoanRecord>,
     publisher: PhantomData<&'a RingPublisher>,
 }
 
-/// A loan that waits without borrowing its publisher: for drivers that lend its memory to hardware
-/// and keep both.
+/// A loan that waits without borrowing its publisher, for drivers that lend its memory to hardware.
 ///
 /// [`RingPublisher::resume`] makes a loan of it again. Dropped, its memory stays taken until the
 /// publisher goes. It stays on the thread of its publisher.
@@ -67,7 +66,7 @@ impl<'a> RawLoan<'a> {
 
     /// The memory to write to, as long as asked for, aligned to 64 bytes, contents unspecified.
     ///
-    /// What is written becomes visible to subscribers with `publish`.
+    /// Subscribers see what is written after `publish`.
     #[inline]
     pub fn bytes_mut(&mut self) -> &mut [u8] {
         self.parts_mut().0
@@ -113,7 +112,7 @@ impl<'a> RawLoan<'a> {
         self.record().bytes
     }
 
-    /// Is the loan for an empty message?
+    /// True if the loan is for an empty message.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
