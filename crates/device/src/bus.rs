@@ -3,7 +3,7 @@
 //!
 //! 1. Pages are pinned for writing unless said otherwise: that fails for a mapping that may only be
 //!    read. The kernel is asked, not the label of the memory.
-//! 2. Pages are pinned for reading only where the device claims that it takes such memory.
+//! 2. Pages are pinned for reading only if the device claims that it takes such memory.
 //! 3. An address is registered once, for all users.
 
 use crate::error::DeviceError;

@@ -56,7 +56,7 @@ pub struct DeviceInfo {
     pub allocation_max_bytes: u64,
     /// Work items of one group at most.
     pub group_max: u64,
-    /// How processes share it, where that depends on a service; `None`: it does not, or nothing is
+    /// How processes share it, if that depends on a service; `None`: it does not, or nothing is
     /// known of it.
     pub mps: Option<Mps>,
 }

@@ -555,7 +555,7 @@ impl Stream {
     ///
     /// # Errors
     /// As [`Stream::signal`]; `kept` is dropped then, so that the caller waits for the stream first
-    /// where that matters ([`Stream::finish`]).
+    /// if that matters ([`Stream::finish`]).
     pub fn signal_keeping(
         &mut self,
         point: &FencePoint,
@@ -577,7 +577,7 @@ impl Stream {
     ///
     /// # Errors
     /// [`DeviceError::CannotWait`] for a point that no stream of this device in this process
-    /// signals, without [`Capabilities::waits_for_timelines`] or where the device cannot see the
+    /// signals, without [`Capabilities::waits_for_timelines`] or if the device cannot see the
     /// timeline: wait for the point on the host then. [`DeviceError::Driver`].
     pub fn wait(&mut self, point: &FencePoint) -> Result<(), DeviceError> {
         if point.is_reached() == Ok(true) {

@@ -195,7 +195,7 @@ pub(crate) trait Driver: Debug + Send + Sync {
     fn clock_pair(&self) -> Result<ClockPair, DeviceError>;
 
     /// Has `ending` told ([`Ending::reached`], [`Ending::failed`]) when all work that stands in the
-    /// stream is over; drops it where that cannot be had.
+    /// stream is over; drops it if that cannot be had.
     unsafe fn signal(&self, stream: Raw, ending: Ending) -> Result<(), DeviceError>;
 
     /// Lets what is put into the stream from now on run when `point` is reached or its timeline is

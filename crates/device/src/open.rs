@@ -11,7 +11,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
 /// The devices of this machine. Loads drivers: may take tens of milliseconds the first time. Empty
-/// where there is none; never an error.
+/// if there is none; never an error.
 pub fn devices() -> Vec<DeviceInfo> {
     let mut devices = opencl::list();
     devices.extend(cuda::list());

@@ -39,7 +39,7 @@ const EXPECTED: [u32; 2] = [8, 9];
 
 /// What the host saw.
 struct Seen {
-    /// The first and the last word without asking for the memory, where that may be tried, and
+    /// The first and the last word without asking for the memory, if that may be tried, and
     /// after having asked.
     before: Option<[u32; 2]>,
     after: [u32; 2],
@@ -174,7 +174,7 @@ fn managed(device: &Device, claims: Claims) -> Result<(bool, bool), DeviceError>
         return Ok((false, false));
     };
     let Some(host) = memory.host() else { return Ok((false, false)) };
-    // To look unasked may be a fault where the driver does not say that it is allowed.
+    // To look unasked may be a fault if the driver does not say that it is allowed.
     let unasked = match claims.managed_concurrent {
         true => Unasked::Look,
         false => Unasked::Leave,

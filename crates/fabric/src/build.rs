@@ -121,7 +121,7 @@ impl Library {
     }
 
     /// The same of the network with its gateways, where it has some that can share host memory:
-    /// `None` where not.
+    /// `None` if not.
     ///
     /// # Errors
     /// As [`Library::build`].

@@ -92,7 +92,7 @@ pub(crate) struct Kind {
     pub(crate) kept: usize,
 }
 
-/// What is to be made where it is not kept yet.
+/// What is to be made if it is not kept yet.
 pub(crate) struct Wanted<'a> {
     pub(crate) kind: Kind,
     pub(crate) key: Key,
@@ -155,7 +155,7 @@ impl Cache {
         &self.folder
     }
 
-    /// The folder of the entry, made by `make` where it is not there or damaged. `make` gets an
+    /// The folder of the entry, made by `make` if it is not there or damaged. `make` gets an
     /// empty folder. Blocks while another process makes an entry of the same slot.
     pub(crate) fn entry<E: From<CacheError>>(
         &self,
@@ -212,7 +212,7 @@ impl Cache {
         Err(if entry.exists() { "it is damaged" } else { "it is not there any more" })
     }
 
-    /// The lock of a slot; `waiting` is called once where another has it.
+    /// The lock of a slot; `waiting` is called once if another has it.
     fn lock(&self, slot: &str, waiting: impl FnOnce()) -> Result<File, CacheError> {
         let path = self.made("locks")?.join(slot);
         let file = File::options().create(true).append(true).open(&path);

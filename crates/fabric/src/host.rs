@@ -266,7 +266,7 @@ impl Board {
     }
 
     /// Lets time pass until a source or sink is done, a gateway has told something
-    /// ([`Board::event`]), or `until_ps` is reached; or nothing happens any more, where that was
+    /// ([`Board::event`]), or `until_ps` is reached; or nothing happens any more, if that was
     /// asked for by [`Board::set_idle_cycles`].
     ///
     /// # Errors

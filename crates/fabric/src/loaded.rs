@@ -445,7 +445,7 @@ impl Handle {
         NonNull::new(network).map(|network| Self { network, loaded, regions: Vec::new() })
     }
 
-    /// A register; `None` where there is none.
+    /// A register; `None` if there is none.
     pub(crate) fn read(&mut self, address: u32) -> Option<u64> {
         let mut value = 0;
         let read = self.loaded.functions.read;

@@ -40,7 +40,7 @@ pub enum Stop {
     Done,
     /// No clock has an edge left up to the time that was given.
     Time,
-    /// Nothing will happen on the board until its host does something. Only where that was asked
+    /// Nothing will happen on the board until its host does something. Only if that was asked
     /// for.
     Idle,
 }

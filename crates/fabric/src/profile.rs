@@ -32,7 +32,7 @@ pub struct HostMemory {
     /// Cycles of an access to the fabric's registers.
     pub register_cycles: Figure,
     /// What a message that crosses host memory takes beside its passes over it, ns: publishing and
-    /// taking in software. `None` where no source has it.
+    /// taking in software. `None` if no source has it.
     pub software_ns: Option<Figure>,
 }
 
@@ -327,7 +327,7 @@ impl Profile {
     }
 
     /// Time of a message that one publisher in the fabric hands to one subscriber there over host
-    /// memory: a pass in each direction and what software takes (0 where no source has it). In
+    /// memory: a pass in each direction and what software takes (0 if no source has it). In
     /// milliseconds, by [`HostMemory::pass_cycles`].
     #[must_use]
     pub fn software_mapped_ms(&self, bytes: u64, load_percent: u32) -> f64 {

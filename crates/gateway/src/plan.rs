@@ -55,7 +55,7 @@ pub struct HostGateway {
     pub down: Option<String>,
     /// Output of the node on which messages of the fabric are published.
     pub up: Option<String>,
-    /// Whether hardware waits where there is no memory for its message; else it is dropped and
+    /// Whether hardware waits if there is no memory for its message; else it is dropped and
     /// counted.
     pub reliable: bool,
 }

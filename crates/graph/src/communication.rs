@@ -53,7 +53,7 @@ pub struct TopicChoice {
     pub open: bool,
     /// Crossings if it were software-mapped.
     pub as_software: Crossings,
-    /// Crossings if it were mapped to a gateway; `None` where there is nothing to join.
+    /// Crossings if it were mapped to a gateway; `None` if there is nothing to join.
     pub as_gateway: Option<Crossings>,
     /// Crossings as it is mapped.
     pub crossings: Crossings,

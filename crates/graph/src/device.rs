@@ -25,10 +25,10 @@ pub struct MappedDevice {
     pub device: String,
     /// Names of its nodes.
     pub nodes: Vec<String>,
-    /// What follows where it is not there.
+    /// What follows if it is not there.
     pub otherwise: Otherwise,
     /// How the messages of a topic get to it and back, or the shared buffers of a service's
-    /// requests, where that is not left to what the device can do.
+    /// requests, if that is not left to what the device can do.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub topics: BTreeMap<String, CopyModel>,
 }
@@ -83,7 +83,7 @@ impl CopyModel {
 pub struct DevicePlan {
     /// Which one (`opencl:0`).
     pub device: String,
-    /// What follows where it is not there.
+    /// What follows if it is not there.
     pub otherwise: Otherwise,
     /// The models of the topics on the node's ports, and of the services that it has servers of.
     pub topics: BTreeMap<String, DeviceTopic>,

@@ -153,7 +153,7 @@ fn argument(reading: &mut Reading, entry: &Entry) -> Option<Argument> {
     Some(Argument { name: name.clone(), node, parameter, doc })
 }
 
-/// Arguments are written with dashes where that is usual on a command line.
+/// Arguments are written with dashes if that is usual on a command line.
 fn argument_fault(name: &str) -> Option<String> {
     token_fault(&name.replace('-', "_"))
 }

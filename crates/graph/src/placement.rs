@@ -112,7 +112,7 @@ pub(crate) fn hardware_nodes<'a>(
     for (index, fabric) in fabrics.iter().enumerate() {
         for node in &fabric.nodes {
             let (kind, message, advice) = if !known.contains_key(node.as_str()) {
-                // A proposal costs time; where nothing more is reported, none is needed.
+                // A proposal costs time; if nothing more is reported, none is needed.
                 let is_full = violations.len() >= VIOLATIONS_MAX;
                 let names = known.keys().copied().take(if is_full { 0 } else { usize::MAX });
                 let near = did_you_mean(node, names);

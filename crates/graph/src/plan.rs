@@ -64,7 +64,7 @@ pub struct ProcessPlan {
     pub chains: Vec<Chain>,
     /// Whether its memory stays in RAM.
     pub lock_memory: bool,
-    /// What follows where rights that it asks for are missing.
+    /// What follows if rights that it asks for are missing.
     pub realtime: Realtime,
     /// When the launcher starts it again.
     pub restart: Restart,
@@ -260,7 +260,7 @@ pub struct NodePlan {
     /// What it publishes from memory that a driver moves.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub managed: Vec<ManagedTopic>,
-    /// When it runs within a step, see [`StepPlan`]; 0 where the run is not stepped.
+    /// When it runs within a step, see [`StepPlan`]; 0 if the run is not stepped.
     #[serde(default)]
     pub phase: u32,
     /// Connected inputs, in the order of the node type's description.

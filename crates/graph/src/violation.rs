@@ -102,7 +102,7 @@ pub enum ViolationKind {
     HardwareName,
     /// Packages in one process that no binary links together.
     NotLinkedTogether,
-    /// A node that wants its process started again where the mapping never does that.
+    /// A node that wants its process started again if the mapping never does that.
     Restart,
     /// A topic that both the input recording and a node publish.
     InputConflict,

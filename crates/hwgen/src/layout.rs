@@ -43,7 +43,7 @@ pub struct PayloadField {
     pub element: String,
     /// Where it begins.
     pub place: FieldPlace,
-    /// Bytes of one element; `None` where elements differ in length.
+    /// Bytes of one element; `None` if elements differ in length.
     pub element_bytes: Option<u64>,
     /// How many elements.
     pub count: ElementCount,
@@ -382,7 +382,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// Bytes, where all elements have the same, and alignment of an element.
+    /// Bytes, if all elements have the same, and alignment of an element.
     fn fixed_element(&self, element: ElementLayout) -> (Option<u64>, u64) {
         match element {
             ElementLayout::Primitive(primitive) => {

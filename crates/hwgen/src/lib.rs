@@ -65,14 +65,14 @@ pub struct Generated {
     pub network: Network,
     /// Tells this network from others; a host reads it at byte address 8.
     pub identity: u64,
-    /// Every word that the host reads or writes, of the board where there is one.
+    /// Every word that the host reads or writes, of the board if there is one.
     pub registers: Vec<Register>,
     /// Files by name: their texts.
     pub files: BTreeMap<String, String>,
 }
 
 impl Generated {
-    /// The files that one of its lists (`sources.f`, `board.f`) names, by name; none where there is
+    /// The files that one of its lists (`sources.f`, `board.f`) names, by name; none if there is
     /// no such list.
     #[must_use]
     pub fn listed(&self, list: &str) -> Vec<(&String, &String)> {
@@ -246,7 +246,7 @@ fn node_sources(nodes: Nodes, files: &mut BTreeMap<String, String>) -> Vec<Strin
     list
 }
 
-/// What joins the network to a host, where there are gateways that can share its memory.
+/// What joins the network to a host, if there are gateways that can share its memory.
 fn surroundings(
     network: &Network,
     registers: &[Register],
@@ -267,7 +267,7 @@ fn surroundings(
     }
 }
 
-/// The board, its C interface and its list, where there are gateways. `order` has the network's own
+/// The board, its C interface and its list, if there are gateways. `order` has the network's own
 /// files, `of_nodes` those of its nodes.
 fn board_files(
     network: &Network,

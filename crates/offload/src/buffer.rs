@@ -1,4 +1,4 @@
-//! QueueState buffers on a device: where its kernels find the elements that a node has claimed,
+//! Shared buffers on a device: where its kernels find the elements that a node has claimed,
 //! what is copied for that, and the end of the claims. Must not know which kernels run.
 
 use crate::choice::{Choice, Way};
@@ -101,7 +101,7 @@ impl Work<'_> {
     /// claims are held until the device is done with this piece of work: they are released by the
     /// end of what [`Work::publish`] publishes next, or by [`Work::finish_shared`].
     ///
-    /// Blocks while elements are copied where the device does not see the host's memory coherently.
+    /// Blocks while elements are copied if the device does not see the host's memory coherently.
     /// Allocates.
     ///
     /// # Errors

@@ -67,7 +67,7 @@ pub struct Refusal {
 /// Settles how the messages of `topic` get to a device. Pure.
 ///
 /// # Errors
-/// [`Refusal`]: the device cannot do what is asked for, or it takes a copy where the graph forbids
+/// [`Refusal`]: the device cannot do what is asked for, or it takes a copy if the graph forbids
 /// copies.
 pub fn choose(
     topic: &str,
@@ -140,7 +140,7 @@ pub fn choose(
 /// because others write the rest. So `device` is `copy` here.
 ///
 /// # Errors
-/// [`Refusal`], as [`choose`]. In place is refused where the device is not coherent with the host,
+/// [`Refusal`], as [`choose`]. In place is refused if the device is not coherent with the host,
 /// too: their nodes use a buffer at the same time, and its memory cannot be handed to and fro.
 pub fn choose_for_buffers(
     name: &str,

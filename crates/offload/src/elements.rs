@@ -122,7 +122,7 @@ impl ElementCopies {
     }
 
     /// Copies what is claimed to `place`, which stands for all elements of the buffer that lies in
-    /// `buffer`. Returns at once where the device copies from the host's memory by itself, else
+    /// `buffer`. Returns at once if the device copies from the host's memory by itself, else
     /// blocks. The claim is held until the stream is done.
     pub(crate) fn down(
         &mut self,

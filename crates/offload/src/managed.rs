@@ -29,7 +29,7 @@ pub(crate) fn refusal(capabilities: Capabilities) -> Option<&'static str> {
 
 /// What makes memory that the device's driver moves, for
 /// [`publisher_in`](crossdock_comm::Participant::publisher_in) and
-/// [`in_memory`](crossdock_comm::Buffers::in_memory), where no executor does it. Tries what the
+/// [`in_memory`](crossdock_comm::Buffers::in_memory), if no executor does it. Tries what the
 /// device can do: blocks, for a second the first time in a process.
 ///
 /// # Errors

@@ -44,7 +44,7 @@ impl Uploaders for OfDevices {
         let device = Device::open(&site.plan.device).map_err(text)?;
         let capabilities = device.capabilities().map_err(text)?;
         let info = device.info();
-        // Readers say so where the device cannot do what the mapping asks for.
+        // Readers say so if the device cannot do what the mapping asks for.
         let Some(reason) = upload_reason(site.plan, info, capabilities) else { return Ok(None) };
         let said = [site.node, &info.name, UPLOADED, &reason];
         let resident = Resident::new(site.status_table, &site.plan.topic, said);

@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 /// How often it looks whether the workers go on. The first time begins the first run.
 const LOOK_PERIOD: Duration = Duration::from_millis(200);
 
-/// Hands an array out to workers, swap by swap, with what each shall do to it; where there is no
+/// Hands an array out to workers, swap by swap, with what each shall do to it; if there is no
 /// worker on a processor it does the processor's part itself, while the devices work. It runs the
 /// benchmark `warm_up` and `runs` times, each time once natively, too, and publishes what each run
 /// has taken and whether the array is right. Then it ends the run of the graph. Allocates between
@@ -356,7 +356,7 @@ impl Scheduler {
         Ok(merged)
     }
 
-    /// Goes on where nothing is left to wait for: to the next turn, or to the end of the run.
+    /// Goes on if nothing is left to wait for: to the next turn, or to the end of the run.
     fn advance(&mut self, context: &mut Context<'_>) -> Result<(), NodeError> {
         let State::Running(running) = &mut self.state else { return Ok(()) };
         if !running.awaited.is_empty() {

@@ -25,7 +25,7 @@ const MPS_ENABLED: u32 = 133;
 /// Memory of the host is registered by pages.
 const PAGE_BYTES: u32 = 4096;
 
-/// Those that there are, by their numbers; none where there is no driver. The first call starts the
+/// Those that there are, by their numbers; none if there is no driver. The first call starts the
 /// driver.
 pub(crate) fn list() -> Vec<DeviceInfo> {
     let Ok(api) = Api::get() else { return vec![] };

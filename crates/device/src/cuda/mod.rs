@@ -1,5 +1,5 @@
 //! Devices behind CUDA's driver interface. The driver's library is loaded when devices are asked
-//! for; where there is none, there are no devices, and opening one says why.
+//! for; if there is none, there are no devices, and opening one says why.
 //!
 //! | file | what it is for |
 //! |---|---|
@@ -255,7 +255,7 @@ impl Cuda {
     }
 }
 
-/// Who may touch managed memory where the driver has no faults of the device to move it by: then
+/// Who may touch managed memory if the driver has no faults of the device to move it by: then
 /// the host may not, while any work of the device is under way, but for what is attached to it.
 mod managed {
     use cudarc::driver::sys::CUmemAttach_flags;
@@ -267,7 +267,7 @@ mod managed {
 }
 
 impl Cuda {
-    /// Gives managed memory to the host or to the device, in the stream's order, where that has to
+    /// Gives managed memory to the host or to the device, in the stream's order, if that has to
     /// be said. All of it: the driver knows no parts.
     ///
     /// # Safety

@@ -198,7 +198,7 @@ impl Stream {
         let mut stored = false;
         if let Some(word) = &word
             && let Some(code) = self.store(word, ending.point().value, stores)
-            // The watcher moves it on where the device cannot after all.
+            // The watcher moves it on if the device cannot after all.
             && code != failure::NOT_SUPPORTED
         {
             context.done(doing, code)?;
@@ -419,7 +419,7 @@ fn tell(kind: Kind, well: bool) {
     match (kind, well) {
         (Kind::End { ending, stored }, true) => {
             let timeline = ending.point().timeline.clone();
-            // Also where the device has stored: then it moves nothing.
+            // Also if the device has stored: then it moves nothing.
             ending.reached();
             if stored {
                 timeline.wake();

@@ -88,7 +88,7 @@ pub struct Measurement {
     pub bytes: u64,
     /// How long it took; `None`: it cannot be measured here.
     pub took: Option<Distribution>,
-    /// Why not; empty where it was.
+    /// Why not; empty if it was.
     pub why_not: String,
 }
 

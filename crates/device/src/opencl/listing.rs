@@ -23,7 +23,7 @@ struct Found {
     info: DeviceInfo,
 }
 
-/// All of this machine, in the order of their numbers; empty where there is no OpenCL. The first
+/// All of this machine, in the order of their numbers; empty if there is no OpenCL. The first
 /// call loads the library and its drivers, which may take tens of milliseconds; others wait for it,
 /// because drivers (PoCL 3.1) are not safe to be asked while they start.
 fn found() -> &'static [Found] {

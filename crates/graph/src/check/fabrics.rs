@@ -98,7 +98,7 @@ impl<'a> Check<'a> {
         up.chain(down).flatten().collect()
     }
 
-    /// A fabric, and what hosts it: `None` where nothing passes between it and host memory.
+    /// A fabric, and what hosts it: `None` if nothing passes between it and host memory.
     pub(super) fn fabric(
         &self,
         index: usize,

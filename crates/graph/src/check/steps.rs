@@ -126,7 +126,7 @@ impl<'a> Check<'a> {
         Qos { reliability: Reliability::Reliable, depth, ..port.qos }
     }
 
-    /// The phase of every node; `None` where the run is not stepped.
+    /// The phase of every node; `None` if the run is not stepped.
     pub(super) fn stepping(
         &self,
         seats: &[Option<Seat>],

@@ -1,4 +1,4 @@
-//! Labels beside edges, where there is room for them.
+//! Labels beside edges, if there is room for them.
 //!
 //! A label never lies on a vertex, on the name of a box or on another label. One that finds no
 //! place is left out: it stands in the tooltip of its edge, too. Must not decide where anything

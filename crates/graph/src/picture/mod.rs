@@ -141,7 +141,7 @@ struct Edge {
     ports: Vec<String>,
     /// Whether it is part of a measured chain.
     measured: bool,
-    /// Written beside it where there is room, and in its tooltip.
+    /// Written beside it if there is room, and in its tooltip.
     label: Option<String>,
 }
 

@@ -143,7 +143,7 @@ pub(crate) fn header(topic: &TopicNetwork) -> String {
     cpp::header(&topic.message(), &topic.name, topic.layout.payload_bytes_max, &topic.shape)
 }
 
-/// The adapters of a topic for both directions, by name; none where hardware has no room for the
+/// The adapters of a topic for both directions, by name; none if hardware has no room for the
 /// program.
 pub(crate) fn modules(topic: &TopicNetwork) -> Vec<(String, String)> {
     let of = format!("topic {}", topic.name);

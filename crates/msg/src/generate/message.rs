@@ -31,7 +31,7 @@ impl Subject<'_> {
         &self.name
     }
 
-    /// `Result`, also where the message has that name.
+    /// `Result`, even if the message has that name.
     pub(super) fn result(&self) -> &'static str {
         if self.name() == "Result" { "::core::result::Result" } else { "Result" }
     }
