@@ -1,5 +1,5 @@
-//! What a chain costs: one executor of Crossdock runs nodes that note when they start and return, and
-//! pass a message on. Measured is the time between the return of one and the start of the next.
+//! What a chain costs: one executor of Crossdock runs nodes that note when they start and return,
+//! and pass a message on. Measured is the time between the return of one and the start of the next.
 
 use crate::Failure;
 use crate::failure::While;

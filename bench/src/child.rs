@@ -94,8 +94,8 @@ impl Use for Measure<'_> {
     }
 }
 
-/// Says that this side is ready and takes part in every block: `measure` takes as many samples as it
-/// is told, first those of the warm-up.
+/// Says that this side is ready and takes part in every block: `measure` takes as many samples as
+/// it is told, first those of the warm-up.
 pub fn blocks(
     control: &mut Control,
     mut measure: impl FnMut(u32) -> Result<Vec<u64>, Failure>,

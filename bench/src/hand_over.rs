@@ -1,6 +1,6 @@
-//! What it costs to hand a message from one thread of an executor in graph mode to another that sleeps, and
-//! beside it a bare futex hand-over between two threads: from just before the publication, or the store of
-//! the word, until the other thread runs.
+//! What it costs to hand a message from one thread of an executor in graph mode to another that
+//! sleeps, and beside it a bare futex hand-over between two threads: from just before the
+//! publication, or the store of the word, until the other thread runs.
 
 use crate::Failure;
 use crate::failure::While;
@@ -201,8 +201,8 @@ struct Word {
     stamp_ns: AtomicU64,
 }
 
-/// Times of `count` bare hand-overs: a store, a wake-up, and the load behind the sleep, in ns. `shared`: the
-/// word is one that other processes could map, too, as those of doorbells are.
+/// Times of `count` bare hand-overs: a store, a wake-up, and the load behind the sleep, in ns.
+/// `shared`: the word is one that other processes could map, too, as those of doorbells are.
 pub fn bare(cpus: [usize; 2], count: usize, shared: bool) -> Result<Vec<u64>, Failure> {
     let flags = if shared { futex::Flags::empty() } else { futex::Flags::PRIVATE };
     let word = Word { word: AtomicU32::new(0), stamp_ns: AtomicU64::new(0) };

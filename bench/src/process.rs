@@ -1,5 +1,6 @@
-//! A child process of a benchmark: this very program again, or that of a peer, which is told what to be on
-//! its command line and talks in lines of JSON over its standard input and output. Knows no measurement.
+//! A child process of a benchmark: this very program again, or a peer's, which is told what
+//! to be on its command line and talks in lines of JSON over its standard input and output. Knows
+//! no measurement.
 
 use crate::Failure;
 use crate::failure::While;

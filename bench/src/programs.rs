@@ -1,4 +1,4 @@
-//! Which program a system is measured by: this one, or that of a peer, which is built on its own
+//! The program that measures a system: this one, or a peer's, which is built on its own
 //! (`bench/peers`) because it takes long or needs more than Rust. Knows nothing else of a peer.
 
 use crate::control::{ChildPlan, System};

@@ -1,8 +1,8 @@
 //! The Autoware reference system, run by the product's command as a user runs it: each mapping in
 //! turn, with the work that its nodes are given and with the time that they are meant to take.
 //!
-//! Figures are those of the closing table and of the package's own evaluation of a recording. Nothing
-//! here knows how either is made.
+//! Figures are those of the closing table and of the package's own evaluation of a recording.
+//! Nothing here knows how either is made.
 
 use crate::Failure;
 use crate::failure::While;
@@ -29,8 +29,8 @@ const LIMIT: u64 = 4096;
 const TIME_MS: f64 = 10.0;
 /// Topics that the indicators are made of.
 const TOPICS: &str = "/ObjectCollisionEstimator,/BehaviorPlanner";
-/// Executions of 10 ms or so between the release of the lidars and the last node of the hot path, one
-/// after the other in one thread: two transformers, fusion, filter, detector.
+/// Executions of 10 ms or so between the release of the lidars and the last node of the hot path,
+/// one after the other in one thread: two transformers, fusion, filter, detector.
 const WORK_ON_THE_WAY: f64 = 5.0;
 /// Of them a node.
 const WORKER: &str = "ray_ground_filter";

@@ -1,7 +1,8 @@
-//! What a call costs between two processes, beside two hops of topics that carry the same bytes: the
-//! measuring process calls and publishes, the other one answers and publishes back. Also what a call
-//! costs while other clients are connected, on rings of their own (as services are) and on one topic of
-//! responses that all clients subscribe to and look for theirs in (what services could have been).
+//! What a call costs between two processes, beside two hops of topics that carry the same bytes:
+//! the measuring process calls and publishes, the other one answers and publishes back. Also what a
+//! call costs while other clients are connected, on rings of their own (as services are) and on one
+//! topic of responses that all clients subscribe to and look for theirs in (what services could
+//! have been).
 
 use crate::Failure;
 use crate::failure::While;
@@ -53,7 +54,7 @@ pub enum Way {
     Topics,
     /// A call.
     Service,
-    /// Two topics, the second of which other sleeping subscribers take, too.
+    /// Two topics; other sleeping subscribers also take the second one.
     Filtered,
 }
 
@@ -113,7 +114,7 @@ fn number_of(data: &[u8]) -> u64 {
     u64::from_le_bytes(number)
 }
 
-/// The answering process, and that of the others; both end with the measuring one.
+/// The answering process, and the others' process; both end with the measuring one.
 #[derive(Debug)]
 pub struct Answering {
     children: Vec<Child>,

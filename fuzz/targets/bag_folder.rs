@@ -1,7 +1,7 @@
 //! Fuzzes rosbag2 folders: any text as metadata.yaml beside a sound recording.
 //!
-//! Whatever metadata.yaml says, only files of the folder are read, and every message is delivered at
-//! most once.
+//! Whatever metadata.yaml says, only files of the folder are read, and every message is delivered
+//! at most once.
 #![no_main]
 
 use crossdock_fuzz::recording::recording;

@@ -1,5 +1,5 @@
-//! Fuzzes graph, mapping, parameter, placement, calibration and hardware package files, and all that is done with a graph that
-//! is accepted: check, plan, pictures, writing.
+//! Fuzzes graph, mapping, parameter, placement, calibration and hardware package files, and all
+//! that is done with a graph that is accepted: check, plan, pictures, writing.
 #![no_main]
 
 #[path = "../../crates/graph/tests/support/mod.rs"]

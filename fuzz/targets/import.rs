@@ -1,5 +1,5 @@
-//! Fuzzes `graph import`: JSON of published graphs. What is imported must be a graph file that reads
-//! back as the same graph and can be drawn.
+//! Fuzzes `graph import`: JSON of published graphs. What is imported must be a graph file that
+//! reads back as the same graph and can be drawn.
 #![no_main]
 
 use crossdock_graph::{Graph, Picture};

@@ -13,7 +13,8 @@ use std::sync::{Mutex, OnceLock};
 /// An honest status table and one that is written by the input.
 struct StatusTables {
     honest: StatusTable,
-    /// Records that stay on the honest status table; a lock, because an entity has one thread at a time.
+    /// Records that stay on the honest status table; a lock, because an entity has one thread at a
+    /// time.
     _entities: Mutex<Vec<Entity>>,
     hostile: HostileMemory,
 }

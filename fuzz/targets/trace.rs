@@ -1,5 +1,5 @@
-//! Fuzzes the readers of traces: files, and the memory in which a hostile process shows its rings. What
-//! is read is summed up, drawn and converted.
+//! Fuzzes the readers of traces: files, and the memory in which a hostile process shows its rings.
+//! What is read is summed up, drawn and converted.
 #![no_main]
 
 use crossdock_fuzz::Input;
@@ -18,8 +18,8 @@ const DESCRIPTION: u8 = 1;
 const MEMORY: u8 = 2;
 const KINDS: u8 = 3;
 
-/// Words of a process's head, its threads and the first definitions; behind them, in an input, stand
-/// the words of the first ring.
+/// Words of a process's head, its threads and the first definitions; behind them, in an input,
+/// stand the words of the first ring.
 const FRONT_WORDS: usize = 4096;
 const RINGS: usize = (64 + 64 * 16 + (1_usize << 19)).next_multiple_of(512);
 
@@ -61,7 +61,8 @@ fn honest() -> &'static Honest {
 
 /// Writes a trace; gives its folder, its description and its longest stream.
 fn files(trace: &Trace) -> (PathBuf, Vec<u8>, (PathBuf, Vec<u8>)) {
-    // The engine ends the process without dropping anything: the next run removes what this one leaves.
+    // The engine ends the process without dropping anything: the next run removes what this one
+    // leaves.
     let folder = PathBuf::from("target/trace");
     let _ = std::fs::remove_dir_all(&folder);
     let mut writer = ctf::TraceWriter::create(&folder, trace).expect("a folder");

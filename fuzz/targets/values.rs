@@ -1,5 +1,5 @@
-//! Fuzzes what is typed and told as text and becomes a message or is one: values in YAML for requests of
-//! services, definitions of services.
+//! Fuzzes what is typed and told as text and becomes a message or is one: values in YAML for
+//! requests of services, definitions of services.
 #![no_main]
 
 use crossdock_fuzz::Input;

@@ -1,12 +1,14 @@
-//! Kernels as the tests of packages run them, to compare them with the processor: on a device and on its shadow, on
-//! memory of the host that is registered with it. The device of machines without a GPU is the processor, driven by
-//! PoCL. The tests that need it include this file: the crate beside it must not know devices.
+//! Kernels as the tests of packages run them, to compare them with the processor: on a device and
+//! on its shadow, on memory of the host that is registered with it. The device of machines without
+//! a GPU is the processor, driven by PoCL. The tests that need it include this file: the crate
+//! beside it must not know devices.
 
 use crossdock_device::{Access, Device, DeviceError, Span, Stream, devices};
 use crossdock_shm::Scratch;
 use crossdock_test_support::skip;
 
-/// Where the input begins, and how far behind it the output: odd numbers, as messages begin anywhere.
+/// Where the input begins, and how far behind it the output: odd numbers, as messages begin
+/// anywhere.
 const START: usize = 3;
 const GAP: usize = 4099;
 

@@ -17,8 +17,8 @@ pub struct Homography([[f64; 3]; 3]);
 pub enum HomographyError {
     /// It cannot be inverted.
     #[error(
-        "the homography {matrix:?} is singular (determinant {determinant}): \
-         measure it again from four points of which no three are on one line"
+        "the homography {matrix:?} is singular (determinant {determinant}): measure it again from \
+         four points, no three of them on one line"
     )]
     Singular {
         /// The nine numbers.

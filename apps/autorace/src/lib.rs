@@ -4,8 +4,8 @@
 //! travel. What a hardware twin will have to match bit for bit is integer or fixed-point
 //! arithmetic and is specified at the head of its module.
 //!
-//! What the processor computes on pictures has kernels beside it, with the same bits: module [`gpu`],
-//! which alone holds unsafe code.
+//! What the processor computes on pictures has kernels beside it, with the same bits: module
+//! [`gpu`], which alone holds unsafe code.
 #![deny(unsafe_code)]
 
 pub mod blur;

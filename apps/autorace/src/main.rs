@@ -90,7 +90,9 @@ fn score_command(arguments: &[String]) -> Result<(), String> {
         .map_err(|error| format!("{}: {error}; check the path", truth.display()))?;
     let recorded = recording::read(path).map_err(|error| error.to_string())?;
     if recorded.lanes.is_empty() && recorded.lights.is_empty() {
-        return Err(recording::RecordingError::Nothing { path: path.to_owned() }.to_string());
+        let topics = [recording::LANE_TOPIC, recording::LIGHT_TOPIC];
+        let nothing = recording::RecordingError::Nothing { path: path.to_owned(), topics };
+        return Err(nothing.to_string());
     }
     let score = score::score(&text, &recorded.readings())
         .map_err(|error| format!("{}: {error}", truth.display()))?;

@@ -8,11 +8,11 @@ use crate::score::{Reading, Readings, Shown};
 use crossdock_msg::types::nav_msgs::Odometry;
 use crossdock_msg::types::sensor_msgs::{CompressedImage, Image};
 use crossdock_msg::{FlatError, Message};
-use crossdock_record::{
-    BagMessage, BagReader, BagTopic, OpenBagError, ReadError, TopicTypeError, with_message,
-};
-use std::path::{Path, PathBuf};
+use crossdock_record::{BagMessage, BagReader, BagTopic, with_message};
+use std::path::Path;
 use thiserror::Error;
+
+pub use crossdock_record::RecordingError;
 
 /// Lanes of the recording.
 pub const LANE_TOPIC: &str = "/lane";
@@ -25,45 +25,6 @@ pub const ODOMETRY_TOPIC: &str = "/odom";
 /// Topics that pictures are taken from; the first one that a recording has is used.
 pub const IMAGE_TOPICS: [&str; 3] =
     ["/camera/snapshot", "/camera/image_raw", "/camera/image_raw/compressed"];
-
-/// Why a recording cannot be used.
-#[derive(Debug, Error)]
-#[non_exhaustive]
-pub enum RecordingError {
-    /// It cannot be opened.
-    #[error(transparent)]
-    Open(#[from] OpenBagError),
-    /// Parts of it cannot be read.
-    #[error(transparent)]
-    Read(#[from] ReadError),
-    /// A topic has another type than this package gives it.
-    #[error("{}: {source}", path.display())]
-    Type {
-        /// The recording.
-        path: PathBuf,
-        /// Which.
-        source: TopicTypeError,
-    },
-    /// A message is not what its type says.
-    #[error("message {number} of {topic} is damaged ({reason}): record it again")]
-    Message {
-        /// The topic.
-        topic: String,
-        /// Number of the message on its topic, from 1.
-        number: u64,
-        /// What is wrong.
-        reason: String,
-    },
-    /// None of the topics is in it.
-    #[error(
-        "{} holds neither {LANE_TOPIC} nor {LIGHT_TOPIC}: record them with \
-         `crossdock run GRAPH --record`", path.display()
-    )]
-    Nothing {
-        /// The recording.
-        path: PathBuf,
-    },
-}
 
 /// What is wrong with one message.
 #[derive(Debug, Error)]
@@ -162,11 +123,6 @@ fn decoded<T: Message, R>(
     with_message::<T, _>(data, use_it)?
 }
 
-fn check_type<T: Message>(path: &Path, topic: &BagTopic) -> Result<(), RecordingError> {
-    let of_path = |source| RecordingError::Type { path: path.to_owned(), source };
-    topic.check_type::<T>().map_err(of_path)
-}
-
 /// The topic of `reader` that pictures are taken from.
 fn image_topic(reader: &BagReader) -> Option<usize> {
     IMAGE_TOPICS.iter().find_map(|name| reader.topics().iter().position(|t| t.name == *name))
@@ -180,9 +136,9 @@ pub fn read(path: &Path) -> Result<Recorded, RecordingError> {
     let reader = BagReader::open(path)?;
     for topic in reader.topics() {
         match topic.name.as_str() {
-            LANE_TOPIC => check_type::<LaneMessage>(path, topic)?,
-            LIGHT_TOPIC | COURSE_LIGHT_TOPIC => check_type::<TrafficLight>(path, topic)?,
-            ODOMETRY_TOPIC => check_type::<Odometry>(path, topic)?,
+            LANE_TOPIC => topic.check_type_in::<LaneMessage>(path)?,
+            LIGHT_TOPIC | COURSE_LIGHT_TOPIC => topic.check_type_in::<TrafficLight>(path)?,
+            ODOMETRY_TOPIC => topic.check_type_in::<Odometry>(path)?,
             _ => {}
         }
     }
@@ -193,13 +149,9 @@ pub fn read(path: &Path) -> Result<Recorded, RecordingError> {
         let message = message?;
         let topic = &reader.topics()[message.topic];
         note(&mut recorded, topic, images == Some(message.topic), message)
-            .map_err(|error| damaged(topic, message.number, &error))?;
+            .map_err(|error| RecordingError::damaged(topic, message.number, error))?;
     }
     Ok(recorded)
-}
-
-fn damaged(topic: &BagTopic, number: u64, error: &MessageError) -> RecordingError {
-    RecordingError::Message { topic: topic.name.clone(), number, reason: error.to_string() }
 }
 
 fn note(
@@ -279,7 +231,7 @@ pub fn pictures(
             continue;
         }
         let picture = picture(topic, message.data, wanted)
-            .map_err(|error| damaged(topic, message.number, &error))?;
+            .map_err(|error| RecordingError::damaged(topic, message.number, error))?;
         if let Some(picture) = picture {
             each(picture);
         }

@@ -67,7 +67,7 @@ fn number(value: &Value, key: &str) -> Result<f64, ScoreError> {
 /// Scores `readings` against the text of a truth file; which kind it is shows in its keys.
 ///
 /// The result is what `crossdock-autorace score` prints. Errors are in pixels of the rectified
-/// image; percentiles are null where nothing was measured.
+/// image; percentiles are null if nothing was measured.
 ///
 /// # Errors
 /// [`ScoreError`] when the truth cannot be used.

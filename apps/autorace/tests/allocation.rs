@@ -1,6 +1,6 @@
 //! After start-up no node of the driving graphs allocates, and nothing between them does. The one
-//! exception is `decode`, whose JPEG library makes its tables anew for each picture: its allocations
-//! are counted and bounded here.
+//! exception is `decode`, whose JPEG library makes its tables anew for each picture: its
+//! allocations are counted and bounded here.
 
 #![allow(clippy::print_stdout, reason = "figures are printed")]
 

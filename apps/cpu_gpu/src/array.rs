@@ -101,8 +101,8 @@ const SEED: u64 = 0x5eed_c0de_2021_0024;
 /// Elements are 1 to this at first.
 const LARGEST: u64 = 100;
 
-/// What an array of so many elements holds at first: uniform integers from 1 to 100, the same ones always, as
-/// `bits` makes elements of them. Allocates.
+/// What an array of so many elements holds at first: uniform integers from 1 to 100, the same ones
+/// always, as `bits` makes elements of them. Allocates.
 pub fn filled(elements: u32, bits: impl Fn(u32) -> u32) -> Vec<u32> {
     let mut state = SEED;
     let number = |_| {

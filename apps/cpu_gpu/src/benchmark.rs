@@ -1,15 +1,16 @@
 //! What the two benchmarks compute. Must not know devices, memory or nodes.
 //!
-//! Both fill an array of N = 2^power elements with uniform integers from 1 to 100 and change it in S swaps
-//! ([`Swap`] says who has which elements).
+//! Both fill an array of N = 2^power elements with uniform integers from 1 to 100 and change it in
+//! S swaps ([`Swap`](crate::swap::Swap) says who has which elements).
 //!
-//! - **Cache**, `i32`, S = 8. The processor does `m[j] = (i32) sqrt(m[j] * (m[j] / 2.3))` a thousand times, in 64-bit
-//!   floating point. For each of its elements the device adds up all elements of the same parity in the
-//!   other half, twice, wrapping: memory and caches of the device are what it takes.
-//! - **Concurrent**, `f32`, S = 10. The processor does `m[j] = sqrt(m[j] * (m[j] / 2.3))` twice, in 64-bit floating point,
-//!   stored in 32. The device computes `t = 2 sqrt(m[r] + m[other])`, then for f = 0 and 1
-//!   `t = t / (f + sqrt(pi t) / 0.7) * 1.6`, and stores `m[r] = t`, in 32-bit floating point: one read beside its own
-//!   element, one write.
+//! - **Cache**, `i32`, S = 8. The processor does `m[j] = (i32) sqrt(m[j] * (m[j] / 2.3))` a
+//!   thousand times, in 64-bit floating point. For each of its elements the device adds up all
+//!   elements of the same parity in the other half, twice, wrapping: memory and caches of the
+//!   device are what it takes.
+//! - **Concurrent**, `f32`, S = 10. The processor does `m[j] = sqrt(m[j] * (m[j] / 2.3))` twice, in
+//!   64-bit floating point, stored in 32. The device computes `t = 2 sqrt(m[r] + m[other])`, then
+//!   for f = 0 and 1 `t = t / (f + sqrt(pi t) / 0.7) * 1.6`, and stores `m[r] = t`, in 32-bit
+//!   floating point: one read beside its own element, one write.
 
 use crate::array::{Cells, CellsToWrite};
 use std::fmt;
@@ -116,8 +117,8 @@ impl Benchmark {
         }
     }
 
-    /// The device's work on a part, done by this thread: what a kernel must give. `others` is what it reads
-    /// besides. Does not allocate.
+    /// The device's work on a part, done by this thread: what a kernel must give. `others` is what
+    /// it reads besides. Does not allocate.
     ///
     /// # Panics
     /// In the concurrent benchmark, when `others` are fewer.

@@ -1,4 +1,5 @@
-//! What the processors' packages take, where the kernel lets this process read it (RAPL). Must not know what for.
+//! What the processors' packages take, where the kernel lets this process read it (RAPL). Must not
+//! know what for.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -11,10 +11,11 @@ use std::time::{Duration, Instant};
 /// How a native program does it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Form {
-    /// As the paper's programs: one thread, copies of memory that the driver does not know, and every call waits.
+    /// As the paper's programs: one thread, copies of memory that the driver does not know, and
+    /// every call waits.
     Paper,
-    /// As well as the machine allows: the processor's part on all cores, eight at most; registered memory, copies
-    /// beside the processor's work, the end seen on a timeline.
+    /// As well as the machine allows: the processor's part on all cores, eight at most; registered
+    /// memory, copies beside the processor's work, the end seen on a timeline.
     Best,
 }
 
@@ -75,8 +76,8 @@ impl Native {
         Ok(Self { benchmark, first: benchmark.first(array.elements()), array })
     }
 
-    /// Runs all swaps once and holds the result against `expected`. Blocks; allocates before and after what
-    /// it measures.
+    /// Runs all swaps once and holds the result against `expected`. Blocks; allocates before and
+    /// after what it measures.
     ///
     /// # Errors
     /// [`NativeError`].

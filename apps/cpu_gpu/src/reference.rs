@@ -22,8 +22,8 @@ pub struct Mismatch {
     pub expected: f64,
 }
 
-/// What an array of `elements` holds after a run in which each part is worked on `times` times per swap. Allocates;
-/// takes as long as one thread needs.
+/// What an array of `elements` holds after a run in which each part is worked on `times` times per
+/// swap. Allocates; takes as long as one thread needs.
 #[must_use]
 pub fn computed(benchmark: Benchmark, elements: u32, times: u32) -> Vec<u32> {
     let mut array = benchmark.first(elements);
@@ -96,7 +96,8 @@ mod tests {
     fn half_of_the_elements_are_written_in_a_run() {
         for benchmark in Benchmark::ALL {
             let (before, after) = (benchmark.first(64), computed(benchmark, 64, 1));
-            // Those at odd places of the left half and at even ones of the right half; the others are only read.
+            // Those at odd places of the left half and at even ones of the right half; the others
+            // are only read.
             let changed = before.iter().zip(&after).filter(|(a, b)| a != b).count();
             assert!(changed >= 28, "{benchmark}: {changed}");
         }

@@ -1,9 +1,9 @@
 //! Who writes and reads which elements in which swap. Must not know how they are computed.
 //!
-//! The array has two halves. In even swaps the device has the even elements of the right half and the processor the
-//! odd ones of the left half; in odd swaps the device has the odd ones of the left half and the processor the
-//! even ones of the right half. The device also reads those of its parity in the other half, which nobody writes
-//! meanwhile: the sets are disjoint.
+//! The array has two halves. In even swaps the device has the even elements of the right half and
+//! the processor the odd ones of the left half; in odd swaps the device has the odd ones of the
+//! left half and the processor the even ones of the right half. The device also reads those of its
+//! parity in the other half, which nobody writes meanwhile: the sets are disjoint.
 
 use crate::benchmark::Benchmark;
 use crossdock_comm::Part;

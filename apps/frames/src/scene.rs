@@ -1,10 +1,11 @@
 //! A picture of a robot's arm, drawn as with a pencil on grainy paper. Pure.
 //!
-//! A pixel belongs to the arm if it is near one of its links, which are lines between joints. Joints are rounded to whole
-//! pixels on the host; everything after that is integer arithmetic, so that a kernel ([`crate::gpu`]) gives the same
-//! bits. With a link from `a` to `b`, `d = b - a`, and a pixel `p`: the nearest point of the link is `along / 4096`
-//! of the way, `along = 4096 * clamp((p - a) . d, 0, d . d) / (d . d)`, and the distance is that of
-//! `p - a` from `along * d / 4096`; all divisions round towards zero.
+//! A pixel belongs to the arm if it is near one of its links, which are lines between joints.
+//! Joints are rounded to whole pixels on the host; everything after that is integer arithmetic, so
+//! that a kernel ([`crate::gpu`]) gives the same bits. With a link from `a` to `b`, `d = b - a`,
+//! and a pixel `p`: the nearest point of the link is `along / 4096` of the way,
+//! `along = 4096 * clamp((p - a) . d, 0, d . d) / (d . d)`, and the distance is that of `p - a`
+//! from `along * d / 4096`; all divisions round towards zero.
 
 /// Joints, the base and the tip among them.
 pub const JOINTS: usize = 4;
@@ -15,7 +16,8 @@ pub const PIXEL_BYTES: usize = 4;
 
 /// Length of each link, thousandths of the picture's height.
 const LINKS: [f64; JOINTS - 1] = [300.0, 220.0, 140.0];
-/// How far each joint swings (radians), how fast (radians per second), and where it begins (radians).
+/// How far each joint swings (radians), how fast (radians per second), and where it begins
+/// (radians).
 const SWINGS: [[f64; 3]; JOINTS - 1] = [[0.6, 0.9, 0.0], [0.9, 1.7, 1.0], [1.2, 2.3, 2.0]];
 /// Steps along a link.
 const STEPS: i64 = 4096;
@@ -49,7 +51,8 @@ impl Size {
 pub struct Scene {
     /// Its sides.
     pub size: Size,
-    /// Where the joints are, from the base on, pixels from the left and from the top, inside the picture.
+    /// Where the joints are, from the base on, pixels from the left and from the top, inside the
+    /// picture.
     pub joints: [[i32; 2]; JOINTS],
     /// A pixel that is no further from a link belongs to the arm.
     pub radius: i32,

@@ -24,7 +24,8 @@ fn frames_on_a_device_equal_the_processors_bit_by_bit() {
                 scene.draw(&mut expected);
                 // As long as puts the output at a multiple of four bytes.
                 let found = run(&device, &[0; 6], size.bytes(), |stream, _, to| {
-                    // SAFETY: it lives until the stream has been acquired from, and nobody looks until then.
+                    // SAFETY: it lives until the stream has been acquired from, and nobody looks
+                    // until then.
                     unsafe { renderer.launch(stream, &scene, to) }
                 });
                 equal(&format!("{width} x {height} at {seconds} s"), &found, &expected);

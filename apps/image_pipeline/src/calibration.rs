@@ -1,5 +1,5 @@
-//! Calibrations as ROS has them: `sensor_msgs/CameraInfo`, and the YAML file that `camera_calibration` writes and
-//! `camera_info_manager` reads.
+//! Calibrations as ROS has them: `sensor_msgs/CameraInfo`, and the YAML file that
+//! `camera_calibration` writes and `camera_info_manager` reads.
 //!
 //! Other people's input: everything is checked before a table is made of it.
 
@@ -56,8 +56,8 @@ pub enum CalibrationError {
     },
     /// The file is no YAML.
     #[error(
-        "{violation}; expected is the YAML file that ROS's camera_calibration writes (OpenCV's own files, which \
-         begin with %YAML, are others)"
+        "{violation}; give the YAML file that ROS's camera_calibration writes (not OpenCV's own \
+         format, which begins with %YAML)"
     )]
     Yaml {
         /// The first fault.
@@ -118,8 +118,8 @@ pub enum CalibrationError {
     },
     /// The pictures are parts of the calibrated ones.
     #[error(
-        "the camera info tells of binning or of a region of interest, which this node does not undo: have the \
-         camera publish whole images, or calibrate it as it is used"
+        "the camera info has binning or a region of interest, which this node does not undo: let \
+         the camera publish whole images, or calibrate it in this mode"
     )]
     Part,
 }
@@ -276,8 +276,8 @@ impl Told<'_> {
     }
 }
 
-/// fx, fy, cx, cy of a matrix with so many columns. The fourth column of P, the other camera of a stereo pair, says
-/// nothing about pixels.
+/// fx, fy, cx, cy of a matrix with so many columns. The fourth column of P, the other camera of a
+/// stereo pair, says nothing about pixels.
 fn pinhole(
     matrix: &'static str,
     numbers: &[f64],
@@ -366,7 +366,7 @@ projection_matrix:
             ("data: [1, 0, 0,", "data: [1, 0.1, 0,", "rectification matrix R is not a rotation"),
             ("[40.0, 0.0,", "[-40.0, 0.0,", "projection matrix P is not of the form"),
             ("image_height", "image_height: 3\nimage_height", "camera.yaml:4:"),
-            ("\nimage_width", "%YAML:1.0\nimage_width", "begin with %YAML"),
+            ("\nimage_width", "%YAML:1.0\nimage_width", "begins with %YAML"),
         ] {
             assert!(FILE.contains(from), "{from}");
             let error = read(&FILE.replacen(from, to, 1), Projection::CameraInfo).unwrap_err();

@@ -1,8 +1,10 @@
-//! Rectification and resizing of camera images, as ROS's `image_proc` does them, as nodes of a package.
+//! Rectification and resizing of camera images, as ROS's `image_proc` does them, as nodes of a
+//! package.
 //!
-//! What is computed on pixels is integer arithmetic and specified at the head of [`crossdock_rectify`] and
-//! [`resize`], so that kernels on devices ([`gpu`]) give the same bits. The computations are plain functions
-//! over borrowed pictures; only [`nodes`] knows messages. Unsafe code is in [`gpu`] alone.
+//! What is computed on pixels is integer arithmetic and specified at the head of
+//! [`crossdock_rectify`] and [`resize`], so that kernels on devices ([`gpu`]) give the same bits.
+//! The computations are plain functions over borrowed pictures; only [`nodes`] knows messages.
+//! Unsafe code is in [`gpu`] alone.
 #![deny(unsafe_code)]
 
 pub mod calibration;

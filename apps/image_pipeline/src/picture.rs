@@ -1,5 +1,5 @@
-//! Borrowed pictures: a size, channels and the bytes, wherever they live. Knows no message type and owns no
-//! memory.
+//! Borrowed pictures: a size, channels and the bytes, wherever they live. Knows no message type and
+//! owns no memory.
 
 use crossdock_msg::block::Text;
 use crossdock_rectify::SIDE_MAX;

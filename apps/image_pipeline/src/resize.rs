@@ -1,20 +1,22 @@
 //! Resizing of 8-bit pictures in integers.
 //!
-//! Bit-exact specification. A picture of `w` x `h` becomes one of `W` x `H`; the middle of pixel `d` of `W`
-//! lies at `(d + 1/2) w / W` of `w`, as everywhere.
+//! Bit-exact specification. A picture of `w` x `h` becomes one of `W` x `H`; the middle of pixel
+//! `d` of `W` lies at `(d + 1/2) w / W` of `w`, as everywhere.
 //!
 //! **Bilinear.** Along each axis the position of pixel `d` is, in units of 1 / 1024 pixel,
-//! `p = floor((1024 ((2 d + 1) w - W) + W) / (2 W))`, that is to the nearest unit, ties upwards, limited to
-//! `0 ..= 1024 (w - 1)`: beyond the border the outermost pixel repeats. With `x = p >> 10`, `fx = p & 1023`, `x' =
-//! min(x + 1, w - 1)`, the same for y, each channel is
-//! `((1024 - fy) ((1024 - fx) p(x, y) + fx p(x', y)) + fy ((1024 - fx) p(x, y') + fx p(x', y')) + 2^19) >> 20`
-//! in 32 bits unsigned ([`crossdock_rectify::mix`]).
+//! `p = floor((1024 ((2 d + 1) w - W) + W) / (2 W))`, that is to the nearest unit, ties upwards,
+//! limited to `0 ..= 1024 (w - 1)`: beyond the border the outermost pixel repeats. With
+//! `x = p >> 10`, `fx = p & 1023`, `x' = min(x + 1, w - 1)`, the same for y, each channel is
+//! `(top + bottom + 2^19) >> 20` in 32 bits unsigned ([`crossdock_rectify::mix`]), with
+//! `top = (1024 - fy) ((1024 - fx) p(x, y) + fx p(x', y))` and
+//! `bottom = fy ((1024 - fx) p(x, y') + fx p(x', y'))`.
 //!
-//! **Area** (only to smaller pictures): the mean of what pixel `d` covers. With `g = gcd(w, W)`, `s = w / g`, `t
-//! = W / g` it covers the units `d s .. (d + 1) s` of which pixel `i` of `w` has `i t .. (i + 1) t`; the weight of
-//! `i` is how many units both have, so that all weights of an axis sum up to `s`. With both axes each channel is
-//! `floor((sum of (weight x) (weight y) p + T / 2) / T)`, `T = s_x s_y` (`T / 2` rounded down). `T` is at most
-//! [`AREA_MAX`], so that the sum fits 32 bits.
+//! **Area** (only to smaller pictures): the mean of what pixel `d` covers. With `g = gcd(w, W)`,
+//! `s = w / g`, `t = W / g` it covers the units `d s .. (d + 1) s` of which pixel `i` of `w` has
+//! `i t .. (i + 1) t`; the weight of `i` is how many units both have, so that all weights of an
+//! axis sum up to `s`. With both axes each channel is
+//! `floor((sum of (weight x) (weight y) p + T / 2) / T)`, `T = s_x s_y` (`T / 2` rounded down). `T`
+//! is at most [`AREA_MAX`], so that the sum fits 32 bits.
 
 use crossdock_rectify::{FRACTION_BITS, SIDE_MAX, mix};
 use std::ops::Range;
@@ -110,7 +112,8 @@ pub(crate) struct Ratio {
 }
 
 impl Resizer {
-    /// From pictures of one size (width, height) to another. Allocates 4 bytes per row and column at most.
+    /// From pictures of one size (width, height) to another. Allocates 4 bytes per row and column
+    /// at most.
     ///
     /// # Errors
     /// [`ResizeError`].
@@ -155,8 +158,8 @@ impl Resizer {
         self.to
     }
 
-    /// Resizes the picture `pixels`, which has `CHANNELS` bytes per pixel and packed rows, into `out`. Does
-    /// not allocate or block.
+    /// Resizes the picture `pixels`, which has `CHANNELS` bytes per pixel and packed rows, into
+    /// `out`. Does not allocate or block.
     ///
     /// # Panics
     /// When `pixels` or `out` has another size than the tables: a programmer's error.

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 /// Largest limit that is tried: work grows with its square, and this one takes minutes.
 pub const LIMIT_MAX: u64 = 1 << 20;
-/// Measurements of one limit, of which the shortest counts: what else runs only makes it longer.
+/// Measurements of one limit; the shortest counts: what else runs only makes it longer.
 const REPEATS: usize = 5;
 /// Steps in which a limit is approached; each halves the rest or better.
 const STEPS_MAX: usize = 12;
@@ -24,8 +24,8 @@ pub fn crunch_time(limit: u64) -> Duration {
     (0..REPEATS).map(|_| once()).min().unwrap_or_default()
 }
 
-/// The limit whose primes take about `time` to count (to 1 %, or as near as the clock lets one get),
-/// and how long they take. Blocks for some hundred times as long.
+/// The limit whose primes take about `time` to count (to 1 %, or as near as the clock lets one
+/// get), and how long they take. Blocks for some hundred times as long.
 #[must_use]
 pub fn limit_of(time: Duration) -> (u64, Duration) {
     let (mut limit, mut best) = (64, (64, crunch_time(64)));

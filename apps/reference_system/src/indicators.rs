@@ -24,7 +24,7 @@ const SINK: &str = HOT_PATH[7];
 /// The node that should be as cyclical as possible.
 const PLANNER: &str = "behavior_planner";
 
-/// A message of which the indicators are made.
+/// A message for the indicators.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Arrival {
     /// The nodes that it has passed.

@@ -1,4 +1,4 @@
-//! The Autoware reference system: nodes of six kinds, each of which does a fixed amount of work and
+//! The Autoware reference system: nodes of six kinds; each does a fixed amount of work and
 //! passes on which nodes a message has come from, when.
 //!
 //! The graph is data of the ROS 2 real-time working group (`autoware.graph.yaml`); the nodes are an
@@ -13,4 +13,5 @@ pub mod nodes;
 mod passage;
 mod recording;
 
-pub use recording::{RecordingError, read};
+pub use crossdock_record::RecordingError;
+pub use recording::read;

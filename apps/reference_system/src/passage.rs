@@ -1,5 +1,5 @@
-//! What nodes do alike: take a message and see how many were missed; pass on which nodes it has come
-//! from, each once, and add themselves.
+//! What nodes do alike: take a message and see how many were missed; pass on which nodes it has
+//! come from, each once, and add themselves.
 //!
 //! It must not know what a node computes or when it runs.
 

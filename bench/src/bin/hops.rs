@@ -1,5 +1,5 @@
-//! `hops`: what lies between the nodes of a chain whose messages are large, and between the threads of an
-//! executor in graph mode; writes `hops.json`.
+//! `hops`: what lies between the nodes of a chain whose messages are large, and between the threads
+//! of an executor in graph mode; writes `hops.json`.
 
 use crossdock_bench::Failure;
 use crossdock_bench::chain::{ChainCost, ClockShare, Shape, measure};

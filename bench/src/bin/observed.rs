@@ -1,7 +1,7 @@
 //! `observed`: what ten observers cost a publisher and its subscriber. Writes `observed.json`.
 //!
-//! The observers are `crossdock` commands, started once and attached; between blocks they are stopped
-//! and let go by signals, so that blocks with none of them and with all of them alternate.
+//! The observers are `crossdock` commands, started once and attached; between blocks they are
+//! stopped and let go by signals, so that blocks with none of them and with all of them alternate.
 
 use crossdock_bench::Failure;
 use crossdock_bench::failure::While;
@@ -261,7 +261,8 @@ fn block(watched: &[Started; 2]) -> Result<Block, Failure> {
     })
 }
 
-/// Mean and 95 % interval by Student's t, which for the numbers of blocks here is 2.2 (12) and 2.02 (40).
+/// Mean and 95 % interval by Student's t, which for the numbers of blocks here is 2.2 (12) and 2.02
+/// (40).
 fn estimate(values: &[f64]) -> Estimate {
     let count = values.len() as f64;
     let mean = values.iter().sum::<f64>() / count;

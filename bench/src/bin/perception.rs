@@ -1,11 +1,12 @@
-//! `perception`: one load of a perception pipeline in event, chain and graph mode, over the peer, and as
-//! plain function calls; writes `perception.json`. Also the program of all its child processes.
+//! `perception`: one load of a perception pipeline in event, chain and graph mode, over the peer,
+//! and as plain function calls; writes `perception.json`. Also the program of all its child
+//! processes.
 
 use crossdock_bench::Failure;
 use crossdock_bench::failure::While;
 use crossdock_bench::findings::{Cell, Findings, Table, report, run_command};
 use crossdock_bench::perception::load::{Load, PERIOD, Places, RATE_HZ};
-use crossdock_bench::perception::running::{Block, Boards, FLOOR, PEER, Running, System, run_on};
+use crossdock_bench::perception::running::{Block, Counts, FLOOR, PEER, Running, System, run_on};
 use crossdock_bench::perception::{floor, nodes, peer};
 use crossdock_bench::plan::Extent;
 use crossdock_bench::samples::{median, percentiles};
@@ -52,7 +53,7 @@ struct Case {
     is_wide: bool,
     running: Running,
     blocks: Vec<Block>,
-    boards: Option<Boards>,
+    counts: Option<Counts>,
 }
 
 const CASES: [(&str, System, bool); 9] = [
@@ -93,7 +94,7 @@ fn run(extent: Extent) -> Result<Findings, Failure> {
             is_wide,
             running,
             blocks: vec![],
-            boards: None,
+            counts: None,
         });
     }
     run_on(&[observer])?;
@@ -105,7 +106,7 @@ fn run(extent: Extent) -> Result<Findings, Failure> {
     }
     for case in cases.iter_mut().filter(|case| case.system.places().is_some()) {
         case.running.go_on()?;
-        case.boards = Some(case.running.boards()?);
+        case.counts = Some(case.running.counts()?);
     }
     tell(&mut found, &cases, &load)?;
     Ok(found)
@@ -125,8 +126,8 @@ impl Case {
         self.blocks.iter().map(of).sum::<u64>() as f64 / iterations as f64
     }
 
-    /// What an iteration takes more than on `floor`, us: the least, the median and the greatest of the
-    /// blocks that ran next to each other.
+    /// What an iteration takes more than on `floor`, us: the least, the median and the greatest of
+    /// the blocks that ran next to each other.
     fn beside(&self, floor: &Case, of_ns: impl Fn(&Block) -> u64) -> [f64; 3] {
         let us = |block: &Block| of_ns(block) as f64 / block.iterations as f64 / 1e3;
         let pairs = self.blocks.iter().zip(&floor.blocks);
@@ -142,37 +143,28 @@ fn outside_ns(block: &Block) -> u64 {
     block.used.cpu_ns.saturating_sub(block.work_ns)
 }
 
+/// Columns of the table of processor time.
+const CPU: [&str; 9] = [
+    "system",
+    "all us",
+    "in nodes us",
+    "outside nodes us",
+    "beyond the floor's us",
+    "least",
+    "most",
+    "of the core %",
+    "all beyond the floor's us",
+];
+/// Columns of the table of context switches.
+const SWITCHES: [&str; 8] =
+    ["system", "processes", "slept", "beyond the timer's", "preempted", "woken", "copies", "lost"];
+
 fn tell(found: &mut Findings, cases: &[Case], load: &Load) -> Result<(), Failure> {
     let floor = cases.first().during("finding the floor")?;
     let period_us = PERIOD.as_secs_f64() * 1e6;
     let mut times = Table::of_times("From the release to the last node's end", "system");
-    let mut cpu = Table::new(
-        "Processor time of one iteration",
-        &[
-            "system",
-            "all us",
-            "in nodes us",
-            "outside nodes us",
-            "beyond the floor's us",
-            "least",
-            "most",
-            "of the core %",
-            "all beyond the floor's us",
-        ],
-    );
-    let mut switches = Table::new(
-        "Context switches of one iteration",
-        &[
-            "system",
-            "processes",
-            "slept",
-            "beyond the timer's",
-            "preempted",
-            "woken",
-            "copies",
-            "lost",
-        ],
-    );
+    let mut cpu = Table::new("Processor time of one iteration", &CPU);
+    let mut switches = Table::new("Context switches of one iteration", &SWITCHES);
     for case in cases {
         let mut took_ns: Vec<u64> =
             case.blocks.iter().flat_map(|block| block.took_ns.iter().copied()).collect();
@@ -190,42 +182,18 @@ fn tell(found: &mut Findings, cases: &[Case], load: &Load) -> Result<(), Failure
         cpu.row([case.name.into()].into_iter().chain(numbers).chain([whole]));
         let slept = case.mean(|block| block.used.voluntary);
         let preempted = case.mean(|block| block.used.involuntary);
-        let of_boards = |of: fn(&Boards) -> f64| Cell::from(case.boards.as_ref().map(of));
+        let counted = |of: fn(&Counts) -> f64| Cell::from(case.counts.as_ref().map(of));
         switches.row([
             case.name.into(),
             case.processes.into(),
             slept.into(),
             (slept - 1.0).into(),
             preempted.into(),
-            of_boards(|it| it.wakes as f64 / it.iterations as f64),
-            of_boards(|it| it.copies as f64),
-            of_boards(|it| it.lost as f64),
+            counted(|it| it.wakes as f64 / it.iterations as f64),
+            counted(|it| it.copies as f64),
+            counted(|it| it.lost as f64),
         ]);
-        if case.is_wide || matches!(case.system, System::Floor | System::Idle(_)) {
-            continue;
-        }
-        let crossed = case.processes as f64 - 1.0;
-        let (name, beyond) = (case.name, slept - 1.0);
-        let shared = format!("{name}: middleware, per cent of the core");
-        match case.system {
-            System::Iceoryx2(_) => {
-                let crossing = format!("{name}: context switches per process crossed");
-                found.comparison(crossing, beyond / crossed, "");
-                found.comparison(shared, share, "%");
-            }
-            System::Crossdock(Places::Processes) | System::Realtime(..) => {
-                let crossing = format!("{name}: context switches per process crossed");
-                found.target(crossing, beyond / crossed, 1.0, "");
-                found.target(shared, share, SHARE_PERCENT, "%");
-            }
-            _ => {
-                if case.system != System::Crossdock(Places::Graph) {
-                    let name = format!("{name}: context switches beyond the timer's");
-                    found.target(name, beyond, 0.0, "");
-                }
-                found.target(shared, share, SHARE_PERCENT, "%");
-            }
-        }
+        goals(found, case, slept - 1.0, share);
     }
     let [written, read] = load.bytes().map(|bytes| bytes as f64 / 1e6);
     let (publishers, deliveries) = (load.topics.len(), load.deliveries());
@@ -240,4 +208,33 @@ fn tell(found: &mut Findings, cases: &[Case], load: &Load) -> Result<(), Failure
     found.table(cpu);
     found.table(switches);
     Ok(())
+}
+
+/// The goals of a system: context switches beyond the timer's, and the middleware's share of the
+/// core in per cent.
+fn goals(found: &mut Findings, case: &Case, beyond: f64, share: f64) {
+    if case.is_wide || matches!(case.system, System::Floor | System::Idle(_)) {
+        return;
+    }
+    let name = case.name;
+    let crossed = case.processes as f64 - 1.0;
+    let shared = format!("{name}: middleware, per cent of the core");
+    let crossing = format!("{name}: context switches per process crossed");
+    match case.system {
+        System::Iceoryx2(_) => {
+            found.comparison(crossing, beyond / crossed, "");
+            found.comparison(shared, share, "%");
+        }
+        System::Crossdock(Places::Processes) | System::Realtime(..) => {
+            found.target(crossing, beyond / crossed, 1.0, "");
+            found.target(shared, share, SHARE_PERCENT, "%");
+        }
+        _ => {
+            if case.system != System::Crossdock(Places::Graph) {
+                let name = format!("{name}: context switches beyond the timer's");
+                found.target(name, beyond, 0.0, "");
+            }
+            found.target(shared, share, SHARE_PERCENT, "%");
+        }
+    }
 }

@@ -135,7 +135,7 @@ fn run() -> Result<Findings, Failure> {
     found.target("event off, beside the empty loop", off_ns - empty_ns, EVENT_OFF_NS, "ns");
     found.target("event on", on_ns, EVENT_ON_NS, "ns");
     found.target("a traced message more", traced_ns - plain_ns, MESSAGE_NS, "ns");
-    // Callbacks, loan, publish and take, of which all but these two share a reading of a clock.
+    // Callbacks, loan, publish and take; all but these two share a reading of a clock.
     let more_ns = traced_whole_ns - whole_ns;
     found.target("a traced chain hop more, whole", more_ns, MESSAGE_NS, "ns");
     Ok(found)

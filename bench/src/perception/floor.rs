@@ -1,5 +1,5 @@
-//! The floor: the load as plain function calls in one process, in the order of the chain. A topic is a
-//! buffer. There is no middleware: nothing is published, nobody is woken, nothing is checked.
+//! The floor: the load as plain function calls in one process, in the order of the chain. A topic
+//! is a buffer. There is no middleware: nothing is published, nobody is woken, nothing is checked.
 
 use super::load::{Load, NodeLoad, PERIOD, Places};
 use super::record::Record;

@@ -1,5 +1,5 @@
-//! The load: the graph file and its mappings, planned as `crossdock run` plans them, and the same as plain
-//! lists for systems that know neither. Runs nothing.
+//! The load: the graph file and its mappings, planned as `crossdock run` plans them, and the same
+//! as plain lists for systems that know neither. Runs nothing.
 
 use super::nodes;
 use crate::Failure;

@@ -1,5 +1,5 @@
-//! The load as a package of Crossdock: two node types, which know the size of what they publish and nothing
-//! else. Which topics they are on and where they run is said by the files.
+//! The load as a package of Crossdock: two node types, which know the size of what they publish and
+//! nothing else. Which topics they are on and where they run is said by the files.
 
 use super::load::{Load, PERIOD, Places};
 use super::record::Record;

@@ -1,8 +1,8 @@
-//! The load over iceoryx2: the same processes as the mapping of processes has, each one thread that sleeps
-//! in a `WaitSet`. A topic is a publish-subscribe service; where it triggers a node of another process there
-//! is an event service beside it, and one listener in that process. Inside a process nothing is notified:
-//! after each wake-up the nodes run, in order, for what has come. That is fewer events than a listener per
-//! subscriber would be.
+//! The load over iceoryx2: the same processes as the mapping of processes has, each one thread that
+//! sleeps in a `WaitSet`. A topic is a publish-subscribe service; where it triggers a node of
+//! another process there is an event service beside it, and one listener in that process. Inside a
+//! process nothing is notified: after each wake-up the nodes run, in order, for what has come. That
+//! is fewer events than a listener per subscriber would be.
 
 use super::load::{Load, NodeLoad, PERIOD, Places};
 use super::record::Record;

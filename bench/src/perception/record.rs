@@ -1,5 +1,5 @@
-//! What the processes of one system note in shared memory while they run: when iterations began and ended,
-//! what work took. One writer per word at a time, except for the sums.
+//! What the processes of one system note in shared memory while they run: when iterations began and
+//! ended, what work took. One writer per word at a time, except for the sums.
 
 use super::RECORD_VARIABLE;
 use crate::Failure;

@@ -1,5 +1,5 @@
-//! Starts the processes of one system, pauses all of them between blocks, and observes them from outside
-//! while they run. Knows the systems only by how they are started.
+//! Starts the processes of one system, pauses all of them between blocks, and observes them from
+//! outside while they run. Knows the systems only by how they are started.
 
 use super::RECORD_VARIABLE;
 use super::load::{PERIOD, Places, plan};
@@ -42,8 +42,8 @@ pub enum System {
     Crossdock(Places),
     /// The same; nodes read and write the number of each message only.
     Idle(Places),
-    /// The same with work; the threads of the nodes have this priority with `SCHED_FIFO`, where the process
-    /// may have it.
+    /// The same with work; the threads of the nodes have this priority with `SCHED_FIFO`, where the
+    /// process may have it.
     Realtime(Places, u8),
     /// iceoryx2 in so many processes, those of the mapping of processes.
     Iceoryx2(usize),
@@ -85,9 +85,9 @@ pub struct Block {
     pub took_ns: Vec<u64>,
 }
 
-/// What Crossdock's boards say of a whole run.
+/// Counters of Crossdock's status tables over a whole run.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Boards {
+pub struct Counts {
     /// Iterations.
     pub iterations: u64,
     /// Payloads that were copied.
@@ -106,8 +106,8 @@ pub fn run_on(cpus: &[usize]) -> Result<(), Failure> {
 }
 
 impl Running {
-    /// Starts all processes; they run when this returns. The calling thread must be allowed to run on the
-    /// processors that they are to run on, and on no others.
+    /// Starts all processes; they run when this returns. The calling thread must be allowed to run
+    /// on the processors that they are to run on, and on no others.
     pub fn start(name: &str, system: System, nodes: usize, folder: &Path) -> Result<Self, Failure> {
         let place = folder.join(name);
         let made = std::fs::DirBuilder::new().mode(0o700).create(&place);
@@ -231,18 +231,18 @@ impl Running {
             .try_fold(ProcessUsage::default(), |all, id| Ok(all.plus(ProcessUsage::of(id)?)))
     }
 
-    /// What Crossdock's boards show. The processes must not be paused.
-    pub fn boards(&self) -> Result<Boards, Failure> {
+    /// The counters of Crossdock's status tables. The processes must not be paused.
+    pub fn counts(&self) -> Result<Counts, Failure> {
         let rendezvous = Rendezvous::Folder(self.place.join("crossdock"));
         let access = rendezvous.access();
         let (domain_id, name) = (0, "perception".to_owned());
         let mut observer = Observer::open(ObserverOptions { domain_id, name, rendezvous, access })
             .during("opening an observer")?;
-        let seen = observer.snapshot().during("reading boards")?;
-        let mut boards = Boards { iterations: self.record.begun(), ..Boards::default() };
+        let seen = observer.snapshot().during("reading status tables")?;
+        let mut counts = Counts { iterations: self.record.begun(), ..Counts::default() };
         for process in &seen.processes {
             let ports = process.publishers.iter().chain(&process.subscribers);
-            boards.copies += ports.map(|port| port.counters[counter::COPIES]).sum::<u64>();
+            counts.copies += ports.map(|port| port.counters[counter::COPIES]).sum::<u64>();
             let lost = |port: &PortSnapshot| {
                 use counter::{LOST_CORRUPT, LOST_KEEP_LAST, LOST_LAPPED};
                 [LOST_LAPPED, LOST_KEEP_LAST, LOST_CORRUPT]
@@ -250,11 +250,11 @@ impl Running {
                     .iter()
                     .sum::<u64>()
             };
-            boards.lost += process.subscribers.iter().map(lost).sum::<u64>();
+            counts.lost += process.subscribers.iter().map(lost).sum::<u64>();
             let wakes = process.publishers.iter().map(|port| port.counters[counter::WAKES]);
-            boards.wakes += wakes.sum::<u64>();
+            counts.wakes += wakes.sum::<u64>();
         }
-        Ok(boards)
+        Ok(counts)
     }
 
     /// Lets all processes go on.

@@ -1,5 +1,5 @@
-//! What a node of the load does beside communicating, the same code on every system: it reads bytes and
-//! writes bytes, and the processor time of that is noted.
+//! What a node of the load does beside communicating, the same code on every system: it reads bytes
+//! and writes bytes, and the processor time of that is noted.
 
 use super::record::Record;
 use crate::payload::BYTES_MIN;
@@ -20,8 +20,8 @@ pub struct Work {
 }
 
 impl Work {
-    /// The node has its messages and the memory for its own. Not `touched`: of each message only the number
-    /// is read and written.
+    /// The node has its messages and the memory for its own. Not `touched`: of each message only
+    /// the number is read and written.
     #[inline]
     pub fn begin(touched: bool) -> Self {
         Self { started_ns: thread_ns(), number: None, sum: 0, differs: false, touched }

@@ -1,5 +1,5 @@
-//! One process of a layout: opens the ports of its threads, takes part in blocks, and says what that
-//! has cost. The loops that publish and take are here and nowhere else.
+//! One process of a layout: opens the ports of its threads, takes part in blocks, and says what
+//! that has cost. The loops that publish and take are here and nowhere else.
 
 use super::payload::{self, Head, now_ns};
 use super::run::records_path;
@@ -154,7 +154,7 @@ fn sleep_until(due_ns: u64) {
         tv_sec: (due_ns / 1_000_000_000) as i64,
         tv_nsec: (due_ns % 1_000_000_000) as i64,
     };
-    // Interrupted only by signals, of which there are none.
+    // Interrupted only by signals, and there are none.
     let _ = clock_nanosleep_absolute(ClockId::Monotonic, &due);
 }
 

@@ -1,7 +1,7 @@
 //! The peer as its documentation recommends: beside every topic an event of the same name; who
 //! publishes also notifies, who takes has the listeners of all its topics in one WaitSet, finds the
-//! one that fired in a map, and takes all that is there. Its defaults, but for as many ports as there
-//! are, and for the same depth as the other system has.
+//! one that fired in a map, and takes all that is there. Its defaults, but for as many ports as
+//! there are, and for the same depth as the other system has.
 
 use super::payload::{self, Head};
 use super::{Cost, Inputs, Outputs, Role, Shape, ThreadPlan, Work};

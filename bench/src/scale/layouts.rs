@@ -110,7 +110,8 @@ pub fn together(cpus: [usize; 2]) -> Layout {
 }
 
 /// One publisher of a large topic on one processor; its subscribers, each a thread that sleeps by
-/// itself, in at most 8 processes, which are on the processors in turn, beginning with the other one.
+/// itself, in at most 8 processes, which are on the processors in turn, beginning with the other
+/// one.
 pub fn fan_out(subscribers: usize, touched: bool, cpus: [usize; 2]) -> Layout {
     let mut builder = Builder::new(cpus);
     builder.process(Role::Publish(0), 0..1, 0);

@@ -1,9 +1,9 @@
 //! Many topics, and many subscribers of a large one: how many messages arrive when, and what that
 //! costs, with every subscriber asleep between messages. One loop for all systems.
 //!
-//! `layouts` says who publishes and takes what in which process; `run` starts the processes and lets
-//! the systems measure in turn; `child` is one such process; a system is known only in `crossdock`
-//! and `iceoryx`.
+//! `layouts` says who publishes and takes what in which process; `run` starts the processes and
+//! lets the systems measure in turn; `child` is one such process; a system is known only in
+//! `crossdock` and `iceoryx`.
 
 mod child;
 mod crossdock;
@@ -51,7 +51,8 @@ pub struct Shape {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
-    /// Publishes on its topics, a timer releases it. The number: which of a topic's publishers it is.
+    /// Publishes on its topics, a timer releases it. The number: which of a topic's publishers it
+    /// is.
     Publish(usize),
     /// Takes from its topics, asleep between messages.
     Subscribe,
@@ -126,8 +127,9 @@ pub struct Done {
 }
 
 /// One message at one subscriber, as the thread writes it down: message number, time from its stamp
-/// and from the moment that it was due until it was taken, and from its stamp until it was read; of a
-/// publisher: message number, time of loan and of publish (with whatever tells the subscribers), 0.
+/// and from the moment that it was due until it was taken, and from its stamp until it was read; of
+/// a publisher: message number, time of loan and of publish (with whatever tells the
+/// subscribers), 0.
 pub(crate) type Record = [u32; 4];
 
 /// What one publish cost.
@@ -151,8 +153,8 @@ pub(crate) trait Outputs {
 
 /// The subscribers of one thread.
 pub(crate) trait Inputs {
-    /// Sleeps until something comes, at most for `limit`, and calls `each` with every message that is
-    /// there. May return without a message.
+    /// Sleeps until something comes, at most for `limit`, and calls `each` with every message that
+    /// is there. May return without a message.
     fn sleep_and_take(
         &mut self,
         limit: Duration,

@@ -1,5 +1,5 @@
-//! What a message of these measurements carries: its head, and bytes of which all or the first 64 are
-//! written and read. The same code for every system.
+//! What a message of these measurements carries: its head, and bytes; all or the first 64
+//! are written and read. The same code for every system.
 
 use crate::Failure;
 use rustix::time::{ClockId, clock_gettime};

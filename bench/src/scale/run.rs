@@ -1,5 +1,5 @@
-//! Starts the processes of a layout for every system, lets the systems measure in turn, block by block,
-//! and joins what the threads wrote down.
+//! Starts the processes of a layout for every system, lets the systems measure in turn, block by
+//! block, and joins what the threads wrote down.
 
 use super::{Block, Done, Layout, ProcessPlan, Record, Release, Role, payload::now_ns};
 use crate::Failure;

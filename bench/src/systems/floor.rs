@@ -17,8 +17,8 @@ use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 /// Between the words of two sleepers.
 const WORD_STRIDE: usize = 64;
 
-/// Sleepers that the sender of a tree wakes itself, and that each of those wakes in turn: as many as
-/// a publisher of Crossdock where one process has many sleepers.
+/// Sleepers that the sender of a tree wakes itself, and that each of those wakes in turn: as many
+/// as a publisher of Crossdock where one process has many sleepers.
 const ROOTS: usize = 2;
 
 /// Sleepers of this process that have a word.
@@ -103,7 +103,8 @@ impl Link for Floor {
             Mode::Wake => sleep_until(word, number as u32)?,
         }
         if self.tree {
-            // The roots have the first numbers, then come those whom the first one wakes, and so on.
+            // The roots have the first numbers, then come those whom the first one wakes, and so
+            // on.
             let (first, sleepers) = (ROOTS * (own_word + 1), self.sleepers as usize);
             wake_each(into, first.min(sleepers)..(first + ROOTS).min(sleepers), number as u32)?;
         }

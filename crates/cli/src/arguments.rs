@@ -30,7 +30,7 @@ pub(crate) enum Command {
     /// Draw a graph, or import one from JSON
     #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
     Graph(GraphArguments),
-    /// Map the topics of a graph whose nodes are placed in software and hardware
+    /// Map the topics of a graph from the placement of its nodes in software and hardware
     Map(MapArguments),
     /// Generate files from a graph and its mapping
     #[command(subcommand)]
@@ -41,7 +41,7 @@ pub(crate) enum Command {
     /// Look at the nodes of running graphs without disturbing them
     #[command(subcommand)]
     Node(NodeCommand),
-    /// Show processes, nodes and topics of running graphs in a table that renews itself
+    /// Show processes, nodes and topics of running graphs in a live table
     Top(TopArguments),
     /// Trace running graphs, and look at traces
     #[command(subcommand)]
@@ -52,12 +52,12 @@ pub(crate) enum Command {
     /// Show the GPUs and other devices of this machine, and try them
     #[command(subcommand)]
     Device(DeviceCommand),
-    /// Repeat experiments on hardware topics in simulation, beside what papers print
+    /// Repeat the experiments of papers on hardware, gateways and devices
     #[command(subcommand)]
     Bench(BenchCommand),
-    /// Make a package with two nodes and their graph, to begin with
+    /// Make a new package with two nodes and their graph
     New(NewArguments),
-    /// Print the completion of words for a shell, to be loaded by it
+    /// Print a script that completes words in a shell
     Completions {
         /// Shell
         shell: clap_complete::Shell,
@@ -92,8 +92,8 @@ pub(crate) struct GraphFiles {
     pub(crate) graph: PathBuf,
     #[command(flatten)]
     pub(crate) beside: FilesBeside,
-    /// Folder with message definitions of topics in hardware, beside the standard ones and the folder
-    /// `interfaces` at the graph file; may be repeated
+    /// Folder with message definitions of topics in hardware, beside the standard definitions and
+    /// the folder `interfaces` at the graph file; may be repeated
     #[arg(long, value_name = "FOLDER")]
     pub(crate) interfaces: Vec<PathBuf>,
 }
@@ -105,25 +105,26 @@ pub(crate) struct RunArguments {
     /// Recording to play: an .mcap file or a rosbag2 folder; its topics become external
     #[arg(long, value_name = "BAG")]
     pub(crate) input: Option<PathBuf>,
-    /// Topics of the recording to play, separated by commas; default: all that the graph subscribes to
+    /// Topics of the recording to play, separated by commas; default: all that the graph subscribes
+    /// to
     #[arg(long, value_name = "TOPICS", value_delimiter = ',', value_parser = topic_name,
           requires = "input", conflicts_with = "without")]
     pub(crate) play_topics: Vec<String>,
-    /// Topics of the recording not to play, separated by commas, such as those that nodes of the graph
-    /// publish
+    /// Topics of the recording not to play, separated by commas, such as topics that nodes of the
+    /// graph publish
     #[arg(long, value_name = "TOPICS", value_delimiter = ',', value_parser = topic_name,
           requires = "input")]
     pub(crate) without: Vec<String>,
     /// Where to record: a name ending in .mcap gives one file, any other a rosbag2 folder
     #[arg(long, value_name = "OUT")]
     pub(crate) record: Option<PathBuf>,
-    /// Topics to record, separated by commas; default: all topics but those that are played
+    /// Topics to record, separated by commas; default: all topics except played ones
     #[arg(long, value_name = "TOPICS", value_delimiter = ',', value_parser = topic_name,
           requires = "record")]
     pub(crate) topics: Vec<String>,
-    /// How fast simulated time passes. With --input: recorded seconds per second (default 1), or
-    /// `max`. Without: `max` for a graph with a node in lock step, such as a simulator (default:
-    /// real time). `max` is as fast as the graph can without losing anything
+    /// Speed of simulated time. With --input: recorded seconds per second (default 1), or `max`.
+    /// Without --input: `max` for a graph with a node in lock step, such as a simulator (default:
+    /// real time). `max` is as fast as the graph can run without losing messages
     #[arg(long, value_name = "R|max", allow_negative_numbers = true)]
     pub(crate) rate: Option<Rate>,
     /// End after this many seconds of the run's time
@@ -132,13 +133,13 @@ pub(crate) struct RunArguments {
     /// Folder to trace all processes to, in the Common Trace Format
     #[arg(long, value_name = "FOLDER")]
     pub(crate) trace: Option<PathBuf>,
-    /// Folder to write each thread's last events to, if a process dies or a node fails
+    /// If a process dies or a node fails, write each thread's last events to this folder
     #[arg(long, value_name = "FOLDER", conflicts_with = "trace")]
     pub(crate) trace_on_failure: Option<PathBuf>,
     /// Events to trace, separated by commas, see `crossdock trace start --help`
     #[arg(long, value_name = "EVENTS", value_delimiter = ',')]
     pub(crate) trace_events: Vec<String>,
-    /// Least severe lines of logs: debug, info (default), warn, error or fatal; of one node as
+    /// Least severity of log lines: debug, info (default), warn, error or fatal; for one node
     /// `NODE:=LEVEL`. May be repeated
     #[arg(long, value_name = "LEVEL", value_parser = log_level)]
     pub(crate) log_level: Vec<(Option<String>, LogLevel)>,
@@ -146,7 +147,7 @@ pub(crate) struct RunArguments {
     #[arg(long, value_name = "ID", env = "ROS_DOMAIN_ID", default_value_t = 0,
           value_parser = domain_id)]
     pub(crate) domain_id: u32,
-    /// Write the closing table as JSON to this file too
+    /// Also write the closing table as JSON to this file
     #[arg(long, value_name = "FILE")]
     pub(crate) summary: Option<PathBuf>,
     /// Print the closing table as JSON
@@ -166,16 +167,16 @@ pub(crate) struct ReplayArguments {
     /// Recording with the inputs of the graph: an .mcap file or a rosbag2 folder. Topics in it that
     /// the graph publishes are not played
     pub(crate) bag: Option<PathBuf>,
-    /// Without a value: run twice and compare. With one: run and compare with what this recording has
-    /// of the topics that the graph publishes. With two, and without GRAPH and BAG: compare two
-    /// recordings. Ends with 1 when something differs
+    /// Without a value: run twice and compare. With one value: run, and compare the topics that the
+    /// graph publishes with this recording. With two values, and without GRAPH and BAG: compare two
+    /// recordings. Exits with 1 if something differs
     #[arg(long, value_name = "RECORDING", num_args = 0..=2)]
     pub(crate) compare: Option<Vec<PathBuf>>,
-    /// Mapping file (YAML) of the second run of --compare; default: that of the first
+    /// Mapping file (YAML) of the second run of --compare; default: the first run's mapping
     #[arg(long, value_name = "FILE", requires = "compare")]
     pub(crate) compare_mapping: Option<PathBuf>,
-    /// Compare bytes and order only, not when messages were recorded and published: for recordings
-    /// that were not made by `crossdock replay`
+    /// Compare bytes and order only, not the times of recording and publication: for recordings
+    /// that `crossdock replay` has not made
     #[arg(long, requires = "compare")]
     pub(crate) ignore_stamps: bool,
     /// Inputs of the graph that may be missing in the recording, separated by commas
@@ -186,11 +187,10 @@ pub(crate) struct ReplayArguments {
     /// Where to record: a name ending in .mcap gives one file, any other a rosbag2 folder
     #[arg(long, value_name = "OUT")]
     pub(crate) record: Option<PathBuf>,
-    /// Topics to record and compare, separated by commas; default: all topics but those that are
-    /// played
+    /// Topics to record and compare, separated by commas; default: all topics except played ones
     #[arg(long, value_name = "TOPICS", value_delimiter = ',', value_parser = topic_name)]
     pub(crate) topics: Vec<String>,
-    /// Recorded seconds per second, or `max` (default) for as fast as the graph can
+    /// Recorded seconds per second, or `max` (default): as fast as the graph can run
     #[arg(long, value_name = "R|max", allow_negative_numbers = true)]
     pub(crate) rate: Option<Rate>,
     /// End after this many recorded seconds
@@ -212,7 +212,7 @@ pub(crate) struct CheckArguments {
     /// Check as if this recording were played
     #[arg(long, value_name = "BAG")]
     pub(crate) input: Option<PathBuf>,
-    /// Check as if the recording were replayed, which every run has to repeat bit by bit
+    /// Check as if the recording were replayed: every run has to repeat it bit by bit
     #[arg(long, requires = "input")]
     pub(crate) replay: bool,
     /// Print the plan, or the violations, as JSON
@@ -222,9 +222,9 @@ pub(crate) struct CheckArguments {
 
 #[derive(Debug, Args)]
 pub(crate) struct NewArguments {
-    /// Folder to make; its name is the name of the package: small letters, digits and `_`
+    /// Folder to make; its name becomes the package's name: small letters, digits and `_`
     pub(crate) folder: PathBuf,
-    /// Folder with the sources of Crossdock, which the package is built with; default: where this
+    /// Folder with the sources of Crossdock for the package's build; default: the folder where this
     /// command was built
     #[arg(long, value_name = "FOLDER")]
     pub(crate) crossdock: Option<PathBuf>,
@@ -237,18 +237,18 @@ pub(crate) struct GraphArguments {
     /// Graph file (YAML)
     #[arg(required_unless_present = "live")]
     pub(crate) graph: Option<PathBuf>,
-    /// Draw what runs now, with rates, instead of a file; nothing that runs is disturbed
+    /// Draw the running graphs, with rates, instead of a file, without disturbing them
     #[arg(long, conflicts_with_all = ["graph", "mapping", "package_path"])]
     pub(crate) live: bool,
     /// With --live: ROS domain id
     #[arg(long, value_name = "ID", env = "ROS_DOMAIN_ID", default_value_t = 0,
           value_parser = domain_id)]
     pub(crate) domain_id: u32,
-    /// With --live: seconds over which rates are measured
+    /// With --live: seconds of measuring rates
     #[arg(long, value_name = "SECONDS", default_value_t = 1.0, value_parser = seconds,
           allow_negative_numbers = true)]
     pub(crate) interval: f64,
-    /// Mapping file (YAML) whose processes and hardware subgraphs are drawn around the nodes
+    /// Mapping file (YAML), to draw processes and hardware subgraphs around the nodes
     #[arg(long, value_name = "FILE")]
     pub(crate) mapping: Option<PathBuf>,
     /// Folder to look for package binaries in; may be repeated
@@ -278,7 +278,7 @@ pub(crate) struct ImportArguments {
     /// Package that has the node types
     #[arg(long, value_name = "NAME")]
     pub(crate) package: Option<String>,
-    /// What nodes of a kind wait for on all their triggering inputs: `all_of` or `fresh`, as in
+    /// Condition of the nodes of a kind on all their triggering inputs: `all_of` or `fresh`, as in
     /// `--condition fusion=fresh`; may be repeated
     #[arg(long, value_name = "KIND=JOIN", value_parser = kind_condition)]
     pub(crate) condition: Vec<(String, ImportJoin)>,
@@ -301,7 +301,7 @@ pub(crate) struct MapArguments {
     /// Picture to write (SVG): boxes go round hardware subgraphs, topics are marked by mapping
     #[arg(long, value_name = "SVG")]
     pub(crate) picture: Option<PathBuf>,
-    /// What becomes of topics for which the rule leaves the choice open
+    /// Mapping of topics for which the rule leaves the choice open
     #[arg(long, value_enum, default_value_t = Prefer::Software)]
     pub(crate) prefer: Prefer,
     /// Folder to look for package binaries in, for the picture; may be repeated
@@ -314,7 +314,7 @@ pub(crate) struct MapArguments {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum GenCommand {
-    /// The network of AXI streams between the hardware nodes of a fabric, as SystemVerilog
+    /// Generate the network of AXI streams between the hardware nodes of a fabric, as SystemVerilog
     Hw(HardwareArguments),
 }
 
@@ -373,7 +373,7 @@ pub(crate) enum TopicCommand {
     Hz(MeterArguments),
     /// Measure bytes per second, and how large messages are
     Bw(MeterArguments),
-    /// Measure how old the data of messages is when they are published: from the stamp in their headers
+    /// Measure the age of messages at their publication, from the stamps in their headers
     Delay(DelayArguments),
     /// Print the type of a topic
     Type {
@@ -396,7 +396,7 @@ pub(crate) enum TopicCommand {
         /// Topic
         #[arg(value_parser = expanded)]
         topic: String,
-        /// Print the hash of its type too
+        /// Also print the hash of its type
         #[arg(short, long)]
         verbose: bool,
         #[command(flatten)]
@@ -408,7 +408,7 @@ pub(crate) enum TopicCommand {
 pub(crate) enum ServiceCommand {
     /// List the services of all running graphs of the domain
     List {
-        /// Show the types, too
+        /// Also show the types
         #[arg(short = 't', long)]
         show_types: bool,
         #[command(flatten)]
@@ -436,21 +436,21 @@ pub(crate) enum ServiceCommand {
 pub(crate) enum DeviceCommand {
     /// List the devices of this machine
     List(JsonArguments),
-    /// Show a device and what it can do, which is tried
+    /// Show a device, and try what it can do
     Info {
         /// Device, such as opencl:0
         device: String,
         #[command(flatten)]
         json: JsonArguments,
     },
-    /// Examine a device: memory, kernels, order, ends of work; fails if a part does
+    /// Examine a device: memory, kernels, order, ends of work; fails if one part fails
     Test {
         /// Device, such as opencl:0
         device: String,
         #[command(flatten)]
         json: JsonArguments,
     },
-    /// Compile kernels for NVIDIA's GPUs, which needs none; fails if one does not compile
+    /// Compile kernels for NVIDIA's GPUs, without a GPU; fails if a kernel does not compile
     Compile {
         /// Files with kernels; without any, Crossdock's own kernels
         files: Vec<PathBuf>,
@@ -477,11 +477,11 @@ pub(crate) struct CallArguments {
     /// Type of the service, such as std_srvs/srv/SetBool
     #[arg(value_name = "TYPE")]
     pub(crate) service_type: String,
-    /// Request in YAML, such as "{data: true}"; what is left out is 0, false or empty
+    /// Request in YAML, such as "{data: true}"; missing fields are 0, false or empty
     #[arg(value_name = "VALUES", default_value = "{}")]
     pub(crate) values: String,
-    /// Folder with definitions, as PACKAGE/srv/TYPE.srv and PACKAGE/msg/TYPE.msg below it, beside the
-    /// standard ones; may be repeated
+    /// Folder with definitions, as PACKAGE/srv/TYPE.srv and PACKAGE/msg/TYPE.msg below it, beside
+    /// the standard definitions; may be repeated
     #[arg(long, value_name = "FOLDER")]
     pub(crate) interfaces: Vec<PathBuf>,
     /// Seconds to wait for a server, and then for the response
@@ -515,7 +515,7 @@ pub(crate) struct EchoArguments {
     /// Topic
     #[arg(value_parser = expanded)]
     pub(crate) topic: String,
-    /// Its type, as `ros2 topic echo` takes it; fails if the topic has another one
+    /// Type of the topic, as in `ros2 topic echo`; fails if the topic has another type
     #[arg(value_name = "TYPE")]
     pub(crate) message_type: Option<String>,
     /// End after this many messages
@@ -530,19 +530,19 @@ pub(crate) struct EchoArguments {
     /// Print arrays whole
     #[arg(short = 'f', long, visible_alias = "full-length")]
     pub(crate) full: bool,
-    /// Elements of an array that are printed
+    /// Number of array elements to print
     #[arg(short = 'l', long, value_name = "COUNT", default_value_t = 16, conflicts_with = "full")]
     pub(crate) truncate_length: usize,
-    /// Print how many elements arrays have instead of the elements
+    /// Print the lengths of arrays instead of their elements
     #[arg(long)]
     pub(crate) no_arr: bool,
-    /// Print how long texts are instead of the texts
+    /// Print the lengths of texts instead of the texts
     #[arg(long)]
     pub(crate) no_str: bool,
     /// Print number and time of publication of each message
     #[arg(short = 'i', long)]
     pub(crate) include_message_info: bool,
-    /// Say nothing of messages that came faster than they could be printed
+    /// Do not report messages that came too fast to be printed
     #[arg(long)]
     pub(crate) no_lost_messages: bool,
     #[command(flatten)]
@@ -553,8 +553,8 @@ pub(crate) struct EchoArguments {
 pub(crate) struct DelayArguments {
     #[command(flatten)]
     pub(crate) meter: MeterArguments,
-    /// Measure how long ago the newest message was published, and for each subscriber how long ago the
-    /// one was published that it took last; needs no header
+    /// Measure the time since the publication of the newest message, and of each subscriber's last
+    /// taken message; needs no header
     #[arg(long)]
     pub(crate) age: bool,
 }
@@ -590,7 +590,7 @@ pub(crate) struct TopArguments {
     /// Print one look as text, over one interval, and end
     #[arg(long, conflicts_with = "count")]
     pub(crate) once: bool,
-    /// What rows are sorted by, the largest first; rows that have no such figure are sorted by name
+    /// Sort rows by this figure, the largest first; rows without the figure are sorted by name
     #[arg(short = 'o', long, value_enum, default_value_t = Sort::Name)]
     pub(crate) sort: Sort,
     #[command(flatten)]
@@ -636,7 +636,7 @@ pub(crate) struct MeterArguments {
     /// Topic
     #[arg(value_parser = expanded)]
     pub(crate) topic: String,
-    /// Newest messages that mean, least and greatest are of; default: 10000, of `bw` 100
+    /// Number of newest messages for mean, least and greatest; default: 10000, for `bw` 100
     #[arg(short, long, value_name = "MESSAGES",
           value_parser = clap::value_parser!(u32).range(1..=1_000_000).map(|it| it as usize))]
     pub(crate) window: Option<usize>,
@@ -666,7 +666,7 @@ impl FromStr for Rate {
             "max" => Ok(Self::Max),
             factor => positive(factor)
                 .map(Self::Factor)
-                .map_err(|error| format!("{error}, or `max` for as fast as the graph can")),
+                .map_err(|error| format!("{error}, or `max` for as fast as the graph can run")),
         }
     }
 }

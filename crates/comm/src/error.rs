@@ -21,7 +21,10 @@ pub enum PortError {
     #[error(transparent)]
     Mismatch(#[from] Box<Mismatch>),
     /// The depth is not legal.
-    #[error("topic `{topic}`: depth {depth} of node `{node}` is not 1 to {limit}")]
+    #[error(
+        "topic `{topic}`: depth {depth} of node `{node}` is not 1 to {limit}; change it in the \
+         graph file"
+    )]
     Depth {
         /// The topic.
         topic: String,

@@ -1,10 +1,10 @@
-//! Registering memory of the host as NVIDIA documents it of the driver of a GPU on a bus, for devices that are none: the
-//! tests run what such a driver refuses (`shadow.rs`).
+//! Registering memory of the host as NVIDIA documents it of the driver of a GPU on a bus, for
+//! devices that are none: the tests run what such a driver refuses (`shadow.rs`).
 //!
-//! 1. Pages are pinned for writing unless said otherwise: that fails for a mapping that may only be read. The kernel is
-//!    asked, not the label of the memory.
-//! 2. Pages are pinned for reading only where the device claims that it takes such memory.
-//! 3. An address is registered once, whoever asks.
+//! 1. Pages are pinned for writing unless said otherwise: that fails for a mapping that may only be
+//!    read. The kernel is asked, not the label of the memory.
+//! 2. Pages are pinned for reading only if the device claims that it takes such memory.
+//! 3. An address is registered once, for all users.
 
 use crate::error::DeviceError;
 use crate::pinned::{Mapped, Pinned, Pinning, Refused, Registrar, Table};

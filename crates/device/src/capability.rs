@@ -11,8 +11,8 @@ pub enum Backend {
     OpenCl,
     /// CUDA's driver interface: NVIDIA's GPUs.
     Cuda,
-    /// Another device behind copies that only `host_acquire` and `host_release` make: whoever
-    /// forgets one of them finds old data, on every machine.
+    /// Another device behind copies that only `host_acquire` and `host_release` make: a program
+    /// that forgets one of them finds old data, on every machine.
     Shadow,
 }
 
@@ -45,8 +45,8 @@ pub struct DeviceInfo {
     pub backend: Backend,
     /// What it is.
     pub kind: Kind,
-    /// What it is called whatever its number is, such as `cuda:GPU-` and its UUID; its name where the driver tells
-    /// none. Processes compare it to know whether they use the same device.
+    /// What it is called whatever its number is, such as `cuda:GPU-` and its UUID; its name where
+    /// the driver tells none. Processes compare it to know whether they use the same device.
     pub identity: String,
     /// Compute units.
     pub units: u32,
@@ -56,7 +56,7 @@ pub struct DeviceInfo {
     pub allocation_max_bytes: u64,
     /// Work items of one group at most.
     pub group_max: u64,
-    /// How processes share it, where that depends on a service; `None`: it does not, or nothing is
+    /// How processes share it, if that depends on a service; `None`: it does not, or nothing is
     /// known of it.
     pub mps: Option<Mps>,
 }
@@ -76,11 +76,12 @@ pub struct Mps {
 pub struct Capabilities {
     /// Tried: kernels read and write memory of the host in place, without a copy.
     pub host_memory: bool,
-    /// Tried: they read memory of the host in place that this process may only read, as messages of other
-    /// processes are.
+    /// Tried: they read memory of the host in place that this process may only read, as messages of
+    /// other processes are.
     pub read_only_host_memory: bool,
-    /// The driver says that host and device have one memory, so that use in place costs no more than use of memory
-    /// of the device's own. A GPU on a bus has not, although it may use memory of the host in place.
+    /// The driver says that host and device have one memory, so that use in place costs no more
+    /// than use of memory of the device's own. A GPU on a bus has not, although it may use memory
+    /// of the host in place.
     pub integrated: bool,
     /// Tried: they see it at the address that the host has for it.
     pub same_address: bool,
@@ -91,22 +92,24 @@ pub struct Capabilities {
     pub alignment_bytes: u32,
     /// Kernels may use 64-bit floating point.
     pub f64: bool,
-    /// Tried: the device itself can wait for a timeline that the host, another process or another device moves on.
-    /// If not, the thread waits before it launches. Streams of one process wait for each other in any case.
+    /// Tried: the device itself can wait for a timeline that the host, another process or another
+    /// device moves on. If not, the thread waits before it launches. Streams of one process wait
+    /// for each other in any case.
     pub waits_for_timelines: bool,
     /// Its own memory can be handed to other processes as a descriptor.
     pub exports_memory: bool,
     /// Tried: there is memory that the driver moves between host and device itself
     /// ([`Device::allocate_managed`](crate::Device::allocate_managed)).
     pub managed: bool,
-    /// Tried: the host may use what no kernel uses of such memory while kernels run, without acquiring
-    /// it. If not, all of it is the device's until it is acquired, and the host's until it is released.
+    /// Tried: the host may use what no kernel uses of such memory while kernels run, without
+    /// acquiring it. If not, all of it is the device's until it is acquired, and the host's until
+    /// it is released.
     pub managed_concurrent: bool,
 }
 
 impl Capabilities {
-    /// Whether kernels use memory of the host where it lies, while the host does, at no more cost than memory of
-    /// the device's own: what `auto` goes by.
+    /// Whether kernels use memory of the host where it lies, while the host does, at no more cost
+    /// than memory of the device's own: what `auto` goes by.
     #[must_use]
     pub fn shares_memory(&self) -> bool {
         self.host_memory && self.coherent && self.integrated

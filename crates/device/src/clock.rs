@@ -1,13 +1,11 @@
-//! The clock of a device beside that of the host, and when kernels ran.
-//!
-//! It must not know drivers, nor who wants to know.
+//! The clock of a device beside the host's, and when kernels ran.
 
 use crossdock_shm::clock::monotonic_ns;
 use serde::Serialize;
 use std::fmt::Debug;
 use std::sync::Arc;
 
-/// Readings of which the best one counts: now and then a thread is interrupted between the two
+/// Readings; the best one counts: now and then a thread is interrupted between the two
 /// clocks.
 const READINGS: u32 = 8;
 

@@ -12,8 +12,8 @@ use crossdock_shm::{Region, Sharing};
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::sync::{Arc, OnceLock};
 
-/// A device of this machine. Cheap to clone; `Send + Sync`. All that is opened through one process's
-/// handles of a device shares one context of its driver.
+/// A device of this machine. Cheap to clone; `Send + Sync`. All that is opened through one
+/// process's handles of a device shares one context of its driver.
 #[derive(Clone, Debug)]
 pub struct Device {
     core: Arc<Core>,
@@ -59,8 +59,8 @@ impl Device {
     }
 
     /// One moment on the clocks of the host and of the device. Blocks until the device has
-    /// answered: microseconds, more where it has other work. Clocks drift apart: whoever compares
-    /// times for long asks again.
+    /// answered: microseconds, more if it has other work. Clocks drift apart, so ask again to
+    /// compare times for long.
     ///
     /// # Errors
     /// [`DeviceError::Driver`]: it cannot be read.
@@ -86,8 +86,8 @@ impl Device {
     }
 
     /// Memory of the device, of undefined content, that other processes can use, too: they
-    /// [`import`](Device::import) what [`Memory::export`] gives out. Takes whole pages of the device
-    /// (2 MiB mostly): few large pieces, not one per message. Blocks, makes system calls.
+    /// [`import`](Device::import) what [`Memory::export`] gives out. Takes whole pages of the
+    /// device (2 MiB mostly): few large pieces, not one per message. Blocks, makes system calls.
     ///
     /// # Errors
     /// [`DeviceError::CannotShare`] without [`Capabilities::exports_memory`]; as
@@ -100,8 +100,9 @@ impl Device {
 
     /// The first `bytes` bytes of the memory that another process, or this one, has
     /// [exported](Memory::export) on the same device. Kernels here write it only if it is
-    /// [`Sharing::Open`]. Once per process, not per message: blocks, makes system calls. It lives until
-    /// all who have it have dropped it, whoever made it; the descriptor may be closed at once.
+    /// [`Sharing::Open`]. Once per process, not per message: blocks, makes system calls. It lives
+    /// until all its users have dropped it, even if its maker is gone; the descriptor may be closed
+    /// at once.
     ///
     /// Memory: a kernel here sees what another process's kernel has written when a [`FencePoint`]
     /// that stands for that work was reached before the launch.
@@ -132,11 +133,11 @@ impl Device {
         }
     }
 
-    /// Memory that the driver moves itself, of undefined content: kernels have it as any other, and the
-    /// host at [`Memory::host`], to be [acquired](Stream::acquire) and [released](Stream::release) as
-    /// registered memory is. Where the device has memory of its own, its pages go where they are used;
-    /// where it shares the host's, they stay. Of this process only: messages cannot lie there. Blocks,
-    /// makes system calls.
+    /// Memory that the driver moves itself, of undefined content: kernels have it as any other, and
+    /// the host at [`Memory::host`], to be [acquired](Stream::acquire) and
+    /// [released](Stream::release) as registered memory is. Where the device has memory of its own,
+    /// its pages go where they are used; where it shares the host's, they stay. Of this process
+    /// only: messages cannot lie there. Blocks, makes system calls.
     ///
     /// # Errors
     /// [`DeviceError::NotManaged`] without [`Capabilities::managed`]; as [`Device::allocate`].
@@ -149,7 +150,8 @@ impl Device {
         Ok(self.memory(raw, bytes, What::Managed(host)))
     }
 
-    /// Memory of the device that holds these bytes: a table of a kernel. Blocks until they are there.
+    /// Memory of the device that holds these bytes: a table of a kernel. Blocks until they are
+    /// there.
     ///
     /// # Errors
     /// As [`Device::allocate`].
@@ -184,9 +186,10 @@ impl Device {
         Ok(Kernels { raw, device: self.clone(), label: source.label.to_owned() })
     }
 
-    /// Launches kernels once, on memory of its own, and waits for them: some drivers compile a kernel for
-    /// good at its first launch, which may take a second that no message should wait for. `launch` gets
-    /// memory of so many bytes to read and to write, of undefined content. Blocks.
+    /// Launches kernels once, on memory of its own, and waits for them: some drivers compile a
+    /// kernel for good at its first launch, which may take a second that no message should wait
+    /// for. `launch` gets memory of so many bytes to read and to write, of undefined content.
+    /// Blocks.
     ///
     /// # Errors
     /// [`DeviceError`].
@@ -255,11 +258,12 @@ impl Memory {
     /// Where the host has memory of [`Device::allocate_managed`], as long as this lives; `None` for
     /// any other. Never null, aligned to 16 bytes.
     ///
-    /// Memory: the host reads and writes it only between [`Stream::acquire`] and [`Stream::release`];
-    /// outside, an access may be a fault on some devices and finds old data on others. With
-    /// [`Capabilities::managed_concurrent`] it may at any time use what no work of the device that is
-    /// under way uses; it sees what a kernel has written when that is over (a [`FencePoint`] that was
-    /// reached, [`Stream::finish`]), and kernels see what it wrote before their launch.
+    /// Memory: the host reads and writes it only between [`Stream::acquire`] and
+    /// [`Stream::release`]; outside, an access may be a fault on some devices and finds old data on
+    /// others. With [`Capabilities::managed_concurrent`] it may at any time use what no work of the
+    /// device that is under way uses; it sees what a kernel has written when that is over (a
+    /// [`FencePoint`] that was reached, [`Stream::finish`]), and kernels see what it wrote before
+    /// their launch.
     pub fn host(&self) -> Option<*mut [u8]> {
         let What::Managed(start) = self.what else { return None };
         Some(std::ptr::slice_from_raw_parts_mut(start as *mut u8, self.bytes as usize))
@@ -290,8 +294,8 @@ impl Memory {
         Ok(Span { memory: self, offset, bytes })
     }
 
-    /// A descriptor of it for other processes, which [`Device::import`] takes; they must be told its
-    /// length. Makes system calls.
+    /// A descriptor of it for other processes, which [`Device::import`] takes; they must be told
+    /// its length. Makes system calls.
     ///
     /// # Errors
     /// [`DeviceError::NotShared`] if [`Device::allocate_shared`] has not made it;
@@ -526,8 +530,8 @@ impl Stream {
         }
     }
 
-    /// Makes what was acquired the device's again, for what comes after in this stream. What the host
-    /// was to write must be written. `how` is that of the acquiring.
+    /// Makes what was acquired the device's again, for what comes after in this stream. What the
+    /// host was to write must be written. `how` is as at the acquiring.
     ///
     /// # Errors
     /// As [`Stream::copy`].
@@ -546,12 +550,12 @@ impl Stream {
         self.signal_keeping(point, ())
     }
 
-    /// As [`Stream::signal`], and keeps what that work uses until it is over: then `kept` is dropped, on
-    /// a thread of the driver's. Allocates.
+    /// As [`Stream::signal`], and keeps what that work uses until it is over: then `kept` is
+    /// dropped, on a thread of the driver's. Allocates.
     ///
     /// # Errors
     /// As [`Stream::signal`]; `kept` is dropped then, so that the caller waits for the stream first
-    /// where that matters ([`Stream::finish`]).
+    /// if that matters ([`Stream::finish`]).
     pub fn signal_keeping(
         &mut self,
         point: &FencePoint,
@@ -562,18 +566,19 @@ impl Stream {
         unsafe { self.device.driver().signal(self.raw, ending) }
     }
 
-    /// Lets what is put into the stream from now on run when `point` is reached; the thread goes on.
-    /// To be called only when the work that reaches the point has been put into a stream, or its
-    /// host is on the way: the driver may wait for all of the device in other calls. Where a stream of this
-    /// device in this process [signals](Stream::signal) the point, every driver orders the two streams.
+    /// Lets what is put into the stream from now on run when `point` is reached; the thread goes
+    /// on. To be called only when the work that reaches the point has been put into a stream, or
+    /// its host is on the way: the driver may wait for all of the device in other calls. Where a
+    /// stream of this device in this process [signals](Stream::signal) the point, every driver
+    /// orders the two streams.
     ///
-    /// A timeline that is poisoned lets the stream go on, too: whoever uses what comes out looks at
-    /// the point again ([`FencePoint::is_reached`]).
+    /// A poisoned timeline lets the stream go on, too: a user of the results looks at the point
+    /// again ([`FencePoint::is_reached`]).
     ///
     /// # Errors
-    /// [`DeviceError::CannotWait`] for a point that no stream of this device in this process signals, without
-    /// [`Capabilities::waits_for_timelines`] or where the device cannot see the timeline: wait for the point
-    /// on the host then. [`DeviceError::Driver`].
+    /// [`DeviceError::CannotWait`] for a point that no stream of this device in this process
+    /// signals, without [`Capabilities::waits_for_timelines`] or if the device cannot see the
+    /// timeline: wait for the point on the host then. [`DeviceError::Driver`].
     pub fn wait(&mut self, point: &FencePoint) -> Result<(), DeviceError> {
         if point.is_reached() == Ok(true) {
             return Ok(());

@@ -1,5 +1,6 @@
 //! What a driver must do for [`Device`](crate::Device): raw handles, no checks of ranges or owners,
-//! which `device.rs` makes once for all drivers. A new kind of device is a new implementation of this.
+//! which `device.rs` makes once for all drivers. A new kind of device is a new implementation of
+//! this.
 
 use crate::capability::DeviceInfo;
 use crate::clock::{ClockPair, Observed};
@@ -28,7 +29,8 @@ pub enum Access {
 /// What is asked of a driver rather than tried; as in [`Capabilities`](crate::Capabilities).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Claims {
-    /// Registered memory is the host's own, not a copy, whether or not the host sees at once what kernels write.
+    /// Registered memory is the host's own, not a copy, whether or not the host sees at once what
+    /// kernels write.
     pub(crate) in_place: bool,
     /// Host and device have one memory.
     pub(crate) integrated: bool,
@@ -45,8 +47,8 @@ pub(crate) struct Claims {
 #[derive(Debug)]
 pub(crate) struct Ending {
     point: FencePoint,
-    /// What the work uses: dropped when it is over, before that is told if it went well, so that whoever
-    /// hears of the end finds it free.
+    /// What the work uses. It is dropped when the work is over; if the work went well, before its
+    /// end is told, so that a listener finds it free.
     kept: Option<Kept>,
     is_told: bool,
 }
@@ -139,7 +141,8 @@ pub(crate) trait Driver: Debug + Send + Sync {
         Err(DeviceError::CannotShare { device: self.info().name.clone() })
     }
 
-    /// Memory that the driver moves itself, and its address for the host; asked only of who claims it.
+    /// Memory that the driver moves itself, and its address for the host; asked only of who claims
+    /// it.
     fn allocate_managed(&self, _bytes: u64) -> Result<(Raw, usize), DeviceError> {
         Err(DeviceError::NotManaged { device: self.info().name.clone() })
     }
@@ -192,12 +195,13 @@ pub(crate) trait Driver: Debug + Send + Sync {
     fn clock_pair(&self) -> Result<ClockPair, DeviceError>;
 
     /// Has `ending` told ([`Ending::reached`], [`Ending::failed`]) when all work that stands in the
-    /// stream is over; drops it where that cannot be had.
+    /// stream is over; drops it if that cannot be had.
     unsafe fn signal(&self, stream: Raw, ending: Ending) -> Result<(), DeviceError>;
 
     /// Lets what is put into the stream from now on run when `point` is reached or its timeline is
-    /// poisoned; returns at once. Where a stream of this device and process is to signal the point, the
-    /// driver orders the two streams; else the device waits for the timeline's word, if `by_word`.
+    /// poisoned; returns at once. Where a stream of this device and process is to signal the point,
+    /// the driver orders the two streams; else the device waits for the timeline's word, if
+    /// `by_word`.
     unsafe fn wait(
         &self,
         stream: Raw,

@@ -56,8 +56,9 @@ pub enum DeviceError {
     },
     /// There is no memory left on the device.
     #[error(
-        "{device}: no room for {bytes} bytes (at most {limit_bytes} in one piece); take less (`max_bytes` \
-         and depth of a topic, length of a buffer), or leave the node to the processor"
+        "{device}: no room for {bytes} bytes (at most {limit_bytes} in one piece); take less \
+         (`max_bytes` and depth of a topic, length of a buffer), or leave the node to the \
+         processor"
     )]
     OutOfMemory {
         /// Name of the device.
@@ -108,7 +109,10 @@ pub enum DeviceError {
         kernel: String,
     },
     /// A range does not lie in its memory.
-    #[error("{device}: {bytes} bytes from {offset} do not lie in a memory of {memory_bytes} bytes")]
+    #[error(
+        "{device}: {bytes} bytes from {offset} do not lie in a memory of {memory_bytes} bytes; \
+         check the range"
+    )]
     OutOfRange {
         /// Name of the device.
         device: String,
@@ -120,7 +124,7 @@ pub enum DeviceError {
         memory_bytes: u64,
     },
     /// Memory, streams and kernels of one call belong to different devices.
-    #[error("{device}: the {what} belongs to {other}; move the message through a gateway")]
+    #[error("{device}: the {what} belongs to {other}; copy the message through memory of the host")]
     OtherDevice {
         /// Name of the device that was called.
         device: String,
@@ -130,13 +134,16 @@ pub enum DeviceError {
         other: String,
     },
     /// Memory that another process has written is not written here.
-    #[error("{device}: that memory holds another publisher's messages and cannot be written")]
+    #[error(
+        "{device}: the memory holds another publisher's messages and cannot be written; write to a \
+         loan"
+    )]
     ReadOnly {
         /// Name of the device.
         device: String,
     },
     /// Memory of the device's own was to be given to the host.
-    #[error("{device}: that memory is the device's own: the host reads and writes copies of it")]
+    #[error("{device}: the memory is the device's own; on the host, read and write copies of it")]
     NotOfHost {
         /// Name of the device.
         device: String,
@@ -152,8 +159,8 @@ pub enum DeviceError {
     },
     /// The driver moves no memory itself.
     #[error(
-        "{device}: its driver has no memory that it moves between host and device itself (managed \
-         memory); register memory of the host, or copy"
+        "{device}: its driver has no managed memory, which it would move between host and device \
+         itself; register memory of the host, or copy"
     )]
     NotManaged {
         /// Name of the device.
@@ -161,8 +168,8 @@ pub enum DeviceError {
     },
     /// Memory was to be handed out that was not made for it.
     #[error(
-        "{device}: that memory belongs to this process; only what `allocate_shared` has made can be \
-         handed to others"
+        "{device}: the memory belongs to this process alone; allocate memory for other processes \
+         with `allocate_shared`"
     )]
     NotShared {
         /// Name of the device.
@@ -170,7 +177,8 @@ pub enum DeviceError {
     },
     /// The device itself cannot wait for a timeline.
     #[error(
-        "{device}: it cannot wait for the work of others: {why}; wait for the point, then launch"
+        "{device}: the device cannot wait for the work of others: {why}; wait for the point, then \
+         launch"
     )]
     CannotWait {
         /// Name of the device.
@@ -180,8 +188,8 @@ pub enum DeviceError {
     },
     /// Part of a memory of the host is registered by itself, while work uses it.
     #[error(
-        "{device}: memory of the host is not registered: a part of it is, and work still uses that ({why}); \
-         try again when the work is over"
+        "{device}: memory of the host cannot be registered, because work still uses a registered \
+         part of it ({why}); try again when the work is over"
     )]
     Overlap {
         /// Name of the device.
@@ -191,8 +199,8 @@ pub enum DeviceError {
     },
     /// The driver registers only memory that this process may write.
     #[error(
-        "{device}: its driver does not register memory that this process may only read ({why}); say `copy` \
-         of the topic in the mapping, or place publisher and subscriber in one process"
+        "{device}: its driver does not register memory that this process may only read ({why}); \
+         set `copy` for the topic in the mapping, or place publisher and subscriber in one process"
     )]
     ReadOnlyMapping {
         /// Name of the device.

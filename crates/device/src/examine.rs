@@ -319,8 +319,8 @@ fn timeline() -> Result<Timeline, Stop> {
     made.map_err(|error| Stop::Wrong(format!("making a timeline: {error}")))
 }
 
-/// The device waits for what the host moves on or poisons. Everything that a driver might wait for the
-/// device for (loading a kernel, seeing a timeline first) is done in the first step.
+/// The device waits for what the host moves on or poisons. Everything that a driver might wait for
+/// the device for (loading a kernel, seeing a timeline first) is done in the first step.
 fn waits(bench: &mut Bench<'_>) -> Result<String, Stop> {
     /// The value that is waited for, and how it comes; `None`: it is there already.
     type Step = (u64, Option<fn(&Timeline)>);
@@ -381,7 +381,7 @@ fn shared_memory(bench: &mut Bench<'_>) -> Result<String, Stop> {
     drop(fd);
     // SAFETY: nobody else has it.
     unsafe { bench.stream.write(&bytes_of(0..words), memory.whole())? };
-    // It outlives whoever made it.
+    // It outlives its maker.
     drop(memory);
     bench.holds(&seen, 0..words)?;
     // SAFETY: refused.

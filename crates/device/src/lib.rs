@@ -1,15 +1,13 @@
 //! Memory spaces and kernels of GPUs and other accelerators.
 //!
-//! A [`Device`] is opened by name. It has [`Memory`]: its own, or the host's, registered once so that
-//! kernels use it in place. Work is put into a [`Stream`] and runs there in order, while the thread
-//! that put it goes on; its end is a [`FencePoint`] on a [`Timeline`] that any process and any device
-//! can look at. What a device can do is tried ([`Capabilities`]), not believed.
+//! A [`Device`] is opened by name. It has [`Memory`]: its own, or the host's, registered once so
+//! that kernels use it in place. Work is put into a [`Stream`] and runs there in order, while the
+//! thread that put it goes on; its end is a [`FencePoint`] on a [`Timeline`] that any process and
+//! any device can look at. What a device can do is tried ([`Capabilities`]), not believed.
 //!
-//! Drivers are behind one small interface with raw handles (`driver.rs`); whether ranges, owners and
-//! rights fit is checked once for all of them (`device.rs`). Unsafe code is in the drivers and where
-//! `device.rs` calls them.
-//!
-//! This crate must not know topics, nodes, or message types.
+//! Drivers are behind one small interface with raw handles (`driver.rs`); whether ranges, owners
+//! and rights fit is checked once for all of them (`device.rs`). Unsafe code is in the drivers and
+//! where `device.rs` calls them.
 //!
 //! ```no_run
 //! use crossdock_device::{Access, Argument, Device, Grid, KernelSource};

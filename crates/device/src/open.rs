@@ -11,7 +11,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
 /// The devices of this machine. Loads drivers: may take tens of milliseconds the first time. Empty
-/// where there is none; never an error.
+/// if there is none; never an error.
 pub fn devices() -> Vec<DeviceInfo> {
     let mut devices = opencl::list();
     devices.extend(cuda::list());
@@ -19,12 +19,13 @@ pub fn devices() -> Vec<DeviceInfo> {
 }
 
 impl Device {
-    /// The device of that name, as [`devices`] tells them: `opencl:0`, `cuda:0`. For tests, `shadow:opencl:0` is the
-    /// same device behind copies that only acquire and release make, and `discrete:opencl:0` the same behind the rules
-    /// of a GPU on a bus, which with `discrete-rw:opencl:0` registers no memory that this process may only read.
+    /// The device of that name, as [`devices`] tells them: `opencl:0`, `cuda:0`. For tests,
+    /// `shadow:opencl:0` is the same device behind copies that only acquire and release make, and
+    /// `discrete:opencl:0` the same behind the rules of a GPU on a bus, which with
+    /// `discrete-rw:opencl:0` registers no memory that this process may only read.
     ///
-    /// One context per process and device: whoever opens it again shares it. Blocks, allocates; call
-    /// it after forking.
+    /// One context per process and device: opening it again shares it. Blocks, allocates;
+    /// call it after forking.
     ///
     /// # Errors
     /// [`DeviceError::BadName`], [`DeviceError::Unknown`], [`DeviceError::Driver`].

@@ -1,16 +1,14 @@
 //! Which memory of the host this process has registered with drivers.
 //!
-//! A driver refuses to register an address twice. But two devices may use the memory of one topic, a publisher
-//! and a subscriber of one process share one mapping of it, and a timeline may lie in memory that is registered
-//! anyway. So registrations are counted here:
+//! A driver refuses to register an address twice. But two devices may use the memory of one topic,
+//! a publisher and a subscriber of one process share one mapping of it, and a timeline may lie in
+//! memory that is registered anyway. So registrations are counted here:
 //! 1. An entry is a range with the number of its users. A range inside an entry uses that entry.
-//! 2. A user keeps the memory mapped as long as its [`Pinned`] lives, and drops that only when no device works on
-//!    the memory any more.
+//! 2. A user keeps the memory mapped as long as its [`Pinned`] lives, and drops that only when no
+//!    device works on the memory any more.
 //! 3. The last user takes the entry away and unregisters the range.
-//! 4. Registering and unregistering take milliseconds and wait for devices. So the lock is not held meanwhile:
-//!    the entry *moves*, and only whoever wants a part of the same range waits for that.
-//!
-//! This file must not know drivers, nor what lies in the memory.
+//! 4. Registering and unregistering take milliseconds and wait for devices. So the lock is not held
+//!    meanwhile: the entry *moves*, and only a user of a part of the same range waits for that.
 
 use std::fmt::Debug;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -113,8 +111,9 @@ impl<R: Registrar> Table<R> {
         self.entries.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Registers a range, or uses what is registered. Pins its pages: takes time in proportion, tenths of a
-    /// millisecond for each MiB. `takes_read_only` says that the device can have memory that it only reads.
+    /// Registers a range, or uses what is registered. Pins its pages: takes time in proportion,
+    /// tenths of a millisecond for each MiB. `takes_read_only` says that the device can have memory
+    /// that it only reads.
     ///
     /// # Safety
     /// Rule 2.
@@ -143,8 +142,8 @@ impl<R: Registrar> Table<R> {
         let number = self.numbers.fetch_add(1, Ordering::Relaxed);
         entries.push(Entry { number, start, bytes, users: 0, registrar: registrar.clone() });
         drop(entries);
-        // To be written first, whatever is asked for: the range may be a publisher's own, which it writes
-        // elsewhere in this process, and it cannot be registered a second time for that.
+        // To be written first, whatever is asked for: the range may be a publisher's own, which it
+        // writes elsewhere in this process, and it cannot be registered a second time for that.
         // SAFETY: mapped, as the caller promises.
         let mut done = unsafe { registrar.register(start, bytes, Pinning::ToWrite) };
         let is_refused = matches!(done, Err(Refused::ReadOnly(_) | Refused::Other(_)));
@@ -198,7 +197,8 @@ impl<R: Registrar> Drop for Pinned<R> {
         }
         let registrar = entry.registrar.clone();
         drop(entries);
-        // SAFETY: registered by `pin` (1), used by nobody any more (2); it moves, so nobody else does this.
+        // SAFETY: registered by `pin` (1), used by nobody any more (2); it moves, so nobody else
+        // does this.
         unsafe { registrar.unregister(self.start) };
         let mut entries = self.table.entries();
         entries.retain(|it| it.number != self.number);
@@ -216,7 +216,8 @@ mod tests {
     /// Where it says that it has begun, and waits for the word to go on.
     type Gate = (Sender<()>, Receiver<()>);
 
-    /// Notes what it is asked for, and refuses as drivers do. The first unregistration of `SLOW` waits for a word.
+    /// Notes what it is asked for, and refuses as drivers do. The first unregistration of `SLOW`
+    /// waits for a word.
     #[derive(Clone, Debug)]
     struct Notes {
         calls: Arc<Mutex<Vec<String>>>,

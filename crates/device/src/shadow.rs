@@ -1,16 +1,19 @@
-//! Devices that the tests are run on instead of ones that are not at hand: another device, behind rules that hold
+//! Stand-ins for devices that a test machine lacks: another device, behind rules that hold
 //! elsewhere.
 //!
 //! | name | memory of the host |
 //! |---|---|
-//! | `shadow:` | is a copy, brought up to date by `acquire` and `release` only: a forgotten call gives old data |
-//! | `discrete:` | is used in place once it is registered, as by NVIDIA's driver of a GPU on a bus (`bus.rs`) |
+//! | `shadow:` | a copy; only `acquire` and `release` bring it up to date |
+//! | `discrete:` | used in place once it is registered, as by NVIDIA's driver (`bus.rs`) |
 //! | `discrete-rw:` | the same, but memory that this process may only read is not registered |
 //!
-//! All of them refuse what is undefined elsewhere and goes well here: memory that is acquired twice or released
-//! without having been acquired, and work on memory that the host has acquired.
+//! On `shadow:` a forgotten `acquire` or `release` gives old data.
 //!
-//! What the unsafe blocks rest on: handles are those of the device behind, passed through unchanged.
+//! All of them refuse what is undefined elsewhere and goes well here: memory that is acquired twice
+//! or released without having been acquired, and work on memory that the host has acquired.
+//!
+//! What the unsafe blocks rest on: handles are those of the device behind, passed through
+//! unchanged.
 
 use crate::bus::{self, Bus};
 use crate::capability::{Backend, DeviceInfo};
@@ -105,7 +108,8 @@ impl<D: Driver> Shadow<D> {
         self.lent.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Where a span of memory lies in the host that is a copy here; none for the device's own memory.
+    /// Where a span of memory lies in the host that is a copy here; none for the device's own
+    /// memory.
     fn copied(&self, span: RawSpan) -> Option<(Region, usize)> {
         let hosts = self.hosts();
         let region = hosts.get(&span.memory.0)?.region.clone();
@@ -247,8 +251,8 @@ impl<D: Driver> Driver for Shadow<D> {
         let (raw, pinned) = match self.rules {
             Rules::Copies => (self.behind.allocate(region.bytes() as u64)?, None),
             Rules::OnBus(bus) => {
-                // SAFETY: `device.rs` keeps the region mapped until the memory is freed, which waits for the
-                // device's work.
+                // SAFETY: `device.rs` keeps the region mapped until the memory is freed, which
+                // waits for the device's work.
                 let pinned = unsafe { bus::pin(bus, region, &self.info.name) }?;
                 // SAFETY: passed through.
                 (unsafe { self.behind.register(region) }?, Some(pinned))
@@ -308,7 +312,7 @@ impl<D: Driver> Driver for Shadow<D> {
         else {
             return Ok(());
         };
-        // SAFETY: inside the region, kept mapped; whoever releases it writes it no more.
+        // SAFETY: inside the region, kept mapped; the host has released it and writes it no more.
         let bytes = unsafe { std::slice::from_raw_parts(start as *const u8, span.bytes as usize) };
         // SAFETY: passed through.
         unsafe { self.behind.write(stream, span, bytes) }
@@ -348,7 +352,7 @@ impl<D: Driver> Driver for Shadow<D> {
                 Argument::U32(_) | Argument::I32(_) | Argument::F32(_) | Argument::U64(_) => {}
             }
         }
-        // SAFETY: passed through: the memory of the arguments is that of the device behind.
+        // SAFETY: passed through: the memory of the arguments belongs to the device behind.
         unsafe { self.behind.launch(stream, kernel, grid, arguments, observed) }
     }
 

@@ -39,8 +39,8 @@ const EXPECTED: [u32; 2] = [8, 9];
 
 /// What the host saw.
 struct Seen {
-    /// The first and the last word without asking for the memory, where that may be tried, and after
-    /// having asked.
+    /// The first and the last word without asking for the memory, if that may be tried, and
+    /// after having asked.
     before: Option<[u32; 2]>,
     after: [u32; 2],
     /// Where the kernel has found them.
@@ -119,8 +119,9 @@ pub(crate) fn capabilities(device: &Device) -> Result<Capabilities, DeviceError>
     })
 }
 
-/// Whether kernels read memory that this process may only read, as messages of other processes are: the last two words
-/// that the trial has left in `scratch`, through a mapping that the kernel protects.
+/// Whether kernels read memory that this process may only read, as messages of other processes are:
+/// the last two words that the trial has left in `scratch`, through a mapping that the kernel
+/// protects.
 fn read_only(device: &Device, scratch: &Scratch) -> bool {
     let bytes = u64::from(WORDS) * 4;
     let seen = Region::open("trial", scratch.fd(), bytes, Sharing::Shown).ok().and_then(|region| {
@@ -139,7 +140,8 @@ fn read_only(device: &Device, scratch: &Scratch) -> bool {
     seen.is_some_and(|seen| seen[..4] == expected[0] && seen[4..] == expected[1])
 }
 
-/// Whether a stream waits for a word that the host moves on. Where it does not go on it is released by poison.
+/// Whether a stream waits for a word that the host moves on. Where it does not go on it is released
+/// by poison.
 fn waits(device: &Device) -> Result<bool, DeviceError> {
     const PATIENCE: Duration = Duration::from_secs(5);
     let timeline = || {
@@ -172,7 +174,7 @@ fn managed(device: &Device, claims: Claims) -> Result<(bool, bool), DeviceError>
         return Ok((false, false));
     };
     let Some(host) = memory.host() else { return Ok((false, false)) };
-    // To look unasked may be a fault where the driver does not say that it is allowed.
+    // To look unasked may be a fault if the driver does not say that it is allowed.
     let unasked = match claims.managed_concurrent {
         true => Unasked::Look,
         false => Unasked::Leave,

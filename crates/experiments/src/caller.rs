@@ -18,7 +18,8 @@ pub trait Caller {
     /// Hears of what takes long.
     fn progress(&mut self, progress: Progress<'_>);
 
-    /// A new, empty folder that nobody else may look into, which stays until the experiment is over.
+    /// A new, empty folder that nobody else may look into, which stays until the experiment is
+    /// over.
     ///
     /// # Errors
     /// It cannot be made.

@@ -1,6 +1,6 @@
-//! `crossdock bench execution-modes`: what a chain of three hardware nodes takes in sequential and in
-//! dataflow execution, the two modes of figure 5 of the fpgaDDS paper. It must not know what a chain
-//! is made of.
+//! `crossdock bench execution-modes`: what a chain of three hardware nodes takes in sequential and
+//! in dataflow execution, the two modes of figure 5 of the fpgaDDS paper. It must not know what a
+//! chain is made of.
 
 use crate::caller::{self, Caller};
 use crate::chains::{self, ADDED, Chain, LAST_ID, NODES, WIDTH_BITS};
@@ -63,8 +63,9 @@ impl Expected {
             Self { phases, fill, cycles: Cycles { one: phases + fill, next } }
         } else {
             let phases = HEADER_BEATS + slowest * payload;
-            // Two cycles through each node's FIFO and what its kernel takes for a beat; but the slowest
-            // kernel's is in the longest phase, except for the cycle in which the beat passes.
+            // Two cycles through each node's FIFO and what its kernel takes for a beat; but the
+            // slowest kernel's is in the longest phase, except for the cycle in which the beat
+            // passes.
             let fill = 2 * nodes + sum - slowest + 1;
             // The header passes while the slowest kernel computes, as far as that takes its time.
             let next = slowest * payload + (HEADER_BEATS + 1).saturating_sub(slowest);

@@ -1,9 +1,9 @@
 //! The experiments of papers, repeated: hardware topics, gateways and execution modes on simulated
 //! boards, and processor and device on one array, beside what the papers print.
 //!
-//! Each function runs one experiment and returns a [`Report`]: rows as CSV and JSON, a page, a table
-//! for a terminal, and what is not as it has to be. Nothing is printed and no file is written here:
-//! what must be shown while an experiment runs, and what only the command can do, goes to a
+//! Each function runs one experiment and returns a [`Report`]: rows as CSV and JSON, a page, a
+//! table for a terminal, and what is not as it has to be. Nothing is printed and no file is written
+//! here: what must be shown while an experiment runs, and what only the command can do, goes to a
 //! [`Caller`]. All functions block until their experiment is over, some for an hour.
 //!
 //! This crate must not know how networks are made or run: that is for the crates below.

@@ -14,14 +14,14 @@ fn profiles() -> impl TypedValueParser<Value = &'static Profile> {
 /// What experiments in simulation can be told.
 #[derive(Clone, Debug, Args)]
 pub struct SimulationOptions {
-    /// Board that width, clock, the way to host memory and the costs of software are taken from
+    /// Profile of the board: width, clock, the way to host memory, costs of software
     #[arg(long, default_value = "zcu104-64", value_parser = profiles())]
     pub profile: &'static Profile,
-    /// Decides the bytes of the messages, which cycles of host memory others have, and what stands in
-    /// registers before reset
+    /// Decides the bytes of the messages, which cycles of host memory others have, and what stands
+    /// in registers before reset
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
-    /// Fewer sizes, numbers of ports and repeats: to see that it works
+    /// Fewer sizes, numbers of ports and repeats, to see that the experiment works
     #[arg(long)]
     pub quick: bool,
 }
@@ -32,7 +32,7 @@ pub struct MemoryLoadOptions {
     #[command(flatten)]
     /// The simulation
     pub simulation: SimulationOptions,
-    /// Share of the memory's cycles that others have; may be repeated
+    /// Share of the memory's cycles that others use; may be repeated
     #[arg(long, value_name = "PERCENT", default_values_t = [0, 25, 50, 75],
           value_parser = clap::value_parser!(u32).range(0..=95))]
     pub load: Vec<u32>,
@@ -47,23 +47,23 @@ pub struct CpuGpuOptions {
     /// Which benchmark; default: both with --matrix, else concurrent
     #[arg(long, value_parser = PossibleValuesParser::new(["cache", "concurrent"]))]
     pub benchmark: Option<String>,
-    /// How the array gets to the device: standard copy, unified memory, zero copy, or as suits the
-    /// device; default: all that it can with --matrix, else auto
+    /// How the array gets to the device: standard copy, unified memory, zero copy, or the best way
+    /// for the device; default: with --matrix all that the device can, else auto
     #[arg(long, value_parser = PossibleValuesParser::new(["sc", "um", "zc", "auto"]))]
     pub model: Option<String>,
     /// How many nodes; default: all with --matrix, else 3
     #[arg(long, value_parser = PossibleValuesParser::new(["native", "2", "2-service", "3", "5"]))]
     pub architecture: Option<String>,
-    /// How two workers of one kind divide their work (architecture 5); default: both with --matrix, else
-    /// split
+    /// How two workers of one kind divide their work (architecture 5); default: with --matrix both,
+    /// else split
     #[arg(long, value_parser = PossibleValuesParser::new(["split", "replicated"]))]
     pub division: Option<String>,
-    /// Where nodes run and how they hand the array over: it travels between processes; threads of one
-    /// process; processes; one thread. Default: all with --matrix, else shared
+    /// Where nodes run and how they hand the array over: processes, and the array travels; threads
+    /// of one process; processes; one thread. Default: with --matrix all, else shared
     #[arg(long, value_parser =
           PossibleValuesParser::new(["serialised", "in-process", "shared", "composed"]))]
     pub transport: Option<String>,
-    /// The array has 2^POWER elements; default: those of the paper, 16 (cache) and 23 (concurrent)
+    /// The array has 2^POWER elements; default: as in the paper, 16 (cache) and 23 (concurrent)
     #[arg(long, value_parser = clap::value_parser!(u32).range(4..=27))]
     pub power: Option<u32>,
     /// Runs that count
@@ -86,8 +86,8 @@ pub struct FramesOptions {
     /// Sides of frames; may be repeated; default: all
     #[arg(long, value_parser = PossibleValuesParser::new(["1080p", "1440p", "2160p"]))]
     pub resolution: Vec<String>,
-    /// How frames get from node to node: in memory of the device; copied to the host and down again; used
-    /// in memory of the host. May be repeated; default: device and copy
+    /// How frames get from node to node: in memory of the device; copied to the host and back to
+    /// the device; used in memory of the host. May be repeated; default: device and copy
     #[arg(long, value_parser = PossibleValuesParser::new(["device", "copy", "zero_copy"]))]
     pub model: Vec<String>,
     /// Where both nodes run: processes; threads of one process; one thread
@@ -124,7 +124,7 @@ pub struct DeviceOptions {
     /// Device, as `crossdock device list` names it
     #[arg(long)]
     pub device: String,
-    /// Few repetitions and small pieces of memory: to see that it works
+    /// Few repetitions and small pieces of memory, to see that it works
     #[arg(long)]
     pub quick: bool,
 }

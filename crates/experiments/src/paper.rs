@@ -50,8 +50,8 @@ pub(crate) const FITTED: usize = 4;
 /// name.
 pub(crate) const PROFILE: &str = "zcu104-paper";
 
-/// How long a software-mapped transfer takes on the paper's board: a constant and a time per byte, on
-/// which the host memory of its profile ([`PROFILE`]) is fitted.
+/// How long a software-mapped transfer takes on the paper's board: a constant and a time per byte,
+/// on which the host memory of its profile ([`PROFILE`]) is fitted.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SoftwareMapped {
     /// What every message takes, ms.

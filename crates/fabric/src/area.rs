@@ -1,7 +1,7 @@
 //! What a design takes of an UltraScale+ part, as Yosys counts it. Must not know what is simulated.
 //!
 //! The figures are those of one version of Yosys and of no vendor's tool; no clock rate comes with
-//! them, as no open tool gives that of an UltraScale+ part.
+//! them, because no open tool gives the rate of an UltraScale+ part.
 
 use crate::cache::{Cache, CacheError, Key, Kind, Progress, Wanted};
 use crate::tools::{FindToolError, Search, run, yosys, yowasp_cache};
@@ -50,12 +50,10 @@ pub enum AreaError {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum StatisticsError {
     /// Not JSON with cells by type.
-    #[error("the statistics of Yosys have no cells by type; use the version that is tested, 0.70")]
+    #[error("the statistics of Yosys have no cells by type; use the tested version, 0.70")]
     Form,
     /// A cell of unknown cost.
-    #[error(
-        "the netlist has a cell {cell} whose cost is not known; use Yosys 0.70, which is tested"
-    )]
+    #[error("the netlist has a cell {cell} of unknown cost; use the tested version of Yosys, 0.70")]
     Cell {
         /// Type of the cell.
         cell: String,

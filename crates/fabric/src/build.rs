@@ -121,7 +121,7 @@ impl Library {
     }
 
     /// The same of the network with its gateways, where it has some that can share host memory:
-    /// `None` where not.
+    /// `None` if not.
     ///
     /// # Errors
     /// As [`Library::build`].
@@ -166,8 +166,8 @@ impl Library {
         Ok(Self::open(&entry, generated.identity)?)
     }
 
-    /// A library that was built before, by the key that [`Library::key`] gave for it: what one process
-    /// has built another loads.
+    /// A library that was built before, by the key that [`Library::key`] gave for it: what one
+    /// process has built another loads.
     ///
     /// Blocks for milliseconds. Allocates.
     ///
@@ -240,8 +240,8 @@ impl std::fmt::Debug for Library {
     }
 }
 
-/// The files that a simulation is made from: what its list names, and the interface. A change of any
-/// other, an adapter or a report, builds nothing again.
+/// The files that a simulation is made from: what its list names, and the interface. A change of
+/// any other, an adapter or a report, builds nothing again.
 fn inputs<'a>(generated: &'a Generated, top: &Top) -> Vec<(&'a String, &'a String)> {
     let others = [top.list, top.wrapper, "network.h"];
     let others = others.into_iter().filter_map(|name| generated.files.get_key_value(name));

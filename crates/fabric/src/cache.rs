@@ -59,14 +59,12 @@ pub enum Progress<'a> {
 #[derive(Debug, thiserror::Error)]
 pub enum CacheError {
     /// There is no place for it.
-    #[error(
-        "there is no folder to keep built networks in: set CROSSDOCK_CACHE, XDG_CACHE_HOME or HOME"
-    )]
+    #[error("there is no folder for built networks: set CROSSDOCK_CACHE, XDG_CACHE_HOME or HOME")]
     NoFolder,
     /// Others could put code there that is then run.
     #[error(
-        "cache: {} belongs to another user or others may write there: name a folder of your own in \
-         CROSSDOCK_CACHE", path.display()
+        "cache: {} belongs to another user, or others may write there: name a folder of your own \
+         in CROSSDOCK_CACHE", path.display()
     )]
     Shared {
         /// The folder.
@@ -94,7 +92,7 @@ pub(crate) struct Kind {
     pub(crate) kept: usize,
 }
 
-/// What is to be made where it is not kept yet.
+/// What is to be made if it is not kept yet.
 pub(crate) struct Wanted<'a> {
     pub(crate) kind: Kind,
     pub(crate) key: Key,
@@ -157,7 +155,7 @@ impl Cache {
         &self.folder
     }
 
-    /// The folder of the entry, made by `make` where it is not there or damaged. `make` gets an
+    /// The folder of the entry, made by `make` if it is not there or damaged. `make` gets an
     /// empty folder. Blocks while another process makes an entry of the same slot.
     pub(crate) fn entry<E: From<CacheError>>(
         &self,
@@ -214,7 +212,7 @@ impl Cache {
         Err(if entry.exists() { "it is damaged" } else { "it is not there any more" })
     }
 
-    /// The lock of a slot; `waiting` is called once where another has it.
+    /// The lock of a slot; `waiting` is called once if another has it.
     fn lock(&self, slot: &str, waiting: impl FnOnce()) -> Result<File, CacheError> {
         let path = self.made("locks")?.join(slot);
         let file = File::options().create(true).append(true).open(&path);

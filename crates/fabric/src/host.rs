@@ -1,9 +1,9 @@
 //! The host's side of a board in virtual time: registers, queues, what the board may reach, and the
 //! words of its gateways. Must not know topics, nor how messages lie in host memory.
 //!
-//! Everything goes over the board's register port, one access after the other, as a driver of a real
-//! board does it: a word is sent by three writes, and when the doorbell rings the waiting entries are
-//! counted, read and acknowledged.
+//! Everything goes over the board's register port, one access after the other, as a driver of a
+//! real board does it: a word is sent by three writes, and when the doorbell rings the waiting
+//! entries are counted, read and acknowledged.
 
 use crate::loaded::{Access, HostRun, MemoryTiming, Sink, Source, Traffic};
 use crate::model::{Model, RunError, Stop};
@@ -15,8 +15,8 @@ pub const WINDOWS: usize = 16;
 /// Words that a client's queue takes: what is under way to a gateway and not yet answered for.
 pub const WORDS: usize = 32;
 
-/// Cycles without anything after which a board may stand still: more than a beat needs from one stream to
-/// the next through anything in the library.
+/// Cycles without anything after which a board may stand still: more than a beat needs from one
+/// stream to the next through anything in the library.
 pub const IDLE_CYCLES: u32 = 256;
 
 /// Registers of `hw/osif`, by number.
@@ -151,9 +151,9 @@ pub struct Board {
 }
 
 impl Board {
-    /// The host of a board in reset state. An access to a register takes `access_cycles` cycles of the
-    /// board's own clock. `None`: the model is a network without gateways, or a value of `timing` is
-    /// out of its range.
+    /// The host of a board in reset state. An access to a register takes `access_cycles` cycles of
+    /// the board's own clock. `None`: the model is a network without gateways, or a value of
+    /// `timing` is out of its range.
     #[must_use]
     pub fn new(mut model: Model, timing: &MemoryTiming, access_cycles: u32) -> Option<Self> {
         if access_cycles == 0 || !model.handle().memory(timing) {
@@ -173,23 +173,23 @@ impl Board {
         })
     }
 
-    /// Lets runs end with [`Stop::Idle`] when nothing has happened for so many cycles of every clock:
-    /// [`IDLE_CYCLES`], or more. 0, as in a new board: they never do.
+    /// Lets runs end with [`Stop::Idle`] when nothing has happened for so many cycles of every
+    /// clock: [`IDLE_CYCLES`], or more. 0, as in a new board: they never do.
     pub fn set_idle_cycles(&mut self, cycles: u32) {
         self.idle_cycles = cycles;
     }
 
-    /// Lets time pass up to this moment without simulating it, after a run that ended idle. The clocks
-    /// tick on afterwards as if their edges had come; what counts cycles on the board, probes among
-    /// it, has not counted them. False, and nothing has happened, when the last run did not end idle, or
-    /// time would go back or past its end. Does not block.
+    /// Lets time pass up to this moment without simulating it, after a run that ended idle. The
+    /// clocks tick on afterwards as if their edges had come; what counts cycles on the board,
+    /// probes among it, has not counted them. False, and nothing has happened, when the last run
+    /// did not end idle, or time would go back or past its end. Does not block.
     pub fn skip_to(&mut self, now_ps: u64) -> bool {
         self.model.skip_to(now_ps)
     }
 
-    /// Lets the board reach these regions and no others. At most [`WINDOWS`]; false, and nothing has
-    /// happened, when there are more. What is under way to a region that is left out is answered with
-    /// an error.
+    /// Lets the board reach these regions and no others. At most [`WINDOWS`]; false, and nothing
+    /// has happened, when there are more. What is under way to a region that is left out is
+    /// answered with an error.
     pub fn reach(&mut self, regions: &[Region]) -> bool {
         if regions.len() > WINDOWS || !self.model.handle().reach(regions.to_vec()) {
             return false;
@@ -213,10 +213,10 @@ impl Board {
         true
     }
 
-    /// The same on a board whose way to host memory is that of published systems
-    /// ([`crossdock_hwgen::paper`]): what it reaches is what the page tables below `root` say, in the
-    /// form of `hw/memif_tlb`, three levels; they and what they name must lie in `regions`. Addresses
-    /// given to this driver afterwards are those of the tables. False as there.
+    /// The same on a board with the way to host memory of published systems
+    /// ([`crossdock_hwgen::paper`]): what it reaches is what the page tables below `root` say, in
+    /// the form of `hw/memif_tlb`, three levels; they and what they name must lie in `regions`.
+    /// Addresses given to this driver afterwards are those of the tables. False as there.
     pub fn reach_by_table(&mut self, regions: &[Region], root: usize) -> bool {
         if regions.len() > WINDOWS || !self.model.handle().reach(regions.to_vec()) {
             return false;
@@ -228,7 +228,8 @@ impl Board {
         true
     }
 
-    /// Whether a gateway waits for its host with messages up (reliable) or drops what finds no room.
+    /// Whether a gateway waits for its host with messages up (reliable) or drops what finds no
+    /// room.
     pub fn set_reliable(&mut self, gateway: u32, reliable: bool) {
         let control = port::GATEWAY + 16 * gateway;
         self.waiting.push_back(Access::write(control, u64::from(reliable)));
@@ -265,8 +266,8 @@ impl Board {
     }
 
     /// Lets time pass until a source or sink is done, a gateway has told something
-    /// ([`Board::event`]), or `until_ps` is reached; or nothing happens any more, where that was asked
-    /// for by [`Board::set_idle_cycles`].
+    /// ([`Board::event`]), or `until_ps` is reached; or nothing happens any more, if that was
+    /// asked for by [`Board::set_idle_cycles`].
     ///
     /// # Errors
     /// As [`Model::run`].
@@ -348,9 +349,9 @@ impl Board {
         }
     }
 
-    /// Reads words of the network's `status` by their byte addresses, one access after the other: the
-    /// time of as many accesses passes, in which no source or sink takes part. False, and nothing has
-    /// happened: the register port is in use, and is free after a later run.
+    /// Reads words of the network's `status` by their byte addresses, one access after the other:
+    /// the time of as many accesses passes, in which no source or sink takes part. False, and
+    /// nothing has happened: the register port is in use, and is free after a later run.
     ///
     /// # Errors
     /// There is no word at an address; or as [`Model::run`].

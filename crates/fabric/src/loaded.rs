@@ -445,7 +445,7 @@ impl Handle {
         NonNull::new(network).map(|network| Self { network, loaded, regions: Vec::new() })
     }
 
-    /// A register; `None` where there is none.
+    /// A register; `None` if there is none.
     pub(crate) fn read(&mut self, address: u32) -> Option<u64> {
         let mut value = 0;
         let read = self.loaded.functions.read;
@@ -521,8 +521,8 @@ impl Handle {
         let raw: Vec<RawWindow> = regions.iter().map(window).collect();
         let Ok(count) = u32::try_from(raw.len()) else { return false };
         let windows = self.loaded.functions.windows;
-        // SAFETY: rules 1 to 3 and 5: the regions stay mapped as long as the windows are open; what is
-        // writable is memory of this process's own loans.
+        // SAFETY: rules 1 to 3 and 5: the regions stay mapped as long as the windows are open; what
+        // is writable is memory of this process's own loans.
         let set = unsafe { windows(self.network.as_ptr(), raw.as_ptr(), count) };
         if set == 0 {
             self.regions = regions;

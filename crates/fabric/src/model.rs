@@ -40,7 +40,8 @@ pub enum Stop {
     Done,
     /// No clock has an edge left up to the time that was given.
     Time,
-    /// Nothing will happen on the board until its host does something. Only where that was asked for.
+    /// Nothing will happen on the board until its host does something. Only if that was asked
+    /// for.
     Idle,
 }
 
@@ -48,7 +49,7 @@ pub enum Stop {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RunError {
     /// There is no such port, or it is of the other direction.
-    #[error("port {port} is none that {wanted} ({ports} ports)")]
+    #[error("no port {port} {wanted} ({ports} ports): take a number of `network.h`")]
     Port {
         /// The number that was given.
         port: u32,
@@ -58,7 +59,7 @@ pub enum RunError {
         ports: usize,
     },
     /// Two sources or two sinks name one port.
-    #[error("port {port} is named twice in one run")]
+    #[error("port {port} is named twice in one run: name it once")]
     Twice {
         /// The number of the port.
         port: u32,
@@ -70,13 +71,16 @@ pub enum RunError {
         port: u32,
     },
     /// There is no such word to read.
-    #[error("there is no register at address {address:#x}")]
+    #[error("there is no register at address {address:#x}: take an address of `registers.md`")]
     Register {
         /// The byte address that was given.
         address: u32,
     },
     /// Virtual time has an end.
-    #[error("a run cannot go on until {until_ps} ps: virtual time ends at 2^62 ps")]
+    #[error(
+        "a run cannot go on until {until_ps} ps: virtual time ends at 2^62 ps, choose an earlier \
+         time"
+    )]
     Time {
         /// The time that was given.
         until_ps: u64,
@@ -108,7 +112,7 @@ impl Model {
         Self { handle, ports, clocks, now_ps: 0, edges: 0, is_idle: false }
     }
 
-    /// The time: that of the last edge, or up to which the last run went without one.
+    /// The time of the last edge, or the time up to which the last run went without one.
     #[must_use]
     pub fn now_ps(&self) -> u64 {
         self.now_ps
@@ -159,9 +163,9 @@ impl Model {
         Ok(Stop::Time)
     }
 
-    /// Lets time pass up to this moment without simulating it: the clocks go on afterwards as if their
-    /// edges had come. False, and nothing has happened, unless the last run ended idle, time would go
-    /// back, or its end would be passed.
+    /// Lets time pass up to this moment without simulating it: the clocks go on afterwards as if
+    /// their edges had come. False, and nothing has happened, unless the last run ended idle, time
+    /// would go back, or its end would be passed.
     pub(crate) fn skip_to(&mut self, now_ps: u64) -> bool {
         if !self.is_idle || now_ps < self.now_ps || now_ps > TIME_END_PS {
             return false;

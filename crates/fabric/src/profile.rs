@@ -6,7 +6,7 @@ use crate::loaded::MemoryTiming;
 /// A figure and where it comes from: what printed it, what it was fitted on, or that it is assumed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Figure {
-    /// The figure; its unit is that of its place.
+    /// The figure, in the unit of its place.
     pub value: u32,
     /// Where it comes from, in a sentence without a full stop.
     pub source: &'static str,
@@ -32,7 +32,7 @@ pub struct HostMemory {
     /// Cycles of an access to the fabric's registers.
     pub register_cycles: Figure,
     /// What a message that crosses host memory takes beside its passes over it, ns: publishing and
-    /// taking in software. `None` where no source has it.
+    /// taking in software. `None` if no source has it.
     pub software_ns: Option<Figure>,
 }
 
@@ -71,8 +71,8 @@ impl Processor {
 const PAGE_BYTES: u64 = 4096;
 
 impl HostMemory {
-    /// How memory answers in simulation, when others have `load_percent` of its cycles (0 to 99) and
-    /// `seed` decides which.
+    /// How memory answers in simulation, when others have `load_percent` of its cycles (0 to 99)
+    /// and `seed` decides which.
     #[must_use]
     pub fn timing(&self, load_percent: u32, seed: u32) -> MemoryTiming {
         MemoryTiming {
@@ -327,7 +327,7 @@ impl Profile {
     }
 
     /// Time of a message that one publisher in the fabric hands to one subscriber there over host
-    /// memory: a pass in each direction and what software takes (0 where no source has it). In
+    /// memory: a pass in each direction and what software takes (0 if no source has it). In
     /// milliseconds, by [`HostMemory::pass_cycles`].
     #[must_use]
     pub fn software_mapped_ms(&self, bytes: u64, load_percent: u32) -> f64 {

@@ -10,7 +10,7 @@ use crossdock_msg::frame::{FramePlan, Segment, SegmentSource};
 use crossdock_shm::Region;
 use crossdock_trace::{GatewayTrace, Way};
 
-/// Messages under way at the same time, where there is room for their words.
+/// Messages under way at the same time, if there is room for their words.
 const UNDER_WAY_MAX: usize = 4;
 /// Words in front of a message's segments.
 const WORDS_BEFORE: usize = 2;

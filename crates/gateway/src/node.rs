@@ -25,7 +25,7 @@ pub const HOST_PLAN: &str = "host";
 const CYCLES_PER_POLL: u64 = 8192;
 /// Polls after which the counts of a board that never rests are read.
 const POLLS_PER_READING: u32 = 16;
-/// Messages of which it is remembered what triggered them.
+/// Messages whose triggers are remembered.
 const ORIGINS: usize = 64;
 
 /// The package with the node type `gateways`, for the process that hosts a fabric.

@@ -26,7 +26,7 @@ pub struct HostPlan {
     pub counts: Vec<HostCount>,
 }
 
-/// Where a count stands. What it counts is for whoever reads it on the process's status table.
+/// Where a count stands. Its meaning is for the readers of the process's status table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct HostCount {
@@ -55,7 +55,7 @@ pub struct HostGateway {
     pub down: Option<String>,
     /// Output of the node on which messages of the fabric are published.
     pub up: Option<String>,
-    /// Whether hardware waits where there is no memory for its message; else it is dropped and
+    /// Whether hardware waits if there is no memory for its message; else it is dropped and
     /// counted.
     pub reliable: bool,
 }

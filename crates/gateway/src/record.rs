@@ -1,8 +1,8 @@
-//! What a host tells of its gateways and its board, on the process's status table where observers read it.
-//! Must not know who reads it.
+//! What a host tells of its gateways and its board, on the process's status table where observers
+//! read it. Must not know who reads it.
 
-/// Counters of a gateway (kind [`GATEWAY`](crossdock_comm::status_records::kind::GATEWAY)). The record's
-/// name is the topic, its detail the fabric's name. Its histogram is empty.
+/// Counters of a gateway (kind [`GATEWAY`](crossdock_comm::status_records::kind::GATEWAY)). The
+/// record's name is the topic, its detail the fabric's name. Its histogram is empty.
 pub mod gateway_counter {
     /// Messages that the fabric has taken whole.
     pub const DOWN: usize = 0;
@@ -22,8 +22,8 @@ pub mod gateway_counter {
     pub const UP_TIMED_OUT: usize = 7;
 }
 
-/// Counters of a board (kind [`FABRIC`](crossdock_comm::status_records::kind::FABRIC)). The record's name
-/// is the fabric's, its detail the profile's.
+/// Counters of a board (kind [`FABRIC`](crossdock_comm::status_records::kind::FABRIC)). The
+/// record's name is the fabric's, its detail the profile's.
 pub mod fabric_counter {
     /// Bytes that were read from host memory, whole beats.
     pub const BYTES_READ: usize = 0;
@@ -36,9 +36,9 @@ pub mod fabric_counter {
 }
 
 /// Counters of what a fabric counts in its registers (kind
-/// [`FABRIC_COUNTS`](crossdock_comm::status_records::kind::FABRIC_COUNTS)): those of the host's plan in their
-/// order, as many to a record as it has counters. The record's name is the fabric's, its detail the
-/// position in the plan of its first count, in decimal digits.
+/// [`FABRIC_COUNTS`](crossdock_comm::status_records::kind::FABRIC_COUNTS)): those of the host's
+/// plan in their order, as many to a record as it has counters. The record's name is the fabric's,
+/// its detail the position in the plan of its first count, in decimal digits.
 pub mod fabric_counts {
     /// The position in the plan of a record's first count; `None`: the detail is of another form.
     #[must_use]

@@ -1,6 +1,7 @@
-//! The communication mapping: from a graph and a placement of its nodes to the mapping of its topics.
+//! The communication mapping: from a graph and a placement of its nodes to the mapping of its
+//! topics.
 //!
-//! The method is that of "Mapping and Optimizing Communication in ROS 2-based Applications on
+//! The method comes from "Mapping and Optimizing Communication in ROS 2-based Applications on
 //! Configurable System-on-Chip Platforms" (Lienen, Nowosad, Platzner, 2023), section 5; the rule is
 //! in `docs/formats/placement.md`. Must not know what an FPGA or a gateway is made of.
 
@@ -25,8 +26,8 @@ pub struct CommunicationMapping {
     pub topics: Vec<TopicChoice>,
     /// Crossings of all topics if all were software-mapped.
     pub all_software: Crossings,
-    /// Crossings of all topics if there were no gateways: hardware-mapped topics are in hardware, all
-    /// others are software-mapped.
+    /// Crossings of all topics if there were no gateways: hardware-mapped topics are in hardware,
+    /// all others are software-mapped.
     pub without_gateways: Crossings,
     /// Crossings of all topics as they are mapped.
     pub mapped: Crossings,
@@ -52,7 +53,7 @@ pub struct TopicChoice {
     pub open: bool,
     /// Crossings if it were software-mapped.
     pub as_software: Crossings,
-    /// Crossings if it were mapped to a gateway; `None` where there is nothing to join.
+    /// Crossings if it were mapped to a gateway; `None` if there is nothing to join.
     pub as_gateway: Option<Crossings>,
     /// Crossings as it is mapped.
     pub crossings: Crossings,
@@ -71,8 +72,8 @@ pub struct Sides {
 /// way that leads from its publisher to a subscriber, and each once.
 ///
 /// At a software-mapped topic every hardware node has its own: one for publishing, one for
-/// subscribing. A gateway has one up if what is published in its fabric has subscribers outside, and
-/// one down if what is published outside has subscribers in its fabric.
+/// subscribing. A gateway has one up if what is published in its fabric has subscribers outside,
+/// and one down if what is published outside has subscribers in its fabric.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Crossings {
     /// From a fabric to host memory.

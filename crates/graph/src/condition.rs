@@ -12,18 +12,18 @@ use std::collections::BTreeMap;
 /// When a node runs.
 ///
 /// At most one of `all_of` and `any_of` says which messages release it; without both, `fresh` does
-/// if it names triggering inputs, else every message on a triggering input. What remains are guards:
-/// they must hold whenever something releases the node, a timer included.
+/// if it names triggering inputs, else every message on a triggering input. What remains are
+/// guards: they must hold whenever something releases the node, a timer included.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Condition {
     /// Triggering inputs that must all hold a message.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub all_of: Vec<String>,
-    /// Triggering inputs of which any may hold a message.
+    /// Triggering inputs; any of them may hold a message.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub any_of: Vec<String>,
-    /// Inputs on each of which a message must have come since the node ran last.
+    /// Inputs that each need a message since the node ran last.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub fresh: Vec<String>,
     /// What the messages of `all_of` must have in common.

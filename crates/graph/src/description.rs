@@ -8,8 +8,8 @@ use crate::service::ServicePortDescription;
 use crate::value::ParameterValue;
 use serde::{Deserialize, Serialize};
 
-/// Binary and package of the process that hosts a fabric: this command itself. No package of a graph
-/// has this name.
+/// Binary and package of the process that hosts a fabric: this command itself. No package of a
+/// graph has this name.
 pub const FABRIC_BINARY: &str = "crossdock";
 
 /// The descriptions of every package binary that was found.
@@ -116,8 +116,8 @@ pub struct OutputDescription {
     /// `RIHS01_...` of the type as this binary was built with it; `None`: not compared.
     #[serde(default)]
     pub type_hash: Option<String>,
-    /// Whether its messages are tokens of shared buffers, or have some in them: the host reads them, and what they
-    /// name goes to devices.
+    /// Whether its messages are tokens of shared buffers, or have some in them: the host reads
+    /// them, and what they name goes to devices.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub tokens: bool,
     /// Whether a graph may leave the port unconnected.

@@ -25,10 +25,10 @@ pub struct MappedDevice {
     pub device: String,
     /// Names of its nodes.
     pub nodes: Vec<String>,
-    /// What follows where it is not there.
+    /// What follows if it is not there.
     pub otherwise: Otherwise,
-    /// How the messages of a topic get to it and back, or the shared buffers of a service's requests, where
-    /// that is not left to what the device can do.
+    /// How the messages of a topic get to it and back, or the shared buffers of a service's
+    /// requests, if that is not left to what the device can do.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub topics: BTreeMap<String, CopyModel>,
 }
@@ -51,8 +51,8 @@ pub enum CopyModel {
     /// As the device can do it best, by trial.
     #[default]
     Auto,
-    /// Each message is copied to the device once, whatever the number of nodes that read it there, and
-    /// from it once.
+    /// Each message is copied to the device once, whatever the number of nodes that read it there,
+    /// and from it once.
     Copy,
     /// Memory that the driver moves, of one process: that of all who publish or subscribe.
     Managed,
@@ -83,7 +83,7 @@ impl CopyModel {
 pub struct DevicePlan {
     /// Which one (`opencl:0`).
     pub device: String,
-    /// What follows where it is not there.
+    /// What follows if it is not there.
     pub otherwise: Otherwise,
     /// The models of the topics on the node's ports, and of the services that it has servers of.
     pub topics: BTreeMap<String, DeviceTopic>,
@@ -97,26 +97,27 @@ pub struct DeviceTopic {
     pub model: CopyModel,
     /// Whether a copy is a reason to refuse the start.
     pub may_copy: bool,
-    /// Whether any subscriber is known beforehand that is no node of this device, so that messages are
-    /// needed in memory of the host.
+    /// Whether any subscriber is known beforehand that is no node of this device, so that messages
+    /// are needed in memory of the host.
     pub read_elsewhere: bool,
     /// Whether any node of this device in another process subscribes, so that it needs the device's
     /// memory from there.
     pub other_processes: bool,
     /// Whether all publishers and subscribers that are known beforehand are in one process.
     pub one_process: bool,
-    /// Whether any message comes from another process than the node's, so that this one may only read it where it
-    /// lies. Shared buffers may be written by all who have them.
+    /// Whether any message comes from another process than the node's, so that this one may only
+    /// read it where it lies. Shared buffers may be written by all who have them.
     pub foreign: bool,
-    /// Whether messages may be found in memory that all nodes of the device share: a node of the device
-    /// publishes them, or a [`DeviceUpload`] brings them there.
+    /// Whether messages may be found in memory that all nodes of the device share: a node of the
+    /// device publishes them, or a [`DeviceUpload`] brings them there.
     pub in_slabs: bool,
-    /// Whether its messages have tokens of shared buffers in them: what is said here is about the buffers then.
+    /// Whether its messages have tokens of shared buffers in them: what is said here is about the
+    /// buffers then.
     pub tokens: bool,
 }
 
-/// A topic of a node on the processor that nodes of one device read in several executors: the executor of
-/// its publisher is to bring each message to the device, once for all of them.
+/// A topic of a node on the processor that nodes of one device read in several executors: the
+/// executor of its publisher is to bring each message to the device, once for all of them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DeviceUpload {
@@ -130,8 +131,8 @@ pub struct DeviceUpload {
     pub executors: u32,
     /// Those of them that are in the process of the publisher.
     pub executors_here: u32,
-    /// Its messages are tokens of shared buffers, which the host reads: they stay where they are, and what is
-    /// to be there for all executors are the buffers.
+    /// Its messages are tokens of shared buffers, which the host reads: they stay where they are,
+    /// and what is to be there for all executors are the buffers.
     pub tokens: bool,
 }
 
@@ -144,7 +145,8 @@ pub struct ManagedTopic {
     pub name: String,
     /// The device (`opencl:0`).
     pub device: String,
-    /// Its messages are tokens of shared buffers: they stay where they are, and the buffers lie there.
+    /// Its messages are tokens of shared buffers: they stay where they are, and the buffers lie
+    /// there.
     pub tokens: bool,
 }
 

@@ -90,8 +90,8 @@ impl Graph {
         Ok(Self { source, ..graph })
     }
 
-    /// As [`from_yaml`](Self::from_yaml), but keys that nobody knows do not end it: the graph without
-    /// them, and what is wrong with it. So the rest of it can be checked, too.
+    /// As [`from_yaml`](Self::from_yaml), but keys that nobody knows do not end it: the graph
+    /// without them, and what is wrong with it. So the rest of it can be checked, too.
     ///
     /// # Errors
     /// Everything that is wrong with the file by itself, if anything else is.
@@ -153,7 +153,7 @@ fn argument(reading: &mut Reading, entry: &Entry) -> Option<Argument> {
     Some(Argument { name: name.clone(), node, parameter, doc })
 }
 
-/// Arguments are written with dashes where that is usual on a command line.
+/// Arguments are written with dashes if that is usual on a command line.
 fn argument_fault(name: &str) -> Option<String> {
     token_fault(&name.replace('-', "_"))
 }

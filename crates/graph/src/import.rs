@@ -83,8 +83,8 @@ pub(crate) struct JsonNode {
     pub(crate) value: Option<Value>,
 }
 
-/// The nodes of a computation graph in JSON, with the names that the import gives them and what each
-/// says under `key`.
+/// The nodes of a computation graph in JSON, with the names that the import gives them and what
+/// each says under `key`.
 pub(crate) fn json_nodes(
     file: &str,
     text: &[u8],

@@ -86,7 +86,7 @@ impl Graph {
         })
     }
 
-    /// The declaration of a topic, made where there is none, that says that it is external.
+    /// The declaration of a topic, made if there is none, that says that it is external.
     fn topic_from_outside(&mut self, name: &str) -> &mut GraphTopic {
         let declared = self.topics.iter().position(|declared| declared.name == name);
         let place = declared.unwrap_or_else(|| {

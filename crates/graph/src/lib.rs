@@ -2,8 +2,9 @@
 //!
 //! A [`Graph`] says which nodes exist and which topics join them, a [`Mapping`] says in which
 //! process and executor or in which fabric each node runs and where the messages of each topic
-//! live, [`PackageDescriptions`] say what the packages offer, in software and as [`HardwarePackage`]s. A [`CommunicationMapping`] is the mapping that
-//! follows from a graph and a [`Placement`] of its nodes.
+//! live, [`PackageDescriptions`] say what the packages offer, in software and as
+//! [`HardwarePackage`]s. A [`CommunicationMapping`] is the mapping that follows from a graph and a
+//! [`Placement`] of its nodes.
 //!
 //! The crate is pure: it reads text that it is given and returns data; it opens no file, starts no
 //! process, never prints and never blocks. All functions may be called from any thread.

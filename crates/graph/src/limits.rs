@@ -39,13 +39,14 @@ pub const BACKOFF_MS_MAX: u64 = 3_600_000;
 pub const DOMAIN_ID_MAX: u32 = 232;
 /// Highest priority of a timer.
 pub const TIMER_PRIORITY_MAX: u64 = 99;
-/// Messages that an input of an approximate-time condition can queue: a subscriber holds 15 messages
-/// of a publisher at most, and the node needs some of them.
+/// Messages that an input of an approximate-time condition can queue: a subscriber holds 15
+/// messages of a publisher at most, and the node needs some of them.
 pub const APPROXIMATE_DEPTH_MAX: u32 = 12;
 
-/// Messages that a publisher keeps for certain for a subscriber of another executor that asks for more
-/// than the publisher's own depth. More stay as long as memory holds them: a topic without `max_bytes`
-/// has plenty. The transport's numbers, which this crate must not know; the runtime's tests compare them.
+/// Messages that a publisher keeps for certain for a subscriber of another executor that asks for
+/// more than the publisher's own depth. More stay as long as memory holds them: a topic without
+/// `max_bytes` has plenty. The transport's numbers, which this crate must not know; the runtime's
+/// tests compare them.
 pub fn kept_for_deeper(depth: u64, max_bytes: Option<u64>) -> u64 {
     const SLOTS_MIN: u64 = 1024;
     const BYTES: u64 = 4 << 20;

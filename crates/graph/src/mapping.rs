@@ -59,7 +59,7 @@ pub struct MappedProcess {
     pub executors: Vec<MappedExecutor>,
     /// Whether its memory stays in RAM.
     pub lock_memory: bool,
-    /// What follows where rights that it asks for are missing.
+    /// What follows if rights that it asks for are missing.
     pub realtime: Realtime,
     /// When it is started again.
     pub restart: Restart,
@@ -82,7 +82,7 @@ pub struct MappedExecutor {
     pub nodes: Vec<String>,
     /// Threads of an executor in graph mode, its lanes; 1 in the other modes.
     pub threads: u32,
-    /// What one execution of a node is expected to take, microseconds; 1000 where nothing is said.
+    /// What one execution of a node is expected to take, microseconds; 1000 if nothing is said.
     /// Only graph mode looks at it.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub costs_us: BTreeMap<String, u32>,

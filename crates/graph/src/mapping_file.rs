@@ -58,8 +58,8 @@ impl Mapping {
         Ok(Self { source, ..mapping })
     }
 
-    /// As [`from_yaml`](Self::from_yaml), but keys that nobody knows do not end it: the mapping without
-    /// them, and what is wrong with it. So the rest of it can be checked, too.
+    /// As [`from_yaml`](Self::from_yaml), but keys that nobody knows do not end it: the mapping
+    /// without them, and what is wrong with it. So the rest of it can be checked, too.
     ///
     /// # Errors
     /// Everything that is wrong with the file by itself, if anything else is.

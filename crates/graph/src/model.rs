@@ -112,7 +112,7 @@ pub enum Copies {
     /// Copies happen where they must and are counted.
     #[default]
     Allowed,
-    /// The start fails, with the reason, where a copy would be needed.
+    /// The start fails, with the reason, if a copy would be needed.
     Forbidden,
 }
 
@@ -227,7 +227,7 @@ pub struct GraphNode {
     pub lockstep: Option<Lockstep>,
     /// How long one execution may take.
     pub budget: Option<Limit>,
-    /// What follows when it fails; `None`: its process is started again where the mapping says so
+    /// What follows when it fails; `None`: its process is started again if the mapping says so
     /// for failures, else the run ends.
     pub on_failure: Option<OnFailure>,
     /// Parameters that differ from their defaults.

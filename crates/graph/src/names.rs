@@ -24,8 +24,8 @@ pub(crate) fn token_fault(name: &str) -> Option<String> {
     }
 }
 
-/// Why `name` is not the name of a user or a group, or `None`. Systems allow much; what separates names
-/// where they are listed is not among it.
+/// Why `name` is not the name of a user or a group, or `None`. Systems allow much; what separates
+/// names where they are listed is not among it.
 pub(crate) fn user_fault(name: &str) -> Option<String> {
     if name.is_empty() {
         return Some("is empty".to_owned());

@@ -49,8 +49,8 @@ impl Placement {
 
     /// Reads the placement that a computation graph in JSON carries: every node says `mapping`,
     /// `hw` or `sw`. Nodes have the names that [`Graph::import_json`] gives them; hardware nodes
-    /// are placed in one fabric named `fabric`. Nodes marked `env` are outside the graph and have no
-    /// place.
+    /// are placed in one fabric named `fabric`. Nodes marked `env` are outside the graph and have
+    /// no place.
     ///
     /// `file` is its name for messages; it is not opened. Pure and deterministic.
     ///
@@ -96,9 +96,9 @@ fn read_placement(reading: &mut Reading, tree: &Tree) -> Placement {
     Placement { fabrics: fabrics.unwrap_or_default(), source: Source::default() }
 }
 
-/// The fabric of every hardware node, by name; a node that is placed twice stays where it was first.
-/// Notes what the graph does not have and what is placed twice. `file` is what the fabrics were read
-/// from, for messages: `mapping` or `placement`.
+/// The fabric of every hardware node, by name; a node that is placed twice stays where it was
+/// first. Notes what the graph does not have and what is placed twice. `file` is what the fabrics
+/// were read from, for messages: `mapping` or `placement`.
 pub(crate) fn hardware_nodes<'a>(
     graph: &Graph,
     fabrics: &'a [MappedFabric],
@@ -112,7 +112,7 @@ pub(crate) fn hardware_nodes<'a>(
     for (index, fabric) in fabrics.iter().enumerate() {
         for node in &fabric.nodes {
             let (kind, message, advice) = if !known.contains_key(node.as_str()) {
-                // A proposal costs time; where nothing more is reported, none is needed.
+                // A proposal costs time; if nothing more is reported, none is needed.
                 let is_full = violations.len() >= VIOLATIONS_MAX;
                 let names = known.keys().copied().take(if is_full { 0 } else { usize::MAX });
                 let near = did_you_mean(node, names);

@@ -52,7 +52,8 @@ pub struct ProcessPlan {
     pub domain_id: u32,
     /// What time means in this run.
     pub time: Time,
-    /// Simulated time after which a node in lock step ends the run, nanoseconds; `None`: it goes on.
+    /// Simulated time after which a node in lock step ends the run, nanoseconds; `None`: it goes
+    /// on.
     pub duration_ns: Option<u64>,
     /// Executors, one thread each.
     pub executors: Vec<ExecutorPlan>,
@@ -63,7 +64,7 @@ pub struct ProcessPlan {
     pub chains: Vec<Chain>,
     /// Whether its memory stays in RAM.
     pub lock_memory: bool,
-    /// What follows where rights that it asks for are missing.
+    /// What follows if rights that it asks for are missing.
     pub realtime: Realtime,
     /// When the launcher starts it again.
     pub restart: Restart,
@@ -71,8 +72,8 @@ pub struct ProcessPlan {
     pub uncopied: Vec<String>,
 }
 
-/// The nodes that are hardware in one fabric, and what joins it to host memory. None of the nodes is
-/// part of a [`ProcessPlan`].
+/// The nodes that are hardware in one fabric, and what joins it to host memory. None of the nodes
+/// is part of a [`ProcessPlan`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FabricPlan {
@@ -143,8 +144,8 @@ pub enum Time {
 }
 
 impl Time {
-    /// Whether whoever plays waits for the graph to drain, so that simulated time says nothing of how
-    /// long anything takes.
+    /// True if the player waits until the graph has drained, so that simulated time says nothing
+    /// about how long anything takes.
     #[must_use]
     pub fn is_unpaced(self) -> bool {
         matches!(self, Self::Simulated { pacing: Pacing::Max | Pacing::Steps })
@@ -166,17 +167,17 @@ pub enum Pacing {
     Rate(f64),
     /// As fast as the graph can; nodes with a lockstep wait for their command.
     Max,
-    /// In steps: what makes the time lets it go on when everything that a message or a timer has led
-    /// to is done, and each node runs in the same order in every mapping. See [`StepPlan`].
+    /// In steps: what makes the time lets it go on when everything that a message or a timer has
+    /// led to is done, and each node runs in the same order in every mapping. See [`StepPlan`].
     Steps,
 }
 
 /// How a run is stepped: which phases a step has, by what begins it.
 ///
 /// The nodes of a run have one order, the same in every mapping, in which none triggers one before
-/// it. Within a step a node runs when all nodes before it that can reach it have finished; its phase
-/// counts how often the way to it leads from one executor into another. All nodes of a phase may
-/// run at the same time; a phase begins when the one before it is done everywhere.
+/// it. Within a step a node runs when all nodes before it that can reach it have finished; its
+/// phase counts how often the way to it leads from one executor into another. All nodes of a phase
+/// may run at the same time; a phase begins when the one before it is done everywhere.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StepPlan {
@@ -194,7 +195,7 @@ pub struct StepPlan {
 pub struct StepTimer {
     /// Nanoseconds from one time to the next. All timers begin at the first time of the run.
     pub period_ns: u64,
-    /// As that of [`TimerPlan`].
+    /// As in [`TimerPlan`].
     pub offset_ns: Option<u64>,
     /// Phases, in order.
     pub phases: Vec<u32>,
@@ -232,7 +233,8 @@ impl ExecutorPlan {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WatchPlan {
-    /// Name of the chain, one with a max_latency that ends on a topic of one of the executor's nodes.
+    /// Name of the chain, one with a max_latency that ends on a topic of one of the executor's
+    /// nodes.
     pub chain: String,
     /// Publishers of its first topic to be connected to.
     pub publishers: u32,
@@ -258,7 +260,7 @@ pub struct NodePlan {
     /// What it publishes from memory that a driver moves.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub managed: Vec<ManagedTopic>,
-    /// When it runs within a step, see [`StepPlan`]; 0 where the run is not stepped.
+    /// When it runs within a step, see [`StepPlan`]; 0 if the run is not stepped.
     #[serde(default)]
     pub phase: u32,
     /// Connected inputs, in the order of the node type's description.

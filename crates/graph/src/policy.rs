@@ -61,7 +61,7 @@ impl OnFailure {
     }
 }
 
-/// What follows where rights that the mapping asks for are missing.
+/// What follows if rights that the mapping asks for are missing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Realtime {

@@ -91,7 +91,7 @@ pub(crate) fn read_restart(reading: &mut Reading, fields: &Fields<'_>) -> Restar
     }
 }
 
-/// The value of `restart` as [`read_restart`] reads it; `None` where nothing needs to be said.
+/// The value of `restart` as [`read_restart`] reads it; `None` if nothing needs to be said.
 pub(crate) fn restart_value(restart: &Restart) -> Option<String> {
     let Restart { when, limit, within_s, backoff_ms } = restart;
     match *restart == (Restart { when: *when, ..Restart::NEVER }) {

@@ -74,8 +74,8 @@ impl Reading {
         }
     }
 
-    /// Ends reading if nothing was wrong but keys that nobody knows: the value without them, and what
-    /// was told of them.
+    /// Ends reading if nothing was wrong but keys that nobody knows: the value without them, and
+    /// what was told of them.
     pub(crate) fn finish_without_unknown_keys<T>(
         mut self,
         value: Option<T>,

@@ -13,7 +13,7 @@ use std::ops::RangeInclusive;
 
 /// Widths of a stream, bits.
 pub const STREAM_WIDTHS: [u32; 4] = [64, 128, 256, 512];
-/// Width of a stream of which nothing is said, bits.
+/// Default width of a stream, bits.
 pub const STREAM_WIDTH_DEFAULT: u32 = 64;
 /// Beats of a FIFO: what the module `axis_fifo` can be made for.
 const FIFO_BEATS: RangeInclusive<u64> = 4..=1 << 20;

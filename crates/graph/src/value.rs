@@ -86,7 +86,7 @@ impl ParameterValue {
         }
     }
 
-    /// The value as `wanted`, where that loses nothing: an integer whose double is exact, an array
+    /// The value as `wanted`, if that loses nothing: an integer whose double is exact, an array
     /// of such integers, an empty array of any type. `None` when the types do not fit.
     #[must_use]
     pub fn converted_to(&self, wanted: ParameterType) -> Option<Self> {

@@ -93,7 +93,8 @@ pub enum ViolationKind {
     Layout,
     /// A width, clock or FIFO of a hardware stream that cannot be.
     Stream,
-    /// A hardware implementation that does not fit its software twin, its place in a graph, or others.
+    /// A hardware implementation that does not fit its software twin, its place in a graph, or
+    /// others.
     HardwareNode,
     /// Hardware nodes in a cycle that nothing breaks.
     HardwareCycle,
@@ -101,7 +102,7 @@ pub enum ViolationKind {
     HardwareName,
     /// Packages in one process that no binary links together.
     NotLinkedTogether,
-    /// A node that wants its process started again where the mapping never does that.
+    /// A node that wants its process started again if the mapping never does that.
     Restart,
     /// A topic that both the input recording and a node publish.
     InputConflict,

@@ -212,22 +212,7 @@ impl Text<'_> {
         self.line(2, &format!("{}:", quoted(name)));
         self.line(4, &format!("package: {}", quoted(&node.package)));
         self.line(4, &format!("type: {}", quoted(&node.node_type)));
-        if !node.inputs.is_empty() {
-            self.line(4, "inputs:");
-        }
-        for input in &node.inputs {
-            self.comments(&["nodes", name, "inputs", &input.port], 6);
-            let mut fields = vec![format!("topic: {}", quoted(&input.topic))];
-            fields.extend(input.trigger.map(|trigger| format!("trigger: {trigger}")));
-            fields.extend(input.closes_loop.then(|| "closes_loop: true".to_owned()));
-            fields.extend(input.reading.map(|reading| match reading {
-                InputReading::SinceLast => "read: since_last".to_owned(),
-                _ => "read: latest".to_owned(),
-            }));
-            fields.extend(limit_fields(input.max_age, "max_age_ms", "on_miss"));
-            let value = port_fields(fields, &input.topic, &input.qos);
-            self.line(6, &format!("{}: {value}", quoted(&input.port)));
-        }
+        self.inputs(node);
         if !node.outputs.is_empty() {
             self.line(4, "outputs:");
         }
@@ -257,23 +242,7 @@ impl Text<'_> {
         if let Some(condition) = &node.condition {
             self.line(4, &format!("condition: {}", flow(&condition.fields(quoted))));
         }
-        if !node.timers.is_empty() {
-            self.line(4, "timers:");
-        }
-        for timer in &node.timers {
-            let period = match timer.period {
-                Period::RateHz(rate_hz) => format!("rate_hz: {}", double(rate_hz)),
-                Period::PeriodMs(period_ms) => format!("period_ms: {}", double(period_ms)),
-            };
-            let mut fields = vec![period];
-            fields.extend(
-                timer.offset_ns.map(|ns| format!("offset_ms: {}", double(ns as f64 / 1e6))),
-            );
-            if timer.priority != 0 {
-                fields.push(format!("priority: {}", timer.priority));
-            }
-            self.line(6, &format!("{}: {}", quoted(&timer.name), flow(&fields)));
-        }
+        self.timers(node);
         if let Some(lockstep) = &node.lockstep {
             let fields = [
                 format!("timer: {}", quoted(&lockstep.timer)),
@@ -292,6 +261,45 @@ impl Text<'_> {
         }
         for (parameter, value) in &node.parameters {
             self.line(6, &format!("{}: {}", quoted(parameter), parameter_text(value)));
+        }
+    }
+
+    fn inputs(&mut self, node: &GraphNode) {
+        if !node.inputs.is_empty() {
+            self.line(4, "inputs:");
+        }
+        for input in &node.inputs {
+            self.comments(&["nodes", &node.name, "inputs", &input.port], 6);
+            let mut fields = vec![format!("topic: {}", quoted(&input.topic))];
+            fields.extend(input.trigger.map(|trigger| format!("trigger: {trigger}")));
+            fields.extend(input.closes_loop.then(|| "closes_loop: true".to_owned()));
+            fields.extend(input.reading.map(|reading| match reading {
+                InputReading::SinceLast => "read: since_last".to_owned(),
+                _ => "read: latest".to_owned(),
+            }));
+            fields.extend(limit_fields(input.max_age, "max_age_ms", "on_miss"));
+            let value = port_fields(fields, &input.topic, &input.qos);
+            self.line(6, &format!("{}: {value}", quoted(&input.port)));
+        }
+    }
+
+    fn timers(&mut self, node: &GraphNode) {
+        if !node.timers.is_empty() {
+            self.line(4, "timers:");
+        }
+        for timer in &node.timers {
+            let period = match timer.period {
+                Period::RateHz(rate_hz) => format!("rate_hz: {}", double(rate_hz)),
+                Period::PeriodMs(period_ms) => format!("period_ms: {}", double(period_ms)),
+            };
+            let mut fields = vec![period];
+            fields.extend(
+                timer.offset_ns.map(|ns| format!("offset_ms: {}", double(ns as f64 / 1e6))),
+            );
+            if timer.priority != 0 {
+                fields.push(format!("priority: {}", timer.priority));
+            }
+            self.line(6, &format!("{}: {}", quoted(&timer.name), flow(&fields)));
         }
     }
 }

@@ -1,6 +1,6 @@
-//! The board around a network: a gateway per gateway topic, what joins them to host memory, the host's
-//! registers, and the nodes with an implementation, as one module with the network inside. Only wires and instances of library
-//! modules. Must not decide anything about the network.
+//! The board around a network: a gateway per gateway topic, what joins them to host memory, the
+//! host's registers, and the nodes with an implementation, as one module with the network inside.
+//! Only wires and instances of library modules. Must not decide anything about the network.
 
 use crate::library::{Instance, LibraryModule, Parameter};
 use crate::network::{Network, NetworkPort, PortOwner, Register, TopicNetwork};
@@ -144,7 +144,8 @@ pub(crate) fn pairs(names: &[&str]) -> Vec<(String, String)> {
     names.iter().map(|name| ((*name).to_owned(), (*name).to_owned())).collect()
 }
 
-/// The module `board_<fabric>` and the library modules' instances in it. `None`: the network has no gateway.
+/// The module `board_<fabric>` and the library modules' instances in it. `None`: the network has no
+/// gateway.
 pub(crate) fn board(
     network: &Network,
     registers: &[Register],
@@ -233,39 +234,8 @@ fn network_instance(body: &mut Body, network: &Network, status: String, has_cont
 fn host_side(body: &mut Body, gateways: usize, width: u32) {
     let count = gateways as u32;
     let clients = 2 * count;
-    let page = ADDRESS_WIDTH - 12;
     let clocked = pairs(&["clk", "rst"]);
-    for (bits, name) in [
-        (None, "osif_write"),
-        (Some(64), "osif_read_data"),
-        (Some(count), "gateway_write"),
-        (Some(64 * count), "gateway_read_data"),
-        (None, "window_write"),
-        (Some(4), "window_number"),
-        (Some(page), "window_first"),
-        (Some(page), "window_last"),
-        (Some(page), "window_offset"),
-        (None, "window_readable"),
-        (None, "window_writable"),
-        (Some(16), "count_refused"),
-        (Some(ADDRESS_WIDTH), "refused_address"),
-        (None, "refused_write"),
-        (Some(128 * clients), "up_word"),
-        (Some(clients), "up_valid"),
-        (Some(clients), "up_ready"),
-        (Some(128 * clients), "down_word"),
-        (Some(clients), "down_valid"),
-        (Some(clients), "down_ready"),
-    ] {
-        body.wire(bits, name);
-    }
-    for (signal, bits, _) in axi(width) {
-        let fixed = FIXED.contains(&signal);
-        if !fixed {
-            let lanes = if BROADCAST.contains(&signal) { 1 } else { count };
-            body.wire(bits.map(|bits| bits * lanes).or(Some(lanes)), &format!("gateways_{signal}"));
-        }
-    }
+    host_wires(body, count, width);
     body.line("");
     let mut connections = clocked.clone();
     connections.extend(pairs(&[
@@ -314,6 +284,43 @@ fn host_side(body: &mut Body, gateways: usize, width: u32) {
         ("DOWN_DEPTH", Parameter::Number(DOWN_WORDS.into())),
     ];
     body.instance(LibraryModule::Osif, "u_osif", &parameters, &connections);
+}
+
+/// The wires between the host port, the osif and the gateways.
+fn host_wires(body: &mut Body, count: u32, width: u32) {
+    let clients = 2 * count;
+    let page = ADDRESS_WIDTH - 12;
+    for (bits, name) in [
+        (None, "osif_write"),
+        (Some(64), "osif_read_data"),
+        (Some(count), "gateway_write"),
+        (Some(64 * count), "gateway_read_data"),
+        (None, "window_write"),
+        (Some(4), "window_number"),
+        (Some(page), "window_first"),
+        (Some(page), "window_last"),
+        (Some(page), "window_offset"),
+        (None, "window_readable"),
+        (None, "window_writable"),
+        (Some(16), "count_refused"),
+        (Some(ADDRESS_WIDTH), "refused_address"),
+        (None, "refused_write"),
+        (Some(128 * clients), "up_word"),
+        (Some(clients), "up_valid"),
+        (Some(clients), "up_ready"),
+        (Some(128 * clients), "down_word"),
+        (Some(clients), "down_valid"),
+        (Some(clients), "down_ready"),
+    ] {
+        body.wire(bits, name);
+    }
+    for (signal, bits, _) in axi(width) {
+        let fixed = FIXED.contains(&signal);
+        if !fixed {
+            let lanes = if BROADCAST.contains(&signal) { 1 } else { count };
+            body.wire(bits.map(|bits| bits * lanes).or(Some(lanes)), &format!("gateways_{signal}"));
+        }
+    }
 }
 
 /// All gateways share one port of host memory, behind windows.

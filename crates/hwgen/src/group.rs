@@ -243,7 +243,7 @@ impl<'a> Grouping<'a> {
         }
         if up {
             let mut subscribed = self.port(&topic, "subscribers", None, &stream.gateway);
-            // A gateway does not hear what it has brought down itself.
+            // A gateway does not hear what it has moved down itself.
             subscribed.filtered_id = match (down, topic.publishers.last()) {
                 (true, Some(own)) => own.publisher_id,
                 _ => 0,

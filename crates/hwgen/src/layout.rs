@@ -43,7 +43,7 @@ pub struct PayloadField {
     pub element: String,
     /// Where it begins.
     pub place: FieldPlace,
-    /// Bytes of one element; `None` where elements differ in length.
+    /// Bytes of one element; `None` if elements differ in length.
     pub element_bytes: Option<u64>,
     /// How many elements.
     pub count: ElementCount,
@@ -82,7 +82,7 @@ pub enum LayoutFault {
         /// Paths that can have a bound.
         known: Vec<String>,
     },
-    /// A bound of the topic above that of the type.
+    /// A bound of the topic above the type's bound.
     AboveType {
         /// The field.
         path: String,
@@ -190,8 +190,8 @@ impl PayloadLayout {
 struct Cursor {
     bytes_max: u64,
     fixed: bool,
-    /// The strictest alignment since the last byte: that of a message before its first field, and of
-    /// its end before the field behind it.
+    /// The strictest alignment since the last byte: a message's own before its first field, and
+    /// of its end before the field behind it.
     aligned: u64,
 }
 
@@ -382,7 +382,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// Bytes, where all elements have the same, and alignment of an element.
+    /// Bytes, if all elements have the same, and alignment of an element.
     fn fixed_element(&self, element: ElementLayout) -> (Option<u64>, u64) {
         match element {
             ElementLayout::Primitive(primitive) => {
@@ -397,7 +397,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// Alignment of a struct: that of its widest field, and 8 where a sequence or text is inside.
+    /// Alignment of a struct: its widest field's, and 8 if a sequence or text is inside.
     fn alignment(&self, index: usize) -> u64 {
         match self.is_fixed(index) {
             true => u64::from(self.layout.structs[index].alignment),

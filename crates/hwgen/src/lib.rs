@@ -2,10 +2,10 @@
 //! nodes of a fabric.
 //!
 //! [`generate`] groups the publishers and subscribers of every hardware-mapped topic, and the
-//! hardware side of every gateway topic, and wires modules of the hardware library. What it gives is
-//! text: SystemVerilog, the layout of the messages, a register map, a C interface for simulation, a
-//! picture and a report. It writes no logic of its own; the adapters of
-//! messages hold tables, registers and what chooses among them. The formats are described in
+//! hardware side of every gateway topic, and wires modules of the hardware library. What it gives
+//! is text: SystemVerilog, the layout of the messages, a register map, a C interface for
+//! simulation, a picture and a report. It writes no logic of its own; the adapters of messages hold
+//! tables, registers and what chooses among them. The formats are described in
 //! `docs/formats/hardware-network.md`.
 //!
 //! The crate is pure: it opens no file, starts no process, never prints and never blocks. The same
@@ -47,14 +47,14 @@ pub struct Request<'a> {
     pub graph: &'a Graph,
     /// Where its nodes and topics are.
     pub mapping: &'a Mapping,
-    /// What packages say of their nodes: types of topics of which the graph says nothing.
+    /// What packages say of their nodes: types of topics that the graph leaves out.
     pub descriptions: &'a PackageDescriptions,
     /// The fabric to make the network for, by its name in the mapping.
     pub fabric: &'a str,
     /// Finds a message type by its full name, or says why not.
     pub types: &'a dyn Fn(&str) -> Result<Schema, String>,
-    /// Node types in hardware whose nodes become part of the board. Those of the fabric's nodes that
-    /// are of none of them stay edges of the board.
+    /// Node types in hardware whose nodes become part of the board. Those of the fabric's nodes
+    /// that are of none of them stay edges of the board.
     pub implementations: &'a [Implementation<'a>],
 }
 
@@ -65,15 +65,15 @@ pub struct Generated {
     pub network: Network,
     /// Tells this network from others; a host reads it at byte address 8.
     pub identity: u64,
-    /// Every word that the host reads or writes, of the board where there is one.
+    /// Every word that the host reads or writes, of the board if there is one.
     pub registers: Vec<Register>,
     /// Files by name: their texts.
     pub files: BTreeMap<String, String>,
 }
 
 impl Generated {
-    /// The files that one of its lists (`sources.f`, `board.f`) names, by name; none where there is no
-    /// such list.
+    /// The files that one of its lists (`sources.f`, `board.f`) names, by name; none if there is
+    /// no such list.
     #[must_use]
     pub fn listed(&self, list: &str) -> Vec<(&String, &String)> {
         let names = self.files.get(list).map_or("", String::as_str);
@@ -246,7 +246,7 @@ fn node_sources(nodes: Nodes, files: &mut BTreeMap<String, String>) -> Vec<Strin
     list
 }
 
-/// What joins the network to a host, where there are gateways that can share its memory.
+/// What joins the network to a host, if there are gateways that can share its memory.
 fn surroundings(
     network: &Network,
     registers: &[Register],
@@ -267,7 +267,7 @@ fn surroundings(
     }
 }
 
-/// The board, its C interface and its list, where there are gateways. `order` has the network's own
+/// The board, its C interface and its list, if there are gateways. `order` has the network's own
 /// files, `of_nodes` those of its nodes.
 fn board_files(
     network: &Network,

@@ -111,9 +111,9 @@ pub struct TopicNetwork {
     pub name: String,
     /// The topic's name as an identifier; of a direct stream, with its port.
     pub identifier: String,
-    /// Whether it is the direct stream of one port on a software-mapped topic: a gateway at the other
-    /// end, so that its messages pass between host memory and this port alone. A software-mapped topic
-    /// has one per port in the fabric, all of its name.
+    /// Whether it is the direct stream of one port on a software-mapped topic: a gateway at the
+    /// other end, so that its messages pass between host memory and this port alone. A
+    /// software-mapped topic has one per port in the fabric, all of its name.
     #[serde(skip_serializing_if = "is_false")]
     pub direct: bool,
     /// Bits of a beat.
@@ -389,9 +389,16 @@ impl TopicNetwork {
         clocks
     }
 
-    /// What the host reads and writes of the topic; addresses are given by the network.
-    fn registers(&self) -> Vec<Register> {
-        let register = |access, name: &str, clock: &Clock, bits, meaning: String| Register {
+    /// A register of the topic, without an address yet.
+    fn register(
+        &self,
+        access: &'static str,
+        name: &str,
+        clock: &Clock,
+        bits: u32,
+        meaning: String,
+    ) -> Register {
+        Register {
             address: 0,
             name: format!("{}.{name}", self.identifier),
             access,
@@ -401,7 +408,11 @@ impl TopicNetwork {
             meaning,
             counts: Vec::new(),
             port: name.to_owned(),
-        };
+        }
+    }
+
+    /// What the host reads and writes of the topic; addresses are given by the network.
+    fn registers(&self) -> Vec<Register> {
         let of = self.shown();
         let count = |what, at: String, low, bits| Count { what, of: of.clone(), at, low, bits };
         let mut registers = Vec::new();
@@ -414,7 +425,7 @@ impl TopicNetwork {
             // Without a look at lengths the first three are always 0.
             let counts = counts.map(|(what, low)| count(what, shown(&self.publishers), low, 16));
             let counts = counts.collect();
-            let counted = register("read", "counts", &self.clock, 64, meaning.into());
+            let counted = self.register("read", "counts", &self.clock, 64, meaning.into());
             registers.push(Register { counts, ..counted });
             if arbiter.watchdog_cycles > 0 {
                 let meaning = "one bit per publisher: it fell silent in mid-message and has not \
@@ -425,7 +436,7 @@ impl TopicNetwork {
                 let counts = publishers
                     .map(|(bit, port)| count(Counted::Dead, port.owner.shown(), bit, 1))
                     .collect();
-                let dead = register("read", "dead", &self.clock, bits, meaning);
+                let dead = self.register("read", "dead", &self.clock, bits, meaning);
                 registers.push(Register { counts, ..dead });
             }
         }
@@ -439,7 +450,7 @@ impl TopicNetwork {
                 let name = format!("fifo_{index}");
                 let counts = [(Counted::KeepLast, 0), (Counted::Discarded, 16)];
                 let counts = counts.map(|(what, low)| count(what, port.owner.shown(), low, 16));
-                let fifo = register("read", &name, &self.clock, 32, meaning);
+                let fifo = self.register("read", &name, &self.clock, 32, meaning);
                 registers.push(Register { counts: counts.into(), ..fifo });
             }
         }
@@ -447,7 +458,7 @@ impl TopicNetwork {
             let meaning = "one bit per subscriber: it gets messages, from the next one on; order: ";
             let meaning = format!("{meaning}{}", shown(&self.subscribers));
             let bits = self.subscribers.len() as u32;
-            registers.push(register("write", "enable", &self.clock, bits, meaning));
+            registers.push(self.register("write", "enable", &self.clock, bits, meaning));
         }
         let topic = self.probe.then(|| ("topic".to_owned(), &self.clock, "the topic".to_owned()));
         let ports =
@@ -457,9 +468,9 @@ impl TopicNetwork {
                 "probe of {of}: clear (0), snapshot (1), number of the count to read (4:2): \
                  0 messages, 1 beats, 2 stall cycles, 3 gap cycles, 4 damaged, 5 cycles"
             );
-            registers.push(register("write", &format!("probe_{name}_set"), clock, 5, meaning));
+            registers.push(self.register("write", &format!("probe_{name}_set"), clock, 5, meaning));
             let meaning = format!("probe of {of}: the count that was asked for, a cycle later");
-            registers.push(register("read", &format!("probe_{name}"), clock, 64, meaning));
+            registers.push(self.register("read", &format!("probe_{name}"), clock, 64, meaning));
         }
         registers
     }
@@ -544,7 +555,7 @@ impl Network {
         words.collect()
     }
 
-    /// The topics and direct streams that have a gateway: number g of a board is that of the g-th.
+    /// The topics and direct streams that have a gateway, in the order of the board's gateways.
     pub fn gateways(&self) -> impl Iterator<Item = &TopicNetwork> {
         let is_gateway = |port: &NetworkPort| port.owner == PortOwner::Gateway;
         let topics = self.topics.iter();

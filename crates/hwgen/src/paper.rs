@@ -1,6 +1,6 @@
-//! A board whose way to host memory is that of ReconROS, for the reproduction of published figures and
-//! nothing else: chunks of 256 bytes, one burst open at any time, a small translation buffer with page
-//! tables of three levels. Must not decide anything about the network.
+//! A board with ReconROS's way to host memory, for the reproduction of published figures
+//! and nothing else: chunks of 256 bytes, one burst open at any time, a small translation buffer
+//! with page tables of three levels. Must not decide anything about the network.
 
 use crate::Generated;
 use crate::board::{ADDRESS_WIDTH, FIXED, Way, axi, pairs};
@@ -15,8 +15,9 @@ const TRANSLATIONS: u32 = 16;
 /// The same network with such a board: only the files of the board are others. Where there is no
 /// board, there is none here.
 ///
-/// Its host opens memory by page tables in the form of `hw/memif_tlb`, three levels: the register of a
-/// window's first page holds the page of the root, and setting a readable window makes it valid.
+/// Its host opens memory by page tables in the form of `hw/memif_tlb`, three levels: the register
+/// of a window's first page holds the page of the root, and setting a readable window makes it
+/// valid.
 ///
 /// Allocates; does not block.
 #[must_use]

@@ -1,6 +1,6 @@
-//! The network for a board: a module in plain Verilog that says which signals are one stream, as block
-//! designs take no SystemVerilog, and the script that makes a Vivado project of it. Must not know what
-//! the network does.
+//! The network for a board: a module in plain Verilog that says which signals are one stream, as
+//! block designs take no SystemVerilog, and the script that makes a Vivado project of it. Must not
+//! know what the network does.
 
 use crate::network::{Clock, Network, Register};
 use std::fmt::Write as _;

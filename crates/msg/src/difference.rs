@@ -14,7 +14,7 @@ use serde_json::Value;
 /// The first field in which two messages differ, in the order of the definition.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FieldDifference {
-    /// Names and indexes: `poses[3].position.x`; `data.length` where one has more elements and all
+    /// Names and indexes: `poses[3].position.x`; `data.length` if one has more elements and all
     /// before are the same.
     pub path: String,
     /// Its value in the one message.
@@ -122,7 +122,8 @@ impl Pair<'_> {
             return Ok(None);
         }
         let options = JsonOptions::default();
-        // The walk's budget is spent on what was compared; a walk of their own shows the two values.
+        // The walk's budget is spent on what was compared; a walk of their own shows the two
+        // values.
         let show = |walk: &Walk<'_>, at| {
             let mut walk = Walk::new(walk.layout, walk.block)?;
             element_json(&mut walk, element, at, options)

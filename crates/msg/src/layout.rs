@@ -59,7 +59,7 @@ pub struct StructLayout {
     pub type_name: String,
     /// Size, a multiple of the alignment.
     pub bytes: u32,
-    /// Alignment: that of the widest field.
+    /// Alignment: the widest field's.
     pub alignment: u32,
     /// Fields in order.
     pub fields: Vec<FieldLayout>,
@@ -136,8 +136,8 @@ impl Layout {
     }
 
     /// Which structs have the same length in every message, by position: all that hold no text and
-    /// no sequence. In rounds, because a struct may be used by many others; there are no more rounds
-    /// than structs.
+    /// no sequence. In rounds, because a struct may be used by many others; there are no more
+    /// rounds than structs.
     pub fn fixed_structs(&self) -> Vec<bool> {
         let mut fixed = vec![true; self.structs.len()];
         loop {

@@ -235,7 +235,7 @@ impl Schema {
         walk::validate(&self.layout, block)
     }
 
-    /// Where two flat messages of the type differ first; `None` where they are the same in every
+    /// Where two flat messages of the type differ first; `None` if they are the same in every
     /// field, bit by bit. Allocates for the difference only.
     ///
     /// # Errors

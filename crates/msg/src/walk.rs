@@ -137,8 +137,8 @@ fn check_element(walk: &mut Walk<'_>, element: ElementLayout, at: usize) -> Resu
     }
 }
 
-/// Checks what safe access does not need: the alignment that readers may count on, the capacity, and
-/// that nothing points into the root struct.
+/// Checks what safe access does not need: the alignment that readers may count on, the capacity,
+/// and that nothing points into the root struct.
 fn check_place(
     walk: &Walk<'_>,
     at: usize,

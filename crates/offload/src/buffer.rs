@@ -1,5 +1,5 @@
-//! QueueState buffers on a device: where its kernels find the elements that a node has claimed, what is
-//! copied for that, and the end of the claims. Must not know which kernels run.
+//! Shared buffers on a device: where its kernels find the elements that a node has claimed,
+//! what is copied for that, and the end of the claims. Must not know which kernels run.
 
 use crate::choice::{Choice, Way};
 use crate::elements::Tools;
@@ -14,8 +14,8 @@ use crossdock_device::DeviceError;
 use std::cell::Cell;
 use std::rc::Rc;
 
-/// How the shared buffers get to the device that the tokens of one port are about. Belongs to the thread of
-/// its executor.
+/// How the shared buffers get to the device that the tokens of one port are about. Belongs to the
+/// thread of its executor.
 #[derive(Debug)]
 pub struct DeviceBuffers(Rc<Buffers>);
 
@@ -49,15 +49,15 @@ impl DeviceBuffers {
         &self.0.choice
     }
 
-    /// Bytes of claimed elements that were given to be copied so far, of all buffers: to the device, and back for
-    /// those that are written.
+    /// Bytes of claimed elements that were given to be copied so far, of all buffers: to the
+    /// device, and back for those that are written.
     #[must_use]
     pub fn copied_bytes(&self) -> u64 {
         self.0.copied_bytes.get()
     }
 
-    /// How often memory of the device was made here that stands for a buffer, because its owner has handed
-    /// none out. Nodes of one queue use the same.
+    /// How often memory of the device was made here that stands for a buffer, because its owner has
+    /// handed none out. Nodes of one queue use the same.
     #[must_use]
     pub fn mirrors(&self) -> u32 {
         self.0.mirrors.get()
@@ -90,18 +90,18 @@ pub(crate) struct Claimed {
 pub(crate) type Ending = Vec<(Box<dyn Claim + Send>, Vec<Box<dyn Claim + Send>>)>;
 
 impl Work<'_> {
-    /// Where the device finds the elements of claims of one buffer: all of the buffer, so that element `i`
-    /// has the index `i`. Kernels keep to what is claimed: the others may be anything there, and somebody
-    /// else's kernels may write them meanwhile.
+    /// Where the device finds the elements of claims of one buffer: all of the buffer, so that
+    /// element `i` has the index `i`. Kernels keep to what is claimed: the others may be anything
+    /// there, and somebody else's kernels may write them meanwhile.
     ///
-    /// They are used in place, or copied into memory of the device that stands for the buffer, and those to
-    /// write back at the end: exactly what is claimed, and nothing between. That memory is the buffer's own if
-    /// its owner has handed it out ([`Setup::buffers_for`](crossdock_executor::Setup::buffers_for)), and else
-    /// the queue's. The claims are held until the
-    /// device is done with this piece of work: they are released by the end of what [`Work::publish`]
-    /// publishes next, or by [`Work::finish_shared`].
+    /// They are used in place, or copied into memory of the device that stands for the buffer, and
+    /// those to write back at the end: exactly what is claimed, and nothing between. That memory is
+    /// the buffer's own if its owner has handed it out
+    /// ([`Setup::buffers_for`](crossdock_executor::Setup::buffers_for)), and else the queue's. The
+    /// claims are held until the device is done with this piece of work: they are released by the
+    /// end of what [`Work::publish`] publishes next, or by [`Work::finish_shared`].
     ///
-    /// Blocks while elements are copied where the device does not see the host's memory coherently.
+    /// Blocks while elements are copied if the device does not see the host's memory coherently.
     /// Allocates.
     ///
     /// # Errors
@@ -158,8 +158,8 @@ impl Work<'_> {
         Ok(place)
     }
 
-    /// Waits until the device is done, and releases the claims of [`Work::share`]: for a server, whose
-    /// response follows then. Blocks.
+    /// Waits until the device is done, and releases the claims of [`Work::share`]: for a server,
+    /// whose response follows then. Blocks.
     ///
     /// # Errors
     /// [`OffloadError::Device`]; [`OffloadError::NotHeld`] as for [`Work::publish`].
@@ -170,7 +170,8 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// Copies what the device writes to where others look for it, and lets them wait for what is left to do.
+    /// Copies what the device writes to where others look for it, and lets them wait for what is
+    /// left to do.
     pub(crate) fn end_claims(&mut self) -> Result<Ending, OffloadError> {
         let mut ending = Ending::new();
         while let Some(mut claimed) = self.claimed.pop() {

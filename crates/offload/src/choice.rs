@@ -1,5 +1,5 @@
-//! How the messages of a topic get to a device: what the mapping asks for, settled by what the device
-//! can do. Must not know how it is then done.
+//! How the messages of a topic get to a device: what the mapping asks for, settled by what the
+//! device can do. Must not know how it is then done.
 
 use crate::managed;
 use crossdock_device::{Capabilities, DeviceInfo};
@@ -15,8 +15,8 @@ pub enum Way {
     Copy,
     /// They lie in memory that the device's driver moves between host and device.
     Managed,
-    /// They stay in memory of the device, for all its nodes; they are copied to it and from it only where
-    /// somebody else writes or reads them.
+    /// They stay in memory of the device, for all its nodes; they are copied to it and from it only
+    /// where somebody else writes or reads them.
     Device,
 }
 
@@ -67,7 +67,7 @@ pub struct Refusal {
 /// Settles how the messages of `topic` get to a device. Pure.
 ///
 /// # Errors
-/// [`Refusal`]: the device cannot do what is asked for, or it takes a copy where the graph forbids
+/// [`Refusal`]: the device cannot do what is asked for, or it takes a copy if the graph forbids
 /// copies.
 pub fn choose(
     topic: &str,
@@ -133,14 +133,15 @@ pub fn choose(
     Ok(Choice { way, reason })
 }
 
-/// Settles how shared buffers get to a device whose tokens come by the topic or the service `name`. Pure.
+/// Settles how shared buffers get to a device whose tokens come by the topic or the service `name`.
+/// Pure.
 ///
-/// What is copied are parts of them, down and back: there is nothing that could stay on the device, because
-/// others write the rest. So `device` is `copy` here.
+/// What is copied are parts of them, down and back: there is nothing that could stay on the device,
+/// because others write the rest. So `device` is `copy` here.
 ///
 /// # Errors
-/// [`Refusal`], as [`choose`]. In place is refused where the device is not coherent with the host, too: their
-/// nodes use a buffer at the same time, and its memory cannot be handed to and fro.
+/// [`Refusal`], as [`choose`]. In place is refused if the device is not coherent with the host,
+/// too: their nodes use a buffer at the same time, and its memory cannot be handed to and fro.
 pub fn choose_for_buffers(
     name: &str,
     asked: DeviceTopic,
@@ -177,7 +178,8 @@ pub fn choose_for_buffers(
     Ok(Choice { way: Way::Copy, reason })
 }
 
-/// What keeps messages or buffers out of memory that the device's driver moves, and what to do; `None`: nothing does.
+/// What keeps messages or buffers out of memory that the device's driver moves, and what to do;
+/// `None`: nothing does.
 fn unmanaged(
     asked: DeviceTopic,
     capabilities: Capabilities,
@@ -209,16 +211,17 @@ fn shared_by(asked: DeviceTopic, capabilities: Capabilities) -> SharedBy {
     }
 }
 
-/// What `auto` takes: in place where that costs no more than memory of the device's own would. The one place where this
-/// is decided.
+/// What `auto` takes: in place where that costs no more than memory of the device's own would. The
+/// one place where this is decided.
 fn prefers_in_place(asked: DeviceTopic, capabilities: Capabilities) -> bool {
     capabilities.shares_memory() && not_in_place(asked, capabilities).is_none()
 }
 
-/// What keeps kernels from using messages or buffers where they lie, and what to do; `None`: nothing does.
+/// What keeps kernels from using messages or buffers where they lie, and what to do; `None`:
+/// nothing does.
 ///
-/// Nodes use a buffer at the same time, and messages that are read by some are written beside by their publisher: so
-/// memory cannot be handed to and fro, and only what is coherent will do.
+/// Nodes use a buffer at the same time, and messages that are read by some are written beside by
+/// their publisher: so memory cannot be handed to and fro, and only what is coherent will do.
 fn not_in_place(
     asked: DeviceTopic,
     capabilities: Capabilities,
@@ -256,7 +259,8 @@ mod tests {
         }
     }
 
-    /// A GPU on a bus as NVIDIA's driver has it: it has the host's addresses and sees what the host writes.
+    /// A GPU on a bus as NVIDIA's driver has it: it has the host's addresses and sees what the host
+    /// writes.
     const ON_BUS: Capabilities = Capabilities {
         host_memory: true,
         read_only_host_memory: true,

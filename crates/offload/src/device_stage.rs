@@ -59,9 +59,9 @@ impl<K> DeviceStage<K> {
         self.queue.device()
     }
 
-    /// Has the device make the message in `loan`, whose part `target` it writes, of the bytes of `sample`
-    /// that `read` names, and publishes it early. `launch` gives it the kernels. A message that died with its
-    /// publisher is passed over: nothing is published then.
+    /// Has the device make the message in `loan`, whose part `target` it writes, of the bytes of
+    /// `sample` that `read` names, and publishes it early. `launch` gives it the kernels. A message
+    /// that died with its publisher is passed over: nothing is published then.
     ///
     /// Blocks and allocates as [`Queue::begin`], [`Work::read`] and [`Work::publish`] do.
     ///

@@ -1,24 +1,26 @@
-//! Elements of shared buffers on their way between memory of the host and of a device: exactly those of a
-//! part, in both directions. Must not know nodes, queues or how parts are claimed.
+//! Elements of shared buffers on their way between memory of the host and of a device: exactly
+//! those of a part, in both directions. Must not know nodes, queues or how parts are claimed.
 //!
-//! Others may write what lies between the elements of a part meanwhile, on the host and on the device, so
-//! that nothing of it may be copied, not even back and forth. Elements side by side are copied as the range
-//! that they are. Where they lie apart it depends on what host and device have between them:
+//! Others may write what lies between the elements of a part meanwhile, on the host and on the
+//! device, so that nothing of it may be copied, not even back and forth. Elements side by side are
+//! copied as the range that they are. If they lie apart, the way depends on what joins host and
+//! device:
 //!
-//! | | to the device | to the host |
-//! |---|---|---|
-//! | one memory | a kernel copies them one by one | the same |
-//! | a bus, and few others between them | the range from the first to the last goes to an area of the device's own, from which a kernel takes them | a kernel puts them side by side, and the host scatters them |
-//! | else | the host puts them side by side, and a kernel spreads them | the same |
+//! - One memory: a kernel copies the elements one by one, in both directions.
+//! - A bus, and few other elements between them. To the device, the range from the first to the
+//!   last goes to an area of the device's own, from which a kernel takes the elements. To the host,
+//!   a kernel puts them side by side, and the host scatters them.
+//! - Else one end puts them side by side, and the other spreads them, in both directions.
 //!
-//! Across a bus each access of a kernel is a transfer of its own, and a copy engine moves a range at the bus's rate. What
-//! comes along in a range may be written by others meanwhile: it is never looked at, and never copied back.
+//! Across a bus each access of a kernel is a transfer of its own, and a copy engine moves a range
+//! at the bus's rate. What comes along in a range may be written by others meanwhile: it is never
+//! looked at, and never copied back.
 //!
 //! What the unsafe blocks rest on:
-//! 1. The caller holds a claim of the part until the stream is done with it: nobody writes what is read
-//!    here, and nobody else touches what is written.
-//! 2. A kernel's arguments are those that `part.cl` declares, in its order; both spans hold all elements
-//!    that it is told to copy (`Strided::span_of` has looked).
+//! 1. The caller holds a claim of the part until the stream is done with it: nobody writes what is
+//!    read here, and nobody else touches what is written.
+//! 2. A kernel's arguments are those that `part.cl` declares, in its order; both spans hold all
+//!    elements that it is told to copy (`Strided::span_of` has looked).
 //! 3. The dense area is this file's own, and used in the order of one stream.
 
 #![allow(unsafe_code)]
@@ -35,10 +37,11 @@ const SOURCE: KernelSource<'_> =
 const KERNELS: [(u64, &str); 4] = [(1, "part_1"), (2, "part_2"), (4, "part_4"), (8, "part_8")];
 /// Work items of one group.
 const GROUP: u32 = 128;
-/// One of so many elements in a range is wanted at least: else the host puts them side by side sooner than the rest
-/// crosses a bus.
+/// One of so many elements in a range is wanted at least: else the host puts them side by side
+/// sooner than the rest crosses a bus.
 const STEP_MAX: u64 = 8;
-/// Work items of one launch at most: far more than a device runs at a time, and far from what a grid may be.
+/// Work items of one launch at most: far more than a device runs at a time, and far from what a
+/// grid may be.
 const ITEMS_MAX: u64 = 1 << 24;
 
 /// What a queue needs to copy elements. Belongs to its thread.
@@ -61,13 +64,15 @@ pub(crate) struct Tools<'a> {
 }
 
 impl Tools<'_> {
-    /// The buffer in memory of the host, if the device copies from and to it by itself, in its stream's order.
+    /// The buffer in memory of the host, if the device copies from and to it by itself, in its
+    /// stream's order.
     fn host(&mut self, buffer: &Bytes) -> Option<Place> {
         let by_itself = self.capabilities.host_memory && self.capabilities.coherent;
         by_itself.then(|| self.memories.for_copies(self.device, buffer)).flatten()
     }
 
-    /// How elements of a part get across, given that the device copies from and to the host's memory by itself.
+    /// How elements of a part get across, given that the device copies from and to the host's
+    /// memory by itself.
     fn path(&self, part: Part) -> Path {
         match part.step() {
             1 => Path::Range,
@@ -116,9 +121,9 @@ impl ElementCopies {
         Ok(made)
     }
 
-    /// Copies what is claimed to `place`, which stands for all elements of the buffer that lies in `buffer`.
-    /// Returns at once where the device copies from the host's memory by itself, else blocks. The claim is
-    /// held until the stream is done.
+    /// Copies what is claimed to `place`, which stands for all elements of the buffer that lies in
+    /// `buffer`. Returns at once if the device copies from the host's memory by itself, else
+    /// blocks. The claim is held until the stream is done.
     pub(crate) fn down(
         &mut self,
         mut tools: Tools<'_>,
@@ -149,8 +154,8 @@ impl ElementCopies {
         written
     }
 
-    /// Copies what the device has written of what is claimed back. Blocks as [`ElementCopies::down`]. The claim is
-    /// one to write, and held until the stream is done.
+    /// Copies what the device has written of what is claimed back. Blocks as
+    /// [`ElementCopies::down`]. The claim is one to write, and held until the stream is done.
     pub(crate) fn up(
         &mut self,
         mut tools: Tools<'_>,
@@ -206,7 +211,8 @@ impl ElementCopies {
         let Tools { device, stream, .. } = tools;
         let (start, end) = (part.first() * length, part.end() * length);
         let dense = self.take_dense(device, stream, end - start)?;
-        // SAFETY: (3); elements between may be written meanwhile, and whatever of them comes is used by nobody.
+        // SAFETY: (3); elements between may be written meanwhile, and whatever of them comes is
+        // used by nobody.
         let copied = host
             .part((start, end - start))
             .and_then(|range| unsafe { stream.copy(range, dense.whole()) });
@@ -291,8 +297,8 @@ impl ElementCopies {
     }
 
     /// # Safety
-    /// As [`Stream::launch`]: until it is over nobody touches the elements of `to` nor writes those of `from`, and
-    /// their memories and this live.
+    /// As [`Stream::launch`]: until it is over nobody touches the elements of `to` nor writes those
+    /// of `from`, and their memories and this live.
     unsafe fn launch(
         &mut self,
         stream: &mut Stream,
@@ -320,7 +326,8 @@ impl ElementCopies {
 }
 
 impl<'a> Strided<'a> {
-    /// What the kernel is given: from the array's start to the last of `count` elements, at least one.
+    /// What the kernel is given: from the array's start to the last of `count` elements, at least
+    /// one.
     fn span_of(self, count: u64, length: u64) -> Result<Span<'a>, DeviceError> {
         let last = self.step.saturating_mul(count - 1).saturating_add(self.first);
         self.span.first(last.saturating_add(1).saturating_mul(length))
@@ -357,7 +364,8 @@ mod tests {
         }
     }
 
-    /// What one part leads to: the device's memory after it has gone down, and the host's after it has come up.
+    /// What one part leads to: the device's memory after it has gone down, and the host's after it
+    /// has come up.
     fn both_ways<T: Element>(
         bench: &mut Bench,
         buffers: &Buffers,

@@ -1,5 +1,5 @@
-//! Memory that a driver moves between host and device, for messages and shared buffers of one process. Must not
-//! know which, nor who uses it.
+//! Memory that a driver moves between host and device, for messages and shared buffers of one
+//! process. Must not know which, nor who uses it.
 
 #![allow(unsafe_code)]
 
@@ -8,13 +8,14 @@ use crossdock_device::{Capabilities, Device, DeviceError, Memory};
 use crossdock_shm::{DriverMemory, MemoryMaker};
 use std::sync::Arc;
 
-/// A driver may take every page at once. So much holds some frames of a camera; a publisher that needs more gets it.
+/// A driver may take every page at once. So much holds some frames of a camera; a publisher that
+/// needs more gets it.
 const BYTES_MAX: u64 = 64 << 20;
 /// Memory begins at a multiple of 64: so much may lie before.
 const LEAD_MAX: u64 = 63;
 
-/// Why messages and shared buffers cannot lie in memory that the device's driver moves; `None`: they can. Some
-/// are written while the device uses others that lie beside them.
+/// Why messages and shared buffers cannot lie in memory that the device's driver moves; `None`:
+/// they can. Some are written while the device uses others that lie beside them.
 pub(crate) fn refusal(capabilities: Capabilities) -> Option<&'static str> {
     match (capabilities.managed, capabilities.managed_concurrent) {
         (false, _) => Some("its driver offers no memory that it moves itself (tried)"),
@@ -28,8 +29,8 @@ pub(crate) fn refusal(capabilities: Capabilities) -> Option<&'static str> {
 
 /// What makes memory that the device's driver moves, for
 /// [`publisher_in`](crossdock_comm::Participant::publisher_in) and
-/// [`in_memory`](crossdock_comm::Buffers::in_memory), where no executor does it. Tries what the device can do: blocks,
-/// for a second the first time in a process.
+/// [`in_memory`](crossdock_comm::Buffers::in_memory), if no executor does it. Tries what the
+/// device can do: blocks, for a second the first time in a process.
 ///
 /// # Errors
 /// Why there is none: part of a sentence.
@@ -51,8 +52,9 @@ impl MemoryMaker for OfDriver {
         let text = |error: DeviceError| error.to_string();
         let memory = self.device.allocate_managed(bytes.saturating_add(LEAD_MAX)).map_err(text)?;
         let host = memory.host().ok_or("it has no address on the host")?;
-        // SAFETY: nobody else has the memory yet, which lives as long as its owner here; host and device use
-        // it at once (`refusal`), so that any thread may use what no kernel uses meanwhile.
+        // SAFETY: nobody else has the memory yet, which lives as long as its owner here; host and
+        // device use it at once (`refusal`), so that any thread may use what no kernel uses
+        // meanwhile.
         let made = unsafe { DriverMemory::new(host, Arc::new(memory)) };
         made.ok_or_else(|| "it is empty".to_owned())
     }

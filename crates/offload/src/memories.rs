@@ -1,15 +1,16 @@
-//! What a device knows of the memory that messages lie in: regions of the host that it uses in place,
-//! each registered once, and *mirrors*: memory of its own that stands for part of one chunk.
+//! What a device knows of the memory that messages lie in: regions of the host that it uses in
+//! place, each registered once, and *mirrors*: memory of its own that stands for part of one chunk.
 //!
-//! A mirror is found by the place of what it stands for, and says which message it holds. A chunk is
-//! not used again while its message is held, nor is its mirror then: that is all the bookkeeping that
-//! sharing one copy among all nodes of a queue takes. What is known of a memory object keeps it mapped,
-//! so that no other one comes to lie at its address meanwhile.
+//! A mirror is found by the place of what it stands for, and says which message it holds. A chunk
+//! is not used again while its message is held, nor is its mirror then: that is all the bookkeeping
+//! that sharing one copy among all nodes of a queue takes. What is known of a memory object keeps
+//! it mapped, so that no other one comes to lie at its address meanwhile.
 //!
-//! What the unsafe blocks rest on: the spans of a copy are read or written by nobody else meanwhile.
-//! A message that is read is held by the caller until the work is over ([`Work`](crate::Work) keeps
-//! it), or its publisher does not use it again before that (an uploader's); one that is written is a loan
-//! of the caller's; mirrors are this file's own, and used in the order of one stream.
+//! What the unsafe blocks rest on: the spans of a copy are read or written by nobody else
+//! meanwhile. A message that is read is held by the caller until the work is over
+//! ([`Work`](crate::Work) keeps it), or its publisher does not use it again before that (an
+//! uploader's); one that is written is a loan of the caller's; mirrors are this file's own, and
+//! used in the order of one stream.
 
 #![allow(unsafe_code)]
 
@@ -38,8 +39,8 @@ impl Place {
         self.memory.host().is_some()
     }
 
-    /// Where the slab has the part; `None`: it does not lie there, or is no memory of a device of this
-    /// crate's.
+    /// Where the slab has the part; `None`: it does not lie there, or is no memory of a device of
+    /// this crate's.
     pub(crate) fn in_slab(slab: &Slab, part: &Part) -> Option<Place> {
         let memory = slab.memory().clone().downcast::<Memory>().ok()?;
         let offset = slab.place(part.offset, part.bytes)?;
@@ -62,7 +63,7 @@ impl Place {
         Some(start + self.offset as usize)
     }
 
-    /// Part of it: its start, from that of this place on, and its length.
+    /// Part of it: its start, counted from the start of this place, and its length.
     pub(crate) fn part(&self, (start, bytes): (u64, u64)) -> Result<Span<'_>, DeviceError> {
         self.memory.span(self.offset.saturating_add(start), bytes)
     }
@@ -111,7 +112,8 @@ struct Known {
 }
 
 impl Known {
-    /// Whoever had it besides has let it go: its publisher, or the last sample of one that is gone.
+    /// Its other users have let it go: its publisher, or the last sample of a publisher that is
+    /// gone.
     fn is_left(&self) -> bool {
         self.region.holders() == 1 + usize::from(self.registered.is_some())
     }
@@ -136,8 +138,9 @@ impl Memories {
         })
     }
 
-    /// Keeps what the part lies in until it is [left](Memories::has_left), so that memory of the device
-    /// that hangs on it is given back by the executor's thread, and not where a sample is dropped last.
+    /// Keeps what the part lies in until it is [left](Memories::has_left), so that memory of the
+    /// device that hangs on it is given back by the executor's thread, and not where a sample is
+    /// dropped last.
     pub(crate) fn keep(&mut self, part: &Part) {
         self.of(part);
     }
@@ -173,8 +176,9 @@ impl Memories {
         Ok(Place { memory, offset: part.offset, bytes: part.bytes })
     }
 
-    /// The part where it lies, for the device to copy it from or to; `None`: the driver does not take the memory,
-    /// because it is too much to register, say. The host copies then, which is told if the device has failed.
+    /// The part where it lies, for the device to copy it from or to; `None`: the driver does not
+    /// take the memory, because it is too much to register, say. The host copies then, which is
+    /// told if the device has failed.
     pub(crate) fn for_copies(&mut self, device: &Device, part: &Part) -> Option<Place> {
         if self.of(part).is_refused {
             return None;
@@ -182,7 +186,8 @@ impl Memories {
         match self.in_place(device, part) {
             Ok(place) => Some(place),
             Err(error) => {
-                // A part of it is registered for work that is under way: the next message may find that over.
+                // A part of it is registered for work that is under way: the next message may find
+                // that over.
                 let may_come = matches!(error, DeviceError::Overlap { .. });
                 self.of(part).is_refused = !may_come;
                 None
@@ -204,14 +209,15 @@ impl Memories {
         }
         let Some(mirror) = mirrors.get_mut(&part.offset) else { unreachable!("just made") };
         let is_there = mirror.seq == part.seq;
-        // Whoever asks fills it, or what it asked for fails as a whole.
+        // The caller fills it, or the caller's work fails as a whole.
         mirror.seq = part.seq;
         let place = Place { memory: mirror.memory.clone(), offset: 0, bytes: part.bytes };
         Ok((place, is_there))
     }
 
-    /// Memory of the device for all elements of a shared buffer, and where it comes from: that which it is `given`,
-    /// and else its own. What stands there is nobody's before it is copied there.
+    /// Memory of the device for all elements of a shared buffer, and where it comes from: that
+    /// which it is `given`, and else its own. What stands there is nobody's before it is copied
+    /// there.
     pub(crate) fn mirror_of_buffer(
         &mut self,
         device: &Device,
@@ -226,7 +232,8 @@ impl Memories {
             (false, Some(_)) => BufferMemory::Given,
             (false, None) => BufferMemory::Made,
         };
-        // Kept here, so that it is given back by the executor's thread, and not where a claim is dropped last.
+        // Kept here, so that it is given back by the executor's thread, and not where a claim is
+        // dropped last.
         let given = given.map(|memory| (buffer.offset, Mirror { memory, seq: buffer.seq }));
         mirrors.extend(given);
         Ok((self.mirror(device, buffer)?.0, from))
@@ -275,7 +282,8 @@ pub(crate) fn copy_down(
     (part, bytes): (&Part, &[u8]),
     place: &Place,
 ) -> Result<Copied, DeviceError> {
-    // Memory that is not coherent would have to be handed to and fro, while its publisher writes beside.
+    // Memory that is not coherent would have to be handed to and fro, while its publisher writes
+    // beside.
     let by_itself = capabilities.host_memory && capabilities.coherent;
     if let Some(from) = by_itself.then(|| memories.for_copies(device, part)).flatten() {
         // SAFETY: see the head of this file.

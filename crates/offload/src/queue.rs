@@ -46,7 +46,10 @@ pub enum OffloadError {
     #[error(transparent)]
     Publish(#[from] Box<PublishError>),
     /// What was given does not lie in the message.
-    #[error("node gave device {device} bytes that are not those of a message of `{topic}`")]
+    #[error(
+        "node gave device {device} bytes that do not belong to a message of `{topic}`; give it a \
+         loan or a sample of that topic"
+    )]
     Outside {
         /// The device.
         device: String,
@@ -61,8 +64,8 @@ pub enum OffloadError {
     },
     /// A shared buffer is not this process's to write any more.
     #[error(
-        "the owner of a shared buffer that {device} writes counts this process among the dead: the \
-         connection to it is gone; what was computed is not published"
+        "the connection to the owner of a shared buffer that {device} writes is gone, so the owner \
+         counts this process as dead; the result is not published"
     )]
     NotHeld {
         /// The device.
@@ -70,8 +73,7 @@ pub enum OffloadError {
     },
     /// The device does not go on.
     #[error(
-        "{device}: work given to it has not ended in 10 s; `crossdock device test {device}` tries \
-         it alone"
+        "{device}: its work has not ended in 10 s; examine it with `crossdock device test {device}`"
     )]
     Hung {
         /// The device.
@@ -143,8 +145,8 @@ pub struct DeviceOutput {
 impl Queue {
     /// The queue of the node that is being made; `None`: it computes on the processor, because the
     /// mapping says so, or because the device cannot be used and the mapping allows that (the run
-    /// then says so). Opens the device, tries what it can do: blocks, for a second the first time in a
-    /// process.
+    /// then says so). Opens the device, tries what it can do: blocks, for a second the first time
+    /// in a process.
     ///
     /// # Errors
     /// The device is not there or does not work, and the mapping does not allow the processor.
@@ -169,7 +171,8 @@ impl Queue {
         self.shared.borrow().device.clone()
     }
 
-    /// An input of the node: its messages are from now on handed out while a device still writes them.
+    /// An input of the node: its messages are from now on handed out while a device still writes
+    /// them.
     ///
     /// # Errors
     /// [`Refusal`](crate::Refusal): the mapping asks for what the device cannot do.
@@ -202,9 +205,9 @@ impl Queue {
         Ok(DeviceOutput { handle, choice, read_elsewhere, resident })
     }
 
-    /// The shared buffers that the tokens on an input are about: they get to the device as the mapping says of
-    /// that topic, and copies are counted at the input. Where there are some, kernels are compiled for them:
-    /// blocks, for a second the first time.
+    /// The shared buffers that the tokens on an input are about: they get to the device as the
+    /// mapping says of that topic, and copies are counted at the input. Where there are some,
+    /// kernels are compiled for them: blocks, for a second the first time.
     ///
     /// # Errors
     /// As [`Queue::input`].
@@ -219,8 +222,9 @@ impl Queue {
         Ok(DeviceBuffers::new(choice, &topic, Some(handle), resident))
     }
 
-    /// The shared buffers that come with requests of a service: they get to the device as the mapping says of the
-    /// service, and copies are counted beside that. Blocks as [`Queue::buffers`].
+    /// The shared buffers that come with requests of a service: they get to the device as the
+    /// mapping says of the service, and copies are counted beside that. Blocks as
+    /// [`Queue::buffers`].
     ///
     /// # Errors
     /// As [`Queue::input`].

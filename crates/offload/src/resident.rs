@@ -6,7 +6,7 @@ use crossdock_shm::status::AddEntityError;
 use std::cell::Cell;
 use std::collections::BTreeSet;
 
-/// The topics of which a queue has memory of the device for itself.
+/// The topics for which a queue has memory of the device of its own.
 pub(crate) type OwnTopics = BTreeSet<String>;
 
 /// What observers see of a topic of one node: the record of its way to the device.
@@ -18,7 +18,7 @@ pub(crate) struct Resident {
 }
 
 impl Resident {
-    /// Shows observers the way of a topic: of which node and device, which way, and why. Allocates.
+    /// Shows observers the way of a topic: node, device, way, and reason. Allocates.
     pub(crate) fn new(
         status_table: &StatusTable,
         topic: &str,
@@ -33,16 +33,16 @@ impl Resident {
         Ok(Self { record, is_told: Cell::new(false) })
     }
 
-    /// Payloads are on the device for all who use them there: their publisher has them there, or a buffer's owner.
-    /// One branch but the first time.
+    /// Payloads are on the device for all who use them there: their publisher has them there, or a
+    /// buffer's owner. One branch but the first time.
     pub(crate) fn is_shared(&self) {
         if !self.is_told.replace(true) {
             self.record.add(device_counter::SHARED, 1);
         }
     }
 
-    /// The queue has memory of its own for payloads of the topic, which counts once, whoever of its nodes fills it.
-    /// As [`Resident::is_shared`].
+    /// The queue has memory of its own for payloads of the topic. It counts once, whichever of its
+    /// nodes fills it. As [`Resident::is_shared`].
     pub(crate) fn is_own(&self, topics: &mut OwnTopics, topic: &str) {
         if !self.is_told.replace(true) && topics.insert(topic.to_owned()) {
             self.record.add(device_counter::OWN, 1);

@@ -2,7 +2,7 @@
 //! other queues and processes find them. Must not know kernels, nor how descriptors travel.
 //!
 //! A slab stands for chunks of the publisher's memory ([`crossdock_shm::Slab`]): a block of it is
-//! used again when its chunk is, so that whoever holds a message holds its block. What a device
+//! used again when its chunk is, so that a holder of a message holds its block. What a device
 //! writes of a message goes there, and its index says so before the message is published.
 
 use crate::memories::{Part, Place};
@@ -41,9 +41,9 @@ impl SlabTaker for Importer {
     }
 }
 
-/// The slab that stands for the chunk of a part of a loan, made if there is none yet, and then given to
-/// `offer`, which offers it to all subscribers. `None`: the part lies in no chunk of a publisher of this
-/// process, or memory of another device stands for it.
+/// The slab that stands for the chunk of a part of a loan, made if there is none yet, and then
+/// given to `offer`, which offers it to all subscribers. `None`: the part lies in no chunk of a
+/// publisher of this process, or memory of another device stands for it.
 pub(crate) fn for_writing(
     device: &Device,
     capabilities: Capabilities,

@@ -1,9 +1,9 @@
-//! Memory of the host between messages that a driver does not take and the device: registered once, so that the device
-//! copies from it by itself, in the order of its stream. Must not know messages.
+//! Memory of the host between messages that a driver does not take and the device: registered once,
+//! so that the device copies from it by itself, in the order of its stream. Must not know messages.
 //!
-//! Messages of other processes lie in mappings that this process may only read, which some drivers do not register. A
-//! copy from memory that is not registered waits for all work before it; one through here costs the host a copy of the
-//! bytes, and nobody waits.
+//! Messages of other processes lie in mappings that this process may only read, which some drivers
+//! do not register. A copy from memory that is not registered waits for all work before it; one
+//! through here costs the host a copy of the bytes, and nobody waits.
 
 use crossdock_device::{Device, FencePoint, Memory, Stream, Timeline};
 use crossdock_shm::Scratch;
@@ -39,8 +39,9 @@ pub(crate) struct Staging {
 }
 
 impl Staging {
-    /// Has `copy` put a copy of `bytes` into the stream, from memory that holds them. `None`: that cannot be had, and
-    /// nothing is done. Allocates until there are enough slots that are long enough; blocks while all are in use.
+    /// Has `copy` put a copy of `bytes` into the stream, from memory that holds them. `None`: that
+    /// cannot be had, and nothing is done. Allocates until there are enough slots that are long
+    /// enough; blocks while all are in use.
     pub(crate) fn copy<E>(
         &mut self,
         (device, stream): (&Device, &mut Stream),

@@ -4,8 +4,8 @@ use crossdock_device::{Device, DeviceError, FencePoint};
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// At most: enough that the device never waits for the host, few enough that messages do not pile up before it, nor
-/// the chunks that are kept for them.
+/// At most: enough that the device never waits for the host, few enough that messages do not pile
+/// up before it, nor the chunks that are kept for them.
 const MAX: usize = 4;
 
 /// Whether the device may be given one piece more.

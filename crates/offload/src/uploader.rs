@@ -1,12 +1,13 @@
-//! Messages of a node on the processor, uploaded to a device when they are published: once for all queues and
-//! processes that read them there. Must not know kernels, nor when messages are published.
+//! Messages of a node on the processor, uploaded to a device when they are published: once for all
+//! queues and processes that read them there. Must not know kernels, nor when messages are
+//! published.
 //!
-//! A message goes to the slab that stands for its chunk, as what a device writes of one does, and the slab's
-//! index has all of it as one part. The copy runs in a stream of the uploader's own: nothing that kernels do
-//! stands before it.
+//! A message goes to the slab that stands for its chunk, as what a device writes of one does, and
+//! the slab's index has all of it as one part. The copy runs in a stream of the uploader's own:
+//! nothing that kernels do stands before it.
 //!
-//! Nothing of a device is a reason not to publish. What goes wrong ends the uploader, and is told once;
-//! readers find the message in memory of the host and copy it themselves.
+//! Nothing of a device is a reason not to publish. What goes wrong ends the uploader, and is told
+//! once; readers find the message in memory of the host and copy it themselves.
 
 use crate::choice::{Way, choose, choose_for_buffers};
 use crate::instance;
@@ -21,8 +22,8 @@ use crossdock_executor::{UploadSite, Uploaders};
 use crossdock_graph::{DeviceTopic, DeviceUpload};
 use std::time::Duration;
 
-/// How long a message waits for room beside the copies that are under way: many times what a copy takes. Nobody shall wait for a
-/// device who does not use it.
+/// How long a message waits for room beside the copies that are under way: many times what a copy
+/// takes. Nobody shall wait for a device who does not use it.
 const ROOM_LIMIT: Duration = Duration::from_millis(100);
 
 /// The word for an uploader among the ways of topics, in tables.
@@ -43,7 +44,7 @@ impl Uploaders for OfDevices {
         let device = Device::open(&site.plan.device).map_err(text)?;
         let capabilities = device.capabilities().map_err(text)?;
         let info = device.info();
-        // Readers say so where the device cannot do what the mapping asks for.
+        // Readers say so if the device cannot do what the mapping asks for.
         let Some(reason) = upload_reason(site.plan, info, capabilities) else { return Ok(None) };
         let said = [site.node, &info.name, UPLOADED, &reason];
         let resident = Resident::new(site.status_table, &site.plan.topic, said);
@@ -68,9 +69,10 @@ impl Uploaders for OfDevices {
     }
 }
 
-/// Why each message of a topic is uploaded to a device by its publisher, or the buffers of its tokens stand there
-/// once for all; `None`: they are not, because the device uses them in the host's memory, or hands no memory out
-/// and has not two executors in the publisher's process. Pure.
+/// Why each message of a topic is uploaded to a device by its publisher, or the buffers of its
+/// tokens stand there once for all; `None`: they are not, because the device uses them in the
+/// host's memory, or hands no memory out and has not two executors in the publisher's process.
+/// Pure.
 #[must_use]
 pub fn upload_reason(
     plan: &DeviceUpload,
@@ -102,13 +104,13 @@ struct ToDevice {
     /// Of its own. Before the memories: it waits for its work.
     stream: Stream,
     memories: Memories,
-    /// Copies that are not done. A device that does not keep up, or does not go on, holds a publisher up once, and
-    /// then goes without.
+    /// Copies that are not done. A device that does not keep up, or does not go on, holds a
+    /// publisher up once, and then goes without.
     under_way: UnderWay,
     /// The device has failed, or refused.
     is_over: bool,
-    /// A number whose point is reached by a message that was not published: the next of this number goes
-    /// without.
+    /// A number whose point is reached by a message that was not published: the next of this number
+    /// goes without.
     taken_back: u64,
     resident: Resident,
 }

@@ -14,8 +14,8 @@ use std::sync::Arc;
 
 /// One piece of work of a queue: from what is read to what is published.
 ///
-/// Dropped before it has published anything, it waits until the device is done with what it was given:
-/// the node has failed.
+/// Dropped before it has published anything, it waits until the device is done with what it was
+/// given: the node has failed.
 pub struct Work<'q> {
     pub(crate) queue: RefMut<'q, QueueState>,
     /// What the device writes, until it is published.
@@ -51,16 +51,17 @@ impl<'q> Work<'q> {
         &mut self.queue.stream
     }
 
-    /// Publishes the loan that [`Work::write`] was about, early: it is finished when the device is. `kept`
-    /// (the samples that were read) is dropped then, and what was claimed of shared buffers ([`Work::share`])
-    /// is released: whoever wants to claim the same before waits for that.
+    /// Publishes the loan that [`Work::write`] was about, early: it is finished when the device is.
+    /// `kept` (the samples that were read) is dropped then, and what was claimed of shared buffers
+    /// ([`Work::share`]) is released: a node that wants to claim the same before waits for that.
     ///
-    /// Blocks as [`Loan::publish`] does; on a device that does not share the host's memory coherently
-    /// also until the device is done, as where elements of shared buffers are copied one by one. Allocates.
+    /// Blocks as [`Loan::publish`] does; on a device that does not share the host's memory
+    /// coherently also until the device is done, as where elements of shared buffers are copied one
+    /// by one. Allocates.
     ///
     /// # Errors
-    /// [`OffloadError`]; the device is done with everything then. [`OffloadError::NotHeld`]: the owner of a
-    /// shared buffer counts this process among the dead, and nothing is published.
+    /// [`OffloadError`]; the device is done with everything then. [`OffloadError::NotHeld`]: the
+    /// owner of a shared buffer counts this process among the dead, and nothing is published.
     pub fn publish<T: Message>(
         &mut self,
         output: &DeviceOutput,
@@ -70,13 +71,14 @@ impl<'q> Work<'q> {
         let copied = self.copy_back(output, &mut loan).and_then(|()| self.end_claims());
         let published = copied.and_then(|claims| {
             let Some(point) = loan.early_point() else {
-                // Its number was promised for a message that was then refused: it is finished before it is known.
+                // Its number was promised for a message that was then refused: it is finished
+                // before it is known.
                 self.finish()?;
                 drop((kept, claims));
                 return published(loan.publish());
             };
-            // First: whoever has the message may have its device wait for the point at once, and a device is to wait
-            // only for what another one has been given.
+            // First: a subscriber of the message may let its device wait for the point at once, and
+            // a device is to wait only for what another one has been given.
             self.queue.stream.signal_keeping(&point, (kept, claims))?;
             published(loan.publish_early().map(|_| ()))?;
             self.queue.under_way.add(point);
@@ -135,8 +137,8 @@ impl<'q> Work<'q> {
         Ok(())
     }
 
-    /// Waits for all work of the queue: for a node that reads on the host what the device has computed
-    /// for it. Blocks.
+    /// Waits for all work of the queue: for a node that reads on the host what the device has
+    /// computed for it. Blocks.
     ///
     /// # Errors
     /// [`OffloadError::Device`]: some of it failed.

@@ -1,4 +1,5 @@
-//! How a device gets at what it reads: each way of a topic by itself. Must not know what is written.
+//! How a device gets at what it reads: each way of a topic by itself. Must not know what is
+//! written.
 
 use crate::choice::Way;
 use crate::managed;
@@ -12,12 +13,12 @@ use crossdock_msg::Message;
 use crossdock_shm::FencePoint;
 
 impl Work<'_> {
-    /// Where the device finds `bytes`, which are part of the message in `sample`: the fields that its
-    /// publisher left to a device, or any others.
+    /// Where the device finds `bytes`, which are part of the message in `sample`: the fields that
+    /// its publisher left to a device, or any others.
     ///
-    /// Blocks if another process's device still writes the message, or another queue's, or its uploader still
-    /// copies it, and the device does not wait for that itself. Allocates when memory is seen for the first
-    /// time.
+    /// Blocks if another process's device still writes the message, or another queue's, or its
+    /// uploader still copies it, and the device does not wait for that itself. Allocates when
+    /// memory is seen for the first time.
     ///
     /// # Errors
     /// [`OffloadError`].
@@ -56,8 +57,8 @@ impl Work<'_> {
         }
     }
 
-    /// Zero copy: in the host's memory. Only what is coherent is used so (`choose`), so nothing is handed
-    /// over.
+    /// Zero copy: in the host's memory. Only what is coherent is used so (`choose`), so nothing is
+    /// handed over.
     fn read_in_place<T: Message>(
         &mut self,
         input: &DeviceInput,
@@ -93,7 +94,7 @@ impl Work<'_> {
         Ok(place)
     }
 
-    /// The thread waits until whoever writes the message has written it, unless this queue does.
+    /// The thread waits until the message is written, unless this queue writes it.
     fn await_writer<T: Message>(
         &mut self,
         input: &DeviceInput,
@@ -106,9 +107,9 @@ impl Work<'_> {
         }
     }
 
-    /// Waits for a message that its publisher has, or uploads to, the device's memory; has the device itself
-    /// wait, if it can. False: the device of its publisher has failed, or has died with it, and the message
-    /// is in the host's memory.
+    /// Waits for a message that its publisher has, or uploads to, the device's memory; has the
+    /// device itself wait, if it can. False: the device of its publisher has failed, or has died
+    /// with it, and the message is in the host's memory.
     fn comes_there<T: Message>(
         &mut self,
         input: &DeviceInput,
@@ -149,9 +150,9 @@ fn comes(
     }
 }
 
-/// Has the device itself wait, in the stream's order, for a message that another queue of this process
-/// writes or uploads; false: the thread must wait. Not for other processes: one that dies leaves its device's work
-/// unfinished, and what was made of it would be published already.
+/// Has the device itself wait, in the stream's order, for a message that another queue of this
+/// process writes or uploads; false: the thread must wait. Not for other processes: one that dies
+/// leaves its device's work unfinished, and what was made of it would be published already.
 fn is_awaited_by(stream: &mut Stream, part: &Part, point: &FencePoint) -> bool {
     // Only a publisher of this process shows how its chunks lie.
     let is_here = part.region.grid().is_some();

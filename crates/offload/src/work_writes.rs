@@ -10,8 +10,8 @@ use crossdock_shm::{Region, Slab};
 use std::sync::Arc;
 
 impl Work<'_> {
-    /// Where the device writes `bytes`, which are part of a loan of `output`'s publisher in `region`
-    /// ([`Loan::region`](crossdock_comm::Loan::region)).
+    /// Where the device writes `bytes`, which are part of a loan of `output`'s publisher in
+    /// `region` ([`Loan::region`](crossdock_comm::Loan::region)).
     ///
     /// # Errors
     /// [`OffloadError`].
@@ -24,7 +24,7 @@ impl Work<'_> {
         self.write_at(output, region, bytes)
     }
 
-    /// The same for bytes of which only the place is known.
+    /// The same for bytes of a known place only.
     pub(crate) fn write_at(
         &mut self,
         output: &DeviceOutput,
@@ -55,7 +55,8 @@ impl Work<'_> {
         Ok(place)
     }
 
-    /// In the slab that stands for the chunk, which other queues and processes reach; `None`: there is none.
+    /// In the slab that stands for the chunk, which other queues and processes reach; `None`: there
+    /// is none.
     fn write_slab(
         &mut self,
         output: &DeviceOutput,

@@ -21,8 +21,8 @@ pub struct ReaderOptions {
     /// Bytes of decompressed chunks held at a time in order to bring chunks that overlap in time
     /// into log-time order; beyond it messages come in the order of their chunks.
     pub order_bytes_max: u64,
-    /// A file without an index, as after an interrupted recording, has all its chunks decompressed when
-    /// it is opened. They may expand to this many times the file...
+    /// A file without an index, as after an interrupted recording, has all its chunks decompressed
+    /// when it is opened. They may expand to this many times the file...
     pub expansion_max: u64,
     /// ... and to this many bytes more, so that small files of zeros are read whole.
     pub expansion_bytes_free: u64,
@@ -142,8 +142,8 @@ pub enum OpenBagError {
 pub enum ReadError {
     /// Parts of the bag could not be read; everything else was delivered before this error.
     #[error(
-        "{first} ({count} damaged place{plural} in all); the {delivered} messages outside of it \
-         were read; `mcap recover` writes them into a sound file",
+        "{first} ({count} damaged place{plural} in all); the {delivered} messages outside were \
+         read; `mcap recover` writes them into a sound file",
         plural = if *count == 1 { "" } else { "s" }
     )]
     Damaged {
@@ -248,7 +248,7 @@ pub enum TopicSchemaError {
 }
 
 impl BagTopic {
-    /// Makes the type of the topic's messages: from the definition in the bag, or, where the bag
+    /// Makes the type of the topic's messages: from the definition in the bag, or, if the bag
     /// holds none, from the definitions that are shipped with this system.
     ///
     /// Allocates.
@@ -397,8 +397,8 @@ impl BagReader {
         self.bag.files.iter().fold(0, |sum: u64, file| sum.saturating_add(file.index.message_count))
     }
 
-    /// The earliest log time that the bag says that it holds, in ns; 0 if it holds no message. Do not
-    /// rely on it.
+    /// The earliest log time that the bag says that it holds, in ns; 0 if it holds no message. Do
+    /// not rely on it.
     pub fn start_ns(&self) -> u64 {
         let segments = self.bag.files.iter().flat_map(|file| &file.index.segments);
         segments.map(|segment| segment.start_ns).min().unwrap_or(0)

@@ -1,8 +1,7 @@
 //! Reads ranges of a bag file: small records through a window, chunks through their decompressor.
 //!
 //! All sizes in the file are untrusted: memory grows with bytes that were really read or
-//! decompressed, never with what a header says, and never beyond the caller's limit. This module
-//! must not know topics or the order of messages.
+//! decompressed, never with what a header says, and never beyond the caller's limit.
 
 use crate::damage::DamageKind;
 use crate::fields::Fields;
@@ -54,7 +53,8 @@ impl<'f> Window<'f> {
         Self { refill_bytes: 0, ..Self::new(file) }
     }
 
-    /// The bytes `offset .. offset + count`, or fewer where the file ends. Callers bound `count`.
+    /// The bytes `offset .. offset + count`, or fewer at the end of the file. Callers bound
+    /// `count`.
     pub(crate) fn at(&mut self, offset: u64, count: usize) -> io::Result<&[u8]> {
         let inside = offset.checked_sub(self.start).and_then(|skip| usize::try_from(skip).ok());
         let held = inside

@@ -1,9 +1,9 @@
 //! Where two bags differ first: for the recordings of two runs that should be the same.
 //!
-//! Messages are compared topic by topic, in their order there; how topics are mixed in a file says
-//! nothing. Both bags are read once, side by side, and of what one has before the other only digests
-//! are kept; then what differs first is read again to see in which field. This module must not know
-//! what was run, nor how a difference is shown.
+//! Messages are compared topic by topic, in their order on the topic. The order of topics in a file
+//! does not matter. Both bags are read once, side by side. If one is ahead of the other, only
+//! digests of its messages are kept. Then the first different messages are read again to find the
+//! field.
 
 use crate::bag::{BagReader, BagTopic};
 use crate::messages::Messages;
@@ -320,7 +320,7 @@ impl Row {
         self.waiting = VecDeque::new();
     }
 
-    /// Number of the message whose bytes differ first, where that is what differs first.
+    /// Number of the message whose bytes differ first, if bytes differ first.
     fn to_be_shown(&self) -> Option<u64> {
         let first = self.compared.first.as_ref()?;
         matches!(first.what, Differs::Payload(_)).then_some(first.number)

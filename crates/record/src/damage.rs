@@ -1,7 +1,7 @@
 //! What can be wrong inside a bag that can still be read in part.
 //!
 //! Damage is data, not the end of reading: readers collect it, deliver everything else, and report
-//! it afterwards. This module must not know how files are read.
+//! it afterwards.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -46,8 +46,8 @@ pub enum DamageKind {
     Compression(String),
     /// A record or chunk claims to be larger than the reader's limit.
     #[error(
-        "this record says that it holds {bytes} bytes, more than the limit of {limit_bytes}; \
-         raise `record_bytes_max` if that is right"
+        "this record says that it holds {bytes} bytes, more than the limit of {limit_bytes}; if \
+         that is right, raise `record_bytes_max`"
     )]
     TooLarge {
         /// What the record says.
@@ -57,8 +57,8 @@ pub enum DamageKind {
     },
     /// The chunks of a file without an index expand more than those of any recording.
     #[error(
-        "this chunk and those before it expand to more than {ratio} times the file, which nothing \
-         recorded does; if the file is sound, `mcap recover` gives it an index"
+        "this chunk and those before it expand to more than {ratio} times the file, unlike any \
+         recording; if the file is sound, `mcap recover` gives it an index"
     )]
     Expands {
         /// The limit.

@@ -1,6 +1,4 @@
-//! Waits until a graph has worked off everything that was published, for playing at maximum rate.
-//!
-//! This module must not know what was published.
+//! Waits until a graph has processed all published messages, for playing at maximum rate.
 
 use crossdock_comm::status_records::{Triggering, counter};
 use crossdock_comm::step::STEP_TOPIC;

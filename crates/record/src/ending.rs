@@ -1,4 +1,4 @@
-//! The end of a thread, told to whoever asked for it. It must not know what the thread did.
+//! The end of a thread, told to the thread that asked for it.
 
 use std::sync::{Arc, Mutex, PoisonError};
 

@@ -1,7 +1,7 @@
 //! Reads the little-endian fields of MCAP records from bytes in memory.
 //!
 //! Every length comes from an untrusted file: it is compared with the bytes that are there before
-//! a slice is made, and nothing is allocated. This module must not know files or topics.
+//! a slice is made, and nothing is allocated.
 
 /// The unread rest of one record body.
 #[derive(Clone, Copy)]

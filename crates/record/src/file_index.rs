@@ -1,10 +1,9 @@
 //! Finds out what one MCAP file holds: its channels, and where its messages lie.
 //!
-//! A finished file says so in its summary, which is checked against itself; ranges that the summary
-//! does not explain are walked record by record. A file without a usable summary is walked as a
-//! whole, chunks included, so that a truncated file gives everything that is in it. Memory is
-//! bounded by the file's own size and by named limits. This module must not know topics of a bag
-//! that has several files, nor the order of messages.
+//! A finished file has a summary, which is checked against itself. Ranges that the summary does not
+//! explain are walked record by record. A file without a usable summary is walked as a whole,
+//! chunks included, so a truncated file gives all its messages. Memory is bounded by the file's own
+//! size and by named limits.
 
 use crate::bag::{OpenBagError, ReaderOptions};
 use crate::chunk::{CHUNK_HEAD_BYTES_MAX, ChunkHead, Window};

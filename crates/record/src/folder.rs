@@ -1,8 +1,8 @@
 //! Finds the files of a bag: one .mcap file, or a rosbag2 folder with or without metadata.yaml.
 //!
 //! metadata.yaml is read only for the file names, the compression and what channels may lack (QoS,
-//! type hashes); its times and counts are known to be wrong in real bags and are ignored. This
-//! module must not look into MCAP files beyond their first bytes.
+//! type hashes); its times and counts are ignored, because they are wrong in real bags. Of MCAP
+//! files, only the first bytes are read here.
 
 use crate::bag::OpenBagError;
 use crate::qos::{OfferedQos, profiles_of};

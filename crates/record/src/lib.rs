@@ -1,11 +1,11 @@
 //! Reads and writes rosbag2 bags in MCAP files.
 //!
-//! [`BagReader`] opens an .mcap file or a rosbag2 folder, also truncated or damaged ones, and gives
-//! its messages in log-time order; [`BagWriter`] writes bags that other tools open, and that stay
-//! readable when the process is killed or the disk is full. Messages are CDR bytes there.
-//! [`Player`] publishes a bag's messages on topics, [`Recorder`] writes topics into a bag; both
-//! convert between CDR and the flat layout, which is the one copy that they make. [`compare`] says
-//! where two bags differ.
+//! [`BagReader`] opens an .mcap file or a rosbag2 folder, even if it is truncated or damaged, and
+//! gives its messages in log-time order. [`BagWriter`] writes bags that other tools open, and that
+//! stay readable if the process is killed or the disk is full. Both deal in messages as CDR bytes.
+//! [`Player`] publishes a bag's messages on topics, and [`Recorder`] writes topics into a bag. Both
+//! convert between CDR and the flat layout, and make no other copy. [`compare`] says where two bags
+//! differ.
 
 #![forbid(unsafe_code)]
 
@@ -48,7 +48,7 @@ pub use recorder::{
     LogTime, RecordError, RecordProgress, RecordReport, RecordedTopic, Recorder, RecorderOptions,
     StartRecorderError, TopicToRecord,
 };
-pub use typed::{DecodeError, TopicTypeError, with_message};
+pub use typed::{DecodeError, RecordingError, TopicTypeError, with_message};
 pub use writer::{
     BagWriter, Compression, CreateBagError, Saved, TopicDescription, WriteError, WriterOptions,
     WrittenTopic,

@@ -1,8 +1,7 @@
 //! Reads the messages of a bag in the order of their log times.
 //!
-//! Files follow each other; inside a file, chunks that overlap in time are held together and
-//! merged, within a memory limit. Damaged chunks are passed over and reported at the end. This
-//! module must not know what messages mean.
+//! Files follow each other. Inside a file, chunks that overlap in time are merged, within a memory
+//! limit. Damaged chunks are passed over and reported at the end.
 
 use crate::bag::{Bag, BagFile, ReadError};
 use crate::chunk::{CHUNK_HEAD_BYTES_MAX, ChunkHead, Section, Window};
@@ -69,8 +68,9 @@ impl Loaded {
 /// A reading of a bag's messages; made by [`BagReader::messages`](crate::BagReader::messages).
 ///
 /// Holds the chunks that it is in and the lists of their messages, at most
-/// [`order_bytes_max`](crate::ReaderOptions::order_bytes_max) plus one chunk. Buffers of usual sizes
-/// are used again, so that reading allocates only when a chunk is larger than those before. `Send`.
+/// [`order_bytes_max`](crate::ReaderOptions::order_bytes_max) plus one chunk. Buffers of usual
+/// sizes are used again, so that reading allocates only when a chunk is larger than those before.
+/// `Send`.
 #[derive(Debug)]
 pub struct Messages {
     bag: Arc<Bag>,

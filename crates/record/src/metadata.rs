@@ -1,7 +1,7 @@
 //! Writes metadata.yaml of a rosbag2 folder (version 9).
 //!
 //! The text is made from the same values as the channels of the MCAP file: readers compare the two
-//! and give no messages where they differ. This module must not know how messages are stored.
+//! and give no messages if they differ.
 
 use crate::folder::METADATA_NAME;
 use crate::qos::{OfferedQos, write_profiles};

@@ -1,6 +1,4 @@
 //! When the messages of a bag are due while it is played.
-//!
-//! This module must not know messages, topics or how somebody waits.
 
 use crossdock_comm::ObserverOptions;
 use std::collections::BTreeMap;
@@ -50,7 +48,8 @@ pub struct Steps {
 pub struct StepTimer {
     /// From one time to the next, ns.
     pub period_ns: u64,
-    /// Where on the grid of the clock they are due, ns; `None`: one period after the start, and so on.
+    /// Where on the grid of the clock they are due, ns; `None`: one period after the start, and so
+    /// on.
     pub offset_ns: Option<u64>,
     /// The phases that they lead to, in order.
     pub phases: Vec<u32>,

@@ -1,7 +1,7 @@
 //! Plays a bag: publishes its topics, with the recorded timing or as fast as the graph takes them.
 //!
-//! The messages are published by a thread of their own (`player_thread`); this module is its
-//! handle, and what goes in and comes out. It must not know how messages are decoded or paced.
+//! A thread of its own publishes the messages (`player_thread`). This module is the thread's
+//! handle, its options and its reports.
 
 use crate::bag::{BagReader, BagTopic, ReadError, TopicSchemaError, absolute};
 use crate::ending::Ending;
@@ -65,7 +65,7 @@ pub enum StartPlayerError {
         rate: f64,
     },
     /// The clock's distance is too small.
-    #[error("the clock cannot be published every {tick:?}; the least distance is {least:?}")]
+    #[error("the clock cannot be published every {tick:?}; choose at least {least:?}")]
     Clock {
         /// What was asked for.
         tick: Duration,
@@ -104,7 +104,7 @@ pub enum StartPlayerError {
         source: PortError,
     },
     /// The processes of the graph cannot be observed, which [`Rate::Max`] needs.
-    #[error("the graph cannot be watched, which playing at maximum rate needs: {source}")]
+    #[error("playing at maximum rate needs to watch the graph, which failed: {source}")]
     Observe {
         /// What the communication layer says.
         source: Box<ObserveError>,
@@ -136,7 +136,7 @@ pub struct Unplayable {
 pub enum PlayError {
     /// With [`Rate::Max`]: the graph did not work off a message.
     #[error(
-        "message {number} of topic {topic} (recorded at {time_ns} ns) was not worked off within \
+        "message {number} of topic {topic} (recorded at {time_ns} ns) was not processed within \
          {timeout:?}: {waiting}; see what it waits for, or play with a rate instead of `max`"
     )]
     NotDrained {
@@ -152,15 +152,15 @@ pub enum PlayError {
         waiting: String,
     },
     /// The processes of the graph could not be observed.
-    #[error("the graph cannot be watched, which playing at maximum rate needs: {source}")]
+    #[error("playing at maximum rate needs to watch the graph, which failed: {source}")]
     Observe {
         /// What the communication layer says.
         source: Box<ObserveError>,
     },
     /// With [`Rate::Steps`]: an executor or recorder that is to be stepped is not connected.
     #[error(
-        "{found} of the {expected} executors and recorders that are to be stepped are connected to \
-         the player after {timeout:?}; look at what their processes report"
+        "only {found} of the {expected} executors and recorders that run in steps are connected to \
+         the player after {timeout:?}; look at the reports of their processes"
     )]
     NotConnected {
         /// Who was to come.
@@ -171,7 +171,7 @@ pub enum PlayError {
         timeout: Duration,
     },
     /// With [`Rate::Steps`]: the graph could not be told to go on.
-    #[error("the step at {time_ns} ns could not be begun: {source}")]
+    #[error("the step at {time_ns} ns could not begin: {source}")]
     Step {
         /// Recorded time.
         time_ns: u64,
@@ -456,7 +456,7 @@ fn prepare_any(
 
 /// How long publishing waits for a slow reliable subscriber when nothing else is asked for.
 const RELIABLE_TIMEOUT: Duration = Duration::from_secs(1);
-/// Depth where none was recorded: the default of ROS 2.
+/// Depth if none was recorded: the default of ROS 2.
 const DEFAULT_DEPTH: usize = 10;
 
 /// What is offered in place of the recorded publishers: as much as any of them did.

@@ -1,7 +1,6 @@
 //! The thread of a player: waits until a message is due, publishes it, goes on.
 //!
-//! It sleeps on the inbox of its commands, so that stopping is heard at once. This module must not
-//! know where the bag's files are.
+//! It sleeps on the inbox of its commands, so that stopping is heard at once.
 
 use crate::bag::{BagReader, ReadError};
 use crate::drain::Drain;
@@ -110,7 +109,7 @@ pub(crate) fn run(begin: Begin, guard: EndGuard) -> Result<PlayReport, PlayError
     let mut playing = match opened {
         Ok(playing) => playing,
         Err(error) => {
-            // Whoever started the player waits for this.
+            // The thread that started the player waits for this.
             let _ = ready.send(Err(error));
             return Ok(PlayReport { topics: Vec::new(), damage: None, completed: false });
         }
@@ -121,7 +120,7 @@ pub(crate) fn run(begin: Begin, guard: EndGuard) -> Result<PlayReport, PlayError
     }
     let report = playing.play(&mut messages);
     drop(guard);
-    // Whoever stops a player does not wait for it to be read. Bounded by the commands sent.
+    // A thread that stops a player does not wait until it is read. Bounded by the commands sent.
     while !playing.released && report.as_ref().is_ok_and(|report| report.completed) {
         match playing.inbox.recv() {
             Ok(Command::Play) => {}
@@ -365,7 +364,7 @@ impl Playing {
     }
 }
 
-/// What messages are stamped with where time is not stepped.
+/// The stamps of messages if time does not run in steps.
 fn wall_ns() -> u64 {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(now.as_nanos()).unwrap_or(u64::MAX)
@@ -406,8 +405,8 @@ impl PlayingTopic {
     }
 }
 
-/// Clock messages that a subscriber may lag behind: a recorder that waits for its disk must not miss
-/// the times of the messages that wait for it.
+/// Clock messages that a subscriber may lag behind: a recorder that waits for its disk must not
+/// miss the times of the messages that wait for it.
 pub(crate) const CLOCK_DEPTH: usize = 256;
 /// How long a reliable subscriber of the clock may hold it up.
 const CLOCK_TIMEOUT: Duration = Duration::from_secs(1);

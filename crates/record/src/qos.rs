@@ -1,7 +1,7 @@
 //! The QoS profiles that publishers offered when a bag was recorded.
 //!
 //! rosbag2 stores them as YAML: numbers of the rmw enumerations up to metadata version 8, words
-//! from version 9 on. Both are read; words are written. This module must not know files.
+//! from version 9 on. Both are read; words are written.
 
 use crate::yaml::{Yaml, YamlError};
 use crossdock_comm::Qos;

@@ -1,7 +1,7 @@
 //! Records topics into a bag.
 //!
-//! The messages are taken and written by a thread of their own (`recorder_thread`); this module is
-//! its handle, and what goes in and comes out. It must not know how messages are encoded.
+//! A thread of its own takes and writes the messages (`recorder_thread`). This module is the
+//! thread's handle, its options and its reports.
 
 use crate::ending::Ending;
 use crate::recorder_thread::{self, Begin};
@@ -24,15 +24,15 @@ pub struct TopicToRecord {
     pub qos: Qos,
 }
 
-/// Which time a message gets in the bag, as its log time and as its publish time: its own in each case,
-/// so that it does not depend on when the recorder has come to it.
+/// Which time a message gets in the bag, as its log time and as its publish time: its own in each
+/// case, so that it does not depend on when the recorder has come to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LogTime {
     /// When it was published, by the computer's clock.
     Wall,
-    /// When it was published, in simulated time: what `/clock` said last before. If whoever makes the
-    /// time waits until everything that followed from the last message is done, each message has the
-    /// same time in every run.
+    /// When it was published, in simulated time: what `/clock` said last before. If the maker of
+    /// the time waits until everything that followed from the last message is done, each message
+    /// has the same time in every run.
     Simulated {
         /// The time before the first message on `/clock`, in ns.
         start_ns: u64,
@@ -40,9 +40,9 @@ pub enum LogTime {
     /// As [`LogTime::Simulated`] from 0 on, for graphs that go in lock step: there nodes beside the
     /// way to the command may be behind the time. A message with a `header.stamp` has that time.
     Lockstep,
-    /// The stamp that its publisher gave it, in a run that is stepped, where that is simulated time.
-    /// The messages of several publishers on one topic are written in the same order in each run:
-    /// step by step, in a step in the order of the publishers' nodes.
+    /// The stamp that its publisher gave it, in a run in steps: there that is simulated
+    /// time. The messages of several publishers on one topic are written in the same order in each
+    /// run: step by step, in a step in the order of the publishers' nodes.
     Stepped,
 }
 
@@ -62,7 +62,7 @@ pub struct RecorderOptions {
 #[non_exhaustive]
 pub enum StartRecorderError {
     /// No topic is named.
-    #[error("nothing is recorded into {}: name at least one topic", path.display())]
+    #[error("there is no topic to record into {}: name at least one", path.display())]
     NoTopics {
         /// The bag.
         path: PathBuf,
@@ -114,7 +114,7 @@ pub enum RecordError {
     /// The bag could not be written on.
     #[error("{source}")]
     Write {
-        /// What is wrong, where, what is safe, and what to do.
+        /// What is wrong, at which place, what is safe, and the next step.
         source: WriteError,
         /// What was recorded until then.
         report: Box<RecordReport>,

@@ -1,7 +1,5 @@
 //! The thread of a recorder: an executor of its own that takes, encodes and writes messages, and
 //! sleeps on its doorbell while there is nothing to do.
-//!
-//! This module must not know how bags are stored.
 
 use crate::qos::OfferedQos;
 use crate::recorder::{
@@ -35,8 +33,8 @@ const TURN_MESSAGES: usize = 64;
 /// How long publishers that go on after the stop are still recorded. What those have left that are
 /// gone is recorded in any case: their rings bound it.
 const DRAIN_MAX: Duration = Duration::from_secs(2);
-/// Bytes of messages of one step that wait to be brought into order; what is beyond comes as it comes,
-/// which is said.
+/// Bytes of messages of one step that wait to be sorted; what is beyond comes as it
+/// comes, which is said.
 const HELD_BYTES_MAX: usize = 256 << 20;
 
 /// Copies of the payload of a message: its encoding, and the open chunk of the bag.
@@ -110,7 +108,7 @@ pub(crate) fn run(begin: Begin) -> Result<RecordReport, RecordError> {
         Err(error) => {
             // A bag that holds nothing would only be in the way of the next attempt.
             writer.discard_empty();
-            // Whoever started the recorder waits for this.
+            // The thread that started the recorder waits for this.
             let _ = ready.send(Err(error));
             let saved = Saved { messages: 0, bytes: 0 };
             return Ok(RecordReport { topics: Vec::new(), saved });
@@ -360,8 +358,8 @@ impl LogClock {
     }
 }
 
-/// `header.stamp` of a message, in ns. Its type has it in the first place, behind the four bytes that
-/// open each payload.
+/// `header.stamp` of a message, in ns. Its type has it in the first place, behind the four bytes
+/// that open each payload.
 fn header_stamp_ns(sample: &AnySample, cdr: &[u8]) -> Option<u64> {
     sample.schema().stamp_offset()?;
     let word = |at: usize| cdr.get(at..at + 4)?.try_into().ok().map(u32::from_le_bytes);

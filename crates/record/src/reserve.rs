@@ -1,8 +1,7 @@
-//! Takes disk space before it is needed, so that a full disk is noticed before data is accepted.
+//! Takes disk space before it is needed, so that a full disk shows before data is accepted.
 //!
-//! The file system is asked for blocks beyond the end of the file. What lies inside them can be
-//! written for sure, apart from a failing device. File systems that cannot do that are used without
-//! the guarantee. This module must not know what is written.
+//! The file system gives blocks beyond the end of the file. Writing inside these blocks succeeds
+//! unless the device fails. If a file system cannot give blocks, it is used without the guarantee.
 
 use rustix::fs::{FallocateFlags, fallocate};
 use rustix::io::Errno;

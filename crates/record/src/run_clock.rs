@@ -1,8 +1,8 @@
 //! The simulated time at which a message was published.
 //!
-//! Messages carry the time of the computer's clock. What simulated time it was then follows from the
-//! messages on `/clock`, which carry both. A recorder may take a message long after it was published:
-//! this file makes the time in the recording independent of that. It must not know recordings.
+//! Messages carry the time of the computer's clock. The messages on `/clock` carry both times, and
+//! so give the simulated time. A recorder may take a message long after its publication. This file
+//! makes the time in the recording independent of that.
 
 use crate::player::CLOCK_TOPIC;
 use crate::player_thread::CLOCK_DEPTH;

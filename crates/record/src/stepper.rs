@@ -1,8 +1,7 @@
-//! Which steps a bag is played in: when timers are due, and which phases a step has.
+//! The steps in which a bag is played: when timers are due, and which phases a step has.
 //!
-//! Between two messages of the bag time goes from one due time to the next, so that everything that
-//! is due at one time, and nothing else, is one step wherever it runs. This module must not know
-//! messages, nor how somebody waits.
+//! Between two messages of the bag, time goes from one due time to the next. So everything that is
+//! due at one time, and nothing else, is one step, in every mapping.
 
 use crate::drain::Drain;
 use crate::pace::{GAP_MAX, Pace, StepTimer, Steps};
@@ -94,10 +93,10 @@ impl Stepper {
         self.pace.as_mut().map_or(now, |pace| pace.due(time_ns, now))
     }
 
-    /// The next time on the way to `target_ns`, which is that of `tick_ns` if no timer is due before,
-    /// and the phases of its step. `None` when the target is reached.
+    /// The next time on the way to `target_ns`: `tick_ns` if no timer is due
+    /// before, and the phases of its step. `None` when the target is reached.
     ///
-    /// Over long gaps time jumps, and timers that were due meanwhile are due once where it leads.
+    /// Over long gaps time jumps, and timers that were due meanwhile are due once at its end.
     pub(crate) fn next(&mut self, target_ns: u64, tick_ns: Option<u64>) -> Option<(u64, Vec<u32>)> {
         let Some(last_ns) = self.now_ns else {
             // What nodes published while they were made is worked off, too.

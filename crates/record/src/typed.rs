@@ -1,9 +1,9 @@
-//! Messages of a bag as the Rust types that a program was built with.
-//!
-//! Must not know how bags are read.
+//! Messages of a bag as the Rust types of a program, and the errors of programs that read them.
 
-use crate::bag::BagTopic;
+use crate::bag::{BagTopic, OpenBagError, ReadError};
 use crossdock_msg::{Block, BlockMut, CdrError, FlatBuffer, FlatError, Message};
+use std::fmt::Display;
+use std::path::{Path, PathBuf};
 
 /// A topic has another type than a program was built with.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -29,7 +29,65 @@ pub enum DecodeError {
     Flat(#[from] FlatError),
 }
 
+/// A program cannot use a recording.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RecordingError {
+    /// The recording cannot be opened.
+    #[error(transparent)]
+    Open(#[from] OpenBagError),
+    /// Parts of it cannot be read.
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    /// A topic has another type than the program's.
+    #[error("{}: {source}", path.display())]
+    Type {
+        /// The recording.
+        path: PathBuf,
+        /// The topic and its types.
+        source: TopicTypeError,
+    },
+    /// A message is not of its type.
+    #[error("message {number} of {topic} is damaged ({reason}): record it again")]
+    Message {
+        /// The topic.
+        topic: String,
+        /// Number of the message on its topic, from 1.
+        number: u64,
+        /// What is wrong.
+        reason: String,
+    },
+    /// It has none of the topics that the program reads.
+    #[error(
+        "{} holds neither {} nor {}: record them with `crossdock run GRAPH --record`",
+        path.display(), topics[0], topics[1]
+    )]
+    Nothing {
+        /// The recording.
+        path: PathBuf,
+        /// The topics.
+        topics: [&'static str; 2],
+    },
+}
+
+impl RecordingError {
+    /// Message `number` of a topic is damaged.
+    #[must_use]
+    pub fn damaged(topic: &BagTopic, number: u64, reason: impl Display) -> Self {
+        Self::Message { topic: topic.name.clone(), number, reason: reason.to_string() }
+    }
+}
+
 impl BagTopic {
+    /// As [`BagTopic::check_type`], for a topic of the recording at `path`.
+    ///
+    /// # Errors
+    /// [`RecordingError::Type`].
+    pub fn check_type_in<T: Message>(&self, path: &Path) -> Result<(), RecordingError> {
+        let of_path = |source| RecordingError::Type { path: path.to_owned(), source };
+        self.check_type::<T>().map_err(of_path)
+    }
+
     /// Whether its messages are of the type `T`, by name and, if it was recorded, by hash.
     ///
     /// # Errors

@@ -1,9 +1,9 @@
 //! Writes bags: one MCAP file, or a rosbag2 folder.
 //!
 //! Messages are collected into chunks in memory; a complete chunk goes to the file in one piece, so
-//! that a killed process costs at most the open chunk. Disk space for everything that was accepted,
-//! closing records included, is taken before it is accepted: a full disk refuses the next message
-//! and leaves a bag that can be finished. This module must not know what messages mean.
+//! that a killed process costs at most the open chunk. The writer takes disk space for a message,
+//! closing records included, before it accepts the message. So a full disk refuses the next message
+//! and leaves a bag that can be finished.
 
 use crate::metadata::{BagSummary, TopicCount};
 use crate::qos::{OfferedQos, write_profiles};

@@ -1,7 +1,7 @@
 //! Turns small YAML texts of bags (metadata.yaml, QoS profiles) into a tree of plain text.
 //!
 //! The texts are untrusted: size, depth and node count are bounded, and aliases are refused so that
-//! a short text cannot grow into a huge tree. This module must not know what the texts mean.
+//! a short text cannot grow into a huge tree.
 
 use saphyr_parser::{Event, Parser};
 

@@ -1,5 +1,5 @@
-//! Camera model: pinhole with the distortion of ROS's `plumb_bob` and `rational_polynomial`. Set-up code, it
-//! makes tables. Must not know how calibrations are written down.
+//! Camera model: pinhole with the distortion of ROS's `plumb_bob` and `rational_polynomial`. Set-up
+//! code, it makes tables. Must not know how calibrations are written down.
 
 /// A calibrated camera and how its pictures are to be rectified, as in `sensor_msgs/CameraInfo`.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -18,7 +18,8 @@ impl Camera {
     /// No rotation.
     pub const IDENTITY: [[f64; 3]; 3] = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
 
-    /// A `plumb_bob` camera (k1, k2, p1, p2, k3) whose pictures keep their intrinsics: P = K, no rotation.
+    /// A `plumb_bob` camera (k1, k2, p1, p2, k3) whose pictures keep their intrinsics: P = K, no
+    /// rotation.
     pub const fn plumb_bob(intrinsics: [f64; 4], distortion: [f64; 5]) -> Self {
         let [k1, k2, p1, p2, k3] = distortion;
         Self {
@@ -29,7 +30,8 @@ impl Camera {
         }
     }
 
-    /// Where the rectified pixel (u, v) lies in the raw picture; not a number where the camera cannot see it.
+    /// Where the rectified pixel (u, v) lies in the raw picture; not a number where the camera
+    /// cannot see it.
     pub fn raw_of_rectified(&self, u: f64, v: f64) -> (f64, f64) {
         let [fx, fy, cx, cy] = self.rectified;
         let (x, y) = ((u - cx) / fx, (v - cy) / fy);
@@ -79,8 +81,8 @@ mod tests {
 
     #[test]
     fn a_camera_that_looks_elsewhere_is_turned_back_and_sees_nothing_behind_it() {
-        // R takes the camera's x axis to the rectified z axis: the middle of the rectified picture is a
-        // quarter turn to the right of the camera, which it cannot see.
+        // R takes the camera's x axis to the rectified z axis: the middle of the rectified picture
+        // is a quarter turn to the right of the camera, which it cannot see.
         let rotation = [[0.0, 0.0, -1.0], [0.0, 1.0, 0.0], [1.0, 0.0, 0.0]];
         let camera = Camera { rotation, ..PLAIN };
         assert!(camera.raw_of_rectified(319.5, 239.5).0.is_nan());

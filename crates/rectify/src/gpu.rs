@@ -1,10 +1,10 @@
-//! The table on a device: uploaded once, applied by a kernel. Must not know where pictures come from. All
-//! unsafe code of the crate is here.
+//! The table on a device: uploaded once, applied by a kernel. Must not know where pictures come
+//! from. All unsafe code of the crate is here.
 //!
-//! What the unsafe blocks rest on: the arguments are those that `remap.cl` declares, in its order; it writes
-//! `width * rows * channels` bytes of its output, reads `width * height * channels` of its input and the
-//! whole table, which [`RectificationOnDevice::launch_rows`] has checked against the spans. That nobody else uses
-//! the spans meanwhile is its caller's promise.
+//! What the unsafe blocks rest on: the arguments are those that `remap.cl` declares, in its order;
+//! it writes `width * rows * channels` bytes of its output, reads `width * height * channels` of
+//! its input and the whole table, which [`RectificationOnDevice::launch_rows`] has checked against
+//! the spans. That nobody else uses the spans meanwhile is its caller's promise.
 #![allow(unsafe_code)]
 
 use crate::CHANNELS_MAX;
@@ -30,7 +30,8 @@ pub struct RectificationOnDevice {
 }
 
 impl RectificationOnDevice {
-    /// Compiles the kernel and uploads the table, 8 bytes per pixel. Blocks, for seconds the first time.
+    /// Compiles the kernel and uploads the table, 8 bytes per pixel. Blocks, for seconds the first
+    /// time.
     ///
     /// # Errors
     /// [`DeviceError`].
@@ -48,14 +49,15 @@ impl RectificationOnDevice {
         (self.width, self.height)
     }
 
-    /// Rectifies the picture at the start of `input`, with `channels` bytes per pixel and packed rows, to the
-    /// start of `output`. Returns at once; does not allocate.
+    /// Rectifies the picture at the start of `input`, with `channels` bytes per pixel and packed
+    /// rows, to the start of `output`. Returns at once; does not allocate.
     ///
     /// # Errors
     /// [`DeviceError::OutOfRange`]: a span is shorter than a picture; as [`Stream::launch`].
     ///
     /// # Safety
-    /// Until the launch is over nobody touches `output`, nor writes `input`, and both and this live.
+    /// Until the launch is over nobody touches `output`, nor writes `input`, and both and this
+    /// live.
     ///
     /// # Panics
     /// When there are more than [`CHANNELS_MAX`] channels: a programmer's error.

@@ -1,5 +1,5 @@
-//! The table of a camera and its application by the processor; what it computes is at the head of the
-//! crate. Must not know devices.
+//! The table of a camera and its application by the processor; what it computes is at the head of
+//! the crate. Must not know devices.
 
 use crate::camera::Camera;
 use crate::{CHANNELS_MAX, SIDE_MAX};
@@ -84,8 +84,8 @@ impl RectificationTable {
         })
     }
 
-    /// Rectifies the output rows `rows` of the picture `pixels`, which has `CHANNELS` bytes per pixel, into
-    /// `out`, which holds just these rows.
+    /// Rectifies the output rows `rows` of the picture `pixels`, which has `CHANNELS` bytes per
+    /// pixel, into `out`, which holds just these rows.
     ///
     /// Does not allocate or block.
     ///

@@ -1,17 +1,17 @@
 //! The time of day, and the time that never jumps, in nanoseconds, cheap enough to stamp every
 //! message and every event with.
 //!
-//! Reading the system's clock costs a third of a small message's publish (25 to 35 ns measured),
-//! reading the processor's counter 10. Where Linux itself keeps time by that counter, which it does
-//! only where all processors agree on it and it never stops, this clock goes on from the system's
-//! last reading by the counter for at most [`SPAN_NS`], then reads the system's again. So it
-//! follows every correction of the system's clock, and two processes disagree by tens of
-//! nanoseconds. Elsewhere it is the system's clock. It must not know messages.
+//! Reading the system's clock costs a third of a small message's publish (25 to 35 ns measured).
+//! Reading the processor's counter costs 10 ns. Linux itself keeps time by that counter if all
+//! processors agree on it and it never stops. Then this clock adds the counter to the system's last
+//! reading for at most `SPAN_NS`, and reads the system's clock again. So it follows every
+//! correction of the system's clock, and two processes disagree by tens of nanoseconds. On other
+//! machines it is the system's clock.
 
 use rustix::time::{ClockId, clock_gettime};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Nanoseconds since 1970. Allocates nothing, locks nothing; no system call where the kernel lets
+/// Nanoseconds since 1970. Allocates nothing, locks nothing; no system call if the kernel lets
 /// user space read its clock.
 ///
 /// Never goes back within a thread, unless the system's clock is set back.
@@ -20,8 +20,8 @@ pub fn now_ns() -> u64 {
     counter::now_ns()
 }
 
-/// Nanoseconds on the clock that is never set (`CLOCK_MONOTONIC`), as cheap as [`now_ns`]: for times
-/// that are compared with each other, in one process or between processes of one computer.
+/// Nanoseconds on the clock that is never set (`CLOCK_MONOTONIC`), as cheap as [`now_ns`]: for
+/// times that are compared with each other, in one process or between processes of one computer.
 ///
 /// Never goes back within a thread.
 #[inline]
@@ -45,8 +45,8 @@ fn system_monotonic_ns() -> u64 {
     u64::try_from(now.tv_sec).unwrap_or(0) * 1_000_000_000 + u64::try_from(now.tv_nsec).unwrap_or(0)
 }
 
-/// Longest time between two readings of the system's clock. With a rate that is wrong by 50 millionths
-/// the stamps at its end are wrong by 50 ns.
+/// Longest time between two readings of the system's clock. With a rate that is wrong by 50
+/// millionths the stamps at its end are wrong by 50 ns.
 #[cfg(any(target_arch = "x86_64", test))]
 const SPAN_NS: u64 = 1_000_000;
 
@@ -131,7 +131,7 @@ mod follow {
             now_ns
         }
 
-        /// The system's time at `ticks`, or the last time said where that is a little later.
+        /// The system's time at `ticks`, or the last time said if that is a little later.
         pub(super) fn caught_up(&self, ticks: u64, system_ns: u64) -> u64 {
             let passed = ticks.wrapping_sub(self.ticks.get()).min(self.span.get());
             let said = self.ns.get() + self.elapsed(passed);

@@ -1,8 +1,8 @@
-//! Memory of a subscriber's own for messages whose publisher cannot be trusted to leave them as they are.
+//! A subscriber's own memory for messages whose publisher might change them.
 //!
-//! A message is copied once when it is taken, word by word, and only the copy is looked at. One buffer
-//! belongs to each hold word of the subscriber; pages come into being when a message is larger than all
-//! that were copied there before, and stay. This file must not know rings.
+//! A message is copied once when it is taken, word by word, and only the copy is read. Each hold
+//! word of the subscriber has one buffer. Its pages are made when a message is larger than all
+//! earlier ones there, and stay.
 
 use crate::memory::{CreateMemoryError, Mapping, OwnMemory, PAGE_BYTES, Writers};
 use crate::protocol::HOLDS_MAX;
@@ -18,7 +18,7 @@ pub struct CopyBudget {
 }
 
 impl CopyBudget {
-    /// A budget of which nothing is used.
+    /// An unused budget.
     pub fn new(limit_bytes: u64) -> Self {
         CopyBudget { used: AtomicU64::new(0), limit_bytes }
     }
@@ -56,8 +56,8 @@ pub struct Copies {
 }
 
 impl Copies {
-    /// Address space for `holds` messages of up to `message_bytes_max` bytes. Makes system calls; takes
-    /// memory only when messages are copied.
+    /// Address space for `holds` messages of up to `message_bytes_max` bytes. Makes system calls;
+    /// takes memory only when messages are copied.
     pub fn create(
         label: &str,
         holds: usize,
@@ -80,8 +80,8 @@ impl Copies {
         self.memory.mapping()
     }
 
-    /// Room for a message of `len` bytes in buffer `index`; `None`: it is too long, or the budget or
-    /// the system's memory is used up. A system call when it is longer than all before it there.
+    /// Room for a message of `len` bytes in buffer `index`; `None`: it is too long, or the budget
+    /// or the system's memory is used up. A system call when it is longer than all before it there.
     pub(crate) fn room(&mut self, index: usize, len: usize) -> Option<NonNull<u8>> {
         let (len, offset) = (len as u64, index as u64 * self.stride);
         if index >= self.holds || len > self.stride {

@@ -20,21 +20,23 @@ pub struct Meta {
     pub marks: Marks,
 }
 
-/// What devices have to do with a message: a set of marks. One word, as on the slot: fields of a byte each
-/// would be put together and taken apart with every message (2 to 4 ns, measured).
+/// What devices have to do with a message: a set of marks. One word, as on the slot: fields of a
+/// byte each would be put together and taken apart with every message (2 to 4 ns, measured).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Marks(u32);
 
 impl Marks {
-    /// The message was published while a device still wrote it: it is finished when the publisher's timeline
-    /// ([`RingPublisher::timeline`](crate::RingPublisher::timeline)) has come to its number.
+    /// The message was published while a device still wrote it: it is finished when the publisher's
+    /// timeline ([`RingPublisher::timeline`](crate::RingPublisher::timeline)) has come to its
+    /// number.
     pub const EARLY: Marks = Marks(1 << 0);
-    /// What a device writes of the message is in memory of that device only: see [`Slab`](crate::Slab). Those
-    /// bytes of the payload are unspecified.
+    /// What a device writes of the message is in memory of that device only: see
+    /// [`Slab`](crate::Slab). Those bytes of the payload are unspecified.
     pub const AWAY: Marks = Marks(1 << 1);
-    /// A device still copies the message to memory of its own, where its readers find it: it is there when the
-    /// publisher's timeline for that ([`RingPublisher::uploaded`](crate::RingPublisher::uploaded)) has come to
-    /// its number. The payload is complete at once.
+    /// A device still copies the message to memory of its own, where its readers find it: it is
+    /// there when the publisher's timeline for that
+    /// ([`RingPublisher::uploaded`](crate::RingPublisher::uploaded)) has come to its number. The
+    /// payload is complete at once.
     pub const UPLOADED: Marks = Marks(1 << 2);
 
     /// All that there are.

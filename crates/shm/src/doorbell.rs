@@ -1,8 +1,8 @@
-//! The doorbell of one executor: which inputs have something, and sleep on one futex word until one
-//! has.
+//! The doorbell of one executor: it says which inputs have messages, and the executor sleeps on one
+//! futex word until one has.
 //!
-//! Rules B1..B5 in `protocol`; why there is one word and who may write it is argued there and in
-//! docs/decisions/0001-doorbell-memory.md. It must not know publishers: peers are pair memories
+//! The rules are B1..B5 in `protocol`. There and docs/decisions/0001-doorbell-memory.md say why
+//! there is one word, and who may write it. It must not know publishers: peers are pair memories
 //! that join.
 
 use crate::fork::ForkMark;
@@ -124,12 +124,13 @@ impl DoorbellControl {
         (!shared.fork.in_child()).then(|| Some((index, shared.memory.fd(index)?)))?
     }
 
-    /// Do both belong to one doorbell?
+    /// True if both belong to one doorbell.
     pub fn is_same(&self, other: &DoorbellControl) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }
 
-    /// The peer process is gone: its line is looked at once more and given back.
+    /// Says that the peer process is gone: the executor looks at its line once more and gives it
+    /// back.
     pub fn leave(&self, pair: &PairMemory) {
         let shared = &*self.0;
         let mut joined = lock(&shared.joined);
@@ -149,9 +150,10 @@ impl DoorbellControl {
         }
     }
 
-    /// Wakes the executor without marking an input: the sleep that is under way ends, else the next
-    /// one does not begin. Whatever was written before the call is seen behind that sleep, so a flag
-    /// may be set first and looked at at any time outside of it. Several calls may be one.
+    /// Wakes the executor without marking an input: the sleep under way ends, or the next one does
+    /// not begin. After that sleep, the executor sees everything that was written before the call.
+    /// So set a flag first, and let the executor look at it outside of sleeps. Several calls may
+    /// count as one.
     ///
     /// Any thread; no lock, no allocation, one system call if the executor sleeps.
     pub fn wake(&self) {
@@ -161,7 +163,7 @@ impl DoorbellControl {
         }
     }
 
-    /// Has the executor look at what it looks at before each sleep anyway: no nudge is needed.
+    /// Makes the executor look once more at what it looks at before each sleep: no nudge is needed.
     fn look_again(&self) {
         let shared = &*self.0;
         if !shared.fork.in_child() && shared.bell().ring() {
@@ -169,9 +171,10 @@ impl DoorbellControl {
         }
     }
 
-    /// From now on a peer that is not trusted may write the bell: it could take wake-ups away from
-    /// others that ring it (decision record 0001). No sleep is longer than `recheck` any more, which
-    /// bounds the delay; for good, since nobody can take the memory away from that peer.
+    /// From now on an untrusted peer may write the bell. It could take wake-ups away from others
+    /// that ring it (decision record 0001). So no sleep is longer than `recheck` any more, which
+    /// bounds the delay. This lasts for good, because nobody can take the memory away from that
+    /// peer.
     pub fn expose(&self, recheck: Duration) {
         let ns = u64::try_from(recheck.as_nanos()).unwrap_or(u64::MAX).max(1);
         self.0.memory.expose(self.0.index);
@@ -180,7 +183,7 @@ impl DoorbellControl {
     }
 }
 
-/// What one executor sleeps on. `Send`, not `Sync`: its thread drains and sleeps.
+/// The word on which one executor sleeps. `Send`, not `Sync`: its thread drains and sleeps.
 #[derive(Debug)]
 pub struct Doorbell {
     shared: Arc<DoorbellState>,

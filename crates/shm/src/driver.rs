@@ -1,7 +1,7 @@
-//! Memory of this process alone, which a driver has made: what it moves between host and device by itself.
+//! Memory of this process alone that a driver has made and moves between host and device by itself.
 //!
-//! It has an address and no descriptor, so no other process gets at it. Messages and shared buffers lie in it
-//! where whoever makes a port or a buffer brings a [`MemoryMaker`]. This file must not know devices.
+//! It has an address and no descriptor, so no other process gets at it. Messages and shared buffers
+//! lie in it if their port or buffer is made with a [`MemoryMaker`].
 
 use crate::ring_geometry::PAYLOAD_ALIGN;
 use std::any::Any;
@@ -22,7 +22,7 @@ pub trait MemoryMaker: std::fmt::Debug + Send {
     /// Why there is none: part of a sentence, with the next step.
     fn make(&self, bytes: u64) -> Result<DriverMemory, String>;
 
-    /// Bytes that one memory should have at most, where what lies in it leaves a choice.
+    /// Bytes that one memory should have at most, if its contents leave a choice.
     fn bytes_max(&self) -> u64;
 }
 
@@ -35,18 +35,19 @@ pub struct DriverMemory {
     owner: SlabMemory,
 }
 
-// SAFETY: an address range, which threads use as its users agree (`DriverMemory::new`), and an owner that is both.
+// SAFETY: an address range, which threads use as its users agree (`DriverMemory::new`), and an
+// owner that is both.
 unsafe impl Send for DriverMemory {}
 // SAFETY: as above; `&DriverMemory` gives out addresses only.
 unsafe impl Sync for DriverMemory {}
 
 impl DriverMemory {
-    /// What lies in `memory` from the first multiple of 64 on; `None`: nothing does. It is kept as long as this
-    /// lives.
+    /// What lies in `memory` from the first multiple of 64 on; `None`: nothing does. It is kept as
+    /// long as this lives.
     ///
     /// # Safety
-    /// Any thread may read and write all of it at any time as long as `owner` lives, also while the driver's
-    /// device uses other bytes of it, and nobody else does.
+    /// Any thread may read and write all of it at any time as long as `owner` lives, also while the
+    /// driver's device uses other bytes of it, and nobody else does.
     pub unsafe fn new(memory: *mut [u8], owner: SlabMemory) -> Option<DriverMemory> {
         let lead = memory.cast::<u8>().align_offset(ALIGN);
         let bytes = memory.len().checked_sub(lead).filter(|bytes| *bytes > 0)?;

@@ -1,17 +1,18 @@
-//! Mended faults that a test build can put back, one at a time: a test that is there to find such
-//! faults has to find them.
+//! Mended faults that a test build can put back, one at a time, to prove that the tests find such
+//! faults.
 //!
-//! It must not exist in the product: outside test builds the question "is it put back?" is `false` at
-//! compile time. The orderings of the protocol have the same for the model checker, in `weaken`.
+//! It must not exist in the product: outside test builds the question "is it put back?" is `false`
+//! at compile time. `weaken` does the same with the orderings of the protocol, for the model
+//! checker.
 //!
 //! To add one: name it in `fault`, ask `is` where it was mended, and have a test run `with` it that
-//! fails unless the fault is found. The choice is the calling thread's own, so tests run side by side;
-//! a fault shows on the thread that runs the code that asks.
+//! fails unless the fault is found. The choice is the calling thread's own, so tests run side by
+//! side; a fault shows on the thread that runs the code that asks.
 
 /// The faults that a test can put back.
 pub mod fault {
-    /// publish: a ring that was closed while its publisher waited is written as if it were open, and
-    /// messages are retired under numbers that are counted back from the newest one.
+    /// publish: a ring that was closed while its publisher waited is written as if it were open,
+    /// and messages are retired under numbers that are counted back from the newest one.
     pub const CLOSED_IN_WAIT: u32 = 1;
     /// loan: what is kept for peers that are deeper than the contract is never given up.
     pub const KEPT_WITHOUT_LIMIT: u32 = 2;

@@ -1,21 +1,21 @@
-//! What a forked child gets of its parent: nothing.
+//! Keeps everything of a process from its forked children.
 //!
-//! 1. Every mapping of this crate stays behind in the parent (`MADV_DONTFORK`), so a child that used
-//!    a port or a sample would fault. One private page tells: the kernel wipes it in a child,
-//!    whichever call made the child.
-//! 2. A child would also have copies of the parent's sockets and memory objects: peers that wait for
-//!    end of file would not hear of the parent's death, its name would go on listening, its memory
-//!    stay. So in a child of `fork` each [`PrivateFd`] is replaced by a descriptor of nothing, before
-//!    `fork` returns there. The numbers stay taken: what the child drops closes only these.
-//! 3. A status table is written in too many places to ask each time: in a child a private page of zeros
-//!    takes its place.
+//! 1. Children do not inherit the mappings of this crate (`MADV_DONTFORK`), so a child that used a
+//!    port or a sample would fault. One private page tells a child from its parent: the kernel
+//!    wipes it in a child, whichever call made the child.
+//! 2. A child would also have copies of the parent's sockets and memory objects. Peers that wait
+//!    for end of file would not hear of the parent's death, its name would go on listening, and its
+//!    memory would stay. So in a child of `fork`, a descriptor of nothing replaces each
+//!    [`PrivateFd`] before `fork` returns there. The numbers stay taken, so that drops in the child
+//!    close only these descriptors.
+//! 3. A status table is written in too many places to check each time. In a child, a private page
+//!    of zeros takes its place.
 //!
-//! 4. A flag that a child of `fork` finds set is for handlers of signals ([`child_flag`]), which a
-//!    child inherits.
+//! 4. Signal handlers, which a child inherits, ask a flag that is set in a child of `fork`
+//!    ([`child_flag`]).
 //!
-//! Children that exec have nothing of it either way (close on exec). A child of a bare `clone` system
-//! call has rule 1 only; peers then know the parent's death from its pidfd. This file must not know
-//! ports.
+//! Children that exec get nothing either way (close on exec). A child of a bare `clone` system call
+//! has rule 1 only; peers then hear of the parent's death from its pidfd.
 
 use rustix::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous};
@@ -26,7 +26,7 @@ use std::sync::{Arc, OnceLock};
 /// Smallest page that Linux maps.
 const PAGE_BYTES: usize = 4096;
 
-/// The mark of this process; that of its parent in a child that has made nothing of its own yet.
+/// The mark of this process; in a child that has made nothing of its own yet, its parent's mark.
 static MARK: AtomicPtr<AtomicU32> = AtomicPtr::new(ptr::null_mut());
 
 /// Where the page cannot be had (Linux < 4.14), nobody is taken for a child.
@@ -97,10 +97,12 @@ impl ForkMark {
 }
 
 /// Descriptors that children do not get have numbers below this one (the largest limit on
-/// descriptors that is usual, `fs.nr_open`, is 2^20; a process that is given more has others below).
+/// descriptors that is usual, `fs.nr_open`, is 2^20; a process that is given more has others
+/// below).
 const NUMBERS_MAX: usize = 1 << 20;
 
-/// Status tables of one process that a child sees as zeros; with more, a child that writes one faults.
+/// Status tables of one process that a child sees as zeros; with more, a child that writes one
+/// faults.
 const BLANKS_MAX: usize = 1024;
 
 /// One bit for each descriptor number that a child does not get.
@@ -188,12 +190,12 @@ pub fn child_flag() -> Arc<AtomicBool> {
 }
 
 fn watch_forks() {
-    // No lock, which a child might inherit from a thread that only its parent has. Two threads that come
-    // here at once both leave the handler, which may run twice.
+    // No lock, which a child might inherit from a thread that only its parent has. Two threads that
+    // come here at once both leave the handler, which may run twice.
     static WATCHED: AtomicBool = AtomicBool::new(false);
     if !WATCHED.load(Ordering::Acquire) {
-        // SAFETY: the handler does nothing but system calls and loads. Without memory for it, rule 1
-        // and pidfds are left.
+        // SAFETY: the handler does nothing but system calls and loads. Without memory for it, rule
+        // 1 and pidfds are left.
         let _ = unsafe { libc::pthread_atfork(None, None, Some(in_new_child)) };
         WATCHED.store(true, Ordering::Release);
     }
@@ -214,7 +216,8 @@ unsafe extern "C" fn in_new_child() {
                 | libc::MAP_NORESERVE
                 | libc::MAP_FIXED_NOREPLACE;
             let place = ptr::with_exposed_provenance_mut(start);
-            // SAFETY: where the parent's mapping was there is nothing here, and nothing is replaced.
+            // SAFETY: where the parent's mapping was there is nothing here, and nothing is
+            // replaced.
             let _ = unsafe { libc::mmap(place, bytes, protection, flags, -1, 0) };
         }
     }
@@ -226,7 +229,7 @@ unsafe extern "C" fn in_new_child() {
         while bits != 0 {
             let number = (place * 64) as libc::c_int + bits.trailing_zeros() as libc::c_int;
             bits &= bits - 1;
-            // SAFETY: the number is that of a private descriptor, which stays open.
+            // SAFETY: it is the number of a private descriptor, which stays open.
             let replaced =
                 nothing >= 0 && unsafe { libc::dup3(nothing, number, libc::O_CLOEXEC) } >= 0;
             if !replaced {

@@ -1,6 +1,6 @@
 //! The two futex calls of this crate, on words in shared memory.
 //!
-//! Waiting and waking need read access only. It must not know the protocol.
+//! Waiting and waking need read access only.
 
 use rustix::io::Errno;
 use rustix::thread::futex::{self, Flags, Timespec};

@@ -2,7 +2,7 @@
 //!
 //! Each power of two is cut into 32 equal buckets, so a bucket is at most 1/32 of its lower end
 //! wide and its middle is off by at most 1.6 %. Values below 32 ns are exact; values from 2^43 ns
-//! (2.4 hours) on are counted in the last bucket. This file must not know where counts are kept.
+//! (2.4 hours) on are counted in the last bucket.
 
 /// Equal buckets in each power of two.
 const LINEAR: u64 = 32;

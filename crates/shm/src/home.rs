@@ -1,4 +1,5 @@
-//! What the samples of one subscriber stand on: its hold words and the mappings of the payload.
+//! The memory that the samples of one subscriber need: its hold words and the mappings of the
+//! payload.
 //!
 //! A sample must outlive its subscriber and its publisher, yet taking one must cost no reference
 //! count (two read-modify-writes per message). So the hold word itself is the reference:
@@ -16,11 +17,9 @@
 //!    that a sample is one pointer. An entry is written by the subscriber's thread while its hold
 //!    word is 0 or its own, and read by the sample's owner while it is not 0.
 //!
-//! 6. What must not end before the last sample (the `Lifeline`: the socket to the publisher's process, and
-//!    the word to it that its memory may be used again) belongs to the home and ends with it. Nothing
-//!    else keeps a home: whoever only looks has a weak reference.
-//!
-//! It must not know rings.
+//! 6. What must not end before the last sample (the `Lifeline`: the socket to the publisher's
+//!    process, and the word to it that its memory may be used again) belongs to the home and ends
+//!    with it. Nothing else keeps a home: code that only looks has a weak reference.
 
 use crate::descriptor::Meta;
 use crate::fork::ForkMark;

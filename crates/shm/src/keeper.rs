@@ -1,10 +1,10 @@
 //! The keeper: lets the death of this process be heard before its memory is torn down.
 //!
-//! The kernel gives a dead process's memory back before it closes its descriptors, so peers hear end
-//! of file late: 34 ms late with 512 MiB. Memory lives as long as anything uses it, and the keeper
-//! uses it: one more task that shares this process's memory, not its descriptors, and waits for the
-//! process to end. The descriptors then close at once, peers know, and the memory goes with the
-//! keeper. See docs/decisions/0007-keeper.md.
+//! The kernel gives a dead process's memory back before it closes its descriptors, so peers hear
+//! end of file late: 34 ms late with 512 MiB. Memory lives as long as anything uses it, and the
+//! keeper uses it: one more task that shares this process's memory, not its descriptors, and waits
+//! for the process to end. The descriptors then close at once, peers know, and the memory goes with
+//! the keeper. See docs/decisions/0007-keeper.md.
 //!
 //! 1. The keeper holds two descriptors: the reading end of a pipe and a pidfd of this process.
 //! 2. It ends when the pipe says anything (this process lets it go, runs another program, or has
@@ -13,8 +13,6 @@
 //!    seccomp holds that, so that it keeps no rights which the process gives up later.
 //! 4. It runs on the thread pointer of its maker, so it uses no thread-local variable: no `errno`
 //!    once its maker goes on, no allocation, no panic.
-//!
-//! This file must not know sockets.
 
 use crate::fork::{ForkMark, PrivateFd};
 use crate::futex;
@@ -218,7 +216,8 @@ impl Drop for Keeper {
         if self.fork.in_child() {
             return;
         }
-        // Written, too: a child that was made by other means than `fork` may hold a copy of its end.
+        // Written, too: a child that was made by other means than `fork` may hold a copy of its
+        // end.
         if let Some(pipe) = self.pipe.take() {
             let _ = rustix::io::write(&pipe, &[1]);
         }

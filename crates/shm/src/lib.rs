@@ -1,8 +1,8 @@
-//! Host topics: one ring of descriptors per publisher in sealed shared memory, and doorbells to sleep
-//! on.
+//! Host topics: one ring of descriptors per publisher in sealed shared memory, and doorbells to
+//! sleep on.
 //!
-//! This crate moves bytes. It knows no message type, and labels are opaque to it. The protocol and its
-//! rules are in [`protocol`].
+//! This crate moves bytes. It knows no message type, and labels are opaque to it. The protocol and
+//! its rules are in [`protocol`].
 //!
 //! | object | one per | who maps it |
 //! |---|---|---|

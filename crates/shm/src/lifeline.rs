@@ -1,8 +1,8 @@
-//! What lasts as long as a subscriber or any of its samples.
+//! A value that lasts as long as a subscriber or any of its samples.
 //!
-//! A publisher may use memory again only when nobody holds it. Whoever has to tell the publisher so hangs
-//! the telling here: it happens when this is dropped, and this is dropped when the subscriber and its
-//! last sample are gone, never before. It must not know what it keeps.
+//! A publisher may use memory again only when nobody holds it. The code that has to tell the
+//! publisher so does it in the drop of this value. The value is dropped when the subscriber and its
+//! last sample are gone, never before.
 
 use std::any::Any;
 
@@ -13,7 +13,7 @@ use std::any::Any;
 pub struct Lifeline(Option<Box<dyn Any + Send + Sync>>);
 
 impl Lifeline {
-    /// Nothing: whoever made the subscriber looks at
+    /// Nothing: the maker of the subscriber looks at
     /// [`SubscriberControl::is_released`](crate::SubscriberControl::is_released).
     pub const fn none() -> Self {
         Lifeline(None)

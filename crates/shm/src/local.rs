@@ -2,8 +2,7 @@
 //!
 //! The publisher pushes descriptors into a bounded queue, the subscriber pops them and holds the
 //! chunk with a hold word that the publisher's scan looks at, as for any other subscriber.
-//! Everything but the hold words belongs to one thread, and each access checks that. It must not
-//! know executors.
+//! Everything but the hold words belongs to one thread, and each access checks that.
 
 use crate::descriptor::{Descriptor, Meta};
 use crate::home::Home;
@@ -18,25 +17,28 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// What a full queue does.
+/// The size of a link's queue, and what it does when it is full.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LocalOptions {
     /// Names the subscriber in errors.
     pub label: String,
     /// Messages that the queue holds.
     pub depth: usize,
-    /// Full: refuse the next message (true) or forget the oldest one (false).
+    /// If the queue is full, refuse the next message (true) or forget the oldest one (false).
     pub reliable: bool,
     /// Samples that the subscriber may hold: 1 to 15.
     pub holds: usize,
 }
 
-/// Why a link cannot join a publisher.
+/// A link cannot join a publisher.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LinkError {
-    /// It has joined one already.
-    #[error("local link `{link}` already belongs to a publisher, `{publisher}` needs another one")]
+    /// It has already joined one.
+    #[error(
+        "local link `{link}` already belongs to another publisher; give `{publisher}` a link of \
+         its own"
+    )]
     Taken {
         /// The link's label.
         link: String,
@@ -74,8 +76,8 @@ pub(crate) struct LinkEnds {
     queue: UnsafeCell<Waiting>,
 }
 
-// SAFETY: `queue` is only touched through `LinkEnds::queue`, which refuses every thread but the owner;
-// the rest is atomic, locked or constant.
+// SAFETY: `queue` is only touched through `LinkEnds::queue`, which refuses every thread but the
+// owner; the rest is atomic, locked or constant.
 unsafe impl Send for LinkEnds {}
 // SAFETY: as above.
 unsafe impl Sync for LinkEnds {}
@@ -142,7 +144,8 @@ impl LinkEnds {
         !self.options.reliable && self.len() > depth
     }
 
-    /// Publisher: memory is short. Forgets the older half of what is beyond `depth`, if there is any.
+    /// Publisher: memory is short. Forgets the older half of what is beyond `depth`, if there is
+    /// any.
     pub(crate) fn spare(&self, depth: usize) -> bool {
         let can_spare = self.can_spare(depth);
         if can_spare {

@@ -30,7 +30,7 @@ pub enum CreateMemoryError {
         bytes: u64,
     },
     /// The driver that was to make it did not.
-    #[error("memory `{label}` of {bytes} bytes that a driver makes: {why}")]
+    #[error("the driver cannot make memory `{label}` of {bytes} bytes: {why}")]
     Driver {
         /// What the memory is for.
         label: String,
@@ -78,8 +78,8 @@ pub enum OpenMemoryError {
     },
     /// Its owner has not made all of it present, so that looking at it would take memory here.
     #[error(
-        "received memory `{label}` has {present} of its {wanted} bytes present; its owner must make \
-         all of it present first"
+        "received memory `{label}` has only {present} of its {wanted} bytes present; its owner \
+         must make all of them present first"
     )]
     Sparse {
         /// What the memory is for.
@@ -103,7 +103,7 @@ pub enum OpenMemoryError {
     },
     /// Larger than this process is willing to map.
     #[error(
-        "received memory `{label}` shall be mapped with {wanted} bytes, more than the {limit} \
+        "received memory `{label}` needs a mapping of {wanted} bytes, more than the {limit} \
          allowed; raise the limit of the topic or ask the peer for less"
     )]
     TooLarge {
@@ -146,12 +146,12 @@ pub enum OpenMemoryError {
 pub(crate) enum Writers {
     /// Its maker only.
     Maker,
-    /// Its maker and whoever receives it.
+    /// Its maker and every process that receives it.
     Everybody,
 }
 
-/// A mapping of a memory object; unmapped when the last owner goes, never in a forked child. Or memory that a
-/// driver has made for this process, which goes back to it.
+/// A mapping of a memory object; unmapped when the last owner goes, never in a forked child. Or
+/// memory that a driver has made for this process, which goes back to it.
 #[derive(Debug)]
 pub(crate) struct Mapping {
     start: NonNull<u8>,
@@ -236,8 +236,8 @@ impl Mapping {
         unsafe { self.start.add(offset as usize) }
     }
 
-    /// Makes the pages of a range present: a page that cannot be had when it is touched first is
-    /// SIGBUS, for whoever touches it, and here an error. One system call; the contents stay.
+    /// Makes the pages of a range present: a page that cannot be had at its first touch is SIGBUS
+    /// for the thread that touches it, and an error here. One system call; the contents stay.
     pub(crate) fn populate(&self, offset: u64, bytes: u64) -> Result<(), Errno> {
         if bytes == 0 || self.driver.is_some() {
             return Ok(());
@@ -251,7 +251,7 @@ impl Mapping {
 /// How often the pages of a range are asked for again when a signal came between.
 const POPULATE_TRIES_MAX: u32 = 16;
 
-/// [`Mapping::populate`], for whoever maps memory without one.
+/// [`Mapping::populate`], for code that maps memory without one.
 ///
 /// # Safety
 /// The range lies in a shared mapping that may be written and stays while this runs.
@@ -279,16 +279,16 @@ pub(crate) unsafe fn populate(start: NonNull<u8>, bytes: usize) -> Result<(), Er
     for page in (0..bytes).step_by(PAGE_BYTES) {
         // SAFETY: the page is one of the range.
         let byte = unsafe { first.add(page) };
-        // SAFETY: in a live mapping that may be written; adding 0 changes nothing, whoever else
-        // writes there, and makes the page present.
+        // SAFETY: in a live mapping that may be written; adding 0 changes nothing, even if others
+        // write there, and makes the page present.
         let word = unsafe { std::sync::atomic::AtomicU8::from_ptr(byte.as_ptr()) };
         word.fetch_add(0, std::sync::atomic::Ordering::Relaxed);
     }
     Ok(())
 }
 
-/// Gives a new memory object its size. Beyond the limit on the size of files the kernel would not only
-/// refuse, but send SIGXFSZ, which ends the process.
+/// Gives a new memory object its size. Beyond the limit on the size of files the kernel would not
+/// only refuse, but send SIGXFSZ, which ends the process.
 pub(crate) fn set_size(fd: BorrowedFd<'_>, bytes: u64) -> Result<(), Errno> {
     let limit = rustix::process::getrlimit(rustix::process::Resource::Fsize).current;
     if limit.is_some_and(|limit| bytes > limit) {
@@ -327,8 +327,8 @@ impl Region {
         Region { mapping: Arc::clone(mapping), writable: true }
     }
 
-    /// The first `bytes` bytes of a memory object that another process has sent, to be written where it is
-    /// [`Sharing::Open`]. Makes system calls.
+    /// The first `bytes` bytes of a memory object that another process has sent, to be written
+    /// if it is [`Sharing::Open`]. Makes system calls.
     ///
     /// # Errors
     /// [`OpenMemoryError`]: it is not sealed against shrinking, smaller, or cannot be mapped so.
@@ -348,18 +348,19 @@ impl Region {
         self.mapping.slabs()
     }
 
-    /// May it be written, where a loan lies in it?
+    /// May it be written, if a loan lies in it?
     pub fn is_writable(&self) -> bool {
         self.writable
     }
 
-    /// The driver's memory that it is; `None`: it is a memory object, which other processes can map.
+    /// The driver's memory that it is; `None`: it is a memory object, which other processes can
+    /// map.
     pub fn driver(&self) -> Option<&DriverMemory> {
         self.mapping.driver.as_ref()
     }
 
-    /// Address of its first byte, a multiple of 4096, or of 64 where a [driver](Region::driver) made it; tells
-    /// regions of one process apart.
+    /// Address of its first byte, a multiple of 4096, or of 64 if a [driver](Region::driver)
+    /// made it; tells regions of one process apart.
     pub fn address(&self) -> usize {
         self.mapping.start.as_ptr() as usize
     }
@@ -392,7 +393,7 @@ impl Scratch {
         Ok(Scratch { memory })
     }
 
-    /// As [`Scratch::create`], for other processes to write, too: whoever has the
+    /// As [`Scratch::create`], also for other processes to write: those that have the
     /// [descriptor](Scratch::fd).
     pub fn create_open(label: &str, bytes: u64) -> Result<Self, CreateMemoryError> {
         let memory = OwnMemory::create(label, bytes, Writers::Everybody)?;
@@ -410,14 +411,14 @@ impl Scratch {
         Region::to_read(&self.memory.mapping)
     }
 
-    /// The memory object for hardware to write, too. Whoever lets it do so does not let it write
-    /// while this is used.
+    /// The memory object, also for hardware to write. The caller does not let hardware write while
+    /// this is used.
     pub fn region_to_write(&mut self) -> Region {
         Region::to_write(&self.memory.mapping)
     }
 
-    /// Copies what lies at an offset, also what hardware has written; false, and nothing copied, where
-    /// there is not as much.
+    /// Copies what lies at an offset, also what hardware has written; false, and nothing copied,
+    /// if there is not as much.
     pub fn read(&self, offset: usize, bytes: &mut [u8]) -> bool {
         let Some(from) = self.memory.mapping.range(offset as u64, bytes.len() as u64) else {
             return false;
@@ -427,13 +428,14 @@ impl Scratch {
         true
     }
 
-    /// Writes at an offset; false, and nothing written, where it does not fit.
+    /// Writes at an offset; false, and nothing written, if it does not fit.
     pub fn write(&mut self, offset: usize, bytes: &[u8]) -> bool {
         let Some(to) = self.memory.mapping.range(offset as u64, bytes.len() as u64) else {
             return false;
         };
-        // SAFETY: inside a live mapping that this value alone writes; nobody in this process reads it
-        // meanwhile, since that takes a borrow of this value, and no reference into it is given out.
+        // SAFETY: inside a live mapping that this value alone writes; nobody in this process reads
+        // it meanwhile, since that takes a borrow of this value, and no reference into it is given
+        // out.
         unsafe { ptr::copy_nonoverlapping(bytes.as_ptr(), to.as_ptr(), bytes.len()) };
         true
     }
@@ -449,8 +451,7 @@ impl Drop for Mapping {
         if self.driver.is_some() {
             return;
         }
-        // SAFETY: made by `new` with this length; whoever uses the range owns a share of this
-        // mapping.
+        // SAFETY: made by `new` with this length; a user of the range owns a share of this mapping.
         let _ = unsafe { rustix::mm::munmap(self.start.as_ptr().cast(), self.bytes) };
     }
 }
@@ -655,11 +656,12 @@ pub(crate) enum Access {
     ReadWrite,
 }
 
-/// The file system that plain memory objects lie in (`TMPFS_MAGIC`); huge pages have one of their own.
+/// The file system that plain memory objects lie in (`TMPFS_MAGIC`); huge pages have one of their
+/// own.
 const PLAIN_MEMORY: u64 = 0x0102_1994;
 
-/// Refuses received memory whose owner has not made its first `wanted` bytes present: whoever touches a
-/// page first pays for it.
+/// Refuses received memory whose owner has not made its first `wanted` bytes present: the process
+/// that touches a page first pays for it.
 pub(crate) fn check_present(
     label: &str,
     fd: BorrowedFd<'_>,
@@ -701,7 +703,8 @@ pub(crate) fn map_received(
         step,
         source: errno.into(),
     };
-    // Only plain pages and huge ones have seals: nothing above or below asks a file system of others.
+    // Only plain pages and huge ones have seals: nothing above or below asks a file system of
+    // others.
     let kind = rustix::fs::fstatfs(fd).map_err(|errno| failed("fstatfs", errno))?;
     if kind.f_type as u64 & u64::from(u32::MAX) != PLAIN_MEMORY {
         return Err(OpenMemoryError::Unlike { label: label() });

@@ -1,6 +1,6 @@
 //! A look at a ring from outside: copies messages, holds nothing, costs the publisher nothing.
 //!
-//! It must not write anywhere. A ring that nobody subscribes to is not written and shows nothing.
+//! It never writes. A ring without subscribers is not written and shows nothing.
 
 use crate::descriptor::{Descriptor, Marks, Meta};
 use crate::memory::{Access, MapRef, MapSlice, Mapping, OpenMemoryError, map_received};
@@ -14,10 +14,10 @@ use crate::timeline::POISON;
 use rustix::fd::BorrowedFd;
 use std::sync::Arc;
 
-/// Looks at the ring that one call makes at most while a fast publisher laps it.
+/// The most looks at the ring in one call while a fast publisher laps it.
 const LOOKS_MAX: usize = 64;
 
-/// Why a message could not be copied.
+/// A message could not be copied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CopyError {
@@ -107,15 +107,15 @@ impl RingObserver {
         self.missed
     }
 
-    /// Gives the next message up; it counts as missed. For one whose segment cannot be had.
+    /// Gives the next message up, for example if its segment cannot be mapped; it counts as missed.
     pub fn pass_over(&mut self) {
         self.next += 1;
         self.missed = self.missed.saturating_add(1);
     }
 
-    /// Copies the next message into `payload`, at most its first `bytes_max` bytes; answers its number
-    /// and meta data, `None` if there is none, or a device still writes it. A message in a segment that is not mapped stays the
-    /// next one; nothing needs to be mapped where no bytes are asked for.
+    /// Copies the next message into `payload`, at most its first `bytes_max` bytes; answers its
+    /// number and meta data, `None` if there is none, or a device still writes it. A message in an
+    /// unmapped segment stays the next one. If no bytes are asked for, nothing needs to be mapped.
     pub fn copy_next(
         &mut self,
         payload: &mut Vec<u8>,

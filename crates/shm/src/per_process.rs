@@ -1,8 +1,8 @@
 //! Locked tables of the whole process that a forked child does not inherit.
 //!
-//! Another thread of the parent may hold a lock at the moment of the fork, and nobody in the child would
-//! ever unlock it. So a child finds a table of its own, empty, and never touches that of its parent. It
-//! must not know what lies in the table.
+//! Another thread of the parent may hold a lock at the moment of the fork, and nobody in the child
+//! would ever unlock it. So a child finds an empty table of its own, and never touches the table of
+//! its parent.
 
 use crate::fork::ForkMark;
 use std::ptr;

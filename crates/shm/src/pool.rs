@@ -1,8 +1,7 @@
 //! The chunks of one publisher: which are in the ring, which have left it, which are free.
 //!
-//! Private memory of the publisher's thread: nothing that a peer can write is read here. It must
-//! not know what a chunk's address is, nor who is connected: holds come in as a list of sequence
-//! numbers.
+//! Private memory of the publisher's thread: nothing that a peer can write is read here. Holds come
+//! in as a list of sequence numbers.
 
 use std::collections::VecDeque;
 
@@ -23,7 +22,7 @@ struct Used {
     chunk: u64,
 }
 
-/// Offsets are addresses in a mapping, of which processors have less than 2^48.
+/// Offsets are addresses in a mapping. Processors have less than 2^48 of them.
 const OFFSET_BITS: u32 = 48;
 
 impl Used {
@@ -77,9 +76,11 @@ pub struct Pool {
     classes: Vec<Class>,
     /// Loans come from this place on; what lies before was left.
     first: usize,
-    /// Loans of less than so many bytes come from the small chunks of the ring's own segment; 0: none does.
+    /// Loans of less than so many bytes come from the small chunks of the ring's own segment; 0:
+    /// none does.
     small_end: u64,
-    /// The messages in the ring, the oldest first, each under the number that it was published with.
+    /// The messages in the ring, the oldest first, each under the number that it was published
+    /// with.
     live: VecDeque<Used>,
     /// Messages that left the ring and may still be held.
     retired: Vec<Used>,
@@ -188,7 +189,8 @@ impl Pool {
         self.classes.push(class);
     }
 
-    /// Loans come from classes that are added from now on; what is in use stays so until it is free.
+    /// Loans come from classes that are added from now on; what is in use stays so until it is
+    /// free.
     pub fn leave_classes(&mut self) {
         self.first = self.classes.len();
         self.small_end = 0;
@@ -266,8 +268,8 @@ impl Pool {
         class.free.last().map(|offset| Chunk { segment: class.segment, offset: *offset })
     }
 
-    /// A chunk of the class at `place`. `scanned`: `reclaim` was just called. `frugal`: no fresh memory
-    /// beyond half of the limit, since there is something that need not be kept.
+    /// A chunk of the class at `place`. `scanned`: `reclaim` was just called. `frugal`: no fresh
+    /// memory beyond half of the limit, since there is something that need not be kept.
     #[inline]
     pub fn take(&mut self, place: usize, peers: usize, scanned: bool, frugal: bool) -> Taken {
         let retired = self.retired.len();
@@ -339,8 +341,8 @@ impl Pool {
         self.retired.push(Used::new(seq, chunk));
     }
 
-    /// The oldest message of the ring leaves it, if it is not newer than `last`. Answers its number,
-    /// under which the caller evicts it: the one that it was published with.
+    /// The oldest message of the ring leaves it, if it is not newer than `last`. Answers its
+    /// number, under which the caller evicts it: the one that it was published with.
     #[inline]
     pub fn retire_oldest(&mut self, last: u64) -> Option<u64> {
         let oldest = *self.live.front().filter(|oldest| oldest.seq <= last)?;

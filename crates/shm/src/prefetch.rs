@@ -1,9 +1,10 @@
 //! Hints that bring cache lines near before they are needed. They change nothing that a program can
-//! see, and an address that is not mapped is no fault. It must not know what lies there.
+//! see, and an address that is not mapped is no fault.
 
 use std::ptr::NonNull;
 
-/// Lines of a message that are brought near: the flat layout's root, and most small messages whole.
+/// Lines of a message that are fetched early: the flat layout's root, and most small messages
+/// whole.
 const LINES: usize = 4;
 
 const LINE_BYTES: usize = 64;

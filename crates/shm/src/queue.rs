@@ -1,6 +1,4 @@
 //! A bounded queue of descriptors inside one thread.
-//!
-//! It must not know chunks, links or who waits.
 
 use crate::Meta;
 use crate::descriptor::{Descriptor, PACKED, pack, unpack};

@@ -1,6 +1,4 @@
 //! The one thing that real-time threads need and that has no safe call: `SCHED_FIFO`.
-//!
-//! It must not know who asks, nor what to say to a user without the rights.
 
 use rustix::io::Errno;
 

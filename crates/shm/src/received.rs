@@ -1,10 +1,9 @@
 //! Descriptors that other processes have sent, and how they are closed.
 //!
-//! A peer can send a descriptor of anything. Closing one of some file systems waits for whoever serves them
-//! (FUSE asks it to flush), closing some sockets waits for their other end: a thread that others wait for
-//! must not do that. Memory objects have nobody to ask. So what is none is closed by a thread that nobody
-//! waits for, which there is from the first such descriptor on. It must not know what a descriptor is
-//! for.
+//! A peer can send a descriptor of anything. Closing a file of some file systems waits for their
+//! server (FUSE asks it to flush), and closing some sockets waits for their other end. A thread
+//! that others wait for must not do that. Closing a memory object waits for nobody. So a thread
+//! that nobody waits for closes all other descriptors. It starts with the first such descriptor.
 
 use crate::per_process::PerProcess;
 use crate::tables::lock;
@@ -12,8 +11,8 @@ use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Mutex;
 use std::sync::mpsc::{SyncSender, sync_channel};
 
-/// Descriptors that wait to be closed while one blocks. Those beyond stay open: whoever sends so many of
-/// these is cut off with each of them.
+/// Descriptors that wait to be closed while one blocks. Further ones stay open: a peer that sends
+/// so many is cut off at each of them.
 const WAITING_MAX: usize = 256;
 
 /// A descriptor that another process has sent.

@@ -1,18 +1,18 @@
 //! Rendezvous: how the processes of one domain find each other without a daemon.
 //!
-//! Each process listens on one socket. Its name is a random number, so a name is never used twice
-//! and whatever answers under it is the process that chose it.
+//! Each process listens on one socket. Its name is a random number, so a name is never used twice,
+//! and only the process that chose it answers under it.
 //!
 //! - **Folder** (default): the socket lies in `<root>/<domain>/`. It appears there by a rename
 //!   when it already listens, so a socket in the folder that refuses connections is stale: its
-//!   process died, and whoever notices removes it under the folder's lock. inotify announces
+//!   process died, and a process that notices removes it under the folder's lock. inotify announces
 //!   arrivals.
 //! - **Abstract**: the name lives in the network namespace and vanishes with its process.
-//!   `/proc/net/unix` lists who is there. Nothing announces arrivals: who arrives connects to
-//!   everybody that it finds (`comm` calls that a knock).
+//!   `/proc/net/unix` lists who is there. Nothing announces arrivals, so a process that arrives
+//!   connects to all processes that it finds (`comm` calls this a knock).
 //!
-//! In both, a process first listens, then lists. Of two that start at once, the one that listens
-//! later finds the other. This file must not know what peers tell each other.
+//! In both cases, a process first listens, then lists. If two start at once, the one that listens
+//! later finds the other.
 
 use std::fmt;
 use std::io::{BufRead, BufReader, Read};
@@ -36,8 +36,8 @@ const BACKLOG: i32 = 1024;
 /// The most processes of one domain that a listing returns.
 pub const LISTED_MAX: usize = 4096;
 
-/// How often a busy folder lock is asked for, 1 ms apart. Its holders need some microseconds, unless
-/// one was stopped meanwhile: then what the lock is for is left to the next one.
+/// How often a busy folder lock is asked for, 1 ms apart. Its holders need some microseconds,
+/// unless one was stopped meanwhile: then what the lock is for is left to the next one.
 const LOCK_TRIES_MAX: u32 = 100;
 
 /// The most bytes of `/proc/net/unix` that are read (about 100 bytes a socket).
@@ -154,15 +154,16 @@ impl FromStr for PeerName {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Location {
     /// In this folder, one subfolder for each domain. Made with mode 0700 (0770 for a group) when
-    /// it is not there. Must belong to us; for a group also to root. Access control lists are refused.
+    /// it is not there. Must belong to us; for a group also to root. Access control lists are
+    /// refused.
     Folder(PathBuf),
     /// In the abstract socket names of our network namespace: leaves nothing in the file system.
     Abstract,
 }
 
 impl Location {
-    /// `$CROSSDOCK_RENDEZVOUS` where that is set, else `$XDG_RUNTIME_DIR/crossdock`, or
-    /// `/tmp/crossdock-<uid>` where no runtime folder is set.
+    /// `$CROSSDOCK_RENDEZVOUS` if that is set, else `$XDG_RUNTIME_DIR/crossdock`, or
+    /// `/tmp/crossdock-<uid>` if no runtime folder is set.
     pub fn default_folder() -> Location {
         if let Some(root) = named_folder() {
             return Location::Folder(root);
@@ -174,9 +175,10 @@ impl Location {
         Location::Folder(root)
     }
 
-    /// Whom the place is for: the members of a group, if `CROSSDOCK_RENDEZVOUS` names the folder, root
-    /// or we own it, its group may write to it and its entries belong to that group (mode 2770). Every
-    /// other place is for our own user: nobody can make a place shared by being there first.
+    /// Whom the place is for: the members of a group, if `CROSSDOCK_RENDEZVOUS` names the folder,
+    /// root or we own it, its group may write to it and its entries belong to that group (mode
+    /// 2770). Every other place is for our own user: nobody can make a place shared by being there
+    /// first.
     pub fn access(&self) -> Access {
         const SHARED: u32 = 0o2070;
         let Location::Folder(root) = self else { return Access::SameUser };
@@ -309,11 +311,12 @@ impl Visit {
 
     /// Connects to one process. `None`: it has died; a stale file is gone now.
     ///
-    /// Does not wait for that process: names are anybody's to take, and one that accepts nothing shall not
-    /// keep others waiting.
+    /// Does not wait for that process: names are anybody's to take, and one that accepts nothing
+    /// shall not keep others waiting.
     ///
     /// # Errors
-    /// [`RendezvousError`]; the others are not affected. [`RendezvousError::Busy`] is worth another try.
+    /// [`RendezvousError`]; the others are not affected. [`RendezvousError::Busy`] is worth another
+    /// try.
     pub fn connect(&self, name: PeerName) -> Result<Option<ControlSocket>, RendezvousError> {
         match self.try_connect(name) {
             Err(Errno::CONNREFUSED) => {
@@ -344,11 +347,11 @@ impl Visit {
         Ok(ControlSocket::from_fd(fd))
     }
 
-    /// Removes the file of a process that refuses connections, or has died. Under the lock, and after a second
-    /// look: a file appears in the folder only when its process listens already.
+    /// Removes the file of a process that refuses connections, or has died. Under the lock, and
+    /// after a second look: a file appears in the folder only when its process listens already.
     fn remove_stale(&self, name: PeerName) -> Result<(), RendezvousError> {
         let Place::Folder { path, folder } = &self.place else { return Ok(()) };
-        // Left to whoever comes next, if the lock cannot be had.
+        // If the lock cannot be had, this is left to the next process.
         let Some(_lock) = FolderLock::take(path, folder.as_fd())? else { return Ok(()) };
         let stale = match self.try_connect(name) {
             Ok(socket) => socket.is_of_the_dead(),
@@ -444,8 +447,8 @@ impl Rendezvous {
         self.listener.as_fd()
     }
 
-    /// Readable when somebody may have arrived; `None` with abstract names, where who arrives
-    /// connects.
+    /// Readable when somebody may have arrived; `None` with abstract names: there a process that
+    /// arrives connects.
     pub fn arrivals(&self) -> Option<BorrowedFd<'_>> {
         self.inotify.as_ref().map(AsFd::as_fd)
     }
@@ -626,9 +629,9 @@ fn listen_in_folder(
     config: &RendezvousConfig,
 ) -> Result<(), RendezvousError> {
     let lock = FolderLock::take(path, folder)?;
-    // Temporary names exist only under the lock: those that are here now are of dead processes. Without
-    // it (its holder stands still) nothing is tidied; should it go on just now, and somebody tidy what
-    // is made here, the rename below says so.
+    // Temporary names exist only under the lock: those that are here now are of dead processes.
+    // Without it (its holder stands still) nothing is tidied; should it go on just now, and
+    // somebody tidy what is made here, the rename below says so.
     let tidies = if lock.is_some() { folder_entries(path, folder)? } else { Vec::new() };
     for entry in tidies {
         if entry.strip_prefix('.').is_some_and(|rest| rest.parse::<PeerName>().is_ok()) {

@@ -1,5 +1,4 @@
 //! What both sides of a ring know of its memory: offsets, limits, and the numbers of the handshake.
-//! It must not know who maps it.
 
 /// Offset of `Head` in a ring's memory; the preamble lies before it.
 pub(crate) const HEAD_AT: u64 = 128;

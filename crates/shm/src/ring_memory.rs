@@ -1,4 +1,4 @@
-//! A publisher's ring, mapped by the process of its subscribers. It must not know subscribers.
+//! A publisher's ring, mapped by the process of its subscribers.
 
 use crate::memory::{Access, Mapping, OpenMemoryError, map_received};
 use crate::protocol::{HOLDS_MAX, Slot};
@@ -30,7 +30,8 @@ pub enum ConnectError {
 
 /// A publisher's ring in this process's address space, shared by all subscribers to it.
 ///
-/// `Send + Sync`; cloning shares the mapping, which goes with the last subscriber, sample and clone.
+/// `Send + Sync`; cloning shares the mapping, which goes with the last subscriber, sample and
+/// clone.
 #[derive(Clone, Debug)]
 pub struct RingMemory {
     mapping: Arc<Mapping>,

@@ -1,6 +1,4 @@
 //! A message that a subscriber has taken.
-//!
-//! It must not know whether it came through a ring or through a local link.
 
 use crate::descriptor::{Marks, Meta};
 use crate::home::{Entry, Home};
@@ -15,9 +13,9 @@ use std::ptr::NonNull;
 /// inert and empty.
 ///
 /// Memory visibility: everything that the publisher wrote before it published is visible. While
-/// this lives, a publisher that keeps the protocol does not write to the payload; one that does not
-/// keep it can change bytes at any time, so whatever is read from here more than once must be
-/// checked once.
+/// this lives, a publisher that keeps the protocol does not write to the payload. A publisher that
+/// breaks it can change bytes at any time, so check each value that you read, and do not read it
+/// again.
 #[derive(Debug)]
 pub struct RawSample {
     entry: NonNull<Entry>,
@@ -91,16 +89,17 @@ impl RawSample {
         home.region(self.entry().payload)
     }
 
-    /// When the message is finished, if it was published early; `None`: it was not, or this is a forked
-    /// child. Allocates.
+    /// When the message is finished, if it was published early; `None`: it was not, or this is a
+    /// forked child. Allocates.
     ///
-    /// A point that is reached makes visible what the device has written.
+    /// When the point is reached, what the device has written is visible.
     pub fn finish_point(&self) -> Option<FencePoint> {
         if self.meta().marks.any(Marks::EARLY) { self.point(Of::Finished) } else { None }
     }
 
-    /// When the message is in memory of a device, if it is uploaded to one; `None`: it is not, or this is a
-    /// forked child. Allocates. The payload itself is complete whether the point is reached or not.
+    /// The point at which the upload of the message to a device is done; `None`: it is not
+    /// uploaded, or this is a forked child. Allocates. The payload itself is complete even before
+    /// the point.
     pub fn uploaded_point(&self) -> Option<FencePoint> {
         if self.meta().marks.any(Marks::UPLOADED) { self.point(Of::Uploaded) } else { None }
     }
@@ -118,7 +117,7 @@ impl RawSample {
         self.entry().seq
     }
 
-    /// What travelled with the payload.
+    /// The meta data of the message.
     #[inline]
     pub fn meta(&self) -> Meta {
         self.entry().meta

@@ -1,16 +1,14 @@
 //! Memory that several processes write: elements of one type, and beside them the table of who has
 //! claimed which of them.
 //!
-//! The owner makes it; members get its descriptor, and what they write there may spoil the elements and
-//! the table, never more: elements are loaded and stored one by one, atomically (Relaxed, which is an
-//! ordinary load or store), so that two that write the same one, against the rules, make no more of it
-//! than one of their values. No slice of it is ever made. What orders the accesses of one node and the
-//! next is the claim ([`ClaimTable`]).
+//! The owner makes it, and members get its descriptor. Members can spoil the elements and the
+//! table, never more. Elements are loaded and stored one by one, atomically (Relaxed, which is an
+//! ordinary load or store). If two members write the same element, against the rules, it has one of
+//! their values. No code makes a slice of the elements. Claims ([`ClaimTable`]) order the accesses
+//! of one node and the next.
 //!
-//! Where a driver makes the elements' memory, for this process alone, only the table lies in the memory object, and
-//! nobody gets its descriptor.
-//!
-//! It must not know parts, nodes, or how descriptors travel.
+//! If a driver makes the elements' memory, for this process alone, only the table lies in the
+//! memory object, and no other process gets its descriptor.
 
 use crate::driver::DriverMemory;
 use crate::memory::{
@@ -128,7 +126,7 @@ mod sealed {
     }
 }
 
-/// Types of elements: numbers of 1, 2, 4 and 8 bytes, of which every bit pattern is a value.
+/// Types of elements: numbers of 1, 2, 4 and 8 bytes. Every bit pattern is a value.
 pub trait Element: sealed::Stored + Send + Sync + std::fmt::Debug + 'static {
     /// Which it is.
     const TYPE: ElementType;
@@ -202,7 +200,8 @@ pub struct SharedMemory {
 }
 
 impl SharedMemory {
-    /// Makes memory for `bytes` bytes of elements, all zero and present. Allocates, makes system calls.
+    /// Makes memory for `bytes` bytes of elements, all zero and present. Allocates, makes system
+    /// calls.
     ///
     /// # Errors
     /// [`CreateMemoryError`]: the size is not legal, or the system refuses.
@@ -219,7 +218,8 @@ impl SharedMemory {
         Self::over(mapping, bytes, Some(own)).ok_or_else(bad)
     }
 
-    /// The same with the elements in memory that a driver has made, for this process alone. Writes all of it.
+    /// The same with the elements in memory that a driver has made, for this process alone. Writes
+    /// all of it.
     ///
     /// # Errors
     /// As [`SharedMemory::create`], or the driver's memory is too small.
@@ -241,12 +241,12 @@ impl SharedMemory {
     }
 
     /// The memory behind a descriptor that its owner sent, with `bytes` bytes of elements, at most
-    /// `limit_bytes`. Its owner has made all of its pages present: what this process takes for it is
-    /// address space and page tables, never memory. Makes system calls.
+    /// `limit_bytes`. Its owner has made all of its pages present: what this process takes for it
+    /// is address space and page tables, never memory. Makes system calls.
     ///
     /// # Errors
-    /// [`OpenMemoryError`]: it is not such memory, or smaller, or larger than allowed, or not all of it is
-    /// present, or the system refuses.
+    /// [`OpenMemoryError`]: it is not such memory, or smaller, or larger than allowed, or not all
+    /// of it is present, or the system refuses.
     pub fn open(
         label: &str,
         fd: BorrowedFd<'_>,
@@ -284,7 +284,8 @@ impl SharedMemory {
     }
 
     /// All of the memory that the elements lie in, to be registered with devices; they begin at
-    /// [`SharedMemory::data_at`]. Whoever lets a device write it holds a claim of what it writes.
+    /// [`SharedMemory::data_at`]. A caller that lets a device write it holds a claim of what the
+    /// device writes.
     pub fn region(&self) -> Region {
         Region::to_write(&self.mapping)
     }
@@ -318,13 +319,14 @@ impl SharedMemory {
         self.head.generation.fetch_add(1, Ordering::AcqRel) + 1
     }
 
-    /// Says that nobody shall claim anything any more: sets the generation to `u64::MAX`. The owner's.
+    /// Says that nobody shall claim anything any more: sets the generation to `u64::MAX`. The
+    /// owner's.
     pub fn close(&self) {
         self.head.generation.store(u64::MAX, Ordering::Release);
     }
 
-    /// Copies elements to `bytes`, side by side. False, and nothing copied: `bytes` is not as long as
-    /// `count` elements.
+    /// Copies elements to `bytes`, side by side. False, and nothing copied: `bytes` is not as long
+    /// as `count` elements.
     ///
     /// # Panics
     /// There is no such element.
@@ -353,7 +355,7 @@ impl SharedMemory {
         T::load(self.word::<T>(index))
     }
 
-    /// Sets the element at `index`. Whoever calls it holds a claim to write it.
+    /// Sets the element at `index`. The caller holds a claim to write it.
     ///
     /// # Panics
     /// There is none.
@@ -367,9 +369,10 @@ impl SharedMemory {
         let length = const { T::TYPE.bytes() };
         assert!(index < self.bytes / length, "element {index} of {}", self.bytes / length);
         let at = self.mapping.own(self.data_at + index * length).cast::<T::Word>();
-        // SAFETY: inside the mapping (whoever made this has checked that all elements are, the line above that
-        // this is one of them), aligned, because elements begin at a multiple of 64 and lie at multiples
-        // of their length; the word is an atomic of that length, of which every bit pattern is a value.
+        // SAFETY: inside the mapping (the maker of this has checked that all elements are, the line
+        // above that this is one of them), aligned, because elements begin at a multiple of 64 and
+        // lie at multiples of their length; the word is an atomic of that length, and every
+        // bit pattern is a value.
         unsafe { at.as_ref() }
     }
 }

@@ -1,18 +1,17 @@
-//! Slabs: memory of a device that stands for chunks of a publisher, so that what the device writes
-//! of a message can be read by other queues and processes where it is.
+//! Slabs: memory of a device that stands for chunks of a publisher, so that other queues and
+//! processes can read in place what the device writes of a message.
 //!
 //! 1. A slab stands for consecutive chunks of one segment, byte for byte: the place of a message in
-//!    the segment is its place in the slab. So a block of the slab lives as long as the message in
-//!    its chunk: a chunk is not used again while its message is held, and nothing else is kept in
-//!    books.
+//!    the segment is its place in the slab. A chunk is not used again while its message is held, so
+//!    a block of the slab lives as long as the message in its chunk, without further books.
 //! 2. Its *index*, words that its publisher alone writes, says for each block whose message is
 //!    there, and which parts of it. The publisher clears it before the device writes (the message
-//!    that was there is held by nobody) and fills it before the message is published; whoever holds
-//!    the message sees it filled. A publisher that lies spoils what is read of its own messages.
-//! 3. The slabs of a segment hang on its mapping: they are found from a message's place, and go
-//!    with the last port and sample that keep it mapped.
+//!    that was there is held by nobody) and fills it before the message is published; a holder of
+//!    the message sees it filled. A publisher that lies spoils only its own messages.
+//! 3. The slabs of a segment belong to its mapping. They are found from a message's place, and go
+//!    with the last port or sample that keeps the segment mapped.
 //!
-//! It must not know devices: their memory is a value that somebody else makes and uses.
+//! This file knows no devices: their memory is a value that others make and use.
 
 use crate::driver::SlabMemory;
 use crate::memory::{CreateMemoryError, OpenMemoryError, Region, Sharing};
@@ -85,8 +84,8 @@ pub struct ChunkGrid {
 }
 
 impl ChunkGrid {
-    /// The chunks that a slab shall stand for of which one has `offset` in it: at least `bytes_min`
-    /// bytes and `chunks_min` chunks, and more where a segment would need too many slabs. `None`:
+    /// The chunks for a slab; one of them has `offset` in it: at least `bytes_min`
+    /// bytes and `chunks_min` chunks, and more if a segment would need too many slabs. `None`:
     /// there is no chunk.
     pub fn slab_around(&self, offset: u64, bytes_min: u64, chunks_min: u64) -> Option<SlabShape> {
         let chunk = offset.checked_sub(self.first)?.checked_div(self.chunk_bytes)?;
@@ -142,7 +141,7 @@ impl Slab {
         Ok(Slab { device: device.into(), shape, index: Index::Own(index), memory })
     }
 
-    /// A peer's slab, of which `memory` was imported and the index received. Allocates, makes
+    /// A peer's slab, from the imported `memory` and the received index. Allocates, makes
     /// system calls.
     ///
     /// # Errors

@@ -2,8 +2,7 @@
 //!
 //! A control socket is an `AF_UNIX` `SOCK_SEQPACKET` connection: one send is one frame, file
 //! descriptors travel with the frame, and the kernel reports the peer's death as end of file.
-//! This file knows how to move frames and who is at the other end. It must not know what a frame
-//! means, nor how peers find each other (`rendezvous`).
+//! This file knows how to move frames and who is at the other end.
 
 use std::fmt;
 use std::io::{IoSlice, IoSliceMut};
@@ -50,8 +49,8 @@ impl fmt::Display for PeerIdentity {
     }
 }
 
-/// Whose processes may connect, beside those of our own user, of root, and of those that are trusted by
-/// name ([`crate::Trust`]).
+/// Whose processes may connect, beside those of our own user, of root, and of those that are
+/// trusted by name ([`crate::Trust`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
     /// Nobody else's.
@@ -235,7 +234,7 @@ impl ControlSocket {
             }
         }
         // The kernel's space for descriptors is padded: one more than the limit can fit in. It
-        // also cuts the list where this process has no descriptor free: then there is room left.
+        // also cuts the list if this process has no descriptor free: then there is room left.
         let cut = message.flags.contains(ReturnFlags::CTRUNC);
         let descriptors_lost = cut && fds.len() < FRAME_FDS_MAX;
         let too_large = message.flags.contains(ReturnFlags::TRUNC) || cut && !descriptors_lost;
@@ -248,7 +247,8 @@ impl ControlSocket {
         Ok(Received::Frame { len: message.bytes, fds, descriptors_lost })
     }
 
-    /// Says that nothing more will be sent: the peer finds the end behind what was. Receiving goes on.
+    /// Says that nothing more will be sent: the peer finds the end behind what was. Receiving goes
+    /// on.
     pub fn end_sending(&self) {
         // An error: the peer has closed its end.
         let _ = rustix::net::shutdown(&self.fd, rustix::net::Shutdown::Write);
@@ -320,9 +320,10 @@ impl ControlSocket {
         rustix::process::pidfd_open(pid, rustix::process::PidfdFlags::empty()).ok()
     }
 
-    /// Is the same process at the other end of both connections? Known are the users, and the processes
-    /// where the kernel tells them: by what it calls them for their whole life (Linux 6.9), else by their
-    /// ids. Of processes in a pid namespace that we cannot see an older kernel tells the users alone.
+    /// Is the same process at the other end of both connections? Known are the users, and the
+    /// processes if the kernel tells them: by what it calls them for their whole life (Linux
+    /// 6.9), else by their ids. Of processes in a pid namespace that we cannot see an older kernel
+    /// tells the users alone.
     ///
     /// Both ends must live while this is asked: ids of the dead are given to others.
     ///
@@ -356,8 +357,8 @@ impl ControlSocket {
         rustix::event::poll(&mut polled, Some(&at_once)) == Ok(1)
     }
 
-    /// Is it known that the process at the other end has died? Who listens is who called `listen`: a
-    /// child that was forked behind our back may keep a socket listening that nobody accepts on.
+    /// Is it known that the process at the other end has died? Who listens is who called `listen`:
+    /// a child that was forked behind our back may keep a socket listening that nobody accepts on.
     ///
     /// No when the peer lives in a pid namespace that we cannot see, or no descriptor is free.
     pub(crate) fn is_of_the_dead(&self) -> bool {

@@ -1,7 +1,7 @@
 //! The status table: what a process shows of itself to observers, in shared memory.
 //!
 //! One memfd per process holds a fixed table of records (ports, connections, nodes), each with a
-//! name, some detail bytes, 16 counters and, where asked for, a histogram. The process maps it
+//! name, some detail bytes, 16 counters and, if asked for, a histogram. The process maps it
 //! writable and seals it; everybody else maps it read-only. An observer therefore costs the
 //! observed process nothing, and cannot harm it.
 //!
@@ -11,9 +11,8 @@
 //!    bounded number of times.
 //! 2. A record's counters and histogram are written by the thread that owns its [`Entity`]: a load
 //!    and a store, no read-modify-write, no fence.
-//! 3. Readers trust nothing: every size and index from the status table is checked against the mapping.
-//!
-//! This file must not know what kinds of records there are, nor what their counters mean.
+//! 3. Readers trust nothing: every size and index from the status table is checked against the
+//!    mapping.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::ptr::NonNull;
@@ -102,8 +101,8 @@ pub struct StatusConfig {
 pub enum OpenStatusError {
     /// The operating system refused.
     #[error(
-        "{what} a status_table failed: {errno}; check the limits on memory, address space, open files and \
-             their size (`ulimit -a`)"
+        "{what} a status table failed: {errno}; check the limits on memory, address space, open \
+         files and their size (`ulimit -a`)"
     )]
     System {
         /// The attempted step.
@@ -134,7 +133,10 @@ pub enum OpenStatusError {
 #[non_exhaustive]
 pub enum AddEntityError {
     /// Name or detail is too long.
-    #[error("the {what} of `{name}` has {found} bytes on the status table, the limit is {limit}")]
+    #[error(
+        "the {what} of `{name}` has {found} bytes in the status table, the limit is {limit}; \
+         shorten it"
+    )]
     TooLong {
         /// Name or detail.
         what: &'static str,
@@ -147,8 +149,8 @@ pub enum AddEntityError {
     },
     /// All records, or all histograms, are in use.
     #[error(
-        "no {what} is free for `{name}` on the status_table of this process, all {limit} are in use; spread \
-         its nodes over more processes"
+        "no {what} is free for `{name}` in the status table of this process, all {limit} are in \
+         use; spread its nodes over more processes"
     )]
     Full {
         /// Record or histogram.
@@ -160,8 +162,8 @@ pub enum AddEntityError {
     },
     /// There is no memory for it.
     #[error(
-        "no memory can be had for `{name}` on the status_table of this process ({errno}); free some, or lower \
-         the limits of its topics"
+        "there is no memory for `{name}` in the status table of this process ({errno}); free some \
+         memory, or lower the limits of its topics"
     )]
     Memory {
         /// The record's name.
@@ -294,8 +296,8 @@ struct Free {
     histograms: FreeIndices,
 }
 
-/// Indices below a limit that nothing uses: those given back first, so that the used ones stay close
-/// together. Takes memory for what was given back only.
+/// Indices below a limit that nothing uses: those given back first, so that the used ones stay
+/// close together. Takes memory for what was given back only.
 #[derive(Debug)]
 struct FreeIndices {
     returned: Vec<usize>,

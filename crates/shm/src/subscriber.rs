@@ -1,8 +1,7 @@
 //! A subscriber's data path: peek, take, skip, arm.
 //!
-//! The protocol's subscriber rules (S1..S6 in `protocol`). Everything read from the ring is another
-//! process's word: it is checked, and a publisher that is caught lying is cut off. It must not know
-//! sockets, topics or types.
+//! The protocol's subscriber rules are S1..S6 in `protocol`. Everything in the ring is another
+//! process's word. So it is checked, and a publisher that is caught lying is cut off.
 
 mod copied;
 
@@ -23,32 +22,32 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 
-/// Looks at the ring that one call makes at most while a fast publisher laps it; each one moves on.
+/// The most looks at the ring in one call while a fast publisher laps it; each look moves on.
 const LOOKS_MAX: usize = 64;
 
-/// What a subscriber brings to a connection.
+/// A subscriber's side of a connection.
 #[derive(Debug)]
 pub struct SubscriberConfig {
     /// Names the subscriber in errors.
     pub label: String,
     /// Names the publisher in errors.
     pub publisher: String,
-    /// Its connection; the peer was told its place. Keep a clone until the publisher has detached the
-    /// subscriber: until then it looks at this place.
+    /// Its connection; the peer was told its place. Keep a clone until the publisher has detached
+    /// the subscriber: until then it looks at this place.
     pub conn: ConnLease,
     /// Its armed bit, if it is triggering; the peer was told its place.
     pub armed: Option<ArmedLease>,
     /// Keep last: messages further behind the newest one are skipped and counted. `u64::MAX`: keep
     /// all.
     pub depth: u64,
-    /// Does the publisher wait for it? The same as the peer was told.
+    /// True if the publisher waits for it, as the peer was told.
     pub reliable: bool,
     /// Samples that it may hold, at most what the geometry says.
     pub holds: usize,
     /// Most bytes that this process maps of one publisher.
     pub memory_limit_bytes: u64,
-    /// Ends when the subscriber and its last sample are gone: then, not earlier, the publisher may be
-    /// told to detach it.
+    /// Ends when the subscriber and its last sample are gone: then, not earlier, the publisher may
+    /// be told to detach it.
     pub lifeline: Lifeline,
 }
 
@@ -74,7 +73,7 @@ pub enum AddSegmentError {
     Memory(#[from] OpenMemoryError),
 }
 
-/// Why nothing could be taken.
+/// A take failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TakeError {
@@ -123,8 +122,8 @@ pub struct Losses {
     pub keep_last: u64,
     /// Passed over on request; not lost.
     pub skipped: u64,
-    /// Not copied although it had to be: too long, no room left for copies, or in memory that is not
-    /// this process's to read. Only where messages are copied.
+    /// Could not be copied: too long, no room left for copies, or in memory that this process
+    /// cannot read. Only if messages are copied.
     pub refused: u64,
     /// 1 once the publisher was found corrupt.
     pub corrupt: u64,
@@ -139,8 +138,8 @@ struct SubscriberState {
     alive: AtomicBool,
 }
 
-/// The half of a subscriber that the control thread uses; `Send + Sync`. It keeps neither the subscriber
-/// nor its memory.
+/// The half of a subscriber that the control thread uses; `Send + Sync`. It keeps neither the
+/// subscriber nor its memory.
 #[derive(Clone, Debug)]
 pub struct SubscriberControl {
     shared: Arc<SubscriberState>,
@@ -148,8 +147,8 @@ pub struct SubscriberControl {
 }
 
 impl SubscriberControl {
-    /// Maps a further segment of the publisher; acknowledge it to the publisher afterwards. One
-    /// that is mapped already stays as it is, and so does a subscriber that is gone.
+    /// Maps a further segment of the publisher; acknowledge it to the publisher afterwards. Does
+    /// nothing if the segment is mapped already or the subscriber is gone.
     pub fn add_segment(
         &self,
         index: u32,
@@ -192,13 +191,14 @@ impl SubscriberControl {
         self.home.upgrade()?.segment(index as usize)
     }
 
-    /// The publisher serves it no more: it is gone, or one of the two has ended the connection. What is in
-    /// the ring, and in memory that is here, can still be taken.
+    /// Says that the publisher no longer serves the subscriber: it is gone, or one of the two has
+    /// ended the connection. The subscriber can still take the messages in the ring whose memory it
+    /// has mapped.
     pub fn publisher_gone(&self) {
         self.shared.alive.store(false, Ordering::Release);
     }
 
-    /// The subscriber was dropped and none of its samples is left: now, not earlier, the publisher
+    /// True if the subscriber was dropped and none of its samples is left. Only then the publisher
     /// may be told to detach it.
     pub fn is_released(&self) -> bool {
         let home = self.home.upgrade();
@@ -323,8 +323,8 @@ impl RingSubscriber {
         }
     }
 
-    /// Takes nothing any more, and wants nothing: a reliable publisher must not wait for a cursor that
-    /// stays. Wakes one that does.
+    /// Takes no further messages. A reliable publisher must not wait for a cursor that stays, so
+    /// this wakes one that does.
     #[cold]
     pub fn leave(&mut self) {
         self.next = GONE - 1;
@@ -362,8 +362,8 @@ impl RingSubscriber {
         }
     }
 
-    /// The publisher serves it no more ([`SubscriberControl::publisher_gone`]): what is there now can
-    /// still be taken, and nothing that comes later, should the publisher go on.
+    /// The publisher serves it no more ([`SubscriberControl::publisher_gone`]): what is there now
+    /// can still be taken, and nothing that comes later, should the publisher go on.
     #[cold]
     pub fn end_here(&mut self) {
         if self.end.is_none() && !self.home.in_child() {
@@ -439,8 +439,8 @@ impl RingSubscriber {
         Ok(false)
     }
 
-    /// The oldest message that was not taken, held until the sample is dropped. `None`: there is
-    /// none.
+    /// Takes the oldest message that was not taken, and holds it until the sample is dropped.
+    /// `None`: there is none.
     #[inline]
     pub fn take(&mut self) -> Result<Option<RawSample>, Box<TakeError>> {
         for _ in 0..LOOKS_MAX {
@@ -474,9 +474,9 @@ impl RingSubscriber {
         Ok(None)
     }
 
-    /// A message that is not to be believed, or that lies in a segment which is not here: nobody waits until
-    /// a best-effort subscriber, or one that is served no more, has mapped it. Such a message is lost,
-    /// unless the segment has come meanwhile.
+    /// A message that is not to be believed, or that lies in a segment which is not here: nobody
+    /// waits until a best-effort subscriber, or one that is served no more, has mapped it. Such a
+    /// message is lost, unless the segment has come meanwhile.
     #[cold]
     fn pass_unreachable(
         &mut self,
@@ -511,7 +511,7 @@ impl RingSubscriber {
         Ok((payload, meta))
     }
 
-    /// What travels with the message that `take` would give, without taking it.
+    /// The meta data of the message that `take` would give, without taking it.
     #[inline]
     pub fn peek(&mut self) -> Result<Option<Meta>, Box<TakeError>> {
         for _ in 0..LOOKS_MAX {
@@ -528,8 +528,8 @@ impl RingSubscriber {
         Ok(None)
     }
 
-    /// What travels with the message `ahead` places behind the next one, without moving; `None`: it
-    /// is not there, or is being overwritten. One slot.
+    /// The meta data of the message `ahead` places behind the next one, without moving; `None`: it
+    /// is not there, or is being overwritten. Reads one slot.
     pub fn look(&self, ahead: u64) -> Option<Meta> {
         let seq = self.next.checked_add(ahead).filter(|seq| *seq < GONE)?;
         if self.is_over(seq) {
@@ -541,7 +541,7 @@ impl RingSubscriber {
         Some(Descriptor::from_words(seq, &self.ring().read(seq)?)?.meta)
     }
 
-    /// Is there a message (or a loss to count)? One load of the slot.
+    /// True if there is a message, or a loss to count. One load of the slot.
     #[inline]
     pub fn is_ready(&self) -> bool {
         !self.is_over(self.next) && self.ring().peek(self.next) != Peek::Empty
@@ -569,7 +569,7 @@ impl RingSubscriber {
         Ok(true)
     }
 
-    /// Passes over everything but the newest message; answers how many were passed over.
+    /// Passes over all messages but the newest; answers how many.
     pub fn skip_to_newest(&mut self) -> Result<u64, Box<TakeError>> {
         if !self.find()? {
             return Ok(0);
@@ -589,7 +589,8 @@ impl RingSubscriber {
 
     /// Asks to be woken by the next message. True: one is there already, do not sleep.
     ///
-    /// A subscriber that is not triggering is never woken and answers whether a message is there.
+    /// A subscriber that is not triggering is never woken; the answer says whether a message is
+    /// there.
     #[inline]
     pub fn arm(&self) -> bool {
         if self.is_over(self.next) {
@@ -598,15 +599,15 @@ impl RingSubscriber {
         match &self.armed {
             Some(lease) => {
                 let (word, bit) = lease.word();
-                // A head beyond slots that are empty: a publisher that has just opened its ring, or one that
-                // lies. There is nothing to take, and the next message finds the bit.
+                // A head beyond slots that are empty: a publisher that has just opened its ring, or
+                // one that lies. There is nothing to take, and the next message finds the bit.
                 self.ring().arm(word, bit, self.next) && self.ring().peek(self.next) != Peek::Empty
             }
             None => self.is_ready(),
         }
     }
 
-    /// Messages that it did not get, by cause.
+    /// Messages that the subscriber did not get, by cause.
     #[inline]
     pub fn losses(&self) -> Losses {
         self.losses
@@ -618,7 +619,7 @@ impl RingSubscriber {
         self.losses.lapped + self.losses.keep_last
     }
 
-    /// Sequence number that it looks for next.
+    /// Sequence number of the next message to look for.
     #[inline]
     pub fn next(&self) -> u64 {
         self.next
@@ -633,12 +634,13 @@ impl RingSubscriber {
         }
     }
 
-    /// Is a fence point one of its publisher's messages?
+    /// True if the fence point belongs to a message of its publisher.
     pub fn is_source_of(&self, point: &FencePoint) -> bool {
         point.timeline.is_of(&self.head)
     }
 
-    /// Does the publisher serve it, and is it believed? What it left in the ring can be taken in any case.
+    /// True if the publisher serves the subscriber and keeps the protocol. Messages that it left in
+    /// the ring can be taken in any case.
     pub fn alive(&self) -> bool {
         !matches!(self.end, Some(End::Corrupt(_))) && self.shared.alive.load(Ordering::Acquire)
     }

@@ -1,8 +1,7 @@
 //! The one door to atomics: std's in the product, loom's under `--cfg loom`.
 //!
-//! It must not know the protocol. No other file of this crate names `std::sync::atomic` for memory
-//! that the protocol speaks about, so that the model checker runs the very source that the product
-//! runs.
+//! No other file of this crate names `std::sync::atomic` for memory of the protocol, so the model
+//! checker runs the same source as the product.
 
 #[cfg(loom)]
 pub(crate) use loom::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering, fence};
@@ -26,8 +25,9 @@ pub(crate) fn fence(order: Ordering) {
     std::sync::atomic::fence(order);
 }
 
-/// `fence(SeqCst)` directly behind a read-modify-write of this thread's. Where that is a locked instruction it
-/// is such a fence itself; only the compiler has to be kept from moving accesses across it.
+/// `fence(SeqCst)` directly behind a read-modify-write of this thread's. Where that is a locked
+/// instruction it is such a fence itself; only the compiler has to be kept from moving accesses
+/// across it.
 #[inline(always)]
 pub(crate) fn fence_behind_update() {
     #[cfg(all(target_arch = "x86_64", not(loom)))]

@@ -3,14 +3,13 @@
 //!
 //! - `ConnTable`: one per process, read-only for peers: what this process's subscribers say to
 //!   publishers.
-//! - `BellMemory`: one object per executor, writable for the peers whose publishers trigger it: the word
-//!   that it sleeps on (docs/decisions/0001-doorbell-memory.md).
+//! - `BellMemory`: one object per executor, writable for the peers whose publishers trigger it: the
+//!   word that it sleeps on (docs/decisions/0001-doorbell-memory.md).
 //! - `PairMemory`: one per pair of processes, made by the subscribing one, writable for both: ready
 //!   bits, armed bits, relayed wake-ups.
 //!
 //! Each has a fixed size and a version word, so nothing about it is negotiated. Untouched pages
 //! cost nothing; a place's page is made present by its maker before anybody is told of the place.
-//! It must not know topics.
 
 use crate::memory::{
     Access, CreateMemoryError, MapRef, MapSlice, Mapping, OpenMemoryError, OwnMemory, PAGE_BYTES,
@@ -22,7 +21,7 @@ use rustix::fd::BorrowedFd;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-/// Connections of one process: 2 MiB of which only used pages exist.
+/// Connections of one process: 2 MiB, but only used pages exist.
 pub(crate) const CONNS_MAX: usize = 16_384;
 /// Executors of one process.
 pub(crate) const BELLS_MAX: usize = 512;
@@ -165,7 +164,10 @@ impl Numbers {
 #[non_exhaustive]
 pub enum AllocateError {
     /// All places are taken.
-    #[error("all {limit} places for {what} are taken; close ports or split the process")]
+    #[error(
+        "all {limit} places for {what} are taken; close ports, or spread the nodes over more \
+         processes"
+    )]
     Full {
         /// What the table holds.
         what: &'static str,
@@ -284,7 +286,8 @@ impl PeerConns {
 struct OwnBell {
     memory: OwnMemory,
     bell: MapRef<Bell>,
-    /// A peer that this process does not trust can write it, for as long as it keeps the descriptor.
+    /// A peer that this process does not trust can write it, for as long as it keeps the
+    /// descriptor.
     exposed: AtomicBool,
 }
 
@@ -295,8 +298,8 @@ struct BellShared {
     numbers: Mutex<Numbers>,
 }
 
-/// The words that this process's executors sleep on. Each is a memory object of its own, which those
-/// peers get that trigger this executor: nobody can write the word of another one.
+/// The words that this process's executors sleep on. Each is a memory object of its own, which
+/// those peers get that trigger this executor: nobody can write the word of another one.
 #[derive(Clone, Debug)]
 pub struct BellMemory(Arc<BellShared>);
 
@@ -311,8 +314,8 @@ impl BellMemory {
         BellMemory(Arc::new(BellShared { label: label.to_owned(), bells, numbers }))
     }
 
-    /// The descriptor of one bell, for peers whose publishers trigger that executor; nobody else gets
-    /// it. `None`: there was no such executor.
+    /// The descriptor of one bell, for peers whose publishers trigger that executor; nobody else
+    /// gets it. `None`: there was no such executor.
     pub fn fd(&self, index: u16) -> Option<BorrowedFd<'_>> {
         Some(self.own(index)?.memory.fd())
     }
@@ -326,8 +329,8 @@ impl BellMemory {
         Some(&self.own(index)?.bell)
     }
 
-    /// From now on a peer that this process does not trust may write the bell. No other executor gets
-    /// its place: the peer keeps what it was given.
+    /// From now on a peer that this process does not trust may write the bell. No other executor
+    /// gets its place: the peer keeps what it was given.
     pub(crate) fn expose(&self, index: u16) {
         if let Some(own) = self.own(index) {
             own.exposed.store(true, Ordering::Relaxed);
@@ -376,8 +379,9 @@ impl OwnBell {
 pub struct PeerBell(MapRef<Bell>);
 
 impl PeerBell {
-    /// Checks and maps what a peer sent. What lies in it decides nothing here: other peers that trigger
-    /// that executor may write it too, its first words among the rest, and shall not keep us from it.
+    /// Checks and maps what a peer sent. What lies in it decides nothing here: other peers that
+    /// trigger that executor may write it too, its first words among the rest, and shall not keep
+    /// us from it.
     pub fn open(label: &str, fd: BorrowedFd<'_>) -> Result<Self, OpenMemoryError> {
         let bytes = PAGE_BYTES as u64;
         let mapping = map_received(label, fd, bytes, bytes, Access::ReadWrite)?;

@@ -1,26 +1,26 @@
 //! Timelines: 64-bit words in memory of the host that count what has been done, on whatever device.
 //!
 //! A [`FencePoint`] is a value on a timeline: work that ends there has been done when the word has
-//! reached the value. Points are made before the work ends, so that a message can be published while
-//! a kernel still writes it.
+//! reached the value. Points are made before the work ends, so that a message can be published
+//! while a kernel still writes it.
 //!
 //! 1. Values only grow, and stay below [`POISON`].
-//! 2. Whoever knows that a timeline will not go on (its process died, its device failed) *poisons*
-//!    it: bit 62 is set, and every point on it is over at once, as an error. Bit 62, not 63: a device
-//!    that waits for "at least" compares signed differences, so that bit 63 would look like the past.
+//! 2. A process that knows that a timeline will not go on (its process died, its device
+//!    failed) *poisons* it: bit 62 is set, and every point on it is over at once, as an error. Bit
+//!    62, not 63: a device that waits for "at least" compares signed differences, so that bit 63
+//!    would look like the past.
 //! 3. The words lie in memory that both ends can write, so that the survivor of a dead writer can
-//!    poison them. A peer can spoil only what it shares words for.
+//!    poison them. A peer can spoil only timelines whose words it shares.
 //! 4. One stream of one device may store to the value instead of a host: with a plain store, which
 //!    may come after the poison of somebody who thought it dead, and take bit 62 away. So poison is
-//!    kept twice: beside the value, where no device stores and hosts look, and in it, where devices
-//!    that wait see it. Poisoning again restores what a late store has taken away.
+//!    kept twice: beside the value, where no device stores and hosts look, and in the value, where
+//!    waiting devices see it. Poisoning again restores what a late store has taken away.
 //! 5. A publisher's own timeline lies at the head of its ring, which its subscribers only read: it
 //!    counts the messages that were published early (before the device that writes them was done)
-//!    and are finished. They cannot count themselves as sleepers, so it wakes in any case, nor poison
-//!    it: who waits for it looks at the publisher's life as well. The timeline beside it does the same
-//!    for messages that are uploaded to a device.
-//!
-//! It must not know devices.
+//!    and are finished. Subscribers cannot count themselves as sleepers there, so the publisher
+//!    always wakes them. They cannot poison it either, so a waiting subscriber also checks that the
+//!    publisher lives. The timeline beside it does the same for messages that are uploaded to a
+//!    device.
 
 use crate::memory::{CreateMemoryError, MapRef, OpenMemoryError, Sharing};
 use crate::protocol::{Head, TIMELINE_WORDS};
@@ -41,7 +41,7 @@ const WORDS: usize = TIMELINE_WORDS;
 
 /// What was waited for will not come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("work that was waited for has failed, or its process is gone (value {value})")]
+#[error("the work of this point has failed, or its process is gone (value {value})")]
 pub struct Poisoned {
     /// How far the timeline had come.
     pub value: u64,
@@ -101,7 +101,7 @@ impl Timeline {
         Self { words: Arc::new(Words::Publishers(head, of)) }
     }
 
-    /// Is it that of the publisher whose ring has this head?
+    /// Is it the timeline of the publisher whose ring has this head?
     pub(crate) fn is_of(&self, head: &MapRef<Head>) -> bool {
         let same = |own: &MapRef<Head>| std::ptr::eq(&raw const **own, &raw const **head);
         matches!(&*self.words, Words::Publishers(own, _) if same(own))
@@ -134,8 +134,8 @@ impl Timeline {
         Parts { value, sleepers, wakes }
     }
 
-    /// Address of the word that counts, a multiple of 8, valid while a handle of this timeline lives:
-    /// for a driver whose device stores to it (rule 4) or waits for it.
+    /// Address of the word that counts, a multiple of 8, valid while a handle of this timeline
+    /// lives: for a driver whose device stores to it (rule 4) or waits for it.
     pub fn value_address(&self) -> usize {
         std::ptr::from_ref(self.parts().value).addr()
     }
@@ -180,8 +180,8 @@ impl Timeline {
     }
 
     /// Moves it on to `value`, if it is not there already, and wakes who sleeps for it: the
-    /// documented wake-up. No allocation, no lock. A poisoned timeline stays. Values from [`POISON`] on
-    /// are not counted: the timeline stops below it.
+    /// documented wake-up. No allocation, no lock. A poisoned timeline stays. Values from
+    /// [`POISON`] on are not counted: the timeline stops below it.
     ///
     /// Whose device has stored the value itself calls [`Timeline::wake`] after it.
     pub fn advance(&self, value: u64) {
@@ -199,15 +199,15 @@ impl Timeline {
         }
     }
 
-    /// Wakes who sleeps for it, to look again: what a device has stored wakes nobody. A system call if
-    /// somebody sleeps, else one load.
+    /// Wakes who sleeps for it, to look again: what a device has stored wakes nobody. A system call
+    /// if somebody sleeps, else one load.
     pub fn wake(&self) {
         if !self.is_writable() {
             return;
         }
         let parts = self.parts();
-        // SeqCst pairs with `sleep_until`: either this sees the sleeper or that sees what the device
-        // had stored before this was called.
+        // SeqCst pairs with `sleep_until`: either this sees the sleeper or that sees what the
+        // device had stored before this was called.
         std::sync::atomic::fence(Ordering::SeqCst);
         if parts.sleepers.load(Ordering::SeqCst) > 0 {
             parts.wake();
@@ -221,7 +221,7 @@ impl Timeline {
             return;
         }
         let parts = self.parts();
-        // First: whoever sees bit 62 in the value finds it here, too.
+        // First: a thread that sees bit 62 in the value finds it here, too.
         parts.wakes.fetch_or(POISON, Ordering::SeqCst);
         parts.value.fetch_or(POISON, Ordering::SeqCst);
         parts.wake();
@@ -265,7 +265,7 @@ struct Parts<'a> {
     value: &'a AtomicU64,
     /// Threads that sleep until it changes.
     sleepers: &'a AtomicU64,
-    /// What they sleep on: not the value, of which the kernel compares the lower half only, while
+    /// What they sleep on: not the value, because the kernel compares its lower half only, while
     /// poison changes the upper one. Its own upper half says that the timeline is poisoned.
     wakes: &'a AtomicU64,
 }
@@ -296,7 +296,8 @@ impl FencePoint {
         self.timeline.reached(self.value)
     }
 
-    /// Looks until the work is done, without sleeping; false: not within `limit`. Takes the processor.
+    /// Looks until the work is done, without sleeping; false: not within `limit`. Takes the
+    /// processor.
     ///
     /// # Errors
     /// [`Poisoned`]: it has failed.
@@ -317,8 +318,8 @@ impl FencePoint {
         }
     }
 
-    /// Waits until the work is done; false: not within `timeout`. Looks for a moment, about as long as waking up
-    /// takes ([`SPIN`]), then sleeps. Blocks.
+    /// Waits until the work is done; false: not within `timeout`. Looks for a moment, about as long
+    /// as waking up takes ([`SPIN`]), then sleeps. Blocks.
     ///
     /// # Errors
     /// [`Poisoned`]: it has failed.

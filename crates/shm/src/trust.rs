@@ -1,8 +1,8 @@
-//! Who a peer process is to this one: the boundary of trust (docs/decisions/0015-boundary-of-trust.md).
+//! Who a peer process is to this one: the boundary of trust
+//! (docs/decisions/0015-boundary-of-trust.md).
 //!
-//! The kernel says at connect time who is at the other end of a socket. From that, once per connection,
-//! follows a [`Standing`]; everything that is done otherwise for strangers asks for it. This file must
-//! not know what is done otherwise.
+//! When a connection is made, the kernel says who is at the other end of the socket. This gives the
+//! connection's [`Standing`] once. All code that treats strangers differently asks for it.
 
 use std::ffi::CString;
 use std::fmt;
@@ -42,7 +42,8 @@ pub struct TrustedNames {
 }
 
 impl TrustedNames {
-    /// What `CROSSDOCK_TRUST` says: names of users and, behind `group:`, of groups, with commas between.
+    /// What `CROSSDOCK_TRUST` says: names of users and, behind `group:`, of groups, with commas
+    /// between.
     pub fn of_environment() -> TrustedNames {
         let text = std::env::var("CROSSDOCK_TRUST").unwrap_or_default();
         TrustedNames::parse(&text)
@@ -136,15 +137,15 @@ impl Trust {
         })
     }
 
-    /// Who a peer is, if it is let in at all: our own user and root are, who is trusted by name is, and
-    /// whom the place is for.
+    /// Who a peer is, if it is let in at all: our own user and root are, who is trusted by name is,
+    /// and whom the place is for.
     ///
     /// # Errors
     /// [`AccessError`] names the peer and what would be needed.
     pub fn judge(&self, access: Access, peer: &PeerIdentity) -> Result<Standing, AccessError> {
         let own = rustix::process::geteuid().as_raw();
         let [unknown_user, unknown_group] = self.unknown.map_or([None; 2], |ids| ids.map(Some));
-        // Whoever has that number may be anybody, also if we have it ourselves.
+        // A process with that number may be of any user, even if we have it ourselves.
         let known = unknown_user != Some(peer.uid);
         if known && (peer.uid == own || peer.uid == 0) {
             return Ok(Standing::Own);
@@ -163,7 +164,8 @@ impl Trust {
     }
 }
 
-/// The numbers of unknown users and groups; `None`: our namespace knows all, and each number is a user's.
+/// The numbers of unknown users and groups; `None`: our namespace knows all, and each number is a
+/// user's.
 fn unknown_ids() -> Option<[u32; 2]> {
     const ALL: u64 = u32::MAX as u64;
     let is_whole = |path: &str| {
@@ -201,7 +203,8 @@ fn look_up(table: Table, name: &str) -> Result<u32, TrustError> {
             let mut entry: libc::passwd = unsafe { std::mem::zeroed() };
             let mut result = std::ptr::null_mut();
             let (at, bytes) = (room.as_mut_ptr(), room.len());
-            // SAFETY: all pointers are to live values of this function; `bytes` is the room's length.
+            // SAFETY: all pointers are to live values of this function; `bytes` is the room's
+            // length.
             let code = unsafe {
                 libc::getpwnam_r(text.as_ptr(), &raw mut entry, at, bytes, &raw mut result)
             };
@@ -212,7 +215,8 @@ fn look_up(table: Table, name: &str) -> Result<u32, TrustError> {
             let mut entry: libc::group = unsafe { std::mem::zeroed() };
             let mut result = std::ptr::null_mut();
             let (at, bytes) = (room.as_mut_ptr(), room.len());
-            // SAFETY: all pointers are to live values of this function; `bytes` is the room's length.
+            // SAFETY: all pointers are to live values of this function; `bytes` is the room's
+            // length.
             let code = unsafe {
                 libc::getgrnam_r(text.as_ptr(), &raw mut entry, at, bytes, &raw mut result)
             };

@@ -1,7 +1,5 @@
-//! Shared memory of 64-bit words for structures that other crates lay out: all access is atomic, so
-//! nothing that a peer does can break more than the meaning of a word.
-//!
-//! It must not know what the words say.
+//! Shared memory of 64-bit words for structures of other crates. All access is atomic, so a peer
+//! can break only the meaning of a word.
 
 use crate::futex;
 use crate::memory::{
@@ -43,8 +41,8 @@ impl OwnWords {
     }
 
     /// Makes memory for `words` words from `first` on present: to be done before they are touched,
-    /// because one whose page cannot be had then is SIGBUS. The first 512 words are present from the
-    /// start. One system call.
+    /// because one whose page cannot be had then is SIGBUS. The first 512 words are present from
+    /// the start. One system call.
     ///
     /// # Errors
     /// [`CreateMemoryError`] when the memory cannot be had.
@@ -85,8 +83,8 @@ pub struct PeerWords {
 }
 
 impl PeerWords {
-    /// Maps the first `words` words of a received descriptor. With [`Sharing::Shown`] they must not be
-    /// stored to: the mapping is read-only and a store faults.
+    /// Maps the first `words` words of a received descriptor. With [`Sharing::Shown`] they must not
+    /// be stored to: the mapping is read-only and a store faults.
     ///
     /// # Errors
     /// [`OpenMemoryError`] when it is not sealed against shrinking, smaller, or cannot be mapped.

@@ -72,8 +72,8 @@ fn a_forked_child_leaves_its_parents_keeper_alone_and_gets_its_own() {
     let runs = || std::path::Path::new(&format!("/proc/{task}")).exists();
     let (heard, say) = rustix::pipe::pipe().unwrap();
     let (until, end) = rustix::pipe::pipe().unwrap();
-    // SAFETY: the child allocates a little (no other thread of the parent holds the allocator's lock
-    // for long) and leaves by _exit.
+    // SAFETY: the child allocates a little (no other thread of the parent holds the allocator's
+    // lock for long) and leaves by _exit.
     let child = unsafe { libc::fork() };
     assert!(child >= 0);
     if child == 0 {
@@ -118,7 +118,8 @@ fn a_forked_child_makes_rings_of_its_own() {
 
 /// Runs `child` in a forked child and answers its exit status; a signal that ends it fails.
 fn in_child(child: impl FnOnce() -> i32) -> i32 {
-    // SAFETY: as above: the allocator of glibc may be used in a child, and the child leaves by _exit.
+    // SAFETY: as above: the allocator of glibc may be used in a child, and the child leaves by
+    // _exit.
     let pid = unsafe { libc::fork() };
     assert!(pid >= 0);
     if pid == 0 {
@@ -133,8 +134,8 @@ fn in_child(child: impl FnOnce() -> i32) -> i32 {
     libc::WEXITSTATUS(status)
 }
 
-/// From here on the kernel has no page for shared memory: what it answers where touching one would be
-/// SIGBUS (strict overcommit; a limit that cannot be set for one process).
+/// From here on the kernel has no page for shared memory: what it answers where touching one would
+/// be SIGBUS (strict overcommit; a limit that cannot be set for one process).
 fn have_no_more_pages() {
     const POPULATE_WRITE: u32 = 23;
     let statement = |code: u32, k: u32| libc::sock_filter { code: code as u16, jt: 0, jf: 0, k };

@@ -1,4 +1,4 @@
-//! How a process's trace memory is laid out, in words. It must not know what events say.
+//! How a process's trace memory is laid out, in words.
 //!
 //! Two objects. The *switch* is one page that everybody may write: the mask of what is traced. The
 //! *record* is written by its process alone: a head, a table of threads, the definitions

@@ -1,15 +1,15 @@
 //! Traces: what happened when, in every process of a graph, on one timeline.
 //!
-//! Callbacks, publish and take, waiting, spans, gateways, kernels on devices, and events of node
-//! authors ([`Tracepoint`]) are written as raw words into a ring of the thread in which they happen
-//! ([`PublisherTrace`] and its neighbours). The rings lie in shared memory that others map read-only
-//! ([`TraceView`]): what is traced is switched on and off, read, and read after a crash without the
-//! traced process doing anything. A [`Trace`] is written as CTF ([`ctf`]) with the names and fields of
-//! ros2_tracing, or for Perfetto ([`perfetto`]), and summed up ([`Summary`]).
+//! Each thread writes its events as raw words into a ring of its own ([`PublisherTrace`] and its
+//! neighbours): callbacks, publish and take, waiting, spans, gateways, kernels on devices, and
+//! events of node authors ([`Tracepoint`]). The rings lie in shared memory that others map
+//! read-only ([`TraceView`]). Others switch tracing on and off and read the rings, even after a
+//! crash, and the traced process does nothing for it. A [`Trace`] is written as CTF ([`ctf`]) with
+//! the names and fields of ros2_tracing, or for Perfetto ([`perfetto`]), and summed up
+//! ([`Summary`]).
 //!
-//! Names of nodes, topics and callbacks are said once, in initialisation events, which are always
-//! kept; what happens while the graph runs names them by handles, numbers that are unique on the
-//! computer.
+//! Initialisation events, which are always kept, have the names of nodes, topics and callbacks.
+//! Events of the running graph name them by handles, numbers that are unique on the computer.
 
 #![forbid(unsafe_code)]
 

@@ -1,5 +1,4 @@
 //! A trace in memory: what was read from rings or files, before it is written or shown.
-//! This file must not know where it comes from.
 
 use crate::schema::{EVENTS, EventKind, FieldType};
 use crossdock_shm::clock::both_ns;
@@ -33,7 +32,7 @@ impl Class {
 pub struct Thread {
     /// Its process.
     pub pid: u32,
-    /// Its own number; that of the process for initialisation events.
+    /// Its own number; for initialisation events the process's.
     pub tid: u32,
     /// Its name.
     pub name: String,

@@ -2,8 +2,8 @@
 //! tracks, executions and kernels as slices, messages as arrows between them, events of node
 //! authors as marks with their values.
 //!
-//! The few messages that this takes are encoded here by hand; their field numbers are those of
-//! Perfetto's `trace_packet.proto`. It must not know files.
+//! The few messages that this takes are encoded here by hand, with the field numbers of Perfetto's
+//! `trace_packet.proto`.
 
 use crate::model::{Event, Trace, Value};
 use crate::schema::{EventKind, FieldType};

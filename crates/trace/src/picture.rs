@@ -1,5 +1,5 @@
 //! A trace as a picture: a lane for each thread, a bar for each execution, a line for each message
-//! that ran one. It must not know files.
+//! that ran one.
 
 use crate::model::Trace;
 use crate::summary::{Execution, Names, Summary};
@@ -68,20 +68,11 @@ pub fn picture(trace: &Trace, options: &PictureOptions) -> Option<String> {
     let y_of = |lane: usize| HEAD + lane as f64 * LANE + (LANE - BAR) / 2.0;
     let height = HEAD + lanes.len() as f64 * LANE + AXIS;
     let mut text = head(height, &options.title);
-    for ((pid, _, thread), lane) in &lanes {
-        let y = HEAD + *lane as f64 * LANE;
+    for ((pid, _, thread), number) in &lanes {
         let process = names.processes.get(pid).cloned().unwrap_or_default();
         let thread = &trace.threads[*thread].name;
         let label = if process == *thread { process } else { format!("{process} {thread}") };
-        let _ = writeln!(
-            text,
-            "<rect class=\"lane\" x=\"{MARGIN}\" y=\"{y:.1}\" width=\"{:.1}\" height=\"{LANE}\"/>\n\
-             <text class=\"label\" x=\"{:.1}\" y=\"{:.1}\">{}</text>",
-            WIDTH - 2.0 * MARGIN,
-            MARGIN + 6.0,
-            y + LANE / 2.0 + 4.0,
-            escape(&shorten(&label, LABELS - 8.0)),
-        );
+        lane(&mut text, *number, &label);
     }
     axis(&mut text, (start_ns, end_ns), height, &x_of);
     let colours: BTreeMap<&str, &str> =
@@ -89,12 +80,8 @@ pub fn picture(trace: &Trace, options: &PictureOptions) -> Option<String> {
     for (_, execution) in &shown {
         let Some(lane) = lane_of(execution.thread) else { continue };
         let colour = colours.get(execution.node.as_str()).unwrap_or(&"#777777");
-        bar(
-            &mut text,
-            execution,
-            colour,
-            (x_of(execution.start_ns), x_of(execution.end_ns), y_of(lane)),
-        );
+        let place = (x_of(execution.start_ns), x_of(execution.end_ns), y_of(lane));
+        bar(&mut text, execution, colour, place);
     }
     for message in summary.messages.iter().filter(|message| message.triggered) {
         let execution = message.execution.and_then(|it| summary.executions.get(it));
@@ -112,16 +99,8 @@ pub fn picture(trace: &Trace, options: &PictureOptions) -> Option<String> {
             std::cmp::Ordering::Greater => (y_of(from), below(to)),
             std::cmp::Ordering::Equal => (below(from), below(to)),
         };
-        let bend = if from == to { 8.0 } else { 0.0 };
-        let _ = writeln!(
-            text,
-            "<path class=\"message\" d=\"M{x1:.1} {y1:.1} C{x1:.1} {:.1} {x2:.1} {:.1} {x2:.1} \
-             {y2:.1}\"><title>{}: {:.1} µs from publication to execution</title></path>",
-            y1 + (y2 - y1) / 2.0 + bend,
-            y1 + (y2 - y1) / 2.0 + bend,
-            escape(&message.topic),
-            execution.start_ns.saturating_sub(message.published_ns) as f64 / 1e3,
-        );
+        let took_ns = execution.start_ns.saturating_sub(message.published_ns);
+        line(&mut text, &message.topic, took_ns, (x1, y1), (x2, y2));
     }
     text.push_str("</svg>\n");
     Some(text)
@@ -140,7 +119,34 @@ fn head(height: f64, title: &str) -> String {
     )
 }
 
-/// A bar, with the node's name where it fits.
+/// The place of a thread's executions, with its name.
+fn lane(text: &mut String, number: usize, label: &str) {
+    let y = HEAD + number as f64 * LANE;
+    let _ = writeln!(
+        text,
+        "<rect class=\"lane\" x=\"{MARGIN}\" y=\"{y:.1}\" width=\"{:.1}\" height=\"{LANE}\"/>\n\
+         <text class=\"label\" x=\"{:.1}\" y=\"{:.1}\">{}</text>",
+        WIDTH - 2.0 * MARGIN,
+        MARGIN + 6.0,
+        y + LANE / 2.0 + 4.0,
+        escape(&shorten(label, LABELS - 8.0)),
+    );
+}
+
+/// A message from its publication to the execution that it ran; it bends inside a lane.
+fn line(text: &mut String, topic: &str, took_ns: u64, (x1, y1): (f64, f64), (x2, y2): (f64, f64)) {
+    let bend = if y1 == y2 { 8.0 } else { 0.0 };
+    let middle = y1 + (y2 - y1) / 2.0 + bend;
+    let _ = writeln!(
+        text,
+        "<path class=\"message\" d=\"M{x1:.1} {y1:.1} C{x1:.1} {middle:.1} {x2:.1} {middle:.1} \
+         {x2:.1} {y2:.1}\"><title>{}: {:.1} µs from publication to execution</title></path>",
+        escape(topic),
+        took_ns as f64 / 1e3,
+    );
+}
+
+/// A bar, with the node's name if it fits.
 fn bar(text: &mut String, execution: &Execution, colour: &str, (x1, x2, y): (f64, f64, f64)) {
     let width = (x2 - x1).max(0.6);
     let node = if execution.node.is_empty() { &execution.symbol } else { &execution.node };

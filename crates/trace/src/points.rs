@@ -1,11 +1,9 @@
-//! The events of ports, executors, gateways and devices: what is called where they happen.
+//! The events of ports, executors, gateways and devices, as methods to call where they happen.
 //!
-//! Each method is one load and one branch while its event is not traced; else it writes one to three
-//! records. None allocates, locks or makes a system call, but at a thread's first event, and that
-//! of a kernel, which a driver's thread tells. Times are
-//! [`monotonic_ns`]; where the caller has read that clock, its reading is taken.
-//!
-//! This file must not know where records go.
+//! If its event is not traced, a method is one load and one branch; else it writes one to three
+//! records. No method allocates, locks or makes a system call, except at a thread's first event and
+//! at the event of a kernel, which comes on a driver's thread. Times are [`monotonic_ns`]; if the
+//! caller has read that clock, its reading is used.
 
 use crate::schema::EventKind;
 use crate::tracer::{self, Defined, Mask, define, new_handle, new_handles, record};

@@ -1,8 +1,7 @@
 //! The events: one table with provider, name and fields of each.
 //!
-//! Names and fields of provider `ros2` are those of ros2_tracing, so that its tools read our traces;
-//! provider `crossdock` has what ROS 2 has no name for. This file must not know where events are
-//! kept nor in which form they are written.
+//! Names and fields of provider `ros2` are those of ros2_tracing, so that its tools read our
+//! traces; provider `crossdock` has what ROS 2 has no name for.
 
 /// What a field holds, and in what form others see it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -248,7 +247,8 @@ impl Events {
         Self(runs.fold(USER_BIT, |mask, kind| mask | kind.bit()))
     }
 
-    /// Those that are named: `PROVIDER:NAME`, `PROVIDER:*`, `user` for those of node authors, `all`.
+    /// Those that are named: `PROVIDER:NAME`, `PROVIDER:*`, `user` for those of node authors,
+    /// `all`.
     ///
     /// # Errors
     /// The name that nothing has.

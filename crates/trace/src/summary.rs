@@ -1,13 +1,11 @@
-//! What a trace says: executions of nodes, messages from publication to take, and how the time of
+//! Sums up a trace: executions of nodes, messages from publication to take, and how the time of
 //! the graph divides into computation and the passing of messages.
 //!
 //! - An *execution* is from `ros2:callback_start` to `ros2:callback_end` on one thread.
 //! - A *message* is a `ros2:rmw_take` and the `ros2:rmw_publish` on its topic with the same time.
 //! - *Passing* is counted for messages that run a node: from the publication, or the end of the
-//!   execution before on the taking thread if that is later (until then the thread computed), to the
-//!   start of the execution that the message ran. *Computation* is the time of all executions.
-//!
-//! It must not know where a trace comes from nor how its figures are shown.
+//!   execution before on the taking thread if that is later (until then the thread computed), to
+//!   the start of the execution that the message ran. *Computation* is the time of all executions.
 
 use crate::model::{Event, Trace};
 use crate::schema::EventKind;

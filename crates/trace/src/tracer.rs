@@ -1,11 +1,9 @@
 //! This process's side: the mask, the definitions, and a ring for each thread that has events.
 //!
-//! One tracer per process, made when the first participant is. With tracing off an event is one load
-//! and one branch; with tracing on it is written into the ring of its thread without a lock, an
-//! allocation or a system call (but two at a thread's first event). Where the memory cannot be had,
-//! tracing stays off.
-//!
-//! This file must not know what events say, nor who reads them.
+//! There is one tracer per process, made with the first participant. With tracing off, an event is
+//! one load and one branch. With tracing on, it is written into the ring of its thread without a
+//! lock, an allocation or a system call (except two at a thread's first event). If there is no
+//! memory, tracing stays off.
 
 use crate::layout::{
     self, DEFINITION_WORDS, DEFINITIONS, MAGIC, RECORD_OBJECT_WORDS, THREADS_MAX, head, ring_of,
@@ -207,8 +205,8 @@ pub fn init(process: &str) {
     TRACER.get_or_init(|| made(process));
 }
 
-/// Descriptors for whoever is to trace this process: of the switch, which it may write, and of the
-/// record. `None`: the memory could not be had, or this is a forked child.
+/// Descriptors for a process that is to trace this one: of the switch, which it may write, and of
+/// the record. `None`: the memory could not be had, or this is a forked child.
 pub fn descriptors() -> Option<[BorrowedFd<'static>; 2]> {
     let memory = tracer().memory.as_ref().filter(|(_, record)| !record.in_child());
     memory.map(|(switch, record)| [switch.fd(), record.fd()])
@@ -256,8 +254,8 @@ pub(crate) fn chain(name: &str, first: &str, last: &str) -> u64 {
     handle
 }
 
-/// The number of a node author's event, which is defined when it is made for the first time. `None`:
-/// there is one of this name with other fields, or there are too many.
+/// The number of a node author's event, which is defined when it is made for the first time.
+/// `None`: there is one of this name with other fields, or there are too many.
 pub(crate) fn tracepoint(event: &str, fields: &str) -> Option<u16> {
     let tracer = tracer();
     let mut definitions = tracer.definitions.lock().unwrap_or_else(PoisonError::into_inner);
@@ -272,8 +270,8 @@ pub(crate) fn tracepoint(event: &str, fields: &str) -> Option<u16> {
     Some(number)
 }
 
-/// Writes an event into this thread's ring. `event` is its number in the table, or that of a node
-/// author's.
+/// Writes an event into this thread's ring. `event` is its number in the table, or the number of a
+/// node author's.
 #[inline(always)]
 pub(crate) fn record<const N: usize>(event: u16, at_ns: u64, fields: [u64; N]) {
     match RING.get() {

@@ -1,5 +1,4 @@
 //! Tracepoints of node authors: events of their own on the same timeline.
-//! This file must not know nodes.
 
 use crate::schema::{FIELDS_MAX, USER_BIT, USER_EVENTS};
 use crate::tracer::{self, Mask, record};
@@ -88,8 +87,8 @@ tuples! {
 pub enum TracepointError {
     /// A name is not legal.
     #[error(
-        "`{name}` cannot be the name of a tracepoint's {what}; use letters, digits and `_`, a letter \
-         first, at most 64 of them"
+        "`{name}` cannot be the name of a tracepoint's {what}; use at most 64 letters, digits and \
+         `_`, a letter first"
     )]
     Name {
         /// Event or field.
@@ -109,8 +108,8 @@ pub enum TracepointError {
     },
     /// Another one of this name has other fields, or there are 4096 in this process.
     #[error(
-        "tracepoint `{event}` cannot be made: there is one of this name with other fields in this \
-         process, or there are 4096; choose another name"
+        "tracepoint `{event}` cannot be made: this process has another one of this name with other \
+         fields, or 4096 already; choose another name"
     )]
     Taken {
         /// The event.

@@ -1,8 +1,8 @@
 //! Another process's trace memory: switching what it traces, and reading what it has recorded.
 //!
-//! The traced process does nothing for any of it, and what it wrote stays readable after its death.
-//! Everything in the memory is its word: lengths and numbers are checked, what makes no sense is
-//! counted as lost. This file must not know files.
+//! The traced process does nothing for this, and its events stay readable after its death.
+//! Everything in the memory is that process's word, so lengths and numbers are checked. Events that
+//! make no sense count as lost.
 
 use crate::layout::{
     self, DEFINITION_WORDS, DEFINITIONS, MAGIC, RECORD_OBJECT_WORDS, THREADS_MAX, head, ring_of,
@@ -29,7 +29,7 @@ pub enum OpenTraceError {
     #[error(transparent)]
     Memory(#[from] OpenMemoryError),
     /// It is something else.
-    #[error("{process} gave memory that is no trace; is it another version of Crossdock?")]
+    #[error("{process} gave memory that is not a trace; run one version of Crossdock")]
     NotATrace {
         /// Which process.
         process: String,

@@ -137,8 +137,8 @@ impl Design {
         for source in self.source_names() {
             writeln!(script, "read_verilog {options} {source}").expect("text");
         }
-        // Set on the module itself: as arguments of `hierarchy` they leave a second copy behind, and
-        // a `hierarchy` of its own before that of `prep` and `synth` loses the module.
+        // Set on the module itself: as arguments of `hierarchy` they leave a second copy behind,
+        // and a `hierarchy` of its own before that of `prep` and `synth` loses the module.
         if !self.parameters.is_empty() {
             let sets = self.parameters.iter().map(|(name, value)| format!("-set {name} {value} "));
             writeln!(script, "chparam {}{}", sets.collect::<String>(), self.top).expect("text");

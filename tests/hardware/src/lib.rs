@@ -2,9 +2,9 @@
 //! checks that broken copies of them are caught.
 //!
 //! A test names a [`Design`] (a top module, the folders it needs, parameters) and hands it to
-//! [`lint`], a [`Proof`], a [`Simulation`] or the [`budget`]. A [`Mutation`] is a fault that proof and
-//! simulation have to catch. Every run is cached under `target/hw` by the content of all its inputs,
-//! so that only what has changed runs again; failures are never cached.
+//! [`lint`], a [`Proof`], a [`Simulation`] or the [`budget`]. A [`Mutation`] is a fault that proof
+//! and simulation have to catch. Every run is cached under `target/hw` by the content of all its
+//! inputs, so that only what has changed runs again; failures are never cached.
 //!
 //! The harness knows the tools and the layout of `hw/`; it must not know any single module.
 #![forbid(unsafe_code)]
@@ -35,8 +35,8 @@ pub fn must<T, E: std::fmt::Display>(result: Result<T, E>) -> T {
     result.unwrap_or_else(|failure| panic!("{failure}"))
 }
 
-/// Does this with every item, as many at once as there are cores: tools that build and prove use one
-/// core each. Results have the order of the items.
+/// Does this with every item, as many at once as there are cores: tools that build and prove use
+/// one core each. Results have the order of the items.
 ///
 /// # Panics
 /// When one of them does, after those that have begun.

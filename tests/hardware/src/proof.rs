@@ -115,8 +115,8 @@ impl Proof {
     }
 
     /// The same, looking only at runs that keep the properties of these names (Yosys' patterns,
-    /// `MODULE/NAME`). What is found is a run of the changed design all the same, and for a fault that
-    /// shows late the solver has far fewer to look through.
+    /// `MODULE/NAME`). What is found is a run of the changed design all the same, and for a fault
+    /// that shows late the solver has far fewer to look through.
     ///
     /// # Errors
     /// What happened instead.

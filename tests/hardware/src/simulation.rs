@@ -183,7 +183,8 @@ impl Simulation {
         let name = format!("{kind}/{}", self.label());
         let mut verilator =
             vec!["--cc", "--quiet", "-O3", "--prefix", self.prefix.as_str(), "--Mdir", "model"];
-        // No assertion of time or width is left out: what lint lets pass may still be a warning here.
+        // No assertion of time or width is left out: what lint lets pass may still be a warning
+        // here.
         verilator.extend(["-Wno-fatal", "--x-assign", "unique", "--x-initial", "unique"]);
         verilator.extend(waves.then_some("--trace-vcd"));
         let mut parameters = vec![];
@@ -312,8 +313,8 @@ fn run_ok(command: Command) -> Result<(), String> {
     if ended.success() { Ok(()) } else { Err(ended.tail()) }
 }
 
-/// The header of all that is compiled, and beside it what the compiler has made of it: it takes that
-/// instead, wherever its own options are the same.
+/// The header of all that is compiled, and beside it what the compiler has made of it: it takes
+/// that instead, wherever its own options are the same.
 fn headers(waves: bool) -> PathBuf {
     let key = format!("{HEADERS} {COMPILER:?} {waves}");
     let name = if waves { "headers_traced" } else { "headers" };

@@ -1,8 +1,8 @@
-//! What a design costs: LUTs, flip-flops and block memory of an UltraScale+ part, and the clock rate
-//! that place and route reaches on an ECP5.
+//! What a design costs: LUTs, flip-flops and block memory of an UltraScale+ part, and the clock
+//! rate that place and route reaches on an ECP5.
 //!
-//! The two belong to different parts and are never to be combined: no open tool gives the clock rate
-//! of an UltraScale+ part.
+//! The two belong to different parts and are never to be combined: no open tool gives the clock
+//! rate of an UltraScale+ part.
 
 use crate::cache::{Files, Job};
 use crate::design::Design;
@@ -44,9 +44,9 @@ pub fn area(design: &Design) -> Result<Area, SynthesisFailure> {
     Ok(Area::of_statistics(&text).unwrap_or_else(|error| panic!("{}: {error}", design.label())))
 }
 
-/// The clock rate in MHz that place and route reaches on an ECP5-85 of speed grade 8, with a register
-/// before every input and behind every output; the slowest clock counts. Cached; half a minute and
-/// more otherwise, several minutes in a new tree.
+/// The clock rate in MHz that place and route reaches on an ECP5-85 of speed grade 8, with a
+/// register before every input and behind every output; the slowest clock counts. Cached; half a
+/// minute and more otherwise, several minutes in a new tree.
 ///
 /// # Errors
 /// What Yosys or nextpnr said.

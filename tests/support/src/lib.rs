@@ -48,8 +48,8 @@ pub fn skip(why: &str) {
 }
 
 /// Says how much a test has done: so many `kills`, `steps` or `executions`. Prints it and appends
-/// `<test><tab><count><tab><unit>` to the file that `CROSSDOCK_AMOUNT_LOG` names. The long tests add
-/// these lines up.
+/// `<test><tab><count><tab><unit>` to the file that `CROSSDOCK_AMOUNT_LOG` names. The long tests
+/// add these lines up.
 pub fn done(count: u64, unit: &str) {
     println!("{count} {unit}");
     log("CROSSDOCK_AMOUNT_LOG", &format!("{}\t{count}\t{unit}", running_test()));
@@ -59,8 +59,8 @@ fn running_test() -> String {
     std::thread::current().name().unwrap_or("unnamed test").to_owned()
 }
 
-/// Appends a line to the file that a variable of the environment names, if there is one. One write, so
-/// that lines of several processes stay whole.
+/// Appends a line to the file that a variable of the environment names, if there is one. One write,
+/// so that lines of several processes stay whole.
 fn log(variable: &str, line: &str) {
     if let Some(path) = std::env::var_os(variable) {
         let mut file = OpenOptions::new().create(true).append(true).open(path).expect("log opens");
@@ -84,8 +84,8 @@ pub fn hardware_tools() -> &'static Path {
     })
 }
 
-/// The folder of NVRTC, the compiler of CUDA's kernels, which is one of the [`hardware_tools`]: it needs
-/// no GPU.
+/// The folder of NVRTC, the compiler of CUDA's kernels, which is one of the [`hardware_tools`]: it
+/// needs no GPU.
 ///
 /// # Panics
 /// As [`hardware_tools`].
@@ -106,8 +106,8 @@ pub fn number(name: &str) -> Option<u64> {
     std::env::var(name).ok()?.parse().ok()
 }
 
-/// The seed of a test that tries something else each time: `CROSSDOCK_SEED`, or else the time. It is
-/// printed, and repeats what was tried.
+/// The seed of a test that tries something else each time: `CROSSDOCK_SEED`, or else the time. It
+/// is printed, and repeats what was tried.
 pub fn seed() -> u64 {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     let seed = number("CROSSDOCK_SEED").unwrap_or_else(|| now.map_or(1, |now| now.as_secs()));
@@ -115,8 +115,8 @@ pub fn seed() -> u64 {
     seed
 }
 
-/// So many of these, at random and in random order: the same ones from the same seed, and all of them
-/// when there are no more.
+/// So many of these, at random and in random order: the same ones from the same seed, and all of
+/// them when there are no more.
 pub fn sample<T>(mut all: Vec<T>, count: usize, seed: u64) -> Vec<T> {
     let mut state = seed;
     for place in 0..count.min(all.len()) {

@@ -27,14 +27,15 @@ impl BlurOnDevice {
         Ok(made)
     }
 
-    /// Blurs a picture of `width` x `height` with `channels` bytes per pixel. Returns at once; does not
-    /// allocate.
+    /// Blurs a picture of `width` x `height` with `channels` bytes per pixel. Returns at once; does
+    /// not allocate.
     ///
     /// # Errors
     /// [`DeviceError::OutOfRange`]: a span is shorter than the picture; as [`Stream::launch`].
     ///
     /// # Safety
-    /// Until the launch is over nobody touches `output`, nor writes `input`, and both and this live.
+    /// Until the launch is over nobody touches `output`, nor writes `input`, and both and this
+    /// live.
     pub unsafe fn launch(
         &mut self,
         stream: &mut Stream,

@@ -15,8 +15,8 @@ const LEVELS: u32 = 256;
 /// Pixels that one work item of `count_levels` counts, as in `compensation.cl`.
 const SHARE: u32 = 16;
 
-/// Image compensation on a device, in four launches: nothing comes back to the host in between. One thread
-/// at a time uses it; `Send`.
+/// Image compensation on a device, in four launches: nothing comes back to the host in between. One
+/// thread at a time uses it; `Send`.
 #[derive(Debug)]
 pub struct CompensationOnDevice {
     clear: Kernel,
@@ -58,8 +58,8 @@ impl CompensationOnDevice {
     /// [`DeviceError::OutOfRange`]: a span is shorter than the picture; as [`Stream::launch`].
     ///
     /// # Safety
-    /// Until the launch is over nobody touches `output`, nor writes `input`, and both and this live. All
-    /// launches go into one stream.
+    /// Until the launch is over nobody touches `output`, nor writes `input`, and both and this
+    /// live. All launches go into one stream.
     pub unsafe fn launch(
         &mut self,
         stream: &mut Stream,

@@ -1,4 +1,5 @@
-//! The lane planner's masks and bird's-eye view on a device: [`crate::lane_view`] says what they are.
+//! The lane planner's masks and bird's-eye view on a device: [`crate::lane_view`] says what they
+//! are.
 
 use super::{LINE, PLANE, words};
 use crate::hsv::{HUE, Hsv, SATURATION};
@@ -16,8 +17,8 @@ const SOURCE: KernelSource<'_> =
 /// Pixels of the view.
 const VIEW_PIXELS: u32 = (VIEW_WIDTH * VIEW_HEIGHT) as u32;
 
-/// Rectification, masks and bird's-eye view on a device, in four launches (three without rectification). One
-/// thread at a time uses it; `Send`.
+/// Rectification, masks and bird's-eye view on a device, in four launches (three without
+/// rectification). One thread at a time uses it; `Send`.
 #[derive(Debug)]
 pub struct LaneViewOnDevice {
     /// With the rows that it rectifies.
@@ -39,8 +40,8 @@ pub struct LaneViewOnDevice {
 }
 
 impl LaneViewOnDevice {
-    /// Compiles the kernels, makes the tables for pictures of `width` x `height` and uploads them, about 8 MB at
-    /// 640 x 480 with scratch. Blocks, for seconds the first time.
+    /// Compiles the kernels, makes the tables for pictures of `width` x `height` and uploads them,
+    /// about 8 MB at 640 x 480 with scratch. Blocks, for seconds the first time.
     ///
     /// # Errors
     /// [`DeviceError`].
@@ -86,15 +87,15 @@ impl LaneViewOnDevice {
         Ok(made)
     }
 
-    /// Marks the lines of an rgb8 picture of the size of the tables in the view `output` of [`VIEW_WIDTH`] *
-    /// [`VIEW_HEIGHT`] bytes. Returns at once; does not allocate.
+    /// Marks the lines of an rgb8 picture of the size of the tables in the view `output` of
+    /// [`VIEW_WIDTH`] * [`VIEW_HEIGHT`] bytes. Returns at once; does not allocate.
     ///
     /// # Errors
     /// [`DeviceError::OutOfRange`]: a span is shorter than its picture; as [`Stream::launch`].
     ///
     /// # Safety
-    /// Until the launch is over nobody touches `output`, nor writes `input`, and both and this live. All
-    /// launches go into one stream.
+    /// Until the launch is over nobody touches `output`, nor writes `input`, and both and this
+    /// live. All launches go into one stream.
     pub unsafe fn launch(
         &mut self,
         stream: &mut Stream,

@@ -10,7 +10,7 @@ use crossdock_msg::types::sensor_msgs::{Image, PointCloud2, PointCloud2Builder, 
 /// FAST corners with ORB-like descriptors; see [`crate::features`]. Not a mapper.
 ///
 /// A cloud of one row; each point has x and y in pixels and z = 0 (float32), score and direction
-/// (1/32 turn) as uint16, and its 256-bit descriptor as uint8[32].
+/// (1/32 turn) as uint16, and its 256-bit descriptor as `uint8[32]`.
 #[derive(Debug)]
 pub struct Features {
     image: Subscriber<Image>,

@@ -71,7 +71,7 @@ impl Ports {
         })
     }
 
-    /// Whether the other light was lit in the image before that of `stamp_ns`.
+    /// Whether the other light was lit in the image before the one of `stamp_ns`.
     fn other_before(&mut self, stamp_ns_now: i64) -> Result<bool, NodeError> {
         for _ in 0..OTHER_MAX {
             let Some(sample) = self.other.take()? else { break };

@@ -25,7 +25,7 @@ pub struct Canvas<'a> {
     pub height: usize,
     /// rgb8 bytes.
     pub rgb: &'a mut [u8],
-    /// 1 / depth of each pixel, 0 where nothing was drawn, 1/m.
+    /// 1 / depth of each pixel, 0 if nothing was drawn, 1/m.
     pub nearness: &'a mut [f32],
 }
 

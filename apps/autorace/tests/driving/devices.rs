@@ -35,12 +35,14 @@ fn compensation_and_blur_on_a_device_equal_the_processors_bit_by_bit() {
             let size = (width as u32, height as u32);
             let image = Rgb::new(width, height, &pixels).expect("whole");
             let mut expected = vec![0; pixels.len()];
-            // Clipping of nothing, of some, of half; the small ones have too little range to stretch.
+            // Clipping of nothing, of some, of half; the small ones have too little range to
+            // stretch.
             for clip in [0, 100, 5000] {
                 let mut compensation = CompensationOnDevice::new(&device, clip).expect("kernels");
                 compensate(image, clip, &mut expected);
                 let found = run(&device, &pixels, pixels.len(), |stream, from, to| {
-                    // SAFETY: both live until the stream has been acquired from, and nobody looks until then.
+                    // SAFETY: both live until the stream has been acquired from, and nobody looks
+                    // until then.
                     unsafe { compensation.launch(stream, size, from, to) }
                 });
                 equal("compensation", &found, &expected);
@@ -106,7 +108,8 @@ fn the_lanes_of_a_real_picture_on_a_device_equal_the_processors_bit_by_bit() {
             let view = LaneViewOnDevice::new(device, parameters.clone(), width, height);
             let mut view = view.expect("kernels");
             let found = run(device, &compensated, expected.len(), |stream, from, to| {
-                // SAFETY: both live until the stream has been acquired from, and nobody looks until then.
+                // SAFETY: both live until the stream has been acquired from, and nobody looks until
+                // then.
                 unsafe { view.launch(stream, from, to) }
             });
             equal("view", &found, &expected);

@@ -1,12 +1,12 @@
-//! Threads that do the processor's part of a swap together, made once for all swaps. Must not know what
-//! the work is, nor on which memory.
+//! Threads that do the processor's part of a swap together, made once for all swaps. Must not know
+//! what the work is, nor on which memory.
 
 use std::num::NonZero;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 
-/// Threads of a native program at most, its own among them: more than these do not make the memory any
-/// faster.
+/// Threads of a native program at most, its own among them: more than these do not make the memory
+/// any faster.
 const THREADS_MAX: u32 = 8;
 
 /// A share of work: which, and of how many.
@@ -27,8 +27,8 @@ struct Helper {
 }
 
 impl Crew {
-    /// As many threads as there are cores, up to [`THREADS_MAX`], the calling one among them. `work`
-    /// makes what each of the others does in its turns. Fewer, if the system gives no more.
+    /// As many threads as there are cores, up to [`THREADS_MAX`], the calling one among them.
+    /// `work` makes what each of the others does in its turns. Fewer, if the system gives no more.
     pub(super) fn new(work: impl Fn() -> Work) -> Self {
         let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
         let threads = u32::try_from(cores).unwrap_or(THREADS_MAX).min(THREADS_MAX);

@@ -26,8 +26,8 @@ pub enum LaunchError {
     Device(#[from] DeviceError),
     /// Somebody says what no swap says.
     #[error(
-        "the kernel of {benchmark} cannot write {} and read {}: its parts have every second element of the \
-         array; who gave them is at fault", share.writes, share.reads
+        "the kernel of {benchmark} cannot write {} and read {}: its parts must have every second \
+         element of the array; mend the scheduler", share.writes, share.reads
     )]
     Share {
         /// The benchmark.
@@ -67,16 +67,16 @@ impl SwapOnDevice {
         Ok(made)
     }
 
-    /// Puts the device's work on a share into the stream, on the array of `elements` elements at the start of
-    /// `array`. Returns at once; does not allocate.
+    /// Puts the device's work on a share into the stream, on the array of `elements` elements at
+    /// the start of `array`. Returns at once; does not allocate.
     ///
     /// # Errors
-    /// [`LaunchError::Share`]: the share is not one of this benchmark's; [`DeviceError::OutOfRange`]: the span is
-    /// shorter than the array; as [`Stream::launch`].
+    /// [`LaunchError::Share`]: the share is not one of this benchmark's;
+    /// [`DeviceError::OutOfRange`]: the span is shorter than the array; as [`Stream::launch`].
     ///
     /// # Safety
-    /// Until the launch is over nobody touches what the share writes, nor writes what it reads, and the memory and
-    /// this live.
+    /// Until the launch is over nobody touches what the share writes, nor writes what it reads, and
+    /// the memory and this live.
     pub unsafe fn launch(
         &mut self,
         stream: &mut Stream,
@@ -95,14 +95,15 @@ impl SwapOnDevice {
         unsafe { self.put(stream, (array, own), (array, others), STEP as u32) }
     }
 
-    /// The same where the share's elements lie side by side: those that it writes at the start of `own`, those that
-    /// it reads at the start of `others`, as many as are said.
+    /// The same where the share's elements lie side by side: those that it writes at the start of
+    /// `own`, those that it reads at the start of `others`, as many as are said.
     ///
     /// # Errors
     /// [`DeviceError::OutOfRange`]: a span is shorter; as [`Stream::launch`].
     ///
     /// # Safety
-    /// Until the launch is over nobody touches `own`, nor writes `others`, and the memory and this live.
+    /// Until the launch is over nobody touches `own`, nor writes `others`, and the memory and this
+    /// live.
     pub unsafe fn launch_dense(
         &mut self,
         stream: &mut Stream,

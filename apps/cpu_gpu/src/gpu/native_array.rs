@@ -1,8 +1,8 @@
-//! An array that processor and device change together without nodes: one swap at a time, each with the calls that
-//! a program made by hand would use. Must not know runs, nor how they are measured.
+//! An array that processor and device change together without nodes: one swap at a time, each with
+//! the calls that a program made by hand would use. Must not know runs, nor how they are measured.
 //!
-//! The array lies in memory of the host of its own. The processor uses it through atomics only, the device as another
-//! process would, and parts of a swap are disjoint: see the module.
+//! The array lies in memory of the host of its own. The processor uses it through atomics only, the
+//! device as another process would, and parts of a swap are disjoint: see the module.
 
 use super::crew::Crew;
 use crate::array::{Cells, CellsToWrite};
@@ -96,7 +96,8 @@ pub struct NativeArray {
 enum Reach {
     /// In the host's memory, or in memory that the driver moves.
     InPlace(Memory),
-    /// In memory of its own; `host` is the array, registered so that the device copies it by itself.
+    /// In memory of its own; `host` is the array, registered so that the device copies it by
+    /// itself.
     Copy { own: Memory, host: Option<Memory> },
 }
 
@@ -115,8 +116,8 @@ impl HostMemory {
     /// The bytes, for a copy. The caller has the array for itself.
     fn bytes(&self, offset: u64, bytes: u64) -> &[u8] {
         let start = self.start(offset, bytes);
-        // SAFETY: inside (`start` has looked), alive as long as the array, which borrows this; nobody writes it
-        // meanwhile.
+        // SAFETY: inside (`start` has looked), alive as long as the array, which borrows this;
+        // nobody writes it meanwhile.
         unsafe { std::slice::from_raw_parts(start, bytes as usize) }
     }
 
@@ -149,9 +150,10 @@ impl<'a> Elements<'a> {
         assert!(at < self.part.count(), "element {at} of {}", self.part);
         let index = (self.part.first() + at * self.part.step()) as usize;
         let address = (self.host.address + index * ELEMENT_BYTES) as *mut u32;
-        // SAFETY: inside (`new` has looked), aligned to 16 bytes or a page, may be written, and lives as long as
-        // the array: this borrows it, or belongs to a thread of its crew, which works only while the array waits
-        // for it and ends first. This process uses it through atomics only.
+        // SAFETY: inside (`new` has looked), aligned to 16 bytes or a page, may be written, and
+        // lives as long as the array: this borrows it, or belongs to a thread of its crew, which
+        // works only while the array waits for it and ends first. This process uses it through
+        // atomics only.
         unsafe { AtomicU32::from_ptr(address) }
     }
 }
@@ -173,7 +175,8 @@ impl CellsToWrite for Elements<'_> {
 }
 
 impl NativeArray {
-    /// An array of 2^`power` elements and all that its swaps need. Blocks, for seconds the first time.
+    /// An array of 2^`power` elements and all that its swaps need. Blocks, for seconds the first
+    /// time.
     ///
     /// # Errors
     /// [`NativeError`].
@@ -203,7 +206,8 @@ impl NativeArray {
             }
             Model::Copy => {
                 let region = in_region()?;
-                // Where kernels cannot use the host's memory, the driver cannot copy from it by itself either.
+                // Where kernels cannot use the host's memory, the driver cannot copy from it by
+                // itself either.
                 let can = capabilities.host_memory && capabilities.coherent;
                 let registers = form == Form::Best && can;
                 let copied = if registers { Some(device.register(&region)?) } else { None };
@@ -317,8 +321,8 @@ impl NativeArray {
         outcome
     }
 
-    /// Launch, processor meanwhile, wait. Where the two may not use the memory at the same time, the processor
-    /// comes last. `swap`: what the processor does; `None`: nothing.
+    /// Launch, processor meanwhile, wait. Where the two may not use the memory at the same time,
+    /// the processor comes last. `swap`: what the processor does; `None`: nothing.
     fn in_place(&mut self, share: Share, swap: Option<Swap>) -> Result<(), NativeError> {
         let Reach::InPlace(memory) = &self.reach else { return Ok(()) };
         if !self.concurrent {
@@ -354,12 +358,13 @@ impl NativeArray {
         }
     }
 
-    /// Copies by the device itself, of the ranges that its share lies in, beside the processor's work.
+    /// Copies by the device itself, of the ranges that its share lies in, beside the processor's
+    /// work.
     fn with_copies(&mut self, share: Share, swap: Swap) -> Result<(), NativeError> {
         let Reach::Copy { own, host: Some(host) } = &self.reach else { return Ok(()) };
         for (offset, down) in [byte_range(share.reads), byte_range(share.writes)] {
-            // SAFETY: (2) of the module: the processor writes elements between those of the share meanwhile, and what
-            // comes of these is used by nobody.
+            // SAFETY: (2) of the module: the processor writes elements between those of the share
+            // meanwhile, and what comes of these is used by nobody.
             unsafe { self.stream.copy(host.span(offset, down)?, own.span(offset, down)?) }?;
             self.copied_bytes += down;
         }
@@ -424,7 +429,8 @@ impl NativeArray {
     }
 }
 
-/// Threads that do the processor's part of the swap of this number together, on the array at `host`.
+/// Threads that do the processor's part of the swap of this number together, on the array at
+/// `host`.
 fn crew(benchmark: Benchmark, elements: u32, host: HostMemory, number: &Arc<AtomicU32>) -> Crew {
     Crew::new(|| {
         let number = Arc::clone(number);

@@ -1,6 +1,6 @@
-//! The array of a scheduler as a device's worker uses it: where the mapping says so in the buffer itself, else in memory
-//! of the device, to which the parts that a turn is about are copied and from which what was written comes back. Must not
-//! know what turns say.
+//! The array of a scheduler as a device's worker uses it: if the mapping says so in the buffer
+//! itself, else in memory of the device, to which the parts that a turn is about are copied and
+//! from which what was written comes back. Must not know what turns say.
 
 use crate::benchmark::Benchmark;
 use crate::gpu::{LaunchError, SwapOnDevice};
@@ -53,8 +53,8 @@ pub struct Under<'a> {
 }
 
 impl SharedArray {
-    /// For a worker that is asked over a topic and answers over another one. Compiles the kernel: blocks, for
-    /// seconds the first time.
+    /// For a worker that is asked over a topic and answers over another one. Compiles the kernel:
+    /// blocks, for seconds the first time.
     ///
     /// # Errors
     /// The device cannot do what the mapping says of the topic, or fails.
@@ -94,8 +94,8 @@ impl SharedArray {
         Ok(Self { queue: queue.clone(), buffers, kernel, same_address, done })
     }
 
-    /// Gives the device its work on a share. Returns while the device computes, unless the host has to copy, or too
-    /// much is under way. Allocates.
+    /// Gives the device its work on a share. Returns while the device computes, unless the host has
+    /// to copy, or too much is under way. Allocates.
     ///
     /// # Errors
     /// [`SharedArrayError`]; nothing is held or under way then.
@@ -110,7 +110,8 @@ impl SharedArray {
         let place = work.share(&self.buffers, writes, [reads])?;
         let array = place.span().map_err(OffloadError::from)?;
         let elements = buffer.count() as u32;
-        // SAFETY: (2) of the module: both parts are claimed, and `work` holds the claims until the end.
+        // SAFETY: (2) of the module: both parts are claimed, and `work` holds the claims until the
+        // end.
         unsafe { self.kernel.launch(work.stream(), elements, share, array) }?;
         let at = place.host_address();
         Ok(Under {
@@ -124,8 +125,9 @@ impl SharedArray {
 }
 
 impl Under<'_> {
-    /// Publishes what says that the turn is over, while the device may still be at it: whoever takes it on a
-    /// processor waits for that, and the parts are released then. For a worker over topics.
+    /// Publishes what says that the turn is over, while the device may still compute: a node that
+    /// takes it on a processor waits for the device, and the parts are released then. For a worker
+    /// over topics.
     ///
     /// # Errors
     /// [`OffloadError`]; nothing is held or under way then.

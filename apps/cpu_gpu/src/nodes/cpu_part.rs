@@ -7,15 +7,15 @@ use crate::messages::cpu_gpu_interfaces::TurnView;
 use crossdock_comm::Buffers;
 use crossdock_executor::{Context, Node, NodeDescription, NodeError, NodeType, Setup};
 
-/// Does the processor's work on its part of the array, each turn. With an array that travels it works on a copy of
-/// its own, which it keeps; else on the shared buffer, without allocation.
+/// Does the processor's work on its part of the array, each turn. With an array that travels it
+/// works on a copy of its own, which it keeps; else on the shared buffer, without allocation.
 #[derive(Debug)]
 pub struct CpuPart {
     answers: Answers,
     work: Work,
 }
 
-/// What is done for a turn, whoever asks.
+/// The work of a turn, for the topic and the service alike.
 #[derive(Debug)]
 struct Work {
     settings: Settings,

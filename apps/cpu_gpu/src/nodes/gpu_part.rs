@@ -12,16 +12,16 @@ use crossdock_comm::Buffers;
 use crossdock_executor::{Context, Node, NodeDescription, NodeError, NodeType, Setup};
 use crossdock_offload::Queue;
 
-/// Has a device do its part of each turn. It answers while the device still computes, where nothing has to be copied by
-/// the host; whoever takes the answer on a processor waits for the device then. Where the mapping names no device it
-/// does the same work itself.
+/// Lets a device do its part of each turn. If the host has to copy nothing, it answers while the
+/// device still computes; then a node that takes the answer on a processor waits for the device. If
+/// the mapping names no device, it does the same work itself.
 #[derive(Debug)]
 pub struct GpuPart {
     answers: Answers,
     work: Work,
 }
 
-/// What is done for a turn, whoever asks.
+/// The work of a turn, for the topic and the service alike.
 #[derive(Debug)]
 struct Work {
     settings: Settings,

@@ -14,7 +14,8 @@ use std::time::Duration;
 /// When the first run begins.
 const BEGIN_PERIOD: Duration = Duration::from_millis(200);
 
-/// Runs a benchmark natively, in both forms, and publishes what each run has taken; then it ends the run of the graph.
+/// Runs a benchmark natively, in both forms, and publishes what each run has taken; then it ends
+/// the run of the graph.
 #[derive(Debug)]
 pub struct NativeRuns {
     settings: Settings,
@@ -27,7 +28,7 @@ pub struct NativeRuns {
     next: u32,
 }
 
-/// The parameters of whoever makes native runs.
+/// The parameters of nodes that make native runs.
 pub(super) fn declare_native(interface: NodeDescription) -> NodeDescription {
     Settings::declare(interface)
         .parameter("runs", 30, "runs that count")

@@ -21,10 +21,11 @@ use std::time::{Duration, Instant};
 /// How often it looks whether the workers go on. The first time begins the first run.
 const LOOK_PERIOD: Duration = Duration::from_millis(200);
 
-/// Hands an array out to workers, swap by swap, with what each shall do to it; where there is no worker on a processor it
-/// does the processor's part itself, while the devices work. It runs the benchmark `warm_up` and `runs` times, each time
-/// once natively, too, and publishes what each run has taken and whether the array is right. Then it ends the run of the
-/// graph. Allocates between runs, never within one but for arrays that travel.
+/// Hands an array out to workers, swap by swap, with what each shall do to it; if there is no
+/// worker on a processor it does the processor's part itself, while the devices work. It runs the
+/// benchmark `warm_up` and `runs` times, each time once natively, too, and publishes what each run
+/// has taken and whether the array is right. Then it ends the run of the graph. Allocates between
+/// runs, never within one but for arrays that travel.
 #[derive(Debug)]
 pub struct Scheduler {
     settings: Settings,
@@ -200,7 +201,8 @@ impl Scheduler {
     /// Is there hope for the turn that is under way?
     fn check_workers(&self, running: &Running) -> Result<(), NodeError> {
         let (turn, waiting) = (running.turn, running.awaited.names());
-        // Who died before it claimed anything, or lives and is silent, is found out by patience alone.
+        // Who died before it claimed anything, or lives and is silent, is found out by patience
+        // alone.
         if let Some(left) = self.store.abandoned() {
             return Err(NodeError::new(format!(
                 "{turn}: {left}: what the array is now, nobody knows; look why that process has ended, and run \
@@ -354,7 +356,7 @@ impl Scheduler {
         Ok(merged)
     }
 
-    /// Goes on where nothing is left to wait for: to the next turn, or to the end of the run.
+    /// Goes on if nothing is left to wait for: to the next turn, or to the end of the run.
     fn advance(&mut self, context: &mut Context<'_>) -> Result<(), NodeError> {
         let State::Running(running) = &mut self.state else { return Ok(()) };
         if !running.awaited.is_empty() {

@@ -1,4 +1,5 @@
-//! The array as the scheduler has it: in its own memory, to travel with turns, or in a buffer that all workers share.
+//! The array as the scheduler has it: in its own memory, to travel with turns, or in a buffer that
+//! all workers share.
 
 use super::settings::{Settings, Transport};
 use crate::array::{Within, cells};
@@ -19,8 +20,8 @@ pub(super) enum Store {
 }
 
 impl Store {
-    /// Makes the array, as the parameter `transport` says, for workers that hear of it over `turn` or
-    /// by calls of `work`. Allocates.
+    /// Makes the array, as the parameter `transport` says, for workers that hear of it over `turn`
+    /// or by calls of `work`. Allocates.
     pub(super) fn of(
         setup: &mut Setup<'_>,
         settings: Settings,
@@ -87,7 +88,8 @@ impl Store {
         Ok(())
     }
 
-    /// What workers have claimed that have died, and who they were; `None`: nobody has. Allocates only then.
+    /// What workers have claimed that have died, and who they were; `None`: nobody has. Allocates
+    /// only then.
     pub(super) fn abandoned(&self) -> Option<String> {
         let Self::Shared(buffer) = self else { return None };
         if !buffer.has_abandoned() {

@@ -1,4 +1,5 @@
-//! Who works in which turn of a run, and who has not answered yet. Pure: must not know messages or memory.
+//! Who works in which turn of a run, and who has not answered yet. Pure: must not know messages or
+//! memory.
 
 use crate::benchmark::Benchmark;
 use crate::swap::{Share, Swap};
@@ -12,8 +13,8 @@ pub const WORKERS_MAX: u32 = 4;
 pub enum Division {
     /// Each does its share of the part, all at once.
     Split,
-    /// Each does the whole part, one after the other, since two cannot write it at once: as the paper's nodes, which
-    /// repeat the work.
+    /// Each does the whole part, one after the other, since two cannot write it at once: as the
+    /// paper's nodes, which repeat the work.
     Replicated,
 }
 

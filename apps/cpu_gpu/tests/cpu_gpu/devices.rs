@@ -7,7 +7,7 @@ use crossdock_test_support::skip;
 
 const POWER: u32 = 8;
 
-/// The first device and its shadow; none, and a skip, where there is no driver.
+/// The first device and its shadow; none, and a skip, if there is no driver.
 pub(crate) fn both() -> Vec<Device> {
     if devices().is_empty() {
         skip("no device");

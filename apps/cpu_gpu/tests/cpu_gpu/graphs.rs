@@ -1,5 +1,5 @@
-//! The shipped graphs in every mapping, model and transport: each array is what one thread computes, and what is copied
-//! is what has to be.
+//! The shipped graphs in every mapping, model and transport: each array is what one thread
+//! computes, and what is copied is what has to be.
 
 use crate::devices::both;
 use crate::runs::{Run, file, run, run_by};
@@ -13,7 +13,8 @@ const BYTES: u64 = 4 << POWER;
 /// Runs of each case.
 const RUNS: usize = 2;
 
-/// A shipped graph: its nodes in the order in which one thread runs them, and its workers on devices.
+/// A shipped graph: its nodes in the order in which one thread runs them, and its workers on
+/// devices.
 struct Architecture {
     graph: &'static str,
     nodes: &'static [&'static str],
@@ -49,7 +50,8 @@ enum Placement {
 }
 
 impl Architecture {
-    /// What is copied in a run with `sc`: what each worker on a device claims, and what it writes back again.
+    /// What is copied in a run with `sc`: what each worker on a device claims, and what it writes
+    /// back again.
     fn copied_bytes(&self, benchmark: &str) -> u64 {
         let benchmark = Benchmark::named(benchmark).expect("a benchmark");
         let (workers, passes) = match self.division {
@@ -120,8 +122,8 @@ impl Architecture {
     }
 }
 
-/// Models and benchmarks that a case is run with: all of them in the long test run and each model with one benchmark
-/// in the short one, so that both meet each architecture and placement.
+/// Models and benchmarks that a case is run with: all of them in the long test run and each model
+/// with one benchmark in the short one, so that both meet each architecture and placement.
 fn kinds<'a>(models: &'a [&'a str], case: usize) -> impl Iterator<Item = (&'a str, &'a str)> {
     let all = models.iter().enumerate().flat_map(|(at, model)| {
         ["cache", "concurrent"].iter().enumerate().map(move |(which, it)| (at + which, *model, *it))

@@ -1,5 +1,5 @@
-//! Runs a shipped graph in this process, each of its processes with a participant of its own, and gives what the scheduler
-//! has published. Two test programs use it: `cpu_gpu` and `deaths`.
+//! Runs a shipped graph in this process, each of its processes with a participant of its own, and
+//! gives what the scheduler has published. Two test programs use it: `cpu_gpu` and `deaths`.
 
 use crossdock_comm::{Participant, ParticipantOptions, Rendezvous};
 use crossdock_cpu_gpu::messages::cpu_gpu_interfaces::Run as Message;
@@ -101,8 +101,8 @@ pub(crate) struct Case<'a> {
     pub(crate) change: &'a dyn Fn(String) -> String,
 }
 
-/// A shipped graph with these lines of parameters (`node: { .. }`), mapped so: the nodes of each executor, by process.
-/// Gives what its runs were. A shared array gets to the device as suits that.
+/// A shipped graph with these lines of parameters (`node: { .. }`), mapped so: the nodes of each
+/// executor, by process. Gives what its runs were. A shared array gets to the device as suits that.
 pub(crate) fn run(
     graph: &str,
     parameters: &[(&str, String)],
@@ -133,7 +133,8 @@ impl Case<'_> {
         Ok(std::mem::take(&mut *HEARD.lock().expect("no panic")))
     }
 
-    /// Runs those of its processes that `is_here` names, and meets the others in `folder`, which it removes.
+    /// Runs those of its processes that `is_here` names, and meets the others in `folder`, which it
+    /// removes.
     pub(crate) fn run_here(
         &self,
         folder: &Path,
@@ -188,7 +189,8 @@ impl Case<'_> {
     }
 }
 
-/// Runs all executors of a plan that are here, each in a thread, until one of them has finished or failed.
+/// Runs all executors of a plan that are here, each in a thread, until one of them has finished or
+/// failed.
 fn execute(
     plan: &Plan,
     package: fn() -> Package,
@@ -241,6 +243,6 @@ fn execute(
         threads.into_iter().map(|thread| thread.join().expect("no panic")).collect()
     });
     drop(participants);
-    // Whoever could not connect was stopped: the first who failed says why.
+    // A process that could not connect was stopped: the first one that failed says why.
     ends.into_iter().find_map(Result::err).map_or(Ok(()), Err)
 }

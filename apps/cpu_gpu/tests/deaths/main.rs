@@ -1,5 +1,6 @@
-//! Workers that are killed while they hold their part of the array, on a processor and on a device that still works:
-//! the run ends, says what was held and by whom, and leaves nothing. Needs an OpenCL driver (PoCL).
+//! Workers that are killed while they hold their part of the array, on a processor and on a device
+//! that still works: the run ends, says what was held and by whom, and leaves nothing. Needs an
+//! OpenCL driver (PoCL).
 
 #[path = "../cpu_gpu/runs.rs"]
 #[allow(dead_code, reason = "`cpu_gpu` uses all of it")]
@@ -66,7 +67,8 @@ impl Victim {
         }
     }
 
-    /// Kills it if it holds a part of the array, and holds it still when nothing in it moves any more.
+    /// Kills it if it holds a part of the array, and holds it still when nothing in it moves any
+    /// more.
     fn kill_if_it_holds(&mut self, buffer: &SharedBuffer<u32>) {
         if self.held.is_some() || self.holds(buffer).is_none() {
             return;

@@ -1,9 +1,10 @@
 //! Drawing and showing on a device.
 //!
 //! What the unsafe blocks rest on:
-//! 1. The arguments of a launch are those that the kernel declares, in its order, and it keeps to the picture, which is
-//!    checked against the span.
-//! 2. The places of a piece of work are the device's until it is over; a screen is used in the order of one stream.
+//! 1. The arguments of a launch are those that the kernel declares, in its order, and it keeps to
+//!    the picture, which is checked against the span.
+//! 2. The places of a piece of work are the device's until it is over; a screen is used in the
+//!    order of one stream.
 #![allow(unsafe_code)]
 
 use crate::scene::{JOINTS, Scene, Size};
@@ -46,8 +47,8 @@ impl Renderer {
     /// [`DeviceError::OutOfRange`]: the span is shorter than the picture; as [`Stream::launch`].
     ///
     /// # Safety
-    /// Until the launch is over nobody touches `frame`, and it and this live. It begins at a multiple of four bytes, as
-    /// messages have it that a writer builds.
+    /// Until the launch is over nobody touches `frame`, and it and this live. It begins at a
+    /// multiple of four bytes, as messages have it that a writer builds.
     pub unsafe fn launch(
         &mut self,
         stream: &mut Stream,
@@ -87,7 +88,8 @@ impl Renderer {
     }
 }
 
-/// A picture in memory of a device, as a window would have it. One thread at a time uses it; `Send`.
+/// A picture in memory of a device, as a window would have it. One thread at a time uses it;
+/// `Send`.
 #[derive(Debug)]
 pub struct Screen {
     memory: Memory,

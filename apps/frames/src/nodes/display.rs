@@ -12,8 +12,9 @@ use crossdock_msg::Extra;
 use crossdock_msg::types::sensor_msgs::Image;
 use crossdock_offload::{DeviceInput, DeviceOutput, OffloadError, Queue};
 
-/// Copies each frame to where a window would have it, in memory of its device or its own, and says so, while the device
-/// still copies. Allocates when a frame comes that is larger than all before, and to compare one.
+/// Copies each frame to where a window would have it, in memory of its device or its own, and says
+/// so, while the device still copies. Allocates when a frame comes that is larger than all before,
+/// and to compare one.
 #[derive(Debug)]
 pub struct Display {
     frame: Subscriber<Image>,

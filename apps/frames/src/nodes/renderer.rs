@@ -20,9 +20,10 @@ const RATE: u64 = 60;
 /// Frames on their way at most: the depth of topics that say none.
 const AHEAD_MAX: u32 = 4;
 
-/// Draws frame after frame, on a device or itself, `ahead` of which are on their way at once: the next one comes when
-/// the display says that one was shown. It measures `frames` of them, after `warm_up` others, has one more shown for
-/// the display to compare, publishes what they took and ends the run. Does not allocate between the first frame and the last.
+/// Draws frame after frame, on a device or itself; `ahead` frames are on their way at once: the
+/// next one comes when the display says that one was shown. It measures `frames` of them, after
+/// `warm_up` others, has one more shown for the display to compare, publishes what they took and
+/// ends the run. Does not allocate between the first frame and the last.
 #[derive(Debug)]
 pub struct Renderer {
     frame: Publisher<Image>,

@@ -1,8 +1,9 @@
 //! Resizing on a device: [`crate::resize`] says what it computes.
 //!
-//! What the unsafe blocks rest on: the arguments of a launch are those that the kernel declares, in its order;
-//! it keeps to the lengths that are checked against the spans; the table is written before anybody else has its
-//! memory, and never again. That nobody else uses the spans meanwhile is promised by the caller of `launch`.
+//! What the unsafe blocks rest on: the arguments of a launch are those that the kernel declares, in
+//! its order; it keeps to the lengths that are checked against the spans; the table is written
+//! before anybody else has its memory, and never again. That nobody else uses the spans meanwhile
+//! is promised by the caller of `launch`.
 #![allow(unsafe_code)]
 
 use crate::resize::{Ratio, Resizer, Tables};
@@ -60,14 +61,15 @@ impl ResizeOnDevice {
         Ok(made)
     }
 
-    /// Resizes the picture at the start of `input`, with `channels` bytes per pixel and packed rows, to the
-    /// start of `output`. Returns at once; does not allocate.
+    /// Resizes the picture at the start of `input`, with `channels` bytes per pixel and packed
+    /// rows, to the start of `output`. Returns at once; does not allocate.
     ///
     /// # Errors
     /// [`DeviceError::OutOfRange`]: a span is shorter than its picture; as [`Stream::launch`].
     ///
     /// # Safety
-    /// Until the launch is over nobody touches `output`, nor writes `input`, and both and this live.
+    /// Until the launch is over nobody touches `output`, nor writes `input`, and both and this
+    /// live.
     ///
     /// # Panics
     /// When there are more than [`CHANNELS_MAX`] channels: a programmer's error.

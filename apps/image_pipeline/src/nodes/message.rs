@@ -30,8 +30,8 @@ pub(crate) fn header_extra(header: HeaderView<'_>) -> Result<Extra, FlatError> {
     Ok(Extra::none().text(header.frame_id()?.len()))
 }
 
-/// Publishes an image of another size with the header and encoding of the one that a device makes it of, whose
-/// picture has so many `channels`.
+/// Publishes an image of another size with the header and encoding of the one that a device makes
+/// it of, whose picture has so many `channels`.
 pub(crate) fn publish_by_device<K>(
     publisher: &Publisher<Image>,
     stage: &mut DeviceStage<K>,
@@ -48,8 +48,8 @@ pub(crate) fn publish_by_device<K>(
     stage.publish(sample, |sample| Ok(sample.message().data()?), (loan, target), launch)
 }
 
-/// Publishes an image of another size with the header and encoding of `image`, whose picture has so many
-/// `channels`; `fill` writes the pixels in place.
+/// Publishes an image of another size with the header and encoding of `image`, whose picture has so
+/// many `channels`; `fill` writes the pixels in place.
 pub(crate) fn publish_image(
     publisher: &Publisher<Image>,
     image: ImageView<'_>,

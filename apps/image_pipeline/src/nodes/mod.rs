@@ -1,6 +1,7 @@
 //! The package's nodes: ports and parameters round the computations of this crate.
 //!
-//! Each node publishes one image per image, with its header and encoding. Nothing here computes on pixels.
+//! Each node publishes one image per image, with its header and encoding. Nothing here computes on
+//! pixels.
 
 mod message;
 mod rectify;

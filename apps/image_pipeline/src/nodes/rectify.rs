@@ -10,8 +10,8 @@ use crossdock_offload::DeviceStage;
 use crossdock_rectify::RectificationTable;
 use std::path::Path;
 
-/// Rectifies images; see [`crossdock_rectify`]. Allocates when a calibration comes that differs from the one
-/// before, 8 bytes per pixel, and never otherwise.
+/// Rectifies images; see [`crossdock_rectify`]. Allocates when a calibration comes that differs
+/// from the one before, 8 bytes per pixel, and never otherwise.
 #[derive(Debug)]
 pub struct Rectify {
     image: Subscriber<Image>,

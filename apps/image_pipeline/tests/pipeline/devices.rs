@@ -58,7 +58,8 @@ fn noise(size: (usize, usize), channels: usize) -> Picture {
 
 #[test]
 fn borders_and_odd_sizes_on_a_device_equal_the_processors_bit_by_bit() {
-    // Strong lenses, turned and shifted: much of the rectified picture lies on the border or beyond it.
+    // Strong lenses, turned and shifted: much of the rectified picture lies on the border or beyond
+    // it.
     let wild = Camera {
         intrinsics: [40.0, 44.0, 30.5, 20.25],
         distortion: [0.9, -0.2, 0.03, -0.02, 0.01, 0.3, 0.02, 0.001],

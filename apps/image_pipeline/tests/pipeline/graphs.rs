@@ -1,4 +1,5 @@
-//! The shipped graph and mapping files against the package and against the graph that they are taken from.
+//! The shipped graph and mapping files against the package and against the graph that they are
+//! taken from.
 
 use crossdock_graph::{Graph, Mapping, PackageDescriptions, RunOptions, check};
 use crossdock_image_pipeline::nodes::package;

@@ -1,5 +1,5 @@
-//! Rectification and resizing against the truth and on devices, and the shipped graph. One program, so that its
-//! tests share the processor's cores.
+//! Rectification and resizing against the truth and on devices, and the shipped graph. One program,
+//! so that its tests share the processor's cores.
 
 mod devices;
 mod graphs;

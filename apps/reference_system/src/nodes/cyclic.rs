@@ -9,7 +9,8 @@ use crossdock_executor::{Context, Node, NodeDescription, NodeError, NodeType, Se
 /// Inputs that a graph may connect.
 const INPUTS_MAX: usize = 8;
 
-/// Computes at the times of its timer, and passes on the newest of what has come since the last one.
+/// Computes at the times of its timer, and passes on the newest of what has come since the last
+/// one.
 #[derive(Debug)]
 pub struct Cyclic {
     inputs: Vec<Input>,

@@ -20,7 +20,7 @@ pub use transform::Transform;
 use crossdock_executor::{NodeDescription, Package};
 use crossdock_graph::{QosRequest, Reliability};
 
-/// The limit of the number cruncher unless a graph says another: that of the reference system.
+/// The limit of the number cruncher unless a graph sets another: the reference system's.
 const NUMBER_CRUNCH_LIMIT: i64 = 4096;
 
 /// The package with all its node types.

@@ -99,7 +99,7 @@ struct Running(Child);
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // It ends its nodes when it is asked to end; the wait is bounded by whoever waits for us.
+        // It ends its nodes when it is asked to end; our parent's wait bounds this wait.
         let id = i32::try_from(self.0.id()).ok().and_then(rustix::process::Pid::from_raw);
         if let Some(id) = id {
             let _ = rustix::process::kill_process(id, rustix::process::Signal::INT);

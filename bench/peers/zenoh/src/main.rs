@@ -49,7 +49,7 @@ fn socket(folder: &Path, topic: &str) -> String {
     format!("[\"unixsock-stream/{}/z_{}\"]", folder.display(), plain(topic))
 }
 
-/// Whoever publishes on a topic listens, whoever subscribes to it connects.
+/// The publisher of a topic listens, and its subscribers connect.
 fn config(plan: &ChildPlan, topics: &Topics) -> Result<Config, Failure> {
     let mut config = Config::default();
     let mut set = |key: &str, value: &str| {

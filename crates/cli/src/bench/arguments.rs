@@ -10,46 +10,45 @@ use std::path::PathBuf;
 #[derive(Debug, Subcommand)]
 pub(crate) enum BenchCommand {
     /// Cycles of hardware-mapped topics: the message sizes of the fpgaDDS paper, and 1 to 8
-    /// publishers with 1 to 16 subscribers. Fails when a network takes other cycles than
-    /// publishers x beats and its constant
+    /// publishers with 1 to 16 subscribers. Fails if a network does not take exactly publishers x
+    /// beats and its constant
     Hmt {
         #[command(flatten)]
         out: OutFolder,
         #[command(flatten)]
         options: SimulationOptions,
     },
-    /// Cycles of a chain of three hardware nodes in sequential and in dataflow execution. Fails when
-    /// they are others than the phases and their fill
+    /// Cycles of a chain of three hardware nodes in sequential and in dataflow execution. Fails if
+    /// they are not exactly the phases and their fill
     ExecutionModes {
         #[command(flatten)]
         out: OutFolder,
         #[command(flatten)]
         options: SimulationOptions,
     },
-    /// Cycles of messages that gateways move over host memory, of which others have a share: the
-    /// message sizes of the fpgaDDS paper at 0, 25, 50 and 75 %. Fails when they are others than
-    /// beats / (1 - share) and the way's constant
+    /// Cycles of messages that gateways move over loaded host memory: the message sizes of the
+    /// fpgaDDS paper with 0, 25, 50 and 75 % of the memory in use by others. Fails if the cycles are
+    /// not beats / (1 - share) and the way's constant
     MemifLoad {
         #[command(flatten)]
         out: OutFolder,
         #[command(flatten)]
         options: MemoryLoadOptions,
     },
-    /// A topic in host memory against one with a gateway: the experiment of the gateway paper. Fails
-    /// when Crossdock does not reach in a cell what it is to reach; with the profile zcu104-paper, a
-    /// reproduction of the published system
+    /// A topic in host memory beside one with a gateway: the experiment of the gateway paper. Fails
+    /// if Crossdock misses the goal of a cell. The profile zcu104-paper models the published system
     Gateway {
         #[command(flatten)]
         out: OutFolder,
         #[command(flatten)]
         options: SimulationOptions,
     },
-    /// Processor and device on one array: the benchmarks of the CPU-iGPU paper, natively and as nodes. Fails
-    /// when an array is not what one thread computes
+    /// Processor and device on one array: the benchmarks of the CPU-iGPU paper, natively and as
+    /// nodes. Fails if an array differs from the result of one thread
     CpuGpu(CpuGpuArguments),
-    /// Frames per second from a node that draws on a device to one that shows frames there, as rosidl::Buffer's
-    /// published test has it, and of the way between them alone. Fails when a frame is not what a processor
-    /// draws
+    /// Frames per second from a node that draws on a device to a node that shows frames there, as in
+    /// rosidl::Buffer's published test, and of the way between them alone. Fails if a frame differs
+    /// from a processor's
     Frames {
         #[command(flatten)]
         out: OutFolder,
@@ -63,7 +62,7 @@ pub(crate) enum BenchCommand {
         #[command(flatten)]
         options: NetworkAreaOptions,
     },
-    /// What the calls of a device take here: hand-off, copies, launches, registering memory of the
+    /// Times of the calls of a device here: hand-off, copies, launches, registering memory of the
     /// host, ends of work
     Device(DeviceArguments),
 }
@@ -89,7 +88,7 @@ pub(crate) struct CpuGpuArguments {
     pub(super) out: OutFolder,
     #[command(flatten)]
     pub(super) options: CpuGpuOptions,
-    /// The JSON file once more, here
+    /// Also write the JSON to this file
     #[arg(long, value_name = "FILE")]
     pub(super) json: Option<PathBuf>,
 }

@@ -5,13 +5,14 @@ use std::path::PathBuf;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum TraceCommand {
-    /// Switch tracing on in all running graphs of the domain: each thread keeps its last 16384 events
-    /// until `trace stop`, or until it is read. With --output, record all of them until Ctrl-C
+    /// Switch tracing on in all running graphs of the domain: each thread keeps its last 16384
+    /// events until `trace stop`, or until they are read. With --output, record all events until
+    /// Ctrl-C
     Start(StartArguments),
-    /// Switch tracing off; with --output, write what was kept
+    /// Switch tracing off; with --output, write the kept events
     Stop(StopArguments),
-    /// Sum up a trace: executions of nodes, latency of topics, the share of computation and of the
-    /// passing of messages
+    /// Sum up a trace: executions of nodes, latency of topics, the shares of computation and of
+    /// passing messages
     Show(ShowArguments),
     /// Convert a trace for ui.perfetto.dev
     Convert(ConvertArguments),
@@ -35,8 +36,8 @@ pub(crate) struct WhoseArguments {
 pub(crate) struct StartArguments {
     #[command(flatten)]
     pub(crate) whose: WhoseArguments,
-    /// Events, separated by commas: `ros2:callback_start`, `ros2:*`, `crossdock:*`, `user` for those
-    /// of node authors, `all`; default: all but `crossdock:release`
+    /// Events, separated by commas: `ros2:callback_start`, `ros2:*`, `crossdock:*`, `user` for
+    /// events of node authors, `all`; default: all except `crossdock:release`
     #[arg(long, value_name = "EVENTS", value_delimiter = ',')]
     pub(crate) events: Vec<String>,
     /// Folder to record to, in the Common Trace Format, until Ctrl-C
@@ -52,18 +53,18 @@ pub(crate) struct StartArguments {
 pub(crate) struct StopArguments {
     #[command(flatten)]
     pub(crate) whose: WhoseArguments,
-    /// Folder to write what was kept to, in the Common Trace Format
+    /// Folder for the kept events, in the Common Trace Format
     #[arg(short, long, value_name = "FOLDER")]
     pub(crate) output: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct ShowArguments {
-    /// Folder of a trace; default: what running graphs have kept
+    /// Folder of a trace; default: the events that running graphs have kept
     pub(crate) trace: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) whose: WhoseArguments,
-    /// Another trace, whose shares are printed beside
+    /// Another trace, to print its shares beside this one's
     #[arg(long, value_name = "FOLDER")]
     pub(crate) compare: Option<PathBuf>,
     /// Print every event instead

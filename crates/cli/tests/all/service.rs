@@ -111,7 +111,7 @@ fn services_are_listed_described_and_called_from_the_command_line() {
     assert!(unknown.contains("my_srvs") && unknown.contains("--interfaces"), "{unknown}");
     let nobody = ["service", "call", "/lamp/other", "std_srvs/SetBool", "--timeout", "0.01"];
     let nobody = place.refused(&nobody);
-    assert!(nobody.contains("no server of service `/lamp/other`"), "{nobody}");
+    assert!(nobody.contains("service `/lamp/other` has no server"), "{nobody}");
 
     ended.store(true, Ordering::Relaxed);
     server.join().expect("the server ends");

@@ -180,21 +180,24 @@ pub enum ClaimRefusal {
     Conflict(Box<ClaimSnapshot>),
     /// Somebody who has died, or was no member, held some of it.
     #[error(
-        "{0}, but has died or is no member: nobody knows what stands there; its owner accepts that \
-         with `accept_abandoned` and begins anew"
+        "{0}, but has died or is no member, so the contents are in no known state; the buffer's \
+         owner accepts that with `accept_abandoned` and begins anew"
     )]
     Abandoned(Box<ClaimSnapshot>),
     /// A device does not end what it was given.
-    #[error("{0} on a device, which has not ended in 10 s")]
+    #[error(
+        "{0} on a device that has not ended its work in 10 s; examine it with `crossdock device \
+         test`"
+    )]
     Hung(Box<ClaimSnapshot>),
     /// It is not in the buffer.
-    #[error("the buffer has {count} elements")]
+    #[error("the buffer has only {count} elements; claim a smaller part")]
     Outside {
         /// How many there are.
         count: u64,
     },
     /// The token is of an older generation.
-    #[error("its token is of generation {token}, the buffer's is {now}; wait for a new token")]
+    #[error("the token is of generation {token}, but the buffer is at {now}; wait for a new token")]
     Stale {
         /// What the token says.
         token: u64,
@@ -202,16 +205,16 @@ pub enum ClaimRefusal {
         now: u64,
     },
     /// All places are taken.
-    #[error("{CLAIMS_MAX} claims are held; release some")]
+    #[error("all {CLAIMS_MAX} claims of the buffer are in use; release some")]
     Full,
     /// The owner has dropped the buffer.
-    #[error("its owner has dropped the buffer; wait for a token of another one")]
+    #[error("its owner has dropped the buffer; wait for a token of another buffer")]
     Dropped,
     /// The connection to the owner is gone.
     #[error("the process that owns the buffer is gone; wait for a token of another buffer")]
     Lost,
     /// This is a forked child of the process that has the buffer.
-    #[error("the buffer belongs to the parent of this process")]
+    #[error("the buffer belongs to the parent of this process; wait for a token in this process")]
     Forked,
 }
 

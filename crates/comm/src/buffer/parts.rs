@@ -16,8 +16,8 @@ pub struct Part {
 /// The numbers make no part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{count} elements from {first} on in steps of {step} are no part of a buffer; the step is at \
-     least 1 and the last index below 2^64"
+    "{count} elements from {first} on in steps of {step} are not a part of a buffer; choose a step \
+     of at least 1 and a last index below 2^64"
 )]
 pub struct PartError {
     /// Its first element.

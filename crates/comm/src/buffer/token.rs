@@ -59,13 +59,15 @@ pub enum TokenError {
     #[error(transparent)]
     Message(#[from] FlatError),
     /// There is no such type of elements.
-    #[error("a token names element type {0}, which there is not; run one version of Crossdock")]
+    #[error("a token names an unknown element type, {0}; run one version of Crossdock everywhere")]
     Element(u8),
     /// Its numbers make no part.
     #[error(transparent)]
     Part(#[from] PartError),
     /// A part that is not in the buffer.
-    #[error("a token is about {part} of a buffer of {count}; its sender is at fault")]
+    #[error(
+        "a token names {part}, but the buffer has {count} elements; mend the node that sent it"
+    )]
     Outside {
         /// The part.
         part: Part,

@@ -40,7 +40,7 @@ pub enum ObserveError {
         process: String,
     },
     /// A process has gone.
-    #[error("{process} has gone")]
+    #[error("{process} has ended")]
     Gone {
         /// Which one.
         process: String,

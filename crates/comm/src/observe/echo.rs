@@ -18,7 +18,7 @@ pub enum EchoError {
     Damaged(CopyError),
     /// A message lies in memory that was made later and cannot be had: it counts as missed, and
     /// the next call goes on behind it.
-    #[error("message {seq} lies in new memory of its publisher, which cannot be had: {source}")]
+    #[error("message {seq} lies in new memory of its publisher, which cannot be mapped: {source}")]
     Memory {
         /// The message.
         seq: u64,

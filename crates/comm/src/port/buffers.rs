@@ -46,7 +46,9 @@ pub enum BufferError {
     #[error(transparent)]
     Name(#[from] NameError),
     /// This process owns enough of them.
-    #[error("buffer `{label}`: this process has {BUFFERS_MAX} already; use one and its parts")]
+    #[error(
+        "buffer `{label}`: this process already has {BUFFERS_MAX} buffers; use parts of one buffer"
+    )]
     Full {
         /// The buffer.
         label: String,
@@ -77,7 +79,8 @@ pub enum BufferError {
     },
     /// A token says something else of it than its owner.
     #[error(
-        "buffer `{label}` has {found} elements, not {token} as a token says; its sender is at fault"
+        "buffer `{label}` has {found} elements, not {token} as a token says; mend the node that \
+         sent it"
     )]
     Token {
         /// The buffer.
@@ -88,7 +91,7 @@ pub enum BufferError {
         token: u64,
     },
     /// The owner does not hand it out.
-    #[error("buffer {buffer} cannot be had of its owner: {reason}")]
+    #[error("buffer {buffer}: its owner does not hand it out: {reason}")]
     Refused {
         /// The buffer.
         buffer: BufferId,
@@ -97,8 +100,8 @@ pub enum BufferError {
     },
     /// The owner's process has not answered.
     #[error(
-        "buffer {buffer}: its owner's process has not handed it out in 2 s; it is gone, stopped, or \
-         of another domain"
+        "buffer {buffer}: its owner's process has not handed it out in 2 s; check that the process \
+         runs, and in this domain"
     )]
     Unreachable {
         /// The buffer.
@@ -118,7 +121,7 @@ pub enum BufferError {
 pub enum AcceptError {
     /// Only the owner's own handle can.
     #[error(
-        "buffer `{buffer}` is taken back by the node that made it, with the handle it was given"
+        "buffer `{buffer}`: only the node that made it takes it back; use the handle of its making"
     )]
     NotOwner {
         /// The buffer.
@@ -126,8 +129,8 @@ pub enum AcceptError {
     },
     /// A process that was cut off lives on, and may write.
     #[error(
-        "buffer `{buffer}`: {process} is not connected any more but runs on, and may write what it \
-         held; end it"
+        "buffer `{buffer}`: {process} is no longer connected, but runs on and may write what it \
+         held; end the process"
     )]
     Runs {
         /// The buffer.

@@ -11,7 +11,7 @@ use crate::wire::mismatch::Mismatch;
 #[non_exhaustive]
 pub enum SendError {
     /// No server is connected.
-    #[error("no server of service `{service}` is there{}", why(mismatch.as_deref()))]
+    #[error("service `{service}` has no server{}", why(mismatch.as_deref()))]
     NoServer {
         /// The service.
         service: String,
@@ -20,9 +20,9 @@ pub enum SendError {
     },
     /// As many calls are under way as the client may have.
     #[error(
-        "service `{service}`: {under_way} calls are under way, {given_up} of them given up and not \
-         yet done with by {server}, and the client's depth is {depth}; wait for answers, or raise \
-         the depth"
+        "service `{service}`: {under_way} calls are under way, and the client's depth is {depth}; \
+         {server} still works on {given_up} that were given up; wait for answers, or raise the \
+         depth"
     )]
     Busy {
         /// The service.
@@ -60,8 +60,8 @@ pub enum CallError {
     Loan(#[from] LoanError),
     /// No answer came in time. The server is told; whether it carries the request out is not known.
     #[error(
-        "service `{service}`: no answer from {server} within {timeout:?}; whether it carries the \
-         request out is not known"
+        "service `{service}`: no answer from {server} within {timeout:?}; it may still carry the \
+         request out"
     )]
     TimedOut {
         /// The service.
@@ -73,8 +73,8 @@ pub enum CallError {
     },
     /// The server closed the service or died before it answered.
     #[error(
-        "service `{service}`: {server} went away before it answered; whether it carried the request \
-         out is not known"
+        "service `{service}`: {server} went away before it answered; it may have carried the \
+         request out"
     )]
     ServerGone {
         /// The service.

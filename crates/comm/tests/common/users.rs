@@ -123,7 +123,7 @@ pub enum Users {
     Two,
 }
 
-/// A child's participant at its parent's place, whoever the two are.
+/// A child's participant at its parent's place, for any two users.
 pub fn join(name: &str) -> Participant {
     Participant::open(ParticipantOptions::new(0, name)).unwrap()
 }

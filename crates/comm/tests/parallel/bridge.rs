@@ -1,4 +1,4 @@
-//! Both ends of a topic for whoever carries it to another medium.
+//! Both ends of a topic for a node that carries it to another medium.
 
 use crate::common;
 use std::sync::Arc;

@@ -312,8 +312,8 @@ fn pair<S: Service>(name: &str, depth: usize) -> (Place, Participant, Client<S>,
     (place, participant, client, server)
 }
 
-/// The memory object and the offset in it that an address is mapped to: the same for whoever reads
-/// the same bytes, whatever the address.
+/// The memory object and the offset in it that an address is mapped to: the same for everybody who
+/// reads the same bytes, whatever the address.
 fn place_of(address: *const u8) -> (String, u64) {
     let address = address as u64;
     let maps = std::fs::read_to_string("/proc/self/maps").unwrap();

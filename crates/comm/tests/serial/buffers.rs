@@ -569,7 +569,7 @@ fn what_a_hostile_owner_hands_out_is_refused_and_leaves_nothing() {
     let sparse = mallory::sparse(many * 4);
     let error =
         opened_as(11, many, &|n| mallory::hand_out(&socket, (n, Message::F32, many), &sparse));
-    assert!(error.to_string().contains("make all of it present first"), "{error}");
+    assert!(error.to_string().contains("make all of them present first"), "{error}");
     assert!(rustix::fs::fstat(&sparse).unwrap().st_blocks < 64, "nothing of it was taken");
     // Real memory, of another length than the token says: no token of it is taken.
     let error =
@@ -634,7 +634,7 @@ fn an_instance_on_a_device_is_made_once_and_imported_once_per_process() {
     let nobody = &mut |_: BorrowedFd<'_>| -> Option<SlabMemory> { panic!("it is here") };
     let number = |memory: Option<SlabMemory>| memory.map(|it| *it.downcast::<u64>().unwrap());
 
-    // In the owner's process it is what was made, whoever asks.
+    // In the owner's process, everybody gets the memory that was made.
     let worker = owner.buffers("worker").open::<u64>(&token).unwrap();
     assert_eq!(worker.instances(), 2);
     let claim = worker.read(even()).unwrap();

@@ -174,7 +174,8 @@ struct Parent {
     _place: Place,
     participant: Participant,
     output: Publisher<Image>,
-    /// Has messages go on through the ring, whoever else is there: memory is used again then.
+    /// Makes messages go on through the ring, with other subscribers or without: memory is used
+    /// again then.
     _witness: Subscriber<Image>,
     input: Subscriber<Image>,
     child: Process,

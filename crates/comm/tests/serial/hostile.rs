@@ -456,7 +456,7 @@ fn a_process_that_writes_garbage_into_all_it_may_write_disturbs_nobody_else() {
     for text in &said_so {
         assert!(text.contains("mallory"), "{text}");
     }
-    // The bait is as good as before for whoever comes now.
+    // The bait is as good as before for the next process.
     let late = place.open("late");
     let heard = subscriber(&late, "/bait", Qos::best_effort(8));
     assert!(late.wait_until(LIMIT, || heard.matched() == 1));

@@ -628,7 +628,7 @@ fn a_process_that_is_stopped_at_any_moment_makes_nobody_hang() {
             std::thread::yield_now();
         }
         child.stop();
-        // Whoever waits for it is told for whom; nobody waits longer than it wanted to.
+        // A process that waits is told for whom; none waits longer than it wanted to.
         let mut refused = None;
         for _ in 0..10 {
             let began = Instant::now();

@@ -1,6 +1,4 @@
 //! CUDA's driver library: found and started once per process, or a sentence that says why not.
-//!
-//! It must not know devices.
 
 use super::table::{Code, table};
 use cudarc::driver::sys;
@@ -118,7 +116,8 @@ pub(super) struct Api {
     _library: Library,
 }
 
-/// By these names the loader knows the driver; the second one is that of NVIDIA's containers for Jetson.
+/// By these names the loader knows the driver; the second one is the name in NVIDIA's containers
+/// for Jetson.
 const NAMES: [&str; 2] = ["libcuda.so.1", "libcuda.so"];
 
 impl Api {

@@ -1,6 +1,4 @@
 //! For which GPUs kernels are compiled: names such as `sm_87`.
-//!
-//! It must not know drivers nor compilers.
 
 use serde::{Serialize, Serializer};
 use std::fmt;
@@ -12,13 +10,12 @@ pub struct Architecture(u32);
 
 /// The text names no architecture.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "\"{0}\" names no CUDA architecture: expected `sm_` and a number, such as sm_87 for Jetson Orin"
-)]
+#[error("\"{0}\" is no CUDA architecture: give `sm_` and a number, such as sm_87 for Jetson Orin")]
 pub struct ParseArchitectureError(String);
 
 impl Architecture {
-    /// Those that Crossdock's own tests compile all kernels for: T4, Jetson Orin, GH200, Jetson Thor.
+    /// Those that Crossdock's own tests compile all kernels for: T4, Jetson Orin, GH200, Jetson
+    /// Thor.
     pub const TESTED: [Self; 4] = [Self(75), Self(87), Self(90), Self(110)];
 
     /// From what a driver says of a device.

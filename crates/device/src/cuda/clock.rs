@@ -2,10 +2,8 @@
 //! taken from a *base*, an event whose moment is known on the host's clock.
 //!
 //! That time is a 32-bit number of milliseconds, which after two seconds has steps of 0.1 us and
-//! after an hour of 0.2 ms. Whoever observes for long takes a new pair now and then: that makes a
-//! new base.
-//!
-//! It must not know what is timed.
+//! after an hour of 0.2 ms. A long observation takes a new pair now and then, which makes a new
+//! base.
 
 use super::context::Context;
 use super::failure;
@@ -17,8 +15,8 @@ use std::ptr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How long the clock is looked at without sleeping: a stream that has nothing but this event comes to it in
-/// microseconds.
+/// How long the clock is looked at without sleeping: a stream that has nothing but this event comes
+/// to it in microseconds.
 const SPIN: Duration = Duration::from_millis(1);
 
 /// An event that the driver notes the time of.
@@ -167,7 +165,8 @@ impl Clock {
         unsafe { event.record(stream as CUstream) }?;
         let call = &self.context.api.call;
         let started = Instant::now();
-        // To be told by an interrupt would cost more than what is read, and be in the uncertainty of the pair.
+        // To be told by an interrupt would cost more than what is read, and be in the uncertainty
+        // of the pair.
         let code = loop {
             // SAFETY: recorded, alive.
             let code = unsafe { (call.cuEventQuery)(event.raw()) };

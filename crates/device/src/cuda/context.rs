@@ -1,7 +1,5 @@
 //! The primary context of a device, which everything of this process shares, and the way into it:
 //! the driver's functions work on what is current on the calling thread.
-//!
-//! It must not know memory, streams or kernels.
 
 use super::api::Api;
 use super::failure;
@@ -42,8 +40,8 @@ impl Context {
         Ok(Self { api, device, raw: raw as usize, name: name.to_owned(), memory_bytes })
     }
 
-    /// Makes it current on this thread until the guard is dropped. What was current before, of a node's
-    /// own CUDA code for example, is so again afterwards.
+    /// Makes it current on this thread until the guard is dropped. What was current before, of a
+    /// node's own CUDA code for example, is so again afterwards.
     pub(super) fn enter(&self) -> Result<Entered<'_>, DeviceError> {
         // SAFETY: retained as long as this lives.
         let code = unsafe { (self.api.call.cuCtxPushCurrent_v2)(self.raw as CUcontext) };
@@ -51,7 +49,8 @@ impl Context {
         Ok(Entered { api: self.api, _here: PhantomData, _context: PhantomData })
     }
 
-    /// Waits for all work of the device in this process. What fails is told by the calls that follow.
+    /// Waits for all work of the device in this process. What fails is told by the calls that
+    /// follow.
     pub(super) fn settle(&self) {
         if let Ok(_here) = self.enter() {
             // SAFETY: a context is current.

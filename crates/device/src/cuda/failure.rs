@@ -1,4 +1,4 @@
-//! What a result of the driver means for whoever called: in particular, whether the device is lost.
+//! What a result of the driver means for its caller: in particular, whether the device is lost.
 //!
 //! It must not call the driver.
 
@@ -19,8 +19,8 @@ pub(super) const NOT_SUPPORTED: Code = Code(801);
 pub(super) const INVALID_VALUE: Code = Code(1);
 
 /// After these the context is of no use: whatever is called next gives the same code, and work that
-/// stands in its streams never ends. From the driver's documentation of its codes ("must be terminated
-/// and relaunched"), and those of a device that is gone.
+/// stands in its streams never ends. From the driver's documentation of its codes ("must be
+/// terminated and relaunched"), and those of a device that is gone.
 const STICKY: [u32; 22] = [
     4,   // deinitialised: the process ends
     214, // uncorrectable ECC error
@@ -37,8 +37,8 @@ const STICKY: [u32; 22] = [
     718, // invalid program counter
     719, // launch failed
     721, // tensor memory leak
-    // The service that processes share the device through (MPS) is gone, or takes no more of them: what a process
-    // had there is lost, and a new one asks again.
+    // The service that processes share the device through (MPS) is gone, or takes no more of them:
+    // what a process had there is lost, and a new one asks again.
     805, // no connection to its daemon
     806, // a call to its server failed
     807, // its server is not ready
@@ -48,8 +48,8 @@ const STICKY: [u32; 22] = [
     911, // device of another process of a chain failed
 ];
 
-/// Codes of compiler, driver and device that do not go together: no image for the device, unknown PTX,
-/// no JIT compiler, invalid image, unsupported version.
+/// Codes of compiler, driver and device that do not go together: no image for the device, unknown
+/// PTX, no JIT compiler, invalid image, unsupported version.
 const MISFITS: [u32; 6] = [200, 209, 218, 221, 222, 223];
 
 /// Does the device end here for this process?

@@ -1,7 +1,5 @@
-//! Memory of the host that is registered with the driver, for all CUDA devices of this process: which ranges are
-//! is counted in `pinned.rs`.
-//!
-//! It must not know what lies in the memory.
+//! Memory of the host that is registered with the driver, for all CUDA devices of this process:
+//! which ranges are is counted in `pinned.rs`.
 
 use super::context::Context;
 use super::failure;
@@ -25,8 +23,8 @@ const DOING: &str = "registering memory of the host";
 /// Registers a range, or uses what is registered, as [`Table::pin`].
 ///
 /// # Safety
-/// The memory stays mapped as long as what this returns lives, and that is dropped only when no work of the device
-/// uses it any more.
+/// The memory stays mapped as long as what this returns lives, and that is dropped only when no
+/// work of the device uses it any more.
 pub(super) unsafe fn pin(
     context: &Arc<Context>,
     range: (usize, usize),

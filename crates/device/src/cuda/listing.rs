@@ -25,7 +25,7 @@ const MPS_ENABLED: u32 = 133;
 /// Memory of the host is registered by pages.
 const PAGE_BYTES: u32 = 4096;
 
-/// Those that there are, by their numbers; none where there is no driver. The first call starts the
+/// Those that there are, by their numbers; none if there is no driver. The first call starts the
 /// driver.
 pub(crate) fn list() -> Vec<DeviceInfo> {
     let Ok(api) = Api::get() else { return vec![] };
@@ -149,8 +149,9 @@ pub(crate) fn open(number: usize, name: &str) -> Result<Cuda, DeviceError> {
         (true, true, _) => Stores::Words,
         (true, false, Some(_)) => Stores::Halves,
     };
-    // An integrated GPU has no other memory; one that walks the host's page tables is joined to it by a coherent
-    // link (GH200, Thor). Unified addresses alone say nothing: every GPU on a bus has them.
+    // An integrated GPU has no other memory; one that walks the host's page tables is joined to it
+    // by a coherent link (GH200, Thor). Unified addresses alone say nothing: every GPU on a bus has
+    // them.
     let integrated = can(Attribute::CU_DEVICE_ATTRIBUTE_INTEGRATED)
         || can(Attribute::CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES);
     let exports = can(Attribute::CU_DEVICE_ATTRIBUTE_VIRTUAL_ADDRESS_MANAGEMENT_SUPPORTED)

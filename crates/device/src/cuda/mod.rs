@@ -1,5 +1,5 @@
-//! Devices behind CUDA's driver interface. The driver's library is loaded when devices are asked for;
-//! where there is none, there are no devices, and opening one says why.
+//! Devices behind CUDA's driver interface. The driver's library is loaded when devices are asked
+//! for; if there is none, there are no devices, and opening one says why.
 //!
 //! | file | what it is for |
 //! |---|---|
@@ -8,7 +8,9 @@
 //! | `listing` | which devices there are, and their opening |
 //! | `mps` | whether processes share a GPU or take turns |
 //! | `context` | the context that all of a process shares |
-//! | `host`, `words`, `slab` | registered memory; timelines as the device sees them; memory for other processes |
+//! | `host` | registered memory |
+//! | `words` | timelines as the device sees them |
+//! | `slab` | memory for other processes |
 //! | `stream` | streams, and how ends come to be known |
 //! | `clock` | the device's clock |
 //! | `nvrtc`, `architecture` | the compiler, which needs no GPU |
@@ -162,14 +164,15 @@ unsafe fn address(span: RawSpan) -> u64 {
     unsafe { behind::<Memory>(span.memory) }.address + span.offset
 }
 
-/// Compiles kernels for an architecture, as [`Device::load`](crate::Device::load) does for that of its
-/// device: to see without a GPU whether they compile. The result is the code for the device (a CUBIN).
-/// Loads NVRTC the first time: from the folder in the environment variable `CROSSDOCK_NVRTC`, or the one
-/// that the system has. Blocks for tens of milliseconds, allocates; any thread.
+/// Compiles kernels for an architecture, as [`Device::load`](crate::Device::load) does for that of
+/// its device: to see without a GPU whether they compile. The result is the code for the device (a
+/// CUBIN). Loads NVRTC the first time: from the folder in the environment variable
+/// `CROSSDOCK_NVRTC`, or the one that the system has. Blocks for tens of milliseconds, allocates;
+/// any thread.
 ///
 /// # Errors
-/// [`DeviceError::Compile`] with the compiler's words, [`DeviceError::Architecture`] if NVRTC does not
-/// know it, [`DeviceError::NoCompiler`].
+/// [`DeviceError::Compile`] with the compiler's words, [`DeviceError::Architecture`] if NVRTC does
+/// not know it, [`DeviceError::NoCompiler`].
 pub fn compile_for_cuda(
     source: &KernelSource<'_>,
     architecture: Architecture,
@@ -223,13 +226,13 @@ impl Cuda {
     fn pinned(&self, region: &Region) -> Result<Pinned, DeviceError> {
         let (start, bytes) = (region.address(), region.bytes());
         let mapped = if region.is_writable() { Mapped::ReadWrite } else { Mapped::Read };
-        // SAFETY: `device.rs` keeps the region mapped until the memory is freed, which waits for the
-        // device's work.
+        // SAFETY: `device.rs` keeps the region mapped until the memory is freed, which waits for
+        // the device's work.
         let pin = || unsafe { host::pin(&self.context, (start, bytes), mapped, self.read_only) };
         let mut pinned = pin();
         if matches!(pinned, Err(Refused::Overlap(_))) {
-            // A timeline lies in it, perhaps: that of its publisher lies before the chunks. Work that uses it
-            // comes to its end here; its watcher lets go of the word a moment later.
+            // A timeline lies in it, perhaps: that of its publisher lies before the chunks. Work
+            // that uses it comes to its end here; its watcher lets go of the word a moment later.
             self.context.settle();
             let started = Instant::now();
             let range = start..start + bytes;
@@ -252,8 +255,8 @@ impl Cuda {
     }
 }
 
-/// Who may touch managed memory where the driver has no faults of the device to move it by: then the host
-/// may not, while any work of the device is under way, but for what is attached to it.
+/// Who may touch managed memory if the driver has no faults of the device to move it by: then
+/// the host may not, while any work of the device is under way, but for what is attached to it.
 mod managed {
     use cudarc::driver::sys::CUmemAttach_flags;
 
@@ -264,8 +267,8 @@ mod managed {
 }
 
 impl Cuda {
-    /// Gives managed memory to the host or to the device, in the stream's order, where that has to be
-    /// said. All of it: the driver knows no parts.
+    /// Gives managed memory to the host or to the device, in the stream's order, if that has to
+    /// be said. All of it: the driver knows no parts.
     ///
     /// # Safety
     /// Handles are of this driver and not closed yet.
@@ -450,8 +453,8 @@ impl Driver for Cuda {
             compiled.map_err(|failure| not_compiled(name, source, self.architecture, failure))?;
         let _here = self.context.enter()?;
         let mut module: CUmodule = ptr::null_mut();
-        // SAFETY: a place for a handle; an image that the compiler has made, which says its own length
-        // or, as PTX, ends with a zero byte.
+        // SAFETY: a place for a handle; an image that the compiler has made, which says its own
+        // length or, as PTX, ends with a zero byte.
         let code =
             unsafe { (self.context.api.call.cuModuleLoadData)(&mut module, image.as_ptr().cast()) };
         if failure::is_misfit(code) {

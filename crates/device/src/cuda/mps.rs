@@ -21,7 +21,7 @@ const PID_FILE: &str = "nvidia-cuda-mps-control.pid";
 /// A number has fewer bytes; what has more is something else.
 const PID_BYTES_MAX: u64 = 64;
 
-/// The answer: that of the driver if it has one, else what the folder tells.
+/// The driver's answer if it has one, else the folder's.
 pub(super) fn state(driver_says: Option<bool>) -> Mps {
     let folder = folder(std::env::var_os(FOLDER));
     match driver_says {

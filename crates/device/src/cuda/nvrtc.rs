@@ -1,6 +1,4 @@
 //! NVRTC, the compiler of CUDA's kernels: found when it is needed, and needing no GPU.
-//!
-//! It must not know devices.
 
 use super::api::Api;
 use super::architecture::Architecture;
@@ -46,7 +44,7 @@ table! {
 pub(super) const FOLDER: &str = "CROSSDOCK_NVRTC";
 /// Where CUDA's toolkit puts it.
 const TOOLKIT: &str = "/usr/local/cuda";
-/// Inside the folder that is named: the toolkit's, and that of the Python package.
+/// Inside the named folder: the toolkit's place, and the Python package's.
 const INSIDE: [&str; 3] = ["", "lib64", "lib"];
 /// `NVRTC_ERROR_COMPILATION`: the source is wrong.
 const WRONG_SOURCE: Code = Code(6);
@@ -80,14 +78,14 @@ pub(crate) struct Nvrtc {
     /// In ascending order.
     architectures: Vec<Architecture>,
     version: (u32, u32),
-    /// Never unloaded. The second one is what the compiler loads itself, by a name that the loader finds
-    /// only because it is loaded.
+    /// Never unloaded. The second one is what the compiler loads itself, by a name that the loader
+    /// finds only because it is loaded.
     _libraries: (Library, Vec<Library>),
 }
 
 impl Nvrtc {
-    /// The compiler of this machine: of the folder in `CROSSDOCK_NVRTC`, or that which the system or
-    /// CUDA's toolkit has. The first call loads it, the others have its result.
+    /// The compiler of this machine: of the folder in `CROSSDOCK_NVRTC`, or that which the system
+    /// or CUDA's toolkit has. The first call loads it, the others have its result.
     pub(super) fn get() -> Result<&'static Self, Failure> {
         static NVRTC: OnceLock<Result<Nvrtc, String>> = OnceLock::new();
         let load = || match std::env::var_os(FOLDER) {
@@ -161,8 +159,8 @@ impl Nvrtc {
         format!("{}.{}", self.version.0, self.version.1)
     }
 
-    /// In what way kernels reach a device of this architecture: as code for it, or, for a device that
-    /// is newer than the compiler, as text for the newest that the compiler knows.
+    /// In what way kernels reach a device of this architecture: as code for it, or, for a device
+    /// that is newer than the compiler, as text for the newest that the compiler knows.
     pub(super) fn way_to(&self, device: Architecture) -> Option<(Architecture, Output)> {
         if self.architectures.contains(&device) {
             return Some((device, Output::Binary));
@@ -236,7 +234,8 @@ fn libraries(folder: &Path) -> Option<(PathBuf, Vec<PathBuf>)> {
     })
 }
 
-/// The compiler's words with places as other compilers write them: `camera.cl:2` for `camera.cl(2)`.
+/// The compiler's words with places as other compilers write them: `camera.cl:2` for
+/// `camera.cl(2)`.
 fn with_lines(label: &str, log: &str) -> String {
     let line = |line: &str| -> Option<String> {
         let (number, rest) = line.strip_prefix(label)?.strip_prefix('(')?.split_once(')')?;

@@ -1,7 +1,5 @@
 //! Memory of the device that other processes can use: an allocation that stands apart from the
 //! addresses it is mapped at, and that a descriptor stands for.
-//!
-//! It must not know topics nor how descriptors travel.
 
 use super::context::Context;
 use super::failure;
@@ -149,7 +147,8 @@ impl Slab {
         let _here = self.context.enter()?;
         let mut number: c_int = -1;
         let place = ptr::from_mut(&mut number).cast();
-        // SAFETY: a place for a descriptor, of which this kind is a C int; the handle is this value's.
+        // SAFETY: a place for a descriptor, a C int for this kind; the handle is this
+        // value's.
         let code = unsafe {
             (self.context.api.call.cuMemExportToShareableHandle)(place, self.handle, FD, 0)
         };

@@ -1,33 +1,32 @@
 //! Streams, and how the ends of their work come to be known.
 //!
 //! An end is known in two ways. Where the device can, it stores the value to the timeline's word
-//! itself, in the stream's order: whoever spins, and other devices, see it at once. But a store wakes
-//! nobody, and a device that fails stores nothing. So each end is an event, too, and each stream has
-//! a *watcher*, a thread that waits for its events in order:
+//! itself, in the stream's order: spinning threads and other devices see it at once. But a store
+//! wakes nobody, and a device that fails stores nothing. So each end is an event, too, and each
+//! stream has a *watcher*, a thread that waits for its events in order:
 //! 1. An event that is over: the watcher moves the timeline on, if the device has not, and wakes
 //!    sleepers.
 //! 2. An event that ends in an error: after an illegal address, say, the context is of no use, and
 //!    every call gives that error. The watcher poisons the timeline of this end and, since their
 //!    events end in the same error, of all that follow. Nobody waits for ever.
 //! 3. A call that puts an end into the stream and fails: `device.rs` poisons its timeline.
-//! 4. Work that waits for another stream of this process waits for that stream's event: the driver knows this order,
-//!    and the other stream's memory need not be seen.
+//! 4. Work that waits for another stream of this process waits for that stream's event: the driver
+//!    knows this order, and the other stream's memory need not be seen.
 //! 5. The process dies: the watcher with it. Peers that know of its death poison its timelines; a
 //!    store of its device may still come, which rule 4 of `timeline.rs` is for.
 //!
-//! Host functions in the stream (`cuLaunchHostFunc`) would do 1, but not 2: they are not called after an
-//! error, so that something else had to watch for errors anyway; and work that follows in the
-//! stream waits until they have returned. The older callbacks, which are called after an error, are to
-//! be removed from CUDA. Waiting for an event costs the stream nothing.
+//! Host functions in the stream (`cuLaunchHostFunc`) would do 1, but not 2: they are not called
+//! after an error, so that something else had to watch for errors anyway; and work that follows in
+//! the stream waits until they have returned. The older callbacks, which are called after an error,
+//! are to be removed from CUDA. Waiting for an event costs the stream nothing.
 //!
 //! A stream that waits for a timeline goes on when bit 62 is set, but a late store of a device may
-//! take that bit away before the waiting device looks. The watcher has the wait among its events: as
-//! long as it is not over it looks at the timeline as a host does, and poisons again what is poisoned.
+//! take that bit away before the waiting device looks. The watcher has the wait among its events:
+//! as long as it is not over it looks at the timeline as a host does, and poisons again what is
+//! poisoned.
 //!
 //! A kernel that is observed has an event before and after it, which know their times; the watcher
 //! tells them when an event after both is over.
-//!
-//! It must not know memory, nor which kernels there are.
 
 use super::clock::{Base, TimedEvent};
 use super::context::Context;
@@ -50,8 +49,8 @@ use std::time::{Duration, Instant};
 pub(super) enum Stores {
     /// It does not.
     None,
-    /// The lower half, in a device that has no stores of 64 bits: the upper one stays 0, or poison. A wait for the
-    /// lower half would not see poison, so such a device does not wait for words.
+    /// The lower half, in a device that has no stores of 64 bits: the upper one stays 0, or poison.
+    /// A wait for the lower half would not see poison, so such a device does not wait for words.
     Halves,
     /// All of the word.
     Words,
@@ -76,8 +75,8 @@ impl Streams {
 /// How long the watcher looks before it sleeps: about what an interrupt and a wake-up take.
 const SPIN: Duration = Duration::from_micros(50);
 
-/// Ends and waits of one stream that are not over at most: many times the messages that the ports of
-/// a node hold.
+/// Ends and waits of one stream that are not over at most: many times the messages that the ports
+/// of a node hold.
 const PENDING_MAX: usize = 4096;
 /// Room that is made ahead: a stream allocates nothing while no more are pending.
 const PENDING_USUAL: usize = 64;
@@ -199,7 +198,7 @@ impl Stream {
         let mut stored = false;
         if let Some(word) = &word
             && let Some(code) = self.store(word, ending.point().value, stores)
-            // The watcher moves it on where the device cannot after all.
+            // The watcher moves it on if the device cannot after all.
             && code != failure::NOT_SUPPORTED
         {
             context.done(doing, code)?;
@@ -217,8 +216,8 @@ impl Stream {
             Stores::None => None,
             Stores::Words => {
                 let write = call.cuStreamWriteValue64_v2?;
-                // SAFETY: open; the word is registered and kept until the event that follows is over. The default
-                // (0) makes visible what the work has written before the value.
+                // SAFETY: open; the word is registered and kept until the event that follows is
+                // over. The default (0) makes visible what the work has written before the value.
                 Some(unsafe { write(self.raw(), word.on_device, value, 0) })
             }
             Stores::Halves => {
@@ -229,8 +228,9 @@ impl Stream {
         }
     }
 
-    /// Lets what follows in this stream wait for the work that is to reach a point, where a stream of this device has
-    /// it; false: none has. The driver knows that order, and nothing is looked at in memory.
+    /// Lets what follows in this stream wait for the work that is to reach a point, where a stream
+    /// of this device has it; false: none has. The driver knows that order, and nothing is looked
+    /// at in memory.
     pub(super) fn follow(
         &self,
         streams: &Streams,
@@ -249,7 +249,8 @@ impl Stream {
                 return Ok(true);
             }
             let _here = context.enter()?;
-            // SAFETY: open, and an event of this context that stands in a stream; the flags must be 0.
+            // SAFETY: open, and an event of this context that stands in a stream; the flags must
+            // be 0.
             let code = unsafe {
                 (context.api.call.cuStreamWaitEvent)(self.raw(), pending.event as CUevent, 0)
             };
@@ -268,8 +269,8 @@ impl Stream {
         };
         let wait = context.api.call.cuStreamWaitValue64_v2.ok_or_else(none)?;
         let _here = context.enter()?;
-        // SAFETY: open; the word is registered and kept until the event below is over. The flags (0):
-        // until the signed difference of word and value is not negative.
+        // SAFETY: open; the word is registered and kept until the event below is over. The flags
+        // (0): until the signed difference of word and value is not negative.
         let code = unsafe { wait(self.raw(), word.on_device, point.value, 0) };
         if code == failure::NOT_SUPPORTED {
             return Err(none());
@@ -418,7 +419,7 @@ fn tell(kind: Kind, well: bool) {
     match (kind, well) {
         (Kind::End { ending, stored }, true) => {
             let timeline = ending.point().timeline.clone();
-            // Also where the device has stored: then it moves nothing.
+            // Also if the device has stored: then it moves nothing.
             ending.reached();
             if stored {
                 timeline.wake();
@@ -460,8 +461,8 @@ impl Awaited {
     }
 }
 
-/// Waits until an event is over, or cannot be any more. Looks for a moment before it sleeps, at what the device stores
-/// first, because asking the driver takes its lock.
+/// Waits until an event is over, or cannot be any more. Looks for a moment before it sleeps, at
+/// what the device stores first, because asking the driver takes its lock.
 fn ended(shared: &Shared, event: usize, stored: Option<&FencePoint>) -> Code {
     let started = Instant::now();
     while started.elapsed() < SPIN {

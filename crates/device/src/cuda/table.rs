@@ -1,11 +1,10 @@
-//! A macro that makes a table of a library's functions, read from the library when the program runs.
+//! A macro that makes a table of a library's functions, read from the library when the program
+//! runs.
 //!
 //! `cudarc` has such functions, but its own panic when the library or one of them is missing, and
 //! they give results as Rust enums, which a newer library's codes are not values of. So only its
 //! types, constants and signatures are used: the compiler holds every entry of a table against the
 //! signature that `cudarc` has generated from the maker's headers, and a result is a plain number.
-//!
-//! It must not know which library it is.
 
 use std::ffi::c_uint;
 
@@ -19,8 +18,8 @@ impl Code {
     pub(super) const SUCCESS: Self = Self(0);
 }
 
-/// `struct TABLE of SYS, RESULT`: functions that are needed, those that may be missing, and those whose
-/// signature `cudarc` has with an enum where a number may be unknown to it.
+/// `struct TABLE of SYS, RESULT`: functions that are needed, those that may be missing, and those
+/// whose signature `cudarc` has with an enum where a number may be unknown to it.
 macro_rules! table {
     (
         $(#[$about:meta])*
@@ -48,8 +47,9 @@ macro_rules! table {
                     $($needed: {
                         type Function = unsafe extern "C" fn($($need),*) -> Code;
                         let symbol = concat!(stringify!($needed), "\0").as_bytes();
-                        // SAFETY: the function of that name has this signature (checked above), with
-                        // a result that is a C enum: a number. It stays while the library does.
+                        // SAFETY: the function of that name has this signature (checked above),
+                        // with a result that is a C enum: a number. It stays while the library
+                        // does.
                         match unsafe { library.get::<Function>(symbol) } {
                             Ok(function) => *function,
                             Err(_) => return Err(stringify!($needed)),

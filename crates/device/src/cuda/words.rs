@@ -1,7 +1,6 @@
-//! The words of timelines as the device sees them, so that it stores to them and waits for them itself.
-//! Their pages are registered when a timeline is used first, and stay so while anybody has the timeline.
-//!
-//! It must not know streams.
+//! The words of timelines as the device sees them, so that it stores to them and waits for them
+//! itself. Their pages are registered when a timeline is used first, and stay so while anybody has
+//! the timeline.
 
 use super::context::Context;
 use super::host::{self, Pinned};
@@ -11,8 +10,8 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Timelines that are kept although nobody uses them: unregistering waits for the device, mostly for
-/// nothing, because timelines live as long as the ports whose messages they count.
+/// Timelines that are kept although nobody uses them: unregistering waits for the device, mostly
+/// for nothing, because timelines live as long as the ports whose messages they count.
 const IDLE_MAX: usize = 64;
 
 /// What is registered for one word: it lies in one page.
@@ -28,8 +27,9 @@ pub(super) struct Word {
     timeline: Timeline,
 }
 
-/// What is known of a timeline: its word, or why the device cannot see it, which is not tried again. Another timeline
-/// may come to lie there later: the host moves that on then, as it would have here.
+/// What is known of a timeline: its word, or why the device cannot see it, which is not tried
+/// again. Another timeline may come to lie there later: the host moves that on then, as it would
+/// have here.
 type Known = Result<Arc<Word>, Arc<str>>;
 
 /// Those of one device.
@@ -44,8 +44,8 @@ impl Words {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The word of a timeline, registered if need be; else why the device cannot see it. Whoever puts work there that
-    /// uses it keeps what this returns until that is over.
+    /// The word of a timeline, registered if need be; else why the device cannot see it. A caller
+    /// that gives the device work with this word keeps what this returns until the work is over.
     pub(super) fn of(
         &self,
         context: &Arc<Context>,
@@ -69,8 +69,8 @@ impl Words {
         word
     }
 
-    /// Unregisters words inside a range that no work of the device uses, so that the range can be registered as a
-    /// whole; false: work still uses some.
+    /// Unregisters words inside a range that no work of the device uses, so that the range can be
+    /// registered as a whole; false: work still uses some.
     pub(super) fn make_room(&self, range: &Range<usize>) -> bool {
         let mut known = self.known();
         let is_free = |word: &Known| word.as_ref().is_ok_and(|it| Arc::strong_count(it) == 1);

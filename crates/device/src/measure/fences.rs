@@ -126,8 +126,9 @@ fn words(lab: &mut Lab<'_>) -> Result<(), DeviceError> {
     Ok(())
 }
 
-/// Turns that stand behind a closed wait at most. Each is some commands, and drivers block who puts more of them than
-/// their queues hold (about 1000): that thread is the one that would open the wait.
+/// Turns that stand behind a closed wait at most. Each is some commands, and drivers block who puts
+/// more of them than their queues hold (about 1000): that thread is the one that would open the
+/// wait.
 const IN_FLIGHT_MAX: u64 = 64;
 
 /// First and last number of turns that are put at once.

@@ -9,8 +9,6 @@
 //! | `registration` | registering memory of the host, and giving it back |
 //! | `fences` | ends of work, and the device's waits |
 //! | `handoff` | the gap between two kernels |
-//!
-//! It must not know topics, nor how figures are shown.
 
 mod copies;
 mod fences;
@@ -90,7 +88,7 @@ pub struct Measurement {
     pub bytes: u64,
     /// How long it took; `None`: it cannot be measured here.
     pub took: Option<Distribution>,
-    /// Why not; empty where it was.
+    /// Why not; empty if it was.
     pub why_not: String,
 }
 
@@ -247,13 +245,13 @@ struct Times(SyncSender<KernelTimes>);
 
 impl KernelObserver for Times {
     fn ran(&self, _: &str, times: KernelTimes) {
-        // Whoever does not look any more has seen an error.
+        // A receiver that does not look any more has seen an error.
         let _ = self.0.try_send(times);
     }
 }
 
-/// Has a stream observed: the receiver is told when each kernel ran. At most so many may run before they are
-/// asked for; of further ones it is not told.
+/// Has a stream observed: the receiver is told when each kernel ran. At most so many may run before
+/// they are asked for; of further ones it is not told.
 pub fn observe(stream: &mut Stream, pending_max: usize) -> Receiver<KernelTimes> {
     let (sender, receiver) = sync_channel(pending_max);
     stream.observe(Some(Arc::new(Times(sender))));

@@ -1,6 +1,4 @@
 //! When kernels ran, and the device's clock beside the host's.
-//!
-//! It must not know what the times are for.
 
 use super::OpenCl;
 use crate::clock::{ClockPair, KernelTimes, Observed};

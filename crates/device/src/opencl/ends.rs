@@ -1,6 +1,5 @@
-//! Ends of work that are to come: how they are told, and how another stream of the device waits for one.
-//!
-//! It must not know memory, nor which kernels there are.
+//! Ends of work that are to come: how they are told, and how another stream of the device waits for
+//! one.
 
 use crate::driver::Ending;
 use cl3::error_codes::cl_int;
@@ -19,8 +18,8 @@ struct End {
     event: Arc<Event>,
 }
 
-/// A reference to a `cl_event`, given back when it is dropped: never under the lock of [`Ends`], because drivers may call
-/// back with locks of their own.
+/// A reference to a `cl_event`, given back when it is dropped: never under the lock of [`Ends`],
+/// because drivers may call back with locks of their own.
 #[derive(Debug)]
 pub(super) struct Event(usize);
 
@@ -91,6 +90,6 @@ extern "C" fn on_end(_: cl_event, status: cl_int, told: *mut c_void) {
         event::CL_COMPLETE => ending.reached(),
         _ => ending.failed(),
     }
-    // Then: whoever does not find it here finds the point reached.
+    // Then: a thread that does not find it here finds the point reached.
     ends.forget(&event);
 }

@@ -23,9 +23,9 @@ struct Found {
     info: DeviceInfo,
 }
 
-/// All of this machine, in the order of their numbers; empty where there is no OpenCL. The first call
-/// loads the library and its drivers, which may take tens of milliseconds; others wait for it, because
-/// drivers (PoCL 3.1) are not safe to be asked while they start.
+/// All of this machine, in the order of their numbers; empty if there is no OpenCL. The first
+/// call loads the library and its drivers, which may take tens of milliseconds; others wait for it,
+/// because drivers (PoCL 3.1) are not safe to be asked while they start.
 fn found() -> &'static [Found] {
     static FOUND: OnceLock<Vec<Found>> = OnceLock::new();
     FOUND.get_or_init(|| {
@@ -121,15 +121,17 @@ pub(crate) fn open(number: usize, name: &str) -> Result<OpenCl, DeviceError> {
         clock: Clock::default(),
         ends: Arc::new(Ends::default()),
         claims: Claims {
-            // A buffer over memory of the host may be a copy that its driver makes and brings up to date. It is not
-            // where host and device have one memory; elsewhere only what is coherent is in place, which is tried.
+            // A buffer over memory of the host may be a copy that its driver makes and brings up to
+            // date. It is not where host and device have one memory; elsewhere only what is
+            // coherent is in place, which is tried.
             in_place: integrated,
             integrated,
             // In bits. Memory of the host is registered by pages, which are multiples of it.
             alignment_bytes: (ask(cl::CL_DEVICE_MEM_BASE_ADDR_ALIGN) / 8) as u32,
             f64: ask(cl::CL_DEVICE_DOUBLE_FP_CONFIG) != 0,
             waits_for_timelines: false,
-            // A processor's memory is the host's, and that of a memory object any process can have.
+            // A processor's memory is the host's, and any process can have the memory of a memory
+            // object.
             exports_memory: found.info.kind == Kind::Cpu,
             managed: fine || shares(cl::CL_DEVICE_SVM_COARSE_GRAIN_BUFFER),
             managed_concurrent: fine,

@@ -2,14 +2,14 @@
 //! none, there are no devices.
 //!
 //! What the unsafe blocks rest on:
-//! 1. A [`Raw`] is the driver's own pointer, or of memory the address of a [`ClMemory`]; each is given
-//!    back once, by the function that `device.rs` calls when the handle is dropped.
+//! 1. A [`Raw`] is the driver's own pointer, or of memory the address of a [`ClMemory`]; each is
+//!    given back once, by the function that `device.rs` calls when the handle is dropped.
 //! 2. Ranges were checked against their memory, and belong to this device.
-//! 3. The OpenCL specification (3.0, section 5) makes every function used here safe to call from any
-//!    thread, except `clSetKernelArg` on one kernel: a launch borrows its kernel mutably.
-//! 4. A command keeps what it uses: programs, kernels, queues and memory that are released meanwhile
-//!    go when it is over. Only memory of the host does not: [`Driver::free`] waits for all streams
-//!    before that is unmapped.
+//! 3. The OpenCL specification (3.0, section 5) makes every function used here safe to call from
+//!    any thread, except `clSetKernelArg` on one kernel: a launch borrows its kernel mutably.
+//! 4. A command keeps what it uses: programs, kernels, queues and memory that are released
+//!    meanwhile go when it is over. Only memory of the host does not: [`Driver::free`] waits for
+//!    all streams before that is unmapped.
 //! 5. Managed memory is shared virtual memory: kernels are given its address, and a buffer over it
 //!    (5.2.1: a buffer of such a pointer has it as its storage) stands for it in copies.
 
@@ -114,7 +114,8 @@ impl OpenCl {
             }
         };
         // SAFETY: the flags fit the pointer: one is given where, and only where, they say so; its
-        // memory has this length and stays, as the caller of `register` promises, or until it is freed.
+        // memory has this length and stays, as the caller of `register` promises, or until it is
+        // freed.
         let made =
             unsafe { cl3::memory::create_buffer(self.context(), flags, bytes.max(1) as usize, at) };
         match made {
@@ -127,9 +128,9 @@ impl OpenCl {
     }
 
     /// A queue that keeps its order and notes the times of its commands. The latter is a property
-    /// of queues for good, and whether kernels are observed is known only later. On PoCL it costs 0.1 us
-    /// on the 1.6 us of a launch, and nothing that could be measured on the 31 us of a launch that is
-    /// waited for.
+    /// of queues for good, and whether kernels are observed is known only later. On PoCL it costs
+    /// 0.1 us on the 1.6 us of a launch, and nothing that could be measured on the 31 us of a
+    /// launch that is waited for.
     fn queue(&self, doing: &'static str) -> Result<cl_command_queue, DeviceError> {
         let (context, timed) = (self.context(), CL_QUEUE_PROFILING_ENABLE);
         // The older of the two functions: devices of OpenCL 1.2 have no other.
@@ -317,7 +318,7 @@ impl Driver for OpenCl {
                 unsafe { queue::enqueue_svm_map(stream, 1, flags, start, bytes, 0, ptr::null()) };
             return self.put(doing, event);
         }
-        // SAFETY: (2); blocking. The address is known: that of the host's memory.
+        // SAFETY: (2); blocking. The address is known: it is the host memory's.
         let event = unsafe {
             queue::enqueue_map_buffer(
                 stream,
@@ -340,7 +341,8 @@ impl Driver for OpenCl {
         let (stream, start) = (stream.0 as _, |host| (host + span.offset as usize) as *mut c_void);
         let event = match host {
             Host::None => return Ok(()),
-            // SAFETY: the specification (5.2.4) gives memory of the host its own address when mapped.
+            // SAFETY: the specification (5.2.4) gives memory of the host its own address when
+            // mapped.
             Host::Registered(host) => unsafe {
                 queue::enqueue_unmap_mem_object(stream, buffer, start(host), 0, ptr::null())
             },
@@ -404,8 +406,8 @@ impl Driver for OpenCl {
         let mut set = |value: Value| {
             let kernel = kernel.0 as _;
             let done = match value {
-                // SAFETY: that many bytes; that the kernel takes them there is the caller's promise,
-                // which the driver checks, too.
+                // SAFETY: that many bytes; that the kernel takes them there is the caller's
+                // promise, which the driver checks, too.
                 Value::Bytes(bytes, value) => unsafe {
                     cl3::kernel::set_kernel_arg(kernel, place, bytes, value)
                 },

@@ -301,7 +301,7 @@ fn devices_of_one_name_share_a_context() {
     let refused = stream.read(foreign.whole(), &mut bytes).unwrap_err();
     assert_eq!(
         refused.to_string(),
-        "opencl:0: the memory belongs to shadow:opencl:0; move the message through a gateway"
+        "opencl:0: the memory belongs to shadow:opencl:0; copy the message through memory of the host"
     );
 }
 

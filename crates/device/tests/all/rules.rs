@@ -1,5 +1,5 @@
-//! What devices of other kinds refuse, shown on the processor (PoCL) behind their rules: a GPU on a bus, drivers that
-//! want calls in pairs; and how streams of one process wait for each other.
+//! What devices of other kinds refuse, shown on the processor (PoCL) behind their rules: a GPU on a
+//! bus, drivers that want calls in pairs; and how streams of one process wait for each other.
 
 use crossdock_device::{
     Access, Argument, Device, DeviceError, EmptyKernel, FencePoint, Grid, Kernel, KernelSource,
@@ -110,7 +110,7 @@ fn a_mapping_that_may_only_be_read_is_registered_or_refused_and_a_label_alone_is
             (Ok(()), true) => {}
             (Err(error @ DeviceError::ReadOnlyMapping { .. }), false) => {
                 let text = error.to_string();
-                assert!(text.contains(name) && text.contains("say `copy`"), "{text}");
+                assert!(text.contains(name) && text.contains("set `copy`"), "{text}");
             }
             (other, _) => panic!("{name}: {other:?}"),
         }

@@ -45,7 +45,7 @@ impl Remote {
         Self::default()
     }
 
-    /// Lets the executor return from [`Executor::run`] when the execution under way has, or
+    /// Lets the executor return from [`Executor::run`](crate::Executor::run) when the execution under way has, or
     /// immediately when it sleeps or is still to run. Does not block.
     pub fn stop(&self) {
         self.ask(STOP);

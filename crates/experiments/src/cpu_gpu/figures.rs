@@ -33,8 +33,8 @@ impl Figures {
     }
 }
 
-/// How much more the first of pairs take than the second, percent of the second, of their means, with the
-/// interval in which 95 % of resampled pairs lie.
+/// How much more the first of pairs take than the second, percent of the second, of their means,
+/// with the interval in which 95 % of resampled pairs lie.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Overhead {
     pub(super) percent: f64,

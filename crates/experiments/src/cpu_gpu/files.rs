@@ -49,8 +49,8 @@ pub(super) fn mapping(case: &Case, device: &str) -> String {
     text
 }
 
-/// The topic or service by which workers hear of the array that they share, and how it gets to the device, as a
-/// mapping says it; `None`: they share none.
+/// The topic or service by which workers hear of the array that they share, and how it gets to the
+/// device, as a mapping says it; `None`: they share none.
 fn shared_by(case: &Case) -> Option<(&'static str, &'static str)> {
     if matches!(case.transport, Transport::Serialised | Transport::None) {
         return None;

@@ -1,8 +1,9 @@
 //! What the CPU-iGPU paper prints. Must not know what is measured here.
 //!
-//! *Efficient ROS-Compliant CPU-iGPU Communication on Embedded Platforms* (De Marchi et al., 2021), tables 2 to 5: rows
-//! of its own transport (ROS-SHM-ZC), overheads against native programs of table 1. Its rows with copies between nodes
-//! (ROS-SC) are no measure: their programs have arrays of another length than the native ones.
+//! *Efficient ROS-Compliant CPU-iGPU Communication on Embedded Platforms* (De Marchi et al., 2021),
+//! tables 2 to 5: rows of its own transport (ROS-SHM-ZC), overheads against native programs of
+//! table 1. Its rows with copies between nodes (ROS-SC) are no measure: their programs have arrays
+//! of another length than the native ones.
 
 /// Where the figures are printed.
 pub(super) const TABLES: &str = "CPU-iGPU paper, tables 2 to 5, rows ROS-SHM-ZC";

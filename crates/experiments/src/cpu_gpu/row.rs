@@ -55,8 +55,8 @@ impl Row {
         let took = ms(|run| run.took_ns);
         let (best, paper) = (ms(|run| run.native_best_ns), ms(|run| run.native_paper_ns));
         let (native_best_ms, native_paper_ms) = (Figures::of(&best), Figures::of(&paper));
-        // Which form is the better one, the runs say, not its name: on a device whose driver spins the synchronous one
-        // may be.
+        // Which form is the better one, the runs say, not its name: on a device whose driver spins
+        // the synchronous one may be.
         let (native, better) = match native_paper_ms.mean < native_best_ms.mean {
             true => (NativeForm::Paper, &paper),
             false => (NativeForm::Best, &best),
@@ -95,8 +95,8 @@ impl Row {
         }
     }
 
-    /// What the paper prints of such a case. Its five nodes repeat the work of a kind, and its transport hands pointers
-    /// over: beside anything else there is nothing of it to print.
+    /// What the paper prints of such a case. Its five nodes repeat the work of a kind, and its
+    /// transport hands pointers over: beside anything else there is nothing of it to print.
     pub(super) fn printed(&self) -> Option<[&'static str; 2]> {
         let Case { benchmark, model, architecture, transport, .. } = &self.case;
         let is_other = matches!(transport, Transport::Serialised | Transport::None)

@@ -1,5 +1,6 @@
-//! `crossdock bench frames`: frames that a device draws and shows, from node to node: how many per second, and how long each
-//! is on its way. It must not know how they are drawn: that is the package's, `apps/frames`.
+//! `crossdock bench frames`: frames that a device draws and shows, from node to node: how many per
+//! second, and how long each is on its way. It must not know how they are drawn: that is the
+//! package's, `apps/frames`.
 
 mod page;
 mod peer;

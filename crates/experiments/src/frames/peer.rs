@@ -1,7 +1,7 @@
 //! What is published of the same with `rosidl::Buffer`. Must not know what is measured here.
 //!
-//! ROS 2 documentation (Lyrical), *GPU buffer transport with rosidl::Buffer*: two processes, frames of 4 bytes per pixel
-//! that LibTorch draws on a GPU and a window shows, its drawing included.
+//! ROS 2 documentation (Lyrical), *GPU buffer transport with rosidl::Buffer*: two processes, frames
+//! of 4 bytes per pixel that LibTorch draws on a GPU and a window shows, its drawing included.
 
 /// Where the figures are published, and on what.
 pub(super) const SOURCE: &str =
@@ -20,7 +20,8 @@ pub(super) struct Size {
 }
 
 impl Size {
-    /// Frames per second as published of what is nearest to a model of ours; `None`: there is nothing.
+    /// Frames per second as published of what is nearest to a model of ours; `None`: there is
+    /// nothing.
     pub(super) fn published(&self, model: &str) -> Option<f64> {
         match model {
             "device" => Some(self.device_fps),

@@ -1,11 +1,11 @@
-//! One message through a board in virtual time, with what its host does meanwhile. Must not know what
-//! is made of the times.
+//! One message through a board in virtual time, with what its host does meanwhile. Must not know
+//! what is made of the times.
 //!
-//! The hardware is cycle-accurate, every access of the host to its registers included. What software
-//! does between them is real too (rings, plans, the same driver as any host's), only its time is not
-//! that of this machine: each step costs what [`Costs`] says. The host's half of all gateways is one
-//! executor, whose steps come one after the other; publisher and software subscriber have threads of
-//! their own.
+//! The hardware is cycle-accurate, every access of the host to its registers included. What
+//! software does between them is real too (rings, plans, the same driver as any host's), only its
+//! time is not that of this machine: each step costs what [`Costs`] says. The host's half of all
+//! gateways is one executor, whose steps come one after the other; publisher and software
+//! subscriber have threads of their own.
 
 use super::board::{self, Mapped, Shape, Side};
 use super::host::{Gathered, Host};
@@ -58,7 +58,8 @@ pub(crate) enum Way {
 /// What a message took.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Took {
-    /// From the start of publishing to the last beat at the slowest hardware subscriber, picoseconds.
+    /// From the start of publishing to the last beat at the slowest hardware subscriber,
+    /// picoseconds.
     pub(crate) hardware_ps: u64,
     /// The same to the end of the software subscriber's copy.
     pub(crate) software_ps: u64,
@@ -333,8 +334,8 @@ impl Machine {
         // The executor that has published a frame of hardware is awake.
         let woken = if self.source.is_none() { costs.wake_ns } else { 0.0 };
         for index in 0..self.down.len() {
-            // An executor serves one gateway after the other, delegates look by themselves, that of a
-            // gateway in the mean half a poll later.
+            // An executor serves one gateway after the other, delegates look by themselves, that of
+            // a gateway in the mean half a poll later.
             let turn = if costs.delegates_on.is_some() { 0 } else { index };
             let converted = costs.convert_ns * (turn + 1) as f64;
             let after = takes + woken + converted + self.waited_ns();

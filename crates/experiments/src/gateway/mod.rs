@@ -1,5 +1,6 @@
-//! `crossdock bench gateway`: the experiment of the gateway paper, a topic in host memory against one
-//! with a gateway, in every cell of its figures. It must not know how a board is built or driven.
+//! `crossdock bench gateway`: the experiment of the gateway paper, a topic in host memory against
+//! one with a gateway, in every cell of its figures. It must not know how a board is built or
+//! driven.
 
 mod board;
 mod host;
@@ -27,8 +28,8 @@ const QUICK_SIZES: [u32; 2] = [10_000, 100_000];
 /// The profile whose boards have the published way to host memory.
 const PAPER: &str = "zcu104-paper";
 
-/// Crossdock's software on a processor. A byte into local memory is the same in both mappings and no
-/// matter of either.
+/// Crossdock's software on a processor. A byte into local memory is the same in both mappings and
+/// no matter of either.
 fn own_costs(processor: &Processor) -> Costs {
     let ns = |figure: Figure| f64::from(figure.value);
     Costs {
@@ -78,8 +79,8 @@ const PAPER_SOURCES: [(&str, &str); 6] = [
     ("one burst, chunks, translations", "ReconROS, as RTL: hw/paper_memif"),
 ];
 
-/// Cycles of the profile's memory that are the state machine's own in `hw/paper_memif`: a chunk takes
-/// what was fitted, whoever of the two waits.
+/// Cycles of the profile's memory that are the state machine's own in `hw/paper_memif`: a chunk
+/// takes the fitted time, whichever of the two waits.
 const STATE_MACHINE_CYCLES: u32 = 2;
 
 /// Runs the experiment.

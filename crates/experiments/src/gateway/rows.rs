@@ -1,5 +1,5 @@
-//! Rows of the experiment: times of a cell, how the two mappings compare, what the paper says of that,
-//! and whether what is to be reached is. Must not know how the times were found.
+//! Rows of the experiment: times of a cell, how the two mappings compare, what the paper says of
+//! that, and whether what is to be reached is. Must not know how the times were found.
 
 use super::board::{Mapped, Side};
 use super::message::{Costs, Took};
@@ -55,11 +55,12 @@ fn paper_hardware(publisher: Side, subscribers: usize, bytes: u32) -> Option<Pap
     let most = subscribers == LARGEST.0;
     let implied = "implied";
     match publisher {
-        // Section 4: "for the example of 8 hardware nodes, ranges from 1.94 for small messages to 7.95
-        // for larger messages".
+        // Section 4: "for the example of 8 hardware nodes, ranges from 1.94 for small messages to
+        // 7.95 for larger messages".
         Side::Hardware if largest => Some(number("7.95", implied, 7.95)),
         Side::Hardware if most && bytes == SMALLEST_BYTES => Some(number("1.94", implied, 1.94)),
-        // "For larger message sizes, we achieve speedups up to 3.79"; "smaller message sizes .. below 1".
+        // "For larger message sizes, we achieve speedups up to 3.79"; "smaller message sizes ..
+        // below 1".
         Side::Software if largest => Some(number("3.79", implied, 3.79)),
         Side::Software if bytes == SMALLEST_BYTES => {
             Some(PaperFactor { text: "<1", is: implied, least: 0.0, most: 0.999_999 })
@@ -192,8 +193,8 @@ impl Record for Row {
     }
 }
 
-/// The rows of these cells. `costs`: they are Crossdock's, and what it is to reach is looked at; else
-/// they are of a reproduction.
+/// The rows of these cells. `costs`: they are Crossdock's, and what it is to reach is looked at;
+/// else they are of a reproduction.
 pub(crate) fn rows(cells: &[Cell], costs: Option<&Costs>) -> Vec<Row> {
     let mut rows = Vec::new();
     for cell in cells {

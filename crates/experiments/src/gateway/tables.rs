@@ -1,5 +1,5 @@
-//! Page tables for a board whose way to host memory is the published one. Must not know what lies in
-//! the memory.
+//! Page tables for a board whose way to host memory is the published one. Must not know what lies
+//! in the memory.
 
 use anyhow::{Context, Result, ensure};
 use crossdock_comm::{Region, Scratch};
@@ -9,8 +9,8 @@ use std::collections::BTreeMap;
 const LEVELS: u32 = 3;
 const LOG_ENTRIES: u32 = 9;
 const LOG_PAGE: u32 = 12;
-/// Tables of one board: 1 GiB for each of 16 regions, which is more than the pools of its publishers,
-/// takes 512 of the last level each. Only what is written takes memory.
+/// Tables of one board: 1 GiB for each of 16 regions, which is more than the pools of its
+/// publishers, takes 512 of the last level each. Only what is written takes memory.
 const TABLES_MAX: usize = 8192 + 64;
 /// Rights of an entry: readable or a table, writable.
 const VALID: u64 = 1;

@@ -82,8 +82,8 @@ fn board(library: &Library) -> Board {
     Board::new(model, &TIMING, 4).expect("a board")
 }
 
-/// Sends a picture down and waits until it has come back, seen by the sink too: when it came, and when
-/// the board stopped.
+/// Sends a picture down and waits until it has come back, seen by the sink too: when it came, and
+/// when the board stopped.
 fn there_and_back(board: &mut Board, host: &mut Host, number: u32, bytes: usize) -> (u64, Stop) {
     let (down, up) = (0, 1);
     let sent = host.publish(number, bytes);
@@ -143,7 +143,8 @@ fn a_board_with_nothing_to_do_is_idle_and_wakes_with_the_next_message() {
     // Reset alone needs no host.
     assert_eq!(board.run(&mut [], &mut [], FOREVER_PS), Ok(Stop::Idle));
     assert!(board.now_ps() <= 1000 * PERIOD_PS, "{}", board.now_ps());
-    // The node has all of the first one while it pauses: nothing but its own word keeps the clock going.
+    // The node has all of the first one while it pauses: nothing but its own word keeps the clock
+    // going.
     for (number, bytes) in [(1, 8), (2, 3000), (3, 20_000)] {
         let (_, stop) = there_and_back(&mut board, &mut host, number, bytes);
         assert_eq!(stop, Stop::Idle);

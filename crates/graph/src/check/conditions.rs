@@ -127,7 +127,7 @@ impl<'a> Check<'a> {
         }
     }
 
-    /// Queues of approximate time hold messages, of which each publisher lends so many.
+    /// Queues of approximate time hold messages, so each publisher lends so many.
     pub(super) fn queues(&mut self, nodes: &[Resolved<'a>], topics: &Topics<'a>) {
         for (index, node) in self.graph.nodes.iter().enumerate() {
             let condition = node.condition.as_ref().filter(|_| !nodes[index].in_fabric);

@@ -1,5 +1,5 @@
-//! Nodes that leave their work to a device: whether they can, and what they are told of it. Must not
-//! know what devices there are.
+//! Nodes that leave their work to a device: whether they can, and what they are told of it. Must
+//! not know what devices there are.
 
 use super::{Check, Resolved, Seat, Thread, TopicPorts, Topics};
 use crate::device::{CopyModel, DevicePlan, DeviceTopic, DeviceUpload, ManagedTopic};
@@ -174,7 +174,8 @@ impl<'a> Check<'a> {
             };
             (name.to_owned(), topic)
         });
-        // What comes with requests of a service: shared buffers, of which its clients see what is written.
+        // What comes with requests of a service: shared buffers, of which its clients see what is
+        // written.
         let services = ports.servers.iter().map(|server| {
             let asked = DeviceTopic {
                 model: self.copy_model(number, &server.service),
@@ -195,8 +196,8 @@ impl<'a> Check<'a> {
         })
     }
 
-    /// Whether all who publish on a topic or subscribe to it, or call a service or serve it, are in one process,
-    /// as far as is known beforehand.
+    /// Whether all who publish on a topic or subscribe to it, or call a service or serve it, are in
+    /// one process, as far as is known beforehand.
     fn is_of_one_process(&self, name: &str, seats: &[Option<Seat>]) -> bool {
         if self.is_external(name) || self.options.recorded.iter().any(|topic| topic == name) {
             return false;
@@ -213,8 +214,9 @@ impl<'a> Check<'a> {
         first.is_some() && processes.all(|process| process == first)
     }
 
-    /// What a node publishes, or hands out as shared buffers, from memory that the driver of a device moves. One
-    /// driver's memory only can have it: that of the first device that asks for it.
+    /// What a node publishes, or hands out as shared buffers, from memory that the driver of a
+    /// device moves. One driver's memory only can have it: that of the first device that asks for
+    /// it.
     pub(super) fn managed_topics(
         &self,
         node: usize,
@@ -246,9 +248,10 @@ impl<'a> Check<'a> {
         self.declared.get(topic).is_none_or(|topic| topic.copies == Copies::Allowed)
     }
 
-    /// The device that messages of a topic are brought to by their publishers on the processor, and the
-    /// executors whose nodes read them there. With one executor the queue of that brings them itself. Memory
-    /// of one device only can stand for a publisher's: of several devices, the one that most executors use.
+    /// The device to which publishers on the processor upload messages of a topic, and
+    /// the executors whose nodes read them there. With one executor the queue of that brings them
+    /// itself. Memory of one device only can stand for a publisher's: of several devices, the one
+    /// that most executors use.
     fn upload(
         &self,
         topic: &str,
@@ -279,8 +282,8 @@ impl<'a> Check<'a> {
         self.device_of(node).is_none() && seats[node].is_some()
     }
 
-    /// The topics of a node that its executor is to bring to a device. A node on another device has none: what
-    /// it publishes is not yet in memory of the host then.
+    /// The topics of a node that its executor is to bring to a device. A node on another device has
+    /// none: what it publishes is not yet in memory of the host then.
     pub(super) fn device_uploads(
         &self,
         node: usize,

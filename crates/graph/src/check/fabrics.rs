@@ -1,5 +1,5 @@
-//! The host of each fabric in the plan: one process, and in it one node with a port for each end of a
-//! gateway. Must not know how a fabric runs.
+//! The host of each fabric in the plan: one process, and in it one node with a port for each end of
+//! a gateway. Must not know how a fabric runs.
 
 use super::hardware::Hardware;
 use super::planning::Tallies;
@@ -36,8 +36,8 @@ impl Gateway<'_> {
 }
 
 impl<'a> Check<'a> {
-    /// All gateways of the run. On a topic that is mapped to a gateway the hardware ports of a fabric
-    /// share one, which brings messages down only where they are published elsewhere; on a
+    /// All gateways of the run. On a topic that is mapped to a gateway the hardware ports of a
+    /// fabric share one, which brings messages down only where they are published elsewhere; on a
     /// software-mapped topic each has its own.
     pub(super) fn gateways(&self, hardware: &Hardware<'a>, topics: &Topics<'a>) -> Gateways<'a> {
         let mut gateways = Gateways::new();
@@ -98,7 +98,7 @@ impl<'a> Check<'a> {
         up.chain(down).flatten().collect()
     }
 
-    /// A fabric, and what hosts it: `None` where nothing passes between it and host memory.
+    /// A fabric, and what hosts it: `None` if nothing passes between it and host memory.
     pub(super) fn fabric(
         &self,
         index: usize,
@@ -108,26 +108,7 @@ impl<'a> Check<'a> {
     ) -> FabricPlan {
         let fabric = &self.mapping.fabrics[index];
         let mut plans = Vec::new();
-        let mut node = NodePlan {
-            name: format!("gateways_{}", fabric.name),
-            package: FABRIC_BINARY.to_owned(),
-            node_type: "gateways".to_owned(),
-            device: None,
-            uploads: Vec::new(),
-            managed: Vec::new(),
-            phase: 0,
-            inputs: Vec::new(),
-            outputs: Vec::new(),
-            clients: Vec::new(),
-            servers: Vec::new(),
-            timers: Vec::new(),
-            condition: None,
-            lockstep: None,
-            budget: None,
-            on_failure: OnFailure::StopRun,
-            log_level: LogLevel::default(),
-            parameters: BTreeMap::new(),
-        };
+        let mut node = gateways_node(&fabric.name);
         let here = gateways.iter().flat_map(|(topic, all)| all.iter().map(move |it| (*topic, it)));
         for (topic, gateway) in here.filter(|(_, gateway)| gateway.fabric == index) {
             let (Some(tally), Some(ports)) = (tallies.get(topic), topics.get(topic)) else {
@@ -140,7 +121,7 @@ impl<'a> Check<'a> {
             let message_type = message_type.map(str::to_owned);
             let message_type =
                 message_type.or_else(|| declared?.message_type.clone()).unwrap_or_default();
-            // A gateway does not hear what it has brought up itself.
+            // A gateway does not hear what it has moved up itself.
             let own = u32::from(gateway.down.is_some() && gateway.up.is_some());
             let routes = |total: u32| Routes { in_thread: 0, ring: total - own };
             node.inputs.extend(gateway.down.map(|qos| InputPlan {
@@ -220,8 +201,32 @@ impl<'a> Check<'a> {
     }
 }
 
-/// What one port has to promise in the place of two. A subscriber asks for whatever one of them asks
-/// for; a publisher offers what both do.
+/// The node with the host's ends of all gateways of a fabric, without ports yet.
+fn gateways_node(fabric: &str) -> NodePlan {
+    NodePlan {
+        name: format!("gateways_{fabric}"),
+        package: FABRIC_BINARY.to_owned(),
+        node_type: "gateways".to_owned(),
+        device: None,
+        uploads: Vec::new(),
+        managed: Vec::new(),
+        phase: 0,
+        inputs: Vec::new(),
+        outputs: Vec::new(),
+        clients: Vec::new(),
+        servers: Vec::new(),
+        timers: Vec::new(),
+        condition: None,
+        lockstep: None,
+        budget: None,
+        on_failure: OnFailure::StopRun,
+        log_level: LogLevel::default(),
+        parameters: BTreeMap::new(),
+    }
+}
+
+/// What one port has to promise in the place of two. A subscriber asks for whatever one of them
+/// asks for; a publisher offers what both do.
 fn joined(a: Qos, b: Qos, asks: bool) -> Qos {
     let strong = |a: bool, b: bool| if asks { a || b } else { a && b };
     let is_reliable = |qos: Qos| qos.reliability == Reliability::Reliable;

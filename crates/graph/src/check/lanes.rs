@@ -1,7 +1,7 @@
 //! Graph mode: which node of an executor runs in which of its threads.
 //!
 //! The nodes of such an executor are spread once, before the run, so that what can run at the same
-//! time does, and what follows on something stays with it where waking another thread would cost
+//! time does, and what follows on something stays with it if waking another thread would cost
 //! more than it gains. The result is one chain per thread: a node never moves, so it needs no lock
 //! and never runs twice at once; messages between the chains take the ring.
 //!
@@ -15,7 +15,7 @@ use crate::mapping::{ExecutorMode, MappedExecutor};
 use crate::violation::{Violation, ViolationKind};
 use std::collections::BTreeMap;
 
-/// What a node is expected to take where the mapping says nothing.
+/// What a node is expected to take if the mapping says nothing.
 const COST_NS: u64 = 1_000_000;
 
 /// From the publication in one thread to the execution in another that sleeps: measured as 15 to
@@ -176,7 +176,7 @@ impl<'a> Check<'a> {
                 let arrivals = triggers.iter().map(|topic| between[*topic].arrival_ns(lane));
                 arrivals.max().unwrap_or(0).max(free_ns[lane])
             };
-            // A further thread is worth it where it gains more than waking it costs.
+            // A further thread is worth it if it gains more than waking it costs.
             let opening_ns = |lane: usize| if free_ns[lane] == 0 { WAKE_NS } else { 0 };
             let lane = (0..free_ns.len()).min_by_key(|lane| start_ns(*lane) + opening_ns(*lane));
             let lane = lane.unwrap_or(0);

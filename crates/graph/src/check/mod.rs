@@ -105,8 +105,9 @@ pub fn check(
 }
 
 /// Checks that a mapping fits a graph as far as hardware is concerned: its fabrics, its topic
-/// mappings and what it says of streams; and its hardware nodes against what `descriptions` say of their
-/// types. Needs no package: where nothing describes a node type, it is taken as the graph uses it.
+/// mappings and what it says of streams; and its hardware nodes against what `descriptions` say of
+/// their types. Needs no package: if nothing describes a node type, it is taken as the graph
+/// uses it.
 ///
 /// Pure: allocates, does not block, may be called from any thread.
 ///
@@ -166,7 +167,7 @@ impl Seat {
     }
 }
 
-/// A node with its description, where there is one.
+/// A node with its description, if there is one.
 #[derive(Clone, Copy)]
 struct Resolved<'a> {
     binary: Option<&'a BinaryDescription>,

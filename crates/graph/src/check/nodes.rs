@@ -182,8 +182,8 @@ impl<'a> Check<'a> {
         }
     }
 
-    /// Parameters of the implementation that the mapping chooses. What only the other one has may be
-    /// said, so that a graph fits both, but it is told.
+    /// Parameters of the implementation that the mapping chooses. What only the other one has may
+    /// be said, so that a graph fits both, but it is told.
     fn parameters(
         &mut self,
         node: &GraphNode,

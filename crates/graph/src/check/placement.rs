@@ -107,7 +107,7 @@ impl<'a> Check<'a> {
         }
     }
 
-    /// The name of an executor: its own, else that of its process and its number if there are more.
+    /// The name of an executor: its own, else its process's name, and its number if there are more.
     pub(super) fn executor_name(&self, process: usize, executor: usize) -> String {
         let process = &self.mapping.processes[process];
         match process.executors[executor].name.as_str() {
@@ -117,7 +117,8 @@ impl<'a> Check<'a> {
         }
     }
 
-    /// The name of a thread of an executor: that of the executor, and its number if there are more.
+    /// The name of a thread of an executor: the executor's name, and the thread's number if there
+    /// are more.
     pub(super) fn lane_name(&self, process: usize, executor: usize, lane: usize) -> String {
         let name = self.executor_name(process, executor);
         match self.mapping.processes[process].executors[executor].threads {
@@ -127,7 +128,8 @@ impl<'a> Check<'a> {
     }
 
     /// Binary and description of every node, by its index in the graph. A node in a process is
-    /// software; one in a fabric is described by its package's binary, else by its hardware package.
+    /// software; one in a fabric is described by its package's binary, else by its hardware
+    /// package.
     pub(super) fn resolve(
         &mut self,
         seats: &[Option<Seat>],

@@ -10,6 +10,7 @@ use crate::plan::{
     PortReference, ProcessPlan, Route, Routes, Time, TimerPlan, TopicPlan, WatchPlan,
 };
 use crate::policy::{OnFailure, Restart};
+use crate::value::ParameterValue;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// How long a publisher waits for its subscribers in a run without pacing, milliseconds: as long as
@@ -284,16 +285,7 @@ impl<'a> Check<'a> {
             budget: node.budget,
             on_failure: self.on_failure(node, seat),
             log_level: LogLevel::default(),
-            parameters: description
-                .parameters
-                .iter()
-                .map(|parameter| {
-                    let wanted = parameter.default.parameter_type();
-                    let said = node.parameters.get(&parameter.name);
-                    let value = said.and_then(|value| value.converted_to(wanted));
-                    (parameter.name.clone(), value.unwrap_or_else(|| parameter.default.clone()))
-                })
-                .collect(),
+            parameters: parameters(node, description),
         })
     }
 
@@ -304,8 +296,8 @@ impl<'a> Check<'a> {
         node.on_failure.unwrap_or(unsaid)
     }
 
-    /// The executor that watches a chain with a max_latency: the only one that publishes on its last
-    /// topic. Without pacing nothing is late because time passes.
+    /// The executor that watches a chain with a max_latency: the only one that publishes on its
+    /// last topic. Without pacing nothing is late because time passes.
     fn watcher(
         &self,
         chain: &Chain,
@@ -340,8 +332,8 @@ impl<'a> Check<'a> {
     }
 
     /// Without pacing nothing is gained by dropping a message, and which one it hits would depend
-    /// on the mapping: whatever the graph publishes waits for those that it triggers, and long enough
-    /// for a slow disk.
+    /// on the mapping: whatever the graph publishes waits for those that it triggers, and long
+    /// enough for a slow disk.
     pub(super) fn output_qos(&self, port: &Port<'a>) -> Qos {
         match self.options.time.is_unpaced() {
             true => Qos {
@@ -413,6 +405,20 @@ impl<'a> Check<'a> {
             subscribers,
         }
     }
+}
+
+/// All parameters of a node type with the value from the graph, or else their default.
+fn parameters(
+    node: &GraphNode,
+    description: &NodeTypeDescription,
+) -> BTreeMap<String, ParameterValue> {
+    let parameters = description.parameters.iter().map(|parameter| {
+        let wanted = parameter.default.parameter_type();
+        let said = node.parameters.get(&parameter.name);
+        let value = said.and_then(|value| value.converted_to(wanted));
+        (parameter.name.clone(), value.unwrap_or_else(|| parameter.default.clone()))
+    });
+    parameters.collect()
 }
 
 /// All timers of a node type with the period from the graph or else from the description.

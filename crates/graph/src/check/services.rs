@@ -1,5 +1,5 @@
-//! Each service with all its ports: one server, one type. Calls from inside an executor never wait, so
-//! that services add nothing to the order of nodes and no cycle of them can block.
+//! Each service with all its ports: one server, one type. Calls from inside an executor never wait,
+//! so that services add nothing to the order of nodes and no cycle of them can block.
 
 use super::{Check, Resolved};
 use crate::description::NodeTypeDescription;

@@ -1,9 +1,9 @@
 //! Runs in steps: in which phase of a step each node runs, and which phases a message leads to.
 //!
-//! The order of the nodes is that of `triggers`, taken from the graph file alone, so that it is the
-//! same in every mapping. Whoever is before another in it and publishes what the other reads, or
-//! reads what the other publishes, must have finished first: where the two are in one executor its
-//! order sees to that, otherwise the later one is a phase later. Must not know who steps a run.
+//! The nodes are in the order of `triggers`, taken from the graph file alone, so that it is the
+//! same in every mapping. If a node is before another in it, and publishes what the other reads or
+//! reads what the other publishes, it must have finished first: where the two are in one executor
+//! its order sees to that, otherwise the later one is a phase later. Must not know who steps a run.
 
 use super::hardware::Hardware;
 use super::{Check, Port, Seat, Thread, Topics};
@@ -126,7 +126,7 @@ impl<'a> Check<'a> {
         Qos { reliability: Reliability::Reliable, depth, ..port.qos }
     }
 
-    /// The phase of every node; `None` where the run is not stepped.
+    /// The phase of every node; `None` if the run is not stepped.
     pub(super) fn stepping(
         &self,
         seats: &[Option<Seat>],

@@ -155,8 +155,9 @@ impl<'a> Check<'a> {
         }
     }
 
-    /// A subscriber may ask for more messages than its publisher keeps for itself, as far as memory holds
-    /// them. Where it does not, that is said: the subscriber gets less than it asks for when it is slow.
+    /// A subscriber may ask for more messages than its publisher keeps for itself, as far as memory
+    /// holds them. Where it does not, that is said: the subscriber gets less than it asks for when
+    /// it is slow.
     fn depths(&mut self, name: &'a str, ports: &TopicPorts<'a>) {
         let max_bytes = self.declared.get(name).and_then(|topic| topic.max_bytes);
         let kept = |port: &&Port<'a>| kept_for_deeper(port.qos.depth.into(), max_bytes);

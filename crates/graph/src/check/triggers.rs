@@ -116,7 +116,7 @@ impl<'t> Triggering<'t> {
         circle
     }
 
-    /// Takes away reads without trigger that lie on a circle, where no order serves them all: first
+    /// Takes away reads without trigger that lie on a circle, if no order serves them all: first
     /// those of nodes that only timers release, which begin their loop; of what is still on a
     /// circle those whose reader stands before the publisher in the mapping. Without this, nodes
     /// that read each other would be put off behind all others.
@@ -167,7 +167,7 @@ impl<'t> Triggering<'t> {
 /// published, so that a reader sees what was made in the same round.
 struct Sorter<'s, 't> {
     edges: &'s Triggering<'t>,
-    /// Position of each node that is wanted where nothing speaks against it.
+    /// Position of each node that is wanted if nothing speaks against it.
     rank: Vec<usize>,
     /// Triggers (nodes) or publishers (topics) that have not been ordered yet, by vertex.
     waiting: Vec<usize>,

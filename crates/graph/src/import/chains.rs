@@ -9,8 +9,9 @@ use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
 impl Import<'_> {
-    /// Every list of node and topic names in the JSON is a chain from the first to the last one. Where
-    /// the first is a node that only publishes, all nodes of the list that only publish begin one.
+    /// Every list of node and topic names in the JSON is a chain from the first to the last one.
+    /// Where the first is a node that only publishes, all nodes of the list that only publish begin
+    /// one.
     pub(super) fn chains(
         &mut self,
         root: &Map<String, Value>,

@@ -39,8 +39,8 @@ pub(super) fn seats<'a>(picture: &Picture<'a>) -> Seats<'a> {
 }
 
 impl Drawing {
-    /// A topic or service is drawn inside a process when all its ports are there and it is not external. The
-    /// box of a process with one node holds nothing else.
+    /// A topic or service is drawn inside a process when all its ports are there and it is not
+    /// external. The box of a process with one node holds nothing else.
     pub(super) fn seat_topics(&mut self) {
         let mut nodes = vec![0; self.groups.len()];
         for group in self.vertices.iter().filter_map(|vertex| vertex.group) {

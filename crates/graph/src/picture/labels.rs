@@ -1,7 +1,8 @@
-//! Labels beside edges, where there is room for them.
+//! Labels beside edges, if there is room for them.
 //!
-//! A label never lies on a vertex, on the name of a box or on another label. One that finds no place is
-//! left out: it stands in the tooltip of its edge, too. Must not decide where anything else is.
+//! A label never lies on a vertex, on the name of a box or on another label. One that finds no
+//! place is left out: it stands in the tooltip of its edge, too. Must not decide where anything
+//! else is.
 
 use super::place::{Area, DETAIL_SIZE, Layout, text_width};
 use super::{Drawing, shown};

@@ -1,6 +1,6 @@
 //! Layers: from top to bottom, so that edges point down.
 //!
-//! Triggers decide; an edge that only reads may point up where it closes a circle. Nodes get even
+//! Triggers decide; an edge that only reads may point up if it closes a circle. Nodes get even
 //! layers and topics odd ones.
 
 use super::{Drawing, EdgeKind};

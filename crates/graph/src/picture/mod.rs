@@ -1,10 +1,10 @@
 //! Pictures of a graph and its mapping, as DOT text and as SVG.
 //!
-//! Nodes, topics and services are all vertices, so that a topic with many subscribers is drawn once, and
-//! so is a service with many clients: an edge goes from each client to it, and from it to its server.
-//! Boxes go round processes and round hardware subgraphs. The
-//! layout is our own (layers, few crossings, straight long edges) and deterministic: the same graph
-//! gives the same picture, byte for byte. Works on graphs that a check would refuse, too.
+//! Nodes, topics and services are all vertices, so that a topic with many subscribers is drawn
+//! once, and so is a service with many clients: an edge goes from each client to it, and from it to
+//! its server. Boxes go round processes and round hardware subgraphs. The layout is our own
+//! (layers, few crossings, straight long edges) and deterministic: the same graph gives the same
+//! picture, byte for byte. Works on graphs that a check would refuse, too.
 
 mod dot;
 mod groups;
@@ -141,7 +141,7 @@ struct Edge {
     ports: Vec<String>,
     /// Whether it is part of a measured chain.
     measured: bool,
-    /// Written beside it where there is room, and in its tooltip.
+    /// Written beside it if there is room, and in its tooltip.
     label: Option<String>,
 }
 

@@ -156,7 +156,7 @@ impl Order {
         }
     }
 
-    /// Exchanges neighbours in a layer where that saves crossings.
+    /// Exchanges neighbours in a layer if that saves crossings.
     fn exchange_neighbours(&mut self, position: &mut [usize]) {
         for layer in 0..self.layers.len() {
             for at in 1..self.layers[layer].len() {

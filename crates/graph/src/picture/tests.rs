@@ -264,8 +264,8 @@ nodes:
     assert_tidy(&graph, None);
     assert_tidy(&graph, Some(&Mapping::one_process_per_node(&graph)));
     assert_tidy(&graph, Some(&Mapping::one_chain_per_package(&graph)));
-    // Two that call each other, and a node that calls itself, are drawn too; pictures without services
-    // have nothing of theirs.
+    // Two that call each other, and a node that calls itself, are drawn too; pictures without
+    // services have nothing of theirs.
     let circle =
         text.replace("type: lamp,", "type: lamp, clients: { back: /door, own: /lamp/switch },");
     let circle = circle.replace("type: door,", "type: door, servers: { open: /door },");

@@ -1,5 +1,5 @@
-//! Node types that exist in hardware: what their files say, and how they are held against software and
-//! the mapping.
+//! Node types that exist in hardware: what their files say, and how they are held against software
+//! and the mapping.
 
 use crate::support;
 use crossdock_graph::{

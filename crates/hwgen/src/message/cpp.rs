@@ -1,5 +1,5 @@
-//! The struct for the messages of one topic, as C++ for high-level synthesis and software. What moves
-//! along frames is in `crossdock_hls.hpp`, the same for every message.
+//! The struct for the messages of one topic, as C++ for high-level synthesis and software. What
+//! moves along frames is in `crossdock_hls.hpp`, the same for every message.
 
 use super::{Content, Member, MessageShape, Structure, Unit};
 use crossdock_msg::definition::Primitive;
@@ -144,8 +144,8 @@ fn structure(text: &mut String, structure: &Structure, name: &str, head: &str, i
     );
 }
 
-/// The struct of a nested message: named after its field, and not like the struct that it is in, whose
-/// name stands for that one's constructor there.
+/// The struct of a nested message: named after its field, and not like the struct that it is in,
+/// whose name stands for that one's constructor there.
 fn struct_name(member: &Member, outer: &str) -> String {
     let name = format!("{}_t", member.name);
     if name == outer { format!("{name}_t") } else { name }

@@ -143,7 +143,7 @@ pub(crate) fn header(topic: &TopicNetwork) -> String {
     cpp::header(&topic.message(), &topic.name, topic.layout.payload_bytes_max, &topic.shape)
 }
 
-/// The adapters of a topic for both directions, by name; none where hardware has no room for the
+/// The adapters of a topic for both directions, by name; none if hardware has no room for the
 /// program.
 pub(crate) fn modules(topic: &TopicNetwork) -> Vec<(String, String)> {
     let of = format!("topic {}", topic.name);
@@ -160,8 +160,8 @@ pub(crate) fn adapter_name(message: &str, publishes: bool) -> String {
     format!("{message}_{}", if publishes { "publish" } else { "take" })
 }
 
-/// The module that publishes or takes the messages of a topic or port, `of`; `None`: hardware has no
-/// room for the program.
+/// The module that publishes or takes the messages of a topic or port, `of`; `None`: hardware has
+/// no room for the program.
 pub(crate) fn adapter(
     name: &str,
     of: &str,

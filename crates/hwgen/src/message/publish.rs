@@ -1,5 +1,6 @@
-//! The module that puts the messages of one topic or port together, as SystemVerilog: the program, and what
-//! chooses between the fields' ports. All that moves along the payload is in `frame_publish`.
+//! The module that puts the messages of one topic or port together, as SystemVerilog: the program,
+//! and what chooses between the fields' ports. All that moves along the payload is in
+//! `frame_publish`.
 
 use super::take::{Module, range};
 use super::{MessageShape, Operation, Port};

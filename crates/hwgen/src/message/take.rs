@@ -1,5 +1,6 @@
-//! The module that takes the messages of one topic or port apart, as SystemVerilog: the program, registers
-//! for small fields, streams for large ones. All that moves along the payload is in `frame_take`.
+//! The module that takes the messages of one topic or port apart, as SystemVerilog: the program,
+//! registers for small fields, streams for large ones. All that moves along the payload is in
+//! `frame_take`.
 
 use super::{MessageShape, Operation, Port};
 use std::fmt::Write as _;
@@ -60,6 +61,26 @@ pub(super) fn range(bits: u64) -> String {
     if bits == 1 { String::new() } else { format!("[{}:0]", bits - 1) }
 }
 
+/// Ports that every module has: direction, range, name.
+const PORTS: [(&str, &str, &str); 16] = [
+    ("input  wire", "", "clk"),
+    ("input  wire", "", "rst"),
+    ("input  wire", "[WIDTH-1:0]", "s_axis_tdata"),
+    ("input  wire", "[WIDTH/8-1:0]", "s_axis_tkeep"),
+    ("input  wire", "", "s_axis_tlast"),
+    ("input  wire", "", "s_axis_tuser"),
+    ("input  wire", "", "s_axis_tvalid"),
+    ("output wire", "", "s_axis_tready"),
+    ("output wire", "", "valid"),
+    ("input  wire", "", "ready"),
+    ("output wire", "", "failed"),
+    ("output wire", "[2:0]", "fault"),
+    ("output wire", "[15:0]", "header_publisher_id"),
+    ("output wire", "[31:0]", "header_payload_bytes"),
+    ("output wire", "[31:0]", "header_sequence"),
+    ("output wire", "[63:0]", "header_stamp"),
+];
+
 /// The module of this name for the messages of a topic or port, `of`.
 pub(super) fn take(
     name: &str,
@@ -70,24 +91,7 @@ pub(super) fn take(
 ) -> String {
     let type_name = shape.root.type_name.as_str();
     let mut module = Module::new();
-    for (direction, range, port) in [
-        ("input  wire", "", "clk"),
-        ("input  wire", "", "rst"),
-        ("input  wire", "[WIDTH-1:0]", "s_axis_tdata"),
-        ("input  wire", "[WIDTH/8-1:0]", "s_axis_tkeep"),
-        ("input  wire", "", "s_axis_tlast"),
-        ("input  wire", "", "s_axis_tuser"),
-        ("input  wire", "", "s_axis_tvalid"),
-        ("output wire", "", "s_axis_tready"),
-        ("output wire", "", "valid"),
-        ("input  wire", "", "ready"),
-        ("output wire", "", "failed"),
-        ("output wire", "[2:0]", "fault"),
-        ("output wire", "[15:0]", "header_publisher_id"),
-        ("output wire", "[31:0]", "header_payload_bytes"),
-        ("output wire", "[31:0]", "header_sequence"),
-        ("output wire", "[63:0]", "header_stamp"),
-    ] {
+    for (direction, range, port) in PORTS {
         module.port(direction, range, port);
     }
     module.port("output logic", &range(shape.fields as u64), "parsed");
@@ -136,17 +140,24 @@ pub(super) fn take(
         items(&mut module);
     }
     choose_ready(&mut module, &ready, shape.has_items());
+    small_fields(&mut module, &registers, &parsed);
+    instance(&mut module);
+    module.text(&comment(of, type_name), name, width)
+}
+
+/// Small fields in registers, and the bits that say which of them stand.
+fn small_fields(module: &mut Module, registers: &str, parsed: &[bool]) {
     module.line("  always_ff @(posedge clk) begin");
     module.line("    if (begins) parsed <= '0;");
     module.line("    if (event_valid && event_ready && !event_item) begin");
     if !registers.is_empty() {
         module.line("      case (event_field)");
-        module.body.push_str(&registers);
+        module.body.push_str(registers);
         module.line("        default: ;");
         module.line("      endcase");
     }
     let mask: String = parsed.iter().rev().map(|it| if *it { '1' } else { '0' }).collect();
-    let fields = shape.fields;
+    let fields = parsed.len();
     module.line("      if (event_ends)");
     module.line(&format!(
         "        parsed <= parsed | ({fields}'d1 << event_field) & {fields}'b{mask};"
@@ -154,8 +165,6 @@ pub(super) fn take(
     module.line("    end");
     module.line("    if (rst) parsed <= '0;");
     module.line("  end\n");
-    instance(&mut module);
-    module.text(&comment(of, type_name), name, width)
 }
 
 fn comment(of: &str, type_name: &str) -> String {
@@ -220,8 +229,8 @@ fn values(
     };
 }
 
-/// Whole beats are written, so that the register behind the port may be longer than it. Data come in
-/// full beats: the division says that they lie at multiples of them, without which the choice of
+/// Whole beats are written, so that the register behind the port may be longer than it. Data come
+/// in full beats: the division says that they lie at multiples of them, without which the choice of
 /// a place costs a shifter.
 fn bounded(
     module: &mut Module,

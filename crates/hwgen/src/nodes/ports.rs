@@ -1,5 +1,5 @@
-//! The ports of nodes with an implementation: each against its stream in the network, and the layout
-//! of its messages. Must not know sources.
+//! The ports of nodes with an implementation: each against its stream in the network, and the
+//! layout of its messages. Must not know sources.
 
 use super::{Implementation, fault};
 use crate::Request;

@@ -1,6 +1,6 @@
-//! What the sources of a node say, as far as a generator has to know: which modules and packages they
-//! define and which names they use. A scan of words, no parser: a word too many adds a library module
-//! that nothing instantiates. Must not know networks.
+//! What the sources of a node say, as far as a generator has to know: which modules and packages
+//! they define and which names they use. A scan of words, no parser: a word too many adds a library
+//! module that nothing instantiates. Must not know networks.
 
 use std::collections::BTreeSet;
 

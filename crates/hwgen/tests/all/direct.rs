@@ -1,5 +1,5 @@
-//! Nodes in a fabric on software-mapped topics: a stream and a gateway for each of their ports. Record
-//! what is meant to change with `CROSSDOCK_RECORD_GOLDEN=1`.
+//! Nodes in a fabric on software-mapped topics: a stream and a gateway for each of their ports.
+//! Record what is meant to change with `CROSSDOCK_RECORD_GOLDEN=1`.
 
 use crate::support;
 use crossdock_hwgen::network::PortOwner;

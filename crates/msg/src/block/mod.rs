@@ -129,7 +129,7 @@ pub enum FlatError {
     },
     /// Several references cover the same bytes, so that the message is larger than its block.
     #[error(
-        "the message's fields together cover more than the block's {block_bytes} bytes: \
+        "the message's fields together cover more than the block's {block_bytes} bytes: their \
          references overlap, so the message is damaged and is not converted"
     )]
     Overlap {
@@ -158,7 +158,9 @@ pub enum FlatError {
         valid: usize,
     },
     /// A text is longer than the buffer that it was to be copied into.
-    #[error("the text has {bytes} bytes, but the buffer for its copy {room}: give a longer one")]
+    #[error(
+        "the text has {bytes} bytes, but the buffer for its copy has {room}: give a longer one"
+    )]
     NoRoom {
         /// Length of the text.
         bytes: usize,

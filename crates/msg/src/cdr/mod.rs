@@ -90,7 +90,7 @@ pub enum CdrError {
         bytes: usize,
     },
     /// The memory for the flat layout is too small or not aligned.
-    #[error("the decoded message needs {wanted} bytes, but was given {room}: reserve that much")]
+    #[error("the decoded message needs {wanted} bytes, but has room for {room}: reserve more")]
     Room {
         /// Bytes that the flat layout takes.
         wanted: usize,

@@ -1,7 +1,8 @@
-//! Message definitions as data: what a `.msg` or `.srv` file says, without resolving the types it names.
+//! Message definitions as data: what a `.msg` or `.srv` file says, without resolving the types it
+//! names.
 //!
-//! `parser` reads one file, `service` one of a service, `merged` the text that recordings carry, `text` writes both back
-//! without comments. Nothing here knows hashes, layouts or encodings.
+//! `parser` reads one file, `service` one of a service, `merged` the text that recordings carry,
+//! `text` writes both back without comments. Nothing here knows hashes, layouts or encodings.
 
 #![forbid(unsafe_code)]
 

@@ -3,7 +3,8 @@
 //! The chunk holds, from byte 0 on: the front (root struct), the frame (header, payload), the room
 //! behind it. References of the root struct point into the payload: the data of sequences lie there
 //! at multiples of 8, as readers of the flat layout want it. What the payload lacks is written
-//! behind it: structs of sequences whose elements differ in length, references of sequences of texts.
+//! behind it: structs of sequences whose elements differ in length, references of sequences of
+//! texts.
 //!
 //! A text needs a NUL byte behind it. What lies there is padding, or belongs to a field that comes
 //! later and is copied before its place is used: a number, or a length. It is never data that stays

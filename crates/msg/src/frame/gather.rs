@@ -1,4 +1,4 @@
-//! From a block to the payload of a frame: as segments, of which the large ones are ranges of the
+//! From a block to the payload of a frame, as segments; large ones are ranges of the
 //! block, or as a whole.
 
 use super::plan::{FramePlan, Op, Program};
@@ -20,7 +20,8 @@ pub struct Segment {
 }
 
 impl Segment {
-    /// Where it begins in memory, when the block begins at `block` and the scratch buffer at `scratch`.
+    /// Where it begins in memory, when the block begins at `block` and the scratch buffer at
+    /// `scratch`.
     #[must_use]
     pub fn address(&self, block: usize, scratch: usize) -> usize {
         let source = match self.source {
@@ -74,15 +75,15 @@ pub enum GatherError {
 }
 
 impl FramePlan {
-    /// Writes the payload of a block's message as segments: texts, lengths and everything small into
-    /// `scratch`, sequences (and arrays that happen to lie at a multiple of 8) of at least
+    /// Writes the payload of a block's message as segments: texts, lengths and everything small
+    /// into `scratch`, sequences (and arrays that happen to lie at a multiple of 8) of at least
     /// `in_place_bytes_min` bytes as ranges of the block. Gives the payload's length in bytes.
     ///
-    /// `segments` is cleared first, and grows at most to [`FramePlan::segments_max`]: used again, it
-    /// is not allocated again. `scratch` needs [`FramePlan::scratch_bytes_max`] bytes at most, and
-    /// begins at an address that suits the hardware; a caller that wants the frame's header in front
-    /// of the payload puts it there and hands in what is behind it. Does not block. Allocates for
-    /// errors, and when `segments` grows.
+    /// `segments` is cleared first, and grows at most to [`FramePlan::segments_max`]: used again,
+    /// it is not allocated again. `scratch` needs [`FramePlan::scratch_bytes_max`] bytes at most,
+    /// and begins at an address that suits the hardware; a caller that wants the frame's header in
+    /// front of the payload puts it there and hands in what is behind it. Does not block. Allocates
+    /// for errors, and when `segments` grows.
     ///
     /// The block may be written meanwhile: what is read then is in bounds, whatever it is. A block
     /// that changes after the call changes the frame.

@@ -21,7 +21,7 @@ const LENGTH_MAX: u32 = EXTERNAL_BUFFER - 2;
 /// A front is a multiple of this, so that a frame's payload begins where DMA can write whole beats.
 const FRONT_ALIGNMENT: usize = 64;
 
-/// A message type of which every sequence and text has a bound, and how its messages are converted
+/// A message type with a bound on every sequence and text, and how its messages are converted
 /// between the flat layout and the payload of frames.
 ///
 /// Immutable; may be shared between threads. Making one allocates; [`FramePlan::gather`] and
@@ -81,7 +81,8 @@ pub(super) enum Op {
 pub enum FramePlanError {
     /// Fields without a bound.
     #[error(
-        "{type_name} has no longest message, as nothing bounds {}: bound them in the graph file",
+        "{type_name} has no longest message, because nothing bounds {}: set `bounds` in the graph \
+         file",
         fields.join(", ")
     )]
     Unbounded {
@@ -91,14 +92,14 @@ pub enum FramePlanError {
         fields: Vec<String>,
     },
     /// A bound for something that is no sequence or text.
-    #[error("{type_name} has no sequence or text `{field}` to have a bound: remove the bound")]
+    #[error("{type_name} has no sequence or text `{field}`: remove its bound")]
     UnknownField {
         /// The type.
         type_name: String,
         /// The path as given.
         field: String,
     },
-    /// A bound above that of the type.
+    /// A bound above the type's.
     #[error("the bound {given} of `{field}` is above its type's {bound}: lower it")]
     AboveType {
         /// Path of the field.
@@ -463,8 +464,8 @@ impl Planner<'_> {
     }
 
     /// Appends a step: plain bytes to the last run when nothing lies between, else a step of its
-    /// own. A run begins with its most strictly aligned field, so that the fields behind it have the
-    /// same distance from its start in payload and flat layout.
+    /// own. A run begins with its most strictly aligned field, so that the fields behind it have
+    /// the same distance from its start in payload and flat layout.
     fn push(&mut self, op: Op, field: &str, draft: &mut Draft) -> Result<(), FramePlanError> {
         let op = match (draft.steps.is_empty(), op) {
             (true, Op::Align { .. }) => return Ok(()),

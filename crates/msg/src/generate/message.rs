@@ -31,7 +31,7 @@ impl Subject<'_> {
         &self.name
     }
 
-    /// `Result`, also where the message has that name.
+    /// `Result`, even if the message has that name.
     pub(super) fn result(&self) -> &'static str {
         if self.name() == "Result" { "::core::result::Result" } else { "Result" }
     }
@@ -46,8 +46,8 @@ impl Subject<'_> {
         format!("{}::{name}", package_module(package))
     }
 
-    /// The module of the own package, as seen from that of the message: those of services lie one
-    /// deeper.
+    /// The module of the own package, as seen from the message's module: modules of services lie
+    /// one deeper.
     fn package(&self) -> &'static str {
         if self.resolved.root().type_name.is_of_service() { "super::super" } else { "super" }
     }

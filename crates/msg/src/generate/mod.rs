@@ -1,4 +1,5 @@
-//! Readable Rust for message and service types: from `.msg` and `.srv` files to marker, view, builder and codec.
+//! Readable Rust for message and service types: from `.msg` and `.srv` files to marker, view,
+//! builder and codec.
 //!
 //! The shipped types in `types` were written by this module and are compared with its output by a
 //! test. In a user's build script:
@@ -50,21 +51,26 @@ pub enum GenerateError {
         cause: io::Error,
     },
     /// A folder holds no definitions.
-    #[error("{path} holds no <package>/msg/<Name>.msg and no <package>/srv/<Name>.srv", path = path.display())]
+    #[error(
+        "{path} holds neither <package>/msg/<Name>.msg nor <package>/srv/<Name>.srv: name the \
+         folder above the packages", path = path.display())]
     Empty {
         /// The folder.
         path: PathBuf,
     },
     /// A file's or folder's name is not one that types can have.
     #[error(
-        "{path}: packages are named like my_msgs, files like MyMessage.msg", path = path.display()
+        "{path}: rename it; packages are named like my_msgs, files like MyMessage.msg", path = path.display()
     )]
     Name {
         /// The file or folder.
         path: PathBuf,
     },
     /// Two generated methods of one type would have the same name.
-    #[error("{type_name}: field `{field}` needs the method `{method}`, which another field has")]
+    #[error(
+        "{type_name}: field `{field}` needs the method `{method}`, which another field has: rename \
+         one"
+    )]
     Clash {
         /// The type.
         type_name: String,
@@ -84,8 +90,8 @@ pub enum GenerateError {
     Layout(#[from] LayoutError),
 }
 
-/// The whole of a build script: generates the types of these folders into `OUT_DIR`, again whenever a
-/// file in one of them changes. The types of package `my_msgs` lie in `OUT_DIR/my_msgs.rs`.
+/// The whole of a build script: generates the types of these folders into `OUT_DIR`, again whenever
+/// a file in one of them changes. The types of package `my_msgs` lie in `OUT_DIR/my_msgs.rs`.
 ///
 /// An error ends the build script; Cargo shows it as a sentence.
 ///
@@ -169,8 +175,8 @@ impl Generator {
         Self { library, packages: BTreeMap::new(), services: BTreeMap::new() }
     }
 
-    /// Reads `<folder>/<package>/msg/*.msg` and `<folder>/<package>/srv/*.srv`. A package that is shipped, too, is replaced as far as
-    /// its files say.
+    /// Reads `<folder>/<package>/msg/*.msg` and `<folder>/<package>/srv/*.srv`. A package that is
+    /// shipped, too, is replaced as far as its files say.
     ///
     /// # Errors
     ///

@@ -1,5 +1,5 @@
-//! Texts of 64 KiB that their publisher changes while they are converted. Whatever a converter gives
-//! is a text: it is checked after it was copied, never before.
+//! Texts of 64 KiB that their publisher changes while they are converted. Whatever a converter
+//! gives is a text: it is checked after it was copied, never before.
 
 use crossdock_msg::types::sensor_msgs::JointState;
 use crossdock_msg::{Block, BlockMut, CdrBuffer, Extra, FlatBuffer, FlatError, Message, Schema};
@@ -103,7 +103,7 @@ fn convert(block: Block<'_>, schema: &Schema, seen: &mut Seen, buffers: &mut (Ve
     }
     let again = state.header().frame_id().unwrap();
     let _ = std::hint::black_box(text == "a" || text == again);
-    // CDR holds bytes; a text is made of it by whoever reads it.
+    // CDR holds bytes; its reader makes a text of them.
     JointState::encode_cdr(state, cdr).unwrap();
     assert!(schema.flat_bytes_of_cdr(cdr.as_bytes()).is_ok());
 }

@@ -1,5 +1,5 @@
-//! Messages to the payload of frames and back: random types and the whole corpus, against an encoder
-//! of the test's own; damaged frames and damaged blocks.
+//! Messages to the payload of frames and back: random types and the whole corpus, against an
+//! encoder of the test's own; damaged frames and damaged blocks.
 
 use crate::common;
 use common::library;

@@ -1,4 +1,5 @@
-//! Services: `.srv` files, type hashes of others, generated types, and the parser under random text.
+//! Services: `.srv` files, type hashes of others, generated types, and the parser under random
+//! text.
 
 use crate::common;
 use common::files;

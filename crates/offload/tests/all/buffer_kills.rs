@@ -1,8 +1,9 @@
-//! Workers on a device, and the owner of the buffer that they share, killed at any moment: nobody hangs, what comes
-//! out is right, and nothing of the dead is kept, nor their memory of the device. Needs an OpenCL driver (PoCL).
+//! Workers on a device, and the owner of the buffer that they share, killed at any moment: nobody
+//! hangs, what comes out is right, and nothing of the dead is kept, nor their memory of the device.
+//! Needs an OpenCL driver (PoCL).
 //!
-//! Twenty kills; with CROSSDOCK_LONG=1 three hundred. The seed is printed; CROSSDOCK_SEED=<seed> repeats a run's
-//! decisions (the moments are the machine's).
+//! Twenty kills; with CROSSDOCK_LONG=1 three hundred. The seed is printed; CROSSDOCK_SEED=<seed>
+//! repeats a run's decisions (the moments are the machine's).
 
 use crate::killed::{self, Running, participant};
 use crossdock_comm::{
@@ -132,7 +133,8 @@ devices: {{ gpu: {{ device: \"{device}\", nodes: [even, odd], topics: {{ /work: 
     killed::run(name, place, (GRAPH, &mapping), &package);
 }
 
-/// Has the array, deals turns and looks at what came of them. No node: it is the test, or one of its processes.
+/// Has the array, deals turns and looks at what came of them. No node: it is the test, or one of
+/// its processes.
 struct Owner {
     participant: Participant,
     work: Publisher<Message>,
@@ -223,7 +225,8 @@ fn random() -> impl FnMut(u64) -> u64 {
     }
 }
 
-/// Lets a moment of up to a few turns go by, at the end of which somebody is killed. Nothing waits for it.
+/// Lets a moment of up to a few turns go by, at the end of which somebody is killed. Nothing waits
+/// for it.
 fn moment(microseconds: u64) {
     let end = Instant::now() + Duration::from_micros(microseconds);
     while Instant::now() < end {
@@ -239,8 +242,8 @@ fn is_device_there() -> bool {
     there
 }
 
-/// Memory objects and descriptors: no more than at first, but for what a process meets its peers by, and the array
-/// and instance of an owner that has just died.
+/// Memory objects and descriptors: no more than at first, but for what a process meets its peers
+/// by, and the array and instance of an owner that has just died.
 fn assert_kept(running: &[Running], before: &[(usize, usize)]) {
     for (process, before) in running.iter().zip(before) {
         let now = (process.mapped(), process.open());

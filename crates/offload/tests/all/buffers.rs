@@ -1,5 +1,6 @@
-//! Shared buffers on a device: two nodes write the even and the odd elements of one slice at a time, on a
-//! device or on the processor, and a third reads what both have written. Needs an OpenCL driver (PoCL).
+//! Shared buffers on a device: two nodes write the even and the odd elements of one slice at a
+//! time, on a device or on the processor, and a third reads what both have written. Needs an OpenCL
+//! driver (PoCL).
 
 use crate::running;
 use crossdock_comm::{Buffers, Part, SharedBuffer, Token};
@@ -184,7 +185,8 @@ impl Node for Half {
         let [first, step, count, turn] = numbers.map(|number| Argument::U32(number as u32));
         let arguments = [Argument::Out(place.span()?), first, step, count, turn];
         let grid = Grid::line(mine.count() as u32, 64);
-        // SAFETY: the kernel's arguments; it writes what is claimed and reads that and what is read.
+        // SAFETY: the kernel's arguments; it writes what is claimed and reads that and what is
+        // read.
         unsafe { work.stream().launch(&mut device.fill, grid, &arguments)? };
         let arguments = [Argument::In(place.span()?), Argument::Out(device.seen.whole())];
         // SAFETY: as above; `seen` is this node's own.
@@ -321,7 +323,8 @@ fn halves_of_a_buffer_are_written_side_by_side_in_place_or_in_copies() {
                     );
                     mirrors += mirrored;
                 }
-                // Once on the device: nodes of one executor share its memory, those of several the buffer's.
+                // Once on the device: nodes of one executor share its memory, those of several the
+                // buffer's.
                 let is_apart = nodes == "even, odd" && executors.len() == 4;
                 let instances = INSTANCES.load(Ordering::Relaxed);
                 assert_eq!(

@@ -1,6 +1,6 @@
-//! Messages of another process on a device that does not register memory which may only be read: the mapping is
-//! refused or copies go through memory that is registered, and what is computed is right. Two processes. Needs an OpenCL
-//! driver (PoCL).
+//! Messages of another process on a device that does not register memory which may only be read:
+//! the mapping is refused or copies go through memory that is registered, and what is computed is
+//! right. Two processes. Needs an OpenCL driver (PoCL).
 
 use crate::killed::{self, Running, participant, place};
 use crate::pixels::{BYTES, PATIENCE, is_device_there, package, wrong};

@@ -1,9 +1,9 @@
-//! Processes killed at any moment while a device works for them: what comes out is whole, nobody hangs, nothing of
-//! the dead is kept. Needs an OpenCL driver (PoCL).
+//! Processes killed at any moment while a device works for them: what comes out is whole, nobody
+//! hangs, nothing of the dead is kept. Needs an OpenCL driver (PoCL).
 //!
-//! Twenty kills, twenty of each node that leaves messages on the device, and twenty around an uploader; with
-//! CROSSDOCK_LONG=1 three hundred.
-//! The seed is printed; CROSSDOCK_SEED=<seed> repeats a run's decisions (the moments are the machine's).
+//! Twenty kills, twenty of each node that leaves messages on the device, and twenty around an
+//! uploader; with CROSSDOCK_LONG=1 three hundred. The seed is printed; CROSSDOCK_SEED=<seed>
+//! repeats a run's decisions (the moments are the machine's).
 
 use crate::killed::{self, Running, participant, place};
 use crate::pixels::{BYTES, PATIENCE, is_device_there, package_with, wrong};
@@ -33,7 +33,8 @@ nodes:
   two: { package: pixels, type: add, inputs: { from: /b }, outputs: { to: /c }, parameters: { more: 6 } }
 ";
 
-/// camera -> (left, right) -> this test: `left` and `right` read the camera on the device, each in its process.
+/// camera -> (left, right) -> this test: `left` and `right` read the camera on the device, each in
+/// its process.
 const UPLOADED: &str = "
 crossdock: 1
 name: kills
@@ -67,7 +68,8 @@ fn process(name: &str, place: &Path, kind: &str) {
     killed::run(name, place, (text, &mapping), &package_with(&Hanging));
 }
 
-/// What stays on the device is tried where nothing but acquire and release shares memory of the host.
+/// What stays on the device is tried where nothing but acquire and release shares memory of the
+/// host.
 fn device(model: &str) -> &'static str {
     if model == "device" { "shadow:opencl:0" } else { "opencl:0" }
 }
@@ -117,8 +119,8 @@ fn take(input: &Input, count: u32, state: &str) {
     take_all(std::slice::from_ref(input), count, state);
 }
 
-/// Takes at least `count` messages of each input and checks them; each is the next of its camera's life or the
-/// first of another. Of several, so that none holds up the others.
+/// Takes at least `count` messages of each input and checks them; each is the next of its camera's
+/// life or the first of another. Of several, so that none holds up the others.
 fn take_all(inputs: &[Input], count: u32, state: &str) {
     let started = Instant::now();
     let mut taken = vec![0; inputs.len()];
@@ -222,7 +224,7 @@ fn killed_at_random(test: &str, model: &str, kills: u32) {
     }
     copies("at last");
     done(kills.into(), "kills");
-    // Whoever lived through it maps no more than at first, but for what it meets its peers by.
+    // A survivor maps no more than at first, except for what it meets its peers by.
     for (process, before) in running.iter().zip(before) {
         let now = (process.mapped(), process.open());
         let is_little = now.0 <= before.0 + 2 && now.1 <= before.1 + 4;

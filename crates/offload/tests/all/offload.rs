@@ -8,8 +8,8 @@ use crossdock_device::Device;
 use crossdock_executor::{RunError, UploadSite, Uploaders};
 use crossdock_trace::{Events, Summary, Trace, TraceView, descriptors, init, monotonic_ns};
 
-/// camera -> one -> (two -> sink, other), most of them on the device. Publishers are patient: the first
-/// launch of a kernel may take a second.
+/// camera -> one -> (two -> sink, other), most of them on the device. Publishers are patient: the
+/// first launch of a kernel may take a second.
 const GRAPH: &str = "
 crossdock: 1
 name: pixels
@@ -72,11 +72,13 @@ fn each_way_computes_the_same_and_copies_what_it_must() {
         expect("opencl:0", "zero_copy", [[0, 0, 0, n], [0, 0, 0, n], [0, 0, 0, n]]);
         expect("opencl:0", "auto", [[0, 0, 0, n], [0, 0, 0, n], [0, 0, 0, n]]);
         expect("opencl:0", "managed", [[0, 0, 0, n], [0, 0, 0, n], [0, 0, 0, n]]);
-        // /b is down already where its publisher has the same queue; `other` shares what `two` copied.
+        // /b is down already where its publisher has the same queue; `other` shares what `two`
+        // copied.
         let down_b = if apart { [n, bytes] } else { [0, 0] };
         for device in ["opencl:0", "shadow:opencl:0", "discrete:opencl:0"] {
             let b = [down_b[0], down_b[1], n, 0];
-            // Nobody reads /d on the host, and /b stays on the device whatever queue its nodes have.
+            // Nobody reads /d on the host, and /b stays on the device whatever queue its nodes
+            // have.
             let stays = [[n, bytes, 0, 0], [0, 0, n, 0], [0, 0, 0, 0]];
             if device == "discrete:opencl:0" {
                 // It could use the host's memory across its bus, and does where it is told to.

@@ -1,5 +1,5 @@
-//! The end of a device's work is promised before the message is known, so that another stream can be told to wait for it
-//! at once. Needs an OpenCL driver (PoCL).
+//! The end of a device's work is promised before the message is known, so that another stream can
+//! be told to wait for it at once. Needs an OpenCL driver (PoCL).
 
 use crossdock_comm::{
     Participant, ParticipantOptions, Publisher, PublisherOptions, Qos, Rendezvous, Subscriber,

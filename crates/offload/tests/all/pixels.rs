@@ -1,5 +1,5 @@
-//! The nodes of these tests: a camera and a sink on the processor, between them nodes that add to all pixels, on
-//! a device or on the processor.
+//! The nodes of these tests: a camera and a sink on the processor, between them nodes that add to
+//! all pixels, on a device or on the processor.
 
 use crossdock_comm::TakeError;
 use crossdock_device::{Argument, Grid, Kernel, KernelSource, Memory};

@@ -1,5 +1,5 @@
-//! A device whose memory is too small for what a graph wants there. PoCL's has the size that the environment
-//! says, so this program runs again with less of it. Needs an OpenCL driver (PoCL).
+//! A device whose memory is too small for what a graph wants there. PoCL's has the size that the
+//! environment says, so this program runs again with less of it. Needs an OpenCL driver (PoCL).
 
 use crate::killed::{self, Running};
 use crate::pixels::{self, BYTES, MESSAGES, SAID, is_device_there};
@@ -60,7 +60,8 @@ fn what_has_no_room_is_named_with_topic_node_and_next_step_or_copied_by_the_host
         assert!(error.error.contains(&named) && error.error.contains(&told), "{error}");
         assert!(error.error.contains("leave the node to the processor"), "{error}");
     }
-    // The messages themselves are small: they are copied where their memory is too large to be registered.
+    // The messages themselves are small: they are copied where their memory is too large to be
+    // registered.
     for device in ["opencl:0", "shadow:opencl:0"] {
         assert_eq!(run(device, [LARGE, LARGE], "copy"), Ok(()), "{device}");
         let (n, bytes) = (u64::from(MESSAGES), u64::from(MESSAGES) * BYTES as u64);

@@ -11,8 +11,8 @@ use std::time::Duration;
 /// Longer than anything takes.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Runs a graph, by its name and text: one list of nodes per executor, all in chain mode, and what the mapping
-/// says of devices. Ends when the first node finishes.
+/// Runs a graph, by its name and text: one list of nodes per executor, all in chain mode, and what
+/// the mapping says of devices. Ends when the first node finishes.
 pub(crate) fn run(
     (name, graph): (&str, &str),
     executors: &[&str],

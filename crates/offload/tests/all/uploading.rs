@@ -1,5 +1,5 @@
-//! A topic that two executors read on one device: its publisher uploads each message once, and whatever becomes
-//! of that, each is read. Needs an OpenCL driver (PoCL).
+//! A topic that two executors read on one device: its publisher uploads each message once, and
+//! whatever becomes of that, each is read. Needs an OpenCL driver (PoCL).
 
 use crate::pixels::{MESSAGES, SAID, is_device_there, package, package_with, turn};
 use crate::running;
@@ -70,7 +70,8 @@ fn a_message_goes_to_the_device_once_for_all_executors_that_read_it_there() {
     }
     let _turn = turn();
     let n = u64::from(MESSAGES);
-    // One of the readers beside the camera; both in one executor: its queue copies messages once anyway.
+    // One of the readers beside the camera; both in one executor: its queue copies messages once
+    // anyway.
     let beside: &[&str] = &["camera, left", "right", "viewer", "both"];
     let one: &[&str] = &["camera", "left, right", "viewer", "both"];
     for (device, model, executors, copies) in [
@@ -169,7 +170,8 @@ fn without_an_uploader_each_executor_copies_for_itself() {
     assert_eq!(said.map(|said| said[0]), [0, n, n]);
 }
 
-/// The same camera for nodes on two devices; what left writes on one of them a node on the other reads.
+/// The same camera for nodes on two devices; what left writes on one of them a node on the other
+/// reads.
 const TWO_DEVICES: &str = "
 crossdock: 1
 name: two_devices
@@ -211,7 +213,8 @@ fn what_two_devices_read_crosses_to_each_and_what_one_writes_crosses_to_the_othe
     assert_eq!(copies("fourth"), [n, n], "/a has an uploader to the other device only");
 }
 
-/// Keeps all of the device busy, from the first message until three have gone without their uploader.
+/// Keeps all of the device busy, from the first message until three have gone without their
+/// uploader.
 #[derive(Debug)]
 struct Busy;
 
@@ -255,7 +258,8 @@ impl Uploader for BusyUploader {
             // More groups than any processor has cores.
             let grid = Grid::line(1 << 16, 64);
             let over = [Argument::In(self.memory.whole())];
-            // SAFETY: the kernel's argument; it only reads, and its memory lives as long as the stream.
+            // SAFETY: the kernel's argument; it only reads, and its memory lives as long as the
+            // stream.
             unsafe { self.stream.launch(&mut self.until, grid, &over) }.expect("launched");
         }
         let is_uploaded = self.uploader.upload(message);

@@ -1,4 +1,4 @@
-//! Two bags of which one was doctored.
+//! Two bags, one of them doctored.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -181,7 +181,7 @@ fn a_damaged_bag_is_never_equal() {
     let left = scratch.bag("left", &PLAIN);
     let bytes = std::fs::read(&left).unwrap();
     let right = scratch.0.join("right.mcap");
-    // One byte of a chunk, of which the file keeps a checksum.
+    // One byte of a chunk whose checksum the file keeps.
     let place = bytes.windows(5).position(|it| it == b"three").expect("the text");
     let mut damaged = bytes.clone();
     damaged[place] ^= 1;

@@ -109,7 +109,8 @@ fn an_index_that_leaves_a_few_bytes_between_two_chunks_is_damage() {
         }
         at = body + word(&bytes, at + 1) as usize;
     }
-    // Offsets of message indexes by channel lie behind times, place and length; their total is next.
+    // Offsets of message indexes by channel lie behind times, place and length; their total is
+    // next.
     let offsets = u32::from_le_bytes(bytes[indexes[0] + 32..indexes[0] + 36].try_into().unwrap());
     let total = indexes[0] + 36 + offsets as usize;
     let shorter = word(&bytes, total) - 8;

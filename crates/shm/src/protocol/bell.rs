@@ -176,7 +176,8 @@ impl Bell {
 }
 
 impl RelayLine {
-    /// Rule B4: asks whoever wakes first to wake `bells` too. One read-modify-write per word.
+    /// Rule B4: asks the first executor that wakes to wake `bells`, too. One read-modify-write per
+    /// word.
     pub fn ask(&self, bells: &[u16]) {
         let mut bits = [0; READY_WORDS];
         for bell in bells {

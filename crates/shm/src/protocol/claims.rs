@@ -1,52 +1,55 @@
 //! Claims of parts of memory that several processes write: who may touch what, settled without a
 //! lock, by announcing first and looking around then.
 //!
-//! It must not know what a part is: an entry is eight words, and the caller says whether two of them
-//! are in conflict.
+//! It must not know what a part is: an entry is eight words, and the caller says whether two of
+//! them are in conflict.
 //!
 //! # State
 //!
-//! A table has places; each has a *state* word and an *entry*. The state says what the place is (free,
-//! being taken, read, write), whose member it is, how often the place was taken, and two flags. The
-//! table lies in memory that every member can write. Beside it each member's process has a *mark* for
-//! each place, in memory of its own that all its threads share ([`Member`]).
+//! A table has places; each has a *state* word and an *entry*. The state says what the place is
+//! (free, being taken, read, write), whose member it is, how often the place was taken, and two
+//! flags. The table lies in memory that every member can write. Beside it each member's process has
+//! a *mark* for each place, in memory of its own that all its threads share ([`Member`]).
 //!
-//! - **C1 take.** The taker sets its process's mark of a free place (who finds it set looks for another
-//!   place), then takes the place by CAS, free to taken (Release, with the Acquire of C7; the fence of
-//!   C3 makes what its former holder did visible). Its words are the taker's alone until C5. Where
-//!   the CAS fails the mark is taken off.
+//! - **C1 take.** The taker sets its process's mark of a free place (who finds it set looks for
+//!   another place), then takes the place by CAS, free to taken (Release, with the Acquire of C7;
+//!   the fence of C3 makes what its former holder did visible). Its words are the taker's alone
+//!   until C5. Where the CAS fails the mark is taken off.
 //! - **C2 announce.** Release fence, the entry's words Relaxed, CAS from taken to read or write
 //!   (Release).
-//! - **C3 look.** SeqCst fence, then every other place: its state (Acquire), its words Relaxed, Acquire
-//!   fence, its state again. If it is another claim by now, the first is over, and the new one was
-//!   announced behind the fence: its taker sees ours. Two claims are in conflict when one of them writes
-//!   and their entries say so.
-//! - **C4 withdraw.** On conflict the claim is released as in C5. Of two that are announced at once,
-//!   both may be refused, never both be granted.
+//! - **C3 look.** SeqCst fence, then every other place: its state (Acquire), its words Relaxed,
+//!   Acquire fence, its state again. If it is another claim by now, the first is over, and the new
+//!   one was announced behind the fence: its taker sees ours. Two claims are in conflict when one
+//!   of them writes and their entries say so.
+//! - **C4 withdraw.** On conflict the claim is released as in C5. Of two that are announced at
+//!   once, both may be refused, never both be granted.
 //! - **C5 release.** CAS from the claim's own state to free (Release), on any thread. If it fails,
-//!   somebody who thought the holder dead has ended the claim. Either way the mark is taken off then
-//!   (Release, with the Acquire of C7).
-//! - **C6 ending.** The holder flags a claim whose end will come by itself, from a device: who is in its
-//!   way may wait.
-//! - **C7 abandon.** The owner of the memory, which is a member, flags the claims of those that are gone,
-//!   of numbers that nobody has, and of its own number where its process has no mark (state Acquire,
-//!   then the mark, Acquire); those not announced yet it frees. They stay in the way of others until the
-//!   owner accepts that what they held is in no known state (C8): then they are free.
+//!   somebody who thought the holder dead has ended the claim. Either way the mark is taken off
+//!   then (Release, with the Acquire of C7).
+//! - **C6 ending.** The holder flags a claim whose end will come by itself, from a device: who is
+//!   in its way may wait.
+//! - **C7 abandon.** The owner of the memory, which is a member, flags the claims of those that are
+//!   gone, of numbers that nobody has, and of its own number if its process has no mark (state
+//!   Acquire, then the mark, Acquire); those not announced yet it frees. They stay in the way of
+//!   others until the owner accepts that what they held is in no known state (C8): then they are
+//!   free.
 //!
 //! # Why it holds
 //!
 //! Announce and look are a store-buffering pair: each of two takers stores its state, fences, loads
-//! the other's. One fence is first, and whoever fences second sees the other's claim. That a claim is
-//! seen to be over (Acquire in C3, or its fence behind C1) makes all that its holder did visible (Release
-//! in C5), also to who sees only what became of the place later: states change by read-modify-write only.
+//! the other's. One fence is first, and the taker that fences second sees the other's claim. That a
+//! claim is seen to be over (Acquire in C3, or its fence behind C1) makes all that its holder did
+//! visible (Release in C5), also to who sees only what became of the place later: states change by
+//! read-modify-write only.
 //!
-//! A place that a thread of the owner's has is marked: who sees its state (C1 releases it) sees the mark,
-//! or that it is off again; then the state has changed before that (C5), and the CAS of C7 fails.
+//! A place that a thread of the owner's has is marked: who sees its state (C1 releases it) sees the
+//! mark, or that it is off again; then the state has changed before that (C5), and the CAS of C7
+//! fails.
 //!
-//! A member that breaks the rules can spoil the contents of the memory that it may write anyway, and keep
-//! others from it as long as it lives: what it writes into the table counts as its own or another living
-//! member's claim, or is nobody's (C7). Nobody makes an address of what stands here; loops are bounded by
-//! the number of places.
+//! A member that breaks the rules can spoil the contents of the memory that it may write anyway,
+//! and keep others from it as long as it lives: what it writes into the table counts as its own or
+//! another living member's claim, or is nobody's (C7). Nobody makes an address of what stands here;
+//! loops are bounded by the number of places.
 
 use super::weaken::{self, fence_unless, order_unless, spot};
 use crate::sync::{AtomicBool, AtomicU64, Ordering, fence_behind_update};
@@ -82,8 +85,8 @@ pub enum ClaimKind {
 /// What one entry says.
 pub type Entry = [u64; ENTRY_WORDS];
 
-/// A member as its own process has it: its number, and marks of the places that its claims have. One for
-/// all threads of the process, in memory that no other one can write.
+/// A member as its own process has it: its number, and marks of the places that its claims have.
+/// One for all threads of the process, in memory that no other one can write.
 #[derive(Debug)]
 pub struct Member {
     number: u16,
@@ -201,7 +204,8 @@ impl ClaimTable {
             }
             let taken = (free & ROUND).wrapping_add(1 << ROUND_AT) | number | TAKEN;
             let release = order_unless(spot::CLAIM_TAKE, Ordering::Release);
-            // What its former holder did is over for us behind the fence of C3, which acquires, too.
+            // What its former holder did is over for us behind the fence of C3, which acquires,
+            // too.
             if word.compare_exchange(free, taken, release, Ordering::Relaxed).is_err() {
                 mark.store(false, Ordering::Release);
                 return None;
@@ -284,9 +288,9 @@ impl ClaimTable {
         self.states[ticket.place].load(Ordering::Relaxed) == ticket.state
     }
 
-    /// C7, by the owner `own`: flags the claims that carry its number and are not its own, and those of
-    /// numbers for which `is_gone` holds; how many are new. A member that lives and goes on meanwhile may
-    /// keep some.
+    /// C7, by the owner `own`: flags the claims that carry its number and are not its own, and
+    /// those of numbers for which `is_gone` holds; how many are new. A member that lives and goes
+    /// on meanwhile may keep some.
     pub fn abandon(&self, own: &Member, is_gone: impl Fn(u16) -> bool) -> usize {
         let flag = |(word, mark): &(&AtomicU64, &AtomicBool)| {
             let state = word.load(Ordering::Acquire);
@@ -305,7 +309,7 @@ impl ClaimTable {
             if !is_nobodys {
                 return false;
             }
-            // AcqRel: between what the holder did and whoever claims it next.
+            // AcqRel: between what the holder did and the next claim.
             let done = word.compare_exchange(state, next, Ordering::AcqRel, Ordering::Relaxed);
             done.is_ok() && counts
         };

@@ -1,6 +1,4 @@
 //! What a subscriber says to one publisher: its cursor and the messages that it holds.
-//!
-//! It must not know how the memory is shared, nor what a message is.
 
 use super::ring::GONE;
 use super::weaken::{fence_unless, is, order_unless, spot};

@@ -1,7 +1,6 @@
 //! How the control thread tells a publisher's thread who came and who went.
 //!
-//! A stack that any thread pushes to and only the publisher's thread empties, whole. It must not
-//! know what the notes say.
+//! A stack that any thread pushes to and only the publisher's thread empties, whole.
 
 use super::weaken::{fence_unless, spot};
 use crate::sync::{AtomicPtr, Ordering};

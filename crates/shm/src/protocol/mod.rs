@@ -47,16 +47,17 @@
 //!   `joined`) is not lost.
 //! - **P3 room.** A reliable publisher compares its cached minimum of the cursors with s-D, reads
 //!   the cursors again only if that is not enough, and waits (P8) only if they really are behind. A
-//!   peer that has not started counts as `joined`. Peers may come and go during the wait, and with the
-//!   last one the ring is closed: whether it is written is decided behind the wait.
+//!   peer that has not started counts as `joined`. Peers may come and go during the wait, and with
+//!   the last one the ring is closed: whether it is written is decided behind the wait.
 //! - **P4 evict.** Only `publish` evicts (every o <= s-D, once s is there and its sleepers are
 //!   woken: it writes lines that readers share, which would keep them from s), closing the ring
-//!   (all), and `loan`, in two cases. It trims what all cursors have passed: large chunks beyond the
-//!   history, small ones beyond the contract's depth. And if memory is short it gives up what is kept
-//!   beyond the contract's depth, but for what a reliable peer wants. tail = o+1, then `slot[o]` = o |
-//!   GONE, both Release; the chunk is retired under the number o, which it was published with and
-//!   which is kept with it. Within the contract's depth `loan` evicts nothing that a reader could
-//!   still want, so several loans may be open and an abandoned one changes nothing.
+//!   (all), and `loan`, in two cases. It trims what all cursors have passed: large chunks beyond
+//!   the history, small ones beyond the contract's depth. And if memory is short it gives up what
+//!   is kept beyond the contract's depth, but for what a reliable peer wants. tail = o+1, then
+//!   `slot[o]` = o | GONE, both Release; the chunk is retired under the number o, which it was
+//!   published with and which is kept with it. Within the contract's depth `loan` evicts nothing
+//!   that a reader could still want, so several loans may be open and an abandoned one changes
+//!   nothing.
 //! - **P5 publish.** Release fence, fields Relaxed, slot = s Release, head = s Release.
 //! - **P6 doors.** SeqCst fence, inbox, then one Relaxed load per armed word; if it is not 0, swap
 //!   it and ring (B1).
@@ -84,12 +85,13 @@
 //!
 //! # Messages that a device still writes
 //!
-//! - **E1 early.** A message whose descriptor says *early* may be taken and held like any other, and is
-//!   finished when the first word of `Head::finished` has come to its number (Acquire; moved on with
-//!   SeqCst by whoever has the device's work, on any thread, in the order of the numbers). P7 counts
-//!   early messages beyond that number as held. docs/decisions/0009-early-messages.md has the choice.
-//! - **E2 uploaded.** The same for messages whose descriptor says *uploaded*, and `Head::uploaded`: they are
-//!   complete, and a device copies them. docs/decisions/0012-gateways.md has the choice.
+//! - **E1 early.** A message whose descriptor says *early* may be taken and held like any other,
+//!   and is finished when the first word of `Head::finished` has come to its number (Acquire; moved
+//!   on with SeqCst by the thread that hears of the work's end, or by the device, in the order of
+//!   the numbers). P7 counts early messages beyond that number as held.
+//!   docs/decisions/0009-early-messages.md has the choice.
+//! - **E2 uploaded.** The same for messages whose descriptor says *uploaded*, and `Head::uploaded`:
+//!   they are complete, and a device copies them. docs/decisions/0012-uploads.md has the choice.
 //!
 //! # Sleeping
 //!
@@ -101,12 +103,12 @@
 //!   them.
 //! - **B4 ask.** More than a handful of sleepers in one process: the publisher sets all their bits
 //!   in the relay line, then wakes the first two that really sleep.
-//! - **B5 relay.** Whoever returns from FUTEX_WAIT claims bits of the relay line until it has woken
-//!   two, or none is left.
+//! - **B5 relay.** An executor that returns from FUTEX_WAIT claims bits of the relay line until it
+//!   has woken two, or none is left.
 //! - **B6 nudge.** A thread of the same process that has something to say without an input sets the
-//!   executor's nudge, then word += 2 as in B1. B2 takes the nudge where it looks at the ready
-//!   lines and goes on awake if there was one; whoever returns from FUTEX_WAIT takes it, too. So a
-//!   nudge ends the sleep that is under way, or the next one that would begin.
+//!   executor's nudge, then word += 2 as in B1. B2 takes the nudge when it looks at the ready lines
+//!   and goes on awake if there was one; an executor that returns from FUTEX_WAIT takes it, too. So
+//!   a nudge ends the sleep that is under way, or the next one that would begin.
 //!
 //! # Why it holds
 //!
@@ -129,12 +131,12 @@
 //! ready bit that no input has (B6).
 //!
 //! **One futex word, many writers.** An executor can sleep on one word only (waiting on several
-//! needs Linux 5.16 and 0.22 us a word), and whoever wakes it must change that word first. So the
-//! word, alone, is shared with all direct peers; ready, armed and relay lines are private to each
-//! pair. A direct peer that scribbles on the word, or moves the sleeper away with FUTEX_REQUEUE,
-//! for which it needs no more than sight of the word, can delay a wake-up by another; it cannot
-//! undo it: the bit stays in a line that it cannot reach and is found at the next look.
-//! `DoorbellControl::expose` bounds the time to that look where peers of other users are
+//! needs Linux 5.16 and 0.22 us a word), and a thread that wakes it must change that word first. So
+//! the word, alone, is shared with all direct peers; ready, armed and relay lines are private to
+//! each pair. A direct peer that scribbles on the word, or moves the sleeper away with
+//! FUTEX_REQUEUE, for which it needs no more than sight of the word, can delay a wake-up by
+//! another; it cannot undo it: the bit stays in a line that it cannot reach and is found at the
+//! next look. `DoorbellControl::expose` bounds the time to that look where peers of other users are
 //! admitted. docs/decisions/0001-doorbell-memory.md has the choice.
 //!
 //! **Everything is bounded.** Loops over peer memory: 64 looks per call, one step per bit of a

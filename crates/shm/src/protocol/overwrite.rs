@@ -17,9 +17,10 @@
 //!   Relaxed. Record `n` is whole if begun <= n + records: nobody had begun to overwrite it when
 //!   its last word had been read. Otherwise it is lost, and the reader counts it.
 //!
-//! The writer counts its records itself, never waits and never looks at a reader. The price of batches, which save the fence
-//! of most records, is that up to `batch` of the oldest records count as overwritten early. A writer
-//! that dies in the middle of a record leaves `done` below it: nobody reads it.
+//! The writer counts its records itself, never waits and never looks at a reader. The price of
+//! batches, which save the fence of most records, is that up to `batch` of the oldest records count
+//! as overwritten early. A writer that dies in the middle of a record leaves `done` below it:
+//! nobody reads it.
 
 use super::weaken::{fence_unless, order_unless, spot};
 use crate::sync::{AtomicU64, Ordering};

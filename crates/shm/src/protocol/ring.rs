@@ -1,6 +1,4 @@
 //! The ring of descriptors: what a publisher says to all of its subscribers.
-//!
-//! It must not know where chunks come from, who is connected, or how anybody sleeps.
 
 use super::conn::Conn;
 use super::weaken::{fence_unless, order_unless, spot};
@@ -29,8 +27,8 @@ pub struct Head {
     /// The blocked publisher waits for a cursor to pass this number; 0: it does not wait.
     pub waiting: AtomicU64,
     reserved: [u64; 4],
-    /// A line of its own, which a device may write: how far early messages are finished. Not part of
-    /// what the model checker runs, which has one word here that only grows: see `timeline`.
+    /// A line of its own, which a device may write: how far early messages are finished. Not part
+    /// of what the model checker runs, which has one word here that only grows: see `timeline`.
     pub finished: [std::sync::atomic::AtomicU64; TIMELINE_WORDS],
     /// The same for messages that are uploaded to a device: how far they are there.
     pub uploaded: [std::sync::atomic::AtomicU64; TIMELINE_WORDS],
@@ -97,7 +95,7 @@ pub enum Corruption {
     BadCheck,
 }
 
-/// Head and slots of one ring, in the memory of whoever looks at them.
+/// Head and slots of one ring, as mapped by the process that looks at them.
 #[derive(Clone, Copy, Debug)]
 pub struct Ring<'a> {
     /// The first cache lines.
@@ -119,11 +117,11 @@ impl<'a> Ring<'a> {
     /// later scan that does not find `seq` held.
     #[inline]
     pub fn evict(&self, seq: u64) {
-        // Release pairs with the Acquire in `oldest`: whoever sees this tail sees a head >= tail -
-        // 1.
+        // Release pairs with the Acquire in `oldest`: a thread that sees this tail sees a head >=
+        // tail - 1.
         self.head.tail.store(seq + 1, Ordering::Release);
-        // Release pairs with the Acquire of `peek` and of the second look in `take`: whoever sees
-        // the mark sees the tail beyond it.
+        // Release pairs with the Acquire of `peek` and of the second look in `take`: a thread that
+        // sees the mark sees the tail beyond it.
         let order = order_unless(spot::EVICT_RELEASE, Ordering::Release);
         self.slot(seq).seq.store(seq | GONE, order);
     }
@@ -145,8 +143,8 @@ impl<'a> Ring<'a> {
         self.head.head.store(seq, order);
     }
 
-    /// Rule P6: what stands before this call (a published message) is seen by whoever arms behind
-    /// its own fence, or his armed bit is seen behind this one.
+    /// Rule P6: what stands before this call (a published message) is seen by every subscriber that
+    /// arms behind its own fence, or its armed bit is seen behind this one.
     #[inline(always)]
     pub fn before_doors(&self) {
         // Pairs with the fence in `arm` and the fence of `Inbox::attached`.

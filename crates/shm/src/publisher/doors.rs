@@ -99,7 +99,7 @@ impl Doors {
         }
     }
 
-    /// Rule P6, behind the fence: rings for whoever has armed.
+    /// Rule P6, behind the fence: rings for every subscriber that has armed.
     #[inline(always)]
     pub(super) fn ring(&mut self, counters: &mut PublisherCounters) {
         for (place, word) in self.words.iter().enumerate() {

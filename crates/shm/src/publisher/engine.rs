@@ -1,7 +1,7 @@
 //! What a publisher's thread does with its private state: who is there, loans, scans, publications.
 //!
-//! Which messages the ring keeps is `room`'s. It must not know the public types: it deals in records of
-//! loans.
+//! Which messages the ring keeps is `room`'s. It must not know the public types: it deals in
+//! records of loans.
 
 use super::doors::Doors;
 use super::loan::LoanRecord;
@@ -42,8 +42,8 @@ pub(super) struct State {
     early: u64,
     /// Last one that is uploaded to a device; 0: none is.
     uploaded: u64,
-    /// Depth in force: messages that the ring keeps. The contract's, or what the deepest peer asks for as
-    /// far as memory holds it.
+    /// Depth in force: messages that the ring keeps. The contract's, or what the deepest peer asks
+    /// for as far as memory holds it.
     pub(super) depth: u64,
     /// What the deepest peer asks for.
     deepest: u64,
@@ -125,7 +125,8 @@ impl State {
         self.depth = self.deepest.min(messages).max(config.depth as u64);
     }
 
-    /// A device writes message `seq`, or copies it: its memory is not used again before that is over.
+    /// A device writes message `seq`, or copies it: its memory is not used again before that is
+    /// over.
     #[cold]
     pub(super) fn note_device_work(&mut self, seq: u64, meta: &Meta) {
         if meta.marks.any(Marks::EARLY) {
@@ -360,8 +361,8 @@ impl Core {
         }
     }
 
-    /// Fresh memory: its pages are had now, see [`Mapping::populate`], or a chunk that was used before
-    /// has to do.
+    /// Fresh memory: its pages are had now, see [`Mapping::populate`], or a chunk that was used
+    /// before has to do.
     ///
     /// [`Mapping::populate`]: crate::memory::Mapping::populate
     #[cold]
@@ -472,8 +473,8 @@ impl Core {
         Ok(())
     }
 
-    /// A memory object for chunks of this size, where the first lies, and how many there are: address space
-    /// for as many as the limit allows; pages exist only where a message was written.
+    /// A memory object for chunks of this size, where the first lies, and how many there are:
+    /// address space for as many as the limit allows; pages exist only where a message was written.
     fn shared_segment(&self, chunk: u64) -> Result<(Segment, u64, u64), CreateMemoryError> {
         let (first, total) = (PAGE_BYTES as u64, self.config.memory_limit_bytes / chunk);
         let size = first.saturating_add(total.saturating_mul(chunk));
@@ -482,7 +483,8 @@ impl Core {
         Ok((Segment::Shared(memory), first, total))
     }
 
-    /// The same of a driver, which may have every page of it at once: as few as will do, or as it likes.
+    /// The same of a driver, which may have every page of it at once: as few as will do, or as it
+    /// likes.
     fn private_segment(
         &self,
         maker: &dyn MemoryMaker,
@@ -532,7 +534,7 @@ impl Core {
         }
         let room: Room<'_> = self.find_room(state)?;
         let (seq, pushed_out) = room.fill(self.ring(), chunk, meta);
-        // Release: whoever reads it sees the ring as of this message.
+        // Release: a reader of it sees the ring as of this message.
         self.control.published.store(seq, Ordering::Release);
         if let Some(pushed_out) = pushed_out {
             // Rule P6. The count above stands before this fence too: rule P1 leans on it.
@@ -582,8 +584,8 @@ impl Core {
     }
 }
 
-/// Numbers of the messages up to `last` that a timeline does not say are over. After a failure of the
-/// device that stays so: nobody knows what it still does with them.
+/// Numbers of the messages up to `last` that a timeline does not say are over. After a failure of
+/// the device that stays so: nobody knows what it still does with them.
 fn not_over([value, ..]: &[AtomicU64; TIMELINE_WORDS], last: u64) -> std::ops::RangeInclusive<u64> {
     // Acquire pairs with `Timeline::advance`.
     (value.load(Ordering::Acquire) & !POISON) + 1..=last

@@ -23,9 +23,9 @@ pub enum CreateRingError {
     },
     /// The chunks that the contract promises do not fit into its memory limit.
     #[error(
-        "publisher `{label}`: depth + holds + one loan need {needed_bytes} bytes ({chunks} \
-         chunks), more than the topic's limit of {limit_bytes}; raise the limit or lower depth, \
-         holds or message size"
+        "publisher `{label}`: depth, holds and one loan need {needed_bytes} bytes ({chunks} \
+         chunks) together, more than the topic's limit of {limit_bytes}; raise the limit or lower \
+         depth, holds or message size"
     )]
     MemoryLimit {
         /// The publisher's label.
@@ -177,7 +177,8 @@ pub enum PublishError {
     },
     /// The length in the meta data is more than the loan's.
     #[error(
-        "publisher `{label}`: a message of {len} bytes was written into a loan of {loaned} bytes"
+        "publisher `{label}`: a message of {len} bytes was written into a loan of {loaned} bytes; \
+         loan more"
     )]
     TooLong {
         /// The publisher's label.

@@ -1,8 +1,7 @@
 //! A message that is being written.
 //!
-//! What a loan knows lies in a record of its publisher, so that a loan is one pointer: results that
-//! carry it travel in registers (moving five words through memory cost 10 ns, measured). It must
-//! not know the ring.
+//! The state of a loan lies in a record of its publisher, so a loan is one pointer, and results
+//! with a loan travel in registers (moving five words through memory cost 10 ns, measured).
 
 use super::{Core, PublishError, PublishRefused, RingPublisher};
 use crate::descriptor::Meta;
@@ -11,7 +10,7 @@ use crate::pool::Chunk;
 use std::marker::PhantomData;
 use std::ptr::NonNull;
 
-/// What an open loan knows. Made once, used again and again, freed with the publisher.
+/// The state of an open loan. Made once, used again and again, freed with the publisher.
 #[derive(Debug)]
 pub(super) struct LoanRecord {
     /// The publisher that it belongs to.
@@ -24,16 +23,15 @@ pub(super) struct LoanRecord {
 
 /// Writable memory of one message that is not published yet.
 ///
-/// Dropping it gives the memory back and changes nothing that a subscriber can see; several may be
-/// open. It stays on the thread of its publisher.
+/// Dropping it gives the memory back, and no subscriber sees a change. Several loans may be open. A
+/// loan stays on the thread of its publisher.
 #[derive(Debug)]
 pub struct RawLoan<'a> {
     record: NonNull<LoanRecord>,
     publisher: PhantomData<&'a RingPublisher>,
 }
 
-/// A loan that waits without borrowing its publisher: for drivers that lend its memory to hardware
-/// and keep both.
+/// A loan that waits without borrowing its publisher, for drivers that lend its memory to hardware.
 ///
 /// [`RingPublisher::resume`] makes a loan of it again. Dropped, its memory stays taken until the
 /// publisher goes. It stays on the thread of its publisher.
@@ -68,7 +66,7 @@ impl<'a> RawLoan<'a> {
 
     /// The memory to write to, as long as asked for, aligned to 64 bytes, contents unspecified.
     ///
-    /// What is written becomes visible to subscribers with `publish`.
+    /// Subscribers see what is written after `publish`.
     #[inline]
     pub fn bytes_mut(&mut self) -> &mut [u8] {
         self.parts_mut().0
@@ -114,7 +112,7 @@ impl<'a> RawLoan<'a> {
         self.record().bytes
     }
 
-    /// Is the loan for an empty message?
+    /// True if the loan is for an empty message.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -125,7 +123,7 @@ impl<'a> RawLoan<'a> {
     /// timeout. System calls: that wait, and one per sleeper that this thread wakes. On refusal the
     /// loan comes back.
     ///
-    /// Memory visibility: what was written before is visible to whoever takes the message.
+    /// Memory visibility: a subscriber that takes the message sees everything written before.
     #[inline]
     pub fn publish(self, meta: Meta) -> Result<u64, PublishRefused<RawLoan<'a>>> {
         let outcome = self.core().publish_loan(self.record, &meta);

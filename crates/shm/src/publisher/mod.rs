@@ -1,7 +1,7 @@
 //! A publisher's data path: loan, write in place, publish, wake.
 //!
-//! The protocol's publisher rules (P1..P8 in `protocol`) in the order in which they happen; chunks
-//! are `pool`'s business, peers come from `control`. It must not know sockets, topics or types.
+//! The protocol's publisher rules (P1..P8 in `protocol`), in the order in which they happen. `pool`
+//! keeps the chunks, and peers come from `control`.
 
 mod doors;
 mod engine;
@@ -31,10 +31,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// What a publisher promises its reliable subscribers.
+/// A publisher's promise to its reliable subscribers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reliability {
-    /// Never waits; who is slow loses messages, counted.
+    /// Never waits; slow subscribers lose messages, counted.
     BestEffort,
     /// Waits for reliable subscribers, at most this long per message.
     Reliable {
@@ -46,13 +46,13 @@ pub enum Reliability {
 /// A publisher's contract.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RingConfig {
-    /// Slots of the ring: a power of two, more than `depth`. For peers with a larger depth at most
-    /// `slots - 1` messages are kept.
+    /// Slots of the ring: a power of two, more than `depth`. The ring keeps at most `slots - 1`
+    /// messages for peers with a larger depth.
     pub slots: usize,
-    /// Messages kept for slow subscribers. For one that asks for more, more are kept as far as half of
-    /// `memory_limit_bytes` holds them; if that is short, it gets no less than this.
+    /// Messages kept for slow subscribers. A subscriber that asks for more gets more, if half of
+    /// `memory_limit_bytes` holds them, and never less than this.
     pub depth: usize,
-    /// Messages that stay although everybody has taken them, for late joiners: 0 to `depth`.
+    /// Messages that stay for late joiners after every subscriber has taken them: 0 to `depth`.
     pub history: usize,
     /// Largest message of the contract, in bytes; a larger one makes memory grow.
     pub chunk_bytes: usize,
@@ -60,17 +60,17 @@ pub struct RingConfig {
     pub holds_per_subscriber: usize,
     /// Bytes that payloads may use in all.
     pub memory_limit_bytes: u64,
-    /// Is the history also kept while nobody is connected, and given to late joiners?
+    /// True if the history is also kept while nobody is connected, and given to late joiners.
     pub transient_local: bool,
-    /// Does it wait for reliable subscribers?
+    /// Whether it waits for reliable subscribers, and how long.
     pub reliability: Reliability,
-    /// Chunks whose memory is made present at creation, so that no message pays for a first touch.
+    /// Chunks whose memory is made present at creation, so no message pays for a first touch.
     pub prefault_chunks: usize,
     /// How long a loan that makes memory grow waits for peers to map it.
     pub growth_timeout: Duration,
 }
 
-/// What happened at a publisher so far.
+/// Counts of a publisher so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PublisherCounters {
     /// Messages published.
@@ -221,8 +221,8 @@ impl RingPublisher {
 
     /// A chunk of at least `bytes` bytes to write to; its contents are unspecified.
     ///
-    /// Within the contract's depth it evicts nothing that a reader could still want; an abandoned loan
-    /// changes nothing. Blocks only while memory grows (`growth_timeout`).
+    /// Within the contract's depth, it evicts no message that a reader could still want. An
+    /// abandoned loan changes nothing. Blocks only while memory grows (`growth_timeout`).
     #[inline]
     pub fn loan(&self, bytes: usize) -> Result<RawLoan<'_>, Box<LoanError>> {
         let record = self.core().take_loan(bytes)?;
@@ -230,20 +230,21 @@ impl RingPublisher {
         Ok(unsafe { RawLoan::new(record) })
     }
 
-    /// Has messages lie in memory that a driver makes for this process, from the next loan on: subscribers of
-    /// other processes can read none of them any more ([`RingControl::is_private`]), so there should be none. Memory
-    /// for the contract's messages is made now; it grows for larger ones as it does otherwise.
+    /// From the next loan on, messages lie in memory that a driver makes for this process.
+    /// Subscribers of other processes cannot read them ([`RingControl::is_private`]), so there
+    /// should be none. Memory for the contract's messages is made now; it grows for larger ones as
+    /// usual.
     ///
     /// # Errors
-    /// The driver makes none. The publisher is of no use then.
+    /// The driver makes no memory. Then drop the publisher.
     pub fn keep_in(&self, maker: Box<dyn MemoryMaker>) -> Result<(), CreateMemoryError> {
         self.core().keep_in(maker)
     }
 
-    /// The loan that was parked. Does not block or allocate.
+    /// Makes a loan of a parked one. Does not block or allocate.
     ///
     /// # Errors
-    /// It is another publisher's; the token comes back.
+    /// The token belongs to another publisher; it comes back.
     pub fn resume(&self, parked: ParkedLoan) -> Result<RawLoan<'_>, ParkedLoan> {
         if parked.publisher != self.core().number {
             return Err(parked);
@@ -253,7 +254,7 @@ impl RingPublisher {
         Ok(unsafe { RawLoan::new(parked.record) })
     }
 
-    /// Whether the next message would be published without waiting for a reliable subscriber.
+    /// True if the next message would be published without waiting for a reliable subscriber.
     pub fn has_room(&self) -> bool {
         let core = self.core();
         core.in_child() || core.has_room()
@@ -277,23 +278,23 @@ impl RingPublisher {
         self.core().state.borrow().seq
     }
 
-    /// How far the messages that were published early ([`Marks::EARLY`](crate::Marks::EARLY)) are finished:
-    /// whoever has published one moves this on to its number, in the order of their numbers, when the
-    /// device is done. Its memory is not used again before that, whoever holds it. Allocates; any
-    /// thread may move it on.
+    /// How far the messages that were published early ([`Marks::EARLY`](crate::Marks::EARLY)) are
+    /// finished. When the device is done with a message, its publisher moves this on to the
+    /// message's number, in the order of the numbers. The message's memory is not used again before
+    /// that, even if no subscriber holds it. Allocates; any thread may move it on.
     pub fn timeline(&self) -> Timeline {
         Timeline::of_publisher(self.core().head.clone(), Of::Finished)
     }
 
-    /// How far the messages that are uploaded to a device ([`Marks::UPLOADED`](crate::Marks::UPLOADED)) are
-    /// there: as [`timeline`](Self::timeline), of its own.
+    /// How far uploads of messages to a device ([`Marks::UPLOADED`](crate::Marks::UPLOADED)) are
+    /// done: as [`timeline`](Self::timeline), but a timeline of its own.
     pub fn uploaded(&self) -> Timeline {
         Timeline::of_publisher(self.core().head.clone(), Of::Uploaded)
     }
 
-    /// Takes note of peers that came or went; the data path does the same with each message. An
-    /// executor calls it for a publisher that is idle for long, so that nothing of dead peers is
-    /// kept.
+    /// Takes note of peers that came or went. The data path does the same with each message. An
+    /// executor calls this for a publisher that is idle for long, so that the publisher keeps
+    /// nothing of dead peers.
     pub fn settle(&self) {
         let core = self.core();
         if !core.in_child() {

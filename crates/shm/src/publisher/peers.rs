@@ -129,8 +129,8 @@ pub(crate) struct Peer {
 }
 
 /// What the control thread leaves in the inbox. A peer that goes before the publisher's thread has
-/// looked takes its body out again, so that an idle publisher keeps nothing of it. A second body under
-/// one number takes the place of the first.
+/// looked takes its body out again, so that an idle publisher keeps nothing of it. A second body
+/// under one number takes the place of the first.
 #[derive(Debug)]
 pub(crate) enum Note {
     Attach(u32, Arc<Mutex<Option<Box<Peer>>>>),
@@ -142,7 +142,8 @@ pub(crate) enum Note {
 enum Service {
     /// Everything.
     Full,
-    /// It did not map new memory in time and is best effort: it misses what lies there until it has.
+    /// It did not map new memory in time and is best effort: it misses what lies there until it
+    /// has.
     Behind,
     /// Nothing but that what it holds is not used again: it may still read.
     HoldsOnly,
@@ -373,8 +374,9 @@ impl RingControl {
         Ok(Attached { peer, start, joined, segments })
     }
 
-    /// Serves a peer no more, and keeps what it holds: it may read as long as it likes. Nothing is woken,
-    /// waited for or sent for it. [`RingControl::detach`] ends it. Unknown numbers are ignored.
+    /// Serves a peer no more, and keeps what it holds: it may read as long as it likes. Nothing is
+    /// woken, waited for or sent for it. [`RingControl::detach`] ends it. Unknown numbers are
+    /// ignored.
     ///
     /// Any thread but the publisher's; takes a lock, allocates; one system call if the publisher is
     /// blocked.
@@ -447,24 +449,24 @@ impl RingControl {
         }
     }
 
-    /// Whether messages lie in memory that only this process has ([`RingPublisher::keep_in`]), so that peers
-    /// elsewhere cannot read them. Takes a lock.
+    /// Whether messages lie in memory that only this process has ([`RingPublisher::keep_in`]), so
+    /// that peers elsewhere cannot read them. Takes a lock.
     ///
     /// [`RingPublisher::keep_in`]: crate::RingPublisher::keep_in
     pub fn is_private(&self) -> bool {
         matches!(lock(&self.table).segments.last(), Some(Segment::Private(_)))
     }
 
-    /// The further segments, as a new peer or an observer in another process needs them: those before the
-    /// first that only this process has.
+    /// The further segments, as a new peer or an observer in another process needs them: those
+    /// before the first that only this process has.
     pub fn segments(&self) -> std::io::Result<Vec<SegmentFd>> {
         let table = lock(&self.table);
         let all = (0..table.segments.len()).map(|place| segment_fd(&table, place));
         all.map_while(Result::transpose).collect()
     }
 
-    /// Gives a subscriber of this very process all further segments that it does not have: nothing is mapped a
-    /// second time.
+    /// Gives a subscriber of this very process all further segments that it does not have: nothing
+    /// is mapped a second time.
     pub fn share_segments(&self, subscriber: &SubscriberControl) {
         let table = lock(&self.table);
         for (place, segment) in table.segments.iter().enumerate() {
@@ -472,9 +474,9 @@ impl RingControl {
         }
     }
 
-    /// The segments that a peer has not acknowledged: what the control thread has to send it after a
-    /// notification, as far as it has not done so. Empty for a peer that is gone. Takes a lock; does
-    /// not look at other peers.
+    /// The segments that a peer has not acknowledged: what the control thread has to send it after
+    /// a notification, as far as it has not done so. Empty for a peer that is gone. Takes a lock;
+    /// does not look at other peers.
     pub fn unacknowledged(&self, peer: u32) -> std::ops::Range<u32> {
         let table = lock(&self.table);
         let count = table.segments.len() as u32;
@@ -484,7 +486,8 @@ impl RingControl {
         }
     }
 
-    /// One further segment, to be sent to a peer; `None`: there is none, or only this process has it.
+    /// One further segment, to be sent to a peer; `None`: there is none, or only this process has
+    /// it.
     pub fn segment(&self, index: u32) -> std::io::Result<Option<SegmentFd>> {
         let table = lock(&self.table);
         match (index as usize).checked_sub(1).filter(|place| *place < table.segments.len()) {
@@ -546,8 +549,8 @@ impl RingControl {
             .collect()
     }
 
-    /// Publisher: it has waited long enough. Best-effort peers that have not acknowledged `segment` miss
-    /// what lies there until they have. Takes a lock.
+    /// Publisher: it has waited long enough. Best-effort peers that have not acknowledged `segment`
+    /// miss what lies there until they have. Takes a lock.
     pub(crate) fn leave_behind(&self, segment: u32) {
         let mut table = lock(&self.table);
         let slow = table.peers.iter_mut().flatten().filter(|record| {

@@ -1,9 +1,10 @@
-//! Which messages the ring keeps: room for the next one, what leaves for it, what memory is short for.
+//! Which messages the ring keeps: room for the next one, what leaves for it, what memory is short
+//! for.
 //!
-//! A ring keeps the contract's depth. For a peer that asks for more it keeps more, as far as memory
-//! holds it: what such peers alone want is given up as soon as all have taken it (`trim`), and when
-//! memory is short (`spare`). So a deep peer gets no less than one of the contract's depth, and costs
-//! the others nothing. It must not know loans, segments or doors.
+//! A ring keeps the contract's depth. It keeps more for a peer that asks for more, if there is
+//! memory. Messages that only such peers want are given up as soon as all have taken them (`trim`),
+//! or when memory is short (`spare`). So a deep peer gets no less than one of the contract's depth,
+//! and costs the others nothing.
 
 use super::engine::{IN_WORK, State};
 use super::{Core, PublishError, Reliability};
@@ -29,8 +30,8 @@ pub(super) struct Room<'s> {
 }
 
 impl Room<'_> {
-    /// Rule P5: puts a message there. Answers its number, and what it pushes out of the ring if that is
-    /// written.
+    /// Rule P5: puts a message there. Answers its number, and what it pushes out of the ring if
+    /// that is written.
     #[inline(always)]
     pub(super) fn fill(self, ring: Ring<'_>, chunk: Chunk, meta: &Meta) -> (u64, Option<u64>) {
         let Room { state, pushes_out } = self;
@@ -122,9 +123,9 @@ impl Core {
         state.pool.live() > depth || state.links.iter().any(|lane| lane.can_spare(depth))
     }
 
-    /// Memory is short: of the messages that are kept beyond the contract's depth, the older half goes,
-    /// but for those that a reliable peer wants; and the ring keeps no more than that from now on, so
-    /// that the next message waits for a reliable peer. False: none could go.
+    /// Memory is short: of the messages that are kept beyond the contract's depth, the older half
+    /// goes, but for those that a reliable peer wants; and the ring keeps no more than that from
+    /// now on, so that the next message waits for a reliable peer. False: none could go.
     #[cold]
     pub(super) fn spare(&self, state: &mut State) -> bool {
         let depth = self.config.depth as u64;

@@ -1,6 +1,5 @@
-//! Messages that are copied when they are taken: those of publishers that are not trusted, or that do not
-//! wait for holds. Nothing is believed of such a message before it lies in memory of this process. This file
-//! must not know who is trusted.
+//! Messages that are copied when they are taken, because their publisher is not trusted or does not
+//! wait for holds. Nothing of such a message is believed before it lies in memory of this process.
 
 use super::{LOOKS_MAX, RingSubscriber, TakeError};
 use crate::copies::{Copies, copy_words};
@@ -12,18 +11,20 @@ use std::ptr::NonNull;
 use std::sync::atomic::Ordering;
 
 impl RingSubscriber {
-    /// Messages are copied from now on ([`RingSubscriber::take_copied`]): as many can be held as there
-    /// is room for. Once, before the first is taken.
+    /// Messages are copied from now on ([`RingSubscriber::take_copied`]): as many can be held as
+    /// there is room for. Once, before the first is taken.
     pub fn keep_copies(&mut self, copies: &Copies) {
         self.holds = self.holds.min(copies.holds());
         self.home.keep_copies(copies.mapping());
     }
 
     /// As [`RingSubscriber::take`], for a publisher that is not trusted, or that does not wait for
-    /// holds: the sample is a copy in memory of this process, made before anything is believed of it.
+    /// holds: the sample is a copy in memory of this process, made before anything is believed of
+    /// it.
     ///
-    /// A message that cannot be copied is passed over and counted ([`Losses::refused`]). System calls
-    /// only when it is longer than those before it.
+    /// A message that cannot be copied is passed over and counted
+    /// ([`Losses::refused`](super::Losses::refused)). System calls only when it is longer than
+    /// those before it.
     pub fn take_copied(
         &mut self,
         copies: &mut Copies,
@@ -50,8 +51,8 @@ impl RingSubscriber {
                         self.lapped()?;
                         continue;
                     }
-                    // SAFETY: the word was 0 and is the sample's now; the payload is in the buffer of
-                    // this hold word, in memory that the home keeps.
+                    // SAFETY: the word was 0 and is the sample's now; the payload is in the buffer
+                    // of this hold word, in memory that the home keeps.
                     let sample = unsafe { RawSample::new(&self.home, index, seq, payload, meta) };
                     self.next = seq + 1;
                     self.move_cursor();

@@ -22,7 +22,8 @@ pub(super) struct Books {
     written: Vec<u64>,
     /// Address of a chunk and who uses it.
     uses: Vec<(usize, User)>,
-    /// Ends of the messages that a device works on, `[early, uploaded]`: last one, and last one done.
+    /// Ends of the messages that a device works on, `[early, uploaded]`: last one, and last one
+    /// done.
     device: [(u64, u64); 2],
     /// The ring was opened behind this message.
     opened: u64,
@@ -86,8 +87,8 @@ impl Books {
         self.opened = self.last();
     }
 
-    /// Chunks that are in use for a reason: loans, samples, devices, the contract's depth of an open
-    /// ring, and what those in `wanted` are still to get, each from this message on.
+    /// Chunks that are in use for a reason: loans, samples, devices, the contract's depth of an
+    /// open ring, and what those in `wanted` are still to get, each from this message on.
     pub(super) fn needed(&self, depth: u64, is_open: bool, wanted: &[u64]) -> usize {
         let mut messages = BTreeSet::new();
         let mut loans = 0;
@@ -138,8 +139,8 @@ impl Claim {
         self.next += messages;
     }
 
-    /// It has got message `seq`, and says that it has lost so many so far. `may_lose`: what it was behind
-    /// is more than it may count on.
+    /// It has got message `seq`, and says that it has lost so many so far. `may_lose`: what it was
+    /// behind is more than it may count on.
     pub(super) fn got(&mut self, seq: u64, lost: u64, may_lose: bool) {
         assert!(seq >= self.next, "message {seq} after {}", self.next - 1);
         let missed = seq.saturating_sub(self.next.max(self.joined));

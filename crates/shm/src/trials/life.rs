@@ -310,8 +310,8 @@ impl<'p> Life<'p> {
         assert!(readers.any(|it| it.claim.next() + depth <= next), "{error}, but all keep up");
     }
 
-    /// Publishes while the readers that it waits for move, leave or die, and others come and go. What ends
-    /// the wait is one step, the last one: so all happens in the same way in each run.
+    /// Publishes while the readers that it waits for move, leave or die, and others come and go.
+    /// What ends the wait is one step, the last one: so all happens in the same way in each run.
     fn publish_waiting(
         &mut self,
         loan: RawLoan<'p>,
@@ -400,7 +400,8 @@ impl<'p> Life<'p> {
     fn attach(&mut self) {
         let closed = self.control.peers() == 0 && !self.contract.transient_local;
         if closed && self.lot.one_in(2) {
-            // Who has gone is forgotten, so the ring is closed and will be opened behind the last message.
+            // Who has gone is forgotten, so the ring is closed and will be opened behind the last
+            // message.
             self.publisher.settle();
             self.books.opens();
         }

@@ -1,11 +1,11 @@
 //! Random lives of publishers: the shipped engine under everything that can happen to it, with an
 //! oracle that keeps its own books.
 //!
-//! A life is a contract, drawn by lot, and some hundred steps: loans, messages, readers that come, go,
-//! die, are slow, hold samples, or are waited for until they move or die; links of the same thread;
-//! devices that are not done; memory that grows. After each step all that is held has to be what it
-//! was. A life is told by its seed alone: `CROSSDOCK_SEED` repeats a run, and `CROSSDOCK_LIFE` begins
-//! it with the life of this number.
+//! A life is a contract, drawn by lot, and some hundred steps: loans, messages, readers that come,
+//! go, die, are slow, hold samples, or are waited for until they move or die; links of the same
+//! thread; devices that are not done; memory that grows. After each step, all held messages must be
+//! unchanged. Its seed alone determines a life: `CROSSDOCK_SEED` repeats a run, and
+//! `CROSSDOCK_LIFE` begins it with the life of this number.
 
 mod books;
 mod life;

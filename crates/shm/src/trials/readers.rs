@@ -1,6 +1,6 @@
 //! Those who take messages in a trial: subscribers of the ring and links of the publisher's thread.
 //!
-//! Each holds what it gets against the books. It must not know what else happens.
+//! Each holds what it gets against the books.
 
 use super::books::{Books, Claim, User};
 use crate::local::{LocalLink, LocalOptions};
@@ -8,7 +8,7 @@ use crate::subscriber::{RingSubscriber, SubscriberControl, TakeError};
 use crate::tables::ConnLease;
 use crate::{RawSample, RingControl};
 
-/// Samples, each of which has to stay what it was.
+/// Samples; each has to stay what it was.
 #[derive(Debug, Default)]
 pub(super) struct Samples {
     /// Of the one who holds them.
@@ -83,8 +83,8 @@ pub(super) struct Reader {
     subscriber: Option<RingSubscriber>,
     control: SubscriberControl,
     pub(super) peer: u32,
-    /// Kept until the publisher was told to let the reader go. Were the place used again before, the
-    /// publisher would wait for the next reader's cursor under this one's name.
+    /// Kept until the publisher was told to let the reader go. Were the place used again before,
+    /// the publisher would wait for the next reader's cursor under this one's name.
     pub(super) conn: ConnLease,
     /// Messages that it may be behind without passing over the oldest.
     keeps: u64,

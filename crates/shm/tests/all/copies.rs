@@ -1,5 +1,5 @@
-//! Messages that are copied when they are taken: the copy stays as it is whatever the publisher does,
-//! the publisher waits for nothing of its taker's, and what copies take is bounded.
+//! Messages that are copied when they are taken: the copy stays as it is whatever the publisher
+//! does, the publisher waits for nothing of its taker's, and what copies take is bounded.
 
 use crate::common;
 use common::*;

@@ -159,8 +159,8 @@ fn a_deep_local_link_that_stands_still_loses_messages_and_holds_nobody_up() {
     assert_eq!(expected, 2001);
 }
 
-/// A publisher that waits for its only outside peer, which goes meanwhile: the ring is closed in the
-/// middle of a publication.
+/// A publisher that waits for its only outside peer, which goes meanwhile: the ring is closed in
+/// the middle of a publication.
 fn closed_while_waiting(meta: Meta, each: impl Fn(&RingPublisher, &LocalLink, &mut dyn FnMut())) {
     let contract = RingConfig { reliability: reliable(20_000), ..pool(1, 16) };
     let publisher = RingPublisher::create("p", contract).unwrap();

@@ -190,8 +190,8 @@ pub fn opening() {
     assert_eq!(subscriber.next, 5, "the subscriber waits for a message that does not come");
 }
 
-/// Memory is short of what a deep subscriber asks for: a loan takes messages out of the ring while the
-/// subscriber reads them, and their chunks are used again.
+/// Memory is short of what a deep subscriber asks for: a loan takes messages out of the ring while
+/// the subscriber reads them, and their chunks are used again.
 pub fn sparing() {
     let world = World::new(4, 3, 1);
     let other = world.clone();
@@ -210,8 +210,8 @@ pub fn sparing() {
     thread.join().unwrap();
 }
 
-/// The only subscriber goes, so that the ring is closed, and comes back: what it then takes is what was
-/// written.
+/// The only subscriber goes, so that the ring is closed, and comes back: what it then takes is what
+/// was written.
 pub fn reopening() {
     let world = World::new(2, 3, 2);
     let other = world.clone();
@@ -326,8 +326,8 @@ pub fn doorbell() {
     executor.join().unwrap();
 }
 
-/// The bell alone: a ring between the last look and the sleep. The input must be seen, whoever
-/// sleeps.
+/// The bell alone: a ring between the last look and the sleep. The input must be seen, whichever
+/// thread sleeps.
 pub fn bell_alone() {
     let bell = Arc::new((Bell::default(), ReadyLine::default()));
     let kernel = Kernel::new(1);
@@ -501,8 +501,8 @@ pub fn wake_relay() {
     }
 }
 
-/// A flight recorder's writer and a reader that is late: what is read is whole and in its place, and
-/// everything is read or counted as lost.
+/// A flight recorder's writer and a reader that is late: what is read is whole and in its place,
+/// and everything is read or counted as lost.
 pub fn overwriting() {
     let memory = Arc::new((
         AtomicU64::new(0),
@@ -625,8 +625,8 @@ pub fn claiming_to_read() {
     assert_eq!(elements.read(1), Some(added));
 }
 
-/// The owner takes a member for dead while that goes on: its claim is either over, or abandoned until the
-/// owner accepts.
+/// The owner takes a member for dead while that goes on: its claim is either over, or abandoned
+/// until the owner accepts.
 pub fn abandoning() {
     let elements = Elements::new();
     let other = elements.clone();
@@ -641,8 +641,8 @@ pub fn abandoning() {
     assert_eq!(elements.read(0), Some(u32::from(mine) + u32::from(theirs)));
 }
 
-/// The owner looks for claims of nobody while a thread of its own claims: it finds that of a stranger that
-/// carries its number, and takes none of its own for one.
+/// The owner looks for claims of nobody while a thread of its own claims: it finds that of a
+/// stranger that carries its number, and takes none of its own for one.
 pub fn telling_strangers() {
     let elements = Elements::new();
     let stranger = Member::new(0);

@@ -51,7 +51,8 @@ impl World {
 
     pub fn write(&self, chunk: Chunk, value: u64) {
         self.chunks[(chunk.offset / CHUNK_BYTES) as usize].with_mut(|cell| {
-            // SAFETY: the cell is alive; the model checker fails the run if anybody else uses it now.
+            // SAFETY: the cell is alive; the model checker fails the run if anybody else uses it
+            // now.
             unsafe { *cell = value }
         });
     }

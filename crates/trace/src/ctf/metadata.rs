@@ -1,5 +1,5 @@
-//! The description of a trace in TSDL: written from the classes of events, and read back as far as
-//! we write it. It must not know packets.
+//! The description of a trace in TSDL: written from the classes of events, and read back if
+//! Crossdock has written it.
 
 use super::PROCNAME_BYTES;
 use crate::model::Class;
@@ -7,8 +7,8 @@ use crate::schema::FieldType;
 use std::fmt::Write;
 
 /// What stands before the events, with the UUID and the offset of the clock to be put in. Shaped as
-/// LTTng-UST's: its readers look for `tracer_name`, the prefix `_` and these very contexts. The header
-/// of events is a variant, because a plain field `timestamp` there would hide the one of
+/// LTTng-UST's: its readers look for `tracer_name`, the prefix `_` and these very contexts. The
+/// header of events is a variant, because a plain field `timestamp` there would hide the one of
 /// `ros2:rmw_publish`.
 const FRONT: &str = r#"/* CTF 1.8 */
 

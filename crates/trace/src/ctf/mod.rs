@@ -1,8 +1,7 @@
 //! Traces as folders in the Common Trace Format 1.8, in the shape that LTTng's user-space tracer
 //! gives them, so that babeltrace2, Trace Compass and the tools of ros2_tracing read them.
 //!
-//! One stream class; one file for each thread; docs/formats/trace.md has the bytes. This file must
-//! not know rings.
+//! There is one stream class, and one file for each thread. docs/formats/trace.md has the bytes.
 
 mod metadata;
 mod reader;
@@ -15,7 +14,7 @@ pub use writer::{TraceWriter, WriteTraceError};
 const MAGIC: u32 = 0xC1FC_1FC1;
 /// The file that describes the others.
 const METADATA: &str = "metadata";
-/// An event's id, where the extended form of the header follows.
+/// An event's id that says that the extended form of the header follows.
 const EXTENDED: u16 = u16::MAX;
 /// Bytes of a thread's name, the last one 0.
 const PROCNAME_BYTES: usize = 17;

@@ -1,5 +1,5 @@
-//! Reads a trace that Crossdock has written. Files are other people's input: every length is checked.
-//! It must not know what events mean.
+//! Reads a trace that Crossdock has written. Files are other people's input: every length is
+//! checked.
 
 use super::metadata;
 use super::{EXTENDED, MAGIC, METADATA, PACKET_HEAD_BYTES, PROCNAME_BYTES};
@@ -47,7 +47,8 @@ pub enum ReadTraceError {
 pub struct ReadTrace {
     /// Its events, in order of time.
     pub trace: Trace,
-    /// Of each file that could not be read to its end: from where on its events are missing, and why.
+    /// Of each file that could not be read to its end: from where on its events are missing, and
+    /// why.
     pub damage: Vec<ReadTraceError>,
 }
 

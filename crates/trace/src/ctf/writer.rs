@@ -1,4 +1,4 @@
-//! Writes a trace, bit by bit as it comes. It must not know where events come from.
+//! Writes a trace, bit by bit as it comes.
 
 use super::metadata;
 use super::{EXTENDED, MAGIC, METADATA, PACKET_HEAD_BYTES, PROCNAME_BYTES};
@@ -22,7 +22,8 @@ pub enum WriteTraceError {
         folder: PathBuf,
     },
     /// The system refused.
-    #[error("the trace cannot be written: {}: {source}; is there room, and may you write?", path.display())]
+    #[error(
+        "the trace cannot be written: {}: {source}; check the space there and your rights", path.display())]
     Io {
         /// File or folder.
         path: PathBuf,
@@ -33,8 +34,8 @@ pub enum WriteTraceError {
 
 /// Writes a trace into a folder, as it comes.
 ///
-/// `Send`. Blocks on the file system, allocates. Without [`TraceWriter::finish`] what was appended is
-/// there all the same, but for what did not fill a packet.
+/// `Send`. Blocks on the file system, allocates. Without [`TraceWriter::finish`] what was appended
+/// is there all the same, but for what did not fill a packet.
 #[derive(Debug)]
 pub struct TraceWriter {
     folder: PathBuf,

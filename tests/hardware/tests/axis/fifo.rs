@@ -23,8 +23,8 @@ fn the_fifo_keeps_every_beat_under_stalls_and_resets() {
     }
 }
 
-/// The difference of two counts has 32 bits in this comparison: after a wrap the FIFO is never full.
-/// Lint and a simulation without stalls see nothing wrong.
+/// The difference of two counts has 32 bits in this comparison: after a wrap the FIFO is never
+/// full. Lint and a simulation without stalls see nothing wrong.
 const NEVER_FULL: Mutation = Mutation {
     what: "the level is compared at the wrong width",
     file: "axis_fifo.sv",

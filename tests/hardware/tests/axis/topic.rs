@@ -31,7 +31,7 @@ fn a_topic_takes_two_cycles_more_than_its_beats_at_every_width() {
         assert_eq!(report.value("message_beats"), payload_beats, "at {width} bit");
         assert!(report.value("first_beat_cycles") <= 2, "at {width} bit");
         assert!(report.value("message_cycles") <= payload_beats + 2, "at {width} bit");
-        // One beat in every cycle, whoever sends.
+        // One beat in every cycle, whichever publisher sends.
         assert!(report.value("cycles") <= report.value("beats") + 2, "at {width} bit");
     }
 }

@@ -1,4 +1,5 @@
-//! The memory-side modules of `hw/`: lint, proofs, simulations, faults that must be caught, budgets.
+//! The memory-side modules of `hw/`: lint, proofs, simulations, faults that must be caught,
+//! budgets.
 #![allow(missing_docs)]
 
 mod budget;

@@ -42,8 +42,8 @@ fn one_burst_is_open_at_a_time_and_goes_where_the_page_tables_say() {
         // 16 translations serve 16 pages for ever, and none of 17.
         assert_eq!(report.value("kept_walks"), 16, "at {width} bit");
         assert_eq!(report.value("lost_walks"), 34, "at {width} bit");
-        // A chunk: 3 cycles to its address, the memory's 10, and its beats. A walk: 3 reads, each of 1
-        // cycle and the memory's.
+        // A chunk: 3 cycles to its address, the memory's 10, and its beats. A walk: 3 reads, each
+        // of 1 cycle and the memory's.
         let chunk = 3 + 9 + 256 * 8 / width;
         let cycles = 2 * 17 * 16 * chunk + 33 * 3 * 11;
         assert!(

@@ -2,8 +2,8 @@
 
 use crossdock_hardware_tests::{Design, Mutation, Proof, Simulation, lint, must};
 
-/// As small as it gets with more than one lane per beat, for proofs: what comes behind the buffer is
-/// proved by itself.
+/// As small as it gets with more than one lane per beat, for proofs: what comes behind the buffer
+/// is proved by itself.
 fn small() -> Design {
     let design = Design::module("memif_read").set("WIDTH", 128).set("PACK", 0);
     let design = design.set("ADDRESS_WIDTH", 13).set("TAG_WIDTH", 2).set("LENGTH_WIDTH", 8);

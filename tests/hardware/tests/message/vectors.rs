@@ -11,8 +11,9 @@ use crossdock_msg::layout::{ElementLayout, Layout};
 use crossdock_msg::{Block, FlatBuffer};
 use std::fmt::Write as _;
 
-/// `count` random messages, as many damaged ones between them, and one above each bound, as lines of
-/// a text in C++: `M` frame, damaged, right; `V` field, kind, item, bytes; `C` frame with zero padding.
+/// `count` random messages, as many damaged ones between them, and one above each bound, as lines
+/// of a text in C++: `M` frame, damaged, right; `V` field, kind, item, bytes; `C` frame with zero
+/// padding.
 pub(crate) fn vectors(case: &Case, shape: &MessageShape, lengths: Lengths, count: u64) -> String {
     let plan = must(FramePlan::new(&case.schema, &case.bounds));
     let mut text = String::from("static const char vectors_text[] =\n");

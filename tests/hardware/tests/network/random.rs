@@ -113,7 +113,7 @@ impl Random {
         said.clear();
         for node in &subscribers {
             write!(ports[*node].0, "i{topic}: /t{topic}, ").expect("text");
-            // Whoever hears a later node or itself has a FIFO: no cycle is without one.
+            // A node that hears a later node or itself has a FIFO: no cycle is without one.
             let back = publishers.iter().any(|publisher| publisher >= node);
             let stream = match (wide && !back, back) {
                 (true, _) => String::new(),

@@ -319,7 +319,7 @@ pub(crate) fn file(sent: &[Sent], limits: Limits) -> (PathBuf, u64) {
     let folder = workspace().join("target/hw/vectors");
     must(std::fs::create_dir_all(&folder));
     let path = folder.join(format!("{name}.bin"));
-    // Whole or not at all, whoever writes it at the same time.
+    // Whole or not at all, even if another test writes it at the same time.
     let unfinished = folder.join(format!("{name}.{}", std::process::id()));
     must(std::fs::write(&unfinished, bytes));
     must(std::fs::rename(&unfinished, &path));

@@ -111,6 +111,12 @@ const EXECUTOR: &[Room] = &[
     ("process", &["node", "run", "status"]),
 ];
 
+/// Columns that a comment has at most, and lines that a function of the product has at most.
+const COMMENT_COLUMNS_MAX: usize = 100;
+const FUNCTION_LINES_MAX: usize = 70;
+/// Crates that still have longer comments. None is added, none stays when it has none any more.
+const LONGER_COMMENTS: &[&str] = &["cli", "comm", "executor", "suite"];
+
 /// Modules of one crate that import each other in a circle, at most.
 const CIRCLE_MAX: usize = 5;
 /// Crates that still have larger circles, and how large. None is added, none grows, none stays when it
@@ -157,8 +163,33 @@ fn rust_files(folder: &Path) -> Vec<PathBuf> {
             false => vec![path],
         })
         .filter(|path| path.extension().is_some_and(|extension| extension == "rs"))
-        .filter(|path| path.file_name().is_none_or(|name| name != "tests.rs"))
         .collect()
+}
+
+/// The files of a folder that are not unit tests.
+fn product_files(folder: &Path) -> Vec<PathBuf> {
+    let mut files = rust_files(folder);
+    files.retain(|path| !path.to_string_lossy().ends_with("tests.rs"));
+    files
+}
+
+/// The first line and the length in lines of each function, as rustfmt lays functions out.
+fn functions(text: &str) -> Vec<(usize, usize)> {
+    let lines: Vec<&str> = text.lines().collect();
+    let words = ["const", "unsafe", "async", "extern", "\"C\""];
+    let begins = |code: &str| {
+        code.split_once("fn ").is_some_and(|(before, _)| {
+            before.split_whitespace().all(|word| word.starts_with("pub") || words.contains(&word))
+        })
+    };
+    let length = |at: usize| {
+        let code = lines[at].trim_start();
+        let signature = lines[at..].iter().find(|line| line.ends_with(['{', '}', ';', '\\']))?;
+        let end = format!("{}}}", &lines[at][..lines[at].len() - code.len()]);
+        let is_function = begins(code) && signature.ends_with('{');
+        is_function.then(|| lines[at..].iter().position(|line| *line == end))?.map(|last| last + 1)
+    };
+    (0..lines.len()).filter_map(|at| Some((at + 1, length(at)?))).collect()
 }
 
 /// The product part of a source file: without comments and without its unit tests.
@@ -192,7 +223,7 @@ fn only_one_file_of_the_command_prints() {
     let output = folder.join("cli/src/output.rs");
     let crates = packages().into_iter().filter(|package| package.folder.starts_with(&folder));
     for package in crates {
-        for file in rust_files(&package.folder.join("src")) {
+        for file in product_files(&package.folder.join("src")) {
             if file == output {
                 continue;
             }
@@ -222,7 +253,7 @@ fn unsafe_code_lives_in_few_places_of_the_crates_that_need_little_of_it() {
     for (name, _) in UNSAFE_PLACE {
         let package = packages().into_iter().find(|package| package.name == *name);
         let folder = package.unwrap_or_else(|| panic!("no crate {name}")).folder;
-        for file in rust_files(&folder.join("src")) {
+        for file in product_files(&folder.join("src")) {
             let text = std::fs::read_to_string(&file).expect("source");
             let holds = product_lines(&text).any(|(_, line)| {
                 line.contains("unsafe {")
@@ -258,9 +289,73 @@ fn source_files_fit_the_limits_of_the_style() {
     }
 }
 
+#[test]
+fn comments_fit_the_columns_of_the_style() {
+    let mut folders: Vec<(String, PathBuf)> = Vec::new();
+    for package in packages() {
+        let parts = ["src", "tests", "examples"].map(|part| package.folder.join(part));
+        folders.extend(parts.map(|part| (package.name.clone(), part)));
+    }
+    let outside = ["bench/src", "fuzz/src", "fuzz/targets"];
+    folders.extend(outside.map(|folder| (folder.to_owned(), workspace().join(folder))));
+    let (mut wrong, mut listed) = (Vec::new(), BTreeSet::new());
+    for (name, folder) in &folders {
+        for file in rust_files(folder) {
+            let text = std::fs::read_to_string(&file).expect("source");
+            if text.starts_with("// Generated") {
+                continue;
+            }
+            for (at, line) in text.lines().enumerate() {
+                // A line of a text goes on with a backslash.
+                let is_comment = line.trim_start().starts_with("//") && !line.ends_with('\\');
+                if !is_comment || line.chars().count() <= COMMENT_COLUMNS_MAX {
+                    continue;
+                }
+                match LONGER_COMMENTS.iter().find(|longer| *longer == name) {
+                    Some(name) => _ = listed.insert(*name),
+                    None => wrong.push(format!("{}:{}", file.display(), at + 1)),
+                }
+            }
+        }
+    }
+    assert!(
+        wrong.is_empty(),
+        "comments with more than {COMMENT_COLUMNS_MAX} columns, wrap them:\n{}",
+        wrong.join("\n")
+    );
+    let longer = LONGER_COMMENTS.iter().copied().collect();
+    assert_eq!(listed, longer, "take crates without longer comments off LONGER_COMMENTS");
+}
+
+#[test]
+fn functions_of_the_product_fit_the_lines_of_the_style() {
+    let mut wrong = Vec::new();
+    let bench = workspace().join("bench/src");
+    let folders = packages().into_iter().map(|package| package.folder.join("src"));
+    for file in folders.chain([bench]).flat_map(|folder| product_files(&folder)) {
+        let text = std::fs::read_to_string(&file).expect("source");
+        let product = text.split("\n#[cfg(test)]\nmod tests {").next().unwrap_or_default();
+        let functions = functions(product).into_iter();
+        let long = functions.filter(|(_, lines)| *lines > FUNCTION_LINES_MAX);
+        wrong.extend(long.map(|(at, lines)| format!("{}:{at}: {lines} lines", file.display())));
+    }
+    assert!(
+        wrong.is_empty(),
+        "functions with more than {FUNCTION_LINES_MAX} lines, split them:\n{}",
+        wrong.join("\n")
+    );
+}
+
+#[test]
+fn functions_are_found_with_their_lengths() {
+    let text = "pub(crate) const fn a(\n    b: u8,\n) {\n}\n\ntrait T {\n    fn c();\n\n    \
+                fn d() {\n        e()\n    }\n}\nconst F: &str = \"\\\n    fn g() {{\\n\\\n\";\n";
+    assert_eq!(functions(text), [(1, 4), (9, 3)]);
+}
+
 fn modules_of(package: &Package) -> Modules {
     let src = package.folder.join("src");
-    Modules::read(&src, &rust_files(&src))
+    Modules::read(&src, &product_files(&src))
 }
 
 #[test]

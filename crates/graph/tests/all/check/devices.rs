@@ -124,7 +124,8 @@ fn what_a_driver_is_to_move_is_made_by_its_publisher_where_all_who_have_it_are_i
     assert_eq!(found(&recorded, |_, _| ()), (vec![], false));
 }
 
-/// The gateways of a plan in which each node is a process, and which device nodes look for messages in slabs.
+/// The gateways of a plan in which each node is a process, and which device nodes look for messages
+/// in slabs.
 fn gateways(
     nodes: &[&str],
     change: fn(&mut Graph, &mut Mapping),
