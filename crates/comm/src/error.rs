@@ -106,7 +106,7 @@ impl<L> std::error::Error for PublishError<L> {}
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TakeError {
-    /// All samples that may be held are held, or the publisher broke the protocol.
+    /// All samples that may be held are held, or this is a forked child.
     #[error(transparent)]
     Ring(#[from] Box<crossdock_shm::TakeError>),
     /// The payload is no message of the topic's type; it was passed over and counted.

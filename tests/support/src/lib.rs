@@ -5,8 +5,10 @@
 #![forbid(unsafe_code)]
 #![allow(clippy::print_stdout)]
 
+mod own_memory;
 mod random;
 
+pub use own_memory::OwnMemory;
 pub use random::Random;
 
 use std::fs::OpenOptions;

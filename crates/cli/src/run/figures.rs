@@ -1,7 +1,8 @@
 //! The figures of a run, read from the status tables of its processes. It must not know how they are shown.
 
 use super::fabrics::Counts;
-use super::left::Left;
+use super::left::{Left, last_words};
+use super::process_figures::ProcessFigures;
 use super::{calls, counts, devices};
 use crate::summary::{
     ChainRow, DeviceRow, FabricRow, GatewayRow, Losses, NodeRow, Percentiles, ServiceRow, TopicRow,
@@ -9,7 +10,7 @@ use crate::summary::{
 use anyhow::{Result, bail};
 use crossdock_comm::status_records::{counter, kind};
 use crossdock_comm::{
-    Activity, EntitySnapshot, HistogramSnapshot, ObserveError, Observer, ObserverOptions, PeerName,
+    Activity, EntitySnapshot, HistogramSnapshot, ObserveError, Observer, ObserverOptions,
     PortSnapshot, ProcessSnapshot, Rendezvous,
 };
 use crossdock_executor::status::{chain_counter, node_counter};
@@ -23,13 +24,10 @@ pub(crate) struct Figures {
     observer: Observer,
     /// Process ids of the nodes.
     pids: Vec<u32>,
-    /// Why a process could not be attached to.
+    /// Why processes could not be attached to, as of the last look.
     unreachable: Vec<String>,
-    /// Processes that have ended before the run, in that order.
-    left: Vec<Left>,
-    /// Of each process that was started again and has begun: how many of `left` were there then. Later
-    /// ones of this name have ended since.
-    revived: BTreeMap<String, usize>,
+    /// By name: processes that have ended before the run.
+    left: BTreeMap<String, Left>,
     /// Messages that were lost with them, by topic.
     lost: BTreeMap<String, u64>,
 }
@@ -52,26 +50,28 @@ pub(crate) struct Reading {
 impl Figures {
     /// Attaches to the processes with these ids and to the launcher itself. They do no work for it
     /// later, and what they counted stays readable after their end.
-    pub(crate) fn attach(domain_id: u32, name: &str, pids: Vec<u32>) -> Result<Self> {
-        let mut observer = Observer::open(observer_options(domain_id, name))?;
+    pub(crate) fn attach(options: ObserverOptions, pids: Vec<u32>) -> Result<Self> {
+        let mut observer = Observer::open(options)?;
         let unreachable = observer.refresh()?;
-        Ok(Self {
-            observer,
-            pids,
-            unreachable,
-            left: Vec::new(),
-            revived: BTreeMap::new(),
-            lost: BTreeMap::new(),
-        })
+        let (left, lost) = Default::default();
+        Ok(Self { observer, pids, unreachable, left, lost })
     }
 
     /// A process has ended: keeps its figures. Says what it was doing.
     pub(crate) fn retire(&mut self, plan: &Plan, process: &str, pid: u32) -> String {
-        let Some(left) = Left::read(&self.observer, pid) else { return String::new() };
-        debug_assert_eq!(left.snapshot.process, process);
         self.pids.retain(|known| *known != pid);
-        let words = left.last_words(plan);
-        self.left.push(left);
+        let tables = self.observer.status_tables();
+        let known = tables.iter().map(|table| table.name).collect();
+        let Some(table) = tables.into_iter().find(|table| table.pid == pid) else {
+            return String::new();
+        };
+        debug_assert_eq!(table.process, process);
+        let words = last_words(plan, &table);
+        let life = ProcessFigures::read(&self.observer, table);
+        match self.left.get_mut(process) {
+            Some(left) => left.add(&life, &known),
+            None => drop(self.left.insert(process.to_owned(), Left::new(life))),
+        }
         words
     }
 
@@ -79,17 +79,12 @@ impl Figures {
     /// how many messages were lost in between.
     pub(crate) fn revive(&mut self, process: &str, pid: u32) -> Result<u64> {
         self.pids.push(pid);
-        self.unreachable.extend(self.observer.refresh()?);
-        let status_tables = self.observer.status_tables();
-        let next = status_tables.iter().find(|status_table| status_table.pid == pid);
-        let lives = self.left.iter().skip(self.revived.get(process).copied().unwrap_or(0));
-        let lives: Vec<_> = lives.filter(|left| left.snapshot.process == process).collect();
-        self.revived.insert(process.to_owned(), self.left.len());
-        let (Some((before, between)), Some(next)) = (lives.split_first(), next) else {
-            return Ok(0);
-        };
+        self.unreachable = self.observer.refresh()?;
+        let tables = self.observer.status_tables();
+        let next = tables.iter().find(|table| table.pid == pid);
+        let (Some(left), Some(next)) = (self.left.get_mut(process), next) else { return Ok(0) };
         let mut sum = 0;
-        for (topic, count) in before.lost(between, next) {
+        for (topic, count) in left.lost(next) {
             sum += count;
             *self.lost.entry(topic).or_default() += count;
         }
@@ -98,8 +93,9 @@ impl Figures {
 
     /// Messages published so far in the whole run. Reads shared memory only.
     pub(crate) fn published(&self) -> u64 {
-        let status_tables = self.status_tables();
-        let publishers = status_tables.iter().flat_map(|process| &process.publishers);
+        let tables = self.status_tables();
+        let left = self.left.values().map(|left| &left.figures.table);
+        let publishers = tables.iter().chain(left).flat_map(|process| &process.publishers);
         publishers.map(|port| port.counters[counter::MESSAGES]).sum()
     }
 
@@ -116,15 +112,16 @@ impl Figures {
         counts: &Counts,
         exits: &BTreeMap<String, String>,
     ) -> Reading {
-        let status_tables = self.status_tables();
-        let nodes = self.nodes(plan, &status_tables, exits);
+        let processes = self.processes();
+        let nodes = node_rows(plan, &processes, exits);
+        let chains = chain_rows(plan, &processes);
+        let status_tables: Vec<_> = processes.into_iter().map(|process| process.table).collect();
         let topics = plan.topics.iter().map(|topic| {
             let mut row = topic_row(topic, &status_tables);
             row.losses.restart = self.lost.get(&topic.name).copied().unwrap_or(0);
             row
         });
         let topics = topics.collect();
-        let chains = self.chains(plan, &status_tables);
         let simulated_s = simulated_s(plan, &nodes);
         let mut notes = self.unreachable.clone();
         notes.extend(exits.iter().map(|(process, how)| {
@@ -151,101 +148,85 @@ impl Figures {
         Reading { nodes, topics, services, gateways, fabrics, devices, chains, simulated_s, notes }
     }
 
-    /// The status tables of the run's processes, the launcher's own among them.
+    /// The status tables of the run's processes that are there, the launcher's own among them.
     fn status_tables(&self) -> Vec<ProcessSnapshot> {
         let mut status_tables = self.observer.status_tables();
         let own = std::process::id();
         status_tables.retain(|process| process.pid == own || self.pids.contains(&process.pid));
-        status_tables.extend(self.left.iter().map(|left| left.snapshot.clone()));
         status_tables
     }
 
-    fn histogram(&self, process: PeerName, record: &EntitySnapshot) -> Option<HistogramSnapshot> {
-        let mut left = self.left.iter();
-        let of_left = left.find_map(|left| left.histogram(process, record));
-        of_left.or_else(|| self.observer.histogram(process, record))
-    }
-
-    /// One row per node, in the order of the plan.
-    fn nodes(
-        &self,
-        plan: &Plan,
-        status_tables: &[ProcessSnapshot],
-        exits: &BTreeMap<String, String>,
-    ) -> Vec<NodeRow> {
-        let mut rows = Vec::new();
-        for process in &plan.processes {
-            let seen = status_tables.iter().filter(|seen| seen.process == process.name);
-            let seen: Vec<_> = seen.collect();
-            for node in process.executors.iter().flat_map(|executor| &executor.nodes) {
-                // More than one where the process was started again.
-                let records = seen.iter().flat_map(|seen| {
-                    let records = seen.others.iter();
-                    let of_node =
-                        records.filter(|it| it.kind == kind::NODE && it.name == node.name);
-                    of_node.map(|record| (seen.name, record))
-                });
-                let records: Vec<_> = records.collect();
-                let mut execute = HistogramSnapshot::empty();
-                for (process, record) in &records {
-                    if let Some(histogram) = self.histogram(*process, record) {
-                        execute.merge(&histogram);
-                    }
-                }
-                let count = |index: usize| {
-                    let counts = records.iter().map(|(_, it)| it.counters[index]);
-                    counts.fold(0, u64::saturating_add)
-                };
-                rows.push(NodeRow {
-                    node: node.name.clone(),
-                    process: process.name.clone(),
-                    ended: exits.get(&process.name).cloned(),
-                    executions: count(node_counter::EXECUTIONS),
-                    unmatched: count(node_counter::UNMATCHED),
-                    held_back: count(node_counter::HELD_BACK),
-                    timer_skips: count(node_counter::TIMER_SKIPPED),
-                    over_budget: count(node_counter::OVER_BUDGET),
-                    stale: count(node_counter::STALE),
-                    failed: count(node_counter::FAILED),
-                    execute: percentiles(Some(&execute)),
-                });
+    /// What each of the run's processes has counted in all its lives, the launcher among them.
+    fn processes(&self) -> Vec<ProcessFigures> {
+        let tables = self.status_tables().into_iter();
+        let mut processes: Vec<_> =
+            tables.map(|table| ProcessFigures::read(&self.observer, table)).collect();
+        let own = std::process::id();
+        for (name, left) in &self.left {
+            let mut of_nodes = processes.iter_mut().filter(|it| it.table.pid != own);
+            match of_nodes.find(|process| process.table.process == *name) {
+                Some(process) => process.add(&left.figures),
+                None => processes.push(left.figures.clone()),
             }
         }
-        rows
+        processes
     }
+}
 
-    /// One row per chain, from all processes that publish on its last topic.
-    fn chains(&self, plan: &Plan, status_tables: &[ProcessSnapshot]) -> Vec<ChainRow> {
-        let rows = plan.chains.iter().map(|chain| {
-            let mut merged = HistogramSnapshot::empty();
-            let (mut count, mut late, mut stalled) = (0, 0, 0_u64);
-            for process in status_tables {
-                let records = process.others.iter();
-                for record in records.filter(|it| it.kind == kind::CHAIN && it.name == chain.name) {
-                    let of = |index: usize, sum: &mut u64| {
-                        *sum = sum.saturating_add(record.counters[index]);
-                    };
-                    of(chain_counter::MESSAGES, &mut count);
-                    of(chain_counter::LATE, &mut late);
-                    of(chain_counter::STALLED, &mut stalled);
-                    if let Some(histogram) = self.histogram(process.name, record) {
-                        merged.merge(&histogram);
-                    }
-                }
-            }
-            ChainRow {
-                chain: chain.name.clone(),
-                from: chain.from.clone(),
-                to: chain.to.clone(),
-                count,
-                max_latency_ns: chain.max_latency.map(|limit| limit.limit_ns),
-                late,
-                stalled,
-                time: percentiles(Some(&merged)),
-            }
-        });
-        rows.collect()
+/// One row per node, in the order of the plan.
+fn node_rows(
+    plan: &Plan,
+    processes: &[ProcessFigures],
+    exits: &BTreeMap<String, String>,
+) -> Vec<NodeRow> {
+    let mut rows = Vec::new();
+    for process in &plan.processes {
+        let seen = processes.iter().find(|seen| seen.table.process == process.name);
+        for node in process.executors.iter().flat_map(|executor| &executor.nodes) {
+            let count = |index: usize| {
+                let records = seen.iter().flat_map(|seen| seen.records(kind::NODE, &node.name));
+                records.map(|it| it.counters[index]).fold(0, u64::saturating_add)
+            };
+            rows.push(NodeRow {
+                node: node.name.clone(),
+                process: process.name.clone(),
+                ended: exits.get(&process.name).cloned(),
+                executions: count(node_counter::EXECUTIONS),
+                unmatched: count(node_counter::UNMATCHED),
+                held_back: count(node_counter::HELD_BACK),
+                timer_skips: count(node_counter::TIMER_SKIPPED),
+                over_budget: count(node_counter::OVER_BUDGET),
+                stale: count(node_counter::STALE),
+                failed: count(node_counter::FAILED),
+                execute: percentiles(seen.and_then(|seen| seen.histogram(kind::NODE, &node.name))),
+            });
+        }
     }
+    rows
+}
+
+/// One row per chain, from all processes that publish on its last topic.
+fn chain_rows(plan: &Plan, processes: &[ProcessFigures]) -> Vec<ChainRow> {
+    let rows = plan.chains.iter().map(|chain| {
+        let mut merged = HistogramSnapshot::empty();
+        let histograms = processes.iter().filter_map(|it| it.histogram(kind::CHAIN, &chain.name));
+        histograms.for_each(|histogram| merged.merge(histogram));
+        let count = |index: usize| {
+            let records = processes.iter().flat_map(|it| it.records(kind::CHAIN, &chain.name));
+            records.map(|it| it.counters[index]).fold(0, u64::saturating_add)
+        };
+        ChainRow {
+            chain: chain.name.clone(),
+            from: chain.from.clone(),
+            to: chain.to.clone(),
+            count: count(chain_counter::MESSAGES),
+            max_latency_ns: chain.max_latency.map(|limit| limit.limit_ns),
+            late: count(chain_counter::LATE),
+            stalled: count(chain_counter::STALLED),
+            time: percentiles(Some(&merged)),
+        }
+    });
+    rows.collect()
 }
 
 /// Fails when another process publishes a topic of which the plan holds all publishers: its
@@ -442,3 +423,6 @@ pub(crate) fn record_notes(report: &RecordReport) -> Vec<String> {
     });
     incomplete.collect()
 }
+
+#[cfg(test)]
+mod tests;

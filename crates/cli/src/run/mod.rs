@@ -13,6 +13,7 @@ mod left;
 pub(crate) mod log;
 mod notes;
 mod pipes;
+mod process_figures;
 mod progress;
 mod restarts;
 mod tracing;
@@ -246,7 +247,8 @@ impl Session {
     /// Attaches to the status tables of the processes.
     fn observe(&mut self) -> Result<()> {
         let pids = self.fleet.pids();
-        self.figures = Some(Figures::attach(self.participant.domain_id(), LAUNCHER, pids)?);
+        let options = figures::observer_options(self.participant.domain_id(), LAUNCHER);
+        self.figures = Some(Figures::attach(options, pids)?);
         Ok(())
     }
 

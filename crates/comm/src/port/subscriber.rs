@@ -124,8 +124,9 @@ impl<T: Message> Subscriber<T> {
     /// The next message: of several publishers the one with the smallest stamp.
     ///
     /// # Errors
-    /// [`TakeError`]: all samples that may be held are held; or a publisher or a message is
-    /// damaged, which was passed over. Calling again goes on.
+    /// [`TakeError`]: all samples that may be held are held; or a message is damaged, which was passed
+    /// over. Calling again goes on. A publisher that breaks the protocol is no error: it is cut off,
+    /// counted as `corrupt` and reported by an event, and the others go on.
     #[inline]
     pub fn take(&self) -> Result<Option<Sample<T>>, TakeError> {
         match self.core.take()? {

@@ -279,9 +279,7 @@ impl SubscriberCore {
             self.entity.add(counter::LOST_KEEP_LAST, losses.keep_last);
         } else {
             // Nobody waited for it, and it did not ask in time.
-            let skipped = losses.lapped + losses.keep_last;
-            self.passed.set(self.passed.get() + skipped);
-            self.entity.add(counter::SKIPPED, skipped);
+            self.pass_over(losses.lapped + losses.keep_last);
         }
     }
 
@@ -298,8 +296,7 @@ impl SubscriberCore {
         let mut state = self.state.borrow_mut();
         let overflow = state.connections.iter_mut().map(Connection::take_overflow).sum();
         if overflow > 0 {
-            self.passed.set(self.passed.get() + overflow);
-            self.entity.add(counter::SKIPPED, overflow);
+            self.pass_over(overflow);
         }
         overflow
     }
@@ -365,8 +362,7 @@ impl SubscriberCore {
         self.passed.get()
     }
 
-    /// What is known of the message that [`SubscriberCore::take`] would give. A corrupt publisher
-    /// is cut off and reported.
+    /// What is known of the message that [`SubscriberCore::take`] would give.
     #[inline]
     pub(crate) fn peek(&self) -> Option<Meta> {
         let mut state = self.state.borrow_mut();
@@ -396,10 +392,8 @@ impl SubscriberCore {
                     }
                 }
                 Err(error) => {
-                    // Reported by an event; what the others have goes on.
-                    let connections = state.connections.len();
-                    drop(self.failed(state, place, error));
-                    place += usize::from(state.connections.len() == connections);
+                    // What the take will say, a look does not.
+                    place += usize::from(self.failed(state, place, error).is_err());
                     continue;
                 }
             }
@@ -443,7 +437,7 @@ impl SubscriberCore {
                 Ok(None) if connection.is_gone() => drop(state.connections.remove(place)),
                 Ok(None) if state.connections.len() == 1 => return Ok(None),
                 Ok(None) => {}
-                Err(error) => return Err(self.failed(state, place, error)),
+                Err(error) => self.failed(state, place, error)?,
             }
         }
         Ok(None)
@@ -466,9 +460,9 @@ impl SubscriberCore {
         Ok(Some(Taken { raw, schema, place }))
     }
 
-    /// Drops a connection, and reports why.
+    /// Drops a connection, counts what it lost, and reports why.
     fn cut_off(&self, state: &mut SubscriberConnections, place: usize, why: String) {
-        drop(state.connections.remove(place));
+        self.count_losses(&mut state.connections.remove(place));
         let mut shared = self.handle.core.lock();
         shared.trouble(why);
         self.handle.core.publish(shared);
@@ -498,18 +492,20 @@ impl SubscriberCore {
         self.early.set(early);
     }
 
-    /// A corrupt publisher is cut off and reported; everything else may pass.
+    /// A corrupt publisher is cut off, counted and reported, and the caller goes on with the others:
+    /// its connection is gone. Every other error is the caller's.
     #[cold]
     fn failed(
         &self,
         state: &mut SubscriberConnections,
         place: usize,
         error: Box<RingTakeError>,
-    ) -> TakeError {
-        if matches!(*error, RingTakeError::Corrupt { .. }) {
-            self.cut_off(state, place, error.to_string());
+    ) -> Result<(), TakeError> {
+        if !matches!(*error, RingTakeError::Corrupt { .. }) {
+            return Err(TakeError::Ring(error));
         }
-        TakeError::Ring(error)
+        self.cut_off(state, place, error.to_string());
+        Ok(())
     }
 
     /// Which of several connections is next: one that has waited long enough, else the smallest
@@ -533,7 +529,10 @@ impl SubscriberCore {
                         best = Some(candidate);
                     }
                 }
-                Err(error) => return Err(self.failed(state, place, error)),
+                Err(error) => {
+                    self.failed(state, place, error)?;
+                    continue;
+                }
             }
             place += 1;
         }
@@ -559,50 +558,78 @@ impl SubscriberCore {
     pub(crate) fn find_newest(&self) -> Result<Option<Taken>, TakeError> {
         let mut state = self.state.borrow_mut();
         self.absorb(&mut state);
+        // Bounded: each turn but the last drops a connection.
+        while let Some(newest) = self.choose_newest(&mut state)? {
+            // What it holds may be what the take needs.
+            self.skip_window();
+            let connection = &mut state.connections[newest];
+            let taken = match self.take_from(connection, newest) {
+                Ok(taken) => taken,
+                Err(error) => {
+                    self.failed(&mut state, newest, error)?;
+                    continue;
+                }
+            };
+            self.skip_all_but(&mut state, newest);
+            let Some(taken) = taken else {
+                // Overtaken between the two looks.
+                return Ok(None);
+            };
+            let marks = taken.raw.meta().marks;
+            if marks.any(Marks::AWAY) && !self.reaches(&taken.raw) {
+                self.count_corrupt();
+                return Ok(None);
+            }
+            if !marks.any(Marks::EARLY) || self.early.get() {
+                return Ok(Some(taken));
+            }
+            let finished = self.finished(&state.connections[newest], taken);
+            return finished.map_err(|it| self.unfinished(&mut state, Some(newest), it));
+        }
+        Ok(self.newest_of_window())
+    }
+
+    /// Which of the connections has the message with the largest stamp. Older ones of each are passed
+    /// over.
+    fn choose_newest(&self, state: &mut SubscriberConnections) -> Result<Option<usize>, TakeError> {
         let mut newest: Option<(u64, usize)> = None;
         let mut place = 0;
+        // Bounded: each turn goes on or drops a connection.
         while place < state.connections.len() {
             let connection = &mut state.connections[place];
             let peeked = connection.skip_to_newest().and_then(|skipped| {
-                self.entity.add(counter::SKIPPED, skipped);
-                self.passed.set(self.passed.get() + skipped);
+                self.pass_over(skipped);
                 connection.peek()
             });
             match peeked {
-                Ok(None) => {}
                 Ok(Some(meta)) if newest.is_none_or(|(stamp, _)| meta.stamp_ns >= stamp) => {
                     newest = Some((meta.stamp_ns, place));
                 }
-                Ok(Some(_)) => {}
-                Err(error) => return Err(self.failed(&mut state, place, error)),
+                Ok(_) => {}
+                Err(error) => {
+                    self.failed(state, place, error)?;
+                    continue;
+                }
             }
             place += 1;
         }
-        let Some((_, newest)) = newest else { return Ok(self.newest_of_window()) };
-        self.skip_window();
+        Ok(newest.map(|(_, place)| place))
+    }
+
+    /// Passes over the message of each connection but one, and counts what all of them have lost.
+    fn skip_all_but(&self, state: &mut SubscriberConnections, newest: usize) {
         for (place, connection) in state.connections.iter_mut().enumerate() {
             if place != newest && matches!(connection.skip(), Ok(true)) {
-                self.entity.add(counter::SKIPPED, 1);
-                self.passed.set(self.passed.get() + 1);
+                self.pass_over(1);
             }
             self.count_gap(connection);
         }
-        let connection = &mut state.connections[newest];
-        match self.take_from(connection, newest) {
-            Ok(Some(taken))
-                if taken.raw.meta().marks.any(Marks::AWAY) && !self.reaches(&taken.raw) =>
-            {
-                self.count_corrupt();
-                Ok(None)
-            }
-            Ok(Some(taken)) if taken.raw.meta().marks.any(Marks::EARLY) && !self.early.get() => {
-                let finished = self.finished(connection, taken);
-                finished.map_err(|it| self.unfinished(&mut state, Some(newest), it))
-            }
-            // None: overtaken between the two looks.
-            Ok(taken) => Ok(taken),
-            Err(error) => Err(self.failed(&mut state, newest, error)),
-        }
+    }
+
+    /// Messages have left the input on request, untaken.
+    fn pass_over(&self, skipped: u64) {
+        self.entity.add(counter::SKIPPED, skipped);
+        self.passed.set(self.passed.get() + skipped);
     }
 
     /// The newest message that was looked at; the others are passed over.

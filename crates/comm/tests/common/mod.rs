@@ -4,6 +4,7 @@
 #![allow(dead_code, unreachable_pub, reason = "each test binary uses a part of it")]
 
 pub mod child;
+pub mod ring;
 pub mod users;
 
 use std::os::fd::OwnedFd;

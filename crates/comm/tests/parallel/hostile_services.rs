@@ -4,7 +4,6 @@
 //! The seed is printed; CROSSDOCK_SEED=<seed> repeats a run.
 
 use crate::common;
-use std::os::unix::fs::FileExt;
 use std::time::{Duration, Instant};
 
 use common::child::{Process, hear, role, tell};
@@ -16,6 +15,7 @@ use crossdock_comm::{
 };
 use crossdock_msg::Extra;
 use crossdock_msg::types::example_interfaces::srv::{AddTwoInts, AddTwoIntsRequest};
+use crossdock_test_support::OwnMemory;
 
 const SERVICE: &str = "/add_two_ints";
 /// Time-out of calls to a server that may not answer any more.
@@ -24,7 +24,7 @@ const SOON: Duration = Duration::from_millis(20);
 /// Writes garbage into what this process lets others read.
 struct Scribbler {
     state: u64,
-    memory: std::fs::File,
+    memory: OwnMemory,
     ranges: Vec<std::ops::Range<u64>>,
 }
 
@@ -34,15 +34,8 @@ impl Scribbler {
         let given = std::env::var("CROSSDOCK_SEED").ok().and_then(|seed| seed.parse().ok());
         let seed = given.unwrap_or(now.as_nanos() as u64);
         println!("CROSSDOCK_SEED={seed}");
-        let memory = std::fs::File::options().write(true).open("/proc/self/mem").unwrap();
-        let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
-        let ours = maps.lines().filter(|line| line.contains("memfd:crossdock"));
-        let range = |line: &str| {
-            let (start, end) = line.split_once(' ').unwrap().0.split_once('-').unwrap();
-            let number = |text: &str| u64::from_str_radix(text, 16).unwrap();
-            number(start)..number(end)
-        };
-        let ranges = ours.filter(|line| line.contains(" rw-s ")).map(range).collect();
+        let memory = OwnMemory::open();
+        let ranges = memory.shared("");
         Scribbler { state: seed | 1, memory, ranges }
     }
 
@@ -61,12 +54,9 @@ impl Scribbler {
         let lines = (range.end - range.start).min(16 << 10) / 64;
         let at = range.start + 64 * self.below(lines);
         if self.below(2) == 0 {
-            let mut line = [0; 64];
-            line[..8].copy_from_slice(&self.below(16).to_ne_bytes());
-            for field in line[8..].chunks_mut(8) {
-                field.copy_from_slice(&self.below(u64::MAX).to_ne_bytes());
-            }
-            return self.memory.write_all_at(&line, at).unwrap();
+            let mut line = [self.below(16); 8];
+            line[1..].fill_with(|| self.below(u64::MAX));
+            return self.memory.write(at, &line);
         }
         let word = match self.below(4) {
             0 => self.below(1 << 10),
@@ -75,7 +65,7 @@ impl Scribbler {
             _ => self.below(u64::MAX),
         };
         let at = at + 8 * self.below(8);
-        self.memory.write_all_at(&word.to_ne_bytes(), at).unwrap();
+        self.memory.write(at, &[word]);
     }
 }
 

@@ -7,6 +7,7 @@ mod common;
 
 mod allocations;
 mod bridge;
+mod corrupt;
 mod deep;
 mod forks;
 mod hostile_services;

@@ -1,6 +1,7 @@
 //! A process that goes on writing into the memory that others read: payloads, lengths, descriptors,
-//! the ring's head, hints. Whatever it writes, its readers get errors or garbage values; they never
-//! leave a block, never crash and never hang, and other topics go on.
+//! the ring's head, hints. Whatever it writes, its readers get garbage values, errors for a damaged
+//! message, or nothing more of it; they never leave a block, never crash and never hang, and other
+//! topics go on.
 //!
 //! The child is an honest publisher; beside it, a thread scribbles over its memory (through
 //! `/proc/self/mem`, since others cannot map it for writing). The seed is printed;
@@ -8,31 +9,24 @@
 //! `CROSSDOCK_KEEPER=off valgrind --trace-children=yes <test binary> --test-threads=1`.
 
 use crate::common;
-use std::fs::File;
 use std::ops::Range;
-use std::os::unix::fs::FileExt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use common::child::{Process, hear, role, tell};
+use common::ring::{CHUNKS_AT, HEAD, check_word, slot_at};
 use common::{LIMIT, Place, drain, publish, publisher, reliable, subscriber};
 use crossdock_comm::{
     Access, AnySubscriber, Echo, EchoError, Observer, ObserverOptions, Participant, Publisher,
-    PublisherOptions, Qos, Rendezvous, Subscriber, SubscriberOptions,
+    PublisherOptions, Qos, Rendezvous, Subscriber, SubscriberOptions, TakeError,
 };
 use crossdock_msg::block::Text;
 use crossdock_msg::types::sensor_msgs::{PointCloud2, PointField};
 use crossdock_msg::{Block, CdrBuffer, Extra, FlatError, Message, Schema};
-use crossdock_test_support::Random;
+use crossdock_test_support::{OwnMemory, Random};
 
 const TOPIC: &str = "/cloud";
 /// The reading process, which names the memory that both may write.
 const READER: &str = "reader";
-
-/// Where things lie in a ring: its head, its slots, its chunks.
-const HEAD: Range<u64> = 128..256;
-const SLOTS_AT: u64 = 4096;
-const SLOTS: u64 = 1024;
-const CHUNKS_AT: u64 = SLOTS_AT + SLOTS * 64;
 
 /// Random, extreme and plausible words.
 fn word(random: &mut Random) -> u64 {
@@ -66,43 +60,8 @@ impl Target {
     ];
 }
 
-/// The memory objects of this name that are mapped here for writing.
-fn mapped(name: &str) -> Vec<Range<u64>> {
-    let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
-    let of_name = |line: &&str| line.contains(&format!("memfd:crossdock:{name}"));
-    let writable = maps.lines().filter(of_name).filter(|line| line.contains(" rw-s "));
-    let range = |line: &str| {
-        let (start, end) = line.split_once(' ').unwrap().0.split_once('-').unwrap();
-        let number = |text: &str| u64::from_str_radix(text, 16).unwrap();
-        number(start)..number(end)
-    };
-    writable.map(range).collect()
-}
-
-fn read_word(memory: &File, at: u64) -> u64 {
-    let mut word = [0; 8];
-    memory.read_exact_at(&mut word, at).unwrap();
-    u64::from_ne_bytes(word)
-}
-
-fn write_words(memory: &File, at: u64, words: &[u64]) {
-    let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
-    memory.write_all_at(&bytes, at).unwrap();
-}
-
-/// The check word of a descriptor, so that a lie is believed as far as it can be.
-fn check_word(seq: u64, words: &[u64]) -> u64 {
-    !seq.rotate_left(32)
-        ^ words[0]
-        ^ words[1].rotate_left(17)
-        ^ words[2].rotate_left(7)
-        ^ words[3].rotate_left(29)
-        ^ words[4].rotate_left(41)
-        ^ words[5].rotate_left(53)
-}
-
 fn scribble(
-    memory: &File,
+    memory: &OwnMemory,
     target: Target,
     ring: &Range<u64>,
     published: &AtomicU64,
@@ -115,13 +74,13 @@ fn scribble(
             let chunks = (ring.end - ring.start - CHUNKS_AT).min(16 * 4096);
             for _ in 0..64 {
                 let at = ring.start + CHUNKS_AT + 8 * random.below(chunks / 8);
-                write_words(memory, at, &[word(random)]);
+                memory.write(at, &[word(random)]);
             }
         }
         Target::Descriptors => {
-            let slot = ring.start + SLOTS_AT + 64 * (seq.saturating_sub(random.below(3)) % SLOTS);
-            let number = read_word(memory, slot);
-            let mut words: Vec<_> = (1..8).map(|n| read_word(memory, slot + 8 * n)).collect();
+            let slot = ring.start + slot_at(seq.saturating_sub(random.below(3)));
+            let number = memory.read(slot);
+            let mut words: Vec<_> = (1..8).map(|n| memory.read(slot + 8 * n)).collect();
             let changed = random.below(7) as usize;
             words[changed] = match random.below(3) {
                 0 => word(random),
@@ -131,9 +90,9 @@ fn scribble(
             if random.below(8) > 0 {
                 words[6] = check_word(number, &words);
             }
-            write_words(memory, slot + 8, &words);
+            memory.write(slot + 8, &words);
             if random.below(64) == 0 {
-                write_words(memory, slot, &[number ^ 1 << random.below(64)]);
+                memory.write(slot, &[number ^ 1 << random.below(64)]);
             }
         }
         Target::Head => {
@@ -142,12 +101,12 @@ fn scribble(
                 0 => word(random),
                 _ => seq.wrapping_add(random.below(64)).wrapping_sub(32),
             };
-            write_words(memory, at, &[value]);
+            memory.write(at, &[value]);
         }
         Target::Hints => {
-            for shared in mapped(&format!("{READER} ")) {
+            for shared in memory.shared(&format!("{READER} ")) {
                 let at = shared.start + 8 * random.below((shared.end - shared.start) / 8);
-                write_words(memory, at, &[word(random)]);
+                memory.write(at, &[word(random)]);
             }
         }
     }
@@ -172,7 +131,7 @@ fn send(output: &Publisher<PointCloud2>, number: u32) {
 /// For each line `<target> <messages> <seed>`: a publisher of its own, scribbled over.
 fn child(place: &str) {
     let participant = Place::of_parent(place, "child");
-    let memory = File::options().read(true).write(true).open("/proc/self/mem").unwrap();
+    let memory = OwnMemory::open();
     tell("ready");
     let mut round = 0;
     while let Some(line) = hear() {
@@ -193,7 +152,7 @@ fn child(place: &str) {
         hear();
         // The graphic characters of "mutated1 in process child on /cloud".
         let name = format!("{node}inprocess");
-        let [ring] = &mapped(&name)[..] else { panic!("one ring: {name}") };
+        let [ring] = &memory.shared(&name)[..] else { panic!("one ring: {name}") };
         let (published, done) = (AtomicU64::new(1), AtomicBool::new(false));
         std::thread::scope(|scope| {
             scope.spawn(|| {
@@ -296,6 +255,8 @@ struct Readers {
     observer: Observer,
     schema: Schema,
     buffers: (CdrBuffer, Vec<u8>),
+    /// Messages and publishers that were found corrupt so far.
+    corrupt: u64,
 }
 
 impl Readers {
@@ -324,6 +285,7 @@ impl Readers {
             observer: observer.unwrap(),
             schema: Schema::of::<PointCloud2>().unwrap(),
             buffers: (CdrBuffer::new(), Vec::new()),
+            corrupt: 0,
         }
     }
 
@@ -348,16 +310,18 @@ impl Readers {
     fn read(&mut self, echo: &mut Option<Echo>, outcome: &mut Outcome) {
         match self.typed.take() {
             Ok(Some(sample)) => outcome.read(sample.block(), &self.schema, &mut self.buffers),
-            Ok(None) => {}
-            Err(_) => outcome.damaged += 1,
+            Err(TakeError::Ring(error)) => panic!("{error}"),
+            Ok(None) | Err(_) => {}
         }
         match self.untyped.take() {
             Ok(Some(sample)) => {
                 outcome.read(sample.block(), sample.schema(), &mut self.buffers);
             }
-            Ok(None) => {}
-            Err(_) => outcome.damaged += 1,
+            Err(TakeError::Ring(error)) => panic!("{error}"),
+            Ok(None) | Err(_) => {}
         }
+        let corrupt = self.typed.counters().corrupt + self.untyped.counters().corrupt;
+        outcome.damaged += corrupt - std::mem::replace(&mut self.corrupt, corrupt);
         let Some(looking) = echo else { return };
         match looking.copy_next() {
             Ok(Some(copy)) => {

@@ -8,6 +8,7 @@ use crossdock_comm::{Publisher, PublisherOptions, Qos};
 use crossdock_executor::{Remote, RunEnd};
 use crossdock_graph::{Graph, Mapping, Time};
 use crossdock_msg::types::geometry_msgs::PointStamped;
+use crossdock_test_support::OwnMemory;
 use support::{Process, checked, nodes, take_log};
 
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -47,8 +48,12 @@ nodes:
     }
 
     fn publisher(&self, topic: &str, depth: usize) -> Publisher<PointStamped> {
+        self.publisher_of("outside", topic, depth)
+    }
+
+    fn publisher_of(&self, node: &str, topic: &str, depth: usize) -> Publisher<PointStamped> {
         let options = PublisherOptions {
-            node: "outside",
+            node,
             topic,
             // As long as a test lasts: a publisher that is held up is one that fails.
             qos: Qos::reliable(depth, PATIENCE),
@@ -187,4 +192,29 @@ fn a_branch_that_is_only_slow_keeps_the_other_back_and_nothing_is_lost() {
         }
     });
     assert_eq!(log, (1..=30).map(pair).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_corrupt_publisher_beside_a_good_one_stops_no_join() {
+    /// Where the first message of a ring lies.
+    const FIRST_AT: u64 = 4096 + 64;
+    let joining = Joining::new("corrupt", (4, 60_000), 20);
+    let (a, b) = (joining.publisher("/a", 4), joining.publisher("/b", 4));
+    let bad = joining.publisher_of("bad", "/a", 4);
+    let log = joining.joined(|| {
+        [&a, &b, &bad].into_iter().for_each(|it| joining.connected(it));
+        let memory = OwnMemory::open();
+        let rings = memory.shared("badinprocess");
+        let [ring] = &rings[..] else { panic!("{rings:?}") };
+        // Its first message seems to be there, and nothing of it fits.
+        memory.write(ring.start + FIRST_AT, &[1]);
+        for number in 1..=20 {
+            publish(&a, number);
+            publish(&b, number);
+        }
+    });
+    assert_eq!(log, (1..=20).map(pair).collect::<Vec<_>>());
+    let told = joining.process.participant.take_events().0;
+    let told: Vec<String> = told.iter().map(ToString::to_string).collect();
+    assert!(told.iter().any(|text| text.contains("is corrupt")), "{told:?}");
 }
