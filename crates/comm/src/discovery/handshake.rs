@@ -184,22 +184,19 @@ fn hello(
             peer.link.stage = Stage::Closing;
         }
         Purpose::Definition { port } => {
-            send_definition(state, token, port);
-            close_after(state, token);
+            send_once(state, token, |it| send_definition(it, token, port))
         }
-        Purpose::Ring { port } => {
-            send_ring(state, token, port);
-            close_after(state, token);
-        }
+        Purpose::Ring { port } => send_once(state, token, |it| send_ring(it, token, port)),
         Purpose::Level { port, level } => {
-            send_level(state, token, port, level);
-            close_after(state, token);
+            send_once(state, token, |it| send_level(it, token, port, level));
         }
     }
     Ok(None)
 }
 
-fn close_after(state: &mut ParticipantState, token: u64) {
+/// Sends an answer, after which nothing follows.
+fn send_once(state: &mut ParticipantState, token: u64, send: impl FnOnce(&mut ParticipantState)) {
+    send(state);
     if let Some(peer) = state.peers.get_mut(&token) {
         peer.link.stage = Stage::Closing;
     }

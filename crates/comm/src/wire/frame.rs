@@ -306,10 +306,7 @@ impl Frame {
             },
             kind::ADVERTISE => Frame::Advertise(input.publisher_info()?),
             kind::IDLE => Frame::Idle,
-            kind::LEVEL => match NonZeroU8::new(input.u8("level")?) {
-                Some(level) => Frame::Level { level },
-                None => return Err(input.range("level", 0)),
-            },
+            kind::LEVEL => Frame::Level { level: input.level()? },
             kind::MEMORY => Frame::Memory,
             kind::BELL => Frame::Bell { bell: input.u16("bell")? },
             kind::WITHDRAW => Frame::Withdraw { port: input.u64("port")? },
@@ -444,6 +441,10 @@ impl Reader<'_> {
             (7, port) => Ok(Purpose::Level { port, level: NonZeroU8::new(self.u8("level")?) }),
             (number, _) => Err(self.range("purpose", number.into())),
         }
+    }
+
+    fn level(&mut self) -> Result<NonZeroU8, FieldError> {
+        NonZeroU8::new(self.u8("level")?).ok_or_else(|| self.range("level", 0))
     }
 
     fn devices(&mut self) -> Result<Vec<String>, FieldError> {
