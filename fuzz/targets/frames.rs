@@ -32,7 +32,9 @@ const FRAMES_MAX: usize = 32;
 const TOPIC: &str = "/header";
 
 /// Of the control protocol. An old one would be turned away at the greeting, see `run`.
-const VERSION: u32 = 6;
+const VERSION: u32 = 7;
+/// The purpose of those who ask for the level of a publisher of logs.
+const LEVEL: u8 = 7;
 /// Kinds of frames that this target writes itself.
 const HELLO: u8 = 1;
 const ADVERTISE: u8 = 3;
@@ -168,6 +170,8 @@ fn hello(purpose: u8, port: u64) -> Vec<u8> {
     text(&mut frame, "mallory");
     frame.push(purpose);
     frame.extend(port.to_le_bytes());
+    // A level, which is only asked for.
+    frame.extend((purpose == LEVEL).then_some(0));
     frame
 }
 

@@ -6,7 +6,7 @@ use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::fd::{AsFd, OwnedFd};
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Child, ChildStderr, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -67,6 +67,14 @@ impl Running {
     #[must_use]
     pub fn spawn(mut command: Command) -> Self {
         Self(command.spawn().expect("the command starts"))
+    }
+
+    /// Starts a command whose standard error, a pipe, the test reads.
+    #[must_use]
+    pub fn with_errors(mut command: Command) -> (Self, ChildStderr) {
+        let mut child = command.stderr(Stdio::piped()).spawn().expect("the command starts");
+        let errors = child.stderr.take().expect("its errors are a pipe");
+        (Self(child), errors)
     }
 
     /// The process id.

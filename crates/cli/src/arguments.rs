@@ -1,9 +1,15 @@
 //! What the command line takes. Words and flags follow the `ros2` command where it has them.
 //! It must not know what the commands do.
 
+mod watching;
+
+pub(crate) use watching::{
+    CallArguments, DelayArguments, EchoArguments, ListArguments, MeterArguments, MeterOptions,
+    NodeCommand, ServiceCommand, Sort, TopArguments, TopicCommand, WatchArguments,
+};
+
 use crate::bench::arguments::BenchCommand;
 use crate::trace::arguments::TraceCommand;
-use clap::builder::TypedValueParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use crossdock_device::Architecture;
 use crossdock_graph::{ImportJoin, LogLevel};
@@ -49,6 +55,9 @@ pub(crate) enum Command {
     /// Look at the services of running graphs, and call them
     #[command(subcommand)]
     Service(ServiceCommand),
+    /// Show the definitions of messages and services
+    #[command(subcommand)]
+    Interface(InterfaceCommand),
     /// Show the GPUs and other devices of this machine, and try them
     #[command(subcommand)]
     Device(DeviceCommand),
@@ -79,10 +88,22 @@ pub(crate) struct FilesBeside {
     /// Parameter file (YAML: node, parameter, value) over the values of the graph; may be repeated
     #[arg(long, value_name = "FILE")]
     pub(crate) params: Vec<PathBuf>,
+    /// Parameter of a node, over the files': `-p pilot.speed:=0.2`, the value in YAML; may be repeated
+    #[arg(short = 'p', value_name = "NODE.PARAMETER:=VALUE", value_parser = set_parameter)]
+    pub(crate) set: Vec<SetParameter>,
     /// Folder to look for package binaries in, before CROSSDOCK_PACKAGE_PATH and the folder of
     /// this command; may be repeated
     #[arg(long, value_name = "FOLDER")]
     pub(crate) package_path: Vec<PathBuf>,
+}
+
+/// A parameter that the command line sets.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct SetParameter {
+    pub(crate) node: String,
+    pub(crate) parameter: String,
+    /// In YAML, one line.
+    pub(crate) value: String,
 }
 
 /// Which graph, mapped how, with which packages.
@@ -133,7 +154,8 @@ pub(crate) struct RunArguments {
     /// Folder to trace all processes to, in the Common Trace Format
     #[arg(long, value_name = "FOLDER")]
     pub(crate) trace: Option<PathBuf>,
-    /// If a process dies or a node fails, write each thread's last events to this folder
+    /// If a process dies or a node fails, write each thread's last events to this folder: to
+    /// PROCESS.1 in it at the first death of a process, to PROCESS.2 at the second
     #[arg(long, value_name = "FOLDER", conflicts_with = "trace")]
     pub(crate) trace_on_failure: Option<PathBuf>,
     /// Events to trace, separated by commas, see `crossdock trace start --help`
@@ -351,85 +373,26 @@ pub(crate) enum PictureFormat {
     Dot,
 }
 
-/// What the commands that watch a running graph share.
-#[derive(Debug, Args)]
-pub(crate) struct WatchArguments {
-    /// ROS domain id
-    #[arg(long, value_name = "ID", env = "ROS_DOMAIN_ID", default_value_t = 0,
-          value_parser = domain_id)]
-    pub(crate) domain_id: u32,
-    /// Print JSON, one value a line
-    #[arg(long)]
-    pub(crate) json: bool,
-}
-
 #[derive(Debug, Subcommand)]
-pub(crate) enum TopicCommand {
-    /// List the topics of all running graphs of the domain
-    List(ListArguments),
-    /// Print messages as they come
-    Echo(EchoArguments),
-    /// Measure how often messages are published, and how regularly
-    Hz(MeterArguments),
-    /// Measure bytes per second, and how large messages are
-    Bw(MeterArguments),
-    /// Measure the age of messages at their publication, from the stamps in their headers
-    Delay(DelayArguments),
-    /// Print the type of a topic
-    Type {
-        /// Topic
-        #[arg(value_parser = expanded)]
-        topic: String,
-        #[command(flatten)]
-        watch: WatchArguments,
-    },
-    /// List the topics of a type
-    Find {
-        /// Message type, such as sensor_msgs/msg/Image
+pub(crate) enum InterfaceCommand {
+    /// List the types that are known
+    List(DefinitionArguments),
+    /// Print the definition of a type
+    Show {
+        /// Type, such as sensor_msgs/msg/Image
         #[arg(value_name = "TYPE")]
-        message_type: String,
+        type_name: String,
         #[command(flatten)]
-        watch: WatchArguments,
-    },
-    /// Show type, quality of service, ports and counters of a topic
-    Info {
-        /// Topic
-        #[arg(value_parser = expanded)]
-        topic: String,
-        /// Also print the hash of its type
-        #[arg(short, long)]
-        verbose: bool,
-        #[command(flatten)]
-        watch: WatchArguments,
+        definitions: DefinitionArguments,
     },
 }
 
-#[derive(Debug, Subcommand)]
-pub(crate) enum ServiceCommand {
-    /// List the services of all running graphs of the domain
-    List {
-        /// Also show the types
-        #[arg(short = 't', long)]
-        show_types: bool,
-        #[command(flatten)]
-        watch: WatchArguments,
-    },
-    /// Print the type of a service
-    Type {
-        /// Service
-        service: String,
-        #[command(flatten)]
-        watch: WatchArguments,
-    },
-    /// Show type, server, clients and counters of a service
-    Info {
-        /// Service
-        service: String,
-        #[command(flatten)]
-        watch: WatchArguments,
-    },
-    /// Call a service and print its response
-    Call(CallArguments),
+#[derive(Debug, Args)]
+pub(crate) struct DefinitionArguments {
+    /// Folder with definitions, as PACKAGE/msg/TYPE.msg and PACKAGE/srv/TYPE.srv below it, beside the
+    /// standard ones; may be repeated
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) interfaces: Vec<PathBuf>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -468,187 +431,6 @@ pub(crate) struct JsonArguments {
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct CallArguments {
-    /// Service
-    pub(crate) service: String,
-    /// Type of the service, such as std_srvs/srv/SetBool
-    #[arg(value_name = "TYPE")]
-    pub(crate) service_type: String,
-    /// Request in YAML, such as "{data: true}"; missing fields are 0, false or empty
-    #[arg(value_name = "VALUES", default_value = "{}")]
-    pub(crate) values: String,
-    /// Folder with definitions, as PACKAGE/srv/TYPE.srv and PACKAGE/msg/TYPE.msg below it, beside
-    /// the standard definitions; may be repeated
-    #[arg(long, value_name = "FOLDER")]
-    pub(crate) interfaces: Vec<PathBuf>,
-    /// Seconds to wait for a server, and then for the response
-    #[arg(long, value_name = "SECONDS", default_value_t = 5.0, value_parser = seconds,
-          allow_negative_numbers = true)]
-    pub(crate) timeout: f64,
-    /// Print arrays and texts whole; default: at most 16 values
-    #[arg(long)]
-    pub(crate) full: bool,
-    #[command(flatten)]
-    pub(crate) watch: WatchArguments,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct ListArguments {
-    /// Print each topic with its type on a line, as `ros2 topic list -t` does
-    #[arg(short = 't', long)]
-    pub(crate) show_types: bool,
-    /// Print published and subscribed topics with the number of ports, as `ros2 topic list -v` does
-    #[arg(short, long)]
-    pub(crate) verbose: bool,
-    /// Print only how many topics there are
-    #[arg(short, long)]
-    pub(crate) count_topics: bool,
-    #[command(flatten)]
-    pub(crate) watch: WatchArguments,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct EchoArguments {
-    /// Topic
-    #[arg(value_parser = expanded)]
-    pub(crate) topic: String,
-    /// Type of the topic, as in `ros2 topic echo`; fails if the topic has another type
-    #[arg(value_name = "TYPE")]
-    pub(crate) message_type: Option<String>,
-    /// End after this many messages
-    #[arg(short = 'n', long, value_name = "COUNT")]
-    pub(crate) count: Option<u64>,
-    /// Print only the first message
-    #[arg(long, conflicts_with = "count")]
-    pub(crate) once: bool,
-    /// Print only this field: `pose.position.x`, `ranges[3]`
-    #[arg(long, value_name = "FIELD")]
-    pub(crate) field: Option<String>,
-    /// Print arrays whole
-    #[arg(short = 'f', long, visible_alias = "full-length")]
-    pub(crate) full: bool,
-    /// Number of array elements to print
-    #[arg(short = 'l', long, value_name = "COUNT", default_value_t = 16, conflicts_with = "full")]
-    pub(crate) truncate_length: usize,
-    /// Print the lengths of arrays instead of their elements
-    #[arg(long)]
-    pub(crate) no_arr: bool,
-    /// Print the lengths of texts instead of the texts
-    #[arg(long)]
-    pub(crate) no_str: bool,
-    /// Print number and time of publication of each message
-    #[arg(short = 'i', long)]
-    pub(crate) include_message_info: bool,
-    /// Do not report messages that came too fast to be printed
-    #[arg(long)]
-    pub(crate) no_lost_messages: bool,
-    #[command(flatten)]
-    pub(crate) watch: WatchArguments,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct DelayArguments {
-    #[command(flatten)]
-    pub(crate) meter: MeterArguments,
-    /// Measure the time since the publication of the newest message, and of each subscriber's last
-    /// taken message; needs no header
-    #[arg(long)]
-    pub(crate) age: bool,
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum NodeCommand {
-    /// List the nodes of all running graphs of the domain
-    List {
-        /// Print only how many nodes there are
-        #[arg(short, long)]
-        count_nodes: bool,
-        #[command(flatten)]
-        watch: WatchArguments,
-    },
-    /// Show process, executor, ports, timers and counters of a node
-    Info {
-        /// Node
-        node: String,
-        #[command(flatten)]
-        watch: WatchArguments,
-    },
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct TopArguments {
-    /// Seconds between two looks
-    #[arg(short = 'd', long, value_name = "SECONDS", default_value_t = 1.0, value_parser = seconds,
-          allow_negative_numbers = true)]
-    pub(crate) interval: f64,
-    /// End after this many looks
-    #[arg(short = 'n', long, value_name = "COUNT")]
-    pub(crate) count: Option<u64>,
-    /// Print one look as text, over one interval, and end
-    #[arg(long, conflicts_with = "count")]
-    pub(crate) once: bool,
-    /// Sort rows by this figure, the largest first; rows without the figure are sorted by name
-    #[arg(short = 'o', long, value_enum, default_value_t = Sort::Name)]
-    pub(crate) sort: Sort,
-    #[command(flatten)]
-    pub(crate) watch: WatchArguments,
-}
-
-/// What rows are sorted by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Sort {
-    Name,
-    Cpu,
-    Rate,
-    Time,
-    Bandwidth,
-    Age,
-    Lost,
-}
-
-impl Sort {
-    /// The word for it.
-    pub(crate) fn word(self) -> &'static str {
-        match self {
-            Self::Name => "name",
-            Self::Cpu => "cpu",
-            Self::Rate => "rate",
-            Self::Time => "time",
-            Self::Bandwidth => "bandwidth",
-            Self::Age => "age",
-            Self::Lost => "losses",
-        }
-    }
-
-    /// The one after it, and after the last the first.
-    pub(crate) fn next(self) -> Self {
-        let all = Self::value_variants();
-        let at = all.iter().position(|it| *it == self).unwrap_or(0);
-        all[(at + 1) % all.len()]
-    }
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct MeterArguments {
-    /// Topic
-    #[arg(value_parser = expanded)]
-    pub(crate) topic: String,
-    /// Number of newest messages for mean, least and greatest; default: 10000, for `bw` 100
-    #[arg(short, long, value_name = "MESSAGES",
-          value_parser = clap::value_parser!(u32).range(1..=1_000_000).map(|it| it as usize))]
-    pub(crate) window: Option<usize>,
-    /// Seconds between two lines
-    #[arg(long, value_name = "SECONDS", default_value_t = 1.0, value_parser = seconds,
-          allow_negative_numbers = true)]
-    pub(crate) interval: f64,
-    /// End after this many lines
-    #[arg(short = 'n', long, value_name = "COUNT")]
-    pub(crate) count: Option<u64>,
-    #[command(flatten)]
-    pub(crate) watch: WatchArguments,
 }
 
 /// How fast simulated time passes.
@@ -702,11 +484,17 @@ fn topic_name(text: &str) -> Result<String, std::convert::Infallible> {
     Ok(if text.starts_with('/') { text.to_owned() } else { format!("/{text}") })
 }
 
-/// A topic, absolute if it is none behind a service: as in `ros2`, the first `/` may be left out.
-fn expanded(text: &str) -> Result<String, std::convert::Infallible> {
-    match crossdock_comm::names::carries_requests(text) {
-        true => Ok(text.to_owned()),
-        false => topic_name(text),
+/// A parameter of a node and its value, as ROS 2 writes those of the one node that it starts.
+fn set_parameter(text: &str) -> Result<SetParameter, String> {
+    let (name, value) = text.split_once(":=").unwrap_or((text, ""));
+    match name.split_once(['.', ':']) {
+        Some((node, parameter)) if !value.trim().is_empty() && !text.contains('\n') => {
+            let [node, parameter, value] = [node, parameter, value].map(str::to_owned);
+            Ok(SetParameter { node, parameter, value })
+        }
+        _ => {
+            Err("it must be a node, its parameter and a value, like `pilot.speed:=0.2`".to_owned())
+        }
     }
 }
 

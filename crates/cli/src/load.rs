@@ -1,7 +1,7 @@
 //! From files and command line to a checked plan: graph, mapping, parameters, recording, packages.
 //! It must not start anything but the packages' descriptions of themselves.
 
-use crate::arguments::{GraphFiles, Rate};
+use crate::arguments::{GraphFiles, Rate, SetParameter};
 use crate::files::{Violations, read};
 use crate::output::{say, sentence};
 use crate::packages::Packages;
@@ -163,6 +163,14 @@ fn load_read(
     for path in &files.beside.params {
         let text = read(path, "parameter file")?;
         let overrides = ParameterOverrides::from_yaml(&path.display().to_string(), &text);
+        graph = overrides
+            .and_then(|overrides| graph.with_parameters(&overrides))
+            .map_err(Violations::from)?;
+    }
+    for SetParameter { node, parameter, value } in &files.beside.set {
+        let text = format!("crossdock: 1\nnodes:\n  {node}: {{ {parameter}: {value} }}\n");
+        let name = format!("-p {node}.{parameter}:={value}");
+        let overrides = ParameterOverrides::from_yaml(&name, text.as_bytes());
         graph = overrides
             .and_then(|overrides| graph.with_parameters(&overrides))
             .map_err(Violations::from)?;

@@ -13,6 +13,7 @@ mod files;
 mod generate;
 mod graph;
 mod hardware;
+mod interface;
 mod live_graph;
 mod load;
 mod map;
@@ -84,6 +85,7 @@ fn main() -> ExitCode {
         Command::Top(arguments) => top::top(arguments),
         Command::Trace(command) => trace::trace(command),
         Command::Service(command) => service::service(command),
+        Command::Interface(command) => interface::interface(command),
         Command::Device(command) => device::device(command),
         Command::Bench(command) => bench::bench(command),
         Command::New(arguments) => new::new(arguments),
@@ -98,9 +100,10 @@ fn main() -> ExitCode {
 fn refuse(error: &clap::Error) -> ExitCode {
     let text = error.render().to_string();
     if error.use_stderr() {
-        say!("{}", text.trim_end());
-        if let Some(sentence) = ros_words::sentence(std::env::args().skip(1)) {
-            say!("\n{sentence}");
+        match ros_words::sentence(std::env::args().skip(1)) {
+            // What clap finds similar leads elsewhere.
+            Some(sentence) => say!("{}\n\n{sentence}", text.lines().next().unwrap_or_default()),
+            None => say!("{}", text.trim_end()),
         }
     } else {
         // Nobody is left to hear that it could not be printed.
@@ -145,6 +148,7 @@ fn wants_json(command: &Command) -> bool {
         Command::Gen(_) | Command::Topic(_) | Command::Node(_) | Command::Service(_) => false,
         Command::Trace(_) | Command::Top(_) | Command::Bench(_) | Command::Device(_) => false,
         Command::New(_) | Command::Completions { .. } | Command::Host => false,
+        Command::Interface(_) => false,
     }
 }
 

@@ -1,16 +1,18 @@
 //! `crossdock node`: nodes of running graphs, seen without disturbing them.
-//! It must not subscribe to anything; everything is on the status tables.
+//! It must not subscribe to anything; everything but the level of logs is on the status tables.
 
 use crate::arguments::{NodeCommand, WatchArguments};
 use crate::output;
 use crate::output::{clean, say};
+use crate::run::{log, observer_options};
 use crate::sight::{NodeRow, Reading, Sight, detail, executor_of, lost_of, of_kind};
 use crate::summary::{bytes, duration};
 use crate::table::{Align, Table};
 use crate::topic::{port_json, qos};
 use anyhow::{Result, bail};
 use crossdock_comm::status_records::{counter, kind};
-use crossdock_comm::{EntitySnapshot, PortSnapshot, ProcessSnapshot};
+use crossdock_comm::{EntitySnapshot, GraphSnapshot, Observer, PortSnapshot, ProcessSnapshot};
+use crossdock_executor::LogLevel;
 use crossdock_executor::status::{executor_counter, node_counter, timer_counter};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
@@ -21,6 +23,7 @@ pub(crate) fn node(command: &NodeCommand) -> Result<ExitCode> {
     match command {
         NodeCommand::List { count_nodes, watch } => list(*count_nodes, watch)?,
         NodeCommand::Info { node, watch } => info(node, watch)?,
+        NodeCommand::LogLevel { node, level, watch } => log_level(node, *level, watch)?,
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -65,14 +68,25 @@ fn list(count_only: bool, watch: &WatchArguments) -> Result<()> {
 fn info(name: &str, watch: &WatchArguments) -> Result<()> {
     let reading = Sight::open(watch.domain_id, "crossdock node")?.read()?;
     output::warn(&reading.graph.unreachable);
+    let found = find(&reading.graph, name, watch)?;
+    if watch.json {
+        let all: Vec<Value> = found.iter().map(|it| it.json(&reading)).collect();
+        return output::print_json(&all);
+    }
+    let texts: Vec<String> = found.iter().map(|it| it.text(&reading)).collect();
+    output::print(&texts.join("\n"))
+}
+
+/// The nodes of one name; at least one.
+fn find<'a>(
+    graph: &'a GraphSnapshot,
+    name: &'a str,
+    watch: &WatchArguments,
+) -> Result<Vec<Found<'a>>> {
     // As `ros2` writes it; nodes of a graph file have no slash.
     let plain = name.strip_prefix('/').unwrap_or(name);
-    let found: Vec<Found<'_>> = reading
-        .graph
-        .processes
-        .iter()
-        .filter_map(|process| [name, plain].into_iter().find_map(|name| Found::of(process, name)))
-        .collect();
+    let of = |process| [name, plain].into_iter().find_map(|name| Found::of(process, name));
+    let found: Vec<Found<'_>> = graph.processes.iter().filter_map(of).collect();
     if found.is_empty() {
         bail!(
             "no node `{}` is running in domain {}; `crossdock node list` shows those that are, \
@@ -81,12 +95,34 @@ fn info(name: &str, watch: &WatchArguments) -> Result<()> {
             watch.domain_id
         );
     }
-    if watch.json {
-        let all: Vec<Value> = found.iter().map(|it| it.json(&reading)).collect();
-        return output::print_json(&all);
+    Ok(found)
+}
+
+/// Prints the level of a node's log, after it was set if one is wanted.
+fn log_level(name: &str, wanted: Option<LogLevel>, watch: &WatchArguments) -> Result<()> {
+    let mut observer = Observer::open(observer_options(watch.domain_id, "crossdock node"))?;
+    let graph = observer.snapshot()?;
+    output::warn(&graph.unreachable);
+    let found = find(&graph, name, watch)?;
+    let ports = found.iter().flat_map(|node| node.publishers.iter().map(move |it| (node, it)));
+    let loggers: Vec<_> = ports.filter(|(_, port)| port.topic == log::TOPIC).collect();
+    if loggers.is_empty() {
+        bail!(
+            "node `{}` has no logger, so it logs nothing: call `Setup::logger` in its `create`",
+            clean(name)
+        );
     }
-    let texts: Vec<String> = found.iter().map(|it| it.text(&reading)).collect();
-    output::print(&texts.join("\n"))
+    for (node, port) in loggers {
+        let level = observer.level(node.process.name, port, wanted.map(LogLevel::number))?;
+        let level = LogLevel::of_number(level.get()).name();
+        match watch.json {
+            true => {
+                output::print(&output::json_line(&json!({ "node": node.name, "level": level }))?)?
+            }
+            false => output::print(&format!("{}: {level}\n", clean(node.name)))?,
+        }
+    }
+    Ok(())
 }
 
 /// A node of one process.

@@ -3,7 +3,7 @@
 //! Must not know what Crossdock's own commands do.
 
 /// Words after `ros2`, and where the same is done here.
-const WORDS: [(&[&str], &str); 11] = [
+const WORDS: [(&[&str], &str); 12] = [
     (
         &["launch"],
         "a graph file and a mapping file take the place of a launch file: \
@@ -19,10 +19,19 @@ const WORDS: [(&[&str], &str); 11] = [
     ),
     (
         &["param"],
-        "parameters are set before a run: in the graph file, with `--params FILE`, or as an \
-      argument that the graph file declares",
+        "parameters are set before a run: in the graph file, with `--params FILE`, with \
+      `-p NODE.PARAMETER:=VALUE`, or as an argument that the graph file declares; \
+      `crossdock check GRAPH --json` prints them all",
     ),
-    (&["interface"], "no command shows message definitions: they are the files `*.msg` of ROS 2"),
+    (
+        &["run", "--ros-args"],
+        "`crossdock run` starts a graph: `-p NODE.PARAMETER:=VALUE` sets a parameter, `--log-level` a \
+      level",
+    ),
+    (
+        &["interface"],
+        "`crossdock interface list` and `crossdock interface show TYPE` show definitions",
+    ),
     (&["pkg", "create"], "`crossdock new FOLDER` makes a package"),
     (
         &["pkg"],

@@ -7,6 +7,7 @@ mod echo;
 mod follow;
 mod meter;
 mod table;
+mod taken;
 mod window;
 
 pub(crate) use table::{is_hidden, port_json, qos};

@@ -9,6 +9,9 @@ use crate::measure::{self, Distribution, EmptyKernel, PATIENCE};
 use crate::trial;
 use crossdock_shm::timeline::{FencePoint, Timeline};
 use crossdock_shm::{Scratch, Sharing};
+use rustix::fs::{Mode, OFlags};
+use rustix::io::fcntl_dupfd_cloexec;
+use rustix::stdio::dup2_stderr;
 use serde::Serialize;
 use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
@@ -393,11 +396,28 @@ fn shared_memory(bench: &mut Bench<'_>) -> Result<String, Stop> {
 
 fn compiler(bench: &mut Bench<'_>) -> Result<String, Stop> {
     let source = KernelSource { label: "broken", text: "XD_KERNEL broken() { nowhere = 1; }" };
-    match bench.device.load(&source) {
+    match without_errors(|| bench.device.load(&source)) {
         Err(DeviceError::Compile { log, .. }) if log.contains("nowhere") => {
             Ok("errors name what is wrong".to_owned())
         }
         Err(error) => Err(Stop::Wrong(format!("an error without the compiler's words: {error}"))),
         Ok(_) => Err(Stop::Wrong("compiled what cannot be compiled".to_owned())),
     }
+}
+
+/// Runs something while nobody hears what the process prints on standard error: PoCL's compiler counts
+/// its errors there, beside the log that it returns.
+fn without_errors<T>(run: impl FnOnce() -> T) -> T {
+    let own = std::io::stderr();
+    let heard = fcntl_dupfd_cloexec(&own, 3).and_then(|kept| {
+        let nowhere =
+            rustix::fs::open("/dev/null", OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty())?;
+        dup2_stderr(nowhere).map(|()| kept)
+    });
+    let done = run();
+    if let Ok(kept) = heard {
+        // A descriptor that was there a moment ago takes its place again.
+        let _ = dup2_stderr(kept);
+    }
+    done
 }

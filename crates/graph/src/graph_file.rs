@@ -30,7 +30,7 @@ const ARGUMENT: Keys =
 const TOPIC: Keys = Keys {
     what: "a topic",
     required: &[],
-    optional: &["type", "external", "copies", "max_bytes", "bounds", "qos"],
+    optional: &["type", "external", "several_publishers", "copies", "max_bytes", "bounds", "qos"],
 };
 const QOS: Keys = Keys {
     what: "`qos`",
@@ -172,6 +172,10 @@ fn topic(reading: &mut Reading, entry: &Entry) -> GraphTopic {
     }
     if let Some(tree) = fields.get("external") {
         topic.external = reading.boolean(tree, "`external`").unwrap_or_default();
+    }
+    if let Some(tree) = fields.get("several_publishers") {
+        let is_meant = reading.boolean(tree, "`several_publishers`");
+        topic.several_publishers = is_meant.unwrap_or_default();
     }
     if let Some(tree) = fields.get("copies") {
         let words = [("allowed", Copies::Allowed), ("forbidden", Copies::Forbidden)];

@@ -94,6 +94,8 @@ pub struct GraphTopic {
     pub message_type: Option<String>,
     /// Whether publishers outside the graph are to be expected: a recording, a driver, ROS 2 nodes.
     pub external: bool,
+    /// Whether several nodes are meant to publish it.
+    pub several_publishers: bool,
     /// Whether a copy of a message is a reason to refuse the start.
     pub copies: Copies,
     /// Upper bound of one message in the flat layout, bytes.

@@ -13,6 +13,7 @@ use crate::value::ParameterValue;
 use crate::violation::Violation;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::num::NonZeroU8;
 
 /// Everything that a run needs to know, settled and checked.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -323,6 +324,12 @@ impl LogLevel {
             Self::Error => "ERROR",
             Self::Fatal => "FATAL",
         }
+    }
+
+    /// Its number in a message.
+    #[must_use]
+    pub fn number(self) -> NonZeroU8 {
+        NonZeroU8::new(self as u8).unwrap_or(NonZeroU8::MIN)
     }
 
     /// The level of a number in a message, rounded down; below all of them the least severe.

@@ -97,7 +97,7 @@ fn good_graphs() -> Vec<String> {
     vec![
         COURSE.to_owned(),
         with(q, "qos: { depth: 16384, timeout_ms: 1, reliability: best_effort }"),
-        with(q, "copies: forbidden, external: true"),
+        with(q, "copies: forbidden, external: true, several_publishers: true"),
         with(q, "bounds: { data: 1000000, header.frame_id: 32 }"),
         with(q, "qos: { depth: 4.0 }"),
         with("rate_hz: 15", "period_ms: 0.5"),
@@ -156,6 +156,7 @@ fn bad_graphs() -> Vec<String> {
         with(q, "bounds: { header..frame_id: 1 }"),
         with(q, "bounds: [4]"),
         with(q, "external: yes"),
+        with(q, "several_publishers: 2"),
         with("max_bytes: 1000000", "max_bytes: 0"),
         with("type: sensor_msgs/msg/Image", "type: sensor_msgs/Image"),
         with("type: sensor_msgs/msg/Image", "type: sensor_msgs/msg/image"),

@@ -67,6 +67,8 @@ pub enum ViolationKind {
     UnknownTopic,
     /// A triggering input that nobody publishes to.
     NoPublisher,
+    /// Several nodes publish a topic, which the graph does not say is meant.
+    SeveralPublishers,
     /// A client of a service that nobody serves.
     NoServer,
     /// A service with more than one server.

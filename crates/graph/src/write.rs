@@ -314,6 +314,9 @@ fn topic_fields(topic: &GraphTopic) -> String {
     if topic.external {
         fields.push("external: true".to_owned());
     }
+    if topic.several_publishers {
+        fields.push("several_publishers: true".to_owned());
+    }
     if topic.copies == Copies::Forbidden {
         fields.push("copies: forbidden".to_owned());
     }

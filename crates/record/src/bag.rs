@@ -143,7 +143,8 @@ pub enum ReadError {
     /// Parts of the bag could not be read; everything else was delivered before this error.
     #[error(
         "{first} ({count} damaged place{plural} in all); the {delivered} messages outside were \
-         read; `mcap recover` writes them into a sound file",
+         read, as in each play and replay of this recording; `mcap recover`, of MCAP's own tool \
+         (mcap.dev), writes them into a sound file",
         plural = if *count == 1 { "" } else { "s" }
     )]
     Damaged {

@@ -58,7 +58,8 @@ pub enum DamageKind {
     /// The chunks of a file without an index expand more than those of any recording.
     #[error(
         "this chunk and those before it expand to more than {ratio} times the file, unlike any \
-         recording; if the file is sound, `mcap recover` gives it an index"
+         recording; if the file is sound, `mcap recover`, of MCAP's own tool (mcap.dev), gives it an \
+         index"
     )]
     Expands {
         /// The limit.

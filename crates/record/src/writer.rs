@@ -135,7 +135,7 @@ pub enum WriteError {
     /// Writing failed in a way that ends the bag. The file was cut back to what is complete.
     #[error(
         "writing {} failed: {reason}; its first {} messages ({} bytes) are safe, but without an \
-         index: `mcap recover` adds one",
+         index: who plays it looks through the whole file first",
         path.display(), saved.messages, saved.bytes
     )]
     Failed {
@@ -158,8 +158,7 @@ pub enum WriteError {
     },
     /// metadata.yaml could not be written; the MCAP file is complete.
     #[error(
-        "{} cannot be written: {source}; the .mcap file beside it is complete: open that, or run \
-         `ros2 bag reindex`",
+        "{} cannot be written: {source}; the .mcap file beside it is complete: open that",
         path.display()
     )]
     Metadata {

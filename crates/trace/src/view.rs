@@ -124,7 +124,15 @@ impl TraceView {
         }
     }
 
-    /// Adds what has come since the last call to `trace`, which must be the same each time.
+    /// Lets the next [`TraceView::read`] begin anew, with all that the rings still hold.
+    pub fn rewind(&mut self) {
+        self.defined = 0;
+        self.tracepoints.clear();
+        self.threads.fill(Row::default());
+    }
+
+    /// Adds what has come since the last call to `trace`, which must be the same each time, or since
+    /// [`TraceView::rewind`].
     pub fn read(&mut self, trace: &mut Trace) {
         self.read_definitions(trace);
         for index in 0..THREADS_MAX {

@@ -15,6 +15,8 @@ pub(super) struct Difference {
     /// What was compared.
     compared: [String; 2],
     equal: bool,
+    /// Whether all of both could be read.
+    complete: bool,
     /// The topic whose difference comes first in time.
     first: Option<String>,
     topics: Vec<TopicRow>,
@@ -63,6 +65,7 @@ impl Difference {
     pub(super) fn new(compared: [String; 2], comparison: &Comparison) -> Self {
         Self {
             equal: comparison.is_equal(),
+            complete: comparison.unread.iter().all(Vec::is_empty),
             first: comparison.first().map(|topic| topic.name.clone()),
             topics: comparison.topics.iter().map(|topic| row(topic, &compared)).collect(),
             unread: comparison.unread.clone(),
@@ -94,7 +97,11 @@ impl Difference {
                 first.unwrap_or_else(|| "-".to_owned()),
             ]);
         }
-        let verdict = if self.equal { "are the same" } else { "differ" };
+        let verdict = match (self.equal, self.first.is_none()) {
+            (true, _) => "are the same",
+            (false, true) => "are the same as far as both can be read, but incomplete",
+            (false, false) => "differ",
+        };
         let mut text = format!("{left} and {right} {verdict}\n\n{}", table.text());
         let mut line = |words: &str| {
             // Writing to a string does not fail.
@@ -121,6 +128,12 @@ impl Difference {
             for sentence in unread {
                 line(&format!("{name}: {sentence}"));
             }
+        }
+        if !self.complete {
+            line(
+                "what an incomplete recording lacks is not compared: record again, and end the run with \
+                 Ctrl-C, which completes the recording",
+            );
         }
         text
     }

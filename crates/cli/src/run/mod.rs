@@ -345,18 +345,26 @@ impl Session {
 
     /// What the processes report. Those that come back after an end are let go again.
     fn events(&mut self) -> Result<Option<End>> {
-        let Self { plan, fleet, figures, notes, usage, .. } = self;
+        let Self { plan, fleet, figures, notes, usage, tracing, .. } = self;
+        let mut dead = Vec::new();
         let mut witness = |process: &str, pid: u32| {
+            dead.push((process.to_owned(), pid));
             let figures = figures.as_mut();
             figures.map_or_else(String::new, |figures| figures.retire(plan, process, pid))
         };
         let end = fleet.events(&mut witness);
+        if let Some(tracing) = tracing {
+            notes.extend(tracing.note_deaths(&dead, end.as_ref()));
+        }
         fleet.take_lives().into_iter().for_each(|life| usage.note_life(life));
         for (name, pid) in fleet.back() {
             let lost = match figures.as_mut() {
                 Some(figures) => figures.revive(&name, pid)?,
                 None => 0,
             };
+            if let Some(tracing) = tracing {
+                notes.extend(tracing.join(pid)?);
+            }
             let lost = match lost {
                 0 => String::new(),
                 1 => "; 1 message was lost".to_owned(),

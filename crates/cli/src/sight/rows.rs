@@ -491,6 +491,8 @@ mod tests {
             type_hash: [0; 32],
             qos: Qos::best_effort(1),
             counters: [count; 16],
+            index: 0,
+            version: 0,
         }
     }
 

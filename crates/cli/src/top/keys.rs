@@ -35,6 +35,8 @@ pub(super) enum Key {
 pub(super) struct Keyboard {
     /// Standard input where that is a terminal, else the terminal that is written to.
     keys: Option<OwnedFd>,
+    /// Bytes of keys that were read and not heard yet: an arrow that is held down comes several times.
+    unheard: Vec<u8>,
     signals: UnixStream,
     sizes: UnixStream,
 }
@@ -55,11 +57,15 @@ impl Keyboard {
         let sizes = pipe(&[signal_hook::consts::SIGWINCH])?;
         let (input, output) = (std::io::stdin(), std::io::stdout());
         let keys = if input.is_terminal() { input.as_fd() } else { output.as_fd() };
-        Ok(Self { keys: Some(keys.try_clone_to_owned()?), signals, sizes })
+        let (keys, unheard) = (Some(keys.try_clone_to_owned()?), Vec::new());
+        Ok(Self { keys, unheard, signals, sizes })
     }
 
     /// The next wish, `None` when there is none until `deadline`.
     pub(super) fn wait(&mut self, deadline: Instant) -> Result<Option<Key>> {
+        if let Some(key) = next_key(&mut self.unheard) {
+            return Ok(Some(key));
+        }
         let mut polled = vec![
             PollFd::new(&self.signals, PollFlags::IN),
             PollFd::new(&self.sizes, PollFlags::IN),
@@ -92,12 +98,15 @@ impl Keyboard {
     }
 
     fn read(&mut self) -> Key {
-        let mut bytes = [0; 16];
+        let mut bytes = [0; 64];
         let Some(keys) = &self.keys else { return Key::Other };
         match rustix::io::read(keys, &mut bytes) {
             // The terminal has gone.
             Ok(0) | Err(Errno::IO) => Key::Quit,
-            Ok(count) => key(&bytes[..count]),
+            Ok(count) => {
+                self.unheard.extend_from_slice(&bytes[..count]);
+                next_key(&mut self.unheard).unwrap_or(Key::Other)
+            }
             Err(Errno::INTR | Errno::AGAIN) => Key::Other,
             // It can only be written to.
             Err(_) => {
@@ -111,6 +120,21 @@ impl Keyboard {
     pub(super) fn suspend(&self) -> Result<()> {
         Ok(kill_process(getpid(), Signal::TSTP)?)
     }
+}
+
+/// Takes the bytes of the first key.
+fn next_key(bytes: &mut Vec<u8>) -> Option<Key> {
+    let length = match bytes[..] {
+        [] => return None,
+        // An escape sequence ends with a letter or `~`.
+        [0x1b, b'[' | b'O', ..] => {
+            let end = bytes.iter().skip(2).position(|byte| matches!(byte, 0x40..=0x7e));
+            end.map_or(bytes.len(), |end| end + 3)
+        }
+        _ => 1,
+    };
+    let rest = bytes.split_off(length);
+    Some(key(&std::mem::replace(bytes, rest)))
 }
 
 /// The wish behind the bytes that a terminal sends for a key.
@@ -149,5 +173,8 @@ mod tests {
         for (bytes, wanted) in known {
             assert_eq!(key(bytes), wanted, "{bytes:?}");
         }
+        let mut held = b"\x1b[B\x1b[B\x1bOAs".to_vec();
+        let keys: Vec<Key> = std::iter::from_fn(|| next_key(&mut held)).collect();
+        assert_eq!(keys, [Key::Down, Key::Down, Key::Up, Key::Letter('s')]);
     }
 }

@@ -32,6 +32,39 @@ pub(super) struct Size {
     pub(super) rows: usize,
 }
 
+/// A line of the screen.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Line {
+    pub(super) style: Style,
+    pub(super) text: String,
+}
+
+/// How a line looks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Style {
+    Plain,
+    /// The head of the screen.
+    Head,
+    /// The names of columns.
+    Columns,
+    /// What somebody should look at.
+    Alarm,
+}
+
+impl Style {
+    fn sequence(self) -> &'static str {
+        // As https://no-color.org asks for it; what is no colour stays.
+        let is_coloured = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+        match self {
+            Self::Plain => "",
+            Self::Head => "\x1b[7m",
+            Self::Columns if is_coloured => "\x1b[1;36m",
+            Self::Alarm if is_coloured => "\x1b[31m",
+            Self::Columns | Self::Alarm => "\x1b[1m",
+        }
+    }
+}
+
 /// The terminal, while it is taken over. One at a time.
 pub(super) struct Screen {
     terminal: OwnedFd,
@@ -74,11 +107,12 @@ impl Screen {
         Size { columns, rows }
     }
 
-    /// Shows these lines, which fit, and nothing else. The first is a head.
-    pub(super) fn draw(&self, lines: &[String]) -> Result<()> {
+    /// Shows these lines, which fit, and nothing else.
+    pub(super) fn draw(&self, lines: &[Line]) -> Result<()> {
         let mut frame = String::from("\x1b[H");
-        for (index, line) in lines.iter().enumerate() {
-            let (on, off) = if index == 0 { ("\x1b[7m", "\x1b[0m") } else { ("", "") };
+        for (index, Line { style, text: line }) in lines.iter().enumerate() {
+            let on = style.sequence();
+            let off = if on.is_empty() { "" } else { "\x1b[0m" };
             let end = if index + 1 < lines.len() { "\r\n" } else { "" };
             frame.push_str(&format!("{on}{line}{off}\x1b[K{end}"));
         }
@@ -151,7 +185,8 @@ mod tests {
             let screen = Screen::enter_on(own).unwrap();
             let during = tcgetattr(&screen.terminal).unwrap();
             assert!(!during.local_modes.contains(LocalModes::ICANON));
-            screen.draw(&["head".to_owned(), "body".to_owned()]).unwrap();
+            let line = |style, text: &str| Line { style, text: text.to_owned() };
+            screen.draw(&[line(Style::Head, "head"), line(Style::Plain, "body")]).unwrap();
             panic!("on purpose");
         });
         assert!(panicked.join().is_err());

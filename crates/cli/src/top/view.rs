@@ -2,7 +2,7 @@
 //! It must not know terminals, nor where rows come from.
 
 use super::keys::Key;
-use super::screen::Size;
+use super::screen::{Line, Size, Style};
 use crate::arguments::Sort;
 use crate::output;
 use crate::output::clean;
@@ -19,8 +19,16 @@ pub(super) struct View {
     shown: Shown,
     /// Lines of the tables that are above the screen.
     offset: usize,
+    /// Characters of the tables that are left of the screen.
+    left: usize,
     is_paused: bool,
 }
+
+/// Characters that the tables move by when an arrow asks for it.
+const STEP: usize = 16;
+
+/// What stands at the end of a line that goes on to the right.
+const MORE: char = '>';
 
 /// Which tables are on the screen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,14 +48,25 @@ impl Shown {
             Self::Processes => Self::All,
         }
     }
+
+    /// What its rows can be sorted by: figures that it shows.
+    fn sorts(self) -> &'static [Sort] {
+        use Sort::{Age, Bandwidth, Cpu, Lost, Name, Rate, Time};
+        match self {
+            Self::All => &[Name, Cpu, Rate, Time, Bandwidth, Age, Lost],
+            Self::Nodes => &[Name, Cpu, Rate, Time, Lost],
+            Self::Topics => &[Name, Rate, Time, Bandwidth, Age, Lost],
+            Self::Processes => &[Name, Cpu],
+        }
+    }
 }
 
 const HELP: &str = "q quit  Tab tables  s sort  r reverse  space pause  arrows scroll";
 
 impl View {
     pub(super) fn new(domain_id: u32, sort: Sort) -> Self {
-        let (shown, offset, is_reversed, is_paused) = (Shown::All, 0, false, false);
-        Self { domain_id, sort, is_reversed, shown, offset, is_paused }
+        let (shown, is_reversed, is_paused) = (Shown::All, false, false);
+        Self { domain_id, sort, is_reversed, shown, offset: 0, left: 0, is_paused }
     }
 
     pub(super) fn is_paused(&self) -> bool {
@@ -56,7 +75,10 @@ impl View {
 
     /// Does what a key says. `look` and `size` are those that are shown.
     pub(super) fn press(&mut self, key: Key, look: &Look, size: Size) {
-        let last = self.tables(look).len().saturating_sub(body_rows(size));
+        let tables = self.tables(look);
+        let last = tables.len().saturating_sub(body_rows(size));
+        let widest = tables.iter().map(|line| line.text.chars().count()).max().unwrap_or(0);
+        let rightmost = widest.saturating_sub(size.columns);
         let page = body_rows(size).saturating_sub(1).max(1);
         match key {
             Key::Up => self.offset = self.offset.saturating_sub(1),
@@ -65,8 +87,15 @@ impl View {
             Key::PageDown => self.offset = (self.offset + page).min(last),
             Key::Home => self.offset = 0,
             Key::End => self.offset = last,
-            Key::Tab => (self.shown, self.offset) = (self.shown.next(), 0),
-            Key::Letter('s') => self.sort = self.sort.next(),
+            Key::Left => self.left = self.left.saturating_sub(STEP),
+            Key::Right => self.left = (self.left + STEP).min(rightmost),
+            Key::Tab => {
+                (self.shown, self.offset, self.left) = (self.shown.next(), 0, 0);
+                if !self.shown.sorts().contains(&self.sort) {
+                    self.sort = Sort::Name;
+                }
+            }
+            Key::Letter('s') => self.sort = self.sort.next_of(self.shown.sorts()),
             Key::Letter('r') => self.is_reversed = !self.is_reversed,
             Key::Letter(' ') => self.is_paused = !self.is_paused,
             _ => {}
@@ -78,7 +107,7 @@ impl View {
         let mut text = self.head(look);
         text.push_str("\n\n");
         for line in self.tables(look) {
-            text.push_str(&line);
+            text.push_str(&line.text);
             text.push('\n');
         }
         text.push('\n');
@@ -86,15 +115,18 @@ impl View {
     }
 
     /// The lines of a screen.
-    pub(super) fn screen(&self, look: &Look, size: Size) -> Vec<String> {
-        let cut = |line: &str| -> String { line.chars().take(size.columns).collect() };
+    pub(super) fn screen(&self, look: &Look, size: Size) -> Vec<Line> {
+        let width = size.columns;
         let tables = self.tables(look);
         let offset = self.offset.min(tables.len().saturating_sub(body_rows(size)));
         let pause = if self.is_paused { "paused  " } else { "" };
         let head = format!("{}  {pause}sorted by {}", self.head(look), self.sort.word());
-        let width = size.columns;
-        let mut lines = vec![format!("{:width$}", cut(&head)), cut(HELP)];
-        lines.extend(tables.iter().skip(offset).take(body_rows(size)).map(|line| cut(line)));
+        let text = format!("{:width$}", cut(&head, 0, width));
+        let help = cut(HELP, 0, width);
+        let mut lines =
+            vec![Line { style: Style::Head, text }, Line { style: Style::Plain, text: help }];
+        let body = tables.into_iter().skip(offset).take(body_rows(size));
+        lines.extend(body.map(|line| Line { text: cut(&line.text, self.left, width), ..line }));
         lines.truncate(size.rows.max(1));
         lines
     }
@@ -110,32 +142,27 @@ impl View {
         )
     }
 
-    /// The lines of the tables that are shown, without their ends.
-    fn tables(&self, look: &Look) -> Vec<String> {
+    /// The lines of the tables that are shown, without their ends. Figures stand first: what is right of a
+    /// narrow screen are names.
+    fn tables(&self, look: &Look) -> Vec<Line> {
         let all = self.shown == Shown::All;
-        let mut tables = Vec::new();
+        let mut lines = Vec::new();
         if all || self.shown == Shown::Processes {
-            tables.push(self.processes(&look.processes));
-            tables.push(self.executors(&look.executors));
+            push(&mut lines, self.processes(&look.processes));
+            push(&mut lines, self.executors(&look.executors));
         }
         if all || self.shown == Shown::Nodes {
-            tables.push(self.nodes(&look.nodes));
+            push(&mut lines, self.nodes(&look.nodes));
         }
         if all || self.shown == Shown::Topics {
-            tables.push(self.topics(&look.topics));
-            tables.push(self.chains(&look.chains));
+            push(&mut lines, self.topics(&look.topics));
+            push(&mut lines, self.chains(&look.chains));
         }
-        let mut lines: Vec<String> = Vec::new();
-        for table in tables.iter().filter(|table| !table.is_empty()) {
-            if !lines.is_empty() {
-                lines.push(String::new());
-            }
-            lines.extend(table.lines().map(str::to_owned));
-        }
+        let plain = |text| Line { style: Style::Plain, text };
         if look.processes.is_empty() {
-            lines.push(output::nothing_runs(self.domain_id));
+            lines.push(plain(output::nothing_runs(self.domain_id)));
         }
-        lines.extend(look.unreachable.iter().map(|why| format!("note: {}", clean(why))));
+        lines.extend(look.unreachable.iter().map(|why| plain(format!("note: {}", clean(why)))));
         lines
     }
 
@@ -156,7 +183,7 @@ impl View {
         rows
     }
 
-    fn processes(&self, rows: &[ProcessRow]) -> String {
+    fn processes(&self, rows: &[ProcessRow]) -> Section {
         let number = |row: &ProcessRow, sort| match sort {
             Sort::Cpu => row.cpu,
             _ => None,
@@ -171,7 +198,8 @@ impl View {
             ("nodes", Align::Right),
             ("", Align::Left),
         ]);
-        for row in self.sorted(rows, |row| row.process.clone(), number) {
+        let rows = self.sorted(rows, |row| row.process.clone(), number);
+        for row in &rows {
             table.row([
                 row.process.clone(),
                 row.pid.to_string(),
@@ -183,10 +211,10 @@ impl View {
                 (if row.stopped { "stopped" } else { "" }).to_owned(),
             ]);
         }
-        table.text()
+        Section { text: table.text(), alarms: rows.iter().map(|row| row.stopped).collect() }
     }
 
-    fn executors(&self, rows: &[ExecutorRow]) -> String {
+    fn executors(&self, rows: &[ExecutorRow]) -> Section {
         let number = |row: &ExecutorRow, sort| match sort {
             Sort::Cpu => row.cpu,
             _ => None,
@@ -209,10 +237,13 @@ impl View {
                 rate(row.switches_per_s),
             ]);
         }
-        table.text()
+        Section { text: table.text(), alarms: Vec::new() }
     }
 
-    fn nodes(&self, rows: &[NodeRow]) -> String {
+    fn nodes(&self, rows: &[NodeRow]) -> Section {
+        let is_alarming = |row: &&NodeRow| {
+            [row.lost, row.over_budget, row.stale, row.failed].iter().any(|count| *count > 0)
+        };
         let number = |row: &NodeRow, sort| match sort {
             Sort::Cpu => row.cpu,
             Sort::Rate => row.executions_per_s,
@@ -222,16 +253,17 @@ impl View {
         };
         let mut table = Table::new(&[
             ("node", Align::Left),
-            ("process", Align::Left),
-            ("executor", Align::Left),
             ("exec/s", Align::Right),
             ("mean", Align::Right),
             ("p99", Align::Right),
             ("cpu", Align::Right),
             ("lost", Align::Right),
             ("missed", Align::Left),
+            ("process", Align::Left),
+            ("executor", Align::Left),
         ]);
-        for row in self.sorted(rows, |row| row.node.clone(), number) {
+        let rows = self.sorted(rows, |row| row.node.clone(), number);
+        for row in &rows {
             let missed = [
                 ("over budget", row.over_budget),
                 ("stale input", row.stale),
@@ -239,20 +271,20 @@ impl View {
             ];
             table.row([
                 row.node.clone(),
-                row.process.clone(),
-                row.executor.clone().unwrap_or_else(|| "-".to_owned()),
                 rate(row.executions_per_s),
                 time(row.mean_ns),
                 time(row.p99_ns),
                 share(row.cpu),
                 row.lost.to_string(),
                 some(&missed),
+                row.process.clone(),
+                row.executor.clone().unwrap_or_else(|| "-".to_owned()),
             ]);
         }
-        table.text()
+        Section { text: table.text(), alarms: rows.iter().map(is_alarming).collect() }
     }
 
-    fn topics(&self, rows: &[TopicRow]) -> String {
+    fn topics(&self, rows: &[TopicRow]) -> Section {
         let number = |row: &TopicRow, sort| match sort {
             Sort::Rate => row.rate_hz,
             Sort::Bandwidth => row.bytes_per_s,
@@ -262,7 +294,6 @@ impl View {
         };
         let mut table = Table::new(&[
             ("topic", Align::Left),
-            ("type", Align::Left),
             ("rate", Align::Right),
             ("bytes/s", Align::Right),
             ("age", Align::Right),
@@ -272,11 +303,12 @@ impl View {
             ("copies", Align::Right),
             ("lost", Align::Right),
             ("by cause", Align::Left),
+            ("type", Align::Left),
         ]);
-        for row in self.sorted(rows, |row| row.topic.clone(), number) {
+        let rows = self.sorted(rows, |row| row.topic.clone(), number);
+        for row in &rows {
             table.row([
                 row.topic.clone(),
-                row.message_type.clone(),
                 rate(row.rate_hz),
                 row.bytes_per_s.map_or_else(|| "-".to_owned(), |it| bytes(it as u64)),
                 time(row.age_ns),
@@ -286,12 +318,16 @@ impl View {
                 row.copies.to_string(),
                 row.losses.total().to_string(),
                 row.losses.causes(),
+                row.message_type.clone(),
             ]);
         }
-        table.text()
+        Section {
+            text: table.text(),
+            alarms: rows.iter().map(|row| row.losses.total() > 0).collect(),
+        }
     }
 
-    fn chains(&self, rows: &[ChainRow]) -> String {
+    fn chains(&self, rows: &[ChainRow]) -> Section {
         let number = |row: &ChainRow, sort| match sort {
             Sort::Rate => row.per_s,
             Sort::Time => row.p50_ns.map(|ns| ns as f64),
@@ -307,7 +343,8 @@ impl View {
             ("limit", Align::Right),
             ("missed", Align::Left),
         ]);
-        for row in self.sorted(rows, |row| row.chain.clone(), number) {
+        let rows = self.sorted(rows, |row| row.chain.clone(), number);
+        for row in &rows {
             table.row([
                 row.chain.clone(),
                 row.from.clone(),
@@ -319,8 +356,44 @@ impl View {
                 some(&[("late", row.late), ("stalled", row.stalled)]),
             ]);
         }
-        table.text()
+        Section {
+            text: table.text(),
+            alarms: rows.iter().map(|row| row.late > 0 || row.stalled > 0).collect(),
+        }
     }
+}
+
+/// A table and which of its rows somebody should look at.
+struct Section {
+    text: String,
+    alarms: Vec<bool>,
+}
+
+/// Adds a table to those before it.
+fn push(lines: &mut Vec<Line>, section: Section) {
+    if section.text.is_empty() {
+        return;
+    }
+    if !lines.is_empty() {
+        lines.push(Line { style: Style::Plain, text: String::new() });
+    }
+    let mut texts = section.text.lines().map(str::to_owned);
+    lines.extend(texts.next().map(|text| Line { style: Style::Columns, text }));
+    let alarms = section.alarms.into_iter().chain(std::iter::repeat(false));
+    lines.extend(texts.zip(alarms).map(|(text, is_alarm)| {
+        let style = if is_alarm { Style::Alarm } else { Style::Plain };
+        Line { style, text }
+    }));
+}
+
+/// The part of a line that a screen of this width shows, with a mark where more follows.
+fn cut(line: &str, left: usize, width: usize) -> String {
+    let mut shown: String = line.chars().skip(left).take(width).collect();
+    if width > 1 && line.chars().count() > left.saturating_add(width) {
+        shown.pop();
+        shown.push(MORE);
+    }
+    shown
 }
 
 /// Rows of a screen for tables.
@@ -370,7 +443,7 @@ mod tests {
 
     fn order(view: &View, look: &Look) -> Vec<String> {
         let lines = view.tables(look);
-        let names = lines.iter().filter_map(|line| line.split_whitespace().next());
+        let names = lines.iter().filter_map(|line| line.text.split_whitespace().next());
         names.filter(|name| name.starts_with("n_")).map(str::to_owned).collect()
     }
 
@@ -402,10 +475,48 @@ mod tests {
                     view.press(key, &look, size);
                     let lines = view.screen(&look, size);
                     assert!(lines.len() <= rows);
-                    assert!(lines.iter().all(|line| line.chars().count() <= columns));
+                    assert!(lines.iter().all(|line| line.text.chars().count() <= columns));
                 }
             }
         }
+    }
+
+    #[test]
+    fn a_narrow_screen_shows_figures_first_and_arrows_show_the_rest() {
+        let (mut look, size) = (look(), Size { columns: 40, rows: 4 });
+        look.nodes[1].lost = 3;
+        let mut view = View::new(0, Sort::Name);
+        view.press(Key::Tab, &look, size);
+        let seen = |view: &View| -> Vec<Line> { view.screen(&look, size) };
+        let columns = |view: &View| seen(view)[2].text.clone();
+        assert!(columns(&view).contains("exec/s") && columns(&view).ends_with(MORE));
+        for _ in 0..5 {
+            view.press(Key::Right, &look, size);
+        }
+        assert!(columns(&view).ends_with("executor"), "{}", columns(&view));
+        for _ in 0..5 {
+            view.press(Key::Left, &look, size);
+        }
+        assert!(seen(&view)[3].text.starts_with("n_a"));
+        view.press(Key::Down, &look, size);
+        let lines = seen(&view);
+        assert!(lines[2].text.starts_with("n_a") && lines[3].text.starts_with("n_b"));
+        let styles = [Style::Head, Style::Plain, Style::Plain, Style::Alarm];
+        assert_eq!(lines.iter().map(|line| line.style).collect::<Vec<_>>(), styles);
+    }
+
+    #[test]
+    fn rows_are_sorted_by_figures_that_are_shown() {
+        let (look, size) = (look(), Size { columns: 100, rows: 40 });
+        let mut view = View::new(0, Sort::Age);
+        view.press(Key::Tab, &look, size);
+        assert_eq!(view.sort, Sort::Name, "nodes have no age");
+        let mut seen = Vec::new();
+        for _ in 0..5 {
+            view.press(Key::Letter('s'), &look, size);
+            seen.push(view.sort);
+        }
+        assert_eq!(seen, [Sort::Cpu, Sort::Rate, Sort::Time, Sort::Lost, Sort::Name]);
     }
 
     #[test]

@@ -4,15 +4,13 @@
 //! meanwhile is reported. The messages of a chain are in no ring: showing them takes a subscriber,
 //! which makes their publisher write them to its ring, and that is said.
 
+use super::taken::Taken;
 use super::{look, look_again, must_exist, open, print_json, publishers};
 use crate::arguments::{EchoArguments, WatchArguments};
 use crate::output;
 use crate::output::{clean, say};
 use anyhow::{Context, Result, bail};
-use crossdock_comm::{
-    AnySubscriber, DoorbellOptions, Echo, EchoError, ObserveError, Observer, Participant,
-    ParticipantOptions, Qos, SubscriberOptions,
-};
+use crossdock_comm::{Echo, EchoError, ObserveError, Observer};
 use crossdock_msg::{Block, JsonOptions, Schema};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -24,9 +22,6 @@ const LOOK_INTERVAL: Duration = Duration::from_millis(5);
 /// Looks without news until the processes are looked for again: about a second.
 const LOOKS_PER_REFRESH: u32 = 200;
 
-/// Messages that may wait for a subscribing echo.
-const DEPTH: usize = 16;
-
 /// What to show.
 struct Wishes<'a> {
     topic: &'a str,
@@ -37,7 +32,17 @@ struct Wishes<'a> {
     info: bool,
     /// Whether to say that messages were not shown.
     losses: bool,
-    json: bool,
+    form: Form,
+}
+
+/// How messages are printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Form {
+    Indented,
+    /// JSON, a message a line.
+    Json,
+    /// Values with commas between them, a message a line.
+    Commas,
 }
 
 impl<'a> Wishes<'a> {
@@ -51,7 +56,11 @@ impl<'a> Wishes<'a> {
             options: JsonOptions { elements_max, arrays, texts },
             info: arguments.include_message_info,
             losses: !arguments.no_lost_messages,
-            json: arguments.watch.json,
+            form: match (arguments.watch.json, arguments.csv) {
+                (true, _) => Form::Json,
+                (false, true) => Form::Commas,
+                (false, false) => Form::Indented,
+            },
         }
     }
 
@@ -63,10 +72,23 @@ impl<'a> Wishes<'a> {
                 format!("{} has no field `{field}`; it has {names}", schema.type_name())
             })?;
         }
-        if self.json {
-            return print_json(&json!({ "seq": seq, "stamp_ns": stamp_ns, "message": message }));
-        }
         let mut text = String::new();
+        match self.form {
+            Form::Json => {
+                let line = json!({ "seq": seq, "stamp_ns": stamp_ns, "message": message });
+                return print_json(&line);
+            }
+            Form::Commas => {
+                let mut cells = if self.info {
+                    vec![seq.to_string(), stamp_ns.to_string()]
+                } else {
+                    Vec::new()
+                };
+                push_cells(&message, &mut cells);
+                return output::print(&(cells.join(",") + "\n"));
+            }
+            Form::Indented => {}
+        }
         if self.info {
             text.push_str(&format!("# message {seq}, published at {stamp_ns} ns\n"));
         }
@@ -168,39 +190,20 @@ fn from_rings(wishes: &Wishes<'_>, observer: &mut Observer, mut echoes: Vec<Echo
 }
 
 fn subscribing(wishes: &Wishes<'_>, watch: &WatchArguments) -> Result<()> {
-    let participant =
-        Participant::open(ParticipantOptions::new(watch.domain_id, "crossdock topic echo"))?;
-    let doorbell = participant.doorbell(DoorbellOptions { spin: Duration::ZERO })?;
-    let subscriber = participant.any_subscriber(SubscriberOptions {
-        node: "echo",
-        topic: wishes.topic,
-        qos: Qos::best_effort(DEPTH),
-        doorbell: Some(&doorbell),
-        group: None,
-    })?;
+    let taken = Taken::start(wishes.topic, "echo", watch)?;
     let mut shown = 0;
     let mut lost = 0;
     while !wishes.is_done(shown) {
-        match subscriber.take()? {
-            Some(sample) => {
-                wishes.show(sample.schema(), sample.block(), sample.stamp_ns(), sample.seq())?;
-                shown += 1;
-            }
-            None => wait(&subscriber, &doorbell),
+        if let Some(sample) = taken.next(None)? {
+            wishes.show(sample.schema(), sample.block(), sample.stamp_ns(), sample.seq())?;
+            shown += 1;
         }
-        if subscriber.lost() > lost {
-            wishes.tell_missed(subscriber.lost() - lost);
-            lost = subscriber.lost();
+        if taken.lost() > lost {
+            wishes.tell_missed(taken.lost() - lost);
+            lost = taken.lost();
         }
     }
     Ok(())
-}
-
-/// Sleeps until the subscriber may have something.
-fn wait(subscriber: &AnySubscriber, doorbell: &crossdock_comm::Doorbell) {
-    doorbell.drain(|_| {});
-    let handle = subscriber.handle();
-    doorbell.sleep(None, || handle.arm());
 }
 
 /// The part of a message at a path like `pose.position.x` or `ranges[3]`.
@@ -218,6 +221,20 @@ fn part<'a>(message: &'a Value, path: &str) -> Option<&'a Value> {
 fn fields(message: &Value) -> Vec<&str> {
     let fields = message.as_object().into_iter().flat_map(|fields| fields.keys());
     fields.map(String::as_str).collect()
+}
+
+/// The values of a message in their order. A text with a comma or a quotation mark stands in such marks.
+fn push_cells(value: &Value, cells: &mut Vec<String>) {
+    match value {
+        Value::Object(fields) => fields.values().for_each(|value| push_cells(value, cells)),
+        Value::Array(elements) => elements.iter().for_each(|value| push_cells(value, cells)),
+        Value::String(text) => {
+            let text = clean(text);
+            let is_plain = !text.contains([',', '"']);
+            cells.push(if is_plain { text } else { format!("\"{}\"", text.replace('"', "\"\"")) });
+        }
+        other => cells.push(other.to_string()),
+    }
 }
 
 /// A message as indented text, in the form in which `ros2 topic echo` shows it.
@@ -248,6 +265,14 @@ fn indent(value: &Value, depth: usize, text: &mut String) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_message_is_a_line_of_values() {
+        let message = json!({ "a": 1, "b": { "c": [true, 2.5], "d": "x, \"y\"" }, "e": "z" });
+        let mut cells = Vec::new();
+        push_cells(&message, &mut cells);
+        assert_eq!(cells.join(","), "1,true,2.5,\"x, \"\"y\"\"\",z");
+    }
 
     #[test]
     fn a_path_finds_fields_and_elements() {

@@ -1,7 +1,8 @@
 //! The messages of a topic as an observer sees them go by: stamps and sizes, whoever publishes.
 //!
 //! Rings are read from outside; the publishers do nothing for it after their memory has been asked for.
-//! Topics of a chain have no ring: of them only counters are known. It must not know what is made of it.
+//! Topics of a chain have no ring: of them the counters are read so often that each message is seen
+//! unless two come between two looks. It must not know what is made of it.
 
 use super::{look_again, open, publishers};
 use crate::arguments::WatchArguments;
@@ -9,7 +10,9 @@ use crate::output::{clean, say};
 use crate::sight::sum;
 use anyhow::Result;
 use crossdock_comm::status_records::counter;
-use crossdock_comm::{Echo, EchoError, GraphSnapshot, ObserveError, Observer, PeerName, Stamps};
+use crossdock_comm::{
+    Echo, EchoError, GraphSnapshot, ObserveError, Observer, PeerName, PortSnapshot, Stamps,
+};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
@@ -30,13 +33,48 @@ pub(super) struct Follow<'a> {
     topic: &'a str,
     observer: Observer,
     echoes: BTreeMap<Source, Echo>,
-    /// Publishers whose rings cannot be read, and when they are asked for them again: at the next look
-    /// where their status tables tell whether there is a ring, so that nobody is asked.
-    silent: BTreeMap<Source, Instant>,
+    /// Publishers whose rings cannot be read.
+    silent: BTreeMap<Source, Silent>,
     /// What was said once and need not be said again.
     told: BTreeSet<String>,
     refresh_at: Instant,
     snapshot: GraphSnapshot,
+}
+
+/// A publisher whose ring cannot be read.
+struct Silent {
+    /// When it is asked again: at the next look where its status table tells whether there is a ring, so
+    /// that nobody is asked.
+    again: Instant,
+    /// As it was at the last look.
+    port: PortSnapshot,
+}
+
+impl Silent {
+    /// The message that has come since the last look, if it is one. Of several only the last is known.
+    fn look(&mut self, observer: &Observer, process: PeerName) -> Option<Stamps> {
+        let now = observer.counters(process, &self.port)?;
+        // Counters are written one after the other: the next look tells if they change just now.
+        if observer.counters(process, &self.port) != Some(now) {
+            return None;
+        }
+        let before = std::mem::replace(&mut self.port.counters, now);
+        let seq = now[counter::MESSAGES];
+        let bytes = now[counter::BYTES].checked_sub(before[counter::BYTES])?;
+        (seq == before[counter::MESSAGES].wrapping_add(1)).then(|| Stamps {
+            seq,
+            bytes: usize::try_from(bytes).unwrap_or(usize::MAX),
+            stamp_ns: now[counter::NEWEST_NS],
+            header: None,
+        })
+    }
+}
+
+/// Sleeps until the next look, at most until `deadline`. False: that is over.
+pub(super) fn pause(deadline: Instant) -> bool {
+    let left = deadline.saturating_duration_since(Instant::now());
+    std::thread::sleep(LOOK_INTERVAL.min(left));
+    !left.is_zero()
 }
 
 impl<'a> Follow<'a> {
@@ -56,27 +94,25 @@ impl<'a> Follow<'a> {
     /// Opens the rings of publishers that came, and forgets those that went.
     fn attach(&mut self) {
         let there: BTreeMap<Source, _> = publishers(&self.snapshot, self.topic)
-            .map(|(process, port)| ((process.name, port.port), port))
+            .map(|(process, port)| ((process.name, port.port), port.clone()))
             .collect();
         self.echoes.retain(|source, _| there.contains_key(source));
         self.silent.retain(|source, _| there.contains_key(source));
         let now = Instant::now();
         for (source, port) in there {
-            let is_early = self.silent.get(&source).is_some_and(|again| *again > now);
+            let is_early = self.silent.get(&source).is_some_and(|silent| silent.again > now);
             if is_early || self.echoes.contains_key(&source) {
                 continue;
             }
-            match self.observer.echo(source.0, port) {
+            match self.observer.echo(source.0, &port) {
                 Ok(echo) => {
                     self.silent.remove(&source);
                     self.echoes.insert(source, echo);
                 }
                 // It may get subscribers outside its chain later; counters are there meanwhile.
-                Err(ObserveError::InsideChain { .. }) => {
-                    self.silent.insert(source, now);
-                }
+                Err(ObserveError::InsideChain { .. }) => self.is_silent(source, port, now),
                 Err(error) => {
-                    self.silent.insert(source, now + AGAIN_AFTER);
+                    self.is_silent(source, port, now + AGAIN_AFTER);
                     if self.told.insert(error.to_string()) {
                         say!("note: {}", clean(&error.to_string()));
                     }
@@ -85,29 +121,32 @@ impl<'a> Follow<'a> {
         }
     }
 
-    /// Gives `each` what goes by until `deadline`. Of payloads at most a header's stamp is read, and
+    fn is_silent(&mut self, source: Source, port: PortSnapshot, again: Instant) {
+        self.silent.entry(source).or_insert(Silent { again, port }).again = again;
+    }
+
+    /// Gives `each` what has gone by since the last look. Of payloads at most a header's stamp is read, and
     /// that only if `header` says so.
-    pub(super) fn until(
+    pub(super) fn look(
         &mut self,
-        deadline: Instant,
         header: bool,
         mut each: impl FnMut(Source, Stamps),
     ) -> Result<()> {
-        loop {
-            for (source, echo) in &mut self.echoes {
-                drain(echo, header, |stamps| each(*source, stamps))?;
-            }
-            let now = Instant::now();
-            if now >= deadline {
-                return Ok(());
-            }
-            if now >= self.refresh_at {
-                self.snapshot = look_again(&mut self.observer, &mut self.told)?;
-                self.attach();
-                self.refresh_at = now + REFRESH_INTERVAL;
-            }
-            std::thread::sleep(LOOK_INTERVAL.min(deadline.saturating_duration_since(now)));
+        for (source, echo) in &mut self.echoes {
+            drain(echo, header, |stamps| each(*source, stamps))?;
         }
+        for (source, silent) in &mut self.silent {
+            if let Some(stamps) = silent.look(&self.observer, source.0) {
+                each(*source, stamps);
+            }
+        }
+        let now = Instant::now();
+        if now >= self.refresh_at {
+            self.snapshot = look_again(&mut self.observer, &mut self.told)?;
+            self.attach();
+            self.refresh_at = now + REFRESH_INTERVAL;
+        }
+        Ok(())
     }
 
     /// Messages and bytes that all publishers have counted.
@@ -125,7 +164,7 @@ impl<'a> Follow<'a> {
         &self.snapshot
     }
 
-    /// Whether some publisher's messages go by unseen.
+    /// Whether some publisher's messages are in no ring that can be read.
     pub(super) fn is_partial(&self) -> bool {
         !self.silent.is_empty()
     }

@@ -1,12 +1,13 @@
-//! `crossdock topic hz`, `bw` and `delay`: measured without a subscriber.
+//! `crossdock topic hz`, `bw` and `delay`: measured without a subscriber, but for delays in a chain.
 //!
-//! Rates come from counters that are always kept, intervals and sizes of single messages from the rings
-//! where there are any. It must not show messages.
+//! Rates come from counters that are always kept, intervals and sizes of single messages from the rings,
+//! or from counters that are read often. It must not show messages.
 
-use super::follow::{Follow, Source};
+use super::follow::{Follow, Source, pause};
 use super::print_json;
+use super::taken::Taken;
 use super::window::Window;
-use crate::arguments::{DelayArguments, MeterArguments};
+use crate::arguments::{DelayArguments, MeterArguments, MeterOptions, WatchArguments};
 use crate::output;
 use crate::output::{clean, say};
 use crate::summary::{bytes, duration};
@@ -66,33 +67,66 @@ impl Passed {
     }
 }
 
-/// Prints the rate of a topic again and again.
-pub(super) fn meter(arguments: &MeterArguments, unit: Unit) -> Result<()> {
-    let MeterArguments { topic, window, interval, count, watch } = arguments;
-    let interval = Duration::from_secs_f64(*interval);
-    let mut passed = Passed::new(window.unwrap_or(unit.window()));
-    let mut follow = Follow::start(topic, watch)?;
-    if follow.is_partial() && !watch.json {
-        say!(
-            "note: nobody outside its publisher's executor subscribes to {}, so only counters can be \
-             read: there are no single intervals and sizes",
-            clean(topic)
-        );
+/// A topic that is measured.
+struct TopicMeter<'a> {
+    topic: &'a str,
+    follow: Follow<'a>,
+    passed: Passed,
+    /// Messages and bytes at the last line.
+    before: (Instant, [u64; 2]),
+}
+
+impl<'a> TopicMeter<'a> {
+    fn start(topic: &'a str, options: &MeterOptions, unit: Unit) -> Result<Self> {
+        let mut follow = Follow::start(topic, &options.watch)?;
+        let passed = Passed::new(options.window.unwrap_or(unit.window()));
+        let before = (Instant::now(), follow.counted()?);
+        Ok(Self { topic, follow, passed, before })
     }
-    let mut before = (Instant::now(), follow.counted()?);
+
+    fn look(&mut self) -> Result<()> {
+        let Self { follow, passed, .. } = self;
+        follow.look(false, |source, it| passed.add(source, it))
+    }
+
+    /// The line of the time since the last one.
+    fn line(&mut self, unit: Unit, watch: &WatchArguments) -> Result<String> {
+        let now = (Instant::now(), self.follow.counted()?);
+        super::must_exist(self.follow.snapshot(), self.topic, watch.domain_id)?;
+        let seconds = now.0.duration_since(self.before.0).as_secs_f64();
+        // A publisher that was restarted counts from 0 again.
+        let more = [0, 1].map(|i| now.1[i].saturating_sub(self.before.1[i]) as f64 / seconds);
+        self.before = now;
+        let Self { topic, follow, passed, .. } = self;
+        match watch.json {
+            true => output::json_line(&meter_json(topic, more, passed, follow.missed())),
+            false => Ok(meter_text(unit, more, seconds, passed)),
+        }
+    }
+}
+
+/// Prints the rates of topics again and again.
+pub(super) fn meter(arguments: &MeterArguments, unit: Unit) -> Result<()> {
+    let MeterArguments { topics, meter: options } = arguments;
+    let MeterOptions { interval, count, watch, .. } = options;
+    let meters = topics.iter().map(|topic| TopicMeter::start(topic, options, unit));
+    let mut meters = meters.collect::<Result<Vec<_>>>()?;
     let mut lines = 0;
     while count.is_none_or(|count| lines < count) {
-        follow.until(Instant::now() + interval, false, |source, it| passed.add(source, it))?;
-        let now = (Instant::now(), follow.counted()?);
-        super::must_exist(follow.snapshot(), topic, watch.domain_id)?;
-        let seconds = now.0.duration_since(before.0).as_secs_f64();
-        // A publisher that was restarted counts from 0 again.
-        let more = [0, 1].map(|i| now.1[i].saturating_sub(before.1[i]) as f64 / seconds);
-        before = now;
+        let deadline = Instant::now() + Duration::from_secs_f64(*interval);
+        loop {
+            meters.iter_mut().try_for_each(TopicMeter::look)?;
+            if !pause(deadline) {
+                break;
+            }
+        }
         lines += 1;
-        match watch.json {
-            true => print_json(&meter_json(topic, more, &passed, follow.missed()))?,
-            false => output::print(&meter_text(unit, more, seconds, &passed))?,
+        for meter in &mut meters {
+            let head = match (topics.len(), watch.json) {
+                (1, _) | (_, true) => String::new(),
+                (_, false) => format!("{}\n", clean(meter.topic)),
+            };
+            output::print(&(head + &meter.line(unit, watch)?))?;
         }
     }
     Ok(())
@@ -135,38 +169,100 @@ fn meter_text(unit: Unit, [hz, bytes_per_s]: [f64; 2], seconds: f64, passed: &Pa
     }
 }
 
+/// Where the stamps of headers are read.
+enum Headers<'a> {
+    /// On the rings, from outside.
+    Rings(Follow<'a>),
+    /// As a subscriber, where a publisher has no ring.
+    Taken(Taken),
+}
+
+impl Headers<'_> {
+    /// Opens what `follow` has found. Fails if the messages have no header.
+    fn open<'a>(follow: Follow<'a>, topic: &'a str, watch: &WatchArguments) -> Result<Headers<'a>> {
+        if follow.has_header() == Some(false) {
+            bail!("{}", no_header(topic));
+        }
+        if !follow.is_partial() {
+            return Ok(Headers::Rings(follow));
+        }
+        say!(
+            "note: {} stays inside a chain; this command subscribes, so its publisher writes each \
+             message to its ring until the command ends",
+            clean(topic)
+        );
+        Ok(Headers::Taken(Taken::start(topic, "delay", watch)?))
+    }
+
+    /// Gives `each` publication and header of what goes by until `deadline`, in ns.
+    fn until(
+        &mut self,
+        topic: &str,
+        deadline: Instant,
+        mut each: impl FnMut(i128, i128),
+    ) -> Result<()> {
+        let header_ns = |(seconds, nanoseconds): (i32, u32)| {
+            i128::from(seconds) * 1_000_000_000 + i128::from(nanoseconds)
+        };
+        match self {
+            Self::Rings(follow) => loop {
+                follow.look(true, |_, it| {
+                    it.header.into_iter().for_each(|it_header| {
+                        each(it.stamp_ns.into(), header_ns(it_header));
+                    });
+                })?;
+                if !pause(deadline) {
+                    return Ok(());
+                }
+            },
+            Self::Taken(taken) => {
+                while let Some(sample) = taken.next(Some(deadline))? {
+                    let Some(at) = sample.schema().stamp_offset() else {
+                        bail!("{}", no_header(topic))
+                    };
+                    let block = sample.block();
+                    let header = block.read::<i32>(at).zip(block.read::<u32>(at + 4));
+                    header.into_iter().for_each(|it| each(sample.stamp_ns().into(), header_ns(it)));
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// Messages that went by unseen.
+    fn missed(&self) -> u64 {
+        match self {
+            Self::Rings(follow) => follow.missed(),
+            Self::Taken(taken) => taken.lost(),
+        }
+    }
+}
+
+fn no_header(topic: &str) -> String {
+    format!(
+        "the messages of {} have no header, so that nothing tells when their data is from; \
+         `crossdock topic delay --age` shows how long ago they were published and taken",
+        clean(topic)
+    )
+}
+
 /// Prints how old the messages of a topic are, again and again.
 pub(super) fn delay(arguments: &DelayArguments) -> Result<()> {
-    let MeterArguments { topic, window, interval, count, watch } = &arguments.meter;
+    let DelayArguments { topic, meter: options, age: is_of_age } = arguments;
+    let MeterOptions { window, interval, count, watch } = options;
     let mut follow = Follow::start(topic, watch)?;
-    if arguments.age {
-        return age(&arguments.meter, &mut follow);
+    if *is_of_age {
+        return age(topic, options, &mut follow);
     }
-    match follow.has_header() {
-        Some(true) => {}
-        Some(false) => bail!(
-            "the messages of {} have no header, so that nothing tells when their data is from; \
-             `crossdock topic delay --age` shows how long ago they were published and taken",
-            clean(topic)
-        ),
-        None => bail!(
-            "nobody outside its publisher's executor subscribes to {}, so its headers cannot be read \
-             from outside; `crossdock topic delay --age` shows how long ago they were published and \
-             taken, and a chain of the graph file measures from topic to topic",
-            clean(topic)
-        ),
-    }
+    let mut headers = Headers::open(follow, topic, watch)?;
     let mut delays = Window::new(window.unwrap_or(Unit::Messages.window()));
     let mut lines = 0;
     while count.is_none_or(|count| lines < count) {
         let mut news = 0u64;
         let deadline = Instant::now() + Duration::from_secs_f64(*interval);
-        follow.until(deadline, true, |_, stamps| {
-            if let Some((seconds, nanoseconds)) = stamps.header {
-                let header_ns = i128::from(seconds) * 1_000_000_000 + i128::from(nanoseconds);
-                delays.add((i128::from(stamps.stamp_ns) - header_ns) as f64 / 1e9);
-                news += 1;
-            }
+        headers.until(topic, deadline, |published_ns, header_ns| {
+            delays.add((published_ns - header_ns) as f64 / 1e9);
+            news += 1;
         })?;
         lines += 1;
         let found = delays.statistics();
@@ -178,7 +274,7 @@ pub(super) fn delay(arguments: &DelayArguments) -> Result<()> {
                     "mean": it.mean, "min": it.min, "max": it.max, "std_dev": it.std_dev,
                     "window": it.count,
                 })),
-                "not_seen": follow.missed(),
+                "not_seen": headers.missed(),
             }))?;
             continue;
         }
@@ -197,8 +293,8 @@ const AGES_PER_LINE: u32 = 20;
 
 /// Prints how long ago the newest message was published, and for each subscriber how long ago the one
 /// was published that it took last.
-fn age(arguments: &MeterArguments, follow: &mut Follow<'_>) -> Result<()> {
-    let MeterArguments { topic, interval, count, watch, .. } = arguments;
+fn age(topic: &str, options: &MeterOptions, follow: &mut Follow<'_>) -> Result<()> {
+    let MeterOptions { interval, count, watch, .. } = options;
     let pause = Duration::from_secs_f64(*interval) / AGES_PER_LINE;
     let mut lines = 0;
     while count.is_none_or(|count| lines < count) {

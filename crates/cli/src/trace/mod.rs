@@ -88,10 +88,10 @@ fn start(arguments: &StartArguments) -> Result<()> {
 }
 
 fn stop(arguments: &StopArguments) -> Result<()> {
-    let attached = attach(&arguments.whose)?;
+    let mut attached = attach(&arguments.whose)?;
     attached.trace(Events::none());
     if let Some(folder) = &arguments.output {
-        return report(&recording::write_kept(attached, folder)?, arguments.whose.json);
+        return report(&recording::write_kept(&mut attached, folder)?, arguments.whose.json);
     }
     let processes: Vec<&str> = attached.views.iter().map(|view| view.process()).collect();
     if arguments.whose.json {

@@ -92,9 +92,10 @@ impl Recorded {
     }
 }
 
-/// Writes what the rings hold, all of it at once.
-pub(crate) fn write_kept(mut attached: Attached, folder: &Path) -> Result<Recorded> {
+/// Writes what the rings hold, all of it at once. They may be written again.
+pub(crate) fn write_kept(attached: &mut Attached, folder: &Path) -> Result<Recorded> {
     let mut trace = Trace::new();
+    attached.views.iter_mut().for_each(TraceView::rewind);
     attached.read(&mut trace);
     trace.sort();
     let mut writer = TraceWriter::create(folder, &trace)?;

@@ -86,8 +86,10 @@ fn services_are_listed_described_and_called_from_the_command_line() {
         ["service", "call", "/lamp/switch", "std_srvs/srv/SetBool", "{data: true}", "--json"];
     let response = place.said(&call);
     assert_eq!(response, "{\"success\":true,\"message\":\"on\"}\n");
-    let shown = place.said(&["service", "call", "/lamp/switch", "std_srvs/SetBool"]);
+    let shown = place.crossdock(&["service", "call", "/lamp/switch", "std_srvs/SetBool"]);
+    let [told, shown] = [shown.stderr, shown.stdout].map(|it| String::from_utf8(it).expect("text"));
     assert!(shown.contains("\"message\": \"off\""), "{shown}");
+    assert_eq!(told, "", "nobody waits for a server that is there");
     let info = place.said(&["service", "info", "/lamp/switch"]);
     assert!(info.contains("lamp") && info.contains("lights"), "{info}");
     let info = place.said(&["service", "info", "/lamp/switch", "--json"]);
@@ -112,6 +114,7 @@ fn services_are_listed_described_and_called_from_the_command_line() {
     let nobody = ["service", "call", "/lamp/other", "std_srvs/SetBool", "--timeout", "0.01"];
     let nobody = place.refused(&nobody);
     assert!(nobody.contains("service `/lamp/other` has no server"), "{nobody}");
+    assert!(nobody.contains("waiting for a server of /lamp/other"), "{nobody}");
 
     ended.store(true, Ordering::Relaxed);
     server.join().expect("the server ends");

@@ -3,6 +3,7 @@
 //! Everything here runs on the control thread. If a peer breaks a rule, a function returns the rule
 //! as text, and the caller cuts the peer off with it.
 
+use std::num::NonZeroU8;
 use std::os::fd::AsFd;
 use std::sync::Arc;
 
@@ -138,12 +139,12 @@ fn hello(
     let process = core.process.clone();
     let welcome = Frame::Welcome { version: VERSION, name: core.name, process };
     let Some(peer) = state.peers.get_mut(&token) else { return Ok(None) };
-    // A process that has a trace can switch it on, and each watcher costs a call before each
-    // sleep.
-    let costly = matches!(purpose, Purpose::Trace | Purpose::Watch);
+    // A process that has a trace can switch it on, each watcher costs a call before each sleep, and
+    // a level makes nodes log.
+    let costly = matches!(purpose, Purpose::Trace | Purpose::Watch | Purpose::Level { .. });
     if costly && peer.link.standing.is_stranger() {
-        let reason = "only processes that are trusted may trace or watch it; trust the user by name \
-                      (CROSSDOCK_TRUST, or `trust` in the mapping)";
+        let reason = "only processes that are trusted may trace or watch it, or set what it logs; \
+                      trust the user by name (CROSSDOCK_TRUST, or `trust` in the mapping)";
         peer.link.send(&Frame::Nothing { reason: reason.to_string() }, &[]);
         peer.link.stage = Stage::Closing;
         return Ok(None);
@@ -187,18 +188,19 @@ fn hello(
             peer.link.stage = Stage::Closing;
         }
         Purpose::Definition { port } => {
-            send_definition(state, token, port);
-            close_after(state, token);
+            send_once(state, token, |it| send_definition(it, token, port))
         }
-        Purpose::Ring { port } => {
-            send_ring(state, token, port);
-            close_after(state, token);
+        Purpose::Ring { port } => send_once(state, token, |it| send_ring(it, token, port)),
+        Purpose::Level { port, level } => {
+            send_once(state, token, |it| send_level(it, token, port, level));
         }
     }
     Ok(None)
 }
 
-fn close_after(state: &mut ParticipantState, token: u64) {
+/// Sends an answer, after which nothing follows.
+fn send_once(state: &mut ParticipantState, token: u64, send: impl FnOnce(&mut ParticipantState)) {
+    send(state);
     if let Some(peer) = state.peers.get_mut(&token) {
         peer.link.stage = Stage::Closing;
     }
@@ -416,6 +418,17 @@ fn send_ring(state: &mut ParticipantState, token: u64, port: u64) {
     };
     let fds: Vec<_> = parts.fds.iter().map(AsFd::as_fd).collect();
     peer.link.send(&Frame::Ring { port, geometry: parts.shape.encode() }, &fds);
+}
+
+/// Sets the level of a publisher of logs if one is wanted, and says what it is.
+fn send_level(state: &mut ParticipantState, token: u64, port: u64, wanted: Option<NonZeroU8>) {
+    let level = state.publishers.get(&port).and_then(|known| known.level.set(wanted));
+    let Some(peer) = state.peers.get_mut(&token) else { return };
+    let answer = match level {
+        Some(level) => Frame::Level { level },
+        None => Frame::Nothing { reason: format!("port {port} publishes no logs any more") },
+    };
+    peer.link.send(&answer, &[]);
 }
 
 /// An observer looks at what there is; nobody waits for it.

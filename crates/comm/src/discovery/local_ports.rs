@@ -1,6 +1,8 @@
 //! The ports of this process as its control thread knows them. Plain data.
 
+use std::num::NonZeroU8;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 
 use crossdock_shm::{DoorbellControl, RingControl};
 
@@ -21,6 +23,32 @@ pub(crate) struct LocalPublisher {
     /// What it has offered, in order, and who has it.
     pub(crate) slabs: Vec<Offered>,
     pub(crate) reach: Arc<Reach>,
+    pub(crate) level: Arc<Level>,
+}
+
+/// The least severe level that a publisher of logs lets pass: its node reads it, others may set it.
+/// 0: the publisher publishes no logs. Relaxed, as it orders nothing.
+#[derive(Debug, Default)]
+pub(crate) struct Level(AtomicU8);
+
+impl Level {
+    #[inline]
+    pub(crate) fn value(&self) -> u8 {
+        self.0.load(Relaxed)
+    }
+
+    /// By the publisher's own node.
+    pub(crate) fn begin(&self, level: NonZeroU8) {
+        self.0.store(level.get(), Relaxed);
+    }
+
+    /// By others: sets the level if one is wanted, and gives what it is. `None`: there is no level.
+    pub(crate) fn set(&self, wanted: Option<NonZeroU8>) -> Option<NonZeroU8> {
+        let now = NonZeroU8::new(self.value())?;
+        let Some(wanted) = wanted else { return Some(now) };
+        self.begin(wanted);
+        Some(wanted)
+    }
 }
 
 /// Whom a publisher is for.

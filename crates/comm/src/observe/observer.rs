@@ -7,6 +7,7 @@
 //! because no publisher waits for an observer.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::num::NonZeroU8;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -51,6 +52,10 @@ pub struct PortSnapshot {
     pub qos: Qos,
     /// Its counters: see [`crate::status_records::counter`].
     pub counters: [u64; crossdock_shm::status::COUNTERS],
+    /// Place of its record on the status table.
+    pub index: usize,
+    /// Changes whenever the record is used anew.
+    pub version: u64,
 }
 
 /// A connection of a running graph.
@@ -284,6 +289,15 @@ impl Observer {
         self.processes.get(&process)?.view.histogram(entity)
     }
 
+    /// What a port counts now: as cheap as a look at one record. `None`: the port has gone.
+    pub fn counters(
+        &self,
+        process: PeerName,
+        port: &PortSnapshot,
+    ) -> Option<[u64; crossdock_shm::status::COUNTERS]> {
+        self.processes.get(&process)?.view.counters(port.index, port.version)
+    }
+
     /// The type of a publisher, from the definition that its process keeps.
     ///
     /// # Errors
@@ -370,6 +384,27 @@ impl Observer {
         Ok(TraceView::open(&label, switch.as_fd(), record.as_fd())?)
     }
 
+    /// The level of a publisher of logs, after it was set if `wanted` says one: the least severe
+    /// level that its node lets pass. Wakes the control thread of its process once.
+    ///
+    /// # Errors
+    /// [`ObserveError`] when the process has gone, does not answer or does not trust us, or when
+    /// the publisher publishes no logs.
+    pub fn level(
+        &self,
+        process: PeerName,
+        publisher: &PortSnapshot,
+        wanted: Option<NonZeroU8>,
+    ) -> Result<NonZeroU8, ObserveError> {
+        let label = self.label(process);
+        let purpose = Purpose::Level { port: publisher.port, level: wanted };
+        let (socket, _) = self.asking.ask(process, &label, purpose)?;
+        match answer(&socket, &label)?.0 {
+            Frame::Level { level } => Ok(level),
+            frame => Err(unexpected(&label, frame)),
+        }
+    }
+
     fn label(&self, process: PeerName) -> String {
         match self.processes.get(&process) {
             Some(seen) => format!("process `{}` (pid {})", seen.view.process(), seen.pid),
@@ -431,6 +466,6 @@ fn snapshot_of(seen: &Observed) -> ProcessSnapshot {
 fn port_of(entity: &EntitySnapshot) -> Option<PortSnapshot> {
     let PortInfo { port, node, topic, type_name, type_hash, qos, .. } =
         decode_port(&entity.detail).ok()?;
-    let counters = entity.counters;
-    Some(PortSnapshot { port, node, topic, type_name, type_hash, qos, counters })
+    let EntitySnapshot { counters, index, version, .. } = *entity;
+    Some(PortSnapshot { port, node, topic, type_name, type_hash, qos, counters, index, version })
 }

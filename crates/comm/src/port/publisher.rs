@@ -1,6 +1,7 @@
 //! Typed publishers and loans. How a message reaches its subscribers is in `publisher_core`.
 
 use std::marker::PhantomData;
+use std::num::NonZeroU8;
 use std::rc::Rc;
 
 use crossdock_msg::block::BlockMut;
@@ -128,6 +129,19 @@ impl<T: Message> Publisher<T> {
     /// What happened so far.
     pub fn counters(&self) -> PublisherCounters {
         PublisherCounters::read(&self.core)
+    }
+
+    /// For a publisher of logs: the least severe level that its node lets pass, 0 before
+    /// [`Publisher::set_level`]. One relaxed load; others may set it, see
+    /// [`Observer::level`](crate::Observer::level).
+    #[inline]
+    pub fn level(&self) -> u8 {
+        self.core.level().value()
+    }
+
+    /// Makes this a publisher of logs with this level.
+    pub fn set_level(&self, level: NonZeroU8) {
+        self.core.level().begin(level);
     }
 
     /// The topic.

@@ -18,7 +18,7 @@ use crossdock_trace::PublisherTrace;
 use crate::device::slabs::Reach;
 use crate::device::upload::{OwnUploader, Uploader, UploadingPublisher};
 use crate::discovery::handover::PublisherKey;
-use crate::discovery::local_ports::{Audience, LocalPublisher, Wake};
+use crate::discovery::local_ports::{Audience, Level, LocalPublisher, Wake};
 use crate::discovery::participant::{Participant, ParticipantHandle};
 use crate::discovery::participant_core::ParticipantCore;
 use crate::discovery::{slab_exchange, subscribing_side};
@@ -107,6 +107,7 @@ pub(crate) struct PublisherCore {
     /// Who has its slabs, and whether it has waited in vain for one to decide.
     reach: Arc<Reach>,
     is_overdue: Cell<bool>,
+    level: Arc<Level>,
 }
 
 fn ring_config(plan: &PublisherPlan<'_>) -> RingConfig {
@@ -225,6 +226,7 @@ impl PublisherCore {
             closed: Cell::new(false),
             reach: Arc::default(),
             is_overdue: Cell::new(false),
+            level: Arc::default(),
         });
         publisher.join_group(plan.group)?;
         publisher.register(LocalPublisher {
@@ -236,6 +238,7 @@ impl PublisherCore {
             wake: plan.wake,
             slabs: Vec::new(),
             reach: Arc::clone(&publisher.reach),
+            level: Arc::clone(&publisher.level),
         })?;
         Ok(publisher)
     }
@@ -270,6 +273,12 @@ impl PublisherCore {
 
     pub(crate) fn info(&self) -> &PortInfo {
         &self.info
+    }
+
+    /// What a publisher of logs lets pass.
+    #[inline]
+    pub(crate) fn level(&self) -> &Level {
+        &self.level
     }
 
     /// The participant of this process.

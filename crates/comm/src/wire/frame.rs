@@ -4,6 +4,8 @@
 //! a `u16` length. Every length has a limit, names are checked, and a frame must end where its last
 //! field ends. Whatever a hostile peer sends is either one of these frames or a [`FieldError`].
 
+use std::num::NonZeroU8;
+
 use crossdock_shm::SlabShape;
 use crossdock_shm::rendezvous::PeerName;
 use crossdock_shm::socket::{FRAME_BYTES_MAX, FRAME_FDS_MAX};
@@ -13,7 +15,7 @@ use crate::wire::names::NameKind;
 use crate::wire::port_info::PortInfo;
 
 /// Changes whenever a frame changes; processes of different versions do not talk.
-pub(crate) const VERSION: u32 = 6;
+pub(crate) const VERSION: u32 = 7;
 /// The longest opaque part: what the data plane of both sides agrees on.
 const GEOMETRY_BYTES_MAX: usize = 4096;
 /// The longest piece of a definition in one frame, in bytes.
@@ -45,6 +47,8 @@ pub(crate) enum Purpose {
     Watch,
     /// To switch its trace and to read it.
     Trace,
+    /// To learn the level of a publisher of logs, or to set it.
+    Level { port: u64, level: Option<NonZeroU8> },
 }
 
 /// One frame.
@@ -156,6 +160,10 @@ pub(crate) enum Frame {
         port: u64,
         geometry: Vec<u8>,
     },
+    /// The level of a publisher of logs, as it is now.
+    Level {
+        level: NonZeroU8,
+    },
     /// To a watcher: an executor of this process has nothing to do.
     Idle,
     /// What was asked for is not there.
@@ -211,6 +219,7 @@ mod kind {
     pub(super) const LEAVE: u8 = 24;
     pub(super) const BYE: u8 = 25;
     pub(super) const BELL: u8 = 26;
+    pub(super) const LEVEL: u8 = 27;
 }
 
 impl Frame {
@@ -227,6 +236,7 @@ impl Frame {
             }
             Frame::Advertise(port) => out.u8(kind::ADVERTISE).port(port),
             Frame::Idle => _ = out.u8(kind::IDLE),
+            Frame::Level { level } => _ = out.u8(kind::LEVEL).u8(level.get()),
             Frame::Memory => _ = out.u8(kind::MEMORY),
             Frame::Bell { bell } => _ = out.u8(kind::BELL).u16(*bell),
             Frame::Withdraw { port } => _ = out.u8(kind::WITHDRAW).u64(*port),
@@ -296,6 +306,7 @@ impl Frame {
             },
             kind::ADVERTISE => Frame::Advertise(input.publisher_info()?),
             kind::IDLE => Frame::Idle,
+            kind::LEVEL => Frame::Level { level: input.level()? },
             kind::MEMORY => Frame::Memory,
             kind::BELL => Frame::Bell { bell: input.u16("bell")? },
             kind::WITHDRAW => Frame::Withdraw { port: input.u64("port")? },
@@ -363,8 +374,12 @@ impl Writer {
             Purpose::Ring { port } => (4, port),
             Purpose::Watch => (5, 0),
             Purpose::Trace => (6, 0),
+            Purpose::Level { port, .. } => (7, port),
         };
         self.u8(number).u64(port);
+        if let Purpose::Level { level, .. } = purpose {
+            self.u8(level.map_or(0, NonZeroU8::get));
+        }
     }
 }
 
@@ -423,8 +438,13 @@ impl Reader<'_> {
             (4, port) => Ok(Purpose::Ring { port }),
             (5, 0) => Ok(Purpose::Watch),
             (6, 0) => Ok(Purpose::Trace),
+            (7, port) => Ok(Purpose::Level { port, level: NonZeroU8::new(self.u8("level")?) }),
             (number, _) => Err(self.range("purpose", number.into())),
         }
+    }
+
+    fn level(&mut self) -> Result<NonZeroU8, FieldError> {
+        NonZeroU8::new(self.u8("level")?).ok_or_else(|| self.range("level", 0))
     }
 
     fn devices(&mut self) -> Result<Vec<String>, FieldError> {

@@ -1,6 +1,7 @@
 //! Looking at a graph from outside, and waiting until it has nothing left to do.
 
 use crate::common;
+use std::num::NonZeroU8;
 use std::time::Duration;
 
 use common::child::{Process, hear, role, tell};
@@ -49,6 +50,26 @@ fn an_observer_sees_processes_ports_counters_and_connections() {
     assert_eq!(again.processes[0].publishers[0].counters[counter::MESSAGES], 3);
     drop((output, input, participant));
     assert_eq!(observer.snapshot().unwrap().processes.len(), 0);
+}
+
+#[test]
+fn an_observer_sets_the_level_of_a_publisher_of_logs_and_of_no_other() {
+    let place = Place::new("level");
+    let participant = place.open("drive");
+    let output = publisher(&participant, "/image", reliable(4));
+    let mut observer = Observer::open(options(&place)).unwrap();
+    let GraphSnapshot { processes, .. } = observer.snapshot().unwrap();
+    let (process, port) = (processes[0].name, &processes[0].publishers[0]);
+    let [info, debug] = [20, 10].map(|level| NonZeroU8::new(level).unwrap());
+    let refused = observer.level(process, port, Some(debug)).unwrap_err().to_string();
+    assert!(refused.contains("publishes no logs"), "{refused}");
+    assert_eq!(output.level(), 0);
+    output.set_level(info);
+    assert_eq!(observer.level(process, port, None).unwrap(), info);
+    assert_eq!(observer.level(process, port, Some(debug)).unwrap(), debug);
+    assert_eq!(output.level(), debug.get());
+    drop(output);
+    assert!(observer.level(process, port, None).is_err());
 }
 
 #[test]

@@ -30,7 +30,8 @@ const MESSAGE_BYTES_MAX: usize = LINE_BYTES_MAX + 1024;
 /// [`log_warn!`](crate::log_warn), [`log_error!`](crate::log_error) and
 /// [`log_fatal!`](crate::log_fatal).
 ///
-/// A line below the level costs one comparison; its arguments are not evaluated. Any other is formatted
+/// A line below the level costs one load and one comparison; its arguments are not evaluated. Others may
+/// set the level while the node runs (`crossdock node log-level`). Any other line is formatted
 /// on the stack (at most 1024 bytes) and published: it never blocks and allocates nothing. A line that
 /// finds no memory is counted, and the next one says so. Clones are the same logger; it belongs to the
 /// thread of the node's executor.
@@ -55,7 +56,6 @@ pub struct Logger {
 struct LoggerState {
     publisher: Publisher<LogMessage>,
     name: String,
-    level: Cell<LogLevel>,
     /// Lines that found no memory since the last one that did.
     lost: Cell<u64>,
 }
@@ -113,19 +113,22 @@ impl Logger {
             max_bytes: Some(MESSAGE_BYTES_MAX),
             group: None,
         })?;
-        let (level, lost) = (Cell::new(level), Cell::new(0));
-        Ok(Self { state: Rc::new(LoggerState { publisher, name: node.to_owned(), level, lost }) })
+        let lost = Cell::new(0);
+        let logger =
+            Self { state: Rc::new(LoggerState { publisher, name: node.to_owned(), lost }) };
+        logger.set_level(level);
+        Ok(logger)
     }
 
     /// The level: less severe lines are not logged.
     #[must_use]
     pub fn level(&self) -> LogLevel {
-        self.state.level.get()
+        LogLevel::of_number(self.state.publisher.level())
     }
 
     /// Sets the level.
     pub fn set_level(&self, level: LogLevel) {
-        self.state.level.set(level);
+        self.state.publisher.set_level(level.number());
     }
 
     /// This logger, for lines that may be logged at most once in `period`. Each place in the source counts
@@ -168,7 +171,7 @@ struct Lost;
 impl Log for Logger {
     #[inline]
     fn passes(&self, level: LogLevel, _: &LogSite) -> bool {
-        level >= self.state.level.get()
+        level as u8 >= self.state.publisher.level()
     }
 
     #[cold]

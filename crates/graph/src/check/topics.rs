@@ -62,6 +62,7 @@ impl<'a> Check<'a> {
             self.quality(name, ports);
             self.depths(name, ports);
             self.publishers(name, ports, topics);
+            self.several_publishers(name, ports);
         }
         for topic in &self.options.recorded {
             if !topics.contains_key(topic.as_str()) {
@@ -221,6 +222,29 @@ impl<'a> Check<'a> {
                 self.warnings.push(violation);
             }
         }
+    }
+}
+
+impl<'a> Check<'a> {
+    /// Two nodes that publish one topic are a mistake more often than not: subscribers get the messages
+    /// of both, as they come.
+    fn several_publishers(&mut self, name: &'a str, ports: &TopicPorts<'a>) {
+        let [first, others @ ..] = &ports.publishers[..] else { return };
+        let is_meant = self.declared.get(name).is_some_and(|topic| topic.several_publishers);
+        if others.is_empty() || is_meant || self.warnings.len() >= VIOLATIONS_MAX {
+            return;
+        }
+        let nodes = ports.publishers.iter().map(|port| format!("`{}`", self.node_name(port.node)));
+        let nodes = nodes.collect::<Vec<_>>().join(", ");
+        let message =
+            format!("several nodes publish the topic: {nodes}; subscribers get all their messages");
+        let advice = format!(
+            "give each publisher a topic of its own, or declare `{name}` with \
+             `several_publishers: true` if that is meant"
+        );
+        let path = self.path(first, "outputs");
+        let violation = self.fault(ViolationKind::SeveralPublishers, &path, message, advice);
+        self.warnings.push(violation.for_topic(name));
     }
 }
 

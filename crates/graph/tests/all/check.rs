@@ -261,6 +261,18 @@ fn a_triggering_input_needs_a_publisher_unless_the_topic_is_external() {
 }
 
 #[test]
+fn two_publishers_of_a_topic_are_said_unless_the_graph_says_that_they_are_meant() {
+    let two = COURSE.replace("/traffic_light/green", "/traffic_light/red");
+    let warnings = check_text(&two).unwrap().warnings;
+    let [warning] = &warnings[..] else { panic!("one warning: {warnings:?}") };
+    assert_eq!(warning.kind, ViolationKind::SeveralPublishers);
+    assert!(warning.message.contains("`red_light`, `green_light`"), "{warning}");
+    let declared = "topics:\n  /traffic_light/red: { several_publishers: true }\n";
+    let meant = two.replace("topics:\n", declared);
+    assert_eq!(check_text(&meant).unwrap().warnings, []);
+}
+
+#[test]
 fn a_depth_that_memory_is_not_sure_to_hold_is_said() {
     let topics =
         "topics:\n  /lane: { max_bytes: 1000 }\n  /camera/image_raw: { max_bytes: 1000000 }\n";

@@ -84,11 +84,13 @@ fn topic() -> impl Strategy<Value = GraphTopic> {
     let fields = vec(token(), 1..3).prop_map(|tokens| tokens.join("."));
     let bounds = btree_map(fields, 1_u32..1 << 30, 0..3);
     let max_bytes = option::of(1_u64..1 << 30);
-    let parts = (topic_name(), message_type, any::<bool>(), copies, max_bytes, bounds, qos());
-    parts.prop_map(|(name, message_type, external, copies, max_bytes, bounds, qos)| GraphTopic {
+    let flags = any::<[bool; 2]>();
+    let parts = (topic_name(), message_type, flags, copies, max_bytes, bounds, qos());
+    parts.prop_map(|(name, message_type, flags, copies, max_bytes, bounds, qos)| GraphTopic {
         name,
         message_type,
-        external,
+        external: flags[0],
+        several_publishers: flags[1],
         copies,
         max_bytes,
         bounds,

@@ -7,7 +7,11 @@ use super::record::assert_nested;
 use super::{
     BLOCK_ALIGNMENT, Plain, REFERENCE_BYTES, SequenceBuilder, SlicesBuilder, Text, array_alignment,
 };
+use crate::definition::{TypeName, parse_merged};
+use crate::layout::Layout;
 use crate::message::Message;
+use crate::resolve::Library;
+use std::fmt;
 use std::marker::PhantomData;
 
 /// Why a field could not be set.
@@ -16,12 +20,12 @@ use std::marker::PhantomData;
 pub enum BuildError {
     /// The block has no room for the field.
     #[error(
-        "the field at byte {at} needs {wanted} bytes, but {free} of the block's {block_bytes} are \
-         left: reserve more with Extra, or raise the topic's max_bytes"
+        "{field} needs {wanted} bytes, but {free} of the block's {block_bytes} are left: reserve \
+         more with Extra, or raise the topic's max_bytes"
     )]
     Overflow {
-        /// Byte position of the field's reference in the block.
-        at: usize,
+        /// The field.
+        field: FieldPlace,
         /// Bytes that the field needs, alignment included.
         wanted: usize,
         /// Bytes that are left.
@@ -31,17 +35,68 @@ pub enum BuildError {
     },
     /// The field is longer than a reference can say or its type allows.
     #[error(
-        "the field at byte {at} was given {length} elements, but holds at most {bound}: shorten \
-         it, or use a definition with a larger bound"
+        "{field} was given {length} elements, but holds at most {bound}: shorten it, or use a \
+         definition with a larger bound"
     )]
     OverBound {
-        /// Byte position of the field's reference in the block.
-        at: usize,
+        /// The field.
+        field: FieldPlace,
         /// Elements given.
         length: usize,
         /// Elements that the field holds at most.
         bound: usize,
     },
+}
+
+/// A field in a message under construction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FieldPlace {
+    /// Byte position of the field's reference in the block.
+    pub at: usize,
+    /// The struct that it is a field of; `None`: an element of a sequence or array.
+    owner: Option<Owner>,
+}
+
+/// Where a field's name can be looked up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Owner {
+    type_name: &'static str,
+    definition: &'static str,
+    /// Byte offset of the field in the struct.
+    offset: usize,
+}
+
+impl Owner {
+    /// The field's name. Reads the definition, as errors are rare and shown once.
+    fn name(&self) -> Option<String> {
+        let name = TypeName::parse(self.type_name)?;
+        let mut library = Library::new();
+        parse_merged(&name, self.definition).ok()?.into_iter().for_each(|it| library.add(it));
+        let layout = Layout::of(&library.resolve(&name).ok()?).ok()?;
+        let fields = &layout.root().fields;
+        let field = fields.iter().find(|field| field.offset as usize == self.offset)?;
+        Some(field.name.clone())
+    }
+}
+
+impl fmt::Display for FieldPlace {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.owner.and_then(|owner| Some((owner.name()?, owner.type_name))) {
+            Some((name, of)) => write!(formatter, "field `{name}` of {of}"),
+            None => write!(formatter, "the element at byte {}", self.at),
+        }
+    }
+}
+
+impl BuildError {
+    /// The same error of the field at byte `offset` of a struct of type `M`.
+    #[cold]
+    fn of<M: Message>(mut self, offset: usize) -> Self {
+        let owner = Owner { type_name: M::TYPE_NAME, definition: M::DEFINITION, offset };
+        let (Self::Overflow { field, .. } | Self::OverBound { field, .. }) = &mut self;
+        field.owner = Some(owner);
+        self
+    }
 }
 
 /// Most elements that a reference can name; its capacity counts a text's NUL byte, too.
@@ -94,7 +149,8 @@ impl<'a> BlockMut<'a> {
         let block_bytes = self.memory.len();
         let padding = self.top.next_multiple_of(alignment) - *self.top;
         let free = block_bytes.saturating_sub(*self.top);
-        BuildError::Overflow { at, wanted: bytes.saturating_add(padding), free, block_bytes }
+        let (field, wanted) = (FieldPlace { at, owner: None }, bytes.saturating_add(padding));
+        BuildError::Overflow { field, wanted, free, block_bytes }
     }
 
     #[inline]
@@ -179,7 +235,11 @@ impl<'a> BlockMut<'a> {
 /// Refuses a length above a bound.
 #[inline]
 fn check_length(at: usize, length: usize, bound: usize) -> Result<(), BuildError> {
-    if length > bound { Err(BuildError::OverBound { at, length, bound }) } else { Ok(()) }
+    if length <= bound {
+        return Ok(());
+    }
+    let field = FieldPlace { at, owner: None };
+    Err(BuildError::OverBound { field, length, bound })
 }
 
 /// A struct of message type `M` under construction: the part of a builder that touches memory.
@@ -327,7 +387,7 @@ impl<'a, M: Message> RecordMut<'a, M> {
     #[inline]
     pub fn set_text<const AT: usize>(&mut self, text: Text<'_>) -> Result<(), BuildError> {
         let _ = self.place::<[u64; 2], AT, 1>();
-        self.block.set_text(self.at + AT, text)
+        self.block.set_text(self.at + AT, text).map_err(|error| error.of::<M>(AT))
     }
 
     /// Room for `length` numbers in the tail; contents are unspecified.
@@ -341,7 +401,7 @@ impl<'a, M: Message> RecordMut<'a, M> {
         length: usize,
     ) -> Result<&mut [V], BuildError> {
         let _ = self.place::<[u64; 2], AT, 1>();
-        self.block.claim_slice(self.at + AT, length)
+        self.block.claim_slice(self.at + AT, length).map_err(|error| error.of::<M>(AT))
     }
 
     /// Copies `values` to the tail.
@@ -386,7 +446,8 @@ impl<'a, M: Message> RecordMut<'a, M> {
             assert!(N::ROOT_BYTES.is_multiple_of(N::ROOT_ALIGNMENT));
         }
         let _ = self.place::<[u64; 2], AT, 1>();
-        let start = self.block.claim_records(self.at + AT, count, N::ROOT_BYTES)?;
+        let start = self.block.claim_records(self.at + AT, count, N::ROOT_BYTES);
+        let start = start.map_err(|error| error.of::<M>(AT))?;
         // SAFETY: `claim_records` made room for `count` structs at a multiple of 8 from the start
         // of the memory, which `root` checked to be aligned to 8.
         Ok(unsafe { SequenceBuilder::<N>::unchecked(self.block.reborrow(), start, count) })
@@ -403,7 +464,8 @@ impl<'a, M: Message> RecordMut<'a, M> {
         count: usize,
     ) -> Result<SlicesBuilder<'_, V>, BuildError> {
         let _ = self.place::<[u64; 2], AT, 1>();
-        let start = self.block.claim_records(self.at + AT, count, REFERENCE_BYTES)?;
+        let start = self.block.claim_records(self.at + AT, count, REFERENCE_BYTES);
+        let start = start.map_err(|error| error.of::<M>(AT))?;
         Ok(SlicesBuilder::inside(self.block.reborrow(), start, count))
     }
 
@@ -418,7 +480,7 @@ impl<'a, M: Message> RecordMut<'a, M> {
         length: usize,
         bound: usize,
     ) -> Result<(), BuildError> {
-        check_length(self.at + AT, length, bound)
+        check_length(self.at + AT, length, bound).map_err(|error| error.of::<M>(AT))
     }
 
     /// The elements that were set or reserved last for the field at byte `AT`.

@@ -27,7 +27,7 @@ mod sequence;
 mod text;
 
 pub use buffer::FlatBuffer;
-pub use build::{BlockMut, BuildError, RecordMut};
+pub use build::{BlockMut, BuildError, FieldPlace, RecordMut};
 pub use extra::{Extra, array_alignment};
 pub use record::Record;
 pub use sequence::{Sequence, SequenceBuilder, Slices, SlicesBuilder};

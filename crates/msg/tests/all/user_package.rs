@@ -74,6 +74,7 @@ fn every_kind_of_field_is_set_and_read_back() {
     message.points(1).unwrap().at(0).set_z(9.0);
     let error = message.set_short_text("123456").unwrap_err();
     assert!(matches!(error, BuildError::OverBound { length: 6, bound: 5, .. }));
+    assert!(error.to_string().starts_with("field `short_text` of odd_msgs/msg/"), "{error}");
     assert!(message.things(3).is_err());
     let block = Block::new(&memory.as_slice()[..top]);
     Schema::of::<Everything>().unwrap().validate(block).unwrap();

@@ -116,6 +116,7 @@ fn a_killed_process_ends_the_run_with_its_name_and_leaves_its_figures() {
     let notes = summary["notes"].to_string();
     assert!(notes.contains(&format!("figures of process `{name}`")), "{notes}");
     // What it did last is there, although it could not say anything any more.
+    let trace = &format!("{trace}/{name}.1");
     assert!(notes.contains("trace show") && notes.contains(trace), "{notes}");
     let of_victim = timeline(&run, trace).into_iter().filter(|event| event["pid"] == victim);
     let of_victim: Vec<Value> = of_victim.collect();

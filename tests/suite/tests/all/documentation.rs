@@ -101,6 +101,11 @@ fn a_user_without_root_is_told_one_line_that_installs_what_is_missing() {
 fn follow_page(page: &str, folder: &Path, run: &Run) -> String {
     std::fs::create_dir_all(folder).expect("an empty folder");
     std::os::unix::fs::symlink(workspace(), run.file("crossdock")).expect("the clone beside it");
+    follow_blocks(page, folder, run)
+}
+
+/// Follows a page in a folder that is there.
+fn follow_blocks(page: &str, folder: &Path, run: &Run) -> String {
     let page = workspace().join("docs/how-to").join(page);
     let page = std::fs::read_to_string(page).expect("the page");
     let mut said = String::new();
@@ -148,6 +153,9 @@ fn the_first_node_runs_when_its_page_is_followed() {
     let said = follow_package_page("first-node.md", &run.file("pilot"), &run);
     assert_eq!(figure(&said, "simulator", 2), 150, "{said}");
     assert_eq!(figure(&said, "pilot", 2), 150, "{said}");
+    // The page on messages goes on with the package.
+    let said = follow_blocks("messages.md", &run.file("pilot"), &run);
+    assert!(figure(&said, "reporter", 2) > 10, "{said}");
 }
 
 #[test]

@@ -1,7 +1,9 @@
 //! What a new user tries first, with the habits of ROS 2.
 
-use crossdock_suite::{Run, binaries};
-use std::process::{Command, Output};
+use crossdock_suite::{Run, Running, binaries, until};
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
 
 const COURSE: &str = "apps/autorace/course.graph.yaml";
 /// Part of the course: what it publishes is in a recording of the course, too.
@@ -63,6 +65,70 @@ fn a_new_package_builds_and_runs_in_one_process_and_in_two() {
         );
     }
     logs_are_filtered_and_recorded(&run, &graph);
+    levels_and_parameters_are_set_from_outside(&run, &graph);
+    each_death_leaves_its_last_events(&run, &graph);
+}
+
+/// A level changes while the graph runs; a parameter is set as ROS 2 does it.
+fn levels_and_parameters_are_set_from_outside(run: &Run, graph: &str) {
+    let set = ["-p", "talker.text:=bye", "--log-level", "listener:=error"];
+    let mut command = run.crossdock(&[&["run", graph], &set[..]].concat());
+    command.stdin(Stdio::null()).stdout(Stdio::null());
+    let (running, errors) = Running::with_errors(command);
+    let mut lines = BufReader::new(errors).lines();
+    let level = |words: &[&str]| said(&run.output(&[&["node", "log-level"], words].concat()));
+    until("the listener", || level(&["listener"]) == "listener: ERROR\n");
+    assert!(level(&["talker"]).contains("has no logger"), "{}", level(&["talker"]));
+    assert!(level(&["nobody"]).contains("crossdock node list"));
+    assert!(level(&["listener", "loud"]).contains("debug, info, warn, error, fatal"));
+    assert_eq!(level(&["/listener", "info"]), "listener: INFO\n");
+    let line = lines.find(|line| line.as_ref().is_ok_and(|line| line.contains("says bye")));
+    assert!(line.is_some(), "no line after the level was set");
+    running.interrupt();
+    lines.for_each(drop);
+    assert!(running.end().0.success());
+    let wrong = said(&run.output(&["run", graph, "-p", "text:=bye"]));
+    assert!(wrong.contains("like `pilot.speed:=0.2`"), "{wrong}");
+    let unknown = said(&run.output(&["check", graph, "-p", "talker.txt:=bye"]));
+    assert!(unknown.contains("did you mean `text`"), "{unknown}");
+}
+
+/// A process that is started again leaves a trace each time that it dies.
+fn each_death_leaves_its_last_events(run: &Run, graph: &str) {
+    let (mapping, folder) = (run.file("restart.mapping.yaml"), run.file("deaths"));
+    let text = "crossdock: 1
+processes:
+  talking:
+    restart: { when: on_failure, limit: 1, within_s: 60, backoff_ms: 0 }
+    executors: [ { mode: event, nodes: [talker] } ]
+  listening: { executors: [ { mode: event, nodes: [listener] } ] }
+";
+    std::fs::write(&mapping, text).expect("a file");
+    let path = |path: &Path| path.to_str().expect("a path").to_owned();
+    let (mapping, traces) = (path(&mapping), path(&folder));
+    let options = ["--mapping", &mapping, "--trace-on-failure", &traces, "--json"];
+    let running = run.start(&[&["run", graph], &options[..]].concat());
+    let mut killed = 0;
+    for _ in 0..2 {
+        let mut pid = 0;
+        until("a talker that has talked", || {
+            let info = run.output(&["node", "info", "talker", "--json"]);
+            let info = serde_json::from_slice::<serde_json::Value>(&info.stdout);
+            let info = info.unwrap_or_default()[0].clone();
+            pid = info["pid"].as_u64().unwrap_or(0);
+            pid != killed && info["executions"].as_u64() > Some(0)
+        });
+        let victim = rustix::process::Pid::from_raw(pid as i32).expect("a process id");
+        rustix::process::kill_process(victim, rustix::process::Signal::KILL).expect("a signal");
+        killed = pid;
+    }
+    let (status, summary) = running.end();
+    assert_eq!(status.code(), Some(1), "{summary}");
+    for life in ["talking.1", "talking.2"] {
+        let shown = said(&run.output(&["trace", "show", &path(&folder.join(life))]));
+        assert!(summary.contains(life) && shown.contains("talker"), "{life}: {shown}");
+    }
+    assert_eq!(std::fs::read_dir(&folder).expect("a folder").count(), 2);
 }
 
 /// What nodes log is shown above a level, and recorded.
@@ -102,12 +168,22 @@ fn fingers_that_know_ros_2_are_told_what_to_type() {
         (&["launch", "x.py"][..], "crossdock run GRAPH"),
         (&["bag", "play", "x"], "--input BAG"),
         (&["topic", "pub", "/x", "std_msgs/msg/Bool"], "crossdock new"),
-        (&["param", "set", "/n", "p", "1"], "--params FILE"),
+        (&["param", "set", "/n", "p", "1"], "-p NODE.PARAMETER:=VALUE"),
+        (&["interface", "package", "x"], "crossdock interface show TYPE"),
     ] {
         let output = run.output(words);
         assert_eq!(output.status.code(), Some(2));
-        assert!(said(&output).contains(answer), "{words:?}: {}", said(&output));
+        let told = said(&output);
+        assert!(told.contains(answer) && !told.contains("similar"), "{words:?}: {told}");
     }
+    let shown = said(&run.output(&["interface", "show", "geometry_msgs/msg/PointStamped"]));
+    assert!(shown.contains("Point point") && shown.contains("float64 x"), "{shown}");
+    let service = said(&run.output(&["interface", "show", "std_srvs/srv/SetBool"]));
+    assert!(service.contains("bool data\n---\nbool success"), "{service}");
+    let listed = said(&run.output(&["interface", "list"]));
+    assert!(listed.lines().any(|line| line == "sensor_msgs/msg/Image"), "{listed}");
+    let unknown = said(&run.output(&["interface", "show", "my_msgs/msg/Own"]));
+    assert!(unknown.contains("--interfaces FOLDER"), "{unknown}");
 }
 
 #[test]
@@ -115,7 +191,7 @@ fn topics_are_named_and_found_as_in_ros_2() {
     let run = Run::new("habits");
     let driving = run.start(&["run", COURSE]);
     let echo = |more: &[&str]| run.output(&[&["topic", "echo", "--once"], more].concat());
-    crossdock_suite::until("a command", || run.published("/cmd_vel") > 0);
+    until("a command", || run.published("/cmd_vel") > 0);
     // Without the first `/`, with a type, and in the order of the definition.
     let odom = said(&echo(&["odom", "nav_msgs/msg/Odometry"]));
     let at = |field: &str| odom.find(field).unwrap_or_else(|| panic!("{field} in {odom}"));
@@ -128,8 +204,36 @@ fn topics_are_named_and_found_as_in_ros_2() {
     assert_eq!(String::from_utf8_lossy(&found.stdout), "/odom\n");
     let none = said(&run.output(&["topic", "find", "nav_msgs/msg/Path"]));
     assert!(none.contains("the types are") && none.contains("sensor_msgs/msg/Image"), "{none}");
+    a_chain_is_measured_from_outside(&run);
     driving.interrupt();
     assert!(driving.end().0.success());
+}
+
+/// The default mapping is one chain, whose messages are in no ring.
+fn a_chain_is_measured_from_outside(run: &Run) {
+    let topics = ["camera/image_compensated", "/lane"];
+    let hz = || {
+        let lines = run.output(&[&["topic", "hz", "-n", "1", "--json"], &topics[..]].concat());
+        let text = String::from_utf8(lines.stdout).expect("text");
+        let rows = text.lines().map(|line| serde_json::from_str(line).expect("JSON"));
+        rows.collect::<Vec<serde_json::Value>>()
+    };
+    until("intervals of both topics", || {
+        let rows = hz();
+        let names: Vec<_> = rows.iter().filter_map(|row| row["topic"].as_str()).collect();
+        assert_eq!(names, ["/camera/image_compensated", "/lane"]);
+        rows.iter().all(|row| row["interval_s"]["max"].as_f64() > Some(0.0))
+    });
+    let text = said(&run.output(&[&["topic", "hz", "-n", "1"], &topics[..]].concat()));
+    assert!(text.contains("/lane\naverage rate:"), "{text}");
+    let delay = run.output(&["topic", "delay", topics[0], "-n", "1", "--json", "--interval", "3"]);
+    assert!(String::from_utf8_lossy(&delay.stderr).contains("stays inside a chain"));
+    let delay: serde_json::Value = serde_json::from_slice(&delay.stdout).expect("JSON");
+    assert!(delay["delay_s"]["mean"].as_f64() > Some(0.0), "{delay}");
+    let odom = run.output(&["topic", "echo", "--once", "--csv", "odom"]);
+    let line = String::from_utf8_lossy(&odom.stdout).into_owned();
+    let cells: Vec<&str> = line.trim_end().split(',').collect();
+    assert!(cells.len() > 10 && cells[0].parse::<i32>().is_ok(), "{line}");
 }
 
 #[test]
@@ -178,4 +282,12 @@ fn a_recording_that_holds_outputs_of_the_graph_is_played_without_them() {
         });
         assert!(executions > Some(10), "{summary}");
     }
+    // Half of a recording is the same as itself, and incomplete.
+    let bytes = std::fs::read(bag).expect("a recording");
+    std::fs::write(bag, &bytes[..bytes.len() / 2]).expect("a file");
+    let compared = run.output(&["replay", "--compare", bag, bag]);
+    let told = said(&compared);
+    assert_eq!(compared.status.code(), Some(1), "{told}");
+    assert!(told.contains("but incomplete") && told.contains("record again"), "{told}");
+    assert!(!told.contains("differ\n"), "{told}");
 }
