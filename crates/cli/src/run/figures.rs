@@ -1,7 +1,7 @@
 //! The figures of a run, read from the status tables of its processes. It must not know how they are shown.
 
 use super::fabrics::Counts;
-use super::left::Left;
+use super::left::{Gap, LastWords, Left, made_ns};
 use super::{calls, counts, devices};
 use crate::summary::{
     ChainRow, DeviceRow, FabricRow, GatewayRow, Losses, NodeRow, Percentiles, ServiceRow, TopicRow,
@@ -30,6 +30,8 @@ pub(crate) struct Figures {
     /// Of each process that was started again and has begun: how many of `left` were there then. Later
     /// ones of this name have ended since.
     revived: BTreeMap<String, usize>,
+    /// How many of `left` were there when the nodes of a process began, for those started again.
+    began: BTreeMap<PeerName, usize>,
     /// Messages that were lost with them, by topic.
     lost: BTreeMap<String, u64>,
 }
@@ -61,13 +63,17 @@ impl Figures {
             unreachable,
             left: Vec::new(),
             revived: BTreeMap::new(),
+            began: BTreeMap::new(),
             lost: BTreeMap::new(),
         })
     }
 
     /// A process has ended: keeps its figures. Says what it was doing.
-    pub(crate) fn retire(&mut self, plan: &Plan, process: &str, pid: u32) -> String {
-        let Some(left) = Left::read(&self.observer, pid) else { return String::new() };
+    pub(crate) fn retire(&mut self, plan: &Plan, process: &str, pid: u32) -> LastWords {
+        let began = |name| self.began.get(&name).copied().unwrap_or(0);
+        let Some(left) = Left::read(&self.observer, pid, began) else {
+            return LastWords::default();
+        };
         debug_assert_eq!(left.snapshot.process, process);
         self.pids.retain(|known| *known != pid);
         let words = left.last_words(plan);
@@ -82,15 +88,18 @@ impl Figures {
         self.unreachable.extend(self.observer.refresh()?);
         let status_tables = self.observer.status_tables();
         let next = status_tables.iter().find(|status_table| status_table.pid == pid);
-        let lives = self.left.iter().skip(self.revived.get(process).copied().unwrap_or(0));
-        let lives: Vec<_> = lives.filter(|left| left.snapshot.process == process).collect();
-        self.revived.insert(process.to_owned(), self.left.len());
-        let (Some((before, between)), Some(next)) = (lives.split_first(), next) else {
-            return Ok(0);
-        };
-        let mut sum = 0;
-        for (topic, count) in before.lost(between, next) {
-            sum += count;
+        // One that has ended again gets nothing: what was lost is counted with the one that comes next.
+        let Some(next) = next else { return Ok(0) };
+        self.began.insert(next.name, self.left.len());
+        let first = self.revived.insert(process.to_owned(), self.left.len()).unwrap_or(0);
+        // Those after the first ended before their nodes began.
+        let mut lives = (first..self.left.len()).filter(|it| self.left[*it].is_of(process));
+        let Some(before) = lives.next() else { return Ok(0) };
+        let is_later = |name| self.began.contains_key(&name);
+        let gap = Gap { left: &self.left, before, next, is_later: &is_later };
+        let lost = gap.lost();
+        let sum = lost.values().sum();
+        for (topic, count) in lost {
             *self.lost.entry(topic).or_default() += count;
         }
         Ok(sum)
@@ -125,8 +134,9 @@ impl Figures {
         });
         let topics = topics.collect();
         let chains = self.chains(plan, &status_tables);
-        let simulated_s = simulated_s(plan, &nodes);
+        let simulated_s = simulated_s(plan, &status_tables);
         let mut notes = self.unreachable.clone();
+        notes.extend(nodes.iter().filter_map(lockstep_note));
         notes.extend(exits.iter().map(|(process, how)| {
             match status_tables.iter().any(|seen| seen.process == *process) {
                 true => format!(
@@ -204,6 +214,7 @@ impl Figures {
                     unmatched: count(node_counter::UNMATCHED),
                     held_back: count(node_counter::HELD_BACK),
                     timer_skips: count(node_counter::TIMER_SKIPPED),
+                    unanswered: count(node_counter::UNANSWERED),
                     over_budget: count(node_counter::OVER_BUDGET),
                     stale: count(node_counter::STALE),
                     failed: count(node_counter::FAILED),
@@ -401,16 +412,27 @@ fn fabric_rows(status_tables: &[ProcessSnapshot]) -> Vec<FabricRow> {
     hosted(status_tables, kind::FABRIC).map(row).collect()
 }
 
-/// The simulated time that a node in lock step has made; `None` when no node makes time.
-fn simulated_s(plan: &Plan, rows: &[NodeRow]) -> Option<f64> {
+/// The simulated time that nodes in lock step have made; `None` when no node makes time.
+fn simulated_s(plan: &Plan, status_tables: &[ProcessSnapshot]) -> Option<f64> {
     let executors = plan.processes.iter().flat_map(|process| &process.executors);
     let mut nodes = executors.flat_map(|executor| &executor.nodes);
-    nodes.find_map(|node| {
-        let lockstep = node.lockstep.as_ref()?;
-        let timer = node.timers.iter().find(|timer| timer.name == lockstep.timer)?;
-        let row = rows.iter().find(|row| row.node == node.name)?;
-        Some(row.executions as f64 * timer.period_ns as f64 / 1e9)
-    })
+    nodes.find(|node| node.lockstep.is_some())?;
+    let records = status_tables.iter().flat_map(|process| &process.others);
+    Some(made_ns(records) as f64 / 1e9)
+}
+
+/// That a node in lock step went on without an answer, if it did.
+fn lockstep_note(row: &NodeRow) -> Option<String> {
+    let times = match row.unanswered {
+        0 => return None,
+        1 => "once".to_owned(),
+        count => format!("{count} times"),
+    };
+    Some(format!(
+        "node `{}` in lock step went on {times} without the answer to its last output, because a \
+         process was started again; the payloads of this run need not be those of another one",
+        row.node
+    ))
 }
 
 /// What the user should know of how the recording was played.

@@ -2,25 +2,49 @@
 //! which messages were lost with them. It must not know how it is shown.
 
 use crossdock_comm::status_records::{Triggering, counter, kind};
-use crossdock_comm::{EntitySnapshot, HistogramSnapshot, Observer, PeerName, ProcessSnapshot};
+use crossdock_comm::{
+    ConnectionSnapshot, EntitySnapshot, HistogramSnapshot, Observer, PeerName, ProcessSnapshot,
+};
 use crossdock_executor::status::{node_counter, running};
 use crossdock_graph::{NodePlan, Plan};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What a process that has ended was doing, and how far it was.
+#[derive(Debug, Default)]
+pub(crate) struct LastWords {
+    /// Which nodes were executing, and what released them: ` while node `a` ran on input `b``.
+    pub(crate) doing: String,
+    /// Simulated time that its nodes in lock step have made, ns.
+    pub(crate) made_ns: u64,
+}
 
 /// A process that has ended, as its status table was.
 pub(super) struct Left {
     pub(super) snapshot: ProcessSnapshot,
+    /// How many processes had ended when its nodes began.
+    began: usize,
     histograms: BTreeMap<usize, HistogramSnapshot>,
 }
 
 impl Left {
-    /// Reads the status table of a process for the last time.
-    pub(super) fn read(observer: &Observer, pid: u32) -> Option<Self> {
+    /// Reads the status table of a process for the last time. `began` says how many processes had ended
+    /// when the nodes of this one began.
+    pub(super) fn read(
+        observer: &Observer,
+        pid: u32,
+        began: impl FnOnce(PeerName) -> usize,
+    ) -> Option<Self> {
         let snapshot = observer.status_tables().into_iter().find(|process| process.pid == pid)?;
         let records = snapshot.others.iter();
         let histograms = records
             .filter_map(|record| Some((record.index, observer.histogram(snapshot.name, record)?)));
-        Some(Self { histograms: histograms.collect(), snapshot })
+        let began = began(snapshot.name);
+        Some(Self { histograms: histograms.collect(), snapshot, began })
+    }
+
+    /// Whether it had this name in the mapping.
+    pub(super) fn is_of(&self, process: &str) -> bool {
+        self.snapshot.process == process
     }
 
     pub(super) fn histogram(
@@ -32,17 +56,17 @@ impl Left {
         own.then(|| self.histograms.get(&record.index).cloned()).flatten()
     }
 
-    /// Which nodes were executing, and what released them: ` while node `a` ran on input `b``.
-    pub(super) fn last_words(&self, plan: &Plan) -> String {
+    pub(super) fn last_words(&self, plan: &Plan) -> LastWords {
         let processes = plan.all_processes().filter(|it| it.name == self.snapshot.process);
         let nodes = processes.flat_map(|process| &process.executors).flat_map(|it| &it.nodes);
         let ran = nodes.filter_map(|node| Some((node, self.running(node)?)));
         let ran: Vec<String> =
             ran.map(|(node, what)| format!("node `{}` ran on {what}", node.name)).collect();
-        match ran.is_empty() {
+        let doing = match ran.is_empty() {
             true => " while none of its nodes ran".to_owned(),
             false => format!(" while {}", ran.join(" and ")),
-        }
+        };
+        LastWords { doing, made_ns: made_ns(self.snapshot.others.iter()) }
     }
 
     fn running(&self, node: &NodePlan) -> Option<String> {
@@ -51,43 +75,118 @@ impl Left {
         running(node, record.counters[node_counter::RUNNING])
     }
 
-    /// Messages that were published for the process and that neither it has finished nor `next`, the
-    /// process that takes its place, will get: by topic. `between` are processes that took its place
-    /// before and ended before their nodes began, in that order: they finished nothing, and may have had
-    /// publishers that were not there before. Publishers that have gone, too, say nothing.
-    pub(super) fn lost(&self, between: &[&Self], next: &ProcessSnapshot) -> BTreeMap<String, u64> {
-        let mut lost: BTreeMap<String, u64> = BTreeMap::new();
-        let port = |process: &ProcessSnapshot, port: u64| {
-            let found = process.subscribers.iter().find(|it| it.port == port);
-            found.map(|it| (it.node.clone(), it.topic.clone()))
-        };
-        let lives = std::iter::once(self).chain(between.iter().copied());
-        // Of each connection of `next` the first life that had it, too.
-        for after in &next.connections {
-            let of = port(next, after.detail.subscriber);
-            let before = lives.clone().find_map(|life| {
-                life.snapshot.connections.iter().find(|before| {
-                    after.detail.publisher_process == before.detail.publisher_process
-                        && after.detail.publisher == before.detail.publisher
-                        && port(&life.snapshot, before.detail.subscriber) == of
-                })
-            });
-            let waits = after.detail.triggering == Triggering::Yes;
-            let (true, Some(before)) = (waits, before) else { continue };
-            let missed = after.position.saturating_sub(before.position);
-            *lost.entry(before.topic.clone()).or_default() += missed;
-        }
-        let triggering = |port: u64| {
+    /// Messages that it had taken and not finished, by topic.
+    fn unfinished(&self) -> impl Iterator<Item = (String, u64)> {
+        let of_triggering = |port: u64| {
             let mut connections = self.snapshot.connections.iter();
-            connections
-                .any(|it| it.detail.subscriber == port && it.detail.triggering == Triggering::Yes)
+            connections.any(|it| it.detail.subscriber == port && triggers(it))
         };
-        for input in self.snapshot.subscribers.iter().filter(|it| triggering(it.port)) {
+        let inputs = self.snapshot.subscribers.iter().filter(move |it| of_triggering(it.port));
+        inputs.map(|input| {
             let (taken, done) = (counter::MESSAGES, counter::PROCESSED);
-            let unfinished = input.counters[taken].saturating_sub(input.counters[done]);
-            *lost.entry(input.topic.clone()).or_default() += unfinished;
+            let count = input.counters[taken].saturating_sub(input.counters[done]);
+            (input.topic.clone(), count)
+        })
+    }
+}
+
+/// A process that has ended, and the one that takes its place.
+pub(super) struct Gap<'a> {
+    /// All processes that have ended, in that order.
+    pub(super) left: &'a [Left],
+    /// The place among them of the one whose nodes had begun.
+    pub(super) before: usize,
+    /// The process that takes its place.
+    pub(super) next: &'a ProcessSnapshot,
+    /// Whether the process of this name was started in the place of another one.
+    pub(super) is_later: &'a dyn Fn(PeerName) -> bool,
+}
+
+impl Gap<'_> {
+    /// Messages that were published for the process and that neither it has finished nor the one that
+    /// takes its place will get: by topic.
+    pub(super) fn lost(&self) -> BTreeMap<String, u64> {
+        let before = &self.left[self.before];
+        let mut lost: BTreeMap<String, u64> = BTreeMap::new();
+        for (topic, count) in self.passed_by().chain(self.gone()).chain(before.unfinished()) {
+            *lost.entry(topic).or_default() += count;
         }
         lost.retain(|_, count| *count > 0);
         lost
     }
+
+    /// Of publishers that are there: what they published while the process was away. One that the
+    /// process before did not have began after its end, and all that came before the connection is lost.
+    fn passed_by(&self) -> impl Iterator<Item = (String, u64)> {
+        self.next.connections.iter().filter(|after| triggers(after)).filter_map(|after| {
+            let publisher = (after.detail.publisher_process, after.detail.publisher);
+            let node = node_of(self.next, after.detail.subscriber)?;
+            let from = match self.position(publisher, node) {
+                Some(position) => position,
+                None if (self.is_later)(publisher.0) => 0,
+                None => return None,
+            };
+            Some((after.topic.clone(), after.position.saturating_sub(from)))
+        })
+    }
+
+    /// Of publishers that have ended, too: what the process before had not reached, and everything of
+    /// those that began and ended while it was away.
+    fn gone(&self) -> impl Iterator<Item = (String, u64)> {
+        let before = &self.left[self.before].snapshot;
+        let of_before = before.connections.iter().map(move |it| (before, it));
+        let of_next = self.next.connections.iter().map(|it| (self.next, it));
+        let inputs: BTreeSet<(&str, &str)> = of_before
+            .chain(of_next)
+            .filter(|(_, it)| triggers(it))
+            .filter_map(|(of, it)| Some((node_of(of, it.detail.subscriber)?, &*it.topic)))
+            .collect();
+        self.left.iter().flat_map(move |gone| {
+            let ports = gone.snapshot.publishers.iter();
+            let pairs = ports.flat_map({
+                let inputs = inputs.clone();
+                move |port| inputs.clone().into_iter().map(move |input| (port, input))
+            });
+            pairs.filter_map(|(port, (node, topic))| {
+                if port.topic != topic {
+                    return None;
+                }
+                let from = match self.position((gone.snapshot.name, port.port), node) {
+                    Some(position) => position,
+                    None if gone.began > self.before => 0,
+                    None => return None,
+                };
+                let published = port.counters[counter::MESSAGES];
+                Some((port.topic.clone(), published.saturating_sub(from)))
+            })
+        })
+    }
+
+    /// How far a node of the process before was with the messages of a publisher.
+    fn position(&self, publisher: (PeerName, u64), node: &str) -> Option<u64> {
+        let before = &self.left[self.before].snapshot;
+        let mut connections = before.connections.iter();
+        let found = connections.find(|it| {
+            (it.detail.publisher_process, it.detail.publisher) == publisher
+                && node_of(before, it.detail.subscriber) == Some(node)
+        });
+        found.map(|it| it.position)
+    }
+}
+
+/// The node to which a subscriber of a process belongs.
+fn node_of(process: &ProcessSnapshot, port: u64) -> Option<&str> {
+    let found = process.subscribers.iter().find(|it| it.port == port);
+    found.map(|it| it.node.as_str())
+}
+
+/// Whether messages of a connection release the node.
+fn triggers(connection: &ConnectionSnapshot) -> bool {
+    connection.detail.triggering == Triggering::Yes
+}
+
+/// The latest simulated time that these records of nodes in lock step have made, ns.
+pub(super) fn made_ns<'a>(records: impl Iterator<Item = &'a EntitySnapshot>) -> u64 {
+    let nodes = records.filter(|record| record.kind == kind::NODE);
+    nodes.map(|record| record.counters[node_counter::MADE_NS]).max().unwrap_or(0)
 }

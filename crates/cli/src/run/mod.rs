@@ -38,6 +38,7 @@ pub(crate) use fabrics::check as check_fabrics;
 use figures::Figures;
 pub(crate) use figures::observer_options;
 use fleet::{End, Fleet};
+use left::LastWords;
 use log::LogPrinter;
 use notes::Notes;
 use pipes::Target;
@@ -254,7 +255,7 @@ impl Session {
     fn wait_barrier(&mut self) -> Result<Option<End>> {
         let deadline = Instant::now() + START_TIMEOUT;
         loop {
-            let events = self.fleet.events(&mut |_: &str, _: u32| String::new());
+            let events = self.fleet.events(&mut |_: &str, _: u32| LastWords::default());
             self.warn();
             if let Some(end) = events {
                 return Ok(Some(end));
@@ -346,7 +347,7 @@ impl Session {
         let Self { plan, fleet, figures, notes, usage, .. } = self;
         let mut witness = |process: &str, pid: u32| {
             let figures = figures.as_mut();
-            figures.map_or_else(String::new, |figures| figures.retire(plan, process, pid))
+            figures.map_or_else(LastWords::default, |figures| figures.retire(plan, process, pid))
         };
         let end = fleet.events(&mut witness);
         fleet.take_lives().into_iter().for_each(|life| usage.note_life(life));
