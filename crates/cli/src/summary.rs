@@ -149,6 +149,8 @@ pub(crate) struct NodeRow {
     pub(crate) held_back: u64,
     /// Times that one of its timers was skipped because it was late by more than its period.
     pub(crate) timer_skips: u64,
+    /// Releases in lock step without the answer to the last output.
+    pub(crate) unanswered: u64,
     /// Executions that took longer than the node's budget.
     pub(crate) over_budget: u64,
     /// Executions with a message that was older than its input allows.

@@ -20,6 +20,11 @@ pub mod node_counter {
     pub const NOT_TAKEN: usize = 3;
     /// Times that messages or a timer released the node and its condition did not let it run.
     pub const HELD_BACK: usize = 4;
+    /// Releases in lock step without the answer to the last output: a process was started again, and
+    /// what was in flight may have been lost.
+    pub const UNANSWERED: usize = 5;
+    /// Simulated time of the last release in lock step, ns; 0 before. Not a count.
+    pub const MADE_NS: usize = 10;
     /// What the node is doing: 0 while it does not execute, else a word for [`running`](super::running).
     /// Not a count.
     pub const RUNNING: usize = 11;
@@ -193,6 +198,12 @@ impl NodeRecord {
     #[inline]
     pub(crate) fn left(&self) {
         self.entity.set(node_counter::RUNNING, 0);
+    }
+
+    /// A release in lock step makes this simulated time. It stays to be read should the process die.
+    #[inline]
+    pub(crate) fn makes(&self, time_ns: u64) {
+        self.entity.set(node_counter::MADE_NS, time_ns);
     }
 
     /// Whether code of the node runs.

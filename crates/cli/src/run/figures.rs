@@ -1,7 +1,7 @@
 //! The figures of a run, read from the status tables of its processes. It must not know how they are shown.
 
 use super::fabrics::Counts;
-use super::left::{Left, last_words};
+use super::left::{LastWords, Left, made_ns};
 use super::process_figures::ProcessFigures;
 use super::{calls, counts, devices};
 use crate::summary::{
@@ -26,8 +26,12 @@ pub(crate) struct Figures {
     pids: Vec<u32>,
     /// Why processes could not be attached to, as of the last look.
     unreachable: Vec<String>,
-    /// By name: processes that have ended before the run.
-    left: BTreeMap<String, Left>,
+    /// Read for the last time before the launcher was told of their end.
+    unheard: Vec<ProcessFigures>,
+    /// By name: the sums of the lives of processes that have ended before the run, without
+    /// connections.
+    sums: BTreeMap<String, ProcessFigures>,
+    left: Left,
     /// Messages that were lost with them, by topic.
     lost: BTreeMap<String, u64>,
 }
@@ -53,48 +57,68 @@ impl Figures {
     pub(crate) fn attach(options: ObserverOptions, pids: Vec<u32>) -> Result<Self> {
         let mut observer = Observer::open(options)?;
         let unreachable = observer.refresh()?;
-        let (left, lost) = Default::default();
-        Ok(Self { observer, pids, unreachable, left, lost })
+        let (unheard, sums, left, lost) = Default::default();
+        Ok(Self { observer, pids, unreachable, unheard, sums, left, lost })
     }
 
     /// A process has ended: keeps its figures. Says what it was doing.
-    pub(crate) fn retire(&mut self, plan: &Plan, process: &str, pid: u32) -> String {
+    pub(crate) fn retire(&mut self, plan: &Plan, process: &str, pid: u32) -> LastWords {
         self.pids.retain(|known| *known != pid);
-        let tables = self.observer.status_tables();
-        let known = tables.iter().map(|table| table.name).collect();
-        let Some(table) = tables.into_iter().find(|table| table.pid == pid) else {
-            return String::new();
-        };
-        debug_assert_eq!(table.process, process);
-        let words = last_words(plan, &table);
-        let life = ProcessFigures::read(&self.observer, table);
-        match self.left.get_mut(process) {
-            Some(left) => left.add(&life, &known),
-            None => drop(self.left.insert(process.to_owned(), Left::new(life))),
+        let Some(mut life) = self.last_look(pid) else { return LastWords::default() };
+        debug_assert_eq!(life.table.process, process);
+        let words = LastWords::of(plan, &life.table);
+        self.left.add(life.table.clone());
+        life.table.connections.clear();
+        match self.sums.get_mut(process) {
+            Some(sum) => sum.add(&life),
+            None => drop(self.sums.insert(process.to_owned(), life)),
         }
         words
+    }
+
+    /// The figures of a process that has ended.
+    fn last_look(&mut self, pid: u32) -> Option<ProcessFigures> {
+        if let Some(at) = self.unheard.iter().position(|it| it.table.pid == pid) {
+            return Some(self.unheard.swap_remove(at));
+        }
+        let table = self.observer.status_tables().into_iter().find(|table| table.pid == pid)?;
+        Some(ProcessFigures::read(&self.observer, table))
     }
 
     /// Another process has taken the place of one that has ended, and its nodes have not begun. Gives
     /// how many messages were lost in between.
     pub(crate) fn revive(&mut self, process: &str, pid: u32) -> Result<u64> {
         self.pids.push(pid);
-        self.unreachable = self.observer.refresh()?;
+        self.refresh()?;
         let tables = self.observer.status_tables();
-        let next = tables.iter().find(|table| table.pid == pid);
-        let (Some(left), Some(next)) = (self.left.get_mut(process), next) else { return Ok(0) };
-        let mut sum = 0;
-        for (topic, count) in left.lost(next) {
-            sum += count;
+        // One that has ended again gets nothing: what was lost is counted with the one that comes next.
+        let Some(next) = tables.iter().find(|table| table.pid == pid) else { return Ok(0) };
+        debug_assert_eq!(next.process, process);
+        let lost = self.left.replace(next, &tables);
+        let sum = lost.values().sum();
+        for (topic, count) in lost {
             *self.lost.entry(topic).or_default() += count;
         }
         Ok(sum)
     }
 
+    /// Looks who is there. The observer forgets those that have died, and the launcher may not have
+    /// heard of that yet: their figures are kept for its last look.
+    fn refresh(&mut self) -> Result<()> {
+        let tables = self.observer.status_tables();
+        let ours = tables.into_iter().filter(|table| self.pids.contains(&table.pid));
+        let before: Vec<_> =
+            ours.map(|table| ProcessFigures::read(&self.observer, table)).collect();
+        self.unreachable = self.observer.refresh()?;
+        let there: BTreeSet<_> = self.observer.status_tables().iter().map(|it| it.pid).collect();
+        self.unheard.extend(before.into_iter().filter(|it| !there.contains(&it.table.pid)));
+        Ok(())
+    }
+
     /// Messages published so far in the whole run. Reads shared memory only.
     pub(crate) fn published(&self) -> u64 {
         let tables = self.status_tables();
-        let left = self.left.values().map(|left| &left.figures.table);
+        let left = self.sums.values().map(|sum| &sum.table);
         let publishers = tables.iter().chain(left).flat_map(|process| &process.publishers);
         publishers.map(|port| port.counters[counter::MESSAGES]).sum()
     }
@@ -122,8 +146,9 @@ impl Figures {
             row
         });
         let topics = topics.collect();
-        let simulated_s = simulated_s(plan, &nodes);
+        let simulated_s = simulated_s(plan, &status_tables);
         let mut notes = self.unreachable.clone();
+        notes.extend(nodes.iter().filter_map(lockstep_note));
         notes.extend(exits.iter().map(|(process, how)| {
             match status_tables.iter().any(|seen| seen.process == *process) {
                 true => format!(
@@ -162,11 +187,11 @@ impl Figures {
         let mut processes: Vec<_> =
             tables.map(|table| ProcessFigures::read(&self.observer, table)).collect();
         let own = std::process::id();
-        for (name, left) in &self.left {
+        for (name, sum) in &self.sums {
             let mut of_nodes = processes.iter_mut().filter(|it| it.table.pid != own);
             match of_nodes.find(|process| process.table.process == *name) {
-                Some(process) => process.add(&left.figures),
-                None => processes.push(left.figures.clone()),
+                Some(process) => process.add(sum),
+                None => processes.push(sum.clone()),
             }
         }
         processes
@@ -195,6 +220,7 @@ fn node_rows(
                 unmatched: count(node_counter::UNMATCHED),
                 held_back: count(node_counter::HELD_BACK),
                 timer_skips: count(node_counter::TIMER_SKIPPED),
+                unanswered: count(node_counter::UNANSWERED),
                 over_budget: count(node_counter::OVER_BUDGET),
                 stale: count(node_counter::STALE),
                 failed: count(node_counter::FAILED),
@@ -382,16 +408,26 @@ fn fabric_rows(status_tables: &[ProcessSnapshot]) -> Vec<FabricRow> {
     hosted(status_tables, kind::FABRIC).map(row).collect()
 }
 
-/// The simulated time that a node in lock step has made; `None` when no node makes time.
-fn simulated_s(plan: &Plan, rows: &[NodeRow]) -> Option<f64> {
+/// The simulated time that nodes in lock step have made; `None` when no node makes time.
+fn simulated_s(plan: &Plan, status_tables: &[ProcessSnapshot]) -> Option<f64> {
     let executors = plan.processes.iter().flat_map(|process| &process.executors);
     let mut nodes = executors.flat_map(|executor| &executor.nodes);
-    nodes.find_map(|node| {
-        let lockstep = node.lockstep.as_ref()?;
-        let timer = node.timers.iter().find(|timer| timer.name == lockstep.timer)?;
-        let row = rows.iter().find(|row| row.node == node.name)?;
-        Some(row.executions as f64 * timer.period_ns as f64 / 1e9)
-    })
+    nodes.find(|node| node.lockstep.is_some())?;
+    Some(made_ns(status_tables.iter().flat_map(|process| &process.others)) as f64 / 1e9)
+}
+
+/// That a node in lock step went on without an answer, if it did.
+fn lockstep_note(row: &NodeRow) -> Option<String> {
+    let times = match row.unanswered {
+        0 => return None,
+        1 => "once".to_owned(),
+        count => format!("{count} times"),
+    };
+    Some(format!(
+        "node `{}` in lock step went on {times} without the answer to its last output, because a \
+         process was started again; the payloads of this run need not be those of another one",
+        row.node
+    ))
 }
 
 /// What the user should know of how the recording was played.

@@ -1,6 +1,7 @@
 //! The processes of a run: started, brought to the barrier, let go, started again, stopped.
 //! It must not know what is played, recorded or shown.
 
+use super::left::LastWords;
 use super::pipes::{Pipes, Target};
 use super::restarts::Restarts;
 use super::wake::{Wake, Woken};
@@ -57,6 +58,8 @@ struct Member {
     process: LaunchedProcess,
     stage: Stage,
     restarts: Restarts,
+    /// Simulated time that its lives have made, ns.
+    made_ns: u64,
     /// Backtraces that were shown.
     backtraces: usize,
 }
@@ -73,7 +76,7 @@ pub(crate) enum End {
 }
 
 /// Says what a process was doing that has ended, and keeps its figures: gets its name and id.
-pub(crate) type Witness<'a> = dyn FnMut(&str, u32) -> String + 'a;
+pub(crate) type Witness<'a> = dyn FnMut(&str, u32) -> LastWords + 'a;
 
 /// All processes of a run.
 pub(crate) struct Fleet {
@@ -112,8 +115,16 @@ impl Fleet {
             let process = spawn(&options, part, run, &fleet.pipes)?;
             let restarts = Restarts::new(part.restart);
             let (plan, stage) = (part.clone(), Stage::Starting);
-            let backtraces = 0;
-            fleet.members.push(Member { plan, options, process, stage, restarts, backtraces });
+            let (made_ns, backtraces) = (0, 0);
+            fleet.members.push(Member {
+                plan,
+                options,
+                process,
+                stage,
+                restarts,
+                made_ns,
+                backtraces,
+            });
         }
         Ok(fleet)
     }
@@ -168,7 +179,7 @@ impl Fleet {
             member.process.resume()?;
         }
         for member in self.members.iter_mut().filter(|member| member.stage == Stage::Back) {
-            member.process.start()?;
+            member.process.start_behind(member.made_ns)?;
             member.stage = Stage::Ready;
         }
         Ok(())
@@ -234,7 +245,7 @@ impl Fleet {
         let deadline = Instant::now() + patience;
         let mut unusual = Vec::new();
         loop {
-            let mut nobody = |_: &str, _: u32| String::new();
+            let mut nobody = |_: &str, _: u32| LastWords::default();
             if let Some(End::Failed(why)) = self.events(&mut nobody) {
                 note(&mut unusual, why);
             }
@@ -367,7 +378,7 @@ impl Member {
                     // What it does now nobody knows; its exit is what it is listened to for.
                     self.process.kill();
                     let why = format!("process `{}`: {error}", self.plan.name);
-                    let words = witness(&self.plan.name, self.process.id());
+                    let words = self.retire(witness);
                     self.stage = Stage::Killed;
                     Some(End::Failed(format!("{why}; it was killed{words}")))
                 }
@@ -416,7 +427,7 @@ impl Member {
                 if !(running && restarts && wanted) {
                     return Some(End::Failed(why));
                 }
-                witness(name, self.process.id());
+                self.retire(witness);
                 // One that does not read any more ends by itself or is killed.
                 let _ = self.process.stop();
                 self.stage = Stage::Ending(why);
@@ -444,7 +455,8 @@ impl Member {
             return None;
         }
         let (name, pid) = (self.plan.name.clone(), self.process.id());
-        let words = if status.success() && !running { String::new() } else { witness(&name, pid) };
+        let is_expected = status.success() && !running;
+        let words = if is_expected { String::new() } else { self.retire(witness) };
         let why = match status.success() {
             true => format!("process `{name}` (pid {pid}) ended by itself{words}"),
             false => format!("process `{name}` (pid {pid}) died: {status}{words}"),
@@ -459,6 +471,13 @@ impl Member {
         }
         self.stage = Stage::Exited(status.to_string());
         (!status.success()).then_some(End::Failed(why))
+    }
+
+    /// The process has ended: keeps its figures. What it was doing, in words.
+    fn retire(&mut self, witness: &mut Witness<'_>) -> String {
+        let LastWords { doing, made_ns } = witness(&self.plan.name, self.process.id());
+        self.made_ns = self.made_ns.max(made_ns);
+        doing
     }
 
     /// The process has ended, in these words and for this reason: when it is started again, or that it

@@ -1,130 +1,33 @@
-//! What a process of a run left behind in the lives that have ended: its figures, what it was
-//! doing, which messages were lost with it. Its size does not depend on the number of lives. It
-//! must not know how it is shown.
+//! What processes of a run left behind when they ended: what they were doing, how far they were, and
+//! which messages were lost with them. It must not know how it is shown.
 
-use super::process_figures::ProcessFigures;
 use crossdock_comm::status_records::{Triggering, counter, kind};
-use crossdock_comm::{PeerName, ProcessSnapshot};
+use crossdock_comm::{ConnectionSnapshot, EntitySnapshot, PeerName, ProcessSnapshot};
 use crossdock_executor::status::{node_counter, running};
 use crossdock_graph::{NodePlan, Plan};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// See the head of this file.
-pub(super) struct Left {
-    /// The sums of all lives that have ended, without connections.
-    pub(super) figures: ProcessFigures,
-    /// What the next life that begins is compared with; `None` once it has begun.
-    waiting: Option<Waiting>,
+/// What a process that has ended was doing, and how far it was.
+#[derive(Debug, Default)]
+pub(crate) struct LastWords {
+    /// Which nodes were executing, and what released them: ` while node `a` ran on input `b``.
+    pub(crate) doing: String,
+    /// Simulated time that its nodes in lock step have made, ns.
+    pub(crate) made_ns: u64,
 }
 
-/// How far a process had got when it ended.
-struct Waiting {
-    /// The last message that each of its inputs had taken of each publisher, as the first life says
-    /// that was connected to it.
-    positions: BTreeMap<Link, u64>,
-    /// Messages that its nodes had taken and not finished, by topic.
-    unfinished: BTreeMap<String, u64>,
-}
-
-/// An input and one of its publishers, the same in all lives of the input's process.
-#[derive(PartialEq, Eq, PartialOrd, Ord)]
-struct Link {
-    publisher_process: PeerName,
-    publisher: u64,
-    node: String,
-    topic: String,
-}
-
-impl Left {
-    /// A process has ended for the first time.
-    pub(super) fn new(life: ProcessFigures) -> Self {
-        let waiting = Some(Waiting::of(&life.table));
-        let mut figures = life;
-        figures.table.connections.clear();
-        Self { figures, waiting }
-    }
-
-    /// It has ended once more. `known` are the processes that may still be there.
-    pub(super) fn add(&mut self, life: &ProcessFigures, known: &BTreeSet<PeerName>) {
-        match &mut self.waiting {
-            Some(waiting) => waiting.add(&life.table, known),
-            None => self.waiting = Some(Waiting::of(&life.table)),
-        }
-        self.figures.add(life);
-    }
-
-    /// A life of the process begins, with connections as in `next`. Gives the messages by topic
-    /// that were published for the process since the last life that began and that neither that one
-    /// has finished nor `next` will get. Publishers that have gone, too, say nothing.
-    pub(super) fn lost(&mut self, next: &ProcessSnapshot) -> BTreeMap<String, u64> {
-        let Some(Waiting { positions, unfinished: mut lost }) = self.waiting.take() else {
-            return BTreeMap::new();
+impl LastWords {
+    pub(super) fn of(plan: &Plan, life: &ProcessSnapshot) -> Self {
+        let processes = plan.all_processes().filter(|it| it.name == life.process);
+        let nodes = processes.flat_map(|process| &process.executors).flat_map(|it| &it.nodes);
+        let ran = nodes.filter_map(|node| Some((node, what_ran(life, node)?)));
+        let ran: Vec<String> =
+            ran.map(|(node, what)| format!("node `{}` ran on {what}", node.name)).collect();
+        let doing = match ran.is_empty() {
+            true => " while none of its nodes ran".to_owned(),
+            false => format!(" while {}", ran.join(" and ")),
         };
-        for (link, triggering, position) in links(next) {
-            let Some(before) = positions.get(&link).filter(|_| triggering) else { continue };
-            *lost.entry(link.topic).or_default() += position.saturating_sub(*before);
-        }
-        lost.retain(|_, count| *count > 0);
-        lost
-    }
-}
-
-impl Waiting {
-    fn of(life: &ProcessSnapshot) -> Self {
-        let triggering = |port: u64| {
-            let mut connections = life.connections.iter();
-            connections
-                .any(|it| it.detail.subscriber == port && it.detail.triggering == Triggering::Yes)
-        };
-        let mut unfinished: BTreeMap<String, u64> = BTreeMap::new();
-        for input in life.subscribers.iter().filter(|it| triggering(it.port)) {
-            let (taken, done) = (counter::MESSAGES, counter::PROCESSED);
-            let count = input.counters[taken].saturating_sub(input.counters[done]);
-            *unfinished.entry(input.topic.clone()).or_default() += count;
-        }
-        let mut positions = BTreeMap::new();
-        for (link, _, position) in links(life) {
-            positions.entry(link).or_insert(position);
-        }
-        Self { positions, unfinished }
-    }
-
-    /// A life has ended before its nodes began: they finished nothing, and it may have been
-    /// connected to publishers that were not there before. Those that have gone are forgotten.
-    fn add(&mut self, life: &ProcessSnapshot, known: &BTreeSet<PeerName>) {
-        for (link, _, position) in links(life) {
-            self.positions.entry(link).or_insert(position);
-        }
-        self.positions.retain(|link, _| known.contains(&link.publisher_process));
-    }
-}
-
-/// The connections of a life: whether they release their node, and their positions.
-fn links(life: &ProcessSnapshot) -> impl Iterator<Item = (Link, bool, u64)> {
-    life.connections.iter().filter_map(|connection| {
-        let detail = &connection.detail;
-        let input = life.subscribers.iter().find(|it| it.port == detail.subscriber)?;
-        let link = Link {
-            publisher_process: detail.publisher_process,
-            publisher: detail.publisher,
-            node: input.node.clone(),
-            topic: input.topic.clone(),
-        };
-        Some((link, detail.triggering == Triggering::Yes, connection.position))
-    })
-}
-
-/// Which nodes of a process that has ended were executing, and what released them: ` while node `a`
-/// ran on input `b``.
-pub(super) fn last_words(plan: &Plan, life: &ProcessSnapshot) -> String {
-    let processes = plan.all_processes().filter(|it| it.name == life.process);
-    let nodes = processes.flat_map(|process| &process.executors).flat_map(|it| &it.nodes);
-    let ran = nodes.filter_map(|node| Some((node, what_ran(life, node)?)));
-    let ran: Vec<String> =
-        ran.map(|(node, what)| format!("node `{}` ran on {what}", node.name)).collect();
-    match ran.is_empty() {
-        true => " while none of its nodes ran".to_owned(),
-        false => format!(" while {}", ran.join(" and ")),
+        Self { doing, made_ns: made_ns(&life.others) }
     }
 }
 
@@ -132,4 +35,172 @@ fn what_ran(life: &ProcessSnapshot, node: &NodePlan) -> Option<String> {
     let mut records = life.others.iter();
     let record = records.find(|it| it.kind == kind::NODE && it.name == node.name)?;
     running(node, record.counters[node_counter::RUNNING])
+}
+
+/// The latest simulated time that these records of nodes in lock step have made, ns.
+pub(super) fn made_ns<'a>(records: impl IntoIterator<Item = &'a EntitySnapshot>) -> u64 {
+    let nodes = records.into_iter().filter(|record| record.kind == kind::NODE);
+    nodes.map(|record| record.counters[node_counter::MADE_NS]).max().unwrap_or(0)
+}
+
+/// Lives of processes that have ended, as long as messages may still be lost with them.
+#[derive(Default)]
+pub(super) struct Left {
+    /// In the order of their ends.
+    lives: Vec<Life>,
+    /// How many lives have ended so far: the time of this bookkeeping.
+    ends: u64,
+    /// When the nodes of a process began that took the place of another one.
+    began: BTreeMap<PeerName, u64>,
+    /// Processes that nobody has replaced yet: when the life ended whose nodes had begun.
+    away: BTreeMap<String, u64>,
+}
+
+struct Life {
+    began: u64,
+    ended: u64,
+    table: ProcessSnapshot,
+}
+
+impl Left {
+    /// A process has ended.
+    pub(super) fn add(&mut self, table: ProcessSnapshot) {
+        let (began, ended) = (self.began.get(&table.name).copied().unwrap_or(0), self.ends);
+        self.ends += 1;
+        // Those that end before another one's nodes have begun have finished nothing.
+        self.away.entry(table.process.clone()).or_insert(ended);
+        self.lives.push(Life { began, ended, table });
+    }
+
+    /// The nodes of `next` are about to begin in the place of a process that has ended. Gives the
+    /// messages by topic that were published for the process and that neither the one before has
+    /// finished nor `next` will get. `tables` are those of all processes that are there.
+    pub(super) fn replace(
+        &mut self,
+        next: &ProcessSnapshot,
+        tables: &[ProcessSnapshot],
+    ) -> BTreeMap<String, u64> {
+        self.began.insert(next.name, self.ends);
+        let before = self.away.remove(&next.process);
+        let before = before.and_then(|ended| self.lives.iter().find(|life| life.ended == ended));
+        let lost = before.map(|before| Gap { left: self, before, next }.lost()).unwrap_or_default();
+        self.forget(tables);
+        lost
+    }
+
+    /// Forgets what no loss will be counted from: lives that no process there is connected to, once
+    /// no process is away. So their number does not grow with the deaths of a run.
+    fn forget(&mut self, tables: &[ProcessSnapshot]) {
+        if !self.away.is_empty() {
+            return;
+        }
+        let connections = tables.iter().flat_map(|table| &table.connections);
+        let publishers: BTreeSet<_> = connections.map(|it| it.detail.publisher_process).collect();
+        self.lives.retain(|life| publishers.contains(&life.table.name));
+        self.began.retain(|name, _| tables.iter().any(|table| table.name == *name));
+    }
+
+    /// How many are kept.
+    #[cfg(test)]
+    pub(super) fn len(&self) -> usize {
+        self.lives.len() + self.began.len() + self.away.len()
+    }
+}
+
+/// A process that has ended, and the one that takes its place.
+struct Gap<'a> {
+    left: &'a Left,
+    /// The one whose nodes had begun.
+    before: &'a Life,
+    next: &'a ProcessSnapshot,
+}
+
+impl<'a> Gap<'a> {
+    fn lost(&self) -> BTreeMap<String, u64> {
+        let mut lost: BTreeMap<String, u64> = BTreeMap::new();
+        let unfinished = unfinished(&self.before.table);
+        for (topic, count) in self.passed_by().chain(self.gone()).chain(unfinished) {
+            *lost.entry(topic).or_default() += count;
+        }
+        lost.retain(|_, count| *count > 0);
+        lost
+    }
+
+    /// Of publishers that are there: what they published while the process was away. One that the
+    /// process before did not have began after its end, and all that came before the connection is
+    /// lost.
+    fn passed_by(&self) -> impl Iterator<Item = (String, u64)> {
+        self.next.connections.iter().filter(|after| triggers(after)).filter_map(|after| {
+            let publisher = (after.detail.publisher_process, after.detail.publisher);
+            let node = node_of(self.next, after.detail.subscriber)?;
+            let from = match self.position(publisher, node) {
+                Some(position) => position,
+                None if self.left.began.contains_key(&publisher.0) => 0,
+                None => return None,
+            };
+            Some((after.topic.clone(), after.position.saturating_sub(from)))
+        })
+    }
+
+    /// Of publishers that have ended, too: what the process before had not reached, and everything of
+    /// those that began and ended while it was away.
+    fn gone(&self) -> impl Iterator<Item = (String, u64)> {
+        let inputs = self.inputs();
+        let ports = self.left.lives.iter();
+        let ports = ports.flat_map(|gone| gone.table.publishers.iter().map(move |it| (gone, it)));
+        ports.flat_map(move |(gone, port)| {
+            let published = port.counters[counter::MESSAGES];
+            let began = if gone.began > self.before.ended { Some(0) } else { None };
+            let nodes = inputs.iter().filter(|(_, topic)| *topic == port.topic);
+            let reached = nodes.filter_map(move |(node, _)| {
+                self.position((gone.table.name, port.port), node).or(began)
+            });
+            let lost = reached.map(|from| (port.topic.clone(), published.saturating_sub(from)));
+            lost.collect::<Vec<_>>()
+        })
+    }
+
+    /// Nodes of the process and topics that release them.
+    fn inputs(&self) -> BTreeSet<(&'a str, &'a str)> {
+        let tables: [&'a ProcessSnapshot; 2] = [&self.before.table, self.next];
+        let connections = tables
+            .into_iter()
+            .flat_map(|table| table.connections.iter().map(move |it| (table, it)));
+        connections
+            .filter(|(_, it)| triggers(it))
+            .filter_map(|(of, it)| Some((node_of(of, it.detail.subscriber)?, &*it.topic)))
+            .collect()
+    }
+
+    /// How far a node of the process before was with the messages of a publisher.
+    fn position(&self, publisher: (PeerName, u64), node: &str) -> Option<u64> {
+        let mut connections = self.before.table.connections.iter();
+        let found = connections.find(|it| {
+            (it.detail.publisher_process, it.detail.publisher) == publisher
+                && node_of(&self.before.table, it.detail.subscriber) == Some(node)
+        });
+        found.map(|it| it.position)
+    }
+}
+
+/// Messages that a process had taken and not finished, by topic.
+fn unfinished(life: &ProcessSnapshot) -> impl Iterator<Item = (String, u64)> {
+    let of_triggering =
+        |port: u64| life.connections.iter().any(|it| it.detail.subscriber == port && triggers(it));
+    let inputs = life.subscribers.iter().filter(move |it| of_triggering(it.port));
+    inputs.map(|input| {
+        let (taken, done) = (counter::MESSAGES, counter::PROCESSED);
+        (input.topic.clone(), input.counters[taken].saturating_sub(input.counters[done]))
+    })
+}
+
+/// The node to which a subscriber of a process belongs.
+fn node_of(process: &ProcessSnapshot, port: u64) -> Option<&str> {
+    let found = process.subscribers.iter().find(|it| it.port == port);
+    found.map(|it| it.node.as_str())
+}
+
+/// Whether messages of a connection release the node.
+fn triggers(connection: &ConnectionSnapshot) -> bool {
+    connection.detail.triggering == Triggering::Yes
 }

@@ -39,6 +39,7 @@ pub(crate) use fabrics::check as check_fabrics;
 use figures::Figures;
 pub(crate) use figures::observer_options;
 use fleet::{End, Fleet};
+use left::LastWords;
 use log::LogPrinter;
 use notes::Notes;
 use pipes::Target;
@@ -256,7 +257,7 @@ impl Session {
     fn wait_barrier(&mut self) -> Result<Option<End>> {
         let deadline = Instant::now() + START_TIMEOUT;
         loop {
-            let events = self.fleet.events(&mut |_: &str, _: u32| String::new());
+            let events = self.fleet.events(&mut |_: &str, _: u32| LastWords::default());
             self.warn();
             if let Some(end) = events {
                 return Ok(Some(end));
@@ -350,7 +351,7 @@ impl Session {
         let mut witness = |process: &str, pid: u32| {
             dead.push((process.to_owned(), pid));
             let figures = figures.as_mut();
-            figures.map_or_else(String::new, |figures| figures.retire(plan, process, pid))
+            figures.map_or_else(LastWords::default, |figures| figures.retire(plan, process, pid))
         };
         let end = fleet.events(&mut witness);
         if let Some(tracing) = tracing {

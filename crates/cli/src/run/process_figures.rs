@@ -1,8 +1,10 @@
 //! What one process has counted, in one life or in several: its status table, and the histograms of
 //! its records. It must not know how it is shown.
 
+use super::left::made_ns;
 use crossdock_comm::status_records::{device_counter, kind};
 use crossdock_comm::{EntitySnapshot, HistogramSnapshot, Observer, PortSnapshot, ProcessSnapshot};
+use crossdock_executor::status::node_counter;
 use std::collections::BTreeMap;
 
 /// See the head of this file.
@@ -36,7 +38,13 @@ impl ProcessFigures {
         let is_same = |one: &EntitySnapshot, other: &EntitySnapshot| {
             (one.kind, &one.name, &one.detail) == (other.kind, &other.name, &other.detail)
         };
+        let made_ns = made_ns(&sum.others).max(made_ns(&more.others));
         add_all(&mut sum.others, &more.others, is_same, |record| &mut record.counters);
+        // A time, not a count.
+        for record in sum.others.iter_mut().filter(|it| it.kind == kind::NODE) {
+            let made = &mut record.counters[node_counter::MADE_NS];
+            *made = made_ns.min(*made);
+        }
         // These say yes or no.
         for record in sum.others.iter_mut().filter(|it| it.kind == kind::DEVICE_TOPIC) {
             for mark in [device_counter::SHARED, device_counter::OWN] {

@@ -37,8 +37,9 @@ pub(super) struct ExecutorThread {
     pub(super) process: Arc<ProcessParts>,
     pub(super) notices: Arc<Notices>,
     pub(super) remote: Remote,
-    /// A message lets the nodes begin; the end of the channel ends the thread.
-    pub(super) started: Receiver<()>,
+    /// A message lets the nodes begin behind this simulated time, ns; the end of the channel ends the
+    /// thread.
+    pub(super) started: Receiver<u64>,
 }
 
 impl ExecutorThread {
@@ -110,9 +111,8 @@ impl ExecutorThread {
         // After the nodes were made: making them may take long, and must not hold others up.
         self.claim(realtime::prioritise)?;
         self.report(ProcessEvent::Ready);
-        if self.started.recv().is_err() {
-            return Ok(());
-        }
+        let Ok(made_ns) = self.started.recv() else { return Ok(()) };
+        executor.go_on_behind(made_ns);
         loop {
             match executor.run() {
                 Ok(RunEnd::Stopped) => break,

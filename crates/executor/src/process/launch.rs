@@ -193,9 +193,21 @@ impl LaunchedProcess {
     ///
     /// # Errors
     ///
-    /// The process is gone or does not read.
+    /// The process does not read. A process that is gone already is no error: its exit comes as an
+    /// event.
     pub fn start(&mut self) -> Result<(), LaunchError> {
-        self.send(&Request::Start)
+        self.start_behind(0)
+    }
+
+    /// Like [`start`](Self::start), for a process that takes the place of one that has ended. `made_ns`
+    /// is the simulated time that the one before has made
+    /// ([`MADE_NS`](crate::status::node_counter::MADE_NS)): nodes in lock step go on behind it.
+    ///
+    /// # Errors
+    ///
+    /// As [`start`](Self::start).
+    pub fn start_behind(&mut self, made_ns: u64) -> Result<(), LaunchError> {
+        self.ask(&Request::Start { made_ns })
     }
 
     /// Tells the process that another one has died and is back, so that messages in flight may be lost.

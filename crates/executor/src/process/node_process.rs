@@ -62,7 +62,7 @@ fn obey(package: &Package) -> Result<(), PackageError> {
                 let run = run.map(RunId::from_u64);
                 return Process::new(package.clone(), *plan, run, socket)?.run();
             }
-            Received::Frame(Request::Start | Request::Resume | Request::Drain) => {
+            Received::Frame(Request::Start { .. } | Request::Resume | Request::Drain) => {
                 return Err(ControlError::Packet.into());
             }
             Received::Frame(Request::Stop) | Received::Closed => return Ok(()),
@@ -140,8 +140,8 @@ struct Member {
     remote: Remote,
     /// Whether it begins something without a message: it begins last.
     is_source: bool,
-    /// A message lets it begin; it ends when this is dropped.
-    start: Option<Sender<()>>,
+    /// A message lets it begin behind this simulated time, ns; it ends when this is dropped.
+    start: Option<Sender<u64>>,
     thread: JoinHandle<()>,
     ended: bool,
 }
@@ -290,14 +290,14 @@ impl Process {
     fn request(&mut self) -> Result<(), PackageError> {
         match self.socket.receive::<Request>(Some(Duration::ZERO)) {
             Ok(Received::Nothing) => {}
-            Ok(Received::Frame(Request::Start)) => {
+            Ok(Received::Frame(Request::Start { made_ns })) => {
                 // Executors that begin something by themselves come last.
                 let sources = self.members.iter().filter(|member| member.is_source);
                 let others = self.members.iter().filter(|member| !member.is_source);
                 let all = others.chain(sources);
                 for start in all.filter_map(|member| member.start.as_ref()) {
                     // An executor that has ended meanwhile needs no start.
-                    let _ = start.send(());
+                    let _ = start.send(made_ns);
                 }
             }
             Ok(Received::Frame(Request::Resume)) => {

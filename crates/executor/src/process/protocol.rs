@@ -8,7 +8,7 @@
 //!    launch { plan, run } ------------->
 //!            <------------------------- event: ready              every expected connection stands
 //!            <------------------------- event: warning            at any time
-//!    start ---------------------------->
+//!    start { made_ns } ---------------->
 //!            <------------------------- event: finished { reason } | node_dropped { node, error }
 //!            <------------------------- event: failed { node, error, policy }
 //!    resume --------------------------->                          messages in flight may be lost
@@ -38,7 +38,10 @@ pub(crate) enum Request {
         run: Option<u64>,
     },
     /// Begin to execute.
-    Start,
+    Start {
+        /// Simulated time that an earlier life of the process has made, ns; 0: none.
+        made_ns: u64,
+    },
     /// Another process has died and is back: messages in flight may be lost, and nobody must wait for
     /// answers to them.
     Resume,

@@ -107,11 +107,19 @@ impl Lockstep {
     }
 
     /// The answer to what its node published last may never come: it goes on without. A late one
-    /// answers nothing any more.
-    pub(crate) fn resume(&mut self) {
-        if matches!(self.state, LockstepState::Command(_)) {
+    /// answers nothing any more. Whether it was waiting for one.
+    pub(crate) fn resume(&mut self) -> bool {
+        let is_waiting = matches!(self.state, LockstepState::Command(_));
+        if is_waiting {
             self.state = LockstepState::Due;
         }
+        is_waiting
+    }
+
+    /// An earlier life of its process has made the time up to this one: it goes on behind that, because
+    /// stamps on a topic only rise. Before the first release.
+    pub(crate) fn go_on_behind(&mut self, made_ns: u64) {
+        self.due_ns = made_ns.saturating_add(self.period_ns);
     }
 
     /// Whether there is something that [`is_due`](Self::is_due) has to look at.

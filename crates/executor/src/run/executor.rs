@@ -30,7 +30,7 @@ use crate::run::stepped::Stepped;
 use crate::run::watch::Watch;
 use crate::status::{
     ExecutorRecord, RUNNING_CONDITION, RUNNING_INPUT, RUNNING_POLL, RUNNING_REQUEST,
-    RUNNING_RESPONSE, RUNNING_TIMER,
+    RUNNING_RESPONSE, RUNNING_TIMER, node_counter,
 };
 use crate::steady::Steady;
 
@@ -161,7 +161,7 @@ impl Executor {
                 continue;
             }
             if !self.locksteps.is_empty() && self.remote.take_resumed() {
-                self.locksteps.iter_mut().for_each(Lockstep::resume);
+                self.resume();
                 continue;
             }
             if !self.joins.is_empty() && self.give_way() {
@@ -169,6 +169,22 @@ impl Executor {
             }
             self.remote.set_idle();
             self.sleep();
+        }
+    }
+
+    /// An earlier life of the process has made simulated time up to this one: its nodes in lock step go
+    /// on behind that. To be called before the first [`run`](Self::run).
+    pub(crate) fn go_on_behind(&mut self, made_ns: u64) {
+        self.locksteps.iter_mut().for_each(|lockstep| lockstep.go_on_behind(made_ns));
+    }
+
+    /// What was in flight may be lost: nodes in lock step go on without the answer.
+    #[cold]
+    fn resume(&mut self) {
+        for lockstep in &mut self.locksteps {
+            let is_unanswered = lockstep.resume();
+            let record = &self.nodes[lockstep.node].record;
+            record.count(node_counter::UNANSWERED, u64::from(is_unanswered));
         }
     }
 
@@ -222,6 +238,7 @@ impl Executor {
             Cause::Lockstep(index) => {
                 let lockstep = &self.locksteps[index];
                 record.entered(RUNNING_TIMER, lockstep.place);
+                record.makes(lockstep.due_ns);
                 self.clock.replace(lockstep.due_ns);
                 callback = lockstep.callback;
                 if let Some(output) = &self.clock_output {

@@ -1,6 +1,7 @@
 //! Nodes in processes of their own: the control protocol, the same nodes in other mappings, the
 //! end of the launcher, idleness, replay. This test binary is also the package binary that it launches.
 
+mod lockstep;
 mod replaying;
 mod standing;
 use crate::support;
@@ -373,47 +374,6 @@ fn a_node_that_is_taken_out_changes_nothing_for_the_others() {
             assert_eq!(logs(&graph, &mapping, &test, true), expected, "{test}");
         }
     }
-}
-
-#[test]
-fn a_node_in_lock_step_goes_on_when_the_process_that_answers_has_died_and_is_back() {
-    let graph = b"crossdock: 1
-name: lockstep
-nodes:
-  simulator: { package: probe, type: simulator, inputs: { command: /command },
-               outputs: { out: /image }, lockstep: { timer: step, command: command },
-               parameters: { steps: 1000000 } }
-  answer: { package: probe, type: relay, inputs: { in: /image }, outputs: { out: /command } }
-";
-    let graph = Graph::from_yaml("lockstep", graph).expect("a graph");
-    let plan = checked(&graph, &Mapping::one_process_per_node(&graph), support::SIMULATED);
-    let folder = Folder::new("lockstep");
-    let mut processes = start(&plan, &folder);
-    let answers = || match folder.path().join("answer.log").exists() {
-        true => folder.read("answer").lines().count(),
-        false => 0,
-    };
-    let wait_for = |count: usize| {
-        while answers() < count {
-            std::thread::yield_now();
-        }
-    };
-    wait_for(5);
-    let place = plan.processes.iter().position(|it| it.name == "answer").expect("its process");
-    let pid = rustix::process::Pid::from_raw(processes[place].id() as i32).expect("a process id");
-    rustix::process::kill_process(pid, rustix::process::Signal::KILL).expect("a signal");
-    match event_of(&mut processes, place) {
-        ProcessEvent::Exited(status) => assert!(!status.success(), "{status}"),
-        other => panic!("{other:?}"),
-    }
-    let before = answers();
-    processes[place] = spawn(folder.path());
-    processes[place].launch(&plan.processes[place]).expect("sent");
-    assert_eq!(event_of(&mut processes, place), ProcessEvent::Ready);
-    processes[1 - place].resume().expect("sent");
-    processes[place].start().expect("sent");
-    wait_for(before + 5);
-    stop(processes);
 }
 
 /// The plan of one node with what its process asks of the computer.

@@ -182,10 +182,11 @@ impl Node for Side {
     }
 }
 
-/// Waits for messages of one stamp on both inputs.
+/// Waits for messages of one stamp on both inputs, and publishes that of `a`.
 pub struct Join {
     a: Subscriber<PointStamped>,
     b: Subscriber<PointStamped>,
+    out: Option<Publisher<PointStamped>>,
     finish_at: f64,
 }
 
@@ -196,6 +197,8 @@ impl NodeType for Join {
         NodeDescription::new()
             .subscriber::<PointStamped>("a")
             .subscriber::<PointStamped>("b")
+            .publisher::<PointStamped>("out")
+            .optional()
             .parameter("finish_at", 0.0, "x of `a` at which the run is to end; 0: none")
     }
 
@@ -203,6 +206,7 @@ impl NodeType for Join {
         Ok(Self {
             a: setup.subscriber("a")?,
             b: setup.subscriber("b")?,
+            out: setup.optional_publisher("out")?,
             finish_at: setup.parameter("finish_at")?,
         })
     }
@@ -213,6 +217,9 @@ impl Node for Join {
         assert_eq!(context.trigger(), Trigger::Condition);
         let (a, b) = (take(&self.a)?, take(&self.b)?);
         log(format!("{}:{a:?}+{b:?}", context.node()));
+        if let (Some(out), Some(a)) = (&self.out, a) {
+            publish(out, a)?;
+        }
         if a == Some(self.finish_at) {
             context.finish(format!("{} has come", self.finish_at));
         }
