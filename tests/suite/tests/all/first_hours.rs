@@ -90,7 +90,7 @@ fn levels_and_parameters_are_set_from_outside(run: &Run, graph: &str) {
     let wrong = said(&run.output(&["run", graph, "-p", "text:=bye"]));
     assert!(wrong.contains("like `pilot.speed:=0.2`"), "{wrong}");
     let unknown = said(&run.output(&["check", graph, "-p", "talker.txt:=bye"]));
-    assert!(unknown.contains("did you mean `text`"), "{unknown}");
+    assert!(unknown.contains("has no parameter `txt`"), "{unknown}");
 }
 
 /// A process that is started again leaves a trace each time that it dies.
