@@ -221,7 +221,7 @@ fn an_echo_goes_on_when_its_publishers_memory_grows() {
             Ok(Some(_)) => copied += 1,
             Ok(None) => break,
             Err(error @ EchoError::Memory { .. }) => {
-                assert!(error.to_string().contains("has gone"), "{error}");
+                assert!(error.to_string().contains("has ended"), "{error}");
                 refused += 1;
             }
             Err(error) => panic!("{error}"),

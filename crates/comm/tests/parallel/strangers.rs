@@ -207,7 +207,7 @@ fn places_that_nobody_holds_are_found_again() {
     // Taken and never announced: they are in nobody's way, but keep a place each.
     for (number, kind) in [(OWNER, TAKEN), (77, TAKEN), (OWNER, TAKEN | 8)] {
         (1..PLACES).for_each(|place| ends.scribble(place, state(kind, number), (0, 0)));
-        assert!(ends.try_claim((40, 41)).contains("64 claims are held"));
+        assert!(ends.try_claim((40, 41)).contains("all 64 claims of the buffer"));
         // The owner has them freed as soon as it misses one.
         let other = ends.buffer.write(elements(8, 16)).unwrap();
         assert_eq!(ends.buffer.claims().len(), 2);

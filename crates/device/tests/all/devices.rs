@@ -320,7 +320,9 @@ fn what_cannot_be_is_refused_with_the_next_step() {
         let refused = memory.span(90, 11).unwrap_err().to_string();
         assert_eq!(
             refused,
-            format!("{name}: 11 bytes from 90 do not lie in a memory of 100 bytes")
+            format!(
+                "{name}: 11 bytes from 90 do not lie in a memory of 100 bytes; check the range"
+            )
         );
         assert!(matches!(memory.span(u64::MAX, 2), Err(DeviceError::OutOfRange { .. })));
         let kernels = device.load(&SOURCE).unwrap();
