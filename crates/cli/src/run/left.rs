@@ -132,34 +132,35 @@ impl Gap<'_> {
 
     /// Of publishers that have ended, too: what the process before had not reached, and everything of
     /// those that began and ended while it was away.
-    fn gone(&self) -> impl Iterator<Item = (String, u64)> {
-        let before = &self.left[self.before].snapshot;
-        let of_before = before.connections.iter().map(move |it| (before, it));
-        let of_next = self.next.connections.iter().map(|it| (self.next, it));
-        let inputs: BTreeSet<(&str, &str)> = of_before
-            .chain(of_next)
-            .filter(|(_, it)| triggers(it))
-            .filter_map(|(of, it)| Some((node_of(of, it.detail.subscriber)?, &*it.topic)))
-            .collect();
-        self.left.iter().flat_map(move |gone| {
-            let ports = gone.snapshot.publishers.iter();
-            let pairs = ports.flat_map({
-                let inputs = inputs.clone();
-                move |port| inputs.clone().into_iter().map(move |input| (port, input))
-            });
-            pairs.filter_map(|(port, (node, topic))| {
-                if port.topic != topic {
-                    return None;
+    fn gone(&self) -> Vec<(String, u64)> {
+        let inputs = self.inputs();
+        let mut lost = Vec::new();
+        for gone in self.left {
+            for port in &gone.snapshot.publishers {
+                let nodes = inputs.iter().filter(|(_, topic)| *topic == port.topic);
+                for (node, topic) in nodes {
+                    let from = match self.position((gone.snapshot.name, port.port), node) {
+                        Some(position) => position,
+                        None if gone.began > self.before => 0,
+                        None => continue,
+                    };
+                    let published = port.counters[counter::MESSAGES];
+                    lost.push(((*topic).to_owned(), published.saturating_sub(from)));
                 }
-                let from = match self.position((gone.snapshot.name, port.port), node) {
-                    Some(position) => position,
-                    None if gone.began > self.before => 0,
-                    None => return None,
-                };
-                let published = port.counters[counter::MESSAGES];
-                Some((port.topic.clone(), published.saturating_sub(from)))
-            })
-        })
+            }
+        }
+        lost
+    }
+
+    /// The nodes of the process and the topics whose messages release them.
+    fn inputs(&self) -> BTreeSet<(&str, &str)> {
+        let lives = [&self.left[self.before].snapshot, self.next];
+        let connections = lives.into_iter().flat_map(|process| {
+            process.connections.iter().filter(|it| triggers(it)).map(move |it| (process, it))
+        });
+        let named = connections
+            .filter_map(|(of, it)| Some((node_of(of, it.detail.subscriber)?, it.topic.as_str())));
+        named.collect()
     }
 
     /// How far a node of the process before was with the messages of a publisher.
