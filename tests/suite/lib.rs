@@ -21,8 +21,8 @@ pub fn binaries() -> &'static Path {
         let test = std::env::current_exe().expect("the path of this test");
         let folder = test.ancestors().nth(2).expect("the folder of the profile").to_owned();
         let release = folder.file_name().is_some_and(|name| name == "release");
-        // Examples bring the features that tests ask of dependencies. Without them these have others
-        // and the whole product is compiled once more beside what the tests have compiled.
+        // Examples bring the features that tests ask of dependencies. Without them these have
+        // others and the whole product is compiled once more beside what the tests have compiled.
         let built = Command::new(env!("CARGO"))
             .args(["build", "--quiet", "--offline", "--workspace", "--bins", "--examples"])
             .args(release.then_some("--release"))

@@ -100,8 +100,8 @@ impl Running {
         self.signal(Signal::INT);
     }
 
-    /// The next line that it writes to its standard output, which is a pipe; `None` at its end. Lines are
-    /// read one by one: nothing is lost to a later look.
+    /// The next line that it writes to its standard output, which is a pipe; `None` at its end.
+    /// Lines are read one by one: nothing is lost to a later look.
     pub fn line(&mut self) -> Option<String> {
         let output = self.0.stdout.as_mut().expect("its output is a pipe");
         let mut line = String::new();
@@ -109,8 +109,8 @@ impl Running {
         (!line.is_empty()).then_some(line)
     }
 
-    /// Counts the lines that it writes to its standard output, which is a pipe, from now on. They are
-    /// read by a thread, so that it never waits for room; the thread ends with the process.
+    /// Counts the lines that it writes to its standard output, which is a pipe, from now on. They
+    /// are read by a thread, so that it never waits for room; the thread ends with the process.
     pub fn count_lines(&mut self) -> Arc<AtomicUsize> {
         let output = self.0.stdout.take().expect("its output is a pipe");
         let count = Arc::new(AtomicUsize::new(0));

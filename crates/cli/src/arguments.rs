@@ -88,7 +88,8 @@ pub(crate) struct FilesBeside {
     /// Parameter file (YAML: node, parameter, value) over the values of the graph; may be repeated
     #[arg(long, value_name = "FILE")]
     pub(crate) params: Vec<PathBuf>,
-    /// Parameter of a node, over the files': `-p pilot.speed:=0.2`, the value in YAML; may be repeated
+    /// Parameter of a node, over the files': `-p pilot.speed:=0.2`, the value in YAML; may be
+    /// repeated
     #[arg(short = 'p', value_name = "NODE.PARAMETER:=VALUE", value_parser = set_parameter)]
     pub(crate) set: Vec<SetParameter>,
     /// Folder to look for package binaries in, before CROSSDOCK_PACKAGE_PATH and the folder of
@@ -389,8 +390,8 @@ pub(crate) enum InterfaceCommand {
 
 #[derive(Debug, Args)]
 pub(crate) struct DefinitionArguments {
-    /// Folder with definitions, as PACKAGE/msg/TYPE.msg and PACKAGE/srv/TYPE.srv below it, beside the
-    /// standard ones; may be repeated
+    /// Folder with definitions, as PACKAGE/msg/TYPE.msg and PACKAGE/srv/TYPE.srv below it, beside
+    /// the standard ones; may be repeated
     #[arg(long, value_name = "FOLDER")]
     pub(crate) interfaces: Vec<PathBuf>,
 }

@@ -32,8 +32,8 @@ pub(crate) struct FabricFiles<'a> {
     pub(crate) types: &'a dyn Fn(&str) -> Result<Schema, String>,
 }
 
-/// The hardware packages of a graph's nodes: `<package>.hardware.yaml` in `folders`, then beside the
-/// graph file and in the folder `hardware` there. The first of a name wins.
+/// The hardware packages of a graph's nodes: `<package>.hardware.yaml` in `folders`, then beside
+/// the graph file and in the folder `hardware` there. The first of a name wins.
 ///
 /// # Errors
 /// A file cannot be read, or what is in it is wrong.

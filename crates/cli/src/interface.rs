@@ -1,4 +1,5 @@
-//! `crossdock interface`: the definitions of messages and services, as packages are built with them.
+//! `crossdock interface`: the definitions of messages and services, as packages are built with
+//! them.
 
 use crate::arguments::{DefinitionArguments, InterfaceCommand};
 use crate::load::definitions;

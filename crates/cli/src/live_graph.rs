@@ -1,7 +1,7 @@
 //! `crossdock graph --live`: the graph that runs now, with its rates, as the status tables tell it.
 //!
-//! Drawn by what draws graph files. Node names of several processes that are the same are told apart by
-//! process id. It must not subscribe to anything.
+//! Drawn by what draws graph files. Node names of several processes that are the same are told
+//! apart by process id. It must not subscribe to anything.
 
 use crate::arguments::GraphArguments;
 use crate::graph::write_picture;

@@ -118,8 +118,8 @@ pub(crate) fn read_placement(path: &Path) -> Result<Placement> {
     read(&name, &text).map_err(|violations| Violations::from(violations).into())
 }
 
-/// Reads and checks everything that `files` and `wishes` name. Keys that nobody knows in the graph and
-/// the mapping are told with whatever else is wrong.
+/// Reads and checks everything that `files` and `wishes` name. Keys that nobody knows in the graph
+/// and the mapping are told with whatever else is wrong.
 pub(crate) fn load(files: &GraphFiles, wishes: &Wishes<'_>) -> Result<Loaded> {
     let (name, text) = (files.graph.display().to_string(), read(&files.graph, "graph file")?);
     let (graph, mut unknown) =
@@ -266,8 +266,8 @@ fn incomplete(bag: &BagReader) -> Option<String> {
     })
 }
 
-/// What the user should know of a recording: what is odd about it, and which topics of the graph are
-/// there and cannot be played.
+/// What the user should know of a recording: what is odd about it, and which topics of the graph
+/// are there and cannot be played.
 fn about(bag: &BagReader, graph: &Graph) -> Vec<String> {
     let names = graph.topic_names();
     let skipped = bag.topics().iter().filter(|it| !it.is_delivered());
@@ -338,8 +338,8 @@ fn recorded(
     })
 }
 
-/// Time is simulated where a recording makes it, or, without pacing, a node in lock step. A simulator
-/// that is to be paced runs by the computer's clock.
+/// Time is simulated where a recording makes it, or, without pacing, a node in lock step. A
+/// simulator that is to be paced runs by the computer's clock.
 fn time(graph: &Graph, wishes: &Wishes<'_>, has_bag: bool) -> Result<Time> {
     if wishes.without.is_some() {
         return Ok(Time::Simulated { pacing: Pacing::Steps });

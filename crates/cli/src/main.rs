@@ -1,7 +1,8 @@
 //! The `crossdock` command: runs, checks, draws and watches computation graphs.
 //!
-//! The only crate that prints, in `output`. This file maps words to functions and errors to exit codes: 0 for
-//! success, 1 for a failed run or check, 2 for a command line that cannot be understood.
+//! The only crate that prints, in `output`. This file maps words to functions and errors to exit
+//! codes: 0 for success, 1 for a failed run or check, 2 for a command line that cannot be
+//! understood.
 #![forbid(unsafe_code)]
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
@@ -43,8 +44,8 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 fn main() -> ExitCode {
-    // A file that would grow beyond the limit (`ulimit -f`) is an error of who writes it, which names
-    // the file; without a handler the signal ends the process.
+    // A file that would grow beyond the limit (`ulimit -f`) is an error of who writes it, which
+    // names the file; without a handler the signal ends the process.
     let signal = rustix::process::Signal::XFSZ.as_raw();
     if let Err(error) = signal_hook::flag::register(signal, Arc::default()) {
         say!("crossdock: SIGXFSZ cannot be handled: {error}");
@@ -95,8 +96,8 @@ fn main() -> ExitCode {
     done.unwrap_or_else(|error| report(&error, wants_json(&cli.command)))
 }
 
-/// Prints what the parser says: help on standard output, an error on standard error. The text may repeat
-/// words of the command line and of a graph file, so control characters are taken out.
+/// Prints what the parser says: help on standard output, an error on standard error. The text may
+/// repeat words of the command line and of a graph file, so control characters are taken out.
 fn refuse(error: &clap::Error) -> ExitCode {
     let text = error.render().to_string();
     if error.use_stderr() {
@@ -155,8 +156,8 @@ fn wants_json(command: &Command) -> bool {
 /// Commands that run graphs, which may declare options of their own.
 const RUNNING: [&str; 2] = ["run", "replay"];
 
-/// The graph of `crossdock run GRAPH`, read ahead of the command line because it may declare options
-/// of its own.
+/// The graph of `crossdock run GRAPH`, read ahead of the command line because it may declare
+/// options of its own.
 fn named_graph(mut words: impl Iterator<Item = String>) -> Option<Result<Graph, Violations>> {
     let command = words.next().filter(|word| RUNNING.contains(&word.as_str()))?;
     let run = Cli::command().find_subcommand(&command).cloned()?;

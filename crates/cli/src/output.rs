@@ -1,8 +1,8 @@
 //! Everything that the command prints: the only file that writes to standard output and error.
 //!
-//! Names, texts and errors come from files and from other processes. Whatever is in them, no control
-//! character but the end of a line and the tab reaches a terminal. A terminal or reader that has gone
-//! ends nothing but the printing. This file must not know what is printed.
+//! Names, texts and errors come from files and from other processes. Whatever is in them, no
+//! control character but the end of a line and the tab reaches a terminal. A terminal or reader
+//! that has gone ends nothing but the printing. This file must not know what is printed.
 
 use anyhow::Result;
 use crossdock_fabric::Progress;
@@ -30,7 +30,8 @@ pub(crate) fn print(text: &str) -> Result<()> {
     Ok(())
 }
 
-/// Prints what a run has come to. That its reader or terminal has gone meanwhile does not change it.
+/// Prints what a run has come to. That its reader or terminal has gone meanwhile does not change
+/// it.
 ///
 /// # Errors
 /// Standard output cannot be written for another reason.
@@ -46,7 +47,8 @@ pub(crate) fn print_json(value: &impl Serialize) -> Result<()> {
     print(&json(value)?)
 }
 
-/// A value as JSON, in lines, the last one ended. It has no control characters but the ends of lines.
+/// A value as JSON, in lines, the last one ended. It has no control characters but the ends of
+/// lines.
 ///
 /// # Errors
 /// The value cannot be written as JSON.
@@ -77,8 +79,8 @@ fn escaped(json: &str) -> String {
     text
 }
 
-/// Prints a line on standard error, without what would drive a terminal. That it cannot be printed is
-/// no reason to end a run.
+/// Prints a line on standard error, without what would drive a terminal. That it cannot be printed
+/// is no reason to end a run.
 pub(crate) fn say_line(words: fmt::Arguments<'_>) {
     let line = format!("{}\n", clean_lines(&words.to_string()));
     let _ = std::io::stderr().lock().write_all(line.as_bytes());
@@ -202,8 +204,8 @@ pub(crate) fn sentence(error: &anyhow::Error) -> String {
     text
 }
 
-/// Whether the error is only that the reader of our output has gone (`crossdock topic echo | head`), or
-/// the terminal.
+/// Whether the error is only that the reader of our output has gone
+/// (`crossdock topic echo | head`), or the terminal.
 pub(crate) fn is_closed(error: &anyhow::Error) -> bool {
     let Some(error) = error.downcast_ref::<std::io::Error>() else { return false };
     let gone = rustix::io::Errno::IO.raw_os_error();

@@ -33,8 +33,8 @@ pub(crate) struct Packages {
 
 impl Packages {
     /// Looks for the binaries of a graph's packages in `first`, then in the folders of
-    /// `CROSSDOCK_PACKAGE_PATH`, then beside this command, and asks each to describe itself. The first
-    /// of a name wins. Nothing else is executed.
+    /// `CROSSDOCK_PACKAGE_PATH`, then beside this command, and asks each to describe itself. The
+    /// first of a name wins. Nothing else is executed.
     ///
     /// The same for the hardware packages, which are looked for beside the graph file, too.
     pub(crate) fn of_graph(first: &[PathBuf], graph: &Graph, graph_file: &Path) -> Result<Self> {
@@ -87,8 +87,8 @@ impl Packages {
     }
 }
 
-/// What each of these binaries says of itself. They are asked side by side, so that one that hangs costs
-/// no more than its own time.
+/// What each of these binaries says of itself. They are asked side by side, so that one that hangs
+/// costs no more than its own time.
 fn described(
     programs: &BTreeMap<String, PathBuf>,
 ) -> Vec<(&String, Result<BinaryDescription, DescribeError>)> {

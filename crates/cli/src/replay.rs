@@ -202,7 +202,8 @@ fn compared(
     Ok(Difference::new(names.map(|name| name.display().to_string()), &comparison))
 }
 
-/// All topics of two recordings but the logs, whose lines have the computer's time. `None`: none has logs.
+/// All topics of two recordings but the logs, whose lines have the computer's time. `None`: none
+/// has logs.
 fn without_logs(bags: &[BagReader; 2]) -> Option<Vec<String>> {
     let topics = bags.iter().flat_map(|bag| bag.topics()).map(|topic| topic.name.clone());
     let mut topics: BTreeSet<String> = topics.collect();

@@ -1,7 +1,7 @@
 //! Folders for files that are gone when the command is. It must not know what is in them.
 //!
-//! They lie where everybody may write, and what is in them may be compiled and loaded. So their names
-//! cannot be guessed, they are new, and nobody else may look into them.
+//! They lie where everybody may write, and what is in them may be compiled and loaded. So their
+//! names cannot be guessed, they are new, and nobody else may look into them.
 
 use anyhow::{Context, Result, bail};
 use rustix::io::Errno;
@@ -15,7 +15,8 @@ use std::path::{Path, PathBuf};
 /// Names that are tried. That one is taken says that somebody takes all of them.
 const TRIES: usize = 8;
 
-/// A folder of its own in the folder for temporary files (`TMPDIR`, else `/tmp`); removed when dropped.
+/// A folder of its own in the folder for temporary files (`TMPDIR`, else `/tmp`); removed when
+/// dropped.
 #[derive(Debug)]
 pub(crate) struct Scratch(PathBuf);
 

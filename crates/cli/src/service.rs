@@ -1,5 +1,5 @@
-//! `crossdock service`: services of running graphs, seen on the status tables of their processes, and calls
-//! from the command line. It must not know how calls travel.
+//! `crossdock service`: services of running graphs, seen on the status tables of their processes,
+//! and calls from the command line. It must not know how calls travel.
 
 use crate::arguments::{CallArguments, ServiceCommand, WatchArguments};
 use crate::load::definitions;

@@ -126,8 +126,8 @@ pub(crate) struct ProcessRow {
     pub(crate) end: String,
     /// How often it was started again.
     pub(crate) restarts: u32,
-    /// Processor time of all its threads from the start of the run to its end, or from its own start
-    /// where that came later; `None`, as what follows, when it ended before.
+    /// Processor time of all its threads from the start of the run to its end, or from its own
+    /// start where that came later; `None`, as what follows, when it ended before.
     pub(crate) processor_ns: Option<u64>,
     /// Context switches of all its threads in the same time, its own and those forced on it.
     pub(crate) context_switches: Option<u64>,

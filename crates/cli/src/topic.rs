@@ -1,7 +1,8 @@
 //! `crossdock topic`: topics of running graphs, seen without disturbing them.
 //!
-//! Lists, rates and counters come from the status tables of the processes, which are read-only memory here.
-//! It must not subscribe, except to show the messages of a topic that stays inside a chain.
+//! Lists, rates and counters come from the status tables of the processes, which are read-only
+//! memory here. It must not subscribe, except to show the messages of a topic that stays inside a
+//! chain.
 
 mod echo;
 mod follow;
@@ -41,7 +42,8 @@ fn open(watch: &WatchArguments) -> Result<Observer> {
     Ok(Observer::open(observer_options(watch.domain_id, "crossdock topic"))?)
 }
 
-/// The running graphs, with a warning for each process that does not answer and was not told of yet.
+/// The running graphs, with a warning for each process that does not answer and was not told of
+/// yet.
 fn look_again(observer: &mut Observer, told: &mut BTreeSet<String>) -> Result<GraphSnapshot> {
     let snapshot = observer.snapshot()?;
     output::warn(snapshot.unreachable.iter().filter(|reason| told.insert((*reason).clone())));

@@ -7,8 +7,8 @@
 //!
 //! ```no_run
 //! use crossdock_executor::{
-//!     Context, NodeDescription, Node, NodeError, NodeType, Package, PackageError, Publisher, Setup,
-//!     Subscriber,
+//!     Context, Node, NodeDescription, NodeError, NodeType, Package, PackageError, Publisher,
+//!     Setup, Subscriber,
 //! };
 //! use crossdock_msg::Extra;
 //! use crossdock_msg::types::geometry_msgs::PointStamped;
@@ -66,11 +66,11 @@
 //! Each message on a triggering input runs its node once, and so does each time of a timer. A
 //! condition in the graph file says more: that a node runs once for each set of messages of several
 //! inputs (with the same stamp, with nearly the same, or the newest of each), and only if other
-//! inputs are young enough or a predicate in its own code holds ([`Node::holds`]). A message without
-//! counterpart is passed over and counted as unmatched, at the latest when its input's depth is
-//! reached. Messages on other inputs wait until the node takes them ([`Subscriber::latest`],
-//! [`Subscriber::read`]), wake nobody and hold nobody up: beyond the input's depth the oldest is
-//! skipped.
+//! inputs are young enough or a predicate in its own code holds ([`Node::holds`]). A message
+//! without counterpart is passed over and counted as unmatched, at the latest when its input's
+//! depth is reached. Messages on other inputs wait until the node takes them
+//! ([`Subscriber::latest`], [`Subscriber::read`]), wake nobody and hold nobody up: beyond the
+//! input's depth the oldest is skipped.
 //!
 //! All timers of one period release their nodes together, in graph order, with one wake-up.
 //!
@@ -79,14 +79,14 @@
 //! memory only when somebody outside subscribes to its topic. In **event** mode it runs nodes in
 //! the order in which their messages were published.
 //!
-//! Each request at a server runs its node once ([`Trigger::Request`]), and so does the end of each call
-//! of a client ([`Trigger::Response`]): response, time-out, or the death of the server. Calls never wait:
-//! the node sends and returns, so that client and server may be in one executor, even one node. A
-//! request that the node neither answers nor keeps is dropped, and its client told so.
+//! Each request at a server runs its node once ([`Trigger::Request`]), and so does the end of each
+//! call of a client ([`Trigger::Response`]): response, time-out, or the death of the server. Calls
+//! never wait: the node sends and returns, so that client and server may be in one executor, even
+//! one node. A request that the node neither answers nor keeps is dropped, and its client told so.
 //!
-//! Where a recording is **replayed**, nodes run in steps instead, in one order for every mapping: each
-//! node runs for what has come in a step when all that can reach it are done, and time stands still
-//! meanwhile. What the graph publishes is then the same, bit by bit, in every run.
+//! Where a recording is **replayed**, nodes run in steps instead, in one order for every mapping:
+//! each node runs for what has come in a step when all that can reach it are done, and time stands
+//! still meanwhile. What the graph publishes is then the same, bit by bit, in every run.
 //!
 //! An executor with nothing to do sleeps on one futex word until something arrives or a timer is
 //! due. It has no helper thread, and an idle process makes no context switch.
@@ -98,20 +98,21 @@
 //!
 //! # Logs
 //!
-//! A node logs with [`Logger`], which [`Setup::logger`] gives, and [`log_info!`] and its like. Each line is
-//! a message on `/rosout`: `crossdock run` prints it with the node and the time, and records it.
+//! A node logs with [`Logger`], which [`Setup::logger`] gives, and [`log_info!`] and its like. Each
+//! line is a message on `/rosout`: `crossdock run` prints it with the node and the time, and
+//! records it.
 //!
 //! # Limits and failures
 //!
 //! The graph file sets limits of chains, ages of inputs and budgets of nodes. What misses one is
-//! counted on the status table, and the node is told ([`Node::limit_missed`]). A node that fails or panics
-//! ends the run, or is taken out while everything else goes on, or has its process started again, as
-//! `on_failure` says.
+//! counted on the status table, and the node is told ([`Node::limit_missed`]). A node that fails or
+//! panics ends the run, or is taken out while everything else goes on, or has its process started
+//! again, as `on_failure` says.
 //!
 //! # Who uses what
 //!
-//! Authors of nodes: [`Node`], [`NodeType`], [`NodeDescription`], [`Setup`], [`Context`], [`Logger`],
-//! [`Tracepoint`], [`Package`].
+//! Authors of nodes: [`Node`], [`NodeType`], [`NodeDescription`], [`Setup`], [`Context`],
+//! [`Logger`], [`Tracepoint`], [`Package`].
 //! Launchers: [`launch`]. Programs that run nodes without a launcher: [`Executor`]. Observers:
 //! [`status`].
 

@@ -20,13 +20,13 @@ pub mod node_counter {
     pub const NOT_TAKEN: usize = 3;
     /// Times that messages or a timer released the node and its condition did not let it run.
     pub const HELD_BACK: usize = 4;
-    /// Releases in lock step without the answer to the last output: a process was started again, and
-    /// what was in flight may have been lost.
+    /// Releases in lock step without the answer to the last output: a process was started again,
+    /// and what was in flight may have been lost.
     pub const UNANSWERED: usize = 5;
     /// Simulated time of the last release in lock step, ns; 0 before. Not a count.
     pub const MADE_NS: usize = 10;
-    /// What the node is doing: 0 while it does not execute, else a word for [`running`](super::running).
-    /// Not a count.
+    /// What the node is doing: 0 while it does not execute, else a word for
+    /// [`running`](super::running). Not a count.
     pub const RUNNING: usize = 11;
     /// Executions that took longer than the node's budget.
     pub const OVER_BUDGET: usize = 12;
@@ -34,13 +34,14 @@ pub mod node_counter {
     pub const STALE: usize = 13;
     /// Failures: errors and panics.
     pub const FAILED: usize = 14;
-    /// Id of the thread that runs the node, see [`executor_counter::THREAD`](super::executor_counter).
-    /// Not a count. The highest number, so that what is counted can grow from below.
+    /// Id of the thread that runs the node, see
+    /// [`executor_counter::THREAD`](super::executor_counter). Not a count. The highest number, so
+    /// that what is counted can grow from below.
     pub const THREAD: usize = 15;
 }
 
-/// Counters of an executor's record (kind `EXECUTOR`). The record's name is the executor's, its detail
-/// the word for its mode.
+/// Counters of an executor's record (kind `EXECUTOR`). The record's name is the executor's, its
+/// detail the word for its mode.
 pub mod executor_counter {
     /// Id of its thread, as the operating system of the process calls it. Not a count.
     pub const THREAD: usize = 0;
@@ -48,8 +49,8 @@ pub mod executor_counter {
     pub const NODES: usize = 1;
 }
 
-/// Counters of a timer's record (kind `TIMER`). The record's name is its node's, its detail the name of
-/// the timer.
+/// Counters of a timer's record (kind `TIMER`). The record's name is its node's, its detail the
+/// name of the timer.
 pub mod timer_counter {
     /// Nanoseconds from one time to the next. Not a count.
     pub const PERIOD_NS: usize = 0;
@@ -200,7 +201,8 @@ impl NodeRecord {
         self.entity.set(node_counter::RUNNING, 0);
     }
 
-    /// A release in lock step makes this simulated time. It stays to be read should the process die.
+    /// A release in lock step makes this simulated time. It stays to be read should the process
+    /// die.
     #[inline]
     pub(crate) fn makes(&self, time_ns: u64) {
         self.entity.set(node_counter::MADE_NS, time_ns);
@@ -222,10 +224,10 @@ impl NodeRecord {
         (self.statistics == Statistics::On).then(monotonic_ns)
     }
 
-    /// Counts an execution, and its time if its start was measured. Both are on the status table after the
-    /// next [`show`](Self::show): in a chain that is when its nodes have run, because the status table's lines
-    /// are far away where messages are large, and the next node waits here. Gives the time of the end,
-    /// if that was measured.
+    /// Counts an execution, and its time if its start was measured. Both are on the status table
+    /// after the next [`show`](Self::show): in a chain that is when its nodes have run, because the
+    /// status table's lines are far away where messages are large, and the next node waits here.
+    /// Gives the time of the end, if that was measured.
     #[inline]
     pub(crate) fn executed(&mut self, start_ns: Option<u64>) -> Option<u64> {
         self.executions += 1;

@@ -1,10 +1,10 @@
-//! Stamps on the clock that never jumps. Messages carry the computer's time, which somebody may set;
-//! how old a message is must not depend on that. It must not know messages.
+//! Stamps on the clock that never jumps. Messages carry the computer's time, which somebody may
+//! set; how old a message is must not depend on that. It must not know messages.
 //!
-//! Both clocks go at one rate but for what a time service adjusts, so that their difference tells when
-//! the computer's time was set. A stamp belongs to the difference of before or of after: only one of
-//! the two makes it a time that has been, on its side of the jump. (Times that the clock has shown twice
-//! because it was set back are those of after: wrong by the jump at most.)
+//! Both clocks go at one rate but for what a time service adjusts, so that their difference tells
+//! when the computer's time was set. A stamp belongs to the difference of before or of after: only
+//! one of the two makes it a time that has been, on its side of the jump. (Times that the clock has
+//! shown twice because it was set back are those of after: wrong by the jump at most.)
 
 use crate::clock::{monotonic_ns, real_ns};
 

@@ -27,8 +27,8 @@ pub(crate) enum BenchCommand {
         options: SimulationOptions,
     },
     /// Cycles of messages that gateways move over loaded host memory: the message sizes of the
-    /// fpgaDDS paper with 0, 25, 50 and 75 % of the memory in use by others. Fails if the cycles are
-    /// not beats / (1 - share) and the way's constant
+    /// fpgaDDS paper with 0, 25, 50 and 75 % of the memory in use by others. Fails if the cycles
+    /// are not beats / (1 - share) and the way's constant
     MemifLoad {
         #[command(flatten)]
         out: OutFolder,
@@ -46,9 +46,9 @@ pub(crate) enum BenchCommand {
     /// Processor and device on one array: the benchmarks of the CPU-iGPU paper, natively and as
     /// nodes. Fails if an array differs from the result of one thread
     CpuGpu(CpuGpuArguments),
-    /// Frames per second from a node that draws on a device to a node that shows frames there, as in
-    /// rosidl::Buffer's published test, and of the way between them alone. Fails if a frame differs
-    /// from a processor's
+    /// Frames per second from a node that draws on a device to a node that shows frames there, as
+    /// in rosidl::Buffer's published test, and of the way between them alone. Fails if a frame
+    /// differs from a processor's
     Frames {
         #[command(flatten)]
         out: OutFolder,

@@ -58,7 +58,8 @@ impl Caller for Command {
                 .arg(&summary)
                 .output()
                 .context("`crossdock run` does not start")?;
-        // A run that a node has ended says so in its closing table, one that was refused on standard error.
+        // A run that a node has ended says so in its closing table, one that was refused on
+        // standard error.
         let said = std::fs::read(&summary).ok();
         let summary: Value =
             said.map(|text| serde_json::from_slice(&text)).transpose()?.unwrap_or_default();

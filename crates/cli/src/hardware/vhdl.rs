@@ -12,8 +12,8 @@ type Fault = (String, String);
 /// Characters of what GHDL says that are shown.
 const SHOWN_CHARS: usize = 600;
 
-/// One Verilog source per VHDL entity that is the node's module or that its other sources name. Each
-/// holds all that is inside the entity. `sources` are names in `folder` and texts.
+/// One Verilog source per VHDL entity that is the node's module or that its other sources name.
+/// Each holds all that is inside the entity. `sources` are names in `folder` and texts.
 pub(super) fn to_verilog(
     node: &HardwareNode,
     folder: &Path,

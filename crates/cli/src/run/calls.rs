@@ -6,8 +6,8 @@ use crossdock_comm::ProcessSnapshot;
 use crossdock_comm::status_records::client_counter;
 use std::collections::BTreeMap;
 
-/// One row for each service that has a port in these processes. Calls are counted at the clients, which
-/// know how each of them ended.
+/// One row for each service that has a port in these processes. Calls are counted at the clients,
+/// which know how each of them ended.
 pub(super) fn rows(status_tables: &[ProcessSnapshot]) -> Vec<ServiceRow> {
     let mut rows: BTreeMap<&str, ServiceRow> = BTreeMap::new();
     for process in status_tables {

@@ -1,5 +1,5 @@
-//! Topics as nodes on devices have them: rows of the closing table. It must not know how messages get
-//! to a device.
+//! Topics as nodes on devices have them: rows of the closing table. It must not know how messages
+//! get to a device.
 
 use super::figures::hosted;
 use crate::summary::DeviceRow;

@@ -16,8 +16,8 @@ use crossdock_msg::frame::FramePlan;
 use crossdock_msg::generate::Generator;
 use std::collections::BTreeMap;
 
-/// What a run's boards stand for: width and clock of the papers' board, our way to host memory. In a
-/// run the board's clock is free; its figures are a bench's business.
+/// What a run's boards stand for: width and clock of the papers' board, our way to host memory. In
+/// a run the board's clock is free; its figures are a bench's business.
 const PROFILE: &str = "zcu104-64";
 
 /// Registers that reset leaves alone are the same in every run.

@@ -1,4 +1,5 @@
-//! The figures of a run, read from the status tables of its processes. It must not know how they are shown.
+//! The figures of a run, read from the status tables of its processes. It must not know how they
+//! are shown.
 
 use super::fabrics::Counts;
 use super::left::{LastWords, Left, made_ns};
@@ -85,13 +86,14 @@ impl Figures {
         Some(ProcessFigures::read(&self.observer, table))
     }
 
-    /// Another process has taken the place of one that has ended, and its nodes have not begun. Gives
-    /// how many messages were lost in between.
+    /// Another process has taken the place of one that has ended, and its nodes have not begun.
+    /// Gives how many messages were lost in between.
     pub(crate) fn revive(&mut self, process: &str, pid: u32) -> Result<u64> {
         self.pids.push(pid);
         self.refresh()?;
         let tables = self.observer.status_tables();
-        // One that has ended again gets nothing: what was lost is counted with the one that comes next.
+        // One that has ended again gets nothing: what was lost is counted with the one that comes
+        // next.
         let Some(next) = tables.iter().find(|table| table.pid == pid) else { return Ok(0) };
         debug_assert_eq!(next.process, process);
         let lost = self.left.replace(next, &tables);
@@ -288,7 +290,8 @@ pub(crate) fn must_have_topics_alone(
     Ok(())
 }
 
-/// How this command observes: the processes of a domain at the usual place, of whomever that is for.
+/// How this command observes: the processes of a domain at the usual place, of whomever that is
+/// for.
 pub(crate) fn observer_options(domain_id: u32, name: &str) -> ObserverOptions {
     let rendezvous = Rendezvous::default_folder();
     ObserverOptions { domain_id, name: name.to_owned(), access: rendezvous.access(), rendezvous }

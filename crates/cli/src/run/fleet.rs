@@ -23,8 +23,8 @@ use std::time::{Duration, Instant};
 /// Notes that are kept; a process that ends every few milliseconds shall not fill the memory.
 const NOTES_MAX: usize = 100;
 
-/// Reports that are taken from one process before the launcher looks at signals and at the others: one
-/// that reports without end is heard no more often than they are.
+/// Reports that are taken from one process before the launcher looks at signals and at the others:
+/// one that reports without end is heard no more often than they are.
 const REPORTS_A_TURN: usize = 32;
 
 /// Backtraces that are shown of one process.
@@ -163,8 +163,8 @@ impl Fleet {
         end
     }
 
-    /// Names and ids of processes that were started again and whose connections stand since the last
-    /// call. Their nodes begin when the caller has done with them, see [`Fleet::begin`].
+    /// Names and ids of processes that were started again and whose connections stand since the
+    /// last call. Their nodes begin when the caller has done with them, see [`Fleet::begin`].
     pub(crate) fn back(&self) -> Vec<(String, u32)> {
         let back = self.members.iter().filter(|member| member.stage == Stage::Back);
         back.map(|member| (member.plan.name.clone(), member.process.id())).collect()
@@ -325,7 +325,8 @@ pub(crate) fn trusted(plan: &Plan) -> TrustedNames {
     names
 }
 
-/// What a process of the plan is made of: a package binary, or this command as the host of a fabric.
+/// What a process of the plan is made of: a package binary, or this command as the host of a
+/// fabric.
 fn program(part: &ProcessPlan, packages: &Packages) -> Result<SpawnOptions> {
     let hosts = part.binary == FABRIC_BINARY;
     let program = match hosts {
@@ -339,7 +340,8 @@ fn program(part: &ProcessPlan, packages: &Packages) -> Result<SpawnOptions> {
     Ok(SpawnOptions { program, arguments, environment: Vec::new() })
 }
 
-/// Of two things that end a run: a failure explains an exit that follows it, and outweighs a normal end.
+/// Of two things that end a run: a failure explains an exit that follows it, and outweighs a normal
+/// end.
 fn worse(end: Option<End>, news: Option<End>) -> Option<End> {
     match (end, news) {
         (None, news) => news,
@@ -480,8 +482,8 @@ impl Member {
         doing
     }
 
-    /// The process has ended, in these words and for this reason: when it is started again, or that it
-    /// is given up.
+    /// The process has ended, in these words and for this reason: when it is started again, or that
+    /// it is given up.
     fn schedule(&mut self, how: &str, why: String, notes: &mut Vec<String>) -> Option<End> {
         let now = Instant::now();
         match self.restarts.after(now) {

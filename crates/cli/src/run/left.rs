@@ -1,5 +1,5 @@
-//! What processes of a run left behind when they ended: what they were doing, how far they were, and
-//! which messages were lost with them. It must not know how it is shown.
+//! What processes of a run left behind when they ended: what they were doing, how far they were,
+//! and which messages were lost with them. It must not know how it is shown.
 
 use crossdock_comm::status_records::{Triggering, counter, kind};
 use crossdock_comm::{ConnectionSnapshot, EntitySnapshot, PeerName, ProcessSnapshot};
@@ -115,7 +115,7 @@ struct Gap<'a> {
     next: &'a ProcessSnapshot,
 }
 
-impl<'a> Gap<'a> {
+impl Gap<'_> {
     fn lost(&self) -> BTreeMap<String, u64> {
         let mut lost: BTreeMap<String, u64> = BTreeMap::new();
         let unfinished = unfinished(&self.before.table);
@@ -142,34 +142,37 @@ impl<'a> Gap<'a> {
         })
     }
 
-    /// Of publishers that have ended, too: what the process before had not reached, and everything of
-    /// those that began and ended while it was away.
-    fn gone(&self) -> impl Iterator<Item = (String, u64)> {
+    /// Of publishers that have ended, too: what the process before had not reached, and everything
+    /// of those that began and ended while it was away.
+    fn gone(&self) -> Vec<(String, u64)> {
         let inputs = self.inputs();
-        let ports = self.left.lives.iter();
-        let ports = ports.flat_map(|gone| gone.table.publishers.iter().map(move |it| (gone, it)));
-        ports.flat_map(move |(gone, port)| {
-            let published = port.counters[counter::MESSAGES];
-            let began = if gone.began > self.before.ended { Some(0) } else { None };
-            let nodes = inputs.iter().filter(|(_, topic)| *topic == port.topic);
-            let reached = nodes.filter_map(move |(node, _)| {
-                self.position((gone.table.name, port.port), node).or(began)
-            });
-            let lost = reached.map(|from| (port.topic.clone(), published.saturating_sub(from)));
-            lost.collect::<Vec<_>>()
-        })
+        let mut lost = Vec::new();
+        for gone in &self.left.lives {
+            for port in &gone.table.publishers {
+                let nodes = inputs.iter().filter(|(_, topic)| *topic == port.topic);
+                for (node, topic) in nodes {
+                    let from = match self.position((gone.table.name, port.port), node) {
+                        Some(position) => position,
+                        None if gone.began > self.before.ended => 0,
+                        None => continue,
+                    };
+                    let published = port.counters[counter::MESSAGES];
+                    lost.push(((*topic).to_owned(), published.saturating_sub(from)));
+                }
+            }
+        }
+        lost
     }
 
-    /// Nodes of the process and topics that release them.
-    fn inputs(&self) -> BTreeSet<(&'a str, &'a str)> {
-        let tables: [&'a ProcessSnapshot; 2] = [&self.before.table, self.next];
-        let connections = tables
-            .into_iter()
-            .flat_map(|table| table.connections.iter().map(move |it| (table, it)));
-        connections
-            .filter(|(_, it)| triggers(it))
-            .filter_map(|(of, it)| Some((node_of(of, it.detail.subscriber)?, &*it.topic)))
-            .collect()
+    /// The nodes of the process and the topics whose messages release them.
+    fn inputs(&self) -> BTreeSet<(&str, &str)> {
+        let lives = [&self.before.table, self.next];
+        let connections = lives.into_iter().flat_map(|process| {
+            process.connections.iter().filter(|it| triggers(it)).map(move |it| (process, it))
+        });
+        let named = connections
+            .filter_map(|(of, it)| Some((node_of(of, it.detail.subscriber)?, it.topic.as_str())));
+        named.collect()
     }
 
     /// How far a node of the process before was with the messages of a publisher.

@@ -49,8 +49,8 @@ pub(super) fn set_levels(plan: &mut Plan, levels: &[(Option<String>, LogLevel)])
     Ok(())
 }
 
-/// The logs as a topic of a recording of all topics. Not of a replay: lines have the computer's time,
-/// which differs from run to run.
+/// The logs as a topic of a recording of all topics. Not of a replay: lines have the computer's
+/// time, which differs from run to run.
 pub(super) fn to_record(plan: &Plan, chosen: &[String]) -> Option<TopicToRecord> {
     let is_wanted = plan.steps.is_none() && chosen.is_empty();
     is_wanted.then(|| TopicToRecord { name: TOPIC.to_owned(), qos: Qos::best_effort(DEPTH) })

@@ -385,8 +385,8 @@ impl Session {
         }
     }
 
-    /// Ends what begins by itself, and lets the graph do what is in flight. A failed run stops as it
-    /// is.
+    /// Ends what begins by itself, and lets the graph do what is in flight. A failed run stops as
+    /// it is.
     fn come_to_rest(&mut self, end: &End) -> Result<()> {
         let is_wall = self.plan_time() == Time::Wall;
         let interrupted = match end {
@@ -404,7 +404,8 @@ impl Session {
         self.drain(if is_wall { REST_TIMEOUT } else { DRAIN_TIMEOUT })
     }
 
-    /// In a run that is stepped: lets the player complete the step in which a node asked for the end.
+    /// In a run that is stepped: lets the player complete the step in which a node asked for the
+    /// end.
     fn end_step(&mut self) -> Result<()> {
         let Some(player) = self.player.as_ref().filter(|_| self.plan.steps.is_some()) else {
             return Ok(());
@@ -459,7 +460,8 @@ impl Session {
         Ok(())
     }
 
-    /// Stops the player, the processes, the recorder and the trace, in this order. Gives what failed.
+    /// Stops the player, the processes, the recorder and the trace, in this order. Gives what
+    /// failed.
     fn stop(&mut self, end: &End) -> Vec<String> {
         let mut failures = Vec::new();
         if let Some(player) = self.player.take() {
@@ -582,8 +584,9 @@ fn recorder_options(plan: &Plan, bag: Option<&BagReader>, chosen: &[String]) -> 
     }
 }
 
-/// The weakest quality of service that any publisher of the topic in the graph offers. Publishers wait
-/// for the recorder when the deepest of their subscribers is full: in steps it is as deep as they are.
+/// The weakest quality of service that any publisher of the topic in the graph offers. Publishers
+/// wait for the recorder when the deepest of their subscribers is full: in steps it is as deep as
+/// they are.
 fn offered(plan: &Plan, topic: &str) -> Qos {
     let nodes = || {
         let executors = plan.all_processes().flat_map(|process| &process.executors);

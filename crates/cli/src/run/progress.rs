@@ -1,8 +1,8 @@
 //! One line on a terminal that says how far a run is; nothing while nothing happens.
 //!
-//! While messages flow the launcher's main thread looks at the status tables twice a second. When nothing
-//! new is there it asks the processes to say when they have worked again, and sleeps; they do
-//! nothing for that while they sleep, too. This file must not know what the nodes do.
+//! While messages flow the launcher's main thread looks at the status tables twice a second. When
+//! nothing new is there it asks the processes to say when they have worked again, and sleeps; they
+//! do nothing for that while they sleep, too. This file must not know what the nodes do.
 
 use super::figures::Figures;
 use crate::output;

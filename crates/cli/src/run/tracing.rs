@@ -78,8 +78,8 @@ impl Tracing {
         Ok(unreachable.into_iter().map(missing).collect())
     }
 
-    /// Processes have died, the last of which perhaps ends the run: writes the last events of all, once
-    /// for each death. Gives sentences on it.
+    /// Processes have died, the last of which perhaps ends the run: writes the last events of all,
+    /// once for each death. Gives sentences on it.
     pub(super) fn note_deaths(&mut self, dead: &[(String, u32)], end: Option<&End>) -> Vec<String> {
         let Stage::Kept(kept) = &mut self.stage else { return Vec::new() };
         if dead.is_empty() {

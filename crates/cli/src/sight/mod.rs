@@ -1,8 +1,9 @@
-//! Running graphs as rows: what status tables and the kernel say now, against what they said a look before.
+//! Running graphs as rows: what status tables and the kernel say now, against what they said a look
+//! before.
 //!
-//! Everything is read from memory that is read-only here and from `/proc`; the processes do nothing for
-//! it after their status tables have been opened. What a status table says is another process's word: sums saturate,
-//! times do not go backwards. It must not know how rows are shown.
+//! Everything is read from memory that is read-only here and from `/proc`; the processes do nothing
+//! for it after their status tables have been opened. What a status table says is another process's
+//! word: sums saturate, times do not go backwards. It must not know how rows are shown.
 
 mod processor;
 mod rows;

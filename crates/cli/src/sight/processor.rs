@@ -87,8 +87,8 @@ fn number(text: Option<&str>) -> u64 {
     first.and_then(|word| word.parse().ok()).unwrap_or(0)
 }
 
-/// Ticks in user and kernel mode of a line of `stat`, in which a name stands in parentheses that may
-/// hold anything.
+/// Ticks in user and kernel mode of a line of `stat`, in which a name stands in parentheses that
+/// may hold anything.
 fn ticks(stat: &str) -> u64 {
     let rest = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
     let mut words = rest.split_whitespace().skip(11);

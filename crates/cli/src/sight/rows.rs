@@ -9,7 +9,8 @@ use crossdock_executor::status::{chain_counter, executor_counter, node_counter};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What is there, and what it did since the look before. Rates are `None` for what was not there then.
+/// What is there, and what it did since the look before. Rates are `None` for what was not there
+/// then.
 #[derive(Clone, Debug, Default, Serialize)]
 pub(crate) struct Look {
     /// Time of day of the look, ns.

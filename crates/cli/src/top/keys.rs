@@ -35,7 +35,8 @@ pub(super) enum Key {
 pub(super) struct Keyboard {
     /// Standard input where that is a terminal, else the terminal that is written to.
     keys: Option<OwnedFd>,
-    /// Bytes of keys that were read and not heard yet: an arrow that is held down comes several times.
+    /// Bytes of keys that were read and not heard yet: an arrow that is held down comes several
+    /// times.
     unheard: Vec<u8>,
     signals: UnixStream,
     sizes: UnixStream,

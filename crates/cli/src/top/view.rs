@@ -142,8 +142,8 @@ impl View {
         )
     }
 
-    /// The lines of the tables that are shown, without their ends. Figures stand first: what is right of a
-    /// narrow screen are names.
+    /// The lines of the tables that are shown, without their ends. Figures stand first: what is
+    /// right of a narrow screen are names.
     fn tables(&self, look: &Look) -> Vec<Line> {
         let all = self.shown == Shown::All;
         let mut lines = Vec::new();

@@ -223,7 +223,8 @@ fn fields(message: &Value) -> Vec<&str> {
     fields.map(String::as_str).collect()
 }
 
-/// The values of a message in their order. A text with a comma or a quotation mark stands in such marks.
+/// The values of a message in their order. A text with a comma or a quotation mark stands in such
+/// marks.
 fn push_cells(value: &Value, cells: &mut Vec<String>) {
     match value {
         Value::Object(fields) => fields.values().for_each(|value| push_cells(value, cells)),

@@ -1,8 +1,8 @@
 //! The messages of a topic as an observer sees them go by: stamps and sizes, whoever publishes.
 //!
-//! Rings are read from outside; the publishers do nothing for it after their memory has been asked for.
-//! Topics of a chain have no ring: of them the counters are read so often that each message is seen
-//! unless two come between two looks. It must not know what is made of it.
+//! Rings are read from outside; the publishers do nothing for it after their memory has been asked
+//! for. Topics of a chain have no ring: of them the counters are read so often that each message is
+//! seen unless two come between two looks. It must not know what is made of it.
 
 use super::{look_again, open, publishers};
 use crate::arguments::WatchArguments;
@@ -16,7 +16,8 @@ use crossdock_comm::{
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
-/// Between two looks at rings: short enough for a ring of a few slots at 1 kHz, long for a processor.
+/// Between two looks at rings: short enough for a ring of a few slots at 1 kHz, long for a
+/// processor.
 const LOOK_INTERVAL: Duration = Duration::from_millis(2);
 /// Between two looks for publishers that came.
 const REFRESH_INTERVAL: Duration = Duration::from_millis(500);
@@ -43,15 +44,16 @@ pub(super) struct Follow<'a> {
 
 /// A publisher whose ring cannot be read.
 struct Silent {
-    /// When it is asked again: at the next look where its status table tells whether there is a ring, so
-    /// that nobody is asked.
+    /// When it is asked again: at the next look where its status table tells whether there is a
+    /// ring, so that nobody is asked.
     again: Instant,
     /// As it was at the last look.
     port: PortSnapshot,
 }
 
 impl Silent {
-    /// The message that has come since the last look, if it is one. Of several only the last is known.
+    /// The message that has come since the last look, if it is one. Of several only the last is
+    /// known.
     fn look(&mut self, observer: &Observer, process: PeerName) -> Option<Stamps> {
         let now = observer.counters(process, &self.port)?;
         // Counters are written one after the other: the next look tells if they change just now.
@@ -125,8 +127,8 @@ impl<'a> Follow<'a> {
         self.silent.entry(source).or_insert(Silent { again, port }).again = again;
     }
 
-    /// Gives `each` what has gone by since the last look. Of payloads at most a header's stamp is read, and
-    /// that only if `header` says so.
+    /// Gives `each` what has gone by since the last look. Of payloads at most a header's stamp is
+    /// read, and that only if `header` says so.
     pub(super) fn look(
         &mut self,
         header: bool,

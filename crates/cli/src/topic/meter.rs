@@ -1,7 +1,8 @@
-//! `crossdock topic hz`, `bw` and `delay`: measured without a subscriber, but for delays in a chain.
+//! `crossdock topic hz`, `bw` and `delay`: measured without a subscriber, but for delays in a
+//! chain.
 //!
-//! Rates come from counters that are always kept, intervals and sizes of single messages from the rings,
-//! or from counters that are read often. It must not show messages.
+//! Rates come from counters that are always kept, intervals and sizes of single messages from the
+//! rings, or from counters that are read often. It must not show messages.
 
 use super::follow::{Follow, Source, pause};
 use super::print_json;
@@ -291,8 +292,8 @@ pub(super) fn delay(arguments: &DelayArguments) -> Result<()> {
 /// Looks at status tables that make one line of ages.
 const AGES_PER_LINE: u32 = 20;
 
-/// Prints how long ago the newest message was published, and for each subscriber how long ago the one
-/// was published that it took last.
+/// Prints how long ago the newest message was published, and for each subscriber how long ago the
+/// one was published that it took last.
 fn age(topic: &str, options: &MeterOptions, follow: &mut Follow<'_>) -> Result<()> {
     let MeterOptions { interval, count, watch, .. } = options;
     let pause = Duration::from_secs_f64(*interval) / AGES_PER_LINE;

@@ -1,5 +1,5 @@
-//! The messages of a topic that stays inside a chain, through a subscriber: while there is one, their
-//! publishers write them to their rings. It must not know what is made of them.
+//! The messages of a topic that stays inside a chain, through a subscriber: while there is one,
+//! their publishers write them to their rings. It must not know what is made of them.
 
 use crate::arguments::WatchArguments;
 use anyhow::Result;

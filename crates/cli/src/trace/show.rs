@@ -57,8 +57,8 @@ pub(super) fn show(arguments: &ShowArguments) -> Result<()> {
     output::print(&text)
 }
 
-/// Refuses to compare what a simulated board took: its events have the times of this computer, which
-/// simulates it a thousand times as slowly as it runs.
+/// Refuses to compare what a simulated board took: its events have the times of this computer,
+/// which simulates it a thousand times as slowly as it runs.
 fn comparable(traces: [&Trace; 2]) -> Result<()> {
     let mut gateways = traces.into_iter().flat_map(|trace| {
         trace.events.iter().filter(|event| event.kind() == Some(EventKind::GatewayInit))

@@ -1,4 +1,5 @@
-//! Names, texts and files of strangers, and what of them gets to the terminal: no control character.
+//! Names, texts and files of strangers, and what of them gets to the terminal: no control
+//! character.
 
 use std::io::IoSlice;
 use std::path::{Path, PathBuf};
@@ -11,7 +12,8 @@ use crossdock_msg::Extra;
 use crossdock_msg::types::std_msgs;
 use crossdock_record::{BagWriter, Compression, TopicDescription, WriterOptions};
 
-/// What names are made of: sequences that drive a terminal, each in a way of its own, and plain text.
+/// What names are made of: sequences that drive a terminal, each in a way of its own, and plain
+/// text.
 const PIECES: &[&str] = &[
     "\u{1b}[2J\u{1b}]0;title\u{7}",
     "\u{9b}31m",

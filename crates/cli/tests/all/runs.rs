@@ -1,6 +1,6 @@
-//! What runs withstand, and how they end: signals to all, a terminal that goes, processes that stand
-//! still or report without end, programs beside the graph that do not read. This test's program is
-//! also the package binary.
+//! What runs withstand, and how they end: signals to all, a terminal that goes, processes that
+//! stand still or report without end, programs beside the graph that do not read. This test's
+//! program is also the package binary.
 
 mod probe;
 
@@ -71,8 +71,8 @@ fn flood() -> ! {
     std::process::exit(0)
 }
 
-/// A package binary that answers nothing from one word of the launcher on. It leaves its process id in the
-/// file `mark` when it has heard the word, and ends when the launcher has gone.
+/// A package binary that answers nothing from one word of the launcher on. It leaves its process id
+/// in the file `mark` when it has heard the word, and ends when the launcher has gone.
 fn stall(word: &str, mark: &std::ffi::OsStr) -> ! {
     loop {
         let heard = hear();
@@ -194,7 +194,8 @@ fn a_process_that_reports_without_end_fills_no_memory_and_leaves_ctrl_c_heard() 
     assert!(size(&place.file("told")) < 4 << 20, "{} bytes", size(&place.file("told")));
 }
 
-/// A run whose package answers nothing from this word of the launcher on; once the package has heard it.
+/// A run whose package answers nothing from this word of the launcher on; once the package has
+/// heard it.
 fn stalled(test: &str, word: &str) -> (Place, Running, u32) {
     let mark = std::env::temp_dir().join(format!("xd-run-{test}-{}/mark", std::process::id()));
     let environment =
@@ -236,8 +237,8 @@ const DAEMON: &str = "daemon";
 /// A group that no machine has.
 const GROUP: u32 = 64_100;
 
-/// A folder in which a program of another user may run and meet ours: `crossdock`, the package, a graph
-/// that publishes `/a`, and the rendezvous of the group.
+/// A folder in which a program of another user may run and meet ours: `crossdock`, the package, a
+/// graph that publishes `/a`, and the rendezvous of the group.
 fn open_to_another_user(place: &Place) -> (String, String) {
     use std::os::unix::fs::{PermissionsExt, chown};
     let copy = |from: &str, name: &str| {

@@ -59,8 +59,8 @@ impl Doorbell {
     /// Sleeps until somebody rings, at most for `timeout` (`None`: as long as nothing happens).
     ///
     /// `arm` is called first: it arms every input that may have become empty since the last sleep
-    /// ([`crate::SubscriberHandle::arm`]) and answers whether one has something. One system call, none
-    /// when something is there.
+    /// ([`crate::SubscriberHandle::arm`]) and answers whether one has something. One system call,
+    /// none when something is there.
     pub fn sleep(&self, timeout: Option<Duration>, arm: impl FnOnce() -> bool) -> Woken {
         self.inner.bell.sleep(timeout, arm)
     }

@@ -83,7 +83,8 @@ impl Participant {
 
     /// As [`Participant::subscriber_with`], for a node that may use its messages in memory of a
     /// device: publishers that have them there wait until
-    /// [`SubscriberHandle::take_slabs`](crate::SubscriberHandle::take_slabs) has said whether it does.
+    /// [`SubscriberHandle::take_slabs`](crate::SubscriberHandle::take_slabs) has said whether it
+    /// does.
     ///
     /// # Errors
     /// As [`Participant::subscriber`].
@@ -124,9 +125,9 @@ impl<T: Message> Subscriber<T> {
     /// The next message: of several publishers the one with the smallest stamp.
     ///
     /// # Errors
-    /// [`TakeError`]: all samples that may be held are held; or a message is damaged, which was passed
-    /// over. Calling again goes on. A publisher that breaks the protocol is no error: it is cut off,
-    /// counted as `corrupt` and reported by an event, and the others go on.
+    /// [`TakeError`]: all samples that may be held are held; or a message is damaged, which was
+    /// passed over. Calling again goes on. A publisher that breaks the protocol is no error: it is
+    /// cut off, counted as `corrupt` and reported by an event, and the others go on.
     #[inline]
     pub fn take(&self) -> Result<Option<Sample<T>>, TakeError> {
         match self.core.take()? {

@@ -492,8 +492,8 @@ impl SubscriberCore {
         self.early.set(early);
     }
 
-    /// A corrupt publisher is cut off, counted and reported, and the caller goes on with the others:
-    /// its connection is gone. Every other error is the caller's.
+    /// A corrupt publisher is cut off, counted and reported, and the caller goes on with the
+    /// others: its connection is gone. Every other error is the caller's.
     #[cold]
     fn failed(
         &self,
@@ -589,8 +589,8 @@ impl SubscriberCore {
         Ok(self.newest_of_window())
     }
 
-    /// Which of the connections has the message with the largest stamp. Older ones of each are passed
-    /// over.
+    /// Which of the connections has the message with the largest stamp. Older ones of each are
+    /// passed over.
     fn choose_newest(&self, state: &mut SubscriberConnections) -> Result<Option<usize>, TakeError> {
         let mut newest: Option<(u64, usize)> = None;
         let mut place = 0;

@@ -1,5 +1,5 @@
-//! Publishers whose rings are nonsense, beside good ones: a subscriber cuts them off, counts and reports
-//! them, and gets what the good ones have, however it looks.
+//! Publishers whose rings are nonsense, beside good ones: a subscriber cuts them off, counts and
+//! reports them, and gets what the good ones have, however it looks.
 
 use crate::common;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -32,7 +32,8 @@ struct Corrupt {
 }
 
 impl Corrupt {
-    /// Its ring is spoiled once `input` is connected to it: a message of this stamp seems to be there.
+    /// Its ring is spoiled once `input` is connected to it: a message of this stamp seems to be
+    /// there.
     fn new(
         (source, sink): (&Participant, &Participant),
         input: &Subscriber<Image>,

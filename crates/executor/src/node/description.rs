@@ -92,9 +92,9 @@ impl NodeDescription {
         self
     }
 
-    /// Like [`subscriber_latest`](Self::subscriber_latest), for a node that wants all messages since
-    /// its last execution: [`Subscriber::read`](crate::Subscriber::read) gives them, oldest first,
-    /// at most as many as the port's depth.
+    /// Like [`subscriber_latest`](Self::subscriber_latest), for a node that wants all messages
+    /// since its last execution: [`Subscriber::read`](crate::Subscriber::read) gives them, oldest
+    /// first, at most as many as the port's depth.
     #[must_use]
     pub fn subscriber_since_last<T: Message>(self, port: &str) -> Self {
         let mut description = self.subscriber_latest::<T>(port);
@@ -102,8 +102,8 @@ impl NodeDescription {
         description
     }
 
-    /// Declares a predicate that a condition in a graph file may name, and says in one sentence when
-    /// it holds. [`Node::holds`](crate::Node::holds) answers it.
+    /// Declares a predicate that a condition in a graph file may name, and says in one sentence
+    /// when it holds. [`Node::holds`](crate::Node::holds) answers it.
     #[must_use]
     pub fn predicate(mut self, name: &str, doc: &str) -> Self {
         let (name, doc) = (name.to_owned(), doc.to_owned());

@@ -26,15 +26,15 @@ const DEPTH: usize = 64;
 /// The largest message: a line, the names of a node, a file and a module.
 const MESSAGE_BYTES_MAX: usize = LINE_BYTES_MAX + 1024;
 
-/// Logs the lines of one node: with [`log_debug!`](crate::log_debug), [`log_info!`](crate::log_info),
-/// [`log_warn!`](crate::log_warn), [`log_error!`](crate::log_error) and
-/// [`log_fatal!`](crate::log_fatal).
+/// Logs the lines of one node: with [`log_debug!`](crate::log_debug),
+/// [`log_info!`](crate::log_info), [`log_warn!`](crate::log_warn), [`log_error!`](crate::log_error)
+/// and [`log_fatal!`](crate::log_fatal).
 ///
-/// A line below the level costs one load and one comparison; its arguments are not evaluated. Others may
-/// set the level while the node runs (`crossdock node log-level`). Any other line is formatted
-/// on the stack (at most 1024 bytes) and published: it never blocks and allocates nothing. A line that
-/// finds no memory is counted, and the next one says so. Clones are the same logger; it belongs to the
-/// thread of the node's executor.
+/// A line below the level costs one load and one comparison; its arguments are not evaluated.
+/// Others may set the level while the node runs (`crossdock node log-level`). Any other line is
+/// formatted on the stack (at most 1024 bytes) and published: it never blocks and allocates
+/// nothing. A line that finds no memory is counted, and the next one says so. Clones are the same
+/// logger; it belongs to the thread of the node's executor.
 ///
 /// ```no_run
 /// use crossdock_executor::{Log, Logger, log_info, log_warn};
@@ -75,7 +75,8 @@ pub struct LogSite {
     file: &'static str,
     line: u32,
     module: &'static str,
-    /// When a line of this place passed a [`Throttled`] or [`Once`] last, by the monotonic clock; 0: never.
+    /// When a line of this place passed a [`Throttled`] or [`Once`] last, by the monotonic clock;
+    /// 0: never.
     passed_ns: AtomicU64,
 }
 
@@ -131,8 +132,8 @@ impl Logger {
         self.state.publisher.set_level(level.number());
     }
 
-    /// This logger, for lines that may be logged at most once in `period`. Each place in the source counts
-    /// by itself, for all nodes of the process together, as in ROS 2.
+    /// This logger, for lines that may be logged at most once in `period`. Each place in the source
+    /// counts by itself, for all nodes of the process together, as in ROS 2.
     #[must_use]
     pub fn throttle(&self, period: Duration) -> Throttled<'_> {
         let period_ns = u64::try_from(period.as_nanos()).unwrap_or(u64::MAX);

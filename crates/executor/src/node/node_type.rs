@@ -25,8 +25,8 @@ pub trait Node {
     /// # Errors
     ///
     /// An error or a panic is reported with the name of the node, the trigger and the stamp.
-    /// `on_failure` in the graph file says what follows: the run ends, the node is taken out, or the
-    /// process of the node is started again.
+    /// `on_failure` in the graph file says what follows: the run ends, the node is taken out, or
+    /// the process of the node is started again.
     fn execute(&mut self, context: &mut Context<'_>) -> Result<(), NodeError>;
 
     /// Says whether a predicate holds. [`NodeType::description`] declares the predicate, and the
@@ -52,8 +52,8 @@ pub trait Node {
     ///
     /// The executor calls this after the execution that missed the limit and before the messages of
     /// that execution release other nodes. For a chain that has begun and does not end
-    /// ([`Miss::Stalled`]), it calls while it has nothing else to do. The node may publish here, for
-    /// example a safe command.
+    /// ([`Miss::Stalled`]), it calls while it has nothing else to do. The node may publish here,
+    /// for example a safe command.
     ///
     /// The miss has been counted already. By default, this does nothing.
     ///

@@ -1,5 +1,5 @@
-//! The ports that a node has opened while it was made, and what the executor watches each of them for.
-//! It must not know how they were opened.
+//! The ports that a node has opened while it was made, and what the executor watches each of them
+//! for. It must not know how they were opened.
 
 use crossdock_comm::service::{ClientHandle, ServerHandle};
 use crossdock_comm::{PublisherHandle, SubscriberHandle};

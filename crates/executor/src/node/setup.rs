@@ -129,8 +129,8 @@ impl<'a> Setup<'a> {
     ///
     /// # Errors
     ///
-    /// The description has no such subscriber, the graph leaves it unconnected, it has another type,
-    /// it is open already, or the system refuses it.
+    /// The description has no such subscriber, the graph leaves it unconnected, it has another
+    /// type, it is open already, or the system refuses it.
     pub fn subscriber<T: Message>(&mut self, port: &str) -> Result<Subscriber<T>, SetupError> {
         let index = self.plan.inputs.iter().position(|input| input.port == port);
         let index =
@@ -211,9 +211,9 @@ impl<'a> Setup<'a> {
         self.buffers_by(&topic).with_instances(makers)
     }
 
-    /// Like [`buffers`](Self::buffers), for a node that passes tokens on in requests of `client`. If
-    /// the mapping says `managed` of that service, the buffers lie in memory that the driver of a
-    /// device moves.
+    /// Like [`buffers`](Self::buffers), for a node that passes tokens on in requests of `client`.
+    /// If the mapping says `managed` of that service, the buffers lie in memory that the driver of
+    /// a device moves.
     #[must_use]
     pub fn buffers_for_calls<S: Service>(&mut self, client: &Client<S>) -> Buffers {
         let service = client.service().to_owned();
@@ -250,13 +250,13 @@ impl<'a> Setup<'a> {
     }
 
     /// Opens both ends of a topic for a node that carries it to another medium, see
-    /// [`Participant::bridge`]. The messages of port `subscriber` go out; what comes in is published
-    /// on port `publisher`, which is on the same topic. Give at least one of the two.
+    /// [`Participant::bridge`]. The messages of port `subscriber` go out; what comes in is
+    /// published on port `publisher`, which is on the same topic. Give at least one of the two.
     ///
-    /// A message on the subscriber has the node polled ([`Trigger::Poll`](crate::Trigger::Poll)) and
-    /// waits until the node takes it. A taken message counts as processed when the node says so
-    /// ([`SubscriberHandle::mark_processed`]), because it may still be under way in the other medium when
-    /// `execute` returns.
+    /// A message on the subscriber has the node polled ([`Trigger::Poll`](crate::Trigger::Poll))
+    /// and waits until the node takes it. A taken message counts as processed when the node says so
+    /// ([`SubscriberHandle::mark_processed`]), because it may still be under way in the other
+    /// medium when `execute` returns.
     ///
     /// [`SubscriberHandle::mark_processed`]: crossdock_comm::SubscriberHandle::mark_processed
     ///

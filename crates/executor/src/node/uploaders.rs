@@ -28,8 +28,8 @@ pub trait Uploaders: Debug + Sync {
     }
 
     /// Makes what creates memory that the driver of this device moves between device and host, for
-    /// messages and shared buffers of this process. Opens the device: blocks, for a second the first
-    /// time in a process.
+    /// messages and shared buffers of this process. Opens the device: blocks, for a second the
+    /// first time in a process.
     ///
     /// # Errors
     /// Why there is none: part of a sentence.

@@ -36,7 +36,8 @@ pub enum ProcessEvent {
         /// A sentence.
         error: String,
     },
-    /// The backtrace of the panic that was the last failure, if `RUST_BACKTRACE` asks for it; lines.
+    /// The backtrace of the panic that was the last failure, if `RUST_BACKTRACE` asks for it;
+    /// lines.
     Backtrace(String),
     /// A sentence for the user: the process goes on, for example without what the mapping prefers.
     Warning(String),

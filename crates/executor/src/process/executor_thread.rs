@@ -1,5 +1,5 @@
-//! The thread of one executor in a process of nodes: makes the executor, runs it and reports. It must
-//! not know the launcher.
+//! The thread of one executor in a process of nodes: makes the executor, runs it and reports. It
+//! must not know the launcher.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -37,8 +37,8 @@ pub(super) struct ExecutorThread {
     pub(super) process: Arc<ProcessParts>,
     pub(super) notices: Arc<Notices>,
     pub(super) remote: Remote,
-    /// A message lets the nodes begin behind this simulated time, ns; the end of the channel ends the
-    /// thread.
+    /// A message lets the nodes begin behind this simulated time, ns; the end of the channel ends
+    /// the thread.
     pub(super) started: Receiver<u64>,
 }
 

@@ -1,5 +1,5 @@
-//! Asks a package binary for the descriptions of its node types. It must not know who asks, nor how a
-//! process executes a plan.
+//! Asks a package binary for the descriptions of its node types. It must not know who asks, nor how
+//! a process executes a plan.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -30,13 +30,13 @@ const WORDS_BYTES_MAX: usize = 1024;
 /// `timeout` for the answer.
 ///
 /// Standard output of the binary goes nowhere; the error shows its standard error if it does not
-/// answer. The binary and all processes that it has started are gone afterwards. Several threads may
-/// call this at the same time. Allocates, starts a process and a thread.
+/// answer. The binary and all processes that it has started are gone afterwards. Several threads
+/// may call this at the same time. Allocates, starts a process and a thread.
 ///
 /// # Errors
 ///
-/// The binary cannot be started, or is no package of Crossdock: it ended, answered something else, or
-/// did not answer in time.
+/// The binary cannot be started, or is no package of Crossdock: it ended, answered something else,
+/// or did not answer in time.
 pub fn describe(program: &Path, timeout: Duration) -> Result<BinaryDescription, DescribeError> {
     let fail = |what, words| DescribeError { program: program.to_owned(), what, words };
     let (mut socket, theirs) =
@@ -80,8 +80,8 @@ fn end(mut child: Child, answered: bool) {
     let _ = child.wait();
 }
 
-/// How long to wait for the end of a process's output once the process is gone. A child that has left
-/// its group may hold the pipe for longer.
+/// How long to wait for the end of a process's output once the process is gone. A child that has
+/// left its group may hold the pipe for longer.
 const WORDS_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// The last bytes that a process prints on standard error.

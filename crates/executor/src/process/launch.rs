@@ -39,8 +39,8 @@ pub enum ProcessOutput {
     /// To the launcher's own.
     #[default]
     Inherited,
-    /// Into two pipes, which [`LaunchedProcess::take_output`] gives. A terminal that goes away, or that
-    /// stops background processes that write, then does not affect the process.
+    /// Into two pipes, which [`LaunchedProcess::take_output`] gives. A terminal that goes away, or
+    /// that stops background processes that write, then does not affect the process.
     Piped,
 }
 
@@ -151,8 +151,8 @@ impl LaunchedProcess {
         self.processor_ns
     }
 
-    /// When to call [`event`](Self::event) although nothing has come: it then kills a process that has
-    /// closed its control socket and does not exit.
+    /// When to call [`event`](Self::event) although nothing has come: it then kills a process that
+    /// has closed its control socket and does not exit.
     #[must_use]
     pub fn due(&self) -> Option<Instant> {
         self.kill_at.filter(|_| self.exit.is_none())
@@ -179,8 +179,8 @@ impl LaunchedProcess {
         self.send(&Request::Launch { plan: Box::new(plan.clone()), run: None })
     }
 
-    /// Like [`launch`](Self::launch), for a process of a run: its publishers wait for slow subscribers
-    /// of the run, and not for other programs.
+    /// Like [`launch`](Self::launch), for a process of a run: its publishers wait for slow
+    /// subscribers of the run, and not for other programs.
     ///
     /// # Errors
     ///
@@ -199,8 +199,8 @@ impl LaunchedProcess {
         self.start_behind(0)
     }
 
-    /// Like [`start`](Self::start), for a process that takes the place of one that has ended. `made_ns`
-    /// is the simulated time that the one before has made
+    /// Like [`start`](Self::start), for a process that takes the place of one that has ended.
+    /// `made_ns` is the simulated time that the one before has made
     /// ([`MADE_NS`](crate::status::node_counter::MADE_NS)): nodes in lock step go on behind it.
     ///
     /// # Errors
@@ -210,8 +210,8 @@ impl LaunchedProcess {
         self.ask(&Request::Start { made_ns })
     }
 
-    /// Tells the process that another one has died and is back, so that messages in flight may be lost.
-    /// A node in lock step goes on without the answer to its last message.
+    /// Tells the process that another one has died and is back, so that messages in flight may be
+    /// lost. A node in lock step goes on without the answer to its last message.
     ///
     /// # Errors
     ///
@@ -220,7 +220,8 @@ impl LaunchedProcess {
         self.ask(&Request::Resume)
     }
 
-    /// Lets the process come to rest: its timers fire no more, and it still serves messages that come.
+    /// Lets the process come to rest: its timers fire no more, and it still serves messages that
+    /// come.
     ///
     /// # Errors
     ///
@@ -245,15 +246,15 @@ impl LaunchedProcess {
         }
     }
 
-    /// The next event of the process. Waits at most `timeout` for it (`None`: without end), and returns
-    /// `None` if there was none in that time. After [`ProcessEvent::Exited`], every call returns that
-    /// again. Kills a process that has not exited 15 s after it has closed its control socket
-    /// ([`due`](Self::due)).
+    /// The next event of the process. Waits at most `timeout` for it (`None`: without end), and
+    /// returns `None` if there was none in that time. After [`ProcessEvent::Exited`], every call
+    /// returns that again. Kills a process that has not exited 15 s after it has closed its control
+    /// socket ([`due`](Self::due)).
     ///
     /// # Errors
     ///
-    /// The process has sent a message that is not of the control protocol. Nothing else is read from
-    /// it then.
+    /// The process has sent a message that is not of the control protocol. Nothing else is read
+    /// from it then.
     pub fn event(
         &mut self,
         timeout: Option<Duration>,
@@ -286,8 +287,8 @@ impl LaunchedProcess {
         self.kill_at.get_or_insert_with(|| Instant::now() + EXIT_TIMEOUT);
     }
 
-    /// Waits until `deadline` (`None`: without end) for the exit of a process whose control socket has
-    /// closed. Kills the process if it is due.
+    /// Waits until `deadline` (`None`: without end) for the exit of a process whose control socket
+    /// has closed. Kills the process if it is due.
     fn exited(&mut self, deadline: Option<Instant>) -> Result<Option<ExitStatus>, LaunchError> {
         if let Some(status) = self.exit {
             return Ok(Some(status));
@@ -322,7 +323,8 @@ impl LaunchedProcess {
     }
 }
 
-/// Processor time of a process that has exited and that nobody has waited for; 0 if it is not known.
+/// Processor time of a process that has exited and that nobody has waited for; 0 if it is not
+/// known.
 fn processor_ns(pid: u32) -> u64 {
     const TICK_NS: u64 = 10_000_000;
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();

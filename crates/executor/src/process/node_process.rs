@@ -71,10 +71,10 @@ fn obey(package: &Package) -> Result<(), PackageError> {
     }
 }
 
-/// SIGINT, SIGTERM and SIGHUP may come to all processes of a run at once: from a service manager, or
-/// when a session ends. The launcher hears them, too, and ends the run in order. So these signals do
-/// nothing here as long as the launcher is there. A forked child does not belong to the run: they end
-/// it.
+/// SIGINT, SIGTERM and SIGHUP may come to all processes of a run at once: from a service manager,
+/// or when a session ends. The launcher hears them, too, and ends the run in order. So these
+/// signals do nothing here as long as the launcher is there. A forked child does not belong to the
+/// run: they end it.
 fn leave_signals_to_launcher() -> Result<(), PackageError> {
     for signal in [Signal::INT, Signal::TERM, Signal::HUP] {
         signal_hook::flag::register_conditional_default(signal.as_raw(), child_flag())
@@ -226,8 +226,8 @@ impl Process {
                 self.request()?;
             }
         }
-        // Their ports are gone. The participant is left, and leaves the domain when the last of them
-        // drops it. Panics have been reported.
+        // Their ports are gone. The participant is left, and leaves the domain when the last of
+        // them drops it. Panics have been reported.
         for member in self.members.drain(..) {
             let _ = member.thread.join();
         }
@@ -318,7 +318,8 @@ impl Process {
         Ok(())
     }
 
-    /// Stops all executors and reports the failure; the process then waits until the launcher stops it.
+    /// Stops all executors and reports the failure; the process then waits until the launcher stops
+    /// it.
     fn fail(&mut self, failed: ProcessEvent) -> Result<(), PackageError> {
         for member in &self.members {
             member.remote.stop();

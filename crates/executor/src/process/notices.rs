@@ -1,5 +1,5 @@
-//! Notices from the executors' threads of a process to its main thread. It must not know what follows
-//! from one.
+//! Notices from the executors' threads of a process to its main thread. It must not know what
+//! follows from one.
 
 use std::backtrace::Backtrace;
 use std::collections::VecDeque;
@@ -14,7 +14,8 @@ use crate::process::socket::ControlError;
 
 /// What an executor's thread tells the main thread.
 pub(super) enum Notice {
-    /// Something has happened in the executor; [`ProcessEvent::Ready`] is about this executor alone.
+    /// Something has happened in the executor; [`ProcessEvent::Ready`] is about this executor
+    /// alone.
     Event(ProcessEvent),
     /// The backtrace of the last failure, which the main thread turns into text.
     Backtrace(Box<Backtrace>),
@@ -35,8 +36,8 @@ impl Notice {
     }
 }
 
-/// Notices that wait for the main thread, without the vital ones: each node is taken out at most once,
-/// and few nodes of a run are.
+/// Notices that wait for the main thread, without the vital ones: each node is taken out at most
+/// once, and few nodes of a run are.
 pub(super) const NOTICES_MAX: usize = 256;
 
 /// Notices on their way to the main thread, with a descriptor that it can sleep on.

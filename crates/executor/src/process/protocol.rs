@@ -1,5 +1,5 @@
-//! What a launcher and a process of nodes say to each other over the control socket, in JSON. It must
-//! not know how the socket works.
+//! What a launcher and a process of nodes say to each other over the control socket, in JSON. It
+//! must not know how the socket works.
 //!
 //! ```text
 //! launcher                                  process
@@ -33,8 +33,8 @@ pub(crate) enum Request {
     Launch {
         /// The nodes and their executors.
         plan: Box<ProcessPlan>,
-        /// Number of the run that the process belongs to; publishers wait for processes of their run
-        /// only.
+        /// Number of the run that the process belongs to; publishers wait for processes of their
+        /// run only.
         run: Option<u64>,
     },
     /// Begin to execute.
@@ -42,8 +42,8 @@ pub(crate) enum Request {
         /// Simulated time that an earlier life of the process has made, ns; 0: none.
         made_ns: u64,
     },
-    /// Another process has died and is back: messages in flight may be lost, and nobody must wait for
-    /// answers to them.
+    /// Another process has died and is back: messages in flight may be lost, and nobody must wait
+    /// for answers to them.
     Resume,
     /// Begin nothing new: timers fire no more, messages that come are still served.
     Drain,

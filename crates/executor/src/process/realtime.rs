@@ -85,8 +85,8 @@ pub(crate) fn prioritise(plan: &ExecutorPlan) -> Result<(), String> {
 }
 
 /// Keeps all memory of the process in RAM from the first use of each page: memory that is only
-/// reserved, like room for larger messages, costs nothing. Pools of topics with a `max_bytes` are in
-/// use from the start.
+/// reserved, like room for larger messages, costs nothing. Pools of topics with a `max_bytes` are
+/// in use from the start.
 ///
 /// # Errors
 ///

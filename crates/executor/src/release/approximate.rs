@@ -9,13 +9,13 @@
 //! overflows.
 //!
 //! How it is found. The *heads* are the first messages of the lanes that the search has not passed.
-//! The latest of the first heads is the *pivot*: a set that leaves it out could be made smaller with
-//! it. The heads are the first candidate. From there the search passes the earliest head again and
-//! again; whenever the heads lie closer together than the candidate, they replace it. It ends when
-//! the pivot itself would be passed, or when what is left cannot become better: a later set ends
-//! where the heads end or later and begins with the pivot at the latest. Where a lane has no head
-//! yet, what it can bring is bounded from below by its last stamp and the smallest distance of its
-//! messages, so that a good set need not wait for messages that could not improve it.
+//! The latest of the first heads is the *pivot*: a set that leaves it out could be made smaller
+//! with it. The heads are the first candidate. From there the search passes the earliest head again
+//! and again; whenever the heads lie closer together than the candidate, they replace it. It ends
+//! when the pivot itself would be passed, or when what is left cannot become better: a later set
+//! ends where the heads end or later and begins with the pivot at the latest. Where a lane has no
+//! head yet, what it can bring is bounded from below by its last stamp and the smallest distance of
+//! its messages, so that a good set need not wait for messages that could not improve it.
 
 /// Between which stamps a set lies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

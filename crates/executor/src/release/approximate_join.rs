@@ -1,5 +1,5 @@
-//! A join of messages with nearly the same stamp: brings messages from the inputs to the search for sets
-//! (`approximate`), and what the search decides back to the inputs. It must not know guards.
+//! A join of messages with nearly the same stamp: brings messages from the inputs to the search for
+//! sets (`approximate`), and what the search decides back to the inputs. It must not know guards.
 
 use crossdock_comm::{Gathered, TakeError};
 
@@ -11,8 +11,8 @@ use crate::release::window::last_of_all;
 #[derive(Debug)]
 pub(super) struct ApproximateJoin {
     sets: ApproximateTime,
-    /// By input: how many messages from its window had left it at the last look, and how many it had
-    /// missed.
+    /// By input: how many messages from its window had left it at the last look, and how many it
+    /// had missed.
     left: Vec<u64>,
     missed: Vec<u64>,
     /// Whether the first messages of the windows are a set.
@@ -31,8 +31,8 @@ impl ApproximateJoin {
         self.sets.waits_for(place)
     }
 
-    /// Adds messages that have come to the search, in the order of publication, until a set is complete.
-    /// Returns the time of publication of its latest message.
+    /// Adds messages that have come to the search, in the order of publication, until a set is
+    /// complete. Returns the time of publication of its latest message.
     pub(super) fn find(
         &mut self,
         inputs: &mut [Input],

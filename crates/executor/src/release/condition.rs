@@ -3,10 +3,10 @@
 //!
 //! A condition has a *join*, which says which messages on triggering inputs release the node, and
 //! *guards*, which must hold at each release. If a guard does not hold, the messages stay, and the
-//! condition looks at them again when the next message comes on an input that releases the node. For
-//! that they wait in the windows of the inputs ([`SubscriberHandle::gather`]), up to the depth of each;
-//! beyond that the oldest is passed over, so that nobody waits for a node that does not run. A join
-//! without guards leaves its messages with their publishers.
+//! condition looks at them again when the next message comes on an input that releases the node.
+//! For that they wait in the windows of the inputs ([`SubscriberHandle::gather`]), up to the depth
+//! of each; beyond that the oldest is passed over, so that nobody waits for a node that does not
+//! run. A join without guards leaves its messages with their publishers.
 
 use crossdock_comm::{SubscriberHandle, TakeError};
 use crossdock_graph::{InputPlan, NodePlan, Reliability, Time};
@@ -26,19 +26,20 @@ use crate::release::window::{gather_all, is_complete, window};
 pub(crate) struct Condition {
     join: Join,
     guards: Guards,
-    /// Whether every message is looked at as soon as it comes: with guards, and for approximate time.
+    /// Whether every message is looked at as soon as it comes: with guards, and for approximate
+    /// time.
     gathers: bool,
     /// Whether the join was complete at the last look.
     joined: bool,
     /// For a join that holds publishers up: for how long at most, ns, and since when.
     holding: Option<(u64, Holding)>,
-    /// The branch that the join lacks is away: until the join is complete, every message is looked at
-    /// as soon as it comes, and nobody is held up.
+    /// The branch that the join lacks is away: until the join is complete, every message is looked
+    /// at as soon as it comes, and nobody is held up.
     is_away: bool,
     /// For messages of one stamp: the stamp for which the others were passed over.
     offence: Offence,
-    /// The only input that rings, of those that a join of all lacks: the input whose message came last
-    /// the time before, so that the messages before it wake nobody.
+    /// The only input that rings, of those that a join of all lacks: the input whose message came
+    /// last the time before, so that the messages before it wake nobody.
     awaited: usize,
 }
 
@@ -54,8 +55,8 @@ pub(crate) struct Look {
 }
 
 impl Condition {
-    /// The condition of a plan; `None` if each message on a triggering input runs the node. `inputs`
-    /// are the node's, beside those of the plan. Allocates.
+    /// The condition of a plan; `None` if each message on a triggering input runs the node.
+    /// `inputs` are the node's, beside those of the plan. Allocates.
     ///
     /// In a stepped run, which messages wait or are passed over must not depend on where their
     /// publishers run, so the condition looks at all messages when it is the node's turn.
@@ -98,9 +99,9 @@ impl Condition {
         Ok(Some(Self { join, guards, gathers, joined, holding, is_away, offence, awaited }))
     }
 
-    /// Looks whether messages release the node, and passes over messages that can have no counterpart
-    /// any more. To be called when a message may have come on the triggering inputs, `inputs`, and not
-    /// before the last execution of the node is settled.
+    /// Looks whether messages release the node, and passes over messages that can have no
+    /// counterpart any more. To be called when a message may have come on the triggering inputs,
+    /// `inputs`, and not before the last execution of the node is settled.
     pub(crate) fn look(
         &mut self,
         inputs: &mut [Input],
@@ -165,7 +166,8 @@ impl Condition {
         self.guards.hold(node, clock)
     }
 
-    /// For a join that may hold publishers up now: for how long at most, ns, and since when it does.
+    /// For a join that may hold publishers up now: for how long at most, ns, and since when it
+    /// does.
     pub(crate) fn holding(&mut self) -> Option<(u64, &mut Holding)> {
         let (patience_ns, holding) = self.holding.as_mut().filter(|_| !self.is_away)?;
         Some((*patience_ns, holding))
@@ -176,7 +178,8 @@ impl Condition {
         self.holding.is_some()
     }
 
-    /// The branch that the join lacks is away: nobody waits for the join until it is complete again.
+    /// The branch that the join lacks is away: nobody waits for the join until it is complete
+    /// again.
     pub(crate) fn give_way(&mut self) {
         self.is_away = true;
     }
@@ -205,8 +208,8 @@ impl Condition {
         }
     }
 
-    /// Whether a message on a triggering input that is not gathered has to be looked at: if the input
-    /// was awaited, another one is from then on.
+    /// Whether a message on a triggering input that is not gathered has to be looked at: if the
+    /// input was awaited, another one is from then on.
     pub(crate) fn is_work(&self, inputs: &[Input], place: usize) -> bool {
         is_complete(inputs) || place == self.awaited && inputs[place].handle.is_ready()
     }

@@ -33,8 +33,8 @@ struct Watched {
     reading: InputReading,
     room: usize,
     depth: usize,
-    /// How many messages will have left the input when the next execution has settled: messages that
-    /// an execution has seen and left are not new for the next one.
+    /// How many messages will have left the input when the next execution has settled: messages
+    /// that an execution has seen and left are not new for the next one.
     seen: u64,
 }
 

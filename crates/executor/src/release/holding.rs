@@ -1,15 +1,15 @@
 //! Joins that hold publishers up: for how long, if the message that they wait for does not come.
 //! It must not know the kinds of joins, nor in which order nodes run.
 //!
-//! A join of all leaves messages without a counterpart with their publishers, so that a fast branch of
-//! the graph waits for a slow one. A branch that is *away* (its process has died and is started again,
-//! or it publishes nothing) must not stop the others with it. So the join gives way: at once, if no
-//! publisher is left for an input that it lacks, else after half the patience of the publishers that
-//! it holds up. From then on it takes every message that comes and passes over what finds no room,
-//! until it is complete again.
+//! A join of all leaves messages without a counterpart with their publishers, so that a fast branch
+//! of the graph waits for a slow one. A branch that is *away* (its process has died and is started
+//! again, or it publishes nothing) must not stop the others with it. So the join gives way: at
+//! once, if no publisher is left for an input that it lacks, else after half the patience of the
+//! publishers that it holds up. From then on it takes every message that comes and passes over what
+//! finds no room, until it is complete again.
 //!
-//! A message on an input that a join does not lack wakes nobody, but a publisher that is held up rings.
-//! So nothing is looked at as long as nobody is held up.
+//! A message on an input that a join does not lack wakes nobody, but a publisher that is held up
+//! rings. So nothing is looked at as long as nobody is held up.
 
 use crate::release::input::Input;
 

@@ -73,8 +73,9 @@ impl Join {
         }
     }
 
-    /// Like [`find`](Self::find), while an input is away: takes messages as they come as far as there
-    /// is room, and passes over the oldest only if there is no room and nothing can be joined.
+    /// Like [`find`](Self::find), while an input is away: takes messages as they come as far as
+    /// there is room, and passes over the oldest only if there is no room and nothing can be
+    /// joined.
     pub(super) fn find_while_away(
         &mut self,
         inputs: &mut [Input],
@@ -114,10 +115,10 @@ fn of_join(last_ns: Option<u64>) -> Option<(Released, u64)> {
     last_ns.map(|last_ns| (Released::Join, last_ns))
 }
 
-/// Brings inputs to messages of one stamp. Skips older messages, which have no counterpart and never
-/// will: stamps only rise on a topic. Returns the time of publication of the latest of them, if all
-/// are there, and the number of messages skipped: messages without a counterpart, and messages that
-/// had to make room because more than the depth waited for theirs.
+/// Brings inputs to messages of one stamp. Skips older messages, which have no counterpart and
+/// never will: stamps only rise on a topic. Returns the time of publication of the latest of them,
+/// if all are there, and the number of messages skipped: messages without a counterpart, and
+/// messages that had to make room because more than the depth waited for theirs.
 fn matched(inputs: &mut [Input], offence: &mut Offence) -> Result<(Option<u64>, u64), TakeError> {
     let mut skipped = 0;
     // Every round but the last skips a message, and no more can wait than the depths allow. If a
@@ -144,8 +145,8 @@ fn matched(inputs: &mut [Input], offence: &mut Offence) -> Result<(Option<u64>, 
         let Some((place, newest)) = newest else { return Ok((None, skipped)) };
         if !is_complete {
             // The other inputs will never reach a stamp for which nearly as many of their messages
-            // have been passed over as are kept, if there is no more room behind it. At least two, so
-            // that a branch can catch up with another that is only ahead.
+            // have been passed over as are kept, if there is no more room behind it. At least two,
+            // so that a branch can catch up with another that is only ahead.
             let Input { handle, depth, .. } = &inputs[place];
             let offends = offence.passed_over >= (*depth as u64).saturating_sub(1).max(2);
             if !offends || !handle.is_full(*depth) {

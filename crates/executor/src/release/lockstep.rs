@@ -116,8 +116,8 @@ impl Lockstep {
         is_waiting
     }
 
-    /// An earlier life of its process has made the time up to this one: it goes on behind that, because
-    /// stamps on a topic only rise. Before the first release.
+    /// An earlier life of its process has made the time up to this one: it goes on behind that,
+    /// because stamps on a topic only rise. Before the first release.
     pub(crate) fn go_on_behind(&mut self, made_ns: u64) {
         self.due_ns = made_ns.saturating_add(self.period_ns);
     }

@@ -1,5 +1,5 @@
-//! What releases a node: messages on its inputs, its condition, timers, a lockstep. It must not know
-//! in which order an executor runs the nodes that are released.
+//! What releases a node: messages on its inputs, its condition, timers, a lockstep. It must not
+//! know in which order an executor runs the nodes that are released.
 
 pub(crate) mod approximate;
 pub(crate) mod approximate_join;

@@ -5,8 +5,8 @@
 //! together, and fire one after the other in the order in which they were given. Of several groups
 //! that are due in real time the one of the higher priority goes first, then the one of the shorter
 //! period (rate monotonic), also between two timers of another group; only a group that has waited
-//! for its whole period goes before all others. In simulated time the earlier one goes first, so that
-//! it does not matter in which jumps time advances.
+//! for its whole period goes before all others. In simulated time the earlier one goes first, so
+//! that it does not matter in which jumps time advances.
 //!
 //! A due time is the one before plus the period, whatever the lateness: nothing drifts.
 

@@ -1,5 +1,5 @@
-//! Messages that wait for the condition of a node, in the windows of its inputs. It must not know what
-//! the condition asks for.
+//! Messages that wait for the condition of a node, in the windows of its inputs. It must not know
+//! what the condition asks for.
 
 use crossdock_comm::{Gathered, SubscriberHandle, TakeError};
 use crossdock_graph::InputPlan;
@@ -29,8 +29,8 @@ pub(super) fn last_of_all(inputs: &[Input]) -> Option<u64> {
     Some(last_ns)
 }
 
-/// Moves all messages that have come on these inputs into their windows. Returns how many were passed
-/// over.
+/// Moves all messages that have come on these inputs into their windows. Returns how many were
+/// passed over.
 pub(super) fn gather_all(inputs: &[Input]) -> Result<u64, TakeError> {
     let mut skipped = 0;
     for input in inputs {

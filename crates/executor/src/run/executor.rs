@@ -121,8 +121,8 @@ impl Executor {
     ///
     /// # Errors
     ///
-    /// A node returned an error or panicked, or a limit was missed that ends the run. Do not run the
-    /// executor again then. [`on_failure`](Self::on_failure) says what to do next.
+    /// A node returned an error or panicked, or a limit was missed that ends the run. Do not run
+    /// the executor again then. [`on_failure`](Self::on_failure) says what to do next.
     pub fn run(&mut self) -> Result<RunEnd, RunError> {
         self.start_timers();
         // A panic ends the run like an error does, so one guard around the whole loop suffices:
@@ -172,8 +172,8 @@ impl Executor {
         }
     }
 
-    /// An earlier life of the process has made simulated time up to this one: its nodes in lock step go
-    /// on behind that. To be called before the first [`run`](Self::run).
+    /// An earlier life of the process has made simulated time up to this one: its nodes in lock
+    /// step go on behind that. To be called before the first [`run`](Self::run).
     pub(crate) fn go_on_behind(&mut self, made_ns: u64) {
         self.locksteps.iter_mut().for_each(|lockstep| lockstep.go_on_behind(made_ns));
     }
@@ -262,8 +262,8 @@ impl Executor {
         self.settle_execution(step, origin, began, execution)
     }
 
-    /// After an execution that began at `began`, if the node's inputs have ages: measures it, tells the
-    /// node of missed limits and releases its successors.
+    /// After an execution that began at `began`, if the node's inputs have ages: measures it, tells
+    /// the node of missed limits and releases its successors.
     #[inline(always)]
     fn settle_execution(
         &mut self,
@@ -360,8 +360,8 @@ impl Executor {
         self.finish.begin(self.inputs.iter().map(|input| input.depth).sum());
     }
 
-    /// The report of a panic, in the name of the node whose code was running. The node's record says
-    /// whether it was; the step under way stays known a little longer than that.
+    /// The report of a panic, in the name of the node whose code was running. The node's record
+    /// says whether it was; the step under way stays known a little longer than that.
     #[cold]
     fn panicked(&self, text: &str) -> RunError {
         let place = panics::place();

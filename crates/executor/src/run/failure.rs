@@ -55,8 +55,9 @@ impl Executor {
         }
     }
 
-    /// Takes a node out. Messages that it has published go on their way, its inputs hold nobody up any
-    /// more, and its subscribers see its publishers go. All other nodes go on. Allocates and locks.
+    /// Takes a node out. Messages that it has published go on their way, its inputs hold nobody up
+    /// any more, and its subscribers see its publishers go. All other nodes go on. Allocates and
+    /// locks.
     fn drop_node(&mut self, node: usize) {
         let clock = self.clock;
         let slot = &mut self.nodes[node];
@@ -71,8 +72,8 @@ impl Executor {
         inputs.iter().for_each(|input| input.close());
         // Its clients and servers elsewhere hear of it as soon as the node itself is gone.
         self.calls.remove(node);
-        // The samples that it holds go with it. A panic in its destructor is a second fault of a node
-        // that has been reported.
+        // The samples that it holds go with it. A panic in its destructor is a second fault of a
+        // node that has been reported.
         let gone = std::mem::replace(&mut slot.node, Box::new(Gone));
         let _ = catch_unwind(AssertUnwindSafe(|| drop(gone)));
         outputs.iter().for_each(|output| output.close());

@@ -1,5 +1,5 @@
-//! Limits of time, as an executor keeps them: latency limits of chains at the outputs on which these
-//! end, and greatest ages of inputs. It must not know how nodes are told.
+//! Limits of time, as an executor keeps them: latency limits of chains at the outputs on which
+//! these end, and greatest ages of inputs. It must not know how nodes are told.
 
 use crossdock_comm::{PublisherHandle, SubscriberHandle};
 use crossdock_graph::{Chain, Limit, NodePlan, Time};
@@ -32,8 +32,9 @@ impl LatencyLimit {
         Some(Self { chain, limit, unpaced, answered_ns: 0, late_ns: None })
     }
 
-    /// Judges `messages` that have just been published on `output`; true if they were late. In a run
-    /// without pacing their latency is simulated time: the time of the run less their `header.stamp`.
+    /// Judges `messages` that have just been published on `output`; true if they were late. In a
+    /// run without pacing their latency is simulated time: the time of the run less their
+    /// `header.stamp`.
     pub(crate) fn judge(
         &mut self,
         output: &PublisherHandle,

@@ -1,5 +1,5 @@
-//! How nodes are told of limits of time that they have missed. It must not know in which order nodes
-//! run.
+//! How nodes are told of limits of time that they have missed. It must not know in which order
+//! nodes run.
 
 use crossdock_graph::OnMiss;
 

@@ -1,10 +1,10 @@
-//! The executor: one thread that owns nodes and runs each when something releases it. It must not know
-//! processes or launchers.
+//! The executor: one thread that owns nodes and runs each when something releases it. It must not
+//! know processes or launchers.
 //!
 //! `executor` holds the state and the execution of a node. The other files that implement
 //! `Executor` each hold one part of its work: `assembly` makes it from a plan, `schedule` and
-//! `stepped_order` choose the next step, `bare_chain` runs the shortest chains, `misses` tells nodes of
-//! missed limits, `failure` takes nodes out, `sleep` waits.
+//! `stepped_order` choose the next step, `bare_chain` runs the shortest chains, `misses` tells
+//! nodes of missed limits, `failure` takes nodes out, `sleep` waits.
 
 mod assembly;
 mod bare_chain;

@@ -36,7 +36,8 @@ pub(crate) struct NodeSlot {
     pub(crate) condition: Option<Box<Condition>>,
     /// The nodes of this executor that its messages lead to, directly or over other nodes.
     pub(crate) descendants: NumberSet,
-    /// In a chain: the step that its outputs lead to, if there is exactly one and it needs no choice.
+    /// In a chain: the step that its outputs lead to, if there is exactly one and it needs no
+    /// choice.
     pub(crate) follower: Option<Step>,
     /// Nothing needs attention after an execution: no span ends here, no limit of time holds, and
     /// no node of the executor has a client or server.
@@ -78,8 +79,8 @@ pub(crate) struct Execution {
 }
 
 impl NodeSlot {
-    /// Lets the node execute. Counts, measures and traces the execution as `callback`, released by a
-    /// message from `inside` the executor or not.
+    /// Lets the node execute. Counts, measures and traces the execution as `callback`, released by
+    /// a message from `inside` the executor or not.
     #[inline(always)]
     pub(crate) fn call(
         &mut self,

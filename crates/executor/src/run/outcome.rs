@@ -13,7 +13,8 @@ pub enum RunEnd {
         /// The node's words.
         reason: String,
     },
-    /// A node failed and was taken out, as the graph file says. A further run goes on with the others.
+    /// A node failed and was taken out, as the graph file says. A further run goes on with the
+    /// others.
     NodeDropped(RunError),
 }
 

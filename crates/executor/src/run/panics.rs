@@ -1,8 +1,8 @@
 //! Panics on executors' threads: their place and backtrace are kept, and printed by another thread.
 //!
-//! Printing a backtrace takes seconds in a program with much debug information. Nothing on the thread
-//! would take messages all that time: publishers elsewhere would run out of patience and fail because
-//! of a node that has nothing to do with them. This file must not know nodes.
+//! Printing a backtrace takes seconds in a program with much debug information. Nothing on the
+//! thread would take messages all that time: publishers elsewhere would run out of patience and
+//! fail because of a node that has nothing to do with them. This file must not know nodes.
 
 use std::backtrace::{Backtrace, BacktraceStatus};
 use std::cell::{Cell, RefCell};
@@ -20,7 +20,8 @@ struct Caught {
     backtrace: Option<Backtrace>,
 }
 
-/// Lets the panics of executors' threads be kept; all others are printed as before. Once per process.
+/// Lets the panics of executors' threads be kept; all others are printed as before. Once per
+/// process.
 pub(crate) fn keep() {
     let print = panic::take_hook();
     panic::set_hook(Box::new(move |info| {

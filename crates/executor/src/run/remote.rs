@@ -1,5 +1,5 @@
-//! The handle by which other threads let an executor come to rest, and stop it. It must not know the
-//! work of an executor.
+//! The handle by which other threads let an executor come to rest, and stop it. It must not know
+//! the work of an executor.
 
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering, fence};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -45,8 +45,8 @@ impl Remote {
         Self::default()
     }
 
-    /// Lets the executor return from [`Executor::run`](crate::Executor::run) when the execution under way has, or
-    /// immediately when it sleeps or is still to run. Does not block.
+    /// Lets the executor return from [`Executor::run`](crate::Executor::run) when the execution
+    /// under way has, or immediately when it sleeps or is still to run. Does not block.
     pub fn stop(&self) {
         self.ask(STOP);
     }

@@ -187,8 +187,8 @@ impl Executor {
     }
 
     /// What has come may have been published at a time that was not known when the executor looked
-    /// for it: no node sees a time before that of its message. What falls due then goes first, and the
-    /// message stays for the next look.
+    /// for it: no node sees a time before that of its message. What falls due then goes first, and
+    /// the message stays for the next look.
     fn next_message_or_call_in_time(&mut self) -> Option<Step> {
         let step = self.next_message_or_call()?;
         if self.clock_input.is_some() {
@@ -198,7 +198,8 @@ impl Executor {
         Some(step)
     }
 
-    /// Messages and what comes to clients and servers take turns, so that none can starve the other.
+    /// Messages and what comes to clients and servers take turns, so that none can starve the
+    /// other.
     fn next_message_or_call(&mut self) -> Option<Step> {
         if self.calls.is_empty() {
             return self.next_message();

@@ -61,8 +61,8 @@ impl Executor {
         }
     }
 
-    /// Before sleeping: lets joins give way that hold a publisher up for a branch that is away. True
-    /// if one has given way, so that there is something to do; else notes when to look again.
+    /// Before sleeping: lets joins give way that hold a publisher up for a branch that is away.
+    /// True if one has given way, so that there is something to do; else notes when to look again.
     pub(crate) fn give_way(&mut self) -> bool {
         let mut found_any = false;
         let mut next_ns: Option<u64> = None;

@@ -1,5 +1,5 @@
-//! What an executor keeps of a stepped run: the grants of the conductor, and the times of its timers.
-//! It must not know who conducts, nor what begins a step.
+//! What an executor keeps of a stepped run: the grants of the conductor, and the times of its
+//! timers. It must not know who conducts, nor what begins a step.
 
 use std::ops::Range;
 
@@ -19,8 +19,8 @@ pub(crate) struct Stepped {
     end: EndPublisher,
     /// By node: its phase, and its timers as a range of `timers`.
     pub(super) places: Box<[Place]>,
-    /// Beside the executor's timers, which stand still: in a step, the timers of each node have their
-    /// own turn.
+    /// Beside the executor's timers, which stand still: in a step, the timers of each node have
+    /// their own turn.
     timers: Box<[Due]>,
     /// The last grant.
     pub(super) grant: Grant,
@@ -77,7 +77,8 @@ impl Stepped {
         }
     }
 
-    /// The next of these timers that is due, and how many of its times were skipped, as time may jump.
+    /// The next of these timers that is due, and how many of its times were skipped, as time may
+    /// jump.
     pub(super) fn take_due(&mut self, timers: Range<usize>) -> Option<(usize, u64)> {
         let now_ns = self.grant.now_ns;
         let due = |index: &usize| self.timers[*index].due_ns;

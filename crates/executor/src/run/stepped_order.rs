@@ -2,12 +2,12 @@
 //! It must not know who conducts, nor what begins a step.
 //!
 //! Time stands still within a step. A conductor (the player of a recording) grants phases; see
-//! [`crossdock_graph::StepPlan`] for their meaning. The executor runs what a grant allows in the order
-//! of the plan, which is the same in every mapping. Each node runs its timers that are due, and then
-//! once for each message, when all nodes before it are done. Of messages on several inputs, the order
-//! of the ports decides; of messages from several publishers, the order of their nodes' names. So
-//! what a node sees depends neither on what runs elsewhere at the same time nor on how long anything
-//! takes.
+//! [`crossdock_graph::StepPlan`] for their meaning. The executor runs what a grant allows in the
+//! order of the plan, which is the same in every mapping. Each node runs its timers that are due,
+//! and then once for each message, when all nodes before it are done. Of messages on several
+//! inputs, the order of the ports decides; of messages from several publishers, the order of their
+//! nodes' names. So what a node sees depends neither on what runs elsewhere at the same time nor on
+//! how long anything takes.
 //!
 //! Messages wake nobody: only a grant does. An executor that sleeps has worked its grant off.
 

@@ -1,10 +1,10 @@
 //! Watches for chains that begin and do not end. It must not know which node is told, nor how.
 //!
-//! A message that is published too late is seen at the output on which its chain ends. A message that
-//! never comes is seen by a *watch* of the executor that would publish it: a subscriber to the first
-//! topic of the chain, for which no publisher waits. The watch asks to be rung for one message, and
-//! then looks again when the latency limit of that message is over. So it costs at most two wake-ups
-//! per limit while messages come, and none while no message comes.
+//! A message that is published too late is seen at the output on which its chain ends. A message
+//! that never comes is seen by a *watch* of the executor that would publish it: a subscriber to the
+//! first topic of the chain, for which no publisher waits. The watch asks to be rung for one
+//! message, and then looks again when the latency limit of that message is over. So it costs at
+//! most two wake-ups per limit while messages come, and none while no message comes.
 
 use crossdock_comm::{
     AnySubscriber, BackPressure, Doorbell, PortError, Qos, SubscriberHandle, SubscriberOptions,

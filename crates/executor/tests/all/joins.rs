@@ -1,4 +1,5 @@
-//! Joins across executors: what stamps that leap, and inputs on which nothing comes, cost the others.
+//! Joins across executors: what stamps that leap, and inputs on which nothing comes, cost the
+//! others.
 
 use crate::support;
 use std::sync::mpsc::channel;
@@ -106,7 +107,8 @@ fn a_stamp_from_the_future_costs_some_messages_and_stops_nobody() {
         let log = joining.joined(|| {
             [&a, &b].into_iter().for_each(|it| joining.connected(it));
             publish(&a, 1_000_000);
-            // One after the other, as one node publishes them: who waits for the one keeps the other.
+            // One after the other, as one node publishes them: who waits for the one keeps the
+            // other.
             for number in 1..=40 {
                 publish(&a, number);
                 publish(&b, number);
@@ -183,7 +185,8 @@ fn a_branch_that_is_only_slow_keeps_the_other_back_and_nothing_is_lost() {
     let (a, b) = (joining.publisher("/a", 4), joining.publisher("/b", 4));
     let log = joining.joined(|| {
         [&a, &b].into_iter().for_each(|it| joining.connected(it));
-        // Ports stay on their threads: the fast branch fills what it may, then waits for the slow one.
+        // Ports stay on their threads: the fast branch fills what it may, then waits for the slow
+        // one.
         (1..=4).for_each(|number| publish(&a, number));
         for number in 1..=30 {
             std::thread::sleep(Duration::from_millis(3));

@@ -1,5 +1,6 @@
 //! Nodes in processes of their own: the control protocol, the same nodes in other mappings, the
-//! end of the launcher, idleness, replay. This test binary is also the package binary that it launches.
+//! end of the launcher, idleness, replay. This test binary is also the package binary that it
+//! launches.
 
 mod lockstep;
 mod replaying;

@@ -1,5 +1,5 @@
-//! Nodes that call each other: in one executor, in one node, across threads; and what ends a call that
-//! is not answered.
+//! Nodes that call each other: in one executor, in one node, across threads; and what ends a call
+//! that is not answered.
 
 use crate::support;
 use std::time::Duration;

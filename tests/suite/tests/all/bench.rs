@@ -64,8 +64,8 @@ fn topics_take_publishers_times_beats_cycles_whatever_the_seed_and_the_board() {
     let mut pairs = Vec::new();
     for row in found[0].iter().filter(|row| !row["ours_cycles"].is_empty()) {
         let (publishers, subscribers) = (number(row, "publishers"), number(row, "subscribers"));
-        // 64 bit, a header of 24 bytes, a length that is padded to 8; the arbiter takes a cycle, and
-        // so does the broadcast.
+        // 64 bit, a header of 24 bytes, a length that is padded to 8; the arbiter takes a cycle,
+        // and so does the broadcast.
         let beats = (32 + number(row, "message_bytes")).div_ceil(8);
         let constant = u64::from(publishers > 1) + u64::from(subscribers > 1);
         let cycles = publishers * beats + constant;
@@ -242,7 +242,8 @@ fn a_gateway_moves_a_message_over_host_memory_once_and_a_software_mapped_topic_o
         let (read, written): (u64, u64) =
             (of(row, "memif_bytes_read"), of(row, "memif_bytes_written"));
         let from_hardware = row["publisher"] == "hardware";
-        // 2 subscribers read where the topic is in host memory; what is not data is less than 200 bytes.
+        // 2 subscribers read where the topic is in host memory; what is not data is less than 200
+        // bytes.
         let reads = match (row["mapping"].as_str(), from_hardware) {
             ("software", _) => 2,
             (_, true) => 0,

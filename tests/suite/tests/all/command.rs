@@ -2,6 +2,7 @@
 
 use crossdock_suite::{Run, Running, Terminal, children, settled, until};
 use crossdock_test_support::{nvrtc, skip, workspace};
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -269,6 +270,55 @@ fn a_killed_process_comes_back_with_its_names_and_is_given_up_when_it_dies_again
     for part in [died.as_str(), "it is started again in 0 ms", "process `apart` is back (pid "] {
         assert!(notes.contains(part), "{part}: {notes}");
     }
+}
+
+/// A mapping of the course with the simulator and one node of its loop in processes of their own.
+const LOOP: &str = "crossdock: 1
+processes:
+  simulator:
+    restart: { when: on_failure, backoff_ms: 0 }
+    executors: [{ mode: event, nodes: [simulator] }]
+  blur:
+    restart: { when: on_failure, backoff_ms: 0 }
+    executors: [{ mode: event, nodes: [blur] }]
+  rest:
+    executors:
+      - mode: event
+        nodes: [compensation, planner, polyfit, red_light, green_light, lights, control, features,
+                snapshot]
+";
+
+/// A message that is lost with `blur` leaves `control` with lights that nothing matches any more.
+/// The next simulator must not publish older ones.
+#[test]
+fn a_loop_in_lock_step_goes_on_when_its_simulator_and_a_process_that_holds_a_message_die() {
+    let run = Run::new("loop");
+    let mapping = run.file("loop.mapping.yaml");
+    std::fs::write(&mapping, LOOP).expect("a mapping");
+    let mapping = mapping.to_str().expect("a path in UTF-8");
+    let graph = run.start(&["run", COURSE, "--mapping", mapping, "--rate", "max", "--json"]);
+    until("some driving", || run.published("/cmd_vel") >= 5);
+    let nodes = run.json(&["node", "list", "--json"]);
+    let victims = ["simulator", "blur"].map(|process| {
+        let rows = nodes.as_array().expect("rows");
+        let row = rows.iter().find(|row| row["process"] == process).expect("its row");
+        Pid::from_raw(row["pid"].as_i64().expect("a process id") as i32).expect("a process id")
+    });
+    let send = |pid, signal| kill_process(pid, signal).expect("a signal");
+    send(victims[1], Signal::STOP);
+    let driven = settled("the loop stands still", || run.published("/cmd_vel"));
+    victims.into_iter().for_each(|pid| send(pid, Signal::KILL));
+    until("more driving", || run.published("/cmd_vel") >= driven + 10);
+    graph.interrupt();
+    let (status, table) = graph.end();
+    assert!(status.success(), "{status}: {table}");
+    let summary: Value = serde_json::from_str(&table).expect("JSON");
+    let rows = summary["nodes"].as_array().expect("rows");
+    let steps = rows.iter().find(|row| row["node"] == "simulator").expect("its row");
+    let steps = steps["executions"].as_f64().expect("a count");
+    // The time of both lives: a step is a fifteenth of a second.
+    let simulated_s = summary["simulated_s"].as_f64().expect("a time");
+    assert!(simulated_s > (steps - 0.5) / 15.0, "{simulated_s} s, {steps} steps");
 }
 
 /// What `sh` limits, and what of a run then is missing.

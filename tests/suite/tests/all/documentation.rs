@@ -96,8 +96,8 @@ fn a_user_without_root_is_told_one_line_that_installs_what_is_missing() {
     assert!(make("there there_too").status.success());
 }
 
-/// Follows a page of `docs/how-to` in a folder `pilot` beside the clone: writes its files and runs its
-/// commands. Gives what the last command said.
+/// Follows a page of `docs/how-to` in a folder `pilot` beside the clone: writes its files and runs
+/// its commands. Gives what the last command said.
 fn follow_page(page: &str, folder: &Path, run: &Run) -> String {
     std::fs::create_dir_all(folder).expect("an empty folder");
     std::os::unix::fs::symlink(workspace(), run.file("crossdock")).expect("the clone beside it");

@@ -1,5 +1,5 @@
-//! The driving graph as a user runs it: on recordings, on the closed course, in both mappings; and the image
-//! pipeline on recordings.
+//! The driving graph as a user runs it: on recordings, on the closed course, in both mappings; and
+//! the image pipeline on recordings.
 
 mod image_pipeline;
 
@@ -127,7 +127,8 @@ fn what_a_device_computes_is_the_same_bit_for_bit_in_every_way_to_it() {
         }
         let rows = summary["devices"].as_array().expect("rows");
         assert_eq!(rows.len(), 6, "{summary:#}");
-        // Each payload lies in each memory once at most; the recorder has all of them in the host's.
+        // Each payload lies in each memory once at most; the recorder has all of them in the
+        // host's.
         for row in rows {
             let device = row["device"].as_str().expect("a device");
             let resident = if model == "zero_copy" {

@@ -1,5 +1,5 @@
-//! Graphs with nodes in hardware as a user runs them: the mapping alone places a node, its results are
-//! those of its software twin, and everything that works on topics works with it.
+//! Graphs with nodes in hardware as a user runs them: the mapping alone places a node, its results
+//! are those of its software twin, and everything that works on topics works with it.
 
 use crossdock_suite::{Run, Running, until};
 use crossdock_test_support::{hardware_tools, long, shared, workspace};
@@ -20,7 +20,8 @@ fn crossdock(run: &Run, arguments: &[&str]) -> Command {
     command
 }
 
-/// Runs a graph and gives its summary, and the payloads of every topic of the recording that it made.
+/// Runs a graph and gives its summary, and the payloads of every topic of the recording that it
+/// made.
 fn drive(name: &str, arguments: &[&str]) -> (Value, BTreeMap<String, Vec<Vec<u8>>>) {
     let run = Run::new(name);
     let out = run.file("drive.mcap");
@@ -171,8 +172,8 @@ fn with_pictures_package(run: &Run) {
     }
 }
 
-/// A graph whose two nodes invert pictures, each in a fabric of its own; those that come from outside
-/// have so many bytes at most.
+/// A graph whose two nodes invert pictures, each in a fabric of its own; those that come from
+/// outside have so many bytes at most.
 fn inverting_twice(run: &Run, data_bytes: usize) -> [String; 2] {
     with_pictures_package(run);
     let (external, topic) = (topic(data_bytes, "external: true, "), topic(921_600, ""));
@@ -268,8 +269,8 @@ fn messages_beyond_the_bounds_of_their_topic_are_counted_and_stop_nothing() {
     assert_eq!(summary["fabrics"][0]["bytes_read"], 0, "{summary:#}");
 }
 
-/// A node that sends, on the first picture, five numbers each of which has another fault, and drops all
-/// later pictures.
+/// A node that sends, on the first picture, five numbers each of which has another fault, and drops
+/// all later pictures.
 const FAULTY: &str =
     "// Sends numbers that are right, short, over-long, over the bound, and none whole.
 module faulty (

@@ -1,5 +1,5 @@
-//! `crossdock gen hw` as a user meets it: files in a folder, the same every time, own message types,
-//! and errors with position.
+//! `crossdock gen hw` as a user meets it: files in a folder, the same every time, own message
+//! types, and errors with position.
 
 use crossdock_suite::Run;
 use crossdock_test_support::workspace;
@@ -74,8 +74,8 @@ fn own_message_types_are_found_and_a_missing_one_is_named_with_its_line() {
 
 const PICTURES: &str = "crates/fabric/tests/pictures/pictures.hardware.yaml";
 
-/// A graph with a node type of the package `pictures` in a fabric, in a folder of its own with what is
-/// beside it.
+/// A graph with a node type of the package `pictures` in a fabric, in a folder of its own with what
+/// is beside it.
 struct Board {
     run: Run,
 }

@@ -1,5 +1,5 @@
-//! An hour of the course in eleven processes while programs look at it, stop it, kill parts of it and come and
-//! go beside it: every message is accounted for, and nothing grows.
+//! An hour of the course in eleven processes while programs look at it, stop it, kill parts of it
+//! and come and go beside it: every message is accounted for, and nothing grows.
 #![allow(clippy::print_stdout, reason = "the seed is printed")]
 
 use crossdock_suite::{Run, Running, until};

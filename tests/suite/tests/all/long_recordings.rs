@@ -40,8 +40,8 @@ fn text(path: &Path) -> &str {
     path.to_str().expect("a path in UTF-8")
 }
 
-/// Plays a recording again and again into another one, until it has so many messages of each topic. All
-/// its messages begin with a header, whose stamps go on as the times do.
+/// Plays a recording again and again into another one, until it has so many messages of each topic.
+/// All its messages begin with a header, whose stamps go on as the times do.
 fn looped(from: &Path, to: &Path, per_topic: usize) {
     let bytes = std::fs::read(from).expect("a recording");
     let messages = mcap::MessageStream::new(&bytes).expect("MCAP");

@@ -1,5 +1,5 @@
-//! The tests of the whole as one program: one is built and linked faster than many, and its tests share the
-//! processors to the end.
+//! The tests of the whole as one program: one is built and linked faster than many, and its tests
+//! share the processors to the end.
 #![allow(missing_docs)]
 
 mod architecture;

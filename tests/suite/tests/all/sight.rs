@@ -1,4 +1,5 @@
-//! Looking at running graphs: what is seen, what it costs those who are looked at, who does not answer.
+//! Looking at running graphs: what is seen, what it costs those who are looked at, who does not
+//! answer.
 
 use crossdock_suite::{Run, Running, Terminal, children, settled, until};
 use rustix::process::{Pid, Signal, kill_process};
@@ -15,9 +16,9 @@ const COURSE: &str = "apps/autorace/course.graph.yaml";
 const HIGHWAY_PROCESSES: &str = "apps/autorace/highway.processes.mapping.yaml";
 const COURSE_PROCESSES: &str = "apps/autorace/course.processes.mapping.yaml";
 
-/// What threads have done so far, as the kernel counts it: context switches of both kinds, and time on
-/// a processor with the number of turns. A thread for which all of these stay has not run: it has made
-/// no system call and nobody has woken it.
+/// What threads have done so far, as the kernel counts it: context switches of both kinds, and time
+/// on a processor with the number of turns. A thread for which all of these stay has not run: it
+/// has made no system call and nobody has woken it.
 fn work(pids: &[u32], wanted: impl Fn(&str) -> bool) -> BTreeMap<String, (Vec<String>, String)> {
     let mut work = BTreeMap::new();
     for pid in pids {
@@ -38,7 +39,8 @@ fn work(pids: &[u32], wanted: impl Fn(&str) -> bool) -> BTreeMap<String, (Vec<St
 
 /// Ten observers of all kinds, each of which has looked at least once.
 struct Observers {
-    /// Nine with the number of lines that they have written since; what they write is read all the time.
+    /// Nine with the number of lines that they have written since; what they write is read all the
+    /// time.
     measuring: Vec<(Running, Arc<AtomicUsize>)>,
     echo: Running,
 }

@@ -1,5 +1,5 @@
-//! Nodes for the tests of runs, and how a test starts `crossdock` on a graph of them. The test's own
-//! program is the package binary.
+//! Nodes for the tests of runs, and how a test starts `crossdock` on a graph of them. The test's
+//! own program is the package binary.
 
 #![allow(
     dead_code,
@@ -145,8 +145,8 @@ pub fn package() -> Package {
     Package::new("probe").node::<Source>().node::<Relay>().node::<Join>()
 }
 
-/// What the program of a test does when it is launched as a package: ends the process, so that the test
-/// runner's own words about it do not appear. What it says first goes nowhere.
+/// What the program of a test does when it is launched as a package: ends the process, so that the
+/// test runner's own words about it do not appear. What it says first goes nowhere.
 pub fn be_package() -> ! {
     let output = std::fs::File::options().write(true).open("/proc/self/fd/3").expect("a pipe");
     rustix::stdio::dup2_stdout(output).expect("standard output");

@@ -126,8 +126,8 @@ fn a_node_in_lock_step_goes_on_when_the_process_that_answers_has_died_and_is_bac
 }
 
 /// The join is left with a message of the simulator that has died, and its counterpart is lost with
-/// the process that held it. If time began anew, all messages of the next simulator would be older than
-/// that one: the join would pass them over, and nobody would answer.
+/// the process that held it. If time began anew, all messages of the next simulator would be older
+/// than that one: the join would pass them over, and nobody would answer.
 #[test]
 fn a_simulator_that_takes_the_place_of_another_goes_on_behind_its_time() {
     let mut graph = Loop::start(

@@ -1,8 +1,8 @@
 //! Which modules of a crate import which, as its source says it.
 //!
-//! A small reader of Rust: it sees paths that begin with `crate::` or `super::`, in `use` declarations and
-//! elsewhere, with their braces. A name that a module re-exports counts as an import of the module that
-//! holds it.
+//! A small reader of Rust: it sees paths that begin with `crate::` or `super::`, in `use`
+//! declarations and elsewhere, with their braces. A name that a module re-exports counts as an
+//! import of the module that holds it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};

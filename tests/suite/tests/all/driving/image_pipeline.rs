@@ -1,5 +1,5 @@
-//! The image pipeline as a user runs it on recordings: every pixel that is recorded is within 1 level of the truth,
-//! in every mapping, and wherever the calibration comes from.
+//! The image pipeline as a user runs it on recordings: every pixel that is recorded is within 1
+//! level of the truth, in every mapping, and wherever the calibration comes from.
 
 use super::{is_device_there, nothing_is_lost, text};
 use crossdock_suite::Run;

@@ -1,6 +1,6 @@
-//! Replay in steps: graphs made to show every race, at random and by hand, in several mappings, with
-//! executions that take another time in each run. What the graph publishes must be the same, bit by
-//! bit: bytes, order on each topic, stamps.
+//! Replay in steps: graphs made to show every race, at random and by hand, in several mappings,
+//! with executions that take another time in each run. What the graph publishes must be the same,
+//! bit by bit: bytes, order on each topic, stamps.
 
 mod nodes;
 

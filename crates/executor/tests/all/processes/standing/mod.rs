@@ -194,14 +194,14 @@ nodes:
     let (middle, sink) = last;
     let second_life = &middle[first_life.len()..];
     assert!(kept >= 1.0 && kept <= second_life.len() as f64, "{kept}");
-    // Anew: its count begins at 1. What it reads of a topic that keeps it is there at once, though it
-    // was published once, before it died.
+    // Anew: its count begins at 1. What it reads of a topic that keeps it is there at once, though
+    // it was published once, before it died.
     for (number, line) in second_life.iter().enumerate() {
         let end = format!(" is number {} after Some(1.0)", number + 1);
         assert!(line.ends_with(&end), "{line}: {end} is wanted");
     }
-    // Delivered and lost, exactly: in each life one after the other; between them what was published
-    // for it while it was away, or what it had taken and not finished.
+    // Delivered and lost, exactly: in each life one after the other; between them what was
+    // published for it while it was away, or what it had taken and not finished.
     let taken = |lines: &[String]| -> Vec<f64> {
         let first = lines.iter().map(|line| line.split(' ').next().expect("a number").to_owned());
         numbers(&first.collect::<Vec<_>>())

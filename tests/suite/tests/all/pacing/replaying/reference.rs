@@ -1,5 +1,5 @@
-//! The Autoware reference system: its graph is what is imported, and time that passes in steps takes
-//! every release of its sensors to the same ends, whatever the mapping.
+//! The Autoware reference system: its graph is what is imported, and time that passes in steps
+//! takes every release of its sensors to the same ends, whatever the mapping.
 
 use super::{json, text};
 use crossdock_suite::{Run, binaries, until};
