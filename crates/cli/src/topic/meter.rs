@@ -173,7 +173,7 @@ fn meter_text(unit: Unit, [hz, bytes_per_s]: [f64; 2], seconds: f64, passed: &Pa
 /// Where the stamps of headers are read.
 enum Headers<'a> {
     /// On the rings, from outside.
-    Rings(Follow<'a>),
+    Rings(Box<Follow<'a>>),
     /// As a subscriber, where a publisher has no ring.
     Taken(Taken),
 }
@@ -185,7 +185,7 @@ impl Headers<'_> {
             bail!("{}", no_header(topic));
         }
         if !follow.is_partial() {
-            return Ok(Headers::Rings(follow));
+            return Ok(Headers::Rings(Box::new(follow)));
         }
         say!(
             "note: {} stays inside a chain; this command subscribes, so its publisher writes each \
