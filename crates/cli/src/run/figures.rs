@@ -27,6 +27,8 @@ pub(crate) struct Figures {
     unreachable: Vec<String>,
     /// Processes that have ended before the run, in that order.
     left: Vec<Left>,
+    /// Processes that have died and that nobody has retired yet.
+    forgotten: Vec<Left>,
     /// Of each process that was started again and has begun: how many of `left` were there then. Later
     /// ones of this name have ended since.
     revived: BTreeMap<String, usize>,
@@ -62,6 +64,7 @@ impl Figures {
             pids,
             unreachable,
             left: Vec::new(),
+            forgotten: Vec::new(),
             revived: BTreeMap::new(),
             began: BTreeMap::new(),
             lost: BTreeMap::new(),
@@ -70,8 +73,9 @@ impl Figures {
 
     /// A process has ended: keeps its figures. Says what it was doing.
     pub(crate) fn retire(&mut self, plan: &Plan, process: &str, pid: u32) -> LastWords {
-        let began = |name| self.began.get(&name).copied().unwrap_or(0);
-        let Some(left) = Left::read(&self.observer, pid, began) else {
+        let forgotten = self.forgotten.iter().position(|left| left.snapshot.pid == pid);
+        let forgotten = forgotten.map(|place| self.forgotten.swap_remove(place));
+        let Some(left) = forgotten.or_else(|| self.read_last(pid)) else {
             return LastWords::default();
         };
         debug_assert_eq!(left.snapshot.process, process);
@@ -81,12 +85,23 @@ impl Figures {
         words
     }
 
+    /// The status table of a process, should it be the last look.
+    fn read_last(&self, pid: u32) -> Option<Left> {
+        let began = |name| self.began.get(&name).copied().unwrap_or(0);
+        Left::read(&self.observer, pid, began)
+    }
+
     /// Another process has taken the place of one that has ended, and its nodes have not begun. Gives
     /// how many messages were lost in between.
     pub(crate) fn revive(&mut self, process: &str, pid: u32) -> Result<u64> {
+        // The observer forgets processes that have died, also those of whose end the launcher is still
+        // to hear.
+        let seen: Vec<Left> = self.pids.iter().filter_map(|pid| self.read_last(*pid)).collect();
         self.pids.push(pid);
         self.unreachable.extend(self.observer.refresh()?);
         let status_tables = self.observer.status_tables();
+        let is_there = |left: &Left| status_tables.iter().any(|it| it.pid == left.snapshot.pid);
+        self.forgotten.extend(seen.into_iter().filter(|left| !is_there(left)));
         let next = status_tables.iter().find(|status_table| status_table.pid == pid);
         // One that has ended again gets nothing: what was lost is counted with the one that comes next.
         let Some(next) = next else { return Ok(0) };
