@@ -18,10 +18,19 @@ use std::str::FromStr;
 
 /// Communication for ROS 2 computation graphs on heterogeneous computers.
 #[derive(Debug, Parser)]
-#[command(name = "crossdock", version, about, max_term_width = 100)]
+#[command(name = "crossdock", version = version(), about, max_term_width = 100)]
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) command: Command,
+}
+
+/// Processes whose control protocols differ do not talk, and say so: here users compare them.
+fn version() -> String {
+    format!(
+        "{} (control protocol {})",
+        env!("CARGO_PKG_VERSION"),
+        crossdock_comm::CONTROL_PROTOCOL_VERSION
+    )
 }
 
 #[derive(Debug, Subcommand)]

@@ -87,6 +87,7 @@ pub use port::untyped::{
 pub use service::{
     CallError, CallId, Client, ClientOptions, Request, RequestId, Server, ServerOptions,
 };
+pub use wire::frame::VERSION as CONTROL_PROTOCOL_VERSION;
 pub use wire::meeting_place::Rendezvous;
 pub use wire::mismatch::{Mismatch, Side};
 pub use wire::peer_process::PeerProcess;

@@ -14,8 +14,9 @@ use crate::wire::fields::{FieldError, Reader, Writer, cut};
 use crate::wire::names::NameKind;
 use crate::wire::port_info::PortInfo;
 
-/// Changes whenever a frame changes; processes of different versions do not talk.
-pub(crate) const VERSION: u32 = 7;
+/// The version of the control protocol. It changes whenever a frame changes; processes of different
+/// versions do not talk.
+pub const VERSION: u32 = 7;
 /// The longest opaque part: what the data plane of both sides agrees on.
 const GEOMETRY_BYTES_MAX: usize = 4096;
 /// The longest piece of a definition in one frame, in bytes.

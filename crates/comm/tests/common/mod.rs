@@ -12,6 +12,8 @@ use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+/// Of the control protocol, for frames that tests write by hand.
+pub use crossdock_comm::CONTROL_PROTOCOL_VERSION as VERSION;
 use crossdock_comm::{
     Participant, ParticipantOptions, Publisher, PublisherOptions, Qos, Rendezvous, Sample,
     Subscriber, SubscriberOptions,
@@ -23,9 +25,6 @@ use crossdock_msg::types::sensor_msgs::Image;
 pub const LIMIT: Duration = Duration::from_secs(20);
 /// Time-out of reliable publishers.
 pub const PATIENCE: Duration = Duration::from_secs(10);
-
-/// The version of the protocol, for frames that tests write by hand.
-pub const VERSION: u32 = 6;
 
 /// Each test of a program whose tests look at what the whole process has holds its turn from its
 /// first line to its last.
