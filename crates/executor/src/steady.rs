@@ -59,21 +59,21 @@ impl Steady {
     }
 
     /// When a message was published that carries this stamp, on the steady clock, ns. A stamp from
-    /// the future is one.
-    pub(crate) fn of_stamp(&self, stamp_ns: u64) -> u64 {
-        let time = |offset_ns: i64| stamp_ns.saturating_add_signed(offset_ns.saturating_neg());
-        let after = time(self.offset_ns);
+    /// the future is one; a stamp from before the computer was started is negative.
+    pub(crate) fn of_stamp(&self, stamp_ns: u64) -> i64 {
+        let time = |offset_ns: i64| signed(stamp_ns).saturating_sub(offset_ns);
+        let (after, now_ns) = (time(self.offset_ns), signed(self.now_ns));
         match self.before {
             // After the jump, and before now.
-            Some(Before { until_ns, .. }) if (until_ns..=self.now_ns).contains(&after) => after,
-            Some(Before { offset_ns, .. }) if time(offset_ns) <= self.now_ns => time(offset_ns),
+            Some(Before { until_ns, .. }) if (signed(until_ns)..=now_ns).contains(&after) => after,
+            Some(Before { offset_ns, .. }) if time(offset_ns) <= now_ns => time(offset_ns),
             Some(_) | None => after,
         }
     }
 
     /// How old a message with this stamp was at the last look, ns; 0 for one from the future.
     pub(crate) fn age_ns(&self, stamp_ns: u64) -> u64 {
-        self.now_ns.saturating_sub(self.of_stamp(stamp_ns))
+        duration(self.of_stamp(stamp_ns), signed(self.now_ns)).unwrap_or(0)
     }
 
     /// From one stamp to a later one, ns, where their plain difference is `difference_ns`, known
@@ -87,9 +87,19 @@ impl Steady {
         // If the time was set back, the end has the smaller stamp.
         let begins =
             [begin_ns, begin_ns.wrapping_add(modulo)].map(|begin_ns| self.of_stamp(begin_ns));
-        let spans = begins.into_iter().filter_map(|begin| end.checked_sub(begin));
+        let spans = begins.into_iter().filter_map(|begin| duration(begin, end));
         spans.min().unwrap_or(difference_ns)
     }
+}
+
+/// Times up to the year 2262 as they are, later ones as that.
+pub(crate) fn signed(time_ns: u64) -> i64 {
+    i64::try_from(time_ns).unwrap_or(i64::MAX)
+}
+
+/// From one time to another that is not before it, ns.
+pub(crate) fn duration(from_ns: i64, to_ns: i64) -> Option<u64> {
+    (from_ns <= to_ns).then(|| to_ns.abs_diff(from_ns))
 }
 
 fn offset(real_ns: u64, now_ns: u64) -> i64 {
@@ -139,6 +149,14 @@ mod tests {
                 assert_eq!(age, (112 - at) * SECOND, "published at {at} s, set by {by_ns} ns");
             }
         }
+    }
+
+    #[test]
+    fn a_message_may_be_older_than_the_computer_is_up() {
+        let offset_ns = offset(TODAY, 5 * SECOND);
+        let steady = Steady { offset_ns, now_ns: 5 * SECOND, before: None };
+        assert_eq!(steady.age_ns(TODAY - HOUR), HOUR);
+        assert_eq!(steady.age_ns(0), TODAY);
     }
 
     #[test]

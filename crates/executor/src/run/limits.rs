@@ -21,7 +21,7 @@ pub(crate) struct LatencyLimit {
     unpaced: bool,
     /// Time of publication of the newest message on the chain's first topic that has led to a
     /// message here, ns on the steady clock.
-    pub(super) answered_ns: u64,
+    pub(super) answered_ns: i64,
     /// Latency of the last message, if it was late and nobody has been told.
     pub(super) late_ns: Option<u64>,
 }
@@ -29,7 +29,7 @@ pub(crate) struct LatencyLimit {
 impl LatencyLimit {
     pub(crate) fn of(chain: &Chain, time: Time) -> Option<Self> {
         let (chain, limit, unpaced) = (chain.name.clone(), chain.max_latency?, time.is_unpaced());
-        Some(Self { chain, limit, unpaced, answered_ns: 0, late_ns: None })
+        Some(Self { chain, limit, unpaced, answered_ns: i64::MIN, late_ns: None })
     }
 
     /// Judges `messages` that have just been published on `output`; true if they were late. In a
@@ -52,7 +52,7 @@ impl LatencyLimit {
             }),
         };
         let Some(latency_ns) = latency_ns else { return false };
-        let begun_ns = steady.of_stamp(stamp_ns).saturating_sub(latency_ns);
+        let begun_ns = steady.of_stamp(stamp_ns).saturating_sub_unsigned(latency_ns);
         self.answered_ns = self.answered_ns.max(begun_ns);
         if latency_ns <= self.limit.limit_ns {
             return false;

@@ -31,7 +31,7 @@ impl Executor {
             let of_chain = |limit: &&LatencyLimit| limit.chain == watch.chain;
             let limits = self.nodes.iter().flat_map(|slot| &slot.ends);
             let limits = limits.filter_map(|end| end.latency_limit.as_ref()).filter(of_chain);
-            let answered_ns = limits.map(|it| it.answered_ns).max().unwrap_or(0);
+            let answered_ns = limits.map(|it| it.answered_ns).max().unwrap_or(i64::MIN);
             let Some(waited_ns) = self.watches[index].look(&self.steady, now_ns, answered_ns)
             else {
                 continue;

@@ -12,7 +12,7 @@ use crossdock_comm::{
 use crossdock_graph::{NodePlan, OnMiss, WatchPlan};
 
 use crate::run::options::ExecutorOptions;
-use crate::steady::Steady;
+use crate::steady::{self, Steady};
 
 /// Looks for a chain that has begun and does not end.
 #[derive(Debug)]
@@ -26,7 +26,7 @@ pub(crate) struct Watch {
     handle: SubscriberHandle,
     publishers: usize,
     /// Time of publication of the message that has to end the chain, ns on the steady clock.
-    pending_ns: u64,
+    pending_ns: Option<i64>,
     /// Time of the next look, ns on the steady clock; `None`: when it rings.
     pub(super) until_ns: Option<u64>,
 }
@@ -63,22 +63,24 @@ impl Watch {
     }
 
     /// Looks at `now_ns` how long a message has waited in vain, if one has.
-    pub(super) fn look(&mut self, steady: &Steady, now_ns: u64, answered_ns: u64) -> Option<u64> {
+    pub(super) fn look(&mut self, steady: &Steady, now_ns: u64, answered_ns: i64) -> Option<u64> {
         if self.until_ns.is_some_and(|until_ns| now_ns < until_ns) {
             return None;
         }
-        let overdue = |begun_ns: u64| {
-            let waited_ns = now_ns.saturating_sub(begun_ns);
-            (begun_ns > answered_ns && waited_ns >= self.max_latency_ns).then_some(waited_ns)
+        let overdue = |begun_ns: Option<i64>| {
+            let begun_ns = begun_ns.filter(|begun_ns| *begun_ns > answered_ns)?;
+            let waited_ns = steady::duration(begun_ns, steady::signed(now_ns))?;
+            (waited_ns >= self.max_latency_ns).then_some(waited_ns)
         };
         let mut waited_ns = overdue(self.pending_ns);
         let newest_ns = self.newest_ns().map(|stamp_ns| steady.of_stamp(stamp_ns));
-        self.until_ns = newest_ns.map(|begun_ns| begun_ns.saturating_add(self.max_latency_ns));
-        self.pending_ns = newest_ns.unwrap_or(0);
+        let end_ns = |begun_ns: i64| begun_ns.saturating_add_unsigned(self.max_latency_ns);
+        self.until_ns = newest_ns.map(|begun_ns| u64::try_from(end_ns(begun_ns)).unwrap_or(0));
+        self.pending_ns = newest_ns;
         if self.until_ns.is_some_and(|until_ns| until_ns <= now_ns) {
             // It has been over before it was looked at.
             waited_ns = overdue(self.pending_ns).or(waited_ns);
-            (self.until_ns, self.pending_ns) = (None, 0);
+            (self.until_ns, self.pending_ns) = (None, None);
         }
         waited_ns
     }
@@ -120,7 +122,7 @@ pub(crate) fn watches(
             handle: subscriber.handle(),
             publishers: *publishers as usize,
             _subscriber: subscriber,
-            pending_ns: 0,
+            pending_ns: None,
             until_ns: None,
         });
     }
