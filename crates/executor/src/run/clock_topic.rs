@@ -10,6 +10,7 @@ use crossdock_msg::{Extra, Message};
 
 use crate::clock::{SECOND_NS, stamp};
 use crate::node::error::NodeError;
+use crate::run::outcome::RunError;
 
 /// The topic of simulated time, as in ROS 2.
 pub(crate) const CLOCK_TOPIC: &str = "/clock";
@@ -92,7 +93,15 @@ impl ClockOutput {
         Ok(Self { publisher })
     }
 
-    pub(crate) fn publish(&self, now_ns: u64) -> Result<(), NodeError> {
+    /// Publishes the time that `node` has made.
+    pub(crate) fn publish(&self, now_ns: u64, node: &str) -> Result<(), RunError> {
+        self.try_publish(now_ns).map_err(|error| RunError {
+            node: node.to_owned(),
+            error: format!("the time cannot be published: {error}"),
+        })
+    }
+
+    fn try_publish(&self, now_ns: u64) -> Result<(), NodeError> {
         let mut loan = self.publisher.loan(Extra::none())?;
         let (seconds, nanoseconds) = stamp(now_ns);
         let mut message = loan.message();

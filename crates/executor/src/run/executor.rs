@@ -242,10 +242,7 @@ impl Executor {
                 self.clock.replace(lockstep.due_ns);
                 callback = lockstep.callback;
                 if let Some(output) = &self.clock_output {
-                    output.publish(lockstep.due_ns).map_err(|error| RunError {
-                        node: slot.name.clone(),
-                        error: format!("the time cannot be published: {error}"),
-                    })?;
+                    output.publish(lockstep.due_ns, &slot.name)?;
                 }
                 Trigger::Timer(&lockstep.timer)
             }

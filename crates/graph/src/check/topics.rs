@@ -226,8 +226,8 @@ impl<'a> Check<'a> {
 }
 
 impl<'a> Check<'a> {
-    /// Two nodes that publish one topic are a mistake more often than not: subscribers get the messages
-    /// of both, as they come.
+    /// Two nodes that publish one topic are a mistake more often than not: subscribers get the
+    /// messages of both, as they come.
     fn several_publishers(&mut self, name: &'a str, ports: &TopicPorts<'a>) {
         let [first, others @ ..] = &ports.publishers[..] else { return };
         let is_meant = self.declared.get(name).is_some_and(|topic| topic.several_publishers);
