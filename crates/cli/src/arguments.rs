@@ -1,8 +1,10 @@
 //! What the command line takes. Words and flags follow the `ros2` command where it has them.
 //! It must not know what the commands do.
 
+mod interfaces;
 mod watching;
 
+pub(crate) use interfaces::{DefinitionArguments, InterfaceCommand, KindArguments, MsgCommand};
 pub(crate) use watching::{
     CallArguments, DelayArguments, EchoArguments, ListArguments, MeterArguments, MeterOptions,
     NodeCommand, ServiceCommand, Sort, TopArguments, TopicCommand, WatchArguments,
@@ -64,9 +66,12 @@ pub(crate) enum Command {
     /// Look at the services of running graphs, and call them
     #[command(subcommand)]
     Service(ServiceCommand),
-    /// Show the definitions of messages and services
+    /// Show the definitions of messages, services and actions
     #[command(subcommand)]
     Interface(InterfaceCommand),
+    /// Decode encoded messages
+    #[command(subcommand)]
+    Msg(MsgCommand),
     /// Show the GPUs and other devices of this machine, and try them
     #[command(subcommand)]
     Device(DeviceCommand),
@@ -381,28 +386,6 @@ pub(crate) enum Prefer {
 pub(crate) enum PictureFormat {
     Svg,
     Dot,
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum InterfaceCommand {
-    /// List the types that are known
-    List(DefinitionArguments),
-    /// Print the definition of a type
-    Show {
-        /// Type, such as sensor_msgs/msg/Image
-        #[arg(value_name = "TYPE")]
-        type_name: String,
-        #[command(flatten)]
-        definitions: DefinitionArguments,
-    },
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct DefinitionArguments {
-    /// Folder with definitions, as PACKAGE/msg/TYPE.msg and PACKAGE/srv/TYPE.srv below it, beside
-    /// the standard ones; may be repeated
-    #[arg(long, value_name = "FOLDER")]
-    pub(crate) interfaces: Vec<PathBuf>,
 }
 
 #[derive(Debug, Subcommand)]

@@ -44,15 +44,22 @@ const FILE_BYTES_MAX: u64 = 64 << 20;
 
 /// Reads a file that the user named.
 pub(crate) fn read(path: &Path, what: &str) -> Result<Vec<u8>> {
-    read_bounded(path).map_err(|error| {
-        let advice = match error.kind() {
-            ErrorKind::NotFound => "check the name and the folder that this command runs in",
-            ErrorKind::IsADirectory => "it is a folder; name a file in it",
-            ErrorKind::FileTooLarge => "name another file",
-            _ => "check who may read it",
-        };
-        anyhow::anyhow!("the {what} {} cannot be read: {error}; {advice}", path.display())
-    })
+    read_bounded(path).map_err(|error| unreadable(path, what, &error))
+}
+
+/// Opens a file that the user named, to be read piece by piece.
+pub(crate) fn open(path: &Path, what: &str) -> Result<File> {
+    File::open(path).map_err(|error| unreadable(path, what, &error))
+}
+
+fn unreadable(path: &Path, what: &str, error: &std::io::Error) -> anyhow::Error {
+    let advice = match error.kind() {
+        ErrorKind::NotFound => "check the name and the folder that this command runs in",
+        ErrorKind::IsADirectory => "it is a folder; name a file in it",
+        ErrorKind::FileTooLarge => "name another file",
+        _ => "check who may read it",
+    };
+    anyhow::anyhow!("the {what} {} cannot be read: {error}; {advice}", path.display())
 }
 
 /// Reads a file up to the limit of those that are read whole.

@@ -2,8 +2,9 @@
 //! It must not know how they are made: that is the generator crates'.
 
 use crate::arguments::{GenCommand, HardwareArguments};
+use crate::definitions::definitions;
 use crate::hardware::{FabricFiles, generate_fabric};
-use crate::load::{definitions, read_graph, read_mapping};
+use crate::load::{read_graph, read_mapping};
 use crate::output;
 use crate::packages::Packages;
 use anyhow::{Context, Result, bail};

@@ -10,7 +10,6 @@ use crossdock_graph::{
     Graph, InputTopic, Mapping, Pacing, ParameterOverrides, Placement, Plan, RunOptions, Time,
     TopicMapping, check,
 };
-use crossdock_msg::generate::Generator;
 use crossdock_record::BagReader;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::RecvTimeoutError;
@@ -221,15 +220,6 @@ fn load_read(
     let mut interfaces = files.interfaces.clone();
     interfaces.extend(Some(beside).filter(|folder| folder.is_dir()));
     Ok(Loaded { graph, mapping, interfaces, plan, packages, bag, about_bag, incomplete, options })
-}
-
-/// Message definitions: the standard ones, and those of these folders.
-pub(crate) fn definitions(folders: &[PathBuf]) -> Result<Generator> {
-    let mut definitions = Generator::new();
-    for folder in folders {
-        definitions.add_folder(folder)?;
-    }
-    Ok(definitions)
 }
 
 /// How long a recording is looked through without a word.

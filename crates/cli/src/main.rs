@@ -9,6 +9,7 @@
 mod arguments;
 mod bench;
 mod check;
+mod definitions;
 mod device;
 mod files;
 mod generate;
@@ -18,6 +19,7 @@ mod interface;
 mod live_graph;
 mod load;
 mod map;
+mod msg;
 mod new;
 mod node;
 mod output;
@@ -33,6 +35,7 @@ mod table;
 mod top;
 mod topic;
 mod trace;
+mod yaml;
 
 use arguments::{Cli, Command};
 use clap::{Arg, ArgMatches, CommandFactory, FromArgMatches};
@@ -87,6 +90,7 @@ fn main() -> ExitCode {
         Command::Trace(command) => trace::trace(command),
         Command::Service(command) => service::service(command),
         Command::Interface(command) => interface::interface(command),
+        Command::Msg(command) => msg::msg(command),
         Command::Device(command) => device::device(command),
         Command::Bench(command) => bench::bench(command),
         Command::New(arguments) => new::new(arguments),
@@ -149,7 +153,7 @@ fn wants_json(command: &Command) -> bool {
         Command::Gen(_) | Command::Topic(_) | Command::Node(_) | Command::Service(_) => false,
         Command::Trace(_) | Command::Top(_) | Command::Bench(_) | Command::Device(_) => false,
         Command::New(_) | Command::Completions { .. } | Command::Host => false,
-        Command::Interface(_) => false,
+        Command::Interface(_) | Command::Msg(_) => false,
     }
 }
 

@@ -30,7 +30,8 @@ const WORDS: [(&[&str], &str); 12] = [
     ),
     (
         &["interface"],
-        "`crossdock interface list` and `crossdock interface show TYPE` show definitions",
+        "`crossdock interface list`, `packages`, `package PACKAGE`, `show TYPE`, `proto TYPE` and \
+      `hash TYPE` show definitions",
     ),
     (&["pkg", "create"], "`crossdock new FOLDER` makes a package"),
     (

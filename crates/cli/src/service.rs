@@ -2,7 +2,7 @@
 //! and calls from the command line. It must not know how calls travel.
 
 use crate::arguments::{CallArguments, ServiceCommand, WatchArguments};
-use crate::load::definitions;
+use crate::definitions::definitions;
 use crate::output;
 use crate::output::{clean, say};
 use crate::run::observer_options;

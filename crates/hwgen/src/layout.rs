@@ -412,7 +412,8 @@ impl Compiler<'_> {
 
 fn stored(primitive: Primitive) -> &'static str {
     match primitive {
-        Primitive::Bool | Primitive::Byte | Primitive::Char => "uint8",
+        Primitive::Bool | Primitive::Byte | Primitive::Char | Primitive::Char8 => "uint8",
+        Primitive::Wchar => "uint16",
         other => other.name(),
     }
 }

@@ -5,10 +5,11 @@
 #![forbid(unsafe_code)]
 
 use crate::block::{BLOCK_ALIGNMENT, REFERENCE_BYTES};
-use crate::definition::{Element, MessageDefinition, Primitive, Shape};
+use crate::definition::{
+    EMPTY_FIELD, Element, MessageDefinition, Primitive, Shape, TypeName, parse_merged,
+};
 use crate::hash::LayoutHash;
-use crate::resolve::Resolved;
-use crate::rihs::EMPTY_FIELD;
+use crate::resolve::{Library, Resolved};
 use sha2::{Digest, Sha256};
 use std::fmt::Write as _;
 
@@ -65,6 +66,13 @@ pub struct StructLayout {
     pub fields: Vec<FieldLayout>,
 }
 
+impl StructLayout {
+    /// Whether the message has no field: its struct has one byte that stands for nothing.
+    pub fn is_empty(&self) -> bool {
+        matches!(self.fields.as_slice(), [only] if only.name == EMPTY_FIELD)
+    }
+}
+
 /// One field in its struct.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FieldLayout {
@@ -109,6 +117,14 @@ impl Layout {
         Ok(Self { structs: done.into_iter().flatten().collect() })
     }
 
+    /// Lays out the type of a merged text, for errors and other rare uses; nothing if it cannot be.
+    pub(crate) fn of_text(type_name: &str, text: &str) -> Option<Self> {
+        let name = TypeName::parse(type_name)?;
+        let mut library = Library::new();
+        parse_merged(&name, text).ok()?.into_iter().for_each(|it| library.add(it));
+        Self::of(&library.resolve(&name).ok()?).ok()
+    }
+
     /// The root struct.
     pub fn root(&self) -> &StructLayout {
         &self.structs[0]
@@ -117,7 +133,7 @@ impl Layout {
     /// Size and alignment of one element.
     pub fn element_bytes(&self, element: ElementLayout) -> (u32, u32) {
         match element {
-            ElementLayout::Primitive(primitive) => (primitive.bytes(), primitive.bytes()),
+            ElementLayout::Primitive(primitive) => (primitive.bytes(), primitive.alignment()),
             ElementLayout::Struct(index) => {
                 (self.structs[index].bytes, self.structs[index].alignment)
             }
@@ -194,10 +210,11 @@ impl Layout {
     }
 }
 
-/// How a primitive is stored: bool, byte and char are bytes.
+/// How a primitive is stored: bool, byte and char are bytes, wchar is a UTF-16 unit.
 fn stored_name(primitive: Primitive) -> &'static str {
     match primitive {
-        Primitive::Bool | Primitive::Byte | Primitive::Char => "uint8",
+        Primitive::Bool | Primitive::Byte | Primitive::Char | Primitive::Char8 => "uint8",
+        Primitive::Wchar => "uint16",
         other => other.name(),
     }
 }
@@ -228,7 +245,7 @@ fn lay_out(
         let reference = (REFERENCE_BYTES as u64, BLOCK_ALIGNMENT as u64);
         let one = match element {
             ElementLayout::Primitive(primitive) => {
-                (u64::from(primitive.bytes()), u64::from(primitive.bytes()))
+                (u64::from(primitive.bytes()), u64::from(primitive.alignment()))
             }
             ElementLayout::Struct(nested) => lay_out(resolved, nested, done)?,
             _ => reference,

@@ -1,6 +1,7 @@
 //! ROS 2 messages: definitions, type hashes, one flat layout for every memory, CDR, Rust types.
 //!
-//! * [`definition`] reads `.msg` and `.srv` files and the merged text of recordings.
+//! * [`definition`] reads `.msg`, `.srv`, `.action` and `.idl` files and the merged text of
+//!   recordings; [`find`] finds the files in folders and sourced workspaces.
 //! * [`Schema`] resolves a type: its RIHS01 hash, its flat layout, its codec, JSON for people.
 //! * [`Message`] is implemented by the types in [`types`] and by those that [`generate`] writes in
 //!   a user's build script.
@@ -44,6 +45,9 @@ pub mod block;
 pub mod cdr;
 pub mod definition;
 mod difference;
+mod field;
+pub mod find;
+mod float128;
 pub mod frame;
 pub mod generate;
 mod hash;
@@ -62,6 +66,7 @@ mod walk;
 pub use block::{Block, BlockMut, BuildError, Extra, FlatBuffer, FlatError, Sequence};
 pub use cdr::{CdrBuffer, CdrError, CdrSlices};
 pub use difference::FieldDifference;
+pub use field::FieldError;
 pub use hash::{LayoutHash, ParseHashError, TypeHash};
 pub use json::JsonOptions;
 pub use message::Message;

@@ -6,8 +6,9 @@
 #![forbid(unsafe_code)]
 
 use crate::block::{Block, BlockMut, Extra, FlatError, Record, RecordMut};
-use crate::cdr::{CdrBuffer, CdrError, CdrReader, CdrSink, CdrSlices, FlatSize};
+use crate::cdr::{self, CdrBuffer, CdrError, CdrReader, CdrSink, CdrSlices, FlatSize};
 use crate::hash::{LayoutHash, TypeHash};
+use crate::layout::Layout;
 
 /// A message type. Implemented by the generated marker types; values of it are never made.
 ///
@@ -108,28 +109,47 @@ pub trait Message: Sized + 'static {
         Self::write_cdr(view, out)
     }
 
-    /// Decodes CDR into a message under construction.
+    /// Decodes CDR into a message under construction. Allocates only for input that is not XCDR1
+    /// little endian, and for errors.
     ///
     /// # Errors
     ///
-    /// The input is not little-endian XCDR1, is cut off or damaged, or the message's memory is too
-    /// small: reserve [`Message::cdr_extra`].
+    /// The input is cut off or damaged, neither XCDR1 nor XCDR2, or the message's memory is too
+    /// small: reserve [`Message::cdr_extra`]. The error names the field.
     fn decode_cdr(bytes: &[u8], builder: &mut Self::Builder<'_>) -> Result<(), CdrError> {
-        let mut input = CdrReader::new(bytes)?;
-        Self::read_cdr(&mut input, builder)?;
-        input.finish()
+        let mut decode = |bytes: &[u8]| {
+            let mut input = CdrReader::new(bytes)?;
+            Self::read_cdr(&mut input, builder)?;
+            input.finish()
+        };
+        decode(bytes).or_else(|error| decode(&rewritten::<Self>(bytes, error)?))
     }
 
-    /// The room behind the root struct that [`Message::decode_cdr`] needs for this input.
+    /// The room behind the root struct that [`Message::decode_cdr`] needs for this input. Allocates
+    /// as that does.
     ///
     /// # Errors
     ///
-    /// The input is not little-endian XCDR1, is cut off or damaged.
+    /// The input is cut off or damaged, or neither XCDR1 nor XCDR2. The error names the field.
     fn cdr_extra(bytes: &[u8]) -> Result<Extra, CdrError> {
-        let mut input = CdrReader::new(bytes)?;
-        let mut size = FlatSize::of_root(Self::ROOT_BYTES);
-        Self::scan_cdr(&mut input, &mut size)?;
-        input.finish()?;
-        Ok(Extra::exactly(size.total() - Self::ROOT_BYTES))
+        let scan = |bytes: &[u8]| {
+            let mut input = CdrReader::new(bytes)?;
+            let mut size = FlatSize::of_root(Self::ROOT_BYTES);
+            Self::scan_cdr(&mut input, &mut size)?;
+            input.finish()?;
+            Ok(Extra::exactly(size.total() - Self::ROOT_BYTES))
+        };
+        scan(bytes).or_else(|error| scan(&rewritten::<Self>(bytes, error)?))
+    }
+}
+
+/// Input of a generated type that failed with `error` as XCDR1 little endian, if it is in another
+/// encoding; else the error with the field's path.
+#[cold]
+fn rewritten<M: Message>(bytes: &[u8], error: CdrError) -> Result<Vec<u8>, CdrError> {
+    match Layout::of_text(M::TYPE_NAME, M::DEFINITION) {
+        Some(layout) => cdr::rewritten_or(&layout, bytes, error),
+        // The generator has written a definition that can be read.
+        None => Err(error),
     }
 }

@@ -4,7 +4,10 @@
 
 #![forbid(unsafe_code)]
 
-use crate::definition::{Element, MessageDefinition, ServiceDefinition, TypeName};
+use crate::definition::{
+    ActionDefinition, Element, IdlFile, MessageDefinition, ServiceDefinition, TypeName,
+    parse_merged,
+};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Deepest nesting of message types. The deepest standard type has 8 levels.
@@ -15,7 +18,21 @@ const DEPTH_MAX: usize = 64;
 pub struct Library {
     definitions: BTreeMap<TypeName, MessageDefinition>,
     services: BTreeMap<TypeName, ServiceDefinition>,
+    actions: BTreeMap<TypeName, ActionDefinition>,
+    /// What ROS 2 derives from services and actions, and the messages that these types hold.
+    derived: BTreeMap<TypeName, MessageDefinition>,
 }
+
+/// What every service's event message and every action holds: no library of a user's has to bring
+/// it.
+const HELD: [(&str, &str); 2] = [
+    (
+        "service_msgs/msg/ServiceEventInfo",
+        "uint8 event_type\nbuiltin_interfaces/Time stamp\nchar[16] client_gid\n\
+         int64 sequence_number\n===\nMSG: builtin_interfaces/Time\nint32 sec\nuint32 nanosec\n",
+    ),
+    ("unique_identifier_msgs/msg/UUID", "uint8[16] uuid\n"),
+];
 
 /// Why a type could not be resolved.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -88,11 +105,81 @@ impl Library {
         self.definitions.insert(definition.type_name.clone(), definition);
     }
 
-    /// Adds a service and its two messages, in the place of an earlier one of the same name.
+    /// Adds a service and its two messages, in the place of an earlier one of the same name. Its
+    /// event message and the service as a type can be resolved, too.
     pub fn add_service(&mut self, service: ServiceDefinition) {
         self.add(service.request.clone());
         self.add(service.response.clone());
+        self.derive_service(&service);
         self.services.insert(service.type_name.clone(), service);
+    }
+
+    /// Adds an action and its three messages, in the place of an earlier one of the same name. Its
+    /// services, its feedback message and the action as a type can be resolved, too.
+    pub fn add_action(&mut self, action: ActionDefinition) {
+        for part in [&action.goal, &action.result, &action.feedback] {
+            self.add(part.clone());
+        }
+        for service in [action.send_goal(), action.get_result()] {
+            for part in [&service.request, &service.response] {
+                self.derive(part.clone());
+            }
+            self.derive_service(&service);
+        }
+        self.derive(action.feedback_message());
+        self.derive(action.as_type());
+        self.actions.insert(action.type_name.clone(), action);
+    }
+
+    /// Adds everything that an `.idl` file defines.
+    pub fn add_idl(&mut self, file: IdlFile) {
+        file.messages.into_iter().for_each(|message| self.add(message));
+        file.services.into_iter().for_each(|service| self.add_service(service));
+        file.actions.into_iter().for_each(|action| self.add_action(action));
+    }
+
+    fn derive_service(&mut self, service: &ServiceDefinition) {
+        self.derive(service.event());
+        self.derive(service.as_type());
+        for (name, text) in HELD {
+            // Both texts are right; a type of the user's own comes first in `get`.
+            let parsed = TypeName::parse(name).map(|name| parse_merged(&name, text));
+            parsed.and_then(Result::ok).into_iter().flatten().for_each(|it| self.derive(it));
+        }
+    }
+
+    fn derive(&mut self, definition: MessageDefinition) {
+        self.derived.insert(definition.type_name.clone(), definition);
+    }
+
+    /// What ROS 2 derives from a service (request, response, event) or an action (goal, result,
+    /// feedback, both services with what is derived from them, feedback message); of other types
+    /// nothing.
+    pub fn derived_from(&self, name: &TypeName) -> Vec<TypeName> {
+        let of_service = |name: &TypeName| [name.request(), name.response(), name.event()];
+        if self.services.contains_key(name) {
+            return of_service(name).to_vec();
+        }
+        let Some(action) = self.actions.get(name) else { return Vec::new() };
+        let mut names: Vec<_> = [&action.goal, &action.result, &action.feedback]
+            .map(|part| part.type_name.clone())
+            .to_vec();
+        for service in [action.send_goal(), action.get_result()] {
+            names.push(service.type_name.clone());
+            names.extend(of_service(&service.type_name));
+        }
+        names.push(action.feedback_message().type_name);
+        names
+    }
+
+    /// The action with this name.
+    pub fn action(&self, name: &TypeName) -> Option<&ActionDefinition> {
+        self.actions.get(name)
+    }
+
+    /// All actions in the order of their names.
+    pub fn actions(&self) -> impl Iterator<Item = &ActionDefinition> {
+        self.actions.values()
     }
 
     /// The service with this name.
@@ -105,12 +192,14 @@ impl Library {
         self.services.values()
     }
 
-    /// The definition with this name.
+    /// The definition with this name; also of what ROS 2 derives from services and actions, which
+    /// includes both as types of their own.
     pub fn get(&self, name: &TypeName) -> Option<&MessageDefinition> {
-        self.definitions.get(name)
+        self.definitions.get(name).or_else(|| self.derived.get(name))
     }
 
-    /// All definitions in the order of their names, those of services' messages included.
+    /// All definitions in the order of their names: those of services and actions that files write
+    /// are included, those that are derived are not.
     pub fn iter(&self) -> impl Iterator<Item = &MessageDefinition> {
         self.definitions.values()
     }

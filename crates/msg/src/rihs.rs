@@ -5,14 +5,11 @@
 
 #![forbid(unsafe_code)]
 
-use crate::definition::{Element, FieldType, MessageDefinition, Primitive, Shape};
+use crate::definition::{EMPTY_FIELD, Element, FieldType, MessageDefinition, Primitive, Shape};
 use crate::hash::TypeHash;
 use crate::resolve::Resolved;
 use sha2::{Digest, Sha256};
 use std::fmt::Write as _;
-
-/// Field of a message without fields, as ROS 2 hashes and lays it out.
-pub(crate) const EMPTY_FIELD: &str = "structure_needs_at_least_one_member";
 
 /// The type hash of a resolved type. Pure; allocates the hashed text.
 pub fn type_hash(resolved: &Resolved) -> TypeHash {
@@ -81,6 +78,9 @@ fn primitive_id(primitive: Primitive) -> u32 {
         Primitive::Uint64 => 9,
         Primitive::Float32 => 10,
         Primitive::Float64 => 11,
+        Primitive::Float128 => 12,
+        Primitive::Char8 => 13,
+        Primitive::Wchar => 14,
         Primitive::Bool => 15,
         Primitive::Byte => 16,
     }

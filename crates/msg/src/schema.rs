@@ -6,6 +6,7 @@ use crate::block::{Block, FlatError};
 use crate::cdr::{self, CdrBuffer, CdrError, CdrSize, CdrSlices, Plan};
 use crate::definition::{DefinitionError, TypeName, merged_text, parse_merged};
 use crate::difference::{self, FieldDifference};
+use crate::field::{self, FieldError};
 use crate::hash::{LayoutHash, TypeHash};
 use crate::json::{JsonOptions, to_json};
 use crate::layout::{Layout, LayoutError};
@@ -161,20 +162,32 @@ impl Schema {
 
     /// Bytes that [`Schema::decode_cdr`] needs for this input.
     ///
+    /// Allocates only for input that is not XCDR1 little endian, and for errors.
+    ///
     /// # Errors
     ///
-    /// The input is not little-endian XCDR1, is cut off or damaged.
+    /// The input is cut off or damaged, or neither XCDR1 nor XCDR2. The error names the field.
     pub fn flat_bytes_of_cdr(&self, bytes: &[u8]) -> Result<usize, CdrError> {
-        cdr::flat_bytes(&self.plan, bytes)
+        cdr::flat_bytes(&self.plan, bytes).or_else(|error| {
+            let rewritten = cdr::rewritten_or(&self.layout, bytes, error)?;
+            cdr::flat_bytes(&self.plan, &rewritten)
+        })
     }
 
     /// Decodes CDR into the flat layout and gives the bytes used. Padding is not written.
     ///
+    /// XCDR1 little endian, as ROS 2 writes it, is decoded in one pass without allocation.
+    /// Big-endian input and XCDR2 are rewritten first.
+    ///
     /// # Errors
     ///
-    /// The input is not little-endian XCDR1, is cut off or damaged, or `memory` is too small.
+    /// The input is cut off or damaged, or neither XCDR1 nor XCDR2, or `memory` is too small. The
+    /// error names the field.
     pub fn decode_cdr(&self, bytes: &[u8], memory: &mut [u8]) -> Result<usize, CdrError> {
-        cdr::decode(&self.plan, bytes, memory)
+        cdr::decode(&self.plan, bytes, memory).or_else(|error| {
+            let rewritten = cdr::rewritten_or(&self.layout, bytes, error)?;
+            cdr::decode(&self.plan, &rewritten, memory)
+        })
     }
 
     /// Length of the message as CDR, header included.
@@ -223,6 +236,21 @@ impl Schema {
     /// A field that the type does not have, or a value that does not fit its field.
     pub fn cdr_of_json(&self, value: &serde_json::Value) -> Result<Vec<u8>, ValueError> {
         cdr_of(&self.layout, value)
+    }
+
+    /// One field of a message as JSON, by its path, such as `pose.position.x` or `ranges[3]`.
+    /// Reads nothing else of the message.
+    ///
+    /// # Errors
+    ///
+    /// The path leads nowhere, or the message's references are damaged.
+    pub fn field_json(
+        &self,
+        block: Block<'_>,
+        path: &str,
+        options: JsonOptions,
+    ) -> Result<serde_json::Value, FieldError> {
+        field::read(&self.layout, block, path, options)
     }
 
     /// Checks a whole message: an early diagnosis at a process boundary. It does not make later

@@ -3,7 +3,7 @@
 
 #![forbid(unsafe_code)]
 
-use crate::definition::{TypeName, merged_text, parse_merged};
+use crate::definition::{TypeName, merged_text};
 use crate::hash::TypeHash;
 use crate::message::Message;
 use crate::resolve::{Library, ResolveError};
@@ -134,33 +134,8 @@ impl ShippedService {
 ///
 /// The service or a used type is not in the library.
 pub(crate) fn service_hash(library: &Library, name: &TypeName) -> Result<TypeHash, ResolveError> {
-    let Some(service) = library.service(name) else {
-        let (type_name, package) = (name.to_string().into(), name.package().into());
-        return Err(ResolveError::UnknownRoot { type_name, package });
-    };
-    let mut library = library.clone();
-    let info = TypeName::message("service_msgs", "ServiceEventInfo");
-    if library.get(&info).is_none() {
-        for definition in parse_merged(&info, EVENT_INFO).unwrap_or_default() {
-            library.add(definition);
-        }
-    }
-    library.add(service.event());
-    library.add(service.as_type());
     Ok(type_hash(&library.resolve(name)?))
 }
-
-/// What every service's event message holds: no library of a user's has to bring it.
-const EVENT_INFO: &str = "\
-uint8 event_type
-builtin_interfaces/Time stamp
-char[16] client_gid
-int64 sequence_number
-================================================================================
-MSG: builtin_interfaces/Time
-int32 sec
-uint32 nanosec
-";
 
 /// The merged texts of a service's request and response.
 pub(crate) fn merged_texts(

@@ -5,9 +5,9 @@
 
 #![forbid(unsafe_code)]
 
-use crate::definition::{Primitive, Shape, in_range};
+use crate::definition::{EMPTY_FIELD, Primitive, Shape, in_range};
+use crate::float128::from_f64;
 use crate::layout::{ElementLayout, FieldLayout, Layout};
-use crate::rihs::EMPTY_FIELD;
 use serde_json::{Map, Value};
 
 /// A value does not fit a message type.
@@ -183,7 +183,7 @@ impl Out<'_> {
     }
 
     fn number(&mut self, primitive: Primitive, value: &Value) -> Result<(), ValueError> {
-        self.align(primitive.bytes() as usize);
+        self.align(primitive.alignment() as usize);
         let wrong = |out: &Self| out.wrong(value, format!("a value of type {}", primitive.name()));
         if value.is_null() {
             self.bytes.extend(std::iter::repeat_n(0, primitive.bytes() as usize));
@@ -194,17 +194,13 @@ impl Out<'_> {
                 let flag = value.as_bool().ok_or_else(|| wrong(self))?;
                 self.bytes.push(u8::from(flag));
             }
-            Primitive::Float32 | Primitive::Float64 => {
-                let named = match value.as_str() {
-                    Some("nan") => Some(f64::NAN),
-                    Some("inf") => Some(f64::INFINITY),
-                    Some("-inf") => Some(f64::NEG_INFINITY),
-                    _ => None,
-                };
-                let number = value.as_f64().or(named).ok_or_else(|| wrong(self))?;
+            Primitive::Float32 | Primitive::Float64 | Primitive::Float128 => {
+                let number = value.as_f64().or_else(|| named_float(value.as_str()?));
+                let number = number.ok_or_else(|| wrong(self))?;
                 match primitive {
                     Primitive::Float32 => self.bytes.extend((number as f32).to_le_bytes()),
-                    _ => self.bytes.extend(number.to_le_bytes()),
+                    Primitive::Float64 => self.bytes.extend(number.to_le_bytes()),
+                    _ => self.bytes.extend(from_f64(number).to_le_bytes()),
                 }
             }
             _ => {
@@ -215,5 +211,15 @@ impl Out<'_> {
             }
         }
         Ok(())
+    }
+}
+
+/// Numbers that JSON lacks, as the two forms of JSON here and YAML write them.
+fn named_float(text: &str) -> Option<f64> {
+    match text {
+        "nan" | "NaN" | ".nan" | ".NaN" => Some(f64::NAN),
+        "inf" | "Infinity" | ".inf" => Some(f64::INFINITY),
+        "-inf" | "-Infinity" | "-.inf" => Some(f64::NEG_INFINITY),
+        _ => None,
     }
 }

@@ -107,6 +107,7 @@ fn check_numbers(walk: &mut Walk<'_>, field: &FieldLayout, at: usize) -> Result<
         1 => walk.slice::<u8>(at, bound)?.1,
         2 => walk.slice::<u16>(at, bound)?.1,
         4 => walk.slice::<u32>(at, bound)?.1,
+        16 => walk.records(at, size, bound)?.2,
         _ => walk.slice::<u64>(at, bound)?.1,
     };
     check_place(walk, at, reference, size, BLOCK_ALIGNMENT)

@@ -1,8 +1,9 @@
 //! Fabrics of a run: each is generated, built once and kept, and its host told what it hosts.
 //! It must not know how a board is simulated nor how a host carries messages.
 
+use crate::definitions::{Definitions, definitions};
 use crate::hardware::{FabricFiles, generate_fabric};
-use crate::load::{Loaded, definitions};
+use crate::load::Loaded;
 use crate::output::tell;
 use anyhow::{Context, Result, bail, ensure};
 use crossdock_fabric::{Cache, Library, Profile, Search};
@@ -13,7 +14,6 @@ use crossdock_hwgen::board::gateways;
 use crossdock_hwgen::network::{Count, PortOwner, Register, TopicNetwork};
 use crossdock_msg::Schema;
 use crossdock_msg::frame::FramePlan;
-use crossdock_msg::generate::Generator;
 use std::collections::BTreeMap;
 
 /// What a run's boards stand for: width and clock of the papers' board, our way to host memory. In
@@ -63,7 +63,7 @@ pub(crate) fn check(loaded: &Loaded) -> Result<()> {
 }
 
 /// The network of a fabric, with its board.
-fn generated(fabric: &FabricPlan, loaded: &Loaded, definitions: &Generator) -> Result<Generated> {
+fn generated(fabric: &FabricPlan, loaded: &Loaded, definitions: &Definitions) -> Result<Generated> {
     must_be_complete(fabric, loaded)?;
     ensure!(
         fabric.host.is_some(),
@@ -82,14 +82,14 @@ fn generated(fabric: &FabricPlan, loaded: &Loaded, definitions: &Generator) -> R
 }
 
 /// The message type of this name, or why there is none.
-fn schema(definitions: &Generator, name: &str) -> Result<Schema, String> {
+fn schema(definitions: &Definitions, name: &str) -> Result<Schema, String> {
     Schema::from_library(definitions.library(), name).map_err(|error| error.to_string())
 }
 
 fn prepare_fabric(
     fabric: &mut FabricPlan,
     loaded: &Loaded,
-    definitions: &Generator,
+    definitions: &Definitions,
     profile: &Profile,
 ) -> Result<Vec<Count>> {
     let generated = generated(fabric, loaded, definitions)?;

@@ -9,7 +9,8 @@ use super::{look, look_again, must_exist, open, print_json, publishers};
 use crate::arguments::{EchoArguments, WatchArguments};
 use crate::output;
 use crate::output::{clean, say};
-use anyhow::{Context, Result, bail};
+use crate::yaml;
+use anyhow::{Result, bail};
 use crossdock_comm::{Echo, EchoError, ObserveError, Observer};
 use crossdock_msg::{Block, JsonOptions, Schema};
 use serde_json::{Value, json};
@@ -53,7 +54,7 @@ impl<'a> Wishes<'a> {
             topic: &arguments.topic,
             count: if arguments.once { Some(1) } else { arguments.count },
             field: arguments.field.as_deref(),
-            options: JsonOptions { elements_max, arrays, texts },
+            options: JsonOptions { elements_max, arrays, texts, exact: false },
             info: arguments.include_message_info,
             losses: !arguments.no_lost_messages,
             form: match (arguments.watch.json, arguments.csv) {
@@ -65,13 +66,10 @@ impl<'a> Wishes<'a> {
     }
 
     fn show(&self, schema: &Schema, block: Block<'_>, stamp_ns: u64, seq: u64) -> Result<()> {
-        let mut message = schema.to_json_with(block, self.options)?;
-        if let Some(field) = self.field {
-            message = part(&message, field).cloned().with_context(|| {
-                let names = fields(&message).join(", ");
-                format!("{} has no field `{field}`; it has {names}", schema.type_name())
-            })?;
-        }
+        let message = match self.field {
+            None => schema.to_json_with(block, self.options)?,
+            Some(field) => schema.field_json(block, field, self.options)?,
+        };
         let mut text = String::new();
         match self.form {
             Form::Json => {
@@ -92,7 +90,7 @@ impl<'a> Wishes<'a> {
         if self.info {
             text.push_str(&format!("# message {seq}, published at {stamp_ns} ns\n"));
         }
-        indent(&message, 0, &mut text);
+        text.push_str(&yaml::text(&message));
         output::print(&(text + "---\n"))
     }
 
@@ -206,23 +204,6 @@ fn subscribing(wishes: &Wishes<'_>, watch: &WatchArguments) -> Result<()> {
     Ok(())
 }
 
-/// The part of a message at a path like `pose.position.x` or `ranges[3]`.
-fn part<'a>(message: &'a Value, path: &str) -> Option<&'a Value> {
-    path.split('.').try_fold(message, |value, step| {
-        let (name, indices) = step.split_once('[').map_or((step, None), |(a, b)| (a, Some(b)));
-        let value = value.get(name)?;
-        let Some(indices) = indices else { return Some(value) };
-        let mut indices = indices.strip_suffix(']')?.split("][");
-        indices.try_fold(value, |value, index| value.get(index.parse::<usize>().ok()?))
-    })
-}
-
-/// The names of a message's fields.
-fn fields(message: &Value) -> Vec<&str> {
-    let fields = message.as_object().into_iter().flat_map(|fields| fields.keys());
-    fields.map(String::as_str).collect()
-}
-
 /// The values of a message in their order. A text with a comma or a quotation mark stands in such
 /// marks.
 fn push_cells(value: &Value, cells: &mut Vec<String>) {
@@ -238,31 +219,6 @@ fn push_cells(value: &Value, cells: &mut Vec<String>) {
     }
 }
 
-/// A message as indented text, in the form in which `ros2 topic echo` shows it.
-fn indent(value: &Value, depth: usize, text: &mut String) {
-    let Value::Object(fields) = value else {
-        text.push_str(&format!("{}{value}\n", "  ".repeat(depth)));
-        return;
-    };
-    for (name, value) in fields {
-        let margin = "  ".repeat(depth);
-        match value {
-            Value::Object(inner) if !inner.is_empty() => {
-                text.push_str(&format!("{margin}{name}:\n"));
-                indent(value, depth + 1, text);
-            }
-            Value::Array(elements) if elements.iter().any(Value::is_object) => {
-                text.push_str(&format!("{margin}{name}:\n"));
-                for element in elements {
-                    text.push_str(&format!("{margin}-\n"));
-                    indent(element, depth + 1, text);
-                }
-            }
-            other => text.push_str(&format!("{margin}{name}: {other}\n")),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -273,17 +229,5 @@ mod tests {
         let mut cells = Vec::new();
         push_cells(&message, &mut cells);
         assert_eq!(cells.join(","), "1,true,2.5,\"x, \"\"y\"\"\",z");
-    }
-
-    #[test]
-    fn a_path_finds_fields_and_elements() {
-        let message = json!({ "pose": { "x": [1, [2, 3]] }, "name": "a" });
-        let found = |path: &str| part(&message, path).cloned();
-        assert_eq!(found("name"), Some(json!("a")));
-        assert_eq!(found("pose.x[0]"), Some(json!(1)));
-        assert_eq!(found("pose.x[1][0]"), Some(json!(2)));
-        for wrong in ["", "pose.y", "pose.x[7]", "pose.x[", "pose.x[a]", "name.x", "pose."] {
-            assert_eq!(found(wrong), None, "{wrong}");
-        }
     }
 }

@@ -244,15 +244,21 @@ fn sequence(unit: Unit, bound: u32) -> String {
 /// A number's type. A bool is a byte: any value but 0 is true, and a frame may hold any.
 fn number(primitive: Primitive) -> &'static str {
     match primitive {
-        Primitive::Bool | Primitive::Byte | Primitive::Char | Primitive::Uint8 => "uint8_t",
+        Primitive::Bool
+        | Primitive::Byte
+        | Primitive::Char
+        | Primitive::Char8
+        | Primitive::Uint8 => "uint8_t",
         Primitive::Int8 => "int8_t",
         Primitive::Int16 => "int16_t",
-        Primitive::Uint16 => "uint16_t",
+        Primitive::Uint16 | Primitive::Wchar => "uint16_t",
         Primitive::Int32 => "int32_t",
         Primitive::Uint32 => "uint32_t",
         Primitive::Int64 => "int64_t",
         Primitive::Uint64 => "uint64_t",
         Primitive::Float32 => "float",
         Primitive::Float64 => "double",
+        // Frame plans refuse it.
+        Primitive::Float128 => "long double",
     }
 }

@@ -7,10 +7,8 @@ use super::record::assert_nested;
 use super::{
     BLOCK_ALIGNMENT, Plain, REFERENCE_BYTES, SequenceBuilder, SlicesBuilder, Text, array_alignment,
 };
-use crate::definition::{TypeName, parse_merged};
 use crate::layout::Layout;
 use crate::message::Message;
-use crate::resolve::Library;
 use std::fmt;
 use std::marker::PhantomData;
 
@@ -69,10 +67,7 @@ struct Owner {
 impl Owner {
     /// The field's name. Reads the definition, as errors are rare and shown once.
     fn name(&self) -> Option<String> {
-        let name = TypeName::parse(self.type_name)?;
-        let mut library = Library::new();
-        parse_merged(&name, self.definition).ok()?.into_iter().for_each(|it| library.add(it));
-        let layout = Layout::of(&library.resolve(&name).ok()?).ok()?;
+        let layout = Layout::of_text(self.type_name, self.definition)?;
         let fields = &layout.root().fields;
         let field = fields.iter().find(|field| field.offset as usize == self.offset)?;
         Some(field.name.clone())

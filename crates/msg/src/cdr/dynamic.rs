@@ -253,6 +253,15 @@ fn write<'a, S: CdrSink<'a>>(
             Op::Array { at, size: 4, bound } => {
                 out.array::<u32>(slice(block, base + at as usize, bound)?)?;
             }
+            Op::Array { at, size: 16, bound } => {
+                let (at, size) = (base + at as usize, 16);
+                let (start, count) = block.records_of(block.reference(at)?, size, at)?;
+                check_length(at, count, bound)?;
+                out.sequence(count, size)?;
+                if count > 0 {
+                    out.run(inside(block, start, count * size)?, BLOCK_ALIGNMENT);
+                }
+            }
             Op::Array { at, bound, .. } => {
                 out.array::<u64>(slice(block, base + at as usize, bound)?)?;
             }

@@ -2,17 +2,20 @@
 //!
 //! `reader` and `writer` hold the primitive steps that generated code strings together; `plan`
 //! works out those steps for a type, and `dynamic` carries them out for types known only at run
-//! time. They share no state with the rest of the crate: bytes in, flat layout out, and back.
+//! time. `foreign` rewrites big-endian input and XCDR2, and finds the field of an error. They share
+//! no state with the rest of the crate: bytes in, flat layout out, and back.
 //!
 //! Wide text is a count of UTF-16 units followed by 4 bytes per unit, as XCDR1 writers do; texts
 //! carry a NUL byte that their length counts.
 
 mod dynamic;
+mod foreign;
 mod plan;
 mod reader;
 mod writer;
 
 pub(crate) use dynamic::{check_length, decode, encode, flat_bytes};
+pub(crate) use foreign::rewritten_or;
 pub(crate) use plan::{Op, Plan, Target};
 pub use reader::{CdrReader, FlatSize, WideText};
 pub use writer::{CdrBuffer, CdrSink, CdrSize, CdrSlices};
@@ -21,6 +24,9 @@ use crate::block::BuildError;
 
 /// Bytes of the encapsulation header.
 pub const HEADER_BYTES: usize = 4;
+
+/// Bytes that may follow a message: writers pad to a multiple of 4.
+const PADDING_MAX: usize = 3;
 
 /// Header of XCDR1 little endian.
 pub const HEADER_LITTLE_ENDIAN: [u8; HEADER_BYTES] = [0, 1, 0, 0];
@@ -44,12 +50,32 @@ pub enum CdrError {
     },
     /// The header names another encoding.
     #[error(
-        "the CDR header is {header:02x?}, but only XCDR1 little endian (00 01) can be read: \
-         convert the message, or record it with a little-endian writer"
+        "the CDR header is {header:02x?}, but only XCDR1 (00 00, 00 01) and XCDR2 of final or \
+         appendable types (00 06 to 00 09) can be read: convert the message, or record it with \
+         another writer"
     )]
     Encoding {
         /// The first two bytes.
         header: [u8; 2],
+    },
+    /// A part has another length than the input says.
+    #[error(
+        "a part of the CDR ends at byte {at}, but the length before it says {says}: the input is \
+         damaged, or written with another definition of the type"
+    )]
+    Delimiter {
+        /// Where the part ends in the input.
+        at: usize,
+        /// Where its length says that it ends.
+        says: usize,
+    },
+    /// One of these, in a field with this path.
+    #[error("field `{field}`: {cause}")]
+    InField {
+        /// Path of the field, such as `fields[3].name`.
+        field: Box<str>,
+        /// What is wrong there.
+        cause: Box<CdrError>,
     },
     /// A text's last byte is not NUL.
     #[error("the text at byte {at} of the CDR does not end with a NUL byte: the input is damaged")]

@@ -149,7 +149,7 @@ impl Planner<'_> {
         self.count()?;
         match element {
             ElementLayout::Primitive(primitive) => {
-                push_run(ops, at, primitive.bytes(), primitive.bytes());
+                push_run(ops, at, primitive.bytes(), primitive.alignment());
             }
             ElementLayout::Text { bound } => ops.push(Op::Text { at, bound }),
             ElementLayout::WideText { bound } => ops.push(Op::WideText { at, bound }),
@@ -167,7 +167,7 @@ impl Planner<'_> {
     ) -> Result<(), LayoutError> {
         self.count()?;
         if let ElementLayout::Primitive(primitive) = element {
-            push_run(ops, at, primitive.bytes() * count, primitive.bytes());
+            push_run(ops, at, primitive.bytes() * count, primitive.alignment());
             return Ok(());
         }
         let program = self.program(target_of(element))?;

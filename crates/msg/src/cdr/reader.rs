@@ -4,11 +4,11 @@
 
 #![forbid(unsafe_code)]
 
-use super::{CdrError, HEADER_BYTES, HEADER_LITTLE_ENDIAN};
+use super::{CdrError, HEADER_BYTES, HEADER_LITTLE_ENDIAN, PADDING_MAX};
 use crate::block::{BLOCK_ALIGNMENT, array_alignment};
 
-/// Bytes that may follow a message: writers pad to a multiple of 4.
-const PADDING_MAX: usize = 3;
+/// Most strict alignment in XCDR1: that of float128, too.
+const ALIGNMENT_MAX: usize = 8;
 
 /// A position in one encoded message. Neither blocks nor allocates.
 #[derive(Clone, Debug)]
@@ -160,7 +160,7 @@ impl<'a> CdrReader<'a> {
     pub fn array(&mut self, size: usize) -> Result<&'a [u8], CdrError> {
         let length = self.length(size)?;
         // No padding follows the length of an empty sequence.
-        if length == 0 { Ok(&[]) } else { self.run(length * size, size) }
+        if length == 0 { Ok(&[]) } else { self.run(length * size, size.min(ALIGNMENT_MAX)) }
     }
 
     /// Refuses a length above the bound of a field.

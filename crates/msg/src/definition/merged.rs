@@ -1,7 +1,7 @@
 //! The text that recordings carry: a definition and those of all types it uses, separated by lines
 //! of `=` and headed by `MSG: package/Name`.
 
-use super::parser::parse_lines;
+use super::parser::{Words, parse_with};
 use super::{DefinitionError, Element, MessageDefinition, TypeName};
 use std::collections::HashMap;
 
@@ -40,7 +40,8 @@ pub fn parse_merged(
         // Some writers head the root's own definition, too: nothing stands before its head then.
         let blank = section.iter().all(|(line, _)| line.trim().is_empty());
         if !(definitions.is_empty() && blank && line.is_some()) {
-            let definition = parse_lines(&name, &file, section.drain(..))?;
+            let words = Words::OfMergedTexts;
+            let definition = parse_with(&name, &file, section.drain(..), words)?;
             add(definition, &mut definitions, &mut known, first_line)?;
         }
         section.clear();

@@ -1,11 +1,16 @@
-//! Message definitions as data: what a `.msg` or `.srv` file says, without resolving the types it
-//! names.
+//! Interface definitions as data: what a `.msg`, `.srv`, `.action` or `.idl` file says, without
+//! resolving the types it names.
 //!
-//! `parser` reads one file, `service` one of a service, `merged` the text that recordings carry,
-//! `text` writes both back without comments. Nothing here knows hashes, layouts or encodings.
+//! `parser` reads one file, `service` one of a service, `action` one of an action, `idl` one in
+//! OMG IDL, `merged` the text that recordings carry. `comments` gives fields their documentation,
+//! `text` writes definitions back without comments. Nothing here knows hashes, layouts or
+//! encodings.
 
 #![forbid(unsafe_code)]
 
+mod action;
+mod comments;
+mod idl;
 mod line;
 mod merged;
 mod parser;
@@ -13,14 +18,19 @@ mod service;
 mod text;
 mod value;
 
+pub use action::{ActionDefinition, action_text, parse_action};
+pub use idl::{IdlFile, parse_idl};
 pub use merged::parse_merged;
 pub use parser::parse_message;
 pub use service::{ServiceDefinition, parse_service, service_text};
 pub(crate) use text::type_text;
-pub use text::{merged_text, message_text};
+pub use text::{constant_text, field_text, merged_text, message_text};
 pub(crate) use value::in_range;
 
 use std::fmt;
+
+/// Field of a message without fields, as ROS 2 hashes and lays it out.
+pub(crate) const EMPTY_FIELD: &str = "structure_needs_at_least_one_member";
 
 /// Full name of an interface type, such as `sensor_msgs/msg/Image`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -47,13 +57,14 @@ impl TypeName {
         };
         let valid = parts.next().is_none()
             && is_package_name(package)
-            && matches!(namespace, "msg" | "srv" | "action")
+            && is_namespace(namespace)
             && is_type_name(name);
-        valid.then(|| Self {
-            package: package.into(),
-            namespace: namespace.into(),
-            name: name.into(),
-        })
+        valid.then(|| Self::inside(package, namespace, name))
+    }
+
+    /// The type `package/namespace/name`, whatever the parts are.
+    pub(crate) fn inside(package: &str, namespace: &str, name: &str) -> Self {
+        Self { package: package.into(), namespace: namespace.into(), name: name.into() }
     }
 
     /// The package, such as `sensor_msgs`.
@@ -61,9 +72,19 @@ impl TypeName {
         &self.package
     }
 
+    /// What stands between package and name: `msg`, `srv`, `action` or `idl`.
+    pub fn namespace(&self) -> &str {
+        &self.namespace
+    }
+
     /// The name inside the package, such as `Image`.
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// The type whose name goes on with `suffix`.
+    fn derived(&self, suffix: &str) -> Self {
+        Self { name: format!("{}{suffix}", self.name), ..self.clone() }
     }
 }
 
@@ -80,6 +101,8 @@ pub struct MessageDefinition {
     pub type_name: TypeName,
     /// Where the text came from, for error messages.
     pub file: String,
+    /// What comments say of the whole message, in lines; empty: nothing.
+    pub documentation: String,
     /// Fields in order.
     pub fields: Vec<Field>,
     /// Constants in order.
@@ -95,6 +118,8 @@ pub struct Field {
     pub field_type: FieldType,
     /// Default value, if the definition gives one. It is no part of hash, layout or encoding.
     pub default: Option<Value>,
+    /// What comments say of the field, in lines; empty: nothing.
+    pub documentation: String,
     /// Line in the file, from 1.
     pub line: u32,
     /// Column of the type in the line, from 1.
@@ -110,6 +135,8 @@ pub struct Constant {
     pub element: Element,
     /// Value.
     pub value: Value,
+    /// What comments say of the constant, in lines; empty: nothing.
+    pub documentation: String,
     /// Line in the file, from 1.
     pub line: u32,
 }
@@ -156,7 +183,7 @@ pub enum Shape {
     },
 }
 
-/// Numbers and bool.
+/// Numbers and bool. The last three exist in `.idl` files only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "named as in definitions")]
 pub enum Primitive {
@@ -173,10 +200,19 @@ pub enum Primitive {
     Uint64,
     Float32,
     Float64,
+    /// `char` of IDL, one byte. The `char` of `.msg` files is [`Primitive::Char`], a uint8.
+    Char8,
+    /// `wchar` of IDL, one UTF-16 unit.
+    Wchar,
+    /// `long double` of IDL, IEEE 754 binary128.
+    Float128,
 }
 
+/// How many primitives `.msg` files know: the first of [`Primitive::ALL`].
+const PRIMITIVES_OF_MSG: usize = 13;
+
 impl Primitive {
-    const ALL: [(&'static str, Primitive); 13] = [
+    const ALL: [(&'static str, Primitive); 16] = [
         ("bool", Primitive::Bool),
         ("byte", Primitive::Byte),
         ("char", Primitive::Char),
@@ -190,25 +226,46 @@ impl Primitive {
         ("uint64", Primitive::Uint64),
         ("float32", Primitive::Float32),
         ("float64", Primitive::Float64),
+        ("char8", Primitive::Char8),
+        ("wchar", Primitive::Wchar),
+        ("float128", Primitive::Float128),
     ];
 
-    /// The name in definitions.
+    /// The name in definitions. Merged texts of Crossdock name those of IDL `char8`, `wchar` and
+    /// `float128`, because `.msg` has no words for them.
     pub fn name(self) -> &'static str {
         Self::ALL[self as usize].0
     }
 
+    /// The primitive that a `.msg` file means by this word.
     pub(crate) fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.iter().find(|(known, _)| *known == name).map(|(_, primitive)| *primitive)
+        Self::named(name, PRIMITIVES_OF_MSG)
     }
 
-    /// Size and alignment in bytes, in CDR and in the flat layout.
+    /// The primitive that a merged text means by this word.
+    pub(crate) fn from_merged_name(name: &str) -> Option<Self> {
+        Self::named(name, Self::ALL.len())
+    }
+
+    fn named(name: &str, count: usize) -> Option<Self> {
+        let mut known = Self::ALL[..count].iter();
+        known.find(|(known, _)| *known == name).map(|(_, primitive)| *primitive)
+    }
+
+    /// Size in bytes, in CDR and in the flat layout.
     pub fn bytes(self) -> u32 {
         match self {
-            Self::Bool | Self::Byte | Self::Char | Self::Int8 | Self::Uint8 => 1,
-            Self::Int16 | Self::Uint16 => 2,
+            Self::Bool | Self::Byte | Self::Char | Self::Int8 | Self::Uint8 | Self::Char8 => 1,
+            Self::Int16 | Self::Uint16 | Self::Wchar => 2,
             Self::Int32 | Self::Uint32 | Self::Float32 => 4,
             Self::Int64 | Self::Uint64 | Self::Float64 => 8,
+            Self::Float128 => 16,
         }
+    }
+
+    /// Alignment in bytes, in XCDR1 and in the flat layout: the size, at most 8.
+    pub fn alignment(self) -> u32 {
+        self.bytes().min(8)
     }
 }
 
@@ -269,9 +326,20 @@ pub enum DefinitionError {
     },
 }
 
+/// The words between package and name of a type.
+fn is_namespace(text: &str) -> bool {
+    matches!(text, "msg" | "srv" | "action" | "idl")
+}
+
 /// Lower-case letters, digits, single underscores; starts with a letter.
 pub(crate) fn is_package_name(text: &str) -> bool {
     is_field_name(text)
+}
+
+/// Letters, digits, underscores; starts with a letter: names in `.idl` files.
+pub(crate) fn is_identifier(text: &str) -> bool {
+    text.starts_with(|first: char| first.is_ascii_alphabetic())
+        && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
 }
 
 /// As [`is_package_name`].

@@ -2,6 +2,7 @@
 //! `---` between them; what ROS 2 derives from both (the event message, the service as a type) is
 //! derived here. It must not know hashes or encodings.
 
+use super::action::sections;
 use super::parser::parse_lines;
 use super::text::message_text;
 use super::{
@@ -9,7 +10,10 @@ use super::{
 };
 
 /// The line between request and response.
-const SEPARATOR: &str = "---";
+pub(super) const SEPARATOR: &str = "---";
+
+/// What the services of an action are called behind the action's name.
+pub(super) const OF_ACTIONS: [&str; 2] = ["_SendGoal", "_GetResult"];
 
 /// One service type as its file says.
 #[derive(Clone, Debug, PartialEq)]
@@ -36,35 +40,16 @@ pub fn parse_service(
     file: &str,
     text: &str,
 ) -> Result<ServiceDefinition, DefinitionError> {
-    let lines = || text.lines().zip(1u32..);
-    let is_separator = |line: &str| line.trim_end() == SEPARATOR;
-    let mut separators = lines().filter(|(line, _)| is_separator(line)).map(|(_, number)| number);
-    let wrong = |line, expected: &str, found: &str| DefinitionError::Syntax {
-        file: file.to_owned(),
-        line,
-        column: 1,
-        expected: expected.to_owned(),
-        found: found.to_owned(),
-    };
-    let Some(separator) = separators.next() else {
-        let last = lines().count() as u32;
-        let expected = "a line `---` between the fields of the request and of the response";
-        return Err(wrong(last.max(1), expected, "the end of the file"));
-    };
-    if let Some(second) = separators.next() {
-        let expected = "a service, which has one `---` (an action has two)";
-        return Err(wrong(second, expected, "a second `---`"));
-    }
-    let request = lines().take_while(|(_, number)| *number < separator);
-    let response = lines().skip_while(|(_, number)| *number <= separator);
+    let expected = "a line `---` between the fields of the request and of the response";
+    let [request, response] =
+        sections(file, text, [expected], "a service, which has one `---` (an action has two)")?;
     Ok(ServiceDefinition {
         type_name: type_name.clone(),
         file: file.to_owned(),
-        request: parse_lines(&type_name.request(), file, request)?,
-        response: parse_lines(&type_name.response(), file, response)?,
+        request: parse_lines(&type_name.request(), file, request.into_iter())?,
+        response: parse_lines(&type_name.response(), file, response.into_iter())?,
     })
 }
-
 /// The text of a service: bare fields and constants, without comments.
 pub fn service_text(service: &ServiceDefinition) -> String {
     format!("{}{SEPARATOR}\n{}", message_text(&service.request), message_text(&service.response))
@@ -76,15 +61,20 @@ impl TypeName {
         Self { package: package.into(), namespace: "srv".into(), name: name.into() }
     }
 
-    /// Reads `package/srv/Name`, or `package/Name` as people write it. Nothing when the text has
-    /// another form.
+    /// Reads `package/srv/Name`, `package/Name` as people write it, or a service of an action, such
+    /// as `package/action/Name_SendGoal`. Nothing when the text has another form.
     pub fn parse_service(text: &str) -> Option<Self> {
-        let (package, name) = match text.split('/').collect::<Vec<_>>()[..] {
-            [package, "srv", name] | [package, name] => (package, name),
+        let (package, namespace, name) = match text.split('/').collect::<Vec<_>>()[..] {
+            [package, namespace @ ("srv" | "action"), name] => (package, namespace, name),
+            [package, name] => (package, "srv", name),
             _ => return None,
         };
-        let valid = super::is_package_name(package) && is_type_name(name) && !name.contains('_');
-        valid.then(|| Self::service(package, name))
+        let own = match namespace {
+            "action" => OF_ACTIONS.iter().find_map(|suffix| name.strip_suffix(suffix))?,
+            _ => name,
+        };
+        let valid = super::is_package_name(package) && is_type_name(own) && !own.contains('_');
+        valid.then(|| Self::inside(package, namespace, name))
     }
 
     /// Whether it is a service, or a message that belongs to one.
@@ -102,8 +92,9 @@ impl TypeName {
         self.derived("_Response")
     }
 
-    fn derived(&self, suffix: &str) -> Self {
-        Self { name: format!("{}{suffix}", self.name), ..self.clone() }
+    /// The message type of a service's events.
+    pub fn event(&self) -> Self {
+        self.derived("_Event")
     }
 }
 
@@ -112,41 +103,53 @@ impl ServiceDefinition {
     pub(crate) fn event(&self) -> MessageDefinition {
         let at_most_one = Shape::Sequence { bound: Some(1) };
         let info = TypeName::message("service_msgs", "ServiceEventInfo");
-        self.derived(
-            self.type_name.derived("_Event"),
-            [
-                ("info", info, Shape::One),
-                ("request", self.request.type_name.clone(), at_most_one),
-                ("response", self.response.type_name.clone(), at_most_one),
-            ],
-        )
+        let fields = [
+            ("info", info, Shape::One),
+            ("request", self.request.type_name.clone(), at_most_one),
+            ("response", self.response.type_name.clone(), at_most_one),
+        ];
+        derived_message(self.type_name.event(), &self.file, fields.map(message_field))
     }
 
     /// The service as a type of its own: what its type hash is taken of.
     pub(crate) fn as_type(&self) -> MessageDefinition {
-        self.derived(
-            self.type_name.clone(),
-            [
-                ("request_message", self.request.type_name.clone(), Shape::One),
-                ("response_message", self.response.type_name.clone(), Shape::One),
-                ("event_message", self.type_name.derived("_Event"), Shape::One),
-            ],
-        )
+        let fields = [
+            ("request_message", self.request.type_name.clone(), Shape::One),
+            ("response_message", self.response.type_name.clone(), Shape::One),
+            ("event_message", self.type_name.event(), Shape::One),
+        ];
+        derived_message(self.type_name.clone(), &self.file, fields.map(message_field))
     }
+}
 
-    fn derived(
-        &self,
-        type_name: TypeName,
-        fields: [(&str, TypeName, Shape); 3],
-    ) -> MessageDefinition {
-        let field = |(name, used, shape): (&str, TypeName, Shape)| Field {
-            name: name.to_owned(),
-            field_type: FieldType { element: Element::Message(used), shape },
-            default: None,
-            line: 1,
-            column: 1,
-        };
-        let fields = fields.into_iter().map(field).collect();
-        MessageDefinition { type_name, file: self.file.clone(), fields, constants: Vec::new() }
+/// A message type that ROS 2 derives from a service or an action.
+pub(super) fn derived_message(
+    type_name: TypeName,
+    file: &str,
+    fields: impl IntoIterator<Item = Field>,
+) -> MessageDefinition {
+    MessageDefinition {
+        type_name,
+        file: file.to_owned(),
+        documentation: String::new(),
+        fields: fields.into_iter().collect(),
+        constants: Vec::new(),
+    }
+}
+
+/// A field of a derived message that holds another message.
+pub(super) fn message_field((name, used, shape): (&str, TypeName, Shape)) -> Field {
+    derived_field(name, Element::Message(used), shape)
+}
+
+/// A field of a derived message.
+pub(super) fn derived_field(name: &str, element: Element, shape: Shape) -> Field {
+    Field {
+        name: name.to_owned(),
+        field_type: FieldType { element, shape },
+        default: None,
+        documentation: String::new(),
+        line: 1,
+        column: 1,
     }
 }

@@ -1,6 +1,6 @@
 //! Writes definitions back: bare fields and constants, one per line, without comments.
 
-use super::{Element, FieldType, MessageDefinition, Shape, Value};
+use super::{Constant, Element, Field, FieldType, MessageDefinition, Shape, TypeName, Value};
 use std::fmt::Write as _;
 
 /// Line between two definitions of a merged text: 80 characters, as recorders write it.
@@ -10,18 +10,37 @@ const SEPARATOR: &str =
 /// The text of one definition: constants, then fields.
 pub fn message_text(definition: &MessageDefinition) -> String {
     let mut text = String::new();
-    for constant in &definition.constants {
-        let _ = write!(text, "{} {}=", element_text(&constant.element), constant.name);
-        push_value(&mut text, &constant.value);
+    // A text of several lines, which `.idl` files may have, cannot be written on one.
+    let on_one_line = |value: &Value| !matches!(value, Value::Text(text) if text.contains('\n'));
+    for constant in definition.constants.iter().filter(|it| on_one_line(&it.value)) {
+        text.push_str(&constant_text(constant));
         text.push('\n');
     }
     for field in &definition.fields {
-        let _ = write!(text, "{} {}", type_text(&field.field_type), field.name);
-        if let Some(value) = &field.default {
-            text.push(' ');
-            push_value(&mut text, value);
+        match &field.default {
+            Some(value) if !on_one_line(value) => {
+                let _ = write!(text, "{} {}", type_text(&field.field_type), field.name);
+            }
+            _ => text.push_str(&field_text(field)),
         }
         text.push('\n');
+    }
+    text
+}
+
+/// A constant as definitions write it, without its comment.
+pub fn constant_text(constant: &Constant) -> String {
+    let mut text = format!("{} {}=", element_text(&constant.element), constant.name);
+    push_value(&mut text, &constant.value);
+    text
+}
+
+/// A field as definitions write it, with its default and without its comment.
+pub fn field_text(field: &Field) -> String {
+    let mut text = format!("{} {}", type_text(&field.field_type), field.name);
+    if let Some(value) = &field.default {
+        text.push(' ');
+        push_value(&mut text, value);
     }
     text
 }
@@ -31,8 +50,7 @@ pub fn merged_text<'a>(definitions: impl IntoIterator<Item = &'a MessageDefiniti
     let mut text = String::new();
     for (index, definition) in definitions.into_iter().enumerate() {
         if index > 0 {
-            let name = &definition.type_name;
-            let _ = writeln!(text, "{SEPARATOR}\nMSG: {}/{}", name.package(), name.name());
+            let _ = writeln!(text, "{SEPARATOR}\nMSG: {}", short(&definition.type_name));
         }
         text.push_str(&message_text(definition));
     }
@@ -57,7 +75,15 @@ fn element_text(element: &Element) -> String {
         Element::Text { bound: Some(bound) } => format!("string<={bound}"),
         Element::WideText { bound: None } => "wstring".to_owned(),
         Element::WideText { bound: Some(bound) } => format!("wstring<={bound}"),
-        Element::Message(name) => format!("{}/{}", name.package(), name.name()),
+        Element::Message(name) => short(name),
+    }
+}
+
+/// A message's name as merged texts write it: without `/msg/`, which goes without saying.
+fn short(name: &TypeName) -> String {
+    match name.namespace() {
+        "msg" => format!("{}/{}", name.package(), name.name()),
+        _ => name.to_string(),
     }
 }
 

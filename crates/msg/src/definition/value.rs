@@ -81,7 +81,9 @@ fn parse_primitive(
             "false" | "0" => Some(Value::Bool(false)),
             _ => None,
         },
-        Primitive::Float32 | Primitive::Float64 => word.parse().ok().map(Value::Float),
+        Primitive::Float32 | Primitive::Float64 | Primitive::Float128 => {
+            word.parse().ok().map(Value::Float)
+        }
         _ => parse_integer(word).filter(|value| in_range(primitive, *value)).map(Value::Integer),
     };
     value.ok_or_else(|| {

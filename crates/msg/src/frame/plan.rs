@@ -7,7 +7,7 @@
 
 use super::{DATA_ALIGNMENT, HEADER_BYTES, PAYLOAD_BYTES_MAX};
 use crate::block::{EXTERNAL_BUFFER, FlatBuffer, REFERENCE_BYTES};
-use crate::definition::Shape;
+use crate::definition::{Primitive, Shape};
 use crate::layout::{ElementLayout, Layout};
 use crate::schema::Schema;
 use std::collections::BTreeMap;
@@ -99,6 +99,16 @@ pub enum FramePlanError {
         /// The path as given.
         field: String,
     },
+    /// A number that hardware does not know.
+    #[error(
+        "`{field}` of {type_name} is a `long double`: hardware has no such numbers, use double"
+    )]
+    LongDouble {
+        /// The message type.
+        type_name: String,
+        /// The field.
+        field: String,
+    },
     /// A bound above the type's.
     #[error("the bound {given} of `{field}` is above its type's {bound}: lower it")]
     AboveType {
@@ -122,6 +132,17 @@ pub enum FramePlanError {
     },
 }
 
+fn refuse_long_doubles(layout: &Layout) -> Result<(), FramePlanError> {
+    let wanted = ElementLayout::Primitive(Primitive::Float128);
+    for one in &layout.structs {
+        if let Some(field) = one.fields.iter().find(|field| field.element == wanted) {
+            let (type_name, field) = (one.type_name.clone(), field.name.clone());
+            return Err(FramePlanError::LongDouble { type_name, field });
+        }
+    }
+    Ok(())
+}
+
 impl FramePlan {
     /// Plans a type. `bounds` has elements or bytes of text by path (`data`, `header.frame_id`,
     /// `names.element` for the texts of a sequence `names`), for fields without a bound of their
@@ -132,6 +153,7 @@ impl FramePlan {
     /// A field has no bound, a bound fits no field, or the longest message is too long.
     pub fn new(schema: &Schema, bounds: &BTreeMap<String, u32>) -> Result<Self, FramePlanError> {
         let layout = schema.layout();
+        refuse_long_doubles(layout)?;
         let mut planner = Planner {
             layout,
             fixed: layout.fixed_structs(),

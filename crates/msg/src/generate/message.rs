@@ -89,6 +89,11 @@ impl Subject<'_> {
     }
 
     pub(super) fn body(&self) -> Result<String, GenerateError> {
+        let float128 = ElementLayout::Primitive(Primitive::Float128);
+        if let Some(field) = self.layout.root().fields.iter().find(|it| it.element == float128) {
+            let (type_name, field) = (self.layout.root().type_name.clone(), field.name.clone());
+            return Err(GenerateError::LongDouble { type_name, field });
+        }
         let mut out = Text::default();
         self.marker(&mut out);
         self.message_impl(&mut out);
@@ -559,16 +564,22 @@ pub(super) fn hash_line(out: &mut Text, name: &str, rust_type: &str, bytes: &[u8
 
 pub(super) fn rust_type(primitive: Primitive) -> &'static str {
     match primitive {
-        Primitive::Bool | Primitive::Byte | Primitive::Char | Primitive::Uint8 => "u8",
+        Primitive::Bool
+        | Primitive::Byte
+        | Primitive::Char
+        | Primitive::Uint8
+        | Primitive::Char8 => "u8",
         Primitive::Int8 => "i8",
         Primitive::Int16 => "i16",
-        Primitive::Uint16 => "u16",
+        Primitive::Uint16 | Primitive::Wchar => "u16",
         Primitive::Int32 => "i32",
         Primitive::Uint32 => "u32",
         Primitive::Int64 => "i64",
         Primitive::Uint64 => "u64",
         Primitive::Float32 => "f32",
         Primitive::Float64 => "f64",
+        // `body` has refused it.
+        Primitive::Float128 => "u128",
     }
 }
 

@@ -28,10 +28,8 @@ mod service;
 mod text;
 
 use crate::cdr::Plan;
-use crate::definition::{
-    DefinitionError, TypeName, is_package_name, is_type_name, merged_text, parse_merged,
-    parse_message, parse_service,
-};
+use crate::definition::{TypeName, merged_text, parse_merged, parse_service};
+use crate::find::{self, FindError};
 use crate::layout::{Layout, LayoutError};
 use crate::resolve::{Library, ResolveError};
 use std::collections::{BTreeMap, BTreeSet};
@@ -52,18 +50,10 @@ pub enum GenerateError {
     },
     /// A folder holds no definitions.
     #[error(
-        "{path} holds neither <package>/msg/<Name>.msg nor <package>/srv/<Name>.srv: name the \
-         folder above the packages", path = path.display())]
+        "{path} holds no interface file such as <package>/msg/<Name>.msg or \
+         <package>/srv/<Name>.srv: name the folder above the packages", path = path.display())]
     Empty {
         /// The folder.
-        path: PathBuf,
-    },
-    /// A file's or folder's name is not one that types can have.
-    #[error(
-        "{path}: rename it; packages are named like my_msgs, files like MyMessage.msg", path = path.display()
-    )]
-    Name {
-        /// The file or folder.
         path: PathBuf,
     },
     /// Two generated methods of one type would have the same name.
@@ -79,9 +69,20 @@ pub enum GenerateError {
         /// The method's name.
         method: String,
     },
-    /// A definition breaks the syntax.
+    /// The language has no type for a field.
+    #[error(
+        "{type_name}: field `{field}` is a `long double`, for which Rust has no type: use \
+         `double`, or read the type at run time"
+    )]
+    LongDouble {
+        /// The type.
+        type_name: String,
+        /// The field.
+        field: String,
+    },
+    /// An interface file cannot be read or breaks the syntax.
     #[error(transparent)]
-    Definition(#[from] DefinitionError),
+    Find(#[from] FindError),
     /// A type is not known or contains itself.
     #[error(transparent)]
     Resolve(#[from] ResolveError),
@@ -175,47 +176,32 @@ impl Generator {
         Self { library, packages: BTreeMap::new(), services: BTreeMap::new() }
     }
 
-    /// Reads `<folder>/<package>/msg/*.msg` and `<folder>/<package>/srv/*.srv`. A package that is
-    /// shipped, too, is replaced as far as its files say.
+    /// Reads the interface files of the packages below a folder, such as
+    /// `<folder>/<package>/msg/*.msg`, and `srv`, `action` and `.idl` alike. A package that is
+    /// shipped, too, is replaced as far as its files say. Actions can be resolved, but no Rust is
+    /// generated for them.
     ///
     /// # Errors
     ///
     /// Nothing is found, a file cannot be read, or its text breaks the syntax.
     pub fn add_folder(&mut self, folder: &Path) -> Result<(), GenerateError> {
-        let mut found = false;
-        for package_folder in sorted_entries(folder)? {
-            for kind in ["msg", "srv"] {
-                let definitions = package_folder.join(kind);
-                if !definitions.is_dir() {
-                    continue;
-                }
-                let package =
-                    name_of(&package_folder, package_folder.file_name(), is_package_name)?;
-                for file in sorted_entries(&definitions)? {
-                    if file.extension().is_some_and(|extension| extension == kind) {
-                        self.add_file(&package, kind, &file)?;
-                        found = true;
-                    }
-                }
-            }
+        let files = find::below(folder)?;
+        if files.is_empty() {
+            return Err(GenerateError::Empty { path: folder.to_owned() });
         }
-        if found { Ok(()) } else { Err(GenerateError::Empty { path: folder.to_owned() }) }
-    }
-
-    fn add_file(&mut self, package: &str, kind: &str, file: &Path) -> Result<(), GenerateError> {
-        let name = name_of(file, file.file_stem(), is_type_name)?;
-        let text = std::fs::read_to_string(file)
-            .map_err(|cause| GenerateError::File { path: file.to_owned(), cause })?;
-        let path = file.display().to_string();
-        let names = self.packages.entry(package.to_owned()).or_default();
-        if kind == "srv" {
-            let type_name = TypeName::service(package, &name);
-            self.library.add_service(parse_service(&type_name, &path, &text)?);
-            self.services.entry(package.to_owned()).or_default().insert(name);
-        } else {
-            let type_name = TypeName::message(package, &name);
-            self.library.add(parse_message(&type_name, &path, &text)?);
-            names.insert(name);
+        for file in &files {
+            for type_name in find::add(&mut self.library, file)? {
+                let (package, name) = (type_name.package(), type_name.name());
+                let set = match type_name.namespace() {
+                    "msg" => &mut self.packages,
+                    "srv" => {
+                        self.packages.entry(package.to_owned()).or_default();
+                        &mut self.services
+                    }
+                    _ => continue,
+                };
+                set.entry(package.to_owned()).or_default().insert(name.to_owned());
+            }
         }
         Ok(())
     }
@@ -223,6 +209,11 @@ impl Generator {
     /// Names of the services of a package to generate.
     fn services_of(&self, package: &str) -> impl Iterator<Item = &String> {
         self.services.get(package).into_iter().flatten()
+    }
+
+    /// The definitions read so far and those shipped, for reading alone.
+    pub fn into_library(self) -> Library {
+        self.library
     }
 
     /// The definitions read so far and those shipped.
@@ -408,22 +399,3 @@ const ALLOW: &str = "#[allow(clippy::all, dead_code, unreachable_pub, reason = \
 
 /// A crate may use some of its types only.
 const ALLOW_REEXPORT: &str = "#[allow(unreachable_pub, unused_imports, reason = \"generated\")]\n";
-
-fn sorted_entries(folder: &Path) -> Result<Vec<PathBuf>, GenerateError> {
-    let failed = |cause| GenerateError::File { path: folder.to_owned(), cause };
-    let mut paths = Vec::new();
-    for entry in std::fs::read_dir(folder).map_err(failed)? {
-        paths.push(entry.map_err(failed)?.path());
-    }
-    paths.sort();
-    Ok(paths)
-}
-
-fn name_of(
-    path: &Path,
-    name: Option<&std::ffi::OsStr>,
-    is_name: fn(&str) -> bool,
-) -> Result<String, GenerateError> {
-    let name = name.and_then(|name| name.to_str()).filter(|name| is_name(name));
-    name.map(str::to_owned).ok_or_else(|| GenerateError::Name { path: path.to_owned() })
-}

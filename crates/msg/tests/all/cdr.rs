@@ -15,7 +15,10 @@ const GOOD: [u8; 28] =
     [0, 1, 0, 0, 3, 0, 0, 0, b'h', b'i', 0, 0, 1, 0, 0, 0, b'a', 0, 0, 0, 2, 0, 0, 0, 1, 0, 2, 0];
 
 fn decode(bytes: &[u8]) -> Result<usize, CdrError> {
-    schema().flat_bytes_of_cdr(bytes)
+    schema().flat_bytes_of_cdr(bytes).map_err(|error| match error {
+        CdrError::InField { cause, .. } => *cause,
+        other => other,
+    })
 }
 
 #[test]
@@ -26,8 +29,7 @@ fn foreign_encodings_and_damage_are_refused_with_the_place() {
         bytes[at] = value;
         decode(&bytes).unwrap_err()
     };
-    assert_eq!(changed(1, 0), CdrError::Encoding { header: [0, 0] });
-    assert_eq!(changed(1, 7), CdrError::Encoding { header: [0, 7] });
+    assert_eq!(changed(1, 3), CdrError::Encoding { header: [0, 3] });
     assert_eq!(changed(10, 1), CdrError::NotTerminated { at: 8 });
     assert_eq!(changed(7, 0xff), CdrError::TooShort { at: 8, wanted: 0xff00_0003, bytes: 28 });
     assert_eq!(changed(18, 1), CdrError::WideUnit { at: 16, unit: 0x10061 });

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "tests")]
 #![allow(dead_code, reason = "each test file uses a part")]
 
+pub(crate) mod python;
 pub(crate) mod random;
 pub(crate) mod types;
 

@@ -169,7 +169,7 @@ fn fingers_that_know_ros_2_are_told_what_to_type() {
         (&["bag", "play", "x"], "--input BAG"),
         (&["topic", "pub", "/x", "std_msgs/msg/Bool"], "crossdock new"),
         (&["param", "set", "/n", "p", "1"], "-p NODE.PARAMETER:=VALUE"),
-        (&["interface", "package", "x"], "crossdock interface show TYPE"),
+        (&["interface", "shows", "x"], "`show TYPE`"),
     ] {
         let output = run.output(words);
         assert_eq!(output.status.code(), Some(2));

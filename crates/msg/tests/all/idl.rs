@@ -1,0 +1,139 @@
+//! `.idl` files: what is read of them, what is refused and how the error says so.
+
+use crossdock_msg::Schema;
+use crossdock_msg::definition::{Element, IdlFile, Primitive, Shape, TypeName, Value, parse_idl};
+use crossdock_msg::resolve::Library;
+
+fn parse(body: &str) -> Result<IdlFile, String> {
+    let text = format!("module my_msgs {{\n module msg {{\n{body}\n }};\n}};\n");
+    parse_idl("My.idl", &text).map_err(|error| error.to_string())
+}
+
+#[test]
+fn types_bounds_typedefs_constants_and_annotations_are_read() {
+    let file = parse(
+        "typedef double double__3[3];
+        module My_Constants {
+          @verbatim (language=\"comment\", text=\"How \" \"many.\")
+          const unsigned long COUNT = 0x10;
+          const string NAME = \"a\\tb\" \"c\";
+          const double TURN = -1.5e-3;
+          const boolean ON = TRUE;
+        };
+        @verbatim (language=\"comment\", text=\"Of my own.\")
+        @extensibility(FINAL)
+        struct My { // a comment
+          @default (value=-7) short a, b;
+          @unit(value=\"m\") string<COUNT> name;
+          sequence<wstring<4>, 5> wides; /* another
+          comment */
+          double__3 turns;
+          geometry_msgs::msg::Point points[2];
+          msg::Other other;
+          @default (value=\"(1, 2)\") sequence<octet> bytes;
+          unsigned long long big;
+          char letter;
+          wchar wide;
+          long double exact;
+        };
+        struct Other { uint8 structure_needs_at_least_one_member; };",
+    )
+    .unwrap();
+    let [mine, other] = file.messages.as_slice() else { panic!("{file:?}") };
+    assert_eq!(mine.type_name, TypeName::message("my_msgs", "My"));
+    assert_eq!(mine.documentation, "Of my own.");
+    let constants: Vec<_> = mine.constants.iter().map(|it| (it.name.as_str(), &it.value)).collect();
+    assert_eq!(
+        constants,
+        [
+            ("COUNT", &Value::Integer(16)),
+            ("NAME", &Value::Text("a\tbc".to_owned())),
+            ("TURN", &Value::Float(-1.5e-3)),
+            ("ON", &Value::Bool(true)),
+        ]
+    );
+    assert_eq!(mine.constants[0].documentation, "How many.");
+    let field = |name: &str| mine.fields.iter().find(|field| field.name == name).unwrap();
+    assert_eq!(field("b").default, Some(Value::Integer(-7)));
+    assert_eq!(field("name").field_type.element, Element::Text { bound: Some(16) });
+    assert_eq!(field("wides").field_type.shape, Shape::Sequence { bound: Some(5) });
+    assert_eq!(field("turns").field_type.shape, Shape::Array(3));
+    assert_eq!(
+        field("points").field_type.element,
+        Element::Message(TypeName::message("geometry_msgs", "Point"))
+    );
+    assert_eq!(
+        field("other").field_type.element,
+        Element::Message(TypeName::message("my_msgs", "Other"))
+    );
+    let list = Value::List(vec![Value::Integer(1), Value::Integer(2)]);
+    assert_eq!(field("bytes").default, Some(list));
+    assert_eq!(field("big").field_type.element, Element::Primitive(Primitive::Uint64));
+    assert_eq!(field("exact").field_type.element, Element::Primitive(Primitive::Float128));
+    assert!(other.fields.is_empty(), "ROS 2's place-holder is no field");
+}
+
+#[test]
+fn services_and_actions_are_put_together_of_their_parts() {
+    let text = "module m { module srv { struct A_Request { long a; }; struct A_Response { }; };
+        module action { struct B_Goal { long a; }; struct B_Result { }; struct B_Feedback { }; }; };";
+    let file = parse_idl("x.idl", text).unwrap();
+    assert!(file.messages.is_empty());
+    assert_eq!(file.services[0].type_name.to_string(), "m/srv/A");
+    assert_eq!(file.actions[0].type_name.to_string(), "m/action/B");
+    let mut library = Library::new();
+    library.add_idl(file);
+    for name in ["m/srv/A_Event", "m/action/B_GetResult_Response", "m/action/B_FeedbackMessage"] {
+        Schema::from_library(&library, name).unwrap();
+    }
+}
+
+#[test]
+fn types_that_only_idl_has_survive_their_merged_text() {
+    let file = parse(
+        "struct Odd { char c; wchar w; long double f; sequence<long double, 3> more; long camelCase; };",
+    );
+    let mut library = Library::new();
+    library.add_idl(file.unwrap());
+    let schema = Schema::from_library(&library, "my_msgs/msg/Odd").unwrap();
+    let again = Schema::parse("my_msgs/msg/Odd", schema.definition()).unwrap();
+    assert_eq!(again.type_hash(), schema.type_hash());
+    assert_eq!(again.layout_hash(), schema.layout_hash());
+    let value =
+        serde_json::json!({ "c": 65, "w": 0x20ac, "f": -1.5, "more": [0.25, 3.0], "camelCase": 7 });
+    let cdr = schema.cdr_of_json(&value).unwrap();
+    let mut flat = crossdock_msg::FlatBuffer::with_bytes(schema.flat_bytes_of_cdr(&cdr).unwrap());
+    schema.decode_cdr(&cdr, flat.as_mut_slice()).unwrap();
+    let block = crossdock_msg::Block::new(flat.as_slice());
+    schema.validate(block).unwrap();
+    assert_eq!(schema.to_json(block).unwrap(), value);
+    let mut encoded = Vec::new();
+    schema.encode_cdr(block, &mut encoded).unwrap();
+    assert_eq!(encoded, cdr);
+}
+
+#[test]
+fn what_ros_2_interfaces_do_not_have_is_refused_with_its_place() {
+    for (body, wanted) in [
+        ("struct A { long a; long a; };", "My.idl:3: the name `a` was used in line 3 already"),
+        ("struct A { any x; };", "My.idl:3:12: expected a type"),
+        ("struct A { sequence<sequence<long>> x; };", "no sequences of sequences"),
+        ("struct A { long x[2][3]; };", "no arrays of arrays"),
+        ("struct A { long x[0]; };", "the length of an array from 1"),
+        ("struct A { string<N> x; };", "the bound of a text from 1"),
+        ("union A { };", "My.idl:3:1: expected `module`, `const`, `typedef` or `struct`"),
+        ("const short A = 40000;", "a value of type int16"),
+        ("const A_Type A = 1;", "the type of a constant"),
+        ("struct A { long x }; ", "expected `;`, found `}`"),
+        ("struct A { string x", "found `}`"),
+        ("struct lower { long x; };", "a struct like `Name`"),
+        ("const string A = \"open;", "a text that ends with \""),
+        ("/* open", "`*/` at the end"),
+        ("%", "a word, a number, a text or a mark"),
+    ] {
+        let error = parse(body).unwrap_err();
+        assert!(error.contains(wanted), "{body}: {error}");
+    }
+    let deep = "module a { ".repeat(100);
+    assert!(parse_idl("x.idl", &deep).unwrap_err().to_string().contains("at most 8 modules"));
+}
